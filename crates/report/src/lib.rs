@@ -30,15 +30,14 @@ pub mod section;
 pub mod syncperformance;
 pub mod table;
 
-pub use analysis::advice::{Advice, Choice, CostFigure, Decision, Need, Question, RunnerUp, advise};
 pub use analysis::compare::{Change, ComparedCase, Comparison, Difference, FamilyChange, USUAL_THRESHOLD, compare};
 pub use analysis::findings::{ClaimVerdict, Finding, Outcome, Paper, findings};
 pub use analysis::fleet::{ExaminedFleet, Fleet, FleetCell, FleetNode};
-pub use analysis::named_primitives;
+pub use analysis::questions::advice::{Advice, Asked, Choice, CostFigure, Decision, Need, RunnerUp, advise};
 pub use chart::Chart;
 pub use export::grid::plain;
 pub use figure::{grouped, time};
 pub use run_data::{Damage, RunData};
 pub use spec::{Axis, Point, Rectangle, Series};
 
-use analysis::decisions::spec;
+use analysis::questions::spec;

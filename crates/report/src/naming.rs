@@ -195,6 +195,23 @@ pub(crate) fn grid_size(case: &Case) -> String {
     format!("{}×{}", case.blocks.unwrap_or(1), case.threads.unwrap_or(1))
 }
 
+/// `a, b and c`.
+pub(crate) fn enumeration(words: &[String]) -> String {
+    joined(words, "and")
+}
+
+/// `a, b or c`.
+pub(crate) fn either(words: &[String]) -> String {
+    joined(words, "or")
+}
+
+fn joined(words: &[String], last_word: &str) -> String {
+    match words {
+        [first @ .., last] if !first.is_empty() => format!("{} {last_word} {last}", first.join(", ")),
+        _ => words.concat(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use syncscope_core::run::{Status, seconds_between};
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
-use syncscope_core::{CaseId, Catalogue, Detail, Primitive, Row, Run, Verdict};
+use syncscope_core::{Case, CaseId, Catalogue, Detail, Primitive, Row, Run, Verdict};
 
 use crate::naming;
 use crate::section::Section;
@@ -63,12 +63,13 @@ impl RunData {
         // The directory of an experiment has no measurements.
         let has_rows = run.experiment().is_none() || directory.has_measurements();
         let rows = if has_rows { directory.read_numbered_rows()? } else { Vec::new() };
-        let others: Vec<String> = contradictions(&rows).into_iter().collect();
-        let read = |(_, row): (_, Row)| {
+        let derived = |(line, row): (u64, Row)| {
             let facts = catalogue.facts(&row.case.primitive);
-            row.with_rate(facts).without_contradiction()
+            (line, row.with_facts(facts))
         };
-        let rows: Vec<Row> = rows.into_iter().map(read).collect();
+        let rows: Vec<(u64, Row)> = rows.into_iter().map(derived).collect();
+        let others: Vec<String> = contradictions(&rows).into_iter().collect();
+        let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row.without_contradiction()).collect();
         Ok(Self {
             name: directory_name(path),
             damage: Damage { lost_rows: run.damage(&rows).filter(|_| has_rows), others },
@@ -103,6 +104,12 @@ impl RunData {
             (naming::family_order(domain, family), position(&row.case.primitive), row.case.clone())
         });
         data
+    }
+
+    /// A number of a case that stands in no column, such as a percentile; not one of a single thread.
+    pub(crate) fn detail(&self, case: &Case, name: &str) -> Option<f64> {
+        let details = self.details.get(&case.id())?;
+        details.iter().find(|detail| detail.name == name && detail.actor.is_none()).map(|detail| detail.value)
     }
 
     /// Whether the run ended before it measured all planned cases of a primitive, and `--resume` would measure more.
@@ -152,7 +159,7 @@ fn directory_name(path: &Path) -> String {
 mod tests {
     use super::*;
     use syncscope_core::run::provenance::SessionRecord;
-    use syncscope_core::{Case, Dtype, Role};
+    use syncscope_core::{Dtype, Role};
 
     const fn primitive(id: &'static str) -> Primitive {
         Primitive { id, summary: "", operation: "", source: "", facts: syncscope_core::Facts::of(Role::Update) }

@@ -38,8 +38,11 @@ fn decision<'a>(page: &'a Value, id: &str) -> &'a Value {
     decisions.iter().find(|decision| decision["id"] == id).unwrap_or_else(|| panic!("no decision {id}"))
 }
 
-fn sentence<'a>(page: &'a Value, id: &str) -> &'a str {
-    decision(page, id)["sentence"].as_str().unwrap()
+/// Everything that is said of a question: at the top of the page, and with its charts.
+fn sentence(page: &Value, id: &str) -> String {
+    let top = page["runs"][0]["answers"]["certain"].as_array().unwrap();
+    let top = top.iter().filter(|answer| answer["figure"] == id).map(|answer| answer["text"].as_str().unwrap());
+    top.chain(decision(page, id)["sentence"].as_str()).collect::<Vec<_>>().join(" ")
 }
 
 /// The series of one chart of a decision.
@@ -163,7 +166,7 @@ const COMPARE: &str = "
             });
             if (chart.querySelectorAll('.rule').length !== (spec.rules || []).length) wrong.push(decision.id + ': rules');
         });
-        if (!card.textContent.replace(/\\u00a0/g, ' ').includes(decision.sentence)) wrong.push(decision.id + ': sentence');
+        if (!card.textContent.replace(/\\u00a0/g, ' ').includes(decision.sentence || '')) wrong.push(decision.id + ': sentence');
     }
     root.dataset.wrong = wrong.join('|');
     root.dataset.drawn = drawn;

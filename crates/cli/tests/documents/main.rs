@@ -6,7 +6,7 @@ mod examples;
 mod folders;
 mod formats;
 mod imports;
-mod named_primitives;
+mod page_scripts;
 mod primitives_page;
 mod schema;
 mod stored_runs;

@@ -11,5 +11,6 @@ mod damaged;
 mod findings;
 mod fleet;
 mod gallery;
+mod golden;
 mod import;
 mod stored_runs;

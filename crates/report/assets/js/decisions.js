@@ -102,7 +102,7 @@ function decisionCard(decision, run, isWide) {
     el(
       "p",
       { class: "claim" },
-      unbroken(decision.sentence),
+      decision.sentence ? unbroken(decision.sentence) : null,
       el(
         "button",
         { type: "button", class: "quiet", click: () => showRows(rows, decision.question) },

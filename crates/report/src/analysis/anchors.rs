@@ -13,7 +13,8 @@ use syncscope_core::stats::Interval;
 use crate::analysis::compare::ratio::{UncertainCost, p_at_most};
 use crate::analysis::compare::{USUAL_THRESHOLD, instructions};
 use crate::analysis::ladder::{LADDER, Rung};
-use crate::analysis::row_query::{Selected, short_name};
+use crate::analysis::row_query::Selected;
+use crate::analysis::usual::short_name;
 use crate::figure::{self, Cost};
 use crate::{RunData, naming};
 
@@ -39,8 +40,8 @@ struct Anchor {
     started: String,
     /// What executed the case.
     hardware: String,
-    level: String,
-    title: String,
+    /// The id of the rung.
+    rung: String,
     primitive: String,
     /// Threads, blocks and devices, in words.
     size: String,
@@ -98,8 +99,7 @@ pub(crate) fn behind(rung: &Rung, data: &RunData, selected: &Selected) -> Vec<Ma
 fn comparable<'a>(rung: &'a Rung, data: &'a RunData, row: &'a Row) -> impl Iterator<Item = &'static Anchor> + 'a {
     let size = naming::size(&row.case);
     ANCHORS.iter().filter(move |anchor| {
-        anchor.level == rung.level
-            && anchor.title == rung.title
+        anchor.rung == rung.id
             && anchor.size == size
             && !(anchor.started == data.run.started && anchor.run == data.name)
             && anchor.ns >= PLAUSIBLE_NS
@@ -208,8 +208,7 @@ fn code(evidence: &str) -> (BTreeSet<Vec<&str>>, bool) {
 /// evidence may be of something else.
 fn has_one_code(anchor: &Anchor) -> bool {
     let like = ANCHORS.iter().filter(|other| {
-        (&other.level, &other.title, &other.primitive) == (&anchor.level, &anchor.title, &anchor.primitive)
-            && !other.evidence.is_empty()
+        (&other.rung, &other.primitive) == (&anchor.rung, &anchor.primitive) && !other.evidence.is_empty()
     });
     let mut codes: Vec<_> = like.map(|other| code(&other.evidence)).collect();
     codes.dedup();
@@ -264,8 +263,7 @@ mod tests {
             run: data.name.clone(),
             started: data.run.started.clone(),
             hardware: hardware(data, row),
-            level: rung.level.to_owned(),
-            title: rung.title.to_owned(),
+            rung: rung.id.to_owned(),
             primitive: row.case.primitive.clone(),
             size: naming::size(&row.case),
             evidence: row.evidence.clone().unwrap_or_default(),
@@ -299,7 +297,7 @@ mod tests {
             all.sort_by(|a, b| by_worth(a, b).then(a.run.cmp(&b.run)));
             for one in &all {
                 let is_like = |other: &&Anchor| other.hardware == one.hardware && other.size == one.size;
-                let of_rung = kept.iter().filter(|other| other.level == rung.level && other.title == rung.title);
+                let of_rung = kept.iter().filter(|other| other.rung == rung.id);
                 if of_rung.filter(is_like).count() < RUNS_OF_HARDWARE {
                     kept.push(one.clone());
                 }
@@ -331,14 +329,14 @@ mod tests {
         data
     }
 
-    fn marks(data: &RunData, title: &str) -> Vec<Mark> {
-        let rung = LADDER.iter().find(|rung| rung.level == "Block" && rung.title == title).unwrap();
+    fn marks(data: &RunData, id: &str) -> Vec<Mark> {
+        let rung = LADDER.iter().find(|rung| rung.id == id).unwrap();
         behind(rung, data, &rung.find(data).unwrap())
     }
 
     #[test]
     fn each_other_hardware_has_one_mark_and_says_what_it_is_worth() {
-        let found = marks(&barrier(1024, ""), "Barrier, 1,024 threads");
+        let found = marks(&barrier(1024, ""), "block.1024");
         let of = |machine: &str| found.iter().filter(|mark| mark.machine.contains(machine)).collect::<Vec<_>>();
         assert_eq!((of("H100").len(), of("H200").len()), (1, 1), "{found:?}");
         assert!(of("H200")[0].certain && of("H200")[0].tip.contains("% in another run"), "{found:?}");
@@ -349,21 +347,21 @@ mod tests {
 
     #[test]
     fn other_instructions_and_other_sizes_are_no_anchor() {
-        let title = "Barrier, 1,024 threads";
+        let title = "block.1024";
         let measured = |data: &RunData| marks(data, title).into_iter().filter(|mark| mark.certain).count();
         assert!(measured(&barrier(1024, "BAR.SYNC.DEFER_BLOCKING 64/96")) > 0);
         assert_eq!(measured(&barrier(1024, "NOP 64/96")), 0);
         // The baseline of the stored fences of a block has fences in one version alone, so those of others may be either.
         let mut fence = barrier(32, "");
         fence.rows[0].case.primitive = "gpu.fence.block".into();
-        let found = marks(&fence, "Fence");
+        let found = marks(&fence, "fence.block");
         assert!(!found.is_empty() && found.iter().all(|mark| mark.certain), "{found:?}");
-        let of_64 = ANCHORS.iter().filter(|one| one.title == "Atomic add, contended" && one.size == "64 threads");
+        let of_64 = ANCHORS.iter().filter(|one| one.rung == "add.threads" && one.size == "64 threads");
         assert!(of_64.count() > 0, "the table has other sizes");
         let add = Case { threads: Some(16), ..Case::new("cpu.atomic.add") };
         let data =
             crate::testing::data(vec![Row { ns: Some(Nanoseconds(300.0)), ..Row::unmeasured(add, Verdict::Resolved) }]);
-        let rung = LADDER.iter().find(|rung| rung.title == "Atomic add, contended").unwrap();
+        let rung = LADDER.iter().find(|rung| rung.id == "add.threads").unwrap();
         let found = behind(rung, &data, &rung.find(&data).unwrap());
         assert!(!found.is_empty() && found.iter().all(|mark| mark.tip.contains(", 16 threads;")), "{found:?}");
     }
@@ -371,7 +369,7 @@ mod tests {
     #[test]
     fn a_run_is_no_anchor_of_itself() {
         let data = barrier(1024, "");
-        let title = "Barrier, 1,024 threads";
+        let title = "block.1024";
         let first = |data: &RunData| marks(data, title).into_iter().find(|mark| mark.machine == "NVIDIA H200").unwrap();
         let nearest = first(&data);
         let anchor = ANCHORS.iter().find(|one| nearest.tip.ends_with(&format!("stored run {}", one.run))).unwrap();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Dtype, Layout, Placement, Row, Run, Verdict};
 
-use super::answers::field::Ratio;
+use super::contest::Ratio;
 use crate::figure::interval_within_run;
 
 /// The primitive whose strides are compared.

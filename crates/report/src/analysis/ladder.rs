@@ -3,18 +3,19 @@
 //! The chart follows Zhang, Wahib, Matsuoka (*A Study of Synchronization Methods in Modern GPUs*, figures 12 and 13), from the warp to several devices. The CPU has rungs
 //! of its own, from one core to two packages, and so have processes on one machine and on several.
 
-use syncscope_core::{Case, Group, Layout, Mode, Placement, Space};
+use syncscope_core::{Case, Group, Layout, Mode, Placement, Role, Space};
 
 use crate::RunData;
 
-use super::row_query::{
-    CPU_BARRIERS, CPU_LOCKS, Choice, DEVICE_BARRIERS, GRID_BARRIERS, HANDOFFS, MachineSize, RowQuery, Selected,
-    WAKE_UPS, any, is_one_block, one_actor,
-};
+use super::contest::{Basis, Known, Size};
+use super::row_query::{Among, Choice, RowQuery, Selected, any, one_actor};
+use super::usual::{MachineSize, is_one_block};
 
 /// One level of synchronization.
 #[derive(Debug)]
 pub(crate) struct Rung {
+    /// By which questions, drawings and stored figures name it. Titles are text.
+    pub(crate) id: &'static str,
     /// The part of the machine that synchronizes.
     pub(crate) level: &'static str,
     /// The operation.
@@ -22,158 +23,187 @@ pub(crate) struct Rung {
     pub(crate) query: RowQuery,
 }
 
-const fn rung(
+const fn of(
+    id: &'static str,
     level: &'static str,
     title: &'static str,
-    primitives: &'static [&'static str],
+    among: Among,
     fits: fn(&Case, MachineSize) -> bool,
     choice: Choice,
 ) -> Rung {
-    Rung { level, title, query: RowQuery { primitives, fits, choice } }
+    Rung { id, level, title, query: RowQuery { among, fits, choice } }
 }
 
 /// The rungs, from the smallest level to the largest, CPU first.
 pub(crate) const LADDER: &[Rung] = {
-    use Choice::{CheapestOfFewest, CheapestOfMost, CheapestSleep, FewestActors, MedianCost, MostActors};
+    use Among::{Id, Role as Of};
+    use Choice::{Cheapest, CheapestSleep, MedianCost, Usual};
+    use Group::{Across, Cluster, Converged, Divergent, SameCore, SameL2, SameL3, SameNode, SamePackage};
+    use Mode::{Latency, Throughput};
+    use Size::{Fewest, Most};
+    use Space::{Global, Shared};
+    // All pairs of CPUs are measured with this one.
+    const HANDOFF: Among = Id("cpu.handoff.cas_pingpong");
+    const BARRIER: Among = Of(Role::ThreadBarrier);
+    const DEVICES: Among = Of(Role::DeviceBarrier);
+    const SYNCWARP: Among = Id("gpu.warp.syncwarp");
+    const SYNCTHREADS: Among = Id("gpu.block.syncthreads");
+    const CLUSTER: Among = Id("gpu.cluster.sync");
+    const ADD: Among = Id("gpu.atomic.add");
+    const MPI_BARRIER: Among = Id("mpi.barrier.blocking");
     &[
-        rung("One core", "Atomic add, alone", &["cpu.atomic.add"], one_actor, FewestActors),
-        rung("One core", "Full fence", &["cpu.fence.seq_cst"], one_actor, FewestActors),
-        rung("One core", "Lock, alone, best", CPU_LOCKS, one_actor, CheapestOfFewest),
-        rung("Two threads", "Hand-off, close", HANDOFFS, |case, _| case.group.is_none(), FewestActors),
-        rung("Two threads", "Hand-off, same core", HANDOFFS, |case, _| in_group(case, &Group::SameCore), MedianCost),
-        rung("Two threads", "Hand-off, same L2", HANDOFFS, |case, _| in_group(case, &Group::SameL2), MedianCost),
-        rung("Two threads", "Hand-off, same L3", HANDOFFS, |case, _| in_group(case, &Group::SameL3), MedianCost),
-        rung(
+        of("core.add", "One core", "Atomic add, alone", Id("cpu.atomic.add"), one_actor, Usual(Fewest)),
+        of("core.fence", "One core", "Full fence", Id("cpu.fence.seq_cst"), one_actor, Usual(Fewest)),
+        of("core.lock", "One core", "Lock, alone, best", Of(Role::ThreadLock), one_actor, Cheapest(Fewest)),
+        of("handoff.close", "Two threads", "Hand-off, close", HANDOFF, no_group, Usual(Fewest)),
+        of("handoff.core", "Two threads", "Hand-off, same core", HANDOFF, |case, _| is(case, &SameCore), MedianCost),
+        of("handoff.l2", "Two threads", "Hand-off, same L2", HANDOFF, |case, _| is(case, &SameL2), MedianCost),
+        of("handoff.l3", "Two threads", "Hand-off, same L3", HANDOFF, |case, _| is(case, &SameL3), MedianCost),
+        of(
+            "handoff.node",
             "Two threads",
             "Hand-off, same NUMA node",
-            HANDOFFS,
-            |case, _| in_group(case, &Group::SameNode),
+            HANDOFF,
+            |case, _| is(case, &SameNode),
             MedianCost,
         ),
-        rung(
+        of(
+            "handoff.package",
             "Two threads",
             "Hand-off, same package",
-            HANDOFFS,
-            |case, _| in_group(case, &Group::SamePackage),
+            HANDOFF,
+            |case, _| is(case, &SamePackage),
             MedianCost,
         ),
-        rung(
+        of(
+            "handoff.across",
             "Two threads",
             "Hand-off, across packages",
-            HANDOFFS,
-            |case, _| in_group(case, &Group::Across),
+            HANDOFF,
+            |case, _| is(case, &Across),
             MedianCost,
         ),
-        rung("Two threads", "Wake a sleeping thread", WAKE_UPS, |case, _| case.group.is_none(), CheapestSleep),
-        rung("Two threads", "Barrier, best", CPU_BARRIERS, |case, _| case.threads == Some(2), CheapestOfFewest),
-        rung("All threads", "Atomic add, contended", &["cpu.atomic.add"], several_threads, MostActors),
-        rung("All threads", "Barrier, best", CPU_BARRIERS, several_threads, CheapestOfMost),
-        rung("All threads", "Lock, contended, best", CPU_LOCKS, several_threads, CheapestOfMost),
-        rung(
-            "Warp",
-            "Barrier, converged",
-            &["gpu.warp.syncwarp"],
-            |case, _| warp(case, &Group::Converged),
-            FewestActors,
+        of("wake", "Two threads", "Wake a sleeping thread", Of(Role::SleepHandoff), no_group, CheapestSleep),
+        of("barrier.2", "Two threads", "Barrier, best", BARRIER, |case, _| case.threads == Some(2), Cheapest(Fewest)),
+        of("add.threads", "All threads", "Atomic add, contended", Id("cpu.atomic.add"), several_threads, Usual(Most)),
+        of("barrier.threads", "All threads", "Barrier, best", BARRIER, several_threads, Cheapest(Most)),
+        of(
+            "lock.threads",
+            "All threads",
+            "Lock, contended, best",
+            Of(Role::ThreadLock),
+            several_threads,
+            Cheapest(Most),
         ),
-        rung(
-            "Warp",
-            "Barrier, divergent",
-            &["gpu.warp.syncwarp"],
-            |case, _| warp(case, &Group::Divergent),
-            FewestActors,
-        ),
-        rung("Warp", "Shuffle", &["gpu.shuffle.idx"], |case, _| one_warp(case), FewestActors),
-        rung("Warp", "Ballot", &["gpu.vote.ballot"], |case, _| one_warp(case), FewestActors),
-        rung("Block", "Barrier, one warp", &["gpu.block.syncthreads"], |case, _| one_warp(case), FewestActors),
-        rung("Block", "Barrier, 1,024 threads", &["gpu.block.syncthreads"], |case, _| block(case, 1024), FewestActors),
-        rung("Block", "Fence", &["gpu.fence.block"], |case, _| one_warp(case), FewestActors),
-        rung(
+        of("warp.converged", "Warp", "Barrier, converged", SYNCWARP, |case, _| warp(case, &Converged), Usual(Fewest)),
+        of("warp.divergent", "Warp", "Barrier, divergent", SYNCWARP, |case, _| warp(case, &Divergent), Usual(Fewest)),
+        of("warp.shuffle", "Warp", "Shuffle", Id("gpu.shuffle.idx"), one_warp, Usual(Fewest)),
+        of("warp.ballot", "Warp", "Ballot", Id("gpu.vote.ballot"), one_warp, Usual(Fewest)),
+        of("block.32", "Block", "Barrier, one warp", SYNCTHREADS, one_warp, Usual(Fewest)),
+        of("block.1024", "Block", "Barrier, 1,024 threads", SYNCTHREADS, |case, _| block(case, 1024), Usual(Fewest)),
+        of("fence.block", "Block", "Fence", Id("gpu.fence.block"), one_warp, Usual(Fewest)),
+        of(
+            "add.block",
             "Block",
             "Atomic add, shared memory",
-            &["gpu.atomic.add"],
-            |case, _| atomic(case, Space::Shared, Mode::Throughput),
-            FewestActors,
+            ADD,
+            |case, _| atomic(case, Shared, Throughput),
+            Usual(Fewest),
         ),
-        rung(
-            "Cluster",
-            "Barrier, 2 blocks",
-            &["gpu.cluster.sync"],
-            |case, _| in_group(case, &Group::Cluster(2)),
-            FewestActors,
-        ),
-        rung(
-            "Cluster",
-            "Barrier, 8 blocks",
-            &["gpu.cluster.sync"],
-            |case, _| in_group(case, &Group::Cluster(8)),
-            FewestActors,
-        ),
-        rung("Device", "Fence", &["gpu.fence.device"], |case, _| one_warp(case), FewestActors),
-        rung(
+        of("cluster.2", "Cluster", "Barrier, 2 blocks", CLUSTER, |case, _| is(case, &Cluster(2)), Usual(Fewest)),
+        of("cluster.8", "Cluster", "Barrier, 8 blocks", CLUSTER, |case, _| is(case, &Cluster(8)), Usual(Fewest)),
+        of("fence.device", "Device", "Fence", Id("gpu.fence.device"), one_warp, Usual(Fewest)),
+        of(
+            "add.warp.latency",
             "Device",
             "Atomic add, one warp, latency",
-            &["gpu.atomic.add"],
-            |case, _| atomic(case, Space::Global, Mode::Latency),
-            FewestActors,
+            ADD,
+            |case, _| atomic(case, Global, Latency),
+            Usual(Fewest),
         ),
-        rung(
+        of(
+            "add.warp",
             "Device",
             "Atomic add, one warp, throughput",
-            &["gpu.atomic.add"],
-            |case, _| atomic(case, Space::Global, Mode::Throughput),
-            FewestActors,
+            ADD,
+            |case, _| atomic(case, Global, Throughput),
+            Usual(Fewest),
         ),
-        rung("Device", "Atomic add, all threads", &["gpu.atomic.add"], contended_atomic, MostActors),
-        rung("Device", "Grid barrier, best", GRID_BARRIERS, one_block_per_multiprocessor, CheapestOfFewest),
-        rung(
+        of("add.device", "Device", "Atomic add, all threads", ADD, contended_atomic, Usual(Most)),
+        of("grid", "Device", "Grid barrier, best", Of(Role::GridBarrier), filled, Cheapest(Fewest)),
+        of(
+            "grid.cooperative",
             "Device",
             "Grid barrier, cooperative",
-            &["gpu.grid.cooperative"],
-            one_block_per_multiprocessor,
-            FewestActors,
+            Id("gpu.grid.cooperative"),
+            filled,
+            Usual(Fewest),
         ),
-        rung("Device", "Grid barrier, counter", &["gpu.grid.counter"], one_block_per_multiprocessor, FewestActors),
-        rung("Device", "Grid barrier, lock-free", &["gpu.grid.lock_free"], one_block_per_multiprocessor, FewestActors),
-        rung("Device", "One kernel more, in a graph", &["gpu.launch.graph"], working_kernel, FewestActors),
-        rung("Device", "One kernel more, in a stream", &["gpu.launch.stream"], working_kernel, FewestActors),
-        rung("Device", "Empty kernels, rate of the host", &["gpu.launch.stream"], empty_kernel, FewestActors),
-        rung("Several GPUs", "Fence, system", &["gpu.fence.system"], |case, _| one_warp(case), FewestActors),
-        rung(
+        of("grid.counter", "Device", "Grid barrier, counter", Id("gpu.grid.counter"), filled, Usual(Fewest)),
+        of("grid.lock_free", "Device", "Grid barrier, lock-free", Id("gpu.grid.lock_free"), filled, Usual(Fewest)),
+        of(
+            "launch.graph",
+            "Device",
+            "One kernel more, in a graph",
+            Id("gpu.launch.graph"),
+            working_kernel,
+            Usual(Fewest),
+        ),
+        of(
+            "launch.stream",
+            "Device",
+            "One kernel more, in a stream",
+            Id("gpu.launch.stream"),
+            working_kernel,
+            Usual(Fewest),
+        ),
+        of(
+            "launch.empty",
+            "Device",
+            "Empty kernels, rate of the host",
+            Id("gpu.launch.stream"),
+            empty_kernel,
+            Usual(Fewest),
+        ),
+        of("fence.system", "Several GPUs", "Fence, system", Id("gpu.fence.system"), one_warp, Usual(Fewest)),
+        of(
+            "devices.2",
             "Several GPUs",
             "Barrier, 2 devices, best",
-            DEVICE_BARRIERS,
+            DEVICES,
             |case, _| case.devices == Some(2),
-            CheapestOfFewest,
+            Cheapest(Fewest),
         ),
-        rung(
+        of(
+            "devices.4",
             "Several GPUs",
             "Barrier, 4 devices, best",
-            DEVICE_BARRIERS,
+            DEVICES,
             |case, _| case.devices == Some(4),
-            CheapestOfFewest,
+            Cheapest(Fewest),
         ),
-        rung(
+        of(
+            "devices.8",
             "Several GPUs",
             "Barrier, 8 devices, best",
-            DEVICE_BARRIERS,
+            DEVICES,
             |case, _| case.devices == Some(8),
-            CheapestOfFewest,
+            Cheapest(Fewest),
         ),
-        rung("CPU and GPU", "Flag there and back", &["hybrid.flag.round_trip"], any, FewestActors),
-        rung("CPU and GPU", "Kernel launch and wait", &["gpu.launch.stream_sync"], any, FewestActors),
-        rung("Processes", "Message, one node", &["mpi.handoff.pingpong"], one_node, FewestActors),
-        rung("Processes", "MPI barrier, 2 processes", &["mpi.barrier.blocking"], one_node, FewestActors),
-        rung("Processes", "MPI barrier, one node", &["mpi.barrier.blocking"], many_on_one_node, MostActors),
-        rung("Several nodes", "Message", &["mpi.handoff.pingpong"], several_nodes, FewestActors),
-        rung("Several nodes", "MPI barrier, 2 nodes", &["mpi.barrier.blocking"], two_nodes, FewestActors),
-        rung("Several nodes", "MPI barrier, all", &["mpi.barrier.blocking"], more_on_several_nodes, MostActors),
+        of("host.flag", "CPU and GPU", "Flag there and back", Id("hybrid.flag.round_trip"), any, Usual(Fewest)),
+        of("host.launch", "CPU and GPU", "Kernel launch and wait", Id("gpu.launch.stream_sync"), any, Usual(Fewest)),
+        of("message.node", "Processes", "Message, one node", Id("mpi.handoff.pingpong"), one_node, Usual(Fewest)),
+        of("mpi.2", "Processes", "MPI barrier, 2 processes", MPI_BARRIER, one_node, Usual(Fewest)),
+        of("mpi.node", "Processes", "MPI barrier, one node", MPI_BARRIER, many_on_one_node, Usual(Most)),
+        of("message.nodes", "Several nodes", "Message", Id("mpi.handoff.pingpong"), several_nodes, Usual(Fewest)),
+        of("mpi.nodes.2", "Several nodes", "MPI barrier, 2 nodes", MPI_BARRIER, two_nodes, Usual(Fewest)),
+        of("mpi.nodes", "Several nodes", "MPI barrier, all", MPI_BARRIER, more_on_several_nodes, Usual(Most)),
     ]
 };
 
 /// Processes of one machine.
 fn one_node(case: &Case, _: MachineSize) -> bool {
-    in_group(case, &Group::Nodes(1))
+    is(case, &Group::Nodes(1))
 }
 
 /// The same, more than two.
@@ -183,7 +213,7 @@ fn many_on_one_node(case: &Case, machine: MachineSize) -> bool {
 
 /// One process of each of two machines.
 fn two_nodes(case: &Case, _: MachineSize) -> bool {
-    in_group(case, &Group::Nodes(2)) && case.threads == Some(2)
+    is(case, &Group::Nodes(2)) && case.threads == Some(2)
 }
 
 /// More processes than those.
@@ -203,7 +233,7 @@ fn several_threads(case: &Case, machine: MachineSize) -> bool {
     threads > 1 && fits_cpus && !matches!(case.placement, Some(Placement::List(_)))
 }
 
-fn in_group(case: &Case, group: &Group) -> bool {
+fn is(case: &Case, group: &Group) -> bool {
     case.group.as_ref() == Some(group)
 }
 
@@ -212,12 +242,20 @@ fn block(case: &Case, threads: u32) -> bool {
     is_one_block(case, threads) && case.mode != Some(Mode::Throughput)
 }
 
-fn one_warp(case: &Case) -> bool {
+fn one_warp(case: &Case, _: MachineSize) -> bool {
     block(case, 32)
 }
 
+fn no_group(case: &Case, _: MachineSize) -> bool {
+    case.group.is_none()
+}
+
+fn filled(case: &Case, machine: MachineSize) -> bool {
+    machine.is_filled_by(case)
+}
+
 fn warp(case: &Case, group: &Group) -> bool {
-    one_warp(case) && in_group(case, group)
+    block(case, 32) && is(case, group)
 }
 
 /// One warp that adds to one variable: independent additions, or additions that each wait for the one before.
@@ -242,21 +280,23 @@ fn empty_kernel(case: &Case, _: MachineSize) -> bool {
     case.group == Some(Group::EmptyKernel)
 }
 
-/// As many blocks as multiprocessors; any number of blocks where the device is unknown.
-fn one_block_per_multiprocessor(case: &Case, machine: MachineSize) -> bool {
-    machine.multiprocessors == 0 || case.blocks == Some(machine.multiprocessors)
-}
-
 impl Rung {
-    /// The domain that waits: `cpu`, `gpu`, `hybrid` or `mpi`.
-    pub(crate) fn domain(&self) -> &'static str {
-        self.query.primitives.first().and_then(|primitive| primitive.split('.').next()).unwrap_or_default()
-    }
-
     /// The row on this rung.
     pub(crate) fn find(&self, data: &RunData) -> Option<Selected> {
         self.query.select(data)
     }
+}
+
+/// The row on the rung of this id.
+pub(crate) fn rung(data: &RunData, id: &str) -> Option<Selected> {
+    let rung = LADDER.iter().find(|rung| rung.id == id);
+    debug_assert!(rung.is_some(), "the ladder has no rung {id}");
+    rung?.find(data)
+}
+
+/// The cost of that row, if it may be written.
+pub(crate) fn on_rung<'a>(data: &'a RunData, id: &str, basis: Basis) -> Option<Known<'a>> {
+    Known::with_figure(data, rung(data, id)?.row, basis)
 }
 
 #[cfg(test)]
@@ -285,12 +325,8 @@ mod tests {
         Row { ns_within: Some(Interval { low, high }), verdict: Verdict::Noisy("wide".into()), ..row }
     }
 
-    fn select(level: &str, title: &str, data: &RunData) -> Option<Selected> {
-        LADDER.iter().find(|rung| rung.level == level && rung.title == title).unwrap().find(data)
-    }
-
-    fn find(level: &str, title: &str, rows: &[Row]) -> Option<usize> {
-        select(level, title, &data(rows)).map(|selected| selected.row)
+    fn find(id: &str, rows: &[Row]) -> Option<usize> {
+        rung(&data(rows), id).map(|selected| selected.row)
     }
 
     fn barrier(name: &str, threads: u32, ns: f64) -> Row {
@@ -299,6 +335,8 @@ mod tests {
 
     #[test]
     fn rungs_are_distinct_and_each_level_is_one_sequence() {
+        let ids: HashSet<_> = LADDER.iter().map(|rung| rung.id).collect();
+        assert_eq!(ids.len(), LADDER.len());
         let names: HashSet<_> = LADDER.iter().map(|rung| (rung.level, rung.title)).collect();
         assert_eq!(names.len(), LADDER.len());
         let mut levels: Vec<_> = LADDER.iter().map(|rung| rung.level).collect();
@@ -316,17 +354,17 @@ mod tests {
         };
         let mut rows = vec![pair(0, 1, 60.0), pair(0, 2, 45.0), pair(0, 3, 52.0)];
         rows.push(Row { verdict: Verdict::Noisy(String::new()), ..pair(0, 4, 1.0) });
-        assert_eq!(find("Two threads", "Hand-off, same L3", &rows), Some(2));
-        assert_eq!(find("Two threads", "Hand-off, same core", &rows), None);
+        assert_eq!(find("handoff.l3", &rows), Some(2));
+        assert_eq!(find("handoff.core", &rows), None);
         // Noisy pairs count: the few that are resolved are not the typical ones.
         let noise = [pair(0, 5, 70.0), pair(0, 6, 71.0)].map(|row| noisy(row, 50.0, 90.0));
-        assert_eq!(find("Two threads", "Hand-off, same L3", &[rows, noise.to_vec()].concat()), Some(0));
+        assert_eq!(find("handoff.l3", &[rows, noise.to_vec()].concat()), Some(0));
     }
 
     #[test]
     fn the_best_of_a_run_that_ended_early_is_the_best_so_far() {
         let mut data = data(&[barrier("tree", 4, 900.0), barrier("std", 4, 3000.0)]);
-        let note = |data: &RunData| select("All threads", "Barrier, best", data).and_then(|selected| selected.note);
+        let note = |data: &RunData| rung(data, "barrier.threads").and_then(|selected| selected.note);
         assert_eq!(note(&data).as_deref(), Some("tree"));
         data.run.status = syncscope_core::run::Status::Interrupted;
         data.run.planned_by_primitive = [("cpu.barrier.sense".to_owned(), 1)].into();
@@ -349,10 +387,10 @@ mod tests {
             grid("lock_free", 1, 32, 100.0),
             grid("counter", 132, 64, 650.0),
         ];
-        assert_eq!(find("Device", "Grid barrier, best", &rows), Some(2));
-        assert_eq!(find("Device", "Grid barrier, cooperative", &rows), Some(0));
+        assert_eq!(find("grid", &rows), Some(2));
+        assert_eq!(find("grid.cooperative", &rows), Some(0));
         let unknown = rows.map(|row| Row { verdict: Verdict::Noisy(String::new()), ..row });
-        let selected = select("Device", "Grid barrier, best", &data(&unknown)).unwrap();
+        let selected = rung(&data(&unknown), "grid").unwrap();
         assert_eq!(selected.row, 0, "an unresolved row has a mark too");
         assert_eq!(selected.note.as_deref(), Some("best not resolved"), "and is not called the best");
     }
@@ -365,11 +403,11 @@ mod tests {
             noisy(barrier("dissemination", 2, 48.0), 37.0, 54.0),
             noisy(barrier("sense", 2, 100.0), 80.0, 130.0),
         ];
-        let selected = select("All threads", "Barrier, best", &data(&rows)).unwrap();
+        let selected = rung(&data(&rows), "barrier.threads").unwrap();
         assert_eq!((selected.row, selected.note.as_deref()), (1, Some("dissemination")));
         // A noisy row is better than resolved ones that certainly cost more.
         let resolved = [barrier("tree", 2, 900.0), barrier("openmp", 2, 700.0)];
-        assert_eq!(find("All threads", "Barrier, best", &[&resolved[..], &rows[1..2]].concat()), Some(2));
+        assert_eq!(find("barrier.threads", &[&resolved[..], &rows[1..2]].concat()), Some(2));
     }
 
     #[test]
@@ -379,7 +417,7 @@ mod tests {
             noisy(barrier("tree", 8, 400.0), 380.0, 420.0),
             barrier("dissemination", 8, 450.0),
         ];
-        let selected = select("All threads", "Barrier, best", &data(&rows)).unwrap();
+        let selected = rung(&data(&rows), "barrier.threads").unwrap();
         assert_eq!((selected.row, selected.note.as_deref()), (1, Some("tree or sense")));
     }
 
@@ -391,7 +429,7 @@ mod tests {
         for (row, median) in data.rows.iter().zip(medians) {
             data.details.insert(row.case.id(), vec![Detail::of_case("p50_ns", median)]);
         }
-        let selected = select("Two threads", "Wake a sleeping thread", &data).unwrap();
+        let selected = rung(&data, "wake").unwrap();
         assert_eq!((selected.row, selected.note.as_deref(), selected.median_ns), (0, Some("park"), Some(4538.0)));
         // A waiter that was seen asleep is the better figure, also where it is larger. One on a CPU for both is another question.
         let seen = |name: &str, group, ns| {
@@ -399,11 +437,11 @@ mod tests {
         };
         let ways = [("eventfd", None, 5200.0), ("futex", None, 5100.0), ("park", Some(Group::OneCpu), 900.0)];
         data.rows.extend(ways.map(|(name, group, ns)| seen(name, group, ns)));
-        let woken = select("Two threads", "Wake a sleeping thread", &data).unwrap();
+        let woken = rung(&data, "wake").unwrap();
         assert_eq!((woken.row, woken.note.as_deref(), woken.median_ns), (4, Some("futex"), None));
         data.rows.truncate(3);
         data.details.clear();
-        assert_eq!(select("Two threads", "Wake a sleeping thread", &data), None, "133 ns is no wake-up");
+        assert_eq!(rung(&data, "wake"), None, "133 ns is no wake-up");
     }
 
     #[test]
@@ -419,9 +457,9 @@ mod tests {
             cost(case, ns)
         };
         let rows = [add(Some(Mode::Throughput), 23.4), add(Some(Mode::Latency), 233.0)];
-        assert_eq!(find("Device", "Atomic add, one warp, latency", &rows), Some(1));
-        assert_eq!(find("Device", "Atomic add, one warp, throughput", &rows), Some(0));
-        assert_eq!(find("Device", "Atomic add, one warp, latency", &rows[..1]), None);
+        assert_eq!(find("add.warp.latency", &rows), Some(1));
+        assert_eq!(find("add.warp", &rows), Some(0));
+        assert_eq!(find("add.warp.latency", &rows[..1]), None);
     }
 
     #[test]
@@ -433,23 +471,23 @@ mod tests {
             launch("stream", Group::KernelUs(5), 1530.0),
             launch("graph", Group::KernelUs(5), 468.0),
         ];
-        assert_eq!(find("Device", "One kernel more, in a stream", &rows), Some(1));
-        assert_eq!(find("Device", "One kernel more, in a graph", &rows), Some(2));
-        assert_eq!(find("Device", "Empty kernels, rate of the host", &rows), Some(0));
+        assert_eq!(find("launch.stream", &rows), Some(1));
+        assert_eq!(find("launch.graph", &rows), Some(2));
+        assert_eq!(find("launch.empty", &rows), Some(0));
     }
 
     #[test]
     fn oversubscribed_rows_are_not_selected() {
         let rows = [barrier("sense", 2, 90.0), barrier("sense", 8, 400.0), barrier("sense", 12, 2e6)];
-        assert_eq!(find("All threads", "Barrier, best", &rows), Some(1));
-        assert_eq!(find("Two threads", "Barrier, best", &rows), Some(0));
+        assert_eq!(find("barrier.threads", &rows), Some(1));
+        assert_eq!(find("barrier.2", &rows), Some(0));
     }
 
     #[test]
     fn a_skipped_case_has_no_rung() {
         let case = Case { devices: Some(2), ..Case::new("gpu.multi.flags") };
         let rows = [Row::unmeasured(case, Verdict::Skipped("there is one device".into()))];
-        assert_eq!(find("Several GPUs", "Barrier, 2 devices, best", &rows), None);
+        assert_eq!(find("devices.2", &rows), None);
     }
 
     fn usual(primitive: &str, dtype: Dtype, layout: Layout, threads: u32) -> Row {
@@ -461,8 +499,8 @@ mod tests {
     fn the_default_form_is_selected() {
         let add = usual("cpu.atomic.add", Dtype::I32, Layout::Shared, 1);
         let varying = Row { case: Case { form: Some(Form::Varying), ..add.case.clone() }, ..add.clone() };
-        assert_eq!(find("One core", "Atomic add, alone", &[varying.clone(), add]), Some(1));
-        assert_eq!(find("One core", "Atomic add, alone", &[varying]), None);
+        assert_eq!(find("core.add", &[varying.clone(), add]), Some(1));
+        assert_eq!(find("core.add", &[varying]), None);
     }
 
     #[test]
@@ -474,12 +512,12 @@ mod tests {
             usual("cpu.atomic.add", Dtype::I32, Layout::Shared, 8),
             usual("cpu.atomic.add", Dtype::I32, Layout::Shared, 16),
         ];
-        assert_eq!(find("One core", "Atomic add, alone", &rows), Some(2));
-        assert_eq!(find("All threads", "Lock, contended, best", &rows), None);
+        assert_eq!(find("core.add", &rows), Some(2));
+        assert_eq!(find("lock.threads", &rows), None);
         let contended = |rows: &[Row], hardware_threads| {
             let mut data = data(rows);
             data.run.machine.cpu.hardware_threads = hardware_threads;
-            select("All threads", "Atomic add, contended", &data).map(|selected| selected.row)
+            rung(&data, "add.threads").map(|selected| selected.row)
         };
         assert_eq!(contended(&rows, 0), Some(4));
         assert_eq!(contended(&rows, 8), Some(3), "16 threads do not fit 8 hardware threads");
@@ -492,7 +530,7 @@ mod tests {
             let case = Case { group: Some(Group::of_word(group)), ..Case::new("gpu.launch.stream") };
             Row::unmeasured(case, Verdict::Resolved)
         };
-        let more = |rows: &[Row]| find("Device", "One kernel more, in a stream", rows);
+        let more = |rows: &[Row]| find("launch.stream", rows);
         assert_eq!(more(&[launch("20 us"), launch("empty"), launch("5 us")]), Some(2));
         // Without one of 5 microseconds, the shortest.
         assert_eq!(more(&[launch("empty"), launch("20 us"), launch("10 us")]), Some(2));
@@ -502,6 +540,6 @@ mod tests {
     #[test]
     fn a_run_of_openmp_alone_has_a_barrier() {
         let rows = [usual("cpu.barrier.openmp", Dtype::I32, Layout::Shared, 8)];
-        assert_eq!(find("All threads", "Barrier, best", &rows), Some(0));
+        assert_eq!(find("barrier.threads", &rows), Some(0));
     }
 }

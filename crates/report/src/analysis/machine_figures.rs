@@ -1,7 +1,7 @@
 //! The costs that the drawing shows at each part of the machine.
 
 use crate::RunData;
-use crate::analysis::ladder::LADDER;
+use crate::analysis::ladder::rung;
 use crate::figure::{self, Cost};
 
 /// A part of the machine.
@@ -27,48 +27,47 @@ pub(crate) struct MachineFigure {
     pub(crate) row: usize,
 }
 
-/// The rungs of the cost ladder that are drawn: the part, level and title of the rung, and what the figure is.
-const DRAWN: [(Part, &str, &str, &str); 18] = [
-    (Part::Cpu, "Two threads", "Hand-off, same core", "hand-off between hardware threads of a core"),
-    (Part::Cpu, "Two threads", "Hand-off, same L2", "hand-off within an L2 cache"),
-    (Part::Cpu, "Two threads", "Hand-off, same L3", "hand-off within an L3 cache"),
-    (Part::Cpu, "Two threads", "Hand-off, same NUMA node", "hand-off within a NUMA node"),
-    (Part::Cpu, "Two threads", "Hand-off, same package", "hand-off between NUMA nodes of a package"),
-    (Part::Cpu, "Two threads", "Hand-off, across packages", "hand-off across packages"),
-    (Part::Cpu, "Two threads", "Hand-off, close", "hand-off of a close pair"),
-    (Part::Cpu, "Two threads", "Wake a sleeping thread", "to wake a sleeping thread"),
-    (Part::Cpu, "All threads", "Barrier, best", "barrier of all threads"),
-    (Part::HostLink, "CPU and GPU", "Flag there and back", "flag there and back"),
-    (Part::HostLink, "CPU and GPU", "Kernel launch and wait", "kernel launch and wait"),
-    (Part::Gpu, "Warp", "Barrier, converged", "barrier of a warp on one path"),
-    (Part::Gpu, "Block", "Barrier, 1,024 threads", "barrier of a block of 1,024"),
-    (Part::Gpu, "Cluster", "Barrier, 8 blocks", "barrier of a cluster of 8"),
-    (Part::Gpu, "Device", "Grid barrier, best", "barrier of the grid"),
-    (Part::GpuLink, "Several GPUs", "Barrier, 2 devices, best", "barrier of 2 GPUs"),
-    (Part::GpuLink, "Several GPUs", "Barrier, 4 devices, best", "barrier of 4 GPUs"),
-    (Part::GpuLink, "Several GPUs", "Barrier, 8 devices, best", "barrier of 8 GPUs"),
+/// The rungs of the cost ladder that are drawn: the part, the id of the rung, and what the figure is.
+const DRAWN: [(Part, &str, &str); 18] = [
+    (Part::Cpu, "handoff.core", "hand-off between hardware threads of a core"),
+    (Part::Cpu, "handoff.l2", "hand-off within an L2 cache"),
+    (Part::Cpu, "handoff.l3", "hand-off within an L3 cache"),
+    (Part::Cpu, "handoff.node", "hand-off within a NUMA node"),
+    (Part::Cpu, "handoff.package", "hand-off between NUMA nodes of a package"),
+    (Part::Cpu, "handoff.across", "hand-off across packages"),
+    (Part::Cpu, "handoff.close", "hand-off of a close pair"),
+    (Part::Cpu, "wake", "to wake a sleeping thread"),
+    (Part::Cpu, "barrier.threads", "barrier of all threads"),
+    (Part::HostLink, "host.flag", "flag there and back"),
+    (Part::HostLink, "host.launch", "kernel launch and wait"),
+    (Part::Gpu, "warp.converged", "barrier of a warp on one path"),
+    (Part::Gpu, "block.1024", "barrier of a block of 1,024"),
+    (Part::Gpu, "cluster.8", "barrier of a cluster of 8"),
+    (Part::Gpu, "grid", "barrier of the grid"),
+    (Part::GpuLink, "devices.2", "barrier of 2 GPUs"),
+    (Part::GpuLink, "devices.4", "barrier of 4 GPUs"),
+    (Part::GpuLink, "devices.8", "barrier of 8 GPUs"),
 ];
 
 /// The hand-off that is drawn only where the run has no class of pairs.
-const WITHOUT_CLASS: &str = "Hand-off, close";
+const WITHOUT_CLASS: &str = "handoff.close";
 
 /// The measured costs of the parts of a machine, in the order of [`DRAWN`]. Rows without a figure are left out.
 pub(crate) fn machine_figures(data: &RunData) -> Vec<MachineFigure> {
     let mut has_class = false;
     let mut figures = Vec::new();
-    for (part, level, title, words) in DRAWN {
-        let rung = LADDER.iter().find(|rung| rung.level == level && rung.title == title);
-        let Some(selected) = rung.and_then(|rung| rung.find(data)) else { continue };
+    for (part, id, words) in DRAWN {
+        let Some(selected) = rung(data, id) else { continue };
         let cost = Cost::of(&data.rows[selected.row]);
         let figure = match selected.median_ns {
             Some(ns) => figure::time(ns),
             None if cost.interval.is_some() || cost.resolved => cost.figure,
             None => continue,
         };
-        if title == WITHOUT_CLASS && has_class {
+        if id == WITHOUT_CLASS && has_class {
             continue;
         }
-        has_class |= title.starts_with("Hand-off");
+        has_class |= id.starts_with("handoff.");
         // A barrier that the compiler makes a NOP costs a slot of the instruction, and no wait.
         let is_nop = data.rows[selected.row].evidence.as_deref().is_some_and(|found| found.starts_with("NOP "));
         let note = selected.note.or_else(|| is_nop.then(|| "compiled to a NOP".to_owned()));

@@ -6,7 +6,7 @@ use serde::Serialize;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Group, Placement, Row, Run, Verdict};
 
-use super::row_query::bounds;
+use super::contest::bounds;
 use crate::figure::has_figure;
 
 /// The primitive whose rows fill the matrix.

@@ -1,11 +1,11 @@
 //! Tables 7 to 9 and figure 11 of Zhang, Wahib, Matsuoka (*A Study of Synchronization Methods in Modern GPUs*) with the figures
 //! of a run compared with those of the paper. Figures 8 to 10 are the heat maps of the page.
 
-use syncscope_core::{Case, Form, Group, MemoryOrder, Row};
+use syncscope_core::{Case, Form, Group, MemoryOrder, Role, Row};
 
 use crate::RunData;
-use crate::analysis::answers::field::{Basis, Known};
-use crate::analysis::row_query::{DEVICE_BARRIERS, GRID_BARRIERS, short_name};
+use crate::analysis::contest::{Basis, Known, design};
+use crate::analysis::usual::short_name;
 
 /// A table as texts; the first column names the lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,8 +30,6 @@ pub(crate) struct DeviceLine {
 const TILE: &str = "gpu.warp.tile";
 const COALESCED: &str = "gpu.warp.coalesced";
 const BLOCK: &str = "gpu.block.syncthreads";
-/// The ids that these tables name beside those of the cost ladder.
-pub(crate) const PRIMITIVES: [&str; 3] = [TILE, COALESCED, BLOCK];
 
 const WARP: u32 = 32;
 /// Threads of the block with which the paper measures the throughput of warps.
@@ -42,6 +40,11 @@ const NONE: &str = "–";
 /// The tables for which the run has at least one figure.
 pub(crate) fn tables(data: &RunData) -> Vec<PaperTable> {
     [throughput(data), grid(data), two_devices(data)].into_iter().flatten().collect()
+}
+
+/// The ids of the barriers of this role, in the order of the catalogue.
+fn ids_of(data: &RunData, role: Role) -> Vec<&'static str> {
+    data.catalogue.with_role(role).map(|primitive| primitive.id).collect()
 }
 
 /// The ordered barriers of a run in their default form, without a variant.
@@ -196,14 +199,17 @@ fn grid(data: &RunData) -> Option<PaperTable> {
         (32, "21.061 to 24.785", "31.345 to 35.134"),
     ];
     // A variant of a barrier is another algorithm. Whole clusters leave multiprocessors without a block.
+    let ids = ids_of(data, Role::GridBarrier);
     let each: Vec<(String, u32, Known<'_>)> = (0..data.rows.len())
-        .filter(|index| is_ordered(&data.rows[*index], GRID_BARRIERS))
+        .filter(|index| is_ordered(&data.rows[*index], &ids))
         .filter_map(|index| Known::with_figure(data, index, Basis::Run))
-        .filter_map(|known| Some((known.name(), on_multiprocessor(data, &known.row.case)?.0, known)))
+        .filter_map(|known| {
+            Some((design(&data.catalogue, &known.row.case), on_multiprocessor(data, &known.row.case)?.0, known))
+        })
         .collect();
     let mut designs: Vec<(usize, &str)> = each
         .iter()
-        .map(|(name, _, known)| (GRID_BARRIERS.iter().position(|id| *id == known.row.case.primitive), name.as_str()))
+        .map(|(name, _, known)| (ids.iter().position(|id| *id == known.row.case.primitive), name.as_str()))
         .filter_map(|(place, name)| Some((place?, name)))
         .collect();
     designs.sort_unstable();
@@ -234,7 +240,8 @@ fn two_devices(data: &RunData) -> Option<PaperTable> {
         ("at least 16 blocks or 64 warps per SM", "22.00 to 58.32", MANY),
     ];
     let on_two = |case: &Case| case.devices == Some(2);
-    let ids = columns(data, DEVICE_BARRIERS, on_two);
+    let known = ids_of(data, Role::DeviceBarrier);
+    let ids = columns(data, &known, on_two);
     let line = |(label, v100, fits): (&str, &str, Fits)| {
         let of = |id: &&str| {
             let ids = [*id];
@@ -262,8 +269,8 @@ fn has_figures(lines: &[Vec<String>], first: usize) -> bool {
 /// it is missing. Lines of one point are left out.
 pub(crate) fn over_devices(data: &RunData) -> Vec<DeviceLine> {
     let mut lines = Vec::new();
-    for id in DEVICE_BARRIERS {
-        let ids = [*id];
+    for id in ids_of(data, Role::DeviceBarrier) {
+        let ids = [id];
         let rows: Vec<(Known<'_>, u32)> = barriers(data, &ids)
             .filter_map(|known| Some((known, on_multiprocessor(data, &known.row.case)?.0)))
             .collect();

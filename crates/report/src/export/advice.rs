@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::grid::{self, Grid};
-use crate::analysis::advice::{Advice, Choice, CostFigure, Decision, RunnerUp, side_name};
+use crate::analysis::questions::advice::{Advice, Choice, CostFigure, Decision, RunnerUp, side_name};
 use crate::{RunData, figure, naming};
 
 /// For the terminal: a line for each answer, then what to know about those that advise something.
@@ -178,7 +178,7 @@ fn json_cost(cost: &CostFigure) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::advice::Need;
+    use crate::analysis::questions::advice::Need;
     use syncscope_core::Domain;
     use syncscope_core::stats::Interval;
 
@@ -198,6 +198,7 @@ mod tests {
             operation: "one turn".into(),
             source: "a paper".into(),
             case: name.into(),
+            row: 0,
             cost: cost(10.0),
             next,
             warnings: warnings.iter().map(|text| (*text).to_owned()).collect(),

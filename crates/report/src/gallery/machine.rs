@@ -4,8 +4,8 @@ use syncscope_core::run::IMPORTED;
 use syncscope_core::{Case, Verdict};
 
 use super::Entry;
-use crate::analysis::answers;
 use crate::analysis::ladder::LADDER;
+use crate::analysis::trust;
 use crate::page::html::escape;
 use crate::{RunData, naming};
 
@@ -115,7 +115,7 @@ impl Machine<'_> {
         if let Some(experiment) = self.data.run.experiment() {
             return format!("published experiment: {experiment}");
         }
-        let line = answers::trust(self.data).unwrap_or_else(|| "no case that exists here".to_owned());
+        let line = trust::trust(self.data).unwrap_or_else(|| "no case that exists here".to_owned());
         line.strip_prefix("How far to trust it: ").unwrap_or(&line).trim_end_matches('.').to_owned()
     }
 

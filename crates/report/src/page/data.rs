@@ -9,17 +9,19 @@ use syncscope_core::{Form, Primitive, Row, Run};
 use super::columns::{self, Cells};
 use super::html::escape_json;
 use crate::analysis::anchors::{self, Mark};
-use crate::analysis::answers::{self, Answer};
-use crate::analysis::decisions::{self, Decision};
 use crate::analysis::ladder::{LADDER, Rung};
 use crate::analysis::matrix::{self, Matrix};
+use crate::analysis::questions::{self, Answer, Answers, Decision, Winner};
 use crate::analysis::row_query::Selected;
+use crate::analysis::trust;
 use crate::legend::{self, Sign};
 use crate::{RunData, figure, naming};
 
 #[derive(Serialize)]
 struct Page<'a> {
     columns: Vec<&'static str>,
+    /// The columns that the table of rows shows under a title, as they are.
+    labelled: Vec<columns::Labelled>,
     runs: Vec<PageRun<'a>>,
     ladder: Vec<PageRung>,
     /// What changed since stored runs on the same hardware; for a page of one run.
@@ -51,6 +53,8 @@ struct PageRun<'a> {
     verdicts: Vec<(&'static str, usize)>,
     answers: PageAnswers,
     decisions: Vec<Decision>,
+    /// The cheapest barrier at each size of the maps.
+    winners: Vec<Winner>,
     /// The published experiment, if it is one and no run of a plan.
     experiment: Option<&'a str>,
     /// With what is wrong with its files among its warnings.
@@ -109,7 +113,8 @@ impl Selection {
 
 #[derive(Serialize)]
 struct PageRung {
-    domain: &'static str,
+    /// The domain of the first row: `cpu`, `gpu`, `hybrid` or `mpi`.
+    domain: String,
     level: &'static str,
     title: &'static str,
     /// Blocks and threads of the kernels, where a barrier of a grid and a launch could be compared: costs depend on them.
@@ -145,6 +150,7 @@ struct PageFamily<'a> {
 pub(super) fn json(runs: &[RunData], labels: &[String], catalogue: &[Primitive]) -> String {
     let page = Page {
         columns: columns::names(),
+        labelled: columns::labelled(),
         runs: runs.iter().zip(labels).map(|(data, label)| page_run(data, label)).collect(),
         ladder: ladder(runs),
         changed: if let [data] = runs { anchors::against_equal_hardware(data) } else { None },
@@ -166,8 +172,10 @@ fn ladder(runs: &[RunData]) -> Vec<PageRung> {
             _ => Vec::new(),
         };
         let grid = grid(runs, &found);
+        let row = runs.iter().zip(&found).find_map(|(data, found)| data.rows.get(found.as_ref()?.row))?;
+        let domain = row.case.domain_and_family().0.to_owned();
         let selection = Selection::of(found)?;
-        Some(PageRung { domain: rung.domain(), level: rung.level, title: rung.title, grid, selection, anchors })
+        Some(PageRung { domain, level: rung.level, title: rung.title, grid, selection, anchors })
     };
     LADDER.iter().filter_map(line).collect()
 }
@@ -185,6 +193,7 @@ fn grid(runs: &[RunData], found: &[Option<Selected>]) -> Option<String> {
 }
 
 fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
+    let answers = questions::answers(data);
     PageRun {
         label,
         name: &data.name,
@@ -194,8 +203,9 @@ fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
         duration: data.seconds().map(figure::duration),
         facts: super::facts::facts(&data.run),
         verdicts: data.verdicts(),
-        answers: page_answers(data),
-        decisions: decisions::decisions(data),
+        decisions: questions::decisions(data, &answers),
+        answers: page_answers(data, answers),
+        winners: questions::winners(data),
         experiment: data.run.experiment(),
         run: run_with_damage(data),
         matrix: matrix::matrix(&data.run, &data.rows),
@@ -215,13 +225,12 @@ fn run_with_damage(data: &RunData) -> Cow<'_, Run> {
     Cow::Owned(Run { warnings, ..data.run.clone() })
 }
 
-fn page_answers(data: &RunData) -> PageAnswers {
-    let answers = answers::answers(data);
+fn page_answers(data: &RunData, answers: Answers) -> PageAnswers {
     let page_answer = |answer: Answer| PageAnswer { text: answer.text, rows: answer.rows, figure: answer.figure };
     PageAnswers {
         certain: answers.certain.into_iter().map(page_answer).collect(),
         open: answers.open,
-        trust: answers::trust(data),
+        trust: trust::trust(data),
     }
 }
 

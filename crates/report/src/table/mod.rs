@@ -10,7 +10,7 @@ mod sections;
 use syncscope_core::run::Status;
 use syncscope_core::{Primitive, Verdict};
 
-use crate::analysis::answers;
+use crate::analysis::{questions, trust};
 use crate::{RunData, figure, legend, naming};
 use paint::{Painter, Tone};
 
@@ -34,7 +34,7 @@ pub fn summary(data: &RunData, catalogue: &[Primitive], width: usize, colour: bo
     lines.extend(wrap(&verdicts(data), width, ""));
     let signs = legend::of(data).into_iter().flat_map(|text| wrap(&text, width, "  "));
     lines.extend(signs.map(|line| painter.text(&line, Tone::Quiet)));
-    lines.extend(answers::trust(data).iter().flat_map(|text| wrap(text, width, "  ")));
+    lines.extend(trust::trust(data).iter().flat_map(|text| wrap(text, width, "  ")));
     lines.extend(failures(data, width, painter));
     let contradictions = data.run.measured_topology.iter().flat_map(|topology| &topology.contradictions);
     for warning in contradictions.chain(&data.run.warnings) {
@@ -47,7 +47,7 @@ pub fn summary(data: &RunData, catalogue: &[Primitive], width: usize, colour: bo
 
 /// The answers of the page.
 fn sentences(data: &RunData, width: usize, painter: Painter) -> Vec<String> {
-    let answers = answers::answers(data);
+    let answers = questions::answers(data);
     let mut lines: Vec<String> =
         answers.certain.iter().flat_map(|answer| wrap(&format!("- {}", answer.text), width, "  ")).collect();
     let open: Vec<String> = answers.open.iter().flat_map(|text| wrap(text, width, "  ")).collect();

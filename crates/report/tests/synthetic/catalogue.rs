@@ -62,14 +62,16 @@ pub(crate) fn catalogue() -> Arc<Catalogue> {
         let is_free = matches!(role, Access | Update | Fence | WarpCollective);
         let mode = if is_free { Mode::Throughput } else { Mode::Latency };
         let orders_memory = role == Fence || !is_free;
-        let of_role = Facts { mode, orders_memory, has_designs: role == GridBarrier, ..Facts::of(role).waiting(waits) };
+        let has_designs = matches!(role, GridBarrier | DeviceBarrier) || waits == AsConfigured;
+        let of_role = Facts { mode, orders_memory, has_designs, ..Facts::of(role).waiting(waits) };
         ids.iter().map(move |id| {
             let actor = match role {
                 Access | Update | Fence => ActorRule::MedianUnlessWithin(if id.starts_with("cpu") { 64 } else { 0 }),
                 WarpCollective | WarpBarrier => ActorRule::Median,
                 _ => ActorRule::Slowest,
             };
-            Primitive { id, summary: "", operation: "", source: "", facts: Facts { actor, ..of_role } }
+            let has_designs = has_designs || id.ends_with(".spin_park");
+            Primitive { id, summary: "", operation: "", source: "", facts: Facts { actor, has_designs, ..of_role } }
         })
     };
     Arc::new(TABLE.into_iter().flat_map(of).collect())

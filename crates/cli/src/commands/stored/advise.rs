@@ -1,10 +1,9 @@
 //! `syncscope advise DIR`: which primitive to take for a stated need, as far as the rows of the run decide.
 
 use syncscope_report::export::advice;
-use syncscope_report::{Advice, Decision, Need, Question, advise as answers_to};
+use syncscope_report::{Advice, Asked, Decision, Need, advise as answers_to};
 
 use crate::args::{AdviseArguments, AdviseFormat};
-use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
 use crate::runs;
 use crate::terminal;
@@ -12,8 +11,8 @@ use crate::terminal;
 /// Shows the answers.
 pub(crate) fn advise(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
     let data = runs::load(&arguments.run)?;
-    let question = Question { threads: arguments.threads, on: arguments.on.map(Into::into) };
-    let of = |need| answers_to(&data, catalogue().primitives(), need, question);
+    let asked = Asked { threads: arguments.threads, on: arguments.on.map(Into::into) };
+    let of = |need| answers_to(&data, need, asked);
     let answers: Vec<Advice> = match arguments.need {
         Some(need) => of(need.into()),
         None => Need::ALL.into_iter().flat_map(|need| representatives(of(need))).collect(),

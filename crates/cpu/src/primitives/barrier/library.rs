@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crossbeam::sync::WaitGroup;
-use syncscope_core::{Case, Primitive, Waits};
+use syncscope_core::{Case, Facts, Primitive, Waits};
 
 use crate::axes::Axes;
 use crate::evidence::Expected;
@@ -162,7 +162,8 @@ static OPENMP: Entry = Entry::of(
         summary: "#pragma omp barrier: a call of GOMP_barrier by the threads of a parallel region",
         operation: barrier::OPERATION,
         source: "OpenMP 5.2, 15.3.1; GCC's libgomp or LLVM's libomp, as the column group says",
-        facts: barrier::FACTS.waiting(Waits::AsConfigured),
+        // Each runtime is another implementation.
+        facts: Facts { has_designs: true, ..barrier::FACTS.waiting(Waits::AsConfigured) },
     },
     cases_of_runtimes,
     workload_of_runtime,

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crossbeam::channel::{self, Receiver, Sender};
-use syncscope_core::{Case, Group, Primitive};
+use syncscope_core::{Case, Facts, Group, Primitive};
 
 use crate::axes::Axes;
 use crate::evidence::Expected;
@@ -81,7 +81,7 @@ pub(super) static BOUNDED: Entry = Entry::of(
         summary: "Two threads send a number to each other through crossbeam's channels of the capacity in the column group",
         operation: handoff::OPERATION,
         source: "crossbeam-channel, bounded(1) and bounded(64)",
-        facts: handoff::CHANNEL,
+        facts: Facts { has_designs: true, ..handoff::CHANNEL },
     },
     cases,
     |case| match case.group {

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use syncscope_core::{Case, Form, Layout, Placement, Primitive, Waits};
+use syncscope_core::{Case, Facts, Form, Layout, Placement, Primitive, Waits};
 
 use crate::axes::Axes;
 use crate::evidence::Expected;
@@ -162,7 +162,8 @@ static OPENMP_CRITICAL: Entry = Entry::of(
         summary: "#pragma omp critical: GOMP_critical_start and GOMP_critical_end by the threads of a parallel region",
         operation: lock::OPERATION,
         source: "OpenMP 5.2, 15.2; GCC's libgomp or LLVM's libomp, as the column group says",
-        facts: lock::FACTS.waiting(Waits::AsConfigured),
+        // Each runtime is another implementation.
+        facts: Facts { has_designs: true, ..lock::FACTS.waiting(Waits::AsConfigured) },
     },
     openmp_cases,
     openmp_workload,

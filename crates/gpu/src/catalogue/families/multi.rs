@@ -10,8 +10,11 @@ use crate::catalogue::limits::DeviceLimits;
 
 const KERNEL: Kernel = kernel!("multi.cu", GridBarrier);
 
-const FACTS: Facts =
-    Facts { run_effect: |_| RunEffect::of_both(0.01), ..Facts::of(Role::DeviceBarrier).waiting(Waits::Spins) };
+const FACTS: Facts = Facts {
+    run_effect: |_| RunEffect::of_both(0.01),
+    has_designs: true,
+    ..Facts::of(Role::DeviceBarrier).waiting(Waits::Spins)
+};
 
 /// Most devices of a planned case; the laboratory removes cases with more devices than there are.
 const MOST_MEASURED_DEVICES: u32 = 8;

@@ -32,14 +32,6 @@ function mapsOf(family, rows) {
   return [...maps.values()];
 }
 
-/** Where the cost of a row lies by the rows of its run; null if that is not known. */
-function boundsOf(row) {
-  const [low, high] = intervalWithinRun(row);
-  if (row.verdict === "Resolved" && row.ns > 0) return low === null || high === null ? [row.ns, row.ns] : [low, high];
-  const bounded = ["Noisy", "Interfered", "BelowResolution"].includes(row.verdict) && high !== null;
-  return bounded ? [low === null ? -Infinity : low, high] : null;
-}
-
 const ascending = (values) => [...new Set(values)].filter((value) => value !== null).sort((a, b) => a - b);
 
 /** The unit of the cells of a map, scaled to keep the numbers short. */
@@ -87,35 +79,17 @@ function costMap(map, axis, range, unit) {
   return { ...mapSpec(map.title, map.rows, axis, cells), range };
 }
 
-/** The best variant of each primitive at one size, the one with the least upper bound first. Noisy rows take part. */
-function candidatesAt(maps, fits) {
-  const best = new Map();
-  for (const map of maps) {
-    const row = map.rows.find(fits);
-    const bounds = row ? boundsOf(row) : null;
-    const known = best.get(map.primitive);
-    if (bounds && !(known && known.bounds[1] <= bounds[1])) best.set(map.primitive, { row, bounds });
-  }
-  return [...best.values()].sort((a, b) => a.bounds[1] - b.bounds[1]);
-}
-
-/** The cheapest primitive at each size; ≈ where another one's interval reaches below its upper bound. */
+/** The cheapest primitive at each size, with how many times cheaper it is; ≈ where that is not certain. */
 function winnerCells(maps, axis, columns, lines) {
-  const cells = [];
-  lines.forEach((line, y) => {
-    columns.forEach((threads, x) => {
-      const candidates = candidatesAt(maps, (row) => row.threads === threads && axis.of(row) === line);
-      if (candidates.length < 2) return;
-      const [best, ...rivals] = candidates;
-      const tied = rivals.some(({ bounds }) => bounds[0] <= best.bounds[1]);
-      const next = Math.min(...rivals.map(({ row }) => row.ns));
-      const doubt = [best, ...rivals].some(({ row }) => row.verdict !== "Resolved") ? "~" : "";
-      const text = tied ? "≈" : `${doubt}${digits(next / best.row.ns, 3)}×`;
-      const colour = tied ? "var(--faint)" : `color-mix(in oklab, ${colourOf(best.row.primitive)} 45%, var(--surface))`;
-      cells.push({ x, y, colour, ink: "var(--ink)", text, row: best.row });
-    });
+  const { run, devices, rows } = maps[0];
+  const all = RUNS[run].winners.map(({ row, times }) => ({ best: ROWS_OF[run][row], times }));
+  const own = all.filter(({ best }) => best.family === rows[0].family && best.devices === devices);
+  const cells = own.map(({ best, times }) => {
+    const faint = `color-mix(in oklab, ${colourOf(best.primitive)} 45%, var(--surface))`;
+    const place = { x: columns.indexOf(best.threads), y: lines.indexOf(axis.of(best)) };
+    return { ...place, colour: times ? faint : "var(--faint)", ink: "var(--ink)", text: times || "≈", row: best };
   });
-  return cells;
+  return cells.filter(({ x, y }) => x >= 0 && y >= 0);
 }
 
 /** The map of the fastest primitives in their default forms, from the maps of one run and number of devices. */

@@ -2,7 +2,7 @@
 
 use syncscope_core::{Dtype, Layout};
 
-use super::super::answers::field::Known;
+use super::super::contest::Known;
 use super::judge::{ALIKE, MUCH, Test, any_parts, flat, generally, grows_alike, preferred, two};
 use super::pick::{
     self, CAS_FAIL, CAS_PASS, EXCHANGE, GPU_ADD, ONE, at, blocks, by_threads, multiprocessors, of_blocks, on_device,

@@ -2,7 +2,7 @@
 
 use syncscope_core::{Case, Dtype, Layout, Mode, Verdict};
 
-use super::super::answers::field::{Basis, Known};
+use super::super::contest::{Basis, Known};
 use super::judge::{ALIKE, MUCH, Test, Unit, all, flat, generally, largely_flat, two};
 use super::pick::{
     CAS_PASS, FENCE_BLOCK, FENCE_DEVICE, FENCE_SYSTEM, GPU_ADD, ONE, SYNCTHREADS, at, blocks, of_blocks, on_device,

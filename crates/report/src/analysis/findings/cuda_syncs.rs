@@ -2,7 +2,7 @@
 
 use syncscope_core::{Case, Dtype, Group, Mode};
 
-use super::super::answers::field::Known;
+use super::super::contest::Known;
 use super::judge::{ALIKE, Certain, Test, Unit, all, any_parts, every, flat, generally, largely_flat, rising, two};
 use super::pick::{
     self, BALLOT, SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR, SYNCTHREADS, SYNCWARP, VOTE_ALL, VOTE_ANY, at,

@@ -2,7 +2,7 @@
 
 use syncscope_core::Case;
 
-use super::super::answers::field::Known;
+use super::super::contest::Known;
 use super::judge::{ALIKE, MUCH, Test, all, any_parts, generally, grows_more, two};
 use super::pick::{self, GRID, MULTI_COUNTER, MULTI_FLAGS, at, blocks, rows};
 use super::{Claim, Paper};

@@ -2,7 +2,7 @@
 
 use syncscope_core::{Case, Group};
 
-use super::super::answers::field::Known;
+use super::super::contest::Known;
 use super::cuda_syncs::converged;
 use super::judge::{ALIKE, MUCH, Test, Unit, any_parts, flat, generally, rising, two, unique};
 use super::pick::{self, COALESCED, GRID, SYNCTHREADS, SYNCWARP, TILE, at, blocks, of_blocks};

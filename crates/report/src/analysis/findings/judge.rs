@@ -2,7 +2,7 @@
 
 use syncscope_core::Domain;
 
-use super::super::answers::field::Known;
+use super::super::contest::Known;
 use super::{ClaimVerdict, Outcome};
 use crate::figure::{self, interval_within_run};
 use crate::naming;
@@ -379,7 +379,7 @@ mod tests {
     use syncscope_core::stats::Interval;
     use syncscope_core::{Case, Cycles, Nanoseconds, Row, Verdict};
 
-    use super::super::super::answers::field::Basis;
+    use super::super::super::contest::Basis;
     use super::*;
     use crate::{RunData, testing};
 

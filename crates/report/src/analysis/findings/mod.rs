@@ -172,11 +172,6 @@ fn claims() -> impl Iterator<Item = &'static Claim> {
     CLAIMS.iter().flat_map(|claims| claims.iter())
 }
 
-/// The ids of primitives that claims name.
-pub(crate) fn named_primitives() -> impl Iterator<Item = &'static str> {
-    pick::PRIMITIVES.iter().copied()
-}
-
 /// All claims on a run: those that rows decide, and the verdicts of the published experiments that its directory holds.
 #[must_use]
 pub fn findings(data: &RunData) -> Vec<Finding> {

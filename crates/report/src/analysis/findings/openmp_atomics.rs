@@ -2,7 +2,7 @@
 
 use syncscope_core::{Dtype, Mode};
 
-use super::super::answers::field::Known;
+use super::super::contest::Known;
 use super::judge::{ALIKE, MUCH, Test, all, any_parts, flat, generally, two, unique};
 use super::openmp_teams::{APART, ends, last_pair};
 use super::pick::{CPU_ADD, CPU_CAPTURE, CPU_READ, CPU_WRITE, DTYPES, by_threads, private, shared, teams};

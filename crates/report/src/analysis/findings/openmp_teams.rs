@@ -2,7 +2,7 @@
 
 use syncscope_core::{Case, Dtype, Placement};
 
-use super::super::answers::field::Known;
+use super::super::contest::Known;
 use super::judge::{ALIKE, MUCH, Test, all, any_parts, generally, grows_more, two};
 use super::pick::{self, CPU_ADD, CRITICAL, FLUSH, OPENMP_BARRIER, by_threads, private, shared, teams};
 use super::{Claim, Outcome, Paper};

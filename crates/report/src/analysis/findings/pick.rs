@@ -2,7 +2,7 @@
 
 use syncscope_core::{Case, Dtype, Form, Group, Layout, MemoryOrder, Mode, Placement, Scope, Space};
 
-use super::super::answers::field::{Basis, Known};
+use super::super::contest::{Basis, Known};
 use crate::RunData;
 
 pub(super) const OPENMP_BARRIER: &str = "cpu.barrier.openmp";
@@ -33,38 +33,6 @@ pub(super) const FENCE_SYSTEM: &str = "gpu.fence.system";
 pub(super) const GRID: &str = "gpu.grid.cooperative";
 pub(super) const MULTI_COUNTER: &str = "gpu.multi.counter";
 pub(super) const MULTI_FLAGS: &str = "gpu.multi.flags";
-
-/// All of them; a test compares them with the catalogues.
-pub(super) const PRIMITIVES: [&str; 28] = [
-    OPENMP_BARRIER,
-    CRITICAL,
-    FLUSH,
-    CPU_ADD,
-    CPU_CAPTURE,
-    CPU_WRITE,
-    CPU_READ,
-    SYNCTHREADS,
-    SYNCWARP,
-    TILE,
-    COALESCED,
-    SHUFFLE,
-    SHUFFLE_UP,
-    SHUFFLE_DOWN,
-    SHUFFLE_XOR,
-    VOTE_ALL,
-    VOTE_ANY,
-    BALLOT,
-    GPU_ADD,
-    CAS_PASS,
-    CAS_FAIL,
-    EXCHANGE,
-    FENCE_BLOCK,
-    FENCE_DEVICE,
-    FENCE_SYSTEM,
-    GRID,
-    MULTI_COUNTER,
-    MULTI_FLAGS,
-];
 
 /// The types of the papers.
 pub(super) const DTYPES: [Dtype; 4] = [Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];

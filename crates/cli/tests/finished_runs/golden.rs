@@ -1,0 +1,264 @@
+//! What users see of every stored run: the sentences, decisions, advice, rungs and figures of `results/`, held by the files
+//! in `tests/golden`.
+//!
+//! `SYNCSCOPE_UPDATE=1 cargo test -p syncscope golden` writes them. A difference is read: it is meant, or it is a bug.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+use syncscope_core::{Case, Catalogue, Domain, Group, Nanoseconds, Role, Row, Verdict};
+use syncscope_report::{Asked, Decision, Need, RunData, advise, export, page};
+
+fn catalogue() -> Arc<Catalogue> {
+    let parts = [syncscope_cpu::catalogue(), syncscope_gpu::primitives(), syncscope_cpu::mpi::primitives()];
+    Arc::new(parts.into_iter().flatten().copied().collect())
+}
+
+/// The stored runs that have rows, by name.
+fn stored() -> Vec<RunData> {
+    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results");
+    let folders = fs::read_dir(results).unwrap().map(|entry| entry.unwrap().path());
+    let mut runs: Vec<RunData> = folders
+        .filter(|folder| folder.join("run.json").is_file())
+        .map(|folder| RunData::load(&folder, catalogue()).unwrap())
+        .collect();
+    runs.sort_by(|a, b| a.name.cmp(&b.name));
+    runs
+}
+
+/// The data of the page of one run, and its drawing of the machine.
+fn page_of(data: &RunData) -> (Value, String) {
+    let html = page::render(std::slice::from_ref(data), data.catalogue.primitives());
+    let (_, rest) = html.split_once("id=\"data\">").unwrap();
+    let (json, _) = rest.split_once("</script>").unwrap();
+    let drawing =
+        html.split_once("<section id=\"machine\"").map_or("", |(_, rest)| rest.split_once("</section>").unwrap().0);
+    (serde_json::from_str(json).unwrap(), drawing.to_owned())
+}
+
+fn items(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or("-")
+}
+
+/// The labels of what a chart shows, with the number of points or cells.
+fn chart(spec: &Value) -> String {
+    let count = |value: &Value| items(value).filter(|one| !one.is_null()).count();
+    let label = |one: &Value, points: &str| format!("{} ({})", text(&one["label"]), count(&one[points]));
+    let labels: Vec<String> = match text(&spec["kind"]) {
+        "lines" => items(&spec["series"]).map(|one| label(one, "points")).collect(),
+        "dots" => items(&spec["rows"]).map(|one| label(one, "points")).collect(),
+        _ => items(&spec["lines"]).map(|one| label(one, "cells")).collect(),
+    };
+    let rules: Vec<&str> = items(&spec["rules"]).map(|rule| text(&rule["label"])).collect();
+    let rules = if rules.is_empty() { String::new() } else { format!(" | {}", rules.join(", ")) };
+    format!("{} {}: {}{rules}", text(&spec["kind"]), text(&spec["title"]), labels.join(", "))
+}
+
+fn of_page(out: &mut String, data: &RunData) {
+    let (page, drawing) = page_of(data);
+    let run = &page["runs"][0];
+    out.push_str("answers\n");
+    for answer in items(&run["answers"]["certain"]) {
+        let rows = items(&answer["rows"]).count();
+        writeln!(out, "  {} [{}, {rows} rows]", text(&answer["text"]), text(&answer["figure"])).unwrap();
+    }
+    writeln!(out, "  open: {}\n  {}", text(&run["answers"]["open"]), text(&run["answers"]["trust"])).unwrap();
+    for decision in items(&run["decisions"]) {
+        writeln!(out, "{}: {}", text(&decision["id"]), text(&decision["sentence"])).unwrap();
+        for spec in items(&decision["charts"]) {
+            writeln!(out, "  {}", chart(spec)).unwrap();
+        }
+        writeln!(out, "  note: {}", text(&decision["note"])).unwrap();
+    }
+    out.push_str("drawing\n");
+    for item in drawing.split("<li><b>").skip(1) {
+        writeln!(out, "  {}", item.split("</li>").next().unwrap_or_default().replace("</b>", "")).unwrap();
+    }
+    out.push_str("ladder\n");
+    let rows = data.in_order(data.catalogue.primitives()).rows;
+    for rung in items(&page["ladder"]) {
+        let row = rung["rows"][0].as_u64().map(|row| &rows[usize::try_from(row).unwrap()]);
+        let of_row = row.map(|row| {
+            let ns = row.ns.map(|ns| format!(" = {:.4e} ns", ns.value())).unwrap_or_default();
+            format!("{}{ns} {}", row.case, row.verdict.name())
+        });
+        let (note, anchors) = (text(&rung["notes"][0]), items(&rung["anchors"]).count());
+        let median = rung["medians"][0].as_f64().map(|ns| format!(", median {ns} ns")).unwrap_or_default();
+        let place = format!("{}, {}", text(&rung["level"]), text(&rung["title"]));
+        writeln!(out, "  {place} ({note}): {}{median}, {anchors} anchors", of_row.unwrap_or_default()).unwrap();
+    }
+}
+
+/// The advice on every need, as `advise --need NEED --format json` gives it.
+fn of_advice(out: &mut String, data: &RunData) {
+    for need in Need::ALL {
+        let answers = advise(data, need, Asked::default());
+        let json: Value = serde_json::from_str(&export::advice::as_json(data, &answers)).unwrap();
+        for advice in items(&json["advice"]) {
+            let [need, on, situation] = ["need", "on", "situation"].map(|key| text(&advice[key]));
+            let choice = &advice["choice"];
+            if choice.is_null() {
+                writeln!(out, "{need} {on}, {situation}: {} {}", text(&advice["decision"]), text(&advice["reason"]))
+                    .unwrap();
+                continue;
+            }
+            let figure = |cost: &Value| format!("{:.4e} ns", cost["ns"].as_f64().unwrap_or(f64::NAN));
+            let (case, next) = (text(&choice["case"]), &choice["next"]);
+            let (own, other) = (figure(&choice["cost"]), figure(&next["cost"]));
+            let [name, next_name] = [choice, next].map(|one| text(&one["name"]));
+            writeln!(out, "{need} {on}, {situation}: {name} ({case}) {own}; next {next_name} {other}").unwrap();
+            for remark in items(&choice["warnings"]) {
+                writeln!(out, "  (!) {}", text(remark)).unwrap();
+            }
+            for remark in items(&choice["notes"]) {
+                writeln!(out, "  {}", text(remark)).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn what_users_see_of_the_stored_runs() {
+    let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let is_update = std::env::var_os("SYNCSCOPE_UPDATE").is_some();
+    let mut differ = Vec::new();
+    for data in stored().iter().filter(|data| !data.rows.is_empty()) {
+        let mut found = String::new();
+        of_page(&mut found, data);
+        of_advice(&mut found, data);
+        let path = folder.join(format!("{}.txt", data.name));
+        if is_update {
+            fs::write(&path, &found).unwrap();
+        } else if fs::read_to_string(&path).is_ok_and(|known| known == found) {
+            continue;
+        } else {
+            differ.push(data.name.clone());
+        }
+    }
+    assert!(
+        differ.is_empty(),
+        "tests/golden differs for {differ:?}; run this test with SYNCSCOPE_UPDATE=1 and read the diff"
+    );
+}
+
+/// Everything that is said of a run, for a search.
+fn all_of(data: &RunData) -> String {
+    let mut out = String::new();
+    of_page(&mut out, data);
+    of_advice(&mut out, data);
+    out
+}
+
+fn resolved(case: Case, ns: f64) -> Row {
+    let around =
+        |share: f64| Some(syncscope_core::stats::Interval { low: ns * (1.0 - share), high: ns * (1.0 + share) });
+    let row = Row::unmeasured(case, Verdict::Resolved);
+    Row { ns: Some(Nanoseconds(ns)), ns_within: around(0.01), ns_interval: around(0.02), pairs: Some(60), ..row }
+}
+
+/// A lock is ranked because it has a role: nothing names it.
+#[test]
+fn a_lock_that_was_never_measured_before_wins_everywhere() {
+    let mut data = stored().into_iter().find(|data| data.name == "h200").unwrap();
+    let like = data.rows.iter().map(|row| &row.case);
+    let like =
+        like.filter(|case| case.primitive == "cpu.lock.pthread_mutex" && case.threads == Some(16)).min().unwrap();
+    let group = Some(Group::of_word("spin 10 us"));
+    data.rows.push(resolved(Case { primitive: "cpu.lock.spin_park".to_owned(), group, ..like.clone() }, 110.0));
+    let all = all_of(&data);
+    for part in [
+        "At 16 threads spin_park spin 10 us (110 ns) is the cheapest of the 10 measured locks. The next, pthread_mutex,",
+        "spin_park spin 10 us at 16 threads (110 ns).",
+        ", spin_park spin 10 us (1)",
+        "Lock, contended, best (spin_park spin 10 us): cpu.lock.spin_park",
+        "protect cpu, 16 threads: spin_park spin 10 us (cpu.lock.spin_park u64 shared 16 threads close spin 10 us)",
+    ] {
+        assert!(all.contains(part), "{part}: {all}");
+    }
+}
+
+/// Each primitive of a role that people choose from, cheaper than another one of its role, is named by an answer.
+#[test]
+fn every_primitive_of_a_choice_is_reachable_from_a_question() {
+    let template = stored().into_iter().find(|data| data.name == "h200-x2").unwrap();
+    let multiprocessors = template.run.machine.gpus.first().map(|gpu| gpu.multiprocessors);
+    let on_cpu = |case: Case| Case { threads: Some(2), placement: Some(syncscope_core::Placement::Close), ..case };
+    let on_gpu = |case: Case| Case { threads: Some(32), blocks: multiprocessors, ..case };
+    type Shape<'a> = &'a dyn Fn(Case) -> Case;
+    let choices: [(Role, Shape<'_>); 11] = [
+        (Role::ThreadLock, &on_cpu),
+        (Role::ThreadBarrier, &on_cpu),
+        (Role::SpinHandoff, &on_cpu),
+        (Role::SleepHandoff, &on_cpu),
+        (Role::Channel, &on_cpu),
+        (Role::Wake, &on_cpu),
+        (Role::GpuLock, &on_gpu),
+        (Role::BlockBarrier, &|case| Case { threads: Some(1024), blocks: Some(1), ..case }),
+        (Role::GridBarrier, &on_gpu),
+        (Role::DeviceBarrier, &|case| Case { devices: Some(2), ..on_gpu(case) }),
+        (Role::Launch, &|case| Case { group: Some(Group::of_word("5 us")), ..on_gpu(case) }),
+    ];
+    for (role, shape) in choices {
+        let members: Vec<_> = catalogue().with_role(role).copied().collect();
+        for primitive in &members {
+            let other = members.iter().find(|other| other.id != primitive.id).unwrap_or_else(|| panic!("{role:?}"));
+            let mut rows =
+                vec![resolved(shape(Case::new(other.id)), 1000.0), resolved(shape(Case::new(primitive.id)), 10.0)];
+            if role == Role::Launch {
+                rows.push(resolved(on_gpu(Case::new("gpu.grid.counter")), 500.0));
+            }
+            let data = RunData { rows, ..template.clone() };
+            assert!(all_of(&data).contains(primitive.name()), "{}", primitive.id);
+        }
+    }
+}
+
+/// One figure and one reason for one statement: top of the page, chart, ladder and advice name the same rows.
+#[test]
+fn top_chart_ladder_and_advice_name_the_same_rows() {
+    let mut compared = 0;
+    for data in stored() {
+        let (page, _) = page_of(&data);
+        let run = &page["runs"][0];
+        let rows = data.in_order(data.catalogue.primitives()).rows;
+        for (need, question, title) in
+            [(Need::Protect, "decide-lock", "Lock, contended, best"), (Need::Phases, "decide-barrier", "Barrier, best")]
+        {
+            let on_cpu = Asked { on: Some(Domain::Cpu), ..Asked::default() };
+            let advice = advise(&data, need, on_cpu).remove(0);
+            let of = |values: &Value, key: &str, id: &str| {
+                let found = items(values).find(|one| one[key] == *id).cloned().unwrap_or_default();
+                found
+            };
+            let decision = of(&run["decisions"], "id", question);
+            let said = text(&decision["sentence"]);
+            match &advice.decision {
+                Decision::Take(choice) => {
+                    let mut top = items(&run["answers"]["certain"]).map(|answer| text(&answer["text"]));
+                    let figure = format!("{} (", choice.name);
+                    assert!(top.any(|top| top.contains(&figure)), "{}: {figure}", data.name);
+                    assert!(said.contains(&choice.name), "{}: {said}", data.name);
+                    let rung =
+                        items(&page["ladder"]).find(|rung| rung["level"] == "All threads" && rung["title"] == title);
+                    let row = rung.and_then(|rung| rung["rows"][0].as_u64()).unwrap();
+                    assert_eq!(rows[usize::try_from(row).unwrap()].case.to_string(), choice.case, "{}", data.name);
+                    compared += 1;
+                }
+                Decision::Undecided(why) if !decision["sentence"].is_null() => {
+                    let open = text(&run["answers"]["open"]);
+                    assert!(open.contains(why) && said.contains(why), "{}: {why}; {open}; {said}", data.name);
+                    compared += 1;
+                }
+                Decision::Undecided(_) | Decision::Missing(_) => {}
+            }
+        }
+    }
+    assert!(compared > 12, "{compared}");
+}

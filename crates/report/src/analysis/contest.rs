@@ -1,0 +1,581 @@
+//! Which of several rows is certainly the cheapest: the only judge. Sentences, charts, advice, ladder and maps ask it, so that
+//! they name the same rows and give one reason.
+//!
+//! - [`bounds`] says where the cost of a row lies. It decides for all which verdicts have bounds.
+//! - [`Peers`] are the rows that can be compared: one role, and cases that differ in primitive and variant alone.
+//! - [`Contest`] holds them by design. Another design is a rival; its outcome is a [`Win`] or an [`Open`] question.
+//!
+//! Two intervals exist. Rows that are measured in the same way, such as the locks at one number of threads, are compared by
+//! those within the run ([`Basis::Run`]): all rows met the same state of the machine. Figures of different instruments or
+//! sides, such as a kernel launch timed by the host and a barrier timed by the device, are compared by those to quote
+//! ([`Basis::Machine`]): the statement must hold in another run, too.
+//!
+//! The winner's interval touches none of the others', of which there are at most about ten: for two rows that is a test at
+//! half a percent, and so a test at five percent among ten.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use syncscope_core::stats::Interval;
+use syncscope_core::{Case, Catalogue, Cycles, Group, Placement, Role, Row, Verdict};
+
+use super::usual::{MachineSize, short_name, unusualness};
+use crate::RunData;
+use crate::figure::{self, Cost, interval_within_run};
+use crate::naming::enumeration;
+
+/// By which interval rows are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Basis {
+    /// The one within the run: for rows that are measured in the same way.
+    Run,
+    /// The one for another run, the one to quote: for a statement about the machine.
+    Machine,
+}
+
+/// Where the cost of a row lies by the rows of its run: the interval within the run. A cost below the resolution lies in its
+/// interval, too; without an interval, a resolved cost is taken as exact. `None` where the figure is no cost of its own.
+pub(crate) fn bounds(row: &Row) -> Option<Interval> {
+    let ns = row.ns?.value();
+    match row.verdict {
+        Verdict::Resolved => Some(interval_within_run(row).unwrap_or(Interval { low: ns, high: ns })),
+        Verdict::Noisy(_) | Verdict::BelowResolution(_) => interval_within_run(row),
+        _ => None,
+    }
+}
+
+/// A row whose cost is known to lie in an interval.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Known<'a> {
+    pub(crate) index: usize,
+    pub(crate) row: &'a Row,
+    pub(crate) ns: f64,
+    pub(crate) bounds: Interval,
+}
+
+impl<'a> Known<'a> {
+    /// `None` where the row has no cost, or no interval to compare it by.
+    pub(crate) fn of(data: &'a RunData, index: usize, basis: Basis) -> Option<Self> {
+        Self::of_row(data.rows.get(index)?, index, basis)
+    }
+
+    pub(crate) fn of_row(row: &'a Row, index: usize, basis: Basis) -> Option<Self> {
+        let within = bounds(row)?;
+        let bounds = match basis {
+            Basis::Run => within,
+            Basis::Machine => row.ns_interval.unwrap_or(within),
+        };
+        Some(Self { index, row, ns: row.ns?.value(), bounds })
+    }
+
+    /// The same for a row whose cost a sentence writes: `None` where it may not be written, too.
+    pub(crate) fn with_figure(data: &'a RunData, index: usize, basis: Basis) -> Option<Self> {
+        Self::of(data, index, basis).filter(Self::has_figure)
+    }
+
+    /// Whether its cost may be written, see [`figure::has_figure`]. Without a figure it can still be compared.
+    pub(crate) fn has_figure(&self) -> bool {
+        figure::has_figure(self.row)
+    }
+
+    /// Its cycles, where they may be written: those of a noisy row may not, see [`Cost::cycles`].
+    pub(crate) fn cycles_figure(&self) -> Option<Cycles> {
+        self.row.cycles.filter(|_| self.row.verdict == Verdict::Resolved)
+    }
+
+    /// Whether it certainly costs less than the other one.
+    pub(crate) fn is_below(&self, other: &Self) -> bool {
+        self.bounds.high < other.bounds.low
+    }
+
+    /// `1.20 µs`, `~1.20 µs` where the row is noisy, and `not resolved` where it has no figure.
+    pub(crate) fn time(&self) -> String {
+        Cost::of(self.row).figure
+    }
+
+    /// The name of its primitive; the design of a rival is the name of its [`Entrant`].
+    pub(crate) fn name(&self) -> String {
+        short_name(&self.row.case.primitive).to_owned()
+    }
+
+    /// Its cost over that of `other`.
+    pub(crate) fn over(&self, other: &Self) -> Ratio {
+        Ratio::of((self.ns, self.bounds), (other.ns, other.bounds))
+    }
+
+    /// How many times as much as `other` this one costs, see [`Ratio::times`].
+    pub(crate) fn times(&self, other: &Self) -> String {
+        self.over(other).times()
+    }
+}
+
+/// One cost over another one of the same run, with its interval.
+///
+/// Its ends are the least of the one over the most of the other, and the most over the least. So the interval lies above 1
+/// exactly where the intervals of the costs do not touch, which is what makes a comparison certain. Two independent intervals
+/// of 95 % make one of at least 95 %.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Ratio {
+    pub(crate) point: f64,
+    /// `None`: no bound on that side, because a cost may be zero.
+    pub(crate) low: Option<f64>,
+    pub(crate) high: Option<f64>,
+}
+
+/// A ratio is written as a figure if its interval is within this factor; of a wider one, the certain part is written.
+const NARROW: f64 = 1.5;
+
+impl Ratio {
+    /// The first cost over the second one, each with its interval.
+    pub(crate) fn of((ns, bounds): (f64, Interval), (other_ns, other): (f64, Interval)) -> Self {
+        let quotient = |a: f64, b: f64| (a > 0.0 && b > 0.0).then(|| a / b);
+        Self { point: ns / other_ns, low: quotient(bounds.low, other.high), high: quotient(bounds.high, other.low) }
+    }
+
+    /// The same ratio in another unit, such as that of rates instead of costs.
+    pub(crate) fn scaled(self, factor: f64) -> Self {
+        let scaled = |end: Option<f64>| end.map(|end| end * factor);
+        Self { point: self.point * factor, low: scaled(self.low), high: scaled(self.high) }
+    }
+
+    /// Whether it is certainly above 1.
+    pub(crate) fn is_above_one(self) -> bool {
+        self.low.is_some_and(|low| low > 1.0)
+    }
+
+    /// `2.2 times`, or `at least 1.6 times` where the ratio itself is uncertain. Close to 1, where one decimal would say that
+    /// nothing differs, `1.04 times` and `1.04 to 1.7 times`.
+    pub(crate) fn times(self) -> String {
+        let text = |value: f64| match value {
+            ..1.095 => format!("{value:.2}"),
+            ..9.95 => format!("{value:.1}"),
+            _ => figure::grouped(format!("{value:.0}")),
+        };
+        // Rounded down: it must stay certain.
+        let floor = |value: f64, parts: f64| (value * parts).floor() / parts;
+        let low = self.low.unwrap_or_default();
+        match self.high {
+            Some(high) if high <= NARROW * low => format!("{} times", text(self.point)),
+            Some(high) if low < 1.1 => {
+                format!("{:.2} to {} times", floor(low, 100.0), text((high * 10.0).ceil() / 10.0))
+            }
+            None if low < 1.1 => format!("at least {:.2} times", floor(low, 100.0)),
+            _ => format!("at least {} times", text(floor(low, if low < 9.95 { 10.0 } else { 1.0 }))),
+        }
+    }
+}
+
+/// What a program would take: the primitive, and its variant where the catalogue says that variants are designs.
+pub(crate) fn design(catalogue: &Catalogue, case: &Case) -> String {
+    let name = short_name(&case.primitive);
+    match &case.group {
+        Some(group) if has_designs(catalogue, case) => format!("{name} {group}"),
+        _ => name.to_owned(),
+    }
+}
+
+/// The same where room is short: the variant alone.
+pub(crate) fn short_design(catalogue: &Catalogue, case: &Case) -> String {
+    match &case.group {
+        Some(Group::Cluster(size)) if has_designs(catalogue, case) => format!("clusters of {size}"),
+        Some(group) if has_designs(catalogue, case) => group.to_string(),
+        _ => short_name(&case.primitive).to_owned(),
+    }
+}
+
+fn has_designs(catalogue: &Catalogue, case: &Case) -> bool {
+    catalogue.facts(&case.primitive).is_some_and(|facts| facts.has_designs)
+}
+
+pub(crate) fn has_role(data: &RunData, case: &Case, role: Role) -> bool {
+    data.catalogue.facts(&case.primitive).is_some_and(|facts| facts.role == role)
+}
+
+/// Whether a case is a barrier that gives up the order of memory accesses: it is no replacement for one that keeps it.
+pub(crate) fn is_relaxed(data: &RunData, case: &Case) -> bool {
+    let is_barrier = |role| matches!(role, Role::ClusterBarrier | Role::GridBarrier | Role::DeviceBarrier);
+    data.catalogue
+        .facts(&case.primitive)
+        .is_some_and(|facts| is_barrier(facts.role) && facts.orders_memory && !facts.orders_memory_in(case))
+}
+
+/// Whether a case does not exist on the machine, or the compiler removes its primitive.
+pub(crate) fn is_absent(row: &Row) -> bool {
+    matches!(row.verdict, Verdict::Skipped(_) | Verdict::Elided(_))
+}
+
+/// Whether a row can be compared with others of its role: a case in its default form that exists, keeps the order of memory
+/// accesses, and has no CPUs of a study. One call of the driver for several devices launches a barrier otherwise, and makes no
+/// other barrier of it.
+pub(crate) fn takes_part(data: &RunData, row: &Row, role: Role) -> bool {
+    has_role(data, &row.case, role)
+        && row.case.form.is_none()
+        && row.case.group != Some(Group::DriverLaunch)
+        && !is_absent(row)
+        && !is_relaxed(data, &row.case)
+        && !matches!(row.case.placement, Some(Placement::List(_)))
+}
+
+/// What remains of a case where primitives and their designs are compared. A group that is no design is a parameter, such as
+/// the CPUs of a pair.
+fn shape(catalogue: &Catalogue, case: &Case) -> Case {
+    let group = case.group.clone().filter(|_| !has_designs(catalogue, case));
+    Case { primitive: String::new(), group, ..case.clone() }
+}
+
+/// Whether the largest team is the usual one, or the smallest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Size {
+    Fewest,
+    Most,
+}
+
+impl Size {
+    /// The least is the one to take.
+    pub(crate) fn rank(self, case: &Case) -> u64 {
+        if self == Self::Most { u64::MAX - case.actors() } else { case.actors() }
+    }
+}
+
+/// Rows of one role whose cases differ in primitive and variant alone.
+#[derive(Debug)]
+pub(crate) struct Peers<'a> {
+    data: &'a RunData,
+    role: Role,
+    /// The case of the first one.
+    pub(crate) like: &'a Case,
+}
+
+impl<'a> Peers<'a> {
+    /// The usual rows that fit: of teams that fit the CPUs, of the smallest or largest size, with the most designs, and of the
+    /// usual type and placement. Everything that compares primitives of a role takes these.
+    pub(crate) fn of(data: &'a RunData, role: Role, fits: impl Fn(&Case) -> bool, size: Size) -> Option<Self> {
+        let machine = MachineSize::of(&data.run.machine);
+        let mut sets: BTreeMap<Case, Vec<usize>> = BTreeMap::new();
+        for (index, row) in data.rows.iter().enumerate() {
+            if takes_part(data, row, role) && fits(&row.case) {
+                sets.entry(shape(&data.catalogue, &row.case)).or_default().push(index);
+            }
+        }
+        let usual = sets.into_iter().min_by_key(|(shape, rows)| {
+            let case = &data.rows[rows[0]].case;
+            let designs = rows.iter().map(|index| design(&data.catalogue, &data.rows[*index].case));
+            let designs = Reverse(designs.collect::<BTreeSet<_>>().len());
+            (machine.is_oversubscribed_by(case), size.rank(case), designs, unusualness(shape), shape.clone())
+        });
+        usual.map(|(_, rows)| Self { data, role, like: &data.rows[rows[0]].case })
+    }
+
+    /// The rows of the same role that differ from these in the number of threads, too.
+    pub(crate) fn with_other_teams(&self) -> Vec<usize> {
+        let key = |case: &Case| Case { threads: None, ..shape(&self.data.catalogue, case) };
+        let own = key(self.like);
+        let rows = self.data.rows.iter().enumerate();
+        let alike = rows.filter(|(_, row)| takes_part(self.data, row, self.role) && key(&row.case) == own);
+        alike.map(|(index, _)| index).collect()
+    }
+
+    pub(crate) fn contest(&self, basis: Basis) -> Contest<'a> {
+        Contest::like(self.data, self.role, self.like, basis)
+    }
+
+    /// The contest of the same rows at so many threads.
+    pub(crate) fn at(&self, threads: u32) -> Contest<'a> {
+        Contest::like(self.data, self.role, &Case { threads: Some(threads), ..self.like.clone() }, Basis::Run)
+    }
+}
+
+/// One that takes part.
+#[derive(Debug, Clone)]
+pub(crate) struct Entrant<'a> {
+    /// Its design, or what else a sentence calls it.
+    pub(crate) name: String,
+    /// The index of its row.
+    pub(crate) index: usize,
+    /// The cost of its row; `None` where nothing is known of it: it may be the cheapest.
+    pub(crate) known: Option<Known<'a>>,
+}
+
+impl<'a> Entrant<'a> {
+    pub(crate) fn of(data: &'a RunData, index: usize, basis: Basis) -> Self {
+        Self { name: design(&data.catalogue, &data.rows[index].case), index, known: Known::of(data, index, basis) }
+    }
+}
+
+/// Rows that are compared.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Contest<'a> {
+    pub(crate) entrants: Vec<Entrant<'a>>,
+    /// What the run has yet to measure.
+    pub(crate) pending: Vec<String>,
+    /// Primitives with a row.
+    pub(crate) measured: usize,
+    /// Primitives of the role that the run was not to measure: its preset, its globs or its age leave them out.
+    pub(crate) left_out: usize,
+}
+
+impl<'a> Contest<'a> {
+    /// The rows of this role whose cases are like this one. Cases that do not exist, and primitives that the compiler removes,
+    /// take no part.
+    pub(crate) fn like(data: &'a RunData, role: Role, like: &Case, basis: Basis) -> Self {
+        let like = shape(&data.catalogue, like);
+        let mut contest = Self::default();
+        for primitive in data.catalogue.with_role(role) {
+            let rows = data.rows.iter().enumerate().filter(|(_, row)| row.case.primitive == primitive.id);
+            let own: Vec<(usize, &Row)> = rows.filter(|(_, row)| shape(&data.catalogue, &row.case) == like).collect();
+            let existing = own.iter().filter(|(_, row)| takes_part(data, row, role)).map(|(index, _)| *index);
+            contest.entrants.extend(existing.map(|index| Entrant::of(data, index, basis)));
+            match own.as_slice() {
+                [] if data.has_more_planned(primitive.id) => contest.pending.push(short_name(primitive.id).to_owned()),
+                [] => contest.left_out += 1,
+                rows => contest.measured += usize::from(rows.iter().any(|(_, row)| !is_absent(row))),
+            }
+        }
+        contest
+    }
+
+    /// Both together.
+    pub(crate) fn with(mut self, other: Self) -> Self {
+        self.entrants.extend(other.entrants);
+        self.pending.extend(other.pending);
+        let (measured, left_out) = (self.measured + other.measured, self.left_out + other.left_out);
+        Self { measured, left_out, ..self }
+    }
+
+    pub(crate) fn known(&self) -> impl Iterator<Item = (&Entrant<'a>, Known<'a>)> {
+        self.entrants.iter().filter_map(|one| Some((one, one.known?)))
+    }
+
+    /// The indices of the rows with a known cost.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = usize> {
+        self.known().map(|(_, known)| known.index)
+    }
+
+    /// The one with the least upper bound.
+    pub(crate) fn best(&self) -> Option<(&Entrant<'a>, Known<'a>)> {
+        self.known().min_by(|(_, a), (_, b)| a.bounds.high.total_cmp(&b.bounds.high))
+    }
+
+    /// Whether this cost is certainly below all of them, with none of unknown cost and none yet to be measured.
+    pub(crate) fn is_above(&self, one: &Known<'_>) -> bool {
+        self.pending.is_empty()
+            && self.entrants.iter().all(|other| other.known.is_some_and(|other| one.is_below(&other)))
+    }
+
+    /// The one with the least upper bound, and those of other designs that may be as cheap; none where no cost is known.
+    fn contenders(&self) -> Vec<&Entrant<'a>> {
+        let Some((best, cost)) = self.best() else { return Vec::new() };
+        let may_be = |one: &&Entrant<'_>| one.name != best.name && one.known.is_none_or(|other| !cost.is_below(&other));
+        std::iter::once(best).chain(self.entrants.iter().filter(may_be)).collect()
+    }
+
+    /// The designs that may be the cheapest, the one with the least upper bound first; none where no cost is known.
+    pub(crate) fn candidates(&self) -> Vec<String> {
+        distinct(self.contenders())
+    }
+
+    /// The cheapest with its rivals of other designs, if it is certainly the cheapest; otherwise why that is open. `None`
+    /// without a rival.
+    pub(crate) fn outcome(&self) -> Option<Result<Win<'_, 'a>, Open>> {
+        let designs = distinct(&self.entrants);
+        let of = designs.len() + self.pending.len();
+        if of < 2 {
+            return None;
+        }
+        if !self.pending.is_empty() {
+            return Some(Err(Open::Pending { names: self.pending.clone(), of }));
+        }
+        let Some((best, cost)) = self.best() else { return Some(Err(Open::NotResolved { names: designs, of })) };
+        let contenders = self.contenders();
+        let is_open = |one: &&Entrant<'_>| one.known.is_none_or(|known| !known.has_figure());
+        let unresolved = distinct(contenders.iter().copied().filter(is_open));
+        let names = distinct(contenders);
+        Some(match names.len() {
+            _ if !unresolved.is_empty() => Err(Open::NotResolved { names: unresolved, of }),
+            1 => Ok(Win { name: &best.name, cost, rivals: self.rivals_of(best) }),
+            several => Err(Open::Overlap { names, others: of - several }),
+        })
+    }
+
+    /// Those of other designs with a known cost, the cheapest first.
+    fn rivals_of(&self, best: &Entrant<'_>) -> Vec<(&Entrant<'a>, Known<'a>)> {
+        let mut rivals: Vec<_> = self.known().filter(|(other, _)| other.name != best.name).collect();
+        rivals.sort_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns));
+        rivals
+    }
+
+    /// What the cheapest one is: `cheapest lock`, or `cheapest of the 2 measured locks` where others have no row.
+    pub(crate) fn cheapest(&self, noun: &str) -> String {
+        match self.left_out {
+            0 => format!("cheapest {noun}"),
+            _ => format!("cheapest of the {} measured {noun}s", self.measured),
+        }
+    }
+}
+
+/// The designs of these, each once.
+fn distinct<'b, 'a: 'b>(entrants: impl IntoIterator<Item = &'b Entrant<'a>>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for one in entrants {
+        if !names.contains(&one.name) {
+            names.push(one.name.clone());
+        }
+    }
+    names
+}
+
+/// The certainly cheapest.
+#[derive(Debug, Clone)]
+pub(crate) struct Win<'c, 'a> {
+    pub(crate) name: &'c str,
+    pub(crate) cost: Known<'a>,
+    /// Those of other designs, the cheapest first.
+    pub(crate) rivals: Vec<(&'c Entrant<'a>, Known<'a>)>,
+}
+
+impl<'c, 'a> Win<'c, 'a> {
+    /// The cheapest rival with a figure.
+    pub(crate) fn next(&self) -> Option<(&'c Entrant<'a>, Known<'a>)> {
+        self.rivals.iter().find(|(_, rival)| rival.has_figure()).copied()
+    }
+
+    /// The indices of all rows.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = usize> {
+        std::iter::once(self.cost.index).chain(self.rivals.iter().map(|(_, rival)| rival.index))
+    }
+}
+
+/// Why nothing is certainly the cheapest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Open {
+    /// These are not measured yet.
+    Pending { names: Vec<String>, of: usize },
+    /// These have no figure, and may be the cheapest.
+    NotResolved { names: Vec<String>, of: usize },
+    /// The intervals of these overlap, and so many others certainly cost more.
+    Overlap { names: Vec<String>, others: usize },
+}
+
+/// So many names are written; of more, the others are counted.
+const MOST_NAMES: usize = 3;
+
+/// `a, b and c`, `a, b, c and 4 more`.
+fn few(names: &[String]) -> String {
+    match names.split_at_checked(MOST_NAMES) {
+        Some((first, rest)) if rest.len() > 1 => enumeration(&[first, &[format!("{} more", rest.len())]].concat()),
+        _ => enumeration(names),
+    }
+}
+
+impl fmt::Display for Open {
+    /// `3 of 8 are not resolved: ttas, ticket and mcs`.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counted = |out: &mut fmt::Formatter<'_>, names: &[String], of: &usize, what: &str| {
+            let verb = if names.len() == 1 { "is" } else { "are" };
+            write!(out, "{} of {of} {verb} {what}: {}", names.len(), few(names))
+        };
+        match self {
+            Self::Pending { names, of } => counted(out, names, of, "not measured yet"),
+            Self::NotResolved { names, of } => counted(out, names, of, "not resolved"),
+            Self::Overlap { names, others } => {
+                write!(out, "the intervals of {} overlap", few(names))?;
+                let verb = if *others == 1 { "costs" } else { "cost" };
+                if *others > 0 { write!(out, "; {others} more certainly {verb} more") } else { Ok(()) }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::questions::testing::{case, data, row, within};
+
+    #[test]
+    fn a_ratio_is_as_precise_as_it_is_certain() {
+        let times = |point, low, high| Ratio { point, low: Some(low), high: Some(high) }.times();
+        assert_eq!(times(2.24, 2.1, 2.4), "2.2 times");
+        assert_eq!(times(21.7, 20.0, 24.0), "22 times");
+        assert_eq!(times(1308.4, 1300.0, 1310.0), "1,308 times", "as other counts");
+        assert_eq!(times(2.24, 1.69, 3.0), "at least 1.6 times", "rounded down");
+        assert_eq!(times(1.04, 1.02, 1.06), "1.04 times");
+        assert_eq!(times(1.3, 1.049, 1.61), "1.04 to 1.7 times", "rounded away from each other");
+        assert_eq!(times(1.4, 1.1, 2.0), "at least 1.1 times");
+        assert_eq!(Ratio { point: 3.0, low: Some(1.049), high: None }.times(), "at least 1.04 times");
+    }
+
+    #[test]
+    fn the_interval_of_a_ratio_is_above_one_where_the_intervals_do_not_touch() {
+        let bounds = |low, high| Interval { low, high };
+        let ratio = |low, high| Ratio::of((12.0, bounds(low, high)), (10.0, bounds(8.0, 11.0)));
+        assert_eq!((ratio(11.1, 13.0).is_above_one(), ratio(10.9, 13.0).is_above_one()), (true, false));
+        let zero = Ratio::of((12.0, bounds(11.0, 13.0)), (1.0, bounds(-0.5, 2.0)));
+        assert_eq!((zero.low, zero.high), (Some(5.5), None), "a cost that may be zero has no upper end");
+        let rates = ratio(11.0, 16.0).scaled(2.0);
+        assert_eq!((rates.point, rates.low, rates.high), (2.4, Some(2.0), Some(4.0)));
+    }
+
+    fn lock(name: &str, ns: f64) -> Row {
+        row(case(&format!("cpu.lock.{name}"), 4), ns, 0.1)
+    }
+
+    fn contest(run: &RunData) -> Contest<'_> {
+        Peers::of(run, Role::ThreadLock, |_| true, Size::Most).unwrap().contest(Basis::Run)
+    }
+
+    fn outcome(rows: Vec<Row>) -> Option<Result<String, String>> {
+        let run = data(rows);
+        let found = contest(&run).outcome().map(|outcome| match outcome {
+            Ok(win) => Ok(format!("{} {}, {} rivals", win.name, win.cost.time(), win.rivals.len())),
+            Err(open) => Err(open.to_string()),
+        });
+        found
+    }
+
+    #[test]
+    fn what_the_machine_lacks_takes_no_part_and_what_is_not_measured_is_counted() {
+        let lacking = Row { verdict: Verdict::Skipped("no such lock".into()), ..lock("ttas", 100.0) };
+        let mut run = data(vec![lock("ticket", 100.0), lock("mcs", 200.0), lacking]);
+        let all = run.catalogue.with_role(Role::ThreadLock).count();
+        let of = |run: &RunData| {
+            let contest = contest(run);
+            (contest.measured, contest.pending.clone(), contest.left_out, contest.cheapest("lock"))
+        };
+        assert_eq!(of(&run), (2, vec![], all - 3, "cheapest of the 2 measured locks".to_owned()));
+        run.run.status = syncscope_core::run::Status::BudgetSpent;
+        run.run.planned_by_primitive = [("cpu.lock.clh".to_owned(), 1)].into();
+        assert_eq!((of(&run).1, of(&run).2), (vec!["clh".to_owned()], all - 4));
+        assert_eq!(contest(&run).outcome().unwrap().unwrap_err().to_string(), "1 of 3 is not measured yet: clh");
+    }
+
+    #[test]
+    fn a_cost_without_a_figure_may_be_the_cheapest_and_is_named() {
+        let noisy = |row: Row, low, high| Row { verdict: Verdict::Noisy("wide".into()), ..within(row, low, high) };
+        let with = |other: Row| outcome(vec![lock("ticket", 100.0), lock("mcs", 200.0), other]);
+        assert_eq!(with(lock("ttas", 300.0)), Some(Ok("ticket 100 ns, 2 rivals".into())));
+        assert_eq!(with(noisy(lock("ttas", 300.0), 90.0, 900.0)), Some(Err("1 of 3 is not resolved: ttas".into())));
+        assert_eq!(with(noisy(lock("ttas", 300.0), 150.0, 900.0)), Some(Ok("ticket 100 ns, 2 rivals".into())));
+        assert_eq!(with(noisy(lock("ttas", 60.0), 40.0, 80.0)), Some(Err("1 of 3 is not resolved: ttas".into())));
+        let open = Verdict::Interfered("too many".into());
+        assert_eq!(with(Row { verdict: open, ..lock("ttas", 9.0) }), Some(Err("1 of 3 is not resolved: ttas".into())));
+        let small = Row { verdict: Verdict::BelowResolution("at most".into()), ..lock("ttas", 9.0) };
+        assert_eq!(with(within(small, -50.0, 90.0)), Some(Err("1 of 3 is not resolved: ttas".into())));
+        let overlap = "the intervals of ticket and ttas overlap; 1 more certainly costs more";
+        assert_eq!(with(within(lock("ttas", 110.0), 99.0, 120.0)), Some(Err(overlap.into())));
+        assert_eq!(outcome(vec![lock("ticket", 100.0)]), None, "no rival");
+    }
+
+    #[test]
+    fn variants_are_rivals_where_the_catalogue_calls_them_designs() {
+        let of = |name: &str, group: &str, ns: f64| {
+            let one = lock(name, ns);
+            Row { case: Case { group: Some(Group::of_word(group)), ..one.case.clone() }, ..one }
+        };
+        let spin_park = vec![of("spin_park", "spin 10 us", 100.0), of("spin_park", "spin 50 us", 101.0)];
+        let overlap = "the intervals of spin_park spin 10 us and spin_park spin 50 us overlap";
+        assert_eq!(outcome(spin_park.clone()), Some(Err(overlap.into())));
+        let mutex = vec![lock("std_mutex", 100.0), of("std_mutex", "one_cpu", 9.0), lock("mcs", 300.0)];
+        assert_eq!(outcome(mutex), Some(Ok("std_mutex 100 ns, 1 rivals".into())), "other places are no designs");
+    }
+}

@@ -1,0 +1,264 @@
+//! Which primitive to take for a stated need, by the rows of one run: the part of a question that `advise` asks for.
+//!
+//! Nothing is advised that the rows do not make certain: the contest decides.
+
+use std::collections::BTreeSet;
+
+use syncscope_core::stats::Interval;
+use syncscope_core::{Case, Domain, Role, Verdict};
+
+use super::{QUESTIONS, WITHOUT_INTERVALS, lacks_intervals};
+use crate::analysis::contest::{Contest, Known, takes_part};
+use crate::{RunData, figure};
+
+/// What a program needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// Count events of several threads.
+    CountEvents,
+    /// Protect data that one thread at a time may use.
+    Protect,
+    /// Divide the work of several threads into phases.
+    Phases,
+    /// Hand over work from one thread to another.
+    HandOver,
+    /// Reduce many values to one.
+    Reduce,
+    /// End a phase of all threads of a GPU.
+    EndGpuPhase,
+}
+
+impl Need {
+    /// All of them, in the order of reports.
+    pub const ALL: [Self; 6] =
+        [Self::CountEvents, Self::Protect, Self::Phases, Self::HandOver, Self::Reduce, Self::EndGpuPhase];
+
+    /// Its word on the command line and in files.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::CountEvents => "count-events",
+            Self::Protect => "protect",
+            Self::Phases => "phases",
+            Self::HandOver => "hand-over",
+            Self::Reduce => "reduce",
+            Self::EndGpuPhase => "end-gpu-phase",
+        }
+    }
+}
+
+/// The options of `run` that select the primitives from which the answer to a need is chosen.
+const fn candidates(need: Need, on: Domain) -> &'static str {
+    match (need, on) {
+        (Need::CountEvents, Domain::Gpu) => "--only 'gpu.atomic.add'",
+        (Need::CountEvents, _) => "--only 'cpu.atomic.add'",
+        (Need::Protect, Domain::Gpu) => "--only 'gpu.lock.*'",
+        (Need::Protect, _) => "--only 'cpu.lock.*'",
+        (Need::Phases, Domain::Gpu) => "--only 'gpu.block.*' --only 'gpu.grid.*'",
+        (Need::Phases, _) => "--only 'cpu.barrier.*'",
+        (Need::HandOver, _) => "--only 'cpu.handoff.*'",
+        (Need::Reduce, Domain::Gpu) => "--only 'gpu.reduction.*'",
+        (Need::Reduce, _) => "--only 'cpu.reduction.*'",
+        (Need::EndGpuPhase, _) => "--only 'gpu.grid.*' --only 'gpu.launch.*'",
+    }
+}
+
+/// What is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Asked {
+    /// Threads of the team on the CPU, of a block on the GPU; `None`: as many as the run has rows for, on the CPU at most
+    /// one for each hardware thread.
+    pub threads: Option<u32>,
+    /// The side; `None`: every side that the run measured.
+    pub on: Option<Domain>,
+}
+
+/// The answer to a need in one situation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Advice {
+    /// The need.
+    pub need: Need,
+    /// The side of the machine.
+    pub on: Domain,
+    /// Sizes and what else distinguishes it from other situations: `16 threads`.
+    pub situation: String,
+    /// The answer.
+    pub decision: Decision,
+}
+
+/// What the rows say.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Decision {
+    /// One candidate is certainly the cheapest.
+    Take(Box<Choice>),
+    /// The rows do not decide.
+    Undecided(String),
+    /// The run lacks the rows.
+    Missing(String),
+}
+
+/// A figure with its interval, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CostFigure {
+    /// The cost.
+    pub ns: f64,
+    /// The 95 % interval to quote, which holds for another run.
+    pub interval: Interval,
+    /// Whether its row is noisy.
+    pub is_rough: bool,
+}
+
+impl CostFigure {
+    /// What to quote of a cost: its interval for another run, where it has one.
+    fn of(known: &Known<'_>) -> Self {
+        let interval = known.row.ns_interval.unwrap_or(known.bounds);
+        Self { ns: known.ns, interval, is_rough: known.row.verdict != Verdict::Resolved }
+    }
+
+    /// `1.20 µs`, `~1.20 µs` where its row is noisy.
+    pub(crate) fn figure(self) -> String {
+        let doubt = if self.is_rough { figure::ROUGHLY } else { "" };
+        format!("{doubt}{}", figure::time(self.ns))
+    }
+}
+
+/// The one to take.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choice {
+    /// In words: `std_mutex`, `padded counters`.
+    pub name: String,
+    /// Id of the primitive or of the variant of a reduction.
+    pub id: String,
+    /// What one operation is, that the cost is of.
+    pub operation: String,
+    /// Where it comes from; empty for an id that the catalogue does not have.
+    pub source: String,
+    /// The case, in one line.
+    pub case: String,
+    /// The index of its row.
+    pub(crate) row: usize,
+    /// Its cost.
+    pub cost: CostFigure,
+    /// The second, which is certainly more expensive.
+    pub next: RunnerUp,
+    /// What makes it unfit for some programs.
+    pub warnings: Vec<String>,
+    /// What else the rows say.
+    pub notes: Vec<String>,
+}
+
+/// The second.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunnerUp {
+    /// In words.
+    pub name: String,
+    /// Id of the primitive or variant.
+    pub id: String,
+    /// Its cost.
+    pub cost: CostFigure,
+    /// Its cost over that of the winner.
+    pub ratio: f64,
+    /// The interval of the ratio, of at least 95 %; `None`: no bound on that side.
+    pub ratio_low: Option<f64>,
+    /// Upper end.
+    pub ratio_high: Option<f64>,
+}
+
+/// A run, and what it is asked.
+#[derive(Clone, Copy)]
+pub(super) struct Inquiry<'a> {
+    pub(super) data: &'a RunData,
+    pub(super) asked: Asked,
+}
+
+impl Inquiry<'_> {
+    /// Whether the answer is to be about this side.
+    pub(super) fn wants(&self, side: Domain) -> bool {
+        self.asked.on.is_none_or(|on| on == side)
+    }
+}
+
+/// What to take of these. Where the run leaves some of them out, a note says so. `None` where there is no choice.
+pub(super) fn decide(inquiry: Inquiry<'_>, contest: &Contest<'_>) -> Option<Decision> {
+    let win = match contest.outcome()? {
+        Ok(_) if lacks_intervals(inquiry.data) => return Some(Decision::Undecided(WITHOUT_INTERVALS.to_owned())),
+        Err(open) => return Some(Decision::Undecided(open.to_string())),
+        Ok(win) => win,
+    };
+    let (next, next_cost) = win.next()?;
+    let ratio = next_cost.over(&win.cost);
+    let case = &win.cost.row.case;
+    let primitive = inquiry.data.catalogue.get(&case.primitive);
+    let notes = (contest.left_out > 0).then(|| {
+        let Contest { measured, left_out, .. } = contest;
+        let verb = if *left_out == 1 { "has" } else { "have" };
+        format!("the cheapest of the {measured} measured; {left_out} more {verb} no row at this size")
+    });
+    Some(Decision::Take(Box::new(Choice {
+        name: win.name.to_owned(),
+        id: case.primitive.clone(),
+        operation: primitive.map_or_else(String::new, |primitive| primitive.operation.to_owned()),
+        source: primitive.map_or_else(String::new, |primitive| primitive.source.to_owned()),
+        case: case.to_string(),
+        row: win.cost.index,
+        cost: CostFigure::of(&win.cost),
+        next: RunnerUp {
+            name: next.name.clone(),
+            id: next_cost.row.case.primitive.clone(),
+            cost: CostFigure::of(&next_cost),
+            ratio: ratio.point,
+            ratio_low: ratio.low,
+            ratio_high: ratio.high,
+        },
+        warnings: Vec::new(),
+        notes: notes.into_iter().collect(),
+    })))
+}
+
+/// Where no row has the asked number of threads, those that the run has instead; `None` where it has no rows at all.
+pub(super) fn missing_size(inquiry: Inquiry<'_>, role: Role, fits: impl Fn(&Case) -> bool) -> Option<Decision> {
+    let rows = inquiry.data.rows.iter().filter(|row| takes_part(inquiry.data, row, role) && fits(&row.case));
+    let present: BTreeSet<u32> = rows.filter_map(|row| row.case.threads).collect();
+    let numbers: Vec<String> = present.iter().map(u32::to_string).collect();
+    let asked = inquiry.asked.threads?;
+    let text = format!("no rows at {asked} threads; the run has {}", numbers.join(", "));
+    (!numbers.is_empty()).then_some(Decision::Missing(text))
+}
+
+/// The answers to a need, one for each side and situation that the run has rows for. With a size or a side for which it has
+/// none, one answer says what is missing.
+#[must_use]
+pub fn advise(data: &RunData, need: Need, asked: Asked) -> Vec<Advice> {
+    let own = QUESTIONS.iter().filter_map(|question| question.advice).filter(|(of, _)| *of == need);
+    let answers: Vec<Advice> = own.flat_map(|(_, advice)| advice(Inquiry { data, asked })).collect();
+    if !answers.is_empty() {
+        return answers;
+    }
+    let on = asked.on.unwrap_or(if need == Need::EndGpuPhase { Domain::Gpu } else { Domain::Cpu });
+    let has_gpu = !data.run.machine.gpus.is_empty();
+    let reason = match need {
+        _ if on == Domain::Gpu && !has_gpu => "the run found no GPU on its machine".to_owned(),
+        Need::HandOver if on == Domain::Gpu => "the catalogue has no hand-over between threads of a GPU".to_owned(),
+        Need::EndGpuPhase if asked.on == Some(Domain::Cpu) => "a CPU has no grid and launches no kernels".to_owned(),
+        _ => format!(
+            "the run has no rows of two candidates on the {}; `syncscope run {}` measures them",
+            side_name(on),
+            candidates(need, on)
+        ),
+    };
+    vec![Advice { need, on, situation: String::new(), decision: Decision::Missing(reason) }]
+}
+
+/// `CPU`, `GPU`.
+#[must_use]
+pub(crate) const fn side_name(side: Domain) -> &'static str {
+    match side {
+        Domain::Cpu => "CPU",
+        Domain::Gpu => "GPU",
+        Domain::Hybrid => "CPU and GPU",
+        Domain::Mpi => "processes",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,394 @@
+//! How do atomics scale? The rate of all threads together, on both sides of the machine.
+
+use syncscope_core::{Case, Form, Group, Layout, MemoryOrder, Mode, Placement, Row, Scope, Space, Verdict};
+
+use super::advice::Need;
+use super::counters::count_events;
+use super::rows::{cpu_rules, largest_team, note, one_line_each, plain_series, sizes, team, unreliable};
+use super::spec::{Axis, Point, Spec, Unit, share_vertical_axis};
+use super::{Picture, Question, Said};
+use crate::analysis::contest::{Basis, Known, Ratio, is_absent};
+use crate::analysis::ladder::rung;
+use crate::analysis::usual::unusualness;
+use crate::figure::{self, grouped};
+use crate::{RunData, naming};
+
+pub(super) const QUESTION: Question = Question {
+    id: "decide-atomics",
+    title: "How do atomics scale?",
+    sentences: &[contended_on_both_sides, lost_updates],
+    picture: Some(picture),
+    advice: Some((Need::CountEvents, count_events)),
+};
+
+/// Additions to one variable by all CPUs, and by all threads of a GPU, as rates of all together: the cost of one addition
+/// grows with the threads that wait. Two instruments measured them, so the intervals for another run are compared.
+fn contended_on_both_sides(data: &RunData) -> Option<Said> {
+    let cpu = Total::on_rung(data, "add.threads")?;
+    let gpu = Total::on_rung(data, "add.device")?;
+    let (less, more) = if cpu.rate < gpu.rate { (&cpu, &gpu) } else { (&gpu, &cpu) };
+    let ratio = more.over(less);
+    if !ratio.is_above_one() {
+        let question = "whether CPU or GPU threads add more often to one variable".to_owned();
+        return Some(Said::Open(format!("{question} ({} and {} a second)", cpu.rate(), gpu.rate())));
+    }
+    let winner = if cpu.rate < gpu.rate { "the GPU" } else { "the CPU" };
+    let separate = not_aggregated(data, &gpu.known.row.case)
+        .map(|rate| format!(" ({} where the compiler does not sum each warp first)", count(rate)))
+        .unwrap_or_default();
+    let text = format!(
+        "{} CPU threads add {} times a second to one variable, {} GPU threads {} times{separate}: {} as often on {winner}.",
+        cpu.known.row.case.actors(),
+        cpu.rate(),
+        grouped(gpu.known.row.case.actors()),
+        gpu.rate(),
+        ratio.times(),
+    );
+    let rows = [cpu.known.index, gpu.known.index].into_iter().chain(row_not_aggregated(data, &gpu.known.row.case));
+    Some(Said::certain(text, rows))
+}
+
+/// That additions by CPU and GPU at once are no atomic operations of both sides: the driver says so of the link. The run
+/// skips the cases, in which updates would be lost.
+fn lost_updates(data: &RunData) -> Option<Said> {
+    data.run.machine.gpus.iter().find(|gpu| gpu.host_native_atomics == Some(false))?;
+    let is_of_both = |row: &Row| row.case.primitive == "hybrid.atomic.add" && row.case.group == Some(Group::Both);
+    let rows: Vec<usize> = (0..data.rows.len()).filter(|index| is_of_both(&data.rows[*index])).collect();
+    let text = "Additions by CPU and GPU at once lose updates here: the link between them carries no native atomic operations.";
+    (!rows.is_empty()).then(|| Said::certain(text.to_owned(), rows))
+}
+
+/// The rate of all threads together, of a row whose cost has a figure.
+struct Total<'a> {
+    known: Known<'a>,
+    rate: f64,
+}
+
+impl<'a> Total<'a> {
+    fn of(data: &'a RunData, index: usize, basis: Basis) -> Option<Self> {
+        let known = Known::with_figure(data, index, basis)?;
+        Some(Self { known, rate: known.row.ops_per_s_total? })
+    }
+
+    fn on_rung(data: &'a RunData, id: &str) -> Option<Self> {
+        Self::of(data, rung(data, id)?.row, Basis::Machine)
+    }
+
+    /// This rate over the other one: as uncertain as the costs of their operations.
+    fn over(&self, other: &Self) -> Ratio {
+        let operations = |total: &Self| total.rate * total.known.ns;
+        other.known.over(&self.known).scaled(operations(self) / operations(other))
+    }
+
+    /// `43.8 million`, `~43.8 million` where the row is noisy.
+    fn rate(&self) -> String {
+        let doubt = if self.known.row.verdict == Verdict::Resolved { "" } else { figure::ROUGHLY };
+        format!("{doubt}{}", count(self.rate))
+    }
+}
+
+/// The rate of the same case where the compiler cannot add up the operands of a warp before one atomic operation.
+fn not_aggregated(data: &RunData, case: &Case) -> Option<f64> {
+    data.rows.get(row_not_aggregated(data, case)?)?.ops_per_s_total
+}
+
+/// Where the row with that rate stands.
+fn row_not_aggregated(data: &RunData, case: &Case) -> Option<usize> {
+    let form = Case { form: Some(Form::NotAggregated), ..case.clone() };
+    data.rows
+        .iter()
+        .position(|row| row.case == form && row.verdict == Verdict::Resolved && row.ops_per_s_total.is_some())
+}
+
+/// A large number in words: `43.8 million`, `1.37 billion`.
+fn count(number: f64) -> String {
+    let (divisor, word) = match number {
+        ..1e6 => (1e3, "thousand"),
+        ..1e9 => (1e6, "million"),
+        _ => (1e9, "billion"),
+    };
+    let value = number / divisor;
+    let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+    format!("{value:.decimals$} {word}")
+}
+
+const CPU: &str = "cpu.atomic.add";
+const GPU: &str = "gpu.atomic.add";
+
+/// Variables this far apart share no cache line of any known CPU.
+const SEPARATE_BYTES: u64 = 64;
+
+fn picture(data: &RunData) -> Option<Picture> {
+    let cpu = one_line_each(data, &cpu_rows(data), label, |case| case.threads = None);
+    let gpu = one_line_each(data, &gpu_rows(data), label, sizes);
+    let axes = |x| (Axis::log(x, Unit::Count), Axis::log("additions per second, all threads", Unit::Rate));
+    let chart = |rows: &[usize], x, total: fn(&Case) -> u64, title: &str| {
+        let (x, y) = axes(x);
+        Some(Spec::lines(x, y, plain_series(data, rows, label, total, Point::total_rate))?.titled(title))
+    };
+    let cpu_chart = chart(&cpu, "threads", team, "CPU").map(|chart| chart.ruled(cpu_rules(data)));
+    let device_chart = chart(&gpu, "threads on the device", Case::actors, "GPU");
+    let mut charts: Vec<Spec> = [cpu_chart, device_chart].into_iter().flatten().collect();
+    share_vertical_axis(&mut charts);
+    if charts.is_empty() {
+        return None;
+    }
+    let sentences: Vec<String> = [cpu_sentence(data, &cpu), gpu_sentence(data, &gpu)].into_iter().flatten().collect();
+    let all: Vec<usize> = cpu.iter().chain(&gpu).copied().collect();
+    Some(Picture {
+        charts,
+        text: (!sentences.is_empty()).then(|| sentences.join(" ")),
+        otherwise: "How additions scale is not certain in this run: too few rows have a reliable rate.",
+        note: note([
+            Some("Relaxed additions to one variable for all threads (shared), or to one for each.".to_owned()),
+            (!gpu.is_empty()).then(|| "Not aggregated: the compiler cannot add up each warp first.".to_owned()),
+            unreliable(data, &all),
+        ]),
+    })
+}
+
+/// Additions on the CPU in close teams: to one variable, and to variables on lines of their own.
+fn cpu_rows(data: &RunData) -> Vec<usize> {
+    rows_of(data, CPU, |case| {
+        matches!(case.placement, None | Some(Placement::Close)) && case.group.is_none() && is_apart(case)
+    })
+}
+
+/// Independent additions on the device in global memory: to one variable, and each thread to its own.
+fn gpu_rows(data: &RunData) -> Vec<usize> {
+    rows_of(data, GPU, |case| matches!(case.space, None | Some(Space::Global)) && case.group.is_none())
+}
+
+/// The rows of independent operations that fit. Of private variables, only those the farthest apart are shown: what
+/// strides between do is a question of its own.
+fn rows_of(data: &RunData, primitive: &str, fits: fn(&Case) -> bool) -> Vec<usize> {
+    let is_shown = |row: &Row| {
+        row.case.primitive == primitive && !is_absent(row) && row.case.mode != Some(Mode::Latency) && fits(&row.case)
+    };
+    let rows: Vec<usize> = (0..data.rows.len()).filter(|index| is_shown(&data.rows[*index])).collect();
+    let stride = |index: &usize| data.rows[*index].case.layout.and_then(Layout::stride);
+    let farthest = |index: &usize| {
+        let dtype = data.rows[*index].case.dtype;
+        rows.iter().filter(|other| data.rows[**other].case.dtype == dtype).filter_map(stride).max()
+    };
+    rows.iter().copied().filter(|index| stride(index).is_none() || stride(index) == farthest(index)).collect()
+}
+
+/// One variable, or variables that share no line.
+fn is_apart(case: &Case) -> bool {
+    match case.layout {
+        Some(Layout::Private { stride }) => bytes(case, stride) >= SEPARATE_BYTES,
+        _ => true,
+    }
+}
+
+fn bytes(case: &Case, stride: u32) -> u64 {
+    u64::from(stride) * case.dtype.map_or(4, |dtype| dtype.size_bytes() as u64)
+}
+
+/// `i32, shared`, `f64, 64 B apart`, `i32, shared, values vary`.
+fn label(case: &Case) -> String {
+    let place = match case.layout {
+        Some(Layout::Private { stride }) => format!("{} B apart", bytes(case, stride)),
+        _ => "shared".to_owned(),
+    };
+    let form = case.form.map(|form| match form {
+        Form::Varying => "values vary".to_owned(),
+        Form::NotAggregated => "not aggregated".to_owned(),
+        other => naming::form(other).to_owned(),
+    });
+    let dtype = case.dtype.map(|dtype| dtype.to_string());
+    let scope = case.scope.filter(|scope| *scope != Scope::Device).map(|scope| format!("{scope} scope"));
+    let order = case.order.filter(|order| *order != MemoryOrder::Relaxed).map(|order| order.to_string());
+    [dtype, Some(place), form, scope, order].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// How many times one rate is another one, if it is certainly more.
+fn beyond(one: &Total<'_>, other: &Total<'_>) -> Option<String> {
+    Some(one.over(other)).filter(|ratio| ratio.is_above_one()).map(Ratio::times)
+}
+
+/// The usual type: the first one with a row for one variable.
+fn usual<'a>(data: &'a RunData, rows: &[usize]) -> Option<&'a Case> {
+    let shared = rows.iter().map(|index| &data.rows[*index].case).filter(|case| case.layout == Some(Layout::Shared));
+    shared.filter(|case| case.form.is_none()).min_by_key(|case| unusualness(case))
+}
+
+/// The rate of the row with so many threads, of one variable or of variables apart.
+fn total<'a>(data: &'a RunData, rows: &[usize], like: &Case, threads: u32, is_shared: bool) -> Option<Total<'a>> {
+    let fits = |case: &Case| {
+        let same = Case { layout: like.layout, threads: like.threads, ..case.clone() } == *like;
+        same && case.threads == Some(threads) && (case.layout == Some(Layout::Shared)) == is_shared
+    };
+    let index = rows.iter().copied().find(|index| fits(&data.rows[*index].case))?;
+    Total::of(data, index, Basis::Run)
+}
+
+/// What more threads of the CPU do to the rate. The rows are measured in the same way: intervals within the run decide. Of
+/// the teams that fit the CPUs, the smallest and the largest one with a rate are compared.
+fn cpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
+    let like = usual(data, rows)?;
+    let of = |threads, is_shared| total(data, rows, like, threads, is_shared);
+    let fits = largest_team(data, rows)?;
+    let mut teams: Vec<u32> = rows.iter().filter_map(|index| data.rows[*index].case.threads).collect();
+    teams.retain(|team| *team <= fits);
+    teams.sort_unstable();
+    let with_rate = |team: u32| Some((team, of(team, true)?));
+    let (fewest, few) = teams.iter().copied().find_map(with_rate)?;
+    let (most, all) = teams.iter().rev().copied().find_map(with_rate).filter(|(most, _)| *most > fewest)?;
+    let team = if fewest == 1 { "One CPU thread adds".to_owned() } else { format!("{fewest} CPU threads add") };
+    let contended = if let Some(times) = beyond(&few, &all) {
+        let rates = format!("{} against {} a second", few.rate(), all.rate());
+        format!("{team} {times} as often to one variable as {most} together ({rates})")
+    } else if let Some(times) = beyond(&all, &few) {
+        format!("{most} CPU threads together add {times} as often to one variable as {fewest}")
+    } else {
+        format!("Whether {most} CPU threads add more often to one variable than {fewest} cannot be decided")
+    };
+    let apart = of(most, false).and_then(|apart| beyond(&apart, &all));
+    let apart =
+        apart.map(|times| format!(". To variables on separate cache lines, the {most} add {times} as often as to one"));
+    Some(format!("{contended}{}.", apart.unwrap_or_default()))
+}
+
+/// The rate of all threads of the device, which is no comparison.
+fn gpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
+    let like = usual(data, rows)?;
+    let same = |index: &&usize| {
+        let case = &data.rows[**index].case;
+        Case { blocks: like.blocks, threads: like.threads, ..case.clone() } == *like
+    };
+    let totals = rows.iter().filter(same).filter_map(|index| Total::of(data, *index, Basis::Machine));
+    let most = totals.max_by_key(|total| total.known.row.case.actors())?;
+    let separate = not_aggregated(data, &most.known.row.case)
+        .map(|rate| format!(" ({} where the compiler does not add up each warp first)", count(rate)))
+        .unwrap_or_default();
+    let (threads, rate) = (grouped(most.known.row.case.actors()), most.rate());
+    Some(format!("{threads} GPU threads add {rate} times a second to one variable{separate}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use syncscope_core::{Dtype, Group};
+
+    use super::super::testing::{add, decision, labels, sentence, series};
+    use super::super::testing::{case, data, on_blocks, row, said, within};
+    use super::*;
+
+    #[test]
+    fn rates_that_overlap_are_not_ranked() {
+        let rows = |all: f64| {
+            let apart = Layout::Private { stride: 16 };
+            vec![add(Layout::Shared, 1, 6.0, 160e6), add(Layout::Shared, 16, 366.0, all), add(apart, 16, 6.2, 2.5e9)]
+        };
+        assert_eq!(
+            sentence("decide-atomics", rows(44e6)),
+            "One CPU thread adds 3.6 times as often to one variable as 16 together (160 million against 44.0 million a second). To \
+             variables on separate cache lines, the 16 add 57 times as often as to one."
+        );
+        let text = sentence("decide-atomics", rows(161e6));
+        assert!(
+            text.starts_with("Whether 16 CPU threads add more often to one variable than 1 cannot be decided"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn variables_on_one_line_are_not_called_apart() {
+        let near = Layout::Private { stride: 1 };
+        let rows =
+            vec![add(Layout::Shared, 1, 6.0, 160e6), add(Layout::Shared, 2, 40.0, 50e6), add(near, 2, 20.0, 100e6)];
+        let found = decision("decide-atomics", &data(rows)).unwrap();
+        assert_eq!(labels(&found.charts[0]), ["i32, shared"]);
+        assert!(!found.sentence.as_deref().unwrap().contains("separate cache lines"), "{:?}", found.sentence);
+    }
+
+    #[test]
+    fn rows_of_another_order_are_no_points_of_a_line() {
+        let add = |threads, order, rate| {
+            let of = add(Layout::Shared, threads, 10.0, rate);
+            Row { case: Case { order: Some(order), ..of.case.clone() }, ..of }
+        };
+        let relaxed =
+            [(1, 160e6), (2, 90e6), (4, 80e6)].map(|(threads, rate)| add(threads, MemoryOrder::Relaxed, rate));
+        let group = |row: Row| Row { case: Case { group: Some(Group::SiblingBusy), ..row.case.clone() }, ..row };
+        let other = group(add(2, MemoryOrder::Relaxed, 5e6));
+        let rows = [&relaxed[..], &[add(2, MemoryOrder::SeqCst, 70e6), other]].concat();
+        let found = decision("decide-atomics", &data(rows)).unwrap();
+        assert_eq!(labels(&found.charts[0]), ["i32, shared", "i32, shared, seq_cst"]);
+        let rates: Vec<f64> = series(&found.charts[0])[0].points.iter().filter_map(|point| point.y).collect();
+        assert_eq!(rates, [160e6, 90e6, 80e6]);
+    }
+
+    #[test]
+    fn a_gpu_rate_says_what_the_compiler_did() {
+        let case =
+            Case { layout: Some(Layout::Shared), dtype: Some(Dtype::I32), ..on_blocks("gpu.atomic.add", 132, 1024) };
+        let written = Row { ops_per_s_total: Some(47.4e9), ..row(case.clone(), 3000.0, 0.02) };
+        let form = Case { form: Some(Form::NotAggregated), ..case };
+        let bare = Row { ops_per_s_total: Some(1.47e9), ..row(form, 90_000.0, 0.02) };
+        let found = decision("decide-atomics", &data(vec![written, bare])).unwrap();
+        assert_eq!(labels(&found.charts[0]), ["i32, shared", "i32, shared, not aggregated"]);
+        assert_eq!(
+            found.sentence.unwrap(),
+            "135,168 GPU threads add 47.4 billion times a second to one variable (1.47 billion where the compiler does not add up \
+             each warp first)."
+        );
+    }
+
+    fn with_rate(row: Row, rate: f64) -> Row {
+        Row { ops_per_s_total: Some(rate), ..row }
+    }
+
+    #[test]
+    fn rates_of_both_sides_are_compared() {
+        let cpu = with_rate(row(case("cpu.atomic.add", 16), 366.0, 0.17), 43.8e6);
+        let gpu = with_rate(row(on_blocks("gpu.atomic.add", 132, 1024), 99_000.0, 0.02), 1.37e9);
+        let sentence = "16 CPU threads add 43.8 million times a second to one variable, 135,168 GPU threads 1.37 billion times: \
+                        31 times as often on the GPU.";
+        assert_eq!(said(contended_on_both_sides, vec![cpu.clone(), gpu.clone()]), Some(Ok(sentence.into())));
+        let case = Case { form: Some(Form::NotAggregated), ..gpu.case.clone() };
+        let form = Row { case, ..with_rate(gpu.clone(), 0.4e9) };
+        let run = crate::testing::data(vec![cpu.clone(), gpu.clone(), form]);
+        let Some(Said::Certain(text, rows)) = contended_on_both_sides(&run) else { panic!("no answer") };
+        assert!(text.contains("(400 million where the compiler does not"), "{text}");
+        assert_eq!(rows, [0, 1, 2], "a row for each figure");
+        assert_eq!(said(contended_on_both_sides, vec![cpu.clone()]), None);
+        assert_eq!(said(contended_on_both_sides, vec![gpu.clone()]), None);
+        let close = with_rate(row(case_of(&gpu), 99_000.0, 0.02), 50e6);
+        assert!(said(contended_on_both_sides, vec![cpu.clone(), close]).unwrap().is_err(), "17 % may swap them");
+        let noisy = |half: f64| {
+            let row = within(cpu.clone(), 366.0 - half, 366.0 + half);
+            vec![Row { verdict: Verdict::Noisy("wide".into()), ..row }, gpu.clone()]
+        };
+        let sentence = said(contended_on_both_sides, noisy(80.0)).unwrap().unwrap();
+        assert!(sentence.starts_with("16 CPU threads add ~43.8 million times"), "{sentence}");
+        assert_eq!(said(contended_on_both_sides, noisy(100.0)), None, "the table has no figure");
+    }
+
+    #[test]
+    fn a_link_without_atomic_operations_is_a_finding_about_the_machine() {
+        let skipped = |group| {
+            let case = Case { group: Some(group), ..case("hybrid.atomic.add", 32) };
+            Row::unmeasured(case, Verdict::Skipped("lost".into()))
+        };
+        let mut data = super::super::testing::data(vec![skipped(Group::GpuAlone), skipped(Group::Both)]);
+        assert_eq!(lost_updates(&data), None, "a run of an older version does not know");
+        data.run.machine.gpus[0].host_native_atomics = Some(true);
+        assert_eq!(lost_updates(&data), None);
+        data.run.machine.gpus[0].host_native_atomics = Some(false);
+        let Some(Said::Certain(text, rows)) = lost_updates(&data) else { panic!("no answer") };
+        assert!(text.starts_with("Additions by CPU and GPU at once lose updates here"), "{text}");
+        assert_eq!(rows, [1]);
+    }
+
+    fn case_of(row: &Row) -> Case {
+        row.case.clone()
+    }
+
+    #[test]
+    fn large_numbers_are_words() {
+        let texts = [999.4e3, 43.76e6, 1.365e9, 47.4e9, 128.4e6].map(count);
+        assert_eq!(texts, ["999 thousand", "43.8 million", "1.36 billion", "47.4 billion", "128 million"]);
+    }
+}

@@ -1,0 +1,418 @@
+//! Which barrier, and how far must it reach? Teams of CPU threads, the grid, clusters and several devices.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use syncscope_core::{Case, Domain, Group, Mode, Role, Row, Verdict};
+
+use super::advice::{Advice, Decision, Inquiry, Need, decide, missing_size};
+use super::lock::cautions_on_waiting;
+use super::rows::{by_threads, cpu_rules, note, one_line_each, plain_series, series, sizes, team, unreliable};
+use super::spec::{Axis, Point, Series, Spec, Unit, share_vertical_axis};
+use super::{Picture, Question, Said};
+use crate::analysis::contest::{
+    Basis, Contest, Known, Peers, Size, design, has_role, is_absent, is_relaxed, short_design, takes_part,
+};
+use crate::analysis::ladder::{on_rung, rung};
+use crate::analysis::usual::{MachineSize, short_name};
+use crate::naming::enumeration;
+use crate::{RunData, figure, naming};
+
+pub(super) const QUESTION: Question = Question {
+    id: "decide-barrier",
+    title: "Which barrier?",
+    sentences: &[cheapest_of_threads, cluster_or_grid, barrier_of_devices],
+    picture: Some(picture),
+    advice: Some((Need::Phases, phases)),
+};
+
+/// The smallest team whose barrier is a question.
+const LEAST_TEAM: u32 = 2;
+
+/// The barriers of so many threads; without a number, of the most that fit the CPUs.
+fn of_threads(data: &RunData, threads: Option<u32>) -> Option<Peers<'_>> {
+    let machine = MachineSize::of(&data.run.machine);
+    let fits = |case: &Case| {
+        let is_asked = threads.map_or(!machine.is_oversubscribed_by(case), |asked| case.threads == Some(asked));
+        is_asked && case.threads >= Some(LEAST_TEAM)
+    };
+    Peers::of(data, Role::ThreadBarrier, fits, Size::Most)
+}
+
+/// The barriers of a grid with one block on each multiprocessor, where the device is known: with so many threads in each,
+/// otherwise with the fewest, where the blocks themselves wait the least.
+pub(super) fn of_grid(data: &RunData, threads: Option<u32>) -> Option<Peers<'_>> {
+    let machine = MachineSize::of(&data.run.machine);
+    let fits = |case: &Case| machine.is_filled_by(case) && threads.is_none_or(|asked| case.threads == Some(asked));
+    Peers::of(data, Role::GridBarrier, fits, Size::Fewest)
+}
+
+/// The cheapest barrier of all CPU threads, and what the standard library's costs. All are measured in the same way, so
+/// rows are compared within the run.
+fn cheapest_of_threads(data: &RunData) -> Option<Said> {
+    let peers = of_threads(data, None)?;
+    let threads = peers.like.threads?;
+    let contest = peers.contest(Basis::Run);
+    let win = match contest.outcome()? {
+        Ok(win) => win,
+        Err(open) => return Some(Said::Open(format!("which barrier is the cheapest at {threads} threads ({open})"))),
+    };
+    let (next, next_cost) = win.next()?;
+    let used = |name: &str, words: &str| {
+        let mut rivals = win.rivals.iter().filter(|(_, cost)| cost.index != next_cost.index);
+        let (_, own) = rivals.find(|(_, cost)| short_name(&cost.row.case.primitive) == name)?;
+        Some(format!("{words} {}", own.times(&win.cost)))
+    };
+    let others: Vec<String> =
+        [used("openmp", "OpenMP's"), used("std", "Rust's std::sync::Barrier")].into_iter().flatten().collect();
+    let others = if others.is_empty() { String::new() } else { format!("; {}", enumeration(&others)) };
+    let text = format!(
+        "At {threads} threads {} ({}) is the {}. The next, {}, costs {} as much{others}.",
+        win.name,
+        win.cost.time(),
+        contest.cheapest("barrier"),
+        next.name,
+        next_cost.times(&win.cost),
+    );
+    Some(Said::certain(text, win.rows()))
+}
+
+/// What distinguishes the barriers of a grid that are compared from the relaxed ones of the run, which order no memory accesses and
+/// may be cheaper: ` that orders memory`, and nothing where the run has no relaxed one of this shape.
+pub(super) fn that_orders(data: &RunData, like: &Case) -> &'static str {
+    let is_relaxed_one = |row: &Row| {
+        has_role(data, &row.case, Role::GridBarrier)
+            && is_relaxed(data, &row.case)
+            && (row.case.blocks, row.case.threads) == (like.blocks, like.threads)
+    };
+    if data.rows.iter().any(is_relaxed_one) { " that orders memory" } else { "" }
+}
+
+/// A barrier of a cluster against the barriers of the grid. The device measures both, so rows are compared within the run.
+fn cluster_or_grid(data: &RunData) -> Option<Said> {
+    let of_size = |id| on_rung(data, id, Basis::Run);
+    let cluster = of_size("cluster.8").or_else(|| of_size("cluster.2"))?;
+    let size = cluster.row.case.group.as_ref()?.size()?;
+    let peers = of_grid(data, None)?;
+    let grid = peers.contest(Basis::Run);
+    let (best, cost) = grid.best()?;
+    if !cost.has_figure() || !grid.is_above(&cluster) {
+        return Some(Said::Open("whether a barrier of a cluster is cheaper than one of the grid".to_owned()));
+    }
+    let measured = if grid.left_out > 0 { "measured " } else { "" };
+    let text = format!(
+        "A barrier of a cluster of {size} blocks ({}) is {} cheaper than the cheapest {measured}barrier of the grid{} ({}, {}).",
+        cluster.time(),
+        cost.times(&cluster),
+        that_orders(data, peers.like),
+        best.name,
+        cost.time()
+    );
+    Some(Said::certain(text, std::iter::once(cluster.index).chain(grid.rows())))
+}
+
+/// The rungs of barriers of several devices, the most devices first.
+const OF_DEVICES: [&str; 3] = ["devices.8", "devices.4", "devices.2"];
+
+/// The cheapest barrier of several devices against the cheapest barrier of one grid. Other programs and other clocks measure
+/// them, so the intervals for another run are compared.
+fn barrier_of_devices(data: &RunData) -> Option<Said> {
+    let selected = OF_DEVICES.iter().find_map(|id| rung(data, id))?;
+    let like = &data.rows.get(selected.row)?.case;
+    let devices = like.devices?;
+    let (wide, narrow) =
+        (Contest::like(data, Role::DeviceBarrier, like, Basis::Machine), of_grid(data, None)?.contest(Basis::Machine));
+    let ((wide, wide_cost), (narrow, narrow_cost)) = (wide.best()?, narrow.best()?);
+    if !narrow_cost.is_below(&wide_cost) || !narrow_cost.has_figure() || !wide_cost.has_figure() {
+        return Some(Said::Open(format!("what a barrier of {devices} GPUs costs beyond that of one grid")));
+    }
+    let text = format!(
+        "A barrier of {devices} GPUs ({}, {}) takes {} as long as one of a grid ({}, {}).",
+        wide.name,
+        wide_cost.time(),
+        wide_cost.times(&narrow_cost),
+        narrow.name,
+        narrow_cost.time()
+    );
+    Some(Said::certain(text, [wide_cost.index, narrow_cost.index]))
+}
+
+/// A barrier of the threads of a block, and one of the blocks of a cluster.
+const BLOCK_BARRIER: &str = "gpu.block.syncthreads";
+const CLUSTER_BARRIER: &str = "gpu.cluster.sync";
+
+fn picture(data: &RunData) -> Option<Picture> {
+    let threads = of_threads(data, None);
+    let mut cpu = threads.as_ref().map(Peers::with_other_teams).unwrap_or_default();
+    cpu.retain(|index| team(&data.rows[*index].case) >= u64::from(LEAST_TEAM));
+    let reach = |case: &Case| reach(data, case);
+    let gpu = one_line_each(data, &gpu_rows(data), reach, sizes);
+    let chart = |series: Vec<Series>, title: &str| {
+        let x = Axis::log("threads that wait", Unit::Count);
+        Some(Spec::lines(x, Axis::log("time per barrier", Unit::Time), series)?.titled(title))
+    };
+    let name = |case: &Case| design(&data.catalogue, case);
+    let cpu_chart = chart(series(data, &cpu, name, team, Point::cost), "CPU").map(|chart| chart.ruled(cpu_rules(data)));
+    let device_chart = chart(plain_series(data, &gpu, reach, Case::actors, Point::cost), "GPU");
+    let mut charts: Vec<Spec> = [cpu_chart, device_chart].into_iter().flatten().collect();
+    share_vertical_axis(&mut charts);
+    if charts.is_empty() {
+        return None;
+    }
+    let on_cpu = threads.and_then(|peers| by_threads(data, &peers, "CPU barrier", LEAST_TEAM));
+    let parts: Vec<String> = [on_cpu, gpu_sentence(data)].into_iter().flatten().collect();
+    let all: Vec<usize> = cpu.iter().chain(&gpu).copied().collect();
+    let has_grid = gpu.iter().any(|index| has_role(data, &data.rows[*index].case, Role::GridBarrier));
+    let shape = has_grid.then(|| {
+        "A grid has one block on each multiprocessor; its lines begin at one warp in each block and end at full blocks."
+            .to_owned()
+    });
+    let relaxed = data.rows.iter().any(|row| row.case.domain_and_family().0 == "gpu" && is_relaxed(data, &row.case));
+    let relaxed = relaxed.then(|| "Relaxed barriers, which order no memory accesses, are not drawn.".to_owned());
+    Some(Picture {
+        charts,
+        text: (!parts.is_empty()).then(|| parts.join(" ")),
+        otherwise: "What barriers cost is not certain in this run.",
+        note: note([shape, relaxed, unreliable(data, &all)]),
+    })
+}
+
+/// One line for each reach: a block, clusters, the grid by each barrier, and the cheapest barrier of several devices.
+fn gpu_rows(data: &RunData) -> Vec<usize> {
+    let machine = MachineSize::of(&data.run.machine);
+    let fits = |row: &Row| match row.case.primitive.as_str() {
+        BLOCK_BARRIER => row.case.blocks.unwrap_or(1) == 1,
+        CLUSTER_BARRIER => {
+            row.case.group.as_ref().and_then(Group::size) == row.case.blocks && row.case.blocks.is_some()
+        }
+        _ => takes_part(data, row, Role::GridBarrier) && machine.is_filled_by(&row.case),
+    };
+    let is_shown =
+        |row: &Row| row.case.form.is_none() && !is_absent(row) && row.case.mode != Some(Mode::Throughput) && fits(row);
+    let one_device = (0..data.rows.len()).filter(|index| is_shown(&data.rows[*index]));
+    one_device.chain(device_rows(data)).collect()
+}
+
+/// The rows of the barrier of several devices that is cheapest with one warp in each block, by number of devices.
+fn device_rows(data: &RunData) -> Vec<usize> {
+    let machine = MachineSize::of(&data.run.machine);
+    let is_one = |row: &Row| {
+        takes_part(data, row, Role::DeviceBarrier)
+            && row.case.devices.is_some_and(|devices| devices > 1)
+            && machine.is_filled_by(&row.case)
+    };
+    let rows: Vec<usize> = (0..data.rows.len()).filter(|index| is_one(&data.rows[*index])).collect();
+    let best = |devices: Option<u32>| {
+        let of_size = |index: &usize| {
+            let case = &data.rows[*index].case;
+            case.devices == devices && case.threads == Some(32)
+        };
+        let known = rows.iter().copied().filter(of_size).filter_map(|index| Known::of(data, index, Basis::Run));
+        known.min_by(|a, b| a.bounds.high.total_cmp(&b.bounds.high)).map(|best| design(&data.catalogue, &best.row.case))
+    };
+    let is_best = |index: &usize| {
+        let case = &data.rows[*index].case;
+        best(case.devices) == Some(design(&data.catalogue, case))
+    };
+    rows.iter().copied().filter(is_best).collect()
+}
+
+/// What waits: `block`, `cluster of 8`, `grid: counter`, `4 GPUs: flags`.
+fn reach(data: &RunData, case: &Case) -> String {
+    match (case.primitive.as_str(), case.group.as_ref().and_then(Group::size), case.devices) {
+        (BLOCK_BARRIER, ..) => "block".to_owned(),
+        (CLUSTER_BARRIER, Some(size), _) => format!("cluster of {size}"),
+        (.., Some(devices)) if has_role(data, case, Role::DeviceBarrier) => {
+            format!("{devices} GPUs: {}", design(&data.catalogue, case))
+        }
+        _ => format!("grid: {}", short_design(&data.catalogue, case)),
+    }
+}
+
+/// What each reach costs. These are figures, not comparisons.
+fn gpu_sentence(data: &RunData) -> Option<String> {
+    let steps = [
+        ("block.32", "a block of one warp"),
+        ("cluster.8", "a cluster of 8 blocks"),
+        ("grid", "the grid"),
+        ("devices.2", "2 GPUs"),
+        ("devices.4", "4 GPUs"),
+        ("devices.8", "8 GPUs"),
+    ];
+    let figure = |(id, words): (&str, &str)| {
+        let selected = rung(data, id)?;
+        let known = Known::with_figure(data, selected.row, Basis::Machine)?;
+        let name = selected.note.map(|note| format!(" ({note})")).unwrap_or_default();
+        Some(format!("{} for {words}{name}", known.time()))
+    };
+    let figures: Vec<String> = steps.into_iter().filter_map(figure).collect();
+    (!figures.is_empty()).then(|| format!("A GPU barrier costs {}.", enumeration(&figures)))
+}
+
+/// What every barrier of a grid asks of its launch.
+pub(super) const RESIDENT: &str =
+    "every block must run at the same time: a cooperative launch, no more blocks than fit";
+
+/// The barriers of a team, of a thread block and of a grid. One instrument measures all of a kind, so rows are compared
+/// within the run.
+fn phases(inquiry: Inquiry<'_>) -> Vec<Advice> {
+    let (data, threads) = (inquiry.data, inquiry.asked.threads);
+    let mut answers = Vec::new();
+    if inquiry.wants(Domain::Cpu) {
+        answers.extend(of_kind(inquiry, Domain::Cpu, Role::ThreadBarrier, of_threads(data, threads), ""));
+    }
+    if inquiry.wants(Domain::Gpu) {
+        let one_block = |case: &Case| {
+            let is_asked = threads.is_none_or(|asked| case.threads == Some(asked));
+            case.blocks.unwrap_or(1) == 1 && case.mode != Some(Mode::Throughput) && case.group.is_none() && is_asked
+        };
+        let block = Peers::of(data, Role::BlockBarrier, one_block, Size::Most);
+        answers.extend(of_kind(inquiry, Domain::Gpu, Role::BlockBarrier, block, ", one block"));
+        answers.extend(of_kind(inquiry, Domain::Gpu, Role::GridBarrier, of_grid(data, threads), ", whole grid"));
+    }
+    answers
+}
+
+fn of_kind(inquiry: Inquiry<'_>, on: Domain, role: Role, peers: Option<Peers<'_>>, what: &str) -> Option<Advice> {
+    let advice = |situation, decision| Some(Advice { need: Need::Phases, on, situation, decision });
+    let Some(peers) = peers else {
+        return advice(what.trim_start_matches(", ").to_owned(), missing_size(inquiry, role, |_| true)?);
+    };
+    let mut decision = decide(inquiry, &peers.contest(Basis::Run))?;
+    if let Decision::Take(choice) = &mut decision {
+        match role {
+            Role::GridBarrier => choice.warnings.push(RESIDENT.to_owned()),
+            Role::ThreadBarrier => {
+                if let Some(row) = inquiry.data.rows.get(choice.row) {
+                    cautions_on_waiting(inquiry, row, choice);
+                }
+            }
+            _ => {}
+        }
+    }
+    advice(format!("{}{what}", naming::size(peers.like)), decision)
+}
+
+/// The cheapest barrier of one size in the maps of the page.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Winner {
+    /// The index of the row with the least upper bound.
+    row: usize,
+    /// How many times cheaper it is than the next; `None` where it is not certainly the cheapest.
+    times: Option<String>,
+}
+
+/// The cheapest barrier of each size of a grid and of several devices, where there are two to choose from.
+pub(crate) fn winners(data: &RunData) -> Vec<Winner> {
+    let mut found = Vec::new();
+    for role in [Role::GridBarrier, Role::DeviceBarrier] {
+        let cases = data.rows.iter().filter(|row| takes_part(data, row, role)).map(|row| &row.case);
+        let key = |case: &Case| (case.devices, case.blocks, case.threads);
+        let sizes: BTreeMap<_, &Case> = cases.map(|case| (key(case), case)).collect();
+        found.extend(sizes.into_values().filter_map(|like| winner(data, role, like)));
+    }
+    found
+}
+
+fn winner(data: &RunData, role: Role, like: &Case) -> Option<Winner> {
+    let contest = Contest::like(data, role, like, Basis::Run);
+    let outcome = contest.outcome()?;
+    let (_, best) = contest.best()?;
+    let times = outcome.ok().and_then(|win| {
+        let (_, next) = win.rivals.first()?;
+        let is_rough = contest.known().any(|(_, known)| known.row.verdict != Verdict::Resolved);
+        let doubt = if is_rough { figure::ROUGHLY } else { "" };
+        Some(format!("{doubt}{}×", figure::ratio(next.ns / best.ns)))
+    });
+    Some(Winner { row: best.index, times })
+}
+
+#[cfg(test)]
+mod tests {
+    use syncscope_core::MemoryOrder;
+
+    use super::super::testing::{case, data, on_blocks, row, said, within};
+    use super::super::testing::{decision, labels, series};
+    use super::*;
+
+    #[test]
+    fn both_runtimes_of_openmp_are_lines_of_their_own() {
+        let barrier = |group, ns| {
+            let of = row(case("cpu.barrier.openmp", 16), ns, 0.1);
+            Row { case: Case { group: Some(group), ..of.case.clone() }, ..of }
+        };
+        let rows = vec![barrier(Group::Libgomp, 900.0), barrier(Group::Libomp, 500.0)];
+        let found = decision("decide-barrier", &data(rows)).unwrap();
+        assert_eq!(labels(&found.charts[0]), ["openmp libgomp", "openmp libomp"]);
+        assert_eq!(found.sentence.unwrap(), "Cheapest measured CPU barrier: openmp libomp at 16 threads (500 ns).");
+    }
+
+    #[test]
+    fn every_design_of_a_grid_barrier_is_a_line_and_relaxed_ones_are_not() {
+        let grid = |name: &str, group, order, ns| {
+            let row = row(on_blocks(&format!("gpu.grid.{name}"), 132, 32), ns, 0.01);
+            Row { case: Case { group, order, ..row.case.clone() }, ..row }
+        };
+        let rows = vec![
+            grid("counter", None, None, 806.0),
+            grid("counter", None, Some(MemoryOrder::Relaxed), 575.0),
+            grid("hierarchical", Some(Group::NearCounters), None, 750.0),
+            grid("hierarchical", Some(Group::NearCounters), Some(MemoryOrder::Relaxed), 414.0),
+        ];
+        let found = decision("decide-barrier", &data(rows)).unwrap();
+        assert_eq!(labels(&found.charts[0]), ["grid: counter", "grid: near_counters"]);
+        assert_eq!(found.sentence.unwrap(), "A GPU barrier costs 750 ns for the grid (hierarchical near_counters).");
+        let drawn: Vec<Option<f64>> = series(&found.charts[0]).iter().map(|one| one.points[0].y).collect();
+        assert_eq!(drawn, [Some(806.0), Some(750.0)]);
+        assert!(found.note.unwrap().contains("Relaxed barriers, which order no memory accesses, are not drawn."));
+    }
+
+    #[test]
+    fn the_cheapest_barrier_is_named_with_what_programs_use() {
+        let barrier = |name: &str, ns| row(case(&format!("cpu.barrier.{name}"), 16), ns, 0.3);
+        let mut rows = vec![
+            barrier("std", 34_640.0),
+            barrier("dissemination", 1000.0),
+            barrier("tree", 1290.0),
+            barrier("openmp", 1370.0),
+        ];
+        let sentence = "At 16 threads dissemination (1.00 µs) is the cheapest of the 4 measured barriers. The next, tree, costs 1.3 times as much; \
+                        OpenMP's 1.4 times and Rust's std::sync::Barrier 35 times.";
+        assert_eq!(said(cheapest_of_threads, rows.clone()), Some(Ok(sentence.into())));
+        rows[2] = within(rows[2].clone(), 990.0, 1500.0);
+        assert!(said(cheapest_of_threads, rows.clone()).unwrap().is_err(), "overlap");
+        assert_eq!(said(cheapest_of_threads, rows[..1].to_vec()), None, "no rival");
+    }
+
+    fn cluster(ns: f64) -> Row {
+        let row = row(on_blocks("gpu.cluster.sync", 8, 32), ns, 0.3);
+        Row { case: Case { group: Some(Group::Cluster(8)), ..row.case.clone() }, ..row }
+    }
+
+    #[test]
+    fn a_cluster_is_cheaper_than_the_grid() {
+        let grid = |ns| row(on_blocks("gpu.grid.counter", 132, 32), ns, 0.3);
+        let sentence = "A barrier of a cluster of 8 blocks (167 ns) is 4.8 times cheaper than the cheapest measured barrier of the grid \
+                        (counter, 806 ns).";
+        assert_eq!(said(cluster_or_grid, vec![cluster(167.0), grid(806.0)]), Some(Ok(sentence.into())));
+        assert!(said(cluster_or_grid, vec![cluster(167.0), grid(168.0)]).unwrap().is_err());
+        assert_eq!(said(cluster_or_grid, vec![cluster(167.0)]), None);
+        assert_eq!(said(cluster_or_grid, vec![grid(806.0)]), None);
+    }
+
+    fn devices(count: u32, ns: f64, share: f64) -> Row {
+        row(Case { devices: Some(count), ..on_blocks("gpu.multi.flags", 132, 32) }, ns, share)
+    }
+
+    #[test]
+    fn the_most_devices_are_compared_with_one_grid() {
+        let grid = row(on_blocks("gpu.grid.counter", 132, 32), 806.0, 0.02);
+        let rows = vec![grid.clone(), devices(1, 1790.0, 0.02), devices(2, 2900.0, 0.02), devices(4, 3660.0, 0.02)];
+        let sentence =
+            "A barrier of 4 GPUs (flags, 3.66 µs) takes 4.5 times as long as one of a grid (counter, 806 ns).";
+        assert_eq!(said(barrier_of_devices, rows.clone()), Some(Ok(sentence.into())));
+        assert_eq!(said(barrier_of_devices, rows[..2].to_vec()), None, "one device");
+        assert_eq!(said(barrier_of_devices, rows[1..].to_vec()), None, "no grid");
+        assert!(said(barrier_of_devices, vec![grid, devices(2, 900.0, 0.3)]).unwrap().is_err());
+    }
+}

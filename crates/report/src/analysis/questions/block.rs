@@ -1,0 +1,104 @@
+//! Within a block: what divergence costs a warp's barrier, and what `__syncthreads` costs against other barriers.
+
+use syncscope_core::{Case, Placement};
+
+use super::{Question, Said};
+use crate::RunData;
+use crate::analysis::contest::{Basis, Known};
+use crate::analysis::ladder::on_rung;
+use crate::naming::enumeration;
+
+pub(super) const WARP: Question = Question {
+    id: "gpu.warp",
+    title: "What does divergence cost?",
+    sentences: &[divergent_warp],
+    picture: None,
+    advice: None,
+};
+
+pub(super) const BLOCK: Question = Question {
+    id: "gpu.block",
+    title: "Which barrier of a block?",
+    sentences: &[block_barriers],
+    picture: None,
+    advice: None,
+};
+
+/// A barrier of a warp whose halves are on two paths, against one of a warp on one path.
+fn divergent_warp(data: &RunData) -> Option<Said> {
+    let barrier = |id| on_rung(data, id, Basis::Run);
+    let (converged, divergent) = (barrier("warp.converged")?, barrier("warp.divergent")?);
+    converged.is_below(&divergent).then(|| {
+        let text = format!(
+            "__syncwarp costs {} where the warp is on one path and {} where its halves are on two, {} as much.",
+            converged.time(),
+            divergent.time(),
+            divergent.times(&converged)
+        );
+        Said::certain(text, [converged.index, divergent.index])
+    })
+}
+
+/// Barriers of a block that a program can have in place of `__syncthreads`: their names in a sentence, and their ids.
+const BLOCK_BARRIERS: [(&str, &str); 2] =
+    [("an mbarrier", "gpu.block.mbarrier"), ("__syncthreads_count", "gpu.block.syncthreads_count")];
+
+/// `__syncthreads` against the other barriers of a full block.
+fn block_barriers(data: &RunData) -> Option<Said> {
+    let plain = on_rung(data, "block.1024", Basis::Run)?;
+    let same = |case: &Case| {
+        case.threads == plain.row.case.threads
+            && case.blocks == plain.row.case.blocks
+            && case.form.is_none()
+            && !matches!(case.placement, Some(Placement::List(_)))
+    };
+    let of = |id: &str| {
+        let index = data.rows.iter().position(|row| row.case.primitive == id && same(&row.case))?;
+        Known::with_figure(data, index, Basis::Run).filter(|other| plain.is_below(other))
+    };
+    let costlier: Vec<(&str, Known<'_>)> =
+        BLOCK_BARRIERS.into_iter().filter_map(|(name, id)| Some((name, of(id)?))).collect();
+    if costlier.is_empty() {
+        return None;
+    }
+    let texts: Vec<String> = costlier
+        .iter()
+        .map(|(name, one)| format!("{} cheaper than {name} ({})", one.times(&plain), one.time()))
+        .collect();
+    let text = format!("In a block of 1,024 threads __syncthreads ({}) is {}.", plain.time(), enumeration(&texts));
+    let rows = std::iter::once(plain.index).chain(costlier.iter().map(|(_, one)| one.index));
+    Some(Said::certain(text, rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{on_blocks, row, said, within};
+    use super::*;
+    use syncscope_core::{Group, Row};
+
+    #[test]
+    fn divergence_has_its_price() {
+        let warp = |group, ns| {
+            let row = row(on_blocks("gpu.warp.syncwarp", 1, 32), ns, 0.3);
+            Row { case: Case { group: Some(group), ..row.case.clone() }, ..row }
+        };
+        let rows = vec![warp(Group::Converged, 0.505), warp(Group::Divergent, 83.3)];
+        let sentence = "__syncwarp costs 0.505 ns where the warp is on one path and 83.3 ns where its halves are on two, 165 \
+                        times as much.";
+        assert_eq!(said(divergent_warp, rows.clone()), Some(Ok(sentence.into())));
+        assert_eq!(said(divergent_warp, rows[..1].to_vec()), None);
+        let overlapping = vec![rows[0].clone(), within(rows[1].clone(), 0.4, 100.0)];
+        assert_eq!(said(divergent_warp, overlapping), None);
+    }
+
+    #[test]
+    fn syncthreads_is_compared_with_the_other_barriers_of_a_block() {
+        let block = |name: &str, ns| row(on_blocks(&format!("gpu.block.{name}"), 1, 1024), ns, 0.3);
+        let rows = vec![block("syncthreads", 38.4), block("mbarrier", 100.0), block("syncthreads_count", 75.8)];
+        let sentence = "In a block of 1,024 threads __syncthreads (38.4 ns) is 2.6 times cheaper than an mbarrier (100 ns) and \
+                        2.0 times cheaper than __syncthreads_count (75.8 ns).";
+        assert_eq!(said(block_barriers, rows.clone()), Some(Ok(sentence.into())));
+        assert_eq!(said(block_barriers, rows[..1].to_vec()), None);
+        assert_eq!(said(block_barriers, vec![rows[0].clone(), within(rows[1].clone(), 30.0, 200.0)]), None, "overlap");
+    }
+}

@@ -1,0 +1,154 @@
+//! Events of several threads: one counter for all, or one for each?
+
+use syncscope_core::{Case, Domain, Dtype, Layout, Mode, Placement, Role, Row, Space};
+
+use super::advice::{Advice, Decision, Inquiry, Need, decide, missing_size};
+use crate::analysis::contest::{Basis, Contest, Entrant, Known, Peers, Size, takes_part};
+use crate::analysis::usual::{MachineSize, unusualness};
+use crate::{RunData, figure, naming};
+
+/// Bytes of a cache line where the machine does not say.
+const USUAL_LINE: u32 = 64;
+
+/// A shared counter against one for each thread. One instrument measures both, so rows are compared within the run.
+pub(super) fn count_events(inquiry: Inquiry<'_>) -> Vec<Advice> {
+    let sides = [(Domain::Cpu, "cpu.atomic.add"), (Domain::Gpu, "gpu.atomic.add")];
+    let wanted = sides.into_iter().filter(|(on, _)| inquiry.wants(*on));
+    wanted.filter_map(|(on, id)| on_side(inquiry, Counters { data: inquiry.data, on, id })).collect()
+}
+
+/// The additions of one side.
+#[derive(Clone, Copy)]
+struct Counters<'a> {
+    data: &'a RunData,
+    on: Domain,
+    id: &'static str,
+}
+
+fn on_side(inquiry: Inquiry<'_>, counters: Counters<'_>) -> Option<Advice> {
+    let Counters { data, on, .. } = counters;
+    let advice = |situation, decision| Some(Advice { need: Need::CountEvents, on, situation, decision });
+    // A size counts where both kinds of counters have rows.
+    let has_rival = |case: &Case| {
+        counters.rows().any(|(_, other)| {
+            size(&other.case) == size(case) && other.case.dtype == case.dtype && counters.is_own(&other.case)
+        })
+    };
+    let is_one = |case: &Case| {
+        case.primitive == counters.id && is_counter(case) && is_shared(case) && in_global(case) && has_rival(case)
+    };
+    let machine = MachineSize::of(&data.run.machine);
+    let fits = |case: &Case| {
+        let asked = inquiry.asked.threads;
+        is_one(case) && asked.map_or(!machine.is_oversubscribed_by(case), |asked| case.threads == Some(asked))
+    };
+    let Some(peers) = Peers::of(data, Role::Update, fits, Size::Most) else {
+        return advice(String::new(), missing_size(inquiry, Role::Update, is_one)?);
+    };
+    let like = peers.like;
+    let contest = counters.contest(like);
+    let mut decision = decide(inquiry, &contest)?;
+    if let (Decision::Take(choice), Domain::Cpu) = (&mut decision, on) {
+        choice.notes.extend(break_even(data, like, &contest, &choice.name));
+    }
+    let blocks = if on == Domain::Gpu && like.blocks == Some(1) { ", one block" } else { "" };
+    let dtype = like.dtype.map(|dtype| dtype.to_string()).unwrap_or_default();
+    advice(format!("{}{blocks}, {dtype}", naming::size(like)), decision)
+}
+
+const SHARED: &str = "one shared counter";
+const BY_BLOCK: &str = "a counter for each block, in shared memory";
+
+impl<'a> Counters<'a> {
+    fn rows(self) -> impl Iterator<Item = (usize, &'a Row)> {
+        let rows = self.data.rows.iter().enumerate();
+        rows.filter(move |(_, row)| row.case.primitive == self.id && takes_part(self.data, row, Role::Update))
+    }
+
+    /// The counters at the size and of the type of `like`, which is the shared one: one row of each kind.
+    fn contest(self, like: &Case) -> Contest<'a> {
+        let of_kind = |name: &str, is_meant: &dyn Fn(&Case) -> bool| {
+            let rows = self.rows().filter(|(_, row)| {
+                size(&row.case) == size(like) && row.case.dtype == like.dtype && is_meant(&row.case)
+            });
+            // The least distance that keeps counters apart, then the usual parameters.
+            let stride = |case: &Case| case.layout.and_then(Layout::stride);
+            let (index, _) =
+                rows.min_by_key(|(_, row)| (stride(&row.case), unusualness(&row.case), row.case.clone()))?;
+            Some(Entrant { name: name.to_owned(), ..Entrant::of(self.data, index, Basis::Run) })
+        };
+        let by_block = of_kind(BY_BLOCK, &|case| {
+            is_counter(case) && is_shared(case) && case.space == Some(Space::Shared) && case.order == like.order
+        });
+        // A CPU has no memory of a block.
+        let is_pending = by_block.is_none() && self.on == Domain::Gpu && self.data.has_more_planned(self.id);
+        let same_order = |case: &Case| case.order == like.order && case.scope == like.scope;
+        let kinds = [
+            of_kind(SHARED, &|case| case == like),
+            of_kind(self.own_name(), &|case| self.is_own(case) && same_order(case)),
+            by_block,
+        ];
+        let pending = is_pending.then(|| BY_BLOCK.to_owned()).into_iter().collect();
+        Contest { entrants: kinds.into_iter().flatten().collect(), pending, ..Contest::default() }
+    }
+
+    /// The counters that are summed when they are read.
+    const fn own_name(self) -> &'static str {
+        match self.on {
+            Domain::Cpu => "padded per-thread counters",
+            Domain::Gpu | Domain::Hybrid | Domain::Mpi => "per-thread counters",
+        }
+    }
+
+    /// A counter of one thread: on the CPU on a cache line of its own; on the GPU beside the next thread's, because a warp
+    /// accesses neighbours together.
+    fn is_own(self, case: &Case) -> bool {
+        let Some(stride) = case.layout.and_then(Layout::stride) else { return false };
+        let bytes = case.dtype.map_or(1, Dtype::size_bytes) as u32 * stride;
+        let caches = &self.data.run.machine.cpu.caches;
+        let line = caches.iter().map(|cache| cache.line_bytes).max().unwrap_or(USUAL_LINE);
+        let is_apart = if self.on == Domain::Cpu { bytes >= line } else { stride == 1 };
+        is_counter(case) && in_global(case) && is_apart
+    }
+}
+
+/// Independent additions that nobody waits for.
+fn is_counter(case: &Case) -> bool {
+    case.mode != Some(Mode::Latency) && case.group.is_none()
+}
+
+fn is_shared(case: &Case) -> bool {
+    case.layout.is_none_or(|layout| layout == Layout::Shared)
+}
+
+fn in_global(case: &Case) -> bool {
+    case.space.is_none_or(|space| space == Space::Global)
+}
+
+/// What must be equal for two kinds of counters to be compared.
+fn size(case: &Case) -> (Option<u32>, Option<u32>, Option<&Placement>) {
+    (case.threads, case.blocks, case.placement.as_ref())
+}
+
+/// From how many events of each thread between two readings counters of their own pay off: a reading fetches a cache line
+/// from each thread, at about the cost of a hand-off. By the ends of the intervals that make it larger.
+fn break_even(data: &RunData, like: &Case, contest: &Contest<'_>, winner: &str) -> Option<String> {
+    let threads = like.threads?;
+    let cost = |is_winner: bool| -> Option<Known<'_>> {
+        let mut of = contest.known().filter(|(one, _)| (one.name == SHARED) != is_winner);
+        of.find(|(one, _)| !is_winner || one.name == winner).map(|(_, cost)| cost)
+    };
+    let (shared, own) = (cost(false)?, cost(true)?);
+    let handoff = data.rows.iter().find(|row| {
+        takes_part(data, row, Role::SpinHandoff) && row.case.placement == like.placement && row.ns_within.is_some()
+    })?;
+    let fetch = handoff.ns_within?.high;
+    let events = (f64::from(threads) * fetch / (shared.bounds.low - own.bounds.high)).ceil();
+    (events.is_finite() && winner != SHARED).then(|| {
+        format!(
+            "reading the sum fetches {threads} cache lines, at most {} by the cost of a hand-off: counters of their own pay \
+             off from {events} events of each thread between two readings",
+            figure::time(f64::from(threads) * fetch)
+        )
+    })
+}

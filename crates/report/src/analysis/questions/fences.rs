@@ -1,0 +1,197 @@
+//! Which fence? Its order against the threads that it reaches.
+
+use syncscope_core::{Case, MemoryOrder, Mode, Row, Scope, Verdict};
+
+use super::rows::note;
+use super::spec::{Cell, Line, Point, Spec};
+use super::{Picture, Question, Said};
+use crate::RunData;
+use crate::analysis::contest::{Basis, Known};
+use crate::analysis::ladder::on_rung;
+use crate::analysis::usual::{is_one_block, short_name, unusualness};
+use crate::figure::Cost;
+use crate::naming::enumeration;
+
+pub(super) const QUESTION: Question = Question {
+    id: "decide-fences",
+    title: "Which fence?",
+    sentences: &[fence_scopes],
+    picture: Some(picture),
+    advice: None,
+};
+
+/// What a wider scope of a GPU fence costs. One instrument measures all, so rows are compared within the run.
+fn fence_scopes(data: &RunData) -> Option<Said> {
+    let scopes = [("the block", "fence.block"), ("the device", "fence.device"), ("the system", "fence.system")];
+    let known: Vec<(&str, Known<'_>)> =
+        scopes.into_iter().filter_map(|(scope, id)| Some((scope, on_rung(data, id, Basis::Run)?))).collect();
+    let [(_, first), .., (widest, last)] = known.as_slice() else { return None };
+    if !known.windows(2).all(|pair| pair[0].1.is_below(&pair[1].1)) {
+        return Some(Said::Open("whether a GPU fence costs more for a wider scope (intervals overlap)".to_owned()));
+    }
+    let figures: Vec<String> = known.iter().map(|(scope, one)| format!("{} for {scope}", one.time())).collect();
+    let text = format!(
+        "A GPU fence costs {}: {} as much for {widest} as for the block.",
+        enumeration(&figures),
+        last.times(first)
+    );
+    let text = if known[0].0 == "the block" { text } else { format!("A GPU fence costs {}.", enumeration(&figures)) };
+    Some(Said::certain(text, known.iter().map(|(_, one)| one.index)))
+}
+
+/// The orders, the weakest first, with the primitive that asks for it on the CPU.
+const ORDERS: [(MemoryOrder, &str); 4] = [
+    (MemoryOrder::Acquire, "cpu.fence.acquire"),
+    (MemoryOrder::Release, "cpu.fence.release"),
+    (MemoryOrder::AcqRel, "cpu.fence.acq_rel"),
+    (MemoryOrder::SeqCst, "cpu.fence.seq_cst"),
+];
+
+/// The threads that a fence reaches, and its primitive on the GPU.
+const REACHES: [(&str, &str, Scope); 3] = [
+    ("GPU: block", "gpu.fence.block", Scope::Block),
+    ("GPU: device", "gpu.fence.device", Scope::Device),
+    ("GPU: system", "gpu.fence.system", Scope::System),
+];
+
+const CPU_COLUMN: &str = "CPU";
+
+/// The most letters of an instruction in a cell.
+const MOST_LETTERS: usize = 24;
+
+fn picture(data: &RunData) -> Option<Picture> {
+    let lines: Vec<Line> = ORDERS.iter().map(|(order, id)| line(data, *order, id)).collect();
+    if lines.iter().flat_map(|line| &line.cells).all(Option::is_none) {
+        return None;
+    }
+    let has_cell = |column: usize| lines.iter().any(|line| line.cells[column].is_some());
+    let names = std::iter::once(CPU_COLUMN).chain(REACHES.iter().map(|(column, ..)| *column));
+    let shown: Vec<(usize, &str)> = names.enumerate().filter(|(column, _)| has_cell(*column)).collect();
+    let cut = |line: &Line| Line {
+        label: line.label.clone(),
+        cells: shown.iter().map(|(column, _)| line.cells[*column].clone()).collect(),
+    };
+    let chart = Spec::Table {
+        title: None,
+        lines: lines.iter().map(cut).collect(),
+        columns: shown.iter().map(|(_, name)| (*name).to_owned()).collect(),
+    };
+    let has = |on_cpu: bool| shown.iter().any(|(_, name)| (*name == CPU_COLUMN) == on_cpu);
+    let cpu = has(true).then(|| "On the CPU, one thread.".to_owned());
+    let gpu = has(false)
+        .then(|| "One warp executes the fences of the GPU. __threadfence(), __threadfence_block() and __threadfence_system() are sequentially \
+             consistent.".to_owned());
+    let stores = Some("A fence that waits for more stores costs more.".to_owned());
+    Some(Picture {
+        charts: vec![chart],
+        text: cpu_sentence(data),
+        otherwise: "What fences cost is not certain in this run.",
+        note: note([cpu, gpu, stores]),
+    })
+}
+
+/// The cells of one order, on the CPU and by reach on the GPU.
+fn line(data: &RunData, order: MemoryOrder, cpu: &str) -> Line {
+    let on_cpu = usual(data, |case| case.primitive == cpu && case.actors() == 1);
+    let gpu = REACHES.iter().map(|(_, id, scope)| {
+        usual(data, |case| {
+            let same_scope = case.scope.is_none_or(|known| known == *scope);
+            let same_order = case.order.unwrap_or(MemoryOrder::SeqCst) == order;
+            case.primitive == *id && same_scope && same_order && is_one_block(case, 32)
+        })
+    });
+    let cells = std::iter::once(on_cpu).chain(gpu).map(|index| Some(cell(&data.rows[index?], index?))).collect();
+    Line { label: order.to_string(), cells }
+}
+
+fn cell(row: &Row, index: usize) -> Cell {
+    let cost = Cost::of(row);
+    let is_free = matches!(row.verdict, Verdict::Elided(_));
+    Cell {
+        value: Point::cost(row, index, 0.0).y,
+        text: if is_free { "no instruction".to_owned() } else { cost.figure },
+        detail: if is_free { None } else { instruction(row) },
+        row: index,
+    }
+}
+
+/// The main instruction of the evidence, without its counts: `MEMBAR.SC.GPU` of `MEMBAR.SC.GPU 0/32`.
+fn instruction(row: &Row) -> Option<String> {
+    let evidence = row.evidence.as_deref()?;
+    let words: Vec<&str> = evidence.split_whitespace().take_while(|word| !word.contains('/')).collect();
+    let text: String = words.join(" ").chars().take(MOST_LETTERS).collect();
+    (!text.is_empty() && words.len() <= 3).then_some(text)
+}
+
+/// The usual row that fits, in its default form.
+fn usual(data: &RunData, fits: impl Fn(&Case) -> bool) -> Option<usize> {
+    let rows = data.rows.iter().enumerate().filter(|(_, row)| {
+        let default = row.case.form.is_none() && row.case.mode != Some(Mode::Latency);
+        default && !matches!(row.verdict, Verdict::Skipped(_)) && fits(&row.case)
+    });
+    rows.min_by_key(|(_, row)| (unusualness(&row.case), &row.case)).map(|(index, _)| index)
+}
+
+/// Which orders are free on the CPU, and what the full fence costs. A figure is no comparison.
+fn cpu_sentence(data: &RunData) -> Option<String> {
+    let of = |id: &str| usual(data, |case| case.primitive == id && case.actors() == 1);
+    let is_free = |id: &str| of(id).is_some_and(|index| matches!(data.rows[index].verdict, Verdict::Elided(_)));
+    let free: Vec<String> =
+        ORDERS.iter().filter(|(_, id)| is_free(id)).map(|(_, id)| short_name(id).to_owned()).collect();
+    let full = of("cpu.fence.seq_cst").and_then(|index| Known::with_figure(data, index, Basis::Machine));
+    let full = full.map(|known| {
+        let by = instruction(known.row).map(|text| format!(" ({text})")).unwrap_or_default();
+        format!("a full fence of the CPU costs {}{by}", known.time())
+    });
+    let none = match free.as_slice() {
+        [] => None,
+        [one] => Some(format!("{one} needs no instruction on this CPU")),
+        several => Some(format!("{} need no instruction on this CPU", enumeration(several))),
+    };
+    let parts: Vec<String> = [none, full].into_iter().flatten().collect();
+    let text = parts.join("; ");
+    let first = text.chars().next()?.to_uppercase().to_string();
+    Some(format!("{first}{}.", text.chars().skip(1).collect::<String>()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::decision;
+    use super::super::testing::{case, data, on_blocks, row, said, within};
+    use super::*;
+
+    #[test]
+    fn a_fence_without_an_instruction_has_no_cost() {
+        let fence = |name: &str| case(&format!("cpu.fence.{name}"), 1);
+        let free = Row::unmeasured(fence("acquire"), Verdict::Elided("no instruction".into()));
+        let full = Row { evidence: Some("lock or 16/32".into()), ..row(fence("seq_cst"), 6.44, 0.1) };
+        let found = decision("decide-fences", &data(vec![free, full])).unwrap();
+        assert_eq!(
+            found.sentence.unwrap(),
+            "Acquire needs no instruction on this CPU; a full fence of the CPU costs 6.44 ns (lock or)."
+        );
+        let Spec::Table { columns, lines, .. } = &found.charts[0] else { panic!("a table") };
+        assert_eq!(columns, &["CPU"], "no column without a cell");
+        let cell = |line: usize| lines[line].cells[0].clone();
+        assert_eq!(cell(0).map(|cell| (cell.value, cell.text)), Some((None, "no instruction".to_owned())));
+        let expected = Cell { value: Some(6.44), text: "6.44 ns".into(), detail: Some("lock or".into()), row: 1 };
+        assert_eq!((cell(1), cell(3)), (None, Some(expected)));
+    }
+
+    #[test]
+    fn a_wider_scope_costs_more() {
+        let fence = |scope: &str, ns| row(on_blocks(&format!("gpu.fence.{scope}"), 1, 32), ns, 0.3);
+        let mut rows = vec![fence("block", 4.04), fence("device", 215.0), fence("system", 514.0)];
+        let sentence = "A GPU fence costs 4.04 ns for the block, 215 ns for the device and 514 ns for the system: 127 times as \
+                        much for the system as for the block.";
+        assert_eq!(said(fence_scopes, rows.clone()), Some(Ok(sentence.into())));
+        assert!(said(fence_scopes, rows[..2].to_vec()).unwrap().unwrap().ends_with("for the device as for the block."));
+        assert_eq!(
+            said(fence_scopes, rows[1..].to_vec()),
+            Some(Ok("A GPU fence costs 215 ns for the device and 514 ns for the system.".into()))
+        );
+        assert_eq!(said(fence_scopes, rows[..1].to_vec()), None);
+        rows[1] = within(rows[1].clone(), 200.0, 600.0);
+        assert!(said(fence_scopes, rows).unwrap().is_err(), "overlap");
+    }
+}

@@ -1,0 +1,263 @@
+//! Spin or sleep? What a hand-off from thread to thread costs, and what it costs to wake the other one.
+
+use syncscope_core::stats::Interval;
+use syncscope_core::{Case, Domain, Placement, Role, Row};
+
+use super::advice::{Advice, Choice, Decision, Inquiry, Need, decide, missing_size};
+use super::placement::CLASSES;
+use super::rows::note;
+use super::spec::{Axis, Point, Series, Spec, Unit};
+use super::{Picture, Question, Said};
+use crate::analysis::contest::{Basis, Contest, Known, Peers, Ratio, Size, has_role, is_absent};
+use crate::analysis::ladder::{on_rung, rung};
+use crate::analysis::row_query::MEDIAN_DETAIL;
+use crate::analysis::usual::short_name;
+use crate::naming::enumeration;
+use crate::{RunData, figure};
+
+pub(super) const QUESTION: Question = Question {
+    id: "decide-handoff",
+    title: "Spin or sleep?",
+    sentences: &[waking],
+    picture: Some(picture),
+    advice: Some((Need::HandOver, hand_over)),
+};
+
+/// The median of single hand-offs to a thread that sleeps has no interval. It must be at least this factor above the interval,
+/// for another run, of the hand-off to a thread that spins.
+const CERTAIN_FACTOR: f64 = 2.0;
+
+/// A wake-up of a thread that sleeps against a hand-off to one that spins. A waiter that was seen asleep has an interval of
+/// its own; without such a row, the median of single hand-offs takes its place.
+fn waking(data: &RunData) -> Option<Said> {
+    let asleep = rung(data, "wake")?;
+    let mut rungs = std::iter::once("handoff.close").chain(CLASSES.map(|(id, _)| id));
+    let awake = rungs.find_map(|id| on_rung(data, id, Basis::Machine))?;
+    let ways = asleep.note.as_deref().unwrap_or_default();
+    let (is_certain, figure, ratio) = if let Some(median) = asleep.median_ns {
+        let ratio = Ratio::of((median, Interval { low: median, high: median }), (awake.ns, awake.bounds));
+        let is_certain = median > CERTAIN_FACTOR * awake.bounds.high;
+        (is_certain, format!("{} ({ways}, median)", figure::time(median)), ratio.times())
+    } else {
+        let woken = Known::with_figure(data, asleep.row, Basis::Machine)?;
+        (awake.is_below(&woken), format!("{} ({ways})", woken.time()), woken.times(&awake))
+    };
+    is_certain.then(|| {
+        let text = format!(
+            "Waking a sleeping thread takes {figure}, {ratio} as long as a hand-off to a spinning one ({}).",
+            awake.time()
+        );
+        Said::certain(text, [asleep.row, awake.index])
+    })
+}
+
+/// The kinds of hand-offs, in the order of their colours: what a label adds to the name.
+const KINDS: [(&[Role], &str); 4] = [
+    (&[Role::SpinHandoff], ", spins"),
+    (&[Role::SleepHandoff, Role::Wake], ", sleeps"),
+    (&[Role::Channel], ""),
+    (&[Role::HostDeviceHandoff], ""),
+];
+
+/// The number of the kind of a case.
+fn kind(data: &RunData, case: &Case) -> Option<usize> {
+    let role = data.catalogue.facts(&case.primitive)?.role;
+    KINDS.iter().position(|(roles, _)| roles.contains(&role))
+}
+
+fn is_of_host_and_device(data: &RunData, case: &Case) -> bool {
+    has_role(data, case, Role::HostDeviceHandoff)
+}
+
+fn picture(data: &RunData) -> Option<Picture> {
+    let is_shown = |row: &Row, id: &str| {
+        let is_flag = is_of_host_and_device(data, &row.case);
+        let place = is_flag || matches!(row.case.placement, None | Some(Placement::Close));
+        row.case.primitive == id
+            && row.case.form.is_none()
+            && !is_absent(row)
+            && place
+            && (row.case.group.is_none() || is_flag)
+    };
+    let roles = KINDS.iter().flat_map(|(roles, _)| roles.iter());
+    let ids = roles.flat_map(|role| data.catalogue.with_role(*role)).map(|primitive| primitive.id);
+    let usual = |id: &str| {
+        let rows = data.rows.iter().enumerate().filter(|(_, row)| is_shown(row, id));
+        rows.min_by_key(|(_, row)| &row.case).map(|(index, _)| index)
+    };
+    let found: Vec<usize> = ids.filter_map(usual).collect();
+    let case = |index: &usize| &data.rows[*index].case;
+    // A wake-up of a thread that was seen asleep is the better figure of the two.
+    let is_woken = |index: &usize| {
+        let name = |index: &usize| short_name(&case(index).primitive);
+        let same = |other: &usize| has_role(data, case(other), Role::Wake) && name(other) == name(index);
+        has_role(data, case(index), Role::SleepHandoff) && found.iter().any(same)
+    };
+    let rows: Vec<usize> = found.iter().copied().filter(|index| !is_woken(index)).collect();
+    // A flag of CPU and GPU alone is no choice.
+    rows.iter().find(|index| !is_of_host_and_device(data, case(index)))?;
+    let series = rows.iter().map(|index| {
+        let colour = kind(data, case(index));
+        let points = vec![point(data, *index)];
+        Series { label: label(data, case(index)), primitive: None, colour, points }
+    });
+    let chart = Spec::dots(Axis::log("time of one hand-off; ring: 99th percentile", Unit::Time), series.collect())?;
+    let medians = rows.iter().any(|index| single(data, *index).is_some()).then(|| {
+        "The mark of a hand-off that may sleep is the median of single ones: many in a row find their thread awake."
+            .to_owned()
+    });
+    let spin = "Two CPU threads, placed close. A hand-off is one way; the flag between CPU and GPU is a round trip.";
+    let advice = "A thread that spins for as long as a wake-up takes, and then sleeps, waits at most twice as long as with the \
+                  best choice (Karlin et al., SOSP 1991).";
+    Some(Picture {
+        charts: vec![chart],
+        text: None,
+        otherwise: "What it costs to wake a sleeping thread cannot be decided: no thread of this run was certainly asleep.",
+        note: note([Some(spin.to_owned()), medians, Some(advice.to_owned())]),
+    })
+}
+
+fn label(data: &RunData, case: &Case) -> String {
+    if is_of_host_and_device(data, case) {
+        return "flag, CPU and GPU".to_owned();
+    }
+    let what = kind(data, case).map_or("", |kind| KINDS[kind].1);
+    format!("{}{what}", short_name(&case.primitive))
+}
+
+/// A percentile of the single hand-offs of a row; `None` where these were not timed.
+fn percentile(data: &RunData, index: usize, name: &str) -> Option<f64> {
+    data.detail(&data.rows[index].case, name).filter(|ns| ns.is_finite() && *ns > 0.0)
+}
+
+/// The median of single hand-offs, which is the mark of one that may sleep, as in the sentence: whoever hands over in a loop may
+/// find the other thread awake.
+fn single(data: &RunData, index: usize) -> Option<f64> {
+    let may_sleep = has_role(data, &data.rows[index].case, Role::SleepHandoff);
+    percentile(data, index, MEDIAN_DETAIL).filter(|_| may_sleep)
+}
+
+/// The figure that the sentence names, and the 99th percentile of single hand-offs.
+fn point(data: &RunData, index: usize) -> Point {
+    let most = percentile(data, index, "p99_ns");
+    if let Some(median) = single(data, index) {
+        return Point { most: most.filter(|p99| *p99 > median), ..Point::bare(median, index, figure::time(median)) };
+    }
+    let point = Point::dot(&data.rows[index], index);
+    let cost = point.y;
+    Point { most: most.filter(|p99| cost.is_some_and(|cost| *p99 > cost)), ..point }
+}
+
+/// The cheapest hand-off to a thread that spins, and to one that may sleep. One instrument measures all, so rows are
+/// compared within the run.
+fn hand_over(inquiry: Inquiry<'_>) -> Vec<Advice> {
+    let data = inquiry.data;
+    if !inquiry.wants(Domain::Cpu) {
+        return Vec::new();
+    }
+    let peers = |role| {
+        let is_asked = |case: &Case| inquiry.asked.threads.is_none_or(|threads| case.threads == Some(threads));
+        Peers::of(data, role, is_asked, Size::Most).map(|peers| peers.contest(Basis::Run))
+    };
+    let (spinning, sleeping, queues) = (peers(Role::SpinHandoff), peers(Role::SleepHandoff), peers(Role::Channel));
+    if spinning.is_none() && sleeping.is_none() && queues.is_none() {
+        let missing = missing_size(inquiry, Role::SpinHandoff, |_| true);
+        return missing.map(|missing| advice("", missing)).into_iter().collect();
+    }
+    let may_sleep = sleeping.unwrap_or_default().with(queues.unwrap_or_default());
+    let mut answers = Vec::new();
+    if let Some(mut decision) = spinning.and_then(|spinning| decide(inquiry, &spinning)) {
+        if let Decision::Take(choice) = &mut decision {
+            choice.warnings.push("needs a CPU for the thread that waits: it spins".to_owned());
+            choice.notes.extend(against_sleeping(choice, &may_sleep));
+        }
+        answers.push(advice("2 threads, the other spins", decision));
+    }
+    if let Some(mut decision) = decide(inquiry, &may_sleep) {
+        if let Decision::Take(choice) = &mut decision {
+            // The median of single hand-offs says whether the thread was asleep: a loop of them keeps both awake.
+            let median = data.detail(&data.rows[choice.row].case, MEDIAN_DETAIL).map(figure::time);
+            choice.notes.extend(median.map(|time| format!("a single hand-off, alone in time, takes {time} (median)")));
+        }
+        answers.push(advice("2 threads, the other may sleep", decision));
+    }
+    answers
+}
+
+fn advice(situation: &str, decision: Decision) -> Advice {
+    Advice { need: Need::HandOver, on: Domain::Cpu, situation: situation.to_owned(), decision }
+}
+
+/// Which hand-offs to a thread that may sleep certainly cost more.
+fn against_sleeping(choice: &Choice, sleeping: &Contest<'_>) -> Option<String> {
+    let is_costlier = |cost: &Known<'_>| cost.bounds.low > choice.cost.interval.high && cost.has_figure();
+    let costlier: Vec<String> = sleeping
+        .known()
+        .filter(|(_, cost)| is_costlier(cost))
+        .map(|(other, cost)| format!("{} {}", other.name, cost.time()))
+        .collect();
+    let verb = if costlier.len() == 1 { "costs" } else { "cost" };
+    (!costlier.is_empty()).then(|| format!("where the other may sleep, {} {verb} more", enumeration(&costlier)))
+}
+
+#[cfg(test)]
+mod tests {
+    use syncscope_core::Detail;
+
+    use super::super::testing::{case, data, row, said_of};
+    use super::super::testing::{decision, labels, series};
+    use super::*;
+
+    #[test]
+    fn a_hand_off_that_did_not_sleep_is_no_wake_up() {
+        let close = |name: &str| Case { placement: Some(Placement::Close), ..case(&format!("cpu.handoff.{name}"), 2) };
+        let mut run = data(vec![row(close("cas_pingpong"), 71.5, 0.1), row(close("park"), 133.0, 0.1)]);
+        let text = decision("decide-handoff", &run).unwrap().sentence.unwrap();
+        assert!(text.starts_with("What it costs to wake a sleeping thread cannot be decided"), "{text}");
+        let details = [("p50_ns", 4540.0), ("p90_ns", 5000.0), ("p99_ns", 9000.0)];
+        run.details.insert(run.rows[1].case.id(), details.map(|(name, ns)| Detail::of_case(name, ns)).to_vec());
+        let found = decision("decide-handoff", &run).unwrap();
+        assert_eq!(found.sentence, None, "it stands at the top");
+        let sentence = said_of(waking, &run).unwrap().unwrap();
+        assert!(sentence.starts_with("Waking a sleeping thread takes 4.54 µs (park, median)"), "{sentence}");
+        let park = &series(&found.charts[0])[1].points[0];
+        assert_eq!((park.x, park.bar, park.most), (Some(4540.0), None, Some(9000.0)));
+        assert!(found.note.unwrap().contains("is the median of single ones"));
+        // The marks are the figures of the sentence, also where single hand-offs were timed.
+        run.details
+            .insert(run.rows[0].case.id(), vec![Detail::of_case("p50_ns", 47.6), Detail::of_case("p99_ns", 90.0)]);
+        let found = decision("decide-handoff", &run).unwrap();
+        let spinning = &series(&found.charts[0])[0].points[0];
+        assert_eq!((spinning.x, spinning.most, spinning.text.as_deref()), (Some(71.5), Some(90.0), Some("71.5 ns")));
+        assert!(said_of(waking, &run).unwrap().unwrap().contains("(71.5 ns)"));
+    }
+
+    #[test]
+    fn a_thread_that_was_seen_asleep_replaces_one_that_may_have_slept() {
+        let close = |id: &str| Case { placement: Some(Placement::Close), ..case(id, 2) };
+        let rows = ["cpu.handoff.cas_pingpong", "cpu.handoff.futex", "cpu.handoff.park", "cpu.wake.futex"];
+        let found = decision("decide-handoff", &data(rows.map(|id| row(close(id), 100.0, 0.1)).to_vec())).unwrap();
+        assert_eq!(labels(&found.charts[0]), ["cas_pingpong, spins", "park, sleeps", "futex, sleeps"]);
+        assert_eq!(series(&found.charts[0])[2].points[0].row, Some(3));
+    }
+
+    #[test]
+    fn sleeping_costs_more_than_spinning() {
+        let close = Case { placement: Some(Placement::Close), ..case("cpu.handoff.cas_pingpong", 2) };
+        let spin = row(close, 71.5, 0.1);
+        let park = row(case("cpu.handoff.park", 2), 133.0, 0.1);
+        let mut run = data(vec![spin, park]);
+        assert_eq!(said_of(waking, &run), None, "nothing says that a thread slept");
+        run.details.insert(run.rows[1].case.id(), vec![Detail::of_case("p50_ns", 4540.0)]);
+        let sentence = "Waking a sleeping thread takes 4.54 µs (park, median), 63 times as long as a hand-off to a spinning one \
+                        (71.5 ns).";
+        assert_eq!(said_of(waking, &run), Some(Ok(sentence.into())));
+        run.rows[0].ns_interval = Some(syncscope_core::stats::Interval { low: 60.0, high: 3000.0 });
+        assert_eq!(said_of(waking, &run), None, "another run may be another world");
+        run.rows.push(row(case("cpu.wake.park", 2), 3100.0, 0.1));
+        assert_eq!(said_of(waking, &run), None, "2.79 to 3.41 \u{b5}s and up to 3 \u{b5}s overlap");
+        run.rows[0].ns_interval = Some(syncscope_core::stats::Interval { low: 71.0, high: 72.0 });
+        let sentence = "Waking a sleeping thread takes 3.10 µs (park), 43 times as long as a hand-off to a spinning one (71.5 ns).";
+        assert_eq!(said_of(waking, &run), Some(Ok(sentence.into())), "not the 4.54 µs of the hand-off");
+    }
+}

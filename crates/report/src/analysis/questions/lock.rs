@@ -1,0 +1,318 @@
+//! Which lock? Cost by threads, fairness, and what to know before taking the cheapest.
+
+use syncscope_core::{Case, Domain, Mode, Role, Row, Verdict, Waits};
+
+use super::advice::{Advice, Choice, Decision, Inquiry, Need, decide, missing_size};
+use super::rows::{by_threads, cpu_rules, largest_team, note, series, team, unreliable};
+use super::spec::{Axis, Point, Series, Spec, Unit};
+use super::{Picture, Question, Said};
+use crate::analysis::contest::{Basis, Peers, Size, design};
+use crate::analysis::usual::MachineSize;
+use crate::figure::Cost;
+use crate::{RunData, figure, naming};
+
+pub(super) const QUESTION: Question = Question {
+    id: "decide-lock",
+    title: "Which lock?",
+    sentences: &[cheapest],
+    picture: Some(picture),
+    advice: Some((Need::Protect, protect)),
+};
+
+/// The locks of so many threads; without a number, of the most that fit the CPUs.
+fn peers(data: &RunData, role: Role, threads: Option<u32>) -> Option<Peers<'_>> {
+    let machine = MachineSize::of(&data.run.machine);
+    let fits = |case: &Case| match threads {
+        Some(asked) => case.threads == Some(asked),
+        None => !machine.is_oversubscribed_by(case),
+    };
+    Peers::of(data, role, fits, Size::Most)
+}
+
+/// The cheapest lock where all CPUs want it. The locks are measured in the same way, so rows are compared within the run.
+fn cheapest(data: &RunData) -> Option<Said> {
+    let peers = peers(data, Role::ThreadLock, None)?;
+    let threads = peers.like.threads.filter(|threads| *threads > 1)?;
+    let contest = peers.contest(Basis::Run);
+    let win = match contest.outcome()? {
+        Ok(win) => win,
+        Err(open) => return Some(Said::Open(format!("which lock is the cheapest at {threads} threads ({open})"))),
+    };
+    let (next, next_cost) = win.next()?;
+    let last = win.rivals.last().filter(|(_, last)| last.index != next_cost.index);
+    let last = last.map(|(last, cost)| format!("; the most expensive, {}, {}", last.name, cost.times(&win.cost)));
+    let text = format!(
+        "At {threads} threads {} ({}) is the {}. The next, {}, costs {} as much{}.",
+        win.name,
+        win.cost.time(),
+        contest.cheapest("lock"),
+        next.name,
+        next_cost.times(&win.cost),
+        last.unwrap_or_default(),
+    );
+    Some(Said::certain(text, win.rows()))
+}
+
+/// The detail with Jain's fairness index of the threads' acquisitions (Jain, Chiu, Hawe, 1984).
+const FAIRNESS: &str = "jain_index";
+
+fn picture(data: &RunData) -> Option<Picture> {
+    let peers = peers(data, Role::ThreadLock, None)?;
+    let rows = peers.with_other_teams();
+    let name = |case: &Case| design(&data.catalogue, case);
+    let cost = Spec::lines(
+        Axis::log("threads", Unit::Count),
+        Axis::log("time per acquisition", Unit::Time),
+        series(data, &rows, name, team, Point::cost),
+    )?;
+    let fairness = largest_team(data, &rows).and_then(|threads| fairness(data, &rows, threads));
+    let dtype = peers.like.dtype.map(|dtype| format!(" ({dtype})")).unwrap_or_default();
+    Some(Picture {
+        charts: [Some(cost.ruled(cpu_rules(data))), fairness].into_iter().flatten().collect(),
+        text: by_threads(data, &peers, "lock", 1),
+        otherwise: "One lock alone has figures: there is nothing to choose from.",
+        note: note([
+            Some(format!(
+                "The critical section is one addition{dtype}. A lock that is cheap because one thread keeps it is not fair."
+            )),
+            unreliable(data, &rows),
+        ]),
+    })
+}
+
+/// Jain's index of each lock at so many threads: 1 if all threads got the lock equally often, 1/n if one thread alone did.
+fn fairness(data: &RunData, rows: &[usize], threads: u32) -> Option<Spec> {
+    let of_row = |index: &usize| {
+        let case = &data.rows[*index].case;
+        let jain = data.detail(case, FAIRNESS).filter(|_| case.threads == Some(threads))?;
+        Some(Series {
+            label: design(&data.catalogue, case),
+            primitive: Some(case.primitive.clone()),
+            colour: None,
+            points: vec![Point::bare(jain, *index, format!("{jain:.2}"))],
+        })
+    };
+    let mut all: Vec<Series> = if threads > 1 { rows.iter().filter_map(of_row).collect() } else { Vec::new() };
+    all.sort_by(|a, b| b.points[0].y.unwrap_or(0.0).total_cmp(&a.points[0].y.unwrap_or(0.0)));
+    let axis = Axis::share("Jain's index: 1 if all threads get the lock alike");
+    Some(Spec::dots(axis, all)?.titled(format!("Fairness at {threads} threads")))
+}
+
+/// The locks of each side. One instrument measures all of a side, so rows are compared within the run.
+fn protect(inquiry: Inquiry<'_>) -> Vec<Advice> {
+    let sides = [(Domain::Cpu, Role::ThreadLock), (Domain::Gpu, Role::GpuLock)];
+    let wanted = sides.into_iter().filter(|(on, _)| inquiry.wants(*on));
+    wanted.filter_map(|(on, role)| on_side(inquiry, on, role)).collect()
+}
+
+fn on_side(inquiry: Inquiry<'_>, on: Domain, role: Role) -> Option<Advice> {
+    let advice = |situation, decision| Some(Advice { need: Need::Protect, on, situation, decision });
+    let Some(peers) = peers(inquiry.data, role, inquiry.asked.threads) else {
+        return advice(String::new(), missing_size(inquiry, role, |_| true)?);
+    };
+    let mut decision = decide(inquiry, &peers.contest(Basis::Run))?;
+    if let Decision::Take(choice) = &mut decision
+        && let Some(row) = inquiry.data.rows.get(choice.row)
+    {
+        if on == Domain::Cpu {
+            cautions_on_fairness(inquiry, row, choice);
+            cautions_on_waiting(inquiry, row, choice);
+        }
+        choice.notes.extend(one_addition(inquiry, peers.like, choice.cost.interval.low));
+    }
+    advice(naming::size(peers.like), decision)
+}
+
+/// Data of one word need no lock, where the addition certainly costs less.
+fn one_addition(inquiry: Inquiry<'_>, like: &Case, lock_low: f64) -> Option<String> {
+    let add = inquiry.data.rows.iter().find(|row| {
+        let case = &row.case;
+        let is_plain = case.primitive == "cpu.atomic.add" && case.form.is_none() && case.group.is_none();
+        let is_alike = case.threads == like.threads && case.placement == like.placement && case.dtype == like.dtype;
+        is_plain && is_alike && case.layout == like.layout && case.mode != Some(Mode::Latency)
+    })?;
+    let interval = add.ns_interval?;
+    (add.verdict == Verdict::Resolved && interval.high < lock_low).then(|| {
+        let ns = add.ns.map(|ns| figure::time(ns.value())).unwrap_or_default();
+        format!("where one word is all it protects, an atomic add costs less ({ns})")
+    })
+}
+
+/// The fairness index of one lock below which it is called unfair: at 0.8 a fifth of the threads could have got nothing while
+/// the others shared alike.
+const FAIR: f64 = 0.8;
+
+/// Says how fair a contended lock is.
+fn cautions_on_fairness(inquiry: Inquiry<'_>, row: &Row, choice: &mut Choice) {
+    if row.case.threads.unwrap_or(1) < 2 {
+        return;
+    }
+    match inquiry.data.detail(&row.case, FAIRNESS) {
+        None => choice.notes.push("its fairness was not measured".to_owned()),
+        Some(index) if index < FAIR => choice
+            .warnings
+            .push(format!("unfair: some threads got it much more often than others (Jain's index {index:.2} of 1)")),
+        Some(index) => choice.notes.push(format!("fair in contests of a millisecond: Jain's index {index:.2} of 1")),
+    }
+}
+
+/// Warns where threads that wait keep their CPU. A row with more threads than CPUs shows what becomes of it.
+pub(super) fn cautions_on_waiting(inquiry: Inquiry<'_>, row: &Row, choice: &mut Choice) {
+    match inquiry.data.catalogue.facts(&row.case.primitive).map(|facts| facts.waits) {
+        Some(Waits::AsConfigured) => choice.notes.push(
+            "OMP_WAIT_POLICY decides whether its waiters keep their CPU; the run measured the runtime's default"
+                .to_owned(),
+        ),
+        Some(Waits::Spins) => {
+            let seen = oversubscribed(inquiry, row).map(|seen| format!(": {seen}")).unwrap_or_default();
+            choice.warnings.push(format!("needs the CPUs for itself, its waiters spin{seen}"));
+        }
+        _ => {}
+    }
+}
+
+/// `20 threads on 16 CPUs cost 1.20 ms`, by the row with the fewest threads beyond the CPUs.
+fn oversubscribed(inquiry: Inquiry<'_>, row: &Row) -> Option<String> {
+    let cpus = MachineSize::of(&inquiry.data.run.machine).hardware_threads;
+    let alike = |case: &Case| Case { threads: row.case.threads, ..case.clone() } == row.case;
+    let rows = inquiry.data.rows.iter().filter(|other| alike(&other.case) && other.case.threads > Some(cpus));
+    let known = rows.filter(|other| cpus > 0 && figure::has_figure(other));
+    let first = known.min_by_key(|other| other.case.threads)?;
+    Some(format!("{} threads on {cpus} CPUs cost {}", first.case.threads?, Cost::of(first).figure))
+}
+
+#[cfg(test)]
+mod tests {
+    use syncscope_core::Detail;
+
+    use super::super::testing::{case, data, row, said, said_of, within};
+    use super::super::testing::{decision, labels, lock, noisy, sentence, series};
+    use super::*;
+    use syncscope_core::Group;
+    use syncscope_core::run::Status;
+
+    #[test]
+    fn the_cheapest_lock_differs_by_number_of_threads() {
+        let rows = || {
+            let ticket =
+                [(1, 9.0), (2, 200.0), (16, 6000.0), (32, 90_000.0)].map(|(threads, ns)| lock("ticket", threads, ns));
+            let mutex = [(1, 15.0), (2, 90.0), (16, 1200.0), (32, 1300.0)];
+            let mutex = mutex.map(|(threads, ns)| lock("pthread_mutex", threads, ns));
+            ticket.into_iter().chain(mutex).collect::<Vec<Row>>()
+        };
+        assert_eq!(
+            sentence("decide-lock", rows()),
+            "Cheapest measured lock: ticket at 1 thread (9.00 ns), pthread_mutex at 2 threads (90.0 ns), at 16 (1.20 µs) and at 32 (1.30 \
+             µs)."
+        );
+        let mut overlapping = rows();
+        overlapping[2] = within(overlapping[2].clone(), 1100.0, 9000.0);
+        let text = sentence("decide-lock", overlapping);
+        assert!(text.ends_with("; at 16 threads, the intervals of pthread_mutex and ticket overlap."), "{text}");
+        let mut unknown = rows();
+        unknown[2].verdict = Verdict::Interfered("too many".into());
+        let text = sentence("decide-lock", unknown);
+        assert!(text.ends_with("; at 16 threads, 1 of 2 is not resolved: ticket."), "{text}");
+        assert!(!text.contains("at 16 ("), "{text}");
+    }
+
+    #[test]
+    fn locks_that_are_not_measured_yet_leave_the_choice_open() {
+        let mut run = data(vec![lock("ticket", 1, 9.0), lock("mcs", 1, 12.0), lock("ticket", 16, 100.0)]);
+        run.run.status = syncscope_core::run::Status::BudgetSpent;
+        run.run.planned_by_primitive = [("cpu.lock.ticket".to_owned(), 2), ("cpu.lock.mcs".to_owned(), 2)].into();
+        assert_eq!(
+            decision("decide-lock", &run).unwrap().sentence.unwrap(),
+            "Cheapest measured lock: ticket at 1 thread (9.00 ns); at 16 threads, 1 of 2 is not measured yet: mcs."
+        );
+    }
+
+    #[test]
+    fn a_lower_estimate_of_a_noisy_row_is_no_winner() {
+        let rows = vec![lock("ticket", 16, 100.0), noisy(lock("mcs", 16, 60.0), 20.0, 400.0), lock("ttas", 16, 900.0)];
+        assert_eq!(sentence("decide-lock", rows), "Cheapest lock: at 16 threads, 1 of 3 is not resolved: mcs.");
+        let many: Vec<Row> = ["ticket", "mcs", "ttas", "std_mutex", "pthread_spin"]
+            .map(|name| noisy(lock(name, 16, 100.0), 50.0, 150.0))
+            .to_vec();
+        let text = sentence("decide-lock", many);
+        assert_eq!(
+            text,
+            "Cheapest lock: at 16 threads, 5 of 5 are not resolved: std_mutex, pthread_spin, ttas and 2 more."
+        );
+    }
+
+    #[test]
+    fn fairness_is_shown_for_the_largest_team_that_fits() {
+        let mut run = data(vec![lock("ticket", 16, 100.0), lock("ttas", 16, 90.0), lock("ttas", 32, 95.0)]);
+        for (at, index) in [(0, 1.0), (1, 0.4), (2, 0.1)] {
+            run.details.insert(run.rows[at].case.id(), vec![Detail::of_case("jain_index", index)]);
+        }
+        let found = decision("decide-lock", &run).unwrap();
+        assert_eq!(labels(&found.charts[1]), ["ticket", "ttas"]);
+        assert_eq!(series(&found.charts[1])[1].points[0].x, Some(0.4), "not that of 32 threads on 16 CPUs");
+    }
+
+    fn of_all(name: &str, ns: f64) -> Row {
+        // In another run each may differ by half, and all of them alike.
+        row(case(&format!("cpu.lock.{name}"), 16), ns, 0.5)
+    }
+
+    #[test]
+    fn the_cheapest_lock_of_the_run_is_named() {
+        let rows = vec![
+            of_all("std_mutex", 2617.0),
+            of_all("pthread_mutex", 1204.0),
+            of_all("ticket", 6154.0),
+            of_all("ttas", 3795.0),
+        ];
+        assert_eq!(
+            said(cheapest, rows),
+            Some(Ok(
+                "At 16 threads pthread_mutex (1.20 µs) is the cheapest of the 4 measured locks. The next, std_mutex, costs 2.2 times as \
+                     much; the most expensive, ticket, 5.1 times."
+                    .into()
+            ))
+        );
+    }
+
+    #[test]
+    fn overlapping_locks_are_not_ranked() {
+        let rows = vec![within(of_all("std_mutex", 1300.0), 1150.0, 1450.0), of_all("pthread_mutex", 1204.0)];
+        let question =
+            "which lock is the cheapest at 16 threads (the intervals of pthread_mutex and std_mutex overlap)";
+        assert_eq!(said(cheapest, rows), Some(Err(question.into())));
+    }
+
+    #[test]
+    fn every_runtime_of_openmp_is_a_rival() {
+        let critical = |group, ns| {
+            let row = of_all("openmp_critical", ns);
+            Row { case: Case { group: Some(group), ..row.case.clone() }, ..row }
+        };
+        let rows = vec![of_all("ticket", 500.0), critical(Group::Libgomp, 900.0), critical(Group::Libomp, 400.0)];
+        let sentence = said(cheapest, rows).unwrap().unwrap();
+        assert!(sentence.starts_with("At 16 threads openmp_critical libomp (400 ns) is the cheapest"), "{sentence}");
+    }
+
+    #[test]
+    fn a_run_that_ended_early_names_no_cheapest_lock() {
+        let mut run = data(vec![of_all("pthread_mutex", 80.0), of_all("ticket", 536.0)]);
+        run.run.status = Status::BudgetSpent;
+        let plan = ["pthread_mutex", "ticket", "mcs", "ttas", "std_mutex"];
+        run.run.planned_by_primitive = plan.map(|name| (format!("cpu.lock.{name}"), 1)).into();
+        let question =
+            "which lock is the cheapest at 16 threads (3 of 5 are not measured yet: std_mutex, ttas and mcs)";
+        assert_eq!(said_of(cheapest, &run), Some(Err(question.into())));
+        run.run.planned_by_primitive.retain(|id, _| id.ends_with("ticket") || id.ends_with("pthread_mutex"));
+        let sentence = said_of(cheapest, &run).unwrap().unwrap();
+        assert!(sentence.contains("pthread_mutex (80.0 ns) is the cheapest of the 2 measured locks."), "{sentence}");
+    }
+
+    #[test]
+    fn one_lock_is_no_choice() {
+        assert_eq!(said(cheapest, vec![of_all("ticket", 500.0)]), None);
+        let missing = Row { verdict: Verdict::Skipped("none".into()), ..of_all("mcs", 1.0) };
+        assert_eq!(said(cheapest, vec![of_all("ticket", 500.0), missing]), None);
+        assert_eq!(said(cheapest, vec![]), None);
+    }
+}

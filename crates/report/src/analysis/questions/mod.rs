@@ -1,0 +1,358 @@
+//! The questions that people ask a run, one file each: the rows that answer it, its sentences, its charts and its advice.
+//!
+//! All of them ask the one [`contest`](super::contest) which row is the cheapest, so that sentence, chart and advice name the
+//! same rows. Nothing is said that intervals do not make certain; where they leave a question open, that is said.
+//!
+//! - [`advice`] is what `advise` answers, [`spec`] what the page draws, and `rows` selects the rows of a chart.
+//! - A question is a constant `QUESTION` of its file and a line of [`QUESTIONS`].
+
+pub(crate) mod advice;
+mod atomics;
+mod barrier;
+mod block;
+mod break_even;
+mod counters;
+mod false_sharing;
+mod fences;
+mod handoff;
+mod lock;
+mod placement;
+mod reduce;
+mod relaunch;
+mod rows;
+pub(crate) mod spec;
+
+pub(crate) use barrier::{Winner, winners};
+
+use serde::Serialize;
+use syncscope_core::Row;
+
+use crate::RunData;
+use advice::{Advice, Inquiry, Need};
+use spec::Spec;
+
+/// A question, and what answers it.
+struct Question {
+    /// Its place on the page.
+    id: &'static str,
+    title: &'static str,
+    /// What the rows make certain, the most important first; `None` where the run lacks the rows.
+    sentences: &'static [fn(&RunData) -> Option<Said>],
+    /// Its charts.
+    picture: Option<fn(&RunData) -> Option<Picture>>,
+    /// What a program should take for a need.
+    advice: Option<(Need, fn(Inquiry<'_>) -> Vec<Advice>)>,
+}
+
+/// The questions, the one that most programs need first.
+const QUESTIONS: [Question; 11] = [
+    relaunch::QUESTION,
+    lock::QUESTION,
+    false_sharing::QUESTION,
+    atomics::QUESTION,
+    barrier::QUESTION,
+    fences::QUESTION,
+    handoff::QUESTION,
+    placement::QUESTION,
+    block::WARP,
+    block::BLOCK,
+    reduce::QUESTION,
+];
+
+/// A sentence that the rows of a run make certain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) text: String,
+    /// The rows that it stands on, as indices among the rows of the run.
+    pub(crate) rows: Vec<usize>,
+    /// The part of the page that shows them.
+    pub(crate) figure: &'static str,
+}
+
+/// What a run that has the rows says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Said {
+    /// A sentence, and the rows that it stands on.
+    Certain(String, Vec<usize>),
+    /// The question that these rows leave open, with the reason.
+    Open(String),
+}
+
+impl Said {
+    fn certain(text: String, rows: impl IntoIterator<Item = usize>) -> Self {
+        Self::Certain(text, rows.into_iter().collect())
+    }
+}
+
+/// The charts of a question.
+struct Picture {
+    charts: Vec<Spec>,
+    /// What they show beyond the sentences.
+    text: Option<String>,
+    /// What stands in the place of sentences, where the run has no rows for one.
+    otherwise: &'static str,
+    /// What the charts do not show, and why.
+    note: Option<String>,
+}
+
+/// The most sentences at the top of the page; the others stand with their charts.
+const MOST: usize = 8;
+
+/// The answers of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Answers {
+    pub(crate) certain: Vec<Answer>,
+    /// What the run has rows for and cannot decide, in one sentence.
+    pub(crate) open: Option<String>,
+    /// The sentences for which the top has no room.
+    rest: Vec<Answer>,
+}
+
+/// The answers that the rows of a run give.
+pub(crate) fn answers(data: &RunData) -> Answers {
+    if lacks_intervals(data) {
+        return Answers { open: Some(WITHOUT_INTERVALS.to_owned()), ..Answers::default() };
+    }
+    let mut certain = Vec::new();
+    let mut open = Vec::new();
+    for question in &QUESTIONS {
+        for said in question.sentences.iter().filter_map(|sentence| sentence(data)) {
+            match said {
+                Said::Certain(text, rows) => certain.push(Answer { text, rows, figure: question.id }),
+                Said::Open(question) => open.push(question),
+            }
+        }
+    }
+    let rest = certain.split_off(certain.len().min(MOST));
+    let open = (!open.is_empty()).then(|| format!("Not certain in this run: {}.", open.join("; ")));
+    Answers { certain, open, rest }
+}
+
+/// A question with its charts, as the rows of a run support it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Decision {
+    /// Its place on the page.
+    pub(crate) id: &'static str,
+    pub(crate) question: &'static str,
+    /// What the intervals make certain, beyond the sentences at the top of the page.
+    pub(crate) sentence: Option<String>,
+    /// Its charts, side by side.
+    pub(crate) charts: Vec<Spec>,
+    pub(crate) note: Option<String>,
+}
+
+/// The decisions for which a run has rows. A sentence that stands at the top of the page is not repeated.
+pub(crate) fn decisions(data: &RunData, answers: &Answers) -> Vec<Decision> {
+    let is_certain = !lacks_intervals(data);
+    let of = |question: &Question| {
+        let Picture { charts, text, otherwise, note } = (question.picture?)(data)?;
+        let rest = answers.rest.iter().filter(|answer| answer.figure == question.id).map(|answer| answer.text.clone());
+        let parts: Vec<String> = text.into_iter().chain(rest).filter(|_| is_certain).collect();
+        let says_nothing = || question.sentences.iter().all(|sentence| sentence(data).is_none());
+        let sentence = match parts.as_slice() {
+            [] => (is_certain && says_nothing()).then(|| otherwise.to_owned()),
+            parts => Some(parts.join(" ")),
+        };
+        Some(Decision { id: question.id, question: question.title, sentence, charts, note })
+    };
+    QUESTIONS.iter().filter_map(of).collect()
+}
+
+/// What stands in the place of sentences about figures without intervals, such as those of others.
+const WITHOUT_INTERVALS: &str = "These figures have no intervals, so nothing is certain.";
+
+/// Whether there are figures and none has an interval.
+fn lacks_intervals(data: &RunData) -> bool {
+    let has_interval = |row: &Row| row.ns_interval.is_some() || row.ns_within.is_some();
+    data.rows.iter().any(|row| row.ns.is_some()) && !data.rows.iter().any(has_interval)
+}
+
+/// What the tests of several questions need.
+#[cfg(test)]
+pub(super) mod testing {
+    use syncscope_core::machine::{CpuMachine, GpuMachine};
+    use syncscope_core::stats::Interval;
+    use syncscope_core::{Case, Dtype, Layout, Nanoseconds, Row, Verdict};
+
+    use super::spec::{Series, Spec};
+    use super::{Decision, Said, answers, decisions};
+    use crate::RunData;
+
+    /// A machine with 16 CPUs and a device of 132 multiprocessors.
+    pub(in crate::analysis) fn data(rows: Vec<Row>) -> RunData {
+        let mut data = crate::testing::data(rows);
+        data.run.machine.cpu = CpuMachine { hardware_threads: 16, ..CpuMachine::default() };
+        data.run.machine.gpus = vec![GpuMachine { multiprocessors: 132, ..GpuMachine::default() }];
+        data
+    }
+
+    pub(in crate::analysis) fn case(primitive: &str, threads: u32) -> Case {
+        Case { threads: Some(threads), ..Case::new(primitive) }
+    }
+
+    pub(in crate::analysis) fn on_blocks(primitive: &str, blocks: u32, threads: u32) -> Case {
+        Case { blocks: Some(blocks), ..case(primitive, threads) }
+    }
+
+    /// A resolved row: within the run its cost is certain to a hundredth, in another run to this share.
+    pub(in crate::analysis) fn row(case: Case, ns: f64, share: f64) -> Row {
+        let around = |share: f64| Some(Interval { low: ns * (1.0 - share), high: ns * (1.0 + share) });
+        Row {
+            ns: Some(Nanoseconds(ns)),
+            ns_within: around(0.01),
+            ns_interval: around(share),
+            ..Row::unmeasured(case, Verdict::Resolved)
+        }
+    }
+
+    /// The same row with another interval within the run.
+    pub(in crate::analysis) fn within(row: Row, low: f64, high: f64) -> Row {
+        Row { ns_within: Some(Interval { low, high }), ..row }
+    }
+
+    /// The sentence of a question: `Err` holds the question that stays open.
+    pub(super) fn said(sentence: fn(&RunData) -> Option<Said>, rows: Vec<Row>) -> Option<Result<String, String>> {
+        said_of(sentence, &data(rows))
+    }
+
+    pub(super) fn said_of(sentence: fn(&RunData) -> Option<Said>, data: &RunData) -> Option<Result<String, String>> {
+        sentence(data).map(|said| match said {
+            Said::Certain(text, rows) => {
+                assert!(!rows.is_empty() && rows.iter().all(|row| *row < data.rows.len()), "{text}: {rows:?}");
+                Ok(text)
+            }
+            Said::Open(question) => Err(question),
+        })
+    }
+
+    pub(super) fn decision(id: &str, data: &RunData) -> Option<Decision> {
+        decisions(data, &answers(data)).into_iter().find(|decision| decision.id == id)
+    }
+
+    pub(super) fn sentence(id: &str, rows: Vec<Row>) -> String {
+        decision(id, &data(rows)).unwrap().sentence.unwrap()
+    }
+
+    /// The series of a chart; a table has none.
+    pub(super) fn series(chart: &Spec) -> &[Series] {
+        match chart {
+            Spec::Lines { series, .. } => series,
+            Spec::Dots { rows, .. } => rows,
+            Spec::Rectangles { .. } | Spec::Table { .. } => &[],
+        }
+    }
+
+    /// The labels of the series of a chart.
+    pub(super) fn labels(chart: &Spec) -> Vec<&str> {
+        series(chart).iter().map(|one| one.label.as_str()).collect()
+    }
+
+    /// A lock by its name.
+    pub(super) fn lock(name: &str, threads: u32, ns: f64) -> Row {
+        row(case(&format!("cpu.lock.{name}"), threads), ns, 0.3)
+    }
+
+    /// The row with a wide interval and a verdict that says so.
+    pub(super) fn noisy(row: Row, low: f64, high: f64) -> Row {
+        Row { verdict: Verdict::Noisy("wide".into()), ..within(row, low, high) }
+    }
+
+    /// Additions of CPU threads to 32-bit integers, with the rate of all threads.
+    pub(super) fn add(layout: Layout, threads: u32, ns: f64, rate: f64) -> Row {
+        let case = Case { layout: Some(layout), dtype: Some(Dtype::I32), ..case("cpu.atomic.add", threads) };
+        Row { ops_per_s_total: Some(rate), ..row(case, ns, 0.2) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use syncscope_core::{Row, Verdict};
+
+    use super::spec::State;
+    use super::testing::{case, data, on_blocks, row};
+    use super::testing::{decision, lock, series};
+    use super::*;
+
+    /// A run that the repository holds.
+    fn stored(name: &str) -> RunData {
+        let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "results", name].iter().collect();
+        RunData::load(&path, crate::testing::catalogue()).unwrap()
+    }
+
+    #[test]
+    fn stored_runs_answer_every_question_that_their_machine_has() {
+        let all = ["relaunch", "lock", "false-sharing", "atomics", "barrier", "fences", "handoff", "placement"];
+        let without_gpu: Vec<&str> = all.into_iter().filter(|id| *id != "relaunch").collect();
+        for (name, expected) in [("h200", all.as_slice()), ("h200-x4", &all), ("xeon-16cpu-vm-paper", &without_gpu)] {
+            let data = stored(name);
+            let found = decisions(&data, &answers(&data));
+            let ids: Vec<&str> = found.iter().filter_map(|one| one.id.strip_prefix("decide-")).collect();
+            assert_eq!(ids, expected, "{name}");
+            for chart in found.iter().flat_map(|decision| &decision.charts) {
+                for point in series(chart).iter().flat_map(|one| &one.points) {
+                    assert!(point.row.is_some_and(|row| row < data.rows.len()));
+                    assert!(
+                        point.x.is_some() || matches!(point.state, State::Missing | State::Overlapped),
+                        "{point:?}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_run_of_the_gpu_alone_says_nothing_of_cpu_threads() {
+        let flag = row(case("hybrid.flag.round_trip", 1), 2500.0, 0.1);
+        let fence = Row {
+            evidence: Some("MEMBAR.SC.GPU 0/32".into()),
+            ..row(on_blocks("gpu.fence.device", 1, 32), 500.0, 0.1)
+        };
+        let run = data(vec![flag, fence]);
+        assert_eq!(decision("decide-handoff", &run), None);
+        let fences = decision("decide-fences", &run).unwrap();
+        let Spec::Table { columns, lines, .. } = &fences.charts[0] else { panic!("a table") };
+        assert_eq!(columns, &["GPU: device"]);
+        assert!(lines.iter().all(|line| line.cells.len() == 1));
+        assert!(!fences.note.unwrap().contains("CPU"));
+    }
+
+    #[test]
+    fn unknown_primitives_and_missing_rows_decide_nothing() {
+        assert_eq!(decisions(&data(vec![]), &Answers::default()), []);
+        let hostile = vec![lock("<script>", 16, 1.0), row(case("cpu.barrier.'\"><b>", 16), 1.0, 0.1)];
+        assert_eq!(decisions(&data(hostile), &Answers::default()), []);
+        let skipped = Row { verdict: Verdict::Skipped("none".into()), ..lock("ticket", 16, 1.0) };
+        assert_eq!(decisions(&data(vec![skipped]), &Answers::default()), []);
+    }
+
+    #[test]
+    fn a_run_without_rows_answers_nothing() {
+        assert_eq!(answers(&data(vec![])), Answers::default());
+    }
+
+    #[test]
+    fn certain_sentences_and_open_questions_are_told_apart() {
+        let lock = |name: &str, ns| row(case(&format!("cpu.lock.{name}"), 16), ns, 0.1);
+        let barrier = |name: &str, ns| row(case(&format!("cpu.barrier.{name}"), 16), ns, 0.1);
+        let rows = vec![lock("ticket", 100.0), lock("mcs", 101.0), barrier("std", 900.0), barrier("tree", 300.0)];
+        let found = answers(&data(rows));
+        assert_eq!(found.certain.len(), 1, "{found:?}");
+        assert_eq!(found.certain[0].figure, "decide-barrier");
+        let open = found.open.unwrap();
+        assert!(open.starts_with("Not certain in this run: which lock is the cheapest at 16 threads"), "{open}");
+    }
+
+    #[test]
+    fn figures_without_intervals_make_nothing_certain() {
+        let barrier = |name: &str, ns| row(case(&format!("cpu.barrier.{name}"), 16), ns, 0.1);
+        let mut data = data(vec![barrier("std", 30_000.0), barrier("dissemination", 1_000.0)]);
+        assert!(answers(&data).certain.iter().any(|answer| answer.text.contains("dissemination")));
+        for row in &mut data.rows {
+            (row.ns_interval, row.ns_within) = (None, None);
+        }
+        let without = answers(&data);
+        assert!(without.certain.is_empty() && without.open.as_deref() == Some(WITHOUT_INTERVALS));
+    }
+}

@@ -1,0 +1,96 @@
+//! Many values to one: how to join partial results?
+
+use syncscope_core::{Case, Domain, Group, Role, Row};
+
+use super::Question;
+use super::advice::{Advice, Decision, Inquiry, Need, decide};
+use crate::analysis::contest::{Basis, Contest, Entrant, has_role, is_absent};
+use crate::analysis::usual::short_name;
+use crate::figure::grouped;
+
+pub(super) const QUESTION: Question = Question {
+    id: "reduce",
+    title: "How to join partial results?",
+    sentences: &[],
+    picture: None,
+    advice: Some((Need::Reduce, reduce)),
+};
+
+/// What is compared with each other, but for the number of elements: the side, what a GPU computes, the number of devices.
+type Problem = (Domain, Option<Group>, u32);
+
+/// For each problem, the fastest variant. Sizes that follow each other and have the same answer are one situation.
+fn reduce(inquiry: Inquiry<'_>) -> Vec<Advice> {
+    let mut problems: Vec<Problem> = reductions(inquiry).filter_map(|(_, row)| problem(&row.case)).collect();
+    problems.sort_by_key(|(on, group, devices)| (on.as_str(), *devices, group.clone()));
+    problems.dedup();
+    problems.retain(|(on, _, _)| inquiry.wants(*on));
+    problems.into_iter().flat_map(|of| of_problem(inquiry, &of)).collect()
+}
+
+/// What could not be run here is no rival that might be cheaper.
+fn reductions(inquiry: Inquiry<'_>) -> impl Iterator<Item = (usize, &Row)> {
+    let data = inquiry.data;
+    let is_one = move |row: &Row| has_role(data, &row.case, Role::Reduction) && !is_absent(row);
+    data.rows.iter().enumerate().filter(move |(_, row)| is_one(row))
+}
+
+fn problem(case: &Case) -> Option<Problem> {
+    let on: Domain = case.domain_and_family().0.parse().ok()?;
+    // On the CPU the group is the OpenMP runtime: one more way to do the same.
+    let operation = case.group.clone().filter(|_| on != Domain::Cpu);
+    Some((on, operation, case.devices.unwrap_or(1)))
+}
+
+fn of_problem(inquiry: Inquiry<'_>, of: &Problem) -> Vec<Advice> {
+    let (on, operation, devices) = of;
+    let here = || reductions(inquiry).filter(|(_, row)| problem(&row.case).as_ref() == Some(of));
+    let mut sizes: Vec<u64> = here().filter_map(|(_, row)| row.case.elements).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let mut found: Vec<(u64, u64, Decision)> = Vec::new();
+    for elements in sizes {
+        let of_size = here().filter(|(_, row)| row.case.elements == Some(elements));
+        let entrant = |(index, row): (usize, &Row)| {
+            let runtime = row.case.group.as_ref().filter(|_| *on == Domain::Cpu);
+            let runtime = runtime.map_or_else(String::new, |runtime| format!(" {runtime}"));
+            let name = format!("{}{runtime}", short_name(&row.case.primitive));
+            Entrant { name, ..Entrant::of(inquiry.data, index, Basis::Run) }
+        };
+        let contest = Contest { entrants: of_size.map(entrant).collect(), ..Contest::default() };
+        let Some(decision) = decide(inquiry, &contest) else { continue };
+        match found.last_mut() {
+            // The figures of the largest size stand for the range.
+            Some((_, to, last)) if same_answer(last, &decision) => (*to, *last) = (elements, decision),
+            _ => found.push((elements, elements, decision)),
+        }
+    }
+    let named = |(from, to, decision)| {
+        let what = operation.as_ref().map_or_else(|| "max".to_owned(), ToString::to_string);
+        let several = if *devices > 1 { format!(", {devices} GPUs") } else { String::new() };
+        let range = if from == to { grouped(to) } else { format!("{} to {}", grouped(from), grouped(to)) };
+        let situation = format!("{what} of {range} elements{several}");
+        Advice { need: Need::Reduce, on: *on, situation, decision: of_range(decision, from != to) }
+    };
+    found.into_iter().map(named).collect()
+}
+
+/// Says that the figures of a range are those of its largest size.
+fn of_range(decision: Decision, is_range: bool) -> Decision {
+    match decision {
+        Decision::Undecided(why) if is_range => Decision::Undecided(format!("at the largest size {why}")),
+        Decision::Take(mut choice) if is_range => {
+            choice.notes.push("the figures are those of the largest size".to_owned());
+            Decision::Take(choice)
+        }
+        other => other,
+    }
+}
+
+fn same_answer(a: &Decision, b: &Decision) -> bool {
+    match (a, b) {
+        (Decision::Take(a), Decision::Take(b)) => a.name == b.name,
+        (Decision::Undecided(_), Decision::Undecided(_)) => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,729 @@
+//! Synchronize within a kernel, or end it and launch the next one?
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+use syncscope_core::{Case, Domain, Group, Role, Verdict};
+
+use super::advice::{Advice, Decision, Inquiry, Need, decide, missing_size};
+use super::barrier::{RESIDENT, of_grid, that_orders};
+use super::break_even::{BreakEven, ByLength, break_evens, margin, standing};
+use super::rows::{note, plain_series, unreliable};
+use super::spec::{Axis, Cell, Line, Point, Rule, Series, Spec, Unit};
+use super::{Picture, Question, Said};
+use crate::analysis::contest::{Basis, Contest, Entrant, Known, has_role, short_design, takes_part};
+use crate::analysis::usual::{short_name, unusualness};
+use crate::naming::{either, enumeration, grid_size};
+use crate::{RunData, figure, naming};
+
+pub(super) const QUESTION: Question = Question {
+    id: "decide-relaunch",
+    title: "Synchronize or relaunch?",
+    sentences: &[kernel_or_grid_barrier],
+    picture: Some(picture),
+    advice: Some((Need::EndGpuPhase, end_gpu_phase)),
+};
+
+/// What a sentence and what a chart call a way to have one kernel more behind another one.
+fn words(id: &str) -> (&str, &str) {
+    match short_name(id) {
+        "graph" => ("in a graph", "in a graph"),
+        "stream" => ("in a stream", "in a stream"),
+        "wait_value" => ("in another stream behind a value", "behind a value"),
+        "event_wait" => ("in another stream behind an event", "behind an event"),
+        "conditional" => ("in a loop of a graph", "in a loop of a graph"),
+        "device_graph" => ("in a graph that the device launches", "in a device graph"),
+        other => (other, other),
+    }
+}
+
+/// What a chart calls it.
+fn way(id: &str) -> &str {
+    words(id).1
+}
+
+/// The length of a kernel in microseconds; `None` for empty kernels.
+fn length(case: &Case) -> Option<u32> {
+    match case.group {
+        Some(Group::KernelUs(length)) => Some(length),
+        _ => None,
+    }
+}
+
+/// Whether a kernel has the grid of the barrier. A kernel without a number of blocks has one.
+fn has_grid_of(kernel: &Case, barrier: &Case) -> bool {
+    let grid = |case: &Case| (case.blocks.unwrap_or(1), case.threads);
+    grid(kernel) == grid(barrier)
+}
+
+/// Each way to launch kernels of this length that has one of these rows, in the order of the catalogue. The charts show the
+/// same rows.
+fn launches(data: &RunData, rows: &[usize], length: &Group) -> Vec<(&'static str, usize)> {
+    let of = |id: &'static str| {
+        let case = |index: &usize| &data.rows[*index].case;
+        let own = rows.iter().filter(|index| case(index).primitive == id && case(index).group.as_ref() == Some(length));
+        own.min_by_key(|index| (unusualness(case(index)), case(index))).map(|index| (id, *index))
+    };
+    data.catalogue.with_role(Role::Launch).filter_map(|primitive| of(primitive.id)).collect()
+}
+
+/// Launches of kernels that do something.
+fn working_launches(data: &RunData, barrier: &Case) -> Vec<usize> {
+    launch_rows(data, barrier, |case| length(case).is_some())
+}
+
+/// One kernel more against a barrier of the grid. The host times launches and the device times barriers, so the intervals
+/// for another run are compared.
+fn kernel_or_grid_barrier(data: &RunData) -> Option<Said> {
+    let peers = of_grid(data, None)?;
+    let like = peers.like;
+    let grid = peers.contest(Basis::Machine);
+    let (best, best_cost) = grid.best().filter(|(_, cost)| cost.has_figure())?;
+    let rows = working_launches(data, like);
+    // The usual length: the host is ahead of the device.
+    let case = |index: &usize| &data.rows[*index].case;
+    let usual = rows.iter().map(case).min_by_key(|case| (unusualness(case), length(case)))?;
+    let ways = launches(data, &rows, usual.group.as_ref()?).into_iter();
+    let mut all: Vec<(&str, Known<'_>)> =
+        ways.filter_map(|(id, index)| Some((words(id).0, Known::with_figure(data, index, Basis::Machine)?))).collect();
+    all.sort_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns));
+    let (kernels, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, one)| has_grid_of(&one.row.case, like));
+    let barrier = format!("{}, {}", best.name, best_cost.time());
+    if kernels.is_empty() && !others.is_empty() {
+        return Some(Said::Open(on_other_grids(&others, &barrier, like)));
+    }
+    let first = kernels.first()?;
+    let stands = |wanted: Option<Ordering>| {
+        let of = kernels.iter().filter(|(_, kernel)| standing(kernel, &grid) == wanted);
+        few(of.map(|(way, one)| format!("{way} ({})", one.time())).collect())
+    };
+    let [cheap, expensive, open] = [Some(Ordering::Less), Some(Ordering::Greater), None].map(stands);
+    let measured = if grid.left_out > 0 { "measured " } else { "" };
+    let blocks = like.blocks.map(|blocks| format!(" of {blocks} blocks")).unwrap_or_default();
+    let uncertain = if open.is_empty() { String::new() } else { format!("; {open}, it is not certain") };
+    let text = match (cheap.is_empty(), expensive.is_empty()) {
+        (true, true) => {
+            let (way, cost) = (first.0, first.1.time());
+            let question = format!("whether one kernel more ({cost} {way}) is cheaper than a grid barrier ({barrier})");
+            return Some(Said::Open(question));
+        }
+        (true, false) => {
+            format!("A grid barrier{blocks} ({barrier}) is cheaper than one kernel more {expensive}{uncertain}.")
+        }
+        (false, _) => {
+            let other = if expensive.is_empty() { String::new() } else { format!("; {expensive} it is not") };
+            let (orders, time) = (that_orders(data, like), best_cost.time());
+            format!(
+                "One kernel more {cheap} is cheaper than any {measured}grid barrier{blocks}{orders} (from {time}, {}){other}{uncertain}.",
+                best.name
+            )
+        }
+    };
+    Some(Said::certain(text, kernels.iter().map(|(_, one)| one.index).chain(grid.rows())))
+}
+
+/// `a or b`; of more ways the cheapest ones, and how many others there are.
+fn few(mut ways: Vec<String>) -> String {
+    const MOST: usize = 2;
+    let others = ways.len().saturating_sub(MOST);
+    if others > 1 {
+        ways.truncate(MOST);
+        ways.push(format!("{others} other ways"));
+    }
+    either(&ways)
+}
+
+/// Kernels whose cost does not decide, and what would.
+fn on_other_grids(kernels: &[(&str, Known<'_>)], barrier: &str, like: &Case) -> String {
+    let cost = |(way, one): &(&str, Known<'_>)| format!("{} {way} with {}", one.time(), grid_size(&one.row.case));
+    format!(
+        "whether one kernel more is cheaper than a grid barrier of {} ({barrier}): the run's kernels have another grid ({}); \
+         {SAME_GRID}",
+        grid_size(like),
+        few(kernels.iter().map(cost).collect())
+    )
+}
+
+/// The remedy for kernels of another grid than that of the barriers.
+const SAME_GRID: &str = "repeat the run with the current version, which measures both on one grid";
+
+fn picture(data: &RunData) -> Option<Picture> {
+    let peers = of_grid(data, None)?;
+    let grid = peers.contest(Basis::Machine);
+    let launches = working_launches(data, peers.like);
+    let rows: Vec<usize> = grid.rows().collect();
+    if launches.is_empty() || rows.is_empty() {
+        return None;
+    }
+    let known: BTreeSet<u32> = launches.iter().filter_map(|index| length(&data.rows[*index].case)).collect();
+    let known: Vec<u32> = known.into_iter().collect();
+    let is_comparable = has_grid_of(&data.rows[launches[0]].case, peers.like);
+    let names = Names { data, with_grid: !is_comparable };
+    let (charts, text) = match (known.len() > 1, is_comparable) {
+        (false, _) => ([as_dots(data, &rows, &launches, names), None], None),
+        // Kernels of another grid have no break-even point with the barriers.
+        (true, false) => ([by_length(data, &rows, &launches, &known, names), None], None),
+        (true, true) => {
+            let ways = ways(data, &launches);
+            let points: Vec<Vec<BreakEven>> = ways.iter().map(|(_, launch)| break_evens(launch, &grid)).collect();
+            let chart = by_length(data, &rows, &launches, &known, names)?.ruled(rules(&ways, &points));
+            let table = margins(&ways, &points, &grid);
+            ([Some(chart), table], by_length_in_words(&ways, &points, &grid))
+        }
+    };
+    let blocks = data.rows[launches[0]].case.blocks.unwrap_or(1);
+    let shape = match known.as_slice() {
+        [one] => format!("The kernels last {one} µs and have {blocks} block{}.", if blocks == 1 { "" } else { "s" }),
+        _ => format!("The kernels have {blocks} block{}.", if blocks == 1 { "" } else { "s" }),
+    };
+    let why = "The cost of a kernel more is the gap between two kernels. Where kernels are shorter than a launch by the host, it \
+               is the time in which the host launches one.";
+    let all: Vec<usize> = rows.iter().chain(&launches).copied().collect();
+    Some(Picture {
+        charts: charts.into_iter().flatten().collect(),
+        text,
+        otherwise: "Whether one kernel more is cheaper than a grid barrier cannot be decided: one of the two has no figure.",
+        note: note([Some(shape), Some(why.to_owned()), missing(data), unreliable(data, &all)]),
+    })
+}
+
+/// Launches that fit, of the shape with the most lengths; among such shapes the one with the most
+/// ways to launch, then that of the barriers, then the smallest one.
+fn launch_rows(data: &RunData, barrier: &Case, fits: impl Fn(&Case) -> bool) -> Vec<usize> {
+    let is_one = |index: &usize| {
+        let row = &data.rows[*index];
+        takes_part(data, row, Role::Launch) && fits(&row.case)
+    };
+    let shape = |case: &Case| (case.blocks.unwrap_or(1), case.threads);
+    let mut shapes: BTreeMap<(u32, Option<u32>), Vec<usize>> = BTreeMap::new();
+    for index in (0..data.rows.len()).filter(is_one) {
+        shapes.entry(shape(&data.rows[index].case)).or_default().push(index);
+    }
+    let lengths =
+        |rows: &[usize]| rows.iter().filter_map(|index| length(&data.rows[*index].case)).collect::<BTreeSet<_>>();
+    let ways = |rows: &[usize]| {
+        rows.iter().map(|index| data.rows[*index].case.primitive.as_str()).collect::<BTreeSet<_>>().len()
+    };
+    let best = shapes.into_iter().max_by(|(a, of_a), (b, of_b)| {
+        let worth = |own, rows: &[usize]| (lengths(rows).len(), ways(rows), own == shape(barrier));
+        let fewer = || data.rows[of_b[0]].case.actors().cmp(&data.rows[of_a[0]].case.actors());
+        worth(*a, of_a).cmp(&worth(*b, of_b)).then_with(fewer)
+    });
+    best.map(|(_, rows)| rows).unwrap_or_default()
+}
+
+/// What a chart calls its rows and lines.
+#[derive(Clone, Copy)]
+struct Names<'a> {
+    data: &'a RunData,
+    /// Whether blocks and threads of kernels and barriers differ, and stand in the names.
+    with_grid: bool,
+}
+
+impl Names<'_> {
+    fn of(self, case: &Case) -> String {
+        let name = if length(case).is_some() {
+            format!("next kernel, {}", way(&case.primitive))
+        } else {
+            format!("grid barrier, {}", short_design(&self.data.catalogue, case))
+        };
+        if self.with_grid { format!("{name}, {}", grid_size(case)) } else { name }
+    }
+}
+
+fn as_dots(data: &RunData, grid: &[usize], launches: &[usize], names: Names<'_>) -> Option<Spec> {
+    let mut rows: Vec<usize> = launches.iter().chain(grid).copied().collect();
+    let cost = |index: &usize| data.rows[*index].ns.map_or(f64::INFINITY, syncscope_core::Nanoseconds::value);
+    rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
+    let series = rows.into_iter().map(|index| {
+        let row = &data.rows[index];
+        Series {
+            label: names.of(&row.case),
+            primitive: None,
+            colour: Some(usize::from(length(&row.case).is_none())),
+            points: vec![Point::dot(row, index)],
+        }
+    });
+    Spec::dots(Axis::log("time", Unit::Time), series.collect())
+}
+
+/// The costs over the length of the kernels. The barriers of the grid do not depend on it: each is a level line.
+fn by_length(data: &RunData, grid: &[usize], launches: &[usize], lengths: &[u32], names: Names<'_>) -> Option<Spec> {
+    let mut series =
+        plain_series(data, launches, |case| names.of(case), |case| length(case).map_or(0, u64::from), Point::cost);
+    for index in grid {
+        let row = &data.rows[*index];
+        let ends = [lengths.first(), lengths.last()].into_iter().flatten();
+        let points = ends.map(|x| Point::cost(row, *index, f64::from(*x))).collect();
+        series.push(Series { label: names.of(&row.case), primitive: None, colour: None, points });
+    }
+    Spec::lines(Axis::log("length of the kernels (µs)", Unit::Count), Axis::log("time", Unit::Time), series)
+}
+
+/// The costs of each way by length, in the order of the catalogue. Ways without a known cost are left out.
+fn ways<'a>(data: &'a RunData, launches: &[usize]) -> Vec<(&'static str, ByLength<'a>)> {
+    let of = |id: &'static str| {
+        let own = launches.iter().filter(|index| data.rows[**index].case.primitive == id);
+        let known =
+            own.filter_map(|index| Some((length(&data.rows[*index].case)?, Known::of(data, *index, Basis::Machine)?)));
+        let mut known: ByLength<'_> = known.collect();
+        known.sort_by_key(|(length, _)| *length);
+        (words(id).0, known)
+    };
+    data.catalogue.with_role(Role::Launch).map(|one| of(one.id)).filter(|(_, known)| !known.is_empty()).collect()
+}
+
+/// The break-even points as vertical lines.
+fn rules(ways: &[(&'static str, ByLength<'_>)], points: &[Vec<BreakEven>]) -> Vec<Rule> {
+    let of = |((_, launch), points): (&(&str, ByLength<'_>), &Vec<BreakEven>)| {
+        let name = launch.first().map_or("", |(_, known)| way(&known.row.case.primitive));
+        points
+            .iter()
+            .map(|point| Rule { x: point.at_us, label: format!("{name}: {}", microseconds(point.at_us)) })
+            .collect()
+    };
+    ways.iter().zip(points).flat_map::<Vec<Rule>, _>(of).collect()
+}
+
+/// `1.9 µs`, `24 µs`.
+fn microseconds(length: f64) -> String {
+    if length < 9.95 { format!("{length:.1} µs") } else { format!("{length:.0} µs") }
+}
+
+/// A difference of times with its sign: `−118 ns`.
+fn signed(ns: f64) -> String {
+    format!("{}{}", if ns < 0.0 { "−" } else { "+" }, figure::time(ns.abs()))
+}
+
+/// The break-even points, and what a kernel more costs more than the best barrier for the shortest and the longest kernels.
+fn margins(ways: &[(&'static str, ByLength<'_>)], points: &[Vec<BreakEven>], grid: &Contest<'_>) -> Option<Spec> {
+    let (best, best_cost) = grid.best()?;
+    let cell = |(_, known): &(u32, Known<'_>)| {
+        let (more, interval) = margin(known, grid)?;
+        Some(Cell {
+            value: Some(more).filter(|_| standing(known, grid) == Some(Ordering::Greater)),
+            text: if known.has_figure() && best_cost.has_figure() { signed(more) } else { "not resolved".to_owned() },
+            detail: Some(format!("{} to {}", signed(interval.low), signed(interval.high))),
+            row: known.index,
+        })
+    };
+    let shortest = ways.iter().filter_map(|(_, launch)| launch.first()).map(|(length, _)| *length).min()?;
+    let longest = ways.iter().filter_map(|(_, launch)| launch.last()).map(|(length, _)| *length).max()?;
+    let line = |((_, launch), points): (&(&str, ByLength<'_>), &Vec<BreakEven>)| {
+        let at = |length: u32| launch.iter().find(|(own, _)| *own == length).and_then(cell);
+        let (_, first) = launch.first()?;
+        let text = |one: &BreakEven| microseconds(one.at_us);
+        let between = |one: &BreakEven| format!("{} to {} µs", one.between.0, one.between.1);
+        let words = |of: &dyn Fn(&BreakEven) -> String| points.iter().map(of).collect::<Vec<_>>().join(", ");
+        let is_any = !points.is_empty();
+        let break_even = Cell {
+            value: None,
+            text: if is_any { words(&text) } else { "none".to_owned() },
+            detail: is_any.then(|| words(&between)),
+            row: first.index,
+        };
+        Some(Line {
+            label: way(&first.row.case.primitive).to_owned(),
+            cells: vec![Some(break_even), at(shortest), at(longest)],
+        })
+    };
+    let columns = vec!["break-even".to_owned(), format!("at {shortest} µs"), format!("at {longest} µs")];
+    let lines: Vec<Line> = ways.iter().zip(points).filter_map(line).collect();
+    let title = format!("One kernel more against the barrier ({})", best.name);
+    Some(Spec::Table { title: None, columns, lines }.titled(title))
+}
+
+/// What is certain of each way: where it is cheaper than any barrier, and by how much at the longest length that decides it.
+fn by_length_in_words(
+    ways: &[(&'static str, ByLength<'_>)],
+    points: &[Vec<BreakEven>],
+    grid: &Contest<'_>,
+) -> Option<String> {
+    let (best, best_cost) = grid.best()?;
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    let mut add = |group: String, words: String| match groups.iter_mut().find(|(known, _)| *known == group) {
+        Some((_, all)) => all.push(words),
+        None => groups.push((group, vec![words])),
+    };
+    for ((words, launch), points) in ways.iter().zip(points) {
+        let decided: Vec<(u32, Ordering)> =
+            launch.iter().filter_map(|(length, known)| Some((*length, standing(known, grid)?))).collect();
+        let words = (*words).to_owned();
+        match (points.as_slice(), decided.first()) {
+            (_, None) => add("it is not certain".to_owned(), words),
+            ([], Some((_, Ordering::Less))) => add("it is cheaper wherever that is certain".to_owned(), words),
+            ([], Some(_)) => add("it is more expensive wherever that is certain".to_owned(), words),
+            ([one], Some(_)) => {
+                let side = if one.launch_wins { "for longer kernels" } else { "for shorter kernels" };
+                let (from, to) = one.between;
+                let point = microseconds(one.at_us);
+                add(format!("it is cheaper {side} than about {point} (between {from} and {to} µs)"), words);
+            }
+            (several, Some(_)) => {
+                let all: Vec<String> = several.iter().map(|one| microseconds(one.at_us)).collect();
+                add(format!("the cheaper one changes at about {}", enumeration(&all)), words);
+            }
+        }
+    }
+    let parts: Vec<String> = groups.into_iter().map(|(group, words)| format!("{} {group}", either(&words))).collect();
+    let blocks = best_cost.row.case.blocks.map(|blocks| format!(" of {blocks} blocks")).unwrap_or_default();
+    (!parts.is_empty()).then(|| {
+        format!(
+            "One kernel more, or a grid barrier{blocks} ({}, {})? {}.",
+            best.name,
+            best_cost.time(),
+            capitalized(&parts.join("; "))
+        )
+    })
+}
+
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// The ways that this run could not measure, with the reason that its rows give.
+fn missing(data: &RunData) -> Option<String> {
+    let mut reasons: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for row in &data.rows {
+        if let Verdict::Skipped(reason) = &row.verdict
+            && has_role(data, &row.case, Role::Launch)
+        {
+            reasons.entry(reason).or_default().insert(way(&row.case.primitive));
+        }
+    }
+    let words = |(reason, names): (&str, BTreeSet<&str>)| {
+        let names = names.into_iter().collect::<Vec<_>>().join(", ");
+        // Reasons that begin with what this sentence says already.
+        match reason.split_once(": ") {
+            Some((what, why)) if what.starts_with("not measured") => {
+                format!("Not measured: next kernel {names} ({why}).")
+            }
+            _ => format!("Not measured: next kernel {names} ({reason})."),
+        }
+    };
+    let all: Vec<String> = reasons.into_iter().map(words).collect();
+    (!all.is_empty()).then(|| all.join(" "))
+}
+
+/// For each kernel length, the barriers of a grid against one kernel more of that grid, compared as in the sentence.
+fn end_gpu_phase(inquiry: Inquiry<'_>) -> Vec<Advice> {
+    let data = inquiry.data;
+    if !inquiry.wants(Domain::Gpu) || !data.rows.iter().any(|row| takes_part(data, row, Role::Launch)) {
+        return Vec::new();
+    }
+    let Some(peers) = of_grid(data, inquiry.asked.threads) else {
+        let missing = missing_size(inquiry, Role::GridBarrier, |_| true);
+        return missing.map(|decision| advice(String::new(), decision)).into_iter().collect();
+    };
+    // Kernels that do work first: an empty one measures the host's rate.
+    let working = working_launches(data, peers.like);
+    let empty = launch_rows(data, peers.like, |case| case.group == Some(Group::EmptyKernel));
+    let lengths = |rows: &[usize]| -> BTreeSet<Group> {
+        rows.iter().filter_map(|index| data.rows[*index].case.group.clone()).collect()
+    };
+    let of = |rows: &[usize], length: &Group| {
+        of_length(inquiry, length, &launches(data, rows, length), peers.like, peers.contest(Basis::Machine))
+    };
+    let mut answers: Vec<Advice> = lengths(&working).iter().filter_map(|length| of(&working, length)).collect();
+    answers.extend(of(&empty, &Group::EmptyKernel));
+    answers
+}
+
+const fn advice(situation: String, decision: Decision) -> Advice {
+    Advice { need: Need::EndGpuPhase, on: Domain::Gpu, situation, decision }
+}
+
+fn of_length<'a>(
+    inquiry: Inquiry<'a>,
+    length: &Group,
+    ways: &[(&str, usize)],
+    barrier: &Case,
+    mut contest: Contest<'a>,
+) -> Option<Advice> {
+    let data = inquiry.data;
+    let what = match length {
+        Group::EmptyKernel => "empty kernels".to_owned(),
+        other => format!("kernels of {}", naming::group(other)),
+    };
+    let situation = format!("{what}, grid of {}", naming::size(barrier));
+    let kernel = &data.rows[ways.first()?.1].case;
+    if !has_grid_of(kernel, barrier) {
+        let (kernel, barrier) = (grid_size(kernel), grid_size(barrier));
+        let why = format!("the kernels have a grid of {kernel}, the barriers of {barrier}; {SAME_GRID}");
+        return Some(advice(situation, Decision::Undecided(why)));
+    }
+    for one in &mut contest.entrants {
+        one.name = format!("a grid barrier ({})", one.name);
+    }
+    let launch = |(id, index): &(&str, usize)| Entrant {
+        name: format!("one kernel more, {}", words(id).0),
+        ..Entrant::of(data, *index, Basis::Machine)
+    };
+    contest.entrants.extend(ways.iter().map(launch));
+    let pending = data
+        .catalogue
+        .with_role(Role::Launch)
+        .filter(|one| data.has_more_planned(one.id) && !ways.iter().any(|(id, _)| *id == one.id));
+    contest.pending.extend(pending.map(|one| format!("one kernel more, {}", words(one.id).0)));
+    let mut decision = decide(inquiry, &contest)?;
+    if let Decision::Take(choice) = &mut decision {
+        if has_role(data, &data.rows[choice.row].case, Role::GridBarrier) {
+            choice.warnings.push(RESIDENT.to_owned());
+        } else if data.catalogue.get(&choice.id).is_some_and(|primitive| primitive.name().contains("graph")) {
+            choice.warnings.push("the kernels must be known before: a graph is built once and replayed".to_owned());
+        }
+        if *length == Group::EmptyKernel {
+            choice.notes.push("kernels that do nothing: their rate is the host's, not the device's".to_owned());
+        }
+    }
+    Some(advice(situation, decision))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{case, data, on_blocks, row, said};
+    use super::super::testing::{decision, series};
+    use super::*;
+    use syncscope_core::{MemoryOrder, Row};
+
+    /// Without their sizes, a kernel of one block looked cheaper than a barrier of 132.
+    #[test]
+    fn kernels_and_barriers_of_other_grids_are_named_with_them() {
+        let labels = |blocks| {
+            let launch = Case { group: Some(Group::KernelUs(5)), ..on_blocks("gpu.launch.graph", blocks, 32) };
+            let barrier = row(on_blocks("gpu.grid.counter", 132, 32), 806.0, 0.01);
+            let found = decision("decide-relaunch", &data(vec![row(launch, 468.0, 0.02), barrier])).unwrap();
+            series(&found.charts[0]).iter().map(|one| one.label.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(labels(1), ["next kernel, in a graph, 1×32", "grid barrier, counter, 132×32"]);
+        assert_eq!(labels(132), ["next kernel, in a graph", "grid barrier, counter"]);
+    }
+
+    #[test]
+    fn kernels_of_several_lengths_are_lines_over_level_barriers() {
+        let kernel = |way: &str, length, ns| {
+            let case =
+                Case { group: Some(Group::KernelUs(length)), ..on_blocks(&format!("gpu.launch.{way}"), 132, 32) };
+            row(case, ns, 0.02)
+        };
+        let grid = row(on_blocks("gpu.grid.counter", 132, 32), 806.0, 0.01);
+        let one = decision("decide-relaunch", &data(vec![kernel("graph", 5, 468.0), grid.clone()])).unwrap();
+        assert!(matches!(one.charts[0], Spec::Dots { .. }));
+        let lengths =
+            vec![kernel("graph", 2, 900.0), kernel("graph", 5, 468.0), kernel("stream", 5, 1530.0), grid.clone()];
+        let several = decision("decide-relaunch", &data(lengths)).unwrap();
+        let level = series(&several.charts[0]).iter().find(|one| one.label == "grid barrier, counter").unwrap();
+        assert_eq!(level.points.iter().filter_map(|point| point.x).collect::<Vec<_>>(), [2.0, 5.0]);
+        assert_eq!(decision("decide-relaunch", &data(vec![grid])), None, "nothing to compare");
+    }
+
+    #[test]
+    fn the_chart_has_the_launches_of_the_sentence() {
+        let kernel = |way: &str, blocks, ns| {
+            let case = Case { group: Some(Group::KernelUs(5)), ..on_blocks(&format!("gpu.launch.{way}"), blocks, 32) };
+            row(case, ns, 0.01)
+        };
+        // In the quick preset the ways in which a kernel decides are measured with the blocks of the barrier alone.
+        let rows = vec![
+            kernel("graph", 1, 468.0),
+            kernel("stream", 1, 1530.0),
+            kernel("conditional", 132, 4080.0),
+            row(on_blocks("gpu.grid.counter", 132, 32), 806.0, 0.01),
+        ];
+        let open = said(kernel_or_grid_barrier, rows.clone()).unwrap().unwrap_err();
+        assert!(open.contains("468 ns in a graph with 1×32"), "{open}");
+        let found = decision("decide-relaunch", &data(rows)).unwrap();
+        let labels: Vec<&str> = series(&found.charts[0]).iter().map(|one| one.label.as_str()).collect();
+        for expected in
+            ["next kernel, in a graph, 1×32", "next kernel, in a stream, 1×32", "grid barrier, counter, 132×32"]
+        {
+            assert!(labels.contains(&expected), "{expected}: {labels:?}");
+        }
+    }
+
+    /// Kernels of 1 to 100 µs in five ways beside a barrier of 806 ns.
+    fn launches_by_length() -> Vec<Row> {
+        let kernel = |way: &str, length, ns| {
+            let case =
+                Case { group: Some(Group::KernelUs(length)), ..on_blocks(&format!("gpu.launch.{way}"), 132, 32) };
+            row(case, ns, 0.02)
+        };
+        let mut rows = vec![row(on_blocks("gpu.grid.counter", 132, 32), 806.0, 0.01)];
+        for (length, graph, programmatic) in
+            [(1, 700.0, 1900.0), (2, 690.0, 1200.0), (5, 690.0, 806.0), (100, 690.0, 500.0)]
+        {
+            rows.extend([kernel("graph", length, graph), kernel("programmatic", length, programmatic)]);
+            rows.extend(["stream", "wait_value", "event_wait"].map(|way| kernel(way, length, 1500.0)));
+        }
+        // Another shape, with fewer lengths.
+        let small = Case { group: Some(Group::KernelUs(5)), ..case("gpu.launch.graph", 32) };
+        rows.push(row(small, 468.0, 0.02));
+        let skipped = Verdict::Skipped("not measured in this version: the device runtime is not linked".into());
+        rows.push(Row::unmeasured(case("gpu.launch.device_graph", 32), skipped));
+        rows
+    }
+
+    #[test]
+    fn kernels_of_another_grid_have_no_break_even_point() {
+        let mut rows = launches_by_length();
+        for row in rows.iter_mut().filter(|row| row.case.primitive.starts_with("gpu.launch.")) {
+            row.case.blocks = Some(1);
+        }
+        assert!(said(kernel_or_grid_barrier, rows.clone()).unwrap().is_err());
+        let found = decision("decide-relaunch", &data(rows)).unwrap();
+        let [Spec::Lines { rules, .. }] = found.charts.as_slice() else { panic!("{:?}", found.charts) };
+        assert!(rules.is_empty());
+    }
+
+    #[test]
+    fn a_kernel_more_has_its_break_even_point_with_the_barrier() {
+        let run = data(launches_by_length());
+        let found = decision("decide-relaunch", &run).unwrap();
+        assert_eq!(
+            found.sentence.unwrap(),
+            "One kernel more, or a grid barrier of 132 blocks (counter, 806 ns)? In a stream, in another stream behind a value or \
+             in another stream behind an event it is more expensive wherever that is certain; in a graph it is cheaper wherever \
+             that is certain; programmatic it is cheaper for longer kernels than about 5.0 µs (between 2 and 100 µs)."
+        );
+        let Spec::Lines { series, rules, .. } = &found.charts[0] else { panic!("lines") };
+        assert_eq!(series.len(), 5 + 1, "five ways and the barrier");
+        assert!(series.iter().all(|one| one.points.len() == 4 || one.label.starts_with("grid barrier")));
+        assert_eq!(rules.iter().map(|rule| rule.label.as_str()).collect::<Vec<_>>(), ["programmatic: 5.0 µs"]);
+        let Spec::Table { columns, lines, .. } = &found.charts[1] else { panic!("a table") };
+        assert_eq!(columns, &["break-even", "at 1 µs", "at 100 µs"]);
+        let cells = |line: usize| -> Vec<&str> {
+            lines[line]
+                .cells
+                .iter()
+                .flatten()
+                .flat_map(|cell| [Some(cell.text.as_str()), cell.detail.as_deref()])
+                .flatten()
+                .collect()
+        };
+        assert_eq!(cells(1), ["none", "−106 ns", "−128 ns to −83.9 ns", "−116 ns", "−138 ns to −94.1 ns"]);
+        assert_eq!(cells(2)[..2], ["5.0 µs", "2 to 100 µs"]);
+        let note = found.note.unwrap();
+        assert!(
+            note.contains("Not measured: next kernel in a device graph (the device runtime is not linked)."),
+            "{note}"
+        );
+        assert!(note.contains("The kernels have 132 blocks."), "the shape with the most lengths: {note}");
+    }
+
+    fn grid(name: &str, ns: f64, share: f64) -> Row {
+        row(on_blocks(&format!("gpu.grid.{name}"), 132, 32), ns, share)
+    }
+
+    fn kernel(way: &str, ns: f64) -> Row {
+        of_blocks(way, 132, ns)
+    }
+
+    fn of_blocks(way: &str, blocks: u32, ns: f64) -> Row {
+        let case = Case { group: Some(Group::KernelUs(5)), ..on_blocks(&format!("gpu.launch.{way}"), blocks, 32) };
+        row(case, ns, 0.02)
+    }
+
+    /// As in quick runs of older versions: the kernels have one block.
+    #[test]
+    fn kernels_of_another_grid_decide_nothing() {
+        let without =
+            Row { case: Case { blocks: None, ..of_blocks("stream", 1, 1480.0).case }, ..kernel("stream", 1480.0) };
+        let rows = vec![of_blocks("graph", 1, 515.0), without, grid("counter", 806.0, 0.01)];
+        let question = said(kernel_or_grid_barrier, rows).unwrap().unwrap_err();
+        for part in
+            ["grid barrier of 132×32 (counter, 806 ns)", "515 ns in a graph with 1×32", "1.48 µs in a stream with 1×32"]
+        {
+            assert!(question.contains(part), "{part}: {question}");
+        }
+        assert!(question.ends_with(SAME_GRID), "{question}");
+    }
+
+    /// As in the paper preset of an H200, whose intervals for 132 blocks overlap.
+    #[test]
+    fn kernels_of_the_barriers_grid_are_preferred() {
+        let rows = vec![of_blocks("graph", 1, 515.0), kernel("graph", 700.0), grid("counter", 717.0, 0.01)];
+        let question = said(kernel_or_grid_barrier, rows).unwrap().unwrap_err();
+        assert!(question.starts_with("whether one kernel more (700 ns in a graph)"), "{question}");
+        let rows = vec![of_blocks("graph", 1, 515.0), kernel("graph", 900.0), grid("counter", 717.0, 0.01)];
+        let sentence =
+            "A grid barrier of 132 blocks (counter, 717 ns) is cheaper than one kernel more in a graph (900 ns).";
+        assert_eq!(said(kernel_or_grid_barrier, rows), Some(Ok(sentence.into())));
+    }
+
+    #[test]
+    fn a_graph_beats_the_grid_barrier_and_a_stream_does_not() {
+        let rows = vec![
+            kernel("stream", 1530.0),
+            kernel("graph", 468.0),
+            grid("counter", 806.0, 0.01),
+            grid("cooperative", 1006.0, 0.01),
+        ];
+        assert_eq!(
+            said(kernel_or_grid_barrier, rows),
+            Some(Ok(
+                "One kernel more in a graph (468 ns) is cheaper than any measured grid barrier of 132 blocks (from 806 ns, \
+                     counter); in a stream (1.53 µs) it is not."
+                    .into()
+            ))
+        );
+    }
+
+    #[test]
+    fn any_barrier_is_any_design_that_orders_memory() {
+        let with = |row: Row, group, order| Row { case: Case { group, order, ..row.case.clone() }, ..row };
+        let near = with(grid("hierarchical", 750.0, 0.01), Some(Group::NearCounters), None);
+        let relaxed = with(grid("counter", 414.0, 0.01), None, Some(MemoryOrder::Relaxed));
+        let rows = vec![kernel("graph", 645.0), grid("counter", 806.0, 0.01), near.clone(), relaxed];
+        assert_eq!(
+            said(kernel_or_grid_barrier, rows),
+            Some(Ok("One kernel more in a graph (645 ns) is cheaper than any measured grid barrier of 132 blocks that orders memory \
+                     (from 750 ns, hierarchical near_counters)."
+                .into()))
+        );
+        let between = vec![kernel("graph", 770.0), grid("counter", 806.0, 0.01), near];
+        let sentence = "A grid barrier of 132 blocks (hierarchical near_counters, 750 ns) is cheaper than one kernel more in a \
+                        graph (770 ns).";
+        let certain = between.into_iter().map(|row| within_a_hundredth(&row)).collect();
+        assert_eq!(said(kernel_or_grid_barrier, certain), Some(Ok(sentence.into())), "the best of all designs decides");
+    }
+
+    fn within_a_hundredth(row: &Row) -> Row {
+        Row { ns_interval: row.ns_within, ..row.clone() }
+    }
+
+    #[test]
+    fn a_grid_barrier_can_win() {
+        let rows = vec![kernel("stream", 1530.0), kernel("graph", 1468.0), grid("counter", 806.0, 0.01)];
+        let sentence = "A grid barrier of 132 blocks (counter, 806 ns) is cheaper than one kernel more in a graph (1.47 µs) \
+                        or in a stream (1.53 µs).";
+        assert_eq!(said(kernel_or_grid_barrier, rows), Some(Ok(sentence.into())));
+    }
+
+    #[test]
+    fn the_intervals_for_another_run_decide() {
+        // Within the run, both are certain to a hundredth.
+        let rows = vec![kernel("graph", 700.0), grid("counter", 806.0, 0.2)];
+        let found = said(kernel_or_grid_barrier, rows).unwrap();
+        assert!(found.unwrap_err().starts_with("whether one kernel more (700 ns in a graph)"));
+    }
+
+    #[test]
+    fn a_barrier_without_a_figure_leaves_any_open() {
+        let unknown = Row { verdict: Verdict::Interfered("too many".into()), ..grid("lock_free", 1.0, 0.1) };
+        let rows = vec![kernel("graph", 468.0), grid("counter", 806.0, 0.01), unknown];
+        assert!(said(kernel_or_grid_barrier, rows).unwrap().is_err());
+    }
+
+    #[test]
+    fn both_sides_are_needed() {
+        assert_eq!(said(kernel_or_grid_barrier, vec![kernel("graph", 468.0)]), None);
+        assert_eq!(said(kernel_or_grid_barrier, vec![grid("counter", 806.0, 0.01)]), None);
+        // Empty kernels are the host's rate of launching, and no answer.
+        let empty = Row {
+            case: Case { group: Some(Group::EmptyKernel), ..kernel("graph", 1.0).case },
+            ..kernel("graph", 100.0)
+        };
+        assert_eq!(said(kernel_or_grid_barrier, vec![empty, grid("counter", 806.0, 0.01)]), None);
+    }
+}

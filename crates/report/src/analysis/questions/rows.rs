@@ -1,0 +1,197 @@
+//! What the charts of several questions need: the rows of a line, which differ in few parameters, and words about them.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use syncscope_core::{Case, Row, Verdict};
+
+use super::spec::{Point, Rule, Series};
+use crate::RunData;
+use crate::analysis::contest::{Open, Peers};
+use crate::analysis::usual::unusualness;
+use crate::naming::enumeration;
+
+/// Of the rows with one name, those that differ only in the parameters that `free` clears: the largest such set, then the
+/// usual one. Rows of other orders or modes would be other lines.
+pub(super) fn one_line_each(
+    data: &RunData,
+    rows: &[usize],
+    name: impl Fn(&Case) -> String,
+    free: fn(&mut Case),
+) -> Vec<usize> {
+    let mut lines: BTreeMap<String, BTreeMap<Case, Vec<usize>>> = BTreeMap::new();
+    for index in rows {
+        let case = &data.rows[*index].case;
+        let mut key = case.clone();
+        free(&mut key);
+        lines.entry(name(case)).or_default().entry(key).or_default().push(*index);
+    }
+    let largest = |sets: BTreeMap<Case, Vec<usize>>| {
+        let usual = |case: &Case| (Reverse(unusualness(case)), Reverse(case.clone()));
+        sets.into_iter().max_by_key(|(case, rows)| (rows.len(), usual(case))).map(|(_, rows)| rows).unwrap_or_default()
+    };
+    let mut kept: Vec<usize> = lines.into_values().flat_map(largest).collect();
+    kept.sort_unstable();
+    kept
+}
+
+/// Clears the numbers of threads, blocks and devices.
+pub(super) fn sizes(case: &mut Case) {
+    (case.threads, case.blocks, case.devices) = (None, None, None);
+}
+
+/// The rows as one series for each name, in the order of the run; the points of each in the order of `x`. Names that are
+/// no primitives have colours of their own.
+pub(super) fn plain_series(
+    data: &RunData,
+    rows: &[usize],
+    name: impl Fn(&Case) -> String,
+    x: fn(&Case) -> u64,
+    point: fn(&Row, usize, f64) -> Point,
+) -> Vec<Series> {
+    let all = series(data, rows, name, x, point);
+    all.into_iter().map(|series| Series { primitive: None, ..series }).collect()
+}
+
+/// The same with the colours of their primitives.
+pub(super) fn series(
+    data: &RunData,
+    rows: &[usize],
+    name: impl Fn(&Case) -> String,
+    x: fn(&Case) -> u64,
+    point: fn(&Row, usize, f64) -> Point,
+) -> Vec<Series> {
+    let mut all: Vec<(Series, Vec<(u64, Point)>)> = Vec::new();
+    for index in rows {
+        let row = &data.rows[*index];
+        let label = name(&row.case);
+        let at = x(&row.case);
+        let point = (at, point(row, *index, at as f64));
+        if let Some((_, points)) = all.iter_mut().find(|(series, _)| series.label == label) {
+            points.push(point);
+        } else {
+            let primitive = Some(row.case.primitive.clone());
+            all.push((Series { label, primitive, colour: None, points: Vec::new() }, vec![point]));
+        }
+    }
+    let sorted = |(series, mut points): (Series, Vec<(u64, Point)>)| {
+        points.sort_by_key(|(x, _)| *x);
+        // Two shapes of a grid can have as many threads.
+        points.dedup_by_key(|(x, _)| *x);
+        Series { points: points.into_iter().map(|(_, point)| point).collect(), ..series }
+    };
+    all.into_iter().map(sorted).collect()
+}
+
+/// The number of threads of a team.
+pub(super) fn team(case: &Case) -> u64 {
+    u64::from(case.threads.unwrap_or(1))
+}
+
+/// The largest team of the rows that fits the CPUs.
+pub(super) fn largest_team(data: &RunData, rows: &[usize]) -> Option<u32> {
+    let cpus = data.run.machine.cpu.hardware_threads;
+    let teams = rows.iter().filter_map(|index| data.rows[*index].case.threads);
+    teams.filter(|threads| cpus == 0 || *threads <= cpus).max()
+}
+
+/// The numbers of cores and of CPUs (hardware threads), as in the charts of Burtchell and Burtscher. Unknown numbers have
+/// no rule.
+pub(super) fn cpu_rules(data: &RunData) -> Vec<Rule> {
+    let cpu = &data.run.machine.cpu;
+    let rule = |count: u32, name: &str| Rule { x: f64::from(count), label: format!("{name}: {count}") };
+    match (cpu.cores, cpu.hardware_threads) {
+        (0, 0) => Vec::new(),
+        (0, cpus) => vec![rule(cpus, "CPUs")],
+        (cores, 0) => vec![rule(cores, "cores")],
+        (cores, cpus) if cores == cpus => vec![rule(cpus, "CPUs")],
+        (cores, cpus) => vec![rule(cores, "cores"), rule(cpus, "CPUs")],
+    }
+}
+
+/// How many of the rows have no reliable figure, by verdict.
+pub(super) fn unreliable(data: &RunData, rows: &[usize]) -> Option<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for index in rows {
+        let verdict = &data.rows[*index].verdict;
+        if *verdict != Verdict::Resolved {
+            *counts.entry(crate::naming::verdict(verdict.name())).or_default() += 1;
+        }
+    }
+    let total: usize = counts.values().sum();
+    let words: Vec<String> = counts.iter().map(|(word, count)| format!("{count} {word}")).collect();
+    (total > 0).then(|| format!("Rough or not resolved: {total} of {} cases ({}).", rows.len(), words.join(", ")))
+}
+
+/// Sentences as one note.
+pub(super) fn note(parts: impl IntoIterator<Item = Option<String>>) -> Option<String> {
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(" "))
+}
+
+/// The numbers of threads that a sentence is about: the smallest ones, the largest team that fits the CPUs, and the largest
+/// beyond it. Where the cost of some is unknown at the one that fits, the largest one below it without that follows.
+fn stops(data: &RunData, peers: &Peers<'_>, least: u32) -> Vec<u32> {
+    let rows = peers.with_other_teams();
+    let teams: BTreeSet<u32> = rows.iter().filter_map(|index| data.rows[*index].case.threads).collect();
+    let teams: Vec<u32> = teams.into_iter().filter(|team| *team >= least).collect();
+    let Some(fits) = largest_team(data, &rows) else { return Vec::new() };
+    let is_unknown = |team: &u32| !matches!(peers.at(*team).outcome(), Some(Ok(_) | Err(Open::Overlap { .. })));
+    let smaller = teams.iter().rev().copied().filter(|team| *team < fits).find(|team| !is_unknown(team));
+    let stops = teams.iter().copied().filter(|team| *team <= 2);
+    let all = stops.chain(smaller.filter(|_| is_unknown(&fits))).chain([fits]).chain(teams.last().copied());
+    all.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// `Cheapest lock: ticket at 1 thread (8.99 ns), pthread_mutex at 2 threads (88 ns) and at 16 (1.30 us); ...`, and `Cheapest
+/// measured lock` where the run leaves some out at such a number of threads. `None` where no number of threads has two rows.
+pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u32) -> Option<String> {
+    let at = |threads: u32| format!("at {threads} thread{}", if threads == 1 { "" } else { "s" });
+    let mut certain: Vec<(String, Vec<String>)> = Vec::new();
+    let mut open: Vec<String> = Vec::new();
+    let mut measured = "";
+    for threads in stops(data, peers, least) {
+        let contest = peers.at(threads);
+        match contest.outcome() {
+            None => {}
+            Some(Err(reason)) => open.push(format!("{}, {reason}", at(threads))),
+            Some(Ok(win)) => {
+                let time = win.cost.time();
+                if contest.left_out > 0 {
+                    measured = "measured ";
+                }
+                match certain.iter_mut().find(|(known, _)| known == win.name) {
+                    Some((_, places)) => places.push(format!("at {threads} ({time})")),
+                    None => certain.push((win.name.to_owned(), vec![format!("{} ({time})", at(threads))])),
+                }
+            }
+        }
+    }
+    let certain: Vec<String> =
+        certain.into_iter().map(|(name, places)| format!("{name} {}", enumeration(&places))).collect();
+    let certain = (!certain.is_empty()).then(|| certain.join(", "));
+    let parts: Vec<String> = certain.into_iter().chain(open).collect();
+    (!parts.is_empty()).then(|| format!("Cheapest {measured}{noun}: {}.", parts.join("; ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::spec::Spec;
+    use super::super::testing::data;
+    use super::super::testing::{decision, lock};
+
+    #[test]
+    fn the_rules_of_a_sweep_are_cores_and_cpus() {
+        let rules = |cores| {
+            let mut run = data(vec![lock("ticket", 2, 100.0), lock("mcs", 2, 90.0)]);
+            run.run.machine.cpu.cores = cores;
+            let Some(Spec::Lines { rules, .. }) = decision("decide-lock", &run).map(|found| found.charts[0].clone())
+            else {
+                panic!("no lines");
+            };
+            rules.into_iter().map(|rule| rule.label).collect::<Vec<_>>()
+        };
+        assert_eq!(rules(8), ["cores: 8", "CPUs: 16"]);
+        assert_eq!(rules(16), ["CPUs: 16"]);
+    }
+}

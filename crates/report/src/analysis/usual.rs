@@ -1,0 +1,60 @@
+//! Which cases are the usual ones of a machine.
+
+use syncscope_core::machine::Machine;
+use syncscope_core::{Case, Dtype, Group, Layout, Mode, Placement, Scope, Space};
+
+/// The sizes of a machine that decide which cases fit.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MachineSize {
+    /// Hardware threads of the CPUs; 0 where the number is unknown.
+    pub(crate) hardware_threads: u32,
+    /// Multiprocessors of the first device; 0 without a device.
+    pub(crate) multiprocessors: u32,
+}
+
+impl MachineSize {
+    pub(crate) fn of(machine: &Machine) -> Self {
+        Self {
+            hardware_threads: machine.cpu.hardware_threads,
+            multiprocessors: machine.gpus.first().map_or(0, |gpu| gpu.multiprocessors),
+        }
+    }
+
+    /// Whether the case has more CPU threads than the machine has hardware threads.
+    pub(crate) fn is_oversubscribed_by(self, case: &Case) -> bool {
+        let oversubscribed = self.hardware_threads > 0 && case.threads.unwrap_or(1) > self.hardware_threads;
+        oversubscribed && case.domain_and_family().0 == "cpu"
+    }
+
+    /// Whether the case has one block on each multiprocessor; any number of blocks where the device is unknown.
+    pub(crate) fn is_filled_by(self, case: &Case) -> bool {
+        self.multiprocessors == 0 || case.blocks == Some(self.multiprocessors)
+    }
+}
+
+/// The last part of an id.
+pub(crate) fn short_name(primitive: &str) -> &str {
+    primitive.split('.').next_back().unwrap_or(primitive)
+}
+
+/// How far the parameters of a case are from the usual ones, in order of importance; 0 is usual.
+pub(crate) fn unusualness(case: &Case) -> [usize; 7] {
+    fn rank<T: PartialEq>(value: Option<&T>, usual: &[T]) -> usize {
+        value.map_or(0, |value| usual.iter().position(|known| known == value).unwrap_or(usual.len()))
+    }
+    [
+        rank(case.layout.as_ref(), &[Layout::Shared]),
+        rank(case.dtype.as_ref(), &[Dtype::I32, Dtype::U32, Dtype::U64]),
+        rank(case.mode.as_ref(), &[Mode::Throughput]),
+        rank(case.space.as_ref(), &[Space::Global]),
+        rank(case.scope.as_ref(), &[Scope::Device]),
+        rank(case.placement.as_ref(), &[Placement::Close, Placement::Spread, Placement::None]),
+        // Kernels that last longer than a launch: the host is ahead of the device.
+        rank(case.group.as_ref(), &[Group::KernelUs(5)]),
+    ]
+}
+
+/// Whether the case runs one block of so many threads.
+pub(crate) fn is_one_block(case: &Case, threads: u32) -> bool {
+    case.threads == Some(threads) && case.blocks.unwrap_or(1) == 1
+}
