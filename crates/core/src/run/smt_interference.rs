@@ -5,6 +5,7 @@ use std::hash::BuildHasher;
 
 use crate::model::case::CaseId;
 use crate::model::detail::Detail;
+use crate::model::primitive::Domain;
 use crate::run::row::Row;
 
 /// A larger share disturbs the figures of several threads.
@@ -17,8 +18,8 @@ const ENOUGH_PAIRS: f64 = 100.0;
 /// frequent. Only cases of one thread count: threads of a team may be siblings of each other.
 #[must_use]
 pub fn frequent_share<S: BuildHasher>(rows: &[Row], details: &HashMap<CaseId, Vec<Detail>, S>) -> Option<f64> {
-    let has_one_thread =
-        |row: &&Row| row.case.threads == Some(1) && !row.provisional && row.case.primitive.starts_with("cpu.");
+    let is_on_cpu = |row: &Row| row.case.domain_and_family().0 == Domain::Cpu.as_str();
+    let has_one_thread = |row: &&Row| row.case.threads == Some(1) && !row.provisional && is_on_cpu(row);
     let share = |row: &Row| {
         let of_case = details.get(&row.case.id())?;
         of_case.iter().find(|detail| detail.name == Detail::SMT_INTERFERENCE).map(|detail| detail.value)
