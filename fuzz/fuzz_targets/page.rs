@@ -55,9 +55,9 @@ fuzz_target!(|bytes: &[u8]| {
                 run,
                 rows,
                 details: Default::default(),
-                published: Default::default(),
                 sections: Vec::new(),
                 damage: Default::default(),
+                catalogue: Default::default(),
             });
         }
     });

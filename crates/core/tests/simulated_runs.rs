@@ -16,8 +16,8 @@ use syncscope_core::run::repeats;
 use syncscope_core::sample::ActorTime;
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{
-    Actor, BlockCount, Cancel, Case, Engine, Experiment, ExperimentError, Measurement, Population, Row, RunEffect,
-    Sample, Settings, Shot, Side, Ticks, Verdict,
+    Actor, BlockCount, Cancel, Case, Catalogue, Engine, Experiment, ExperimentError, Measurement, Population, Row,
+    RunEffect, Sample, Settings, Shot, Side, Ticks, Verdict,
 };
 
 const COST_NS: f64 = 5.0;
@@ -260,7 +260,7 @@ fn a_state_that_lasts_for_a_good_part_of_a_run_needs_repeated_runs() {
     let covered = (0..trials).filter(|trial| {
         let first = trial * (RUNS + 1);
         let repeated: Vec<Vec<Row>> = (first..first + RUNS).map(|seed| vec![row(machine, seed)]).collect();
-        let joined = repeats::join(&repeated).remove(0);
+        let joined = repeats::join(&repeated, &Catalogue::default()).remove(0);
         let another = row(machine, first + RUNS).ns.unwrap().value();
         joined.verdict != Verdict::Resolved || joined.ns_interval.unwrap().contains(another)
     });

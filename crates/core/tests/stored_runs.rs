@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use syncscope_core::run::Status;
+use syncscope_core::run::columns::{self, COLUMNS};
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Row, stored_run};
@@ -52,7 +53,7 @@ fn defect_of_imported(row: &Row) -> Option<String> {
     }
     // With an interval of no width it must pass like any other.
     let point = row.ns.map(|ns| Interval { low: ns.value(), high: ns.value() });
-    Row { ns_interval: point, ..row.clone() }.defect()
+    Row { ns_within: point, ..row.clone() }.defect()
 }
 
 #[test]
@@ -70,6 +71,42 @@ fn the_published_ids_are_those_of_the_parameters() {
             assert!(ids.insert(row.case.id()), "{}: {} twice", run.path().display(), row.case);
         }
     }
+}
+
+#[test]
+fn what_follows_from_other_columns_is_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["h200", "xeon-16cpu-vm", "published-system1"] {
+        let run = RunDirectory::open(&results().join(name)).unwrap();
+        let (_, bytes) = run.measurement_bytes().unwrap();
+        let mut reader = csv::Reader::from_reader(bytes.as_slice());
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        writer.write_record(columns::names()).unwrap();
+        let mut altered = 0;
+        for record in reader.records() {
+            let cells = record.unwrap();
+            let cells = COLUMNS.iter().zip(&cells).map(|(column, cell)| match column.is_derived(false) {
+                true if column.is_number => "1e-9",
+                true => "anything",
+                false => cell,
+            });
+            writer.write_record(cells).unwrap();
+            altered += 1;
+        }
+        let copy = folder.path().join(name);
+        fs::create_dir(&copy).unwrap();
+        fs::copy(run.run_json(), copy.join("run.json")).unwrap();
+        fs::write(copy.join("measurements.csv"), writer.into_inner().unwrap()).unwrap();
+        let rows = run.read_rows().unwrap();
+        assert!(altered == rows.len() && altered > 200);
+        assert!(RunDirectory::open(&copy).unwrap().read_rows().unwrap() == rows, "{name}");
+    }
+    let derived: Vec<&str> =
+        COLUMNS.iter().filter(|column| column.is_derived(false)).map(|column| column.name).collect();
+    assert_eq!(
+        derived,
+        ["domain", "family", "ns_low", "ns_high", "cycles_low", "cycles_high", "ops_per_s_thread", "ops_per_s_total"]
+    );
 }
 
 #[test]

@@ -120,6 +120,14 @@ impl Launch {
     pub const fn new(kernel: Kernel, (blocks, threads): (u32, u32), arguments: Arguments) -> Self {
         Self { kernel, blocks, threads, is_cooperative: false, arguments }
     }
+
+    fn queue(&self, stream: &Stream) -> Result<(), CudaError> {
+        let Self { kernel: Kernel(function), blocks, threads, is_cooperative, arguments } = self;
+        if *is_cooperative {
+            return stream.launch_cooperatively(*function, *blocks, *threads, arguments);
+        }
+        stream.launch(*function, *blocks, *threads, arguments)
+    }
 }
 
 /// Memory of the device, and its copy if the host reads it.
@@ -159,16 +167,6 @@ impl DeviceQueue for Queue {
     }
 
     fn set_abort(&mut self, _stop: bool) {}
-}
-
-impl Launch {
-    fn queue(&self, stream: &Stream) -> Result<(), CudaError> {
-        let Self { kernel: Kernel(function), blocks, threads, is_cooperative, arguments } = self;
-        if *is_cooperative {
-            return stream.launch_cooperatively(*function, *blocks, *threads, arguments);
-        }
-        stream.launch(*function, *blocks, *threads, arguments)
-    }
 }
 
 impl Queue {

@@ -149,7 +149,9 @@ fn variants_that_are_compared_read_alike() {
 /// One value of each thread, then five steps: those of a figure.
 #[test]
 fn sums_of_a_warp_have_their_steps() {
-    const STEPS: [(&str, [(&[&str], usize); 2]); 4] = [
+    /// Names of instructions, and how many a sum has.
+    type Counts = [(&'static [&'static str], usize); 2];
+    const STEPS: [(&str, Counts); 4] = [
         ("warp_tile", [(&["LDS"], 5), (&["STS"], 6)]),
         ("warp_coalesced", [(&["LDS"], 5), (&["STS"], 6)]),
         ("warp_shuffle", [(&["SHFL"], 5), (&["LDS"], 0)]),

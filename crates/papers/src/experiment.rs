@@ -22,14 +22,17 @@ pub struct Experiment {
     pub read: fn(&RunDirectory, &Run) -> Result<Option<Found>, RunDirectoryError>,
 }
 
+/// Measures and writes tables; or says why it could not.
+pub(crate) type Measure = Box<dyn FnOnce(&mut Bench<'_>) -> Result<Measured, String>>;
+
 /// What is to be measured.
 pub struct Plan {
-    /// Whether nothing can be measured without a GPU; then, what can be done instead, if anything.
+    /// Whether nothing of it can be measured without a GPU.
     pub needs_gpu: bool,
     /// What can be done without a GPU, for the user.
     pub without_gpu: Option<&'static str>,
     /// Measures it and writes its tables.
-    pub measure: Box<dyn FnOnce(&mut Bench<'_>) -> Result<Measured, String>>,
+    pub measure: Measure,
 }
 
 /// What measures.

@@ -63,12 +63,13 @@ impl RunData {
         // The directory of an experiment has no measurements.
         let has_rows = run.experiment().is_none() || directory.has_measurements();
         let rows = if has_rows { directory.read_numbered_rows()? } else { Vec::new() };
-        let others: Vec<String> = contradictions(&rows).into_iter().collect();
-        let read = |(_, row): (_, Row)| {
+        let derived = |(line, row): (u64, Row)| {
             let facts = catalogue.facts(&row.case.primitive);
-            row.with_rate(facts).without_contradiction()
+            (line, row.with_facts(facts))
         };
-        let rows: Vec<Row> = rows.into_iter().map(read).collect();
+        let rows: Vec<(u64, Row)> = rows.into_iter().map(derived).collect();
+        let others: Vec<String> = contradictions(&rows).into_iter().collect();
+        let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row.without_contradiction()).collect();
         Ok(Self {
             name: directory_name(path),
             damage: Damage { lost_rows: run.damage(&rows).filter(|_| has_rows), others },

@@ -20,6 +20,7 @@ use syncscope_host::{child_process, cpu_list};
 
 use crate::args::{CpuList, RunArguments};
 use crate::axes::AxisFilter;
+use crate::catalogue::catalogue;
 use crate::commands::begun_run::{
     BegunWith, begun_with, default_directory, interrupted, is_complete, report, resumable,
 };
@@ -157,7 +158,7 @@ impl Request {
             return Ok(());
         }
         let mut left = HashMap::new();
-        for row in repeats::join(&rows_of(&self.runs()?)?) {
+        for row in repeats::join(&rows_of(&self.runs()?)?, &catalogue()) {
             left.insert(row.case.id(), joined_runs(&row));
         }
         let is_less = |row: &Row| left.get(&row.case.id()).is_none_or(|runs| *runs < joined_runs(row));
@@ -385,7 +386,7 @@ impl Joined<'_> {
         let details = first.read_details()?;
         let directory = emptied(self.folder, &joined)?;
         let mut journal = Journal::open(&directory)?;
-        for row in repeats::join(&rows) {
+        for row in repeats::join(&rows, &catalogue()) {
             let of_case = details.get(&row.case.id()).map_or(&[][..], Vec::as_slice);
             journal.append(&row, &[], of_case)?;
         }

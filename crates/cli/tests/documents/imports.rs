@@ -63,9 +63,8 @@ fn paths(tree: &str) -> Vec<String> {
         return vec![tree.split(" as ").next().unwrap().trim().to_owned()];
     };
     let (mut depth, mut branches) = (0, vec![String::new()]);
-    for letter in
-        rest.trim().trim_end_matches(|last| last == ';').chars().rev().skip(1).collect::<Vec<_>>().into_iter().rev()
-    {
+    let inner = rest.rsplit_once('}').map_or(rest, |(inner, _)| inner);
+    for letter in inner.chars() {
         depth += i32::from(letter == '{') - i32::from(letter == '}');
         match letter {
             ',' if depth == 0 => branches.push(String::new()),
@@ -77,7 +76,7 @@ fn paths(tree: &str) -> Vec<String> {
 }
 
 /// What a module imports and what it re-exports, as places in the crate.
-fn uses(module: &Module, text: &str, all: &BTreeMap<Module, String>) -> (Vec<Module>, Vec<Module>) {
+fn uses(module: &[String], text: &str, all: &BTreeMap<Module, String>) -> (Vec<Module>, Vec<Module>) {
     let (mut imported, mut exported) = (Vec::new(), Vec::new());
     for (at, _) in text.match_indices("use ") {
         let line = text[..at].rsplit('\n').next().unwrap().trim();
@@ -88,7 +87,7 @@ fn uses(module: &Module, text: &str, all: &BTreeMap<Module, String>) -> (Vec<Mod
         let named = paths(text[at + 4..].split(';').next().unwrap()).into_iter().filter(|path| !path.ends_with('*'));
         for path in named {
             let names: Module = path.split("::").map(|name| name.trim().to_owned()).collect();
-            let mut base = module.clone();
+            let mut base = module.to_vec();
             let ups = names.iter().take_while(|name| *name == "super").count();
             base.truncate(module.len().saturating_sub(ups));
             let place = match names[0].as_str() {
@@ -105,13 +104,13 @@ fn uses(module: &Module, text: &str, all: &BTreeMap<Module, String>) -> (Vec<Mod
 }
 
 /// The module that defines what a place names.
-fn definer(place: &Module, all: &BTreeMap<Module, String>, exports: &BTreeMap<&Module, Vec<Module>>) -> Module {
+fn definer(place: &[String], all: &BTreeMap<Module, String>, exports: &BTreeMap<&Module, Vec<Module>>) -> Module {
     let depth = (0..=place.len()).rev().find(|depth| all.contains_key(&place[..*depth])).unwrap();
     let (module, rest) = (place[..depth].to_vec(), &place[depth..]);
     let exported = exports.get(&module).into_iter().flatten();
     let from = rest.first().and_then(|name| exported.into_iter().find(|export| export.last() == Some(name)));
     match from {
-        Some(export) if *export != *place => definer(&[export.as_slice(), &rest[1..]].concat(), all, exports),
+        Some(export) if export.as_slice() != place => definer(&[export.as_slice(), &rest[1..]].concat(), all, exports),
         _ => module,
     }
 }

@@ -48,8 +48,6 @@ fn point_and_interval_of_a_row_follow_from_the_samples_that_are_stored() {
         agree(found, row.ns.unwrap().value());
         agree(interval.low, expected.low);
         agree(interval.high, expected.high);
-        let quoted = row.ns_interval.unwrap();
-        assert!(quoted.low <= expected.low && expected.high <= quoted.high, "{}: {quoted:?}", row.case);
     }
 }
 

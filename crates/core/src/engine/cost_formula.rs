@@ -133,9 +133,6 @@ impl CostFormula {
                     .at_least(cycles, Some(cycles_margin).filter(|m| m.is_finite()).unwrap_or(0.0)),
             )
         });
-        let for_another_run = |interval: Interval, point: f64, deviation: f64| {
-            interval.widened(point, Level::P95.z() * std::f64::consts::SQRT_2 * deviation * point.abs())
-        };
         let ns = values(|o| o.ns);
         let strata = population::strata_of(observations);
         let spread = stats::percentile(&ns, 0.05).zip(stats::percentile(&ns, 0.95));
@@ -145,12 +142,12 @@ impl CostFormula {
         };
         Some(Estimate {
             ns: Nanoseconds(point),
-            ns_interval: ns_within.map(|interval| for_another_run(interval, point, run_effect.ns)),
+            ns_interval: ns_within.map(|interval| interval.for_another_run(point, run_effect.ns)),
             ns_within,
             cycles: cycles.map(Cycles),
             cycles_interval: cycles_within
                 .zip(cycles)
-                .map(|(interval, cycles)| for_another_run(interval, cycles, run_effect.cycles)),
+                .map(|(interval, cycles)| interval.for_another_run(cycles, run_effect.cycles)),
             cycles_within,
             ns_spread: spread.map(|(low, high)| Interval { low, high }),
             fastest_ns: middle(|o| o.fastest_ns)?,

@@ -27,6 +27,8 @@ pub struct Column {
     pub is_number: bool,
     content: Content,
     joined: Joined,
+    /// Whether it is measured in rows that join runs alone, and follows from other columns elsewhere.
+    is_measured_by_runs: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -69,7 +71,17 @@ impl Column {
             Content::Count { .. } => (true, Joined::First),
             _ => (false, Joined::First),
         };
-        Self { name, unit, meaning, label: "", is_left_to_script: false, is_number, content, joined }
+        Self {
+            name,
+            unit,
+            meaning,
+            label: "",
+            is_left_to_script: false,
+            is_number,
+            content,
+            joined,
+            is_measured_by_runs: false,
+        }
     }
 
     const fn parameter(parameter: &'static Parameter) -> Self {
@@ -104,14 +116,19 @@ impl Column {
         Self { is_left_to_script: true, ..self }
     }
 
+    const fn measured_by_runs(self) -> Self {
+        Self { is_measured_by_runs: true, ..self }
+    }
+
     const fn total(self) -> Self {
         Self { joined: Joined::Total, ..self }
     }
 
-    /// Whether it follows from other columns, so that nobody reads it.
+    /// Whether it follows from other columns and the catalogue, so that nobody reads it; that may depend on whether the row
+    /// joins runs.
     #[must_use]
-    pub const fn is_derived(&self) -> bool {
-        matches!(self.content, Content::Derived(_))
+    pub const fn is_derived(&self, joins_runs: bool) -> bool {
+        matches!(self.content, Content::Derived(_)) || (self.is_measured_by_runs && !joins_runs)
     }
 
     /// The cell of a row.
@@ -127,6 +144,9 @@ impl Column {
 
     /// Reads a cell that is not empty; `None` if it does not hold what its column holds.
     pub(crate) fn read(&self, row: &mut Row, cell: &str, cells: &dyn Cells) -> Option<()> {
+        if self.is_derived(cells.cell("runs").is_some()) {
+            return Some(());
+        }
         match self.content {
             Content::Parameter(parameter) | Content::Implied(parameter, _) => {
                 (parameter.read)(&mut row.case, cell, cells)
@@ -208,10 +228,12 @@ macro_rules! count {
 
 /// The columns, in the order of the file.
 pub static COLUMNS: [Column; 53] = [
-    Column::derived(
+    // It says whether the `mode` is a parameter of the case.
+    Column::text(
         "case_id",
         "identity of the case: 64-bit FNV-1a hash of its parameters, the same on every machine",
         |row| row.case.id().0,
+        |_, _, _| Some(()),
     )
     .left_to_script(),
     Column::derived("domain", "first part of the id: `cpu`, `gpu`, `hybrid` or `mpi`", |row| {
@@ -242,11 +264,13 @@ pub static COLUMNS: [Column; 53] = [
         "ns",
         "lower end of the 95 % interval of `ns` for another run on this machine: the one to quote",
         ns_interval.low
-    ),
-    number!("ns_high", "ns", "its upper end", ns_interval.high),
+    )
+    .measured_by_runs(),
+    number!("ns_high", "ns", "its upper end", ns_interval.high).measured_by_runs(),
     number!("cycles", "cycles", "the same cost in cycles of the core or multiprocessor", cycles as Cycles),
-    number!("cycles_low", "cycles", "lower end of the 95 % interval of `cycles` for another run", cycles_interval.low),
-    number!("cycles_high", "cycles", "its upper end", cycles_interval.high),
+    number!("cycles_low", "cycles", "lower end of the 95 % interval of `cycles` for another run", cycles_interval.low)
+        .measured_by_runs(),
+    number!("cycles_high", "cycles", "its upper end", cycles_interval.high).measured_by_runs(),
     Column::rate("ops_per_s_thread", "operations per second of one thread: 1/`ns`; only if `Resolved`", |row| {
         number(row.ops_per_s_thread())
     })

@@ -9,15 +9,20 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::model::case::CaseId;
+use crate::model::catalogue::Catalogue;
 use crate::model::verdict::Verdict;
 use crate::run::columns::COLUMNS;
 use crate::run::row::Row;
 use crate::stats::{Interval, Variance, student};
 use crate::units::{Cycles, Nanoseconds};
 
-/// Joins the rows of several runs: one row for each case that any of them has, in the order of the first.
+/// Joins the rows of several runs: one row for each case that any of them has, in the order of the first. The catalogue says what
+/// one run alone says of another.
 #[must_use]
-pub fn join(runs: &[Vec<Row>]) -> Vec<Row> {
+pub fn join(runs: &[Vec<Row>], catalogue: &Catalogue) -> Vec<Row> {
+    let facts = |row: &Row| catalogue.facts(&row.case.primitive);
+    let derived = |rows: &Vec<Row>| rows.iter().map(|row| row.clone().with_facts(facts(row))).collect();
+    let runs: Vec<Vec<Row>> = runs.iter().map(derived).collect();
     let mut order: Vec<CaseId> = Vec::new();
     let mut cases: HashMap<CaseId, Vec<&Row>> = HashMap::new();
     for row in runs.iter().flatten() {
@@ -30,7 +35,12 @@ pub fn join(runs: &[Vec<Row>]) -> Vec<Row> {
     }
     let of_case = |id: &CaseId| cases.get(id).map_or(&[][..], Vec::as_slice);
     let families = FamilyVariances::of(order.iter().map(of_case));
-    order.iter().filter_map(|id| joined(of_case(id), &families)).collect()
+    let of_runs = |id: &CaseId| {
+        let row = joined(of_case(id), &families)?;
+        let facts = facts(&row);
+        Some(row.with_facts(facts))
+    };
+    order.iter().filter_map(of_runs).collect()
 }
 
 /// The rows with the verdict that most rows of a case have.
@@ -66,7 +76,7 @@ fn joined(rows: &[&Row], families: &FamilyVariances) -> Option<Row> {
     };
     let ns_interval = for_another_run(ns, |row| Some(row.ns?.value()), |row| row.ns_interval);
     let cycles_interval = for_another_run(cycles, |row| Some(row.cycles?.value()), |row| row.cycles_interval);
-    let joined = Row {
+    Some(Row {
         ns_interval: at_least(ns_interval, row.ns_within).filter(|_| ns.is_some()),
         cycles_interval: at_least(cycles_interval, row.cycles_within).filter(|_| cycles.is_some()),
         runs: Some(rows.len() as u64),
@@ -74,11 +84,7 @@ fn joined(rows: &[&Row], families: &FamilyVariances) -> Option<Row> {
         remark: remark(first, agreeing.len(), rows.len()),
         provisional: rows.iter().any(|row| row.provisional),
         ..row
-    };
-    // All rows of a case count as many operations.
-    let rate = first.ops_per_s_total.zip(first.rate_ns).zip(joined.rate_ns);
-    let ops_per_s_total = rate.map(|((rate, own), all)| rate * own.value() / all.value());
-    Some(Row { ops_per_s_total, ..joined })
+    })
 }
 
 /// Says where not all runs agree on the verdict.
@@ -179,6 +185,10 @@ mod tests {
     use super::*;
     use crate::model::case::Case;
 
+    fn joined_rows(runs: &[Vec<Row>]) -> Vec<Row> {
+        join(runs, &Catalogue::default())
+    }
+
     fn row(threads: u32, ns: f64, verdict: Verdict) -> Row {
         let case = Case { threads: Some(threads), ..Case::new("cpu.atomic.add") };
         Row {
@@ -196,7 +206,7 @@ mod tests {
 
     #[test]
     fn the_interval_holds_what_runs_differ_by() {
-        let joined = join(&[run(&[10.0, 20.0]), run(&[10.4, 20.0]), run(&[9.6, 20.0])]);
+        let joined = joined_rows(&[run(&[10.0, 20.0]), run(&[10.4, 20.0]), run(&[9.6, 20.0])]);
         assert_eq!(joined.len(), 2);
         assert_eq!((joined[0].runs, joined[0].pairs, joined[0].ns), (Some(3), Some(300), Some(Nanoseconds(10.0))));
         // Relative variances 0.0016 and 0 with two degrees of freedom each: together 0.0008 with four.
@@ -211,14 +221,14 @@ mod tests {
 
     #[test]
     fn few_runs_of_one_case_say_little() {
-        let joined = join(&[run(&[10.0]), run(&[10.2])]).remove(0);
+        let joined = joined_rows(&[run(&[10.0]), run(&[10.2])]).remove(0);
         // Student's t with one degree of freedom: 12.706.
         let half = 12.706 * (0.02 * 1.5_f64).sqrt();
         assert!((joined.ns_interval.unwrap().half_width() / half - 1.0).abs() < 0.01, "{joined:?}");
         // One other case gives one degree more, five give four more.
         let many = |cost: f64| run(&[10.0 + cost, 10.0, 10.0, 10.0, 10.0, 10.0]);
         let degrees = |cases: usize| {
-            let rows = join(&[&many(0.0)[..cases], &many(0.2)[..cases]].map(<[Row]>::to_vec));
+            let rows = joined_rows(&[&many(0.0)[..cases], &many(0.2)[..cases]].map(<[Row]>::to_vec));
             let moderated = 0.02 / 10.1_f64.powi(2) / (cases as f64).min(5.0);
             rows[0].ns_interval.unwrap().half_width() / (10.1 * (moderated * 1.5).sqrt())
         };
@@ -230,7 +240,7 @@ mod tests {
         // As measured on a busy machine: of two runs one is noisy, and no other case of the family is resolved twice.
         let within = Interval { low: 1.704, high: 2.471 };
         let noisy = Row { ns_within: Some(within), ..row(1, 2.209, Verdict::Noisy("wide".into())) };
-        let joined = |first: Row, second: Row| join(&[vec![first], vec![second]]).remove(0);
+        let joined = |first: Row, second: Row| joined_rows(&[vec![first], vec![second]]).remove(0);
         let one = joined(row(1, 1.996, Verdict::Resolved), noisy.clone());
         let interval = one.ns_interval.unwrap();
         assert!(interval.contains(1.996) && interval.contains(2.209), "{interval:?}");
@@ -239,7 +249,7 @@ mod tests {
         let alike = joined(noisy.clone(), noisy.clone()).ns_interval.unwrap();
         assert!(alike.low <= within.low && alike.high >= within.high, "{alike:?}");
         // A run far off is held however many agree.
-        let far = join(
+        let far = joined_rows(
             &[&[10.0; 4][..], &[10.0; 4], &[10.0; 4], &[10.0; 4]]
                 .map(run)
                 .into_iter()
@@ -254,7 +264,7 @@ mod tests {
         let own = Row { ns_interval: Some(Interval { low: 1.0, high: 3.0 }), ..noisy };
         assert_eq!(joined(failed, own).ns_interval, Some(Interval { low: 1.0, high: 3.0 }));
         let failed = Row { ns: Some(Nanoseconds(500.0)), ..row(1, 500.0, Verdict::Failed("lost".into())) };
-        let costs = join(&[run(&[10.0]), run(&[10.0]), vec![failed]]).remove(0).ns_interval.unwrap();
+        let costs = joined_rows(&[run(&[10.0]), run(&[10.0]), vec![failed]]).remove(0).ns_interval.unwrap();
         assert!(costs.high < 100.0, "the figure of a failed case is no cost: {costs:?}");
     }
 
@@ -266,7 +276,7 @@ mod tests {
             cycles_within: Some(Interval { low: 24.0, high: 36.0 }),
             ..row(1, ns, Verdict::Resolved)
         };
-        let joined = join(&[vec![with(10.0)], vec![with(10.0)]]).remove(0);
+        let joined = joined_rows(&[vec![with(10.0)], vec![with(10.0)]]).remove(0);
         assert_eq!(
             (joined.cycles, joined.cycles_interval),
             (Some(Cycles(30.0)), Some(Interval { low: 24.0, high: 36.0 }))
@@ -276,7 +286,7 @@ mod tests {
     #[test]
     fn a_verdict_that_most_runs_share_is_the_rows() {
         let noisy = || row(1, 30.0, Verdict::Noisy("wide".into()));
-        let joined = |rows: Vec<Row>| join(&rows.into_iter().map(|row| vec![row]).collect::<Vec<_>>()).remove(0);
+        let joined = |rows: Vec<Row>| joined_rows(&rows.into_iter().map(|row| vec![row]).collect::<Vec<_>>()).remove(0);
         let most = joined(vec![run(&[10.0]).remove(0), noisy(), run(&[10.2]).remove(0)]);
         assert_eq!((&most.verdict, most.ns), (&Verdict::Resolved, Some(Nanoseconds(10.1))));
         assert_eq!(most.remark.as_deref(), Some("Resolved in 2 of 3 runs"));
@@ -289,8 +299,8 @@ mod tests {
 
     #[test]
     fn a_case_of_one_run_stays_as_it_is() {
-        let joined = join(&[run(&[10.0]), Vec::new()]);
+        let joined = joined_rows(&[run(&[10.0]), Vec::new()]);
         assert_eq!(joined, run(&[10.0]));
-        assert!(join(&[]).is_empty());
+        assert!(joined_rows(&[]).is_empty());
     }
 }

@@ -196,16 +196,33 @@ impl Row {
             clock: measurement.clock,
             ..Self::unmeasured(case, measurement.verdict.clone())
         };
-        row.described(facts).with_rate(facts)
+        row.described(facts).with_facts(facts)
     }
 
-    /// With the rate of all threads that follows from what was measured, where the `facts` of the primitive are known.
+    /// With what follows from what was measured and is known of the primitive: the intervals for another run, unless it joins
+    /// runs, which measured them, and the rate of all actors. They follow from the numbers as they are written, so that a row
+    /// that was read has the same.
     #[must_use]
-    pub fn with_rate(self, facts: Option<&Facts>) -> Self {
-        let (Some(facts), Some(time)) = (facts, self.rate_ns) else { return self };
-        let rate = facts.operations_at_once(&self.case) as f64 * 1e9 / rounded(time.value());
-        let is_rate = self.verdict == Verdict::Resolved && rate.is_finite() && rate > 0.0;
-        Self { ops_per_s_total: is_rate.then_some(rate), ..self }
+    pub fn with_facts(self, facts: Option<&Facts>) -> Self {
+        let Some(facts) = facts else { return self };
+        let effect = facts.run_effect_of(&self.case);
+        let rate = self.rate_ns.map(|time| facts.operations_at_once(&self.case) as f64 * 1e9 / rounded(time.value()));
+        let is_rate = |rate: &f64| self.verdict == Verdict::Resolved && rate.is_finite() && *rate > 0.0;
+        let row = Self { ops_per_s_total: rate.filter(is_rate), ..self };
+        if row.runs.is_some() {
+            return row;
+        }
+        let for_another_run = |within: Option<Interval>, cost: Option<f64>, effect: f64, drift: Option<f64>| {
+            let Interval { low, high } = within?;
+            let within = Interval { low: rounded(low), high: rounded(high) };
+            Some(within.for_another_run(rounded(cost?), effect.max(drift.map_or(0.0, rounded))))
+        };
+        let (ns, cycles) = (row.ns.map(Nanoseconds::value), row.cycles.map(Cycles::value));
+        Self {
+            ns_interval: for_another_run(row.ns_within, ns, effect.ns, row.drift),
+            cycles_interval: for_another_run(row.cycles_within, cycles, effect.cycles, row.cycles_drift),
+            ..row
+        }
     }
 
     /// The cells of this row, in the order of [`COLUMNS`].
@@ -214,7 +231,7 @@ impl Row {
         COLUMNS.iter().map(|column| column.write(self)).collect()
     }
 
-    /// Reads a row from its cells, in the order of [`COLUMNS`].
+    /// Reads a row from its cells, in the order of [`COLUMNS`]: what was measured. See [`Self::with_facts`] for the rest.
     ///
     /// # Errors
     /// When there are more or fewer cells, or one does not hold what its column holds.
@@ -251,7 +268,7 @@ impl Row {
         if self.verdict != Verdict::Resolved {
             return self.verdict.reason().is_empty().then(|| format!("{} has no reason", self.verdict.name()));
         }
-        self.ns_interval.is_none().then(|| "no cost was resolved".to_owned())
+        self.ns_within.is_none().then(|| "no cost was resolved".to_owned())
     }
 
     /// Which of its figures cannot be, given the others and the verdict; `None` if all can. Every figure is a number, no
@@ -298,7 +315,7 @@ impl Row {
         if [Some(cost), lowest, cycles, fastest, median].into_iter().flatten().any(|cost| cost <= 0.0) {
             return Some(format!("a figure of the cost that was resolved, {cost} ns, is not above zero"));
         }
-        if self.ns_interval.is_some_and(|interval| !interval.contains(cost)) {
+        if [self.ns_within, self.ns_interval].into_iter().flatten().any(|interval| !interval.contains(cost)) {
             return Some(format!("{cost} ns is outside of its interval"));
         }
         (self.check == Some(false)).then(|| "a cost was resolved although the check of the work failed".to_owned())
@@ -346,6 +363,12 @@ impl Row {
 pub(super) mod tests {
     use super::*;
     use crate::model::case::{Dtype, Layout, Placement, Population};
+    use crate::model::facts::{Role, RunEffect};
+
+    /// Runs of this primitive differ by 2 %.
+    fn facts() -> Facts {
+        Facts { run_effect: |_| RunEffect::of_both(0.02), ..Facts::of(Role::Update) }
+    }
 
     pub(in crate::run) fn full() -> Row {
         Row {
@@ -434,22 +457,40 @@ pub(super) mod tests {
     fn a_row_survives_the_way_to_a_file_and_back() {
         let skipped = Row::unmeasured(Case::new("cpu.barrier.std"), Verdict::Skipped("one CPU".into()));
         let remarked = Row { remark: Some("4 threads on 2 CPUs".into()), ..full() };
-        let noisy = Row { verdict: Verdict::Noisy("wide".into()), ops_per_s_total: None, ..full() };
+        let noisy = Row { verdict: Verdict::Noisy("wide".into()), ..full() };
         let provisional = [&full(), &remarked, &noisy].map(|row| Row { provisional: true, ..row.clone() });
         let imported = Row { actor: None, ..full() };
-        for row in [full(), skipped, remarked, imported].into_iter().chain(provisional) {
+        let joined = Row { runs: Some(3), ..full() };
+        for row in [full(), skipped, remarked, imported, joined].into_iter().chain(provisional) {
+            let row = row.with_facts(Some(&facts()));
             let record = row.to_record();
             assert_eq!(record.len(), COLUMNS.len());
-            assert_eq!(Row::from_record(&record), Ok(row));
+            assert_eq!(Row::from_record(&record).unwrap().with_facts(Some(&facts())), row);
         }
+    }
+
+    #[test]
+    fn another_run_differs_by_what_is_known_and_by_the_drift_that_was_seen() {
+        let half_widths = |row: Row| {
+            let row = row.with_facts(Some(&facts()));
+            let of =
+                |interval: Option<Interval>, cost: f64| interval.unwrap().half_width() / cost / 1.96 / 2_f64.sqrt();
+            (of(row.ns_interval, 2.0331), of(row.cycles_interval, 7.48))
+        };
+        let (ns, cycles) = half_widths(full());
+        assert!((ns - 0.02).abs() < 1e-4 && (cycles - 0.02).abs() < 1e-4, "{ns} {cycles}");
+        let (ns, cycles) = half_widths(Row { drift: Some(0.05), cycles_drift: None, ..full() });
+        assert!((ns - 0.05).abs() < 1e-4 && (cycles - 0.02).abs() < 1e-4, "{ns} {cycles}");
+        let joined = Row { runs: Some(3), ..full() }.with_facts(Some(&facts()));
+        assert_eq!(joined.ns_interval, full().ns_interval, "what several runs measured stays");
     }
 
     /// The rate of a thread follows from the cost: from the seven digits that a reader has, not from the ones before.
     #[test]
     fn a_row_that_was_read_is_written_as_it_was() {
-        let row = Row { ns: Some(Nanoseconds(10.292_099_091)), ..full() };
+        let row = Row { ns: Some(Nanoseconds(10.292_099_091)), ..full() }.with_facts(Some(&facts()));
         let record = row.to_record();
-        assert_eq!(Row::from_record(&record).unwrap().to_record(), record);
+        assert_eq!(Row::from_record(&record).unwrap().with_facts(Some(&facts())).to_record(), record);
     }
 
     #[test]

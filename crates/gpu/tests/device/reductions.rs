@@ -17,7 +17,6 @@ fn of(laboratory: &GpuLaboratory, start: &str, elements: u64) -> Vec<Case> {
 /// What the device or the headers lack; fails for any other refusal.
 fn is_left_out(case: &Case, refusal: &Refusal) -> bool {
     let Refusal::Skipped(reason) = refusal else { panic!("{case}: {refusal}") };
-    println!("{case}: {reason}");
     ["needs compute capability", "headers of CUB", "access to each other"].iter().any(|text| reason.contains(text))
 }
 

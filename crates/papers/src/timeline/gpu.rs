@@ -77,8 +77,8 @@ pub fn measure(gpu: &mut GpuLaboratory, progress: &mut dyn FnMut(&str)) -> Resul
             progress(&format!("{snippet} {}", version.version));
             let mut launcher = Launcher::new(gpu.own_device()?, &version, Shape::of(snippet, multiprocessors))?;
             launcher.launch()?;
-            let launches = (0..LAUNCHES).map(|_| launcher.launch()).collect::<Result<Vec<_>, _>>()?;
-            measured.take(version, &launches);
+            let records = (0..LAUNCHES).map(|_| launcher.launch()).collect::<Result<Vec<_>, _>>()?;
+            measured.take(version, &records);
         }
     }
     Ok(measured)

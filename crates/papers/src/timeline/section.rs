@@ -136,9 +136,10 @@ fn chart(snippet: Snippet, spans: &[Span], end: f64) -> Chart {
     };
     let axes = (Axis::count("cycles since the first start", 0.0, end), Axis::count("blocks by arrival", 0.0, rows));
     let chart = Chart::rectangles("", axes, legend, bars);
-    let chart = match has_few {
-        true => chart.named(spans.iter().map(name).collect()),
-        false => chart.high(90 + THIN_ROW * spans.len() as u32),
+    let chart = if has_few {
+        chart.named(spans.iter().map(name).collect())
+    } else {
+        chart.high(90 + THIN_ROW * spans.len() as u32)
     };
     match last {
         Some(last) => chart.ruled(last, "last arrival"),

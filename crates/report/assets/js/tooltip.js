@@ -95,6 +95,13 @@ function detailFacts(row) {
   return facts;
 }
 
+/** The columns with a title that no other line of the tooltip shows. */
+function labelledFacts(row) {
+  const shown = ["pairs", "check", "evidence", "beside_share"];
+  const others = LABELLED.filter((known) => !shown.includes(known.id));
+  return others.map((known) => fact(known.title.toLowerCase(), cellText(known, row)));
+}
+
 /** What the primitive is, by the catalogue. */
 function meaningFacts(row) {
   const meaning = PRIMITIVES.get(row.primitive);
@@ -139,7 +146,7 @@ function tooltipContent(row) {
         row.pairs === null ? null : `${formatCount(row.pairs)}${row.set_aside ? `, ${row.set_aside} excluded` : ""}`,
       ),
       fact("joins", row.runs === null ? null : plural(row.runs, "run")),
-      fact("noise", row.noise === null ? null : formatPercent(row.noise)),
+      labelledFacts(row),
       fact("clock", row.clock_hz === null ? null : `${digits(row.clock_hz / 1e9)}${NBSP}GHz`),
       fact("check", row.check, row.check === "failed" ? "bad" : null),
       fact("evidence", row.evidence),

@@ -7,7 +7,7 @@ use serde_json::{Number, Value};
 use syncscope_core::Row;
 use syncscope_core::run::columns::{self, COLUMNS};
 
-/// The columns of `measurements.csv` that the page stores: all except those derived from others.
+/// The columns of `measurements.csv` that the page stores: all except those that the script derives.
 fn stored() -> impl Iterator<Item = &'static columns::Column> {
     COLUMNS.iter().filter(|column| !column.is_left_to_script)
 }
@@ -15,6 +15,27 @@ fn stored() -> impl Iterator<Item = &'static columns::Column> {
 /// The names of the stored columns.
 pub(super) fn names() -> Vec<&'static str> {
     stored().map(|column| column.name).collect()
+}
+
+/// A column of the table of rows that needs no words of its own in the script.
+#[derive(Serialize)]
+pub(super) struct Labelled {
+    name: &'static str,
+    label: &'static str,
+    unit: &'static str,
+    number: bool,
+}
+
+/// The columns with a title.
+pub(super) fn labelled() -> Vec<Labelled> {
+    let with_label = COLUMNS.iter().filter(|column| !column.label.is_empty());
+    let of = |column: &columns::Column| Labelled {
+        name: column.name,
+        label: column.label,
+        unit: column.unit,
+        number: column.is_number,
+    };
+    with_label.map(of).collect()
 }
 
 /// The cells of one column.

@@ -20,6 +20,8 @@ use crate::{RunData, figure, naming};
 #[derive(Serialize)]
 struct Page<'a> {
     columns: Vec<&'static str>,
+    /// The columns that the table of rows shows under a title, as they are.
+    labelled: Vec<columns::Labelled>,
     runs: Vec<PageRun<'a>>,
     ladder: Vec<PageRung>,
     /// What changed since stored runs on the same hardware; for a page of one run.
@@ -148,6 +150,7 @@ struct PageFamily<'a> {
 pub(super) fn json(runs: &[RunData], labels: &[String], catalogue: &[Primitive]) -> String {
     let page = Page {
         columns: columns::names(),
+        labelled: columns::labelled(),
         runs: runs.iter().zip(labels).map(|(data, label)| page_run(data, label)).collect(),
         ladder: ladder(runs),
         changed: if let [data] = runs { anchors::against_equal_hardware(data) } else { None },

@@ -64,6 +64,14 @@ const numberColumn = (id, title, format, more) => ({
 });
 const USUALLY = { usual: true };
 
+/** How the numbers of a column are written, by its unit. */
+const OF_UNIT = { ns: formatTime, cycles: digits, fraction: formatPercent, "1/s": plainRate, "": formatCount };
+
+/** The columns of measurements.csv whose table names a title for the page (crates/core/src/run/columns.rs). */
+const LABELLED = DATA.labelled.map(({ name, label, unit, number }) =>
+  number ? numberColumn(name, label, OF_UNIT[unit] || digits) : textColumn(name, label),
+);
+
 const COLUMNS = [
   textColumn("run", "Run", { ...USUALLY, key: (row) => RUNS[row.run].label, wanted: SEVERAL }),
   textColumn("title", "Primitive", { ...USUALLY, fixed: true, narrow: true, cell: primitiveCell }),
@@ -87,7 +95,6 @@ const COLUMNS = [
   numberColumn("ns_p05", "5th percentile", formatTime, { key: figureOnly((row) => row.ns_p05) }),
   numberColumn("ns_p95", "95th percentile", formatTime, { key: figureOnly((row) => row.ns_p95) }),
   textColumn("meaning", "Whose cost", { key: whoseCost }),
-  numberColumn("beside_share", "SMT interference", formatPercent),
   numberColumn("slowest_ns", "Slowest thread", formatTime, { key: ofThreads("slowest_ns") }),
   numberColumn("fastest_ns", "Fastest thread", formatTime, { key: ofThreads("fastest_ns") }),
   numberColumn("median_ns", "Median thread", formatTime, { key: ofThreads("median_ns") }),
@@ -95,10 +102,7 @@ const COLUMNS = [
     key: (row) => detailOf(row, "jain_index"),
   }),
   numberColumn("p99_ns", "99th percentile of hand-offs", formatTime, { key: (row) => detailOf(row, "p99_ns") }),
-  numberColumn("noise", "Noise", formatPercent),
-  numberColumn("pairs", "Pairs", formatCount),
-  textColumn("check", "Check"),
-  textColumn("evidence", "Instructions"),
+  ...LABELLED,
   textColumn("reason", "Reason", { ...USUALLY, isReason: true }),
 ];
 
