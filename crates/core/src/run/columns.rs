@@ -275,16 +275,12 @@ pub static COLUMNS: [Column; 53] = [
         number(row.ops_per_s_thread())
     })
     .left_to_script(),
-    Column {
-        joined: Joined::First,
-        ..number!(
-            "ops_per_s_total",
-            "1/s",
-            "operations per second of all threads together: their number / `rate_ns`; for a GPU lock the number of warps, for a \
-             launch one operation; only if `Resolved`",
-            ops_per_s_total
-        )
-    },
+    Column::rate(
+        "ops_per_s_total",
+        "operations per second of all threads together: their number / `rate_ns`; for a GPU lock the number of warps, for a \
+         launch one operation; only if `Resolved`",
+        |row| number(row.ops_per_s_total),
+    ),
     number!("fastest_ns", "ns", "cost for the fastest thread", fastest_ns as Nanoseconds),
     number!("median_ns", "ns", "cost for the median thread", median_ns as Nanoseconds),
     number!("noise", "fraction", "relative median absolute deviation of the pairs", noise).labelled("Noise"),

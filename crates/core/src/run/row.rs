@@ -268,7 +268,8 @@ impl Row {
         if self.verdict != Verdict::Resolved {
             return self.verdict.reason().is_empty().then(|| format!("{} has no reason", self.verdict.name()));
         }
-        self.ns_within.is_none().then(|| "no cost was resolved".to_owned())
+        let within = self.ns_within.or(self.cycles_within);
+        within.is_none().then(|| "no cost was resolved".to_owned())
     }
 
     /// Which of its figures cannot be, given the others and the verdict; `None` if all can. Every figure is a number, no
@@ -446,7 +447,7 @@ pub(super) mod tests {
         }
         assert_eq!(full().without_contradiction(), full());
         // Figures of others may come without intervals, and costs of other verdicts may be negative.
-        let imported = Row { ns_interval: None, ns_within: None, ..full() };
+        let imported = Row { ns_interval: None, ns_within: None, cycles_within: None, ..full() };
         assert_eq!((imported.contradiction(), imported.defect().is_some()), (None, true));
         assert_eq!(noisy(-1.0, "").contradiction(), None);
         let swapped = Row { ns_within: Some(Interval { low: 2.0, high: 1.0 }), ..noisy(1.5, "wide") };
