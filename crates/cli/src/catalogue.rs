@@ -32,9 +32,9 @@ mod tests {
     #[test]
     fn a_lock_is_a_lock_for_its_role_whatever_its_name() {
         let catalogue = catalogue();
-        let locks: Vec<&str> = catalogue.with_role(Role::ThreadLock).map(|primitive| primitive.name()).collect();
+        let locks: Vec<&str> = catalogue.with_role(Role::ThreadLock).map(Primitive::name).collect();
         assert!(locks.len() >= 12 && locks.contains(&"spin_park") && !locks.contains(&"rwlock_write"), "{locks:?}");
-        let barriers = |role| catalogue.with_role(role).map(|primitive| primitive.name()).collect::<Vec<_>>();
+        let barriers = |role| catalogue.with_role(role).map(Primitive::name).collect::<Vec<_>>();
         assert_eq!(barriers(Role::GridBarrier), ["cooperative", "counter", "lock_free", "hierarchical"]);
         assert_eq!(barriers(Role::DeviceBarrier), ["counter", "flags", "host_barrier"]);
     }

@@ -84,17 +84,17 @@ fn uses(module: &[String], text: &str, all: &BTreeMap<Module, String>) -> (Vec<M
             continue;
         }
         // `super::*` is for tests.
-        let named = paths(text[at + 4..].split(';').next().unwrap()).into_iter().filter(|path| !path.ends_with('*'));
-        for path in named {
-            let names: Module = path.split("::").map(|name| name.trim().to_owned()).collect();
+        let listed = paths(text[at + 4..].split(';').next().unwrap()).into_iter().filter(|path| !path.ends_with('*'));
+        for path in listed {
+            let parts: Module = path.split("::").map(|name| name.trim().to_owned()).collect();
             let mut base = module.to_vec();
-            let ups = names.iter().take_while(|name| *name == "super").count();
+            let ups = parts.iter().take_while(|name| *name == "super").count();
             base.truncate(module.len().saturating_sub(ups));
-            let place = match names[0].as_str() {
-                "crate" => names[1..].to_vec(),
-                "self" => [base, names[1..].to_vec()].concat(),
-                _ if ups > 0 => [base, names[ups..].to_vec()].concat(),
-                first if all.contains_key(&[base.as_slice(), &[first.to_owned()]].concat()) => [base, names].concat(),
+            let place = match parts[0].as_str() {
+                "crate" => parts[1..].to_vec(),
+                "self" => [base, parts[1..].to_vec()].concat(),
+                _ if ups > 0 => [base, parts[ups..].to_vec()].concat(),
+                first if all.contains_key(&[base.as_slice(), &[first.to_owned()]].concat()) => [base, parts].concat(),
                 _ => continue,
             };
             if line.is_empty() { imported.push(place) } else { exported.push(place) }

@@ -198,9 +198,9 @@ fn a_table_that_another_program_wrote_is_refused_and_left_as_it_is() {
     let directory = fixture.directory();
     let with_column = |table: &str| {
         let lines = table.lines().enumerate();
-        lines.map(|(at, line)| format!("{line},{}\n", if at == 0 { "later" } else { "7" })).collect::<String>()
+        lines.map(|(at, line)| [line, if at == 0 { ",later\n" } else { ",7\n" }].concat()).collect::<String>()
     };
-    let quoted = |table: &str| table.lines().map(|line| format!("\"{}\"\n", line.replace(',', "\",\""))).collect();
+    let quoted = |table: &str| table.lines().map(|line| ["\"", &line.replace(',', "\",\""), "\"\n"].concat()).collect();
     let other_line_ends = |table: &str| table.replace('\n', "\r\n");
     let changes: [&dyn Fn(&str) -> String; 3] = [&with_column, &quoted, &other_line_ends];
     for path in [directory.measurements(), directory.samples(), directory.details()] {

@@ -18,7 +18,7 @@ pub fn section(rows: &[Row]) -> Option<Section> {
     };
     let listing = (!claims.is_empty()).then(listing);
     let parts: Vec<Part> = [predictions(rows), barriers(rows), listing].into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| Section {
+    (!parts.is_empty()).then_some(Section {
         name: super::NAME,
         title: "Reductions: do primitive costs say which synchronization to choose?",
         lead: "Reductions of one vector, compared by the costs of the primitives they are made of. Burtchell and Burtscher, \

@@ -526,11 +526,10 @@ mod tests {
 
     fn outcome(rows: Vec<Row>) -> Option<Result<String, String>> {
         let run = data(rows);
-        let found = contest(&run).outcome().map(|outcome| match outcome {
+        contest(&run).outcome().map(|outcome| match outcome {
             Ok(win) => Ok(format!("{} {}, {} rivals", win.name, win.cost.time(), win.rivals.len())),
             Err(open) => Err(open.to_string()),
-        });
-        found
+        })
     }
 
     #[test]

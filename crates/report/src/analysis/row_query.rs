@@ -85,9 +85,11 @@ impl RowQuery {
     /// those that order memory accesses. A case that does not exist on the machine answers nothing.
     pub(crate) fn select(&self, data: &RunData) -> Option<Selected> {
         match (self.choice, self.among) {
-            (Choice::Usual(size), _) => self.usual(data, size).map(Selected::usual),
             (Choice::Cheapest(size), Among::Role(role)) => self.cheapest(data, role, size),
-            (Choice::Cheapest(size), Among::Id(_)) => self.usual(data, size).map(Selected::usual),
+            // Among the cases of one primitive there is nothing to choose from.
+            (Choice::Usual(size), _) | (Choice::Cheapest(size), Among::Id(_)) => {
+                self.usual(data, size).map(Selected::usual)
+            }
             (Choice::MedianCost, _) => {
                 self.median(data).or_else(|| self.usual(data, Size::Fewest)).map(Selected::usual)
             }

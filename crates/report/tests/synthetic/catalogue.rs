@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use syncscope_core::{ActorRule, Catalogue, Facts, Mode, Primitive, Role, Waits};
 
-use Role::*;
-use Waits::*;
+// A table of words.
+#[allow(clippy::enum_glob_use)]
+use {Role::*, Waits::*};
 
 /// Role, way to wait, ids.
 const TABLE: [(Role, Waits, &[&str]); 37] = [

@@ -162,7 +162,8 @@ pub(crate) fn resolved(case: Case, ns: f64, half_width: f64, hz: f64) -> Row {
     let interval = |value: f64| around(value, half_width);
     let on_cpu = case.domain_and_family().0 == "cpu";
     let catalogue = catalogue();
-    let row = Row::unmeasured(case.clone(), Verdict::Resolved).described(catalogue.facts(&case.primitive));
+    let facts = catalogue.facts(&case.primitive);
+    let row = Row::unmeasured(case, Verdict::Resolved).described(facts);
     Row {
         ns: Some(Nanoseconds(ns)),
         ns_interval: interval(ns),

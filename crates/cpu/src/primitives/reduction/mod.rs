@@ -158,9 +158,12 @@ fn vector_of(elements: usize) -> Arc<[i32]> {
     if let Some(vector) = kept.as_ref().filter(|vector| vector.len() >= elements) {
         return Arc::clone(vector);
     }
-    let element = |index: usize| match (index + 1).is_power_of_two() {
-        true => largest_of(index + 1),
-        false => (((index as u32).wrapping_mul(0x9e37_79b1) >> 2) | 1).cast_signed(),
+    let element = |index: usize| {
+        if (index + 1).is_power_of_two() {
+            largest_of(index + 1)
+        } else {
+            (((index as u32).wrapping_mul(0x9e37_79b1) >> 2) | 1).cast_signed()
+        }
     };
     Arc::clone(kept.insert((0..elements).map(element).collect()))
 }

@@ -41,8 +41,11 @@ struct Question {
     /// Its charts.
     picture: Option<fn(&RunData) -> Option<Picture>>,
     /// What a program should take for a need.
-    advice: Option<(Need, fn(Inquiry<'_>) -> Vec<Advice>)>,
+    advice: Option<(Need, Adviser)>,
 }
+
+/// Answers a need, one piece of advice for each side and situation that the run has rows for.
+type Adviser = fn(Inquiry<'_>) -> Vec<Advice>;
 
 /// The questions, the one that most programs need first.
 const QUESTIONS: [Question; 11] = [
