@@ -132,7 +132,7 @@ fn a_row_that_contradicts_itself_has_no_figure() {
         };
         read_changed(&data, text)
     };
-    for (column, cell) in [("ns", "0"), ("ns", "-1"), ("ns", "1e9"), ("ns_low", "1e9"), ("check", "failed")] {
+    for (column, cell) in [("ns", "0"), ("ns", "-1"), ("ns", "1e9"), ("within_low", "1e9"), ("check", "failed")] {
         let read = with(column, cell);
         let row = &read.rows[at];
         assert_eq!((row.ns, row.ns_interval, row.verdict.name()), (None, None, "Failed"), "{column}={cell}");
