@@ -8,7 +8,9 @@ mod chromium;
 mod synthetic;
 
 use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Cycles, Detail, Dtype, Form, Group, Layout, Nanoseconds, Population, Row, Space, Verdict};
+use syncscope_core::{
+    Actor, Case, Cycles, Detail, Dtype, Form, Group, Layout, Nanoseconds, Population, Row, Space, Verdict,
+};
 use syncscope_report::RunData;
 use syncscope_report::gallery::{Entry, render};
 
@@ -212,6 +214,7 @@ fn one_addition() -> Row {
         median_ns: Some(Nanoseconds(10.0)),
         slowest_ns: Some(Nanoseconds(11.0)),
         ops_per_s_total: Some(5e8),
+        actor: Some(Actor::Median),
         population: Some(Population::Alone),
         beside_share: Some(0.63),
         runs: Some(5),
