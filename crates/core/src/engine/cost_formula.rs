@@ -1,6 +1,6 @@
 //! From two samples to a cost: the one formula, and the estimate over all pairs.
 
-use crate::engine::experiment::{Experiment, Ruler};
+use crate::engine::experiment::{Experiment, Protocol, Ruler};
 use crate::engine::population::{self, Cost};
 use crate::model::case::{Actor, Population};
 use crate::model::estimate::Estimate;
@@ -28,15 +28,16 @@ pub(crate) struct CostFormula {
 impl CostFormula {
     pub(crate) fn new(experiment: &dyn Experiment, iterations: u64) -> Self {
         let Ruler { frequency, resolution, .. } = experiment.ruler();
+        let Protocol { actor, population, actors_run_together, .. } = experiment.protocol();
         let count = |side| experiment.operations(side, iterations) as f64;
         let operations = count(Side::Test) - count(Side::Baseline);
         Self {
             operations,
             resolution: resolution.0 as f64 / operations.abs(),
             ns_per_tick: 1e9 / frequency.value(),
-            actor: experiment.actor(),
-            population: experiment.population(),
-            actors_run_together: experiment.actors_run_together(),
+            actor,
+            population,
+            actors_run_together,
         }
     }
 

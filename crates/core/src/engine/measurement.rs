@@ -84,7 +84,7 @@ impl Measurement {
             pairs: 0,
             excluded: 0,
             iterations: 0,
-            unroll: experiment.unroll(),
+            unroll: experiment.protocol().unroll,
             verdict,
             remark: experiment.remark(),
             check: Check::NotApplicable,
