@@ -51,7 +51,6 @@ pub struct Engine {
     is_final: bool,
     may_be_precise: bool,
     tests_additivity: bool,
-    run_effect: RunEffect,
     drift: Option<RunEffect>,
     course: CommonCourse,
     /// Number of the next block; `None` counts those of the case.
@@ -69,7 +68,6 @@ impl Engine {
             is_final: false,
             may_be_precise: true,
             tests_additivity: false,
-            run_effect: RunEffect::NONE,
             drift: None,
             course: CommonCourse::default(),
             block: None,
@@ -115,12 +113,6 @@ impl Engine {
     #[must_use]
     pub(crate) fn numbered(self, block: u32) -> Self {
         Self { block: Some(block), ..self }
-    }
-
-    /// The same; the cost of one run differs by this much from that of another on the same machine.
-    #[must_use]
-    pub fn with_run_effect(self, run_effect: RunEffect) -> Self {
-        Self { run_effect, ..self }
     }
 
     /// The same; the machine changed by this much in the course of the run, so that another run will differ by no less.
@@ -225,7 +217,6 @@ impl Engine {
             formula: CostFormula::new(experiment, iterations),
             noisy_above: self.settings.noisy_above,
             fewest_blocks: self.blocks.min,
-            run_effect: self.run_effect,
             drift: self.drift,
             clock_tolerance: experiment.protocol().clock_tolerance,
             remark: experiment.remark(),
