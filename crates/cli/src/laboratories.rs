@@ -93,15 +93,14 @@ impl Laboratories {
     /// Every primitive, and why it cannot be measured on this machine, if it cannot.
     pub(crate) fn listing(&mut self) -> Vec<Listing> {
         let mut listing: Vec<Listing> = self.all().iter().flat_map(|laboratory| laboratory.listing()).collect();
-        if let (Err(error), None) = (&self.gpu, &self.fake) {
-            let unavailable = Some(error.to_string());
-            let primitives = syncscope_gpu::primitives().iter();
-            listing.extend(primitives.map(|primitive| Listing { primitive, unavailable: unavailable.clone() }));
+        if self.fake.is_some() {
+            return listing;
         }
-        if let (None, None) = (&self.mpi, &self.fake) {
-            let unavailable = Some(mpi::unavailable());
-            let primitives = mpi::primitives().iter();
-            listing.extend(primitives.map(|primitive| Listing { primitive, unavailable: unavailable.clone() }));
+        let without_gpu = self.gpu.as_ref().err().map(|error| (syncscope_gpu::primitives(), error.to_string()));
+        let without_processes = self.mpi.is_none().then(|| (mpi::primitives(), mpi::unavailable()));
+        for (primitives, reason) in without_gpu.into_iter().chain(without_processes) {
+            let unavailable = |primitive| Listing { primitive, unavailable: Some(reason.clone()) };
+            listing.extend(primitives.iter().map(unavailable));
         }
         listing
     }

@@ -17,7 +17,7 @@ use syncscope_core::sample::ActorTime;
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{
     Actor, BlockCount, Cancel, Case, Catalogue, Engine, Experiment, ExperimentError, Measurement, Population, Row,
-    RunEffect, Sample, Settings, Shot, Side, Ticks, Verdict,
+    Sample, Settings, Shot, Side, Ticks, Verdict,
 };
 
 const COST_NS: f64 = 5.0;
@@ -125,8 +125,7 @@ fn sample(
 }
 
 fn measure(machine: Machine, population: Population, seed: u64) -> Measurement {
-    let told = if matches!(machine, Machine::RunEffect) { TOLD_RUN_EFFECT } else { 0.0 };
-    let engine = engine().with_run_effect(RunEffect::of_both(told));
+    let engine = engine();
     let mut course = Course::new(machine, seed);
     let mut random = fastrand::Rng::with_seed(!seed);
     let noise =
@@ -148,12 +147,15 @@ fn measure(machine: Machine, population: Population, seed: u64) -> Measurement {
 /// The share of the runs whose interval to quote covers what another run is about, or that do not call it resolved; and
 /// the share that is resolved.
 fn covered(machine: Machine, population: Population, another: impl Fn(u64) -> f64) -> (f64, f64) {
+    let told = if matches!(machine, Machine::RunEffect) { TOLD_RUN_EFFECT } else { 0.0 };
     let (mut right, mut resolved) = (0, 0);
     for seed in 0..runs() {
         let found = measure(machine, population, seed);
         if found.verdict == Verdict::Resolved {
             resolved += 1;
-            right += u64::from(found.estimate.unwrap().ns_interval.unwrap().contains(another(seed)));
+            let estimate = found.estimate.unwrap();
+            let quoted = estimate.ns_within.unwrap().for_another_run(estimate.ns.value(), told);
+            right += u64::from(quoted.contains(another(seed)));
         } else {
             right += 1;
         }

@@ -63,7 +63,7 @@ fn the_interval_covers_the_true_cost_and_the_estimate_is_unbiased() {
     for (name, noise) in noises() {
         let estimates: Vec<_> =
             simulate(COST_NS, noise).into_iter().map(|m| m.estimate.expect("a fake gives a figure")).collect();
-        let covered = estimates.iter().filter(|e| e.ns_interval.expect("60 pairs").contains(COST_NS)).count();
+        let covered = estimates.iter().filter(|e| e.ns_within.expect("60 pairs").contains(COST_NS)).count();
         let coverage = covered as f64 / estimates.len() as f64;
         let bias = estimates.iter().map(|e| e.ns.value() / COST_NS - 1.0).sum::<f64>() / estimates.len() as f64;
         println!("{name:34} {noise:?}: coverage {:.1} %, bias {:+.3} %", coverage * 100.0, bias * 100.0);
@@ -107,7 +107,7 @@ fn cover(blocks: BlockCount, max_pairs: u64) -> (f64, f64) {
                 FakeExperiment::new(cost_ns, seed << 8 | u64::from(block)).with_noise(Noise::Normal(200.0));
             found = Some(engine.measure_block(&mut experiment, found, seed).unwrap());
         }
-        let interval = found.unwrap().estimate.unwrap().ns_interval.unwrap();
+        let interval = found.unwrap().estimate.unwrap().ns_within.unwrap();
         covered += u32::from(interval.contains(COST_NS));
         width += interval.half_width() / COST_NS / RUNS_OF_VISITS as f64;
     }

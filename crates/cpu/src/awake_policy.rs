@@ -212,7 +212,7 @@ fn noise(costs: &[f64]) -> Option<f64> {
 
 /// As many iterations as make a baseline of the length of a sample.
 fn fitting_iterations(experiment: &mut dyn Experiment) -> Option<u64> {
-    let most = experiment.max_iterations().min(MAX_ITERATIONS);
+    let most = experiment.protocol().max_iterations.min(MAX_ITERATIONS);
     let mut iterations = 1;
     while iterations < most {
         let shot = |pair| Shot { side: Side::Baseline, iterations, pair };

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use syncscope_core::sample::ActorTime;
 use syncscope_core::{
-    Actor, Check, Detail, Disturbance, Evidence, Experiment, ExperimentError, Population, Ruler, Sample, Shot, Side,
-    Ticks,
+    Actor, Check, Detail, Disturbance, Evidence, Experiment, ExperimentError, Population, Protocol, Ruler, Sample,
+    Shot, Side, Ticks,
 };
 
 use crate::machine::cpu_time::Occupancy;
@@ -236,49 +236,27 @@ impl Experiment for TeamExperiment<'_> {
         Ok(samples.into_iter().map(|sample| Sample { cycles_per_tick, ..sample }).collect())
     }
 
-    fn unroll(&self) -> u32 {
-        self.workload.functions.unroll
-    }
-
-    fn max_iterations(&self) -> u64 {
-        self.workload.max_iterations
-    }
-
-    fn sample_length(&self) -> Option<Duration> {
-        match (self.sharing.oversubscribed, self.workload.blocks) {
+    fn protocol(&self) -> Protocol {
+        let (sample_length, share_of_time) = match (self.sharing.oversubscribed, self.workload.blocks) {
             // The length of the settings: a time slice is longer than any sample.
-            (true, _) => None,
-            (false, true) => Some(BLOCKING_SAMPLE),
-            (false, false) => Some(SAMPLE),
-        }
-    }
-
-    fn longest_sample(&self) -> Option<Duration> {
-        self.sample_length().map(|length| length * MAX_SAMPLE_LENGTHS)
-    }
-
-    fn actor(&self) -> Actor {
-        self.sharing.actor
-    }
-
-    /// Where nothing is shared, threads with a core of their own show the cost of the operation. Where all meet or
-    /// contend, the slowest counts, and few samples of a large team are without interference.
-    fn population(&self) -> Population {
-        match self.sharing.actor {
-            Actor::Median => Population::Alone,
-            Actor::Slowest => Population::All,
-        }
-    }
-
-    fn has_double(&self) -> bool {
-        true
-    }
-
-    fn share_of_time(&self) -> f64 {
-        match (self.sharing.oversubscribed, self.workload.blocks) {
-            (true, _) => OVERSUBSCRIBED_SHARE,
-            (false, true) => BLOCKING_SHARE,
-            (false, false) => 1.0,
+            (true, _) => (None, OVERSUBSCRIBED_SHARE),
+            (false, true) => (Some(BLOCKING_SAMPLE), BLOCKING_SHARE),
+            (false, false) => (Some(SAMPLE), 1.0),
+        };
+        Protocol {
+            max_iterations: self.workload.max_iterations,
+            sample_length,
+            longest_sample: sample_length.map(|length| length * MAX_SAMPLE_LENGTHS),
+            actor: self.sharing.actor,
+            // Where nothing is shared, threads with a core of their own show the cost of the operation. Where all meet or
+            // contend, the slowest counts, and few samples of a large team are without interference.
+            population: match self.sharing.actor {
+                Actor::Median => Population::Alone,
+                Actor::Slowest => Population::All,
+            },
+            has_double: true,
+            share_of_time,
+            ..Protocol::of(self.workload.functions.unroll)
         }
     }
 

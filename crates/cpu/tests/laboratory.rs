@@ -172,7 +172,7 @@ fn a_hand_off_is_half_a_round_trip() {
     let mut laboratory = CpuLaboratory::open().unwrap();
     let case = Case { threads: Some(2), ..Case::new("cpu.handoff.futex") };
     let experiment = laboratory.experiment(&case).unwrap();
-    assert_eq!(experiment.operations(Side::Baseline, 1), 2 * u64::from(experiment.unroll()));
+    assert_eq!(experiment.operations(Side::Baseline, 1), 2 * u64::from(experiment.protocol().unroll));
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn operations_are_counted_per_thread() {
     let case = Case { threads: Some(1), ..Case::new("cpu.barrier.std") };
     let experiment = laboratory.experiment(&case).unwrap();
     assert_eq!(experiment.operations(Side::Test, 10), 2 * experiment.operations(Side::Baseline, 10));
-    assert_eq!(experiment.operations(Side::Baseline, 1), u64::from(experiment.unroll()));
+    assert_eq!(experiment.operations(Side::Baseline, 1), u64::from(experiment.protocol().unroll));
 }
 
 #[test]

@@ -128,9 +128,9 @@ fn cycles<const K: usize>(laboratory: &mut CpuLaboratory) -> f64 {
     println!(
         "{K} multiplications: {:.4} in {:?}, {:.4} in {:?}, noise {:?}",
         estimate.cycles.unwrap(),
-        estimate.cycles_interval.unwrap(),
+        estimate.cycles_within.unwrap(),
         estimate.ns,
-        estimate.ns_interval.unwrap(),
+        estimate.ns_within.unwrap(),
         measurement.noise
     );
     estimate.cycles.unwrap().value()

@@ -2,10 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::TypedValueParser;
 
 use syncscope_core::Domain;
 use syncscope_report::Need;
+
+use super::{DocumentFormat, one_of};
 
 #[derive(Debug, Args)]
 pub(crate) struct AdviseArguments {
@@ -13,71 +16,37 @@ pub(crate) struct AdviseArguments {
     #[arg(value_name = "DIR")]
     pub(crate) run: PathBuf,
     /// What the program needs [default: one line for each need and side]
-    #[arg(long, value_enum)]
-    pub(crate) need: Option<NeedWord>,
+    #[arg(long, value_parser = needs())]
+    pub(crate) need: Option<Need>,
     /// Threads of the team on the CPU, or of a block on the GPU [default: the largest team in the run that fits the CPUs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) threads: Option<u32>,
     /// Side of the machine [default: every side that the run measured]
-    #[arg(long, value_enum)]
-    pub(crate) on: Option<SideWord>,
+    #[arg(long, value_parser = sides())]
+    pub(crate) on: Option<Domain>,
     /// Output format
-    #[arg(long, value_enum, default_value_t = AdviseFormat::Table)]
-    pub(crate) format: AdviseFormat,
+    #[arg(long, value_enum, default_value_t = DocumentFormat::Table)]
+    pub(crate) format: DocumentFormat,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum NeedWord {
-    /// Count events: one atomic counter, or one for each thread, summed when read
-    CountEvents,
-    /// Protect data that one thread at a time may use: which lock
-    Protect,
-    /// Divide work into phases: which barrier
-    Phases,
-    /// Hand over from one thread to another: spin or sleep
-    HandOver,
-    /// Reduce many values to one; DIR must have rows of `gpu.reduction.*` or `cpu.reduction.*`
-    Reduce,
-    /// End a phase of all GPU threads: a grid barrier, or the next kernel in a graph or a stream
-    EndGpuPhase,
+fn needs() -> impl TypedValueParser<Value = Need> {
+    one_of(Need::ALL.map(|need| (need, need.as_str(), about(need))))
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SideWord {
-    /// Threads of the operating system
-    Cpu,
-    /// Threads of a CUDA device
-    Gpu,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum AdviseFormat {
-    /// Human-readable table
-    Table,
-    /// Machine-readable JSON
-    Json,
-    /// Markdown
-    Markdown,
-}
-
-impl From<NeedWord> for Need {
-    fn from(word: NeedWord) -> Self {
-        match word {
-            NeedWord::CountEvents => Self::CountEvents,
-            NeedWord::Protect => Self::Protect,
-            NeedWord::Phases => Self::Phases,
-            NeedWord::HandOver => Self::HandOver,
-            NeedWord::Reduce => Self::Reduce,
-            NeedWord::EndGpuPhase => Self::EndGpuPhase,
+const fn about(need: Need) -> &'static str {
+    match need {
+        Need::CountEvents => "Count events: one atomic counter, or one for each thread, summed when read",
+        Need::Protect => "Protect data that one thread at a time may use: which lock",
+        Need::Phases => "Divide work into phases: which barrier",
+        Need::HandOver => "Hand over from one thread to another: spin or sleep",
+        Need::Reduce => "Reduce many values to one; DIR must have rows of `gpu.reduction.*` or `cpu.reduction.*`",
+        Need::EndGpuPhase => {
+            "End a phase of all GPU threads: a grid barrier, or the next kernel in a graph or a stream"
         }
     }
 }
 
-impl From<SideWord> for Domain {
-    fn from(word: SideWord) -> Self {
-        match word {
-            SideWord::Cpu => Self::Cpu,
-            SideWord::Gpu => Self::Gpu,
-        }
-    }
+fn sides() -> impl TypedValueParser<Value = Domain> {
+    let of = |side: Domain, about| (side, side.as_str(), about);
+    one_of([of(Domain::Cpu, "Threads of the operating system"), of(Domain::Gpu, "Threads of a CUDA device")])
 }

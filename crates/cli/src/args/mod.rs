@@ -8,15 +8,16 @@ mod run;
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use syncscope_gpu::verify::ARCHITECTURES;
 
-pub(crate) use self::advise::{AdviseArguments, AdviseFormat};
+pub(crate) use self::advise::AdviseArguments;
 pub(crate) use self::papers::{ExperimentArguments, PaperCommand, ReductionsArguments};
 pub(crate) use self::rows::{
-    CompareArguments, FailOn, FailOnOutlier, FindingsArguments, FindingsFormat, FleetArguments, PaperName,
-    ShowArguments, ShowFormat, ShowOrder, TextFormat,
+    CompareArguments, DocumentFormat, FailOn, FailOnOutlier, FindingsArguments, FleetArguments, ShowArguments,
+    ShowFormat, ShowOrder, TextFormat,
 };
 pub(crate) use self::run::{CpuList, RunArguments};
 use crate::failure::Failure;
@@ -169,6 +170,19 @@ pub(crate) struct ManArguments {
     /// Directory for the manual pages of all commands, one file each [default: the page of syncscope, to stdout]
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+}
+
+/// Accepts the word of one of these, and shows them with what the help says of each.
+fn one_of<T>(all: impl IntoIterator<Item = (T, &'static str, &'static str)>) -> impl TypedValueParser<Value = T>
+where
+    T: Copy + Send + Sync + 'static,
+{
+    let all: Vec<_> = all.into_iter().collect();
+    let values: Vec<_> = all.iter().map(|(_, word, about)| PossibleValue::new(*word).help(*about)).collect();
+    PossibleValuesParser::new(values).try_map(move |word| {
+        let known = all.iter().find(|(_, known, _)| *known == word);
+        known.map(|(value, ..)| *value).ok_or("this word is not known")
+    })
 }
 
 impl Arguments {

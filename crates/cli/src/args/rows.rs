@@ -4,8 +4,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use clap::builder::TypedValueParser;
 use clap::{Args, ValueEnum};
-use syncscope_report::USUAL_THRESHOLD;
+use syncscope_report::{Paper, USUAL_THRESHOLD};
+
+use super::one_of;
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
@@ -129,27 +132,19 @@ pub(crate) struct FindingsArguments {
     #[arg(required = true, value_name = "DIR")]
     pub(crate) runs: Vec<PathBuf>,
     /// Test only the claims of this paper (repeatable)
-    #[arg(long, value_enum, value_name = "NAME")]
-    pub(crate) paper: Vec<PaperName>,
+    #[arg(long, value_parser = papers(), value_name = "NAME")]
+    pub(crate) paper: Vec<Paper>,
     /// Output format; json also has the claims that a run cannot decide
-    #[arg(long, value_enum, default_value_t = FindingsFormat::Table)]
-    pub(crate) format: FindingsFormat,
+    #[arg(long, value_enum, default_value_t = DocumentFormat::Table)]
+    pub(crate) format: DocumentFormat,
+}
+
+fn papers() -> impl TypedValueParser<Value = Paper> {
+    one_of(Paper::ALL.map(|paper| (paper, paper.as_str(), paper.title())))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PaperName {
-    /// Burtchell and Burtscher, primitives of CUDA and OpenMP
-    Burtchell,
-    /// Zhang, Wahib, Zhang and Matsuoka, synchronization methods of GPUs
-    Zhang,
-    /// Anzt, Chow and Dongarra, block-asynchronous execution
-    Anzt,
-    /// Cycle-accurate CUDA with an assembler
-    Assembler,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FindingsFormat {
+pub(crate) enum DocumentFormat {
     /// Human-readable table
     Table,
     /// Markdown tables

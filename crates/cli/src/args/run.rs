@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use clap::builder::{PossibleValue, TypedValueParser};
+use clap::builder::TypedValueParser;
 use syncscope_core::Preset;
 
+use super::one_of;
 use crate::axes::{self, AxisArguments};
 
 #[derive(Debug, Clone, Args)]
@@ -64,8 +65,7 @@ fn kept_by_a_resumed_run() -> impl Iterator<Item = &'static str> {
 }
 
 fn preset_parser() -> impl TypedValueParser<Value = Preset> {
-    let value = |preset: &Preset| PossibleValue::new(preset.as_str()).help(extent(*preset));
-    clap::builder::PossibleValuesParser::new(Preset::ALL.iter().map(value)).try_map(|word| word.parse::<Preset>())
+    one_of(Preset::ALL.iter().map(|preset| (*preset, preset.as_str(), extent(*preset))))
 }
 
 /// How long a preset takes and how many cases it has. A test of the command compares the smaller machine with its plan.

@@ -343,57 +343,39 @@ fn wait(command: &mut Command, mut is_cancelled: impl FnMut() -> bool) -> Result
     }
 }
 
-/// Writes the joined run from the runs that are there.
+/// Writes the joined run, `run.json` and the tables, from the runs that are there.
+///
+/// # Errors
+/// When there is no run, or a file cannot be read or written.
 fn join(request: &Request, status: Status) -> Result<RunDirectory, Failure> {
-    let joined = Joined { folder: &request.folder, count: request.count, command: &request.command, status };
-    joined.write(&request.runs()?)
-}
-
-/// What the joined run is called and how it ended.
-struct Joined<'a> {
-    /// Holds the runs, each in a folder.
-    folder: &'a Path,
-    /// How many runs were asked for.
-    count: u32,
-    /// The command that began them.
-    command: &'a [String],
-    status: Status,
-}
-
-impl Joined<'_> {
-    /// Writes `run.json` and the tables from the runs that are there.
-    ///
-    /// # Errors
-    /// When there is no run, or a file cannot be read or written.
-    fn write(&self, runs: &[(RunDirectory, Run)]) -> Result<RunDirectory, Failure> {
-        let Some((first, run)) = runs.first() else {
-            return Err(Failure::CouldNot(format!("no run in {} has begun", self.folder.display())));
-        };
-        let rows = rows_of(runs)?;
-        let mut joined = Run {
-            repeat: Some(self.count),
-            command: self.command.to_vec(),
-            status: self.status,
-            ended: runs.last().and_then(|(_, run)| run.ended.clone()),
-            sessions: runs.iter().flat_map(|(_, run)| run.sessions.clone()).collect(),
-            ..run.clone()
-        };
-        for warning in runs.iter().flat_map(|(_, run)| &run.warnings) {
-            if !joined.warnings.contains(warning) {
-                joined.warnings.push(warning.clone());
-            }
+    let runs = request.runs()?;
+    let Some((first, run)) = runs.first() else {
+        return Err(Failure::CouldNot(format!("no run in {} has begun", request.folder.display())));
+    };
+    let rows = rows_of(&runs)?;
+    let mut joined = Run {
+        repeat: Some(request.count),
+        command: request.command.clone(),
+        status,
+        ended: runs.last().and_then(|(_, run)| run.ended.clone()),
+        sessions: runs.iter().flat_map(|(_, run)| run.sessions.clone()).collect(),
+        ..run.clone()
+    };
+    for warning in runs.iter().flat_map(|(_, run)| &run.warnings) {
+        if !joined.warnings.contains(warning) {
+            joined.warnings.push(warning.clone());
         }
-        let details = first.read_details()?;
-        let directory = emptied(self.folder, &joined)?;
-        let mut journal = Journal::open(&directory)?;
-        for row in repeats::join(&rows, &catalogue()) {
-            let of_case = details.get(&row.case.id()).map_or(&[][..], Vec::as_slice);
-            journal.append(&row, &[], of_case)?;
-        }
-        directory.tidy()?;
-        copy_evidence(first, &directory)?;
-        Ok(directory)
     }
+    let details = first.read_details()?;
+    let directory = emptied(&request.folder, &joined)?;
+    let mut journal = Journal::open(&directory)?;
+    for row in repeats::join(&rows, &catalogue()) {
+        let of_case = details.get(&row.case.id()).map_or(&[][..], Vec::as_slice);
+        journal.append(&row, &[], of_case)?;
+    }
+    directory.tidy()?;
+    copy_evidence(first, &directory)?;
+    Ok(directory)
 }
 
 /// The rows of each run.

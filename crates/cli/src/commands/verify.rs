@@ -69,21 +69,18 @@ enum Finding {
 
 impl Finding {
     fn of(program: &Verified) -> Self {
-        let declared = program.elided_by_nature.is_some();
-        let Ok(evidence) = &program.evidence else { return Self::Unchecked };
-        match evidence {
-            Evidence::Elided { .. } if declared => Self::ElidedByNature,
-            Evidence::Elided { .. } => Self::Wrong,
+        let is_elided = match &program.evidence {
+            Err(_) => return Self::Unchecked,
+            Ok(Evidence::NotAvailable(_)) => return Self::AsExpected,
+            Ok(Evidence::Elided { .. }) => true,
             // A NOP does nothing: nothing is left of the operation.
-            Evidence::Substituted { summary, .. } if summary.starts_with("NOP ") => {
-                if declared {
-                    Self::ElidedByNature
-                } else {
-                    Self::Wrong
-                }
-            }
-            Evidence::Present { .. } | Evidence::Substituted { .. } if declared => Self::Wrong,
-            Evidence::Present { .. } | Evidence::Substituted { .. } | Evidence::NotAvailable(_) => Self::AsExpected,
+            Ok(Evidence::Substituted { summary, .. }) => summary.starts_with("NOP "),
+            Ok(Evidence::Present { .. }) => false,
+        };
+        match (is_elided, program.elided_by_nature.is_some()) {
+            (true, true) => Self::ElidedByNature,
+            (false, false) => Self::AsExpected,
+            (true, false) | (false, true) => Self::Wrong,
         }
     }
 }

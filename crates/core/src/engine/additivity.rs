@@ -46,7 +46,7 @@ impl Additivity {
         cancel: &Cancel,
     ) -> Result<Option<Self>, ExperimentError> {
         const SIDES: [Side; 3] = [Side::Baseline, Side::Test, Side::Double];
-        let (actor, started) = (experiment.actor(), Instant::now());
+        let (actor, started) = (experiment.protocol().actor, Instant::now());
         let mut random = fastrand::Rng::with_seed(seed);
         let (mut first, mut second) = (Vec::new(), Vec::new());
         // The first turn pays for the cold caches of the third loop.

@@ -44,13 +44,13 @@ impl Calibration {
         sample: Duration,
         cancel: &Cancel,
     ) -> Result<Option<Self>, ExperimentError> {
-        let ruler = experiment.ruler();
+        let (ruler, protocol) = (experiment.ruler(), experiment.protocol());
         let resolution_ns = ruler.resolution.0 as f64 * 1e9 / ruler.frequency.value();
-        let sample = experiment.sample_length().unwrap_or(sample);
+        let sample = protocol.sample_length.unwrap_or(sample);
         let target_ns = (sample.as_nanos() as f64).max(RESOLUTION_STEPS * resolution_ns);
-        let longest_ns = experiment.longest_sample().map_or(f64::INFINITY, |longest| longest.as_nanos() as f64);
-        let most = experiment.max_iterations().clamp(1, MOST_ITERATIONS);
-        let fewest = experiment.min_iterations().clamp(1, most);
+        let longest_ns = protocol.longest_sample.map_or(f64::INFINITY, |longest| longest.as_nanos() as f64);
+        let most = protocol.max_iterations.clamp(1, MOST_ITERATIONS);
+        let fewest = protocol.min_iterations.clamp(1, most);
         // The length of a test matters only where it is bounded.
         let sides = if longest_ns.is_finite() { &BOTH[..] } else { &BOTH[..1] };
         let mut iterations = fewest;

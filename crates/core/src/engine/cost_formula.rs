@@ -1,10 +1,9 @@
 //! From two samples to a cost: the one formula, and the estimate over all pairs.
 
-use crate::engine::experiment::{Experiment, Ruler};
+use crate::engine::experiment::{Experiment, Protocol, Ruler};
 use crate::engine::population::{self, Cost};
 use crate::model::case::{Actor, Population};
 use crate::model::estimate::Estimate;
-use crate::model::facts::RunEffect;
 use crate::model::observation::{Common, Observation, Strata};
 use crate::model::sample::{Disturbance, Sample, Shot, Side};
 use crate::stats::{self, Interval, Level};
@@ -28,15 +27,16 @@ pub(crate) struct CostFormula {
 impl CostFormula {
     pub(crate) fn new(experiment: &dyn Experiment, iterations: u64) -> Self {
         let Ruler { frequency, resolution, .. } = experiment.ruler();
+        let Protocol { actor, population, actors_run_together, .. } = experiment.protocol();
         let count = |side| experiment.operations(side, iterations) as f64;
         let operations = count(Side::Test) - count(Side::Baseline);
         Self {
             operations,
             resolution: resolution.0 as f64 / operations.abs(),
             ns_per_tick: 1e9 / frequency.value(),
-            actor: experiment.actor(),
-            population: experiment.population(),
-            actors_run_together: experiment.actors_run_together(),
+            actor,
+            population,
+            actors_run_together,
         }
     }
 
@@ -111,14 +111,8 @@ impl CostFormula {
         Some(Strata { alone_ns: median_of(false), beside_ns: median_of(true), beside_share })
     }
 
-    /// The estimate from the observations that count, with the interval for another run. Each run is off by `run_effect`
-    /// (standard deviation, relative to the cost), this one and the other one independently.
-    pub(crate) fn estimate(
-        &self,
-        observations: &[Observation],
-        costs: &Costs,
-        run_effect: RunEffect,
-    ) -> Option<Estimate> {
+    /// The estimate from the observations that count.
+    pub(crate) fn estimate(&self, observations: &[Observation], costs: &Costs) -> Option<Estimate> {
         let counted: Vec<&Observation> = observations.iter().filter(|o| o.excluded.is_none()).collect();
         let values = |value: fn(&Observation) -> f64| counted.iter().map(|o| value(o)).collect::<Vec<_>>();
         let middle = |value: fn(&Observation) -> f64| stats::median(&values(value)).map(Nanoseconds);
@@ -142,12 +136,8 @@ impl CostFormula {
         };
         Some(Estimate {
             ns: Nanoseconds(point),
-            ns_interval: ns_within.map(|interval| interval.for_another_run(point, run_effect.ns)),
             ns_within,
             cycles: cycles.map(Cycles),
-            cycles_interval: cycles_within
-                .zip(cycles)
-                .map(|(interval, cycles)| interval.for_another_run(cycles, run_effect.cycles)),
             cycles_within,
             ns_spread: spread.map(|(low, high)| Interval { low, high }),
             fastest_ns: middle(|o| o.fastest_ns)?,

@@ -46,6 +46,62 @@ pub enum ExperimentError {
     Failed(String),
 }
 
+/// How an experiment is to be sampled and what its figure stands for: the constants of a case.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Protocol {
+    /// The operations that stand once in the machine code of one iteration.
+    pub unroll: u32,
+    /// The fewest iterations one sample may have, for experiments whose loop needs some to reach a steady state.
+    pub min_iterations: u64,
+    /// The most iterations one sample may have, for experiments with a bound of their own.
+    pub max_iterations: u64,
+    /// How long a sample should be, for experiments whose clock needs less than the engine's settings say.
+    pub sample_length: Option<Duration>,
+    /// How long a sample may be at most, for experiments that are interrupted when they take long. A test can take hundreds
+    /// of times as long as its baseline.
+    pub longest_sample: Option<Duration>,
+    /// How far the clock of a pair may differ from the usual one, relative to it, before the pair is excluded. `None` where
+    /// samples do not measure their clock, or not well enough for that.
+    pub clock_tolerance: Option<f64>,
+    /// Whose cost the figure is.
+    pub actor: Actor,
+    /// Whether all actors run at the same time, as operations per second of all together need it.
+    pub actors_run_together: bool,
+    /// Which samples the figure stands for: the same for all cases of a sweep. Where samples do not say which actors had
+    /// SMT interference, the figure stands for all samples, whatever this says.
+    pub population: Population,
+    /// Whether there is a loop with two more copies of the primitive, [`Side::Double`].
+    pub has_double: bool,
+    /// Whether a baseline that has operations executes the primitive itself. Then a second copy stands among the same as the
+    /// first. Where the context is something else, such as the updates around a fence, a second copy right behind the first is
+    /// another question.
+    pub is_own_context: bool,
+    /// The share of the time for one case that this one should get: more where every sample is long whatever its
+    /// iterations, less where more pairs add no information.
+    pub share_of_time: f64,
+}
+
+impl Protocol {
+    /// The usual one of a loop with so many operations in an iteration.
+    #[must_use]
+    pub const fn of(unroll: u32) -> Self {
+        Self {
+            unroll,
+            min_iterations: 1,
+            max_iterations: u64::MAX,
+            sample_length: None,
+            longest_sample: None,
+            clock_tolerance: None,
+            actor: Actor::Slowest,
+            actors_run_together: true,
+            population: Population::All,
+            has_double: false,
+            is_own_context: true,
+            share_of_time: 1.0,
+        }
+    }
+}
+
 /// A case made ready to run: two loops over the same state.
 ///
 /// An experiment says how many operations each side executes and runs a side when asked. Everything else (how
@@ -71,71 +127,11 @@ pub trait Experiment {
         shots.iter().map(|shot| self.sample(*shot)).collect()
     }
 
-    /// The operations that stand once in the machine code of one iteration.
-    fn unroll(&self) -> u32;
-
-    /// The fewest iterations one sample may have, for experiments whose loop needs some to reach a steady state.
-    fn min_iterations(&self) -> u64 {
-        1
-    }
-
-    /// The most iterations one sample may have, for experiments with a bound of their own.
-    fn max_iterations(&self) -> u64 {
-        u64::MAX
-    }
-
-    /// How long a sample should be, for experiments whose clock needs less than the engine's settings say.
-    fn sample_length(&self) -> Option<Duration> {
-        None
-    }
-
-    /// How long a sample may be at most, for experiments that are interrupted when they take long. A test can take hundreds
-    /// of times as long as its baseline.
-    fn longest_sample(&self) -> Option<Duration> {
-        None
-    }
-
-    /// How far the clock of a pair may differ from the usual one, relative to it, before the pair is excluded. `None` where
-    /// samples do not measure their clock, or not well enough for that.
-    fn clock_tolerance(&self) -> Option<f64> {
-        None
-    }
-
-    /// Whose cost the figure is.
-    fn actor(&self) -> Actor {
-        Actor::Slowest
-    }
-
-    /// Whether all actors run at the same time, as operations per second of all together need it.
-    fn actors_run_together(&self) -> bool {
-        true
-    }
-
-    /// Which samples the figure stands for: the same for all cases of a sweep. Where samples do not say which actors had
-    /// SMT interference, the figure stands for all samples, whatever this says.
-    fn population(&self) -> Population {
-        Population::All
-    }
-
-    /// Whether there is a loop with two more copies of the primitive, [`Side::Double`].
-    fn has_double(&self) -> bool {
-        false
-    }
-
-    /// Whether the context is the primitive itself. Then a second copy stands among the same as the first. Where the context
-    /// is something else, such as the updates around a fence, a second copy right behind the first is another question.
-    fn is_own_context(&self) -> bool {
-        self.operations(Side::Baseline, 1) > 0
-    }
+    /// How it is sampled and what its figure stands for. The same whenever it is asked for.
+    fn protocol(&self) -> Protocol;
 
     /// Whether the primitive did its work in all shots so far.
     fn check(&mut self) -> Check;
-
-    /// The share of the time for one case that this one should get: more where every sample is long whatever its
-    /// iterations, less where more pairs add no information.
-    fn share_of_time(&self) -> f64 {
-        1.0
-    }
 
     /// The machine instructions found in the timed region.
     fn evidence(&mut self) -> Evidence;

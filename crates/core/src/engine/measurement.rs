@@ -24,8 +24,6 @@ pub(crate) struct Basis {
     pub(crate) noisy_above: f64,
     /// The fewest measurement blocks that the plan gives the case.
     pub(crate) fewest_blocks: u32,
-    /// By how much runs differ.
-    pub(crate) run_effect: RunEffect,
     /// By how much the costs of the family changed in the course of the run.
     pub(crate) drift: Option<RunEffect>,
     pub(crate) clock_tolerance: Option<f64>,
@@ -84,7 +82,7 @@ impl Measurement {
             pairs: 0,
             excluded: 0,
             iterations: 0,
-            unroll: experiment.unroll(),
+            unroll: experiment.protocol().unroll,
             verdict,
             remark: experiment.remark(),
             check: Check::NotApplicable,
@@ -118,11 +116,7 @@ impl Measurement {
             fewest_blocks: basis.fewest_blocks,
         };
         self.verdict = judge::verdict(&self.check, &judged, basis.noisy_above);
-        self.estimate = basis.formula.estimate(
-            &self.observations,
-            &costs,
-            basis.run_effect.at_least(basis.drift.unwrap_or(RunEffect::NONE)),
-        );
+        self.estimate = basis.formula.estimate(&self.observations, &costs);
         self.drift = basis.drift;
         self.remark = judge::remark(basis.remark, &self.verdict, self.estimate.as_ref(), basis.noisy_above);
         let counted: Vec<&Observation> = self.observations.iter().filter(|o| o.excluded.is_none()).collect();

@@ -35,6 +35,7 @@ use crate::model::check::Check;
 use crate::model::detail::Detail;
 use crate::model::evidence::Evidence;
 use crate::model::facts::RunEffect;
+use crate::model::sample::Side;
 use crate::model::verdict::Verdict;
 
 /// Someone asked to stop before the case was finished.
@@ -50,7 +51,6 @@ pub struct Engine {
     is_final: bool,
     may_be_precise: bool,
     tests_additivity: bool,
-    run_effect: RunEffect,
     drift: Option<RunEffect>,
     course: CommonCourse,
     /// Number of the next block; `None` counts those of the case.
@@ -68,7 +68,6 @@ impl Engine {
             is_final: false,
             may_be_precise: true,
             tests_additivity: false,
-            run_effect: RunEffect::NONE,
             drift: None,
             course: CommonCourse::default(),
             block: None,
@@ -114,12 +113,6 @@ impl Engine {
     #[must_use]
     pub(crate) fn numbered(self, block: u32) -> Self {
         Self { block: Some(block), ..self }
-    }
-
-    /// The same; the cost of one run differs by this much from that of another on the same machine.
-    #[must_use]
-    pub fn with_run_effect(self, run_effect: RunEffect) -> Self {
-        Self { run_effect, ..self }
     }
 
     /// The same; the machine changed by this much in the course of the run, so that another run will differ by no less.
@@ -199,7 +192,8 @@ impl Engine {
         let Some(calibration) = calibration else { return Ok(None) };
         let number = self.block.unwrap_or_else(|| earlier.as_ref().map_or(0, |earlier| earlier.blocks) + 1);
         let known = earlier.map_or_else(Vec::new, |earlier| earlier.observations);
-        let rule = self.settings.rule.with_share_of_time(experiment.share_of_time()).divided_by(self.blocks.max);
+        let rule =
+            self.settings.rule.with_share_of_time(experiment.protocol().share_of_time).divided_by(self.blocks.max);
         MeasurementBlock::new(experiment, rule, &calibration, known, seed)
             .numbered(number)
             .judging_all(self.may_be_precise)
@@ -223,9 +217,8 @@ impl Engine {
             formula: CostFormula::new(experiment, iterations),
             noisy_above: self.settings.noisy_above,
             fewest_blocks: self.blocks.min,
-            run_effect: self.run_effect,
             drift: self.drift,
-            clock_tolerance: experiment.clock_tolerance(),
+            clock_tolerance: experiment.protocol().clock_tolerance,
             remark: experiment.remark(),
             course: self.course.clone(),
         };
@@ -244,7 +237,11 @@ impl Engine {
         } else if blocks == 1 {
             found.settle_for_now();
         }
-        if found.verdict == Verdict::Resolved && !is_unfinished && self.tests_additivity && experiment.has_double() {
+        if found.verdict == Verdict::Resolved
+            && !is_unfinished
+            && self.tests_additivity
+            && experiment.protocol().has_double
+        {
             self.add_additivity(experiment, seed, &mut found);
         }
         found
@@ -256,7 +253,7 @@ impl Engine {
         match profile::time(Phase::Additivity, test) {
             Ok(Some(additivity)) => {
                 found.details.extend(additivity.details());
-                if experiment.is_own_context() {
+                if experiment.protocol().is_own_context && experiment.operations(Side::Baseline, 1) > 0 {
                     found.verdict = additivity.verdict();
                 }
             }

@@ -7,7 +7,7 @@ pub use laboratory::FakeLaboratory;
 
 use std::time::Duration;
 
-use crate::engine::experiment::{Experiment, ExperimentError, Ruler};
+use crate::engine::experiment::{Experiment, ExperimentError, Protocol, Ruler};
 use crate::model::check::Check;
 use crate::model::evidence::Evidence;
 use crate::model::sample::{Disturbance, Sample, Shot, Side};
@@ -219,12 +219,8 @@ impl Experiment for FakeExperiment {
         })
     }
 
-    fn unroll(&self) -> u32 {
-        UNROLL
-    }
-
-    fn clock_tolerance(&self) -> Option<f64> {
-        Some(0.02)
+    fn protocol(&self) -> Protocol {
+        Protocol { clock_tolerance: Some(0.02), ..Protocol::of(UNROLL) }
     }
 
     fn check(&mut self) -> Check {

@@ -9,14 +9,10 @@ use crate::units::{Cycles, Nanoseconds};
 pub struct Estimate {
     /// The cost for the actors and the population that the row is about.
     pub ns: Nanoseconds,
-    /// 95 % interval for another run on this machine: the one to quote; `None` if there were too few pairs for one.
-    pub ns_interval: Option<Interval>,
-    /// 95 % interval within this run: the one to compare rows of this run by.
+    /// 95 % interval within this run: the one to compare rows of this run by; `None` if there were too few pairs for one.
     pub ns_within: Option<Interval>,
     /// The cost in cycles, where they could be measured.
     pub cycles: Option<Cycles>,
-    /// 95 % interval of `cycles` for another run.
-    pub cycles_interval: Option<Interval>,
     /// 95 % interval of `cycles` within this run.
     pub cycles_within: Option<Interval>,
     /// The 5th and the 95th percentile of the pairs: what one program may meet.

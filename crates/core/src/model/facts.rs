@@ -133,12 +133,6 @@ impl RunEffect {
     pub const fn of_both(deviation: f64) -> Self {
         Self { ns: deviation, cycles: deviation }
     }
-
-    /// The larger of two, in each unit.
-    #[must_use]
-    pub const fn at_least(self, other: Self) -> Self {
-        Self { ns: self.ns.max(other.ns), cycles: self.cycles.max(other.cycles) }
-    }
 }
 
 /// What is known of a primitive. A family states its facts once, with [`Self::of`], and an entry what differs.

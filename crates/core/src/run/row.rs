@@ -156,7 +156,8 @@ impl Row {
         Self { actor: Some(facts.actor_of(&self.case)), mode: Some(facts.mode_of(&self.case)), ..self }
     }
 
-    /// The row of a case that was measured. Without the `facts` of its primitive, it has no rate of all threads.
+    /// The row of a case that was measured. Without the `facts` of its primitive, it has no interval for another run
+    /// and no rate of all threads.
     #[must_use]
     pub fn measured(case: Case, facts: Option<&Facts>, measurement: &Measurement) -> Self {
         let estimate = measurement.estimate.as_ref();
@@ -167,11 +168,9 @@ impl Row {
         };
         let row = Self {
             ns: estimate.map(|estimate| estimate.ns),
-            ns_interval: estimate.and_then(|estimate| estimate.ns_interval),
             ns_within: estimate.and_then(|estimate| estimate.ns_within),
             ns_spread: estimate.and_then(|estimate| estimate.ns_spread),
             cycles: estimate.and_then(|estimate| estimate.cycles),
-            cycles_interval: estimate.and_then(|estimate| estimate.cycles_interval),
             cycles_within: estimate.and_then(|estimate| estimate.cycles_within),
             drift: measurement.drift.map(|drift| drift.ns),
             cycles_drift: measurement.drift.map(|drift| drift.cycles),

@@ -158,7 +158,6 @@ impl Passes<'_> {
                 .final_block(is_final || pending.is_over_budget())
                 .may_be_precise(spans_half || Preset::may_end_early(&pending.case))
                 .test_additivity(pending.tests_additivity)
-                .with_run_effect(pending.run_effect())
                 .with_drift(drift.of_case(pending))
                 .with_course(drift.course_of(pending))
                 .numbered(part.schedule.all_made() + 1);

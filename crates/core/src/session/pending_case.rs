@@ -7,7 +7,7 @@ use crate::engine::population::Stage;
 use crate::model::case::Case;
 use crate::model::detail::Detail;
 use crate::model::estimate::Stratum;
-use crate::model::facts::{Facts, RunEffect};
+use crate::model::facts::Facts;
 use crate::model::verdict::Verdict;
 use crate::run::row::Row;
 use crate::session::preset::{Budget, MIN_BLOCKS};
@@ -65,11 +65,6 @@ impl PendingCase {
             Some(earlier) if is_prevented => Some(Measurement { blocks: found.blocks, ..earlier }),
             _ => Some(found),
         };
-    }
-
-    /// By how much runs differ in its cost.
-    pub(super) fn run_effect(&self) -> RunEffect {
-        self.facts.map_or(RunEffect::NONE, |facts| facts.run_effect_of(&self.case))
     }
 
     /// How many blocks were taken.

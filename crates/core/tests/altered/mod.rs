@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use syncscope_core::fake::FakeExperiment;
-use syncscope_core::{Actor, Check, Evidence, Experiment, ExperimentError, Population, Ruler, Sample, Shot, Side};
+use syncscope_core::{
+    Actor, Check, Evidence, Experiment, ExperimentError, Population, Protocol, Ruler, Sample, Shot, Side,
+};
 
 /// A fake whose samples, or whose wishes, are changed.
 pub(crate) struct Altered<S> {
@@ -37,23 +39,10 @@ where
     fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
         (self.sample)(&mut self.fake, shot)
     }
-    fn unroll(&self) -> u32 {
-        self.fake.unroll()
-    }
-    fn longest_sample(&self) -> Option<Duration> {
-        self.longest
-    }
-    fn share_of_time(&self) -> f64 {
-        self.share
-    }
-    fn actor(&self) -> Actor {
-        self.actor
-    }
-    fn population(&self) -> Population {
-        self.population
-    }
-    fn has_double(&self) -> bool {
-        true
+    fn protocol(&self) -> Protocol {
+        let Self { longest: longest_sample, share: share_of_time, actor, population, .. } = *self;
+        let unroll = self.fake.protocol().unroll;
+        Protocol { longest_sample, share_of_time, actor, population, has_double: true, ..Protocol::of(unroll) }
     }
     fn check(&mut self) -> Check {
         self.fake.check()

@@ -3,8 +3,8 @@
 use syncscope_core::fake::{FakeExperiment, Fault, Noise};
 use syncscope_core::stopping::Stop;
 use syncscope_core::{
-    BlockCount, Cancel, Check, Detail, Engine, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side,
-    Verdict,
+    BlockCount, Cancel, Check, Detail, Engine, Evidence, Experiment, ExperimentError, Protocol, Ruler, Sample, Shot,
+    Side, Verdict,
 };
 
 use super::settings;
@@ -22,8 +22,8 @@ impl Experiment for Asked {
     fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
         self.0.sample(shot)
     }
-    fn unroll(&self) -> u32 {
-        self.0.unroll()
+    fn protocol(&self) -> Protocol {
+        Protocol::of(self.0.protocol().unroll)
     }
     fn check(&mut self) -> Check {
         self.0.check()

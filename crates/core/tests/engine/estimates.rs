@@ -2,7 +2,9 @@
 
 use syncscope_core::fake::{FakeExperiment, Noise};
 use syncscope_core::stopping::PrecisionRule;
-use syncscope_core::{Cancel, Case, Engine, Experiment, Row, RunEffect, Sample, Settings, Side, Ticks, Verdict};
+use syncscope_core::{
+    Cancel, Case, Engine, Experiment, Facts, Role, Row, RunEffect, Sample, Settings, Side, Ticks, Verdict,
+};
 
 use super::altered::Altered;
 use super::{Recorder, measure, settings};
@@ -19,7 +21,7 @@ fn a_silent_cost_is_found_exactly_and_soon() {
     assert_eq!((measurement.pairs, measurement.excluded), (12, 0));
     assert!((measurement.clock.unwrap().value() - 2.5e9).abs() < 1.0);
     // No interval is narrower than a step of the clock.
-    let interval = estimate.ns_interval.unwrap();
+    let interval = estimate.ns_within.unwrap();
     assert!(interval.half_width() >= 0.0999 / (measurement.iterations * 10) as f64);
 }
 
@@ -62,17 +64,17 @@ fn a_cost_is_resolved_in_cycles_where_the_clock_wanders() {
 #[test]
 fn the_interval_to_quote_holds_the_difference_between_runs() {
     let quiet = || FakeExperiment::new(5.0, 1);
-    let steady = measure(quiet()).estimate.unwrap();
-    assert_eq!(steady.ns_interval, steady.ns_within);
-    let engine = || Engine::new(settings(), Cancel::new());
-    let told = engine().with_run_effect(RunEffect::of_both(0.03)).measure(&mut quiet(), 42).unwrap();
-    let estimate = told.estimate.unwrap();
-    assert_eq!(estimate.ns_within, steady.ns_within);
-    let half_width = estimate.ns_interval.unwrap().half_width() / 5.0;
-    assert!((half_width - 1.96 * 0.03 * 2.0_f64.sqrt()).abs() < 1e-4, "both runs are off: {half_width}");
-    let drifting = engine().with_drift(Some(RunEffect::of_both(0.05))).measure(&mut quiet(), 42).unwrap();
-    let half_width = drifting.estimate.unwrap().ns_interval.unwrap().half_width() / 5.0;
-    assert!((half_width - 1.96 * 0.05 * 2.0_f64.sqrt()).abs() < 1e-4, "{half_width}");
+    let facts = Facts { run_effect: |_| RunEffect::of_both(0.03), ..Facts::of(Role::Update) };
+    let row = |measurement| Row::measured(Case::new("cpu.fake.add"), Some(&facts), &measurement);
+    let half_width = |row: &Row| row.ns_interval.unwrap().half_width() / 5.0;
+    let steady = measure(quiet());
+    let within = steady.estimate.as_ref().unwrap().ns_within;
+    let told = row(steady);
+    assert_eq!(told.ns_within, within);
+    assert!((half_width(&told) - 1.96 * 0.03 * 2.0_f64.sqrt()).abs() < 1e-4, "both runs are off: {told:?}");
+    let engine = Engine::new(settings(), Cancel::new()).with_drift(Some(RunEffect::of_both(0.05)));
+    let drifting = row(engine.measure(&mut quiet(), 42).unwrap());
+    assert!((half_width(&drifting) - 1.96 * 0.05 * 2.0_f64.sqrt()).abs() < 1e-4, "{drifting:?}");
 }
 
 #[test]

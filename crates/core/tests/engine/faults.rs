@@ -2,8 +2,8 @@
 
 use syncscope_core::fake::{FakeExperiment, Fault, Noise};
 use syncscope_core::{
-    Cancel, Cancelled, Case, Check, Engine, Evidence, Experiment, ExperimentError, Row, Ruler, Sample, Shot, Side,
-    Verdict,
+    Cancel, Cancelled, Case, Check, Engine, Evidence, Experiment, ExperimentError, Protocol, Row, Ruler, Sample, Shot,
+    Side, Verdict,
 };
 
 use super::{measure, settings};
@@ -21,8 +21,8 @@ impl Experiment for Twins {
     fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
         self.0.sample(shot)
     }
-    fn unroll(&self) -> u32 {
-        1
+    fn protocol(&self) -> Protocol {
+        Protocol::of(1)
     }
     fn check(&mut self) -> Check {
         Check::Ok

@@ -15,7 +15,8 @@ use std::time::Duration;
 use syncscope_core::fake::FakeExperiment;
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{
-    Cancel, Check, Engine, Evidence, Experiment, ExperimentError, Measurement, Ruler, Sample, Settings, Shot, Side,
+    Cancel, Check, Engine, Evidence, Experiment, ExperimentError, Measurement, Protocol, Ruler, Sample, Settings, Shot,
+    Side,
 };
 
 fn settings() -> Settings {
@@ -53,12 +54,8 @@ impl Experiment for Recorder {
         FakeExperiment::new(0.0, 1).with_loop(ns / shot.iterations as f64).sample(shot)
     }
 
-    fn unroll(&self) -> u32 {
-        1
-    }
-
-    fn max_iterations(&self) -> u64 {
-        self.most
+    fn protocol(&self) -> Protocol {
+        Protocol { max_iterations: self.most, ..Protocol::of(1) }
     }
 
     fn check(&mut self) -> Check {

@@ -303,7 +303,7 @@ mod tests {
         let mut of_threads = |threads| {
             let case = Case { threads: Some(threads), placement: placement.clone(), ..Case::new("cpu.barrier.sense") };
             let experiment = laboratory.experiment(&case).unwrap();
-            (experiment.remark().unwrap(), experiment.sample_length().is_some())
+            (experiment.remark().unwrap(), experiment.protocol().sample_length.is_some())
         };
         assert_eq!(of_threads(1), ("1 thread with the time of 0.5 CPUs".to_owned(), true));
         assert!(!of_threads(2).1, "two threads on one CPU wait for each other's time slices");

@@ -5,8 +5,8 @@ use std::collections::hash_map::Entry;
 
 use syncscope_core::machine::Environment;
 use syncscope_core::{
-    Case, Check, Disturbance, Evidence, Experiment, ExperimentError, Laboratory, Listing, Preset, Refusal, Ruler,
-    Sample, Shot, Side, Ticks,
+    Case, Check, Disturbance, Evidence, Experiment, ExperimentError, Laboratory, Listing, Preset, Protocol, Refusal,
+    Ruler, Sample, Shot, Side, Ticks,
 };
 
 use super::catalogue::{Call, call_of, cases, functions_of, primitives};
@@ -220,16 +220,8 @@ impl Experiment for MpiExperiment<'_> {
         Ok(samples)
     }
 
-    fn unroll(&self) -> u32 {
-        1
-    }
-
-    fn max_iterations(&self) -> u64 {
-        MAX_ITERATIONS
-    }
-
-    fn has_double(&self) -> bool {
-        true
+    fn protocol(&self) -> Protocol {
+        Protocol { max_iterations: MAX_ITERATIONS, has_double: true, ..Protocol::of(1) }
     }
 
     fn check(&mut self) -> Check {

@@ -1,6 +1,6 @@
 //! A barrier of a grid, or of the grids of several devices: launches on a group of devices become samples.
 
-use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks};
+use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Protocol, Ruler, Sample, Shot, Side, Ticks};
 
 use crate::experiments::third_loop::{self, ThirdLoop};
 use crate::launch::arguments::{Finding, GridBarrierArguments, LoopArguments, Rate, Warp};
@@ -283,21 +283,14 @@ impl Experiment for GridBarrierExperiment<'_> {
         }
     }
 
-    fn unroll(&self) -> u32 {
-        self.setup.unroll
-    }
-
-    /// All barriers cost the same from the first one on, so few iterations at each memory offset are enough.
-    fn min_iterations(&self) -> u64 {
-        2
-    }
-
-    fn max_iterations(&self) -> u64 {
-        MAX_ITERATIONS
-    }
-
-    fn has_double(&self) -> bool {
-        self.third.is_some()
+    fn protocol(&self) -> Protocol {
+        Protocol {
+            // All barriers cost the same from the first one on, so few iterations at each memory offset are enough.
+            min_iterations: 2,
+            max_iterations: MAX_ITERATIONS,
+            has_double: self.third.is_some(),
+            ..Protocol::of(self.setup.unroll)
+        }
     }
 
     fn check(&mut self) -> Check {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks};
+use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Protocol, Ruler, Sample, Shot, Side, Ticks};
 
 use crate::evidence::TIMED_BY_THE_HOST;
 use crate::experiments::grid_barrier::judged;
@@ -136,22 +136,15 @@ impl Experiment for HostBarrierExperiment<'_> {
         Sample::of_actors(&mut elapsed, 1.0).ok_or_else(|| ExperimentError::Failed("no device".to_owned()))
     }
 
-    fn unroll(&self) -> u32 {
-        1
-    }
-
-    /// Half a millisecond: the host disturbs the beginning and the end of a sample by tens of microseconds.
-    fn min_iterations(&self) -> u64 {
-        50
-    }
-
-    fn max_iterations(&self) -> u64 {
-        MAX_ITERATIONS
-    }
-
-    /// Three times as many phases: shows whether all phases cost the same.
-    fn has_double(&self) -> bool {
-        true
+    fn protocol(&self) -> Protocol {
+        Protocol {
+            // Half a millisecond: the host disturbs the beginning and the end of a sample by tens of microseconds.
+            min_iterations: 50,
+            max_iterations: MAX_ITERATIONS,
+            // Three times as many phases: shows whether all phases cost the same.
+            has_double: true,
+            ..Protocol::of(1)
+        }
     }
 
     /// Each launch has compared what the launch before left, on its own device and on another one.

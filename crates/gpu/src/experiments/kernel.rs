@@ -5,7 +5,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use syncscope_core::profile::{self, Phase};
-use syncscope_core::{Actor, Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
+use syncscope_core::{
+    Actor, Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Protocol, Ruler, Sample, Shot, Side,
+};
 
 use crate::catalogue::{Proof, SamplingPolicy, Saturates};
 use crate::cuda::driver::Function;
@@ -251,40 +253,20 @@ impl Experiment for KernelExperiment<'_> {
         Ok(samples)
     }
 
-    fn unroll(&self) -> u32 {
-        self.setup.unroll
-    }
-
-    fn min_iterations(&self) -> u64 {
-        self.setup.min_iterations
-    }
-
-    fn sample_length(&self) -> Option<Duration> {
-        Some(self.setup.sampling.sample)
-    }
-
-    fn actor(&self) -> Actor {
-        self.setup.actor
-    }
-
-    fn has_double(&self) -> bool {
-        self.third.is_some()
-    }
-
-    fn is_own_context(&self) -> bool {
-        self.setup.is_own_context
-    }
-
-    fn share_of_time(&self) -> f64 {
-        self.setup.sampling.share_of_time
-    }
-
-    fn clock_tolerance(&self) -> Option<f64> {
-        Some(CLOCK_CHANGE)
-    }
-
-    fn max_iterations(&self) -> u64 {
-        MAX_ITERATIONS
+    fn protocol(&self) -> Protocol {
+        let Setup { sampling, min_iterations, actor, is_own_context, unroll, .. } = &self.setup;
+        Protocol {
+            min_iterations: *min_iterations,
+            max_iterations: MAX_ITERATIONS,
+            sample_length: Some(sampling.sample),
+            clock_tolerance: Some(CLOCK_CHANGE),
+            actor: *actor,
+            actors_run_together: self.setup.waves.is_none(),
+            has_double: self.third.is_some(),
+            is_own_context: *is_own_context,
+            share_of_time: sampling.share_of_time,
+            ..Protocol::of(*unroll)
+        }
     }
 
     fn check(&mut self) -> Check {
@@ -299,10 +281,6 @@ impl Experiment for KernelExperiment<'_> {
 
     fn evidence(&mut self) -> Evidence {
         self.setup.evidence.clone()
-    }
-
-    fn actors_run_together(&self) -> bool {
-        self.setup.waves.is_none()
     }
 
     fn remark(&self) -> Option<String> {

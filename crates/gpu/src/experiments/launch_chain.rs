@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
+use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Protocol, Ruler, Sample, Shot, Side};
 
 use crate::catalogue::Launching;
 use crate::cuda::driver::{DeviceBuffer, Event, ExecutableGraph, Function, HostBuffer, Stream};
@@ -306,25 +306,15 @@ impl Experiment for LaunchChain<'_> {
         Ok(self.noted(samples)?)
     }
 
-    fn unroll(&self) -> u32 {
-        1
-    }
-
-    fn min_iterations(&self) -> u64 {
-        match self.setup {
-            Setup { launching, .. } if launching.waits_each_time() => FEWEST_WAITS,
-            Setup { .. } => FEWEST_LAUNCHES,
+    fn protocol(&self) -> Protocol {
+        Protocol {
+            min_iterations: if self.setup.launching.waits_each_time() { FEWEST_WAITS } else { FEWEST_LAUNCHES },
+            max_iterations: MOST_LAUNCHES,
+            // A chain of three times as many empty kernels: shows whether all launches cost the same. Kernels that last for
+            // a time would have to be shorter still to do the same work, and other launches would hide behind them.
+            has_double: self.setup.cycles == 0,
+            ..Protocol::of(1)
         }
-    }
-
-    fn max_iterations(&self) -> u64 {
-        MOST_LAUNCHES
-    }
-
-    /// A chain of three times as many empty kernels: shows whether all launches cost the same. Kernels that last for a time
-    /// would have to be shorter still to do the same work, and other launches would hide behind them.
-    fn has_double(&self) -> bool {
-        self.setup.cycles == 0
     }
 
     fn check(&mut self) -> Check {

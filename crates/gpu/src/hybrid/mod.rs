@@ -20,7 +20,7 @@ pub(crate) mod nearby_cpus;
 mod round_trip;
 
 use syncscope_core::{
-    Actor, Check, Detail, Disturbance, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side,
+    Actor, Check, Detail, Disturbance, Evidence, Experiment, ExperimentError, Protocol, Ruler, Sample, Shot, Side,
 };
 
 use crate::cuda::driver::HostBuffer;
@@ -139,17 +139,10 @@ impl<W: Work> Experiment for WithHost<'_, W> {
         self.work.samples(&mut self.setup, shots)
     }
 
-    fn unroll(&self) -> u32 {
-        UNROLL
-    }
-
-    /// As many take many seconds: an operation over the link takes more than 100 ns. Turns are counted in 32 bits.
-    fn max_iterations(&self) -> u64 {
-        1 << 24
-    }
-
-    fn actor(&self) -> Actor {
-        self.setup.actor
+    fn protocol(&self) -> Protocol {
+        // As many iterations take many seconds: an operation over the link takes more than 100 ns. Turns are counted in
+        // 32 bits.
+        Protocol { max_iterations: 1 << 24, actor: self.setup.actor, ..Protocol::of(UNROLL) }
     }
 
     fn check(&mut self) -> Check {

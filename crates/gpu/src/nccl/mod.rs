@@ -15,7 +15,8 @@
 mod group;
 
 use syncscope_core::{
-    Case, Check, Evidence, Experiment, ExperimentError, Facts, Primitive, Role, Ruler, Sample, Shot, Side, Waits,
+    Case, Check, Evidence, Experiment, ExperimentError, Facts, Primitive, Protocol, Role, Ruler, Sample, Shot, Side,
+    Waits,
 };
 use syncscope_host::scheduling::AffinityGuard;
 
@@ -148,20 +149,8 @@ impl Experiment for NcclExperiment<'_> {
         Ok(self.time(shot)?)
     }
 
-    fn unroll(&self) -> u32 {
-        1
-    }
-
-    fn min_iterations(&self) -> u64 {
-        FEWEST_STEPS
-    }
-
-    fn max_iterations(&self) -> u64 {
-        MOST_STEPS
-    }
-
-    fn has_double(&self) -> bool {
-        true
+    fn protocol(&self) -> Protocol {
+        Protocol { min_iterations: FEWEST_STEPS, max_iterations: MOST_STEPS, has_double: true, ..Protocol::of(1) }
     }
 
     fn check(&mut self) -> Check {

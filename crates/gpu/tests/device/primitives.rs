@@ -66,11 +66,11 @@ fn the_third_loop_of_every_primitive_runs_and_is_checked() {
             continue;
         }
         let mut experiment = match laboratory.experiment(&case) {
-            Ok(experiment) if experiment.has_double() => experiment,
+            Ok(experiment) if experiment.protocol().has_double => experiment,
             Ok(_) | Err(Refusal::Skipped(_)) => continue,
             Err(refusal) => panic!("{case}: {refusal}"),
         };
-        let iterations = experiment.min_iterations().max(2);
+        let iterations = experiment.protocol().min_iterations.max(2);
         let shot = |side, pair| Shot { side, iterations, pair };
         let shots = [shot(Side::Test, 1), shot(Side::Double, 1), shot(Side::Baseline, 1), shot(Side::Double, 2)];
         let samples = experiment.samples(&shots).unwrap_or_else(|error| panic!("{case}: {error}"));

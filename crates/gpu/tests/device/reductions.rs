@@ -32,7 +32,7 @@ fn every_reduction_gives_the_known_answer_at_every_size() {
         let case = Case { elements: Some(case.1), blocks: None, ..case.0 };
         match laboratory.experiment(&case) {
             Ok(mut experiment) => {
-                for (side, iterations) in [(Side::Baseline, 1), (Side::Double, experiment.max_iterations())] {
+                for (side, iterations) in [(Side::Baseline, 1), (Side::Double, experiment.protocol().max_iterations)] {
                     let sample = experiment.sample(Shot { side, iterations, pair: 0 }).unwrap();
                     assert!(sample.slowest_ns() > 0.0, "{case}");
                 }

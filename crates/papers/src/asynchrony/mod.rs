@@ -152,10 +152,7 @@ impl Plan {
     /// Executions of a kernel with each block size, at least.
     #[must_use]
     pub const fn executions_of(&self, variant: Variant) -> u64 {
-        match variant {
-            Variant::Global | Variant::Shared => self.executions,
-            Variant::GlobalLeftFirst | Variant::SharedUniform => self.executions.div_ceil(10),
-        }
+        if variant.is_control() { self.executions.div_ceil(10) } else { self.executions }
     }
 }
 

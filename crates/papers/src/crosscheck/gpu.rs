@@ -216,7 +216,7 @@ fn grid_barrier(gpu: &mut GpuLaboratory, threads: u32, seed: u64) -> Result<Vec<
     let blocks = gpu.limits().multiprocessors;
     let case = Case { threads: Some(threads), blocks: Some(blocks), ..Case::new("gpu.grid.cooperative") };
     let mut experiment = gpu.grid_barrier_by_both_clocks(&case).map_err(|refusal| refusal.to_string())?;
-    let unroll = u64::from(experiment.unroll());
+    let unroll = u64::from(experiment.protocol().unroll);
     let mut number = 0;
     let pairs = SCHEDULE.take(seed, REPEAT_DIFFERENCES.len(), |at, many_first| {
         number += 1;

@@ -3,7 +3,7 @@
 use syncscope_report::export::advice;
 use syncscope_report::{Advice, Asked, Decision, Need, advise as answers_to};
 
-use crate::args::{AdviseArguments, AdviseFormat};
+use crate::args::{AdviseArguments, DocumentFormat};
 use crate::failure::{Failure, Outcome};
 use crate::runs;
 use crate::terminal;
@@ -11,18 +11,18 @@ use crate::terminal;
 /// Shows the answers.
 pub(crate) fn advise(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
     let data = runs::load(&arguments.run)?;
-    let asked = Asked { threads: arguments.threads, on: arguments.on.map(Into::into) };
+    let asked = Asked { threads: arguments.threads, on: arguments.on };
     let of = |need| answers_to(&data, need, asked);
     let answers: Vec<Advice> = match arguments.need {
-        Some(need) => of(need.into()),
+        Some(need) => of(need),
         None => Need::ALL.into_iter().flat_map(|need| representatives(of(need))).collect(),
     };
     let width = terminal::width();
     terminal::show(&match arguments.format {
-        AdviseFormat::Table if arguments.need.is_none() => advice::overview(&data, &answers, width),
-        AdviseFormat::Table => advice::for_terminal(&data, &answers, width),
-        AdviseFormat::Markdown => advice::as_markdown(&data, &answers),
-        AdviseFormat::Json => advice::as_json(&data, &answers),
+        DocumentFormat::Table if arguments.need.is_none() => advice::overview(&data, &answers, width),
+        DocumentFormat::Table => advice::for_terminal(&data, &answers, width),
+        DocumentFormat::Markdown => advice::as_markdown(&data, &answers),
+        DocumentFormat::Json => advice::as_json(&data, &answers),
     })?;
     Ok(Outcome::Done)
 }

@@ -1,15 +1,15 @@
 //! `syncscope findings DIR..`: published claims, tested on finished runs.
 
 use syncscope_report::export::findings::{self as export, RunFindings};
-use syncscope_report::{Paper, findings as findings_of};
+use syncscope_report::findings as findings_of;
 
-use crate::args::{FindingsArguments, FindingsFormat, PaperName};
+use crate::args::{DocumentFormat, FindingsArguments};
 use crate::failure::{Failure, Outcome};
 use crate::{runs, terminal};
 
 /// Tests the claims on each run.
 pub(crate) fn findings(arguments: &FindingsArguments) -> Result<Outcome, Failure> {
-    let papers: Vec<Paper> = arguments.paper.iter().map(|name| paper(*name)).collect();
+    let papers = &arguments.paper;
     let mut found = Vec::new();
     for path in &arguments.runs {
         let data = runs::load(path)?;
@@ -18,18 +18,9 @@ pub(crate) fn findings(arguments: &FindingsArguments) -> Result<Outcome, Failure
         found.push(RunFindings::new(data, findings));
     }
     terminal::show(&match arguments.format {
-        FindingsFormat::Table => export::for_terminal(&found, terminal::width(), terminal::colour()),
-        FindingsFormat::Markdown => export::as_markdown(&found),
-        FindingsFormat::Json => export::as_json(&found),
+        DocumentFormat::Table => export::for_terminal(&found, terminal::width(), terminal::colour()),
+        DocumentFormat::Markdown => export::as_markdown(&found),
+        DocumentFormat::Json => export::as_json(&found),
     })?;
     Ok(Outcome::Done)
-}
-
-const fn paper(name: PaperName) -> Paper {
-    match name {
-        PaperName::Burtchell => Paper::Burtchell,
-        PaperName::Zhang => Paper::Zhang,
-        PaperName::Anzt => Paper::Anzt,
-        PaperName::Assembler => Paper::Assembler,
-    }
 }

@@ -11,7 +11,7 @@ mod queue;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
+use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Protocol, Ruler, Sample, Shot, Side};
 use syncscope_host::scheduling::AffinityGuard;
 
 use crate::catalogue::reduction::{Joining, Queueing};
@@ -217,23 +217,17 @@ impl Experiment for ReductionExperiment<'_> {
         Ok(self.queue.noted(sample)?)
     }
 
-    fn unroll(&self) -> u32 {
-        1
-    }
-
-    fn min_iterations(&self) -> u64 {
-        let fewest = if self.queue.recipe().joining == Some(Joining::Host) { FEWEST_WAITS } else { FEWEST };
-        (fewest * SHORT / self.queue.elements().max(SHORT)).max(1)
-    }
-
-    fn max_iterations(&self) -> u64 {
-        let longest = if self.queue.recipe().queueing == Queueing::QueuedFirst { MOST_QUEUED } else { MOST_RESULTS };
-        longest / chain(Side::Double, 1)
-    }
-
-    /// A chain of three times as many reductions: shows whether all of them cost the same.
-    fn has_double(&self) -> bool {
-        true
+    fn protocol(&self) -> Protocol {
+        let recipe = self.queue.recipe();
+        let fewest = if recipe.joining == Some(Joining::Host) { FEWEST_WAITS } else { FEWEST };
+        let longest = if recipe.queueing == Queueing::QueuedFirst { MOST_QUEUED } else { MOST_RESULTS };
+        Protocol {
+            min_iterations: (fewest * SHORT / self.queue.elements().max(SHORT)).max(1),
+            max_iterations: longest / chain(Side::Double, 1),
+            // A chain of three times as many reductions: shows whether all of them cost the same.
+            has_double: true,
+            ..Protocol::of(1)
+        }
     }
 
     /// Every result of the samples, and one at each odd size.
