@@ -1,5 +1,7 @@
 //! The names of machines, runs, families and sizes in reports.
 
+use std::fmt::Display;
+
 use std::collections::BTreeMap;
 
 use syncscope_core::machine::{CpuMachine, GpuMachine, Machine};
@@ -176,9 +178,14 @@ pub(crate) fn layout(layout: Layout) -> String {
     }
 }
 
+/// `1 package`, `2 packages`.
+pub(crate) fn plural<T: Display + PartialEq + From<u8>>(count: T, noun: &str) -> String {
+    let ending = if count == T::from(1) { "" } else { "s" };
+    format!("{count} {noun}{ending}")
+}
+
 /// Threads, blocks and devices in short: `16 threads`, `132×1024`, `2 devices`.
 pub(crate) fn size(case: &Case) -> String {
-    let plural = |count: u32, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
     let on_device = match (case.blocks, case.threads) {
         (Some(blocks), Some(threads)) if blocks > 1 => Some(format!("{blocks}×{threads}")),
         (_, Some(threads)) => Some(plural(threads, "thread")),

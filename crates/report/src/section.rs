@@ -98,6 +98,27 @@ pub(crate) fn html(parts: &[Part]) -> String {
     parts.iter().map(Part::html).collect()
 }
 
+/// A section of the page: its title and what it is about, and the content of each run under the run's label where there are
+/// several. Title, lead and contents are markup. Empty without a content.
+pub(crate) fn of_runs(id: &str, title: &str, lead: &str, contents: &[(&str, String)], are_several: bool) -> String {
+    if contents.is_empty() {
+        return String::new();
+    }
+    let mut html = format!(
+        "<section class=\"published\" id=\"{id}\" aria-labelledby=\"{id}-title\"><h2 id=\"{id}-title\">{title}</h2>\
+         <p class=\"lead\">{lead}</p>"
+    );
+    for (label, content) in contents {
+        if are_several {
+            // Writing to a String cannot fail.
+            let _ = write!(html, "<h3 class=\"published-run\">{}</h3>", escape(label));
+        }
+        html.push_str(content);
+    }
+    html.push_str("</section>\n");
+    html
+}
+
 /// A card with a heading, a note beside it, and its content, which is markup.
 pub(crate) fn card(title: &str, note: &str, content: &str) -> String {
     format!(
@@ -133,20 +154,25 @@ pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     Table { headings: headings.iter().map(|heading| (*heading).to_owned()).collect(), rows: rows.to_vec() }.html()
 }
 
+/// What became of a claim.
+pub(crate) fn badge(verdict: ClaimVerdict) -> String {
+    let tone = match verdict {
+        ClaimVerdict::Holds => "good",
+        ClaimVerdict::DoesNotHold => "bad",
+        ClaimVerdict::Open => "void",
+    };
+    format!("<span class=\"badge {tone}\">{}</span>", verdict.words())
+}
+
 /// Claims with what became of them.
 fn claims(claims: &[Finding]) -> String {
     let mut html = "<dl class=\"claims\">".to_owned();
     for Finding { text, place, outcome, .. } in claims {
-        let tone = match outcome.verdict {
-            ClaimVerdict::Holds => "good",
-            ClaimVerdict::DoesNotHold => "bad",
-            ClaimVerdict::Open => "void",
-        };
         // Writing to a String cannot fail.
         let _ = write!(
             html,
-            "<dt><span class=\"badge {tone}\">{}</span> {}</dt><dd>{}; {}</dd>",
-            outcome.verdict.words(),
+            "<dt>{} {}</dt><dd>{}; {}</dd>",
+            badge(outcome.verdict),
             escape(text),
             escape(&outcome.sentence),
             escape(place)

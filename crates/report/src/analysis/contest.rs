@@ -10,8 +10,12 @@
 //! sides, such as a kernel launch timed by the host and a barrier timed by the device, are compared by those to quote
 //! ([`Basis::Machine`]): the statement must hold in another run, too.
 //!
+//! Rows of several machines are judged in [`machines`], by the intervals to quote, too.
+//!
 //! The winner's interval touches none of the others', of which there are at most about ten: for two rows that is a test at
 //! half a percent, and so a test at five percent among ten.
+
+pub(crate) mod machines;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,6 +47,12 @@ pub(crate) fn bounds(row: &Row) -> Option<Interval> {
         Verdict::Noisy(_) | Verdict::BelowResolution(_) => interval_within_run(row),
         _ => None,
     }
+}
+
+/// Whether a row has a cost that can be compared with that of the same case in another run. One that is not additive can: the
+/// other run adds up in the same way.
+pub(crate) fn has_cost_of_case(row: &Row) -> bool {
+    matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_) | Verdict::NonAdditive(_))
 }
 
 /// A row whose cost is known to lie in an interval.

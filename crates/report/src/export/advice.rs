@@ -123,7 +123,7 @@ fn grid_of(answers: &[Advice], missing: impl Fn(&str) -> String) -> Grid {
 
 /// `1.20 µs (1.10 µs to 1.31 µs)`.
 fn cost_text(cost: &CostFigure) -> String {
-    let [low, high] = [cost.interval.low, cost.interval.high].map(figure::time);
+    let [low, high] = [cost.ns_low, cost.ns_high].map(figure::time);
     format!("{} ({low} to {high})", cost.figure())
 }
 
@@ -135,9 +135,9 @@ fn next_text(next: &RunnerUp) -> String {
 
 fn json_advice(advice: &Advice) -> Value {
     let (decision, reason, choice) = match &advice.decision {
-        Decision::Take(choice) => ("take", Value::Null, json_choice(choice)),
-        Decision::Undecided(why) => ("undecided", json!(why), Value::Null),
-        Decision::Missing(why) => ("missing", json!(why), Value::Null),
+        Decision::Take(choice) => ("take", None, Some(choice)),
+        Decision::Undecided(why) => ("undecided", Some(why), None),
+        Decision::Missing(why) => ("missing", Some(why), None),
     };
     json!({
         "need": advice.need.as_str(),
@@ -149,41 +149,14 @@ fn json_advice(advice: &Advice) -> Value {
     })
 }
 
-fn json_choice(choice: &Choice) -> Value {
-    let next = &choice.next;
-    json!({
-        "name": choice.name,
-        "id": choice.id,
-        "operation": choice.operation,
-        "source": choice.source,
-        "case": choice.case,
-        "cost": json_cost(&choice.cost),
-        "next": {
-            "name": next.name,
-            "id": next.id,
-            "cost": json_cost(&next.cost),
-            "ratio": next.ratio,
-            "ratio_low": next.ratio_low,
-            "ratio_high": next.ratio_high,
-        },
-        "warnings": choice.warnings,
-        "notes": choice.notes,
-    })
-}
-
-fn json_cost(cost: &CostFigure) -> Value {
-    json!({ "ns": cost.ns, "ns_low": cost.interval.low, "ns_high": cost.interval.high, "noisy": cost.is_rough })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::analysis::questions::advice::Need;
     use syncscope_core::Domain;
-    use syncscope_core::stats::Interval;
 
     fn taken_with(name: &str, warnings: &[&str]) -> Advice {
-        let cost = |ns: f64| CostFigure { ns, interval: Interval { low: ns - 1.0, high: ns + 1.0 }, is_rough: false };
+        let cost = |ns: f64| CostFigure { ns, ns_low: ns - 1.0, ns_high: ns + 1.0, is_rough: false };
         let next = RunnerUp {
             name: "second".into(),
             id: "cpu.lock.second".into(),

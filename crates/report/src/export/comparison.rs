@@ -1,8 +1,7 @@
 //! A comparison as text.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use syncscope_core::run::columns::{COLUMNS, Column};
-use syncscope_core::stats::Interval;
 use syncscope_core::units::significant;
 use syncscope_core::{Nanoseconds, Row, Verdict};
 
@@ -104,9 +103,9 @@ pub(crate) fn families(comparison: &Comparison<'_>) -> Grid {
         .text("family", |family| family.family.clone())
         .number("cases", |family| family.cases.to_string())
         .number("median B/A", |family| family.median_ratio.map_or("–".to_owned(), figure::ratio));
-    let counted = Change::ALL.into_iter().enumerate().fold(first, |grid, (at, change)| {
+    let counted = Change::ALL.into_iter().fold(first, |grid, change| {
         let name = if change == Change::NotComparable { "not comparable" } else { change.as_str() };
-        grid.number(name, |family| family.changes[at].to_string())
+        grid.number(name, |family| family.changes[&change].to_string())
     });
     counted.grid()
 }
@@ -134,11 +133,10 @@ pub(crate) fn directions(comparison: &Comparison<'_>, most: usize) -> Vec<Change
     let direction = |change: Change, first: &str| {
         let of_change = || comparison.cases.iter().filter(move |case| case.change == change);
         let count = of_change().count();
-        let cases = if count == 1 { "case" } else { "cases" };
         let has_others = of_change().any(ComparedCase::has_other_instructions);
         let others = if has_others { "; cases with other machine instructions in B stand last" } else { "" };
         (count > 0).then(|| Changes {
-            title: format!("Certainly {} in B: {count} {cases}", change.as_str()),
+            title: format!("Certainly {} in B: {}", change.as_str(), naming::plural(count, "case")),
             order: format!("sorted by the {first} first{others}"),
             grid: changes(of_change().take(most)),
             count,
@@ -188,11 +186,11 @@ fn parameters() -> impl Iterator<Item = &'static Column> {
 type Cells = fn(&ComparedCase<'_>) -> Option<f64>;
 const NUMBERS: [(&str, Cells); 10] = [
     ("a_ns", |case| ns(case.a)),
-    ("a_ns_low", |case| Some(quoted(case.a)?.low)),
-    ("a_ns_high", |case| Some(quoted(case.a)?.high)),
+    ("a_ns_low", |case| Some(case.a.ns_interval?.low)),
+    ("a_ns_high", |case| Some(case.a.ns_interval?.high)),
     ("b_ns", |case| ns(case.b)),
-    ("b_ns_low", |case| Some(quoted(case.b)?.low)),
-    ("b_ns_high", |case| Some(quoted(case.b)?.high)),
+    ("b_ns_low", |case| Some(case.b.ns_interval?.low)),
+    ("b_ns_high", |case| Some(case.b.ns_interval?.high)),
     ("ratio", |case| case.ratio),
     ("ratio_low", |case| case.low),
     ("ratio_high", |case| case.high),
@@ -201,10 +199,6 @@ const NUMBERS: [(&str, Cells); 10] = [
 
 fn ns(row: &Row) -> Option<f64> {
     row.ns.map(Nanoseconds::value)
-}
-
-fn quoted(row: &Row) -> Option<Interval> {
-    row.ns_interval
 }
 
 type Words = fn(&ComparedCase<'_>) -> String;
@@ -241,52 +235,39 @@ pub fn as_json(comparison: &Comparison<'_>) -> String {
             "rows": data.rows.len(),
         })
     };
-    let counts: serde_json::Map<String, Value> =
-        Change::ALL.iter().map(|change| (change.as_str().to_owned(), comparison.count(*change).into())).collect();
-    let difference = |one: &crate::Difference| json!({ "what": one.what, "a": one.a, "b": one.b });
-    let family = |one: &crate::FamilyChange| {
-        let mut object = json!({ "family": one.family, "cases": one.cases, "median_ratio": one.median_ratio });
-        for (change, count) in Change::ALL.iter().zip(one.changes) {
-            object[change.as_str()] = count.into();
-        }
-        object
-    };
     let value = json!({
         "a": run(comparison.a),
         "b": run(comparison.b),
         "threshold": comparison.threshold,
         "same_machine": comparison.same_machine,
-        "differences": comparison.differences.iter().map(difference).collect::<Vec<_>>(),
+        "differences": comparison.differences,
         "in_common": comparison.cases.len(),
         "only_a": comparison.only_a,
         "only_b": comparison.only_b,
-        "changes": counts,
-        "families": comparison.families.iter().map(family).collect::<Vec<_>>(),
+        "changes": comparison.counts(),
+        "families": comparison.families,
         "remarks": comparison.remarks,
         "cases": comparison.cases.iter().map(json_case).collect::<Vec<_>>(),
     });
     format!("{value:#}")
 }
 
-fn json_case(case: &ComparedCase<'_>) -> Value {
-    let mut object = serde_json::Map::new();
+fn json_case(case: &ComparedCase<'_>) -> Map<String, Value> {
+    let mut object = json_cells(parameters(), case.a);
     object.insert("case".to_owned(), case.a.case.to_string().into());
-    for column in parameters() {
-        let cell = column.write(case.a);
-        object.insert(column.name.to_owned(), json_cell(column, cell));
-    }
     object.extend(NUMBERS.iter().map(|(name, of)| ((*name).to_owned(), of(case).into())));
     object.extend(WORDS.iter().map(|(name, of)| ((*name).to_owned(), of(case).into())));
-    Value::Object(object)
+    object
 }
 
-/// A cell of `measurements.csv` as JSON: a number, a text or null.
-pub(super) fn json_cell(column: &Column, cell: String) -> Value {
-    match (cell.as_str(), column.is_number) {
-        ("", _) => Value::Null,
-        (text, true) => serde_json::from_str(text).unwrap_or(Value::String(cell)),
-        (_, false) => Value::String(cell),
-    }
+/// These columns of `measurements.csv` as JSON: numbers, texts and null.
+pub(super) fn json_cells<'c>(columns: impl IntoIterator<Item = &'c Column>, row: &Row) -> Map<String, Value> {
+    let value = |column: &Column| match (column.write(row), column.is_number) {
+        (cell, _) if cell.is_empty() => Value::Null,
+        (cell, true) => serde_json::from_str(&cell).unwrap_or(Value::String(cell)),
+        (cell, false) => Value::String(cell),
+    };
+    columns.into_iter().map(|column| (column.name.to_owned(), value(column))).collect()
 }
 
 #[cfg(test)]
@@ -294,6 +275,7 @@ mod tests {
     use super::*;
     use crate::{compare, testing};
     use syncscope_core::machine::GpuMachine;
+    use syncscope_core::stats::Interval;
     use syncscope_core::{Case, Dtype};
 
     /// Two shuffles, a cluster barrier that became slower by half, a lock that failed in B; B has another GPU.

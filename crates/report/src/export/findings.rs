@@ -6,6 +6,7 @@ use syncscope_core::Nanoseconds;
 use super::grid::{self, Grid, wrapped};
 use crate::analysis::findings::{ClaimVerdict, Finding, Paper};
 use crate::figure::interval_within_run;
+use crate::table::paint::{Painter, Tone};
 use crate::{RunData, naming};
 
 /// The findings of one run.
@@ -51,6 +52,7 @@ const VERDICT: usize = 13;
 /// The claims that the runs have figures for, in lines of at most `width` columns.
 #[must_use]
 pub fn for_terminal(runs: &[RunFindings], width: usize, colour: bool) -> String {
+    let painter = Painter { colour };
     let mut lines = Vec::new();
     for run in runs {
         if !lines.is_empty() {
@@ -62,28 +64,28 @@ pub fn for_terminal(runs: &[RunFindings], width: usize, colour: bool) -> String 
             let mut findings = run.of(paper).peekable();
             if findings.peek().is_some() {
                 lines.push(String::new());
-                lines.extend(wrapped(paper.title(), width).into_iter().map(|line| painted(&line, 1, colour)));
+                lines.extend(wrapped(paper.title(), width).into_iter().map(|line| painter.text(&line, Tone::Strong)));
             }
             for finding in findings {
-                lines.extend(lines_of(finding, width, colour));
+                lines.extend(lines_of(finding, width, painter));
             }
         }
     }
     lines.join("\n")
 }
 
-fn lines_of(finding: &Finding, width: usize, colour: bool) -> Vec<String> {
+fn lines_of(finding: &Finding, width: usize, painter: Painter) -> Vec<String> {
     let outcome = &finding.outcome;
-    let code = match outcome.verdict {
-        ClaimVerdict::Holds => 32,
-        ClaimVerdict::DoesNotHold => 31,
-        ClaimVerdict::Open => 33,
+    let tone = match outcome.verdict {
+        ClaimVerdict::Holds => Tone::Good,
+        ClaimVerdict::DoesNotHold => Tone::Bad,
+        ClaimVerdict::Open => Tone::Doubt,
     };
     let indent = VERDICT + 4;
     let room = width.saturating_sub(indent);
     let claim = grid::plain(&format!("{} [{}]", finding.text, finding.place));
     let sentence = grid::plain(&outcome.sentence);
-    let verdict = painted(&format!("{:VERDICT$}", outcome.verdict.words()), code, colour);
+    let verdict = painter.text(&format!("{:VERDICT$}", outcome.verdict.words()), tone);
     if room < LEAST_TEXT {
         let text = wrapped(&claim, width.saturating_sub(2)).into_iter();
         let text = text.chain(wrapped(&sentence, width.saturating_sub(2)));
@@ -93,15 +95,12 @@ fn lines_of(finding: &Finding, width: usize, colour: bool) -> Vec<String> {
     }
     let mut lines = wrapped(&claim, room);
     lines.extend(
-        wrapped(&sentence, room.saturating_sub(2)).into_iter().map(|line| format!("  {}", painted(&line, 2, colour))),
+        wrapped(&sentence, room.saturating_sub(2))
+            .into_iter()
+            .map(|line| format!("  {}", painter.text(&line, Tone::Quiet))),
     );
     let begins = |number: usize| if number == 0 { format!("  {verdict}  ") } else { " ".repeat(indent) };
     lines.iter().enumerate().map(|(number, line)| format!("{}{line}", begins(number))).collect()
-}
-
-/// The text in a colour (ECMA-48, select graphic rendition), or as it is.
-fn painted(text: &str, code: u8, colour: bool) -> String {
-    if colour && !text.is_empty() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
 }
 
 /// The claims that the runs have figures for, as Markdown tables, one for each run and paper.
@@ -128,37 +127,26 @@ pub fn as_markdown(runs: &[RunFindings]) -> String {
 /// All claims on each run: an array of runs, each with its findings.
 #[must_use]
 pub fn as_json(runs: &[RunFindings]) -> String {
-    let runs: Vec<Value> = runs
-        .iter()
-        .map(|run| {
-            let findings: Vec<Value> = run.findings.iter().map(|finding| json_of(finding, &run.data)).collect();
-            json!({ "name": run.data.name, "started": run.data.run.started, "findings": findings })
-        })
-        .collect();
-    format!("{:#}", Value::Array(runs))
+    let run = |run: &RunFindings| {
+        let findings: Vec<Value> = run.findings.iter().map(|finding| json_of(finding, &run.data)).collect();
+        json!({ "name": run.data.name, "started": run.data.run.started, "findings": findings })
+    };
+    format!("{:#}", Value::Array(runs.iter().map(run).collect()))
 }
 
 fn json_of(finding: &Finding, data: &RunData) -> Value {
     let rows = finding.outcome.rows.iter().filter_map(|index| {
         let row = data.rows.get(*index)?;
-        let interval = interval_within_run(row).map(|interval| [interval.low, interval.high]);
         Some(json!({
             "case_id": row.case.id().0,
             "case": row.case.to_string(),
             "ns": row.ns.map(Nanoseconds::value),
-            "interval_ns": interval,
+            "interval_ns": interval_within_run(row).map(|interval| [interval.low, interval.high]),
         }))
     });
-    json!({
-        "claim": finding.id,
-        "paper": finding.paper.as_str(),
-        "place": finding.place,
-        "text": finding.text,
-        "verdict": finding.outcome.verdict.words().replace(' ', "_"),
-        "measured": finding.measured,
-        "sentence": finding.outcome.sentence,
-        "rows": rows.collect::<Vec<_>>(),
-    })
+    let mut object = json!(finding);
+    object["rows"] = rows.collect();
+    object
 }
 
 #[cfg(test)]

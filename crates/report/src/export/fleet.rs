@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 use syncscope_core::stats::median;
 use syncscope_core::units::significant;
 
 use super::grid::Grid;
 use crate::analysis::fleet::{ExaminedFleet, FleetCell, FleetNode};
 use crate::figure::{self, percent};
+use crate::naming;
 
 /// The most lines of outliers that the terminal shows; the other formats have all of them.
 const MOST_OUTLIERS: usize = 40;
@@ -54,7 +56,7 @@ pub fn as_markdown(fleet: &ExaminedFleet) -> String {
 /// One line for each primitive of each node.
 #[must_use]
 pub fn as_csv(fleet: &ExaminedFleet) -> String {
-    let causes = |node: &FleetNode, cell: &FleetCell| is_outlying(cell).then(|| node.causes.join("; "));
+    let causes = |node: &FleetNode, cell: &FleetCell| cell.differs().then(|| node.causes.join("; "));
     Grid::of(cells(fleet))
         .text("node", |(node, ..)| node.name.clone())
         .text("primitive", |(_, primitive, _)| (*primitive).to_owned())
@@ -72,39 +74,30 @@ pub fn as_csv(fleet: &ExaminedFleet) -> String {
 /// All nodes with their primitives.
 #[must_use]
 pub fn as_json(fleet: &ExaminedFleet) -> String {
-    let primitives = fleet
-        .primitives
-        .iter()
-        .zip(&fleet.spreads)
-        .map(|(primitive, spread)| json!({ "primitive": primitive, "spread": spread }));
+    let spread = |(primitive, spread)| json!({ "primitive": primitive, "spread": spread });
     let node = |node: &FleetNode| {
-        let cell = |(primitive, cell): (&String, &Option<FleetCell>)| {
-            let cell = cell.as_ref()?;
-            Some(json!({
-                "primitive": primitive,
-                "ratio": cell.ratio,
-                "ratio_low": cell.low,
-                "ratio_high": cell.high,
-                "cycles_ratio": cell.cycles_ratio,
-                "cases": cell.cases,
-                "change": cell.change.as_str(),
-            }))
-        };
-        let cells: Vec<Value> = fleet.primitives.iter().zip(&node.cells).filter_map(cell).collect();
         json!({
             "node": node.name,
             "differs": node.is_outlier(),
             "missing_cases": node.missing,
             "causes": node.causes,
-            "primitives": cells,
+            "primitives": cells_of(fleet, node).map(|(primitive, cell)| NamedCell { primitive, cell }).collect::<Vec<_>>(),
         })
     };
     let value = json!({
         "threshold": fleet.threshold,
-        "primitives": primitives.collect::<Vec<Value>>(),
-        "nodes": fleet.nodes.iter().map(node).collect::<Vec<Value>>(),
+        "primitives": fleet.primitives.iter().zip(&fleet.spreads).map(spread).collect::<Vec<_>>(),
+        "nodes": fleet.nodes.iter().map(node).collect::<Vec<_>>(),
     });
     format!("{value:#}")
+}
+
+/// A cell with the name of its primitive.
+#[derive(Serialize)]
+struct NamedCell<'a> {
+    primitive: &'a str,
+    #[serde(flatten)]
+    cell: &'a FleetCell,
 }
 
 /// `200 nodes, 7 primitives: 5 nodes certainly differ from the median node by more than 5 %`, with `7 of 9 primitives` where the
@@ -143,15 +136,13 @@ fn nothing_compared(fleet: &ExaminedFleet) -> String {
 }
 
 fn cells(fleet: &ExaminedFleet) -> impl Iterator<Item = (&FleetNode, &str, &FleetCell)> {
-    fleet.nodes.iter().flat_map(|node| {
-        let named = fleet.primitives.iter().zip(&node.cells);
-        named.filter_map(move |(primitive, cell)| Some((node, primitive.as_str(), cell.as_ref()?)))
-    })
+    fleet.nodes.iter().flat_map(|node| cells_of(fleet, node).map(move |(primitive, cell)| (node, primitive, cell)))
 }
 
-fn is_outlying(cell: &FleetCell) -> bool {
-    use crate::Change::{Faster, Slower};
-    matches!(cell.change, Slower | Faster)
+/// The compared primitives of a node.
+fn cells_of<'a>(fleet: &'a ExaminedFleet, node: &'a FleetNode) -> impl Iterator<Item = (&'a str, &'a FleetCell)> {
+    let named = fleet.primitives.iter().zip(&node.cells);
+    named.filter_map(|(primitive, cell)| Some((primitive.as_str(), cell.as_ref()?)))
 }
 
 /// One line for each family of primitives: how many are compared, the median spread of the nodes, and the extremes of all nodes.
@@ -183,7 +174,7 @@ fn families(fleet: &ExaminedFleet) -> Grid {
         .number("spread", |(_, of)| spread(of))
         .number("smallest", |(_, of)| end(of, f64::min))
         .number("largest", |(_, of)| end(of, f64::max))
-        .number("differ", |(_, of)| cells(of).iter().filter(|cell| is_outlying(cell)).count().to_string())
+        .number("differ", |(_, of)| cells(of).iter().filter(|cell| cell.differs()).count().to_string())
         .grid()
 }
 
@@ -199,10 +190,9 @@ fn outliers(fleet: &ExaminedFleet, most: usize) -> (Grid, usize) {
     let left_out = lines.len().saturating_sub(most);
     let causes =
         |node: &FleetNode| if node.causes.is_empty() { "none recorded".to_owned() } else { node.causes.join("; ") };
-    let primitives = |count| if count == 1 { "1 primitive".to_owned() } else { format!("{count} primitives") };
     let grid = Grid::of(lines.into_iter().take(most))
         .text("node", |(node, ..)| node.name.clone())
-        .number("differs in", |(node, ..)| primitives(node.outlying().count()))
+        .number("differs in", |(node, ..)| naming::plural(node.outlying().count(), "primitive"))
         .number("ratio", |(.., cell)| format!("{:.3}", cell.ratio))
         .text("corrected interval", |(.., cell)| format!("{:.3} to {:.3}", cell.low, cell.high))
         .text("most in", |(_, primitive, _)| fleet.primitives[*primitive].clone())
@@ -214,6 +204,7 @@ fn outliers(fleet: &ExaminedFleet, most: usize) -> (Grid, usize) {
 mod tests {
     use super::*;
     use crate::Change;
+    use serde_json::Value;
 
     fn fleet() -> ExaminedFleet {
         let cell = |ratio: f64, change| {

@@ -1,11 +1,12 @@
 //! The rows of a run as text.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use syncscope_core::run::columns::COLUMNS;
-use syncscope_core::{Nanoseconds, Row, Verdict};
+use syncscope_core::{Nanoseconds, Row};
 
-use super::comparison::json_cell;
+use super::comparison::json_cells;
 use super::grid::{self, Grid};
+use crate::analysis::contest::has_cost_of_case;
 use crate::figure::Cost;
 use crate::{RunData, naming};
 
@@ -33,19 +34,13 @@ pub fn as_csv(data: &RunData) -> String {
 /// The run and its rows as one object; the keys of a row are the columns of `measurements.csv`.
 #[must_use]
 pub fn as_json(data: &RunData) -> String {
-    let row = |row: &Row| -> Value {
-        COLUMNS.iter().map(|column| (column.name.to_owned(), json_cell(column, column.write(row)))).collect()
-    };
-    let rows: Vec<Value> = data.rows.iter().map(row).collect();
+    let rows: Vec<_> = data.rows.iter().map(|row| json_cells(&COLUMNS, row)).collect();
     format!("{:#}", json!({ "name": data.name, "run": data.run, "rows": rows }))
 }
 
 /// The rows by their cost, the most expensive first; those without a figure at the end.
 pub fn sort_by_cost(rows: &mut [Row]) {
-    let cost = |row: &Row| {
-        let has_cost = matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_) | Verdict::NonAdditive(_));
-        row.ns.map(Nanoseconds::value).filter(|_| has_cost).unwrap_or(f64::NEG_INFINITY)
-    };
+    let cost = |row: &Row| row.ns.filter(|_| has_cost_of_case(row)).map_or(f64::NEG_INFINITY, Nanoseconds::value);
     rows.sort_by(|one, other| cost(other).total_cmp(&cost(one)));
 }
 
@@ -68,8 +63,9 @@ fn grid_of(rows: &[Row]) -> Grid {
 mod tests {
     use super::*;
     use crate::testing;
+    use serde_json::Value;
     use syncscope_core::stats::Interval;
-    use syncscope_core::{Case, Group};
+    use syncscope_core::{Case, Group, Verdict};
 
     fn data() -> RunData {
         let row = |primitive: &str, ns: f64, verdict| Row {

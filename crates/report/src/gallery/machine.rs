@@ -1,7 +1,7 @@
 //! A run as a column of the page.
 
+use syncscope_core::Verdict;
 use syncscope_core::run::IMPORTED;
-use syncscope_core::{Case, Verdict};
 
 use super::Entry;
 use crate::analysis::ladder::LADDER;
@@ -63,12 +63,6 @@ impl Machine<'_> {
     /// How many rungs of the ladder have a row.
     fn rungs(&self) -> usize {
         LADDER.iter().filter(|rung| rung.find(self.data).is_some()).count()
-    }
-
-    /// What executes a case, as far as `run.json` says: a launch needs the processor, too. Runs on equal hardware are no
-    /// rivals.
-    pub(super) fn hardware(&self, case: &Case) -> String {
-        naming::hardware(&self.data.run.machine, case)
     }
 
     /// The colour of its dots, as a value for `--c`.

@@ -4,8 +4,7 @@ use syncscope_core::stats::Interval;
 use syncscope_core::{Nanoseconds, Row};
 
 use super::machine::Machine;
-use crate::analysis::compare::ratio::{UncertainCost, p_at_most};
-use crate::analysis::compare::{instructions, measurement_blocks};
+use crate::analysis::contest::machines::{OnMachine, cheapest_machine};
 use crate::analysis::ladder::{LADDER, Rung};
 use crate::figure::{self, Cost};
 use crate::naming;
@@ -47,7 +46,7 @@ pub(super) fn lines(machines: &[&Machine<'_>]) -> Vec<Line> {
 
 fn line(rung: &Rung, machines: &[&Machine<'_>]) -> Option<Line> {
     let mut figures = Vec::new();
-    let mut contest = Vec::new();
+    let mut entrants = Vec::new();
     for (index, machine) in machines.iter().enumerate() {
         let Some(selected) = rung.find(machine.data) else {
             figures.push(None);
@@ -55,17 +54,14 @@ fn line(rung: &Rung, machines: &[&Machine<'_>]) -> Option<Line> {
         };
         let Some(row) = machine.data.rows.get(selected.row) else { continue };
         let figure = figure_of(rung.level, row, selected.note.as_deref(), selected.median_ns);
+        // Figures without an interval take no part.
         if figure.interval.is_some() {
-            let blocks = measurement_blocks(row, machine.data.details.get(&row.case.id()));
-            if let Some(cost) = UncertainCost::of(row, blocks) {
-                let (size, hardware) = (naming::size(&row.case), machine.hardware(&row.case));
-                contest.push(Contestant { index, row, size, hardware, cost });
-            }
+            entrants.extend(OnMachine::of(index, machine.data, selected.row));
         }
         figures.push(Some(figure));
     }
     let is_there = figures.iter().any(Option::is_some);
-    is_there.then(|| Line { level: rung.level, title: rung.title, figures, cheapest: cheapest(&contest) })
+    is_there.then(|| Line { level: rung.level, title: rung.title, figures, cheapest: cheapest_machine(&entrants) })
 }
 
 fn figure_of(level: &str, row: &Row, note: Option<&str>, median_ns: Option<f64>) -> Figure {
@@ -87,43 +83,6 @@ fn figure_of(level: &str, row: &Row, note: Option<&str>, median_ns: Option<f64>)
         note: note.join(", "),
         case: row.case.to_string(),
     }
-}
-
-/// A machine whose cost has an interval.
-struct Contestant<'a> {
-    index: usize,
-    row: &'a Row,
-    size: String,
-    hardware: String,
-    cost: UncertainCost,
-}
-
-impl Contestant<'_> {
-    /// Whether both cases are of one size, and of one primitive only where they executed the same instructions: versions of
-    /// syncscope compile some primitives otherwise.
-    fn is_comparable(&self, other: &Self) -> bool {
-        let is_same_primitive = self.row.case.primitive == other.row.case.primitive;
-        let has_same_code = match (&self.row.evidence, &other.row.evidence) {
-            (Some(one), Some(another)) => instructions(one) == instructions(another),
-            _ => true,
-        };
-        self.size == other.size && (has_same_code || !is_same_primitive)
-    }
-}
-
-/// The cheapest, if its machine is certainly below each other one: each run on its hardware below each run on other
-/// hardware, in one-sided tests at 2.5 % over the number of such pairs. The intervals are those for another run. Where sizes
-/// or instructions differ, the costs are of something else. Figures without an interval take no part.
-fn cheapest(contest: &[Contestant<'_>]) -> Option<usize> {
-    let best = contest.iter().min_by(|a, b| a.cost.ns.total_cmp(&b.cost.ns))?;
-    let (own, rivals): (Vec<&Contestant<'_>>, Vec<&Contestant<'_>>) =
-        contest.iter().partition(|one| one.hardware == best.hardware);
-    let level = 0.025 / (own.len() * rivals.len()) as f64;
-    let is_below = |one: &Contestant<'_>, rival: &Contestant<'_>| {
-        rival.is_comparable(one) && p_at_most(&rival.cost, 1.0, &one.cost) <= level
-    };
-    let is_certain = !rivals.is_empty() && own.iter().all(|one| rivals.iter().all(|rival| is_below(one, rival)));
-    is_certain.then_some(best.index)
 }
 
 #[cfg(test)]

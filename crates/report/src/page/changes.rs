@@ -4,7 +4,7 @@ use super::html::escape;
 use crate::RunData;
 use crate::analysis::compare::{Comparison, USUAL_THRESHOLD, compare};
 use crate::export::{comparison, grid::Grid};
-use crate::section::{card, folded, paragraph, table};
+use crate::section::{self, card, folded, paragraph, table};
 
 /// The most changes of each direction that the page shows; `syncscope compare` has all.
 const MOST_CHANGES: usize = 20;
@@ -16,14 +16,8 @@ pub(super) fn section(runs: &[RunData], labels: &[String]) -> String {
     if found.cases.is_empty() {
         return String::new();
     }
-    format!(
-        "<section class=\"published\" id=\"changes\" aria-labelledby=\"changes-title\"><h2 id=\"changes-title\">What changed</h2>\
-         <p class=\"lead\">From A, {}, to B, {}: {}.</p>{}</section>\n",
-        escape(label_a),
-        escape(label_b),
-        escape(&comparison::summary(&found)),
-        content(&found)
-    )
+    let lead = format!("From A, {label_a}, to B, {label_b}: {}.", comparison::summary(&found));
+    section::of_runs("changes", "What changed", &escape(&lead), &[("", content(&found))], false)
 }
 
 fn content(found: &Comparison<'_>) -> String {

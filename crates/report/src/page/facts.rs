@@ -4,6 +4,7 @@ use syncscope_core::Run;
 use syncscope_core::machine::{Cache, CpuMachine, CpuSignature, Environment, GpuMachine};
 
 use crate::generation::generation;
+use crate::naming::plural;
 
 /// The description of the machine of a run. Unknown values are left out.
 pub(super) fn facts(run: &Run) -> Vec<(&'static str, String)> {
@@ -93,11 +94,6 @@ fn environment(environment: &Environment) -> Vec<(&'static str, String)> {
     .filter_map(|(label, text)| Some((label, text.filter(|text| !text.is_empty())?)))
     .chain(clocks)
     .collect()
-}
-
-/// `1 package`, `2 packages`.
-pub(super) fn plural(count: u32, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// A size in binary units: `32 KiB`, `1.5 GiB`.

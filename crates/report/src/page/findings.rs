@@ -3,35 +3,18 @@
 use std::fmt::Write;
 
 use super::html::escape;
-use crate::RunData;
 use crate::analysis::findings::{ClaimVerdict, Finding, Paper, findings};
+use crate::{RunData, naming, section};
 
 /// The section; empty if no run has figures for any claim. The runs are in the order of the page's data.
 pub(super) fn section(runs: &[RunData], labels: &[String]) -> String {
-    let found: Vec<(usize, &String, Vec<Finding>)> = runs
-        .iter()
-        .zip(labels)
-        .enumerate()
-        .map(|(run, (data, label))| (run, label, findings(data)))
-        .filter(|(_, _, findings)| findings.iter().any(|finding| finding.measured))
-        .collect();
-    if found.is_empty() {
-        return String::new();
-    }
-    let mut html = "<section class=\"published\" id=\"findings\" aria-labelledby=\"findings-title\">\
-                    <h2 id=\"findings-title\">Findings: what papers claim, on this machine</h2>\
-                    <p class=\"lead\">Each claim is decided by the intervals of the rows that it is about. It stays open where they \
-                    do not make it certain.</p>"
-        .to_owned();
-    for (run, label, findings) in &found {
-        // Writing to a String cannot fail.
-        if runs.len() > 1 {
-            let _ = write!(html, "<h3 class=\"published-run\">{}</h3>", escape(label));
-        }
-        html.push_str(&of_run(*run, findings));
-    }
-    html.push_str("</section>\n");
-    html
+    let of_each = runs.iter().map(findings).enumerate().zip(labels);
+    let measured = of_each.filter(|((_, findings), _)| findings.iter().any(|finding| finding.measured));
+    let drawn: Vec<(&str, String)> =
+        measured.map(|((run, findings), label)| (label.as_str(), of_run(run, &findings))).collect();
+    let lead = "Each claim is decided by the intervals of the rows that it is about. It stays open where they do not make it \
+                certain.";
+    section::of_runs("findings", "Findings: what papers claim, on this machine", lead, &drawn, runs.len() > 1)
 }
 
 fn of_run(run: usize, findings: &[Finding]) -> String {
@@ -47,14 +30,9 @@ fn of_run(run: usize, findings: &[Finding]) -> String {
             .filter(|(_, count)| *count > 0)
             .map(|(verdict, count)| format!("{count} {}", plural(*verdict)))
             .collect();
-        let _ = writeln!(
-            html,
-            "<article class=\"panel published-card\"><header><h3>{}</h3><span class=\"note\">{}</span></header>\
-             <dl class=\"claims\">{}</dl></article>",
-            escape(paper.title()),
-            escape(&counts.join(", ")),
-            own.iter().map(|finding| item(run, finding)).collect::<String>()
-        );
+        let items: String = own.iter().map(|finding| item(run, finding)).collect();
+        let list = format!("<dl class=\"claims\">{items}</dl>");
+        html.push_str(&section::card(paper.title(), &counts.join(", "), &list));
     }
     let lacking = findings.iter().filter(|finding| !finding.measured).count();
     if lacking > 0 {
@@ -73,14 +51,9 @@ const fn plural(verdict: ClaimVerdict) -> &'static str {
 
 fn item(run: usize, finding: &Finding) -> String {
     let outcome = &finding.outcome;
-    let tone = match outcome.verdict {
-        ClaimVerdict::Holds => "good",
-        ClaimVerdict::DoesNotHold => "bad",
-        ClaimVerdict::Open => "void",
-    };
     format!(
-        "<dt><span class=\"badge {tone}\">{}</span> {} <span class=\"note\">{}</span></dt><dd>{}{}</dd>",
-        outcome.verdict.words(),
+        "<dt>{} {} <span class=\"note\">{}</span></dt><dd>{}{}</dd>",
+        section::badge(outcome.verdict),
         escape(&finding.text),
         escape(&finding.place),
         escape(&outcome.sentence),
@@ -96,11 +69,10 @@ fn link(run: usize, finding: &Finding) -> String {
     }
     let indices: Vec<String> = rows.iter().map(usize::to_string).collect();
     format!(
-        " <a href=\"#rows\" data-run=\"{run}\" data-rows=\"{}\" data-claim=\"{}\">{} row{}</a>",
+        " <a href=\"#rows\" data-run=\"{run}\" data-rows=\"{}\" data-claim=\"{}\">{}</a>",
         indices.join(" "),
         escape(&finding.text),
-        rows.len(),
-        if rows.len() == 1 { "" } else { "s" }
+        naming::plural(rows.len(), "row")
     )
 }
 

@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use super::html::escape;
 use super::{STYLES, fill};
-use crate::analysis::compare::Change;
 use crate::analysis::fleet::{ExaminedFleet, FleetCell, FleetNode};
 use crate::export;
 
@@ -115,8 +114,7 @@ fn cell(cell: Option<&FleetCell>, primitive: &str, node: &str, fleet: &ExaminedF
         factor if factor >= 1.25 => 2,
         _ => 1,
     };
-    let is_certain = matches!(cell.change, Change::Slower | Change::Faster);
-    let (uncertain, text) = if is_certain { ("", format!("{:.2}", cell.ratio)) } else { (" u", String::new()) };
+    let (uncertain, text) = if cell.differs() { ("", format!("{:.2}", cell.ratio)) } else { (" u", String::new()) };
     format!(
         "<td class=\"{side}{step}{uncertain}\" title=\"{}, {}: {:.3} ({:.3} to {:.3})\">{text}",
         escape(primitive),
@@ -130,6 +128,7 @@ fn cell(cell: Option<&FleetCell>, primitive: &str, node: &str, fleet: &ExaminedF
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::compare::Change;
 
     fn fleet(nodes: usize, primitives: usize) -> ExaminedFleet {
         let typical =

@@ -1,32 +1,16 @@
 //! The section with tables of Zhang, Wahib, Matsuoka and their figure 11, with the figures of the runs.
 
-use std::fmt::Write;
-
-use super::html::escape;
 use crate::analysis::paper_tables::{DeviceLine, over_devices, tables};
 use crate::section::{self, card, folded, paragraph, table};
-use crate::{Axis, Chart, Point, RunData, Series};
+use crate::{Axis, Chart, Point, RunData, Series, naming};
 
 /// The section; empty if no run has rows for any table.
 pub(super) fn section(runs: &[RunData], labels: &[String]) -> String {
-    let mut html = String::new();
-    for (data, label) in runs.iter().zip(labels) {
-        let own = cards(data);
-        if runs.len() > 1 && !own.is_empty() {
-            // Writing to a String cannot fail.
-            let _ = write!(html, "<h3 class=\"published-run\">{}</h3>", escape(label));
-        }
-        html.push_str(&own);
-    }
-    if html.is_empty() {
-        return html;
-    }
-    format!(
-        "<section class=\"published\" id=\"tables\" aria-labelledby=\"tables-title\"><h2 id=\"tables-title\">Tables of a paper</h2>\
-         <p class=\"lead\">Zhang, Wahib, Matsuoka, <cite>A Study of Synchronization Methods in Modern GPUs</cite>: the figures of \
-         its V100 and P100 beside those of this run. Where a run has several shapes, its heat maps are the \
-         paper's figures 8 to 10.</p>{html}</section>\n"
-    )
+    let with_cards = labels.iter().zip(runs.iter().map(cards)).filter(|(_, own)| !own.is_empty());
+    let drawn: Vec<(&str, String)> = with_cards.map(|(label, own)| (label.as_str(), own)).collect();
+    let lead = "Zhang, Wahib, Matsuoka, <cite>A Study of Synchronization Methods in Modern GPUs</cite>: the figures of its V100 \
+                and P100 beside those of this run. Where a run has several shapes, its heat maps are the paper's figures 8 to 10.";
+    section::of_runs("tables", "Tables of a paper", lead, &drawn, runs.len() > 1)
 }
 
 fn cards(data: &RunData) -> String {
@@ -71,8 +55,7 @@ fn chart(lines: &[DeviceLine], primitive: &str, most: u32) -> Chart {
 }
 
 fn figures(lines: &[DeviceLine], most: u32) -> String {
-    let counts: Vec<String> =
-        (1..=most).map(|count| format!("{count} device{}", if count == 1 { "" } else { "s" })).collect();
+    let counts: Vec<String> = (1..=most).map(|count| naming::plural(count, "device")).collect();
     let headings: Vec<&str> = std::iter::once("barrier").chain(counts.iter().map(String::as_str)).collect();
     let line = |line: &DeviceLine| {
         let of = |devices: u32| {

@@ -1,7 +1,5 @@
 //! Sections of the experiments that directories hold. Their content is made by those who know the experiments.
 
-use std::fmt::Write;
-
 use super::html::escape;
 use crate::RunData;
 use crate::section::{self, Section};
@@ -13,32 +11,14 @@ pub(super) fn sections(runs: &[RunData], labels: &[String]) -> String {
     let mut seen = std::collections::HashSet::new();
     names.retain(|name| seen.insert(*name));
     let of_name = |name: &str| {
-        let drawn = of_runs.iter().zip(labels).filter_map(|(sections, label)| {
-            Some((label.as_str(), sections.iter().find(|section| section.name == name)?))
-        });
-        section(&drawn.collect::<Vec<_>>(), runs.len() > 1)
+        let own = of_runs.iter().map(|sections| sections.iter().find(|section| section.name == name));
+        let Section { title, lead, .. } = own.clone().flatten().next()?;
+        let drawn =
+            labels.iter().zip(own).filter_map(|(label, own)| Some((label.as_str(), section::html(&own?.parts))));
+        let drawn: Vec<(&str, String)> = drawn.collect();
+        Some(section::of_runs(name, &escape(title), &escape(lead), &drawn, runs.len() > 1))
     };
     names.into_iter().filter_map(of_name).collect()
-}
-
-/// The section of an experiment, with what each of these runs has of it.
-fn section(drawn: &[(&str, &Section)], are_several: bool) -> Option<String> {
-    let (_, Section { name, title, lead, .. }) = drawn.first()?;
-    let mut html = format!(
-        "<section class=\"published\" id=\"{name}\" aria-labelledby=\"{name}-title\">\
-         <h2 id=\"{name}-title\">{}</h2><p class=\"lead\">{}</p>",
-        escape(title),
-        escape(lead)
-    );
-    for (label, section) in drawn {
-        if are_several {
-            // Writing to a String cannot fail.
-            let _ = write!(html, "<h3 class=\"published-run\">{}</h3>", escape(label));
-        }
-        html.push_str(&section::html(&section.parts));
-    }
-    html.push_str("</section>\n");
-    Some(html)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! `sections` turns rows into sections, lines and costs. `render` turns them into text that fits the terminal, and `paint`
 //! adds colour.
 
-mod paint;
+pub(crate) mod paint;
 mod render;
 mod sections;
 

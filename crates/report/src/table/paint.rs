@@ -2,25 +2,27 @@
 
 /// The meaning of a piece of text, which decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tone {
+pub(crate) enum Tone {
     Strong,
     Quiet,
+    Good,
     Doubt,
     Bad,
 }
 
 /// Colours text, or leaves it unchanged.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Painter {
-    pub(super) colour: bool,
+pub(crate) struct Painter {
+    pub(crate) colour: bool,
 }
 
 impl Painter {
     /// The text in the colour of its tone (ECMA-48, select graphic rendition).
-    pub(super) fn text(self, text: &str, tone: Tone) -> String {
+    pub(crate) fn text(self, text: &str, tone: Tone) -> String {
         let code = match tone {
             Tone::Strong => 1,
             Tone::Quiet => 2,
+            Tone::Good => 32,
             Tone::Doubt => 33,
             Tone::Bad => 31,
         };

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use serde::Serialize;
 use syncscope_core::Row;
 
 /// What became of the cost of a case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Change {
     /// Certainly more expensive in B, by more than the threshold.
     Slower,

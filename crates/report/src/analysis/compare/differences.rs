@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use syncscope_core::Run;
 use syncscope_core::machine::{Cache, Clock, GpuMachine, GpuState, Machine};
 
@@ -9,7 +10,7 @@ use crate::generation::generation;
 use crate::naming;
 
 /// One property that two runs do not share.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// What it is: `GPU`, `NVIDIA driver`.
     pub what: String,

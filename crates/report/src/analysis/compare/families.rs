@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use syncscope_core::stats::median;
 
 use super::case::{Change, ComparedCase};
 use crate::naming;
 
 /// The cases of a family in both runs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FamilyChange {
     /// `cpu.atomic`.
     pub family: String,
@@ -16,8 +17,9 @@ pub struct FamilyChange {
     pub cases: usize,
     /// The median of the ratios; `None` where no case has one.
     pub median_ratio: Option<f64>,
-    /// How many cases became what, in the order of [`Change::ALL`].
-    pub changes: [usize; 5],
+    /// How many cases became what; each change has a number.
+    #[serde(flatten)]
+    pub changes: BTreeMap<Change, usize>,
 }
 
 /// The cases by their families, in the order of reports.
@@ -38,8 +40,17 @@ pub(super) fn of(cases: &[ComparedCase<'_>]) -> Vec<FamilyChange> {
             family,
             cases: cases.len(),
             median_ratio: median(&ratios),
-            changes: Change::ALL.map(|change| cases.iter().filter(|case| case.change == change).count()),
+            changes: counts(cases.iter().copied()),
         }
     };
     by_family(cases).into_iter().map(summary).collect()
+}
+
+/// How many of these cases became what; each change has a number.
+pub(super) fn counts<'c>(cases: impl Iterator<Item = &'c ComparedCase<'c>>) -> BTreeMap<Change, usize> {
+    let mut counts = BTreeMap::from(Change::ALL.map(|change| (change, 0)));
+    for case in cases {
+        *counts.entry(case.change).or_default() += 1;
+    }
+    counts
 }

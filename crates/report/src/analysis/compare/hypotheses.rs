@@ -9,6 +9,7 @@ use syncscope_core::{Detail, Row, Verdict, pairs_of_a_block};
 use super::case::{Change, ComparedCase};
 use super::ratio::UncertainCost;
 use super::{discoveries, ratio};
+use crate::analysis::contest::has_cost_of_case;
 use crate::naming;
 
 /// A case before its verdict, which depends on all cases.
@@ -94,10 +95,9 @@ pub(super) fn judge(drafts: &mut [Draft<'_>]) {
 
 /// Why two rows of a case cannot be compared, if so.
 fn not_comparable(a: &Row, b: &Row) -> Option<String> {
-    let has_figure = |row: &Row| matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_) | Verdict::NonAdditive(_));
     // A cost below the resolution has an upper bound, which a resolved cost can be above.
-    let has_bound = |row: &Row| has_figure(row) || matches!(row.verdict, Verdict::BelowResolution(_));
-    if !has_bound(a) || !has_bound(b) || !(has_figure(a) || has_figure(b)) {
+    let has_bound = |row: &Row| has_cost_of_case(row) || matches!(row.verdict, Verdict::BelowResolution(_));
+    if !has_bound(a) || !has_bound(b) || !(has_cost_of_case(a) || has_cost_of_case(b)) {
         let [of_a, of_b] = [a, b].map(|row| naming::verdict(row.verdict.name()));
         return Some(if of_a == of_b { format!("{of_a} in both") } else { format!("{of_a} in A, {of_b} in B") });
     }

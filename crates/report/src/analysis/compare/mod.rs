@@ -16,7 +16,7 @@ mod hypotheses;
 pub(crate) mod ratio;
 mod remarks;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use syncscope_core::machine::{CpuMachine, Machine};
 use syncscope_core::{CaseId, Row};
@@ -108,10 +108,16 @@ pub fn compare<'a>(a: &'a RunData, b: &'a RunData, threshold: f64) -> Comparison
 }
 
 impl Comparison<'_> {
+    /// How many cases became what; each change has a number.
+    #[must_use]
+    pub fn counts(&self) -> BTreeMap<Change, usize> {
+        families::counts(self.cases.iter())
+    }
+
     /// How many cases became `change`.
     #[must_use]
     pub fn count(&self, change: Change) -> usize {
-        self.cases.iter().filter(|case| case.change == change).count()
+        self.counts()[&change]
     }
 }
 

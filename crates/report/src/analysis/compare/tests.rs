@@ -203,7 +203,7 @@ fn rows_without_figures_or_about_something_else_are_not_compared() {
     assert!(of(5).remark.contains("slowest thread in A, of the median thread in B"), "{}", of(5).remark);
     assert!(of(6).remark.contains("`alone` in A"), "{}", of(6).remark);
     assert_eq!((comparison.only_a, comparison.only_b), (1, 1));
-    assert_eq!(comparison.families[0].changes, [1, 0, 0, 0, 5]);
+    assert!(comparison.families[0].changes.values().eq(&[1, 0, 0, 0, 5]));
 }
 
 #[test]

@@ -31,11 +31,14 @@ mod pick;
 #[cfg(test)]
 mod tests;
 
+use serde::Serialize;
+
 use crate::RunData;
 use crate::figure::interval_within_run;
 
 /// Where a claim was published.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Paper {
     /// Burtchell and Burtscher, *Characterizing CUDA and OpenMP Synchronization Primitives*, IISWC 2024.
     Burtchell,
@@ -75,7 +78,8 @@ impl Paper {
 }
 
 /// What becomes of a claim on a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ClaimVerdict {
     /// The rows make certain that it holds.
     Holds,
@@ -101,7 +105,7 @@ impl ClaimVerdict {
 }
 
 /// What a predicate finds, with the figures that it stands on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Outcome {
     /// The verdict.
     pub verdict: ClaimVerdict,
@@ -141,9 +145,10 @@ struct Claim {
 }
 
 /// A claim and what became of it on a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The name of the claim in files.
+    #[serde(rename = "claim")]
     pub id: String,
     /// Where it was published.
     pub paper: Paper,
@@ -152,6 +157,7 @@ pub struct Finding {
     /// What the paper says.
     pub text: String,
     /// What became of it.
+    #[serde(flatten)]
     pub outcome: Outcome,
     /// Whether the run has the rows or tables that the claim needs.
     pub measured: bool,

@@ -16,6 +16,8 @@ mod tests;
 
 use std::collections::BTreeSet;
 
+use serde::Serialize;
+
 use self::node::Node;
 use self::statistics::Statistics;
 use super::compare::Change;
@@ -31,13 +33,15 @@ pub struct Fleet {
 }
 
 /// One primitive of one node.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct FleetCell {
     /// The cost over that of the median node.
     pub ratio: f64,
     /// Lower end of the interval that decides the verdict, corrected for the number of cells.
+    #[serde(rename = "ratio_low")]
     pub low: f64,
     /// Upper end.
+    #[serde(rename = "ratio_high")]
     pub high: f64,
     /// The same in cycles, where the rows have them. At an unchanged number of cycles the clock differs.
     pub cycles_ratio: Option<f64>,
@@ -45,6 +49,14 @@ pub struct FleetCell {
     pub cases: usize,
     /// Whether the node certainly differs by more than the threshold.
     pub change: Change,
+}
+
+impl FleetCell {
+    /// Whether the node certainly differs.
+    #[must_use]
+    pub fn differs(&self) -> bool {
+        matches!(self.change, Change::Slower | Change::Faster)
+    }
 }
 
 /// A node and its primitives.
@@ -69,8 +81,8 @@ impl FleetNode {
 
     /// The primitives that certainly differ, as indices with their cells.
     pub fn outlying(&self) -> impl Iterator<Item = (usize, &FleetCell)> {
-        let differs = |cell: &&FleetCell| matches!(cell.change, Change::Slower | Change::Faster);
-        self.cells.iter().enumerate().filter_map(move |(at, cell)| Some((at, cell.as_ref().filter(differs)?)))
+        let cells = self.cells.iter().enumerate();
+        cells.filter_map(|(at, cell)| Some((at, cell.as_ref().filter(|cell| cell.differs())?)))
     }
 }
 

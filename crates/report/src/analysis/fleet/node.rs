@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use syncscope_core::stats::Interval;
-use syncscope_core::{Cycles, Detail, Nanoseconds, Row, Verdict};
+use syncscope_core::{Cycles, Detail, Nanoseconds, Row};
 
 use crate::RunData;
 use crate::analysis::compare::differences::{self, Property};
 use crate::analysis::compare::instructions;
+use crate::analysis::contest::has_cost_of_case;
 
 /// The normal quantile that core multiplies what runs differ by with.
 const Z95: f64 = 1.960;
@@ -62,10 +63,9 @@ impl Node {
     }
 
     fn add(&mut self, row: &Row) {
-        let is_figure = matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_) | Verdict::NonAdditive(_));
         let (Some(ns), Some(deviation)) = (row.ns.map(Nanoseconds::value), deviation(row)) else { return };
         let Ok(hash) = u64::from_str_radix(&row.case.id().0, 16) else { return };
-        if !(is_figure && ns > 0.0 && ns.is_finite()) {
+        if !(has_cost_of_case(row) && ns > 0.0 && ns.is_finite()) {
             return;
         }
         let primitive = self.primitive_number(&row.case.primitive);

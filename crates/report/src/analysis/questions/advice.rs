@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use serde::Serialize;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Domain, Role, Verdict};
 
@@ -98,21 +99,24 @@ pub enum Decision {
 }
 
 /// A figure with its interval, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CostFigure {
     /// The cost.
     pub ns: f64,
-    /// The 95 % interval to quote, which holds for another run.
-    pub interval: Interval,
+    /// Lower end of the 95 % interval to quote, which holds for another run.
+    pub ns_low: f64,
+    /// Upper end.
+    pub ns_high: f64,
     /// Whether its row is noisy.
+    #[serde(rename = "noisy")]
     pub is_rough: bool,
 }
 
 impl CostFigure {
     /// What to quote of a cost: its interval for another run, where it has one.
     fn of(known: &Known<'_>) -> Self {
-        let interval = known.row.ns_interval.unwrap_or(known.bounds);
-        Self { ns: known.ns, interval, is_rough: known.row.verdict != Verdict::Resolved }
+        let Interval { low, high } = known.row.ns_interval.unwrap_or(known.bounds);
+        Self { ns: known.ns, ns_low: low, ns_high: high, is_rough: known.row.verdict != Verdict::Resolved }
     }
 
     /// `1.20 µs`, `~1.20 µs` where its row is noisy.
@@ -123,7 +127,7 @@ impl CostFigure {
 }
 
 /// The one to take.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Choice {
     /// In words: `std_mutex`, `padded counters`.
     pub name: String,
@@ -136,6 +140,7 @@ pub struct Choice {
     /// The case, in one line.
     pub case: String,
     /// The index of its row.
+    #[serde(skip)]
     pub(crate) row: usize,
     /// Its cost.
     pub cost: CostFigure,
@@ -148,7 +153,7 @@ pub struct Choice {
 }
 
 /// The second.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunnerUp {
     /// In words.
     pub name: String,

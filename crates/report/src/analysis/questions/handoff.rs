@@ -190,7 +190,7 @@ fn advice(situation: &str, decision: Decision) -> Advice {
 
 /// Which hand-offs to a thread that may sleep certainly cost more.
 fn against_sleeping(choice: &Choice, sleeping: &Contest<'_>) -> Option<String> {
-    let is_costlier = |cost: &Known<'_>| cost.bounds.low > choice.cost.interval.high && cost.has_figure();
+    let is_costlier = |cost: &Known<'_>| cost.bounds.low > choice.cost.ns_high && cost.has_figure();
     let costlier: Vec<String> = sleeping
         .known()
         .filter(|(_, cost)| is_costlier(cost))

@@ -118,7 +118,7 @@ fn on_side(inquiry: Inquiry<'_>, on: Domain, role: Role) -> Option<Advice> {
             cautions_on_fairness(inquiry, row, choice);
             cautions_on_waiting(inquiry, row, choice);
         }
-        choice.notes.extend(one_addition(inquiry, peers.like, choice.cost.interval.low));
+        choice.notes.extend(one_addition(inquiry, peers.like, choice.cost.ns_low));
     }
     advice(naming::size(peers.like), decision)
 }

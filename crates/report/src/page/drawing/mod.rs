@@ -7,9 +7,10 @@ mod cells;
 
 use syncscope_core::machine::{Cache, CpuMachine, GpuLink, GpuMachine};
 
-use super::facts::{bytes, plural};
+use super::facts::bytes;
 use super::html::escape;
 use crate::analysis::machine_figures::{MachineFigure, Part, machine_figures};
+use crate::naming::plural;
 use crate::{RunData, naming};
 use cells::{cells, split};
 
@@ -192,9 +193,7 @@ fn ways(links: &[GpuLink]) -> String {
         [(kind, 1)] => (*kind).to_owned(),
         [(kind, _)] => format!("{kind} between all pairs"),
         several => {
-            let words = several
-                .iter()
-                .map(|(kind, count)| format!("{kind} {count} pair{}", if *count == 1 { "" } else { "s" }));
+            let words = several.iter().map(|(kind, count)| format!("{kind} {}", plural(*count, "pair")));
             words.collect::<Vec<_>>().join(", ")
         }
     }

@@ -1,0 +1,54 @@
+//! The same question on several machines: on which of them is it certainly the cheapest? Both costs bring the uncertainty of
+//! their own run, so tests decide, with the intervals for another run.
+
+use syncscope_core::Row;
+
+use super::{Basis, Known};
+use crate::analysis::compare::ratio::{UncertainCost, p_at_most};
+use crate::analysis::compare::{instructions, measurement_blocks};
+use crate::{RunData, naming};
+
+/// What a machine has: a row whose cost may be written, with an interval.
+pub(crate) struct OnMachine<'a> {
+    /// The index of the machine.
+    machine: usize,
+    row: &'a Row,
+    hardware: String,
+    cost: UncertainCost,
+}
+
+impl<'a> OnMachine<'a> {
+    /// `None` where the row takes no part.
+    pub(crate) fn of(machine: usize, data: &'a RunData, index: usize) -> Option<Self> {
+        let row = Known::with_figure(data, index, Basis::Machine)?.row;
+        let blocks = measurement_blocks(row, data.details.get(&row.case.id()));
+        let hardware = naming::hardware(&data.run.machine, &row.case);
+        Some(Self { machine, row, hardware, cost: UncertainCost::of(row, blocks)? })
+    }
+
+    /// Whether both cases are of one size, and of one primitive only where they executed the same instructions: versions of
+    /// syncscope compile some primitives otherwise.
+    fn is_comparable(&self, other: &Self) -> bool {
+        let is_same_primitive = self.row.case.primitive == other.row.case.primitive;
+        let has_same_code = match (&self.row.evidence, &other.row.evidence) {
+            (Some(one), Some(another)) => instructions(one) == instructions(another),
+            _ => true,
+        };
+        naming::size(&self.row.case) == naming::size(&other.row.case) && (has_same_code || !is_same_primitive)
+    }
+}
+
+/// The machine of the cheapest, if it is certainly below each other one: each run on its hardware below each run on other
+/// hardware, in one-sided tests at 2.5 % over the number of such pairs. Where sizes or instructions differ, the costs are of
+/// something else.
+pub(crate) fn cheapest_machine(entrants: &[OnMachine<'_>]) -> Option<usize> {
+    let best = entrants.iter().min_by(|a, b| a.cost.ns.total_cmp(&b.cost.ns))?;
+    let (own, rivals): (Vec<&OnMachine<'_>>, Vec<&OnMachine<'_>>) =
+        entrants.iter().partition(|one| one.hardware == best.hardware);
+    let level = 0.025 / (own.len() * rivals.len()) as f64;
+    let is_below = |one: &OnMachine<'_>, rival: &OnMachine<'_>| {
+        rival.is_comparable(one) && p_at_most(&rival.cost, 1.0, &one.cost) <= level
+    };
+    let is_certain = !rivals.is_empty() && own.iter().all(|one| rivals.iter().all(|rival| is_below(one, rival)));
+    is_certain.then_some(best.machine)
+}
