@@ -372,7 +372,7 @@ mod tests {
         let csv = as_csv(&comparison);
         let lines: Vec<&str> = csv.lines().collect();
         assert!(lines[0].starts_with("case_id,domain,family,primitive,dtype,"), "{}", lines[0]);
-        assert!(lines[0].ends_with(",form,a_ns,a_ns_low,a_ns_high,b_ns,b_ns_low,b_ns_high,ratio,ratio_low,ratio_high,p_value,change,a_verdict,b_verdict,remark"));
+        assert!(lines[0].ends_with(",form,elements,a_ns,a_ns_low,a_ns_high,b_ns,b_ns_low,b_ns_high,ratio,ratio_low,ratio_high,p_value,change,a_verdict,b_verdict,remark"));
         assert!(
             lines[1].contains(",gpu.cluster.sync,") && lines[1].contains(",slower,Resolved,Resolved,"),
             "{}",
