@@ -18,7 +18,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use syncscope_core::{Role, Waits};
+    use syncscope_core::{Primitive, Role, Waits};
 
     #[test]
     fn every_role_and_every_way_to_wait_has_a_primitive() {

@@ -163,7 +163,7 @@ pub(crate) fn resolved(case: Case, ns: f64, half_width: f64, hz: f64) -> Row {
     let on_cpu = case.domain_and_family().0 == "cpu";
     let catalogue = catalogue();
     let facts = catalogue.facts(&case.primitive);
-    let row = Row::unmeasured(case, Verdict::Resolved).described(facts);
+    let row = Row::unmeasured(case.clone(), Verdict::Resolved).described(facts);
     Row {
         ns: Some(Nanoseconds(ns)),
         ns_interval: interval(ns),
