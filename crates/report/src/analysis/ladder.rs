@@ -34,169 +34,97 @@ const fn of(
     Rung { id, level, title, query: RowQuery { among, fits, choice } }
 }
 
+/// The usual case of the fewest threads.
+const fn usual(
+    id: &'static str,
+    level: &'static str,
+    title: &'static str,
+    among: Among,
+    fits: fn(&Case, MachineSize) -> bool,
+) -> Rung {
+    of(id, level, title, among, fits, Choice::Usual(Size::Fewest))
+}
+
+/// All pairs of CPUs are measured with this one.
+const HANDOFF: Among = Among::Id("cpu.handoff.cas_pingpong");
+
+/// A class of pairs of CPUs.
+const fn pair(id: &'static str, title: &'static str, fits: fn(&Case, MachineSize) -> bool) -> Rung {
+    of(id, "Two threads", title, HANDOFF, fits, Choice::MedianCost)
+}
+
+/// The cheapest barrier of several devices.
+const fn of_devices(id: &'static str, title: &'static str, fits: fn(&Case, MachineSize) -> bool) -> Rung {
+    of(id, "Several GPUs", title, Among::Role(Role::DeviceBarrier), fits, Choice::Cheapest(Size::Fewest))
+}
+
 /// The rungs, from the smallest level to the largest, CPU first.
 pub(crate) const LADDER: &[Rung] = {
     use Among::{Id, Role as Of};
-    use Choice::{Cheapest, CheapestSleep, MedianCost, Usual};
+    use Choice::{Cheapest, CheapestSleep, Usual};
     use Group::{Across, Cluster, Converged, Divergent, SameCore, SameL2, SameL3, SameNode, SamePackage};
     use Mode::{Latency, Throughput};
     use Size::{Fewest, Most};
     use Space::{Global, Shared};
-    // All pairs of CPUs are measured with this one.
-    const HANDOFF: Among = Id("cpu.handoff.cas_pingpong");
     const BARRIER: Among = Of(Role::ThreadBarrier);
-    const DEVICES: Among = Of(Role::DeviceBarrier);
+    const LOCK: Among = Of(Role::ThreadLock);
     const SYNCWARP: Among = Id("gpu.warp.syncwarp");
     const SYNCTHREADS: Among = Id("gpu.block.syncthreads");
     const CLUSTER: Among = Id("gpu.cluster.sync");
     const ADD: Among = Id("gpu.atomic.add");
     const MPI_BARRIER: Among = Id("mpi.barrier.blocking");
     &[
-        of("core.add", "One core", "Atomic add, alone", Id("cpu.atomic.add"), one_actor, Usual(Fewest)),
-        of("core.fence", "One core", "Full fence", Id("cpu.fence.seq_cst"), one_actor, Usual(Fewest)),
-        of("core.lock", "One core", "Lock, alone, best", Of(Role::ThreadLock), one_actor, Cheapest(Fewest)),
-        of("handoff.close", "Two threads", "Hand-off, close", HANDOFF, no_group, Usual(Fewest)),
-        of("handoff.core", "Two threads", "Hand-off, same core", HANDOFF, |case, _| is(case, &SameCore), MedianCost),
-        of("handoff.l2", "Two threads", "Hand-off, same L2", HANDOFF, |case, _| is(case, &SameL2), MedianCost),
-        of("handoff.l3", "Two threads", "Hand-off, same L3", HANDOFF, |case, _| is(case, &SameL3), MedianCost),
-        of(
-            "handoff.node",
-            "Two threads",
-            "Hand-off, same NUMA node",
-            HANDOFF,
-            |case, _| is(case, &SameNode),
-            MedianCost,
-        ),
-        of(
-            "handoff.package",
-            "Two threads",
-            "Hand-off, same package",
-            HANDOFF,
-            |case, _| is(case, &SamePackage),
-            MedianCost,
-        ),
-        of(
-            "handoff.across",
-            "Two threads",
-            "Hand-off, across packages",
-            HANDOFF,
-            |case, _| is(case, &Across),
-            MedianCost,
-        ),
+        usual("core.add", "One core", "Atomic add, alone", Id("cpu.atomic.add"), one_actor),
+        usual("core.fence", "One core", "Full fence", Id("cpu.fence.seq_cst"), one_actor),
+        of("core.lock", "One core", "Lock, alone, best", LOCK, one_actor, Cheapest(Fewest)),
+        usual("handoff.close", "Two threads", "Hand-off, close", HANDOFF, no_group),
+        pair("handoff.core", "Hand-off, same core", |case, _| is(case, &SameCore)),
+        pair("handoff.l2", "Hand-off, same L2", |case, _| is(case, &SameL2)),
+        pair("handoff.l3", "Hand-off, same L3", |case, _| is(case, &SameL3)),
+        pair("handoff.node", "Hand-off, same NUMA node", |case, _| is(case, &SameNode)),
+        pair("handoff.package", "Hand-off, same package", |case, _| is(case, &SamePackage)),
+        pair("handoff.across", "Hand-off, across packages", |case, _| is(case, &Across)),
         of("wake", "Two threads", "Wake a sleeping thread", Of(Role::SleepHandoff), no_group, CheapestSleep),
         of("barrier.2", "Two threads", "Barrier, best", BARRIER, |case, _| case.threads == Some(2), Cheapest(Fewest)),
         of("add.threads", "All threads", "Atomic add, contended", Id("cpu.atomic.add"), several_threads, Usual(Most)),
         of("barrier.threads", "All threads", "Barrier, best", BARRIER, several_threads, Cheapest(Most)),
-        of(
-            "lock.threads",
-            "All threads",
-            "Lock, contended, best",
-            Of(Role::ThreadLock),
-            several_threads,
-            Cheapest(Most),
-        ),
-        of("warp.converged", "Warp", "Barrier, converged", SYNCWARP, |case, _| warp(case, &Converged), Usual(Fewest)),
-        of("warp.divergent", "Warp", "Barrier, divergent", SYNCWARP, |case, _| warp(case, &Divergent), Usual(Fewest)),
-        of("warp.shuffle", "Warp", "Shuffle", Id("gpu.shuffle.idx"), one_warp, Usual(Fewest)),
-        of("warp.ballot", "Warp", "Ballot", Id("gpu.vote.ballot"), one_warp, Usual(Fewest)),
-        of("block.32", "Block", "Barrier, one warp", SYNCTHREADS, one_warp, Usual(Fewest)),
-        of("block.1024", "Block", "Barrier, 1,024 threads", SYNCTHREADS, |case, _| block(case, 1024), Usual(Fewest)),
-        of("fence.block", "Block", "Fence", Id("gpu.fence.block"), one_warp, Usual(Fewest)),
-        of(
-            "add.block",
-            "Block",
-            "Atomic add, shared memory",
-            ADD,
-            |case, _| atomic(case, Shared, Throughput),
-            Usual(Fewest),
-        ),
-        of("cluster.2", "Cluster", "Barrier, 2 blocks", CLUSTER, |case, _| is(case, &Cluster(2)), Usual(Fewest)),
-        of("cluster.8", "Cluster", "Barrier, 8 blocks", CLUSTER, |case, _| is(case, &Cluster(8)), Usual(Fewest)),
-        of("fence.device", "Device", "Fence", Id("gpu.fence.device"), one_warp, Usual(Fewest)),
-        of(
-            "add.warp.latency",
-            "Device",
-            "Atomic add, one warp, latency",
-            ADD,
-            |case, _| atomic(case, Global, Latency),
-            Usual(Fewest),
-        ),
-        of(
-            "add.warp",
-            "Device",
-            "Atomic add, one warp, throughput",
-            ADD,
-            |case, _| atomic(case, Global, Throughput),
-            Usual(Fewest),
-        ),
+        of("lock.threads", "All threads", "Lock, contended, best", LOCK, several_threads, Cheapest(Most)),
+        usual("warp.converged", "Warp", "Barrier, converged", SYNCWARP, |case, _| warp(case, &Converged)),
+        usual("warp.divergent", "Warp", "Barrier, divergent", SYNCWARP, |case, _| warp(case, &Divergent)),
+        usual("warp.shuffle", "Warp", "Shuffle", Id("gpu.shuffle.idx"), one_warp),
+        usual("warp.ballot", "Warp", "Ballot", Id("gpu.vote.ballot"), one_warp),
+        usual("block.32", "Block", "Barrier, one warp", SYNCTHREADS, one_warp),
+        usual("block.1024", "Block", "Barrier, 1,024 threads", SYNCTHREADS, |case, _| block(case, 1024)),
+        usual("fence.block", "Block", "Fence", Id("gpu.fence.block"), one_warp),
+        usual("add.block", "Block", "Atomic add, shared memory", ADD, |case, _| atomic(case, Shared, Throughput)),
+        usual("cluster.2", "Cluster", "Barrier, 2 blocks", CLUSTER, |case, _| is(case, &Cluster(2))),
+        usual("cluster.8", "Cluster", "Barrier, 8 blocks", CLUSTER, |case, _| is(case, &Cluster(8))),
+        usual("fence.device", "Device", "Fence", Id("gpu.fence.device"), one_warp),
+        usual("add.warp.latency", "Device", "Atomic add, one warp, latency", ADD, |case, _| {
+            atomic(case, Global, Latency)
+        }),
+        usual("add.warp", "Device", "Atomic add, one warp, throughput", ADD, |case, _| {
+            atomic(case, Global, Throughput)
+        }),
         of("add.device", "Device", "Atomic add, all threads", ADD, contended_atomic, Usual(Most)),
         of("grid", "Device", "Grid barrier, best", Of(Role::GridBarrier), filled, Cheapest(Fewest)),
-        of(
-            "grid.cooperative",
-            "Device",
-            "Grid barrier, cooperative",
-            Id("gpu.grid.cooperative"),
-            filled,
-            Usual(Fewest),
-        ),
-        of("grid.counter", "Device", "Grid barrier, counter", Id("gpu.grid.counter"), filled, Usual(Fewest)),
-        of("grid.lock_free", "Device", "Grid barrier, lock-free", Id("gpu.grid.lock_free"), filled, Usual(Fewest)),
-        of(
-            "launch.graph",
-            "Device",
-            "One kernel more, in a graph",
-            Id("gpu.launch.graph"),
-            working_kernel,
-            Usual(Fewest),
-        ),
-        of(
-            "launch.stream",
-            "Device",
-            "One kernel more, in a stream",
-            Id("gpu.launch.stream"),
-            working_kernel,
-            Usual(Fewest),
-        ),
-        of(
-            "launch.empty",
-            "Device",
-            "Empty kernels, rate of the host",
-            Id("gpu.launch.stream"),
-            empty_kernel,
-            Usual(Fewest),
-        ),
-        of("fence.system", "Several GPUs", "Fence, system", Id("gpu.fence.system"), one_warp, Usual(Fewest)),
-        of(
-            "devices.2",
-            "Several GPUs",
-            "Barrier, 2 devices, best",
-            DEVICES,
-            |case, _| case.devices == Some(2),
-            Cheapest(Fewest),
-        ),
-        of(
-            "devices.4",
-            "Several GPUs",
-            "Barrier, 4 devices, best",
-            DEVICES,
-            |case, _| case.devices == Some(4),
-            Cheapest(Fewest),
-        ),
-        of(
-            "devices.8",
-            "Several GPUs",
-            "Barrier, 8 devices, best",
-            DEVICES,
-            |case, _| case.devices == Some(8),
-            Cheapest(Fewest),
-        ),
-        of("host.flag", "CPU and GPU", "Flag there and back", Id("hybrid.flag.round_trip"), any, Usual(Fewest)),
-        of("host.launch", "CPU and GPU", "Kernel launch and wait", Id("gpu.launch.stream_sync"), any, Usual(Fewest)),
-        of("message.node", "Processes", "Message, one node", Id("mpi.handoff.pingpong"), one_node, Usual(Fewest)),
-        of("mpi.2", "Processes", "MPI barrier, 2 processes", MPI_BARRIER, one_node, Usual(Fewest)),
+        usual("grid.cooperative", "Device", "Grid barrier, cooperative", Id("gpu.grid.cooperative"), filled),
+        usual("grid.counter", "Device", "Grid barrier, counter", Id("gpu.grid.counter"), filled),
+        usual("grid.lock_free", "Device", "Grid barrier, lock-free", Id("gpu.grid.lock_free"), filled),
+        usual("launch.graph", "Device", "One kernel more, in a graph", Id("gpu.launch.graph"), working_kernel),
+        usual("launch.stream", "Device", "One kernel more, in a stream", Id("gpu.launch.stream"), working_kernel),
+        usual("launch.empty", "Device", "Empty kernels, rate of the host", Id("gpu.launch.stream"), empty_kernel),
+        usual("fence.system", "Several GPUs", "Fence, system", Id("gpu.fence.system"), one_warp),
+        of_devices("devices.2", "Barrier, 2 devices, best", |case, _| case.devices == Some(2)),
+        of_devices("devices.4", "Barrier, 4 devices, best", |case, _| case.devices == Some(4)),
+        of_devices("devices.8", "Barrier, 8 devices, best", |case, _| case.devices == Some(8)),
+        usual("host.flag", "CPU and GPU", "Flag there and back", Id("hybrid.flag.round_trip"), any),
+        usual("host.launch", "CPU and GPU", "Kernel launch and wait", Id("gpu.launch.stream_sync"), any),
+        usual("message.node", "Processes", "Message, one node", Id("mpi.handoff.pingpong"), one_node),
+        usual("mpi.2", "Processes", "MPI barrier, 2 processes", MPI_BARRIER, one_node),
         of("mpi.node", "Processes", "MPI barrier, one node", MPI_BARRIER, many_on_one_node, Usual(Most)),
-        of("message.nodes", "Several nodes", "Message", Id("mpi.handoff.pingpong"), several_nodes, Usual(Fewest)),
-        of("mpi.nodes.2", "Several nodes", "MPI barrier, 2 nodes", MPI_BARRIER, two_nodes, Usual(Fewest)),
+        usual("message.nodes", "Several nodes", "Message", Id("mpi.handoff.pingpong"), several_nodes),
+        usual("mpi.nodes.2", "Several nodes", "MPI barrier, 2 nodes", MPI_BARRIER, two_nodes),
         of("mpi.nodes", "Several nodes", "MPI barrier, all", MPI_BARRIER, more_on_several_nodes, Usual(Most)),
     ]
 };

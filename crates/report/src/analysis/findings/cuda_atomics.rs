@@ -3,20 +3,18 @@
 use syncscope_core::{Dtype, Layout};
 
 use super::super::contest::Known;
-use super::judge::{ALIKE, MUCH, Test, any_parts, flat, generally, grows_alike, preferred, two};
+use super::Claim;
+use super::judge::{ALIKE, MUCH, Pair, Test, any_parts, flat, generally, grows_alike, preferred, two};
 use super::pick::{
     self, CAS_FAIL, CAS_PASS, EXCHANGE, GPU_ADD, ONE, at, blocks, by_threads, multiprocessors, of_blocks, on_device,
     pairs,
 };
-use super::{Claim, Paper};
 use crate::RunData;
 
 const WARP: u32 = 32;
 /// The strides of the figures.
 const NEAR: Layout = Layout::Private { stride: 1 };
 const FAR: Layout = Layout::Private { stride: 32 };
-
-const CLAIM: Claim = Claim { id: "", paper: Paper::Burtchell, place: "", text: "", needs: "", predicate: |_| None };
 
 pub(super) const CLAIMS: &[Claim] = &[
     Claim {
@@ -30,7 +28,6 @@ pub(super) const CLAIMS: &[Claim] = &[
                 others.into_iter().flat_map(|other| types(data, GPU_ADD, ONE, (Dtype::I32, other))).collect();
             preferred("i32 is", &found)
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.int_cas",
@@ -41,7 +38,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             let found = types(data, CAS_PASS, ONE, (Dtype::I32, Dtype::U64));
             preferred("i32 is", &found)
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.ull_before_float",
@@ -53,7 +49,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             found.extend(types(data, GPU_ADD, ONE, (Dtype::U64, Dtype::F64)));
             generally(Test::Below, "u64 costs less than the floating-point type", &found)
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.aggregation",
@@ -64,7 +59,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             let rows = blocks(data, GPU_ADD, on_device(Dtype::I32, ONE));
             flat(ALIKE, &up_to(&of_blocks(&rows, 1), WARP))
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.aggregation_two_blocks",
@@ -75,7 +69,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             let rows = blocks(data, GPU_ADD, on_device(Dtype::I32, ONE));
             flat(ALIKE, &up_to(&of_blocks(&rows, 2), 2 * WARP))
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.others_not_aggregated",
@@ -89,7 +82,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             });
             any_parts(parts)
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.overlap",
@@ -111,7 +103,6 @@ pub(super) const CLAIMS: &[Claim] = &[
                 &found,
             )
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.limit",
@@ -130,7 +121,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             });
             any_parts(parts)
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.stride_one_block",
@@ -146,7 +136,6 @@ pub(super) const CLAIMS: &[Claim] = &[
                 ("stride 32", &at(&far, 1, 1024)?, &at(&far, 1, 2 * WARP)?),
             ))
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.stride_many_blocks",
@@ -160,7 +149,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             let (far, near) = found.last()?;
             Some(two(Test::AtLeast(MUCH), ("stride 32", far), ("stride 1", near)))
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.more_blocks",
@@ -173,7 +161,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             let found = by_threads(&of_blocks(&rows, count), &of_blocks(&rows, 1));
             generally(Test::AtLeast(1.0), "more blocks cost more", &found)
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.cas_pass_fail",
@@ -184,7 +171,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             let of = |id| blocks(data, id, on_device(Dtype::I32, ONE));
             generally(Test::Within(ALIKE), "both cost alike", &pairs(&of(CAS_PASS), &of(CAS_FAIL)))
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.cas_constant",
@@ -195,7 +181,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             let rows = of_blocks(&blocks(data, CAS_PASS, on_device(Dtype::I32, ONE)), 1);
             flat(ALIKE, &up_to(&rows, 4))
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.cas_not_aggregated",
@@ -206,7 +191,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             let rows = blocks(data, CAS_PASS, on_device(Dtype::I32, ONE));
             Some(two(Test::AtLeast(MUCH), ("", &at(&rows, 1, WARP)?), ("", &at(&rows, 1, 4)?)))
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.exchange",
@@ -221,7 +205,6 @@ pub(super) const CLAIMS: &[Claim] = &[
                 &pairs(&of(EXCHANGE), &of(CAS_PASS)),
             )
         },
-        ..CLAIM
     },
 ];
 
@@ -230,12 +213,7 @@ fn up_to<'a>(rows: &[Known<'a>], threads: u32) -> Vec<Known<'a>> {
 }
 
 /// Pairs of two types at each size.
-fn types<'a>(
-    data: &'a RunData,
-    primitive: &str,
-    layout: Layout,
-    (one, other): (Dtype, Dtype),
-) -> Vec<(Known<'a>, Known<'a>)> {
+fn types<'a>(data: &'a RunData, primitive: &str, layout: Layout, (one, other): (Dtype, Dtype)) -> Vec<Pair<'a>> {
     let of = |dtype| blocks(data, primitive, on_device(dtype, layout));
     pairs(&of(one), &of(other))
 }

@@ -1,13 +1,13 @@
 //! Burtchell and Burtscher, sections V-B3 and V-B5: fences in CUDA, and full or partial warps.
 
-use syncscope_core::{Case, Dtype, Layout, Mode, Verdict};
+use syncscope_core::{Case, Dtype, Layout, Mode, Row, Verdict};
 
 use super::super::contest::{Basis, Known};
-use super::judge::{ALIKE, MUCH, Test, Unit, all, flat, generally, largely_flat, two};
+use super::judge::{ALIKE, MUCH, Tally, Test, Unit, all, flat, generally, largely_flat, two};
 use super::pick::{
     CAS_PASS, FENCE_BLOCK, FENCE_DEVICE, FENCE_SYSTEM, GPU_ADD, ONE, SYNCTHREADS, at, blocks, of_blocks, on_device,
 };
-use super::{Claim, ClaimVerdict, Outcome, Paper};
+use super::{Claim, ClaimVerdict, Outcome};
 use crate::RunData;
 
 const WARP: u32 = 32;
@@ -16,8 +16,6 @@ const NEAR_ZERO: f64 = 0.05;
 /// "Many": at least this share of the cases.
 const MANY: f64 = 0.25;
 
-const CLAIM: Claim = Claim { id: "", paper: Paper::Burtchell, place: "", text: "", needs: "", predicate: |_| None };
-
 pub(super) const CLAIMS: &[Claim] = &[
     Claim {
         id: "burtchell.cuda.fence_constant",
@@ -25,7 +23,6 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "Thread fences incur largely constant overhead, regardless of thread count, block count or stride",
         needs: "device-wide fences in three sizes",
         predicate: |data| largely_flat(&fences(data, FENCE_DEVICE, |_| true)),
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.fence_system",
@@ -39,7 +36,6 @@ pub(super) const CLAIMS: &[Claim] = &[
                 found.iter().filter_map(|row| Some((*row, same_place(&device, &row.row.case)?))).collect();
             generally(Test::Within(MUCH), "both fences cost alike, within a factor of two,", &found)
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.fence_system_varies",
@@ -47,7 +43,6 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "The fence of the system is more erratic than that of the device, since it involves the CPU",
         needs: "fences of the device and of the system in four sizes",
         predicate: system_varies,
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.fence_block_warp",
@@ -58,7 +53,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             let near = |case: &Case| case.layout == Some(Layout::Private { stride: 1 }) && case.threads <= Some(WARP);
             flat(ALIKE, &of_blocks(&fences(data, FENCE_BLOCK, near), 1))
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.fence_block_hidden",
@@ -66,7 +60,6 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "At thread counts above the warp size and strides above 2, many runtimes of __threadfence_block() are at or near zero",
         needs: "fences of a block and of the device by more than 32 threads at strides above 2",
         predicate: block_fence_hidden,
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.full_warps",
@@ -81,7 +74,6 @@ pub(super) const CLAIMS: &[Claim] = &[
                 two(Test::AtLeast(ALIKE), ("compare-and-swap", &at(&swaps, 1, WARP)?), ("", &at(&swaps, 1, WARP / 2)?)),
             ]))
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.partial_int_add",
@@ -92,7 +84,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             let adds = blocks(data, GPU_ADD, on_device(Dtype::I32, ONE));
             Some(two(Test::AtLeast(ALIKE), ("", &at(&adds, 1, WARP)?), ("", &at(&adds, 1, WARP / 2)?)))
         },
-        ..CLAIM
     },
 ];
 
@@ -117,16 +108,11 @@ fn system_varies(data: &RunData) -> Option<Outcome> {
         let mut sorted = rows.clone();
         sorted.sort_by(|a, b| a.ns.total_cmp(&b.ns));
         let median = sorted.get(sorted.len() / 2).filter(|_| sorted.len() >= 4).copied()?;
-        let test = |certain| rows.iter().filter(|row| Test::Within(ALIKE).of(row, &median) == certain).count();
-        let (yes, no, all) = (test(super::judge::Certain::Yes), test(super::judge::Certain::No), rows.len());
+        let Tally { yes, no, all } = Tally::of(rows.iter().map(|row| Test::Within(ALIKE).of(row, &median)));
         Some((no as f64 / all as f64, 1.0 - yes as f64 / all as f64, median, all))
     };
     let (device, system) = (erratic(FENCE_DEVICE)?, erratic(FENCE_SYSTEM)?);
-    let verdict = match () {
-        () if system.0 > device.1 => ClaimVerdict::Holds,
-        () if system.1 < device.0 => ClaimVerdict::DoesNotHold,
-        () => ClaimVerdict::Open,
-    };
+    let verdict = ClaimVerdict::of(system.0 > device.1, system.1 < device.0);
     let unit = Unit::of([&device.2, &system.2]);
     let said = |name: &str, (no, unsure, median, all): (f64, f64, Known<'_>, usize)| {
         format!(
@@ -146,38 +132,28 @@ fn block_fence_hidden(data: &RunData) -> Option<Outcome> {
         is_usual(case) && case.blocks.is_some() && case.threads > Some(WARP) && stride > 2
     };
     let device = fences(data, FENCE_DEVICE, wide);
-    let (mut hidden, mut visible, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
-    for (index, row) in
-        data.rows.iter().enumerate().filter(|(_, row)| row.case.primitive == FENCE_BLOCK && wide(&row.case))
-    {
+    let tested = |(index, row): (usize, &Row)| {
         if matches!(row.verdict, Verdict::BelowResolution(_) | Verdict::Overlapped(_)) {
-            hidden.push(index);
-            continue;
+            return (ClaimVerdict::Holds, index);
         }
         let compared = Known::of(data, index, Basis::Run).zip(same_place(&device, &row.case));
-        match compared.map(|(fence, device)| Test::AtMost(NEAR_ZERO).of(&fence, &device)) {
-            Some(super::judge::Certain::Yes) => hidden.push(index),
-            Some(super::judge::Certain::No) => visible.push(index),
-            // A figure at zero or below it, which no interval makes certain, is no visible cost.
-            _ => unknown.push(index),
-        }
-    }
-    let count = hidden.len() + visible.len() + unknown.len();
-    if count == 0 {
+        // A figure at zero or below it, which no interval makes certain, is no visible cost.
+        (compared.map_or(ClaimVerdict::Open, |(fence, device)| Test::AtMost(NEAR_ZERO).of(&fence, &device)), index)
+    };
+    let own = data.rows.iter().enumerate().filter(|(_, row)| row.case.primitive == FENCE_BLOCK && wide(&row.case));
+    // The hidden ones first.
+    let mut found: Vec<(ClaimVerdict, usize)> = own.map(tested).collect();
+    found.sort_unstable();
+    let Tally { yes, no, all } = Tally::of(found.iter().map(|(hidden, _)| *hidden));
+    if all == 0 {
         return None;
     }
-    let needed = MANY * count as f64;
-    let verdict = match () {
-        () if hidden.len() as f64 >= needed => ClaimVerdict::Holds,
-        () if ((hidden.len() + unknown.len()) as f64) < needed => ClaimVerdict::DoesNotHold,
-        () => ClaimVerdict::Open,
-    };
     let sentence = format!(
-        "{} of {count} cases are hidden by what surrounds them or cost at most {:.0} % of the device-wide fence, {} cost more, {} are not certain",
-        hidden.len(),
+        "{yes} of {all} cases are hidden by what surrounds them or cost at most {:.0} % of the device-wide fence, {no} cost more, {} \
+         are not certain",
         100.0 * NEAR_ZERO,
-        visible.len(),
-        unknown.len()
+        all - yes - no
     );
-    Some(Outcome { verdict, sentence, rows: hidden.into_iter().chain(visible).chain(unknown).collect() })
+    let verdict = Tally { yes, no, all }.reaches(MANY);
+    Some(Outcome { verdict, sentence, rows: found.into_iter().map(|(_, index)| index).collect() })
 }

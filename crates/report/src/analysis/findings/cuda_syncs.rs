@@ -3,19 +3,17 @@
 use syncscope_core::{Case, Dtype, Group, Mode};
 
 use super::super::contest::Known;
-use super::judge::{ALIKE, Certain, Test, Unit, all, any_parts, every, flat, generally, largely_flat, rising, two};
+use super::judge::{ALIKE, Test, Unit, all, any_parts, every, flat, generally, largely_flat, rising, two};
 use super::pick::{
     self, BALLOT, SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR, SYNCTHREADS, SYNCWARP, VOTE_ALL, VOTE_ANY, at,
     blocks, by_threads, of_blocks, pairs,
 };
-use super::{Claim, ClaimVerdict, Outcome, Paper};
+use super::{Claim, ClaimVerdict, Outcome};
 use crate::RunData;
 
 const WARP: u32 = 32;
 /// The throughput "drops": costs of shuffles repeat to a thousandth, and a step is at least this factor.
 const DROP: f64 = 1.1;
-
-const CLAIM: Claim = Claim { id: "", paper: Paper::Burtchell, place: "", text: "", needs: "", predicate: |_| None };
 
 pub(super) const CLAIMS: &[Claim] = &[
     Claim {
@@ -26,7 +24,6 @@ pub(super) const CLAIMS: &[Claim] = &[
         predicate: |data| {
             rising(&blocks(data, SYNCTHREADS, |case| case.blocks == Some(1) && case.threads >= Some(WARP)))
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.syncthreads_within_warp",
@@ -36,7 +33,6 @@ pub(super) const CLAIMS: &[Claim] = &[
         predicate: |data| {
             flat(ALIKE, &blocks(data, SYNCTHREADS, |case| case.blocks == Some(1) && case.threads <= Some(WARP)))
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.syncthreads_blocks",
@@ -50,7 +46,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             let (one, more): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.row.case.blocks == Some(1));
             every(Test::Within(ALIKE), "cost alike in one block and in more", &by_threads(&more, &one))
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.syncwarp_constant",
@@ -58,7 +53,6 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "__syncwarp() throughput is largely constant and can be used without consideration for block or thread count",
         needs: "barriers of converged warps in three sizes",
         predicate: |data| largely_flat(&converged(data)),
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.syncwarp_warps",
@@ -80,7 +74,6 @@ pub(super) const CLAIMS: &[Claim] = &[
                 &found.collect::<Vec<_>>(),
             )
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.shuffle_kinds",
@@ -96,7 +89,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             }
             generally(Test::Within(ALIKE), "both kinds cost alike", &found)
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.shuffle_full",
@@ -109,7 +101,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             let (full, alone) = (at(&rows, 2 * count, 1024)?, at(&rows, count, WARP)?);
             Some(two(Test::AtLeast(ALIKE), ("", &full), ("", &alone)))
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.shuffle_wide",
@@ -117,7 +108,6 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "Shuffles of 64-bit types drop at half the thread count compared to the 32-bit types",
         needs: "shuffles of 32- and of 64-bit types with one block on each multiprocessor, in several sizes",
         predicate: shuffle_wide,
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.votes_alike",
@@ -131,7 +121,6 @@ pub(super) const CLAIMS: &[Claim] = &[
                 &pairs(&votes(data, VOTE_ALL), &votes(data, VOTE_ANY)),
             )
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.votes_syncwarp",
@@ -144,7 +133,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             // "Slightly": the vote costs less than ten times as much.
             Some(all([lower, generally(Test::AtLeast(0.1), "by less than ten times", &found)?]))
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.cuda.ballot",
@@ -155,7 +143,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             let found = pairs(&votes(data, BALLOT), &votes(data, VOTE_ANY));
             generally(Test::Within(ALIKE), "ballot and vote cost alike", &found)
         },
-        ..CLAIM
     },
 ];
 
@@ -189,9 +176,9 @@ fn first_drop<'a>(rows: &[Known<'a>]) -> Option<Result<Known<'a>, ()>> {
     let base = rows.iter().find(|row| row.row.case.threads == Some(WARP))?;
     for row in rows.iter().filter(|row| row.row.case.threads > Some(WARP)) {
         match Test::AtMost(DROP).of(row, base) {
-            Certain::Yes => {}
-            Certain::No => return Some(Ok(*row)),
-            Certain::Unknown => return Some(Err(())),
+            ClaimVerdict::Holds => {}
+            ClaimVerdict::DoesNotHold => return Some(Ok(*row)),
+            ClaimVerdict::Open => return Some(Err(())),
         }
     }
     None

@@ -3,16 +3,14 @@
 use syncscope_core::Case;
 
 use super::super::contest::Known;
-use super::judge::{ALIKE, MUCH, Test, all, any_parts, generally, grows_more, two};
+use super::Claim;
+use super::judge::{ALIKE, MUCH, Pair, Test, all, any_parts, generally, grows_more, two};
 use super::pick::{self, GRID, MULTI_COUNTER, MULTI_FLAGS, at, blocks, rows};
-use super::{Claim, Paper};
 use crate::RunData;
 
 const WARP: u32 = 32;
 /// The barriers of several devices that kernels can call. The vendor's own, which the paper measured, has been removed from CUDA.
 const DEVICE_BARRIERS: [&str; 2] = [MULTI_FLAGS, MULTI_COUNTER];
-
-const CLAIM: Claim = Claim { id: "", paper: Paper::Zhang, place: "", text: "", needs: "", predicate: |_| None };
 
 pub(super) const CLAIMS: &[Claim] = &[
     Claim {
@@ -30,7 +28,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             (!others.contains(&least.index))
                 .then(|| grows_more(("blocks:", most_blocks, &least), ("threads:", most_threads, &least)))
         },
-        ..CLAIM
     },
     Claim {
         id: "zhang.grid_lesson",
@@ -43,7 +40,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             let most = rows.last().filter(|row| row.row.case.blocks > Some(count))?;
             Some(two(Test::AtLeast(MUCH), ("", most), ("", &at(&rows, count, WARP)?)))
         },
-        ..CLAIM
     },
     Claim {
         id: "zhang.multi_lesson_blocks",
@@ -60,7 +56,6 @@ pub(super) const CLAIMS: &[Claim] = &[
                 Some(two(Test::AtLeast(ALIKE), (&most.name(), most), ("", &least)))
             }))
         },
-        ..CLAIM
     },
     Claim {
         id: "zhang.multi_lesson_warps",
@@ -76,7 +71,6 @@ pub(super) const CLAIMS: &[Claim] = &[
                 Some(two(Test::AtLeast(ALIKE), (&most.name(), most), ("", &least)))
             }))
         },
-        ..CLAIM
     },
     Claim {
         id: "zhang.multi_first_gap",
@@ -90,7 +84,6 @@ pub(super) const CLAIMS: &[Claim] = &[
                 &devices(data, &[2], 1),
             )
         },
-        ..CLAIM
     },
     Claim {
         id: "zhang.multi_alike",
@@ -100,7 +93,6 @@ pub(super) const CLAIMS: &[Claim] = &[
         predicate: |data| {
             generally(Test::Within(ALIKE), "more devices cost what two do", &devices(data, &[3, 4, 5], 2))
         },
-        ..CLAIM
     },
     Claim {
         id: "zhang.multi_second_gap",
@@ -114,7 +106,6 @@ pub(super) const CLAIMS: &[Claim] = &[
                 &devices(data, &[6], 5),
             )
         },
-        ..CLAIM
     },
     Claim {
         id: "zhang.multi_acceptable",
@@ -129,7 +120,6 @@ pub(super) const CLAIMS: &[Claim] = &[
                 Some(two(Test::AtMost(2.0), (&general.name(), &general), ("", &fastest)))
             }))
         },
-        ..CLAIM
     },
     Claim {
         id: "zhang.multi_ranges",
@@ -151,7 +141,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             let parts: Vec<_> = parts.collect();
             (!parts.is_empty()).then(|| all(parts))
         },
-        ..CLAIM
     },
 ];
 
@@ -168,7 +157,7 @@ fn together<'a>(data: &'a RunData, primitive: &str) -> Vec<Known<'a>> {
 }
 
 /// Pairs of barriers of so many devices and of fewer ones, alike in all else.
-fn devices<'a>(data: &'a RunData, more: &[u32], fewer: u32) -> Vec<(Known<'a>, Known<'a>)> {
+fn devices<'a>(data: &'a RunData, more: &[u32], fewer: u32) -> Vec<Pair<'a>> {
     let size = |row: &Known<'_>| (row.row.case.blocks, row.row.case.threads);
     let mut found = Vec::new();
     for primitive in DEVICE_BARRIERS {

@@ -1,12 +1,13 @@
 //! Zhang, Wahib, Zhang and Matsuoka: barriers within a warp and within a block.
 
+use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Group};
 
 use super::super::contest::Known;
 use super::cuda_syncs::converged;
 use super::judge::{ALIKE, MUCH, Test, Unit, any_parts, flat, generally, rising, two, unique};
 use super::pick::{self, COALESCED, GRID, SYNCTHREADS, SYNCWARP, TILE, at, blocks, of_blocks};
-use super::{Claim, ClaimVerdict, Outcome, Paper};
+use super::{Claim, ClaimVerdict, Outcome};
 use crate::{RunData, figure};
 
 const WARP: u32 = 32;
@@ -19,8 +20,6 @@ const SUSPICIOUS_CYCLES: f64 = 2.0;
 const RESIDENT_WARPS: u32 = 64;
 const RESIDENT_BLOCKS: u32 = 32;
 
-const CLAIM: Claim = Claim { id: "", paper: Paper::Zhang, place: "", text: "", needs: "", predicate: |_| None };
-
 pub(super) const CLAIMS: &[Claim] = &[
     Claim {
         id: "zhang.tile_size",
@@ -28,7 +27,6 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "For tile group synchronization the size of the group does not influence the performance",
         needs: "barriers of tiles of several sizes, by one block of one warp",
         predicate: |data| flat(ALIKE, &groups(data, TILE, |group| matches!(group, Group::Tile(_)))),
-        ..CLAIM
     },
     Claim {
         id: "zhang.coalesced_size",
@@ -40,7 +38,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             let of = |size| rows.iter().find(|row| row.row.case.group == Some(Group::Coalesced(size)));
             Some(two(Test::AtLeast(MUCH), ("a group of 16,", of(16)?), ("a group of 32,", of(32)?)))
         },
-        ..CLAIM
     },
     Claim {
         id: "zhang.coalesced_constant",
@@ -48,7 +45,6 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "The size of a coalesced group does not influence the performance",
         needs: "barriers of coalesced groups of several sizes, by one block of one warp",
         predicate: |data| flat(ALIKE, &groups(data, COALESCED, |group| matches!(group, Group::Coalesced(_)))),
-        ..CLAIM
     },
     Claim {
         id: "zhang.one_cycle",
@@ -56,7 +52,6 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "It is not so possible that a synchronization instruction lasts only 1 cycle",
         needs: "barriers of coalesced groups, by one block of one warp",
         predicate: one_cycle,
-        ..CLAIM
     },
     Claim {
         id: "zhang.block_size",
@@ -66,7 +61,6 @@ pub(super) const CLAIMS: &[Claim] = &[
         predicate: |data| {
             rising(&blocks(data, SYNCTHREADS, |case| case.blocks == Some(1) && case.threads >= Some(WARP)))
         },
-        ..CLAIM
     },
     Claim {
         id: "zhang.block_warps",
@@ -87,7 +81,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             }
             generally(Test::Within(ALIKE), "equal warps in more blocks and in one cost alike", &compared)
         },
-        ..CLAIM
     },
     Claim {
         id: "zhang.block_lesson",
@@ -98,7 +91,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             let rows = of_blocks(&blocks(data, SYNCTHREADS, |case| case.threads >= Some(WARP)), 1);
             Some(two(Test::AtLeast(MUCH), ("", rows.last().filter(|_| rows.len() > 1)?), ("", rows.first()?)))
         },
-        ..CLAIM
     },
     Claim {
         id: "zhang.block_saturation",
@@ -106,7 +98,6 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "When the active warps exceed the maximum, the block synchronizations of warps reach the same rate in all blocks of more than 64 threads (0.626 to 0.658 warp-sync/ns)",
         needs: "block barriers that fill a multiprocessor with blocks of several sizes",
         predicate: saturation,
-        ..CLAIM
     },
     Claim {
         id: "zhang.levels",
@@ -125,7 +116,6 @@ pub(super) const CLAIMS: &[Claim] = &[
                 .filter_map(|(name, group)| Some(two(Test::Within(GAP), (name, &warp(group)?), ("a block,", &block))));
             any_parts(parts)
         },
-        ..CLAIM
     },
     Claim {
         id: "zhang.block_before_warp",
@@ -138,7 +128,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             let warp = tiles.first().copied().or_else(|| at(&converged(data), 1, WARP))?;
             Some(two(Test::Below, ("a block,", &block), (&warp.name(), &warp)))
         },
-        ..CLAIM
     },
     Claim {
         id: "zhang.full_block",
@@ -146,7 +135,6 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "1024 threads always mean a large performance degrade: of a block's barrier",
         needs: "block barriers of blocks of 32 and of 1,024 threads",
         predicate: |data| full_block(&blocks(data, SYNCTHREADS, |_| true), 1),
-        ..CLAIM
     },
     Claim {
         id: "zhang.full_block_grid",
@@ -154,7 +142,6 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "1024 threads always mean a large performance degrade: of a grid's barrier",
         needs: "grid barriers of blocks of 32 and of 1,024 threads, one on each multiprocessor",
         predicate: |data| full_block(&blocks(data, GRID, |_| true), pick::multiprocessors(data)?),
-        ..CLAIM
     },
 ];
 
@@ -176,11 +163,8 @@ fn one_cycle(data: &RunData) -> Option<Outcome> {
     let bounds = |row: &Known<'_>| row.row.cycles_interval;
     let known: Vec<_> = rows.iter().filter_map(|row| Some((*row, bounds(row)?))).collect();
     let (least, interval) = known.iter().min_by(|a, b| a.1.high.total_cmp(&b.1.high)).copied()?;
-    let verdict = match () {
-        () if interval.high < SUSPICIOUS_CYCLES => ClaimVerdict::DoesNotHold,
-        () if known.iter().all(|(_, bounds)| bounds.low >= SUSPICIOUS_CYCLES) => ClaimVerdict::Holds,
-        () => ClaimVerdict::Open,
-    };
+    let is_possible = |(_, bounds): &(Known<'_>, Interval)| bounds.low >= SUSPICIOUS_CYCLES;
+    let verdict = ClaimVerdict::of(known.iter().all(is_possible), interval.high < SUSPICIOUS_CYCLES);
     let evidence = least.row.evidence.as_deref().map(|text| format!(" ({text})")).unwrap_or_default();
     let group = least.row.case.group.as_ref().map(crate::naming::group).unwrap_or_default();
     let which = match known.len() {
@@ -223,11 +207,7 @@ fn saturation(data: &RunData) -> Option<Outcome> {
         rates.iter().map(|rate| rate.1).fold(f64::INFINITY, f64::min),
         rates.iter().map(|rate| rate.3).fold(0.0, f64::max),
     );
-    let verdict = match () {
-        () if most <= ALIKE * least => ClaimVerdict::Holds,
-        () if fastest.1 > ALIKE * slowest.3 => ClaimVerdict::DoesNotHold,
-        () => ClaimVerdict::Open,
-    };
+    let verdict = ClaimVerdict::of(most <= ALIKE * least, fastest.1 > ALIKE * slowest.3);
     let said = |rate: &(Known<'_>, f64, f64, f64)| {
         let threads = rate.0.row.case.threads.unwrap_or_default();
         let figure = if rate.0.has_figure() { figure::ratio(rate.2) } else { figure::ends(Some(rate.1), Some(rate.3)) };

@@ -22,31 +22,8 @@ pub(crate) const GENERALLY: f64 = 0.75;
 /// Of longer series a sentence names the powers of two alone.
 const MOST_STEPS: usize = 8;
 
-/// Whether intervals make a statement certain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Certain {
-    Yes,
-    No,
-    Unknown,
-}
-
-impl Certain {
-    fn of(yes: bool, no: bool) -> Self {
-        match (yes, no) {
-            (true, _) => Self::Yes,
-            (_, true) => Self::No,
-            _ => Self::Unknown,
-        }
-    }
-
-    fn verdict(self) -> ClaimVerdict {
-        match self {
-            Self::Yes => ClaimVerdict::Holds,
-            Self::No => ClaimVerdict::DoesNotHold,
-            Self::Unknown => ClaimVerdict::Open,
-        }
-    }
-}
+/// Two costs that are compared.
+pub(super) type Pair<'a> = (Known<'a>, Known<'a>);
 
 /// A statement about two costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,17 +39,62 @@ pub(super) enum Test {
 }
 
 impl Test {
-    pub(super) fn of(self, a: &Known<'_>, b: &Known<'_>) -> Certain {
+    pub(super) fn of(self, a: &Known<'_>, b: &Known<'_>) -> ClaimVerdict {
         let ([al, ah], [bl, bh]) = ([a.bounds.low, a.bounds.high], [b.bounds.low, b.bounds.high]);
         match self {
-            Self::AtMost(factor) => Certain::of(ah <= factor * bl, al > factor * bh),
-            Self::AtLeast(factor) => Certain::of(al >= factor * bh, ah < factor * bl),
-            Self::Below => Certain::of(ah < bl, al >= bh),
+            Self::AtMost(factor) => ClaimVerdict::of(ah <= factor * bl, al > factor * bh),
+            Self::AtLeast(factor) => ClaimVerdict::of(al >= factor * bh, ah < factor * bl),
+            Self::Below => ClaimVerdict::of(ah < bl, al >= bh),
             Self::Within(factor) => {
-                Certain::of(ah <= factor * bl && bh <= factor * al, al > factor * bh || bl > factor * ah)
+                ClaimVerdict::of(ah <= factor * bl && bh <= factor * al, al > factor * bh || bl > factor * ah)
             }
         }
     }
+}
+
+/// How many of several statements are certain, and of how many the opposite is.
+pub(super) struct Tally {
+    pub(super) yes: usize,
+    pub(super) no: usize,
+    pub(super) all: usize,
+}
+
+impl Tally {
+    pub(super) fn of(tested: impl IntoIterator<Item = ClaimVerdict>) -> Self {
+        let mut tally = Self { yes: 0, no: 0, all: 0 };
+        for one in tested {
+            tally.all += 1;
+            tally.yes += usize::from(one == ClaimVerdict::Holds);
+            tally.no += usize::from(one == ClaimVerdict::DoesNotHold);
+        }
+        tally
+    }
+
+    /// Whether at least this share of them is true.
+    pub(super) fn reaches(&self, share: f64) -> ClaimVerdict {
+        let needed = share * self.all as f64;
+        ClaimVerdict::of(self.yes as f64 >= needed, ((self.all - self.no) as f64) < needed)
+    }
+
+    /// Whether all of them are true.
+    const fn is_complete(&self) -> ClaimVerdict {
+        ClaimVerdict::of(self.all > 0 && self.yes == self.all, self.no > 0)
+    }
+}
+
+/// What the comparison of these rows gives. Where it is not certain, the doubt says why.
+fn outcome(verdict: ClaimVerdict, mut sentence: String, doubt: &str, rows: impl IntoIterator<Item = usize>) -> Outcome {
+    if verdict == ClaimVerdict::Open {
+        sentence.push_str(doubt);
+    }
+    Outcome { verdict, sentence, rows: unique(rows) }
+}
+
+const UNDECIDED: &str = "; the intervals do not decide";
+
+/// The rows of the pair that is shown, then those of all.
+fn rows_of(shown: &Pair<'_>, pairs: &[Pair<'_>]) -> Vec<usize> {
+    std::iter::once(shown).chain(pairs).flat_map(|(a, b)| [a.index, b.index]).collect()
 }
 
 /// The unit of the costs that stand in one comparison.
@@ -126,73 +148,54 @@ pub(super) fn two(test: Test, (name_a, a): (&str, &Known<'_>), (name_b, b): (&st
         "" => unit.sized(known),
         _ => format!("{name} {}", unit.sized(known)),
     };
-    let certain = test.of(a, b);
-    let mut sentence = format!("{}, {}: {}", named(name_a, a), named(name_b, b), times(a, b));
-    if certain == Certain::Unknown {
-        sentence.push_str("; the intervals do not decide");
-    }
-    Outcome { verdict: certain.verdict(), sentence, rows: vec![a.index, b.index] }
+    let sentence = format!("{}, {}: {}", named(name_a, a), named(name_b, b), times(a, b));
+    outcome(test.of(a, b), sentence, UNDECIDED, [a.index, b.index])
 }
 
 /// A statement that "in general" holds for pairs of costs: for [`GENERALLY`] of them. `words` say what is true of a pair
 /// that agrees: "is below the other".
-pub(super) fn generally(test: Test, words: &str, pairs: &[(Known<'_>, Known<'_>)]) -> Option<Outcome> {
-    let tested: Vec<Certain> = pairs.iter().map(|(a, b)| test.of(a, b)).collect();
-    let count = |certain| tested.iter().filter(|one| **one == certain).count();
-    let (yes, no, all) = (count(Certain::Yes), count(Certain::No), tested.len());
-    if all == 0 {
-        return None;
-    }
-    let needed = GENERALLY * all as f64;
-    let certain = Certain::of(yes as f64 >= needed, ((all - no) as f64) < needed);
+pub(super) fn generally(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
+    let tested: Vec<ClaimVerdict> = pairs.iter().map(|(a, b)| test.of(a, b)).collect();
+    let tally = Tally::of(tested.iter().copied());
+    let verdict = tally.reaches(GENERALLY);
     // The pair that shows the verdict best: the last one of its kind, which has the most threads.
-    let shown = tested.iter().rposition(|one| *one == certain).or(Some(all - 1))?;
-    let (a, b) = pairs.get(shown)?;
-    let (name_a, name_b) = different_names(a, b);
-    let against = if no > 0 { format!(", certainly not in {no}") } else { String::new() };
-    let unit = Unit::of([a, b]);
-    let (of_a, of_b) = (unit.sized(a), unit.sized(b));
-    let mut sentence = format!("{words} in {yes} of {all} comparisons{against}; {name_a}{of_a}, {name_b}{of_b}");
-    if certain == Certain::Unknown {
-        sentence.push_str("; too few are certain");
-    }
-    let rest = pairs.iter().flat_map(|(a, b)| [a.index, b.index]);
-    Some(Outcome { verdict: certain.verdict(), sentence, rows: unique([a.index, b.index].into_iter().chain(rest)) })
+    let shown = tested.iter().rposition(|one| *one == verdict).or(pairs.len().checked_sub(1))?;
+    let against = if tally.no > 0 { format!(", certainly not in {}", tally.no) } else { String::new() };
+    let pair = pairs.get(shown)?;
+    let sentence =
+        format!("{words} in {} of {} comparisons{against}; {}", tally.yes, tally.all, with_different_names(pair));
+    Some(outcome(verdict, sentence, "; too few are certain", rows_of(pair, pairs)))
 }
 
 /// A recommendation of the first of each pair over the second: it is somewhere certainly cheaper by more than [`ALIKE`], and
 /// certainly more expensive by more than that in so few pairs that the opposite is [`GENERALLY`] the case.
-pub(super) fn preferred(words: &str, pairs: &[(Known<'_>, Known<'_>)]) -> Option<Outcome> {
-    let tested: Vec<(Certain, Certain)> =
+pub(super) fn preferred(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
+    let tested: Vec<(ClaimVerdict, ClaimVerdict)> =
         pairs.iter().map(|(a, b)| (Test::AtLeast(ALIKE).of(b, a), Test::AtLeast(ALIKE).of(a, b))).collect();
-    let count = |is: fn(&(Certain, Certain)) -> bool| tested.iter().filter(|one| is(one)).count();
-    let (cheaper, no_cheaper) = (count(|one| one.0 == Certain::Yes), count(|one| one.0 == Certain::No));
-    let (worse, no_worse, all) = (count(|one| one.1 == Certain::Yes), count(|one| one.1 == Certain::No), tested.len());
-    if all == 0 {
-        return None;
-    }
-    let needed = GENERALLY * all as f64;
-    let certain =
-        Certain::of(cheaper > 0 && no_worse as f64 >= needed, no_cheaper == all || ((all - worse) as f64) < needed);
-    let shown = match certain {
-        Certain::Yes => tested.iter().rposition(|one| one.0 == Certain::Yes),
-        _ => tested.iter().rposition(|one| one.1 == Certain::Yes),
-    };
-    let (a, b) = pairs.get(shown.unwrap_or(all - 1))?;
-    let (name_a, name_b) = different_names(a, b);
-    let unit = Unit::of([a, b]);
-    let sentence = format!(
-        "{words} certainly cheaper by more than a factor of {ALIKE} in {cheaper} of {all} comparisons, more expensive by that in \
-         {worse}; {name_a}{}, {name_b}{}",
-        unit.sized(a),
-        unit.sized(b)
+    let cheaper = Tally::of(tested.iter().map(|one| one.0));
+    let worse = Tally::of(tested.iter().map(|one| one.1));
+    let seldom_worse = Tally { yes: worse.no, no: worse.yes, all: worse.all }.reaches(GENERALLY);
+    let verdict = ClaimVerdict::of(
+        cheaper.yes > 0 && seldom_worse == ClaimVerdict::Holds,
+        cheaper.no == cheaper.all || seldom_worse == ClaimVerdict::DoesNotHold,
     );
-    let rest = pairs.iter().flat_map(|(a, b)| [a.index, b.index]);
-    Some(Outcome { verdict: certain.verdict(), sentence, rows: unique([a.index, b.index].into_iter().chain(rest)) })
+    let shown = match verdict {
+        ClaimVerdict::Holds => tested.iter().rposition(|one| one.0 == ClaimVerdict::Holds),
+        _ => tested.iter().rposition(|one| one.1 == ClaimVerdict::Holds),
+    };
+    let pair = pairs.get(shown.or(pairs.len().checked_sub(1))?)?;
+    let sentence = format!(
+        "{words} certainly cheaper by more than a factor of {ALIKE} in {} of {} comparisons, more expensive by that in {}; {}",
+        cheaper.yes,
+        cheaper.all,
+        worse.yes,
+        with_different_names(pair)
+    );
+    Some(outcome(verdict, sentence, "", rows_of(pair, pairs)))
 }
 
-/// What distinguishes two rows beside their size, as words before their costs.
-fn different_names(a: &Known<'_>, b: &Known<'_>) -> (String, String) {
+/// Two costs, with what distinguishes their rows beside the size before them.
+fn with_different_names((a, b): &Pair<'_>) -> String {
     let words = |known: &Known<'_>| -> [Option<String>; 6] {
         let case = &known.row.case;
         [
@@ -204,13 +207,13 @@ fn different_names(a: &Known<'_>, b: &Known<'_>) -> (String, String) {
             case.form.map(|form| naming::form(form).to_owned()),
         ]
     };
-    let (a, b) = (words(a), words(b));
-    let of = |own: &[Option<String>; 6], other: &[Option<String>; 6]| {
-        let differing = own.iter().zip(other).filter(|(own, other)| own != other);
-        let words: Vec<&str> = differing.filter_map(|(own, _)| own.as_deref()).collect();
-        if words.is_empty() { String::new() } else { format!("{} ", words.join(" ")) }
+    let unit = Unit::of([a, b]);
+    let (of_a, of_b) = (words(a), words(b));
+    let named = |known: &Known<'_>, own: &[Option<String>; 6], other: &[Option<String>; 6]| {
+        let differing = own.iter().zip(other).filter(|(own, other)| own != other).filter_map(|(own, _)| own.clone());
+        differing.chain([unit.sized(known)]).collect::<Vec<_>>().join(" ")
     };
-    (of(&a, &b), of(&b, &a))
+    format!("{}, {}", named(a, &of_a, &of_b), named(b, &of_b, &of_a))
 }
 
 /// All costs lie within one factor of each other.
@@ -224,18 +227,15 @@ pub(super) fn flat(factor: f64, rows: &[Known<'_>]) -> Option<Outcome> {
         rows.iter().map(|row| row.bounds.low).fold(f64::INFINITY, f64::min),
         rows.iter().map(|row| row.bounds.high).fold(f64::NEG_INFINITY, f64::max),
     ];
-    let certain = Certain::of(high <= factor * low, highest.bounds.low > factor * lowest.bounds.high);
+    let verdict = ClaimVerdict::of(high <= factor * low, highest.bounds.low > factor * lowest.bounds.high);
     let unit = Unit::of([lowest, highest]);
-    let mut sentence = if unit.cost(lowest) == unit.cost(highest) {
+    let sentence = if unit.cost(lowest) == unit.cost(highest) {
         format!("{} in all {} cases", unit.cost(lowest), rows.len())
     } else {
         format!("{} to {}, in {} cases", unit.sized(lowest), unit.sized(highest), rows.len())
     };
-    if certain == Certain::Unknown {
-        sentence.push_str("; the intervals do not decide");
-    }
-    let all = [lowest.index, highest.index].into_iter().chain(rows.iter().map(|row| row.index));
-    Some(Outcome { verdict: certain.verdict(), sentence, rows: unique(all) })
+    let all = [lowest, highest].into_iter().chain(rows).map(|row| row.index);
+    Some(outcome(verdict, sentence, UNDECIDED, all))
 }
 
 /// "Largely constant": [`GENERALLY`] of the costs are within [`LARGELY`] of their median.
@@ -246,11 +246,8 @@ pub(super) fn largely_flat(rows: &[Known<'_>]) -> Option<Outcome> {
     if rows.len() < 3 {
         return None;
     }
-    let tested: Vec<Certain> = rows.iter().map(|row| Test::Within(LARGELY).of(row, median)).collect();
-    let count = |certain| tested.iter().filter(|one| **one == certain).count();
-    let (yes, no, all) = (count(Certain::Yes), count(Certain::No), tested.len());
-    let needed = GENERALLY * all as f64;
-    let certain = Certain::of(yes as f64 >= needed, ((all - no) as f64) < needed);
+    let tally = Tally::of(rows.iter().map(|row| Test::Within(LARGELY).of(row, median)));
+    let Tally { yes, no, all } = tally;
     let unit = Unit::of([least, median, most]);
     let sentence = format!(
         "median {}; {yes} of {all} cases certainly within a factor of {LARGELY} of it, {no} certainly not; {} to {}",
@@ -259,7 +256,7 @@ pub(super) fn largely_flat(rows: &[Known<'_>]) -> Option<Outcome> {
         unit.sized(most)
     );
     let all = [median, least, most].into_iter().chain(rows).map(|row| row.index);
-    Some(Outcome { verdict: certain.verdict(), sentence, rows: unique(all) })
+    Some(outcome(tally.reaches(GENERALLY), sentence, "", all))
 }
 
 /// Costs that rise from each size to the next: none certainly falls, and the last is certainly above the first.
@@ -268,8 +265,9 @@ pub(super) fn rising(rows: &[Known<'_>]) -> Option<Outcome> {
     if rows.len() < 3 {
         return None;
     }
-    let falls =
-        rows.windows(2).find(|pair| matches!(pair, [a, b] if Test::Below.of(b, a) == Certain::Yes && b.ns < a.ns));
+    let falls = rows
+        .windows(2)
+        .find(|pair| matches!(pair, [a, b] if Test::Below.of(b, a) == ClaimVerdict::Holds && b.ns < a.ns));
     let mut outcome = if let Some([a, b]) = falls {
         let unit = Unit::of([a, b]);
         let sentence = format!("{} after {}", unit.sized(b), unit.sized(a));
@@ -292,7 +290,7 @@ pub(super) fn grows_more(
     (name_b, most_b, few_b): (&str, &Known<'_>, &Known<'_>),
 ) -> Outcome {
     let ([low_a, high_a], [low_b, high_b]) = (growth(most_a, few_a), growth(most_b, few_b));
-    let certain = Certain::of(low_a > high_b, high_a < low_b);
+    let certain = ClaimVerdict::of(low_a > high_b, high_a < low_b);
     grown(certain, (name_a, most_a, few_a), (name_b, most_b, few_b))
 }
 
@@ -302,7 +300,7 @@ pub(super) fn grows_alike(
     (name_b, most_b, few_b): (&str, &Known<'_>, &Known<'_>),
 ) -> Outcome {
     let ([low_a, high_a], [low_b, high_b]) = (growth(most_a, few_a), growth(most_b, few_b));
-    let certain = Certain::of(
+    let certain = ClaimVerdict::of(
         high_a <= ALIKE * low_b && high_b <= ALIKE * low_a,
         low_a > ALIKE * high_b || low_b > ALIKE * high_a,
     );
@@ -315,7 +313,7 @@ fn growth(most: &Known<'_>, few: &Known<'_>) -> [f64; 2] {
 }
 
 fn grown(
-    certain: Certain,
+    certain: ClaimVerdict,
     (name_a, most_a, few_a): (&str, &Known<'_>, &Known<'_>),
     (name_b, most_b, few_b): (&str, &Known<'_>, &Known<'_>),
 ) -> Outcome {
@@ -323,42 +321,24 @@ fn grown(
     let grows = |name: &str, most: &Known<'_>, few: &Known<'_>| {
         format!("{name} from {} to {}: {}", unit.sized(few), unit.sized(most), times(most, few))
     };
-    let mut sentence = format!("{}; {}", grows(name_a, most_a, few_a), grows(name_b, most_b, few_b));
-    if certain == Certain::Unknown {
-        sentence.push_str("; the intervals do not decide");
-    }
-    Outcome { verdict: certain.verdict(), sentence, rows: unique([most_a, few_a, most_b, few_b].map(|row| row.index)) }
+    let sentence = format!("{}; {}", grows(name_a, most_a, few_a), grows(name_b, most_b, few_b));
+    outcome(certain, sentence, UNDECIDED, [most_a, few_a, most_b, few_b].map(|row| row.index))
 }
 
 /// A statement about all pairs: one that certainly contradicts it is enough.
-pub(super) fn every(test: Test, words: &str, pairs: &[(Known<'_>, Known<'_>)]) -> Option<Outcome> {
-    let tested: Vec<Certain> = pairs.iter().map(|(a, b)| test.of(a, b)).collect();
-    let count = |certain| tested.iter().filter(|one| **one == certain).count();
-    let verdict = match () {
-        () if count(Certain::No) > 0 => ClaimVerdict::DoesNotHold,
-        () if count(Certain::Unknown) > 0 => ClaimVerdict::Open,
-        () => ClaimVerdict::Holds,
-    };
-    let apart = |(a, b): &(Known<'_>, Known<'_>)| (a.ns / b.ns).max(b.ns / a.ns);
+pub(super) fn every(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
+    let tally = Tally::of(pairs.iter().map(|(a, b)| test.of(a, b)));
+    let apart = |(a, b): &Pair<'_>| (a.ns / b.ns).max(b.ns / a.ns);
     let worst = pairs.iter().max_by(|one, other| apart(one).total_cmp(&apart(other)))?;
-    let outcome = two(test, ("", &worst.0), ("", &worst.1));
-    let sentence =
-        format!("{words} in {} of {} pairs; farthest apart: {}", count(Certain::Yes), tested.len(), outcome.sentence);
-    let rest = pairs.iter().flat_map(|(a, b)| [a.index, b.index]);
-    Some(Outcome { verdict, sentence, rows: unique(outcome.rows.into_iter().chain(rest)) })
+    let shown = two(test, ("", &worst.0), ("", &worst.1)).sentence;
+    let sentence = format!("{words} in {} of {} pairs; farthest apart: {shown}", tally.yes, tally.all);
+    Some(outcome(tally.is_complete(), sentence, "", rows_of(worst, pairs)))
 }
 
 /// A claim of several parts: it holds if all do, and does not if one does not.
 pub(super) fn all(parts: impl IntoIterator<Item = Outcome>) -> Outcome {
     let parts: Vec<Outcome> = parts.into_iter().collect();
-    let has = |verdict| parts.iter().any(|part| part.verdict == verdict);
-    let verdict = if has(ClaimVerdict::DoesNotHold) {
-        ClaimVerdict::DoesNotHold
-    } else if has(ClaimVerdict::Open) || parts.is_empty() {
-        ClaimVerdict::Open
-    } else {
-        ClaimVerdict::Holds
-    };
+    let verdict = Tally::of(parts.iter().map(|part| part.verdict)).is_complete();
     let sentence = parts.iter().map(|part| part.sentence.as_str()).collect::<Vec<_>>().join("; ");
     Outcome { verdict, sentence, rows: unique(parts.into_iter().flat_map(|part| part.rows)) }
 }

@@ -102,6 +102,15 @@ impl ClaimVerdict {
             Self::Open => "open",
         }
     }
+
+    /// Of a statement that is certain, or whose opposite is.
+    const fn of(is_certain: bool, is_refuted: bool) -> Self {
+        match (is_certain, is_refuted) {
+            (true, _) => Self::Holds,
+            (_, true) => Self::DoesNotHold,
+            _ => Self::Open,
+        }
+    }
 }
 
 /// What a predicate finds, with the figures that it stands on.
@@ -133,7 +142,6 @@ impl Outcome {
 struct Claim {
     /// Its name in files: paper, subject, item.
     id: &'static str,
-    paper: Paper,
     /// Section, figure, table or number of the recommendation.
     place: &'static str,
     /// What the paper says, quoted or closely paraphrased.
@@ -164,30 +172,30 @@ pub struct Finding {
 }
 
 /// The claims that rows decide, in the order of reports.
-const CLAIMS: [&[Claim]; 7] = [
-    openmp_teams::CLAIMS,
-    openmp_atomics::CLAIMS,
-    cuda_syncs::CLAIMS,
-    cuda_atomics::CLAIMS,
-    cuda_fences::CLAIMS,
-    groups::CLAIMS,
-    grids::CLAIMS,
+const CLAIMS: [(Paper, &[Claim]); 7] = [
+    (Paper::Burtchell, openmp_teams::CLAIMS),
+    (Paper::Burtchell, openmp_atomics::CLAIMS),
+    (Paper::Burtchell, cuda_syncs::CLAIMS),
+    (Paper::Burtchell, cuda_atomics::CLAIMS),
+    (Paper::Burtchell, cuda_fences::CLAIMS),
+    (Paper::Zhang, groups::CLAIMS),
+    (Paper::Zhang, grids::CLAIMS),
 ];
 
-fn claims() -> impl Iterator<Item = &'static Claim> {
-    CLAIMS.iter().flat_map(|claims| claims.iter())
+fn claims() -> impl Iterator<Item = (Paper, &'static Claim)> {
+    CLAIMS.iter().flat_map(|(paper, claims)| claims.iter().map(|claim| (*paper, claim)))
 }
 
 /// All claims on a run: those that rows decide, and the verdicts of the published experiments that its directory holds.
 #[must_use]
 pub fn findings(data: &RunData) -> Vec<Finding> {
-    let mut all: Vec<Finding> = claims().map(|claim| evaluate(claim, data)).collect();
+    let mut all: Vec<Finding> = claims().map(|(paper, claim)| evaluate(paper, claim, data)).collect();
     all.extend(data.sections.iter().flat_map(|section| section.claims.iter().cloned()));
     all.sort_by_key(|finding| finding.paper);
     all
 }
 
-fn evaluate(claim: &Claim, data: &RunData) -> Finding {
+fn evaluate(paper: Paper, claim: &Claim, data: &RunData) -> Finding {
     let found = (claim.predicate)(data);
     let measured = found.is_some();
     let mut outcome = found.unwrap_or_else(|| Outcome {
@@ -200,7 +208,7 @@ fn evaluate(claim: &Claim, data: &RunData) -> Finding {
     }
     Finding {
         id: claim.id.to_owned(),
-        paper: claim.paper,
+        paper,
         place: claim.place.to_owned(),
         text: claim.text.to_owned(),
         outcome,

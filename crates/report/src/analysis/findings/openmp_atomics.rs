@@ -2,17 +2,14 @@
 
 use syncscope_core::{Dtype, Mode};
 
-use super::super::contest::Known;
-use super::judge::{ALIKE, MUCH, Test, all, any_parts, flat, generally, two, unique};
+use super::judge::{ALIKE, MUCH, Pair, Test, all, any_parts, flat, generally, two, unique};
 use super::openmp_teams::{APART, ends, last_pair};
 use super::pick::{CPU_ADD, CPU_CAPTURE, CPU_READ, CPU_WRITE, DTYPES, by_threads, private, shared, teams};
-use super::{Claim, ClaimVerdict, Outcome, Paper};
+use super::{Claim, ClaimVerdict, Outcome};
 use crate::{RunData, figure};
 
 /// A core begins at least one load in each cycle: an operation of at most one cycle costs what a plain load does.
 const LOAD_CYCLES: f64 = 1.0;
-
-const CLAIM: Claim = Claim { id: "", paper: Paper::Burtchell, place: "", text: "", needs: "", predicate: |_| None };
 
 pub(super) const CLAIMS: &[Claim] = &[
     Claim {
@@ -26,7 +23,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             let (one, own) = last_pair(&one, &own)?;
             Some(two(Test::AtLeast(MUCH), ("one variable", &one), ("padded elements", &own)))
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.openmp.false_sharing",
@@ -42,7 +38,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             });
             any_parts(parts)
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.openmp.line_end",
@@ -64,7 +59,6 @@ pub(super) const CLAIMS: &[Claim] = &[
                 step(Dtype::F32, 8, 16)?,
             ]))
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.openmp.own_lines",
@@ -78,7 +72,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             });
             any_parts(parts)
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.openmp.integer_faster",
@@ -90,7 +83,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             pairs.extend(between(data, CPU_ADD, Dtype::U64, Dtype::F64));
             generally(Test::Below, "the integer costs less", &pairs)
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.openmp.word_size",
@@ -102,7 +94,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             pairs.extend(between(data, CPU_ADD, Dtype::F32, Dtype::F64));
             generally(Test::Within(ALIKE), "both sizes cost alike", &pairs)
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.openmp.capture",
@@ -117,7 +108,6 @@ pub(super) const CLAIMS: &[Claim] = &[
                 &DTYPES.into_iter().flat_map(of).collect::<Vec<_>>(),
             )
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.openmp.write_type",
@@ -130,7 +120,6 @@ pub(super) const CLAIMS: &[Claim] = &[
                 others.into_iter().flat_map(|other| between(data, CPU_WRITE, Dtype::I32, other)).collect();
             generally(Test::Within(ALIKE), "i32 and the other type cost alike", &pairs)
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.openmp.write_like_update",
@@ -138,7 +127,6 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "The atomic write echoes the atomic update: its throughput decreases with the threads",
         needs: "atomic writes by two and by more threads",
         predicate: |data| ends("", &teams(data, CPU_WRITE, shared(Dtype::I32)), 2, Test::AtLeast(MUCH)),
-        ..CLAIM
     },
     Claim {
         id: "burtchell.openmp.read_free",
@@ -146,7 +134,6 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "Atomic reads do not incur any extra latency and can be used wherever prudent",
         needs: "atomic reads with their cost in cycles",
         predicate: read_free,
-        ..CLAIM
     },
     Claim {
         id: "burtchell.openmp.read_threads",
@@ -154,12 +141,11 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "There is no performance penalty in using an atomic read, with any number of threads",
         needs: "atomic reads of one variable by several threads",
         predicate: |data| flat(MUCH, &teams(data, CPU_READ, shared(Dtype::I32))),
-        ..CLAIM
     },
 ];
 
 /// Pairs of two types at each number of threads, one variable for all.
-fn between<'a>(data: &'a RunData, primitive: &str, one: Dtype, other: Dtype) -> Vec<(Known<'a>, Known<'a>)> {
+fn between<'a>(data: &'a RunData, primitive: &str, one: Dtype, other: Dtype) -> Vec<Pair<'a>> {
     by_threads(&teams(data, primitive, shared(one)), &teams(data, primitive, shared(other)))
 }
 
@@ -169,11 +155,10 @@ fn read_free(data: &RunData) -> Option<Outcome> {
     let reads = teams(data, CPU_READ, |case| !matches!(case.mode, Some(Mode::Latency)));
     let known: Vec<_> = reads.iter().filter_map(|row| Some((row, row.row.cycles_interval?))).collect();
     let (highest, highest_bounds) = known.iter().max_by(|a, b| a.1.high.total_cmp(&b.1.high))?;
-    let verdict = match () {
-        () if highest_bounds.high <= ALIKE * LOAD_CYCLES => ClaimVerdict::Holds,
-        () if known.iter().any(|(_, bounds)| bounds.low > ALIKE * LOAD_CYCLES) => ClaimVerdict::DoesNotHold,
-        () => ClaimVerdict::Open,
-    };
+    let verdict = ClaimVerdict::of(
+        highest_bounds.high <= ALIKE * LOAD_CYCLES,
+        known.iter().any(|(_, bounds)| bounds.low > ALIKE * LOAD_CYCLES),
+    );
     let mut figures: Vec<(f64, usize)> =
         known.iter().filter_map(|(row, _)| Some((row.cycles_figure()?.value(), row.index))).collect();
     figures.sort_by(|a, b| a.0.total_cmp(&b.0));

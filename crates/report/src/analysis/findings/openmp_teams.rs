@@ -3,9 +3,9 @@
 use syncscope_core::{Case, Dtype, Placement};
 
 use super::super::contest::Known;
-use super::judge::{ALIKE, MUCH, Test, all, any_parts, generally, grows_more, two};
+use super::judge::{ALIKE, MUCH, Pair, Test, all, any_parts, generally, grows_more, two};
 use super::pick::{self, CPU_ADD, CRITICAL, FLUSH, OPENMP_BARRIER, by_threads, private, shared, teams};
-use super::{Claim, Outcome, Paper};
+use super::{Claim, Outcome};
 use crate::RunData;
 
 /// "Only a few threads": the fewest that can synchronize.
@@ -14,8 +14,6 @@ const FEW: u32 = 2;
 const ABOUT: u32 = 8;
 /// Elements so far apart share no cache line of 64 bytes, whatever their type.
 pub(super) const APART: u32 = 16;
-
-const CLAIM: Claim = Claim { id: "", paper: Paper::Burtchell, place: "", text: "", needs: "", predicate: |_| None };
 
 pub(super) const CLAIMS: &[Claim] = &[
     Claim {
@@ -27,7 +25,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             let barriers = teams(data, OPENMP_BARRIER, |_| true);
             ends("", &barriers, FEW, Test::AtMost(MUCH))
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.openmp.barrier_stable",
@@ -38,7 +35,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             let barriers = teams(data, OPENMP_BARRIER, |_| true);
             ends("", &barriers, ABOUT, Test::AtMost(MUCH))
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.openmp.critical",
@@ -49,7 +45,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             let pairs = by_threads(&critical(data), &teams(data, CPU_ADD, shared(Dtype::I32)));
             generally(Test::AtLeast(1.0), "the critical section costs more", &pairs)
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.openmp.critical_drop",
@@ -57,7 +52,6 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "The throughput of a critical section drops more quickly with the threads than that of the atomic update",
         needs: "critical sections and atomic updates of one variable by two and by more threads",
         predicate: critical_drop,
-        ..CLAIM
     },
     Claim {
         id: "burtchell.openmp.flush_harmless",
@@ -74,7 +68,6 @@ pub(super) const CLAIMS: &[Claim] = &[
                 ("an atomic update of one variable", &add),
             ))
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.openmp.flush_sharing",
@@ -90,7 +83,6 @@ pub(super) const CLAIMS: &[Claim] = &[
                 ends("", &neighbours, FEW, Test::AtLeast(MUCH))?,
             ]))
         },
-        ..CLAIM
     },
     Claim {
         id: "burtchell.openmp.hyperthreads",
@@ -98,7 +90,6 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "Using hyperthreads is fine: they do not significantly slow down synchronizations",
         needs: "barriers or atomic updates by as many threads as cores and as hardware threads, on CPUs whose cores have several of these",
         predicate: hyperthreads,
-        ..CLAIM
     },
     Claim {
         id: "burtchell.openmp.placement",
@@ -115,7 +106,6 @@ pub(super) const CLAIMS: &[Claim] = &[
             }
             generally(Test::Within(ALIKE), "close and spread cost alike", &pairs)
         },
-        ..CLAIM
     },
 ];
 
@@ -128,7 +118,7 @@ pub(super) fn ends(name: &str, teams: &[Known<'_>], few: u32, test: Test) -> Opt
 }
 
 /// The pair of the largest team that both have.
-pub(super) fn last_pair<'a>(a: &[Known<'a>], b: &[Known<'a>]) -> Option<(Known<'a>, Known<'a>)> {
+pub(super) fn last_pair<'a>(a: &[Known<'a>], b: &[Known<'a>]) -> Option<Pair<'a>> {
     by_threads(a, b).pop()
 }
 

@@ -3,6 +3,7 @@
 use syncscope_core::{Case, Dtype, Form, Group, Layout, MemoryOrder, Mode, Placement, Scope, Space};
 
 use super::super::contest::{Basis, Known};
+use super::judge::Pair;
 use crate::RunData;
 
 pub(super) const OPENMP_BARRIER: &str = "cpu.barrier.openmp";
@@ -145,14 +146,14 @@ pub(super) fn multiprocessors(data: &RunData) -> Option<u32> {
 }
 
 /// Pairs of rows at the same size.
-pub(super) fn pairs<'a>(a: &[Known<'a>], b: &[Known<'a>]) -> Vec<(Known<'a>, Known<'a>)> {
+pub(super) fn pairs<'a>(a: &[Known<'a>], b: &[Known<'a>]) -> Vec<Pair<'a>> {
     let size = |row: &Known<'_>| (row.row.case.devices, row.row.case.blocks, row.row.case.threads);
     let other = |one: &Known<'a>| b.iter().find(|other| size(other) == size(one)).map(|other| (*one, *other));
     a.iter().filter_map(other).collect()
 }
 
 /// Pairs of rows by the same number of threads, whatever else differs.
-pub(super) fn by_threads<'a>(a: &[Known<'a>], b: &[Known<'a>]) -> Vec<(Known<'a>, Known<'a>)> {
+pub(super) fn by_threads<'a>(a: &[Known<'a>], b: &[Known<'a>]) -> Vec<Pair<'a>> {
     let other = |one: &Known<'a>| {
         b.iter().find(|other| other.row.case.threads == one.row.case.threads).map(|other| (*one, *other))
     };

@@ -133,11 +133,10 @@ fn picture(data: &RunData) -> Option<Picture> {
     if charts.is_empty() {
         return None;
     }
-    let sentences: Vec<String> = [cpu_sentence(data, &cpu), gpu_sentence(data, &gpu)].into_iter().flatten().collect();
     let all: Vec<usize> = cpu.iter().chain(&gpu).copied().collect();
     Some(Picture {
         charts,
-        text: (!sentences.is_empty()).then(|| sentences.join(" ")),
+        text: note([cpu_sentence(data, &cpu), gpu_sentence(data, &gpu)]),
         otherwise: "How additions scale is not certain in this run: too few rows have a reliable rate.",
         note: note([
             Some("Relaxed additions to one variable for all threads (shared), or to one for each.".to_owned()),

@@ -160,7 +160,6 @@ fn picture(data: &RunData) -> Option<Picture> {
         return None;
     }
     let on_cpu = threads.and_then(|peers| by_threads(data, &peers, "CPU barrier", LEAST_TEAM));
-    let parts: Vec<String> = [on_cpu, gpu_sentence(data)].into_iter().flatten().collect();
     let all: Vec<usize> = cpu.iter().chain(&gpu).copied().collect();
     let has_grid = gpu.iter().any(|index| has_role(data, &data.rows[*index].case, Role::GridBarrier));
     let shape = has_grid.then(|| {
@@ -171,7 +170,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     let relaxed = relaxed.then(|| "Relaxed barriers, which order no memory accesses, are not drawn.".to_owned());
     Some(Picture {
         charts,
-        text: (!parts.is_empty()).then(|| parts.join(" ")),
+        text: note([on_cpu, gpu_sentence(data)]),
         otherwise: "What barriers cost is not certain in this run.",
         note: note([shape, relaxed, unreliable(data, &all)]),
     })

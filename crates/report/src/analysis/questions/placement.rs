@@ -155,7 +155,7 @@ fn classes(data: &RunData) -> Vec<Series> {
                 (point.low, point.high, point.p05, point.p95) = (None, None, None, None);
             }
         }
-        Some(Series { label: label.to_owned(), primitive: None, colour: Some(0), points })
+        Some(Series::plain(label, 0, points))
     };
     let known: Vec<Series> = CLASSES.iter().filter_map(|(id, label)| of(id, label)).collect();
     if known.is_empty() { of("handoff.close", "a close pair").into_iter().collect() } else { known }
@@ -192,8 +192,7 @@ fn by_group(data: &RunData, label: impl Fn(&Group) -> Option<String>) -> Vec<Ser
         }
     }
     let series = |(label, (index, _)): (String, (usize, &Case))| {
-        let points = vec![Point::dot(&data.rows[index], index)];
-        Series { label, primitive: None, colour: Some(0), points }
+        Series::plain(label, 0, vec![Point::dot(&data.rows[index], index)])
     };
     found.into_iter().map(series).collect()
 }

@@ -147,6 +147,9 @@ fn on_other_grids(kernels: &[(&str, Known<'_>)], barrier: &str, like: &Case) -> 
 /// The remedy for kernels of another grid than that of the barriers.
 const SAME_GRID: &str = "repeat the run with the current version, which measures both on one grid";
 
+/// The same for empty kernels, which a quick run launches with one block only.
+const SAME_GRID_EMPTY: &str = "a run with `--preset standard` measures both on one grid";
+
 fn picture(data: &RunData) -> Option<Picture> {
     let peers = of_grid(data, None)?;
     let grid = peers.contest(Basis::Machine);
@@ -164,18 +167,15 @@ fn picture(data: &RunData) -> Option<Picture> {
         // Kernels of another grid have no break-even point with the barriers.
         (true, false) => ([by_length(data, &rows, &launches, &known, names), None], None),
         (true, true) => {
-            let ways = ways(data, &launches);
-            let points: Vec<Vec<BreakEven>> = ways.iter().map(|(_, launch)| break_evens(launch, &grid)).collect();
-            let chart = by_length(data, &rows, &launches, &known, names)?.ruled(rules(&ways, &points));
-            let table = margins(&ways, &points, &grid);
-            ([Some(chart), table], by_length_in_words(&ways, &points, &grid))
+            let ways = ways(data, &launches, &grid);
+            let chart =
+                by_length(data, &rows, &launches, &known, names)?.ruled(ways.iter().flat_map(Way::rules).collect());
+            ([Some(chart), margins(&ways, &grid)], by_length_in_words(&ways, &grid))
         }
     };
     let blocks = data.rows[launches[0]].case.blocks.unwrap_or(1);
-    let shape = match known.as_slice() {
-        [one] => format!("The kernels last {one} µs and have {blocks} block{}.", if blocks == 1 { "" } else { "s" }),
-        _ => format!("The kernels have {blocks} block{}.", if blocks == 1 { "" } else { "s" }),
-    };
+    let last = if let [one] = known.as_slice() { format!("last {one} µs and ") } else { String::new() };
+    let shape = format!("The kernels {last}have {blocks} block{}.", if blocks == 1 { "" } else { "s" });
     let why = "The cost of a kernel more is the gap between two kernels. Where kernels are shorter than a launch by the host, it \
                is the time in which the host launches one.";
     let all: Vec<usize> = rows.iter().chain(&launches).copied().collect();
@@ -237,12 +237,7 @@ fn as_dots(data: &RunData, grid: &[usize], launches: &[usize], names: Names<'_>)
     rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
     let series = rows.into_iter().map(|index| {
         let row = &data.rows[index];
-        Series {
-            label: names.of(&row.case),
-            primitive: None,
-            colour: Some(usize::from(length(&row.case).is_none())),
-            points: vec![Point::dot(row, index)],
-        }
+        Series::plain(names.of(&row.case), usize::from(length(&row.case).is_none()), vec![Point::dot(row, index)])
     });
     Spec::dots(Axis::log("time", Unit::Time), series.collect())
 }
@@ -260,29 +255,52 @@ fn by_length(data: &RunData, grid: &[usize], launches: &[usize], lengths: &[u32]
     Spec::lines(Axis::log("length of the kernels (µs)", Unit::Count), Axis::log("time", Unit::Time), series)
 }
 
-/// The costs of each way by length, in the order of the catalogue. Ways without a known cost are left out.
-fn ways<'a>(data: &'a RunData, launches: &[usize]) -> Vec<(&'static str, ByLength<'a>)> {
+/// The costs of a way to launch kernels by their length, and its break-even points with the barriers.
+struct Way<'a> {
+    id: &'static str,
+    launch: ByLength<'a>,
+    points: Vec<BreakEven>,
+}
+
+impl Way<'_> {
+    /// The break-even points as vertical lines.
+    fn rules(&self) -> Vec<Rule> {
+        let label = |at_us| format!("{}: {}", way(self.id), microseconds(at_us));
+        self.points.iter().map(|point| Rule { x: point.at_us, label: label(point.at_us) }).collect()
+    }
+
+    /// What is certain of it: where it is cheaper than any barrier, and by how much at the longest length that decides it.
+    fn in_words(&self, grid: &Contest<'_>) -> String {
+        let first = self.launch.iter().find_map(|(_, known)| standing(known, grid));
+        match (self.points.as_slice(), first) {
+            (_, None) => "it is not certain".to_owned(),
+            ([], Some(Ordering::Less)) => "it is cheaper wherever that is certain".to_owned(),
+            ([], Some(_)) => "it is more expensive wherever that is certain".to_owned(),
+            ([one], Some(_)) => {
+                let side = if one.launch_wins { "longer" } else { "shorter" };
+                let ((from, to), point) = (one.between, microseconds(one.at_us));
+                format!("it is cheaper for {side} kernels than about {point} (between {from} and {to} µs)")
+            }
+            (several, Some(_)) => {
+                let all: Vec<String> = several.iter().map(|one| microseconds(one.at_us)).collect();
+                format!("the cheaper one changes at about {}", enumeration(&all))
+            }
+        }
+    }
+}
+
+/// Each way, in the order of the catalogue. Ways without a known cost are left out.
+fn ways<'a>(data: &'a RunData, launches: &[usize], grid: &Contest<'_>) -> Vec<Way<'a>> {
     let of = |id: &'static str| {
         let own = launches.iter().filter(|index| data.rows[**index].case.primitive == id);
         let known =
             own.filter_map(|index| Some((length(&data.rows[*index].case)?, Known::of(data, *index, Basis::Machine)?)));
-        let mut known: ByLength<'_> = known.collect();
-        known.sort_by_key(|(length, _)| *length);
-        (words(id).0, known)
+        let mut launch: ByLength<'_> = known.collect();
+        launch.sort_by_key(|(length, _)| *length);
+        let points = break_evens(&launch, grid);
+        Way { id, launch, points }
     };
-    data.catalogue.with_role(Role::Launch).map(|one| of(one.id)).filter(|(_, known)| !known.is_empty()).collect()
-}
-
-/// The break-even points as vertical lines.
-fn rules(ways: &[(&'static str, ByLength<'_>)], points: &[Vec<BreakEven>]) -> Vec<Rule> {
-    let of = |((_, launch), points): (&(&str, ByLength<'_>), &Vec<BreakEven>)| {
-        let name = launch.first().map_or("", |(_, known)| way(&known.row.case.primitive));
-        points
-            .iter()
-            .map(|point| Rule { x: point.at_us, label: format!("{name}: {}", microseconds(point.at_us)) })
-            .collect()
-    };
-    ways.iter().zip(points).flat_map::<Vec<Rule>, _>(of).collect()
+    data.catalogue.with_role(Role::Launch).map(|one| of(one.id)).filter(|way| !way.launch.is_empty()).collect()
 }
 
 /// `1.9 µs`, `24 µs`.
@@ -296,7 +314,7 @@ fn signed(ns: f64) -> String {
 }
 
 /// The break-even points, and what a kernel more costs more than the best barrier for the shortest and the longest kernels.
-fn margins(ways: &[(&'static str, ByLength<'_>)], points: &[Vec<BreakEven>], grid: &Contest<'_>) -> Option<Spec> {
+fn margins(ways: &[Way<'_>], grid: &Contest<'_>) -> Option<Spec> {
     let (best, best_cost) = grid.best()?;
     let cell = |(_, known): &(u32, Known<'_>)| {
         let (more, interval) = margin(known, grid)?;
@@ -307,9 +325,9 @@ fn margins(ways: &[(&'static str, ByLength<'_>)], points: &[Vec<BreakEven>], gri
             row: known.index,
         })
     };
-    let shortest = ways.iter().filter_map(|(_, launch)| launch.first()).map(|(length, _)| *length).min()?;
-    let longest = ways.iter().filter_map(|(_, launch)| launch.last()).map(|(length, _)| *length).max()?;
-    let line = |((_, launch), points): (&(&str, ByLength<'_>), &Vec<BreakEven>)| {
+    let shortest = ways.iter().filter_map(|way| way.launch.first()).map(|(length, _)| *length).min()?;
+    let longest = ways.iter().filter_map(|way| way.launch.last()).map(|(length, _)| *length).max()?;
+    let line = |Way { id, launch, points }: &Way<'_>| {
         let at = |length: u32| launch.iter().find(|(own, _)| *own == length).and_then(cell);
         let (_, first) = launch.first()?;
         let text = |one: &BreakEven| microseconds(one.at_us);
@@ -322,47 +340,23 @@ fn margins(ways: &[(&'static str, ByLength<'_>)], points: &[Vec<BreakEven>], gri
             detail: is_any.then(|| words(&between)),
             row: first.index,
         };
-        Some(Line {
-            label: way(&first.row.case.primitive).to_owned(),
-            cells: vec![Some(break_even), at(shortest), at(longest)],
-        })
+        Some(Line { label: way(id).to_owned(), cells: vec![Some(break_even), at(shortest), at(longest)] })
     };
     let columns = vec!["break-even".to_owned(), format!("at {shortest} µs"), format!("at {longest} µs")];
-    let lines: Vec<Line> = ways.iter().zip(points).filter_map(line).collect();
+    let lines: Vec<Line> = ways.iter().filter_map(line).collect();
     let title = format!("One kernel more against the barrier ({})", best.name);
     Some(Spec::Table { title: None, columns, lines }.titled(title))
 }
 
-/// What is certain of each way: where it is cheaper than any barrier, and by how much at the longest length that decides it.
-fn by_length_in_words(
-    ways: &[(&'static str, ByLength<'_>)],
-    points: &[Vec<BreakEven>],
-    grid: &Contest<'_>,
-) -> Option<String> {
+/// What is certain of each way; ways of which the same is true stand together.
+fn by_length_in_words(ways: &[Way<'_>], grid: &Contest<'_>) -> Option<String> {
     let (best, best_cost) = grid.best()?;
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
-    let mut add = |group: String, words: String| match groups.iter_mut().find(|(known, _)| *known == group) {
-        Some((_, all)) => all.push(words),
-        None => groups.push((group, vec![words])),
-    };
-    for ((words, launch), points) in ways.iter().zip(points) {
-        let decided: Vec<(u32, Ordering)> =
-            launch.iter().filter_map(|(length, known)| Some((*length, standing(known, grid)?))).collect();
-        let words = (*words).to_owned();
-        match (points.as_slice(), decided.first()) {
-            (_, None) => add("it is not certain".to_owned(), words),
-            ([], Some((_, Ordering::Less))) => add("it is cheaper wherever that is certain".to_owned(), words),
-            ([], Some(_)) => add("it is more expensive wherever that is certain".to_owned(), words),
-            ([one], Some(_)) => {
-                let side = if one.launch_wins { "for longer kernels" } else { "for shorter kernels" };
-                let (from, to) = one.between;
-                let point = microseconds(one.at_us);
-                add(format!("it is cheaper {side} than about {point} (between {from} and {to} µs)"), words);
-            }
-            (several, Some(_)) => {
-                let all: Vec<String> = several.iter().map(|one| microseconds(one.at_us)).collect();
-                add(format!("the cheaper one changes at about {}", enumeration(&all)), words);
-            }
+    for way in ways {
+        let (group, words) = (way.in_words(grid), words(way.id).0.to_owned());
+        match groups.iter_mut().find(|(known, _)| *known == group) {
+            Some((_, all)) => all.push(words),
+            None => groups.push((group, vec![words])),
         }
     }
     let parts: Vec<String> = groups.into_iter().map(|(group, words)| format!("{} {group}", either(&words))).collect();
@@ -395,15 +389,10 @@ fn missing(data: &RunData) -> Option<String> {
     let words = |(reason, names): (&str, BTreeSet<&str>)| {
         let names = names.into_iter().collect::<Vec<_>>().join(", ");
         // Reasons that begin with what this sentence says already.
-        match reason.split_once(": ") {
-            Some((what, why)) if what.starts_with("not measured") => {
-                format!("Not measured: next kernel {names} ({why}).")
-            }
-            _ => format!("Not measured: next kernel {names} ({reason})."),
-        }
+        let why = reason.split_once(": ").filter(|(what, _)| what.starts_with("not measured"));
+        Some(format!("Not measured: next kernel {names} ({}).", why.map_or(reason, |(_, why)| why)))
     };
-    let all: Vec<String> = reasons.into_iter().map(words).collect();
-    (!all.is_empty()).then(|| all.join(" "))
+    note(reasons.into_iter().map(words))
 }
 
 /// For each kernel length, the barriers of a grid against one kernel more of that grid, compared as in the sentence.
@@ -450,7 +439,8 @@ fn of_length<'a>(
     let kernel = &data.rows[ways.first()?.1].case;
     if !has_grid_of(kernel, barrier) {
         let (kernel, barrier) = (grid_size(kernel), grid_size(barrier));
-        let why = format!("the kernels have a grid of {kernel}, the barriers of {barrier}; {SAME_GRID}");
+        let remedy = if *length == Group::EmptyKernel { SAME_GRID_EMPTY } else { SAME_GRID };
+        let why = format!("the kernels have a grid of {kernel}, the barriers of {barrier}; {remedy}");
         return Some(advice(situation, Decision::Undecided(why)));
     }
     for one in &mut contest.entrants {

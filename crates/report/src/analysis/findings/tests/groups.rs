@@ -136,7 +136,7 @@ pub(super) const EXAMPLES: &[Example] = &[
 #[test]
 fn a_single_coalesced_group_is_not_the_cheapest_of_one() {
     let sentence = |text: &str| {
-        let claim = claims().find(|claim| claim.id == "zhang.one_cycle").unwrap();
+        let (_, claim) = claims().find(|(_, claim)| claim.id == "zhang.one_cycle").unwrap();
         (claim.predicate)(&testing::data(rows(text))).unwrap().sentence
     };
     let one = sentence("gpu.warp.coalesced b1 t32 group8 =1");
