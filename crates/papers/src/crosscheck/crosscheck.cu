@@ -1,4 +1,5 @@
-// One operation, repeated in a chain between two readings of the clock, and nothing else (`syncscope paper crosscheck`).
+// One operation, repeated in a chain between two readings of the clock, and nothing else (`syncscope paper
+// crosscheck`).
 //
 // The host times the same launches. Figure 5 and section 3.2 of Zhang, Wahib, Matsuoka, "A Study of Synchronization
 // Methods in Modern GPUs". KIND selects the operation. BODY operations stand one after the other in a loop, TAIL more

@@ -42,7 +42,12 @@ const rectangleLegend = (legend) =>
     "p",
     { class: "keys" },
     legend.map(({ colour, label }) =>
-      el("span", { class: "key" }, el("i", { class: "swatch", style: `--c: var(--s${colour % COLOURS})` }), ` ${label}`),
+      el(
+        "span",
+        { class: "key" },
+        el("i", { class: "swatch", style: `--c: var(--s${colour % COLOURS})` }),
+        ` ${label}`,
+      ),
     ),
   );
 
