@@ -46,9 +46,12 @@ fn every_primitive_does_its_work_on_every_kind_of_grid() {
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
     let listing = laboratory.listing();
+    // Reductions have grids of their own: `reductions.rs` tries them at every size.
+    let is_tried_here = |id: &str| !id.starts_with("gpu.reduction.");
     let missing: Vec<_> = listing
         .iter()
-        .filter(|line| line.unavailable.is_none() && !done.contains(line.primitive.id))
+        .filter(|line| line.unavailable.is_none() && is_tried_here(line.primitive.id))
+        .filter(|line| !done.contains(line.primitive.id))
         .map(|line| line.primitive.id)
         .collect();
     assert!(missing.is_empty(), "not tried: {missing:?}");
