@@ -179,7 +179,7 @@ pub(crate) fn layout(layout: Layout) -> String {
 }
 
 /// `1 package`, `2 packages`.
-pub(crate) fn plural<T: Display + PartialEq + From<u8>>(count: T, noun: &str) -> String {
+pub(crate) fn plural<T: Copy + Display + PartialEq + From<u8>>(count: T, noun: &str) -> String {
     let ending = if count == T::from(1) { "" } else { "s" };
     format!("{count} {noun}{ending}")
 }
