@@ -162,8 +162,9 @@ pub(crate) fn resolved(case: Case, ns: f64, half_width: f64, hz: f64) -> Row {
     let interval = |value: f64| around(value, half_width);
     let on_cpu = case.domain_and_family().0 == "cpu";
     let catalogue = catalogue();
+    let (actors, number) = (case.actors(), case.id().number());
     let facts = catalogue.facts(&case.primitive);
-    let row = Row::unmeasured(case.clone(), Verdict::Resolved).described(facts);
+    let row = Row::unmeasured(case, Verdict::Resolved).described(facts);
     Row {
         ns: Some(Nanoseconds(ns)),
         ns_interval: interval(ns),
@@ -174,12 +175,12 @@ pub(crate) fn resolved(case: Case, ns: f64, half_width: f64, hz: f64) -> Row {
         fastest_ns: Some(Nanoseconds(ns * 0.93)),
         median_ns: Some(Nanoseconds(ns * 0.98)),
         slowest_ns: Some(Nanoseconds(ns * if row.actor == Some(Actor::Median) { 1.04 } else { 1.0 })),
-        ops_per_s_total: Some(TOTAL_RATE * case.actors() as f64 * 1e9 / ns),
-        population: Some(if on_cpu && case.actors() == 1 { Population::Alone } else { Population::All }),
+        ops_per_s_total: Some(TOTAL_RATE * actors as f64 * 1e9 / ns),
+        population: Some(if on_cpu && actors == 1 { Population::Alone } else { Population::All }),
         beside_share: on_cpu.then_some(0.63),
         noise: Some(half_width * 2.0),
         pairs: Some(40),
-        excluded: Some(case.id().number() % 3),
+        excluded: Some(number % 3),
         iterations: Some(1000),
         unroll: Some(16),
         check: Some(true),
