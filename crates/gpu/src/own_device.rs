@@ -1,7 +1,7 @@
 //! A device for programs that are not of the catalogue: the experiments of papers load, launch and wait here.
 //!
 //! [`OwnDevice`] has a context and a stream of its own, owns all memory that its programs use, and waits as every other launch
-//! of this crate does ([`crate::launch::runner`]). A kernel that does not end occupies the device: what belongs to it is then
+//! of this crate does (`crate::launch::runner`). A kernel that does not end occupies the device: what belongs to it is then
 //! leaked, because freeing it would wait for the kernel without a limit. Programs bound their own spins; nothing aborts them.
 
 use std::ffi::{CStr, c_void};

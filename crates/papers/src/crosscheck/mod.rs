@@ -11,13 +11,13 @@
 //! | file | contents |
 //! |---|---|
 //! | this one | what is repeated and measured, the tables, and the command |
-//! | [`chains`] | the chains of the GPU: their programs, repetitions and evidence |
-//! | [`gpu`], [`cpu`] | who executes them |
-//! | [`schedule`] | in which order pairs are taken, and how many |
-//! | [`rows`] | from pairs to rows, with the formulas |
+//! | `chains` | the chains of the GPU: their programs, repetitions and evidence |
+//! | [`gpu`], `cpu` | who executes them |
+//! | `schedule` | in which order pairs are taken, and how many |
+//! | `rows` | from pairs to rows, with the formulas |
 //! | [`findings`] | what the rows say: agreement, known costs, the instruction cache |
-//! | [`claims`] | the statements of the paper, tested |
-//! | [`section`] | what page and terminal show |
+//! | `claims` | the statements of the paper, tested |
+//! | `section` | what page and terminal show |
 
 mod chains;
 mod claims;

@@ -4,9 +4,9 @@
 //! | file | contents |
 //! |---|---|
 //! | this one | the tables and the command |
-//! | [`claims`] | what becomes of the source's statements |
-//! | [`clock`] | the common clock: how much the counters of the multiprocessors are apart |
-//! | [`summary`] | from the marks of warps to spans and figures |
+//! | `claims` | what becomes of the source's statements |
+//! | `clock` | the common clock: how much the counters of the multiprocessors are apart |
+//! | `summary` | from the marks of warps to spans and figures |
 //! | [`versions`] | the machine code as compiled, and with corrected clock reads; needs no GPU |
 //! | [`gpu`] | launches of both versions |
 //! | `section` | what page and terminal show |
