@@ -115,6 +115,7 @@ impl Cost {
             Verdict::Elided(_) => "elided".to_owned(),
             Verdict::TimedOut(_) => "timed out".to_owned(),
             Verdict::Skipped(_) => "skipped".to_owned(),
+            Verdict::NotTogether(_) => "not together".to_owned(),
             Verdict::Failed(_) => "failed".to_owned(),
         };
         Self { figure, interval: None, cycles: None, resolved: false }

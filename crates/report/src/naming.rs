@@ -142,6 +142,7 @@ pub(crate) fn verdict(name: &str) -> &str {
         "Noisy" => "noisy",
         "Elided" => "elided",
         "Interfered" => "interfered",
+        "NotTogether" => "not together",
         "TimedOut" => "timed out",
         "Skipped" => "skipped",
         "Failed" => "failed",

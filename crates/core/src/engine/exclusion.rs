@@ -37,6 +37,12 @@ pub(crate) fn lost_blocks(observations: &[Observation]) -> Vec<bool> {
     pairs.values().map(is_lost).collect()
 }
 
+/// Whether the actors ran apart in more than half of the pairs.
+pub(crate) fn is_mostly_apart(observations: &[Observation]) -> bool {
+    let apart = observations.iter().filter(|o| o.excluded == Some(Disturbance::NotTogether)).count();
+    2 * apart > observations.len()
+}
+
 /// How many pairs were excluded, and why.
 pub(crate) fn summary(observations: &[Observation]) -> String {
     let mut causes: Vec<String> =

@@ -31,6 +31,9 @@ pub(crate) fn verdict(check: &Check, judged: &Judged<'_>, noisy_above: f64) -> V
     if !judged.costs.is_finite() {
         return Verdict::Failed("both loops execute the same number of operations".to_owned());
     }
+    if exclusion::is_mostly_apart(judged.observations) {
+        return Verdict::NotTogether(exclusion::summary(judged.observations));
+    }
     match &judged.costs.ns {
         Some(ns) if ns.count() >= MIN_PAIRS as usize => match of_cost(ns, judged, noisy_above) {
             Verdict::Resolved => of_blocks(judged),

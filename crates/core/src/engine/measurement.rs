@@ -116,7 +116,8 @@ impl Measurement {
             fewest_blocks: basis.fewest_blocks,
         };
         self.verdict = judge::verdict(&self.check, &judged, basis.noisy_above);
-        self.estimate = basis.formula.estimate(&self.observations, &costs);
+        let is_figure = !matches!(self.verdict, Verdict::NotTogether(_));
+        self.estimate = basis.formula.estimate(&self.observations, &costs).filter(|_| is_figure);
         self.drift = basis.drift;
         self.remark = judge::remark(basis.remark, &self.verdict, self.estimate.as_ref(), basis.noisy_above);
         let counted: Vec<&Observation> = self.observations.iter().filter(|o| o.excluded.is_none()).collect();

@@ -20,11 +20,11 @@ pub struct Observation {
     pub ns: f64,
     /// The same in cycles.
     pub cycles: Option<f64>,
-    /// The same of the fastest actors, in nanoseconds.
+    /// The smallest of the costs of the fastest, the median and the slowest actors, in nanoseconds.
     pub fastest_ns: f64,
-    /// The same of the median actors, in nanoseconds.
+    /// The one in the middle.
     pub median_ns: f64,
-    /// The same of the slowest actors, in nanoseconds.
+    /// The largest.
     pub slowest_ns: f64,
     /// The same of an actor of the mean rate, in nanoseconds.
     pub mean_rate_ns: f64,

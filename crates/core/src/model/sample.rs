@@ -48,6 +48,9 @@ pub struct Shot {
     pub pair: u64,
 }
 
+/// The part of a window in which all actors must be seen to run.
+pub const LEAST_OVERLAP: f64 = 0.95;
+
 /// A cause, seen outside the measured value, that makes a sample unfit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Disturbance {
@@ -59,6 +62,8 @@ pub enum Disturbance {
     ClockChange,
     /// Another hardware thread of an actor's core was active.
     SmtInterference,
+    /// The actors did not all run for at least [`LEAST_OVERLAP`] of the window that they were timed in.
+    NotTogether,
 }
 
 impl fmt::Display for Disturbance {
@@ -68,6 +73,7 @@ impl fmt::Display for Disturbance {
             Self::Migration => "migration",
             Self::ClockChange => "clock change",
             Self::SmtInterference => "SMT interference",
+            Self::NotTogether => "not together",
         })
     }
 }

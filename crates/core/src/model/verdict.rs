@@ -19,6 +19,8 @@ pub enum Verdict {
     Elided(String),
     /// Too many samples were excluded for causes outside the measurement.
     Interfered(String),
+    /// The threads that the figure is about did not run at the same time.
+    NotTogether(String),
     /// A loop did not end within its bound.
     TimedOut(String),
     /// The case does not exist here.
@@ -29,7 +31,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// The words of the column `verdict`.
-    pub const NAMES: [&'static str; 10] = [
+    pub const NAMES: [&'static str; 11] = [
         "Resolved",
         "BelowResolution",
         "Overlapped",
@@ -37,6 +39,7 @@ impl Verdict {
         "Noisy",
         "Elided",
         "Interfered",
+        "NotTogether",
         "TimedOut",
         "Skipped",
         "Failed",
@@ -53,6 +56,7 @@ impl Verdict {
             Self::Noisy(_) => "Noisy",
             Self::Elided(_) => "Elided",
             Self::Interfered(_) => "Interfered",
+            Self::NotTogether(_) => "NotTogether",
             Self::TimedOut(_) => "TimedOut",
             Self::Skipped(_) => "Skipped",
             Self::Failed(_) => "Failed",
@@ -70,6 +74,7 @@ impl Verdict {
             | Self::Noisy(reason)
             | Self::Elided(reason)
             | Self::Interfered(reason)
+            | Self::NotTogether(reason)
             | Self::TimedOut(reason)
             | Self::Skipped(reason)
             | Self::Failed(reason) => reason,
@@ -88,6 +93,7 @@ impl Verdict {
             "Noisy" => Self::Noisy(reason),
             "Elided" => Self::Elided(reason),
             "Interfered" => Self::Interfered(reason),
+            "NotTogether" => Self::NotTogether(reason),
             "TimedOut" => Self::TimedOut(reason),
             "Skipped" => Self::Skipped(reason),
             "Failed" => Self::Failed(reason),

@@ -373,8 +373,8 @@ pub static COLUMNS: [Column; 53] = [
     number!(
         "rate_ns",
         "ns",
-        "time in which all threads together execute their number of operations: the slowest thread's cost where they contend, \
-         elsewhere the harmonic mean of their costs; empty where not all run at the same time",
+        "time in which all threads together execute their number of operations: the harmonic mean of their costs, or the \
+         slowest thread's where they wait for each other outside a common window; empty where not all run at the same time",
         rate_ns as Nanoseconds
     ),
     number!(

@@ -116,6 +116,7 @@ const VERDICTS = {
   ],
   Noisy: ["doubt", "noisy", "The interval was still wide at the end of the budget."],
   Interfered: ["doubt", "interfered", "Too many pairs were excluded because of disturbances."],
+  NotTogether: ["void", "not together", "The threads that the figure is about did not run at the same time."],
   Elided: ["void", "elided", "The compiler removed or replaced the primitive; there is nothing to measure."],
   Skipped: ["void", "skipped", "The case does not exist on this machine."],
   TimedOut: ["bad", "timed out", "A loop did not end within its time limit."],
