@@ -12,6 +12,15 @@ using u64 = unsigned long long;
 struct Warp {
     u64 slowest;
     u64 fastest;
+    u32 chunks;  // the fewest runs of the loop within the window that a thread had
+    u32 late;    // how long after the beginning of the window the last thread began to work
+};
+
+// Where the blocks of a grid wait until all of them run. Zero before the first launch.
+struct Gate {
+    volatile u64 opened;   // when it opened last, by the global timer
+    volatile u32 arrived;  // blocks since then
+    u32 reserved;
 };
 
 // The length of the same span by two clocks.
@@ -35,10 +44,14 @@ struct LoopArguments {
     Rate *rate;                 // one for the grid
     Finding *finding;           // of the kernel `check`, cleared before
     const volatile u32 *abort;  // in host memory; the host sets it to end a spin that lasts too long
+    Gate *gate;
     u64 offset_distance;        // bytes from one memory offset to the next
     u32 offsets;                // memory offsets that one launch uses, one after the other; 0 is 1
     u32 iterations;
-    u32 skip_warm_up;  // 0: the loop runs once before it is timed; 1: it does not
+    u32 skip_warm_up;        // without a window: 0: the loop runs once before it is timed; 1: it does not
+    u32 window;              // length in cycles; 0: there is none
+    u32 run_in;              // cycles between the gate and the window
+    u32 cycles_per_1024_ns;  // of the multiprocessors' clock
 };
 
 // Operations with a value for each thread, mostly on variables in memory.

@@ -71,4 +71,7 @@ struct Operation {
     }
 };
 
+template <>
+constexpr Meets MEETS<Operation> = Meets::BLOCK;
+
 SYNCSCOPE_KERNELS

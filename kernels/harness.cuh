@@ -26,6 +26,9 @@ constexpr int UNROLL = SYNCSCOPE_UNROLL;
 // Operations of each thread before the clock is read; half as many if there is a context.
 constexpr int WARM_UP = 2 * UNROLL;
 
+// A thread's time in a window is that of so many runs of the loop; `launch/samples.rs` has the same number.
+constexpr u32 CHUNKS_OF_SAMPLE = 64;
+
 __device__ __forceinline__ u32 grid_thread() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
 // Accesses without any promise, as a program has them before and after a barrier. (`volatile` ones would be strong:
@@ -176,16 +179,16 @@ struct Apart {
 };
 
 // Reduces to the extremes of the threads of the warp, in its first thread. Only existing lanes take part.
-__device__ __forceinline__ Warp summarize_warp(u64 elapsed) {
+__device__ __forceinline__ Warp summarize_warp(u64 elapsed, u32 chunks, u32 late) {
     const u32 lane = threadIdx.x & 31, lanes = warp_lanes();
     const u32 mask = 0xffffffffu >> (32 - lanes);
-    Warp warp{elapsed, elapsed};
+    Warp warp{elapsed, elapsed, chunks, late};
     for (u32 distance = 16; distance > 0; distance /= 2) {
-        const u64 slower = __shfl_down_sync(mask, warp.slowest, distance);
-        const u64 faster = __shfl_down_sync(mask, warp.fastest, distance);
+        const Warp other{__shfl_down_sync(mask, warp.slowest, distance), __shfl_down_sync(mask, warp.fastest, distance),
+                         __shfl_down_sync(mask, warp.chunks, distance), __shfl_down_sync(mask, warp.late, distance)};
         if (lane + distance < lanes) {
-            warp.slowest = max(warp.slowest, slower);
-            warp.fastest = min(warp.fastest, faster);
+            warp = Warp{max(warp.slowest, other.slowest), min(warp.fastest, other.fastest),
+                        min(warp.chunks, other.chunks), max(warp.late, other.late)};
         }
     }
     return warp;
@@ -200,9 +203,116 @@ __device__ __forceinline__ Arguments at_offset(const Arguments &arguments, u32 o
     return here;
 }
 
-// Runs the loop at each memory offset, twice: first a short warm-up, to bring instructions and data into their caches,
-// then the run that counts. If the loop takes milliseconds the host skips the warm-up, which would double that time for
-// nothing.
+// Limits a spin: tests from time to time whether the host requests an end.
+struct Spin {
+    const volatile u32 *abort;
+    u32 spins = 0;
+
+    __device__ __forceinline__ explicit Spin(const volatile u32 *abort) : abort(abort) {}
+
+    // To be called once in each iteration.
+    __device__ __forceinline__ bool goes_on() { return ++spins % 512 != 0 || *abort == 0; }
+};
+
+// Which threads must execute the loop equally often, because they meet in the operation.
+enum class Meets { WARP, BLOCK, CLUSTER };
+
+// Of an Operation whose threads meet in more than a warp, its file says so after the definition:
+//   template <> constexpr Meets MEETS<Operation> = Meets::BLOCK;
+template <typename Operation>
+constexpr Meets MEETS = Meets::WARP;
+
+// A barrier of the cluster, and a word in the shared memory of its first block.
+__device__ __forceinline__ void meet_in_cluster() {
+    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+__device__ __forceinline__ u32 load_of_first_block(const u32 *word) {
+    u32 value;
+    asm volatile("{.reg .u32 there; mapa.shared::cluster.u32 there, %1, 0; ld.shared::cluster.u32 %0, [there];}"
+                 : "=r"(value)
+                 : "r"((u32)__cvta_generic_to_shared(word))
+                 : "memory");
+    return value;
+}
+
+// Whether the threads that meet go on. Those of a cluster do as the first block decides; it is at most one turn ahead of
+// the others, so two words are enough.
+template <Meets MEETS>
+__device__ __forceinline__ bool any_goes_on(bool goes_on, u32 turn) {
+    if constexpr (MEETS == Meets::BLOCK) {
+        return __syncthreads_or(goes_on);
+    } else if constexpr (MEETS == Meets::CLUSTER) {
+        __shared__ u32 decisions[2];
+        if (threadIdx.x == 0) decisions[turn % 2] = goes_on;
+        meet_in_cluster();
+        const bool decision = load_of_first_block(&decisions[turn % 2]) != 0;
+        // The words must exist until all blocks have read them.
+        if (!decision) meet_in_cluster();
+        return decision;
+    } else {
+        return __any_sync(0xffffffffu >> (32 - warp_lanes()), goes_on);
+    }
+}
+
+// When the window begins, by the clock of this multiprocessor: the same moment on all of them, to a step of the global
+// timer. All blocks of the grid are at the gate then; they must all fit on the device at a time.
+template <typename Arguments>
+__device__ __forceinline__ u32 begin_of_window(const Arguments &arguments) {
+    __shared__ u32 begin;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        // Without a fence: before one, the compiler makes an atomic operation with a result of every reduction.
+        u32 ahead = 0;
+        if (gridDim.x > 1) {
+            Gate *const gate = arguments.gate;
+            const u64 before = gate->opened;
+            // The upper bits of a time are zero. The arrival needs them, so that it comes after the reading.
+            const u32 others = gridDim.x - 1 + (u32)(before >> 63);
+            u64 opened;
+            if (atomicInc(const_cast<u32 *>(&gate->arrived), others) == others) {
+                opened = read_global_timer();
+                gate->opened = opened;
+            } else {
+                Spin spin(arguments.abort);
+                do {
+                    opened = gate->opened;
+                } while (opened == before && spin.goes_on());
+            }
+            ahead = (u32)((read_global_timer() - opened) * arguments.cycles_per_1024_ns >> 10);
+        }
+        begin = read_clock_low() - ahead + arguments.run_in;
+    }
+    __syncthreads();
+    return begin;
+}
+
+// What a thread did within the window: whole runs of the loop, one right after the other.
+struct Chunks {
+    u32 first = 0;  // when the first one began, in cycles since the window began
+    u32 last = 0;   // when the last one ended
+    u32 count = 0;
+
+    __device__ __forceinline__ void note(int start, int stop, u32 window) {
+        if (start < 0 || stop > (int)window) return;
+        if (count == 0) first = (u32)start;
+        last = (u32)stop;
+        count++;
+    }
+
+    // How long CHUNKS_OF_SAMPLE of them take: the same number for all threads. Without one, longer than any window.
+    __device__ __forceinline__ u64 elapsed() const {
+        return count == 0 ? ~0u : (u64)(last - first) * CHUNKS_OF_SAMPLE / count;
+    }
+};
+
+// Runs the loop at each memory offset and times it.
+//
+// With a window, the threads run the loop again and again: all of them begin before the window and end after it, so what
+// is timed within it ran beside all the others. A thread's time is that of its chunks that lie within the window.
+//
+// Without one, each thread runs the loop once: for threads that wait for each other all the time, for checks, which must
+// know the number of operations, and for a device that works with the host. A short warm-up comes first, to bring
+// instructions and data into their caches; the host skips it if the loop takes milliseconds.
 template <typename Body, typename Paths, typename Operation, typename Arguments>
 __device__ __forceinline__ void measure(const Arguments &arguments) {
     // The whole first warp reads the timer, so that it stays converged.
@@ -215,23 +325,36 @@ __device__ __forceinline__ void measure(const Arguments &arguments) {
     do {
         const Arguments here = at_offset(arguments, offset);
         Operation operation(here);
+        if (reads_rate && offset == 0) before = next_step_of_global_timer();
+        const u32 begin = arguments.window != 0 ? begin_of_window(arguments) : 0;
+        Chunks chunks;
+        u32 late = 0;
+        // The warm-up has the same number of operations in both kernels (in the third loop half as many more). What is
+        // still queued from it when the run that counts begins, and how unequally the blocks finished it, drops out of
+        // the difference.
+        u32 turn = arguments.window != 0 || arguments.skip_warm_up != 0;
+        bool goes_on;
 #pragma unroll 1
-        for (u32 run = arguments.skip_warm_up; run < 2; run++) {
-            // The warm-up has the same number of operations in both kernels (in the third loop half as many more). What
-            // is still queued from it when the second run begins, and how unequally the blocks finished it, drops out
-            // of the difference.
-            const u32 iterations = run == 0 ? Body::WARM_UP_ITERATIONS : arguments.iterations;
-            if (reads_rate && offset == 0) before = next_step_of_global_timer();
-
-            __syncthreads();
+        do {
+            if (arguments.window == 0) __syncthreads();
+            const u32 iterations = turn == 0 ? Body::WARM_UP_ITERATIONS : arguments.iterations;
             start = read_clock();
             Paths::template run<Body>(operation, iterations);
             stop = read_clock();
-        }
-        if (offset == 0) first_start = start;
+            if (offset == 0 && turn <= 1) first_start = start;
+            if (arguments.window != 0) {
+                const int began = (int)((u32)start - begin), ended = (int)((u32)stop - begin);
+                if (turn == 1) late = (u32)max(began, 0);
+                chunks.note(began, ended, arguments.window);
+                goes_on = any_goes_on<MEETS<Operation>>(ended < (int)arguments.window, turn);
+            } else {
+                goes_on = turn == 0;
+            }
+            turn++;
+        } while (goes_on);
         operation.finish(here);
 
-        const Warp warp = summarize_warp(stop - start);
+        const Warp warp = summarize_warp(arguments.window != 0 ? chunks.elapsed() : stop - start, chunks.count, late);
         if ((threadIdx.x & 31) == 0) {
             arguments.warps[(offset * gridDim.x + blockIdx.x) * warps_per_block + threadIdx.x / 32] = warp;
         }
@@ -264,17 +387,6 @@ __device__ __forceinline__ void report_mismatch(const Arguments &arguments, Valu
         arguments.finding->found = bits(found);
     }
 }
-
-// Limits a spin: tests from time to time whether the host requests an end.
-struct Spin {
-    const volatile u32 *abort;
-    u32 spins = 0;
-
-    __device__ __forceinline__ explicit Spin(const volatile u32 *abort) : abort(abort) {}
-
-    // To be called once in each iteration.
-    __device__ __forceinline__ bool goes_on() { return ++spins % 512 != 0 || *abort == 0; }
-};
 
 // Waits for some hundreds of cycles for each step.
 __device__ __forceinline__ void delay(u32 steps) {

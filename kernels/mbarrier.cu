@@ -48,4 +48,7 @@ struct Operation {
     __device__ static void check(const Arguments &arguments) { check_barrier<Operation>(arguments, blockDim.x); }
 };
 
+template <>
+constexpr Meets MEETS<Operation> = Meets::BLOCK;
+
 SYNCSCOPE_KERNELS

@@ -81,4 +81,7 @@ struct Operation {
     }
 };
 
+template <>
+constexpr Meets MEETS<Operation> = Meets::CLUSTER;
+
 SYNCSCOPE_CLUSTER_KERNELS(Repeated)

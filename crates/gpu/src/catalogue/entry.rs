@@ -129,7 +129,6 @@ pub(crate) struct Entry {
     pub(super) definitions: fn(&Case) -> Vec<String>,
     pub(crate) method: Method,
     pub(crate) proof: Proof,
-    pub(crate) saturates: fn(&Case) -> Saturates,
     pub(crate) sampling: fn(&Case) -> SamplingPolicy,
     pub(crate) expected: fn(&Case) -> ExpectedInstructions,
     /// How many CPU threads take part in a case.
@@ -145,7 +144,7 @@ pub(crate) struct Entry {
     /// Arrays that hold an element for each thread.
     pub(super) arrays: usize,
     /// Operations that occur once in the machine code of one iteration of the baseline.
-    pub(crate) unroll: u32,
+    pub(crate) unroll: fn(&Case) -> u32,
     pub(super) cases: fn(&str, Preset, &DeviceLimits) -> Vec<Case>,
 }
 
@@ -167,7 +166,6 @@ impl Entry {
             definitions: |_| Vec::new(),
             method: Method::Kernel,
             proof,
-            saturates: |_| Saturates::Multiprocessors,
             sampling: |_| SamplingPolicy::USUAL,
             expected: |_| ExpectedInstructions::of(&[]),
             cpu_threads: |_| CpuThreads::None,
@@ -176,7 +174,7 @@ impl Entry {
             has_third_loop: true,
             needs: (7, 5),
             arrays: 1,
-            unroll: UNROLL,
+            unroll: |_| UNROLL,
             cases: |_, _, _| Vec::new(),
         }
     }
@@ -264,25 +262,11 @@ impl ExpectedInstructions {
     }
 }
 
-/// Which resource an operation saturates. The loop is in its steady state only when that resource has as much work as it
-/// can take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Saturates {
-    /// The queues of each multiprocessor to the memory.
-    Multiprocessors,
-    /// A resource that the device has once.
-    Device,
-    /// None: each thread waits for its own operations.
-    Nothing,
-}
-
 /// How the samples of a case are taken.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct SamplingPolicy {
     /// Length of a sample.
     pub(crate) sample: Duration,
-    /// Whether the loop is timed without a warm-up.
-    pub(crate) skip_warm_up: bool,
     /// Which part of the preset's time for a case this case gets.
     pub(crate) share_of_time: f64,
     /// Memory offsets that one launch uses.
@@ -292,33 +276,14 @@ pub(crate) struct SamplingPolicy {
 }
 
 impl SamplingPolicy {
-    /// The clock has steps of half a nanosecond, and the threads start some ten nanoseconds apart. Neither matters for a
-    /// sample of this length.
-    pub(crate) const USUAL: Self = Self {
-        sample: Duration::from_micros(30),
-        skip_warm_up: false,
-        share_of_time: 1.0,
-        offsets_per_sample: 1,
-        launches: 1,
-    };
+    /// The clock has steps of half a nanosecond, which do not matter for a sample of this length.
+    pub(crate) const USUAL: Self =
+        Self { sample: Duration::from_micros(30), share_of_time: 1.0, offsets_per_sample: 1, launches: 1 };
 
     /// Several memory offsets for each sample, for operations whose latency depends on the address. Where there are two
     /// kinds of addresses, a median over single offsets is the figure of one kind or the other, by chance; the median over
-    /// means of several offsets is the same in every run. Not for operations that saturate queues: on an H200 private
-    /// elements of 66 blocks and more seemed 4 to 13 % slower, likely because threads of different blocks use different
-    /// offsets at the same time and each loop is a quarter as long.
+    /// means of several offsets is the same in every run.
     pub(crate) const SEVERAL_OFFSETS: Self = Self { offsets_per_sample: 4, ..Self::USUAL };
-
-    /// Longer samples for many warps in the queue of one multiprocessor: some warps are served before others, and a long
-    /// sample averages that. (On an H200, 1,024 threads that compare and swap seem 7 to 9 % faster in samples of 30 us than
-    /// of 500 us.)
-    pub(super) const MANY_WARPS: Self = Self { sample: Duration::from_micros(120), share_of_time: 0.5, ..Self::USUAL };
-
-    /// No warm-up, for blocks that contend for one variable. The blocks begin at the same time only when the kernel begins.
-    /// After a warm-up some blocks are early and run against the warm-up of the others, so the slowest block has too little
-    /// contention: on an H200 as much as 25 % less. A cold start costs a microsecond at most, which does not matter in a
-    /// long sample.
-    pub(super) const CONTENDED: Self = Self { sample: Duration::from_micros(200), skip_warm_up: true, ..Self::USUAL };
 
     /// Few long samples, for a cost that is a thousandth of its context: long samples resolve more than many short ones.
     pub(super) const LONG_SAMPLES: Self =

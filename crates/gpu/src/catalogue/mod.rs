@@ -20,7 +20,7 @@ pub mod peer;
 mod registry;
 
 pub use self::entry::ExpectedInstructions;
-pub(crate) use self::entry::{CpuThreads, Launching, Method, Proof, SamplingPolicy, Saturates};
+pub(crate) use self::entry::{CpuThreads, Launching, Method, Proof, SamplingPolicy};
 pub(crate) use self::families::hybrid::Sides;
 pub(crate) use self::families::launch::kernel_ns;
 pub(crate) use self::families::{cluster, grid, multi, reduction};

@@ -28,7 +28,7 @@ pub fn evidence_of(case: &Case, cubin: &[u8]) -> Evidence {
     if entry.method == Method::HostBarrier {
         return Evidence::NotAvailable(TIMED_BY_THE_HOST.to_owned());
     }
-    let expected = (entry.expected)(case);
+    let (expected, unroll) = ((entry.expected)(case), (entry.unroll)(case));
     if let Method::Launch(_) = entry.method {
         return whole_kernels(cubin, &expected);
     }
@@ -40,9 +40,9 @@ pub fn evidence_of(case: &Case, cubin: &[u8]) -> Evidence {
         Ok((regions, cubin)) => (regions.each_ref(), cubin),
         Err(error) => return Evidence::NotAvailable(error.to_string()),
     };
-    let mut evidence = judge(baseline, test, &expected, entry.unroll);
+    let mut evidence = judge(baseline, test, &expected, unroll);
     if let (Evidence::Elided { .. }, false) = (&evidence, expected.aggregation.is_empty()) {
-        let on_two_paths = judge(baseline, test, &expected.times(2 * expected.times), entry.unroll);
+        let on_two_paths = judge(baseline, test, &expected.times(2 * expected.times), unroll);
         if let Evidence::Present { .. } = on_two_paths {
             evidence = on_two_paths;
         }
@@ -53,9 +53,8 @@ pub fn evidence_of(case: &Case, cubin: &[u8]) -> Evidence {
         summary.push_str(", aggregated by the compiler: ");
         summary.push_str(&how);
     }
-    let summary = expected
-        .out_of_line
-        .and_then(|instruction| out_of_line(baseline, test, instruction, expected.times, entry.unroll));
+    let summary =
+        expected.out_of_line.and_then(|instruction| out_of_line(baseline, test, instruction, expected.times, unroll));
     if let (Evidence::Elided { listing, .. }, Some(summary)) = (&mut evidence, summary) {
         evidence = Evidence::Present { summary, listing: std::mem::take(listing) };
     }

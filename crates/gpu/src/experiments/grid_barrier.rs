@@ -10,7 +10,7 @@ use crate::launch::offsets::MemoryOffsets;
 use crate::launch::outage::Outage;
 use crate::launch::ruler;
 use crate::launch::samples::Timing;
-use crate::launch::samples::{WarmUp, by_threads, joined, mark_clock_changes, ns_per_cycle};
+use crate::launch::samples::{by_threads, joined, mark_clock_changes, ns_per_cycle, warm_up_operations};
 use crate::multi::{DeviceGroup, GroupLaunch, LoadedProgram, PhaseCounts, Role};
 
 /// Barriers of one check in the kernel (`check_once` in `grid_barrier.cuh`): one after the writes, one after the reads.
@@ -89,7 +89,7 @@ impl<'a> GridBarrierExperiment<'a> {
         let iterations = iterations.min(MAX_ITERATIONS);
         // The third loop is the test of its own program.
         let role = if side == Side::Baseline { Role::Baseline } else { Role::Test };
-        let warm_up = WarmUp::Short.operations(side, self.setup.unroll);
+        let warm_up = warm_up_operations(side, self.setup.unroll);
         let barriers = 2 * BARRIERS_OF_A_CHECK + warm_up + self.looped(side, iterations);
         self.counted(role, iterations as u32, pair, barriers)
     }

@@ -2,29 +2,41 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
-use std::time::Duration;
 
 use syncscope_core::profile::{self, Phase};
+use syncscope_core::sample::LEAST_OVERLAP;
 use syncscope_core::{
-    Actor, Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Protocol, Ruler, Sample, Shot, Side,
+    Actor, Check, Detail, Disturbance, Dtype, Evidence, Experiment, ExperimentError, Protocol, Ruler, Sample, Shot,
+    Side,
 };
 
-use crate::catalogue::{Proof, SamplingPolicy, Saturates};
+use crate::catalogue::{Proof, SamplingPolicy};
 use crate::cuda::driver::Function;
 use crate::cuda::nvml::{ClockState, Watch};
 use crate::experiments::third_loop::{self, ThirdLoop};
-use crate::launch::arguments::{BenchArguments, Finding, UNROLL, WARP_THREADS, Warp};
+use crate::launch::arguments::{BenchArguments, Finding};
 use crate::launch::bench::{Bench, BlockOrder};
 use crate::launch::offsets::{ALIGNMENT, Executed, MemoryOffsets};
 use crate::launch::outage::Outage;
 use crate::launch::request::{Kernels, Launch, Shape};
 use crate::launch::samples::{
-    CLOCK_CHANGE, Timing, WarmUp, joined, mark_clock_changes, ns_per_cycle, operations, sample_of, with_warm_up,
+    CHUNKS_OF_SAMPLE, CLOCK_CHANGE, Timing, mark_clock_changes, ns_per_cycle, operations, sample_of, with_warm_up,
 };
 
-/// If a sample with the fewest iterations takes longer, the loop needs no warm-up: a cold start costs less than a
-/// microsecond, most of it in both loops.
-const NEEDS_NO_WARMING: Duration = Duration::from_micros(500);
+/// Runs of the loop that the slowest thread has in a window: no fewer than these, and no more if they fill a sample.
+const CHUNKS_OF_WINDOW: (f64, f64) = (24.0, 64.0);
+
+/// A thread with fewer iterations in a window was not in its steady state there.
+const FEWEST_ITERATIONS: u64 = 20;
+
+/// The first guess at how long an iteration takes, in cycles, and the longest.
+const ITERATION_CYCLES: (f64, f64) = (1000.0, 4e6);
+
+/// Longer windows are for those who wait for others most of the time.
+const LONGEST_WINDOW_CYCLES: f64 = 1e9;
+
+/// Between the gate and the window: all blocks see that the gate is open.
+const GATE_CYCLES: f64 = 4000.0;
 
 /// Far more than any sample needs; the kernels count in 32 bits.
 const MAX_ITERATIONS: u64 = 1 << 30;
@@ -46,10 +58,6 @@ pub(crate) struct Setup {
     /// Whether the context is the primitive itself.
     pub(crate) is_own_context: bool,
     pub(crate) ruler: Ruler,
-    /// What a reader must know if the blocks of the grid do not all run at the same time.
-    pub(crate) waves: Option<String>,
-    /// Enough to bring the loop into its steady state.
-    pub(crate) min_iterations: u64,
     /// Operations in one iteration of the baseline; a factor of [`UNROLL`].
     pub(crate) unroll: u32,
     pub(crate) sampling: SamplingPolicy,
@@ -59,11 +67,11 @@ pub(crate) struct Setup {
     pub(crate) watch: Option<Rc<Watch>>,
 }
 
-/// What a case carries from one measurement block to the next. All blocks must time the same loop.
+/// What a case carries from one measurement block to the next.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Carried {
-    /// Whether the loop proved to be too long to need a warm-up.
-    is_long: bool,
+    /// Cycles that an iteration takes for the slowest thread, by the number of copies in the loop; 0: not known yet.
+    iteration: [f64; 3],
     /// Lowest and highest frequency of the samples, in hertz.
     clocks: Option<(f64, f64)>,
 }
@@ -74,11 +82,6 @@ impl Carried {
         let (low, high) = self.clocks.unwrap_or((hertz, hertz));
         Self { clocks: Some((low.min(hertz), high.max(hertz))), ..self }
     }
-
-    /// Whether the loop runs before it is timed.
-    const fn warm_up(self, sampling: &SamplingPolicy) -> WarmUp {
-        if self.is_long || sampling.skip_warm_up { WarmUp::None } else { WarmUp::Short }
-    }
 }
 
 /// A case, ready to run. Its memory has been cleared.
@@ -88,7 +91,6 @@ pub(crate) struct KernelExperiment<'a> {
     setup: Setup,
     third: Option<ThirdLoop<'a, Function>>,
     offsets: MemoryOffsets,
-    warm_up: WarmUp,
     /// What the driver reported about the clocks after the samples.
     clock_state: Option<ClockState>,
 }
@@ -100,28 +102,12 @@ impl<'a> KernelExperiment<'a> {
         third: Option<ThirdLoop<'a, Function>>,
         offsets: MemoryOffsets,
     ) -> Self {
-        let warm_up = setup.carried.get().warm_up(&setup.sampling);
-        Self { bench, setup, third, offsets, warm_up, clock_state: None }
-    }
-
-    /// The launches of a shot: more than one if a launch begins by chance in one of several states.
-    fn launches(&self, function: Function, shot: Shot, order: BlockOrder) -> impl Iterator<Item = Launch> {
-        // Two successive launches have the two variants of a block order.
-        let orders = std::iter::once(order).chain(std::iter::repeat(BlockOrder::Any));
-        self.pairs_of(shot)
-            .zip(orders)
-            .map(move |(pair, order)| Launch { order, ..self.launch(function, Shot { pair, ..shot }) })
-    }
-
-    /// Each launch of a shot uses its own set of memory offsets, as if it were a pair.
-    fn pairs_of(&self, Shot { pair, .. }: Shot) -> std::ops::Range<u64> {
-        let launches = u64::from(self.setup.sampling.launches);
-        pair * launches..(pair + 1) * launches
+        Self { bench, setup, third, offsets, clock_state: None }
     }
 
     /// How many loops one sample adds up.
     fn loops(&self) -> u64 {
-        u64::from(self.setup.sampling.launches) * u64::from(self.offsets.per_sample())
+        u64::from(self.offsets.per_sample())
     }
 
     /// The kernel of a side; that of the third loop is loaded now unless it was.
@@ -138,76 +124,90 @@ impl<'a> KernelExperiment<'a> {
         }
     }
 
-    fn launch(&self, function: Function, Shot { iterations, pair, .. }: Shot) -> Launch {
+    fn launch(&self, function: Function, Shot { iterations, pair, .. }: Shot, window: f64) -> Launch {
         let mut arguments = self.setup.arguments;
         let common = arguments.common_mut();
+        let gate = if self.setup.parameters.shape.blocks > 1 { GATE_CYCLES } else { 0.0 };
         common.iterations = iterations.min(MAX_ITERATIONS) as u32;
-        common.skip_warm_up = u32::from(self.warm_up == WarmUp::None);
         common.offsets = self.offsets.per_sample();
         common.offset_distance = self.offsets.distance() as u64;
+        common.window = window as u32;
+        common.run_in = (window / 8.0 + gate) as u32;
+        common.cycles_per_1024_ns = (self.setup.ruler.frequency.value() * 1024.0 / 1e9) as u32;
         Launch { offset: self.offsets.offset(pair), ..Launch::of(function, arguments) }
     }
 
-    fn note(&mut self, shots: &[Shot]) {
-        for shot in shots {
-            let executed = operations(shot.side, shot.iterations) + self.warm_up.operations(shot.side, UNROLL);
-            self.pairs_of(*shot).for_each(|pair| self.offsets.note(pair, executed));
+    /// Length in cycles of the window for a loop whose iterations take so long: as long as a sample should be, if the slowest
+    /// thread then has neither too few runs of it nor many more than needed.
+    fn window(&self, iteration: f64, iterations: u64) -> f64 {
+        let (fewest, most) = CHUNKS_OF_WINDOW;
+        let chunk = iteration * iterations as f64;
+        let sample = self.setup.sampling.sample.as_secs_f64() * self.setup.ruler.frequency.value();
+        (sample / self.loops() as f64).clamp(fewest * chunk, most * chunk).min(LONGEST_WINDOW_CYCLES)
+    }
+
+    /// Finds out how long an iteration takes for the slowest thread, unless that is known.
+    fn time_iteration(&mut self, function: Function, shot: Shot) -> Result<(), ExperimentError> {
+        let copies = shot.side.copies() as usize;
+        let mut guess = ITERATION_CYCLES.0;
+        while self.setup.carried.get().iteration[copies] == 0.0 {
+            let launch = self.launch(function, shot, self.window(guess, shot.iterations));
+            let timings = self.bench.run(self.setup.parameters.shape, &[launch])?;
+            let warps = timings.iter().flat_map(|timing| &timing.warps);
+            let (fewest, slowest) =
+                warps.fold((u32::MAX, 0), |(fewest, slowest), w| (fewest.min(w.chunks), slowest.max(w.slowest)));
+            if f64::from(fewest) * 2.0 >= CHUNKS_OF_WINDOW.0 {
+                self.set_iteration(copies, slowest as f64 / (CHUNKS_OF_SAMPLE * shot.iterations) as f64);
+            } else if guess >= ITERATION_CYCLES.1 {
+                self.set_iteration(copies, guess);
+            }
+            guess *= 8.0;
         }
+        Ok(())
     }
 
-    /// Turns the warm-up off for loops that are too long to need it. A sample with the fewest iterations, before the first
-    /// pair of the first measurement block, decides this once for the case.
-    fn decide_about_warming(&mut self, shots: &[Shot], timings: &[Timing]) {
-        let nominal = 1e9 / self.setup.ruler.frequency.value();
-        let is_long = |warp: &Warp| warp.slowest as f64 * nominal > NEEDS_NO_WARMING.as_nanos() as f64;
-        if let ([shot], [timing, ..]) = (shots, timings)
-            && shot.iterations <= self.setup.min_iterations
-            && timing.warps.iter().any(is_long)
-        {
-            self.warm_up = WarmUp::None;
-            self.setup.carried.set(Carried { is_long: true, ..self.setup.carried.get() });
+    fn set_iteration(&self, copies: usize, cycles: f64) {
+        let mut carried = self.setup.carried.get();
+        carried.iteration[copies] = cycles;
+        self.setup.carried.set(carried);
+    }
+
+    /// Whether the threads of a launch ran apart from each other, or the slowest of them hardly at all. The next windows are
+    /// longer then.
+    fn ran_apart(&self, timing: &Timing, shot: Shot, window: f64) -> bool {
+        let late = timing.warps.iter().map(|warp| warp.late).max().unwrap_or(0);
+        let fewest = timing.warps.iter().map(|warp| warp.chunks).min().unwrap_or(0);
+        let is_short = u64::from(fewest) * shot.iterations < FEWEST_ITERATIONS;
+        if is_short {
+            let copies = shot.side.copies() as usize;
+            let longer = 1.5 * self.setup.carried.get().iteration[copies];
+            self.set_iteration(copies, longer.min(ITERATION_CYCLES.1));
         }
+        is_short || f64::from(late) > (1.0 - LEAST_OVERLAP) * window
     }
 
-    fn check_launch(&self, offset: usize, arguments: BenchArguments) -> Launch {
-        Launch { offset, ..Launch::of(self.setup.kernels.check, arguments) }
-    }
-
-    /// Adds ones in two launches of their own, because the floating-point sum of the samples is not exact.
-    fn add_exactly(&mut self) -> Result<(Shape, Launch), Outage> {
-        let Parameters { shape, .. } = self.setup.parameters;
-        let shape = Shape { blocks: shape.blocks.min(EXACT_BLOCKS), ..shape };
-        self.bench.clear_memory(self.setup.parameters.memory_bytes())?;
-        let launches = [Side::Baseline, Side::Test].map(|side| {
-            let Kernels { baseline, test, .. } = self.setup.kernels;
-            let function = if side == Side::Baseline { baseline } else { test };
-            let mut launch = self.launch(function, Shot { side, iterations: 1, pair: 0 });
-            launch.arguments.use_ones();
-            let common = launch.arguments.common_mut();
-            (common.skip_warm_up, common.offsets) = (0, 1);
+    /// What the kernel `check` finds after two launches without a window, whose operations are known: one of each loop. Ones are
+    /// added where floating-point sums would not be exact.
+    fn finding(&mut self) -> Result<Finding, Outage> {
+        let Parameters { mut shape, .. } = self.setup.parameters;
+        let Kernels { baseline, test, .. } = self.setup.kernels;
+        let is_rounded = self.setup.proof == Proof::Sum && self.setup.parameters.is_floating();
+        if is_rounded {
+            shape.blocks = shape.blocks.min(EXACT_BLOCKS);
+        }
+        self.bench.clear_memory(self.setup.parameters.memory_bytes().next_multiple_of(ALIGNMENT))?;
+        let launches = [(Side::Baseline, baseline), (Side::Test, test)].map(|(side, function)| {
+            let mut launch = self.launch(function, Shot { side, iterations: 1, pair: 0 }, 0.0);
+            launch.arguments.common_mut().offsets = 1;
+            if is_rounded {
+                launch.arguments.use_ones();
+            }
             Launch { offset: 0, ..launch }
         });
         self.bench.run(shape, &launches)?;
-        let total = with_warm_up(Side::Baseline, 1) + with_warm_up(Side::Test, 1);
-        let arguments = launches[0].arguments.after(Executed { total, last: 0 });
-        Ok((shape, self.check_launch(0, arguments)))
-    }
-
-    /// Runs the kernel `check` at every memory offset that was used.
-    fn finding(&mut self) -> Result<Finding, Outage> {
-        if self.setup.proof == Proof::Sum && self.setup.parameters.is_floating() {
-            let (shape, launch) = self.add_exactly()?;
-            return self.bench.check(shape, &[launch]);
-        }
-        let none = Shot { side: Side::Baseline, iterations: 0, pair: 0 };
-        let arguments = self.launch(self.setup.kernels.check, none).arguments;
-        let at_offset = |(offset, executed): (usize, Executed)| self.check_launch(offset, arguments.after(executed));
-        let mut launches: Vec<Launch> = self.offsets.used().map(at_offset).collect();
-        if self.setup.proof == Proof::Trial {
-            // A trial does not depend on what the samples left.
-            launches.truncate(1);
-        }
-        self.bench.check(self.setup.parameters.shape, &launches)
+        let [baseline, test] = [Side::Baseline, Side::Test].map(|side| with_warm_up(side, 1, self.setup.unroll));
+        let arguments = launches[0].arguments.after(Executed { total: baseline + test, last: test });
+        self.bench.check(shape, &[Launch::of(self.setup.kernels.check, arguments)])
     }
 
     fn note_clocks(&mut self, timings: &[Timing]) {
@@ -223,7 +223,7 @@ impl Experiment for KernelExperiment<'_> {
     }
 
     fn operations(&self, side: Side, iterations: u64) -> u64 {
-        operations(side, iterations) / u64::from(UNROLL / self.setup.unroll) * self.loops()
+        operations(side, iterations, self.setup.unroll) * self.loops() * CHUNKS_OF_SAMPLE
     }
 
     fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
@@ -234,19 +234,25 @@ impl Experiment for KernelExperiment<'_> {
     fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
         let functions =
             shots.iter().map(|shot| self.function(shot.side)).collect::<Result<Vec<_>, ExperimentError>>()?;
-        let each = functions.iter().zip(shots.iter().zip(BlockOrder::of(shots)));
-        let launches: Vec<Launch> =
-            each.flat_map(|(function, (shot, order))| self.launches(*function, *shot, order)).collect();
+        for (function, shot) in functions.iter().zip(shots) {
+            self.time_iteration(*function, *shot)?;
+        }
+        let iteration = self.setup.carried.get().iteration;
+        let windows: Vec<f64> =
+            shots.iter().map(|shot| self.window(iteration[shot.side.copies() as usize], shot.iterations)).collect();
+        let each = functions.iter().zip(shots.iter().zip(&windows).zip(BlockOrder::of(shots)));
+        let launches: Vec<Launch> = each
+            .map(|(function, ((shot, window), order))| Launch { order, ..self.launch(*function, *shot, *window) })
+            .collect();
         let timings = self.bench.run(self.setup.parameters.shape, &launches)?;
-        self.note(shots);
         let mut samples = profile::time(Phase::Read, || {
-            self.decide_about_warming(shots, &timings);
             self.note_clocks(&timings);
             let (ruler, threads) = (&self.setup.ruler, self.setup.parameters.shape.threads);
-            let of_shot = timings.chunks(self.setup.sampling.launches as usize);
-            let samples: Option<Vec<Sample>> = of_shot
-                .map(|timings| timings.iter().map(|timing| sample_of(timing, threads, ruler)).reduce(joined)?)
-                .collect();
+            let sample = |(timing, (shot, window)): (&Timing, (&Shot, &f64))| {
+                let disturbance = self.ran_apart(timing, *shot, *window).then_some(Disturbance::NotTogether);
+                Some(Sample { disturbance, ..sample_of(timing, threads, ruler)? })
+            };
+            let samples: Option<Vec<Sample>> = timings.iter().zip(shots.iter().zip(&windows)).map(sample).collect();
             samples.ok_or_else(|| ExperimentError::Failed("a grid without threads".to_owned()))
         })?;
         mark_clock_changes(shots, &mut samples);
@@ -254,14 +260,13 @@ impl Experiment for KernelExperiment<'_> {
     }
 
     fn protocol(&self) -> Protocol {
-        let Setup { sampling, min_iterations, actor, is_own_context, unroll, .. } = &self.setup;
+        let Setup { sampling, actor, is_own_context, unroll, .. } = &self.setup;
         Protocol {
-            min_iterations: *min_iterations,
             max_iterations: MAX_ITERATIONS,
             sample_length: Some(sampling.sample),
             clock_tolerance: Some(CLOCK_CHANGE),
             actor: *actor,
-            actors_run_together: self.setup.waves.is_none(),
+            in_window: true,
             has_double: self.third.is_some(),
             is_own_context: *is_own_context,
             share_of_time: sampling.share_of_time,
@@ -284,9 +289,7 @@ impl Experiment for KernelExperiment<'_> {
     }
 
     fn remark(&self) -> Option<String> {
-        let slowdown = self.clock_state.as_ref().and_then(ClockState::slowdown);
-        let remarks: Vec<String> = [self.setup.waves.clone(), slowdown].into_iter().flatten().collect();
-        (!remarks.is_empty()).then(|| remarks.join("; "))
+        self.clock_state.as_ref().and_then(ClockState::slowdown)
     }
 
     fn details(&mut self) -> Result<Vec<Detail>, String> {
@@ -340,23 +343,6 @@ impl Parameters {
         elements * self.dtype.map_or(8, Dtype::size_bytes)
     }
 
-    /// The fewest iterations that bring the loop into its steady state: the queues of the saturated resource are full for
-    /// all but a small part of a sample.
-    pub(crate) fn min_iterations(self, saturates: Saturates) -> u64 {
-        /// Iterations of one warp that fill the queues of its multiprocessor: 512 operations.
-        const OF_A_WARP: u32 = 16;
-        /// Iterations in which warps that wait for one another are in their steady state: 128 operations.
-        const OF_ALL_WARPS: u32 = 4;
-        let (needed, warps) = match saturates {
-            // Blocks of one multiprocessor share its queues; at least one block runs there.
-            Saturates::Multiprocessors => (OF_A_WARP, self.shape.threads.div_ceil(WARP_THREADS)),
-            // One warp waits for no other.
-            Saturates::Device if self.shape.warps() > 1 => (OF_ALL_WARPS, self.shape.warps()),
-            Saturates::Device | Saturates::Nothing => (1, 1),
-        };
-        u64::from(needed.div_ceil(warps.max(1)))
-    }
-
     pub(crate) fn is_floating(self) -> bool {
         matches!(self.dtype, Some(Dtype::F32 | Dtype::F64))
     }
@@ -368,46 +354,21 @@ mod tests {
     use crate::catalogue::program_of;
     use crate::cuda::discovery::Surroundings;
     use crate::cuda::nvrtc::{Nvrtc, Source};
+    use crate::launch::arguments::UNROLL;
     use crate::launch::headers::headers;
     use std::fmt::Write as _;
     use syncscope_core::{Case, Layout, Scope};
 
     #[test]
-    fn later_blocks_know_what_earlier_ones_found() {
-        let carried = Carried::default();
-        assert_eq!(carried.warm_up(&SamplingPolicy::USUAL), WarmUp::Short);
-        assert_eq!(carried.warm_up(&SamplingPolicy { skip_warm_up: true, ..SamplingPolicy::USUAL }), WarmUp::None);
-        let long = Carried { is_long: true, ..carried.at(2e9).at(1.5e9).at(1.7e9) };
-        assert_eq!(long.warm_up(&SamplingPolicy::USUAL), WarmUp::None);
-        assert_eq!(long.clocks, Some((1.5e9, 2e9)));
+    fn later_blocks_know_the_range_of_clocks() {
+        let carried = Carried::default().at(2e9).at(1.5e9).at(1.7e9);
+        assert_eq!(carried.clocks, Some((1.5e9, 2e9)));
     }
 
     #[test]
     fn sums_of_ones_are_exact() {
-        let operations = with_warm_up(Side::Baseline, 1) + with_warm_up(Side::Test, 1);
+        let operations = with_warm_up(Side::Baseline, 1, UNROLL) + with_warm_up(Side::Test, 1, UNROLL);
         assert!(u64::from(EXACT_BLOCKS) * 1024 * operations < 1 << 24);
-    }
-
-    #[test]
-    fn the_more_warps_the_fewer_iterations_fill_the_queues() {
-        let of = |blocks, threads, busy| {
-            let shape = Shape { blocks, threads };
-            Parameters { shape, dtype: None, stride: 0, arrays: 1, cluster: 0 }.min_iterations(busy)
-        };
-        assert_eq!(
-            [1, 32, 64, 96, 512, 1024].map(|threads| of(1, threads, Saturates::Multiprocessors)),
-            [16, 16, 8, 6, 1, 1]
-        );
-        assert_eq!(of(264, 32, Saturates::Multiprocessors), 16, "each multiprocessor has queues of its own");
-        assert_eq!(
-            [of(2, 32, Saturates::Device), of(3, 32, Saturates::Device), of(132, 32, Saturates::Device)],
-            [2, 2, 1]
-        );
-        assert_eq!(
-            [of(1, 32, Saturates::Device), of(1, 32, Saturates::Nothing)],
-            [1, 1],
-            "one warp waits for no other"
-        );
     }
 
     #[test]

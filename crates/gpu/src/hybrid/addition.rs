@@ -12,6 +12,7 @@ use crate::cuda::driver::HostBuffer;
 use crate::cuda::error::CudaError;
 use crate::hybrid::cpu_threads::{Report, Turn, with_cpu_threads};
 use crate::hybrid::{Setup, Work, common, disturbance, no_result};
+use crate::launch::arguments::UNROLL;
 use crate::launch::arguments::{BenchArguments, VariableArguments};
 use crate::launch::host_clock;
 use crate::launch::samples::{operations, with_warm_up};
@@ -60,7 +61,7 @@ impl Work for Addition {
             })
         };
         let note = |shot: Shot, reports: &[Report<Added>]| {
-            *additions += gpu_threads * with_warm_up(shot.side, shot.iterations);
+            *additions += gpu_threads * with_warm_up(shot.side, shot.iterations, UNROLL);
             let added = &mut cpu[usize::from(shot.side == Side::Test)];
             for report in reports {
                 *additions += report.result.count;
@@ -126,13 +127,13 @@ impl Work for CpuAddition {
         let samples = with_cpu_threads(cpus, work, |coordinator| {
             let sample = |shot: &Shot| {
                 // Relaxed: the begin of the turn orders it.
-                quota.store(operations(shot.side, shot.iterations), Ordering::Relaxed);
+                quota.store(operations(shot.side, shot.iterations, UNROLL), Ordering::Relaxed);
                 coordinator.begin()?;
                 sample_of(&coordinator.end()?)
             };
             shots.iter().map(sample).collect::<Result<Vec<_>, ExperimentError>>()
         })?;
-        let each: u64 = shots.iter().map(|shot| operations(shot.side, shot.iterations)).sum();
+        let each: u64 = shots.iter().map(|shot| operations(shot.side, shot.iterations, UNROLL)).sum();
         self.additions += each * cpus.len() as u64;
         Ok(samples)
     }

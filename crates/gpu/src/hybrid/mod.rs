@@ -128,7 +128,7 @@ impl<W: Work> Experiment for WithHost<'_, W> {
     }
 
     fn operations(&self, side: Side, iterations: u64) -> u64 {
-        operations(side, iterations)
+        operations(side, iterations, UNROLL)
     }
 
     fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {

@@ -11,6 +11,7 @@ use super::cpu_threads::{Report, Turn, with_cpu_threads};
 use super::{Setup, Work, common};
 use crate::cuda::driver::HostBuffer;
 use crate::cuda::error::CudaError;
+use crate::launch::arguments::UNROLL;
 use crate::launch::arguments::{BenchArguments, Finding, HybridFlagArguments};
 use crate::launch::host_clock;
 use crate::launch::request::Launch;
@@ -133,7 +134,7 @@ impl Work for RoundTrip {
             CpuThread::Silent => silence(turn),
         };
         let note = |shot: Shot, reports: &[Report<Answers>]| {
-            *asked += with_warm_up(shot.side, shot.iterations);
+            *asked += with_warm_up(shot.side, shot.iterations, UNROLL);
             for report in reports {
                 answers.count += report.result.count;
                 answers.out_of_order += report.result.out_of_order;

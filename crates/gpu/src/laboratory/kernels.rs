@@ -45,7 +45,6 @@ impl GpuLaboratory {
             carried: Rc::default(),
             actor: Actor::Slowest,
             is_own_context: true,
-            min_iterations: 1,
             unroll: UNROLL,
             sampling: SamplingPolicy::USUAL,
             limit: Some(limit),
@@ -62,7 +61,6 @@ impl GpuLaboratory {
         entry: &Entry,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let parameters = self.parameters(case)?;
-        let min_iterations = parameters.min_iterations((entry.saturates)(case));
         let evidence = self.evidence(case, program)?;
         let stride = parameters.stride;
         let arguments = match entry.kernel.arguments {
@@ -86,8 +84,7 @@ impl GpuLaboratory {
             actor: entry.facts.actor_of(case),
             // Fences stand between updates.
             is_own_context: case.domain_and_family().1 != syncscope_core::Family::Fence.as_str(),
-            min_iterations,
-            unroll: entry.unroll,
+            unroll: (entry.unroll)(case),
             sampling: (entry.sampling)(case),
             limit: None,
         };
@@ -102,7 +99,7 @@ impl GpuLaboratory {
         request: ExperimentRequest,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let ExperimentRequest { parameters, arguments, proof, actor, .. } = request;
-        let ExperimentRequest { third, carried, is_own_context, min_iterations, unroll, sampling, limit, .. } = request;
+        let ExperimentRequest { third, carried, is_own_context, unroll, sampling, limit, .. } = request;
         let cubin = self.compiler.cubin(program).map_err(failed)?;
         let limits = self.limits;
         let clock_kernels = self.clock_kernels()?;
@@ -118,7 +115,7 @@ impl GpuLaboratory {
         let kernels = profile::time(Phase::Load, || bench.load(program, &cubin)).map_err(failed)?;
         let kernels = kernels.in_clusters(parameters.cluster);
         let kernels = kernels.map_err(|error| no_such_cluster(parameters.cluster, &error))?;
-        let waves = waves(kernels, parameters, limits)?;
+        refuse_waves(kernels, parameters, limits)?;
         let offsets = profile::time(Phase::Clear, || {
             cleared_offsets(
                 |bytes| bench.clear_memory(bytes),
@@ -137,8 +134,6 @@ impl GpuLaboratory {
             actor,
             is_own_context,
             ruler,
-            waves,
-            min_iterations,
             unroll,
             sampling,
             carried,
@@ -150,13 +145,12 @@ impl GpuLaboratory {
 
     /// The evidence in the machine code of a case.
     pub(super) fn evidence(&mut self, case: &Case, program: &Program) -> Result<Evidence, Refusal> {
-        let code = Case { threads: None, blocks: None, elements: None, ..case.clone() };
-        if let Some(evidence) = self.evidence.get(&code) {
+        if let Some(evidence) = self.evidence.get(program) {
             return Ok(evidence.clone());
         }
         let cubin = self.compiler.cubin(program).map_err(failed)?;
         let evidence = profile::time(Phase::Load, || evidence_of(case, &cubin));
-        self.evidence.insert(code, evidence.clone());
+        self.evidence.insert(program.clone(), evidence.clone());
         Ok(evidence)
     }
 
@@ -208,7 +202,6 @@ struct ExperimentRequest {
     carried: Rc<Cell<Carried>>,
     actor: Actor,
     is_own_context: bool,
-    min_iterations: u64,
     /// Operations in one iteration of the baseline.
     unroll: u32,
     sampling: SamplingPolicy,
@@ -237,12 +230,12 @@ fn cleared_offsets(
     Ok(offsets)
 }
 
-/// A remark if the blocks of the grid do not all fit on the device at once.
-fn waves(
+/// Refuses a grid whose blocks do not all fit on the device at once: they cannot be timed together.
+fn refuse_waves(
     kernels: Kernels,
     Parameters { shape, cluster, .. }: Parameters,
     limits: DeviceLimits,
-) -> Result<Option<String>, Refusal> {
+) -> Result<(), Refusal> {
     let at_once = match cluster {
         0 => kernels.baseline.blocks_per_multiprocessor(shape.threads).unwrap_or(0) * limits.multiprocessors,
         size => {
@@ -257,8 +250,11 @@ fn waves(
             clusters * size
         }
     };
-    let is_more = at_once > 0 && shape.blocks > at_once;
-    Ok(is_more.then(|| format!("{at_once} of the {} blocks run at a time", shape.blocks)))
+    if at_once > 0 && shape.blocks > at_once {
+        let reason = format!("{at_once} of the {} blocks run at a time: they cannot be timed together", shape.blocks);
+        return Err(Refusal::Skipped(reason));
+    }
+    Ok(())
 }
 
 fn no_such_cluster(size: u32, error: &CudaError) -> Refusal {

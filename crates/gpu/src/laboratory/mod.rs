@@ -65,7 +65,7 @@ pub struct GpuLaboratory {
     /// NCCL and its groups of devices.
     nccl: NcclState,
     /// Evidence by case without its grid: the machine code is the same for all grids.
-    evidence: HashMap<Case, Evidence>,
+    evidence: HashMap<Program, Evidence>,
     /// What each case carries from one measurement block to the next.
     carried: HashMap<Case, Rc<Cell<Carried>>>,
 }

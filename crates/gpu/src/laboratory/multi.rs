@@ -70,7 +70,7 @@ impl GpuLaboratory {
         offsets_per_sample: u32,
     ) -> Result<GridBarrierExperiment<'_>, Refusal> {
         let entry = entry_of(case).filter(|entry| entry.method == Method::GridBarrier);
-        let Some(unroll) = entry.map(|entry| entry.unroll) else {
+        let Some(unroll) = entry.map(|entry| (entry.unroll)(case)) else {
             return Err(Refusal::Failed(format!("{case} is not a barrier of grids")));
         };
         let evidence = evidence_of(case, &self.compiler.cubin(program).map_err(failed)?);

@@ -63,6 +63,19 @@ shared_structures! {
     Warp {
         slowest: u64,
         fastest: u64,
+        /// The fewest runs of the loop within the window that a thread had.
+        chunks: u32,
+        /// How long after the beginning of the window the last thread began to work.
+        late: u32,
+    }
+
+    /// Where the blocks of a grid wait until all of them run. Zero before the first launch.
+    Gate {
+        /// When it opened last, by the global timer.
+        opened: u64,
+        /// Blocks since then.
+        arrived: u32,
+        reserved: u32,
     }
 
     /// The length of the same span by two clocks.
@@ -94,13 +107,21 @@ shared_structures! {
         finding: DevicePointer,
         /// A word of host memory; set, it ends a spin that lasts too long.
         abort: DevicePointer,
+        /// The [`Gate`].
+        gate: DevicePointer,
         /// Bytes from one memory offset to the next.
         offset_distance: u64,
         /// Memory offsets that one launch uses, one after the other; 0 is 1.
         offsets: u32,
         iterations: u32,
-        /// 0: the loop runs once before it is timed; 1: it does not.
+        /// Without a window: 0: the loop runs once before it is timed; 1: it does not.
         skip_warm_up: u32,
+        /// Length in cycles of the window in which all threads run the loop again and again; 0: there is none.
+        window: u32,
+        /// Cycles between the gate and the window.
+        run_in: u32,
+        /// Of the multiprocessors' clock.
+        cycles_per_1024_ns: u32,
     }
 
     /// Operations with a value for each thread, mostly on variables in memory.

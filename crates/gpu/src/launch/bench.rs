@@ -161,6 +161,9 @@ impl Bench {
         let mut timings = Vec::with_capacity(launches.len());
         for batch in launches.chunks(room.min(BATCH)) {
             profile::time(Phase::Queue, || {
+                // A launch that was ended before all blocks had come left it half open.
+                let cleared = self.device().clear_gate();
+                self.runner.launched(cleared)?;
                 for (at, launch) in batch.iter().enumerate() {
                     self.queue(shape, launch, at * words)?;
                 }

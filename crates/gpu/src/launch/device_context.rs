@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use crate::cuda::compile::Program;
 use crate::cuda::driver::{Context, Device, DeviceBuffer, HostBuffer, Module, Stream};
 use crate::cuda::error::CudaError;
-use crate::launch::arguments::{DevicePointer, LoopArguments, Rate};
+use crate::launch::arguments::{DevicePointer, Gate, LoopArguments, Rate};
 use crate::launch::request::Kernels;
 use crate::launch::runner::DeviceQueue;
 use crate::launch::samples::{HEAD_WORDS, Timing, WORD};
@@ -48,6 +48,8 @@ pub(crate) struct DeviceContext {
     host: HostBuffer<u64>,
     results: DeviceBuffer,
     memory: DeviceBuffer,
+    /// Of all launches: one [`Gate`].
+    gate: DeviceBuffer,
     /// What several devices write for each other, where they cannot access each other's memory.
     shared: Option<HostBuffer<u64>>,
     /// Unused; see [`PADDING_BYTES`].
@@ -73,6 +75,7 @@ impl DeviceContext {
             host: HostBuffer::new(&context, words)?,
             results: DeviceBuffer::new(&context, words * WORD)?,
             memory: DeviceBuffer::new(&context, memory_bytes)?,
+            gate: DeviceBuffer::new(&context, size_of::<Gate>())?,
             shared: None,
             _padding: padding,
             stream: Stream::new(&context)?,
@@ -183,10 +186,16 @@ impl DeviceContext {
         self.stream.clear(&self.results, HEAD_WORDS * WORD)
     }
 
+    /// Queues the closing of the gate.
+    pub(crate) fn clear_gate(&self) -> Result<(), CudaError> {
+        self.stream.clear(&self.gate, size_of::<Gate>())
+    }
+
     /// The arguments of a launch whose variables begin at `memory` and whose results begin at `word` after the head.
     pub(crate) fn addressed(&self, arguments: LoopArguments, memory: DevicePointer, word: usize) -> LoopArguments {
         let rate = self.results.pointer() + ((HEAD_WORDS + word) * WORD) as u64;
-        LoopArguments { memory, rate, warps: rate + size_of::<Rate>() as u64, abort: self.abort_pointer, ..arguments }
+        let (abort, gate) = (self.abort_pointer, self.gate.pointer());
+        LoopArguments { memory, rate, warps: rate + size_of::<Rate>() as u64, abort, gate, ..arguments }
     }
 
     /// What kernels found, as of the last copy that was waited for.

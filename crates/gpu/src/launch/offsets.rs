@@ -129,17 +129,6 @@ impl MemoryOffsets {
         executed.last = operations;
     }
 
-    /// The offsets that were used, and what was executed there.
-    pub(crate) fn used(&self) -> impl Iterator<Item = (usize, Executed)> {
-        let (size, distance) = (self.size, self.distance());
-        let sets = self.executed.iter().enumerate().filter(|(_, executed)| executed.total > 0);
-        let offsets = move |(index, executed): (usize, &Executed)| {
-            let executed = *executed;
-            (0..self.per_sample).map(move |number| (index * size + number * distance, executed))
-        };
-        sets.flat_map(offsets)
-    }
-
     fn index(&self, pair: u64) -> usize {
         let sets = self.sets() as u64;
         (pair % sets * self.step as u64 % sets) as usize
@@ -226,16 +215,11 @@ mod tests {
     }
 
     #[test]
-    fn operations_are_counted_for_each_offset() {
+    fn operations_are_counted_for_each_set() {
         let mut offsets = MemoryOffsets::of(ALIGNMENT, 1, 2);
         offsets.note(1, 30);
         offsets.note(3, 50);
-        assert_eq!(offsets.used().collect::<Vec<_>>(), [(ALIGNMENT, Executed { total: 80, last: 50 })]);
-        offsets.note(0, 7);
-        assert_eq!(offsets.used().count(), 2);
-        let mut offsets = MemoryOffsets::of(ALIGNMENT, 2, 3);
-        offsets.note(0, 7);
-        let all = Executed { total: 7, last: 7 };
-        assert_eq!(offsets.used().collect::<Vec<_>>(), [(0, all), (3 * ALIGNMENT, all)]);
+        assert_eq!(offsets.executed(5), Executed { total: 80, last: 50 });
+        assert_eq!(offsets.executed(0), Executed::default());
     }
 }

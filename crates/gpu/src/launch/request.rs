@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_launch_leaves_its_rate_and_its_warps_at_each_offset() {
-        assert_eq!(words_of(Shape { blocks: 2, threads: 33 }, 1), 2 + 2 * 4);
-        assert_eq!(words_of(Shape { blocks: 2, threads: 33 }, 8), 2 + 8 * 2 * 4);
+        assert_eq!(words_of(Shape { blocks: 2, threads: 33 }, 1), 2 + 3 * 4);
+        assert_eq!(words_of(Shape { blocks: 2, threads: 33 }, 8), 2 + 8 * 3 * 4);
     }
 }

@@ -2,7 +2,7 @@
 
 use syncscope_core::{Disturbance, Ruler, Sample, Shot, Side, Ticks};
 
-use crate::launch::arguments::{Finding, Rate, UNROLL, WARP_THREADS, Warp};
+use crate::launch::arguments::{Finding, Rate, WARP_THREADS, Warp};
 
 /// Bytes of a word: what kernels leave is read in words.
 pub(crate) const WORD: usize = size_of::<u64>();
@@ -31,7 +31,7 @@ impl Timing {
         let (rate, warps) = words.split_at(WORDS_OF_RATE);
         Self {
             rate: Rate { nanoseconds: rate[0], cycles: rate[1] },
-            warps: warps.chunks_exact(WORDS_OF_WARP).map(|warp| Warp { slowest: warp[0], fastest: warp[1] }).collect(),
+            warps: warps.chunks_exact(WORDS_OF_WARP).map(warp_of).collect(),
             offsets,
         }
     }
@@ -42,7 +42,12 @@ impl Timing {
     }
 }
 
-/// The words of a finding; CUDA devices and their hosts are little-endian.
+/// The words of a warp; CUDA devices and their hosts are little-endian.
+fn warp_of(words: &[u64]) -> Warp {
+    Warp { slowest: words[0], fastest: words[1], chunks: words[2] as u32, late: (words[2] >> 32) as u32 }
+}
+
+/// The words of a finding; likewise.
 pub(crate) fn finding_of(words: &[u64]) -> Finding {
     Finding { mismatches: words[0] as u32, thread: (words[0] >> 32) as u32, expected: words[1], found: words[2] }
 }
@@ -50,27 +55,11 @@ pub(crate) fn finding_of(words: &[u64]) -> Finding {
 /// A pair is excluded if the clock frequencies of its two samples differ by more than this part.
 pub(crate) const CLOCK_CHANGE: f64 = 0.02;
 
-/// Whether the loop runs before it is timed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WarmUp {
-    /// It does.
-    Short,
-    /// It does not.
-    None,
-}
-
-impl WarmUp {
-    /// Operations of each thread before the clock is read, if the loop contains so many operations once.
-    pub(crate) const fn operations(self, side: Side, unroll: u32) -> u64 {
-        match self {
-            Self::Short => warm_up_operations(side, unroll),
-            Self::None => 0,
-        }
-    }
-}
+/// A thread's time in a window is that of so many runs of the loop: `CHUNKS_OF_SAMPLE` in `harness.cuh`.
+pub(crate) const CHUNKS_OF_SAMPLE: u64 = 64;
 
 /// Operations of the warm-up: `WARM_UP` in `harness.cuh`, or one iteration if it has more.
-const fn warm_up_operations(side: Side, unroll: u32) -> u64 {
+pub(crate) const fn warm_up_operations(side: Side, unroll: u32) -> u64 {
     let (wanted, iteration) = (2 * unroll as u64, unroll as u64 * (1 + side.copies()));
     if wanted < iteration { iteration } else { wanted / iteration * iteration }
 }
@@ -123,14 +112,14 @@ pub(crate) fn joined(one: Option<Sample>, other: Option<Sample>) -> Option<Sampl
     })
 }
 
-/// Operations of each thread in one launch, the harness's warm-up included.
-pub(crate) const fn with_warm_up(side: Side, iterations: u64) -> u64 {
-    operations(side, iterations) + WarmUp::Short.operations(side, UNROLL)
+/// Operations of each thread in one launch without a window, the harness's warm-up included.
+pub(crate) const fn with_warm_up(side: Side, iterations: u64, unroll: u32) -> u64 {
+    operations(side, iterations, unroll) + warm_up_operations(side, unroll)
 }
 
-/// Operations of each thread in the timed loop.
-pub(crate) const fn operations(side: Side, iterations: u64) -> u64 {
-    iterations * UNROLL as u64 * (1 + side.copies())
+/// Operations of each thread in one run of the loop.
+pub(crate) const fn operations(side: Side, iterations: u64, unroll: u32) -> u64 {
+    iterations * unroll as u64 * (1 + side.copies())
 }
 
 /// The length of a cycle; `None` if the global timer did not say, or said what no device's clock is. (Its two halves are
@@ -159,8 +148,9 @@ mod tests {
 
     #[test]
     fn results_are_read_as_they_are_written() {
-        let words = [100, 198, 7, 5, 9, 6];
-        let (one, other) = (Warp { slowest: 7, fastest: 5 }, Warp { slowest: 9, fastest: 6 });
+        let words = [100, 198, 7, 5, 3, 9, 6, 4 << 32 | 2];
+        let one = Warp { slowest: 7, fastest: 5, chunks: 3, late: 0 };
+        let other = Warp { slowest: 9, fastest: 6, chunks: 2, late: 4 };
         let timing = Timing::of(&words, 1);
         assert_eq!(timing.rate, Rate { nanoseconds: 100, cycles: 198 });
         assert_eq!(timing.at_each_offset().collect::<Vec<_>>(), [&[one, other][..]]);
@@ -196,16 +186,9 @@ mod tests {
 
     #[test]
     fn the_test_has_twice_the_operations() {
-        assert_eq!(operations(Side::Baseline, 10), 320);
-        assert_eq!(operations(Side::Test, 10), 640);
-        assert_eq!(with_warm_up(Side::Test, 10), 640 + 64);
-        assert_eq!(with_warm_up(Side::Baseline, 10), 320 + 64, "as many to warm up");
-        assert_eq!(with_warm_up(Side::Double, 10), 960 + 96, "a whole iteration");
-        assert_eq!(
-            [Side::Baseline, Side::Test, Side::Double].map(|side| WarmUp::Short.operations(side, 4)),
-            [8, 8, 12]
-        );
-        assert_eq!(WarmUp::None.operations(Side::Double, 4), 0);
+        assert_eq!([Side::Baseline, Side::Test].map(|side| operations(side, 10, 32)), [320, 640]);
+        let with_warm_up = [Side::Baseline, Side::Test, Side::Double].map(|side| with_warm_up(side, 10, 4));
+        assert_eq!(with_warm_up, [40 + 8, 80 + 8, 120 + 12], "as many to warm up, or a whole iteration");
     }
 
     #[test]
@@ -223,7 +206,7 @@ mod tests {
         let ruler =
             Ruler { name: "test", frequency: syncscope_core::Hertz(2e9), resolution: Ticks(1), read_cost: Ticks(1) };
         let of = |warps: [(u64, u64); 4], offsets| {
-            let warps = warps.map(|(slowest, fastest)| Warp { slowest, fastest }).to_vec();
+            let warps = warps.map(|(slowest, fastest)| Warp { slowest, fastest, ..Warp::default() }).to_vec();
             let timing = Timing { rate: Rate { nanoseconds: 0, cycles: 0 }, warps, offsets };
             let sample = sample_of(&timing, 64, &ruler).unwrap();
             (sample.fastest.0, sample.median.0, sample.slowest.0, sample.ns_per_tick)
@@ -240,7 +223,8 @@ mod tests {
         let ruler =
             Ruler { name: "test", frequency: syncscope_core::Hertz(2e9), resolution: Ticks(1), read_cost: Ticks(1) };
         let of = |threads, warps: &[u64], offsets| {
-            let warps = warps.iter().map(|slowest| Warp { slowest: *slowest, fastest: *slowest }).collect();
+            let warps =
+                warps.iter().map(|slowest| Warp { slowest: *slowest, fastest: *slowest, ..Warp::default() }).collect();
             sample_of(&Timing { rate: Rate { nanoseconds: 0, cycles: 0 }, warps, offsets }, threads, &ruler).unwrap()
         };
         let close = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-12;

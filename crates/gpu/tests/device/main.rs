@@ -12,6 +12,7 @@ mod primitives;
 mod reductions;
 mod sanitized;
 mod stress;
+mod together;
 
 use std::time::Duration;
 

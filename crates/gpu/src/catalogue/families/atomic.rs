@@ -6,10 +6,11 @@ use syncscope_core::{
 };
 
 use crate::catalogue::entry::ExpectedInstructions;
+use crate::catalogue::entry::SamplingPolicy;
 use crate::catalogue::entry::{Entry, Kernel, Proof};
-use crate::catalogue::entry::{SamplingPolicy, Saturates};
 use crate::catalogue::families::{kernel, value_of};
 use crate::catalogue::limits::{DeviceLimits, STRIDES};
+use crate::launch::arguments::UNROLL;
 
 const KERNEL: Kernel = kernel!("atomic.cu", Variable);
 
@@ -74,8 +75,7 @@ macro_rules! atomics {
                 expected(case, atomics!(@without_result $reduces $name), with_result, &[concat!("ATOMS.", $name)])
             },
             sampling,
-            // A thread that needs each result for the next operation fills no queue.
-            saturates: |case| if case.mode == Some(Mode::Latency) { Saturates::Nothing } else { Saturates::Multiprocessors },
+            unroll,
             cases: |id, preset, limits| cases(id, preset, *limits, $types, (Breadth::$breadth, Combines::$combines)),
             ..Entry::of(KERNEL, Proof::$proof, FACTS)
         },)+];
@@ -209,13 +209,19 @@ fn definitions(case: &Case, kind: &str, function: &str) -> Vec<String> {
     ]
 }
 
+/// Fewer in an iteration where so many threads contend that each operation takes long: a window holds tens of iterations.
+fn unroll(case: &Case) -> u32 {
+    let blocks = if case.space == Some(Space::Shared) { 1 } else { case.blocks.unwrap_or(1) };
+    let threads = case.threads.unwrap_or(1) * blocks;
+    match case.layout {
+        Some(Layout::Shared) if threads >= 4096 => 1,
+        _ if case.mode == Some(Mode::Latency) || threads >= 256 => 8,
+        _ => UNROLL,
+    }
+}
+
 fn sampling(case: &Case) -> SamplingPolicy {
-    let is_one_for_all = case.layout == Some(Layout::Shared) && case.space == Some(Space::Global);
-    if is_one_for_all && case.blocks > Some(1) {
-        SamplingPolicy::CONTENDED
-    } else if case.mode == Some(Mode::Throughput) && case.threads >= Some(256) {
-        SamplingPolicy::MANY_WARPS
-    } else if case.mode == Some(Mode::Latency) && case.space != Some(Space::Shared) {
+    if case.mode == Some(Mode::Latency) && case.space != Some(Space::Shared) {
         SamplingPolicy::SEVERAL_OFFSETS
     } else {
         SamplingPolicy::USUAL

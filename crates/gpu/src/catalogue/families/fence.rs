@@ -3,8 +3,8 @@
 use syncscope_core::{ActorRule, Case, Dtype, Facts, Form, Layout, Mode, Preset, Role, RunEffect, Scope};
 
 use crate::catalogue::entry::ExpectedInstructions;
+use crate::catalogue::entry::SamplingPolicy;
 use crate::catalogue::entry::{Entry, Kernel, Proof};
-use crate::catalogue::entry::{SamplingPolicy, Saturates};
 use crate::catalogue::families::{kernel, value_of};
 use crate::catalogue::limits::{DeviceLimits, STRIDES};
 
@@ -25,7 +25,8 @@ const REACHING_THE_HOST: RunEffect = RunEffect::of_both(0.02);
 /// from it; volatile updates read from the second-level cache anyway.
 const FENCE: Entry = Entry {
     operation: "one fence between the updates of two elements, by each thread",
-    saturates: |_| Saturates::Nothing,
+    // A fence takes microseconds where many threads have written.
+    unroll: |_| 4,
     arrays: 2,
     ..Entry::of(KERNEL, Proof::Trial, FACTS)
 };

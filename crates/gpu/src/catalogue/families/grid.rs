@@ -93,7 +93,7 @@ const BARRIER: Entry = Entry {
     operation: "one barrier passed by all threads of the grid",
     cases: |id, preset, limits| heat_map(id, preset, *limits),
     method: Method::GridBarrier,
-    unroll: UNROLL,
+    unroll: |_| UNROLL,
     ..Entry::of(KERNEL, Proof::Trial, FACTS)
 };
 
@@ -108,7 +108,7 @@ const fn has_near_counters(case: &Case) -> bool {
 }
 
 fn definitions(case: &Case, kind: &str) -> Vec<String> {
-    in_order_of(case, vec![format!("KIND={kind}"), format!("SYNCSCOPE_UNROLL={UNROLL}")])
+    in_order_of(case, vec![format!("KIND={kind}")])
 }
 
 /// In theory: two barriers of the block, the round trip of an atomic addition and, on average, one and a half reads of the

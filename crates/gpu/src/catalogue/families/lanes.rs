@@ -135,6 +135,7 @@ static VOTE_BALLOT: Entry = Entry {
 /// compares only with the value of one lane.
 const MATCH: Entry = Entry {
     operation: "one comparison; latency: it needs the result of the one before",
+    unroll: |_| 8,
     cases: |id, preset, limits| {
         let types = [Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
         let types = if preset == Preset::Quick { &types[..1] } else { &types };

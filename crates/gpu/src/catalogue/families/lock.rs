@@ -4,8 +4,8 @@ use syncscope_core::sweep::Sweep;
 use syncscope_core::{Facts, OperationsAtOnce, Preset, Role, RunEffect, Scope, Waits};
 
 use crate::catalogue::entry::ExpectedInstructions;
+use crate::catalogue::entry::SamplingPolicy;
 use crate::catalogue::entry::{Entry, Kernel, Proof};
-use crate::catalogue::entry::{SamplingPolicy, Saturates};
 use crate::catalogue::families::kernel;
 
 const KERNEL: Kernel = kernel!("lock.cu", Variable);
@@ -21,8 +21,9 @@ const FACTS: Facts = Facts {
 /// trips to the second-level cache. With n warps each waits for n - 1 others, and spinning warps make every trip longer.
 const LOCK: Entry = Entry {
     operation: "one addition under the lock by one thread of each warp",
-    saturates: |_| Saturates::Device,
-    sampling: |case| if case.blocks > Some(1) { SamplingPolicy::CONTENDED } else { SamplingPolicy::SEVERAL_OFFSETS },
+    sampling: |case| if case.blocks > Some(1) { SamplingPolicy::USUAL } else { SamplingPolicy::SEVERAL_OFFSETS },
+    // With n warps one operation takes n times as long.
+    unroll: |case| if case.blocks > Some(1) || case.threads > Some(128) { 1 } else { 8 },
     cases: |id, preset, limits| {
         let blocks = if preset == Preset::Quick { vec![1, limits.multiprocessors] } else { limits.blocks(preset) };
         let threads = if preset == Preset::Quick { vec![32] } else { vec![32, 64, 128, 256, 512, 1024] };
@@ -64,15 +65,6 @@ static TICKET: Entry = Entry {
     source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, ticket lock",
     definitions: |_| vec!["KIND=TICKET".into()],
     expected: |_| ExpectedInstructions::of(&["ATOMG.ADD", "ATOM.ADD"]),
-    // On an H200 slow and fast launches alternate if there are several blocks, by 5 % of a launch and 16 % of the difference
-    // of two. The likely reason is the order in which the blocks arrive first, which they keep. A sample has one of each.
-    sampling: |case| {
-        if case.blocks > Some(1) {
-            SamplingPolicy { launches: 2, ..SamplingPolicy::CONTENDED }
-        } else {
-            SamplingPolicy::SEVERAL_OFFSETS
-        }
-    },
     ..LOCK
 };
 

@@ -89,12 +89,12 @@ const BARRIER: Entry = Entry {
     operation: "one barrier passed by all threads of the grids of all devices",
     cases: |id, preset, limits| with_relaxed(id, preset, *limits, &[]),
     method: Method::GridBarrier,
-    unroll: UNROLL,
+    unroll: |_| UNROLL,
     ..Entry::of(KERNEL, Proof::Trial, FACTS)
 };
 
 fn definitions(case: &Case, kind: &str) -> Vec<String> {
-    in_order_of(case, vec![format!("KIND={kind}"), format!("SYNCSCOPE_UNROLL={UNROLL}")])
+    in_order_of(case, vec![format!("KIND={kind}")])
 }
 
 /// In theory: the barrier of a grid, then an addition over the link, reads over the link until all devices have arrived, and
@@ -162,7 +162,7 @@ static HOST_BARRIER: Entry = Entry {
     source: "Zhang et al., IPDPS 2020, CPU-side barrier",
     cases: |id, preset, limits| heat_maps(id, preset, *limits),
     method: Method::HostBarrier,
-    unroll: 1,
+    unroll: |_| 1,
     ..Entry::of(kernel!("host_barrier.cu", HostBarrier), Proof::Trial, FACTS)
 };
 

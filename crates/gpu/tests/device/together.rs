@@ -1,0 +1,152 @@
+//! Totals of threads that ran together, beside a program that knows nothing of the harness: one long kernel, timed from outside.
+
+use std::time::{Duration, Instant};
+
+use syncscope_core::{Case, Dtype, Laboratory as _, Layout, Mode, Scope, Space, Verdict};
+use syncscope_gpu::GpuLaboratory;
+use syncscope_gpu::compile::Program;
+use syncscope_gpu::own_device::{Arguments, Launch, Memory, OwnDevice};
+
+use super::{engine, open};
+
+/// Each thread adds to its own element: for a time (`timed`), which it counts, or a number of times (`counted`).
+const LONG: &str = r#"
+struct Arguments {
+    VALUE *elements;
+    unsigned long long *total;
+    unsigned stride, times, nanoseconds;
+};
+extern "C" __global__ void __launch_bounds__(1024, 2) counted(const Arguments arguments) {
+    const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
+    VALUE *const element = arguments.elements + (unsigned long long)arguments.stride * thread;
+    for (unsigned time = 0; time < arguments.times; time++) {
+#pragma unroll
+        for (int copy = 0; copy < 8; copy++) atomicAdd(element, (VALUE)thread);
+    }
+}
+__device__ unsigned long long now() {
+    unsigned long long nanoseconds;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds));
+    return nanoseconds;
+}
+extern "C" __global__ void __launch_bounds__(1024, 2) timed(const Arguments arguments) {
+    const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
+    VALUE *const element = arguments.elements + (unsigned long long)arguments.stride * thread;
+    const unsigned long long end = now() + arguments.nanoseconds;
+    unsigned count = 0;
+    do {
+#pragma unroll
+        for (int copy = 0; copy < 8; copy++) atomicAdd(element, (VALUE)thread);
+        count += 8;
+    } while (now() < end);
+    atomicAdd(arguments.total, (unsigned long long)count);
+}
+"#;
+
+/// The long kernel of one type on one device.
+struct Long {
+    device: OwnDevice,
+    counted: syncscope_gpu::own_device::Kernel,
+    timed: syncscope_gpu::own_device::Kernel,
+    elements: Memory,
+    total: Memory,
+}
+
+const LIMIT: Duration = Duration::from_secs(5);
+const TIMED_NS: u32 = 5_000_000;
+const MOST_BYTES: usize = 264 * 1024 * 128 * 8;
+
+impl Long {
+    fn of(laboratory: &mut GpuLaboratory, value: &str) -> Self {
+        let program = Program { file: "long.cu", text: LONG, definitions: vec![format!("VALUE={value}")] };
+        let cubin = laboratory.cubin(&program).unwrap();
+        let mut device = laboratory.own_device().unwrap();
+        let (total, elements) = (device.results(1).unwrap(), device.memory(MOST_BYTES).unwrap());
+        let loaded = device.load(&cubin).unwrap();
+        let (counted, timed) = (loaded.kernel(c"counted").unwrap(), loaded.kernel(c"timed").unwrap());
+        Self { device, counted, timed, elements, total }
+    }
+
+    fn launch(&mut self, kernel: syncscope_gpu::own_device::Kernel, grid: (u32, u32), stride: u32, times: u32) -> f64 {
+        let arguments = Arguments::default().wide(self.elements.address).wide(self.total.address);
+        let arguments = arguments.word(stride).word(times).word(TIMED_NS).word(0);
+        let started = Instant::now();
+        self.device.launch(&Launch::new(kernel, grid, arguments)).unwrap();
+        self.device.wait(LIMIT).unwrap();
+        started.elapsed().as_secs_f64() * 1e9
+    }
+
+    /// Additions of all threads in a nanosecond while all of them add.
+    fn rate_of_all(&mut self, grid: (u32, u32), stride: u32) -> f64 {
+        self.device.clear(self.total).unwrap();
+        self.launch(self.timed, grid, stride, 0);
+        self.device.fetch(self.total, 1, LIMIT).unwrap()[0] as f64 / f64::from(TIMED_NS)
+    }
+
+    /// The same of a kernel in which every thread adds as often: from the difference of two lengths.
+    fn rate_of_equal_work(&mut self, grid: (u32, u32), stride: u32, rate: f64) -> f64 {
+        let additions = |times: u32| f64::from(grid.0 * grid.1) * f64::from(times) * 8.0;
+        let times = ((rate * 2e6 / additions(1)) as u32).max(1);
+        let of = |long: &mut Self, times| {
+            (0..3).map(|_| long.launch(long.counted, grid, stride, times)).fold(f64::MAX, f64::min)
+        };
+        let (short, double) = (of(self, times), of(self, 2 * times));
+        additions(times) / (double - short)
+    }
+}
+
+#[test]
+#[ignore = "needs a CUDA device: make test-gpu"]
+fn totals_of_private_additions_are_those_of_a_long_kernel() {
+    let types =
+        [(Dtype::I32, "int"), (Dtype::U64, "unsigned long long"), (Dtype::F32, "float"), (Dtype::F64, "double")];
+    let mut far = Vec::new();
+    println!(
+        "type stride blocks threads: additions per ns: ours, all add, equal work; fastest, median, slowest thread in ns"
+    );
+    for (dtype, name) in types {
+        let mut laboratory = open();
+        let mut long = Long::of(&mut laboratory, name);
+        let multiprocessors = laboratory.limits().multiprocessors;
+        for stride in [1, 32, 128] {
+            for (blocks, threads) in [1, 2].into_iter().flat_map(|n| [256, 512, 1024].map(|t| (n * multiprocessors, t)))
+            {
+                let case = Case {
+                    dtype: Some(dtype),
+                    layout: Some(Layout::Private { stride }),
+                    threads: Some(threads),
+                    blocks: Some(blocks),
+                    scope: Some(Scope::Device),
+                    space: Some(Space::Global),
+                    mode: Some(Mode::Throughput),
+                    ..Case::new("gpu.atomic.add")
+                };
+                let mut experiment = laboratory.experiment(&case).unwrap();
+                let found = engine().measure(experiment.as_mut(), 1).unwrap();
+                drop(experiment);
+                let (all, equal) = {
+                    let all = long.rate_of_all((blocks, threads), stride);
+                    (all, long.rate_of_equal_work((blocks, threads), stride, all))
+                };
+                let Some(estimate) = &found.estimate else {
+                    println!("{dtype} {stride} {blocks} {threads}: {} {all:.1} {equal:.1}", found.verdict);
+                    far.push(format!("{case}: {}", found.verdict));
+                    continue;
+                };
+                let ours = f64::from(blocks * threads) / estimate.rate_ns.unwrap().value();
+                let [fastest, median, slowest] =
+                    [estimate.fastest_ns, estimate.median_ns, estimate.slowest_ns].map(|ns| ns.value());
+                println!(
+                    "{dtype} {stride} {blocks} {threads}: {ours:.1} {all:.1} {equal:.1}; {fastest:.1} {median:.1} {slowest:.1} \
+                     {} {} pairs",
+                    found.verdict.name(),
+                    found.pairs
+                );
+                if (ours / all - 1.0).abs() > 0.05 || found.verdict != Verdict::Resolved {
+                    far.push(format!("{case}: {ours:.1} instead of {all:.1}, {}", found.verdict));
+                }
+            }
+        }
+    }
+    assert!(far.is_empty(), "{}", far.join("\n"));
+}
