@@ -157,7 +157,7 @@ impl Receipt {
             Counted::Executed | Counted::ShortestPath => {
                 let shown = shown.into_iter().map(|(_, (name, count))| (name.as_str(), *count));
                 let all = shown.chain((rest != 0).then_some(("others", rest)));
-                let text = |text, (name, count)| text + &format!(" + {name} {}", number(self.each(count)));
+                let text = |text: String, (name, count)| text + &format!(" + {name} {}", number(self.each(count)));
                 all.fold(String::new(), text)
             }
         }
