@@ -252,7 +252,7 @@ impl Experiment for TeamExperiment<'_> {
             // contend, the slowest counts, and few samples of a large team are without interference.
             population: match self.sharing.actor {
                 Actor::Median => Population::Alone,
-                Actor::Slowest => Population::All,
+                Actor::Slowest | Actor::Mean => Population::All,
             },
             has_double: true,
             share_of_time,

@@ -105,10 +105,11 @@ impl Additivity {
 /// How long the actor took that counts.
 fn ns_of(sample: &Sample, actor: Actor) -> f64 {
     let ticks = match actor {
-        Actor::Slowest => sample.slowest,
-        Actor::Median => sample.median,
+        Actor::Slowest => sample.slowest.0 as f64,
+        Actor::Median => sample.median.0 as f64,
+        Actor::Mean => sample.mean_rate,
     };
-    ticks.0 as f64 * sample.ns_per_tick
+    ticks * sample.ns_per_tick
 }
 
 #[cfg(test)]

@@ -22,13 +22,12 @@ pub(crate) struct CostFormula {
     /// Which samples it stands for.
     population: Population,
     actors_run_together: bool,
-    in_window: bool,
 }
 
 impl CostFormula {
     pub(crate) fn new(experiment: &dyn Experiment, iterations: u64) -> Self {
         let Ruler { frequency, resolution, .. } = experiment.ruler();
-        let Protocol { actor, population, actors_run_together, in_window, .. } = experiment.protocol();
+        let Protocol { actor, population, actors_run_together, .. } = experiment.protocol();
         let count = |side| experiment.operations(side, iterations) as f64;
         let operations = count(Side::Test) - count(Side::Baseline);
         Self {
@@ -38,7 +37,6 @@ impl CostFormula {
             actor,
             population,
             actors_run_together,
-            in_window,
         }
     }
 
@@ -57,6 +55,7 @@ impl CostFormula {
         let all_ns = match self.actor {
             Actor::Slowest => slowest_ns,
             Actor::Median => median_ns,
+            Actor::Mean => ns(|sample| sample.mean_rate),
         };
         let strata = self.strata(all_ns, ns_per_tick, baseline, test);
         let of_population = population::of_population(self.population, all_ns, strata.as_ref());
@@ -88,8 +87,8 @@ impl CostFormula {
         }
     }
 
-    /// What a pair says about actors with and without SMT interference. Where the slowest actor counts, a pair belongs to
-    /// the one population or the other as a whole.
+    /// What a pair says about actors with and without SMT interference. Unless the median actor counts, a pair belongs
+    /// to the one population or the other as a whole.
     fn strata(&self, all_ns: f64, ns_per_tick: f64, baseline: &Sample, test: &Sample) -> Option<Strata> {
         let actors: Vec<(bool, f64)> = baseline
             .actors
@@ -104,7 +103,7 @@ impl CostFormula {
         if actors.is_empty() {
             return None;
         }
-        if self.actor == Actor::Slowest {
+        if self.actor != Actor::Median {
             let is_beside = beside > 0;
             let (alone_ns, beside_ns) = if is_beside { (None, Some(all_ns)) } else { (Some(all_ns), None) };
             return Some(Strata { alone_ns, beside_ns, beside_share: f64::from(u8::from(is_beside)) });
@@ -137,7 +136,7 @@ impl CostFormula {
         let strata = population::strata_of(observations);
         let spread = stats::percentile(&ns, 0.05).zip(stats::percentile(&ns, 0.95));
         let rate_ns = match self.actor {
-            Actor::Slowest if !self.in_window => Nanoseconds(point),
+            Actor::Slowest => Nanoseconds(point),
             _ => middle(|o| o.mean_rate_ns)?,
         };
         Some(Estimate {

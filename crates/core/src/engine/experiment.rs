@@ -67,8 +67,6 @@ pub struct Protocol {
     pub actor: Actor,
     /// Whether all actors run at the same time, as operations per second of all together need it.
     pub actors_run_together: bool,
-    /// Whether the actors are timed in a window in which all of them run: what the slowest of them does not get, others do.
-    pub in_window: bool,
     /// Which samples the figure stands for: the same for all cases of a sweep. Where samples do not say which actors had
     /// SMT interference, the figure stands for all samples, whatever this says.
     pub population: Population,
@@ -96,7 +94,6 @@ impl Protocol {
             clock_tolerance: None,
             actor: Actor::Slowest,
             actors_run_together: true,
-            in_window: false,
             population: Population::All,
             has_double: false,
             is_own_context: true,

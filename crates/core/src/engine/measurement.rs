@@ -6,6 +6,7 @@ use crate::engine::judge::{self, Judged};
 use crate::engine::population::{CommonCourse, Stage};
 use crate::engine::stopping::Stop;
 use crate::engine::{exclusion, population};
+use crate::model::case::Actor;
 use crate::model::check::Check;
 use crate::model::detail::Detail;
 use crate::model::estimate::Estimate;
@@ -50,6 +51,8 @@ pub struct Measurement {
     pub iterations: u64,
     /// Operations in one iteration of the baseline.
     pub unroll: u32,
+    /// Whose cost it is, unless that follows from what is known of the primitive.
+    pub actor: Option<Actor>,
     /// What the figure is worth.
     pub verdict: Verdict,
     /// What a reader of the figure must know.
@@ -83,6 +86,7 @@ impl Measurement {
             excluded: 0,
             iterations: 0,
             unroll: experiment.protocol().unroll,
+            actor: Some(experiment.protocol().actor).filter(|actor| *actor == Actor::Mean),
             verdict,
             remark: experiment.remark(),
             check: Check::NotApplicable,

@@ -111,6 +111,9 @@ words! {
         Slowest = "slowest",
         /// The median thread's: nothing is shared.
         Median = "median",
+        /// The mean of all threads, which were timed in a window in which all of them run: its length times their number, by
+        /// their operations. Which of them are served more often than others does not matter.
+        Mean = "mean",
     }
 }
 

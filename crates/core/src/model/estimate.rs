@@ -23,9 +23,8 @@ pub struct Estimate {
     pub median_ns: Nanoseconds,
     /// Cost as the slowest actor sees it.
     pub slowest_ns: Nanoseconds,
-    /// All actors together execute their number of operations in this time: the harmonic mean of their costs. Where they
-    /// wait for each other and are not timed in a common window, it is the cost of the slowest: the others were fast while it
-    /// waited. `None` where they do not all run at the same time.
+    /// All actors together execute their number of operations in this time: the harmonic mean of their costs. Where the slowest
+    /// counts, it is that one's cost: the others were fast while it waited. `None` where they do not all run at the same time.
     pub rate_ns: Option<Nanoseconds>,
     /// Which samples `ns` stands for.
     pub population: Population,

@@ -374,7 +374,7 @@ pub static COLUMNS: [Column; 53] = [
         "rate_ns",
         "ns",
         "time in which all threads together execute their number of operations: the harmonic mean of their costs, or the \
-         slowest thread's where they wait for each other outside a common window; empty where not all run at the same time",
+         cost of the slowest where that counts; empty where not all run at the same time",
         rate_ns as Nanoseconds
     ),
     number!(

@@ -195,7 +195,8 @@ impl Row {
             clock: measurement.clock,
             ..Self::unmeasured(case, measurement.verdict.clone())
         };
-        row.described(facts).with_facts(facts)
+        let row = row.described(facts).with_facts(facts);
+        Self { actor: measurement.actor.or(row.actor), ..row }
     }
 
     /// With what follows from what was measured and is known of the primitive: the intervals for another run, unless it joins

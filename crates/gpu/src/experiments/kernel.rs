@@ -7,7 +7,7 @@ use syncscope_core::profile::{self, Phase};
 use syncscope_core::sample::LEAST_OVERLAP;
 use syncscope_core::{
     Actor, Check, Detail, Disturbance, Dtype, Evidence, Experiment, ExperimentError, Protocol, Ruler, Sample, Shot,
-    Side,
+    Side, stats,
 };
 
 use crate::catalogue::{Proof, SamplingPolicy};
@@ -35,6 +35,9 @@ const ITERATION_CYCLES: (f64, f64) = (1000.0, 4e6);
 /// Longer windows are for those who wait for others most of the time.
 const LONGEST_WINDOW_CYCLES: f64 = 1e9;
 
+/// The median of three is not that of an interruption.
+const PAIRS_OF_EQUAL_WORK: u64 = 3;
+
 /// Between the gate and the window: all blocks see that the gate is open.
 const GATE_CYCLES: f64 = 4000.0;
 
@@ -53,8 +56,6 @@ pub(crate) struct Setup {
     /// What all launches of the case have in common.
     pub(crate) arguments: BenchArguments,
     pub(crate) proof: Proof,
-    /// Whose cost the figure is.
-    pub(crate) actor: Actor,
     /// Whether the context is the primitive itself.
     pub(crate) is_own_context: bool,
     pub(crate) ruler: Ruler,
@@ -91,6 +92,8 @@ pub(crate) struct KernelExperiment<'a> {
     setup: Setup,
     third: Option<ThirdLoop<'a, Function>>,
     offsets: MemoryOffsets,
+    /// Of the last shot.
+    iterations: u64,
     /// What the driver reported about the clocks after the samples.
     clock_state: Option<ClockState>,
 }
@@ -102,7 +105,7 @@ impl<'a> KernelExperiment<'a> {
         third: Option<ThirdLoop<'a, Function>>,
         offsets: MemoryOffsets,
     ) -> Self {
-        Self { bench, setup, third, offsets, clock_state: None }
+        Self { bench, setup, third, offsets, iterations: 1, clock_state: None }
     }
 
     /// How many loops one sample adds up.
@@ -210,6 +213,28 @@ impl<'a> KernelExperiment<'a> {
         self.bench.check(shape, &[Launch::of(self.setup.kernels.check, arguments)])
     }
 
+    /// The cost where every thread executes as many operations as the others, from the first reading of the clock to the last
+    /// thread's second one: what a kernel of equal work takes. Threads that are served first leave the others behind.
+    fn equal_work_ns(&mut self) -> Result<Option<f64>, Outage> {
+        let (shape, ruler) = (self.setup.parameters.shape, self.setup.ruler.clone());
+        if shape.warps() == 1 {
+            return Ok(None);
+        }
+        let iterations = self.iterations * CHUNKS_OF_WINDOW.0 as u64;
+        let Kernels { baseline, test, .. } = self.setup.kernels;
+        let shot = |pair, side| Shot { side, iterations, pair };
+        let launches: Vec<Launch> = (0..PAIRS_OF_EQUAL_WORK)
+            .flat_map(|pair| [(baseline, shot(pair, Side::Baseline)), (test, shot(pair, Side::Test))])
+            .map(|(function, shot)| self.launch(function, shot, 0.0))
+            .collect();
+        let timings = self.bench.run(shape, &launches)?;
+        let slowest = |timing| sample_of(timing, shape.threads, &ruler).map(|sample| sample.slowest_ns());
+        let more = operations(Side::Baseline, iterations, self.setup.unroll) * self.loops();
+        let pairs =
+            timings.chunks_exact(2).filter_map(|pair| Some((slowest(&pair[1])? - slowest(&pair[0])?) / more as f64));
+        Ok(stats::median(&pairs.collect::<Vec<_>>()))
+    }
+
     fn note_clocks(&mut self, timings: &[Timing]) {
         for hertz in timings.iter().filter_map(|timing| ns_per_cycle(timing.rate)).map(|length| 1e9 / length) {
             self.setup.carried.set(self.setup.carried.get().at(hertz));
@@ -244,6 +269,7 @@ impl Experiment for KernelExperiment<'_> {
         let launches: Vec<Launch> = each
             .map(|(function, ((shot, window), order))| Launch { order, ..self.launch(*function, *shot, *window) })
             .collect();
+        self.iterations = shots.last().map_or(1, |shot| shot.iterations);
         let timings = self.bench.run(self.setup.parameters.shape, &launches)?;
         let mut samples = profile::time(Phase::Read, || {
             self.note_clocks(&timings);
@@ -260,13 +286,12 @@ impl Experiment for KernelExperiment<'_> {
     }
 
     fn protocol(&self) -> Protocol {
-        let Setup { sampling, actor, is_own_context, unroll, .. } = &self.setup;
+        let Setup { sampling, is_own_context, unroll, .. } = &self.setup;
         Protocol {
             max_iterations: MAX_ITERATIONS,
-            sample_length: Some(sampling.sample),
+            sample_length: Some(sampling.sample.mul_f64(CHUNKS_OF_WINDOW.1 / CHUNKS_OF_WINDOW.0)),
             clock_tolerance: Some(CLOCK_CHANGE),
-            actor: *actor,
-            in_window: true,
+            actor: Actor::Mean,
             has_double: self.third.is_some(),
             is_own_context: *is_own_context,
             share_of_time: sampling.share_of_time,
@@ -296,7 +321,8 @@ impl Experiment for KernelExperiment<'_> {
         let measured =
             self.setup.carried.get().clocks.map(|(low, high)| [("sm_clock_hz_low", low), ("sm_clock_hz_high", high)]);
         let reported = self.clock_state.as_ref().map(ClockState::details);
-        let all = measured.into_iter().flatten().chain(reported.into_iter().flatten());
+        let equal = self.equal_work_ns().map_err(|outage| outage.to_string())?.map(|ns| ("equal_work_ns", ns));
+        let all = measured.into_iter().flatten().chain(reported.into_iter().flatten()).chain(equal);
         Ok(all.map(|(name, value)| Detail::of_case(name, value)).collect())
     }
 }

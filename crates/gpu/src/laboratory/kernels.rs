@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use syncscope_core::profile::{self, Phase};
-use syncscope_core::{Actor, Case, Evidence, Experiment, Layout, Refusal};
+use syncscope_core::{Case, Evidence, Experiment, Layout, Refusal};
 
 use super::GpuLaboratory;
 use super::contexts::usable;
@@ -43,7 +43,6 @@ impl GpuLaboratory {
             proof: Proof::Trial,
             third: None,
             carried: Rc::default(),
-            actor: Actor::Slowest,
             is_own_context: true,
             unroll: UNROLL,
             sampling: SamplingPolicy::USUAL,
@@ -81,7 +80,6 @@ impl GpuLaboratory {
             proof: entry.proof,
             third: third_loop_of(case),
             carried: self.carried.entry(case.clone()).or_default().clone(),
-            actor: entry.facts.actor_of(case),
             // Fences stand between updates.
             is_own_context: case.domain_and_family().1 != syncscope_core::Family::Fence.as_str(),
             unroll: (entry.unroll)(case),
@@ -98,7 +96,7 @@ impl GpuLaboratory {
         evidence: Evidence,
         request: ExperimentRequest,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let ExperimentRequest { parameters, arguments, proof, actor, .. } = request;
+        let ExperimentRequest { parameters, arguments, proof, .. } = request;
         let ExperimentRequest { third, carried, is_own_context, unroll, sampling, limit, .. } = request;
         let cubin = self.compiler.cubin(program).map_err(failed)?;
         let limits = self.limits;
@@ -131,7 +129,6 @@ impl GpuLaboratory {
             parameters,
             arguments,
             proof,
-            actor,
             is_own_context,
             ruler,
             unroll,
@@ -200,7 +197,6 @@ struct ExperimentRequest {
     /// The program with the third loop.
     third: Option<Program>,
     carried: Rc<Cell<Carried>>,
-    actor: Actor,
     is_own_context: bool,
     /// Operations in one iteration of the baseline.
     unroll: u32,

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use syncscope_core::{Case, Dtype, Laboratory as _, Layout, Mode, Scope, Space, Verdict};
 use syncscope_gpu::GpuLaboratory;
 use syncscope_gpu::compile::Program;
-use syncscope_gpu::own_device::{Arguments, Launch, Memory, OwnDevice};
+use syncscope_gpu::own_device::{Arguments, Kernel, Launch, Memory, OwnDevice};
 
-use super::{engine, open};
+use super::{detail, engine, open};
 
 /// Each thread adds to its own element: for a time (`timed`), which it counts, or a number of times (`counted`).
 const LONG: &str = r#"
@@ -46,29 +46,35 @@ extern "C" __global__ void __launch_bounds__(1024, 2) timed(const Arguments argu
 /// The long kernel of one type on one device.
 struct Long {
     device: OwnDevice,
-    counted: syncscope_gpu::own_device::Kernel,
-    timed: syncscope_gpu::own_device::Kernel,
+    counted: Kernel,
+    timed: Kernel,
     elements: Memory,
     total: Memory,
 }
 
 const LIMIT: Duration = Duration::from_secs(5);
-const TIMED_NS: u32 = 5_000_000;
+const TIMED_NS: u32 = 2_000_000;
 const MOST_BYTES: usize = 264 * 1024 * 128 * 8;
+
+/// What an addition costs depends on its address: each rate is the mean over elements that begin at so many places.
+const PLACES: u64 = 8;
+const FROM_PLACE_TO_PLACE: u64 = (1 << 20) + 512;
 
 impl Long {
     fn of(laboratory: &mut GpuLaboratory, value: &str) -> Self {
         let program = Program { file: "long.cu", text: LONG, definitions: vec![format!("VALUE={value}")] };
         let cubin = laboratory.cubin(&program).unwrap();
         let mut device = laboratory.own_device().unwrap();
-        let (total, elements) = (device.results(1).unwrap(), device.memory(MOST_BYTES).unwrap());
+        let (total, elements) =
+            (device.results(1).unwrap(), device.memory(MOST_BYTES + (PLACES * FROM_PLACE_TO_PLACE) as usize).unwrap());
         let loaded = device.load(&cubin).unwrap();
         let (counted, timed) = (loaded.kernel(c"counted").unwrap(), loaded.kernel(c"timed").unwrap());
         Self { device, counted, timed, elements, total }
     }
 
-    fn launch(&mut self, kernel: syncscope_gpu::own_device::Kernel, grid: (u32, u32), stride: u32, times: u32) -> f64 {
-        let arguments = Arguments::default().wide(self.elements.address).wide(self.total.address);
+    fn launch(&mut self, kernel: Kernel, grid: (u32, u32), stride: u32, times: u32, place: u64) -> f64 {
+        let elements = self.elements.address + place * FROM_PLACE_TO_PLACE;
+        let arguments = Arguments::default().wide(elements).wide(self.total.address);
         let arguments = arguments.word(stride).word(times).word(TIMED_NS).word(0);
         let started = Instant::now();
         self.device.launch(&Launch::new(kernel, grid, arguments)).unwrap();
@@ -79,19 +85,23 @@ impl Long {
     /// Additions of all threads in a nanosecond while all of them add.
     fn rate_of_all(&mut self, grid: (u32, u32), stride: u32) -> f64 {
         self.device.clear(self.total).unwrap();
-        self.launch(self.timed, grid, stride, 0);
-        self.device.fetch(self.total, 1, LIMIT).unwrap()[0] as f64 / f64::from(TIMED_NS)
+        for place in 0..PLACES {
+            self.launch(self.timed, grid, stride, 0, place);
+        }
+        self.device.fetch(self.total, 1, LIMIT).unwrap()[0] as f64 / (PLACES as f64 * f64::from(TIMED_NS))
     }
 
-    /// The same of a kernel in which every thread adds as often: from the difference of two lengths.
+    /// The same of a kernel in which every thread adds as often, timed from outside: from the difference of two lengths.
     fn rate_of_equal_work(&mut self, grid: (u32, u32), stride: u32, rate: f64) -> f64 {
         let additions = |times: u32| f64::from(grid.0 * grid.1) * f64::from(times) * 8.0;
-        let times = ((rate * 2e6 / additions(1)) as u32).max(1);
-        let of = |long: &mut Self, times| {
-            (0..3).map(|_| long.launch(long.counted, grid, stride, times)).fold(f64::MAX, f64::min)
-        };
-        let (short, double) = (of(self, times), of(self, 2 * times));
-        additions(times) / (double - short)
+        let times = ((rate * 1e6 / additions(1)) as u32).max(1);
+        let mut more_ns = 0.0;
+        for place in 0..PLACES {
+            let mut of =
+                |times| (0..2).map(|_| self.launch(self.counted, grid, stride, times, place)).fold(f64::MAX, f64::min);
+            more_ns += of(2 * times) - of(times);
+        }
+        PLACES as f64 * additions(times) / more_ns
     }
 }
 
@@ -124,26 +134,23 @@ fn totals_of_private_additions_are_those_of_a_long_kernel() {
                 let mut experiment = laboratory.experiment(&case).unwrap();
                 let found = engine().measure(experiment.as_mut(), 1).unwrap();
                 drop(experiment);
-                let (all, equal) = {
-                    let all = long.rate_of_all((blocks, threads), stride);
-                    (all, long.rate_of_equal_work((blocks, threads), stride, all))
-                };
+                let all = long.rate_of_all((blocks, threads), stride);
+                let equal = long.rate_of_equal_work((blocks, threads), stride, all);
                 let Some(estimate) = &found.estimate else {
-                    println!("{dtype} {stride} {blocks} {threads}: {} {all:.1} {equal:.1}", found.verdict);
                     far.push(format!("{case}: {}", found.verdict));
                     continue;
                 };
-                let ours = f64::from(blocks * threads) / estimate.rate_ns.unwrap().value();
-                let [fastest, median, slowest] =
-                    [estimate.fastest_ns, estimate.median_ns, estimate.slowest_ns].map(|ns| ns.value());
+                let everyone = f64::from(blocks * threads);
+                let total = everyone / estimate.rate_ns.unwrap().value();
+                let total_of_equal = everyone / detail(&found, "equal_work_ns");
+                let of_threads = [estimate.fastest_ns, estimate.median_ns, estimate.slowest_ns].map(|ns| ns.value());
+                let (verdict, pairs) = (found.verdict.name(), found.pairs);
                 println!(
-                    "{dtype} {stride} {blocks} {threads}: {ours:.1} {all:.1} {equal:.1}; {fastest:.1} {median:.1} {slowest:.1} \
-                     {} {} pairs",
-                    found.verdict.name(),
-                    found.pairs
+                    "{dtype} {stride} {blocks} {threads}: {total:.1} {all:.1}; {total_of_equal:.1} {equal:.1}; {of_threads:.1?} \
+                     {verdict}, {pairs} pairs"
                 );
-                if (ours / all - 1.0).abs() > 0.05 || found.verdict != Verdict::Resolved {
-                    far.push(format!("{case}: {ours:.1} instead of {all:.1}, {}", found.verdict));
+                if (total / all - 1.0).abs() > 0.05 || found.verdict != Verdict::Resolved {
+                    far.push(format!("{case}: {total:.1} instead of {all:.1}, {}", found.verdict));
                 }
             }
         }

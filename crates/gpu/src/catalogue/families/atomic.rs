@@ -217,7 +217,7 @@ fn unroll(case: &Case) -> u32 {
     let blocks = if case.space == Some(Space::Shared) { 1 } else { case.blocks.unwrap_or(1) };
     let threads = case.threads.unwrap_or(1) * blocks;
     match case.layout {
-        Some(Layout::Shared) if threads >= 4096 => 1,
+        Some(Layout::Shared) if threads >= 65_536 && !has_one_address(case) => 1,
         _ if case.mode == Some(Mode::Latency) || threads >= 256 => 8,
         _ => UNROLL,
     }
