@@ -101,7 +101,7 @@ pub(crate) fn workload_of(case: &Case) -> Result<Workload, Refusal> {
     let workload = workload.ok_or_else(|| Refusal::Skipped(format!("{} has no such variant", case.primitive)))?;
     // Nobody waits for a thread whose variable is its own.
     let contends = entry.primitive.facts.actor_of(case) == Actor::Slowest;
-    Ok(if contends { workload } else { workload.without_windows() })
+    Ok(if contends { workload.in_windows_for(entry.primitive.facts.waits) } else { workload.without_windows() })
 }
 
 #[cfg(test)]

@@ -32,8 +32,11 @@ const UNROLL: u32 = 2;
 /// How long a chunk of operations takes, where a thread is not kept waiting for longer.
 const LOOK: Duration = Duration::from_micros(4);
 
-/// How long a window is: hundreds of transfers of a line, and short against the time between two interruptions.
-const LENGTH: Duration = Duration::from_micros(200);
+/// How long a window is for each thread of the team, and at least. The threads of an unfair lock get it in bursts, and the one
+/// that gets it least, of 16 on a Sapphire Rapids, every 100 to 200 us. A longer window is interrupted more often.
+const LENGTH_PER_THREAD: Duration = Duration::from_micros(50);
+const SHORTEST: Duration = Duration::from_micros(200);
+const LONGEST: Duration = Duration::from_millis(2);
 
 /// The threads run together for this part of a window before it begins: their lines, their order and their queue are then
 /// those of the window.
@@ -291,14 +294,14 @@ impl Windows {
             handovers: None,
             state: Arc::new(Window::of(threads as usize)?),
             functions: LoopFunctions { baseline: baseline as usize, test: test as usize, unroll: UNROLL },
-            length: LENGTH,
+            length: (LENGTH_PER_THREAD * threads).clamp(SHORTEST, LONGEST),
             has_baseline: O::IN_CONTEXT == 0,
         })
     }
 
-    /// The same with windows of another length.
-    pub(super) fn with_length(self, length: Duration) -> Self {
-        Self { length, ..self }
+    /// The same with windows of at least this length.
+    pub(super) fn of_at_least(self, length: Duration) -> Self {
+        Self { length: self.length.max(length), ..self }
     }
 
     /// The same with a run that counts handovers.

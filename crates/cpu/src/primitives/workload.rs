@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use syncscope_core::{Case, Evidence, Side};
+use syncscope_core::{Case, Evidence, Side, Waits};
 
 use super::follow_up::MakeFollowUp;
 use super::operation::{Operation, Repeated, loop_functions};
@@ -58,8 +58,8 @@ pub struct Workload {
     pub(crate) follow_up: Option<MakeFollowUp>,
 }
 
-/// How long a window is where waiting threads block in the kernel: a dozen wake-ups and more. parking_lot serves the thread
-/// that has waited longest about every half a millisecond.
+/// How long a window is at least where waiting threads may block in the kernel: a dozen wake-ups and more. parking_lot serves
+/// the thread that has waited longest about every half a millisecond.
 const BLOCKING_WINDOW: Duration = Duration::from_millis(1);
 
 /// The same where every wait blocks.
@@ -87,6 +87,18 @@ impl Workload {
         run: impl Fn(&Windows, &Clock) -> HandoverRun + Send + Sync + 'static,
     ) -> Self {
         Self { windows: self.windows.map(|windows| windows.counting(run)), ..self }
+    }
+
+    /// With windows that are long enough for threads that do this while they wait.
+    pub(crate) fn in_windows_for(self, waits: Waits) -> Self {
+        match waits {
+            Waits::NoWait | Waits::Spins => self,
+            _ => self.in_windows_of_at_least(BLOCKING_WINDOW),
+        }
+    }
+
+    fn in_windows_of_at_least(self, length: Duration) -> Self {
+        Self { windows: self.windows.map(|windows| windows.of_at_least(length)), ..self }
     }
 
     /// Timed by loops of fixed work alone.
@@ -153,7 +165,7 @@ impl Workload {
     /// For locks where only threads that wait for a working thread block in the kernel. Their samples are long: a short
     /// one would miss the wake-ups, or the order in which the lock serves its waiters. A single thread never waits.
     pub(crate) fn blocking(self, case: &Case) -> Self {
-        self.blocking_for(case, MAX_BLOCKING_ITERATIONS, BLOCKING_WINDOW)
+        self.blocking_for(case, MAX_BLOCKING_ITERATIONS)
     }
 
     /// For operations that are timed one by one.
@@ -165,15 +177,14 @@ impl Workload {
     /// ends before the thread blocks: iterations that fill a sample while all threads run would take a second
     /// otherwise. A single thread never waits.
     pub(crate) fn long_blocking(self, case: &Case) -> Self {
-        self.blocking_for(case, MAX_LONG_BLOCKING_ITERATIONS, LONG_BLOCKING_WINDOW)
+        self.in_windows_of_at_least(LONG_BLOCKING_WINDOW).blocking_for(case, MAX_LONG_BLOCKING_ITERATIONS)
     }
 
-    fn blocking_for(self, case: &Case, iterations: u64, window: Duration) -> Self {
+    fn blocking_for(self, case: &Case, iterations: u64) -> Self {
         if case.threads == Some(1) {
             return self;
         }
-        let windows = self.windows.map(|windows| windows.with_length(window));
-        Self { blocks: true, max_iterations: self.max_iterations.min(iterations), windows, ..self }
+        Self { blocks: true, max_iterations: self.max_iterations.min(iterations), ..self }
     }
 
     /// Lets processes of one thread run the job. They run its proof too, but no follow-up, whose findings this process could
