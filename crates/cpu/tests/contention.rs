@@ -26,6 +26,9 @@ const MILLISECONDS: &str = "1";
 /// Both sides are measured so often, in turn: what changes the machine in between changes both.
 const TURNS: usize = 9;
 
+/// A turn without a figure here, such as beside another guest on the core, is passed over. So many are needed.
+const FEWEST_TURNS: usize = 4;
+
 /// How far the rates of all threads may be apart.
 const TOLERANCE: f64 = 0.10;
 
@@ -60,7 +63,10 @@ fn measure_here(cpus: &[u32], found: &mut Found) {
             let mut experiment = laboratory.experiment(&case).unwrap();
             let measurement = Engine::new(Settings::with_rule(rule.clone()), Cancel::new());
             let measurement = measurement.measure(experiment.as_mut(), 1).unwrap();
-            let Some(estimate) = measurement.estimate else { panic!("{case}: {}", measurement.verdict) };
+            let Some(estimate) = measurement.estimate else {
+                println!("{case}: {}", measurement.verdict);
+                continue;
+            };
             let figures = [estimate.rate_ns.unwrap(), estimate.fastest_ns, estimate.slowest_ns].map(|ns| ns.value());
             found.entry((what.to_owned(), threads)).or_default().push(figures);
         }
@@ -112,14 +118,18 @@ fn a_c_program_finds_the_same_for_threads_that_contend() {
         measure_here(&cpus, &mut here);
         measure_there(Path::new(&program), &cpus, &mut there);
     }
-    assert_eq!(here.keys().collect::<Vec<_>>(), there.keys().collect::<Vec<_>>());
     let middle = |turns: &[Figures]| -> Figures {
         [0, 1, 2].map(|index| stats::median(&turns.iter().map(|turn| turn[index]).collect::<Vec<_>>()).unwrap())
     };
     let mut differing = Vec::new();
     println!("ns per operation: at the rate of all threads, the fastest, the slowest; medians of {TURNS} turns");
-    for ((what, threads), ours) in &here {
-        let (ours, theirs) = (middle(ours), middle(&there[&(what.clone(), *threads)]));
+    for ((what, threads), theirs) in &there {
+        let ours = here.remove(&(what.clone(), *threads)).unwrap_or_default();
+        if ours.len() < FEWEST_TURNS {
+            differing.push(format!("{what}, {threads} threads: {} figures here", ours.len()));
+            continue;
+        }
+        let (ours, theirs) = (middle(&ours), middle(theirs));
         let ratio = ours[0] / theirs[0];
         let line = format!("{what}, {threads} threads: {ours:.2?} here, {theirs:.2?} in C, ratio {ratio:.3}");
         println!("{line}");

@@ -99,6 +99,7 @@ static void measure(int count, double milliseconds) {
         atomic_store(&waiting, count);
         for (int i = 0; i < count; i++)
             if (pthread_create(&threads[i].handle, NULL, contend, &threads[i])) { perror("pthread_create"); exit(1); }
+        while (atomic_load(&waiting) > 0) sched_yield();
         struct timespec time = {0, (long)(milliseconds * 1e6)};
         nanosleep(&time, NULL);
         atomic_store(&stop, 1);
