@@ -12,6 +12,7 @@ use syncscope_core::{
 use crate::fairness::Fairness;
 use crate::machine::cpu_time::Occupancy;
 use crate::primitives::Workload;
+use crate::primitives::window::operations_in_turns;
 use crate::team::{Body, Executor, Record, TeamError};
 use crate::timing::clock::Clock;
 use crate::timing::cycles;
@@ -156,7 +157,7 @@ impl<'a> TeamExperiment<'a> {
         let Some(windows) = self.workload.windows.as_ref().filter(|_| self.defect.is_none()) else {
             return Ok(Vec::new());
         };
-        let (length, in_a_turn) = (windows.length, windows.operations(Side::Test, 1));
+        let (length, in_a_turn) = (windows.length, operations_in_turns(Side::Test, 1));
         let handovers = windows.handovers(self.clock).filter(|_| !self.workload.in_processes);
         let shot = |pair| Shot { side: Side::Test, iterations: 1, pair };
         self.samples(&(0..MORE_WINDOWS).map(shot).collect::<Vec<_>>()).map_err(|error| error.to_string())?;

@@ -12,7 +12,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use syncscope_core::stopping::PrecisionRule;
-use syncscope_core::{Cancel, Case, Dtype, Engine, Laboratory, Layout, MemoryOrder, Placement, Settings, stats};
+use syncscope_core::{
+    Cancel, Case, Dtype, Engine, Laboratory, Layout, MemoryOrder, Nanoseconds, Placement, Settings, stats,
+};
 use syncscope_cpu::CpuLaboratory;
 
 const SOURCE: &str = include_str!("independent/contend.c");
@@ -67,7 +69,7 @@ fn measure_here(cpus: &[u32], found: &mut Found) {
                 println!("{case}: {}", measurement.verdict);
                 continue;
             };
-            let figures = [estimate.rate_ns.unwrap(), estimate.fastest_ns, estimate.slowest_ns].map(|ns| ns.value());
+            let figures = [estimate.rate_ns.unwrap(), estimate.fastest_ns, estimate.slowest_ns].map(Nanoseconds::value);
             found.entry((what.to_owned(), threads)).or_default().push(figures);
         }
     }
@@ -85,10 +87,10 @@ fn measure_there(program: &Path, cpus: &[u32], found: &mut Found) {
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
     for line in text.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let [_, what, threads, numbers @ ..] = words.as_slice() else { panic!("{line}") };
-        let numbers: Vec<f64> = numbers.iter().map(|word| word.parse().unwrap()).collect();
-        let figures = [numbers[0], numbers[1], *numbers.last().unwrap()];
-        found.entry(((*what).to_owned(), threads.parse().unwrap())).or_default().push(figures);
+        assert!(words.len() > 4 && words[0] == "figure", "{line}");
+        let number = |index: usize| -> f64 { words[index].parse().unwrap() };
+        let figures = [number(3), number(4), number(words.len() - 1)];
+        found.entry((words[1].to_owned(), words[2].parse().unwrap())).or_default().push(figures);
     }
 }
 

@@ -259,15 +259,19 @@ impl<O: Operation> Body for Windowed<O> {
     }
 }
 
-/// The operations in so many turns of the loop. Where the operation is its own context, one without a further copy is the test.
-fn operations_in_turns(side: Side, turns: u64) -> u64 {
+/// The operations in so many turns of the loop of a side. Where the operation is its own context, the loop without a further
+/// copy is the test.
+pub(crate) fn operations_in_turns(side: Side, turns: u64) -> u64 {
     side.copies() * u64::from(UNROLL) * turns
 }
 
+/// Makes a job of these windows.
+type Make<T> = Box<dyn Fn(&Windows, &Clock) -> T + Send + Sync>;
+
 /// How a case is timed in windows.
 pub(crate) struct Windows {
-    make: Box<dyn Fn(&Self, &Clock) -> Arc<dyn Body> + Send + Sync>,
-    handovers: Option<Box<dyn Fn(&Self, &Clock) -> HandoverRun + Send + Sync>>,
+    make: Make<Arc<dyn Body>>,
+    handovers: Option<Make<HandoverRun>>,
     state: Arc<Window>,
     /// The loops, without a further copy of the operation and with one.
     pub(crate) functions: LoopFunctions,
@@ -322,11 +326,6 @@ impl Windows {
     /// The run that counts handovers, of locks.
     pub(crate) fn handovers(&self, clock: &Clock) -> Option<HandoverRun> {
         Some(self.handovers.as_ref()?(self, clock))
-    }
-
-    /// The operations that a thread executes in `turns` of the loop of a side.
-    pub(crate) fn operations(&self, side: Side, turns: u64) -> u64 {
-        operations_in_turns(side, turns)
     }
 
     /// Whether a side has a window: a baseline without operations and without a context takes no time.
@@ -515,6 +514,6 @@ mod tests {
         assert!(windows(1).is_none());
         let windows = windows(2).unwrap();
         assert!(!windows.is_timed(Side::Baseline) && windows.is_timed(Side::Test));
-        assert_eq!([Side::Baseline, Side::Test, Side::Double].map(|side| windows.operations(side, 10)), [0, 20, 40]);
+        assert_eq!([Side::Baseline, Side::Test, Side::Double].map(|side| operations_in_turns(side, 10)), [0, 20, 40]);
     }
 }

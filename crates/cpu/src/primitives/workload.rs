@@ -8,7 +8,7 @@ use syncscope_core::{Case, Evidence, Side, Waits};
 
 use super::follow_up::MakeFollowUp;
 use super::operation::{Operation, Repeated, loop_functions};
-use super::window::{HandoverRun, Windows};
+use super::window::{HandoverRun, Windows, operations_in_turns};
 use crate::evidence::{self, Expected, LoopFunctions};
 use crate::team::Body;
 use crate::team::openmp::Runtime;
@@ -219,8 +219,8 @@ impl Workload {
     /// Operations that one thread executes in `iterations` of `side`.
     #[must_use]
     pub fn operations(&self, side: Side, iterations: u64) -> u64 {
-        if let Some(windows) = &self.windows {
-            return windows.operations(side, iterations);
+        if self.windows.is_some() {
+            return operations_in_turns(side, iterations);
         }
         self.per_execution * (self.in_context + side.copies()) * u64::from(self.functions.unroll) * iterations
     }
