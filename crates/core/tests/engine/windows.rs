@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use syncscope_core::fake::FakeExperiment;
-use syncscope_core::{Cancel, Measurement};
+use syncscope_core::{Cancel, Measurement, Nanoseconds};
 use syncscope_core::{
     Check, Disturbance, Engine, Evidence, Experiment, ExperimentError, Protocol, Ruler, Sample, Shot, Side, Ticks,
     Verdict,
@@ -81,7 +81,7 @@ fn the_cost_is_that_of_the_slowest_and_the_rate_that_of_all() {
     let measurement = measure(&mut quiet);
     assert_eq!(measurement.verdict, Verdict::Resolved);
     let estimate = measurement.estimate.as_ref().unwrap();
-    let found = [estimate.fastest_ns, estimate.median_ns, estimate.slowest_ns].map(|ns| ns.value());
+    let found = [estimate.fastest_ns, estimate.median_ns, estimate.slowest_ns].map(Nanoseconds::value);
     assert!(found.iter().zip(COSTS_NS).all(|(found, cost)| (found / cost - 1.0).abs() < 0.01), "{found:?}");
     assert_eq!(estimate.ns, estimate.slowest_ns);
     // 3 actors at 1/40, 1/60 and 1/120.
@@ -92,7 +92,7 @@ fn the_cost_is_that_of_the_slowest_and_the_rate_that_of_all() {
 
 #[test]
 fn every_case_in_windows_shows_whether_it_is_additive() {
-    let measurement = measure(&mut QUIET);
+    let measurement = measure(&mut Counted { of_two: 1.0, ..QUIET });
     assert!((detail(&measurement, "first_copy_ns") / detail(&measurement, "second_copy_ns") - 1.0).abs() < 0.02);
     let mut other = Counted { of_two: 0.8, ..QUIET };
     let measurement = measure(&mut other);
