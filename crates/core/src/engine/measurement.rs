@@ -9,7 +9,7 @@ use crate::engine::{exclusion, population};
 use crate::model::check::Check;
 use crate::model::detail::Detail;
 use crate::model::estimate::Estimate;
-use crate::model::evidence::Evidence;
+use crate::model::evidence::{Evidence, Receipt};
 use crate::model::facts::RunEffect;
 use crate::model::observation::Observation;
 use crate::model::verdict::Verdict;
@@ -122,7 +122,8 @@ impl Measurement {
         let is_figure = !matches!(self.verdict, Verdict::NotTogether(_));
         self.estimate = basis.formula.estimate(&self.observations, &costs).filter(|_| is_figure);
         self.drift = basis.drift;
-        let remarks = basis.remark.into_iter().chain(judge::starved(&self.observations));
+        let of_code = self.evidence.receipt().and_then(Receipt::remark);
+        let remarks = basis.remark.into_iter().chain(of_code).chain(judge::starved(&self.observations));
         self.remark = judge::remark(remarks, &self.verdict, self.estimate.as_ref(), basis.noisy_above);
         let counted: Vec<&Observation> = self.observations.iter().filter(|o| o.excluded.is_none()).collect();
         self.noise = stats::noise(&counted.iter().map(|o| o.ns).collect::<Vec<_>>());
