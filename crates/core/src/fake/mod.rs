@@ -215,6 +215,7 @@ impl Experiment for FakeExperiment {
             actors: Vec::new(),
             ns_per_tick: slower * 1e9 / TICK_HZ,
             cycles_per_tick: Some(CYCLES_PER_TICK),
+            is_starved: false,
             disturbance: disturbed.then_some(Disturbance::InvoluntarySwitch),
         })
     }
@@ -232,7 +233,7 @@ impl Experiment for FakeExperiment {
         if self.fault == Fault::Elided {
             Evidence::Elided { summary: format!("no fake in the test, expected {UNROLL}"), listing }
         } else {
-            Evidence::Present { summary: format!("fake {UNROLL}/{}", 2 * UNROLL), listing }
+            Evidence::Present { summary: format!("fake {UNROLL}/{}", 2 * UNROLL), listing, receipt: None }
         }
     }
 }

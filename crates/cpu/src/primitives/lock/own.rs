@@ -184,6 +184,6 @@ mod tests {
         let (dtype, layout) = (Some(Dtype::U64), Some(Layout::Shared));
         let case = Case { dtype, layout, threads: Some(2), ..Case::new(COHORT.primitive.id) };
         let evidence = (COHORT.workload)(&case).unwrap().evidence();
-        assert_eq!(evidence.summary(), Some("lock xadd 16/32"), "{evidence:?}");
+        assert_eq!(evidence.summary(), Some("lock xadd 2/4"), "{evidence:?}");
     }
 }
