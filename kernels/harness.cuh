@@ -27,7 +27,7 @@ constexpr int UNROLL = SYNCSCOPE_UNROLL;
 constexpr int WARM_UP = 2 * UNROLL;
 
 // A thread's time in a window is that of so many runs of the loop; `launch/samples.rs` has the same number.
-constexpr u32 CHUNKS_OF_SAMPLE = 64;
+constexpr u32 CHUNKS_OF_SAMPLE = 16;
 
 __device__ __forceinline__ u32 grid_thread() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
@@ -286,29 +286,27 @@ __device__ __forceinline__ u32 begin_of_window(const Arguments &arguments) {
     return begin;
 }
 
-// What a thread did within the window: whole runs of the loop, one right after the other.
+// The runs of the loop that a thread did within the window. Of one that crosses its beginning or its end, the part that lies
+// within counts.
 struct Chunks {
-    u32 first = 0;  // when the first one began, in cycles since the window began
-    u32 last = 0;   // when the last one ended
-    u32 count = 0;
+    float done = 0;
 
-    __device__ __forceinline__ void note(int start, int stop, u32 window) {
-        if (start < 0 || stop > (int)window) return;
-        if (count == 0) first = (u32)start;
-        last = (u32)stop;
-        count++;
+    // The run that ended at `stop`, after another one ended at `previous`, in cycles since the window began.
+    __device__ __forceinline__ void note(int previous, int stop, int window) {
+        const int inside = min(stop, window) - max(previous, 0);
+        if (inside > 0) done += inside == stop - previous ? 1.0f : __fdividef((float)inside, (float)(stop - previous));
     }
 
-    // How long CHUNKS_OF_SAMPLE of them take: the same number for all threads. Without one, longer than any window.
-    __device__ __forceinline__ u64 elapsed() const {
-        return count == 0 ? ~0u : (u64)(last - first) * CHUNKS_OF_SAMPLE / count;
+    // How long CHUNKS_OF_SAMPLE of them take; no longer than if a thousandth of one was done.
+    __device__ __forceinline__ u64 elapsed(u32 window) const {
+        return (u64)((double)window * CHUNKS_OF_SAMPLE / max(done, 0.001f));
     }
 };
 
 // Runs the loop at each memory offset and times it.
 //
 // With a window, the threads run the loop again and again: all of them begin before the window and end after it, so what
-// is timed within it ran beside all the others. A thread's time is that of its chunks that lie within the window.
+// is timed within it ran beside all the others.
 //
 // Without one, each thread runs the loop once: for threads that wait for each other all the time, for checks, which must
 // know the number of operations, and for a device that works with the host. A short warm-up comes first, to bring
@@ -328,6 +326,7 @@ __device__ __forceinline__ void measure(const Arguments &arguments) {
         if (reads_rate && offset == 0) before = next_step_of_global_timer();
         const u32 begin = arguments.window != 0 ? begin_of_window(arguments) : 0;
         Chunks chunks;
+        int previous = 0;
         u32 late = 0;
         // The warm-up has the same number of operations in both kernels (in the third loop half as many more). What is
         // still queued from it when the run that counts begins, and how unequally the blocks finished it, drops out of
@@ -343,10 +342,14 @@ __device__ __forceinline__ void measure(const Arguments &arguments) {
             stop = read_clock();
             if (offset == 0 && turn <= 1) first_start = start;
             if (arguments.window != 0) {
-                const int began = (int)((u32)start - begin), ended = (int)((u32)stop - begin);
-                if (turn == 1) late = (u32)max(began, 0);
-                chunks.note(began, ended, arguments.window);
-                goes_on = any_goes_on<MEETS<Operation>>(ended < (int)arguments.window, turn);
+                const int window = (int)arguments.window, ended = (int)((u32)stop - begin);
+                if (turn == 1) {
+                    previous = (int)((u32)start - begin);
+                    late = (u32)max(previous, 0);
+                }
+                chunks.note(previous, ended, window);
+                previous = ended;
+                goes_on = any_goes_on<MEETS<Operation>>(ended < window, turn);
             } else {
                 goes_on = turn == 0;
             }
@@ -354,7 +357,8 @@ __device__ __forceinline__ void measure(const Arguments &arguments) {
         } while (goes_on);
         operation.finish(here);
 
-        const Warp warp = summarize_warp(arguments.window != 0 ? chunks.elapsed() : stop - start, chunks.count, late);
+        const Warp warp = summarize_warp(arguments.window != 0 ? chunks.elapsed(arguments.window) : stop - start,
+                                         (u32)chunks.done, late);
         if ((threadIdx.x & 31) == 0) {
             arguments.warps[(offset * gridDim.x + blockIdx.x) * warps_per_block + threadIdx.x / 32] = warp;
         }

@@ -22,12 +22,13 @@ pub(crate) struct CostFormula {
     /// Which samples it stands for.
     population: Population,
     actors_run_together: bool,
+    in_window: bool,
 }
 
 impl CostFormula {
     pub(crate) fn new(experiment: &dyn Experiment, iterations: u64) -> Self {
         let Ruler { frequency, resolution, .. } = experiment.ruler();
-        let Protocol { actor, population, actors_run_together, .. } = experiment.protocol();
+        let Protocol { actor, population, actors_run_together, in_window, .. } = experiment.protocol();
         let count = |side| experiment.operations(side, iterations) as f64;
         let operations = count(Side::Test) - count(Side::Baseline);
         Self {
@@ -37,6 +38,7 @@ impl CostFormula {
             actor,
             population,
             actors_run_together,
+            in_window,
         }
     }
 
@@ -83,6 +85,7 @@ impl CostFormula {
             strata,
             common: Common::NONE,
             clock: clock.map(Hertz),
+            is_starved: baseline.is_starved || test.is_starved,
             excluded: disturbance.or_else(|| of_population.is_none().then_some(Disturbance::SmtInterference)),
         }
     }
@@ -136,7 +139,7 @@ impl CostFormula {
         let strata = population::strata_of(observations);
         let spread = stats::percentile(&ns, 0.05).zip(stats::percentile(&ns, 0.95));
         let rate_ns = match self.actor {
-            Actor::Slowest => Nanoseconds(point),
+            Actor::Slowest if !self.in_window => Nanoseconds(point),
             _ => middle(|o| o.mean_rate_ns)?,
         };
         Some(Estimate {

@@ -53,6 +53,8 @@ pub struct Measurement {
     pub unroll: u32,
     /// Whose cost it is, unless that follows from what is known of the primitive.
     pub actor: Option<Actor>,
+    /// Whether the loops are those of a window.
+    pub in_window: bool,
     /// What the figure is worth.
     pub verdict: Verdict,
     /// What a reader of the figure must know.
@@ -87,6 +89,7 @@ impl Measurement {
             iterations: 0,
             unroll: experiment.protocol().unroll,
             actor: Some(experiment.protocol().actor).filter(|actor| *actor == Actor::Mean),
+            in_window: experiment.protocol().in_window,
             verdict,
             remark: experiment.remark(),
             check: Check::NotApplicable,
@@ -124,7 +127,7 @@ impl Measurement {
         self.estimate = basis.formula.estimate(&self.observations, &costs).filter(|_| is_figure);
         self.drift = basis.drift;
         let of_code = self.evidence.receipt().and_then(Receipt::remark);
-        let remarks = basis.remark.into_iter().chain(of_code);
+        let remarks = basis.remark.into_iter().chain(of_code).chain(judge::starved(&self.observations));
         self.remark = judge::remark(remarks, &self.verdict, self.estimate.as_ref(), basis.noisy_above);
         let counted: Vec<&Observation> = self.observations.iter().filter(|o| o.excluded.is_none()).collect();
         self.noise = stats::noise(&counted.iter().map(|o| o.ns).collect::<Vec<_>>());

@@ -23,17 +23,20 @@ use crate::launch::samples::{
     CHUNKS_OF_SAMPLE, CLOCK_CHANGE, Timing, mark_clock_changes, ns_per_cycle, operations, sample_of, with_warm_up,
 };
 
-/// Runs of the loop that the slowest thread has in a window: no fewer than these, and no more if they fill a sample.
+/// Runs of the loop that a thread has in a window, in the mean: no fewer than these, and no more if they fill a sample.
 const CHUNKS_OF_WINDOW: (f64, f64) = (24.0, 64.0);
 
-/// A thread with fewer iterations in a window was not in its steady state there.
-const FEWEST_ITERATIONS: u64 = 20;
+/// Threads with fewer iterations in a window were not in their steady state there.
+const FEWEST_ITERATIONS: f64 = 20.0;
 
 /// The first guess at how long an iteration takes, in cycles, and the longest.
 const ITERATION_CYCLES: (f64, f64) = (1000.0, 4e6);
 
 /// Longer windows are for those who wait for others most of the time.
 const LONGEST_WINDOW_CYCLES: f64 = 1e9;
+
+/// Threads that differ by less are served alike: a kernel of equal work then takes what the mean says.
+const UNEQUAL: f64 = 1.5;
 
 /// The median of three is not that of an interruption.
 const PAIRS_OF_EQUAL_WORK: u64 = 3;
@@ -71,7 +74,7 @@ pub(crate) struct Setup {
 /// What a case carries from one measurement block to the next.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Carried {
-    /// Cycles that an iteration takes for the slowest thread, by the number of copies in the loop; 0: not known yet.
+    /// Cycles that an iteration takes for a thread of the mean rate, by the number of copies in the loop; 0: not known yet.
     iteration: [f64; 3],
     /// Lowest and highest frequency of the samples, in hertz.
     clocks: Option<(f64, f64)>,
@@ -94,6 +97,8 @@ pub(crate) struct KernelExperiment<'a> {
     offsets: MemoryOffsets,
     /// Of the last shot.
     iterations: u64,
+    /// Whether some threads were served far more often than others in the last sample.
+    is_unequal: bool,
     /// What the driver reported about the clocks after the samples.
     clock_state: Option<ClockState>,
 }
@@ -105,7 +110,7 @@ impl<'a> KernelExperiment<'a> {
         third: Option<ThirdLoop<'a, Function>>,
         offsets: MemoryOffsets,
     ) -> Self {
-        Self { bench, setup, third, offsets, iterations: 1, clock_state: None }
+        Self { bench, setup, third, offsets, iterations: 1, is_unequal: false, clock_state: None }
     }
 
     /// How many loops one sample adds up.
@@ -140,8 +145,8 @@ impl<'a> KernelExperiment<'a> {
         Launch { offset: self.offsets.offset(pair), ..Launch::of(function, arguments) }
     }
 
-    /// Length in cycles of the window for a loop whose iterations take so long: as long as a sample should be, if the slowest
-    /// thread then has neither too few runs of it nor many more than needed.
+    /// Length in cycles of the window for a loop whose iterations take so long: as long as a sample should be, if threads then
+    /// have neither too few runs of it nor many more than needed.
     fn window(&self, iteration: f64, iterations: u64) -> f64 {
         let (fewest, most) = CHUNKS_OF_WINDOW;
         let chunk = iteration * iterations as f64;
@@ -149,18 +154,17 @@ impl<'a> KernelExperiment<'a> {
         (sample / self.loops() as f64).clamp(fewest * chunk, most * chunk).min(LONGEST_WINDOW_CYCLES)
     }
 
-    /// Finds out how long an iteration takes for the slowest thread, unless that is known.
+    /// Finds out how long an iteration takes, unless that is known.
     fn time_iteration(&mut self, function: Function, shot: Shot) -> Result<(), ExperimentError> {
         let copies = shot.side.copies() as usize;
         let mut guess = ITERATION_CYCLES.0;
         while self.setup.carried.get().iteration[copies] == 0.0 {
-            let launch = self.launch(function, shot, self.window(guess, shot.iterations));
+            let window = self.window(guess, shot.iterations);
+            let launch = self.launch(function, shot, window);
             let timings = self.bench.run(self.setup.parameters.shape, &[launch])?;
-            let warps = timings.iter().flat_map(|timing| &timing.warps);
-            let (fewest, slowest) =
-                warps.fold((u32::MAX, 0), |(fewest, slowest), w| (fewest.min(w.chunks), slowest.max(w.slowest)));
-            if f64::from(fewest) * 2.0 >= CHUNKS_OF_WINDOW.0 {
-                self.set_iteration(copies, slowest as f64 / (CHUNKS_OF_SAMPLE * shot.iterations) as f64);
+            let chunk = timings.first().map_or(0.0, chunk_of);
+            if chunk > 0.0 && 2.0 * window / chunk >= CHUNKS_OF_WINDOW.0 {
+                self.set_iteration(copies, chunk / shot.iterations as f64);
             } else if guess >= ITERATION_CYCLES.1 {
                 self.set_iteration(copies, guess);
             }
@@ -175,16 +179,14 @@ impl<'a> KernelExperiment<'a> {
         self.setup.carried.set(carried);
     }
 
-    /// Whether the threads of a launch ran apart from each other, or the slowest of them hardly at all. The next windows are
-    /// longer then.
+    /// Whether the threads of a launch ran apart from each other, or hardly at all. The next windows are longer then.
     fn ran_apart(&self, timing: &Timing, shot: Shot, window: f64) -> bool {
         let late = timing.warps.iter().map(|warp| warp.late).max().unwrap_or(0);
-        let fewest = timing.warps.iter().map(|warp| warp.chunks).min().unwrap_or(0);
-        let is_short = u64::from(fewest) * shot.iterations < FEWEST_ITERATIONS;
+        let chunk = chunk_of(timing);
+        let is_short = window / chunk * (shot.iterations as f64) < FEWEST_ITERATIONS;
         if is_short {
             let copies = shot.side.copies() as usize;
-            let longer = 1.5 * self.setup.carried.get().iteration[copies];
-            self.set_iteration(copies, longer.min(ITERATION_CYCLES.1));
+            self.set_iteration(copies, (chunk / shot.iterations as f64).min(ITERATION_CYCLES.1));
         }
         is_short || f64::from(late) > (1.0 - LEAST_OVERLAP) * window
     }
@@ -217,7 +219,7 @@ impl<'a> KernelExperiment<'a> {
     /// thread's second one: what a kernel of equal work takes. Threads that are served first leave the others behind.
     fn equal_work_ns(&mut self) -> Result<Option<f64>, Outage> {
         let (shape, ruler) = (self.setup.parameters.shape, self.setup.ruler.clone());
-        if shape.warps() == 1 {
+        if !self.is_unequal {
             return Ok(None);
         }
         let iterations = self.iterations * CHUNKS_OF_WINDOW.0 as u64;
@@ -225,7 +227,12 @@ impl<'a> KernelExperiment<'a> {
         let shot = |pair, side| Shot { side, iterations, pair };
         let launches: Vec<Launch> = (0..PAIRS_OF_EQUAL_WORK)
             .flat_map(|pair| [(baseline, shot(pair, Side::Baseline)), (test, shot(pair, Side::Test))])
-            .map(|(function, shot)| self.launch(function, shot, 0.0))
+            .map(|(function, shot)| {
+                let mut launch = self.launch(function, shot, 0.0);
+                // All begin with the kernel.
+                launch.arguments.common_mut().skip_warm_up = 1;
+                launch
+            })
             .collect();
         let timings = self.bench.run(shape, &launches)?;
         let slowest = |timing| sample_of(timing, shape.threads, &ruler).map(|sample| sample.slowest_ns());
@@ -281,6 +288,7 @@ impl Experiment for KernelExperiment<'_> {
             let samples: Option<Vec<Sample>> = timings.iter().zip(shots.iter().zip(&windows)).map(sample).collect();
             samples.ok_or_else(|| ExperimentError::Failed("a grid without threads".to_owned()))
         })?;
+        self.is_unequal = samples.last().is_some_and(|last| last.slowest.0 as f64 > UNEQUAL * last.fastest.0 as f64);
         mark_clock_changes(shots, &mut samples);
         Ok(samples)
     }
@@ -289,9 +297,10 @@ impl Experiment for KernelExperiment<'_> {
         let Setup { sampling, is_own_context, unroll, .. } = &self.setup;
         Protocol {
             max_iterations: MAX_ITERATIONS,
-            sample_length: Some(sampling.sample.mul_f64(CHUNKS_OF_WINDOW.1 / CHUNKS_OF_WINDOW.0)),
+            sample_length: Some(sampling.sample.mul_f64(CHUNKS_OF_SAMPLE as f64 / CHUNKS_OF_WINDOW.0)),
             clock_tolerance: Some(CLOCK_CHANGE),
             actor: Actor::Mean,
+            in_window: true,
             has_double: self.third.is_some(),
             is_own_context: *is_own_context,
             share_of_time: sampling.share_of_time,
@@ -325,6 +334,12 @@ impl Experiment for KernelExperiment<'_> {
         let all = measured.into_iter().flatten().chain(reported.into_iter().flatten()).chain(equal);
         Ok(all.map(|(name, value)| Detail::of_case(name, value)).collect())
     }
+}
+
+/// Cycles of one run of the loop in a window, for a warp of the mean rate; 0 without warps.
+fn chunk_of(timing: &Timing) -> f64 {
+    let rates: f64 = timing.warps.iter().map(|warp| CHUNKS_OF_SAMPLE as f64 / warp.slowest.max(1) as f64).sum();
+    if rates > 0.0 { timing.warps.len() as f64 / rates } else { 0.0 }
 }
 
 impl KernelExperiment<'_> {

@@ -56,7 +56,7 @@ pub(crate) fn finding_of(words: &[u64]) -> Finding {
 pub(crate) const CLOCK_CHANGE: f64 = 0.02;
 
 /// A thread's time in a window is that of so many runs of the loop: `CHUNKS_OF_SAMPLE` in `harness.cuh`.
-pub(crate) const CHUNKS_OF_SAMPLE: u64 = 64;
+pub(crate) const CHUNKS_OF_SAMPLE: u64 = 16;
 
 /// Operations of the warm-up: `WARM_UP` in `harness.cuh`, or one iteration if it has more.
 pub(crate) const fn warm_up_operations(side: Side, unroll: u32) -> u64 {

@@ -7,7 +7,7 @@ use syncscope_gpu::GpuLaboratory;
 use syncscope_gpu::compile::Program;
 use syncscope_gpu::own_device::{Arguments, Kernel, Launch, Memory, OwnDevice};
 
-use super::{detail, engine, open};
+use super::{engine, open};
 
 /// Each thread adds to its own element: for a time (`timed`), which it counts, or a number of times (`counted`).
 const LONG: &str = r#"
@@ -57,8 +57,8 @@ const TIMED_NS: u32 = 2_000_000;
 const MOST_BYTES: usize = 264 * 1024 * 128 * 8;
 
 /// What an addition costs depends on its address: each rate is the mean over elements that begin at so many places.
-const PLACES: u64 = 8;
-const FROM_PLACE_TO_PLACE: u64 = (1 << 20) + 512;
+const PLACES: u64 = 32;
+const FROM_PLACE_TO_PLACE: u64 = 777 * 512;
 
 impl Long {
     fn of(laboratory: &mut GpuLaboratory, value: &str) -> Self {
@@ -142,7 +142,8 @@ fn totals_of_private_additions_are_those_of_a_long_kernel() {
                 };
                 let everyone = f64::from(blocks * threads);
                 let total = everyone / estimate.rate_ns.unwrap().value();
-                let total_of_equal = everyone / detail(&found, "equal_work_ns");
+                let equal_work = found.details.iter().find(|detail| detail.name == "equal_work_ns");
+                let total_of_equal = equal_work.map_or(total, |detail| everyone / detail.value);
                 let of_threads = [estimate.fastest_ns, estimate.median_ns, estimate.slowest_ns].map(|ns| ns.value());
                 let (verdict, pairs) = (found.verdict.name(), found.pairs);
                 println!(
