@@ -116,7 +116,7 @@ impl Preset {
             (true, Self::Paper) if cases.len() > LARGE_PLAN => 345,
             (true, Self::Paper) => 52,
             (false, Self::Quick) => 12,
-            (false, Self::Paper) => 170,
+            (false, Self::Paper) => 155,
         };
         PassSchedule::within(Duration::from_secs(seconds), self.fewest_blocks(is_cpu))
     }
@@ -161,7 +161,7 @@ mod tests {
             (Preset::Quick, "cpu.atomic.add", 220, 40),
             (Preset::Paper, "cpu.atomic.add", 1296, 52),
             (Preset::Paper, "cpu.atomic.add", 4612, 323),
-            (Preset::Paper, "gpu.atomic.add", 9460, 176),
+            (Preset::Paper, "gpu.atomic.add", 9460, 165),
         ] {
             let planned = seconds(preset, id, count);
             assert!(planned.abs_diff(took) * 10 <= took, "{preset:?} {id} {count}: {planned} s, took {took} s");

@@ -286,6 +286,11 @@ impl SamplingPolicy {
     /// means of several offsets is the same in every run.
     pub(crate) const SEVERAL_OFFSETS: Self = Self { offsets_per_sample: 4, ..Self::USUAL };
 
+    /// Longer windows where a multiprocessor has several blocks: the first is served first, and how much the others get
+    /// settles slowly.
+    pub(super) const MANY_THREADS: Self =
+        Self { sample: Duration::from_micros(200), share_of_time: 0.5, ..Self::USUAL };
+
     /// Few long samples, for a cost that is a thousandth of its context: long samples resolve more than many short ones.
     pub(super) const LONG_SAMPLES: Self =
         Self { sample: Duration::from_micros(100), share_of_time: 0.05, ..Self::USUAL };

@@ -7,7 +7,7 @@ use syncscope_core::profile::{self, Phase};
 use syncscope_core::sample::LEAST_OVERLAP;
 use syncscope_core::{
     Actor, Check, Detail, Disturbance, Dtype, Evidence, Experiment, ExperimentError, Protocol, Ruler, Sample, Shot,
-    Side, stats,
+    Side,
 };
 
 use crate::catalogue::{Proof, SamplingPolicy};
@@ -24,7 +24,7 @@ use crate::launch::samples::{
 };
 
 /// Runs of the loop that a thread has in a window, in the mean: no fewer than these, and no more if they fill a sample.
-const CHUNKS_OF_WINDOW: (f64, f64) = (24.0, 64.0);
+const CHUNKS_OF_WINDOW: (f64, f64) = (28.0, 64.0);
 
 /// Threads with fewer iterations in a window were not in their steady state there.
 const FEWEST_ITERATIONS: f64 = 20.0;
@@ -37,9 +37,6 @@ const LONGEST_WINDOW_CYCLES: f64 = 1e9;
 
 /// Threads that differ by less are served alike: a kernel of equal work then takes what the mean says.
 const UNEQUAL: f64 = 1.5;
-
-/// The median of three is not that of an interruption.
-const PAIRS_OF_EQUAL_WORK: u64 = 3;
 
 /// Between the gate and the window: all blocks see that the gate is open.
 const GATE_CYCLES: f64 = 4000.0;
@@ -224,22 +221,20 @@ impl<'a> KernelExperiment<'a> {
         }
         let iterations = self.iterations * CHUNKS_OF_WINDOW.0 as u64;
         let Kernels { baseline, test, .. } = self.setup.kernels;
-        let shot = |pair, side| Shot { side, iterations, pair };
-        let launches: Vec<Launch> = (0..PAIRS_OF_EQUAL_WORK)
-            .flat_map(|pair| [(baseline, shot(pair, Side::Baseline)), (test, shot(pair, Side::Test))])
-            .map(|(function, shot)| {
-                let mut launch = self.launch(function, shot, 0.0);
-                // All begin with the kernel.
-                launch.arguments.common_mut().skip_warm_up = 1;
-                launch
-            })
-            .collect();
-        let timings = self.bench.run(shape, &launches)?;
-        let slowest = |timing| sample_of(timing, shape.threads, &ruler).map(|sample| sample.slowest_ns());
+        let launch = |(side, function)| {
+            let mut launch = self.launch(function, Shot { side, iterations, pair: 0 }, 0.0);
+            // All begin with the kernel.
+            launch.arguments.common_mut().skip_warm_up = 1;
+            launch
+        };
+        let timings = self.bench.run(shape, &[(Side::Baseline, baseline), (Side::Test, test)].map(launch))?;
+        let slowest_ns =
+            timings.iter().filter_map(|timing| Some(sample_of(timing, shape.threads, &ruler)?.slowest_ns()));
         let more = operations(Side::Baseline, iterations, self.setup.unroll) * self.loops();
-        let pairs =
-            timings.chunks_exact(2).filter_map(|pair| Some((slowest(&pair[1])? - slowest(&pair[0])?) / more as f64));
-        Ok(stats::median(&pairs.collect::<Vec<_>>()))
+        Ok(match slowest_ns.collect::<Vec<_>>()[..] {
+            [baseline_ns, test_ns] => Some((test_ns - baseline_ns) / more as f64),
+            _ => None,
+        })
     }
 
     fn note_clocks(&mut self, timings: &[Timing]) {
@@ -297,6 +292,8 @@ impl Experiment for KernelExperiment<'_> {
         let Setup { sampling, is_own_context, unroll, .. } = &self.setup;
         Protocol {
             max_iterations: MAX_ITERATIONS,
+            // A fence takes a hundred times as long as the updates around it.
+            longest_sample: (!is_own_context).then(|| 2 * sampling.sample),
             sample_length: Some(sampling.sample.mul_f64(CHUNKS_OF_SAMPLE as f64 / CHUNKS_OF_WINDOW.0)),
             clock_tolerance: Some(CLOCK_CHANGE),
             actor: Actor::Mean,

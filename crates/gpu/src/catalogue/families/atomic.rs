@@ -224,7 +224,10 @@ fn unroll(case: &Case) -> u32 {
 }
 
 fn sampling(case: &Case) -> SamplingPolicy {
-    if case.mode == Some(Mode::Latency) && case.space != Some(Space::Shared) {
+    let threads = case.threads.unwrap_or(1) * case.blocks.unwrap_or(1);
+    if case.layout != Some(Layout::Shared) && threads >= 65_536 {
+        SamplingPolicy::MANY_THREADS
+    } else if case.mode == Some(Mode::Latency) && case.space != Some(Space::Shared) {
         SamplingPolicy::SEVERAL_OFFSETS
     } else {
         SamplingPolicy::USUAL
