@@ -152,7 +152,7 @@ fn the_line_is_on_the_node_of_its_group() {
             order: Some(MemoryOrder::Relaxed),
             threads: Some(2),
             placement: Some(Placement::List(vec![cpu])),
-            group: Some(Group::LineOnNode(Some(node))),
+            group: Some(Group::numbered("line_on_node #", node)),
             ..Case::new(primitive)
         };
         match laboratory.experiment(&on(node)) {

@@ -354,7 +354,7 @@ fn figures_of_libgomp_in_a_fresh_process() {
                 layout: dtype.map(|_| Layout::Shared),
                 threads: Some(threads as u32),
                 placement: Some(Placement::List(cpus[..threads].to_vec())),
-                group: Some(Group::Libgomp),
+                group: Some(Group::named("libgomp")),
                 ..Case::new(primitive)
             };
             let mut experiment = laboratory.experiment(&case).unwrap();

@@ -311,7 +311,11 @@ mod tests {
             let row = of_all("openmp_critical", ns);
             Row { case: Case { group: Some(group), ..row.case.clone() }, ..row }
         };
-        let rows = vec![of_all("ticket", 500.0), critical(Group::Libgomp, 900.0), critical(Group::Libomp, 400.0)];
+        let rows = vec![
+            of_all("ticket", 500.0),
+            critical(Group::named("libgomp"), 900.0),
+            critical(Group::named("libomp"), 400.0),
+        ];
         let sentence = said(cheapest, rows).unwrap().unwrap();
         assert!(sentence.starts_with("At 16 threads openmp_critical libomp (400 ns) is the cheapest"), "{sentence}");
     }
