@@ -61,16 +61,16 @@ fn rates_above_saturation(rows: &[Row], multiprocessors: u32) -> Vec<String> {
 #[test]
 fn rows_of_stored_runs_agree_with_each_other() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut found = String::new();
+    let mut found = Vec::new();
     for run in stored_run::stored_runs(&folder.join("../../results")).unwrap() {
         let rows = run.read_rows().unwrap();
         let name = run.path().file_name().unwrap().to_string_lossy();
         let multiprocessors = run.read_run().unwrap().machine.gpus.first().map_or(u32::MAX, |gpu| gpu.multiprocessors);
         for line in rates_above_latencies(&rows).into_iter().chain(rates_above_saturation(&rows, multiprocessors)) {
-            found += &format!("{name}: {line}\n");
+            found.push(format!("{name}: {line}\n"));
         }
     }
-    let path = folder.join("tests/between_rows.txt");
+    let (path, found) = (folder.join("tests/between_rows.txt"), found.concat());
     if std::env::var_os("SYNCSCOPE_UPDATE").is_some() {
         std::fs::write(&path, &found).unwrap();
     }
