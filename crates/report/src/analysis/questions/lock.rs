@@ -1,6 +1,6 @@
 //! Which lock? Cost by threads, fairness, and what to know before taking the cheapest.
 
-use syncscope_core::{Case, Domain, Mode, Role, Row, Verdict, Waits};
+use syncscope_core::{Case, Detail, Domain, Mode, Role, Row, Verdict, Waits};
 
 use super::advice::{Advice, Choice, Decision, Inquiry, Need, decide, missing_size};
 use super::rows::{by_threads, cpu_rules, largest_team, note, series, team, unreliable};
@@ -42,15 +42,23 @@ fn cheapest(data: &RunData) -> Option<Said> {
     let last = win.rivals.last().filter(|(_, last)| last.index != next_cost.index);
     let last = last.map(|(last, cost)| format!("; the most expensive, {}, {}", last.name, cost.times(&win.cost)));
     let text = format!(
-        "At {threads} threads {} ({}) is the {}. The next, {}, costs {} as much{}.",
+        "At {threads} threads {} ({}) is the {}{}. The next, {}, costs {} as much{}.",
         win.name,
         win.cost.time(),
         contest.cheapest("lock"),
+        keeps(data, win.cost.row).map(|keeps| format!("; {keeps}")).unwrap_or_default(),
         next.name,
         next_cost.times(&win.cost),
         last.unwrap_or_default(),
     );
     Some(Said::certain(text, win.rows()))
+}
+
+/// `a thread takes it 17 times before another thread gets it`; `None` where it usually passes on, or that is not known.
+fn keeps(data: &RunData, row: &Row) -> Option<String> {
+    let times = data.detail(&row.case, Detail::ACQUISITIONS_PER_HANDOVER).filter(|times| *times >= 1.5)?;
+    let digits = usize::from(times < 10.0);
+    Some(format!("a thread takes it {times:.digits$} times before another thread gets it"))
 }
 
 /// The detail with Jain's fairness index of the threads' acquisitions (Jain, Chiu, Hawe, 1984).
@@ -152,8 +160,9 @@ fn cautions_on_fairness(inquiry: Inquiry<'_>, row: &Row, choice: &mut Choice) {
         Some(index) if index < FAIR => choice
             .warnings
             .push(format!("unfair: some threads got it much more often than others (Jain's index {index:.2} of 1)")),
-        Some(index) => choice.notes.push(format!("fair in contests of a millisecond: Jain's index {index:.2} of 1")),
+        Some(index) => choice.notes.push(format!("fair: Jain's index {index:.2} of 1")),
     }
+    choice.notes.extend(keeps(inquiry.data, row));
 }
 
 /// Warns where threads that wait keep their CPU. A row with more threads than CPUs shows what becomes of it.
@@ -183,8 +192,6 @@ fn oversubscribed(inquiry: Inquiry<'_>, row: &Row) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use syncscope_core::Detail;
-
     use super::super::testing::{case, data, row, said, said_of, within};
     use super::super::testing::{decision, labels, lock, noisy, sentence, series};
     use super::*;
@@ -276,6 +283,21 @@ mod tests {
     }
 
     #[test]
+    fn the_sentence_says_how_long_a_thread_keeps_the_cheapest_lock() {
+        let sentence = |times| {
+            let mut run = data(vec![of_all("ttas", 12.5), of_all("ticket", 120.0)]);
+            let id = run.rows[0].case.id();
+            run.details.insert(id, vec![Detail::of_case(Detail::ACQUISITIONS_PER_HANDOVER, times)]);
+            said_of(cheapest, &run).unwrap().unwrap()
+        };
+        let kept =
+            "of the 2 measured locks; a thread takes it 17 times before another thread gets it. The next, ticket,";
+        assert!(sentence(17.2).contains(kept), "{}", sentence(17.2));
+        assert!(sentence(3.46).contains("takes it 3.5 times before"), "{}", sentence(3.46));
+        assert!(sentence(1.1).contains("of the 2 measured locks. The next"), "{}", sentence(1.1));
+    }
+
+    #[test]
     fn overlapping_locks_are_not_ranked() {
         let rows = vec![within(of_all("std_mutex", 1300.0), 1150.0, 1450.0), of_all("pthread_mutex", 1204.0)];
         let question =
@@ -289,7 +311,11 @@ mod tests {
             let row = of_all("openmp_critical", ns);
             Row { case: Case { group: Some(group), ..row.case.clone() }, ..row }
         };
-        let rows = vec![of_all("ticket", 500.0), critical(Group::Libgomp, 900.0), critical(Group::Libomp, 400.0)];
+        let rows = vec![
+            of_all("ticket", 500.0),
+            critical(Group::named("libgomp"), 900.0),
+            critical(Group::named("libomp"), 400.0),
+        ];
         let sentence = said(cheapest, rows).unwrap().unwrap();
         assert!(sentence.starts_with("At 16 threads openmp_critical libomp (400 ns) is the cheapest"), "{sentence}");
     }
