@@ -6,8 +6,8 @@ use std::rc::Rc;
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::sample::LEAST_OVERLAP;
 use syncscope_core::{
-    Actor, Check, Detail, Disturbance, Dtype, Evidence, Experiment, ExperimentError, Protocol, Ruler, Sample, Shot,
-    Side,
+    Actor, Check, Detail, Disturbance, Dtype, Evidence, Experiment, ExperimentError, Limit, Protocol, Ruler, Sample,
+    Shot, Side,
 };
 
 use crate::catalogue::{Proof, SamplingPolicy};
@@ -52,6 +52,8 @@ const EXACT_BLOCKS: u32 = 64;
 pub(crate) struct Setup {
     pub(crate) kernels: Kernels,
     pub(crate) evidence: Evidence,
+    /// What the cost cannot be less than.
+    pub(crate) least: Option<Limit>,
     pub(crate) parameters: Parameters,
     /// What all launches of the case have in common.
     pub(crate) arguments: BenchArguments,
@@ -317,6 +319,10 @@ impl Experiment for KernelExperiment<'_> {
 
     fn evidence(&mut self) -> Evidence {
         self.setup.evidence.clone()
+    }
+
+    fn limit(&self) -> Option<Limit> {
+        self.setup.least.clone()
     }
 
     fn remark(&self) -> Option<String> {
