@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use syncscope_core::{Form, Primitive, Row, Run};
+use syncscope_core::{Form, Row, Run};
 
 use super::columns::{self, Cells};
 use super::html::escape_json;
@@ -147,7 +147,7 @@ struct PageFamily<'a> {
 }
 
 /// The data as JSON, safe inside a `script` element.
-pub(super) fn json(runs: &[RunData], labels: &[String], catalogue: &[Primitive]) -> String {
+pub(super) fn json(runs: &[RunData], labels: &[String]) -> String {
     let page = Page {
         columns: columns::names(),
         labelled: columns::labelled(),
@@ -155,7 +155,7 @@ pub(super) fn json(runs: &[RunData], labels: &[String], catalogue: &[Primitive])
         ladder: ladder(runs),
         changed: if let [data] = runs { anchors::against_equal_hardware(data) } else { None },
         families: families(runs),
-        primitives: primitives(runs, catalogue),
+        primitives: primitives(runs),
         forms: Form::ALL.iter().map(|form| (form.to_string(), naming::form(*form))).collect(),
         signs: &legend::SIGNS,
         rough_half_width: figure::ROUGH_HALF_WIDTH,
@@ -197,7 +197,7 @@ fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
     PageRun {
         label,
         name: &data.name,
-        parts: naming::measured_parts(data),
+        parts: data.measured_parts(),
         cpu: naming::processor(&data.run.machine.cpu),
         gpus: naming::gpus(&data.run.machine),
         duration: data.seconds().map(figure::duration),
@@ -268,7 +268,8 @@ fn details(data: &RunData) -> Vec<(usize, &str, Option<u32>, f64)> {
 }
 
 /// The primitives of all rows. Those that the catalogue does not know come last.
-fn primitives<'a>(runs: &'a [RunData], catalogue: &'a [Primitive]) -> Vec<PagePrimitive<'a>> {
+fn primitives<'a>(runs: &'a [RunData]) -> Vec<PagePrimitive<'a>> {
+    let catalogue = runs.first().map_or(&[][..], |data| data.catalogue.primitives());
     let used: BTreeSet<&str> = runs.iter().flat_map(|data| &data.rows).map(|row| row.case.primitive.as_str()).collect();
     let known: BTreeSet<&str> = catalogue.iter().map(|primitive| primitive.id).collect();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();

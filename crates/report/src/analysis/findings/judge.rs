@@ -2,7 +2,7 @@
 
 use syncscope_core::Domain;
 
-use super::super::contest::Known;
+use super::super::contest::{Known, Ratio};
 use super::{ClaimVerdict, Outcome};
 use crate::figure::{self, interval_within_run};
 use crate::naming;
@@ -132,7 +132,7 @@ impl Unit {
 /// no figure `2.10 to 9.30 times`.
 fn times(a: &Known<'_>, b: &Known<'_>) -> String {
     let (more, less) = if a.ns < b.ns { (b, a) } else { (a, b) };
-    let ratio = more.over(less);
+    let ratio = Ratio::of((more.ns, more.bounds), (less.ns, less.bounds));
     let point = figure::ratio(ratio.point);
     if interval_within_run(more.row).is_none() {
         return format!("{point} times");
@@ -167,8 +167,9 @@ pub(super) fn generally(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<O
     Some(outcome(verdict, sentence, "; too few are certain", rows_of(pair, pairs)))
 }
 
-/// A recommendation of the first of each pair over the second: it is somewhere certainly cheaper by more than [`ALIKE`], and
-/// certainly more expensive by more than that in so few pairs that the opposite is [`GENERALLY`] the case.
+/// A recommendation of the first of each pair over the second: it is [`GENERALLY`] certainly cheaper by more than [`ALIKE`]. It
+/// fails where it is so nowhere, or where it is certainly more expensive by that in too many pairs. Cheaper in a few pairs alone
+/// leaves it open.
 pub(super) fn preferred(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
     let tested: Vec<(ClaimVerdict, ClaimVerdict)> =
         pairs.iter().map(|(a, b)| (Test::AtLeast(ALIKE).of(b, a), Test::AtLeast(ALIKE).of(a, b))).collect();
@@ -176,7 +177,7 @@ pub(super) fn preferred(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
     let worse = Tally::of(tested.iter().map(|one| one.1));
     let seldom_worse = Tally { yes: worse.no, no: worse.yes, all: worse.all }.reaches(GENERALLY);
     let verdict = ClaimVerdict::of(
-        cheaper.yes > 0 && seldom_worse == ClaimVerdict::Holds,
+        cheaper.reaches(GENERALLY) == ClaimVerdict::Holds,
         cheaper.no == cheaper.all || seldom_worse == ClaimVerdict::DoesNotHold,
     );
     let shown = match verdict {
@@ -191,7 +192,7 @@ pub(super) fn preferred(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
         worse.yes,
         with_different_names(pair)
     );
-    Some(outcome(verdict, sentence, "", rows_of(pair, pairs)))
+    Some(outcome(verdict, sentence, "; too few to recommend it", rows_of(pair, pairs)))
 }
 
 /// Two costs, with what distinguishes their rows beside the size before them.
@@ -308,7 +309,7 @@ pub(super) fn grows_alike(
 }
 
 fn growth(most: &Known<'_>, few: &Known<'_>) -> [f64; 2] {
-    let ratio = most.over(few);
+    let ratio = Ratio::of((most.ns, most.bounds), (few.ns, few.bounds));
     [ratio.low.unwrap_or_default(), ratio.high.unwrap_or(f64::INFINITY)]
 }
 

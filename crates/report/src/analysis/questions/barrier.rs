@@ -61,7 +61,7 @@ fn cheapest_of_threads(data: &RunData) -> Option<Said> {
     let used = |name: &str, words: &str| {
         let mut rivals = win.rivals.iter().filter(|(_, cost)| cost.index != next_cost.index);
         let (_, own) = rivals.find(|(_, cost)| short_name(&cost.row.case.primitive) == name)?;
-        Some(format!("{words} {}", own.times(&win.cost)))
+        Some(format!("{words} {}", win.times(own)))
     };
     let others: Vec<String> =
         [used("openmp", "OpenMP's"), used("std", "Rust's std::sync::Barrier")].into_iter().flatten().collect();
@@ -72,7 +72,7 @@ fn cheapest_of_threads(data: &RunData) -> Option<Said> {
         win.cost.time(),
         contest.cheapest("barrier"),
         next.name,
-        next_cost.times(&win.cost),
+        win.times(&next_cost),
     );
     Some(Said::certain(text, win.rows()))
 }
@@ -103,7 +103,7 @@ fn cluster_or_grid(data: &RunData) -> Option<Said> {
     let text = format!(
         "A barrier of a cluster of {size} blocks ({}) is {} cheaper than the cheapest {measured}barrier of the grid{} ({}, {}).",
         cluster.time(),
-        cost.times(&cluster),
+        cluster.across(cost)?.times(),
         that_orders(data, peers.like),
         best.name,
         cost.time()
@@ -123,16 +123,17 @@ fn barrier_of_devices(data: &RunData) -> Option<Said> {
     let (wide, narrow) =
         (Contest::like(data, Role::DeviceBarrier, like, Basis::Machine), of_grid(data, None)?.contest(Basis::Machine));
     let ((wide, wide_cost), (narrow, narrow_cost)) = (wide.best()?, narrow.best()?);
-    if !narrow_cost.is_below(&wide_cost) || !narrow_cost.has_figure() || !wide_cost.has_figure() {
+    let both = narrow_cost.across(wide_cost)?;
+    if !both.is_certain() || !narrow_cost.has_figure() || !wide_cost.has_figure() {
         return Some(Said::Open(format!("what a barrier of {devices} GPUs costs beyond that of one grid")));
     }
     let text = format!(
         "A barrier of {devices} GPUs ({}, {}) takes {} as long as one of a grid ({}, {}).",
         wide.name,
-        wide_cost.time(),
-        wide_cost.times(&narrow_cost),
+        both.more.time(),
+        both.times(),
         narrow.name,
-        narrow_cost.time()
+        both.less.time()
     );
     Some(Said::certain(text, [wide_cost.index, narrow_cost.index]))
 }

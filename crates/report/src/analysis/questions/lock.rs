@@ -6,7 +6,7 @@ use super::advice::{Advice, Choice, Decision, Inquiry, Need, decide, missing_siz
 use super::rows::{by_threads, cpu_rules, largest_team, note, series, team, unreliable};
 use super::spec::{Axis, Point, Series, Spec, Unit};
 use super::{Picture, Question, Said};
-use crate::analysis::contest::{Basis, Peers, Size, design};
+use crate::analysis::contest::{Basis, Known, Peers, Size, design};
 use crate::analysis::usual::MachineSize;
 use crate::figure::Cost;
 use crate::{RunData, figure, naming};
@@ -40,14 +40,14 @@ fn cheapest(data: &RunData) -> Option<Said> {
     };
     let (next, next_cost) = win.next()?;
     let last = win.rivals.last().filter(|(_, last)| last.index != next_cost.index);
-    let last = last.map(|(last, cost)| format!("; the most expensive, {}, {}", last.name, cost.times(&win.cost)));
+    let last = last.map(|(last, cost)| format!("; the most expensive, {}, {}", last.name, win.times(cost)));
     let text = format!(
         "At {threads} threads {} ({}) is the {}. The next, {}, costs {} as much{}.",
         win.name,
         win.cost.time(),
         contest.cheapest("lock"),
         next.name,
-        next_cost.times(&win.cost),
+        win.times(&next_cost),
         last.unwrap_or_default(),
     );
     Some(Said::certain(text, win.rows()))
@@ -118,24 +118,24 @@ fn on_side(inquiry: Inquiry<'_>, on: Domain, role: Role) -> Option<Advice> {
             cautions_on_fairness(inquiry, row, choice);
             cautions_on_waiting(inquiry, row, choice);
         }
-        choice.notes.extend(one_addition(inquiry, peers.like, choice.cost.ns_low));
+        choice.notes.extend(one_addition(inquiry, peers.like, choice.row));
     }
     advice(naming::size(peers.like), decision)
 }
 
 /// Data of one word need no lock, where the addition certainly costs less.
-fn one_addition(inquiry: Inquiry<'_>, like: &Case, lock_low: f64) -> Option<String> {
-    let add = inquiry.data.rows.iter().find(|row| {
+fn one_addition(inquiry: Inquiry<'_>, like: &Case, lock: usize) -> Option<String> {
+    let data = inquiry.data;
+    let add = data.rows.iter().position(|row| {
         let case = &row.case;
         let is_plain = case.primitive == "cpu.atomic.add" && case.form.is_none() && case.group.is_none();
         let is_alike = case.threads == like.threads && case.placement == like.placement && case.dtype == like.dtype;
         is_plain && is_alike && case.layout == like.layout && case.mode != Some(Mode::Latency)
     })?;
-    let interval = add.ns_interval?;
-    (add.verdict == Verdict::Resolved && interval.high < lock_low).then(|| {
-        let ns = add.ns.map(|ns| figure::time(ns.value())).unwrap_or_default();
-        format!("where one word is all it protects, an atomic add costs less ({ns})")
-    })
+    let of = |index| Known::with_figure(data, index, Basis::Machine);
+    let both = of(add).filter(|add| add.row.verdict == Verdict::Resolved)?.against(of(lock)?)?;
+    both.is_certain()
+        .then(|| format!("where one word is all it protects, an atomic add costs less ({})", both.less.time()))
 }
 
 /// The fairness index of one lock below which it is called unfair: at 0.8 a fifth of the threads could have got nothing while

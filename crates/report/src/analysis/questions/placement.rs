@@ -38,14 +38,15 @@ fn placement(data: &RunData) -> Option<Said> {
     let known: Vec<(&str, Known<'_>)> =
         CLASSES.into_iter().filter_map(|(id, words)| Some((words, on_rung(data, id, Basis::Run)?))).collect();
     if let [(_, nearest), .., (_, farthest)] = known.as_slice() {
-        if !known.windows(2).all(|pair| pair[0].1.is_below(&pair[1].1)) {
+        let is_certain = |one: Known<'_>, other| one.against(other).is_some_and(|both| both.is_certain());
+        if !known.windows(2).all(|pair| is_certain(pair[0].1, pair[1].1)) {
             return Some(Said::Open("whether hand-offs between near CPUs are cheaper (intervals overlap)".to_owned()));
         }
         let figures: Vec<String> = known.iter().map(|(words, one)| format!("{} {words}", one.time())).collect();
         let text = format!(
             "A hand-off takes {}: {} as long for the farthest pair as for the nearest.",
             enumeration(&figures),
-            farthest.times(nearest)
+            nearest.against(*farthest)?.times()
         );
         return Some(Said::certain(text, known.iter().map(|(_, one)| one.index)));
     }
@@ -88,16 +89,17 @@ fn hyperthreads(data: &RunData) -> Option<Said> {
     };
     let busy = with_group(&Group::SiblingBusy, None)?;
     let idle = with_group(&Group::SiblingIdle, Some(&busy.row.case))?;
-    if !idle.is_below(&busy) {
+    let both = idle.across(busy)?;
+    if !both.is_certain() {
         return Some(Said::Open("what a hardware thread loses to its sibling (intervals overlap)".to_owned()));
     }
     let text = format!(
         "Where the other hardware thread of the core is busy, an atomic add takes {} as long ({} instead of {}): both \
          together do {:.2} times the work of one.",
-        busy.times(&idle),
-        busy.time(),
-        idle.time(),
-        2.0 * idle.ns / busy.ns
+        both.times(),
+        both.more.time(),
+        both.less.time(),
+        2.0 * both.less.ns / both.more.ns
     );
     Some(Said::certain(text, [idle.index, busy.index]))
 }

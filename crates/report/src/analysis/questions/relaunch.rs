@@ -428,7 +428,7 @@ fn of_length<'a>(
     length: &Group,
     ways: &[(&str, usize)],
     barrier: &Case,
-    mut contest: Contest<'a>,
+    grid: Contest<'a>,
 ) -> Option<Advice> {
     let data = inquiry.data;
     let what = match length {
@@ -443,19 +443,17 @@ fn of_length<'a>(
         let why = format!("the kernels have a grid of {kernel}, the barriers of {barrier}; {remedy}");
         return Some(advice(situation, Decision::Undecided(why)));
     }
-    for one in &mut contest.entrants {
-        one.name = format!("a grid barrier ({})", one.name);
-    }
     let launch = |(id, index): &(&str, usize)| Entrant {
         name: format!("one kernel more, {}", words(id).0),
         ..Entrant::of(data, *index, Basis::Machine)
     };
-    contest.entrants.extend(ways.iter().map(launch));
     let pending = data
         .catalogue
         .with_role(Role::Launch)
         .filter(|one| data.has_more_planned(one.id) && !ways.iter().any(|(id, _)| *id == one.id));
-    contest.pending.extend(pending.map(|one| format!("one kernel more, {}", words(one.id).0)));
+    let pending = pending.map(|one| format!("one kernel more, {}", words(one.id).0)).collect();
+    let kernels = Contest::of(ways.iter().map(launch).collect(), pending);
+    let contest = grid.named(|name| format!("a grid barrier ({name})")).with(kernels);
     let mut decision = decide(inquiry, &contest)?;
     if let Decision::Take(choice) = &mut decision {
         if has_role(data, &data.rows[choice.row].case, Role::GridBarrier) {
