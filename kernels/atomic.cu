@@ -16,7 +16,8 @@ enum Kind { ADD, SUB, MIN, MAX, AND, OR, XOR, EXCHANGE, CAS_PASS, CAS_FAIL };
 enum Operand {
     OF_THREAD,  // a number for each thread, the same each time
     VARYING,    // a number for each thread, another one each time as far as the compiler knows
-    CONSTANT    // 1
+    CONSTANT,   // 1
+    REGISTERS   // what is compared and exchanged is in registers, not in constants
 };
 
 constexpr bool SUMS = KIND == ADD || KIND == SUB;
@@ -79,7 +80,12 @@ struct Operation {
           same(0),
           result(0),
           zero((u32)arguments.opaque_zero) {
-        if constexpr (COMPARES) value = 0;
+        if constexpr (COMPARES) {
+            // Zero, which the compiler does not know, and which it cannot load anew for each operation.
+            const Value unknown = OPERAND == REGISTERS ? (Value)(arguments.opaque_zero * grid_thread()) : (Value)0;
+            value = unknown;
+            compare += unknown;
+        }
         same = value + (Value)zero;
         if constexpr (IN_SHARED_MEMORY) {
             for (u32 word = threadIdx.x; word < SHARED_BYTES / 8; word += blockDim.x) shared_memory[word] = 0;

@@ -11,24 +11,24 @@ using Value = VALUE;
 enum Kind { ANY, ALL };
 
 enum Dependence {
-    NONE,      // the results are added up
     BY_VALUE,  // the result is the next value
+    OF_FOUR,   // the result is the fourth value after it, so that four comparisons are under way
     BY_MASK    // the result is the next mask, as in the paper; a full mask is no operand of MATCH.ALL
 };
 
 constexpr u32 EVERY_LANE = 0xffffffffu;
+constexpr int UNDER_WAY = DEPENDENCE == OF_FOUR ? 4 : 1;
 
 struct Operation {
-    Value value;
+    Value values[UNDER_WAY];
     u32 mask;
-    u32 turn;
-    u32 sum;
 
     // As in the paper, two lanes of a full warp have the same value. But if the result of ALL is the next mask, all
     // lanes have the value 0, which only the run shows: a mask without the lane itself is undefined.
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
-        : value(threadIdx.x % 16), mask(EVERY_LANE), turn(0), sum(0) {
-        if constexpr (KIND == ALL && DEPENDENCE == BY_MASK) value *= arguments.opaque_one - 1;
+        : values(), mask(EVERY_LANE) {
+        const bool agree = KIND == ALL && DEPENDENCE == BY_MASK;
+        for (Value &value : values) value = threadIdx.x % 16 * (agree ? arguments.opaque_one - 1 : arguments.opaque_one);
     }
 
     // A mask of the lanes with the same value (ANY), or of all lanes if they agree and none if not (ALL).
@@ -37,16 +37,15 @@ struct Operation {
         return KIND == ANY ? __match_any_sync(mask, value) : __match_all_sync(mask, value, &agree);
     }
 
-    // BY_VALUE: lanes with the same value have the same result, so comparing results gives the same answer as comparing
-    // values. NONE: every turn adds the same number to all values.
+    // Lanes with the same value have the same result, so comparing results gives the same answer as comparing values.
     __device__ __forceinline__ void run() {
-        if constexpr (DEPENDENCE == NONE) {
-            sum += match(EVERY_LANE, value + turn);
-            turn++;
-        } else if constexpr (DEPENDENCE == BY_MASK) {
-            mask = match(mask, value);
+        if constexpr (DEPENDENCE == BY_MASK) {
+            mask = match(mask, values[0]);
         } else {
-            value = match(EVERY_LANE, value);
+            const u32 result = match(EVERY_LANE, values[0]);
+#pragma unroll
+            for (int older = 0; older + 1 < UNDER_WAY; older++) values[older] = values[older + 1];
+            values[UNDER_WAY - 1] = result;
         }
     }
 
@@ -60,22 +59,21 @@ struct Operation {
     }
 
     __device__ __forceinline__ void finish(const Arguments &arguments) {
-        const Value left = DEPENDENCE == NONE ? sum : DEPENDENCE == BY_MASK ? mask : value;
-        static_cast<Value *>(arguments.memory)[grid_thread()] = left;
+        Value left = 0;
+        for (Value value : values) left += value;
+        static_cast<Value *>(arguments.memory)[grid_thread()] = DEPENDENCE == BY_MASK ? mask : left;
     }
 
-    // What a launch leaves. BY_VALUE: if the lanes did not agree, all had the result 0 from the second comparison on
-    // and agreed.
-    __device__ static Value settled(const Arguments &arguments) {
-        if constexpr (DEPENDENCE == NONE) return (u32)arguments.last_operations * result_of(16);
-        return result_of(KIND == ANY ? 16 : 1);
+    // What a launch leaves. If the lanes did not agree, all had the result 0 from the second comparison on and agreed.
+    __device__ static Value settled() {
+        return UNDER_WAY * (Value)result_of(KIND == ANY ? 16 : 1);
     }
 
     // Checks what the last launch left. Then compares values that are equal in every lane, in every second lane, and so
     // on.
     __device__ static void check(const Arguments &arguments) {
         const Value left = static_cast<const Value *>(arguments.memory)[grid_thread()];
-        if (left != settled(arguments)) report_mismatch(arguments, settled(arguments), left);
+        if (left != settled()) report_mismatch(arguments, settled(), left);
         // The upper half must be compared too.
         constexpr Value SPREAD = ~(Value)0 / 63;
         for (u32 period = 1; period <= 32; period *= 2) {

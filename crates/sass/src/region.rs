@@ -78,6 +78,19 @@ impl Region {
         &self.inline[self.body.clone()]
     }
 
+    /// Whether every iteration executes each instruction of [`Self::body`] once: the loop has one path and no inner loop. A path
+    /// out of line for a warp that is divergent is not counted as another path.
+    #[must_use]
+    pub fn is_straight(&self) -> bool {
+        let is_branch = |found: &Instruction| match found.opcode {
+            "BRA" => !found.mnemonic.starts_with("BRA.DIV"),
+            "CALL" | "BRX" | "BRXU" | "JMP" | "JMX" | "JMXU" | "EXIT" | "RET" => true,
+            _ => false,
+        };
+        // The last one is the branch back.
+        self.body().split_last().is_some_and(|(_, body)| !body.iter().any(is_branch))
+    }
+
     /// Blocks elsewhere in the kernel that the region branches to and that branch back, and functions that it calls: mostly
     /// slow paths that the compiler expects not to be taken.
     #[must_use]
@@ -202,12 +215,15 @@ mod tests {
         assert_eq!(region.body().len(), 3);
         assert_eq!((region.count("REDG"), region.count("NOP")), (2, 0), "what is not repeated does not count");
         assert_eq!(region.unknown(), 0);
+        assert!(region.is_straight());
     }
 
     #[test]
     fn inner_loops_and_reads_in_the_body_belong_to_the_region() {
         let kernel = kernel(&[CLOCK, NOP, BACK(1), CLOCK, RED, BACK(1), CLOCK_LOW, BACK(6), CLOCK, EXIT]);
-        assert_eq!(timed_region(&kernel).unwrap().instructions().len(), 7);
+        let region = timed_region(&kernel).unwrap();
+        assert_eq!(region.instructions().len(), 7);
+        assert!(!region.is_straight(), "inner loops repeat instructions");
     }
 
     #[test]

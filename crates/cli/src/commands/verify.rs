@@ -219,7 +219,7 @@ mod tests {
     fn elision_by_nature_is_no_failure() {
         let (nature, listing) = (Some("nothing to wait for"), String::new());
         let elided = Evidence::Elided { summary: "equal".to_owned(), listing: listing.clone() };
-        let nop = Evidence::Substituted { summary: "NOP 32/64 for WARPSYNC".to_owned(), listing };
+        let nop = Evidence::Substituted { summary: "NOP 32/64 for WARPSYNC".to_owned(), listing, receipt: None };
         for evidence in [&elided, &nop] {
             let expected = (Finding::ElidedByNature, "elided as expected: nothing to wait for".to_owned());
             assert_eq!(found(evidence.clone(), nature), expected);
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn an_instruction_where_none_is_declared_is_a_failure() {
-        let present = Evidence::Present { summary: "WARPSYNC 32/64".to_owned(), listing: String::new() };
+        let present = Evidence::Present { summary: "WARPSYNC 32/64".to_owned(), listing: String::new(), receipt: None };
         assert_eq!(found(present.clone(), None), (Finding::AsExpected, "WARPSYNC 32/64".to_owned()));
         let (finding, text) = found(present, Some("nothing to wait for"));
         assert_eq!(finding, Finding::Wrong);
@@ -240,8 +240,11 @@ mod tests {
 
     #[test]
     fn another_instruction_and_missing_evidence_are_no_failure() {
-        let other =
-            Evidence::Substituted { summary: "MATCH.ANY 32/64 for WARPSYNC".to_owned(), listing: String::new() };
+        let other = Evidence::Substituted {
+            summary: "MATCH.ANY 32/64 for WARPSYNC".to_owned(),
+            listing: String::new(),
+            receipt: None,
+        };
         assert_eq!(found(other, None).0, Finding::AsExpected);
         let nobody_looked = Evidence::NotAvailable("no disassembler\nfor this".to_owned());
         for nature in [None, Some("why")] {

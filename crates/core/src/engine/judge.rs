@@ -116,13 +116,13 @@ pub(crate) fn of_error(error: ExperimentError) -> Verdict {
 
 /// What a reader of the figure must know; `None` if nothing.
 pub(crate) fn remark(
-    of_experiment: Option<String>,
+    of_case: impl Iterator<Item = String>,
     verdict: &Verdict,
     estimate: Option<&Estimate>,
     noisy_above: f64,
 ) -> Option<String> {
     let drift = estimate.filter(|_| *verdict == Verdict::Resolved).and_then(|e| clock_drift(e, noisy_above));
-    let remarks: Vec<String> = of_experiment.into_iter().chain(drift).collect();
+    let remarks: Vec<String> = of_case.chain(drift).collect();
     (!remarks.is_empty()).then(|| remarks.join("; "))
 }
 

@@ -232,7 +232,7 @@ impl Experiment for FakeExperiment {
         if self.fault == Fault::Elided {
             Evidence::Elided { summary: format!("no fake in the test, expected {UNROLL}"), listing }
         } else {
-            Evidence::Present { summary: format!("fake {UNROLL}/{}", 2 * UNROLL), listing }
+            Evidence::Present { summary: format!("fake {UNROLL}/{}", 2 * UNROLL), listing, receipt: None }
         }
     }
 }

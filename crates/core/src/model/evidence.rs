@@ -1,5 +1,8 @@
 //! What was executed: the instructions found in the timed region, and whether they are the expected ones.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 /// The finding of a disassembler about one case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Evidence {
@@ -9,6 +12,8 @@ pub enum Evidence {
         summary: String,
         /// The disassembled timed region of both loops, for `evidence/`.
         listing: String,
+        /// Every instruction of an operation, where they were counted.
+        receipt: Option<Receipt>,
     },
     /// Another instruction does the work, and it is named; the figure is that instruction's.
     Substituted {
@@ -16,6 +21,8 @@ pub enum Evidence {
         summary: String,
         /// As above.
         listing: String,
+        /// As above.
+        receipt: Option<Receipt>,
     },
     /// The primitive is not in the timed region: no figure.
     Elided {
@@ -49,5 +56,189 @@ impl Evidence {
             }
             Self::NotAvailable(_) => None,
         }
+    }
+
+    /// Every instruction of an operation, where they were counted.
+    #[must_use]
+    pub const fn receipt(&self) -> Option<&Receipt> {
+        match self {
+            Self::Present { receipt, .. } | Self::Substituted { receipt, .. } => receipt.as_ref(),
+            Self::Elided { .. } | Self::NotAvailable(_) => None,
+        }
+    }
+}
+
+/// How many other instructions an operation may have beside the expected one before its row says so.
+pub const MOST_OTHERS: f64 = 1.1;
+
+/// Differences below this share of an instruction are those of the loop around the operations.
+const LEAST: f64 = 0.1;
+
+/// The instructions that the test has more than the baseline, by name and operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receipt {
+    /// Operations that the test has more.
+    operations: u32,
+    expected: Vec<(String, i64)>,
+    /// The most frequent first.
+    others: Vec<(String, i64)>,
+    counted: Counted,
+}
+
+/// Which instructions a receipt counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    /// The only path: each of them is executed once.
+    Executed,
+    /// The shortest path of several.
+    ShortestPath,
+    /// All that stand in the code, on several paths or in inner loops.
+    Static,
+}
+
+impl Receipt {
+    /// Of the instructions of baseline and test, each with whether it is an expected one; `operations` are those that the test
+    /// has more. `None` where the test has no more of the expected ones.
+    #[must_use]
+    pub fn of<'a, I: IntoIterator<Item = (&'a str, bool)>>(
+        loops: [I; 2],
+        operations: u32,
+        counted: Counted,
+    ) -> Option<Self> {
+        let mut counts: BTreeMap<(bool, &str), i64> = BTreeMap::new();
+        for (instructions, step) in loops.into_iter().zip([-1, 1]) {
+            for (name, is_expected) in instructions {
+                *counts.entry((is_expected, name)).or_default() += step;
+            }
+        }
+        let of_kind = |kind: bool| {
+            let found = counts.iter().filter(|((is_expected, _), count)| *is_expected == kind && **count != 0);
+            let mut found: Vec<(String, i64)> = found.map(|((_, name), count)| ((*name).to_owned(), *count)).collect();
+            found.sort_by_key(|(_, count)| Reverse(*count));
+            found
+        };
+        let receipt = Self { operations, expected: of_kind(true), others: of_kind(false), counted };
+        (operations > 0 && sum(&receipt.expected) > 0).then_some(receipt)
+    }
+
+    /// Instructions of an operation beside the expected ones.
+    #[must_use]
+    pub fn others(&self) -> f64 {
+        self.each(sum(&self.others))
+    }
+
+    /// All instructions of an operation.
+    #[must_use]
+    pub fn all(&self) -> f64 {
+        self.each(sum(&self.expected)) + self.others()
+    }
+
+    /// Instructions of this name in an operation.
+    #[must_use]
+    pub fn of_name(&self, name: &str) -> f64 {
+        self.each(self.both().filter(|(found, _)| found == name).map(|(_, count)| count).sum())
+    }
+
+    /// Which instructions were counted.
+    #[must_use]
+    pub const fn counted(&self) -> Counted {
+        self.counted
+    }
+
+    /// The others as the end of a summary: ` + ISETP 1 + IMAD 1`; empty if there are none.
+    #[must_use]
+    pub fn others_in_brief(&self) -> String {
+        let listed = self.others.iter().filter(|(_, count)| self.each(*count).abs() >= LEAST);
+        let (shown, rest): (Vec<_>, Vec<_>) = listed.enumerate().partition(|(index, _)| *index < MOST_NAMES);
+        let rest: i64 = rest.into_iter().map(|(_, (_, count))| count).sum();
+        match self.counted {
+            _ if self.others().abs() < LEAST && shown.len() < 2 => String::new(),
+            Counted::Static => format!(" + {} others on all paths", number(self.others())),
+            Counted::Executed | Counted::ShortestPath => {
+                let shown = shown.into_iter().map(|(_, (name, count))| (name.as_str(), *count));
+                let all = shown.chain((rest != 0).then_some(("others", rest)));
+                let text = |text: String, (name, count)| text + &format!(" + {name} {}", number(self.each(count)));
+                all.fold(String::new(), text)
+            }
+        }
+    }
+
+    /// All instructions in one line: `5 instructions per operation: VOTE 1, ISETP 1, ...`.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let listed = self.both().filter(|(_, count)| self.each(*count).abs() >= LEAST);
+        let listed: Vec<String> = listed.map(|(name, count)| format!("{name} {}", number(self.each(*count)))).collect();
+        let how = match self.counted {
+            Counted::Executed => "",
+            Counted::ShortestPath => " on the shortest path",
+            Counted::Static => " in the code, on all its paths",
+        };
+        format!("{} instructions per operation{how}: {}", number(self.all()), listed.join(", "))
+    }
+
+    /// What a reader of a figure must know: that much of it is of other instructions. Nothing where it is not known which
+    /// instructions are executed.
+    #[must_use]
+    pub fn remark(&self) -> Option<String> {
+        (self.counted == Counted::Executed && self.others() > MOST_OTHERS).then(|| self.line())
+    }
+
+    fn both(&self) -> impl Iterator<Item = &(String, i64)> {
+        self.expected.iter().chain(&self.others)
+    }
+
+    fn each(&self, count: i64) -> f64 {
+        count as f64 / f64::from(self.operations)
+    }
+}
+
+fn sum(counts: &[(String, i64)]) -> i64 {
+    counts.iter().map(|(_, count)| count).sum()
+}
+
+/// So many other instructions are named in a summary.
+const MOST_NAMES: usize = 4;
+
+/// With at most two decimal places.
+fn number(value: f64) -> String {
+    let text = format!("{value:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn receipt(baseline: &[&str], test: &[&str], counted: Counted) -> Option<Receipt> {
+        Receipt::of([baseline, test].map(|names| names.iter().map(|name| (*name, *name == "VOTE"))), 2, counted)
+    }
+
+    #[test]
+    fn an_operation_is_what_the_test_has_more() {
+        let (baseline, test) = (["VOTE", "VOTE", "MOV", "BRA"], ["VOTE", "ADD", "VOTE", "ADD", "VOTE", "VOTE", "BRA"]);
+        let found = receipt(&baseline, &test, Counted::Executed).unwrap();
+        assert_eq!((found.all(), found.others(), found.of_name("ADD"), found.of_name("BRA")), (1.5, 0.5, 1.0, 0.0));
+        assert_eq!(found.others_in_brief(), " + ADD 1 + MOV -0.5");
+        assert_eq!(found.line(), "1.5 instructions per operation: VOTE 1, ADD 1, MOV -0.5");
+        assert_eq!(found.remark(), None, "few others");
+        assert_eq!(receipt(&test, &test, Counted::Executed), None, "no difference");
+    }
+
+    #[test]
+    fn many_others_are_remarked_where_they_are_executed() {
+        let test = ["VOTE", "A", "B", "VOTE", "A", "B"];
+        let found = receipt(&[], &test, Counted::Executed).unwrap();
+        assert_eq!(found.remark().unwrap(), "3 instructions per operation: VOTE 1, A 1, B 1");
+        let on_paths = receipt(&[], &test, Counted::Static).unwrap();
+        assert_eq!((on_paths.remark(), on_paths.others_in_brief()), (None, " + 2 others on all paths".to_owned()));
+        assert!(on_paths.line().starts_with("3 instructions per operation in the code, on all its paths: "));
+    }
+
+    #[test]
+    fn the_summary_names_few() {
+        let test = ["VOTE", "VOTE", "A", "A", "B", "B", "C", "C", "D", "D", "E", "E", "F", "F"];
+        let found = receipt(&[], &test, Counted::ShortestPath).unwrap();
+        assert_eq!(found.others_in_brief(), " + A 1 + B 1 + C 1 + D 1 + others 2");
+        assert_eq!(receipt(&[], &["VOTE", "VOTE"], Counted::Executed).unwrap().others_in_brief(), "");
     }
 }

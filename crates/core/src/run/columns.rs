@@ -314,7 +314,7 @@ pub static COLUMNS: [Column; 53] = [
     .labelled("Check"),
     Column::text(
         "evidence",
-        "summary of the instructions found in the timed region",
+        "summary of the instructions found in the timed region, then the other instructions of an operation",
         |row| row.evidence.clone().unwrap_or_default(),
         |row, cell, _| {
             row.evidence = Some(cell.to_owned());

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use syncscope_core::Evidence;
+use syncscope_core::{Counted, Evidence, Receipt};
 
 /// Where the machine code of the two loops of a case begins, and how often each iteration repeats its step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,25 +83,43 @@ struct Line {
 impl TimedLoop {
     /// How many instructions that begin with one of the texts every iteration executes.
     ///
-    /// A compiler may add retries, slow paths and second copies of a path. They do not count: the result is that of the
-    /// path through the loop with the fewest such instructions (Dijkstra's algorithm; such an instruction has weight 1,
-    /// any other 0).
+    /// A compiler may add retries, slow paths and second copies of a path. They do not count: the result is that of
+    /// [`Self::shortest_path`].
     #[must_use]
     pub fn count(&self, any_of: &[&str]) -> u32 {
-        let counts = |line: &Line| any_of.iter().any(|start| begins_with_words(&line.text, start));
-        let weights: Vec<u32> = self.lines.iter().map(|line| counts(line).into()).collect();
-        let mut open = BinaryHeap::from([Reverse((weights.get(self.head).copied().unwrap_or_default(), self.head))]);
-        let mut done = vec![false; self.lines.len()];
-        while let Some(Reverse((count, index))) = open.pop() {
-            let Some(line) = self.lines.get(index) else { break };
-            if line.next.contains(&self.head) {
-                return count;
+        self.shortest_path(any_of).filter(|line| line.is_one_of(any_of)).count() as u32
+    }
+
+    /// The path through the loop with the fewest instructions that begin with one of the texts, and of these paths the shortest
+    /// (Dijkstra's algorithm).
+    fn shortest_path(&self, any_of: &[&str]) -> impl Iterator<Item = &Line> {
+        let weight = |line: &Line| (u32::from(line.is_one_of(any_of)), 1u32);
+        let mut open = BinaryHeap::new();
+        open.extend(self.lines.get(self.head).map(|line| Reverse((weight(line), self.head, self.head))));
+        let mut before: Vec<Option<usize>> = vec![None; self.lines.len()];
+        let mut end = None;
+        while let Some(Reverse(((counted, length), index, from))) = open.pop() {
+            if before[index].is_some() {
+                continue;
             }
-            if !std::mem::replace(&mut done[index], true) {
-                open.extend(line.next.iter().map(|next| Reverse((count + weights[*next], *next))));
+            before[index] = Some(from);
+            let next = &self.lines[index].next;
+            if next.contains(&self.head) {
+                end = Some(index);
+                break;
             }
+            open.extend(next.iter().map(|&next| {
+                let (more, one) = weight(&self.lines[next]);
+                Reverse(((counted + more, length + one), next, index))
+            }));
         }
-        0
+        let step = move |&index: &usize| before[index].filter(|_| index != self.head);
+        std::iter::successors(end, step).map(|index| &self.lines[index])
+    }
+
+    /// Whether every iteration executes each instruction once.
+    fn is_straight(&self) -> bool {
+        self.lines.iter().all(|line| line.next.len() == 1)
     }
 
     /// Whether the loop calls another function.
@@ -114,6 +132,32 @@ impl TimedLoop {
     pub fn listing(&self) -> String {
         self.lines.iter().fold(String::new(), |listing, line| listing + &format!("{:6x}  {}\n", line.offset, line.text))
     }
+}
+
+impl Line {
+    fn is_one_of(&self, any_of: &[&str]) -> bool {
+        any_of.iter().any(|start| begins_with_words(&self.text, start))
+    }
+
+    /// The mnemonic, with its prefix.
+    fn name(&self) -> &str {
+        let mut ends = self.text.match_indices(' ').map(|(end, _)| end);
+        let first = ends.next().unwrap_or(self.text.len());
+        let end = if matches!(&self.text[..first], "lock" | "rep") { ends.next() } else { Some(first) };
+        &self.text[..end.unwrap_or(self.text.len())]
+    }
+}
+
+/// All instructions of an operation on the shortest paths; `None` if a part of it is in a called function.
+fn receipt(loops: [&TimedLoop; 2], any_of: &[&str], unroll: u32) -> Option<Receipt> {
+    let calls = |timed: &&TimedLoop| timed.shortest_path(any_of).any(|line| line.is_one_of(&["call"]));
+    if loops.iter().any(calls) {
+        return None;
+    }
+    let is_straight = loops.iter().all(|timed| timed.is_straight());
+    let counted = if is_straight { Counted::Executed } else { Counted::ShortestPath };
+    let named = |line| (Line::name(line), Line::is_one_of(line, any_of));
+    Receipt::of(loops.map(|timed| timed.shortest_path(any_of).map(named)), unroll, counted)
 }
 
 /// Whether `line` begins with the whole words `start`: `lock add [rax],1` begins with `lock add`, `lock addx` does not.
@@ -150,16 +194,21 @@ pub fn judge(baseline: &TimedLoop, test: &TimedLoop, unroll: u32, expected: Expe
         Expected::NoInstruction(reason) if baseline == test => {
             Evidence::Elided { summary: reason.to_owned(), listing: listing() }
         }
-        Expected::NoInstruction(_) => {
-            Evidence::Substituted { summary: "instructions where none was expected".to_owned(), listing: listing() }
-        }
+        Expected::NoInstruction(_) => Evidence::Substituted {
+            summary: "instructions where none was expected".to_owned(),
+            listing: listing(),
+            receipt: None,
+        },
         Expected::Instructions(expectation) => {
             let found = (baseline.count(expectation.any_of), test.count(expectation.any_of));
             let meant = (unroll * expectation.in_baseline, unroll * expectation.in_test);
             let counts = format!("{} {}/{}", names(test, expectation.any_of), found.0, found.1);
             let difference = format!("{counts}, expected {}/{}", meant.0, meant.1);
             if found == meant {
-                Evidence::Present { summary: counts, listing: listing() }
+                let receipt = receipt([baseline, test], expectation.any_of, unroll);
+                let line = receipt.as_ref().map_or_else(String::new, |receipt| receipt.line() + "\n");
+                let others = receipt.as_ref().map_or_else(String::new, Receipt::others_in_brief);
+                Evidence::Present { summary: counts + &others, listing: listing() + &line, receipt }
             } else if found.1 >= meant.1 || test.calls() {
                 // More than expected, or a part of it in a called function: unknown, which is not the same as missing.
                 Evidence::NotAvailable(difference)
@@ -224,6 +273,39 @@ mod tests {
     fn increments(baseline: u32, test: u32) -> Evidence {
         let line = "lock inc dword ptr [rax]";
         judge(&lines(baseline, line), &lines(test, line), Expected::once(&["lock add", "lock inc"]))
+    }
+
+    #[test]
+    fn receipts_are_of_the_shortest_path() {
+        let line = |text: &str, next: &[usize]| Line { offset: 0, text: text.to_owned(), next: next.to_vec() };
+        let timed = |operations: usize| {
+            let step = |index: usize| {
+                let (next, retry) = ((3 * index + 4) % (3 * operations + 1), 3 * index + 1);
+                [
+                    line("lock cmpxchg [rdi],ecx", &[retry + 1]),
+                    line("jne 4", &[next, retry + 2]),
+                    line("pause", &[retry]),
+                ]
+            };
+            let lines = std::iter::once(line("dec rax", &[1])).chain((0..operations).flat_map(step));
+            TimedLoop { lines: lines.collect(), head: 0 }
+        };
+        let evidence = super::judge(&timed(2), &timed(4), 2, Expected::once(&["lock cmpxchg"]));
+        assert_eq!(evidence.summary(), Some("lock cmpxchg 2/4 + jne 1"));
+        let receipt = evidence.receipt().unwrap();
+        assert_eq!(receipt.line(), "2 instructions per operation on the shortest path: lock cmpxchg 1, jne 1");
+        assert_eq!(increments(16, 32).receipt().unwrap().counted(), Counted::Executed);
+    }
+
+    #[test]
+    fn what_a_called_function_executes_is_not_known() {
+        let with_call = |count| {
+            let mut timed = lines(count, "mfence");
+            timed.lines[1].text = "call rax".to_owned();
+            timed
+        };
+        let evidence = super::judge(&with_call(3), &with_call(5), 2, Expected::once(&["mfence"]));
+        assert_eq!((evidence.summary(), evidence.receipt()), (Some("mfence 2/4"), None));
     }
 
     #[test]

@@ -238,7 +238,7 @@ impl Experiment for MpiExperiment<'_> {
         let (functions, version) = (functions_of(case), process.version());
         let summary = format!("library call {functions} ({})", short_version(&version));
         let listing = format!("{version}\n\ncompiled by: {}\n\n{SOURCE}", process.compiled_by);
-        Evidence::Present { summary, listing }
+        Evidence::Present { summary, listing, receipt: None }
     }
 
     fn remark(&self) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use syncscope_core::Evidence;
+use syncscope_core::{Counted, Evidence, Receipt};
 use syncscope_sass::{Cubin, Instruction, Region, unawaited_results};
 
 use crate::catalogue::ExpectedInstructions;
@@ -14,11 +14,12 @@ use crate::evidence::TIMED;
 pub fn judge(baseline: &Region, test: &Region, expected: &ExpectedInstructions, unroll: u32) -> Evidence {
     let listing = format!("baseline\n{}\ntest\n{}", baseline.listing(), test.listing());
     let counts = expected.counts(unroll);
-    if let Some(found) = find(baseline, test, counts, expected.instructions) {
-        return Evidence::Present { summary: found, listing };
+    if let Some((pattern, summary)) = find(baseline, test, counts, expected.instructions) {
+        return Evidence::Present { summary, listing, receipt: receipt(baseline, test, pattern, unroll) };
     }
-    if let Some(found) = find(baseline, test, counts, expected.substitutes) {
-        return Evidence::Substituted { summary: format!("{found} for {}", expected.name()), listing };
+    if let Some((pattern, found)) = find(baseline, test, counts, expected.substitutes) {
+        let summary = format!("{found} for {}", expected.name());
+        return Evidence::Substituted { summary, listing, receipt: receipt(baseline, test, pattern, unroll) };
     }
     Evidence::Elided { summary: missing(baseline, test, expected, counts), listing }
 }
@@ -26,13 +27,21 @@ pub fn judge(baseline: &Region, test: &Region, expected: &ExpectedInstructions, 
 /// The first pattern with the expected counts in both regions, as `REDG.E.ADD.STRONG.GPU 32/64`: both loops contain all
 /// instructions of their operations, and the test has more by exactly the added operations. Both may contain others of the same
 /// kind, from a context.
-fn find(baseline: &Region, test: &Region, counts: [usize; 2], patterns: &[&str]) -> Option<String> {
-    patterns.iter().find_map(|pattern| {
+fn find<'a>(baseline: &Region, test: &Region, counts: [usize; 2], patterns: &[&'a str]) -> Option<(&'a str, String)> {
+    patterns.iter().find_map(|&pattern| {
         let (in_baseline, in_test) = (baseline.count(pattern), test.count(pattern));
         let name = most_frequent(test, |instruction| instruction.matches(pattern))?;
         let others = (in_baseline.checked_sub(counts[0])?, in_test.checked_sub(counts[1])?);
-        (others.0 == others.1).then(|| format!("{name} {in_baseline}/{in_test}"))
+        (others.0 == others.1).then(|| (pattern, format!("{name} {in_baseline}/{in_test}")))
     })
+}
+
+/// Every instruction of an operation, the expected ones by this pattern.
+pub(super) fn receipt(baseline: &Region, test: &Region, pattern: &str, unroll: u32) -> Option<Receipt> {
+    let named = |found: &Instruction| (found.opcode, found.matches(pattern));
+    let is_straight = [baseline, test].iter().all(|region| region.is_straight());
+    let counted = if is_straight { Counted::Executed } else { Counted::Static };
+    Receipt::of([baseline, test].map(|region| region.body().iter().map(named)), unroll, counted)
 }
 
 /// What was expected, how much of it was found, and which instruction the test has more of instead.

@@ -57,7 +57,14 @@ pub fn evidence_of(case: &Case, cubin: &[u8]) -> Evidence {
         .out_of_line
         .and_then(|instruction| out_of_line(baseline, test, instruction, expected.times, entry.unroll));
     if let (Evidence::Elided { listing, .. }, Some(summary)) = (&mut evidence, summary) {
-        evidence = Evidence::Present { summary, listing: std::mem::take(listing) };
+        evidence = Evidence::Present { summary, listing: std::mem::take(listing), receipt: None };
+    }
+    if let Evidence::Present { summary, listing, receipt: Some(receipt) }
+    | Evidence::Substituted { summary, listing, receipt: Some(receipt) } = &mut evidence
+    {
+        summary.push_str(&receipt.others_in_brief());
+        listing.push_str(&receipt.line());
+        listing.push('\n');
     }
     if let Evidence::Present { listing, .. }
     | Evidence::Substituted { listing, .. }
@@ -116,7 +123,11 @@ fn whole_kernels(cubin: &[u8], expected: &ExpectedInstructions) -> Evidence {
     match others {
         None if in_baseline > 0 && in_test > 0 => {
             let all = executed(test).count();
-            Evidence::Present { summary: format!("{name} {in_baseline}/{in_test} of {all} in the kernel"), listing }
+            Evidence::Present {
+                summary: format!("{name} {in_baseline}/{in_test} of {all} in the kernel"),
+                listing,
+                receipt: None,
+            }
         }
         None => Evidence::Elided { summary: format!("{name} {in_baseline}/{in_test} in the kernel"), listing },
         Some(other) => Evidence::Elided { summary: format!("{} in a kernel without memory", other.mnemonic), listing },
@@ -137,7 +148,11 @@ fn in_first_kernel(cubin: &[u8], expected: &ExpectedInstructions) -> Evidence {
     let name = found.first().map_or(expected.instructions.first().copied().unwrap_or_default(), |it| &it.mnemonic);
     let summary = format!("{name} {} of {} in the kernel", found.len(), executed(kernel).count());
     let listing = format!("{}\n{}", kernel.name(), listing_of(kernel));
-    if found.is_empty() { Evidence::Elided { summary, listing } } else { Evidence::Present { summary, listing } }
+    if found.is_empty() {
+        Evidence::Elided { summary, listing }
+    } else {
+        Evidence::Present { summary, listing, receipt: None }
+    }
 }
 
 /// The instructions before the padding, which is a branch to itself and NOPs after the last exit.

@@ -1,6 +1,6 @@
 //! Kernels compiled for every architecture, and the vendor's disassembler.
 
-#![allow(dead_code, reason = "each test uses a part of it")]
+#![allow(dead_code, unused_imports, reason = "each test uses a part of it")]
 
 use std::collections::HashSet;
 use std::hash::Hash;

@@ -117,6 +117,8 @@ enum Combines {
     Values,
     /// Nothing.
     Nothing,
+    /// Nothing; the operation has two operands.
+    Pairs,
 }
 
 atomics! {
@@ -173,13 +175,13 @@ atomics! {
     operation: "one exchange of zero for zero by each thread",
     source: "CUDA C++ Programming Guide, atomicCAS; Burtchell and Burtscher, IISWC 2024",
     kind: CAS_PASS, function: atomicCAS, types: INTEGERS, proof: Trial,
-    plan: Wide, combines: Nothing, instruction: "CAS", reduces: false;
+    plan: Wide, combines: Pairs, instruction: "CAS", reduces: false;
 
     "gpu.atomic.cas_fail": "Atomic compare-and-swap that never finds what it expects",
     operation: "one comparison with one, where zero is, by each thread",
     source: "CUDA C++ Programming Guide, atomicCAS; Burtchell and Burtscher, IISWC 2024",
     kind: CAS_FAIL, function: atomicCAS, types: INTEGERS, proof: Trial,
-    plan: Wide, combines: Nothing, instruction: "CAS", reduces: false;
+    plan: Wide, combines: Pairs, instruction: "CAS", reduces: false;
 }
 
 /// Whether the source shows that all threads use one variable.
@@ -196,6 +198,7 @@ fn definitions(case: &Case, kind: &str, function: &str) -> Vec<String> {
     let operand = match case.form {
         Some(Form::Varying) => "VARYING",
         Some(Form::Constant) => "CONSTANT",
+        Some(Form::Opaque) => "REGISTERS",
         _ => "OF_THREAD",
     };
     vec![
@@ -274,7 +277,14 @@ fn cases(
     }
     if !quick {
         parts.push((few(), first, both.clone(), block, Throughput));
-        parts.push((few(), first, both, system, Throughput));
+        parts.push((few(), first, both.clone(), system, Throughput));
+        if combines == Combines::Pairs {
+            // Compilers load two constants of 64 bits anew for each operation.
+            let in_registers = || limits.few(id).forms(&[Some(Form::Opaque)]);
+            for place in [device, multiprocessor] {
+                parts.push((in_registers(), &[Dtype::U64], both.clone(), place, Throughput));
+            }
+        }
         for mode in [Throughput, Latency] {
             parts.push((few(), types, in_shared_memory.clone(), multiprocessor, mode));
             parts.push((forms(mode), i32_alone, one.clone(), multiprocessor, mode));
@@ -303,7 +313,7 @@ fn is_impossible(case: &Case) -> bool {
 /// is not used, only sums if it is.
 fn forms(id: &str, preset: Preset, limits: DeviceLimits, combines: Combines, mode: Mode) -> Sweep {
     let forms: &[Form] = match (mode, combines) {
-        (_, Combines::Nothing) | (Mode::Latency, Combines::Values) => &[],
+        (_, Combines::Nothing | Combines::Pairs) | (Mode::Latency, Combines::Values) => &[],
         (Mode::Latency, Combines::Sums) => &[Form::NotAggregated],
         (Mode::Throughput, Combines::Sums) if preset != Preset::Quick => {
             &[Form::Varying, Form::Constant, Form::NotAggregated]

@@ -89,8 +89,8 @@ const VOTES: Kernel = kernel!("vote.cu", Register);
 const MATCHES: Kernel = kernel!("match.cu", Register);
 
 /// In theory: the predicates of the lanes are combined in one step. A vote has the latency of one or two arithmetic
-/// instructions and takes one issue slot. Where votes do not depend on each other, each also has a comparison before it and
-/// an addition after it, because a vote about nothing new, or with a result that nobody uses, does not stay in the code.
+/// instructions and takes one issue slot. A throughput is of four votes under way: each is about the result of the fourth
+/// before it, because a vote about nothing new, or with a result that nobody uses, does not stay in the code.
 const VOTE: Entry = Entry {
     operation: "one vote; latency: about the result of the one before",
     cases: |id, preset, limits| {
@@ -120,7 +120,7 @@ static VOTE_ANY: Entry = Entry {
     ..VOTE
 };
 
-/// In theory: as the other votes, and one comparison that makes a condition of the mask.
+/// In theory: as the other votes, and one instruction that makes a condition of the mask.
 static VOTE_BALLOT: Entry = Entry {
     id: "gpu.vote.ballot",
     summary: "For which lanes of a warp a condition holds",
@@ -132,7 +132,7 @@ static VOTE_BALLOT: Entry = Entry {
 };
 
 /// In theory: the hardware compares the values of the lanes. `any` must find every group, one after the other; `all`
-/// compares only with the value of one lane.
+/// compares only with the value of one lane. A throughput is of four comparisons under way.
 const MATCH: Entry = Entry {
     operation: "one comparison; latency: it needs the result of the one before",
     cases: |id, preset, limits| {
@@ -178,7 +178,7 @@ fn vote_definitions(case: &Case, kind: &str) -> Vec<String> {
 
 fn match_definitions(case: &Case, kind: &str) -> Vec<String> {
     let dependence = match (case.mode, case.form) {
-        (Some(Mode::Throughput), _) => "NONE",
+        (Some(Mode::Throughput), _) => "OF_FOUR",
         (_, Some(Form::Opaque)) => "BY_MASK",
         _ => "BY_VALUE",
     };
