@@ -176,6 +176,12 @@ pub(crate) fn grid_size(case: &Case) -> String {
     format!("{}×{}", case.blocks.unwrap_or(1), case.threads.unwrap_or(1))
 }
 
+/// The text with a capital first letter.
+pub(crate) fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
+}
+
 /// `a, b and c`.
 pub(crate) fn enumeration(words: &[String]) -> String {
     joined(words, "and")

@@ -114,6 +114,11 @@ impl RunData {
         parts
     }
 
+    /// The indices of the rows that fit.
+    pub(crate) fn rows_where<'a>(&'a self, fits: impl Fn(&Row) -> bool + 'a) -> impl Iterator<Item = usize> + 'a {
+        (0..self.rows.len()).filter(move |index| fits(&self.rows[*index]))
+    }
+
     /// A number of a case that stands in no column, such as a percentile; not one of a single thread.
     pub(crate) fn detail(&self, case: &Case, name: &str) -> Option<f64> {
         let details = self.details.get(&case.id())?;

@@ -304,9 +304,7 @@ fn what_advice_takes_is_drawn_and_named() {
                 let name = match need {
                     Need::Protect | Need::Phases if !is_on_gpu => choice.name.clone(),
                     Need::Phases if advice.situation.ends_with("whole grid") => choice.name.clone(),
-                    Need::CountEvents if !is_on_gpu && choice.name.starts_with("padded") => {
-                        " bytes apart".into()
-                    }
+                    Need::CountEvents if !is_on_gpu && choice.name.starts_with("padded") => " bytes apart".into(),
                     Need::EndGpuPhase => {
                         let barrier =
                             choice.name.strip_prefix("a grid barrier (").and_then(|name| name.strip_suffix(')'));

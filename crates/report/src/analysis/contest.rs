@@ -279,6 +279,16 @@ impl<'a> Peers<'a> {
         usual.map(|(_, rows)| Self { data, role, like: &data.rows[rows[0]].case })
     }
 
+    /// Those of so many CPU threads; without a number, of the most that fit the CPUs.
+    pub(crate) fn of_team(data: &'a RunData, role: Role, threads: Option<u32>, least: u32) -> Option<Self> {
+        let machine = MachineSize::of(&data.run.machine);
+        let fits = |case: &Case| {
+            let is_asked = threads.map_or(!machine.is_oversubscribed_by(case), |asked| case.threads == Some(asked));
+            is_asked && case.threads.unwrap_or(1) >= least
+        };
+        Self::of(data, role, fits, Size::Most)
+    }
+
     /// The rows of the same role that differ from these in the number of threads, too.
     pub(crate) fn with_other_teams(&self) -> Vec<usize> {
         let key = |case: &Case| Case { threads: None, ..shape(&self.data.catalogue, case) };

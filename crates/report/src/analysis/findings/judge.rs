@@ -285,45 +285,37 @@ pub(super) fn rising(rows: &[Known<'_>]) -> Option<Outcome> {
     Some(outcome)
 }
 
-/// Whether one cost grows by a larger factor than another: each is the later and the earlier row. The names say of what.
-pub(super) fn grows_more(
-    (name_a, most_a, few_a): (&str, &Known<'_>, &Known<'_>),
-    (name_b, most_b, few_b): (&str, &Known<'_>, &Known<'_>),
-) -> Outcome {
-    let ([low_a, high_a], [low_b, high_b]) = (growth(most_a, few_a), growth(most_b, few_b));
-    let certain = ClaimVerdict::of(low_a > high_b, high_a < low_b);
-    grown(certain, (name_a, most_a, few_a), (name_b, most_b, few_b))
+/// What grows: its name, the later and the earlier row.
+type Growth<'k, 'a> = (&'k str, &'k Known<'a>, &'k Known<'a>);
+
+/// Whether one cost grows by a larger factor than another.
+pub(super) fn grows_more(a: Growth<'_, '_>, b: Growth<'_, '_>) -> Outcome {
+    let ([low_a, high_a], [low_b, high_b]) = (growth(a), growth(b));
+    grown(ClaimVerdict::of(low_a > high_b, high_a < low_b), a, b)
 }
 
-/// Whether two costs grow by alike factors: each is the later and the earlier row. The names say of what.
-pub(super) fn grows_alike(
-    (name_a, most_a, few_a): (&str, &Known<'_>, &Known<'_>),
-    (name_b, most_b, few_b): (&str, &Known<'_>, &Known<'_>),
-) -> Outcome {
-    let ([low_a, high_a], [low_b, high_b]) = (growth(most_a, few_a), growth(most_b, few_b));
+/// Whether two costs grow by alike factors.
+pub(super) fn grows_alike(a: Growth<'_, '_>, b: Growth<'_, '_>) -> Outcome {
+    let ([low_a, high_a], [low_b, high_b]) = (growth(a), growth(b));
     let certain = ClaimVerdict::of(
         high_a <= ALIKE * low_b && high_b <= ALIKE * low_a,
         low_a > ALIKE * high_b || low_b > ALIKE * high_a,
     );
-    grown(certain, (name_a, most_a, few_a), (name_b, most_b, few_b))
+    grown(certain, a, b)
 }
 
-fn growth(most: &Known<'_>, few: &Known<'_>) -> [f64; 2] {
+fn growth((_, most, few): Growth<'_, '_>) -> [f64; 2] {
     let ratio = Ratio::of((most.ns, most.bounds), (few.ns, few.bounds));
     [ratio.low.unwrap_or_default(), ratio.high.unwrap_or(f64::INFINITY)]
 }
 
-fn grown(
-    certain: ClaimVerdict,
-    (name_a, most_a, few_a): (&str, &Known<'_>, &Known<'_>),
-    (name_b, most_b, few_b): (&str, &Known<'_>, &Known<'_>),
-) -> Outcome {
-    let unit = Unit::of([most_a, few_a, most_b, few_b]);
-    let grows = |name: &str, most: &Known<'_>, few: &Known<'_>| {
+fn grown(certain: ClaimVerdict, a: Growth<'_, '_>, b: Growth<'_, '_>) -> Outcome {
+    let rows = [a.1, a.2, b.1, b.2];
+    let unit = Unit::of(rows);
+    let grows = |(name, most, few): Growth<'_, '_>| {
         format!("{name} from {} to {}: {}", unit.sized(few), unit.sized(most), times(most, few))
     };
-    let sentence = format!("{}; {}", grows(name_a, most_a, few_a), grows(name_b, most_b, few_b));
-    outcome(certain, sentence, UNDECIDED, [most_a, few_a, most_b, few_b].map(|row| row.index))
+    outcome(certain, format!("{}; {}", grows(a), grows(b)), UNDECIDED, rows.map(|row| row.index))
 }
 
 /// A statement about all pairs: one that certainly contradicts it is enough.

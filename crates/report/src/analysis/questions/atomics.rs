@@ -4,8 +4,8 @@ use syncscope_core::{Case, Form, Group, Layout, MemoryOrder, Mode, Placement, Ro
 
 use super::advice::Need;
 use super::counters::count_events;
-use super::rows::{cpu_rules, largest_team, note, one_line_each, plain_series, sizes, team, unreliable};
-use super::spec::{Axis, Point, Spec, Unit, share_vertical_axis};
+use super::rows::{both_sides, largest_team, note, one_line_each, plain_series, sizes, team, unreliable};
+use super::spec::{Axis, Point, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{Basis, Known, Ratio, is_absent};
 use crate::analysis::ladder::rung;
@@ -57,7 +57,7 @@ fn contended_on_both_sides(data: &RunData) -> Option<Said> {
 fn lost_updates(data: &RunData) -> Option<Said> {
     data.run.machine.gpus.iter().find(|gpu| gpu.host_native_atomics == Some(false))?;
     let is_of_both = |row: &Row| row.case.primitive == "hybrid.atomic.add" && row.case.group == Some(Group::Both);
-    let rows: Vec<usize> = (0..data.rows.len()).filter(|index| is_of_both(&data.rows[*index])).collect();
+    let rows: Vec<usize> = data.rows_where(is_of_both).collect();
     let text = "Additions by CPU and GPU at once lose updates here: the link between them carries no native atomic operations.";
     (!rows.is_empty()).then(|| Said::certain(text.to_owned(), rows))
 }
@@ -124,18 +124,13 @@ const SEPARATE_BYTES: u64 = 64;
 fn picture(data: &RunData) -> Option<Picture> {
     let cpu = one_line_each(data, &cpu_rows(data), label, |case| case.threads = None);
     let gpu = one_line_each(data, &gpu_rows(data), label, sizes);
-    let axes = |x| (Axis::log(x, Unit::Count), Axis::log("additions per second, all threads", Unit::Rate));
-    let chart = |rows: &[usize], x, total: fn(&Case) -> u64, title: &str| {
-        let (x, y) = axes(x);
-        Some(Spec::lines(x, y, plain_series(data, rows, label, total, Point::total_rate))?.titled(title))
-    };
-    let cpu_chart = chart(&cpu, "threads", team, "CPU").map(|chart| chart.ruled(cpu_rules(data)));
-    let device_chart = chart(&gpu, "threads on the device", Case::actors, "GPU");
-    let mut charts: Vec<Spec> = [cpu_chart, device_chart].into_iter().flatten().collect();
-    share_vertical_axis(&mut charts);
-    if charts.is_empty() {
-        return None;
-    }
+    let lines = |rows: &[usize], x: fn(&Case) -> u64| plain_series(data, rows, label, x, Point::total_rate);
+    let charts = both_sides(
+        data,
+        &Axis::log("additions per second, all threads", Unit::Rate),
+        ("threads", lines(&cpu, team)),
+        ("threads on the device", lines(&gpu, Case::actors)),
+    )?;
     let all: Vec<usize> = cpu.iter().chain(&gpu).copied().collect();
     Some(Picture {
         charts,
@@ -167,7 +162,7 @@ fn rows_of(data: &RunData, primitive: &str, fits: fn(&Case) -> bool) -> Vec<usiz
     let is_shown = |row: &Row| {
         row.case.primitive == primitive && !is_absent(row) && row.case.mode != Some(Mode::Latency) && fits(&row.case)
     };
-    let rows: Vec<usize> = (0..data.rows.len()).filter(|index| is_shown(&data.rows[*index])).collect();
+    let rows: Vec<usize> = data.rows_where(is_shown).collect();
     let stride = |index: &usize| data.rows[*index].case.layout.and_then(Layout::stride);
     let farthest = |index: &usize| {
         let dtype = data.rows[*index].case.dtype;

@@ -31,7 +31,7 @@ fn drop_of_the_cost(data: &RunData) -> Option<Said> {
             && case.placement == finding.placement
             && case.form.is_none()
     };
-    let rows: Vec<usize> = (0..data.rows.len()).filter(|index| is_shown(&data.rows[*index].case)).collect();
+    let rows: Vec<usize> = data.rows_where(|row| is_shown(&row.case)).collect();
     let known = rows.iter().filter_map(|index| Known::with_figure(data, *index, Basis::Run));
     let mut strides: Vec<(u32, Known<'_>)> =
         known.filter_map(|one| Some((one.row.case.layout?.stride()?, one))).collect();

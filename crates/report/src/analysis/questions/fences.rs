@@ -11,7 +11,7 @@ use crate::analysis::contest::{Basis, Known};
 use crate::analysis::ladder::on_rung;
 use crate::analysis::usual::{is_one_block, short_name, unusualness};
 use crate::figure::{Cost, grouped};
-use crate::naming::enumeration;
+use crate::naming::{capitalized, enumeration};
 
 pub(super) const QUESTION: Question = Question {
     id: "decide-fences",
@@ -169,9 +169,7 @@ fn cpu_sentence(data: &RunData) -> Option<String> {
         several => Some(format!("{} need no instruction on this CPU", enumeration(several))),
     };
     let parts: Vec<String> = [none, full].into_iter().flatten().collect();
-    let text = parts.join("; ");
-    let first = text.chars().next()?.to_uppercase().to_string();
-    Some(format!("{first}{}.", text.chars().skip(1).collect::<String>()))
+    (!parts.is_empty()).then(|| format!("{}.", capitalized(&parts.join("; "))))
 }
 
 #[cfg(test)]

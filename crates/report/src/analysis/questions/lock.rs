@@ -3,10 +3,10 @@
 use syncscope_core::{Case, Domain, Mode, Role, Row, Verdict, Waits};
 
 use super::advice::{Advice, Choice, Decision, Inquiry, Need, decide, missing_size};
-use super::rows::{by_threads, cpu_rules, largest_team, note, series, team, unreliable};
+use super::rows::{by_threads, cheapest_in_words, cpu_rules, largest_team, note, series, team, unreliable};
 use super::spec::{Axis, Point, Series, Spec, Unit};
 use super::{Picture, Question, Said};
-use crate::analysis::contest::{Basis, Known, Peers, Size, design};
+use crate::analysis::contest::{Basis, Known, Peers, design};
 use crate::analysis::usual::MachineSize;
 use crate::figure::Cost;
 use crate::{RunData, figure, naming};
@@ -19,45 +19,24 @@ pub(super) const QUESTION: Question = Question {
     advice: Some((Need::Protect, protect)),
 };
 
-/// The locks of so many threads; without a number, of the most that fit the CPUs.
-fn peers(data: &RunData, role: Role, threads: Option<u32>) -> Option<Peers<'_>> {
-    let machine = MachineSize::of(&data.run.machine);
-    let fits = |case: &Case| match threads {
-        Some(asked) => case.threads == Some(asked),
-        None => !machine.is_oversubscribed_by(case),
-    };
-    Peers::of(data, role, fits, Size::Most)
-}
+/// The smallest team that contends.
+const SEVERAL: u32 = 2;
 
-/// The cheapest lock where all CPUs want it. The locks are measured in the same way, so rows are compared within the run.
+/// The cheapest lock where all CPUs want it.
 fn cheapest(data: &RunData) -> Option<Said> {
-    let peers = peers(data, Role::ThreadLock, None)?;
-    let threads = peers.like.threads.filter(|threads| *threads > 1)?;
-    let contest = peers.contest(Basis::Run);
-    let win = match contest.outcome()? {
-        Ok(win) => win,
-        Err(open) => return Some(Said::Open(format!("which lock is the cheapest at {threads} threads ({open})"))),
-    };
-    let (next, next_cost) = win.next()?;
-    let last = win.rivals.last().filter(|(_, last)| last.index != next_cost.index);
-    let last = last.map(|(last, cost)| format!("; the most expensive, {}, {}", last.name, win.times(cost)));
-    let text = format!(
-        "At {threads} threads {} ({}) is the {}. The next, {}, costs {} as much{}.",
-        win.name,
-        win.cost.time(),
-        contest.cheapest("lock"),
-        next.name,
-        win.times(&next_cost),
-        last.unwrap_or_default(),
-    );
-    Some(Said::certain(text, win.rows()))
+    let peers = Peers::of_team(data, Role::ThreadLock, None, 1)?;
+    peers.like.threads.filter(|threads| *threads >= SEVERAL)?;
+    cheapest_in_words(&peers, "lock", |win, next| {
+        let last = win.rivals.last().filter(|(_, last)| last.index != next.index);
+        last.map(|(last, cost)| format!("the most expensive, {}, {}", last.name, win.times(cost))).into_iter().collect()
+    })
 }
 
 /// The detail with Jain's fairness index of the threads' acquisitions (Jain, Chiu, Hawe, 1984).
 const FAIRNESS: &str = "jain_index";
 
 fn picture(data: &RunData) -> Option<Picture> {
-    let peers = peers(data, Role::ThreadLock, None)?;
+    let peers = Peers::of_team(data, Role::ThreadLock, None, 1)?;
     let rows = peers.with_other_teams();
     let name = |case: &Case| design(&data.catalogue, case);
     let cost = Spec::lines(
@@ -107,16 +86,14 @@ fn protect(inquiry: Inquiry<'_>) -> Vec<Advice> {
 
 fn on_side(inquiry: Inquiry<'_>, on: Domain, role: Role) -> Option<Advice> {
     let advice = |situation, decision| Some(Advice { need: Need::Protect, on, situation, decision });
-    let Some(peers) = peers(inquiry.data, role, inquiry.asked.threads) else {
+    let Some(peers) = Peers::of_team(inquiry.data, role, inquiry.asked.threads, 1) else {
         return advice(String::new(), missing_size(inquiry, role, |_| true)?);
     };
     let mut decision = decide(inquiry, &peers.contest(Basis::Run))?;
-    if let Decision::Take(choice) = &mut decision
-        && let Some(row) = inquiry.data.rows.get(choice.row)
-    {
+    if let Decision::Take(choice) = &mut decision {
         if on == Domain::Cpu {
-            cautions_on_fairness(inquiry, row, choice);
-            cautions_on_waiting(inquiry, row, choice);
+            cautions_on_fairness(inquiry, choice);
+            cautions_on_waiting(inquiry, choice);
         }
         choice.notes.extend(one_addition(inquiry, peers.like, choice.row));
     }
@@ -143,7 +120,8 @@ fn one_addition(inquiry: Inquiry<'_>, like: &Case, lock: usize) -> Option<String
 const FAIR: f64 = 0.8;
 
 /// Says how fair a contended lock is.
-fn cautions_on_fairness(inquiry: Inquiry<'_>, row: &Row, choice: &mut Choice) {
+fn cautions_on_fairness(inquiry: Inquiry<'_>, choice: &mut Choice) {
+    let Some(row) = inquiry.data.rows.get(choice.row) else { return };
     if row.case.threads.unwrap_or(1) < 2 {
         return;
     }
@@ -157,7 +135,8 @@ fn cautions_on_fairness(inquiry: Inquiry<'_>, row: &Row, choice: &mut Choice) {
 }
 
 /// Warns where threads that wait keep their CPU. A row with more threads than CPUs shows what becomes of it.
-pub(super) fn cautions_on_waiting(inquiry: Inquiry<'_>, row: &Row, choice: &mut Choice) {
+pub(super) fn cautions_on_waiting(inquiry: Inquiry<'_>, choice: &mut Choice) {
+    let Some(row) = inquiry.data.rows.get(choice.row) else { return };
     match inquiry.data.catalogue.facts(&row.case.primitive).map(|facts| facts.waits) {
         Some(Waits::AsConfigured) => choice.notes.push(
             "OMP_WAIT_POLICY decides whether its waiters keep their CPU; the run measured the runtime's default"

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use syncscope_core::{Case, Group, Placement};
+use syncscope_core::{Case, Group, Placement, Row};
 
 use super::rows::note;
 use super::spec::{Axis, Point, Series, Spec, Unit};
@@ -84,8 +84,7 @@ fn hyperthreads(data: &RunData) -> Option<Said> {
                 && case.form.is_none()
                 && like.is_none_or(|like| place(like) == place(case))
         };
-        let mut rows = (0..data.rows.len()).filter(|index| fits(&data.rows[*index].case));
-        rows.find_map(|index| Known::with_figure(data, index, Basis::Run))
+        data.rows_where(|row| fits(&row.case)).find_map(|index| Known::with_figure(data, index, Basis::Run))
     };
     let busy = with_group(&Group::SiblingBusy, None)?;
     let idle = with_group(&Group::SiblingIdle, Some(&busy.row.case))?;
@@ -170,9 +169,7 @@ const MOST_PAIRS: usize = 120;
 fn pairs(data: &RunData, like: &Case) -> Vec<usize> {
     let same = |case: &Case| Case { placement: like.placement.clone(), ..case.clone() } == *like;
     let cost = |index: &usize| data.rows[*index].ns.map_or(f64::INFINITY, syncscope_core::Nanoseconds::value);
-    let mut rows: Vec<usize> = (0..data.rows.len())
-        .filter(|index| same(&data.rows[*index].case) && bounds(&data.rows[*index]).is_some())
-        .collect();
+    let mut rows: Vec<usize> = data.rows_where(|row| same(&row.case) && bounds(row).is_some()).collect();
     rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
     let step = rows.len().div_ceil(MOST_PAIRS).max(1);
     rows.into_iter().step_by(step).collect()
@@ -180,22 +177,13 @@ fn pairs(data: &RunData, like: &Case) -> Vec<usize> {
 
 /// One series for each row of the SMT primitive whose group has a label.
 fn by_group(data: &RunData, label: impl Fn(&Group) -> Option<String>) -> Vec<Series> {
-    let rows = data
-        .rows
-        .iter()
-        .enumerate()
-        .filter(|(_, row)| row.case.primitive == SMT_PRIMITIVE && row.case.form.is_none() && !is_absent(row));
-    let mut found: BTreeMap<String, (usize, &Case)> = BTreeMap::new();
-    for (index, row) in rows {
-        let Some(label) = row.case.group.as_ref().and_then(&label) else { continue };
-        let known = found.entry(label).or_insert((index, &row.case));
-        if unusualness(&row.case) < unusualness(known.1) {
-            *known = (index, &row.case);
-        }
-    }
-    let series = |(label, (index, _)): (String, (usize, &Case))| {
-        Series::plain(label, 0, vec![Point::dot(&data.rows[index], index)])
-    };
+    let is_one = |row: &Row| row.case.primitive == SMT_PRIMITIVE && row.case.form.is_none() && !is_absent(row);
+    let case = |index: usize| &data.rows[index].case;
+    let labelled = |index| Some((label(case(index).group.as_ref()?)?, index));
+    let mut found: Vec<(String, usize)> = data.rows_where(is_one).filter_map(labelled).collect();
+    found.sort_by_cached_key(|(label, index)| (label.clone(), unusualness(case(*index))));
+    found.dedup_by(|(label, _), (first, _)| label == first);
+    let series = |(label, index): (String, usize)| Series::plain(label, 0, vec![Point::dot(&data.rows[index], index)]);
     found.into_iter().map(series).collect()
 }
 
@@ -259,7 +247,7 @@ fn bindings(data: &RunData) -> Vec<Series> {
 
 #[cfg(test)]
 mod tests {
-    use syncscope_core::{Layout, Row};
+    use syncscope_core::Layout;
 
     use super::super::testing::{add, decision, labels, series};
     use super::super::testing::{case, data, row, said, said_of, within};

@@ -13,7 +13,7 @@ use super::spec::{Axis, Cell, Line, Point, Rule, Series, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{Basis, Contest, Entrant, Known, has_role, short_design, takes_part};
 use crate::analysis::usual::{short_name, unusualness};
-use crate::naming::{either, enumeration, grid_size};
+use crate::naming::{capitalized, either, enumeration, grid_size};
 use crate::{RunData, figure, naming};
 
 pub(super) const QUESTION: Question = Question {
@@ -161,15 +161,15 @@ fn picture(data: &RunData) -> Option<Picture> {
     let known: BTreeSet<u32> = launches.iter().filter_map(|index| length(&data.rows[*index].case)).collect();
     let known: Vec<u32> = known.into_iter().collect();
     let is_comparable = has_grid_of(&data.rows[launches[0]].case, peers.like);
-    let names = Names { data, with_grid: !is_comparable };
+    let name: Name<'_> = &|case| label(data, !is_comparable, case);
     let (charts, text) = match (known.len() > 1, is_comparable) {
-        (false, _) => ([as_dots(data, &rows, &launches, names), None], None),
+        (false, _) => ([as_dots(data, &rows, &launches, name), None], None),
         // Kernels of another grid have no break-even point with the barriers.
-        (true, false) => ([by_length(data, &rows, &launches, &known, names), None], None),
+        (true, false) => ([by_length(data, &rows, &launches, &known, name), None], None),
         (true, true) => {
             let ways = ways(data, &launches, &grid);
             let chart =
-                by_length(data, &rows, &launches, &known, names)?.ruled(ways.iter().flat_map(Way::rules).collect());
+                by_length(data, &rows, &launches, &known, name)?.ruled(ways.iter().flat_map(Way::rules).collect());
             ([Some(chart), margins(&ways, &grid)], by_length_in_words(&ways, &grid))
         }
     };
@@ -190,13 +190,9 @@ fn picture(data: &RunData) -> Option<Picture> {
 /// Launches that fit, of the shape with the most lengths; among such shapes the one with the most
 /// ways to launch, then that of the barriers, then the smallest one.
 fn launch_rows(data: &RunData, barrier: &Case, fits: impl Fn(&Case) -> bool) -> Vec<usize> {
-    let is_one = |index: &usize| {
-        let row = &data.rows[*index];
-        takes_part(data, row, Role::Launch) && fits(&row.case)
-    };
     let shape = |case: &Case| (case.blocks.unwrap_or(1), case.threads);
     let mut shapes: BTreeMap<(u32, Option<u32>), Vec<usize>> = BTreeMap::new();
-    for index in (0..data.rows.len()).filter(is_one) {
+    for index in data.rows_where(|row| takes_part(data, row, Role::Launch) && fits(&row.case)) {
         shapes.entry(shape(&data.rows[index].case)).or_default().push(index);
     }
     let lengths =
@@ -212,45 +208,37 @@ fn launch_rows(data: &RunData, barrier: &Case, fits: impl Fn(&Case) -> bool) -> 
     best.map(|(_, rows)| rows).unwrap_or_default()
 }
 
-/// What a chart calls its rows and lines.
-#[derive(Clone, Copy)]
-struct Names<'a> {
-    data: &'a RunData,
-    /// Whether blocks and threads of kernels and barriers differ, and stand in the names.
-    with_grid: bool,
+/// What a chart calls a row or line; with blocks and threads, where those of kernels and barriers differ.
+fn label(data: &RunData, with_grid: bool, case: &Case) -> String {
+    let name = if length(case).is_some() {
+        format!("next kernel, {}", way(&case.primitive))
+    } else {
+        format!("grid barrier, {}", short_design(&data.catalogue, case))
+    };
+    if with_grid { format!("{name}, {}", grid_size(case)) } else { name }
 }
 
-impl Names<'_> {
-    fn of(self, case: &Case) -> String {
-        let name = if length(case).is_some() {
-            format!("next kernel, {}", way(&case.primitive))
-        } else {
-            format!("grid barrier, {}", short_design(&self.data.catalogue, case))
-        };
-        if self.with_grid { format!("{name}, {}", grid_size(case)) } else { name }
-    }
-}
+type Name<'a> = &'a dyn Fn(&Case) -> String;
 
-fn as_dots(data: &RunData, grid: &[usize], launches: &[usize], names: Names<'_>) -> Option<Spec> {
+fn as_dots(data: &RunData, grid: &[usize], launches: &[usize], name: Name<'_>) -> Option<Spec> {
     let mut rows: Vec<usize> = launches.iter().chain(grid).copied().collect();
     let cost = |index: &usize| data.rows[*index].ns.map_or(f64::INFINITY, syncscope_core::Nanoseconds::value);
     rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
     let series = rows.into_iter().map(|index| {
         let row = &data.rows[index];
-        Series::plain(names.of(&row.case), usize::from(length(&row.case).is_none()), vec![Point::dot(row, index)])
+        Series::plain(name(&row.case), usize::from(length(&row.case).is_none()), vec![Point::dot(row, index)])
     });
     Spec::dots(Axis::log("time", Unit::Time), series.collect())
 }
 
 /// The costs over the length of the kernels. The barriers of the grid do not depend on it: each is a level line.
-fn by_length(data: &RunData, grid: &[usize], launches: &[usize], lengths: &[u32], names: Names<'_>) -> Option<Spec> {
-    let mut series =
-        plain_series(data, launches, |case| names.of(case), |case| length(case).map_or(0, u64::from), Point::cost);
+fn by_length(data: &RunData, grid: &[usize], launches: &[usize], lengths: &[u32], name: Name<'_>) -> Option<Spec> {
+    let mut series = plain_series(data, launches, name, |case| length(case).map_or(0, u64::from), Point::cost);
     for index in grid {
         let row = &data.rows[*index];
         let ends = [lengths.first(), lengths.last()].into_iter().flatten();
         let points = ends.map(|x| Point::cost(row, *index, f64::from(*x))).collect();
-        series.push(Series { label: names.of(&row.case), primitive: None, colour: None, points });
+        series.push(Series { label: name(&row.case), primitive: None, colour: None, points });
     }
     Spec::lines(Axis::log("length of the kernels (µs)", Unit::Count), Axis::log("time", Unit::Time), series)
 }
@@ -369,11 +357,6 @@ fn by_length_in_words(ways: &[Way<'_>], grid: &Contest<'_>) -> Option<String> {
             capitalized(&parts.join("; "))
         )
     })
-}
-
-fn capitalized(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// The ways that this run could not measure, with the reason that its rows give.
