@@ -66,6 +66,12 @@ impl<'a> Known<'a> {
     pub(crate) fn is_of_another_actor(&self) -> bool {
         self.row.ns.map(Nanoseconds::value) != Some(self.ns)
     }
+
+    /// Of which thread, where that is another one than its row says.
+    pub(crate) fn other_actor(&self) -> Option<Actor> {
+        let is_median = positive(self.row.median_ns) == Some(self.ns);
+        self.is_of_another_actor().then_some(if is_median { Actor::Median } else { Actor::Slowest })
+    }
 }
 
 /// Whether two cases are of one form and one width.

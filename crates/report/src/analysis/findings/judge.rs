@@ -134,11 +134,14 @@ fn times(a: &Known<'_>, b: &Known<'_>) -> String {
     let (more, less) = if a.ns < b.ns { (b, a) } else { (a, b) };
     let ratio = Ratio::of((more.ns, more.bounds), (less.ns, less.bounds));
     let point = figure::ratio(ratio.point);
+    let whose = more.other_actor().or_else(|| less.other_actor());
+    let whose = whose.map(|actor| format!(", both of the {actor} thread")).unwrap_or_default();
     if interval_within_run(more.row).is_none() {
-        return format!("{point} times");
+        return format!("{point} times{whose}");
     }
     let ends = figure::ends(ratio.low, ratio.high);
-    if more.has_figure() && less.has_figure() { format!("{point} times ({ends})") } else { format!("{ends} times") }
+    let has_figures = more.has_figure() && less.has_figure();
+    if has_figures { format!("{point} times ({ends}){whose}") } else { format!("{ends} times{whose}") }
 }
 
 /// A statement about two costs; the names say what they are.
@@ -167,9 +170,9 @@ pub(super) fn generally(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<O
     Some(outcome(verdict, sentence, "; too few are certain", rows_of(pair, pairs)))
 }
 
-/// A recommendation of the first of each pair over the second: it is [`GENERALLY`] certainly cheaper by more than [`ALIKE`]. It
-/// fails where it is so nowhere, or where it is certainly more expensive by that in too many pairs. Cheaper in a few pairs alone
-/// leaves it open.
+/// A recommendation of the first of each pair over the second: it is certainly cheaper by more than [`ALIKE`] in more than half of
+/// them, and certainly more expensive by that in so few that the opposite is [`GENERALLY`] the case. It fails where it is cheaper
+/// nowhere, or more expensive in too many. Cheaper in a few pairs alone leaves it open.
 pub(super) fn preferred(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
     let tested: Vec<(ClaimVerdict, ClaimVerdict)> =
         pairs.iter().map(|(a, b)| (Test::AtLeast(ALIKE).of(b, a), Test::AtLeast(ALIKE).of(a, b))).collect();
@@ -177,7 +180,7 @@ pub(super) fn preferred(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
     let worse = Tally::of(tested.iter().map(|one| one.1));
     let seldom_worse = Tally { yes: worse.no, no: worse.yes, all: worse.all }.reaches(GENERALLY);
     let verdict = ClaimVerdict::of(
-        cheaper.reaches(GENERALLY) == ClaimVerdict::Holds,
+        2 * cheaper.yes > cheaper.all && seldom_worse == ClaimVerdict::Holds,
         cheaper.no == cheaper.all || seldom_worse == ClaimVerdict::DoesNotHold,
     );
     let shown = match verdict {
