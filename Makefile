@@ -52,7 +52,7 @@ loom-mutations:       ## one ordering after the other is weakened, and the model
 	RUSTFLAGS="--cfg loom" cargo test --profile loom -p syncscope-cpu --test loom --target-dir target/loom -- --ignored --nocapture
 
 truths:               ## figures that are known in advance; wants an idle machine
-	cargo test --release -p syncscope-cpu --test truths -- --ignored --nocapture --test-threads 1
+	cargo test --release -p syncscope-cpu --test truths --test contention -- --ignored --nocapture --test-threads 1
 
 noise:                ## are resolved figures right beside busy processes and with half a CPU? minutes; wants an idle machine
 	cargo test --release -p syncscope --test noise -- --ignored --nocapture busy_processes

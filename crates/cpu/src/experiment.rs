@@ -9,8 +9,10 @@ use syncscope_core::{
     Shot, Side, Ticks,
 };
 
+use crate::fairness::Fairness;
 use crate::machine::cpu_time::Occupancy;
 use crate::primitives::Workload;
+use crate::primitives::window::operations_in_turns;
 use crate::team::{Body, Executor, Record, TeamError};
 use crate::timing::clock::Clock;
 use crate::timing::cycles;
@@ -40,6 +42,9 @@ const BLOCKING_SHARE: f64 = 4.0;
 /// Share of the time of a case whose threads share CPUs: its figure is mostly the scheduler's, and no number of pairs
 /// averages out the time slices.
 const OVERSUBSCRIBED_SHARE: f64 = 0.5;
+
+/// Windows after the samples, for what is known of a case besides its cost.
+const MORE_WINDOWS: u64 = 10;
 
 /// Iterations of the loop that proves a primitive.
 const PROOF_ITERATIONS: u64 = 200;
@@ -78,6 +83,9 @@ pub(crate) struct TeamExperiment<'a> {
     clock: &'a Clock,
     interference: &'a mut InterferenceDetector,
     workload: Workload,
+    /// The job of the windows, where the threads are timed in them.
+    windowed: Option<Arc<dyn Body>>,
+    fairness: Fairness,
     sharing: Sharing,
     /// The longest time of an iteration in the last batch.
     ns_per_iteration: f64,
@@ -92,7 +100,24 @@ impl<'a> TeamExperiment<'a> {
         workload: Workload,
         sharing: Sharing,
     ) -> Self {
-        Self { team, clock, interference, workload, sharing, ns_per_iteration: 0.0, defect: None }
+        // Threads that take turns on CPUs have no window in which all of them run.
+        let workload = if sharing.oversubscribed { workload.without_windows() } else { workload };
+        let windowed = workload.windows.as_ref().map(|windows| windows.body(clock));
+        let (fairness, ns_per_iteration, defect) = (Fairness::default(), 0.0, None);
+        Self { team, clock, interference, workload, windowed, fairness, sharing, ns_per_iteration, defect }
+    }
+
+    /// Runs the shots that take time.
+    fn run(&mut self, shots: &[Shot], limit: Duration) -> Result<Vec<Vec<Record>>, TeamError> {
+        match &self.windowed {
+            Some(windowed) => self.team.run_windows(windowed, shots, limit),
+            None => self.team.run(&self.workload.body, shots, limit),
+        }
+    }
+
+    /// Whether a side takes time.
+    fn is_timed(&self, side: Side) -> bool {
+        self.workload.windows.as_ref().is_none_or(|windows| windows.is_timed(side))
     }
 
     /// The time limit of a batch.
@@ -127,6 +152,24 @@ impl<'a> TeamExperiment<'a> {
         self.ns_per_iteration = shots.iter().zip(samples).map(ns).fold(0.0, f64::max);
     }
 
+    /// What further windows show: how fair they are, and how often a lock passes to another thread.
+    fn of_windows(&mut self) -> Result<Vec<Detail>, String> {
+        let Some(windows) = self.workload.windows.as_ref().filter(|_| self.defect.is_none()) else {
+            return Ok(Vec::new());
+        };
+        let (length, in_a_turn) = (windows.length, operations_in_turns(Side::Test, 1));
+        let handovers = windows.handovers(self.clock).filter(|_| !self.workload.in_processes);
+        let shot = |pair| Shot { side: Side::Test, iterations: 1, pair };
+        self.samples(&(0..MORE_WINDOWS).map(shot).collect::<Vec<_>>()).map_err(|error| error.to_string())?;
+        let mut details = self.fairness.details(length, in_a_turn);
+        if let Some(handovers) = handovers {
+            self.run_untimed(MORE_WINDOWS, |team, shots, limit| team.run(&handovers.body, shots, limit));
+            let each = (handovers.acquisitions_per_handover)();
+            details.extend(each.map(|each| Detail::of_case(Detail::ACQUISITIONS_PER_HANDOVER, each)));
+        }
+        Ok(details)
+    }
+
     /// Runs shots of another job, whose time does not count, and keeps the error of its verification.
     fn run_untimed(
         &mut self,
@@ -143,20 +186,26 @@ impl<'a> TeamExperiment<'a> {
         }
     }
 
-    /// How long each thread took.
+    /// How long each thread took; in a window, how long it takes for the turns of its loop in the shot.
     ///
     /// Threads with CPUs of their own start together, and each times itself. Threads that share CPUs start when they
     /// get one. That wait belongs to the time of the shot, which begins with the first of them.
-    fn elapsed(&self, seen: &[&Record]) -> Vec<Ticks> {
+    fn elapsed(&self, shot: &Shot, seen: &[&Record]) -> Vec<Ticks> {
+        if let Some(windows) = &self.workload.windows {
+            let all = shot.iterations as f64 * windows.length.as_nanos() as f64 / self.clock.ns_per_tick();
+            // A thread that executed nothing was kept waiting longer than the window.
+            let counted = |record: &&Record| record.counted.filter(|counted| *counted > 0.0).unwrap_or(1.0);
+            return seen.iter().map(|record| Ticks((all / counted(record)) as u64)).collect();
+        }
         let first = seen.iter().map(|record| record.started).min();
         let start = |record: &Record| first.filter(|_| self.sharing.oversubscribed).unwrap_or(record.started);
         seen.iter().map(|record| Ticks(record.stopped.0.saturating_sub(start(record).0))).collect()
     }
 
-    /// The sample of shot `index`, from the records of all threads.
-    fn sample_of(&self, records: &[Vec<Record>], index: usize) -> Option<Sample> {
+    /// The sample of a shot, from the records of all threads in the shot number `index` that took time.
+    fn sample_of(&self, shot: &Shot, records: &[Vec<Record>], index: usize) -> Option<Sample> {
         let seen: Vec<&Record> = records.iter().filter_map(|of_thread| of_thread.get(index)).collect();
-        let mut elapsed = self.elapsed(&seen);
+        let mut elapsed = self.elapsed(shot, &seen);
         let disturbance = if !self.sharing.unbound && seen.iter().any(|record| record.migrated) {
             Some(Disturbance::Migration)
         } else if !self.sharing.oversubscribed && seen.iter().any(|record| record.switched) {
@@ -165,7 +214,36 @@ impl<'a> TeamExperiment<'a> {
             None
         };
         let actors = self.actors(&elapsed, &seen);
-        Some(Sample { disturbance, actors, ..Sample::of_actors(&mut elapsed, self.clock.ns_per_tick())? })
+        let is_starved = seen.iter().any(|record| record.counted.is_some_and(|counted| counted < 1.0));
+        let sample = Sample::of_actors(&mut elapsed, self.clock.ns_per_tick())?;
+        Some(Sample { disturbance, actors, is_starved, ..sample })
+    }
+
+    /// The samples of all shots. One that takes no time is nothing, for as many threads.
+    fn samples_of(&mut self, shots: &[Shot], records: &[Vec<Record>]) -> Option<Vec<Sample>> {
+        let nothing = |threads: usize| {
+            let actors = vec![ActorTime { elapsed: Ticks(0), smt_interference: false }; threads];
+            Sample { actors, ..Sample::of_one(Ticks(0), self.clock.ns_per_tick()) }
+        };
+        let mut timed = 0..;
+        let sample = |shot: &Shot| {
+            if !self.is_timed(shot.side) {
+                return Some(nothing(records.len()));
+            }
+            self.sample_of(shot, records, timed.next()?)
+        };
+        shots.iter().map(sample).collect()
+    }
+
+    /// Takes windows into account that nothing disturbed.
+    fn record_fairness(&mut self, shots: &[Shot], samples: &[Sample], records: &[Vec<Record>]) {
+        let timed: Vec<_> = shots.iter().zip(samples).filter(|(shot, _)| self.is_timed(shot.side)).collect();
+        for (index, (shot, sample)) in timed.into_iter().enumerate() {
+            let counted: Option<Vec<f64>> = records.iter().map(|of_thread| of_thread.get(index)?.counted).collect();
+            if let (Side::Test, None, Some(turns)) = (shot.side, &sample.disturbance, counted) {
+                self.fairness.add(&turns);
+            }
+        }
     }
 
     /// Adds the contention ratios of a batch to those of its CPUs.
@@ -218,7 +296,8 @@ impl Experiment for TeamExperiment<'_> {
 
     fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
         let started = Occupancy::begin();
-        let outcome = self.team.run(&self.workload.body, shots, self.limit(shots));
+        let timed: Vec<Shot> = shots.iter().filter(|shot| self.is_timed(shot.side)).copied().collect();
+        let outcome = self.run(&timed, self.limit(&timed));
         let records = outcome.map_err(|error| self.lacked_cpus(&error, &started).unwrap_or_else(|| error_of(error)))?;
         if self.defect.is_none() {
             self.defect = records.iter().flatten().find_map(|record| record.defect.clone());
@@ -230,13 +309,15 @@ impl Experiment for TeamExperiment<'_> {
         };
         let counted = readings(|record| record.counted_per_tick);
         let cycles_per_tick = cycles::of_batch(&counted, &readings(|record| record.chained_per_tick));
-        let samples: Option<Vec<Sample>> = (0..shots.len()).map(|index| self.sample_of(&records, index)).collect();
+        let samples = self.samples_of(shots, &records);
         let samples = samples.ok_or_else(|| ExperimentError::Failed("the team has no threads".to_owned()))?;
         self.record_speed(shots, &samples);
+        self.record_fairness(shots, &samples, &records);
         Ok(samples.into_iter().map(|sample| Sample { cycles_per_tick, ..sample }).collect())
     }
 
     fn protocol(&self) -> Protocol {
+        let windows = self.workload.windows.as_ref();
         let (sample_length, share_of_time) = match (self.sharing.oversubscribed, self.workload.blocks) {
             // The length of the settings: a time slice is longer than any sample.
             (true, _) => (None, OVERSUBSCRIBED_SHARE),
@@ -254,9 +335,12 @@ impl Experiment for TeamExperiment<'_> {
                 Actor::Median => Population::Alone,
                 Actor::Slowest => Population::All,
             },
+            in_window: windows.is_some(),
+            counted_for: windows.map(|windows| windows.length),
             has_double: true,
+            is_own_context: windows.is_none_or(|windows| !windows.has_baseline),
             share_of_time,
-            ..Protocol::of(self.workload.functions.unroll)
+            ..Protocol::of(windows.map_or(self.workload.functions, |windows| windows.functions).unroll)
         }
     }
 
@@ -270,12 +354,13 @@ impl Experiment for TeamExperiment<'_> {
         if let Some(proof) = self.workload.proof.clone() {
             self.run_untimed(1, |team, shots, limit| team.prove(&proof, shots, limit));
         }
+        let mut found = self.of_windows()?;
         let follow_up = self.workload.follow_up.as_ref().map(|make| make(self.clock));
         if let (Some(follow_up), None) = (&follow_up, &self.defect) {
             let body = Arc::clone(follow_up) as Arc<dyn Body>;
-            self.run_untimed(follow_up.repetitions(), |team, shots, limit| team.run(&body, shots, limit));
+            self.run_untimed(1, |team, shots, limit| team.run(&body, shots, limit));
         }
-        let found = follow_up.map_or_else(Vec::new, |follow_up| follow_up.details());
+        found.extend(follow_up.into_iter().flat_map(|follow_up| follow_up.details()));
         self.defect.clone().map_or(Ok(found), Err)
     }
 

@@ -37,6 +37,7 @@ pub mod timing;
 mod awake_policy;
 mod axes;
 mod facts;
+mod fairness;
 mod plan;
 
 pub use laboratory::{CpuError, CpuLaboratory};

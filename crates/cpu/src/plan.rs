@@ -52,7 +52,7 @@ mod tests {
     use crate::machine::placement::place;
     use crate::machine::topology::tests::regular;
     use crate::primitives::find;
-    use syncscope_core::{Group, Layout, Placement};
+    use syncscope_core::{Layout, Placement};
 
     fn count(preset: Preset, topology: &Topology) -> usize {
         plan(preset, topology).len()
@@ -88,10 +88,9 @@ mod tests {
                 plan(*preset, topology).iter().filter(|case| case.placement.is_some() && of(case)).count()
             };
             let siblings = |case: &Case| {
-                matches!(case.group, Some(Group::SiblingIdle | Group::SiblingBusy))
-                    || case.group == Some(Group::SameCore)
+                case.in_group("sibling_idle") || case.in_group("sibling_busy") || case.in_group("same_core")
             };
-            let homes = |case: &Case| matches!(case.group, Some(Group::LineOnNode(Some(_))));
+            let homes = |case: &Case| case.in_group("line_on_node #");
             let spread = |case: &Case| case.placement == Some(Placement::Spread);
             let (flat, both) = (regular(1, 1, 1, 4, 1), regular(2, 1, 1, 2, 2));
             for (name, of) in
@@ -148,7 +147,7 @@ mod tests {
                     assert_eq!(placed.cpus.len(), threads as usize, "{case}");
                     if let Placement::List(cpus) = placement {
                         assert_eq!(cpus.len(), threads as usize, "{case}");
-                        assert_eq!(placed.oversubscribed(), case.group == Some(Group::OneCpu), "{case}");
+                        assert_eq!(placed.oversubscribed(), case.in_group("one_cpu"), "{case}");
                     }
                 }
             }

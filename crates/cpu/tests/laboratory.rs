@@ -12,7 +12,7 @@ use syncscope_core::{
     Row, Side, Verdict,
 };
 use syncscope_core::{Group, Settings};
-use syncscope_cpu::primitives::{Operation, Workload};
+use syncscope_cpu::primitives::{Executed, Operation, Workload};
 use syncscope_cpu::studies::core_to_core;
 use syncscope_cpu::{CpuLaboratory, catalogue};
 
@@ -152,7 +152,7 @@ fn the_line_is_on_the_node_of_its_group() {
             order: Some(MemoryOrder::Relaxed),
             threads: Some(2),
             placement: Some(Placement::List(vec![cpu])),
-            group: Some(Group::LineOnNode(Some(node))),
+            group: Some(Group::numbered("line_on_node #", node)),
             ..Case::new(primitive)
         };
         match laboratory.experiment(&on(node)) {
@@ -198,7 +198,7 @@ impl Operation for Panics {
         }
     }
     fn prepare(&self, _: usize, _: usize) {}
-    fn verify(&self, _: usize, _: usize, _: u64) -> Result<(), String> {
+    fn verify(&self, _: usize, _: usize, _: Executed) -> Result<(), String> {
         Ok(())
     }
 }

@@ -129,11 +129,11 @@ fn two_packages_of_four_nodes_with_smt() {
     assert_eq!(
         classes,
         [
-            (Group::SameCore, [0, 1]),
-            (Group::SameL3, [0, 2]),
-            (Group::SameNode, [0, 8]),
-            (Group::SamePackage, [0, 16]),
-            (Group::Across, [0, 64])
+            (Group::named("same_core"), [0, 1]),
+            (Group::named("same_l3"), [0, 2]),
+            (Group::named("same_node"), [0, 8]),
+            (Group::named("same_package"), [0, 16]),
+            (Group::named("across"), [0, 64])
         ]
     );
     let planned = plan_of("pack:2 numa:4 l3:2 l2:4 core:1 pu:2");

@@ -14,7 +14,7 @@ use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{Cancel, Case, Dtype, Engine, Laboratory, Layout, Measurement, MemoryOrder, Placement, Verdict};
 use syncscope_core::{Group, Settings};
 use syncscope_cpu::CpuLaboratory;
-use syncscope_cpu::primitives::{Operation, Workload};
+use syncscope_cpu::primitives::{Executed, Operation, Workload};
 
 fn measure(laboratory: &mut CpuLaboratory, workload: Workload) -> Measurement {
     let mut experiment = laboratory.experiment_of(workload, &Placement::Close, 1).unwrap();
@@ -50,7 +50,7 @@ impl<const K: usize> Operation for Additions<K> {
 
     fn prepare(&self, _slot: usize, _thread: usize) {}
 
-    fn verify(&self, _slot: usize, _thread: usize, _operations: u64) -> Result<(), String> {
+    fn verify(&self, _slot: usize, _thread: usize, _executed: Executed) -> Result<(), String> {
         Ok(())
     }
 }
@@ -102,7 +102,7 @@ impl<const K: usize> Operation for Multiplications<K> {
 
     fn prepare(&self, _slot: usize, _thread: usize) {}
 
-    fn verify(&self, _slot: usize, _thread: usize, _operations: u64) -> Result<(), String> {
+    fn verify(&self, _slot: usize, _thread: usize, _executed: Executed) -> Result<(), String> {
         Ok(())
     }
 }
@@ -354,7 +354,7 @@ fn figures_of_libgomp_in_a_fresh_process() {
                 layout: dtype.map(|_| Layout::Shared),
                 threads: Some(threads as u32),
                 placement: Some(Placement::List(cpus[..threads].to_vec())),
-                group: Some(Group::Libgomp),
+                group: Some(Group::named("libgomp")),
                 ..Case::new(primitive)
             };
             let mut experiment = laboratory.experiment(&case).unwrap();

@@ -247,7 +247,7 @@ fn warp_functions_are_those_of_the_line() {
         ("int all; mask = __match_all_sync(mask, value, &all);", opaque("gpu.match.all")),
         ("mask = __match_any_sync(mask, value);", opaque("gpu.match.any")),
         ("__syncthreads();", Case::new("gpu.block.syncthreads")),
-        ("__syncwarp();", Case { group: Some(Group::Converged), ..Case::new("gpu.warp.syncwarp") }),
+        ("__syncwarp();", Case { group: Some(Group::named("converged")), ..Case::new("gpu.warp.syncwarp") }),
     ];
     for arch in ARCHITECTURES {
         for (line, case) in &lines {

@@ -1,10 +1,10 @@
 //! What the signs in tables and charts mean. The page explains all of them, the terminal those that its table has.
 
 use serde::Serialize;
-use syncscope_core::Group;
 
 use crate::RunData;
 use crate::figure::Cost;
+use crate::naming::KERNEL_US;
 
 /// A sign beside a figure, or a word in its place.
 #[derive(Debug, Serialize)]
@@ -45,7 +45,7 @@ pub(crate) const SIGNS: [Sign; 6] = [
     Sign {
         text: "5 µs",
         meaning: "length of the launched kernels, not part of the cost",
-        occurs: |data| data.rows.iter().any(|row| matches!(row.case.group, Some(Group::KernelUs(_)))),
+        occurs: |data| data.rows.iter().any(|row| row.case.in_group(KERNEL_US)),
     },
 ];
 
@@ -63,7 +63,7 @@ pub(crate) fn of(data: &RunData) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use syncscope_core::stats::Interval;
-    use syncscope_core::{Case, Nanoseconds, Row, Settings, Verdict};
+    use syncscope_core::{Case, Group, Nanoseconds, Row, Settings, Verdict};
 
     use super::*;
     use crate::figure::ROUGH_HALF_WIDTH;
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(of(&crate::testing::data(vec![resolved.clone()])), None);
         assert_eq!(signs(vec![resolved.clone(), noisy(1.0)]), ["~"]);
         assert_eq!(signs(vec![noisy(5.0), resolved.clone()]), ["not resolved"]);
-        let launch = Case { group: Some(Group::KernelUs(5)), ..Case::new("gpu.launch.stream") };
+        let launch = Case { group: Some(Group::of_word("5 us")), ..Case::new("gpu.launch.stream") };
         let not_additive = Row { verdict: Verdict::NonAdditive("differs".into()), ..resolved.clone() };
         assert_eq!(signs(vec![Row { case: launch, ..resolved }, not_additive]), ["not additive", "5 µs"]);
     }

@@ -136,12 +136,15 @@ pub(crate) const fn form(form: Form) -> &'static str {
     }
 }
 
+/// The group of kernels that last so many microseconds.
+pub(crate) const KERNEL_US: &str = "# us";
+
+/// The group of kernels that do nothing.
+pub(crate) const EMPTY_KERNEL: &str = "empty";
+
 /// A group as people write it: `5 µs`. The files have no letter mu.
 pub(crate) fn group(group: &Group) -> String {
-    match group {
-        Group::KernelUs(length) => format!("{length} µs"),
-        named => named.to_string(),
-    }
+    group.number_of(KERNEL_US).map_or_else(|| group.to_string(), |length| format!("{length} µs"))
 }
 
 /// `shared`, `private/8`.

@@ -188,7 +188,7 @@ fn names_that_differ_at_their_ends_are_not_cut() {
 fn the_ladder_names_the_best_on_a_phone_too() {
     let barrier = |name: &str, ns| {
         let case = Case { blocks: Some(132), threads: Some(32), ..Case::new(&format!("gpu.grid.{name}")) };
-        let group = (name == "hierarchical").then_some(Group::NearCounters);
+        let group = (name == "hierarchical").then_some(Group::named("near_counters"));
         let interval = Some(Interval { low: ns * 0.99, high: ns * 1.01 });
         let resolved = Row::unmeasured(Case { group, ..case }, Verdict::Resolved);
         Row { ns: Some(Nanoseconds(ns)), ns_within: interval, ns_interval: interval, ..resolved }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::engine::cancel::Cancel;
 use crate::engine::experiment::{Experiment, ExperimentError, Ruler};
 use crate::engine::measurement::Measurement;
-use crate::model::sample::{Shot, Side};
+use crate::model::sample::{Sample, Shot, Side};
 
 /// A sample lasts at least this many steps of its clock, so that a step is 0.1 % of it.
 const RESOLUTION_STEPS: f64 = 1000.0;
@@ -45,6 +45,9 @@ impl Calibration {
         cancel: &Cancel,
     ) -> Result<Option<Self>, ExperimentError> {
         let (ruler, protocol) = (experiment.ruler(), experiment.protocol());
+        if let Some(window) = protocol.counted_for {
+            return Self::of_window(experiment, window, cancel);
+        }
         let resolution_ns = ruler.resolution.0 as f64 * 1e9 / ruler.frequency.value();
         let sample = protocol.sample_length.unwrap_or(sample);
         let target_ns = (sample.as_nanos() as f64).max(RESOLUTION_STEPS * resolution_ns);
@@ -78,6 +81,25 @@ impl Calibration {
             let factor = (target_ns / baseline_ns.max(1.0)).clamp(1.1, 50.0);
             iterations = ((iterations as f64 * factor).ceil() as u64).min(most);
         }
+    }
+
+    /// The iterations that the median actor executes in a window, whose length is given. `None` if someone asked to stop.
+    fn of_window(
+        experiment: &mut dyn Experiment,
+        window: Duration,
+        cancel: &Cancel,
+    ) -> Result<Option<Self>, ExperimentError> {
+        const SOME: u64 = 1000;
+        if cancel.is_cancelled() {
+            return Ok(None);
+        }
+        let shots = [0, 1, 2].map(|pair| Shot { side: Side::Test, iterations: SOME, pair });
+        let ns = |sample: &Sample| sample.median.0 as f64 * sample.ns_per_tick;
+        let shortest_ns = experiment.samples(&shots)?.iter().map(ns).fold(f64::INFINITY, f64::min);
+        let window_ns = window.as_nanos() as f64;
+        let iterations = SOME as f64 * window_ns / shortest_ns.max(1.0);
+        let iterations = iterations.round().clamp(1.0, MOST_ITERATIONS as f64) as u64;
+        Ok(Some(Self { iterations, pair_ns: 2.0 * window_ns }))
     }
 }
 

@@ -84,6 +84,7 @@ impl CostFormula {
             strata,
             common: Common::NONE,
             clock: clock.map(Hertz),
+            is_starved: baseline.is_starved || test.is_starved,
             excluded: disturbance.or_else(|| of_population.is_none().then_some(Disturbance::SmtInterference)),
         }
     }

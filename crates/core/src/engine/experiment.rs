@@ -48,6 +48,7 @@ pub enum ExperimentError {
 
 /// How an experiment is to be sampled and what its figure stands for: the constants of a case.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a property of its own")]
 pub struct Protocol {
     /// The operations that stand once in the machine code of one iteration.
     pub unroll: u32,
@@ -69,6 +70,9 @@ pub struct Protocol {
     pub actors_run_together: bool,
     /// Whether the actors are timed in a window in which all of them run: what the slowest of them does not get, others do.
     pub in_window: bool,
+    /// How long that window is, where the operations in it are counted instead of timed: the ticks of a sample are then what
+    /// its iterations take at each actor's rate in the window.
+    pub counted_for: Option<Duration>,
     /// Which samples the figure stands for: the same for all cases of a sweep. Where samples do not say which actors had
     /// SMT interference, the figure stands for all samples, whatever this says.
     pub population: Population,
@@ -97,6 +101,7 @@ impl Protocol {
             actor: Actor::Slowest,
             actors_run_together: true,
             in_window: false,
+            counted_for: None,
             population: Population::All,
             has_double: false,
             is_own_context: true,

@@ -34,6 +34,12 @@ pub(crate) fn verdict(check: &Check, judged: &Judged<'_>, noisy_above: f64) -> V
     if exclusion::is_mostly_apart(judged.observations) {
         return Verdict::NotTogether(exclusion::summary(judged.observations));
     }
+    let (starved, of) = starved_pairs(judged.observations);
+    if starved > 0 && 2 * starved >= of {
+        return Verdict::Noisy(
+            "usually a thread completes no operation in a window: it costs at least that".to_owned(),
+        );
+    }
     match &judged.costs.ns {
         Some(ns) if ns.count() >= MIN_PAIRS as usize => match of_cost(ns, judged, noisy_above) {
             Verdict::Resolved => of_blocks(judged),
@@ -44,6 +50,19 @@ pub(crate) fn verdict(check: &Check, judged: &Judged<'_>, noisy_above: f64) -> V
         }
         _ => Verdict::Interfered(exclusion::summary(judged.observations)),
     }
+}
+
+/// The pairs that count in which an actor completed no operation in its window, and how many count.
+fn starved_pairs(observations: &[Observation]) -> (usize, usize) {
+    let counted = observations.iter().filter(|o| o.excluded.is_none());
+    (counted.clone().filter(|o| o.is_starved).count(), counted.count())
+}
+
+/// Says how often an actor completed no operation in its window; `None` if never.
+pub(crate) fn starved(observations: &[Observation]) -> Option<String> {
+    let (starved, of) = starved_pairs(observations);
+    let percent = 100.0 * starved as f64 / of as f64;
+    (starved > 0).then(|| format!("in {percent:.1} % of the windows a thread completed no operation"))
 }
 
 /// Of more measurement blocks, this share must not have lost all of its pairs to other processes.

@@ -50,6 +50,8 @@ pub struct Measurement {
     pub iterations: u64,
     /// Operations in one iteration of the baseline.
     pub unroll: u32,
+    /// Whether the loops are those of a window.
+    pub in_window: bool,
     /// What the figure is worth.
     pub verdict: Verdict,
     /// What a reader of the figure must know.
@@ -83,6 +85,7 @@ impl Measurement {
             excluded: 0,
             iterations: 0,
             unroll: experiment.protocol().unroll,
+            in_window: experiment.protocol().in_window,
             verdict,
             remark: experiment.remark(),
             check: Check::NotApplicable,
@@ -120,7 +123,7 @@ impl Measurement {
         self.estimate = basis.formula.estimate(&self.observations, &costs).filter(|_| is_figure);
         self.drift = basis.drift;
         let of_code = self.evidence.receipt().and_then(Receipt::remark);
-        let remarks = basis.remark.into_iter().chain(of_code);
+        let remarks = basis.remark.into_iter().chain(of_code).chain(judge::starved(&self.observations));
         self.remark = judge::remark(remarks, &self.verdict, self.estimate.as_ref(), basis.noisy_above);
         let counted: Vec<&Observation> = self.observations.iter().filter(|o| o.excluded.is_none()).collect();
         self.noise = stats::noise(&counted.iter().map(|o| o.ns).collect::<Vec<_>>());

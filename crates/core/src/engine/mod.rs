@@ -239,7 +239,7 @@ impl Engine {
         }
         if found.verdict == Verdict::Resolved
             && !is_unfinished
-            && self.tests_additivity
+            && (self.tests_additivity || experiment.protocol().counted_for.is_some())
             && experiment.protocol().has_double
         {
             self.add_additivity(experiment, seed, &mut found);
@@ -253,7 +253,9 @@ impl Engine {
         match profile::time(Phase::Additivity, test) {
             Ok(Some(additivity)) => {
                 found.details.extend(additivity.details());
-                if experiment.protocol().is_own_context && experiment.operations(Side::Baseline, 1) > 0 {
+                let protocol = experiment.protocol();
+                let has_context = protocol.counted_for.is_some() || experiment.operations(Side::Baseline, 1) > 0;
+                if protocol.is_own_context && has_context {
                     found.verdict = additivity.verdict();
                 }
             }

@@ -215,6 +215,7 @@ impl Experiment for FakeExperiment {
             actors: Vec::new(),
             ns_per_tick: slower * 1e9 / TICK_HZ,
             cycles_per_tick: Some(CYCLES_PER_TICK),
+            is_starved: false,
             disturbance: disturbed.then_some(Disturbance::InvoluntarySwitch),
         })
     }

@@ -257,7 +257,7 @@ pub struct Case {
     pub order: Option<MemoryOrder>,
     /// Throughput or latency.
     pub mode: Option<Mode>,
-    /// A tile, coalesced group, cluster or SMT/NUMA class.
+    /// A variant, or a class of a machine-level study.
     pub group: Option<Group>,
     /// How it stands in the source; `None` as people write it.
     pub form: Option<Form>,
@@ -291,6 +291,24 @@ impl Case {
     #[must_use]
     pub fn is_on_cpus(&self) -> bool {
         [Domain::Cpu, Domain::Mpi].iter().any(|domain| self.domain_and_family().0 == domain.as_str())
+    }
+
+    /// The word of its group, with `#` where its number stands; empty without a group.
+    #[must_use]
+    pub fn group_word(&self) -> &str {
+        self.group.as_ref().map_or("", Group::word)
+    }
+
+    /// Whether its group has this word.
+    #[must_use]
+    pub fn in_group(&self, word: &str) -> bool {
+        self.group.as_ref().is_some_and(|group| group.word() == word)
+    }
+
+    /// The number of its group, if that has this word.
+    #[must_use]
+    pub fn group_number(&self, word: &str) -> Option<u32> {
+        self.group.as_ref()?.number_of(word)
     }
 
     /// `domain` and `family`, the first two parts of the primitive's id.

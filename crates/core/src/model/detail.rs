@@ -22,14 +22,8 @@ impl Detail {
     /// The number of measurement blocks in which the pairs of a case were taken.
     pub const MEASUREMENT_BLOCKS: &str = "measurement_blocks";
 
-    /// The time of an operation as each thread sees it where all execute it as often as they can, without the timed loops.
-    pub const CONTEST_NS: &str = "contest_ns";
-
-    /// The lower end of its interval over repetitions.
-    pub const CONTEST_LOW_NS: &str = "contest_low_ns";
-
-    /// The upper end of its interval over repetitions.
-    pub const CONTEST_HIGH_NS: &str = "contest_high_ns";
+    /// How often a thread takes a lock before another thread gets it: the mean.
+    pub const ACQUISITIONS_PER_HANDOVER: &str = "acquisitions_per_handover";
 
     /// How long the call that wakes a thread takes the waker: the median.
     pub const WAKE_CALL_NS: &str = "wake_call_ns";

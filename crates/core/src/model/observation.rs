@@ -34,6 +34,8 @@ pub struct Observation {
     pub common: Common,
     /// Clock of the core or multiprocessor during the pair.
     pub clock: Option<Hertz>,
+    /// Whether an actor completed nothing in a window: what it costs is at least that long.
+    pub is_starved: bool,
     /// Why this pair does not count, if so.
     pub excluded: Option<Disturbance>,
 }
@@ -77,6 +79,7 @@ impl Observation {
             strata: None,
             common: Common::NONE,
             clock: None,
+            is_starved: false,
             excluded: None,
         }
     }

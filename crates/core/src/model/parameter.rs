@@ -147,7 +147,7 @@ pub static PARAMETERS: [&Parameter; 15] = [
     },
     &Parameter {
         name: "group",
-        meaning: "variant, such as `tile 4`, `cluster 8`, `divergent`, `libgomp`, `spin 10 us`, `capacity 64`, `nodes 2` (machines), or class of a machine-level study",
+        meaning: "variant, such as `tile 4`, `cluster 8`, `divergent`, `spin 10 us`, `capacity 64`, `nodes 2` (machines), the name of a library, or class of a machine-level study",
         write: |case| text(case.group.as_ref()),
         read: |case, cell, _| set(&mut case.group, cell),
         ..FIRST
@@ -231,7 +231,7 @@ mod tests {
             Case { space: Some(Space::Shared), ..base.clone() },
             Case { order: Some(MemoryOrder::SeqCst), ..base.clone() },
             Case { mode: Some(Mode::Latency), ..base.clone() },
-            Case { group: Some(Group::Tile(4)), ..base.clone() },
+            Case { group: Some(Group::of_word("tile 4")), ..base.clone() },
             Case { form: Some(Form::Varying), ..base.clone() },
             Case { elements: Some(1 << 20), ..base.clone() },
         ];

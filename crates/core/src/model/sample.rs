@@ -105,6 +105,8 @@ pub struct Sample {
     pub ns_per_tick: f64,
     /// Core or SM cycles per tick while this sample ran, where that could be measured.
     pub cycles_per_tick: Option<f64>,
+    /// Whether an actor completed nothing in the window, so that its operation takes longer than that.
+    pub is_starved: bool,
     /// Why this sample must be excluded, if so.
     pub disturbance: Option<Disturbance>,
 }
@@ -126,6 +128,7 @@ impl Sample {
             actors: Vec::new(),
             ns_per_tick,
             cycles_per_tick: None,
+            is_starved: false,
             disturbance: None,
         })
     }
@@ -141,6 +144,7 @@ impl Sample {
             actors: Vec::new(),
             ns_per_tick,
             cycles_per_tick: None,
+            is_starved: false,
             disturbance: None,
         }
     }

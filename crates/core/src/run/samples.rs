@@ -137,6 +137,7 @@ impl StoredPair {
             strata: self.beside_share.map(strata),
             common: Common { ns: self.common_ns, cycles: 1.0 },
             clock: None,
+            is_starved: false,
             excluded: None,
         }
     }

@@ -253,7 +253,8 @@ impl Passes<'_> {
     fn record_evidence(&mut self, case: &Case, measurement: &Measurement) -> Result<(), RunDirectoryError> {
         let Some(listing) = measurement.evidence.listing() else { return Ok(()) };
         let code = Case { threads: None, blocks: None, devices: None, placement: None, ..case.clone() };
-        let name = code.to_string().replace([' ', '/'], "-");
+        let window = if measurement.in_window { " window" } else { "" };
+        let name = format!("{code}{window}").replace([' ', '/'], "-");
         if self.listings.insert(name.clone()) {
             self.directory.write_evidence(&name, listing)?;
         }

@@ -11,7 +11,6 @@ use crate::model::facts::Facts;
 use crate::model::verdict::Verdict;
 use crate::run::row::Row;
 use crate::session::preset::{Budget, MIN_BLOCKS};
-use crate::stats::Interval;
 
 /// What of a case is in the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,10 +86,7 @@ impl PendingCase {
     /// Its row for what was `found`.
     pub(super) fn row(&self, found: &Measurement) -> Row {
         let row = Row::measured(self.case.clone(), self.facts.as_ref(), found);
-        let within = row.ns_within.filter(|_| row.verdict == Verdict::Resolved);
-        let contest = within.and_then(|within| other_contest(&found.details, within));
-        let remarks: Vec<String> = row.remark.clone().into_iter().chain(contest).collect();
-        Row { provisional: !self.is_finished, remark: (!remarks.is_empty()).then(|| remarks.join("; ")), ..row }
+        Row { provisional: !self.is_finished, ..row }
     }
 
     /// Its details for what was `found`.
@@ -124,17 +120,6 @@ impl PendingCase {
         const SEVERAL: u32 = 4;
         self.blocks() + 1 >= MIN_BLOCKS && self.spent > SEVERAL * self.budget.settings.rule.max_time
     }
-}
-
-/// Says that a contest of the threads, which needs no timed loops, gives another cost than the loops: the two intervals
-/// do not touch.
-fn other_contest(details: &[Detail], within: Interval) -> Option<String> {
-    let of = |name: &str| details.iter().find(|detail| detail.name == name).map(|detail| detail.value);
-    let (point, low, high) = (of(Detail::CONTEST_NS)?, of(Detail::CONTEST_LOW_NS)?, of(Detail::CONTEST_HIGH_NS)?);
-    let text = |ns: f64| format!("{ns:.*}", usize::from(ns < 100.0));
-    (high < within.low || low > within.high).then(|| {
-        format!("a contest of the threads without timed loops gives {} ns [{}, {}]", text(point), text(low), text(high))
-    })
 }
 
 /// What is known of the two populations, where SMT interference is detected.
@@ -186,20 +171,5 @@ mod tests {
         let found = pending.found.as_ref().unwrap();
         assert_eq!(found.verdict, Verdict::Interfered("the processors were taken".to_owned()));
         assert!(!engine.needs_another_block(found), "each attempt lasts as long as its limit");
-    }
-
-    #[test]
-    fn a_contest_that_gives_another_cost_is_remarked() {
-        let details: Vec<Detail> =
-            [(Detail::CONTEST_NS, 61.24), (Detail::CONTEST_LOW_NS, 58.0), (Detail::CONTEST_HIGH_NS, 118.6)]
-                .map(|(name, value)| Detail::of_case(name, value))
-                .to_vec();
-        let remark = |low, high| other_contest(&details, Interval { low, high });
-        assert_eq!(remark(57.0, 58.0), None, "the intervals touch");
-        assert_eq!(remark(118.6, 130.0), None);
-        let text = "a contest of the threads without timed loops gives 61.2 ns [58.0, 119]";
-        assert_eq!(remark(50.0, 57.9).as_deref(), Some(text));
-        assert_eq!(remark(119.0, 130.0).as_deref(), Some(text));
-        assert_eq!(other_contest(&[], Interval { low: 1.0, high: 2.0 }), None);
     }
 }

@@ -9,6 +9,7 @@ mod exclusion;
 mod faults;
 mod populations;
 mod samples;
+mod windows;
 
 use std::time::Duration;
 

@@ -32,14 +32,14 @@ impl PairClass {
     /// The group of cases on such a pair.
     #[must_use]
     pub const fn group(self) -> Group {
-        match self {
-            Self::SameCore => Group::SameCore,
-            Self::SameL2 => Group::SameL2,
-            Self::SameL3 => Group::SameL3,
-            Self::SameNode => Group::SameNode,
-            Self::SamePackage => Group::SamePackage,
-            Self::Across => Group::Across,
-        }
+        Group::named(match self {
+            Self::SameCore => "same_core",
+            Self::SameL2 => "same_l2",
+            Self::SameL3 => "same_l3",
+            Self::SameNode => "same_node",
+            Self::SamePackage => "same_package",
+            Self::Across => "across",
+        })
     }
 
     /// The class that a group names.

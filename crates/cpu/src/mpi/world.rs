@@ -5,6 +5,9 @@ use std::collections::BTreeSet;
 use syncscope_core::{Case, Group};
 use syncscope_host::cpu_list;
 
+/// The group: processes on so many machines.
+const NODES: &str = "nodes #";
+
 /// Words of 64 CPUs that a process reports.
 const MASK_WORDS: usize = 16;
 
@@ -60,12 +63,11 @@ pub(super) struct Team {
 
 impl Team {
     pub(super) fn of_case(case: &Case) -> Option<Self> {
-        let Some(Group::Nodes(nodes)) = case.group else { return None };
-        Some(Self { nodes, processes: case.threads? })
+        Some(Self { nodes: case.group_number(NODES)?, processes: case.threads? })
     }
 
     pub(super) const fn group(self) -> Group {
-        Group::Nodes(self.nodes)
+        Group::numbered(NODES, self.nodes)
     }
 }
 

@@ -5,7 +5,8 @@
 //! - [`Operation`]: from one operation to the two timed loops. [`Workload`]: a case made ready for a team.
 //! - `lines.rs`: variables at known distances. `number.rs`, `orders.rs`: types and memory orderings known to the
 //!   compiler. `opaque.rs`: what the optimizer must not remove. `wait.rs`: waits that time out inside a loop.
-//! - `follow_up.rs`: a run after the samples: fairness of contended operations, percentiles of hand-offs and wake-ups.
+//! - `window.rs`: threads that contend, timed in a window that they share. `follow_up.rs`: a run after the samples, the
+//!   percentiles of hand-offs and wake-ups.
 //!
 //! To add a primitive, write a `static NAME: Entry` in a file of its family and name it in the list `ENTRIES` there.
 
@@ -27,6 +28,7 @@ mod process;
 mod reduction;
 pub(crate) mod wait;
 mod wake;
+pub(crate) mod window;
 mod workload;
 
 use std::sync::LazyLock;
@@ -34,7 +36,7 @@ use std::sync::LazyLock;
 use syncscope_core::{Actor, Case, Evidence, Primitive, Refusal};
 
 pub(crate) use self::entry::{Entry, InQuick};
-pub use self::operation::{Operation, UNROLL};
+pub use self::operation::{Executed, Operation, UNROLL};
 pub use self::workload::Workload;
 
 /// The families, in the order of the catalogue.
@@ -95,7 +97,11 @@ pub(crate) fn workload_of(case: &Case) -> Result<Workload, Refusal> {
     if let Some(reason) = entry.unavailable() {
         return Err(Refusal::Skipped(reason));
     }
-    (entry.workload)(case).ok_or_else(|| Refusal::Skipped(format!("{} has no such variant", case.primitive)))
+    let workload = (entry.workload)(case);
+    let workload = workload.ok_or_else(|| Refusal::Skipped(format!("{} has no such variant", case.primitive)))?;
+    // Nobody waits for a thread whose variable is its own.
+    let contends = entry.primitive.facts.actor_of(case) == Actor::Slowest;
+    Ok(if contends { workload.in_windows_for(entry.primitive.facts.waits) } else { workload.without_windows() })
 }
 
 #[cfg(test)]

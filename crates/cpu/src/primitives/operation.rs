@@ -71,20 +71,37 @@ pub trait Operation: Send + Sync + 'static {
     /// Initializes the thread's part of a slot before a shot.
     fn prepare(&self, slot: usize, thread: usize);
 
-    /// How many operations of all threads the slot has counted; `None` where the state does not count. Called while no
-    /// thread executes an operation; another one may already prepare its part of the next slot.
-    fn counted(&self, slot: usize) -> Option<u64> {
-        let _ = slot;
-        None
-    }
-
-    /// Checks the thread's part of the slot after `operations` by each thread, those of the context included. Another
-    /// thread may already prepare its part for the next shot. State that several threads share therefore belongs to one
-    /// of them, which prepares and verifies it.
+    /// Checks the thread's part of the slot after what the threads `executed`. Another thread may already prepare its part
+    /// for the next shot. State that several threads share therefore belongs to one of them, which prepares and verifies it.
     ///
     /// # Errors
     /// What was expected and what was found.
-    fn verify(&self, slot: usize, thread: usize, operations: u64) -> Result<(), String>;
+    fn verify(&self, slot: usize, thread: usize, executed: Executed) -> Result<(), String>;
+}
+
+/// How many operations the threads of a team executed in a shot, those of the context included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Executed {
+    /// The thread that asks.
+    pub own: u64,
+    /// The thread that executed the most.
+    pub most: u64,
+    /// All threads together; `None` where each executed as many.
+    pub all: Option<u64>,
+}
+
+impl Executed {
+    /// So many by each thread.
+    #[must_use]
+    pub const fn by_each(operations: u64) -> Self {
+        Self { own: operations, most: operations, all: None }
+    }
+
+    /// By all of so many threads together.
+    #[must_use]
+    pub fn by_all(&self, threads: u32) -> u64 {
+        self.all.unwrap_or(self.own * u64::from(threads))
+    }
 }
 
 /// Slots of every state. The address of a line decides which slice of the last-level cache holds it, and so how far it
@@ -147,7 +164,8 @@ impl<O: Operation> Body for Repeated<O> {
     }
 
     fn verify(&self, shot: &Shot, thread: usize) -> Result<(), String> {
-        self.0.verify(slot_of(shot.pair), thread, operations(O::IN_CONTEXT, shot.side, shot.iterations))
+        let each = operations(O::IN_CONTEXT, shot.side, shot.iterations);
+        self.0.verify(slot_of(shot.pair), thread, Executed::by_each(each))
     }
 }
 
@@ -180,8 +198,8 @@ mod tests {
         fn prepare(&self, _: usize, _: usize) {
             self.0.lock().unwrap().clear();
         }
-        fn verify(&self, _: usize, _: usize, operations: u64) -> Result<(), String> {
-            Err(format!("{operations} in {}", self.0.lock().unwrap()))
+        fn verify(&self, _: usize, _: usize, executed: Executed) -> Result<(), String> {
+            Err(format!("{} in {}", executed.own, self.0.lock().unwrap()))
         }
     }
 

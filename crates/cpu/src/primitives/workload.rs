@@ -2,14 +2,17 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
-use syncscope_core::{Case, Evidence, Side};
+use syncscope_core::{Case, Evidence, Side, Waits};
 
-use super::follow_up::{FairnessRun, MakeFollowUp};
+use super::follow_up::MakeFollowUp;
 use super::operation::{Operation, Repeated, loop_functions};
+use super::window::{HandoverRun, Windows, operations_in_turns};
 use crate::evidence::{self, Expected, LoopFunctions};
 use crate::team::Body;
 use crate::team::openmp::Runtime;
+use crate::timing::clock::Clock;
 
 /// The maximum of iterations of a shot: a quarter of a billion operations. At a quarter of a nanosecond each they take
 /// far longer than any sample. It ends the search for the length of a sample where a loop does not get longer.
@@ -49,9 +52,18 @@ pub struct Workload {
     pub(crate) blocks: bool,
     /// Whether processes run the job, each with one thread, instead of threads of this one.
     pub(crate) in_processes: bool,
+    /// How it is timed in windows, where its threads contend.
+    pub(crate) windows: Option<Windows>,
     /// A run after the samples that yields details.
     pub(crate) follow_up: Option<MakeFollowUp>,
 }
+
+/// How long a window is at least where waiting threads may block in the kernel: a dozen wake-ups and more. parking_lot serves
+/// the thread that has waited longest about every half a millisecond.
+const BLOCKING_WINDOW: Duration = Duration::from_millis(1);
+
+/// The same where every wait blocks.
+const LONG_BLOCKING_WINDOW: Duration = Duration::from_millis(4);
 
 impl Workload {
     /// Both loops of `operation`.
@@ -60,13 +72,38 @@ impl Workload {
         Self::of_shared(Arc::new(operation))
     }
 
-    /// Both loops of `operation`, for which `threads` threads contend. A fairness run follows the samples.
-    pub(crate) fn contended<O: Operation>(operation: O, threads: u32) -> Self {
-        let operation = Arc::new(operation);
-        let contended = Arc::clone(&operation);
-        let follow_up: MakeFollowUp =
-            Box::new(move |clock| Arc::new(FairnessRun::new(Arc::clone(&contended), threads, clock)));
-        Self { follow_up: (threads > 1).then_some(follow_up), ..Self::of_shared(operation) }
+    /// Both loops of `operation`, and the windows in which its threads contend. `None` for a case without threads.
+    pub(crate) fn contended<O: Operation>(operation: Arc<O>, case: &Case) -> Option<Self> {
+        let windows = match case.threads? {
+            1 => None,
+            threads => Some(Windows::of(Arc::clone(&operation), threads)?),
+        };
+        Some(Self { windows, ..Self::of_shared(operation) })
+    }
+
+    /// With a run after the samples that counts how often a lock passes to another thread.
+    pub(crate) fn counting_handovers(
+        self,
+        run: impl Fn(&Windows, &Clock) -> HandoverRun + Send + Sync + 'static,
+    ) -> Self {
+        Self { windows: self.windows.map(|windows| windows.counting(run)), ..self }
+    }
+
+    /// With windows that are long enough for threads that do this while they wait.
+    pub(crate) fn in_windows_for(self, waits: Waits) -> Self {
+        match waits {
+            Waits::NoWait | Waits::Spins => self,
+            _ => self.in_windows_of_at_least(BLOCKING_WINDOW),
+        }
+    }
+
+    fn in_windows_of_at_least(self, length: Duration) -> Self {
+        Self { windows: self.windows.map(|windows| windows.of_at_least(length)), ..self }
+    }
+
+    /// Timed by loops of fixed work alone.
+    pub(crate) fn without_windows(self) -> Self {
+        Self { windows: None, ..self }
     }
 
     /// A job that is no loop of an [`Operation`]: `test` is the function that it times. The baseline executes no
@@ -99,6 +136,7 @@ impl Workload {
             runtime: None,
             blocks: false,
             in_processes: false,
+            windows: None,
             follow_up: None,
         }
     }
@@ -139,7 +177,7 @@ impl Workload {
     /// ends before the thread blocks: iterations that fill a sample while all threads run would take a second
     /// otherwise. A single thread never waits.
     pub(crate) fn long_blocking(self, case: &Case) -> Self {
-        self.blocking_for(case, MAX_LONG_BLOCKING_ITERATIONS)
+        self.in_windows_of_at_least(LONG_BLOCKING_WINDOW).blocking_for(case, MAX_LONG_BLOCKING_ITERATIONS)
     }
 
     fn blocking_for(self, case: &Case, iterations: u64) -> Self {
@@ -174,12 +212,16 @@ impl Workload {
     /// What the machine code of both loops shows.
     #[must_use]
     pub fn evidence(&self) -> Evidence {
-        evidence::examine(self.functions, self.expected)
+        let functions = self.windows.as_ref().map_or(self.functions, |windows| windows.functions);
+        evidence::examine(functions, self.expected)
     }
 
     /// Operations that one thread executes in `iterations` of `side`.
     #[must_use]
     pub fn operations(&self, side: Side, iterations: u64) -> u64 {
+        if self.windows.is_some() {
+            return operations_in_turns(side, iterations);
+        }
         self.per_execution * (self.in_context + side.copies()) * u64::from(self.functions.unroll) * iterations
     }
 }
@@ -187,6 +229,7 @@ impl Workload {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::primitives::operation::Executed;
     use std::sync::atomic::{AtomicU64, Ordering};
     use syncscope_core::Shot;
 
@@ -203,8 +246,8 @@ mod tests {
         fn prepare(&self, _: usize, _: usize) {
             self.0.store(0, Ordering::Relaxed);
         }
-        fn verify(&self, _: usize, _: usize, operations: u64) -> Result<(), String> {
-            let found = self.0.load(Ordering::Relaxed);
+        fn verify(&self, _: usize, _: usize, executed: Executed) -> Result<(), String> {
+            let (found, operations) = (self.0.load(Ordering::Relaxed), executed.own);
             if found == operations { Ok(()) } else { Err(format!("expected {operations}, found {found}")) }
         }
     }

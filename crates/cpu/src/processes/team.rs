@@ -163,6 +163,16 @@ impl Executor for ProcessTeam {
         self.records(&Request::Run(shots.to_vec()), shots.len(), limit)
     }
 
+    /// As above: their windows.
+    fn run_windows(
+        &mut self,
+        _body: &Arc<dyn Body>,
+        shots: &[Shot],
+        limit: Duration,
+    ) -> Result<Vec<Vec<Record>>, TeamError> {
+        self.records(&Request::Windows(shots.to_vec()), shots.len(), limit)
+    }
+
     fn prove(
         &mut self,
         _proof: &Arc<dyn Body>,

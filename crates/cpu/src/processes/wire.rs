@@ -23,6 +23,8 @@ pub(super) enum Request {
     New(Case),
     /// Shots of its loops.
     Run(Vec<Shot>),
+    /// Windows of them.
+    Windows(Vec<Shot>),
     /// Shots of its proof.
     Prove(Vec<Shot>),
 }
@@ -37,6 +39,7 @@ impl Request {
                 format!("new {} {dtype} {}", case.primitive, case.form.map_or("-", Form::as_str))
             }
             Self::Run(shots) => format!("run {}", of_shots(shots)),
+            Self::Windows(shots) => format!("windows {}", of_shots(shots)),
             Self::Prove(shots) => format!("prove {}", of_shots(shots)),
         }
     }
@@ -55,6 +58,7 @@ impl Request {
                 Some(Self::New(Case { dtype, form, layout: dtype.map(|_| Layout::Shared), threads, placement, ..case }))
             }
             "run" => shots().map(Self::Run),
+            "windows" => shots().map(Self::Windows),
             "prove" => shots().map(Self::Prove),
             _ => None,
         }
@@ -87,12 +91,12 @@ fn shot_from(text: &str) -> Option<Shot> {
     Some(Shot { side, iterations: words.next()?.parse().ok()?, pair: words.next()?.parse().ok()? })
 }
 
-/// A record as a line: eight words, then the defect if there is one.
+/// A record as a line: nine words, then the defect if there is one.
 pub(super) fn line_of(record: &Record) -> String {
     let Record { started, stopped, switched, migrated, .. } = record;
     let mut line = format!("{} {} {switched} {migrated}", started.0, stopped.0);
     let [before, after] = record.contention_ratio;
-    for value in [record.counted_per_tick, record.chained_per_tick, before, after] {
+    for value in [record.counted, record.counted_per_tick, record.chained_per_tick, before, after] {
         // An f64 as text is read back as the same number.
         let _ = write!(line, " {}", value.map_or_else(|| "-".to_owned(), |value| value.to_string()));
     }
@@ -101,15 +105,25 @@ pub(super) fn line_of(record: &Record) -> String {
 
 /// The record that a line holds.
 pub(super) fn record_from(line: &str) -> Option<Record> {
-    let mut words = line.splitn(9, ' ');
+    let mut words = line.splitn(10, ' ');
     let mut next = || words.next();
     let (started, stopped) = (Ticks(next()?.parse().ok()?), Ticks(next()?.parse().ok()?));
     let (switched, migrated) = (next()?.parse().ok()?, next()?.parse().ok()?);
     let mut number = || optional::<f64>(next()?).ok();
-    let (counted_per_tick, chained_per_tick) = (number()?, number()?);
+    let (counted, counted_per_tick, chained_per_tick) = (number()?, number()?, number()?);
     let contention_ratio = [number()?, number()?];
     let defect = next().map(str::to_owned);
-    Some(Record { started, stopped, switched, migrated, counted_per_tick, chained_per_tick, contention_ratio, defect })
+    Some(Record {
+        started,
+        stopped,
+        counted,
+        switched,
+        migrated,
+        counted_per_tick,
+        chained_per_tick,
+        contention_ratio,
+        defect,
+    })
 }
 
 #[cfg(test)]
@@ -129,7 +143,8 @@ mod tests {
         };
         let cases = [lock, Case::new("cpu.process.pipe")];
         let new = cases.map(|case| Request::New(Case { threads, placement: placement.clone(), ..case }));
-        for request in new.into_iter().chain([Request::Run(shots.clone()), Request::Prove(shots)]) {
+        let of_shots = [Request::Run, Request::Windows, Request::Prove].map(|request| request(shots.clone()));
+        for request in new.into_iter().chain(of_shots) {
             assert_eq!(Request::of_line(&request.line(), 2), Some(request));
         }
         for line in ["", "new", "new a u16 -", "run never 1 2", "run test 1", "leave now"] {
@@ -142,6 +157,7 @@ mod tests {
         let record = Record {
             started: Ticks(17),
             stopped: Ticks(4_000),
+            counted: Some(31.75),
             switched: true,
             migrated: false,
             counted_per_tick: None,

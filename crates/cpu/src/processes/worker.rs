@@ -1,6 +1,7 @@
 //! A worker: a process of one thread that makes the workload of a case and runs its shots.
 
 use std::io::{BufRead, Write};
+use std::sync::Arc;
 
 use syncscope_core::{Case, Shot};
 use syncscope_host::{child_process, scheduling};
@@ -26,6 +27,8 @@ struct Worker {
 /// A case that is ready to run.
 struct Job {
     workload: Workload,
+    /// Its loop in windows, where the workers contend.
+    windowed: Option<Arc<dyn Body>>,
     /// At which the workers of a team begin and end each shot.
     barrier: Pages<SenseBarrier>,
     sense: LocalSense,
@@ -45,8 +48,9 @@ pub(super) fn serve(words: &[String], input: &mut impl BufRead, output: &mut imp
                 worker.renew(&case)?;
                 send(READY)?;
             }
-            Request::Run(shots) => send(&worker.run(&shots, |workload| Some(workload.body.as_ref()))?)?,
-            Request::Prove(shots) => send(&worker.run(&shots, |workload| workload.proof.as_deref())?)?,
+            Request::Run(shots) => send(&worker.run(&shots, |job| Some(job.workload.body.as_ref()))?)?,
+            Request::Windows(shots) => send(&worker.run(&shots, |job| job.windowed.as_deref())?)?,
+            Request::Prove(shots) => send(&worker.run(&shots, |job| job.workload.proof.as_deref())?)?,
         }
     }
     Ok(())
@@ -83,15 +87,19 @@ impl Worker {
             inherited::state(1, |_| SenseBarrier::new(self.workers, PEER_TIMEOUT)).ok_or("no memory is left")?;
         let workload = primitives::workload_of(case).map_err(|refusal| refusal.to_string())?;
         let sense = barrier[0].join(self.thread);
-        self.job = Some(Job { workload, barrier, sense });
+        let windowed = workload.windows.as_ref().map(|windows| windows.body(&self.clock));
+        self.job = Some(Job { workload, windowed, barrier, sense });
         Ok(())
     }
 
     /// Runs shots of a job of the case: the lines of their records, or of what stopped them.
-    fn run(&mut self, shots: &[Shot], body: impl Fn(&Workload) -> Option<&dyn Body>) -> Result<String, String> {
-        let Job { workload, barrier, sense } = self.job.as_mut().ok_or("no case was named")?;
-        let body = body(workload).ok_or("the case has no such job")?;
-        match self.team_thread.run_shots(&self.clock, &barrier[0], body, shots, sense) {
+    fn run(&mut self, shots: &[Shot], body: impl Fn(&Job) -> Option<&dyn Body>) -> Result<String, String> {
+        let job = self.job.as_mut().ok_or("no case was named")?;
+        let mut sense = job.sense;
+        let body = body(job).ok_or("the case has no such job")?;
+        let found = self.team_thread.run_shots(&self.clock, &job.barrier[0], body, shots, &mut sense);
+        job.sense = sense;
+        match found {
             Ok(records) => Ok(lines_of(&records)),
             Err(Stopped::WaitTimeout) => Ok(LATE.to_owned()),
             Err(Stopped::Panicked(message)) => Err(message),

@@ -5,6 +5,12 @@ use syncscope_core::{Case, Group, Placement, Preset};
 use super::study::{Setting, Study};
 use crate::machine::nearness::PairClass;
 
+/// The group of one thread on a core whose other hardware thread is idle.
+const SIBLING_IDLE: &str = "sibling_idle";
+
+/// The group of two threads on the hardware threads of one core.
+const SIBLING_BUSY: &str = "sibling_busy";
+
 /// How the cost for two threads depends on what their CPUs share.
 pub(crate) struct CpuPairs;
 
@@ -56,26 +62,24 @@ impl Study for Smt {
     /// SMT has one case, in the quick preset none.
     fn cases(&self, setting: &Setting, templates: &[Case]) -> Vec<Case> {
         let siblings = setting.classes.iter().find(|(class, _)| *class == PairClass::SameCore).map(|(_, pair)| pair);
-        let on = |case: &Case, group: Group, cpus: Option<&[u32]>, threads: u32| Case {
+        let on = |case: &Case, group: &'static str, cpus: Option<&[u32]>, threads: u32| Case {
             threads: Some(threads),
             placement: cpus.map(|cpus| Placement::List(cpus.to_vec())),
-            group: Some(group),
+            group: Some(Group::named(group)),
             ..case.clone()
         };
         match siblings {
             Some(pair) => templates
                 .iter()
-                .flat_map(|case| {
-                    [on(case, Group::SiblingIdle, Some(&pair[..1]), 1), on(case, Group::SiblingBusy, Some(pair), 2)]
-                })
+                .flat_map(|case| [on(case, SIBLING_IDLE, Some(&pair[..1]), 1), on(case, SIBLING_BUSY, Some(pair), 2)])
                 .collect(),
             None if setting.preset == Preset::Quick => Vec::new(),
-            None => templates.iter().take(1).map(|case| on(case, Group::SiblingBusy, None, 2)).collect(),
+            None => templates.iter().take(1).map(|case| on(case, SIBLING_BUSY, None, 2)).collect(),
         }
     }
 
     fn unavailable(&self, case: &Case) -> Option<String> {
-        let is_own = matches!(case.group, Some(Group::SiblingIdle | Group::SiblingBusy));
+        let is_own = case.in_group(SIBLING_IDLE) || case.in_group(SIBLING_BUSY);
         (is_own && case.placement.is_none()).then(|| PairClass::SameCore.missing().to_owned())
     }
 }
@@ -96,7 +100,7 @@ impl Study for OneCpu {
             templates.iter().map(move |case| Case {
                 threads: Some(2),
                 placement: placement.clone(),
-                group: Some(Group::OneCpu),
+                group: Some(Group::named("one_cpu")),
                 ..case.clone()
             })
         };
@@ -135,8 +139,8 @@ mod tests {
         assert_eq!(
             facts,
             [
-                (Group::SiblingIdle, Some(1), Some(Placement::List(vec![1]))),
-                (Group::SiblingBusy, Some(2), Some(Placement::List(vec![1, 5])))
+                (Group::named(SIBLING_IDLE), Some(1), Some(Placement::List(vec![1]))),
+                (Group::named(SIBLING_BUSY), Some(2), Some(Placement::List(vec![1, 5])))
             ]
         );
         assert!(cases.iter().all(|case| Smt.unavailable(case).is_none()));

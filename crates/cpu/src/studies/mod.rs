@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_case_of_no_study_is_nobodys_concern() {
-        let case = Case { group: Some(Group::Libgomp), ..Case::new("cpu.barrier.openmp") };
+        let case = Case { group: Some(Group::named("libgomp")), ..Case::new("cpu.barrier.openmp") };
         assert_eq!((unavailable(&case), home_node(&case)), (None, None));
     }
 }

@@ -9,6 +9,12 @@ use super::study::{Setting, Study};
 use crate::machine::nearness::PairClass;
 use crate::machine::topology::Topology;
 
+/// The group: the contended line is in memory of this NUMA node, by the system's number.
+const LINE_ON_NODE: &str = "line_on_node #";
+
+/// The same of any node.
+const LINE_ON_A_NODE: &str = "line_on_node";
+
 /// How the cost of a contended line depends on the NUMA node that it is on.
 pub(crate) struct Numa;
 
@@ -31,13 +37,14 @@ impl Study for Numa {
             if is_quick {
                 return Vec::new();
             }
-            let missing = |case: &Case| Case { threads: Some(2), group: Some(Group::LineOnNode(None)), ..case.clone() };
+            let missing =
+                |case: &Case| Case { threads: Some(2), group: Some(Group::named(LINE_ON_A_NODE)), ..case.clone() };
             return templates.iter().take(1).map(missing).collect();
         }
         let on = |case: &Case, pair: &[u32; 2], node: u32| Case {
             threads: Some(2),
             placement: Some(Placement::List(pair.to_vec())),
-            group: Some(Group::LineOnNode(Some(node))),
+            group: Some(Group::numbered(LINE_ON_NODE, node)),
             ..case.clone()
         };
         let mut cases = Vec::new();
@@ -50,7 +57,7 @@ impl Study for Numa {
     }
 
     fn unavailable(&self, case: &Case) -> Option<String> {
-        (case.group == Some(Group::LineOnNode(None))).then(|| {
+        case.in_group(LINE_ON_A_NODE).then(|| {
             "the CPUs this process may use are next to one NUMA node, or they are one core: there is no other place for \
              the line"
                 .to_owned()
@@ -58,10 +65,7 @@ impl Study for Numa {
     }
 
     fn home_node(&self, case: &Case) -> Option<u32> {
-        match case.group {
-            Some(Group::LineOnNode(node)) => node,
-            _ => None,
-        }
+        case.group_number(LINE_ON_NODE)
     }
 }
 

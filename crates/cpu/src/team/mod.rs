@@ -47,6 +47,12 @@ pub trait Body: Send + Sync {
         None
     }
 
+    /// How many turns of its loop the thread executed in the window that the team shared, for a job that is timed in one.
+    /// Asked once all threads are done.
+    fn counted(&self, _thread: usize) -> Option<f64> {
+        None
+    }
+
     /// Checks this thread's part of the state after all threads are done. Only this part: other threads may already
     /// prepare theirs for the next shot.
     ///
@@ -62,6 +68,8 @@ pub struct Record {
     pub started: Ticks,
     /// When it returned.
     pub stopped: Ticks,
+    /// What it executed in a window that the team shared.
+    pub counted: Option<f64>,
     /// Whether the operating system took the CPU away in between.
     pub switched: bool,
     /// Whether the thread changed its CPU in between.
@@ -143,6 +151,19 @@ pub trait Executor {
     /// # Errors
     /// When a thread panics or not all are done after `limit`; the threads then take no more jobs.
     fn run(&mut self, body: &Arc<dyn Body>, shots: &[Shot], limit: Duration) -> Result<Vec<Vec<Record>>, TeamError>;
+
+    /// The same in windows. `body` is that of the windows.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    fn run_windows(
+        &mut self,
+        body: &Arc<dyn Body>,
+        shots: &[Shot],
+        limit: Duration,
+    ) -> Result<Vec<Vec<Record>>, TeamError> {
+        self.run(body, shots, limit)
+    }
 
     /// The same for the proof of a case.
     ///

@@ -102,6 +102,7 @@ impl TeamThread {
         Ok(Record {
             started: Ticks(started),
             stopped: Ticks(stopped),
+            counted: body.counted(self.thread),
             switched,
             migrated: migrated || is_astray,
             contention_ratio: [ratio_before, ratio_after],

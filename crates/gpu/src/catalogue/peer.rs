@@ -71,7 +71,7 @@ impl PeerProgram {
             PeerOperation::Fence(scope) => Case { scope: Some(scope), ..case },
             PeerOperation::Dependent => Case { mode: Some(Mode::Latency), ..case },
             PeerOperation::DependentOpaque => Case { mode: Some(Mode::Latency), form: Some(Form::Opaque), ..case },
-            PeerOperation::ConvergedWarp => Case { group: Some(Group::Converged), ..case },
+            PeerOperation::ConvergedWarp => Case { group: Some(Group::named("converged")), ..case },
             PeerOperation::Plain => case,
         }
     }

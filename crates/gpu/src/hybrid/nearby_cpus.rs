@@ -29,10 +29,10 @@ impl Distance {
 
     /// The group of cases on CPUs at this distance.
     pub(crate) const fn group(self) -> Group {
-        match self {
-            Self::Near => Group::Near,
-            Self::Far => Group::Far,
-        }
+        Group::named(match self {
+            Self::Near => "near",
+            Self::Far => "far",
+        })
     }
 
     pub(crate) fn of_group(group: &Group) -> Option<Self> {

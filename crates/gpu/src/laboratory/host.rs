@@ -183,7 +183,6 @@ mod tests {
     use crate::catalogue::cases;
     use crate::catalogue::limits::DeviceLimits;
     use std::collections::HashSet;
-    use syncscope_core::Group;
     use syncscope_core::Preset;
 
     fn planned(nearby_cpus: &NearbyCpus) -> Vec<Case> {
@@ -195,22 +194,21 @@ mod tests {
         NearbyCpus::new(&[0, 1, 2, 3, 4, 5, 6, 7], Some(&[4, 5, 6, 7]))
     }
 
-    fn of<'a>(cases: &'a [Case], id: &str, group: &Group) -> Vec<&'a Case> {
-        cases.iter().filter(|case| case.primitive == id && case.group.as_ref() == Some(group)).collect()
+    fn of<'a>(cases: &'a [Case], id: &str, group: &str) -> Vec<&'a Case> {
+        cases.iter().filter(|case| case.primitive == id && case.in_group(group)).collect()
     }
 
     #[test]
     fn cases_of_both_sides_contain_their_cpus() {
         let planned = planned(&two_nodes());
         let flag = |group| of(&planned, "hybrid.flag.round_trip", group)[0].placement.clone();
-        assert_eq!(flag(&Group::Near), Some(Placement::List(vec![7])));
-        assert_eq!(flag(&Group::Far), Some(Placement::List(vec![3])));
-        let lists: HashSet<_> =
-            of(&planned, "hybrid.atomic.add", &Group::Both).iter().map(|case| &case.placement).collect();
+        assert_eq!(flag("near"), Some(Placement::List(vec![7])));
+        assert_eq!(flag("far"), Some(Placement::List(vec![3])));
+        let lists: HashSet<_> = of(&planned, "hybrid.atomic.add", "both").iter().map(|case| &case.placement).collect();
         assert_eq!(lists.len(), 2);
         assert!(lists.contains(&Some(Placement::List(vec![4, 5, 6, 7]))));
-        assert!(of(&planned, "hybrid.atomic.add", &Group::GpuAlone).iter().all(|case| case.placement.is_none()));
-        assert!(of(&planned, "gpu.launch.stream", &Group::EmptyKernel).iter().all(|case| case.placement.is_none()));
+        assert!(of(&planned, "hybrid.atomic.add", "gpu_alone").iter().all(|case| case.placement.is_none()));
+        assert!(of(&planned, "gpu.launch.stream", "empty").iter().all(|case| case.placement.is_none()));
         let ids: HashSet<_> = planned.iter().map(Case::id).collect();
         assert_eq!(ids.len(), planned.len(), "no case twice");
     }
@@ -219,13 +217,13 @@ mod tests {
     fn a_missing_cpu_is_a_reason_to_skip() {
         let one_node = NearbyCpus::new(&[0, 1], Some(&[0, 1]));
         let planned = planned(&one_node);
-        let far = of(&planned, "hybrid.flag.round_trip", &Group::Far)[0];
+        let far = of(&planned, "hybrid.flag.round_trip", "far")[0];
         assert_eq!(far.placement, None);
         let Err(Refusal::Skipped(reason)) = cpus_of(far, &one_node) else { panic!("there is none") };
         assert!(reason.contains("as near to the device as any other"), "{reason}");
-        let near = of(&planned, "hybrid.flag.round_trip", &Group::Near)[0];
+        let near = of(&planned, "hybrid.flag.round_trip", "near")[0];
         assert_eq!(cpus_of(near, &one_node), Ok(vec![1]));
-        assert!(of(&planned, "hybrid.atomic.add", &Group::Both).iter().all(|case| case.actors() > 0));
+        assert!(of(&planned, "hybrid.atomic.add", "both").iter().all(|case| case.actors() > 0));
     }
 
     #[test]

@@ -221,7 +221,7 @@ fn fits(shape: Shape, resident: u32) -> Result<(), Refusal> {
 }
 
 fn launching(case: &Case) -> Result<LaunchCall, Refusal> {
-    if case.group != Some(multi::ONE_LAUNCH) {
+    if !case.in_group(multi::ONE_LAUNCH) {
         return Ok(match grid::cluster_of(case) {
             0 => LaunchCall::PerDevice,
             blocks => LaunchCall::InClusters(blocks),

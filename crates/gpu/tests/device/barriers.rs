@@ -70,7 +70,7 @@ fn at_relaxed_barriers_all_arrive() {
 fn every_design_of_a_wide_barrier_orders_memory() {
     let mut laboratory = open();
     let is_design = |case: &Case| {
-        let is_variant = matches!(case.group, Some(Group::NearFlags | Group::Direct));
+        let is_variant = case.in_group("near_flags") || case.in_group("direct");
         case.order.is_none()
             && (case.primitive == "gpu.grid.hierarchical" || (case.primitive == "gpu.multi.flags" && is_variant))
     };
@@ -85,7 +85,7 @@ fn every_design_of_a_wide_barrier_orders_memory() {
 #[ignore = "needs a CUDA device of compute capability 9.0: make test-gpu"]
 fn a_design_that_misses_a_block_times_out_and_the_next_case_works() {
     let mut laboratory = open();
-    for group in [Group::PausedAcquire, Group::NearCounters, Group::Spread] {
+    for group in [Group::named("paused_acquire"), Group::named("near_counters"), Group::named("spread")] {
         let wanted = |case: &Case| {
             let is_small = case.threads == Some(32) && case.order.is_none();
             case.primitive == "gpu.grid.hierarchical" && case.group.as_ref() == Some(&group) && is_small
@@ -116,7 +116,7 @@ fn dependent_launches_are_barriers() {
     let mut laboratory = open();
     let is_dependent = |case: &Case| {
         ["gpu.launch.programmatic", "gpu.launch.wait_value", "gpu.launch.event_wait"].contains(&case.primitive.as_str())
-            && [Group::EmptyKernel, Group::KernelUs(5), Group::KernelUs(100)].map(Some).contains(&case.group)
+            && [Group::named("empty"), Group::of_word("5 us"), Group::of_word("100 us")].map(Some).contains(&case.group)
     };
     let outcome = outcome(&mut laboratory, Preset::Standard, is_dependent);
     println!("{}", outcome.text());
@@ -130,7 +130,7 @@ fn barrier_objects_and_handovers_work_on_every_grid() {
     let mut laboratory = open();
     let wanted = |case: &Case| {
         ["gpu.cluster.mbarrier_remote", "gpu.block.mbarrier_transaction"].contains(&case.primitive.as_str())
-            || case.group == Some(Group::ProducerConsumer)
+            || case.in_group("producer_consumer")
     };
     let outcome = outcome(&mut laboratory, Preset::Standard, wanted);
     println!("{}", outcome.text());
@@ -144,7 +144,7 @@ fn loops_of_a_graph_run_as_often_as_they_should() {
     let mut laboratory = open();
     let is_loop = |case: &Case| {
         ["gpu.launch.conditional", "gpu.launch.device_graph"].contains(&case.primitive.as_str())
-            && [Group::EmptyKernel, Group::KernelUs(5), Group::KernelUs(100)].map(Some).contains(&case.group)
+            && [Group::named("empty"), Group::of_word("5 us"), Group::of_word("100 us")].map(Some).contains(&case.group)
     };
     // The check counts the turns; a driver without conditional nodes skips them.
     let outcome = outcome(&mut laboratory, Preset::Standard, is_loop);

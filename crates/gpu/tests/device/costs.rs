@@ -44,7 +44,7 @@ fn divergent_halves_of_a_warp_take_longer() {
         let case = planned(&laboratory, wanted);
         measure(&mut laboratory, &case)
     };
-    let (together, apart) = (of(&Group::Converged), of(&Group::Divergent));
+    let (together, apart) = (of(&Group::named("converged")), of(&Group::named("divergent")));
     assert_eq!((&apart.verdict, &apart.check), (&Verdict::Resolved, &Check::Ok), "{apart:?}");
     assert!(cycles(&apart) > 2.0 * cycles(&together), "{} and {}", cycles(&apart), cycles(&together));
 }

@@ -25,14 +25,14 @@ fn launches_are_barriers_and_waiting_for_each_costs_more() {
         ns(&measurement)
     };
     let [stream, graph, waited] =
-        ["gpu.launch.stream", "gpu.launch.graph", "gpu.launch.stream_sync"].map(|id| of(id, &Group::EmptyKernel));
+        ["gpu.launch.stream", "gpu.launch.graph", "gpu.launch.stream_sync"].map(|id| of(id, &Group::named("empty")));
     assert!((200.0..20_000.0).contains(&stream), "a launch takes microseconds: {stream}");
     assert!(graph < stream, "a graph is launched once: {graph}, {stream}");
     assert!(waited > 1.5 * stream, "there and back: {waited}, {stream}");
     let [cooperative, event] =
-        ["gpu.launch.cooperative", "gpu.launch.event_sync"].map(|id| of(id, &Group::EmptyKernel));
+        ["gpu.launch.cooperative", "gpu.launch.event_sync"].map(|id| of(id, &Group::named("empty")));
     assert!(cooperative > 200.0 && event > stream);
-    let hidden = of("gpu.launch.stream", &Group::KernelUs(5));
+    let hidden = of("gpu.launch.stream", &Group::of_word("5 us"));
     assert!(hidden < 5000.0, "a kernel's own length is not its launch's: {hidden}");
 }
 
@@ -42,13 +42,13 @@ fn a_chain_of_full_grids_is_a_chain_of_barriers() {
     let mut laboratory = open();
     let multiprocessors = laboratory.machine()[0].multiprocessors;
     for id in ["stream", "cooperative", "graph", "stream_sync", "event_sync"] {
-        let case = with_host(&laboratory, &format!("gpu.launch.{id}"), &Group::EmptyKernel, multiprocessors, 1024);
+        let case = with_host(&laboratory, &format!("gpu.launch.{id}"), &Group::named("empty"), multiprocessors, 1024);
         let mut experiment = laboratory.experiment(&case).unwrap();
         assert_eq!(experiment.check(), Check::Ok, "{case}");
     }
     let too_many = Case {
         blocks: Some(100 * multiprocessors),
-        ..with_host(&laboratory, "gpu.launch.cooperative", &Group::EmptyKernel, 1, 32)
+        ..with_host(&laboratory, "gpu.launch.cooperative", &Group::named("empty"), 1, 32)
     };
     let Err(Refusal::Skipped(reason)) = laboratory.experiment(&too_many).map(drop) else { panic!("{too_many}") };
     assert!(reason.contains("cannot run at the same time"), "{reason}");
@@ -58,7 +58,7 @@ fn a_chain_of_full_grids_is_a_chain_of_barriers() {
 #[ignore = "needs a CUDA device: make test-gpu"]
 fn the_clocks_of_both_sides_agree_on_a_round_trip() {
     let mut laboratory = open();
-    let case = with_host(&laboratory, "hybrid.flag.round_trip", &Group::Near, 1, 1);
+    let case = with_host(&laboratory, "hybrid.flag.round_trip", &Group::named("near"), 1, 1);
     let measurement = measure(&mut laboratory, &case);
     assert_eq!(measurement.check, Check::Ok, "{case}");
     println!("{case}: {} ns, {:?}", ns(&measurement), measurement.details);
@@ -73,7 +73,7 @@ fn the_clocks_of_both_sides_agree_on_a_round_trip() {
 #[ignore = "needs a CUDA device: make test-gpu"]
 fn a_cpu_thread_that_does_not_answer_is_given_up() {
     let mut laboratory = open();
-    let case = with_host(&laboratory, "hybrid.flag.round_trip", &Group::Near, 1, 1);
+    let case = with_host(&laboratory, "hybrid.flag.round_trip", &Group::named("near"), 1, 1);
     let started = Instant::now();
     let mut experiment = laboratory.silent_round_trip(&case, Duration::from_millis(300)).unwrap();
     let measurement = engine().measure(experiment.as_mut(), 1).unwrap();
@@ -92,7 +92,7 @@ fn additions_of_one_side_are_never_lost() {
         .plan(Preset::Standard)
         .into_iter()
         .filter(|case| case.primitive == "hybrid.atomic.add")
-        .filter(|case| case.group != Some(Group::Both))
+        .filter(|case| !case.in_group("both"))
         .collect();
     assert!(!alone.is_empty());
     for case in alone {

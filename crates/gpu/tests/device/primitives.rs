@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use syncscope_core::{Case, Check, Group, Laboratory, Layout, Measurement, Preset, Refusal, Row, Shot, Side};
+use syncscope_core::{Case, Check, Laboratory, Layout, Measurement, Preset, Refusal, Row, Shot, Side};
 
 use super::{engine, open, short_engine};
 
@@ -22,7 +22,7 @@ fn every_primitive_does_its_work_on_every_kind_of_grid() {
         .into_iter()
         .filter(|case| [1, 16, 32, 1024].map(Some).contains(&case.threads))
         .filter(|case| {
-            let is_wide = matches!(case.group, Some(Group::Cluster(_)));
+            let is_wide = case.in_group("cluster #");
             let is_tried = is_usual(case) || !on_usual_grids.contains(&case.primitive);
             is_tried || is_wide || case.primitive.starts_with("gpu.grid.") || case.primitive.starts_with("gpu.multi.")
         })

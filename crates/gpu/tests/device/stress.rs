@@ -5,7 +5,7 @@
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use syncscope_core::{Case, Check, Group, Laboratory, Preset};
+use syncscope_core::{Case, Check, Laboratory, Preset};
 use syncscope_gpu::{GpuLaboratory, orderings};
 
 use super::{measure, on_grid, open, planned};
@@ -25,8 +25,8 @@ fn designs(laboratory: &GpuLaboratory) -> Vec<Case> {
     let devices = u32::try_from(laboratory.machine().len()).unwrap();
     let is_meant = |case: &Case| {
         let is_small = case.threads == Some(32) && case.order.is_none();
-        let is_own = matches!(case.group, Some(Group::NearCounters | Group::Spread))
-            || (case.group == Some(Group::NearFlags) && case.devices == Some(devices));
+        let is_own = (case.in_group("near_counters") || case.in_group("spread"))
+            || (case.in_group("near_flags") && case.devices == Some(devices));
         is_small && is_own
     };
     let part = std::env::var(ONLY).unwrap_or_default();
@@ -43,7 +43,7 @@ fn own_designs(laboratory: &GpuLaboratory) -> Vec<Case> {
     let devices = u32::try_from(laboratory.machine().len()).unwrap();
     let is_meant = |case: &Case| {
         let is_wide = case.blocks.is_some_and(|blocks| blocks > 32) && case.threads == Some(32);
-        let is_launched_by_each = case.group != Some(Group::DriverLaunch);
+        let is_launched_by_each = !case.in_group("driver_launch");
         is_wide && is_launched_by_each && !orderings(case).is_empty() && case.devices.is_none_or(|n| n == devices)
     };
     let mut cases: Vec<Case> = laboratory.plan(Preset::Standard).into_iter().filter(is_meant).collect();
@@ -89,7 +89,7 @@ fn every_own_barrier_holds() {
 /// Whether a barrier passed without each of its orderings on the devices that were tried (H200), or nearly always. For
 /// acquires the reason is another one: behind an addition that acquires no stale line is left for the poll to drop.
 fn passes_without_each(case: &Case) -> bool {
-    case.primitive.starts_with("gpu.multi.") && !matches!(case.group, Some(Group::Direct | Group::NearFlags))
+    case.primitive.starts_with("gpu.multi.") && !(case.in_group("direct") || case.in_group("near_flags"))
 }
 
 /// One ordering after the other is left out. Of a barrier one at least must be noticed, or its check sees nothing: the

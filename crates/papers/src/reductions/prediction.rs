@@ -4,9 +4,9 @@
 //! other such variant of the class, the measured difference of the two times is compared with the difference of their terms.
 //! What both have in common, reading the vector above all, drops out.
 
-use syncscope_core::{Case, Group, Row, Verdict};
+use syncscope_core::{Case, Row, Verdict};
 
-use super::terms::{Term, terms_of};
+use super::terms::{KERNEL_US, Term, terms_of};
 use super::{Class, Measured, measured};
 
 /// Largest deviation of a prediction that counts as agreement, relative to the measured difference.
@@ -225,11 +225,8 @@ fn is_same_operation(found: &Case, wanted: &Case) -> bool {
         && found.devices.unwrap_or(1) == wanted.devices.unwrap_or(1)
 }
 
-const fn length(case: &Case) -> Option<u32> {
-    match case.group {
-        Some(Group::KernelUs(length)) => Some(length),
-        _ => None,
-    }
+fn length(case: &Case) -> Option<u32> {
+    case.group_number(KERNEL_US)
 }
 
 /// How far the grid of one case is from that of another: in factors of two of blocks, threads and length of the kernel.
@@ -302,12 +299,13 @@ fn why_not(variant: &Measured<'_>, reference: &Measured<'_>) -> Option<&'static 
 mod tests {
     use super::super::testing::{reduction, resolved};
     use super::*;
+    use syncscope_core::Group;
     use syncscope_core::{Dtype, Layout, Mode, Scope, Space};
 
     const SIZE: u64 = 1 << 20;
 
     fn launch(how: &str, blocks: u32, ns: f64) -> Row {
-        let group = Some(Group::KernelUs(5));
+        let group = Some(Group::of_word("5 us"));
         resolved(Case { blocks: Some(blocks), threads: Some(512), group, ..Case::new(how) }, ns)
     }
 
@@ -423,7 +421,7 @@ mod tests {
     #[test]
     fn the_nearest_grid_stands_for_one_that_was_not_measured() {
         let wanted = Case { blocks: Some(264), threads: Some(512), ..Case::new("gpu.launch.stream") };
-        let wanted = Case { group: Some(Group::KernelUs(2)), ..wanted };
+        let wanted = Case { group: Some(Group::of_word("2 us")), ..wanted };
         let near = distance(&launch("gpu.launch.stream", 132, 1.0).case, &wanted);
         assert!(near < distance(&launch("gpu.launch.stream", 1, 1.0).case, &wanted));
         assert_eq!([1_500.0, 4_000.0, 9_000.0, 250_000.0].map(kernel_us), [2, 5, 5, 20]);

@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn the_section_names_predictions_boundaries_and_statements() {
         let launch = Case { blocks: Some(264), threads: Some(512), ..Case::new("gpu.launch.graph") };
-        let mut rows = vec![resolved(Case { group: Some(Group::KernelUs(5)), ..launch }, 700.0)];
+        let mut rows = vec![resolved(Case { group: Some(Group::of_word("5 us")), ..launch }, 700.0)];
         rows.extend((1..=5).map(|number| reduction(&format!("listing_{number}"), 1 << 28, 1e3 * f64::from(number))));
         rows.extend(["atomic_graph_chain", "grid_graph_chain"].map(|name| reduction(name, 1 << 20, 4700.0)));
         let found = section(&rows).unwrap();

@@ -14,6 +14,9 @@ use syncscope_core::{Case, Dtype, Group, Layout, MemoryOrder, Mode, Placement, S
 
 use super::{Class, Measured};
 
+/// The group of kernels that last so many microseconds.
+pub(super) const KERNEL_US: &str = "# us";
+
 /// How often a variant executes an operation of the catalogue.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Term {
@@ -67,7 +70,7 @@ struct Grid {
 
 impl Grid {
     fn launch(self, how: &str, blocks: u32) -> Term {
-        let group = Some(Group::KernelUs(self.kernel_us));
+        let group = Some(Group::numbered(KERNEL_US, self.kernel_us));
         let case = Case { blocks: Some(blocks), threads: Some(self.threads), group, ..Case::new(how) };
         Term::added(case, 1.0)
     }
@@ -96,7 +99,7 @@ impl Grid {
         let on = |id: &str, threads: u32| Case {
             blocks: Some(CLUSTER_BLOCKS),
             threads: Some(threads),
-            group: Some(Group::Cluster(CLUSTER_BLOCKS)),
+            group: Some(Group::numbered("cluster #", CLUSTER_BLOCKS)),
             ..Case::new(id)
         };
         let round_trip = Case {
@@ -234,7 +237,7 @@ mod tests {
         assert_eq!(grid[1].case.primitive, "gpu.grid.cooperative");
         assert_eq!((grid[1].case.blocks, grid[1].case.threads), (Some(264), Some(512)));
         assert_eq!((two[0].case.blocks, two[1].case.blocks), (Some(264), Some(1)));
-        assert_eq!(two[1].case.group, Some(Group::KernelUs(5)));
+        assert_eq!(two[1].case.group, Some(Group::of_word("5 us")));
         assert_eq!(grid[2..], two[2..], "both join the partial results in one block");
         assert_eq!(summary(&of("cluster"))[1], ("gpu.cluster.sync".to_owned(), 2.0, false));
         assert_eq!(summary(&two[2..])[0], ("gpu.atomic.max".to_owned(), 2.0, false));
@@ -244,9 +247,9 @@ mod tests {
     fn what_is_queued_first_has_launches_behind_long_kernels() {
         let of = |name: &str| terms(&reduction(name, 1 << 10, 1.0), 2).unwrap();
         let (plain, queued) = (of("kernel_boundary"), of("kernel_boundary_queued"));
-        assert_eq!(plain[0].case.group, Some(Group::KernelUs(2)));
+        assert_eq!(plain[0].case.group, Some(Group::of_word("2 us")));
         let groups: Vec<_> = queued[..2].iter().map(|term| (term.case.blocks, term.case.group.clone())).collect();
-        let long = Some(Group::KernelUs(LONG_KERNEL_US));
+        let long = Some(Group::numbered(KERNEL_US, LONG_KERNEL_US));
         assert_eq!(groups, [(Some(264), long.clone()), (Some(1), long)]);
         assert_eq!(plain[2..], queued[2..], "both join the partial results in one block");
         assert_eq!(of("atomic_queued"), queued[..1]);
@@ -264,13 +267,13 @@ mod tests {
         assert_eq!([1, 2, 3, 4, 5, 16].map(levels), [0, 1, 2, 2, 3, 4]);
         let on = |name: &str, threads| {
             let row = reduction(&format!("cpu.reduction.{name}"), 1 << 12, 1.0);
-            let case = Case { threads: Some(threads), group: Some(Group::Libgomp), ..row.case.clone() };
+            let case = Case { threads: Some(threads), group: Some(Group::named("libgomp")), ..row.case.clone() };
             terms(&Row { case, ..row }, 5).unwrap()
         };
         assert_eq!(summary(&on("tree_sense", 16)), [("cpu.barrier.sense".to_owned(), 5.0, false)]);
         assert_eq!(summary(&on("tree_sense", 2)), [("cpu.barrier.sense".to_owned(), 2.0, false)]);
         assert!((on("atomic_per_element", 4)[0].count - 1024.0).abs() < 1e-9);
-        assert_eq!(on("tree_openmp", 4)[0].case.group, Some(Group::Libgomp));
+        assert_eq!(on("tree_openmp", 4)[0].case.group, Some(Group::named("libgomp")));
     }
 
     #[test]

@@ -78,6 +78,7 @@ const DETAIL_LABELS = {
   first_copy_ns: ["first copy", formatTime],
   second_copy_ns: ["second copy", (ns) => `${formatTime(ns)} more`],
   jain_index: ["Jain’s index", (value) => digits(value, 3)],
+  acquisitions_per_handover: ["kept by a thread for", (times) => `${digits(times, 3)} acquisitions`],
   measurement_blocks: ["measured in", (count) => plural(count, "measurement block")],
   smt_interference: ["SMT interference", (share) => `${formatPercent(share)} of pairs`],
 };

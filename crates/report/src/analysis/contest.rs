@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Catalogue, Cycles, Group, Placement, Role, Row, Verdict};
+use syncscope_core::{Case, Catalogue, Cycles, Placement, Role, Row, Verdict};
 
 use super::usual::{MachineSize, short_name, unusualness};
 use crate::RunData;
@@ -190,8 +190,10 @@ pub(crate) fn design(catalogue: &Catalogue, case: &Case) -> String {
 /// The same where room is short: the variant alone.
 pub(crate) fn short_design(catalogue: &Catalogue, case: &Case) -> String {
     match &case.group {
-        Some(Group::Cluster(size)) if has_designs(catalogue, case) => format!("clusters of {size}"),
-        Some(group) if has_designs(catalogue, case) => group.to_string(),
+        Some(group) if has_designs(catalogue, case) => match group.number_of("cluster #") {
+            Some(blocks) => format!("clusters of {blocks}"),
+            None => group.to_string(),
+        },
         _ => short_name(&case.primitive).to_owned(),
     }
 }
@@ -223,7 +225,7 @@ pub(crate) fn is_absent(row: &Row) -> bool {
 pub(crate) fn takes_part(data: &RunData, row: &Row, role: Role) -> bool {
     has_role(data, &row.case, role)
         && row.case.form.is_none()
-        && row.case.group != Some(Group::DriverLaunch)
+        && !row.case.in_group("driver_launch")
         && !is_absent(row)
         && !is_relaxed(data, &row.case)
         && !matches!(row.case.placement, Some(Placement::List(_)))
@@ -556,6 +558,7 @@ impl fmt::Display for Open {
 mod tests {
     use super::*;
     use crate::analysis::questions::testing::{case, data, row, within};
+    use syncscope_core::Group;
 
     #[test]
     fn a_ratio_is_as_precise_as_it_is_certain() {

@@ -3,9 +3,10 @@
 //! The chart follows Zhang, Wahib, Matsuoka (*A Study of Synchronization Methods in Modern GPUs*, figures 12 and 13), from the warp to several devices. The CPU has rungs
 //! of its own, from one core to two packages, and so have processes on one machine and on several.
 
-use syncscope_core::{Case, Group, Layout, Mode, Placement, Role, Space};
+use syncscope_core::{Case, Layout, Mode, Placement, Role, Space};
 
 use crate::RunData;
+use crate::naming::EMPTY_KERNEL;
 
 use super::contest::{Basis, Known, Size};
 use super::row_query::{Among, Choice, RowQuery, Selected, any, one_actor};
@@ -62,7 +63,6 @@ const fn of_devices(id: &'static str, title: &'static str, fits: fn(&Case, Machi
 pub(crate) const LADDER: &[Rung] = {
     use Among::{Id, Role as Of};
     use Choice::{Cheapest, CheapestSleep, Usual};
-    use Group::{Across, Cluster, Converged, Divergent, SameCore, SameL2, SameL3, SameNode, SamePackage};
     use Mode::{Latency, Throughput};
     use Size::{Fewest, Most};
     use Space::{Global, Shared};
@@ -78,27 +78,27 @@ pub(crate) const LADDER: &[Rung] = {
         usual("core.fence", "One core", "Full fence", Id("cpu.fence.seq_cst"), one_actor),
         of("core.lock", "One core", "Lock, alone, best", LOCK, one_actor, Cheapest(Fewest)),
         usual("handoff.close", "Two threads", "Hand-off, close", HANDOFF, no_group),
-        pair("handoff.core", "Hand-off, same core", |case, _| is(case, &SameCore)),
-        pair("handoff.l2", "Hand-off, same L2", |case, _| is(case, &SameL2)),
-        pair("handoff.l3", "Hand-off, same L3", |case, _| is(case, &SameL3)),
-        pair("handoff.node", "Hand-off, same NUMA node", |case, _| is(case, &SameNode)),
-        pair("handoff.package", "Hand-off, same package", |case, _| is(case, &SamePackage)),
-        pair("handoff.across", "Hand-off, across packages", |case, _| is(case, &Across)),
+        pair("handoff.core", "Hand-off, same core", |case, _| case.in_group("same_core")),
+        pair("handoff.l2", "Hand-off, same L2", |case, _| case.in_group("same_l2")),
+        pair("handoff.l3", "Hand-off, same L3", |case, _| case.in_group("same_l3")),
+        pair("handoff.node", "Hand-off, same NUMA node", |case, _| case.in_group("same_node")),
+        pair("handoff.package", "Hand-off, same package", |case, _| case.in_group("same_package")),
+        pair("handoff.across", "Hand-off, across packages", |case, _| case.in_group("across")),
         of("wake", "Two threads", "Wake a sleeping thread", Of(Role::SleepHandoff), no_group, CheapestSleep),
         of("barrier.2", "Two threads", "Barrier, best", BARRIER, |case, _| case.threads == Some(2), Cheapest(Fewest)),
         of("add.threads", "All threads", "Atomic add, contended", Id("cpu.atomic.add"), several_threads, Usual(Most)),
         of("barrier.threads", "All threads", "Barrier, best", BARRIER, several_threads, Cheapest(Most)),
         of("lock.threads", "All threads", "Lock, contended, best", LOCK, several_threads, Cheapest(Most)),
-        usual("warp.converged", "Warp", "Barrier, converged", SYNCWARP, |case, _| warp(case, &Converged)),
-        usual("warp.divergent", "Warp", "Barrier, divergent", SYNCWARP, |case, _| warp(case, &Divergent)),
+        usual("warp.converged", "Warp", "Barrier, converged", SYNCWARP, |case, _| warp(case, "converged")),
+        usual("warp.divergent", "Warp", "Barrier, divergent", SYNCWARP, |case, _| warp(case, "divergent")),
         usual("warp.shuffle", "Warp", "Shuffle", Id("gpu.shuffle.idx"), one_warp),
         usual("warp.ballot", "Warp", "Ballot", Id("gpu.vote.ballot"), one_warp),
         usual("block.32", "Block", "Barrier, one warp", SYNCTHREADS, one_warp),
         usual("block.1024", "Block", "Barrier, 1,024 threads", SYNCTHREADS, |case, _| block(case, 1024)),
         usual("fence.block", "Block", "Fence", Id("gpu.fence.block"), one_warp),
         usual("add.block", "Block", "Atomic add, shared memory", ADD, |case, _| atomic(case, Shared, Throughput)),
-        usual("cluster.2", "Cluster", "Barrier, 2 blocks", CLUSTER, |case, _| is(case, &Cluster(2))),
-        usual("cluster.8", "Cluster", "Barrier, 8 blocks", CLUSTER, |case, _| is(case, &Cluster(8))),
+        usual("cluster.2", "Cluster", "Barrier, 2 blocks", CLUSTER, |case, _| cluster(case, 2)),
+        usual("cluster.8", "Cluster", "Barrier, 8 blocks", CLUSTER, |case, _| cluster(case, 8)),
         usual("fence.device", "Device", "Fence", Id("gpu.fence.device"), one_warp),
         usual("add.warp.latency", "Device", "Atomic add, one warp, latency", ADD, |case, _| {
             atomic(case, Global, Latency)
@@ -129,9 +129,12 @@ pub(crate) const LADDER: &[Rung] = {
     ]
 };
 
+/// The group of processes on so many machines.
+const NODES: &str = "nodes #";
+
 /// Processes of one machine.
 fn one_node(case: &Case, _: MachineSize) -> bool {
-    is(case, &Group::Nodes(1))
+    case.group_number(NODES) == Some(1)
 }
 
 /// The same, more than two.
@@ -141,7 +144,7 @@ fn many_on_one_node(case: &Case, machine: MachineSize) -> bool {
 
 /// One process of each of two machines.
 fn two_nodes(case: &Case, _: MachineSize) -> bool {
-    is(case, &Group::Nodes(2)) && case.threads == Some(2)
+    case.group_number(NODES) == Some(2) && case.threads == Some(2)
 }
 
 /// More processes than those.
@@ -151,7 +154,7 @@ fn more_on_several_nodes(case: &Case, machine: MachineSize) -> bool {
 
 /// Processes of several machines.
 fn several_nodes(case: &Case, _: MachineSize) -> bool {
-    matches!(case.group, Some(Group::Nodes(nodes)) if nodes > 1)
+    case.group_number(NODES) > Some(1)
 }
 
 /// Several CPU threads that fit the hardware threads, without a list of CPUs.
@@ -161,8 +164,8 @@ fn several_threads(case: &Case, machine: MachineSize) -> bool {
     threads > 1 && fits_cpus && !matches!(case.placement, Some(Placement::List(_)))
 }
 
-fn is(case: &Case, group: &Group) -> bool {
-    case.group.as_ref() == Some(group)
+fn cluster(case: &Case, blocks: u32) -> bool {
+    case.group_number("cluster #") == Some(blocks)
 }
 
 /// One block of so many threads whose latency is measured.
@@ -182,8 +185,8 @@ fn filled(case: &Case, machine: MachineSize) -> bool {
     machine.is_filled_by(case)
 }
 
-fn warp(case: &Case, group: &Group) -> bool {
-    block(case, 32) && is(case, group)
+fn warp(case: &Case, group: &str) -> bool {
+    block(case, 32) && case.in_group(group)
 }
 
 /// One warp that adds to one variable: independent additions, or additions that each wait for the one before.
@@ -201,11 +204,11 @@ fn contended_atomic(case: &Case, _: MachineSize) -> bool {
 /// A kernel that lasts longer than its launch. The cost of one more is what the device needs between two kernels, the
 /// figure to compare with a grid barrier; an empty one more costs what the host needs to launch it.
 fn working_kernel(case: &Case, _: MachineSize) -> bool {
-    case.group != Some(Group::EmptyKernel)
+    !case.in_group(EMPTY_KERNEL)
 }
 
 fn empty_kernel(case: &Case, _: MachineSize) -> bool {
-    case.group == Some(Group::EmptyKernel)
+    case.in_group(EMPTY_KERNEL)
 }
 
 impl Rung {
@@ -234,7 +237,7 @@ mod tests {
 
     use syncscope_core::machine::{CpuMachine, GpuMachine, Machine};
     use syncscope_core::stats::Interval;
-    use syncscope_core::{Detail, Dtype, Form, Nanoseconds, Row, Verdict};
+    use syncscope_core::{Detail, Dtype, Form, Group, Nanoseconds, Row, Verdict};
 
     fn data(rows: &[Row]) -> RunData {
         let cpu = CpuMachine { hardware_threads: 8, ..CpuMachine::default() };
@@ -277,7 +280,7 @@ mod tests {
     fn the_pair_of_median_cost_represents_its_class() {
         let pair = |a, b, ns| {
             let placement = Some(Placement::List(vec![a, b]));
-            let group = Some(Group::SameL3);
+            let group = Some(Group::named("same_l3"));
             cost(Case { threads: Some(2), placement, group, ..Case::new("cpu.handoff.cas_pingpong") }, ns)
         };
         let mut rows = vec![pair(0, 1, 60.0), pair(0, 2, 45.0), pair(0, 3, 52.0)];
@@ -363,7 +366,7 @@ mod tests {
         let seen = |name: &str, group, ns| {
             cost(Case { threads: Some(2), group, ..Case::new(&format!("cpu.wake.{name}")) }, ns)
         };
-        let ways = [("eventfd", None, 5200.0), ("futex", None, 5100.0), ("park", Some(Group::OneCpu), 900.0)];
+        let ways = [("eventfd", None, 5200.0), ("futex", None, 5100.0), ("park", Some(Group::named("one_cpu")), 900.0)];
         data.rows.extend(ways.map(|(name, group, ns)| seen(name, group, ns)));
         let woken = rung(&data, "wake").unwrap();
         assert_eq!((woken.row, woken.note.as_deref(), woken.median_ns), (4, Some("futex"), None));
@@ -395,9 +398,9 @@ mod tests {
         let launch =
             |name: &str, group, ns| cost(Case { group: Some(group), ..Case::new(&format!("gpu.launch.{name}")) }, ns);
         let rows = [
-            launch("stream", Group::EmptyKernel, 3730.0),
-            launch("stream", Group::KernelUs(5), 1530.0),
-            launch("graph", Group::KernelUs(5), 468.0),
+            launch("stream", Group::named("empty"), 3730.0),
+            launch("stream", Group::of_word("5 us"), 1530.0),
+            launch("graph", Group::of_word("5 us"), 468.0),
         ];
         assert_eq!(find("launch.stream", &rows), Some(1));
         assert_eq!(find("launch.graph", &rows), Some(2));

@@ -103,13 +103,13 @@ mod tests {
     fn a_class_of_pairs_replaces_the_close_pair() {
         let close = pair(None, 70.0);
         assert_eq!(drawn(vec![close.clone()]), [("70.0 ns".to_owned(), "hand-off of a close pair".to_owned())]);
-        let with_class = drawn(vec![close, pair(Some(Group::SameL3), 50.0)]);
+        let with_class = drawn(vec![close, pair(Some(Group::named("same_l3")), 50.0)]);
         assert_eq!(with_class, [("50.0 ns".to_owned(), "hand-off within an L3 cache".to_owned())]);
     }
 
     #[test]
     fn a_barrier_without_an_instruction_says_so() {
-        let group = Some(Group::Converged);
+        let group = Some(Group::named("converged"));
         let case = Case { threads: Some(32), blocks: Some(1), group, ..Case::new("gpu.warp.syncwarp") };
         let barrier = Row { ns: Some(Nanoseconds(0.505)), ..Row::unmeasured(case, Verdict::Resolved) };
         let with =

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use syncscope_core::stats::Interval;
-use syncscope_core::{Group, Placement, Row, Run, Verdict};
+use syncscope_core::{Placement, Row, Run, Verdict};
 
 use super::contest::bounds;
 use crate::figure::has_figure;
@@ -104,6 +104,9 @@ fn alike<'a>(rows: impl Iterator<Item = &'a Row>) -> Result<Option<Alike>, Strin
     Ok(Some(Alike { costs: ends(&points), pairs: narrow.len() }))
 }
 
+/// The groups of pairs of CPUs, by the nearest thing that two share.
+const PAIR_CLASSES: [&str; 6] = ["same_core", "same_l2", "same_l3", "same_node", "same_package", "across"];
+
 /// The two CPUs of a row of the matrix, the smaller number first; `None` for other rows.
 fn pair(row: &Row) -> Option<(u32, u32)> {
     let Some(Placement::List(cpus)) = &row.case.placement else { return None };
@@ -111,7 +114,7 @@ fn pair(row: &Row) -> Option<(u32, u32)> {
     // Other groups are the same pairs under other conditions, such as a line on another node.
     let counts = row.case.primitive == PRIMITIVE
         && row.case.form.is_none()
-        && row.case.group.as_ref().is_none_or(Group::is_pair_class)
+        && (row.case.group.is_none() || PAIR_CLASSES.contains(&row.case.group_word()))
         && a != b
         && !matches!(row.verdict, Verdict::Skipped(_));
     counts.then(|| (a.min(b), a.max(b)))
@@ -206,10 +209,10 @@ mod tests {
     fn the_same_pair_under_other_conditions_is_no_cell() {
         let of_group = |group, row: Row| Row { case: Case { group: Some(group), ..row.case.clone() }, ..row };
         let rows = [
-            of_group(Group::LineOnNode(Some(1)), row(0, 1, 500.0)),
-            of_group(Group::SameL3, row(0, 1, 50.0)),
-            of_group(Group::LineOnNode(Some(1)), row(0, 2, 510.0)),
-            of_group(Group::SameL3, row(1, 2, 51.0)),
+            of_group(Group::of_word("line_on_node 1"), row(0, 1, 500.0)),
+            of_group(Group::named("same_l3"), row(0, 1, 50.0)),
+            of_group(Group::of_word("line_on_node 1"), row(0, 2, 510.0)),
+            of_group(Group::named("same_l3"), row(1, 2, 51.0)),
         ];
         let found: Vec<usize> = matrix(&rows).unwrap().pairs.iter().map(|(_, _, row)| *row).collect();
         assert_eq!(found, [1, 3]);
@@ -300,7 +303,7 @@ mod tests {
     #[test]
     fn a_pair_with_two_rows_counts_once() {
         let mut classed = row(0, 2, 6.0);
-        classed.case.group = Some(Group::SameCore);
+        classed.case.group = Some(Group::named("same_core"));
         let rows: Vec<Row> = std::iter::once(classed).chain(siblings()).collect();
         let matrix = matrix(&rows).unwrap();
         assert_eq!(matrix.pairs.len(), 6);

@@ -91,11 +91,8 @@ fn warp_rate(data: &RunData, id: &str, group: &Group, form: Option<Form>) -> Opt
         return Some("a NOP".to_owned());
     }
     let cycles = row.cycles.map(syncscope_core::Cycles::value).filter(|cycles| *cycles > 0.0)?;
-    let groups = match group {
-        Group::Tile(size) => FULL_BLOCK / size,
-        // One coalesced group in each warp.
-        _ => FULL_BLOCK / WARP,
-    };
+    // One coalesced group in each warp.
+    let groups = FULL_BLOCK / group.number_of("tile #").unwrap_or(WARP);
     Some(rate(f64::from(groups) / cycles))
 }
 
@@ -128,12 +125,12 @@ fn throughput(data: &RunData) -> Option<PaperTable> {
         lines.push([&[label], &paper[..], &[cell(here), cell(alone)]].concat());
     };
     for size in [1, 2, 4, 8, 16, 32] {
-        let of = |form| warp_rate(data, TILE, &Group::Tile(size), form);
+        let of = |form| warp_rate(data, TILE, &Group::numbered("tile #", size), form);
         let paper = [8.353, 2.89].map(|of_one| rate(of_one / f64::from(size)));
         add(format!("Tile of {size}, sync/cycle"), paper, of(None), of(Some(Form::Alone)));
     }
     for (size, v100, label) in [(16, 0.166, "Coalesced, 1 to 31 (here 16)"), (32, 0.769, "Coalesced, 32")] {
-        let of = |form| warp_rate(data, COALESCED, &Group::Coalesced(size), form);
+        let of = |form| warp_rate(data, COALESCED, &Group::numbered("coalesced #", size), form);
         add(format!("{label}, sync/cycle"), [v100, 1.882].map(rate), of(None), of(Some(Form::Alone)));
     }
     let of_blocks = |threads: fn(u32) -> bool| {
@@ -325,7 +322,8 @@ mod tests {
     #[test]
     fn throughput_is_in_the_units_of_the_paper() {
         let tile = |size, form| {
-            let case = Case { group: Some(Group::Tile(size)), form, ..on("gpu.warp.tile", 1, 1024, None) };
+            let case =
+                Case { group: Some(Group::numbered("tile #", size)), form, ..on("gpu.warp.tile", 1, 1024, None) };
             row(case, 4.0, 8.0)
         };
         let nop = Row { evidence: Some("NOP 32/64 for WARPSYNC".into()), ..tile(16, None) };
@@ -359,7 +357,7 @@ mod tests {
         let barrier =
             |id: &str, blocks, threads, devices, us: f64| row(on(id, blocks, threads, devices), us * 1e3, 1.0);
         let relaxed = Case { order: Some(MemoryOrder::Relaxed), ..on("gpu.grid.counter", 10, 32, None) };
-        let near = Case { group: Some(Group::NearCounters), ..on("gpu.grid.hierarchical", 10, 32, None) };
+        let near = Case { group: Some(Group::named("near_counters")), ..on("gpu.grid.hierarchical", 10, 32, None) };
         let rows = vec![
             barrier("gpu.grid.counter", 10, 32, None, 0.8),
             barrier("gpu.grid.counter", 10, 1024, None, 0.9),

@@ -50,7 +50,7 @@ pub(crate) fn unusualness(case: &Case) -> [usize; 7] {
         rank(case.scope.as_ref(), &[Scope::Device]),
         rank(case.placement.as_ref(), &[Placement::Close, Placement::Spread, Placement::None]),
         // Kernels that last longer than a launch: the host is ahead of the device.
-        rank(case.group.as_ref(), &[Group::KernelUs(5)]),
+        rank(case.group.as_ref(), &[Group::of_word("5 us")]),
     ]
 }
 

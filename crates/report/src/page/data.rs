@@ -218,7 +218,7 @@ fn run_with_damage(data: &RunData) -> Cow<'_, Run> {
 
 /// The details that a script reads. Others, such as the clocks of every pass, would double the page of a large run; they are
 /// in `details.csv`.
-const DETAILS: [&str; 10] = [
+const DETAILS: [&str; 11] = [
     "p50_ns",
     "p90_ns",
     "p99_ns",
@@ -227,6 +227,7 @@ const DETAILS: [&str; 10] = [
     "second_copy_ns",
     "jain_index",
     "acquisitions_per_s",
+    "acquisitions_per_handover",
     "measurement_blocks",
     "smt_interference",
 ];

@@ -28,12 +28,12 @@ fn awkward() -> Vec<Row> {
         for (scope, ns) in [(Scope::Block, 4.0), (Scope::Device, 215.0), (Scope::System, 514.0)] {
             rows.push(exact(Case { scope: Some(scope), ..grid(&format!("gpu.fence.{scope}"), 1, threads) }, ns));
         }
-        rows.push(exact(grouped("gpu.warp.syncwarp", threads, Group::Converged), 0.5));
-        rows.push(exact(grouped("gpu.warp.syncwarp", threads, Group::Divergent), 83.0));
-        rows.push(exact(grouped("gpu.warp.coalesced", threads, Group::Coalesced(16)), 0.5));
-        rows.push(exact(grouped("gpu.cluster.sync", threads, Group::Cluster(8)), 167.0));
+        rows.push(exact(grouped("gpu.warp.syncwarp", threads, Group::named("converged")), 0.5));
+        rows.push(exact(grouped("gpu.warp.syncwarp", threads, Group::named("divergent")), 83.0));
+        rows.push(exact(grouped("gpu.warp.coalesced", threads, Group::of_word("coalesced 16")), 0.5));
+        rows.push(exact(grouped("gpu.cluster.sync", threads, Group::of_word("cluster 8")), 167.0));
         for mode in Mode::ALL {
-            let case = grouped("gpu.cluster.dsmem_atomic", threads, Group::Cluster(8));
+            let case = grouped("gpu.cluster.dsmem_atomic", threads, Group::of_word("cluster 8"));
             rows.push(exact(Case { mode: Some(*mode), ..case.clone() }, 120.0));
         }
         for devices in [1, 2, 4] {
@@ -44,7 +44,7 @@ fn awkward() -> Vec<Row> {
     }
     for threads in [1, 2, 4] {
         rows.push(exact(case("cpu.barrier.std", threads), 900.0));
-        rows.push(exact(Case { group: Some(Group::Libgomp), ..case("cpu.barrier.openmp", threads) }, 500.0));
+        rows.push(exact(Case { group: Some(Group::named("libgomp")), ..case("cpu.barrier.openmp", threads) }, 500.0));
         rows.push(exact(case("cpu.fence.seq_cst", threads), 6.0));
         for stride in [1, 16] {
             let layout = Some(Layout::Private { stride });
@@ -52,7 +52,8 @@ fn awkward() -> Vec<Row> {
         }
     }
     // Hand-offs of classes that this machine does not have, and of one that it has.
-    for group in [Group::SameCore, Group::SameL2, Group::SameNode, Group::Across] {
+    for group in [Group::named("same_core"), Group::named("same_l2"), Group::named("same_node"), Group::named("across")]
+    {
         for name in ["cas_pingpong", "channel"] {
             let case = Case { group: Some(group.clone()), ..case(&format!("cpu.handoff.{name}"), 2) };
             rows.push(Row::unmeasured(case, Verdict::Skipped("there is no such pair".into())));
@@ -60,7 +61,7 @@ fn awkward() -> Vec<Row> {
     }
     for pair in 0..40 {
         let placement = Some(Placement::List(vec![0, pair + 1]));
-        let case = Case { group: Some(Group::SameL3), placement, ..case("cpu.handoff.cas_pingpong", 2) };
+        let case = Case { group: Some(Group::named("same_l3")), placement, ..case("cpu.handoff.cas_pingpong", 2) };
         rows.push(exact(case, 71.0));
     }
     rows

@@ -39,7 +39,7 @@ fn equal_figures_of_two_runs_have_two_marks() {
 fn a_figure_does_not_stand_on_the_marks_of_its_row() {
     let pair = |at: u32| {
         let placement = Some(Placement::List(vec![0, at]));
-        let case = Case { group: Some(Group::SameL3), placement, ..case("cpu.handoff.cas_pingpong", 2) };
+        let case = Case { group: Some(Group::named("same_l3")), placement, ..case("cpu.handoff.cas_pingpong", 2) };
         exact(case, 66.0 + 0.1 * f64::from(at))
     };
     let script = [

@@ -51,7 +51,7 @@ fn many_that_may_be_the_cheapest_are_counted_and_named_when_pointed_at() {
 #[test]
 fn a_barrier_and_a_launch_stand_with_their_grids() {
     let kernel = |way: &str, blocks| {
-        let group = Some(Group::KernelUs(5));
+        let group = Some(Group::of_word("5 us"));
         exact(Case { group, ..grid(&format!("gpu.launch.{way}"), blocks, 32) }, 515.0)
     };
     let rows = vec![exact(grid("gpu.grid.counter", 132, 32), 719.0), kernel("graph", 1), kernel("stream", 132)];

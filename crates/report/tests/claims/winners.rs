@@ -18,7 +18,7 @@ fn noisy_rivals_take_part_and_a_primitive_is_no_rival_of_itself() {
         rows.push(noisy(flags(None, 3360.0, 3660.0, 3910.0)(blocks, threads)));
         rows.push(exact(Case { devices: Some(1), ..grid("gpu.multi.host_barrier", blocks, threads) }, 12_650.0));
         // The same barrier, launched otherwise, costs the same.
-        rows.push(noisy(flags(Some(Group::DriverLaunch), 3360.0, 3670.0, 3920.0)(blocks, threads)));
+        rows.push(noisy(flags(Some(Group::named("driver_launch")), 3360.0, 3670.0, 3920.0)(blocks, threads)));
     }
     let Some(dom) = text(&[run(rows)]) else { return };
     // The winner was "counter, 3.02 times".

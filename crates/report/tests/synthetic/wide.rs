@@ -142,7 +142,7 @@ fn clusters() -> Vec<Row> {
         for size in [1, 2, 4, 8, 16] {
             for threads in THREADS {
                 let case = Case {
-                    group: Some(Group::Cluster(size)),
+                    group: Some(Group::numbered("cluster #", size)),
                     ..gpu(&format!("gpu.cluster.{name}"), SMS / size * size, threads)
                 };
                 rows.push(if size == 16 {
@@ -200,11 +200,11 @@ fn devices() -> Vec<Row> {
 
 fn launches() -> Vec<Row> {
     let launch = |name: &str, ns| {
-        let case = Case { group: Some(Group::EmptyKernel), ..gpu(&format!("gpu.launch.{name}"), 1, 32) };
+        let case = Case { group: Some(Group::named("empty")), ..gpu(&format!("gpu.launch.{name}"), 1, 32) };
         resolved(case, ns, 0.03, GPU_HZ)
     };
     let flag = Case {
-        group: Some(Group::Near),
+        group: Some(Group::named("near")),
         placement: Some(Placement::List(vec![2])),
         ..gpu("hybrid.flag.round_trip", 1, 1)
     };

@@ -30,7 +30,7 @@ const fn program(
 }
 
 const RELAXED: Option<MemoryOrder> = Some(MemoryOrder::Relaxed);
-const LIBGOMP: Option<Group> = Some(Group::Libgomp);
+const LIBGOMP: Option<Group> = Some(Group::named("libgomp"));
 
 /// The programs of the paper were compiled with GCC, whose OpenMP runtime is libgomp.
 static PROGRAMS: [OpenMpProgram; 7] = [

@@ -19,7 +19,7 @@ use crate::evidence::Expected;
 use crate::facts;
 use crate::primitives::lines::Elements;
 use crate::primitives::number::{Number, by_dtype};
-use crate::primitives::operation::{Operation, slot_of};
+use crate::primitives::operation::{Executed, Operation, slot_of};
 use crate::primitives::orders::{Access, Relaxed, StaticOrdering, by_order};
 use crate::primitives::workload::{Proof, Workload};
 use crate::sync::CachePadded;
@@ -68,12 +68,13 @@ trait Update: Send + Sync + 'static {
         Self::execute(variable, order, memory);
     }
 
-    /// The value of the variable after `operations` by each of `sharers` threads.
-    fn result(sharers: u64, operations: u64) -> u64 {
+    /// The value of a variable of `sharers` threads after what they executed.
+    fn result(sharers: u32, executed: Executed) -> u64 {
         match Self::GROWTH {
             Growth::None => Self::INITIAL,
-            Growth::ByThread => operations,
-            Growth::ByAll => sharers * operations,
+            Growth::ByThread | Growth::ByAll if sharers == 1 => executed.own,
+            Growth::ByThread => executed.most,
+            Growth::ByAll => executed.by_all(sharers),
         }
     }
 
@@ -141,10 +142,9 @@ fn workload_of<N: Number, U: Update, O: StaticOrdering, const DEPENDENT: bool>(c
     };
     let instructions = if N::FLOATING { U::FLOATING_INSTRUCTIONS } else { U::INSTRUCTIONS };
     let returned = ReturnedValues::<N, U>::new(Arc::clone(&elements), case.threads?);
-    let contenders = if elements.sharers() > 1 && U::GROWTH == Growth::ByAll { elements.sharers() } else { 1 };
     let extent = elements.extent();
     let variables: Variables<N, U, O, DEPENDENT> = Variables { elements, kind: PhantomData };
-    let workload = Workload::contended(variables, contenders)
+    let workload = Workload::contended(Arc::new(variables), case)?
         .with_most_operations(most, 1)
         .expecting(Expected::once(instructions))
         .in_memory(extent);
@@ -155,7 +155,11 @@ fn workload_of<N: Number, U: Update, O: StaticOrdering, const DEPENDENT: bool>(c
 pub(super) fn addition_between_processes(case: &Case) -> Option<Workload> {
     let elements = Arc::new(Elements::between_processes(case)?);
     let variables: Variables<u64, update::Add, Relaxed, false> = Variables { elements, kind: PhantomData };
-    Some(Workload::of(variables).expecting(Expected::once(update::Add::INSTRUCTIONS)).in_processes())
+    Some(
+        Workload::contended(Arc::new(variables), case)?
+            .expecting(Expected::once(update::Add::INSTRUCTIONS))
+            .in_processes(),
+    )
 }
 
 /// The variables that `U` works on, each operation independent of the one before, or dependent on its result.
@@ -186,14 +190,9 @@ impl<N: Number, U: Update, O: StaticOrdering, const DEPENDENT: bool> Operation f
         }
     }
 
-    fn counted(&self, slot: usize) -> Option<u64> {
-        let count = || N::load(self.elements.get(slot, 0), Ordering::Relaxed).count();
-        (U::GROWTH == Growth::ByAll).then(count)
-    }
-
-    fn verify(&self, slot: usize, thread: usize, operations: u64) -> Result<(), String> {
+    fn verify(&self, slot: usize, thread: usize, executed: Executed) -> Result<(), String> {
         let Some(variable) = self.elements.owned(slot, thread) else { return Ok(()) };
-        let expected = U::result(self.elements.sharers().into(), operations);
+        let expected = U::result(self.elements.sharers(), executed);
         let found = N::load(variable, Ordering::Relaxed).count();
         if expected == found { Ok(()) } else { Err(format!("expected {expected} in the variable, found {found}")) }
     }
@@ -260,8 +259,8 @@ mod tests {
             N::store(variable, N::of(1), order);
         }
 
-        fn result(_: u64, operations: u64) -> u64 {
-            operations
+        fn result(_: u32, executed: Executed) -> u64 {
+            executed.own
         }
 
         fn returned_value<N: Number>(variable: &N::Atomic, ticket: u64) -> u64 {

@@ -11,7 +11,7 @@ use crate::primitives::atomic;
 use crate::primitives::entry::Entry;
 use crate::primitives::lines::Elements;
 use crate::primitives::number::{Number, by_dtype};
-use crate::primitives::operation::Operation;
+use crate::primitives::operation::{Executed, Operation};
 use crate::primitives::orders::{Access, StaticOrdering, by_order};
 use crate::primitives::workload::Workload;
 
@@ -97,7 +97,7 @@ impl<N: Number, O: StaticOrdering> Operation for Read<N, O> {
     }
 
     /// Every thread can read the value. The evidence proves that the loop reads it.
-    fn verify(&self, slot: usize, thread: usize, _operations: u64) -> Result<(), String> {
+    fn verify(&self, slot: usize, thread: usize, _executed: Executed) -> Result<(), String> {
         let found = N::load(self.elements.get(slot, thread), O::LOAD).count();
         if found == PRESENT { Ok(()) } else { Err(format!("expected {PRESENT} in the variable, found {found}")) }
     }
@@ -128,7 +128,7 @@ impl<O: StaticOrdering> Operation for Chain<O> {
         self.0.prepare(slot, thread);
     }
 
-    fn verify(&self, slot: usize, thread: usize, operations: u64) -> Result<(), String> {
-        self.0.verify(slot, thread, operations)
+    fn verify(&self, slot: usize, thread: usize, executed: Executed) -> Result<(), String> {
+        self.0.verify(slot, thread, executed)
     }
 }

@@ -9,6 +9,7 @@ use crate::axes::Axes;
 use crate::primitives::atomic::{self, Growth, Update};
 use crate::primitives::entry::Entry;
 use crate::primitives::number::Number;
+use crate::primitives::operation::Executed;
 use crate::primitives::orders::Access;
 use crate::studies::{CpuPairs, Numa, Participation, Smt};
 
@@ -148,7 +149,7 @@ impl Update for Exchange {
         *memory = N::swap(variable, memory.one_after(), order);
     }
 
-    fn result(_sharers: u64, _operations: u64) -> u64 {
+    fn result(_sharers: u32, _executed: Executed) -> u64 {
         1
     }
 

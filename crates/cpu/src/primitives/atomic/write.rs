@@ -1,6 +1,7 @@
 //! `cpu.atomic.write`: an atomic write.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use syncscope_core::{Case, Facts, MemoryOrder, Primitive, Role};
@@ -11,7 +12,7 @@ use crate::primitives::atomic;
 use crate::primitives::entry::Entry;
 use crate::primitives::lines::Elements;
 use crate::primitives::number::{Number, by_dtype};
-use crate::primitives::operation::Operation;
+use crate::primitives::operation::{Executed, Operation};
 use crate::primitives::orders::{Access, StaticOrdering, by_order};
 use crate::primitives::workload::Workload;
 
@@ -49,7 +50,7 @@ fn workload(case: &Case) -> Option<Workload> {
 fn workload_of<N: Number, O: StaticOrdering>(case: &Case) -> Option<Workload> {
     let expected = Expected::once(if case.order == Some(MemoryOrder::SeqCst) { &["xchg"] } else { &["mov"] });
     let write: Write<N, O> = Write { first: Elements::of(case)?, second: Elements::of(case)?, order: PhantomData };
-    Some(Workload::of(write).expecting(expected))
+    Some(Workload::contended(Arc::new(write), case)?.expecting(expected))
 }
 
 /// Two arrays that share no line.
@@ -83,12 +84,12 @@ impl<N: Number, O: StaticOrdering> Operation for Write<N, O> {
         }
     }
 
-    fn verify(&self, slot: usize, thread: usize, operations: u64) -> Result<(), String> {
+    fn verify(&self, slot: usize, thread: usize, executed: Executed) -> Result<(), String> {
         // Only the owner: it may already prepare the next shot while the others verify.
         let variables = self.first.owned(slot, thread).zip(self.second.owned(slot, thread));
         let Some((first, second)) = variables else { return Ok(()) };
         let found = [first, second].map(|variable| N::load(variable, Ordering::Relaxed).count());
-        let expected = [operations.min(1), u64::from(operations > 1)];
+        let expected = [executed.most.min(1), u64::from(executed.most > 1)];
         if expected == found { Ok(()) } else { Err(format!("expected {expected:?} in the variables, found {found:?}")) }
     }
 }

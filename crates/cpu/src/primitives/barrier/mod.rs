@@ -19,7 +19,7 @@ use syncscope_core::{Case, Facts, Primitive, Role, Shot};
 use crate::axes::Axes;
 use crate::facts;
 use crate::machine::inherited;
-use crate::primitives::operation::{Operation, SLOTS, slot_of};
+use crate::primitives::operation::{Executed, Operation, SLOTS, slot_of};
 use crate::primitives::wait::or_unwind;
 use crate::primitives::workload::{Proof, Workload};
 use crate::sync::{Barrier, BetweenProcesses, CachePadded};
@@ -90,7 +90,7 @@ where
     fn prepare(&self, _slot: usize, _thread: usize) {}
 
     /// That all threads finished proves little; [`Phases`] is the proof.
-    fn verify(&self, _slot: usize, _thread: usize, _operations: u64) -> Result<(), String> {
+    fn verify(&self, _slot: usize, _thread: usize, _executed: Executed) -> Result<(), String> {
         Ok(())
     }
 }

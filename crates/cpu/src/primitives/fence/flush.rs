@@ -1,5 +1,6 @@
 //! `cpu.fence.flush`: a fence between two updates, as the papers measure OpenMP's flush.
 
+use std::sync::Arc;
 use std::sync::atomic::{self, Ordering};
 
 use syncscope_core::{Case, MemoryOrder, Primitive};
@@ -10,7 +11,7 @@ use crate::primitives::entry::Entry;
 use crate::primitives::fence::{self, FULL_FENCE};
 use crate::primitives::lines::Elements;
 use crate::primitives::number::{Number, by_dtype};
-use crate::primitives::operation::Operation;
+use crate::primitives::operation::{Executed, Operation};
 use crate::primitives::workload::Workload;
 
 /// In theory: the fence waits until the update before it is in the cache. On lines of their own it costs as much as
@@ -39,7 +40,8 @@ fn workload(case: &Case) -> Option<Workload> {
 
 fn workload_of<N: Number>(case: &Case) -> Option<Workload> {
     let flush = Flush::<N> { first: Elements::of(case)?, second: Elements::of(case)? };
-    Some(Workload::of(flush).with_most_operations(N::LARGEST_COUNT, 1).expecting(Expected::added(FULL_FENCE)))
+    let workload = Workload::contended(Arc::new(flush), case)?.with_most_operations(N::LARGEST_COUNT, 1);
+    Some(workload.expecting(Expected::added(FULL_FENCE)))
 }
 
 /// Two arrays.
@@ -78,9 +80,9 @@ impl<N: Number> Operation for Flush<N> {
     }
 
     /// Both arrays were updated equally often, and in the test once for each fence.
-    fn verify(&self, slot: usize, thread: usize, operations: u64) -> Result<(), String> {
+    fn verify(&self, slot: usize, thread: usize, executed: Executed) -> Result<(), String> {
         let found = |elements: &Elements<N::Atomic>| N::load(elements.get(slot, thread), Ordering::Relaxed).count();
-        let (first, second) = (found(&self.first), found(&self.second));
+        let (first, second, operations) = (found(&self.first), found(&self.second), executed.own);
         if first == second && first > 0 && (operations == 0 || first == operations) {
             return Ok(());
         }

@@ -16,7 +16,7 @@ use crate::evidence::Expected;
 use crate::facts;
 use crate::primitives::entry::Entry;
 use crate::primitives::opaque;
-use crate::primitives::operation::Operation;
+use crate::primitives::operation::{Executed, Operation};
 use crate::primitives::workload::Workload;
 
 /// The family, in the order of the catalogue.
@@ -81,7 +81,7 @@ impl<F: Fn() + Copy + Send + Sync + 'static> Operation for Bare<F> {
     fn prepare(&self, _slot: usize, _thread: usize) {}
 
     /// A fence leaves no trace in memory; the evidence has to prove it.
-    fn verify(&self, _slot: usize, _thread: usize, _operations: u64) -> Result<(), String> {
+    fn verify(&self, _slot: usize, _thread: usize, _executed: Executed) -> Result<(), String> {
         Ok(())
     }
 }

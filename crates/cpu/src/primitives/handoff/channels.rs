@@ -84,16 +84,19 @@ pub(super) static BOUNDED: Entry = Entry::of(
         facts: Facts { has_designs: true, ..handoff::CHANNEL },
     },
     cases,
-    |case| match case.group {
-        Some(Group::Capacity(1)) => handoff::workload::<Channels<1>>(case),
-        Some(Group::Capacity(64)) => handoff::workload::<Channels<64>>(case),
+    |case| match case.group_number(CAPACITY)? {
+        1 => handoff::workload::<Channels<1>>(case),
+        64 => handoff::workload::<Channels<64>>(case),
         _ => None,
     },
 )
 .beyond_quick();
 
+/// The group: channels with room for so many messages.
+const CAPACITY: &str = "capacity #";
+
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    let of = |case: Case| [1, 64].map(|room| Case { group: Some(Group::Capacity(room)), ..case.clone() });
+    let of = |case: Case| [1, 64].map(|room| Case { group: Some(Group::numbered(CAPACITY, room)), ..case.clone() });
     handoff::cases(primitive, axes).into_iter().flat_map(of).collect()
 }
 

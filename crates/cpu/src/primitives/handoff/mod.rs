@@ -35,7 +35,7 @@ use crate::machine::inherited;
 use crate::machine::memory::Pages;
 use crate::primitives::entry::Entry;
 use crate::primitives::follow_up::MakeFollowUp;
-use crate::primitives::operation::{Operation, SLOTS};
+use crate::primitives::operation::{Executed, Operation, SLOTS};
 use crate::primitives::wait::or_unwind;
 use crate::primitives::workload::Workload;
 use crate::studies::{CpuPairs, Participation};
@@ -168,11 +168,11 @@ impl<H: Handoff> Operation for Passing<H> {
 
     /// A thread that was overtaken would have left another count. Only thread 0 checks, which also prepares the tokens
     /// for the next shot.
-    fn verify(&self, slot: usize, thread: usize, round_trips: u64) -> Result<(), String> {
+    fn verify(&self, slot: usize, thread: usize, executed: Executed) -> Result<(), String> {
         if thread != 0 {
             return Ok(());
         }
-        let (expected, found) = (2 * round_trips, counted(self.of_slot(slot)));
+        let (expected, found) = (2 * executed.own, counted(self.of_slot(slot)));
         if found == expected { Ok(()) } else { Err(format!("of {expected} hand-offs, the tokens counted {found}")) }
     }
 }
@@ -214,8 +214,8 @@ mod tests {
             scope.spawn(|| run(0));
             scope.spawn(|| run(1));
         });
-        assert_eq!(passing.verify(slot, 0, 3 * iterations), Ok(()));
-        assert!(passing.verify(slot, 0, 3 * iterations + 1).is_err());
+        assert_eq!(passing.verify(slot, 0, Executed::by_each(3 * iterations)), Ok(()));
+        assert!(passing.verify(slot, 0, Executed::by_each(3 * iterations + 1)).is_err());
         passing.of_slot(slot).iter().map(|token| token.turns()).collect()
     }
 

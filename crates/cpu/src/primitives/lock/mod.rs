@@ -3,18 +3,20 @@
 //! Start with the ticket lock in `own.rs`; its algorithm is `sync/locks/ticket.rs`. This file holds the loops and their
 //! check. A lock is a [`LockKind`]: [`Raw`] makes one of a `sync::RawLock`, and `library_lock!` one of a library's.
 //!
-//! - `own.rs`: locks written out in `sync/locks`. `library.rs`: mutexes of libraries. `readers_writer.rs`: locks that many
+//! - `handovers.rs`: how often a lock passes to another thread. `own.rs`: locks written out in `sync/locks`. `library.rs`: mutexes of libraries. `readers_writer.rs`: locks that many
 //!   readers may hold together.
 //!
 //! A new lock is a block in one of these files, and a name in its `ENTRIES`. An algorithm of our own comes first, in
 //! `sync/locks`.
 
+mod handovers;
 pub(super) mod library;
 pub(super) mod own;
 pub(super) mod readers_writer;
 
 use std::marker::PhantomData;
 use std::ops::AddAssign;
+use std::sync::Arc;
 
 use syncscope_core::{Case, Dtype, Facts, Layout, Primitive, Role, Waits};
 
@@ -23,10 +25,14 @@ use crate::evidence::Expected;
 use crate::facts;
 use crate::machine::inherited;
 use crate::primitives::number::Number;
-use crate::primitives::operation::{Operation, SLOTS};
+use crate::primitives::operation::{Executed, Operation, SLOTS};
 use crate::primitives::wait::or_unwind;
+use crate::primitives::window::Windows;
 use crate::primitives::workload::Workload;
 use crate::sync::{BetweenProcesses, CachePadded, Guarded, RawLock, ThreadState};
+use crate::timing::clock::Clock;
+
+use self::handovers::Handovers;
 
 const FACTS: Facts = Facts { run_effect: facts::between_threads, ..Facts::of(Role::ThreadLock) };
 
@@ -98,8 +104,10 @@ fn workload_of_one_type<K: LockKind>(case: &Case, kind: &K) -> Option<Workload> 
 fn locked<K: LockKind, N: PlainNumber>(case: &Case, kind: &K) -> Option<Workload> {
     let threads = case.threads.filter(|_| case.layout == Some(Layout::Shared))?;
     let slots: Vec<_> = (0..SLOTS).map(|_| CachePadded::new(kind.make::<N>(threads))).collect();
-    let operation = Locked { slots, threads, kind: PhantomData };
-    Some(Workload::contended(operation, threads).with_most_operations(N::LARGEST_COUNT, threads))
+    let operation = Arc::new(Locked { slots, threads, kind: PhantomData });
+    let workload = Workload::contended(Arc::clone(&operation), case)?;
+    let handovers = move |windows: &Windows, clock: &Clock| Handovers::run(&operation, windows, clock);
+    Some(workload.with_most_operations(N::LARGEST_COUNT, threads).counting_handovers(handovers))
 }
 
 /// The loops of a lock whose threads belong to several processes.
@@ -110,7 +118,7 @@ pub(super) fn workload_between_processes<L: RawLock + BetweenProcesses>(
     let threads = case.threads?;
     let slots = inherited::state(SLOTS, |_| CachePadded::new(Guarded::new(make(), 0_u64)))?;
     let operation = Locked { slots, threads, kind: PhantomData };
-    Some(Workload::of(operation).with_most_operations(u64::MAX, threads).in_processes())
+    Some(Workload::contended(Arc::new(operation), case)?.with_most_operations(u64::MAX, threads).in_processes())
 }
 
 /// The locks of all slots, each around a counter.
@@ -156,18 +164,13 @@ where
         }
     }
 
-    fn counted(&self, slot: usize) -> Option<u64> {
-        let mut count = 0;
-        self.with_counter(slot, 0, |counter| count = counter.count());
-        Some(count)
-    }
-
     /// Two holders at the same time would lose additions.
-    fn verify(&self, slot: usize, thread: usize, operations: u64) -> Result<(), String> {
+    fn verify(&self, slot: usize, thread: usize, executed: Executed) -> Result<(), String> {
         if thread != 0 {
             return Ok(());
         }
-        let (expected, found) = (u64::from(self.threads) * operations, self.counted(slot).unwrap_or_default());
+        let (expected, mut found) = (executed.by_all(self.threads), 0);
+        self.with_counter(slot, 0, |counter| found = counter.count());
         if found == expected { Ok(()) } else { Err(format!("{expected} additions under the lock made {found}")) }
     }
 }

@@ -104,16 +104,19 @@ static SPIN_PARK: Entry = Entry::of(
 )
 .beyond_quick();
 
+/// The group: waiters spin for so long before they sleep.
+const SPIN: &str = "spin # us";
+
 /// Below, about at, and above what a wake-up takes.
 const SPIN_US: [u32; 3] = [1, 10, 50];
 
 fn spin_park_cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    let spinning = |case: Case| SPIN_US.map(|us| Case { group: Some(Group::SpinUs(us)), ..case.clone() });
+    let spinning = |case: Case| SPIN_US.map(|us| Case { group: Some(Group::numbered(SPIN, us)), ..case.clone() });
     lock::cases_of_one_type(primitive, axes).into_iter().flat_map(spinning).collect()
 }
 
 fn spin_park_workload(case: &Case) -> Option<Workload> {
-    let Some(Group::SpinUs(us)) = case.group else { return None };
+    let us = case.group_number(SPIN)?;
     let kind = SpinPark(Duration::from_micros(us.into()));
     let workload = lock::workload_of_one_type(case, &kind)?;
     Some(workload.expecting(Expected::times(&["lock cmpxchg", "xchg"], 2)).blocking(case))
@@ -181,6 +184,6 @@ mod tests {
         let (dtype, layout) = (Some(Dtype::U64), Some(Layout::Shared));
         let case = Case { dtype, layout, threads: Some(2), ..Case::new(COHORT.primitive.id) };
         let evidence = (COHORT.workload)(&case).unwrap().evidence();
-        assert_eq!(evidence.summary(), Some("lock xadd 16/32"), "{evidence:?}");
+        assert_eq!(evidence.summary(), Some("lock xadd 2/4"), "{evidence:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! Locks that one writer or many readers hold.
 
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crossbeam::sync::ShardedLock;
 use syncscope_core::{Case, Dtype, Layout, Primitive};
@@ -8,7 +8,7 @@ use syncscope_core::{Case, Dtype, Layout, Primitive};
 use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
 use crate::primitives::lock::{self, Lock, LockKind, PlainNumber, library_lock};
-use crate::primitives::operation::{Operation, SLOTS};
+use crate::primitives::operation::{Executed, Operation, SLOTS};
 use crate::primitives::workload::Workload;
 use crate::sync::CachePadded;
 
@@ -90,7 +90,7 @@ impl<L: SharedLock<N>, N: PlainNumber> Readers<L, N> {
             threads: threads as usize,
         };
         // The limit counts for each thread, because every thread has a sum of its own.
-        Some(Workload::contended(operation, threads).with_most_operations(N::LARGEST_COUNT, 1))
+        Some(Workload::contended(Arc::new(operation), case)?.with_most_operations(N::LARGEST_COUNT, 1))
     }
 
     fn sums_of(&self, slot: usize) -> &[CachePadded<Mutex<N>>] {
@@ -128,18 +128,14 @@ impl<L: SharedLock<N>, N: PlainNumber> Operation for Readers<L, N> {
         reader.one.read(|one| *sum += one);
     }
 
-    fn counted(&self, slot: usize) -> Option<u64> {
-        let of = |sum: &CachePadded<Mutex<N>>| sum.lock().unwrap_or_else(PoisonError::into_inner).count();
-        Some(self.sums_of(slot).iter().map(of).sum())
-    }
-
     fn prepare(&self, slot: usize, thread: usize) {
         set_sum(&self.sums_of(slot)[thread], N::default());
     }
 
-    fn verify(&self, slot: usize, thread: usize, operations: u64) -> Result<(), String> {
+    fn verify(&self, slot: usize, thread: usize, executed: Executed) -> Result<(), String> {
         let found = self.sums_of(slot)[thread].lock().unwrap_or_else(PoisonError::into_inner).count();
-        if found == operations { Ok(()) } else { Err(format!("{operations} reads of the number 1 add up to {found}")) }
+        let reads = executed.own;
+        if found == reads { Ok(()) } else { Err(format!("{reads} reads of the number 1 add up to {found}")) }
     }
 }
 

@@ -68,7 +68,7 @@ mod tests {
         let case = Case {
             threads: Some(2),
             placement: Some(Placement::List(vec![a, b])),
-            group: Some(Group::SameL3),
+            group: Some(Group::named("same_l3")),
             ..Case::new(core_to_core::PRIMITIVE)
         };
         Row { ns: Some(Nanoseconds(ns)), ..Row::unmeasured(case, Verdict::Resolved) }
@@ -292,7 +292,7 @@ mod tests {
     fn only_measured_rows_of_the_matrix_count() {
         let good = row(0, 1, 50.0);
         let elsewhere =
-            Row { case: Case { group: Some(Group::LineOnNode(Some(1))), ..good.case.clone() }, ..good.clone() };
+            Row { case: Case { group: Some(Group::of_word("line_on_node 1")), ..good.case.clone() }, ..good.clone() };
         let failed = Row { verdict: Verdict::Failed("x".into()), ..good.clone() };
         let wrong = Row { check: Some(false), ..good.clone() };
         let other = Row { case: Case { primitive: "cpu.handoff.park".into(), ..good.case.clone() }, ..good.clone() };

@@ -87,8 +87,9 @@ static NAMED: Entry = Entry {
     },
     cases: |id, preset, limits| {
         let parts: &[u32] = if preset == Preset::Quick { &[2] } else { &[1, 2, 4, 8] };
-        let handover = (preset != Preset::Quick).then_some(Group::ProducerConsumer);
-        let groups: Vec<Group> = parts.iter().copied().map(Group::Parts).chain(handover).collect();
+        let handover = (preset != Preset::Quick).then_some(Group::named(PRODUCER_CONSUMER));
+        let groups: Vec<Group> =
+            parts.iter().copied().map(|parts| Group::numbered("parts #", parts)).chain(handover).collect();
         let sweep = limits.coarse(id, preset).groups(&groups);
         // Barriers count whole warps, and each role has one.
         let fewest = |case: &Case| if is_handover(case) { 64 } else { 32 * group_size(case) };
@@ -98,8 +99,11 @@ static NAMED: Entry = Entry {
 };
 
 fn is_handover(case: &Case) -> bool {
-    case.group == Some(Group::ProducerConsumer)
+    case.in_group(PRODUCER_CONSUMER)
 }
+
+/// The group of threads that only arrive, and threads that wait for them.
+const PRODUCER_CONSUMER: &str = "producer_consumer";
 
 /// In theory: every thread arrives with an atomic operation on shared memory, so the cost grows with the threads and not
 /// with the warps. Each wait adds at least one round trip to shared memory, some 30 cycles.

@@ -6,7 +6,7 @@ use syncscope_core::{Case, Dtype, Facts, Layout, Mode, Preset, Role, RunEffect, 
 
 use crate::catalogue::entry::ExpectedInstructions;
 use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
-use crate::catalogue::families::{group_size, in_order_of, kernel, relaxed};
+use crate::catalogue::families::{CLUSTER_OF, group_size, in_order_of, kernel, relaxed};
 use crate::catalogue::limits::DeviceLimits;
 
 const KERNEL: Kernel = kernel!("cluster.cu", Register);
@@ -27,7 +27,7 @@ fn sweep(id: &str, preset: Preset, limits: DeviceLimits, size: u32) -> Sweep {
         Preset::Paper => &[32, 64, 128, 256, 512, 1024],
     };
     let threads: Vec<u32> = threads.iter().copied().filter(|threads| *threads <= limits.max_threads).collect();
-    Sweep::of(id).blocks(&blocks).threads(&threads).groups(&[Group::Cluster(size)])
+    Sweep::of(id).blocks(&blocks).threads(&threads).groups(&[Group::numbered(CLUSTER_OF, size)])
 }
 
 fn sizes(preset: Preset) -> &'static [u32] {

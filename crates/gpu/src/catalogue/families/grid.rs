@@ -7,7 +7,7 @@ use syncscope_core::{Case, Facts, Group, Preset, Role, RunEffect, Waits};
 
 use crate::catalogue::entry::ExpectedInstructions;
 use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
-use crate::catalogue::families::{group_size, in_order_of, kernel, relaxed};
+use crate::catalogue::families::{CLUSTER_OF, group_size, in_order_of, kernel, relaxed};
 use crate::catalogue::limits::DeviceLimits;
 
 const KERNEL: Kernel = kernel!("grid.cu", GridBarrier);
@@ -18,6 +18,18 @@ const FACTS: Facts = Facts {
     has_designs: true,
     ..Facts::of(Role::GridBarrier).waiting(Waits::Spins)
 };
+
+/// A barrier whose polls are relaxed and end with a fence that only acquires, with a pause before the first poll.
+const PAUSED_ACQUIRE: &str = "paused_acquire";
+
+/// A barrier with counters in both halves of the second-level cache, of which a block adds to a near one.
+const NEAR_COUNTERS: &str = "near_counters";
+
+/// A barrier with flags in both halves of the second-level cache, of which a block reads the near ones.
+pub(super) const NEAR_FLAGS: &str = "near_flags";
+
+/// A barrier with several counters, of which a block adds to one.
+const SPREAD: &str = "spread";
 
 /// One barrier takes a microsecond, so the loop contains only a few of them.
 pub(super) const UNROLL: u32 = 4;
@@ -63,16 +75,16 @@ fn with_relaxed(id: &str, preset: Preset, limits: DeviceLimits, quick: &[u32]) -
 /// The variants on one block for each multiprocessor, or on as many whole clusters; the spread counters on more blocks.
 fn hierarchical(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     let (groups, threads): (&[Group], &[u32]) = match preset {
-        Preset::Quick => (&[Group::NearCounters], &[32, 1024]),
+        Preset::Quick => (&[Group::named(NEAR_COUNTERS)], &[32, 1024]),
         Preset::Standard | Preset::Paper => (&HIERARCHICAL, &[32, 1024]),
     };
     let threads: Vec<u32> = threads.iter().copied().filter(|threads| *threads <= limits.max_threads).collect();
     let of_group = |group: &Group| {
-        let size = group.size().unwrap_or(1);
+        let size = group.number().unwrap_or(1);
         let blocks = (limits.multiprocessors / size).max(1) * size;
         let ordered = Sweep::of(id).blocks(&[blocks]).threads(&threads).groups(std::slice::from_ref(group)).cases();
         // The relaxed twins of the others differ from that of `gpu.grid.counter` by little.
-        let has_twin = *group == Group::NearCounters;
+        let has_twin = group.word() == NEAR_COUNTERS;
         let twins = if has_twin { relaxed(&ordered) } else { Vec::new() };
         [ordered, twins].concat()
     };
@@ -81,13 +93,18 @@ fn hierarchical(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
         let is_meant = |case: &Case| {
             case.blocks > Some(limits.multiprocessors) && (preset == Preset::Paper || case.threads == Some(32))
         };
-        let with = |case: Case| Case { group: Some(Group::Spread), ..case };
+        let with = |case: Case| Case { group: Some(Group::named(SPREAD)), ..case };
         cases.extend(heat_map(id, preset, limits).into_iter().filter(is_meant).map(with));
     }
     cases
 }
 
-const HIERARCHICAL: [Group; 4] = [Group::PausedAcquire, Group::NearCounters, Group::Cluster(4), Group::Cluster(8)];
+const HIERARCHICAL: [Group; 4] = [
+    Group::named(PAUSED_ACQUIRE),
+    Group::named(NEAR_COUNTERS),
+    Group::numbered(CLUSTER_OF, 4),
+    Group::numbered(CLUSTER_OF, 8),
+];
 
 const BARRIER: Entry = Entry {
     operation: "one barrier passed by all threads of the grid",
@@ -103,8 +120,8 @@ pub(super) fn roomy(case: &Case) -> Vec<String> {
 }
 
 /// Whether the blocks of a grid arrive at the counters of `near_counters.cuh`.
-const fn has_near_counters(case: &Case) -> bool {
-    matches!(case.group, Some(Group::NearCounters | Group::NearFlags))
+fn has_near_counters(case: &Case) -> bool {
+    case.in_group(NEAR_COUNTERS) || case.in_group(NEAR_FLAGS)
 }
 
 fn definitions(case: &Case, kind: &str) -> Vec<String> {
@@ -167,17 +184,17 @@ static HIERARCHICAL_BARRIER: Entry = Entry {
               writes, and its check tests arrivals alone",
     source: "PTX ISA, Memory Consistency Model, fence.acquire and fence.release, barrier.cluster",
     definitions: |case| {
-        let (kind, clusters) = match case.group {
-            Some(Group::NearCounters) => ("NEAR_COUNTERS", 0),
-            Some(Group::Spread) => ("SPREAD", 0),
-            Some(Group::Cluster(_)) => ("CLUSTER", 1),
+        let (kind, clusters) = match case.group_word() {
+            NEAR_COUNTERS => ("NEAR_COUNTERS", 0),
+            SPREAD => ("SPREAD", 0),
+            CLUSTER_OF => ("CLUSTER", 1),
             _ => ("PAUSED_ACQUIRE", 0),
         };
         [definitions(case, kind), vec![format!("CLUSTERS={clusters}")], roomy(case)].concat()
     },
     expected: |_| ExpectedInstructions::of(&["REDG.ADD", "RED.ADD"]),
-    orderings: |case| match case.group {
-        Some(Group::Cluster(_)) => {
+    orderings: |case| match case.group_word() {
+        CLUSTER_OF => {
             &["addition releases", "fence acquires and releases to the cluster", "fence releases to the cluster"]
         }
         _ => &["addition releases", "fence acquires"],
@@ -189,7 +206,7 @@ static HIERARCHICAL_BARRIER: Entry = Entry {
 
 /// Blocks of a cluster in which the barrier of a grid is launched; 0: without clusters.
 pub(crate) fn cluster_of(case: &Case) -> u32 {
-    if matches!(case.group, Some(Group::Cluster(_))) { group_size(case) } else { 0 }
+    if case.in_group(CLUSTER_OF) { group_size(case) } else { 0 }
 }
 
 /// Bytes of the state of a barrier: a counter and a release word, each in a line of its own, or two flags of one byte for
@@ -199,7 +216,7 @@ pub(crate) fn state_bytes(case: &Case) -> usize {
     const LINE: usize = 128;
     const PAGES: usize = 16;
     const PAGE_BYTES: usize = 4096;
-    if has_near_counters(case) || case.group == Some(Group::Spread) {
+    if has_near_counters(case) || case.in_group(SPREAD) {
         return LINE + PAGES * PAGE_BYTES;
     }
     LINE + 2 * (case.blocks.unwrap_or(0) as usize).next_multiple_of(LINE)
@@ -252,7 +269,7 @@ mod tests {
             let blocks = case.blocks.unwrap();
             assert!(blocks.is_multiple_of(cluster_of(case).max(1)) && blocks > 132 - 8, "{case}");
         }
-        let two = planned.iter().find(|case| case.group == Some(Group::NearCounters)).unwrap();
+        let two = planned.iter().find(|case| case.in_group(NEAR_COUNTERS)).unwrap();
         // The choice in a line of its own, then sixteen pages to choose from.
         assert_eq!(state_bytes(two), 128 + 16 * 4096);
         assert_eq!(cluster_of(two), 0);

@@ -44,11 +44,11 @@ impl Sides {
     const ALL: [Self; 3] = [Self::Both, Self::Gpu, Self::Cpu];
 
     const fn group(self) -> Group {
-        match self {
-            Self::Both => Group::Both,
-            Self::Gpu => Group::GpuAlone,
-            Self::Cpu => Group::CpuAlone,
-        }
+        Group::named(match self {
+            Self::Both => "both",
+            Self::Gpu => "gpu_alone",
+            Self::Cpu => "cpu_alone",
+        })
     }
 
     pub(crate) fn of_group(group: &Group) -> Option<Self> {

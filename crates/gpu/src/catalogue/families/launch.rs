@@ -22,14 +22,18 @@ const FACTS: Facts = Facts {
 /// 671 ns with 132.
 const IN_A_GRAPH: RunEffect = RunEffect::of_both(0.21);
 
+/// The group of kernels that do nothing.
+const EMPTY: &str = "empty";
+
+/// The group of kernels that last so many microseconds.
+const KERNEL_US: &str = "# us";
+
 /// How long a kernel lasts, by its group. `None` for a group that is no length of a kernel.
 pub(crate) fn kernel_ns(group: Option<&Group>) -> Option<u32> {
-    match group? {
-        Group::EmptyKernel => Some(0),
-        // Longer kernels would make chains of seconds.
-        Group::KernelUs(microseconds) => (1..=1000).contains(microseconds).then(|| microseconds * 1000),
-        _ => None,
-    }
+    let group = group?;
+    // Longer kernels would make chains of seconds.
+    let microseconds = group.number_of(KERNEL_US).filter(|microseconds| (1..=1000).contains(microseconds));
+    if group.word() == EMPTY { Some(0) } else { microseconds.map(|microseconds| microseconds * 1000) }
 }
 
 /// In theory: empty kernels follow each other as fast as the slower of two: the host that launches them, and the front end
@@ -45,7 +49,7 @@ const LAUNCH: Entry = Entry {
 };
 
 fn is_empty(case: &Case) -> bool {
-    case.group.as_ref().is_none_or(|group| *group == Group::EmptyKernel)
+    case.group.is_none() || case.in_group(EMPTY)
 }
 
 /// How long kernels last, from those that the host cannot launch in time to those during which it gets far ahead.
@@ -54,7 +58,7 @@ const LENGTHS_US: [u32; 7] = [1, 2, 5, 10, 20, 50, 100];
 /// The cases of a launch that depends on another one: in quick plans kernels of one length alone.
 fn cases_of_dependent(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     let mut cases = cases(id, preset, limits, &LENGTHS_US);
-    cases.retain(|case| preset != Preset::Quick || case.group == Some(Group::KernelUs(5)));
+    cases.retain(|case| preset != Preset::Quick || case.group_number(KERNEL_US) == Some(5));
     cases
 }
 
@@ -73,11 +77,11 @@ fn cases(id: &str, preset: Preset, limits: DeviceLimits, lengths: &[u32]) -> Vec
             Preset::Standard if (blocks, threads) == (all, 32) => lengths,
             Preset::Quick | Preset::Standard => &[5],
         };
-        let lengths = lengths.iter().copied().map(Group::KernelUs);
-        let mut groups: Vec<Group> = std::iter::once(Group::EmptyKernel).chain(lengths).collect();
+        let lengths = lengths.iter().copied().map(|length| Group::numbered(KERNEL_US, length));
+        let mut groups: Vec<Group> = std::iter::once(Group::named(EMPTY)).chain(lengths).collect();
         if preset == Preset::Quick {
             // The least that a launch costs, and what is compared with a barrier of a grid of this shape.
-            groups.retain(|group| (*group == Group::EmptyKernel) == (blocks == 1) || all == 1);
+            groups.retain(|group| (group.word() == EMPTY) == (blocks == 1) || all == 1);
         }
         Sweep::of(id).blocks(&[blocks]).threads(&[threads.min(limits.max_threads)]).groups(&groups).cases()
     };
@@ -193,7 +197,7 @@ fn cases_of_loop(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
         Preset::Standard => &[5, 100],
         Preset::Paper => &LENGTHS_US,
     };
-    let groups: Vec<Group> = lengths.iter().copied().map(Group::KernelUs).collect();
+    let groups: Vec<Group> = lengths.iter().copied().map(|length| Group::numbered(KERNEL_US, length)).collect();
     let threads = 32.min(limits.max_threads);
     Sweep::of(id).blocks(&[limits.multiprocessors]).threads(&[threads]).groups(&groups).cases()
 }

@@ -59,9 +59,12 @@ pub(super) fn value_of(case: &Case) -> String {
     format!("VALUE={}", case.dtype.map_or("int", c_type))
 }
 
+/// The group: clusters of so many thread blocks.
+pub(super) const CLUSTER_OF: &str = "cluster #";
+
 /// The size of a group such as a tile; 1 if it has none, or one that no warp or cluster has.
 pub(super) fn group_size(case: &Case) -> u32 {
-    case.group.as_ref().and_then(Group::size).filter(|size| (1..=32).contains(size)).unwrap_or(1)
+    case.group.as_ref().and_then(Group::number).filter(|size| (1..=32).contains(size)).unwrap_or(1)
 }
 
 /// The definitions, and `RELAXED=1` for a barrier that orders no memory accesses.
@@ -113,7 +116,10 @@ mod tests {
     #[test]
     fn groups_have_a_size() {
         let of = |group: Group| group_size(&Case { group: Some(group), ..Case::new("gpu.warp.tile") });
-        assert_eq!([Group::Tile(4), Group::Coalesced(31), Group::Converged].map(of), [4, 31, 1]);
-        assert_eq!([Group::Tile(0), Group::Tile(99)].map(of), [1, 1]);
+        assert_eq!(
+            [Group::of_word("tile 4"), Group::of_word("coalesced 31"), Group::named("converged")].map(of),
+            [4, 31, 1]
+        );
+        assert_eq!([Group::of_word("tile 0"), Group::of_word("tile 99")].map(of), [1, 1]);
     }
 }

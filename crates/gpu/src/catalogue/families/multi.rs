@@ -2,7 +2,7 @@
 
 use syncscope_core::{Case, Facts, Group, Preset, Role, RunEffect, Waits};
 
-use super::grid::{UNROLL, heat_map, one_block_each, roomy};
+use super::grid::{NEAR_FLAGS, UNROLL, heat_map, one_block_each, roomy};
 use crate::catalogue::entry::ExpectedInstructions;
 use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
 use crate::catalogue::families::{in_order_of, kernel, relaxed};
@@ -16,11 +16,14 @@ const FACTS: Facts = Facts {
     ..Facts::of(Role::DeviceBarrier).waiting(Waits::Spins)
 };
 
+/// A barrier at which every block arrives at every device.
+const DIRECT: &str = "direct";
+
 /// Most devices of a planned case; the laboratory removes cases with more devices than there are.
 const MOST_MEASURED_DEVICES: u32 = 8;
 
 /// The group of cases that one call of the driver launches on all devices, instead of one call for each.
-pub(crate) const ONE_LAUNCH: Group = Group::DriverLaunch;
+pub(crate) const ONE_LAUNCH: &str = "driver_launch";
 
 /// The heat map of one grid for each number of devices (Zhang, Wahib, Matsuoka, figures 9 to 11), whole in the preset
 /// `paper`.
@@ -44,7 +47,7 @@ fn with_one_launch(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> 
     let smallest = |case: &&Case| case.threads == Some(32) && case.blocks == Some(limits.multiprocessors);
     let once: Vec<Case> = cases.iter().filter(smallest).cloned().collect();
     if preset != Preset::Quick {
-        cases.extend(once.into_iter().map(|case| Case { group: Some(ONE_LAUNCH), ..case }));
+        cases.extend(once.into_iter().map(|case| Case { group: Some(Group::named(ONE_LAUNCH)), ..case }));
     }
     cases
 }
@@ -71,15 +74,15 @@ fn with_variants(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     let threads: &[u32] = if preset == Preset::Standard { &[32] } else { &[32, 1024] };
     let mut smallest = one_block_each(&cases, threads, limits);
     smallest.retain(|case| case.group.is_none() && case.order.is_none());
-    let of_group = |group: &Group| -> Vec<Case> {
-        smallest.iter().map(|case| Case { group: Some(group.clone()), ..case.clone() }).collect()
+    let of_group = |word: &'static str| -> Vec<Case> {
+        smallest.iter().map(|case| Case { group: Some(Group::named(word)), ..case.clone() }).collect()
     };
-    cases.extend(of_group(&Group::NearFlags));
-    let direct = of_group(&Group::Direct);
+    cases.extend(of_group(NEAR_FLAGS));
+    let direct = of_group(DIRECT);
     cases.extend(relaxed(&direct));
     cases.extend(direct);
     if preset == Preset::Standard {
-        let is_variant = |case: &Case| !matches!(case.group, None | Some(ONE_LAUNCH));
+        let is_variant = |case: &Case| case.group.is_some() && !case.in_group(ONE_LAUNCH);
         cases.retain(|case| !is_variant(case) || matches!(case.devices, Some(1 | 2 | 4 | 8)));
     }
     cases
@@ -131,25 +134,25 @@ static FLAGS: Entry = Entry {
     source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, fence.acq_rel.sys and \
              ld.acquire.sys",
     definitions: |case| {
-        let kind = match case.group {
-            Some(Group::NearFlags) => "NEAR_FLAGS",
-            Some(Group::Direct) => "DIRECT",
+        let kind = match case.group_word() {
+            NEAR_FLAGS => "NEAR_FLAGS",
+            DIRECT => "DIRECT",
             _ => "FLAGS",
         };
         [definitions(case, kind), roomy(case)].concat()
     },
-    expected: |case| match case.group {
-        Some(Group::Direct) => ExpectedInstructions::of(&["REDG.ADD.SYS", "RED.ADD.SYS"]),
+    expected: |case| match case.group_word() {
+        DIRECT => ExpectedInstructions::of(&["REDG.ADD.SYS", "RED.ADD.SYS"]),
         // A flag in each half of the cache.
-        Some(Group::NearFlags) => ExpectedInstructions::of(&["STG.STRONG.SYS", "ST.STRONG.SYS"]).times(2),
+        NEAR_FLAGS => ExpectedInstructions::of(&["STG.STRONG.SYS", "ST.STRONG.SYS"]).times(2),
         _ => ExpectedInstructions::of(&["STG.STRONG.SYS", "ST.STRONG.SYS"]),
     },
-    orderings: |case| match case.group {
-        Some(Group::Direct) => &["fence releases", "fence acquires"],
-        Some(Group::NearFlags) => &["addition on the device releases", "fence acquires and releases", "fence acquires"],
+    orderings: |case| match case.group_word() {
+        DIRECT => &["fence releases", "fence acquires"],
+        NEAR_FLAGS => &["addition on the device releases", "fence acquires and releases", "fence acquires"],
         _ => &["addition on the device acquires and releases", "fence releases", "poll acquires"],
     },
-    adds_across_devices: |case| case.group == Some(Group::Direct),
+    adds_across_devices: |case| case.in_group(DIRECT),
     cases: |id, preset, limits| with_variants(id, preset, *limits),
     ..BARRIER
 };
@@ -190,6 +193,6 @@ mod tests {
         let (adding, others): (Vec<Case>, Vec<Case>) =
             with_variants("gpu.multi.flags", Preset::Paper, limits).into_iter().partition(adds);
         assert_eq!(adding.len(), 8 * 2 * 2, "eight numbers of devices, two sizes, two orders");
-        assert!(others.iter().all(|case| case.group != Some(Group::Direct)));
+        assert!(others.iter().all(|case| !case.in_group(DIRECT)));
     }
 }

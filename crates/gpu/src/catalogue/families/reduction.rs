@@ -206,8 +206,8 @@ impl Operation {
     }
 
     /// Its group.
-    pub(crate) fn group(self) -> Group {
-        Group::of_word(match self {
+    pub(crate) const fn group(self) -> Group {
+        Group::named(match self {
             Self::Max => "max",
             Self::Sum => "sum",
         })

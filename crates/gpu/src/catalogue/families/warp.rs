@@ -16,6 +16,21 @@ const FACTS: Facts = Facts {
     ..Facts::of(Role::WarpBarrier).waiting(Waits::InHardware)
 };
 
+/// One half of the warp.
+const PARTIAL: &str = "partial";
+
+/// Two halves of the warp on two paths.
+const DIVERGENT: &str = "divergent";
+
+/// Tiles of so many threads.
+const TILES: &str = "tile #";
+
+/// A coalesced group of so many threads, which are neighbours.
+const NEIGHBOURS: &str = "coalesced #";
+
+/// A coalesced group of so many threads, each four lanes from the next.
+const EVERY_FOURTH: &str = "every_fourth #";
+
 /// If the compiler or the code finds that all threads of the mask are converged, nothing is left to do. On Ampere and Ada
 /// the code tests that for each barrier whose mask is not a constant; on later architectures one test covers many barriers.
 const NOTHING: &[&str] = &["MATCH.ANY", "NOP"];
@@ -46,21 +61,21 @@ static SYNCWARP: Entry = Entry {
     operation: "one barrier passed by the threads that take part",
     source: "CUDA C++ Programming Guide, __syncwarp; PTX ISA, bar.warp.sync",
     definitions: |case| {
-        let (kind, paths) = match case.group {
-            Some(Group::Divergent) => ("DIVERGENT", 2),
-            Some(Group::Partial) => ("PARTIAL", 1),
+        let (kind, paths) = match case.group_word() {
+            DIVERGENT => ("DIVERGENT", 2),
+            PARTIAL => ("PARTIAL", 1),
             _ => ("CONVERGED", 0),
         };
         definitions(case, kind, 32, paths)
     },
-    expected: |case| match case.group {
+    expected: |case| match case.group_word() {
         // Two loops. The barrier is called or out of line, because the paths are never converged.
-        Some(Group::Divergent) => ExpectedInstructions::of(&["WARPSYNC", "CALL"]).times(2).or_out_of_line("WARPSYNC"),
+        DIVERGENT => ExpectedInstructions::of(&["WARPSYNC", "CALL"]).times(2).or_out_of_line("WARPSYNC"),
         _ => ExpectedInstructions::of(&["WARPSYNC"]).or_substitutes(NOTHING).elided_by_nature(|_| Some(CONVERGED)),
     },
     cases: |id, preset, limits| {
-        let converged = limits.full(id, preset).groups(&[Group::Converged]).cases();
-        let others = [Group::Partial, Group::Divergent];
+        let converged = limits.full(id, preset).groups(&[Group::named("converged")]).cases();
+        let others = [Group::named(PARTIAL), Group::named(DIVERGENT)];
         let others = if preset == Preset::Quick { &others[1..] } else { &others };
         let others = limits.coarse(id, preset).groups(others).except(|case| case.threads < Some(32)).cases();
         [converged, others].concat()
@@ -76,18 +91,18 @@ static TILE: Entry = Entry {
     source: "CUDA C++ Programming Guide, Cooperative Groups, thread_block_tile::sync; PTX ISA, bar.warp.sync",
     definitions: |case| definitions(case, "TILE", group_size(case), 0),
     expected: |case| {
-        let is_constant = case.group == Some(Group::Tile(32));
+        let is_constant = case.group_number(TILES) == Some(32);
         let why = if is_constant { |_| Some(CONVERGED) } else { why_elided(case) };
         ExpectedInstructions::of(&["WARPSYNC"]).or_substitutes(NOTHING).elided_by_nature(why)
     },
     cases: |id, preset, limits| {
         let sizes: &[u32] = if preset == Preset::Quick { &[4] } else { &[1, 2, 4, 8, 16, 32] };
-        let groups: Vec<Group> = sizes.iter().copied().map(Group::Tile).collect();
+        let groups: Vec<Group> = sizes.iter().copied().map(|size| Group::numbered(TILES, size)).collect();
         let in_loops = limits.coarse(id, preset).groups(&groups).except(|case| case.threads < Some(32)).cases();
         if preset == Preset::Quick {
             return in_loops;
         }
-        let some = limits.few(id).groups(&[Group::Tile(4), Group::Tile(32)]);
+        let some = limits.few(id).groups(&[4, 32].map(|size| Group::numbered(TILES, size)));
         let alone = some.forms(&[Some(Form::Alone)]).cases();
         [in_loops, alone].concat()
     },
@@ -103,15 +118,17 @@ static COALESCED: Entry = Entry {
     operation: "one barrier passed by the threads that took the branch",
     source: "CUDA C++ Programming Guide, Cooperative Groups, coalesced_group::sync; Zhang, Wahib, Matsuoka, table 4",
     definitions: |case| {
-        let kind = if matches!(case.group, Some(Group::EveryFourth(_))) { "EVERY_FOURTH" } else { "COALESCED" };
+        let kind = if case.in_group(EVERY_FOURTH) { "EVERY_FOURTH" } else { "COALESCED" };
         definitions(case, kind, group_size(case), 1)
     },
     expected: |case| ExpectedInstructions::of(&["WARPSYNC"]).or_substitutes(NOTHING).elided_by_nature(why_elided(case)),
     cases: |id, preset, _| {
+        let neighbours = |size| Group::numbered(NEIGHBOURS, size);
         let groups: Vec<Group> = match preset {
-            Preset::Quick => vec![Group::Coalesced(16)],
+            Preset::Quick => vec![neighbours(16)],
             Preset::Standard | Preset::Paper => {
-                (1..=32).map(Group::Coalesced).chain((1..=8).map(Group::EveryFourth)).collect()
+                let apart = (1..=8).map(|size| Group::numbered(EVERY_FOURTH, size));
+                (1..=32).map(neighbours).chain(apart).collect()
             }
         };
         let blocks: &[u32] = if preset == Preset::Paper { &[1, 2] } else { &[1] };
@@ -120,7 +137,7 @@ static COALESCED: Entry = Entry {
         if preset == Preset::Quick {
             return in_loops;
         }
-        let alone = sweep(&[1], &[Group::Coalesced(4), Group::Coalesced(16)]).forms(&[Some(Form::Alone)]).cases();
+        let alone = sweep(&[1], &[4, 16].map(neighbours)).forms(&[Some(Form::Alone)]).cases();
         [in_loops, alone].concat()
     },
     ..Entry::of(KERNEL, Proof::Trial, FACTS)

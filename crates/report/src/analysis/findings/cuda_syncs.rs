@@ -1,6 +1,6 @@
 //! Burtchell and Burtscher, sections V-B1 and V-B4: barriers of blocks and warps, shuffles and votes in CUDA.
 
-use syncscope_core::{Case, Dtype, Group, Mode};
+use syncscope_core::{Case, Dtype, Mode};
 
 use super::super::contest::Known;
 use super::judge::{ALIKE, Test, Unit, all, any_parts, every, flat, generally, largely_flat, rising, two};
@@ -148,7 +148,7 @@ pub(super) const CLAIMS: &[Claim] = &[
 
 /// `__syncwarp()` of warps whose threads are on one path.
 pub(super) fn converged(data: &RunData) -> Vec<Known<'_>> {
-    blocks(data, SYNCWARP, |case| case.group == Some(Group::Converged))
+    blocks(data, SYNCWARP, |case| case.in_group("converged"))
 }
 
 /// Shuffles that depend on each other, as in the paper's programs: their distance is in a register. The default form of most kinds

@@ -1,7 +1,7 @@
 //! Zhang, Wahib, Zhang and Matsuoka: barriers within a warp and within a block.
 
+use syncscope_core::Case;
 use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Group};
 
 use super::super::contest::Known;
 use super::cuda_syncs::converged;
@@ -17,6 +17,8 @@ const GAP: f64 = 10.0;
 /// A barrier that has an effect cannot take fewer cycles than two dependent instructions.
 const SUSPICIOUS_CYCLES: f64 = 2.0;
 /// Warps and blocks that a multiprocessor holds at once, as the paper gives them for both of its devices.
+/// Groups of threads that are neighbours.
+const NEIGHBOURS: &str = "coalesced #";
 const RESIDENT_WARPS: u32 = 64;
 const RESIDENT_BLOCKS: u32 = 32;
 
@@ -26,7 +28,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         place: "table 4, section 4.1",
         text: "For tile group synchronization the size of the group does not influence the performance",
         needs: "barriers of tiles of several sizes, by one block of one warp",
-        predicate: |data| flat(ALIKE, &groups(data, TILE, |group| matches!(group, Group::Tile(_)))),
+        predicate: |data| flat(ALIKE, &groups(data, TILE, |case| case.in_group("tile #"))),
     },
     Claim {
         id: "zhang.coalesced_size",
@@ -34,8 +36,8 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "For a coalesced group the performance is the highest when all the threads of a warp belong to it (14 against 108 cycles)",
         needs: "barriers of coalesced groups of 16 and of 32 threads, by one block of one warp",
         predicate: |data| {
-            let rows = groups(data, COALESCED, |group| matches!(group, Group::Coalesced(_)));
-            let of = |size| rows.iter().find(|row| row.row.case.group == Some(Group::Coalesced(size)));
+            let rows = groups(data, COALESCED, |case| case.in_group(NEIGHBOURS));
+            let of = |size| rows.iter().find(|row| row.row.case.group_number(NEIGHBOURS) == Some(size));
             Some(two(Test::AtLeast(MUCH), ("a group of 16,", of(16)?), ("a group of 32,", of(32)?)))
         },
     },
@@ -44,7 +46,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         place: "table 4, section 4.1 (P100)",
         text: "The size of a coalesced group does not influence the performance",
         needs: "barriers of coalesced groups of several sizes, by one block of one warp",
-        predicate: |data| flat(ALIKE, &groups(data, COALESCED, |group| matches!(group, Group::Coalesced(_)))),
+        predicate: |data| flat(ALIKE, &groups(data, COALESCED, |case| case.in_group(NEIGHBOURS))),
     },
     Claim {
         id: "zhang.one_cycle",
@@ -106,11 +108,11 @@ pub(super) const CLAIMS: &[Claim] = &[
         needs: "barriers of a converged warp or of a divergent one, and of a block of one warp",
         predicate: |data| {
             let block = at(&blocks(data, SYNCTHREADS, |_| true), 1, WARP)?;
-            let warp = |group: Group| {
-                let rows = blocks(data, SYNCWARP, |case| case.group == Some(group.clone()));
+            let warp = |group: &str| {
+                let rows = blocks(data, SYNCWARP, |case| case.in_group(group));
                 rows.into_iter().find(|row| row.row.case.threads == Some(WARP) && row.row.case.blocks == Some(1))
             };
-            let named = [("a converged warp,", Group::Converged), ("a divergent warp,", Group::Divergent)];
+            let named = [("a converged warp,", "converged"), ("a divergent warp,", "divergent")];
             let parts = named
                 .into_iter()
                 .filter_map(|(name, group)| Some(two(Test::Within(GAP), (name, &warp(group)?), ("a block,", &block))));
@@ -124,7 +126,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         needs: "barriers of a block of one warp, and of a tile or a converged warp",
         predicate: |data| {
             let block = at(&blocks(data, SYNCTHREADS, |_| true), 1, WARP)?;
-            let tiles = groups(data, TILE, |group| matches!(group, Group::Tile(_)));
+            let tiles = groups(data, TILE, |case| case.in_group("tile #"));
             let warp = tiles.first().copied().or_else(|| at(&converged(data), 1, WARP))?;
             Some(two(Test::Below, ("a block,", &block), (&warp.name(), &warp)))
         },
@@ -151,15 +153,15 @@ fn full_block(rows: &[Known<'_>], blocks: u32) -> Option<Outcome> {
 }
 
 /// Barriers of groups within one warp, in a loop.
-fn groups<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Group) -> bool) -> Vec<Known<'a>> {
+fn groups<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec<Known<'a>> {
     let one_warp = |case: &Case| case.blocks == Some(1) && case.threads == Some(WARP);
-    let mut rows = blocks(data, primitive, |case| one_warp(case) && case.group.as_ref().is_some_and(&fits));
+    let mut rows = blocks(data, primitive, |case| one_warp(case) && fits(case));
     rows.sort_by(|a, b| a.row.case.group.cmp(&b.row.case.group));
     rows
 }
 
 fn one_cycle(data: &RunData) -> Option<Outcome> {
-    let rows = groups(data, COALESCED, |_| true);
+    let rows = groups(data, COALESCED, |case| case.group.is_some());
     let bounds = |row: &Known<'_>| row.row.cycles_interval;
     let known: Vec<_> = rows.iter().filter_map(|row| Some((*row, bounds(row)?))).collect();
     let (least, interval) = known.iter().min_by(|a, b| a.1.high.total_cmp(&b.1.high)).copied()?;

@@ -1,6 +1,6 @@
 //! The rows that a claim is about.
 
-use syncscope_core::{Case, Dtype, Form, Group, Layout, MemoryOrder, Mode, Placement, Scope, Space};
+use syncscope_core::{Case, Dtype, Form, Layout, MemoryOrder, Mode, Placement, Scope, Space};
 
 use super::super::contest::alike::of_one_actor;
 use super::super::contest::{Basis, Known};
@@ -82,7 +82,7 @@ pub(super) fn teams_in<'a>(
     rows(data, primitive, |case| {
         let threads = case.threads.unwrap_or(1);
         let default = case.form.is_none()
-            && matches!(case.group, None | Some(Group::Libgomp))
+            && (case.group.is_none() || case.in_group("libgomp"))
             && matches!(case.mode, None | Some(Mode::Throughput | Mode::Latency))
             && matches!(case.order, None | Some(MemoryOrder::Relaxed | MemoryOrder::SeqCst));
         default

@@ -1,6 +1,6 @@
 //! How do atomics scale? The rate of all threads together, on both sides of the machine.
 
-use syncscope_core::{Case, Form, Group, Layout, MemoryOrder, Mode, Placement, Row, Scope, Space, Verdict};
+use syncscope_core::{Case, Form, Layout, MemoryOrder, Mode, Placement, Row, Scope, Space, Verdict};
 
 use super::advice::Need;
 use super::counters::count_events;
@@ -56,7 +56,7 @@ fn contended_on_both_sides(data: &RunData) -> Option<Said> {
 /// skips the cases, in which updates would be lost.
 fn lost_updates(data: &RunData) -> Option<Said> {
     data.run.machine.gpus.iter().find(|gpu| gpu.host_native_atomics == Some(false))?;
-    let is_of_both = |row: &Row| row.case.primitive == "hybrid.atomic.add" && row.case.group == Some(Group::Both);
+    let is_of_both = |row: &Row| row.case.primitive == "hybrid.atomic.add" && row.case.in_group("both");
     let rows: Vec<usize> = data.rows_where(is_of_both).collect();
     let text = "Additions by CPU and GPU at once lose updates here: the link between them carries no native atomic operations.";
     (!rows.is_empty()).then(|| Said::certain(text.to_owned(), rows))
@@ -156,19 +156,19 @@ fn gpu_rows(data: &RunData) -> Vec<usize> {
     rows_of(data, GPU, |case| matches!(case.space, None | Some(Space::Global)) && case.group.is_none())
 }
 
-/// The rows of independent operations that fit. Of private variables, only those the farthest apart are shown: what
-/// strides between do is a question of its own.
+/// The rows of independent operations that fit. Of private variables, only the nearest of them are shown, as advice takes
+/// them: what other strides do is a question of its own.
 fn rows_of(data: &RunData, primitive: &str, fits: fn(&Case) -> bool) -> Vec<usize> {
     let is_shown = |row: &Row| {
         row.case.primitive == primitive && !is_absent(row) && row.case.mode != Some(Mode::Latency) && fits(&row.case)
     };
     let rows: Vec<usize> = data.rows_where(is_shown).collect();
     let stride = |index: &usize| data.rows[*index].case.layout.and_then(Layout::stride);
-    let farthest = |index: &usize| {
+    let nearest = |index: &usize| {
         let dtype = data.rows[*index].case.dtype;
-        rows.iter().filter(|other| data.rows[**other].case.dtype == dtype).filter_map(stride).max()
+        rows.iter().filter(|other| data.rows[**other].case.dtype == dtype).filter_map(stride).min()
     };
-    rows.iter().copied().filter(|index| stride(index).is_none() || stride(index) == farthest(index)).collect()
+    rows.iter().copied().filter(|index| stride(index).is_none() || stride(index) == nearest(index)).collect()
 }
 
 /// One variable, or variables that share no line.
@@ -308,7 +308,8 @@ mod tests {
         };
         let relaxed =
             [(1, 160e6), (2, 90e6), (4, 80e6)].map(|(threads, rate)| add(threads, MemoryOrder::Relaxed, rate));
-        let group = |row: Row| Row { case: Case { group: Some(Group::SiblingBusy), ..row.case.clone() }, ..row };
+        let group =
+            |row: Row| Row { case: Case { group: Some(Group::named("sibling_busy")), ..row.case.clone() }, ..row };
         let other = group(add(2, MemoryOrder::Relaxed, 5e6));
         let rows = [&relaxed[..], &[add(2, MemoryOrder::SeqCst, 70e6), other]].concat();
         let found = decision("decide-atomics", &data(rows)).unwrap();
@@ -370,7 +371,8 @@ mod tests {
             let case = Case { group: Some(group), ..case("hybrid.atomic.add", 32) };
             Row::unmeasured(case, Verdict::Skipped("lost".into()))
         };
-        let mut data = super::super::testing::data(vec![skipped(Group::GpuAlone), skipped(Group::Both)]);
+        let mut data =
+            super::super::testing::data(vec![skipped(Group::named("gpu_alone")), skipped(Group::named("both"))]);
         assert_eq!(lost_updates(&data), None, "a run of an older version does not know");
         data.run.machine.gpus[0].host_native_atomics = Some(true);
         assert_eq!(lost_updates(&data), None);

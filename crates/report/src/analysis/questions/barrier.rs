@@ -48,7 +48,7 @@ fn cheapest_of_threads(data: &RunData) -> Option<Said> {
             let (_, own) = rivals.find(|(_, cost)| short_name(&cost.row.case.primitive) == name)?;
             Some(format!("{words} {}", win.times(own)))
         };
-        [used("openmp", "OpenMP's"), used("std", "Rust's std::sync::Barrier")].into_iter().flatten().collect()
+        (None, [used("openmp", "OpenMP's"), used("std", "Rust's std::sync::Barrier")].into_iter().flatten().collect())
     })
 }
 
@@ -67,7 +67,7 @@ pub(super) fn that_orders(data: &RunData, like: &Case) -> &'static str {
 fn cluster_or_grid(data: &RunData) -> Option<Said> {
     let of_size = |id| on_rung(data, id, Basis::Run);
     let cluster = of_size("cluster.8").or_else(|| of_size("cluster.2"))?;
-    let size = cluster.row.case.group.as_ref()?.size()?;
+    let size = cluster.row.case.group.as_ref()?.number()?;
     let peers = of_grid(data, None)?;
     let grid = peers.contest(Basis::Run);
     let (best, cost) = grid.best()?;
@@ -153,7 +153,7 @@ fn gpu_rows(data: &RunData) -> Vec<usize> {
     let fits = |row: &Row| match row.case.primitive.as_str() {
         BLOCK_BARRIER => row.case.blocks.unwrap_or(1) == 1,
         CLUSTER_BARRIER => {
-            row.case.group.as_ref().and_then(Group::size) == row.case.blocks && row.case.blocks.is_some()
+            row.case.group.as_ref().and_then(Group::number) == row.case.blocks && row.case.blocks.is_some()
         }
         _ => takes_part(data, row, Role::GridBarrier) && machine.is_filled_by(&row.case),
     };
@@ -188,7 +188,7 @@ fn device_rows(data: &RunData) -> Vec<usize> {
 
 /// What waits: `block`, `cluster of 8`, `grid: counter`, `4 GPUs: flags`.
 fn reach(data: &RunData, case: &Case) -> String {
-    match (case.primitive.as_str(), case.group.as_ref().and_then(Group::size), case.devices) {
+    match (case.primitive.as_str(), case.group.as_ref().and_then(Group::number), case.devices) {
         (BLOCK_BARRIER, ..) => "block".to_owned(),
         (CLUSTER_BARRIER, Some(size), _) => format!("cluster of {size}"),
         (.., Some(devices)) if has_role(data, case, Role::DeviceBarrier) => {
@@ -312,7 +312,7 @@ mod tests {
             let of = row(case("cpu.barrier.openmp", 16), ns, 0.1);
             Row { case: Case { group: Some(group), ..of.case.clone() }, ..of }
         };
-        let rows = vec![barrier(Group::Libgomp, 900.0), barrier(Group::Libomp, 500.0)];
+        let rows = vec![barrier(Group::named("libgomp"), 900.0), barrier(Group::named("libomp"), 500.0)];
         let found = decision("decide-barrier", &data(rows)).unwrap();
         assert_eq!(labels(&found.charts[0]), ["openmp libgomp", "openmp libomp"]);
         assert_eq!(found.sentence.unwrap(), "Cheapest measured CPU barrier: openmp libomp at 16 threads (500 ns).");
@@ -327,8 +327,8 @@ mod tests {
         let rows = vec![
             grid("counter", None, None, 806.0),
             grid("counter", None, Some(MemoryOrder::Relaxed), 575.0),
-            grid("hierarchical", Some(Group::NearCounters), None, 750.0),
-            grid("hierarchical", Some(Group::NearCounters), Some(MemoryOrder::Relaxed), 414.0),
+            grid("hierarchical", Some(Group::named("near_counters")), None, 750.0),
+            grid("hierarchical", Some(Group::named("near_counters")), Some(MemoryOrder::Relaxed), 414.0),
         ];
         let found = decision("decide-barrier", &data(rows)).unwrap();
         assert_eq!(labels(&found.charts[0]), ["grid: counter", "grid: near_counters"]);
@@ -357,7 +357,7 @@ mod tests {
 
     fn cluster(ns: f64) -> Row {
         let row = row(on_blocks("gpu.cluster.sync", 8, 32), ns, 0.3);
-        Row { case: Case { group: Some(Group::Cluster(8)), ..row.case.clone() }, ..row }
+        Row { case: Case { group: Some(Group::of_word("cluster 8")), ..row.case.clone() }, ..row }
     }
 
     #[test]

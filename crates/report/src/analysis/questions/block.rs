@@ -84,7 +84,7 @@ mod tests {
             let row = row(on_blocks("gpu.warp.syncwarp", 1, 32), ns, 0.3);
             Row { case: Case { group: Some(group), ..row.case.clone() }, ..row }
         };
-        let rows = vec![warp(Group::Converged, 0.505), warp(Group::Divergent, 83.3)];
+        let rows = vec![warp(Group::named("converged"), 0.505), warp(Group::named("divergent"), 83.3)];
         let sentence = "__syncwarp costs 0.505 ns where the warp is on one path and 83.3 ns where its halves are on two, 165 \
                         times as much.";
         assert_eq!(said(divergent_warp, rows.clone()), Some(Ok(sentence.into())));

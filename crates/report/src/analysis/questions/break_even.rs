@@ -85,7 +85,7 @@ mod tests {
     /// A barrier of 800 ns, and kernels of these lengths and costs.
     fn data(costs: &[(u32, f64, f64)]) -> RunData {
         let kernel = |(length, ns, share): &(u32, f64, f64)| {
-            row(Case { group: Some(Group::KernelUs(*length)), ..Case::new("gpu.launch.graph") }, *ns, *share)
+            row(Case { group: Some(Group::numbered("# us", *length)), ..Case::new("gpu.launch.graph") }, *ns, *share)
         };
         let barrier = row(Case::new("gpu.grid.counter"), 800.0, 0.01);
         testing::data(std::iter::once(barrier).chain(costs.iter().map(kernel)).collect())

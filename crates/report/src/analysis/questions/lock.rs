@@ -1,6 +1,6 @@
 //! Which lock? Cost by threads, fairness, and what to know before taking the cheapest.
 
-use syncscope_core::{Case, Domain, Mode, Role, Row, Verdict, Waits};
+use syncscope_core::{Case, Detail, Domain, Mode, Role, Row, Verdict, Waits};
 
 use super::advice::{Advice, Choice, Decision, Inquiry, Need, decide, missing_size};
 use super::rows::{by_threads, cheapest_in_words, cpu_rules, largest_team, note, series, team, unreliable};
@@ -28,8 +28,16 @@ fn cheapest(data: &RunData) -> Option<Said> {
     peers.like.threads.filter(|threads| *threads >= SEVERAL)?;
     cheapest_in_words(&peers, "lock", |win, next| {
         let last = win.rivals.last().filter(|(_, last)| last.index != next.index);
-        last.map(|(last, cost)| format!("the most expensive, {}, {}", last.name, win.times(cost))).into_iter().collect()
+        let last = last.map(|(last, cost)| format!("the most expensive, {}, {}", last.name, win.times(cost)));
+        (keeps(data, win.cost.row), last.into_iter().collect())
     })
+}
+
+/// `a thread takes it 17 times before another thread gets it`; `None` where it usually passes on, or that is not known.
+fn keeps(data: &RunData, row: &Row) -> Option<String> {
+    let times = data.detail(&row.case, Detail::ACQUISITIONS_PER_HANDOVER).filter(|times| *times >= 1.5)?;
+    let digits = usize::from(times < 10.0);
+    Some(format!("a thread takes it {times:.digits$} times before another thread gets it"))
 }
 
 /// The detail with Jain's fairness index of the threads' acquisitions (Jain, Chiu, Hawe, 1984).
@@ -130,8 +138,9 @@ fn cautions_on_fairness(inquiry: Inquiry<'_>, choice: &mut Choice) {
         Some(index) if index < FAIR => choice
             .warnings
             .push(format!("unfair: some threads got it much more often than others (Jain's index {index:.2} of 1)")),
-        Some(index) => choice.notes.push(format!("fair in contests of a millisecond: Jain's index {index:.2} of 1")),
+        Some(index) => choice.notes.push(format!("fair: Jain's index {index:.2} of 1")),
     }
+    choice.notes.extend(keeps(inquiry.data, row));
 }
 
 /// Warns where threads that wait keep their CPU. A row with more threads than CPUs shows what becomes of it.
@@ -162,8 +171,6 @@ fn oversubscribed(inquiry: Inquiry<'_>, row: &Row) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use syncscope_core::Detail;
-
     use super::super::testing::{case, data, row, said, said_of, within};
     use super::super::testing::{decision, labels, lock, noisy, sentence, series};
     use super::*;
@@ -255,6 +262,21 @@ mod tests {
     }
 
     #[test]
+    fn the_sentence_says_how_long_a_thread_keeps_the_cheapest_lock() {
+        let sentence = |times| {
+            let mut run = data(vec![of_all("ttas", 12.5), of_all("ticket", 120.0)]);
+            let id = run.rows[0].case.id();
+            run.details.insert(id, vec![Detail::of_case(Detail::ACQUISITIONS_PER_HANDOVER, times)]);
+            said_of(cheapest, &run).unwrap().unwrap()
+        };
+        let kept =
+            "of the 2 measured locks; a thread takes it 17 times before another thread gets it. The next, ticket,";
+        assert!(sentence(17.2).contains(kept), "{}", sentence(17.2));
+        assert!(sentence(3.46).contains("takes it 3.5 times before"), "{}", sentence(3.46));
+        assert!(sentence(1.1).contains("of the 2 measured locks. The next"), "{}", sentence(1.1));
+    }
+
+    #[test]
     fn overlapping_locks_are_not_ranked() {
         let rows = vec![within(of_all("std_mutex", 1300.0), 1150.0, 1450.0), of_all("pthread_mutex", 1204.0)];
         let question =
@@ -268,7 +290,11 @@ mod tests {
             let row = of_all("openmp_critical", ns);
             Row { case: Case { group: Some(group), ..row.case.clone() }, ..row }
         };
-        let rows = vec![of_all("ticket", 500.0), critical(Group::Libgomp, 900.0), critical(Group::Libomp, 400.0)];
+        let rows = vec![
+            of_all("ticket", 500.0),
+            critical(Group::named("libgomp"), 900.0),
+            critical(Group::named("libomp"), 400.0),
+        ];
         let sentence = said(cheapest, rows).unwrap().unwrap();
         assert!(sentence.starts_with("At 16 threads openmp_critical libomp (400 ns) is the cheapest"), "{sentence}");
     }

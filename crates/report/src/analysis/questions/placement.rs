@@ -74,20 +74,24 @@ fn placement(data: &RunData) -> Option<Said> {
 /// The primitive that is measured with an idle and with a busy sibling hardware thread.
 const SMT_PRIMITIVE: &str = "cpu.atomic.add";
 
+/// The groups of one thread on a core, and of two on its hardware threads.
+const SIBLING_IDLE: &str = "sibling_idle";
+const SIBLING_BUSY: &str = "sibling_busy";
+
 /// What a hardware thread loses while its sibling works, and what the core gains. Rows are compared within the run.
 fn hyperthreads(data: &RunData) -> Option<Said> {
-    let with_group = |group: &Group, like: Option<&Case>| {
+    let with_group = |group: &str, like: Option<&Case>| {
         let fits = |case: &Case| {
             let place = |case: &Case| (case.dtype, case.layout, case.order);
-            case.group.as_ref() == Some(group)
+            case.in_group(group)
                 && case.primitive == SMT_PRIMITIVE
                 && case.form.is_none()
                 && like.is_none_or(|like| place(like) == place(case))
         };
         data.rows_where(|row| fits(&row.case)).find_map(|index| Known::with_figure(data, index, Basis::Run))
     };
-    let busy = with_group(&Group::SiblingBusy, None)?;
-    let idle = with_group(&Group::SiblingIdle, Some(&busy.row.case))?;
+    let busy = with_group(SIBLING_BUSY, None)?;
+    let idle = with_group(SIBLING_IDLE, Some(&busy.row.case))?;
     let both = idle.across(busy)?;
     if !both.is_certain() {
         return Some(Said::Open("what a hardware thread loses to its sibling (intervals overlap)".to_owned()));
@@ -188,17 +192,17 @@ fn by_group(data: &RunData, label: impl Fn(&Group) -> Option<String>) -> Vec<Ser
 }
 
 fn siblings(data: &RunData) -> Vec<Series> {
-    by_group(data, |group| match group {
-        Group::SiblingIdle => Some("its sibling is idle".to_owned()),
-        Group::SiblingBusy => Some("its sibling works, too".to_owned()),
+    by_group(data, |group| match group.word() {
+        SIBLING_IDLE => Some("its sibling is idle".to_owned()),
+        SIBLING_BUSY => Some("its sibling works, too".to_owned()),
         _ => None,
     })
 }
 
 fn nodes(data: &RunData) -> Vec<Series> {
-    by_group(data, |group| match group {
-        Group::LineOnNode(Some(node)) => Some(format!("memory of node {node}")),
-        Group::LineOnNode(None) => Some("memory of a node".to_owned()),
+    by_group(data, |group| match (group.word(), group.number()) {
+        ("line_on_node #", Some(node)) => Some(format!("memory of node {node}")),
+        ("line_on_node", _) => Some("memory of a node".to_owned()),
         _ => None,
     })
 }
@@ -260,12 +264,13 @@ mod tests {
             let placement = Some(Placement::List(cpus.to_vec()));
             row(Case { group: Some(group), placement, ..case("cpu.handoff.cas_pingpong", 2) }, ns, 0.2)
         };
-        let mut run = data(vec![pair(Group::SameL3, [0, 1], 48.0), pair(Group::SameL3, [0, 2], 49.0)]);
+        let mut run =
+            data(vec![pair(Group::named("same_l3"), [0, 1], 48.0), pair(Group::named("same_l3"), [0, 2], 49.0)]);
         run.run.machine.cpu.cores = 16;
         let found = decision("decide-placement", &run).unwrap();
         assert!(found.note.unwrap().contains("nothing is said about hyperthreads"));
         assert_eq!(series(&found.charts[0])[0].points.len(), 2, "each pair is a point");
-        let far = pair(Group::Across, [0, 8], 210.0);
+        let far = pair(Group::named("across"), [0, 8], 210.0);
         run.rows.push(far);
         let text = said_of(placement, &run).unwrap().unwrap();
         assert!(text.contains("210 ns across packages"), "{text}");
@@ -299,9 +304,9 @@ mod tests {
     #[test]
     fn farther_pairs_take_longer() {
         let rows = vec![
-            pair(Some(Group::SameCore), [0, 8], 6.0),
-            pair(Some(Group::SameL3), [0, 1], 48.0),
-            pair(Some(Group::Across), [0, 4], 210.0),
+            pair(Some(Group::named("same_core")), [0, 8], 6.0),
+            pair(Some(Group::named("same_l3")), [0, 1], 48.0),
+            pair(Some(Group::named("across")), [0, 4], 210.0),
         ];
         let sentence = "A hand-off takes 6.00 ns between the hardware threads of a core, 48.0 ns within an L3 cache and 210 ns \
                         across packages: 35 times as long for the farthest pair as for the nearest.";
@@ -341,7 +346,7 @@ mod tests {
     #[test]
     fn a_busy_sibling_slows_a_thread_down() {
         let add = |group, threads, ns| row(Case { group: Some(group), ..case("cpu.atomic.add", threads) }, ns, 0.2);
-        let rows = vec![add(Group::SiblingIdle, 1, 5.0), add(Group::SiblingBusy, 2, 9.0)];
+        let rows = vec![add(Group::named("sibling_idle"), 1, 5.0), add(Group::named("sibling_busy"), 2, 9.0)];
         let sentence = "Where the other hardware thread of the core is busy, an atomic add takes 1.8 times as long (9.00 ns \
                         instead of 5.00 ns): both together do 1.11 times the work of one.";
         assert_eq!(said(hyperthreads, rows.clone()), Some(Ok(sentence.into())));

@@ -13,7 +13,7 @@ use super::spec::{Axis, Cell, Line, Point, Rule, Series, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{Basis, Contest, Entrant, Known, has_role, short_design, takes_part};
 use crate::analysis::usual::{short_name, unusualness};
-use crate::naming::{capitalized, either, enumeration, grid_size};
+use crate::naming::{EMPTY_KERNEL, KERNEL_US, capitalized, either, enumeration, grid_size};
 use crate::{RunData, figure, naming};
 
 pub(super) const QUESTION: Question = Question {
@@ -44,10 +44,7 @@ fn way(id: &str) -> &str {
 
 /// The length of a kernel in microseconds; `None` for empty kernels.
 fn length(case: &Case) -> Option<u32> {
-    match case.group {
-        Some(Group::KernelUs(length)) => Some(length),
-        _ => None,
-    }
+    case.group_number(KERNEL_US)
 }
 
 /// Whether a kernel has the grid of the barrier. A kernel without a number of blocks has one.
@@ -390,7 +387,7 @@ fn end_gpu_phase(inquiry: Inquiry<'_>) -> Vec<Advice> {
     };
     // Kernels that do work first: an empty one measures the host's rate.
     let working = working_launches(data, peers.like);
-    let empty = launch_rows(data, peers.like, |case| case.group == Some(Group::EmptyKernel));
+    let empty = launch_rows(data, peers.like, |case| case.in_group(EMPTY_KERNEL));
     let lengths = |rows: &[usize]| -> BTreeSet<Group> {
         rows.iter().filter_map(|index| data.rows[*index].case.group.clone()).collect()
     };
@@ -398,7 +395,7 @@ fn end_gpu_phase(inquiry: Inquiry<'_>) -> Vec<Advice> {
         of_length(inquiry, length, &launches(data, rows, length), peers.like, peers.contest(Basis::Machine))
     };
     let mut answers: Vec<Advice> = lengths(&working).iter().filter_map(|length| of(&working, length)).collect();
-    answers.extend(of(&empty, &Group::EmptyKernel));
+    answers.extend(of(&empty, &Group::named(EMPTY_KERNEL)));
     answers
 }
 
@@ -414,15 +411,13 @@ fn of_length<'a>(
     grid: Contest<'a>,
 ) -> Option<Advice> {
     let data = inquiry.data;
-    let what = match length {
-        Group::EmptyKernel => "empty kernels".to_owned(),
-        other => format!("kernels of {}", naming::group(other)),
-    };
+    let is_empty = length.word() == EMPTY_KERNEL;
+    let what = if is_empty { "empty kernels".to_owned() } else { format!("kernels of {}", naming::group(length)) };
     let situation = format!("{what}, grid of {}", naming::size(barrier));
     let kernel = &data.rows[ways.first()?.1].case;
     if !has_grid_of(kernel, barrier) {
         let (kernel, barrier) = (grid_size(kernel), grid_size(barrier));
-        let remedy = if *length == Group::EmptyKernel { SAME_GRID_EMPTY } else { SAME_GRID };
+        let remedy = if is_empty { SAME_GRID_EMPTY } else { SAME_GRID };
         let why = format!("the kernels have a grid of {kernel}, the barriers of {barrier}; {remedy}");
         return Some(advice(situation, Decision::Undecided(why)));
     }
@@ -444,7 +439,7 @@ fn of_length<'a>(
         } else if data.catalogue.get(&choice.id).is_some_and(|primitive| primitive.name().contains("graph")) {
             choice.warnings.push("the kernels must be known before: a graph is built once and replayed".to_owned());
         }
-        if *length == Group::EmptyKernel {
+        if is_empty {
             choice.notes.push("kernels that do nothing: their rate is the host's, not the device's".to_owned());
         }
     }
@@ -462,7 +457,7 @@ mod tests {
     #[test]
     fn kernels_and_barriers_of_other_grids_are_named_with_them() {
         let labels = |blocks| {
-            let launch = Case { group: Some(Group::KernelUs(5)), ..on_blocks("gpu.launch.graph", blocks, 32) };
+            let launch = Case { group: Some(Group::of_word("5 us")), ..on_blocks("gpu.launch.graph", blocks, 32) };
             let barrier = row(on_blocks("gpu.grid.counter", 132, 32), 806.0, 0.01);
             let found = decision("decide-relaunch", &data(vec![row(launch, 468.0, 0.02), barrier])).unwrap();
             series(&found.charts[0]).iter().map(|one| one.label.clone()).collect::<Vec<_>>()
@@ -474,8 +469,10 @@ mod tests {
     #[test]
     fn kernels_of_several_lengths_are_lines_over_level_barriers() {
         let kernel = |way: &str, length, ns| {
-            let case =
-                Case { group: Some(Group::KernelUs(length)), ..on_blocks(&format!("gpu.launch.{way}"), 132, 32) };
+            let case = Case {
+                group: Some(Group::numbered(KERNEL_US, length)),
+                ..on_blocks(&format!("gpu.launch.{way}"), 132, 32)
+            };
             row(case, ns, 0.02)
         };
         let grid = row(on_blocks("gpu.grid.counter", 132, 32), 806.0, 0.01);
@@ -492,7 +489,8 @@ mod tests {
     #[test]
     fn the_chart_has_the_launches_of_the_sentence() {
         let kernel = |way: &str, blocks, ns| {
-            let case = Case { group: Some(Group::KernelUs(5)), ..on_blocks(&format!("gpu.launch.{way}"), blocks, 32) };
+            let case =
+                Case { group: Some(Group::of_word("5 us")), ..on_blocks(&format!("gpu.launch.{way}"), blocks, 32) };
             row(case, ns, 0.01)
         };
         // In the quick preset the ways in which a kernel decides are measured with the blocks of the barrier alone.
@@ -516,8 +514,10 @@ mod tests {
     /// Kernels of 1 to 100 µs in five ways beside a barrier of 806 ns.
     fn launches_by_length() -> Vec<Row> {
         let kernel = |way: &str, length, ns| {
-            let case =
-                Case { group: Some(Group::KernelUs(length)), ..on_blocks(&format!("gpu.launch.{way}"), 132, 32) };
+            let case = Case {
+                group: Some(Group::numbered(KERNEL_US, length)),
+                ..on_blocks(&format!("gpu.launch.{way}"), 132, 32)
+            };
             row(case, ns, 0.02)
         };
         let mut rows = vec![row(on_blocks("gpu.grid.counter", 132, 32), 806.0, 0.01)];
@@ -528,7 +528,7 @@ mod tests {
             rows.extend(["stream", "wait_value", "event_wait"].map(|way| kernel(way, length, 1500.0)));
         }
         // Another shape, with fewer lengths.
-        let small = Case { group: Some(Group::KernelUs(5)), ..case("gpu.launch.graph", 32) };
+        let small = Case { group: Some(Group::of_word("5 us")), ..case("gpu.launch.graph", 32) };
         rows.push(row(small, 468.0, 0.02));
         let skipped = Verdict::Skipped("not measured in this version: the device runtime is not linked".into());
         rows.push(Row::unmeasured(case("gpu.launch.device_graph", 32), skipped));
@@ -591,7 +591,7 @@ mod tests {
     }
 
     fn of_blocks(way: &str, blocks: u32, ns: f64) -> Row {
-        let case = Case { group: Some(Group::KernelUs(5)), ..on_blocks(&format!("gpu.launch.{way}"), blocks, 32) };
+        let case = Case { group: Some(Group::of_word("5 us")), ..on_blocks(&format!("gpu.launch.{way}"), blocks, 32) };
         row(case, ns, 0.02)
     }
 
@@ -643,7 +643,7 @@ mod tests {
     #[test]
     fn any_barrier_is_any_design_that_orders_memory() {
         let with = |row: Row, group, order| Row { case: Case { group, order, ..row.case.clone() }, ..row };
-        let near = with(grid("hierarchical", 750.0, 0.01), Some(Group::NearCounters), None);
+        let near = with(grid("hierarchical", 750.0, 0.01), Some(Group::named("near_counters")), None);
         let relaxed = with(grid("counter", 414.0, 0.01), None, Some(MemoryOrder::Relaxed));
         let rows = vec![kernel("graph", 645.0), grid("counter", 806.0, 0.01), near.clone(), relaxed];
         assert_eq!(
@@ -692,7 +692,7 @@ mod tests {
         assert_eq!(said(kernel_or_grid_barrier, vec![grid("counter", 806.0, 0.01)]), None);
         // Empty kernels are the host's rate of launching, and no answer.
         let empty = Row {
-            case: Case { group: Some(Group::EmptyKernel), ..kernel("graph", 1.0).case },
+            case: Case { group: Some(Group::named(EMPTY_KERNEL)), ..kernel("graph", 1.0).case },
             ..kernel("graph", 100.0)
         };
         assert_eq!(said(kernel_or_grid_barrier, vec![empty, grid("counter", 806.0, 0.01)]), None);

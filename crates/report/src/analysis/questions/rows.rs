@@ -146,11 +146,11 @@ pub(super) fn note(parts: impl IntoIterator<Item = Option<String>>) -> Option<St
 }
 
 /// `At 16 threads mcs (1.10 µs) is the cheapest lock. The next, clh, costs 1.2 times as much; ...`, with what else is to be said
-/// of the winner and the next. These are measured in the same way, so rows are compared within the run.
+/// of the winner, and of others than the next. These are measured in the same way, so rows are compared within the run.
 pub(super) fn cheapest_in_words(
     peers: &Peers<'_>,
     noun: &str,
-    others: impl Fn(&Win<'_, '_>, &Known<'_>) -> Vec<String>,
+    more: impl Fn(&Win<'_, '_>, &Known<'_>) -> (Option<String>, Vec<String>),
 ) -> Option<Said> {
     let threads = peers.like.threads?;
     let contest = peers.contest(Basis::Run);
@@ -159,10 +159,11 @@ pub(super) fn cheapest_in_words(
         Err(open) => return Some(Said::Open(format!("which {noun} is the cheapest at {threads} threads ({open})"))),
     };
     let (next, next_cost) = win.next()?;
-    let others = others(&win, &next_cost);
+    let (of_winner, others) = more(&win, &next_cost);
+    let of_winner = of_winner.map(|text| format!("; {text}")).unwrap_or_default();
     let others = if others.is_empty() { String::new() } else { format!("; {}", enumeration(&others)) };
     let text = format!(
-        "At {threads} threads {} ({}) is the {}. The next, {}, costs {} as much{others}.",
+        "At {threads} threads {} ({}) is the {}{of_winner}. The next, {}, costs {} as much{others}.",
         win.name,
         win.cost.time(),
         contest.cheapest(noun),

@@ -66,9 +66,9 @@ fn change(case: &mut Case, word: &str) {
     if word.contains('.') {
         *case = Case::new(word);
     } else if let Some(size) = number("tile") {
-        case.group = Some(Group::Tile(size));
+        case.group = Some(Group::numbered("tile #", size));
     } else if let Some(size) = number("group") {
-        case.group = Some(Group::Coalesced(size));
+        case.group = Some(Group::numbered("coalesced #", size));
     } else if let Some(threads) = number("t") {
         case.threads = Some(threads);
     } else if let Some(blocks) = number("b") {
@@ -86,8 +86,8 @@ fn change(case: &mut Case, word: &str) {
             "spread" => case.placement = Some(Placement::Spread),
             "latency" => case.mode = Some(Mode::Latency),
             "opaque" => case.form = Some(Form::Opaque),
-            "converged" => case.group = Some(Group::Converged),
-            "divergent" => case.group = Some(Group::Divergent),
+            "converged" => case.group = Some(Group::named("converged")),
+            "divergent" => case.group = Some(Group::named("divergent")),
             unknown => panic!("{unknown}"),
         }
     }

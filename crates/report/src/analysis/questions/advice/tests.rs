@@ -304,10 +304,10 @@ fn the_end_of_a_gpu_phase_depends_on_the_length_of_the_kernels() {
     let rows = vec![
         on_grid("gpu.grid.counter", 132, 32, 800.0),
         on_grid("gpu.grid.cooperative", 132, 32, 2000.0),
-        kernel("graph", Group::KernelUs(5), 400.0),
-        kernel("stream", Group::KernelUs(5), 1500.0),
-        kernel("graph", Group::EmptyKernel, 3000.0),
-        kernel("stream", Group::EmptyKernel, 4000.0),
+        kernel("graph", Group::of_word("5 us"), 400.0),
+        kernel("stream", Group::of_word("5 us"), 1500.0),
+        kernel("graph", Group::named("empty"), 3000.0),
+        kernel("stream", Group::named("empty"), 4000.0),
     ];
     let answers = asked(&run(rows.clone()), Need::EndGpuPhase, None);
     let [working, empty] = answers.as_slice() else { panic!("{answers:?}") };
@@ -327,7 +327,7 @@ fn the_end_of_a_gpu_phase_depends_on_the_length_of_the_kernels() {
     let answers = asked(&run([rows.clone(), vec![ordered]].concat()), Need::EndGpuPhase, None);
     assert!(answers.iter().all(|advice| matches!(advice.decision, Decision::Take(_))), "{answers:?}");
     // Two instruments: the intervals for another run decide, and they overlap.
-    let near = [&rows[..2], &[kernel("graph", Group::KernelUs(5), 700.0)]].concat();
+    let near = [&rows[..2], &[kernel("graph", Group::of_word("5 us"), 700.0)]].concat();
     assert!(undecided(&asked(&run(near), Need::EndGpuPhase, None)).contains("overlap"));
     assert!(missing(&asked(&run(rows.clone()), Need::EndGpuPhase, Some(64))).contains("the run has 32"));
     // Kernels of one block are not the kernels that a grid of 132 would be divided into.

@@ -1,0 +1,120 @@
+//! Actors that are counted in a window that all of them share: the baseline is nothing, and ticks are those of the iterations at
+//! each actor's rate.
+
+use std::time::Duration;
+
+use syncscope_core::fake::FakeExperiment;
+use syncscope_core::{Cancel, Measurement, Nanoseconds};
+use syncscope_core::{
+    Check, Disturbance, Engine, Evidence, Experiment, ExperimentError, Protocol, Ruler, Sample, Shot, Side, Ticks,
+    Verdict,
+};
+
+use super::{measure, settings};
+
+/// What an operation costs each of three actors.
+const COSTS_NS: [f64; 3] = [40.0, 60.0, 120.0];
+
+/// Actors whose costs wander a little from window to window.
+struct Counted {
+    /// In every so manyth window the last actor gets nothing.
+    starves: u64,
+    /// What an operation costs in the loop with two copies, relative to that with one.
+    of_two: f64,
+    disturbance: Option<Disturbance>,
+    sides: Vec<Side>,
+}
+
+const QUIET: Counted = Counted { starves: u64::MAX, of_two: 1.0, disturbance: None, sides: Vec::new() };
+
+/// One tick is a tenth of a nanosecond.
+fn ticks(ns: f64) -> Ticks {
+    Ticks((ns * 10.0) as u64)
+}
+
+impl Experiment for &mut Counted {
+    fn ruler(&self) -> Ruler {
+        FakeExperiment::new(1.0, 1).ruler()
+    }
+
+    fn operations(&self, side: Side, iterations: u64) -> u64 {
+        side.copies() * iterations
+    }
+
+    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+        self.sides.push(shot.side);
+        if shot.side == Side::Baseline {
+            return Ok(Sample::of_one(Ticks(0), 0.1));
+        }
+        let is_starved = (shot.pair + 1).is_multiple_of(self.starves);
+        let wandering = 1.0 + 0.01 * ((shot.pair % 7) as f64 - 3.0);
+        let of_copies = if shot.side == Side::Double { 2.0 * self.of_two } else { 1.0 };
+        let mut all = COSTS_NS.map(|cost| ticks(cost * wandering * of_copies * shot.iterations as f64));
+        if is_starved {
+            all[2] = ticks(300_000.0 * shot.iterations as f64);
+        }
+        let disturbance = self.disturbance.clone();
+        Ok(Sample { is_starved, disturbance, ..Sample::of_actors(&mut all, 0.1).unwrap() })
+    }
+
+    fn protocol(&self) -> Protocol {
+        let counted_for = Some(Duration::from_micros(200));
+        Protocol { in_window: true, counted_for, has_double: true, ..Protocol::of(2) }
+    }
+
+    fn check(&mut self) -> Check {
+        Check::Ok
+    }
+
+    fn evidence(&mut self) -> Evidence {
+        Evidence::NotAvailable("numbers have no machine code".into())
+    }
+}
+
+fn detail(measurement: &Measurement, name: &str) -> f64 {
+    measurement.details.iter().find(|detail| detail.name == name).unwrap().value
+}
+
+#[test]
+fn the_cost_is_that_of_the_slowest_and_the_rate_that_of_all() {
+    let mut quiet = QUIET;
+    let measurement = measure(&mut quiet);
+    assert_eq!(measurement.verdict, Verdict::Resolved);
+    let estimate = measurement.estimate.as_ref().unwrap();
+    let found = [estimate.fastest_ns, estimate.median_ns, estimate.slowest_ns].map(Nanoseconds::value);
+    assert!(found.iter().zip(COSTS_NS).all(|(found, cost)| (found / cost - 1.0).abs() < 0.01), "{found:?}");
+    assert_eq!(estimate.ns, estimate.slowest_ns);
+    // 3 actors at 1/40, 1/60 and 1/120.
+    assert!((estimate.rate_ns.unwrap().value() - 60.0).abs() < 0.6, "{estimate:?}");
+    // The median actor: 200 us of 60 ns, at the fastest of three windows.
+    assert!((3333..3500).contains(&measurement.iterations), "{}", measurement.iterations);
+}
+
+#[test]
+fn every_case_in_windows_shows_whether_it_is_additive() {
+    let measurement = measure(&mut Counted { of_two: 1.0, ..QUIET });
+    assert!((detail(&measurement, "first_copy_ns") / detail(&measurement, "second_copy_ns") - 1.0).abs() < 0.02);
+    let mut other = Counted { of_two: 0.8, ..QUIET };
+    let measurement = measure(&mut other);
+    assert_eq!(measurement.verdict.name(), "NonAdditive", "{}", measurement.verdict);
+    assert!(other.sides.contains(&Side::Double));
+}
+
+#[test]
+fn a_thread_that_gets_nothing_is_named() {
+    let seldom = measure(&mut Counted { starves: 5, ..QUIET });
+    assert!(seldom.remark.as_ref().unwrap().contains("% of the windows a thread completed no operation"), "{seldom:?}");
+    assert!((seldom.estimate.unwrap().ns.value() / 120.0 - 1.0).abs() < 0.03, "the median window");
+    let usual = measure(&mut Counted { starves: 1, ..QUIET });
+    assert_eq!(usual.verdict.name(), "Noisy");
+    assert!(usual.verdict.reason().contains("a thread completes no operation"), "{}", usual.verdict);
+}
+
+#[test]
+fn disturbed_windows_do_not_count() {
+    let mut disturbed = Counted { disturbance: Some(Disturbance::NotTogether), ..QUIET };
+    assert_eq!(measure(&mut disturbed).verdict.name(), "NotTogether");
+    let mut switched = Counted { disturbance: Some(Disturbance::InvoluntarySwitch), ..QUIET };
+    let engine = Engine::new(settings(), Cancel::new());
+    assert_eq!(engine.measure(&mut &mut switched, 1).unwrap().verdict.name(), "Interfered");
+}

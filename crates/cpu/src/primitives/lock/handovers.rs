@@ -1,0 +1,94 @@
+//! How often a lock passes from one thread to another: the guarded data hold the number of the last holder.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use syncscope_core::stats;
+
+use super::{Lock, Locked, PlainNumber};
+use crate::primitives::operation::{Executed, Operation};
+use crate::primitives::window::{HandoverRun, Windows};
+use crate::sync::CachePadded;
+use crate::timing::clock::Clock;
+
+/// The locks of a case, each around the number of its last holder instead of a counter. It is another operation than the
+/// timed one, in windows of its own.
+pub(super) struct Handovers<S, L, N> {
+    locked: Arc<Locked<S, L, N>>,
+    /// How often each thread found in the last window that another one had held the lock.
+    changes: Vec<CachePadded<AtomicU64>>,
+    /// The acquisitions for each change of the holder, in each window.
+    found: Mutex<Vec<f64>>,
+}
+
+/// What a thread has found; published at the end of its loop.
+pub(super) struct Holder<'a, L: Lock<N>, N: PlainNumber> {
+    lock: &'a L,
+    state: L::ThreadState,
+    number: N,
+    changes: u64,
+    published: &'a AtomicU64,
+}
+
+impl<L: Lock<N>, N: PlainNumber> Drop for Holder<'_, L, N> {
+    fn drop(&mut self) {
+        // Relaxed: a barrier stands between this and the reader.
+        self.published.store(self.changes, Ordering::Relaxed);
+    }
+}
+
+impl<S, L, N> Handovers<S, L, N>
+where
+    S: AsRef<[CachePadded<L>]> + Send + Sync + 'static,
+    L: Lock<N>,
+    N: PlainNumber,
+{
+    pub(super) fn run(locked: &Arc<Locked<S, L, N>>, windows: &Windows, clock: &Clock) -> HandoverRun {
+        let changes = (0..locked.threads).map(|_| CachePadded::default()).collect();
+        let handovers = Arc::new(Self { locked: Arc::clone(locked), changes, found: Mutex::default() });
+        let body = windows.body_of(Arc::clone(&handovers), clock);
+        HandoverRun { body, acquisitions_per_handover: Box::new(move || stats::median(&handovers.found())) }
+    }
+
+    fn found(&self) -> MutexGuard<'_, Vec<f64>> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<S, L, N> Operation for Handovers<S, L, N>
+where
+    S: AsRef<[CachePadded<L>]> + Send + Sync + 'static,
+    L: Lock<N>,
+    N: PlainNumber,
+{
+    type Local<'a> = Holder<'a, L, N>;
+
+    fn local(&self, slot: usize, thread: usize) -> Self::Local<'_> {
+        let (lock, state) = self.locked.local(slot, thread);
+        Holder { lock, state, number: N::of(thread as u64 + 1), changes: 0, published: &self.changes[thread] }
+    }
+
+    #[inline(always)]
+    fn execute(holder: &mut Self::Local<'_>) {
+        let Holder { lock, state, number, changes, .. } = holder;
+        lock.with(state, |last| {
+            if *last != *number {
+                *last = *number;
+                *changes += 1;
+            }
+        });
+    }
+
+    fn prepare(&self, slot: usize, thread: usize) {
+        self.locked.prepare(slot, thread);
+    }
+
+    /// The timed operation has shown that the lock excludes.
+    fn verify(&self, _slot: usize, thread: usize, executed: Executed) -> Result<(), String> {
+        if thread == 0 {
+            let changes: u64 = self.changes.iter().map(|of_thread| of_thread.load(Ordering::Relaxed)).sum();
+            self.found().push(executed.by_all(self.locked.threads) as f64 / changes.max(1) as f64);
+        }
+        Ok(())
+    }
+}
