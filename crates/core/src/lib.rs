@@ -29,7 +29,7 @@ pub mod units;
 pub mod words;
 
 pub use engine::cancel::Cancel;
-pub use engine::experiment::{Experiment, ExperimentError, Protocol, Ruler};
+pub use engine::experiment::{Experiment, ExperimentError, Limit, Protocol, Ruler};
 pub use engine::measurement::Measurement;
 pub use engine::settings::{BlockCount, Settings};
 pub use engine::{Cancelled, Engine, cancel, experiment, profile, stopping};

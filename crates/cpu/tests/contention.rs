@@ -31,8 +31,9 @@ const TURNS: usize = 9;
 /// A turn without a figure here, such as beside another guest on the core, is passed over. So many are needed.
 const FEWEST_TURNS: usize = 4;
 
-/// How far the rates of all threads may be apart.
-const TOLERANCE: f64 = 0.10;
+/// How far the rates of all threads may be apart, and those of one. Another hardware thread raises the cost of one thread by a
+/// tenth and more; its samples are excluded here and not there.
+const TOLERANCES: [f64; 2] = [0.10, 0.15];
 
 /// The row of the C program, and the case here.
 fn rows(threads: u32, cpus: &[u32]) -> [(&'static str, Case); 3] {
@@ -123,21 +124,25 @@ fn a_c_program_finds_the_same_for_threads_that_contend() {
     let middle = |turns: &[Figures]| -> Figures {
         [0, 1, 2].map(|index| stats::median(&turns.iter().map(|turn| turn[index]).collect::<Vec<_>>()).unwrap())
     };
+    let least = |turns: &[Figures]| turns.iter().copied().min_by(|a, b| a[0].total_cmp(&b[0])).unwrap_or_default();
     let mut differing = Vec::new();
-    println!("ns per operation: at the rate of all threads, the fastest, the slowest; medians of {TURNS} turns");
+    println!(
+        "ns per operation: at the rate of all threads, the fastest, the slowest; of one thread the least, of more the median of {TURNS} turns"
+    );
     for ((what, threads), theirs) in &there {
         let ours = here.remove(&(what.clone(), *threads)).unwrap_or_default();
         if ours.len() < FEWEST_TURNS {
             differing.push(format!("{what}, {threads} threads: {} figures here", ours.len()));
             continue;
         }
-        let (ours, theirs) = (middle(&ours), middle(theirs));
+        let of = |turns: &[Figures]| if *threads == 1 { least(turns) } else { middle(turns) };
+        let (ours, theirs) = (of(&ours), of(theirs));
         let ratio = ours[0] / theirs[0];
         let line = format!("{what}, {threads} threads: {ours:.2?} here, {theirs:.2?} in C, ratio {ratio:.3}");
         println!("{line}");
-        if (ratio - 1.0).abs() > TOLERANCE {
+        if (ratio - 1.0).abs() > TOLERANCES[usize::from(*threads == 1)] {
             differing.push(line);
         }
     }
-    assert!(differing.is_empty(), "more than {TOLERANCE} apart:\n{}", differing.join("\n"));
+    assert!(differing.is_empty(), "more than {TOLERANCES:?} apart (several threads, one):\n{}", differing.join("\n"));
 }

@@ -26,6 +26,7 @@ mod catalogue;
 mod cuda;
 pub mod evidence;
 mod experiments;
+mod hard_limits;
 mod hybrid;
 mod laboratory;
 mod launch;

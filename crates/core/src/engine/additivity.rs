@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 use crate::engine::cancel::Cancel;
-use crate::engine::experiment::{Experiment, ExperimentError};
+use crate::engine::experiment::{Experiment, ExperimentError, Protocol};
 use crate::model::case::Actor;
 use crate::model::detail::Detail;
 use crate::model::sample::{Sample, Shot, Side};
@@ -46,11 +46,13 @@ impl Additivity {
         cancel: &Cancel,
     ) -> Result<Option<Self>, ExperimentError> {
         const SIDES: [Side; 3] = [Side::Baseline, Side::Test, Side::Double];
-        let (actor, started) = (experiment.protocol().actor, Instant::now());
+        let (Protocol { actor, counted_for, .. }, started) = (experiment.protocol(), Instant::now());
+        // A window has its length, and every case in windows has its third loop run.
+        let triples = if counted_for.is_some() { FEWEST_TRIPLES } else { TRIPLES };
         let mut random = fastrand::Rng::with_seed(seed);
         let (mut first, mut second) = (Vec::new(), Vec::new());
         // The first turn pays for the cold caches of the third loop.
-        for turn in 0..=TRIPLES {
+        for turn in 0..=triples {
             if cancel.is_cancelled() {
                 return Ok(None);
             }

@@ -110,6 +110,15 @@ impl Protocol {
     }
 }
 
+/// The least possible cost of an operation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limit {
+    /// As an actor sees it.
+    pub least_cycles: f64,
+    /// What the hardware cannot exceed: "4 instructions issued per clock and multiprocessor".
+    pub name: String,
+}
+
 /// A case made ready to run: two loops over the same state.
 ///
 /// An experiment says how many operations each side executes and runs a side when asked. Everything else (how
@@ -143,6 +152,11 @@ pub trait Experiment {
 
     /// The machine instructions found in the timed region.
     fn evidence(&mut self) -> Evidence;
+
+    /// What the hardware cannot do faster, if all actors run together.
+    fn limit(&self) -> Option<Limit> {
+        None
+    }
 
     /// What a reader of the figure must know: "4 threads on 2 CPUs".
     fn remark(&self) -> Option<String> {

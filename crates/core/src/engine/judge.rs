@@ -2,7 +2,7 @@
 
 use crate::engine::cost_formula::Costs;
 use crate::engine::exclusion;
-use crate::engine::experiment::ExperimentError;
+use crate::engine::experiment::{ExperimentError, Limit};
 use crate::engine::population::Cost;
 use crate::model::check::Check;
 use crate::model::estimate::Estimate;
@@ -18,6 +18,8 @@ pub(crate) struct Judged<'a> {
     pub(crate) costs: &'a Costs,
     /// The cost that one step of the clock amounts to.
     pub(crate) resolution_ns: f64,
+    /// What the cost cannot be less than.
+    pub(crate) limit: Option<&'a Limit>,
     /// The fewest measurement blocks that the plan gives a case.
     pub(crate) fewest_blocks: u32,
 }
@@ -42,7 +44,7 @@ pub(crate) fn verdict(check: &Check, judged: &Judged<'_>, noisy_above: f64) -> V
     }
     match &judged.costs.ns {
         Some(ns) if ns.count() >= MIN_PAIRS as usize => match of_cost(ns, judged, noisy_above) {
-            Verdict::Resolved => of_blocks(judged),
+            Verdict::Resolved => beyond_limit(judged).unwrap_or_else(|| of_blocks(judged)),
             other => other,
         },
         _ if judged.observations.iter().all(|pair| pair.excluded.is_none()) => {
@@ -50,6 +52,19 @@ pub(crate) fn verdict(check: &Check, judged: &Judged<'_>, noisy_above: f64) -> V
         }
         _ => Verdict::Interfered(exclusion::summary(judged.observations)),
     }
+}
+
+/// A cost is certainly below a limit if its interval ends below this share of it. The rest is for clocks that differ.
+const CERTAINLY_BELOW: f64 = 0.97;
+
+/// The verdict on a narrow interval below what the hardware can do.
+fn beyond_limit(judged: &Judged<'_>) -> Option<Verdict> {
+    let Limit { least_cycles, name } = judged.limit?;
+    let high = judged.costs.cycles.as_ref()?.interval(Level::P95)?.high;
+    (high < CERTAINLY_BELOW * least_cycles).then(|| {
+        let found = format!("at most {high:.2} cycles per operation, below the {least_cycles:.2} of {name}");
+        Verdict::NotTogether(format!("{found}: the threads did not run at the same time"))
+    })
 }
 
 /// The pairs that count in which an actor completed no operation in its window, and how many count.

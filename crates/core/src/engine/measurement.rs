@@ -1,7 +1,7 @@
 //! Everything the engine found out about one case.
 
 use crate::engine::cost_formula::{CostFormula, Costs};
-use crate::engine::experiment::Experiment;
+use crate::engine::experiment::{Experiment, Limit};
 use crate::engine::judge::{self, Judged};
 use crate::engine::population::{CommonCourse, Stage};
 use crate::engine::stopping::Stop;
@@ -27,6 +27,8 @@ pub(crate) struct Basis {
     /// By how much the costs of the family changed in the course of the run.
     pub(crate) drift: Option<RunEffect>,
     pub(crate) clock_tolerance: Option<f64>,
+    /// What the cost cannot be less than.
+    pub(crate) limit: Option<Limit>,
     /// What the experiment has to say.
     pub(crate) remark: Option<String>,
     /// What the cases of the family had in common.
@@ -116,6 +118,7 @@ impl Measurement {
             observations: &self.observations,
             costs: &costs,
             resolution_ns,
+            limit: basis.limit.as_ref(),
             fewest_blocks: basis.fewest_blocks,
         };
         self.verdict = judge::verdict(&self.check, &judged, basis.noisy_above);

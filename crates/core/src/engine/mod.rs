@@ -219,6 +219,7 @@ impl Engine {
             fewest_blocks: self.blocks.min,
             drift: self.drift,
             clock_tolerance: experiment.protocol().clock_tolerance,
+            limit: experiment.limit(),
             remark: experiment.remark(),
             course: self.course.clone(),
         };

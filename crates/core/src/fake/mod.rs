@@ -7,7 +7,7 @@ pub use laboratory::FakeLaboratory;
 
 use std::time::Duration;
 
-use crate::engine::experiment::{Experiment, ExperimentError, Protocol, Ruler};
+use crate::engine::experiment::{Experiment, ExperimentError, Limit, Protocol, Ruler};
 use crate::model::check::Check;
 use crate::model::evidence::Evidence;
 use crate::model::sample::{Disturbance, Sample, Shot, Side};
@@ -86,6 +86,8 @@ pub struct FakeExperiment {
     fault: Fault,
     /// Time every sample takes for real.
     dwell: Duration,
+    /// What its cost cannot be less than.
+    limit: Option<Limit>,
     random: fastrand::Rng,
     samples: u64,
     spare_normal: Option<f64>,
@@ -110,6 +112,7 @@ impl FakeExperiment {
             noise: Noise::Silent,
             fault: Fault::None,
             dwell: Duration::ZERO,
+            limit: None,
             random: fastrand::Rng::with_seed(seed),
             samples: 0,
             spare_normal: None,
@@ -132,6 +135,12 @@ impl FakeExperiment {
     #[must_use]
     pub fn with_loop(self, loop_ns: f64) -> Self {
         Self { loop_ns, ..self }
+    }
+
+    /// The same with a limit of the hardware.
+    #[must_use]
+    pub fn with_limit(self, limit: Limit) -> Self {
+        Self { limit: Some(limit), ..self }
     }
 
     /// The same, taking real time for each sample.
@@ -222,6 +231,10 @@ impl Experiment for FakeExperiment {
 
     fn protocol(&self) -> Protocol {
         Protocol { clock_tolerance: Some(0.02), ..Protocol::of(UNROLL) }
+    }
+
+    fn limit(&self) -> Option<Limit> {
+        self.limit.clone()
     }
 
     fn check(&mut self) -> Check {

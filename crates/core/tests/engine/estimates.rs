@@ -3,7 +3,7 @@
 use syncscope_core::fake::{FakeExperiment, Noise};
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{
-    Cancel, Case, Engine, Experiment, Facts, Role, Row, RunEffect, Sample, Settings, Side, Ticks, Verdict,
+    Cancel, Case, Engine, Experiment, Facts, Limit, Role, Row, RunEffect, Sample, Settings, Side, Ticks, Verdict,
 };
 
 use super::altered::Altered;
@@ -34,6 +34,20 @@ fn what_is_wide_is_noisy_and_what_may_be_nothing_is_below_resolution() {
     assert_eq!(nothing.verdict.name(), "BelowResolution");
     assert!(nothing.verdict.reason().starts_with("at most "), "{}", nothing.verdict);
     assert_eq!(Row::measured(Case::new("cpu.fence.acquire"), None, &nothing).ops_per_s_thread(), None);
+}
+
+#[test]
+fn a_cost_below_a_limit_of_the_hardware_is_no_figure() {
+    let limited = |least_cycles| {
+        let limit = Limit { least_cycles, name: "4 instructions issued per clock".into() };
+        measure(FakeExperiment::new(5.0, 1).with_limit(limit))
+    };
+    // 12.5 cycles. Clocks that differ by little are none of it.
+    assert_eq!(limited(12.8).verdict, Verdict::Resolved);
+    let beyond = limited(13.0);
+    let reason = beyond.verdict.reason();
+    assert_eq!((beyond.verdict.name(), beyond.estimate.is_none()), ("NotTogether", true), "{reason}");
+    assert!(reason.contains("cycles per operation, below the 13.00 of 4 instructions issued per clock"), "{reason}");
 }
 
 #[test]

@@ -194,16 +194,18 @@ impl<'a> Watch<'a> {
 #[inline(never)]
 fn window_loop<O: Operation, const COPIES: u64>(mut local: O::Local<'_>, watch: &mut Watch<'_>) {
     let mut left = watch.count.chunk;
+    // The look comes first: a turn begins where no retry of the operation leads back to, so that turns can be told apart in
+    // the machine code.
     loop {
-        step::<O, COPIES>(&mut local);
-        step::<O, COPIES>(&mut local);
-        left -= 1;
         if left == 0 {
             left = watch.look();
             if left == 0 {
                 break;
             }
         }
+        left -= 1;
+        step::<O, COPIES>(&mut local);
+        step::<O, COPIES>(&mut local);
     }
 }
 

@@ -5,7 +5,7 @@
  *
  * For each number of CPUs of the arguments, and each operation, it prints a line: `figure WHAT THREADS TOTAL NS...`. NS are
  * the costs of an operation for the threads of a run, the fastest first, and TOTAL what one costs at the rate of all
- * together; each the median over the runs. */
+ * together; each the median over the runs. A run in which the system took a CPU from a thread does not count. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -13,9 +13,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 
-enum { MOST = 256, RUNS = 41, LINES = 64 };
+enum { MOST = 256, RUNS = 41, MOST_RUNS = 400, LINES = 64 };
 
 /* A lock and what it protects, or a counter, or the elements of up to 32 threads. Every run takes another one. */
 static struct {
@@ -28,12 +29,14 @@ static struct {
 struct thread {
     _Alignas(128) int number, cpu;
     pthread_t handle;
+    long interrupted;
     double ns;
 };
 
 static struct thread threads[MOST];
 static _Alignas(128) atomic_int waiting, stop;
 static int run;
+static double run_ns;
 static enum { TTAS, COUNTER, FALSE_SHARING, OPERATIONS } operation;
 static const char *const names[OPERATIONS] = {"ttas", "counter", "false_sharing"};
 
@@ -43,8 +46,18 @@ static double now(void) {
     return t.tv_sec * 1e9 + t.tv_nsec;
 }
 
+static long switches(void) {
+    struct rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) ? 0 : usage.ru_nivcsw;
+}
+
+/* The first thread ends the run: it reads the clock now and then. The main thread would take a CPU from another one. */
 #define UNTIL_STOPPED(work) \
-    do { work; count++; } while (!atomic_load_explicit(&stop, memory_order_relaxed))
+    do { \
+        work; work; work; work; \
+        count += 4; \
+        if ((count & 255) == 0 && self->number == 0 && now() - begin > run_ns) atomic_store(&stop, 1); \
+    } while (!atomic_load_explicit(&stop, memory_order_relaxed))
 
 static void *contend(void *argument) {
     struct thread *self = argument;
@@ -59,6 +72,7 @@ static void *contend(void *argument) {
     uint64_t count = 0;
     atomic_fetch_sub(&waiting, 1);
     while (atomic_load(&waiting) > 0) __builtin_ia32_pause();
+    self->interrupted = -switches();
     double begin = now();
     switch (operation) {
     case TTAS:
@@ -78,6 +92,7 @@ static void *contend(void *argument) {
         UNTIL_STOPPED(atomic_fetch_add_explicit(own, 1, memory_order_relaxed));
     }
     self->ns = (now() - begin) / count;
+    self->interrupted += switches();
     return NULL;
 }
 
@@ -91,41 +106,42 @@ static double median(double *values, int count) {
     return values[count / 2];
 }
 
-static void measure(int count, double milliseconds) {
+static void measure(int count) {
     static double total[RUNS], ns[MOST][RUNS];
-    for (run = 0; run < RUNS; run++) {
+    int kept = 0;
+    for (run = 0; run < MOST_RUNS && kept < RUNS; run++) {
         double of_run[MOST], rate = 0;
+        long interrupted = 0;
         atomic_store(&stop, 0);
         atomic_store(&waiting, count);
         for (int i = 0; i < count; i++)
             if (pthread_create(&threads[i].handle, NULL, contend, &threads[i])) { perror("pthread_create"); exit(1); }
-        while (atomic_load(&waiting) > 0) sched_yield();
-        struct timespec time = {0, (long)(milliseconds * 1e6)};
-        nanosleep(&time, NULL);
-        atomic_store(&stop, 1);
         for (int i = 0; i < count; i++) {
             pthread_join(threads[i].handle, NULL);
+            interrupted += threads[i].interrupted;
             of_run[i] = threads[i].ns;
             rate += 1 / of_run[i];
         }
+        if (interrupted) continue;
         qsort(of_run, count, sizeof *of_run, by_value);
-        for (int i = 0; i < count; i++) ns[i][run] = of_run[i];
-        total[run] = count / rate;
+        for (int i = 0; i < count; i++) ns[i][kept] = of_run[i];
+        total[kept++] = count / rate;
     }
-    printf("figure %s %d %f", names[operation], count, median(total, RUNS));
-    for (int i = 0; i < count; i++) printf(" %f", median(ns[i], RUNS));
+    if (!kept) { fprintf(stderr, "%d of %d runs were interrupted\n", run, run); exit(1); }
+    printf("figure %s %d %f", names[operation], count, median(total, kept));
+    for (int i = 0; i < count; i++) printf(" %f", median(ns[i], kept));
     printf("\n");
 }
 
 int main(int argc, char **argv) {
-    double milliseconds = argc > 1 ? atof(argv[1]) : 0;
+    run_ns = argc > 1 ? atof(argv[1]) * 1e6 : 0;
     int most = argc - 2;
-    if (milliseconds <= 0 || milliseconds >= 1000 || most < 1 || most > MOST) {
+    if (run_ns <= 0 || most < 1 || most > MOST) {
         fprintf(stderr, "usage: contend MILLISECONDS CPU...\n");
         return 2;
     }
     for (int i = 0; i < most; i++) threads[i] = (struct thread){.number = i, .cpu = atoi(argv[i + 2])};
     for (int count = 1; count <= most; count *= 2)
-        for (operation = TTAS; operation < OPERATIONS; operation++) measure(count, milliseconds);
+        for (operation = TTAS; operation < OPERATIONS; operation++) measure(count);
     return 0;
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::{
-    Actor, Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Protocol, Ruler, Sample, Shot, Side,
+    Actor, Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Limit, Protocol, Ruler, Sample, Shot, Side,
 };
 
 use crate::catalogue::{Proof, SamplingPolicy, Saturates};
@@ -37,6 +37,8 @@ const EXACT_BLOCKS: u32 = 64;
 pub(crate) struct Setup {
     pub(crate) kernels: Kernels,
     pub(crate) evidence: Evidence,
+    /// What the cost cannot be less than.
+    pub(crate) least: Option<Limit>,
     pub(crate) parameters: Parameters,
     /// What all launches of the case have in common.
     pub(crate) arguments: BenchArguments,
@@ -281,6 +283,10 @@ impl Experiment for KernelExperiment<'_> {
 
     fn evidence(&mut self) -> Evidence {
         self.setup.evidence.clone()
+    }
+
+    fn limit(&self) -> Option<Limit> {
+        self.setup.least.clone()
     }
 
     fn remark(&self) -> Option<String> {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use syncscope_core::profile::{self, Phase};
-use syncscope_core::{Actor, Case, Evidence, Experiment, Layout, Refusal};
+use syncscope_core::{Actor, Case, Evidence, Experiment, Layout, Limit, Refusal};
 
 use super::GpuLaboratory;
 use super::contexts::usable;
@@ -20,6 +20,7 @@ use crate::evidence::evidence_of;
 use crate::experiments::kernel::Parameters;
 use crate::experiments::kernel::{Carried, KernelExperiment, Setup};
 use crate::experiments::third_loop::ThirdLoop;
+use crate::hard_limits;
 use crate::laboratory::contexts::failed;
 use crate::launch::arguments::{ArgumentKind, BenchArguments, RegisterArguments, UNROLL, VariableArguments};
 use crate::launch::bench::Bench;
@@ -49,6 +50,7 @@ impl GpuLaboratory {
             unroll: UNROLL,
             sampling: SamplingPolicy::USUAL,
             limit: Some(limit),
+            least: None,
         };
         let cubin = self.compiler.cubin(&fault_program(fault)).map_err(failed)?;
         self.set_up(&fault_program(fault), evidence(&cubin), request)
@@ -90,6 +92,7 @@ impl GpuLaboratory {
             unroll: entry.unroll,
             sampling: (entry.sampling)(case),
             limit: None,
+            least: self.least_cycles(case, &evidence),
         };
         self.set_up(program, evidence, request)
     }
@@ -102,7 +105,9 @@ impl GpuLaboratory {
         request: ExperimentRequest,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let ExperimentRequest { parameters, arguments, proof, actor, .. } = request;
-        let ExperimentRequest { third, carried, is_own_context, min_iterations, unroll, sampling, limit, .. } = request;
+        let ExperimentRequest {
+            third, carried, is_own_context, min_iterations, unroll, sampling, limit, least, ..
+        } = request;
         let cubin = self.compiler.cubin(program).map_err(failed)?;
         let limits = self.limits;
         let clock_kernels = self.clock_kernels()?;
@@ -131,6 +136,7 @@ impl GpuLaboratory {
         let setup = Setup {
             kernels,
             evidence,
+            least,
             parameters,
             arguments,
             proof,
@@ -146,6 +152,11 @@ impl GpuLaboratory {
         };
         let third = third.map(|program| ThirdLoop::new(program, |program| compiler.cubin(program)));
         Ok(Box::new(KernelExperiment::new(bench, setup, third, offsets)))
+    }
+
+    /// What the cost of a case cannot be less than.
+    fn least_cycles(&self, case: &Case, evidence: &Evidence) -> Option<Limit> {
+        hard_limits::least_cycles(case, evidence, self.limits, self.machines.first()?.compute_capability)
     }
 
     /// The evidence in the machine code of a case.
@@ -214,6 +225,8 @@ struct ExperimentRequest {
     sampling: SamplingPolicy,
     /// How long a batch may take; `None` for the usual limit.
     limit: Option<Duration>,
+    /// What the cost cannot be less than.
+    least: Option<Limit>,
 }
 
 /// Memory offsets for variables of `bytes`, in cleared memory: as many as fit into `pool` bytes, or into the free memory of

@@ -276,7 +276,7 @@ mod tests {
         let body = workload(&case, &LeakyKind).unwrap().body;
         let mut team = Team::assemble(&[None, None], &Clock::calibrate()).unwrap();
         // On a busy machine each iteration waits for a turn of the scheduler.
-        let shot = Shot { side: Side::Test, iterations: 500, pair: 0 };
+        let shot = Shot { side: Side::Test, iterations: 50, pair: 0 };
         let records = team.run(&body, &[shot], Duration::from_secs(60)).unwrap();
         assert!(records.iter().flatten().any(|record| record.defect.is_some()));
     }

@@ -1,0 +1,162 @@
+//! What the hardware cannot do faster: a cost below such a limit is of threads that did not run together.
+
+use syncscope_core::{Case, Counted, Evidence, Layout, Limit, Space};
+
+use crate::catalogue::limits::DeviceLimits;
+use crate::catalogue::{Method, entry_of};
+
+/// The schedulers of a multiprocessor, each of which issues an instruction of one warp in a clock (Volta and later: CUDA C++
+/// Programming Guide, "Compute Capabilities", the architecture of each).
+const SCHEDULERS: f64 = 4.0;
+
+/// Lanes that a unit of a multiprocessor serves in a clock, from compute capability 7.5 to 9.0, by the instructions that use it
+/// (CUDA C++ Programming Guide, "Arithmetic Instructions", throughput of native instructions).
+const UNITS: [(&str, &[&str], f64); 3] = [
+    ("32 lanes of shuffles per clock and multiprocessor", &["SHFL"], 32.0),
+    ("16 lanes of reductions per clock and multiprocessor", &["REDUX"], 16.0),
+    ("64 lanes of votes per clock and multiprocessor", &["VOTE", "VOTEU"], 64.0),
+];
+const DOCUMENTED: [(u32, u32); 2] = [(7, 5), (9, 0)];
+
+/// The highest of the limits of a case on a device: the least possible cost of an operation, as a thread sees it.
+pub(crate) fn least_cycles(
+    case: &Case,
+    evidence: &Evidence,
+    device: DeviceLimits,
+    capability: (u32, u32),
+) -> Option<Limit> {
+    let entry = entry_of(case)?;
+    // Where the context is something else, the operation may hide in it.
+    if entry.method != Method::Kernel || (entry.expected)(case).only_in_test {
+        return None;
+    }
+    let (threads, blocks) = (case.threads?, case.blocks?);
+    // If all have their blocks: other multiprocessors may have one more.
+    let together = (blocks / device.multiprocessors).clamp(1, resident(case, threads, capability));
+    let warps = f64::from(threads.div_ceil(32));
+    let on_multiprocessor = f64::from(together) * warps;
+    let on_device = f64::from(blocks.min(together * device.multiprocessors)) * warps;
+    let limit = |cycles: f64, name: &str| Limit { least_cycles: cycles, name: name.to_owned() };
+
+    let mut limits = Vec::new();
+    let executed = evidence.receipt().filter(|receipt| receipt.counted() == Counted::Executed);
+    if let Some(receipt) = executed {
+        let per_scheduler = (on_multiprocessor / SCHEDULERS).max(1.0);
+        limits.push(limit(receipt.all() * per_scheduler, "4 instructions issued per clock and multiprocessor"));
+        let lanes = f64::from(together * threads);
+        let is_documented = (DOCUMENTED[0]..=DOCUMENTED[1]).contains(&capability);
+        for (name, instructions, lanes_per_clock) in UNITS.iter().filter(|_| is_documented) {
+            let count: f64 = instructions.iter().map(|instruction| receipt.of_name(instruction)).sum();
+            limits.push(limit(count * lanes / lanes_per_clock, name));
+        }
+    }
+    if case.layout == Some(Layout::Shared) && case.space == Some(Space::Global) {
+        // Operations of a warp may be combined, by the compiler or by the hardware, unless each changes what the next one finds.
+        let (operations, name) = if is_one_by_one(case) {
+            (on_device / warps * f64::from(threads), "one atomic operation per clock on an address")
+        } else {
+            (on_device, "one atomic operation of a warp per clock on an address")
+        };
+        limits.push(limit(operations, name));
+    }
+    let is_possible = |limit: &Limit| limit.least_cycles > 0.0 && on_device > 1.0;
+    limits.into_iter().filter(is_possible).max_by(|a, b| a.least_cycles.total_cmp(&b.least_cycles))
+}
+
+/// Whether the operations of the lanes of a warp are not combined: each of them changes what the next one finds.
+fn is_one_by_one(case: &Case) -> bool {
+    ["gpu.atomic.exchange", "gpu.atomic.cas_pass"].contains(&case.primitive.as_str())
+}
+
+/// How many blocks certainly run on a multiprocessor at the same time, if a grid has as many (CUDA C++ Programming Guide,
+/// "Technical Specifications per Compute Capability"). Kernels take at most 32 registers of a thread, and those on variables in
+/// shared memory much of it.
+fn resident(case: &Case, threads: u32, capability: (u32, u32)) -> u32 {
+    let (room, blocks) = match capability {
+        (7, 5) => (1024, 16),
+        (8, 6 | 7) => (1536, 16),
+        (8, 9) | (12, _) => (1536, 24),
+        _ => (2048, 32),
+    };
+    if case.space == Some(Space::Shared) { 1 } else { (room / threads.max(1)).clamp(1, blocks) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syncscope_core::{Dtype, Receipt, Scope};
+
+    const H200: DeviceLimits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
+    const HOPPER: (u32, u32) = (9, 0);
+
+    fn evidence(instructions: &[&str], counted: Counted) -> Evidence {
+        let test = instructions.iter().map(|name| (*name, *name == instructions[0]));
+        let receipt = Receipt::of([Vec::new(), test.collect()], 1, counted);
+        Evidence::Present { summary: String::new(), listing: String::new(), receipt }
+    }
+
+    fn case(primitive: &str, threads: u32, blocks: u32) -> Case {
+        Case { threads: Some(threads), blocks: Some(blocks), ..Case::new(primitive) }
+    }
+
+    /// The limit in thousandths of a cycle, and its name.
+    fn limit_on(capability: (u32, u32), case: &Case, evidence: &Evidence) -> Option<(i64, String)> {
+        let found = least_cycles(case, evidence, H200, capability)?;
+        Some(((found.least_cycles * 1000.0).round() as i64, found.name))
+    }
+
+    fn limit(case: &Case, evidence: &Evidence) -> Option<(i64, String)> {
+        limit_on(HOPPER, case, evidence)
+    }
+
+    #[test]
+    fn a_multiprocessor_issues_four_instructions_per_clock() {
+        let five = evidence(&["BAR", "IMAD", "ISETP", "VIADD", "UIADD3"], Counted::Executed);
+        let name = "4 instructions issued per clock and multiprocessor".to_owned();
+        let of = |threads, blocks| limit(&case("gpu.block.syncthreads", threads, blocks), &five);
+        assert_eq!(of(1024, 1), Some((40_000, name.clone())));
+        assert_eq!(of(1024, 131), Some((40_000, name.clone())), "one block on each");
+        assert_eq!(of(1024, 264), Some((80_000, name.clone())));
+        assert_eq!(of(1024, 8448), Some((80_000, name.clone())), "two at a time");
+        assert_eq!(of(64, 1), Some((5_000, name)), "a scheduler issues one in a clock");
+        assert_eq!(of(32, 1), None, "one warp runs together with itself");
+        let on_paths = evidence(&["BAR", "IMAD"], Counted::Static);
+        assert_eq!(limit(&case("gpu.block.syncthreads", 1024, 1), &on_paths), None, "how often is not known");
+    }
+
+    #[test]
+    fn units_serve_so_many_lanes_per_clock() {
+        let of = |primitive: &str, instruction: &str, threads| {
+            limit(&case(primitive, threads, 132), &evidence(&[instruction], Counted::Executed)).unwrap()
+        };
+        assert_eq!(of("gpu.shuffle.idx", "SHFL", 1024), (32_000, UNITS[0].0.to_owned()));
+        assert_eq!(of("gpu.reduce.add", "REDUX", 1024), (64_000, UNITS[1].0.to_owned()));
+        assert_eq!(of("gpu.vote.any", "VOTE", 1024), (16_000, UNITS[2].0.to_owned()));
+        let vote = evidence(&["VOTE"], Counted::Executed);
+        let later = limit_on((12, 0), &case("gpu.vote.any", 1024, 1), &vote).unwrap();
+        assert_eq!(later.0, 8_000, "no throughput is documented, and the issue slots are the limit");
+    }
+
+    #[test]
+    fn an_address_takes_one_operation_per_clock() {
+        let nothing = Evidence::NotAvailable(String::new());
+        let on_one = |primitive: &str, layout, blocks| {
+            let layout = Some(layout);
+            let (space, scope) = (Some(Space::Global), Some(Scope::Device));
+            let case = Case { layout, space, scope, dtype: Some(Dtype::I32), ..case(primitive, 1024, blocks) };
+            limit(&case, &nothing).map(|(cycles, _)| cycles / 1000)
+        };
+        assert_eq!(on_one("gpu.atomic.add", Layout::Shared, 132), Some(132 * 32), "added up in a warp");
+        assert_eq!(on_one("gpu.atomic.cas_pass", Layout::Shared, 132), Some(132 * 1024));
+        assert_eq!(on_one("gpu.atomic.cas_pass", Layout::Shared, 264), Some(264 * 1024));
+        assert_eq!(on_one("gpu.atomic.add", Layout::Private { stride: 1 }, 132), None);
+    }
+
+    #[test]
+    fn an_operation_may_hide_in_another_context() {
+        let fence = evidence(&["MEMBAR", "ERRBAR", "CCTL"], Counted::Executed);
+        let case = Case { scope: Some(Scope::Device), dtype: Some(Dtype::I32), ..case("gpu.fence.device", 1024, 132) };
+        assert_eq!(limit(&case, &fence), None);
+        assert_eq!(limit(&Case::new("gpu.no.primitive"), &fence), None);
+    }
+}
