@@ -1,7 +1,7 @@
 //! Tables 7 to 9 and figure 11 of Zhang, Wahib, Matsuoka (*A Study of Synchronization Methods in Modern GPUs*) with the figures
 //! of a run compared with those of the paper. Figures 8 to 10 are the heat maps of the page.
 
-use syncscope_core::{Case, Form, Group, MemoryOrder, Role, Row};
+use syncscope_core::{Case, Evidence, Form, Group, MemoryOrder, Role, Row};
 
 use crate::RunData;
 use crate::analysis::contest::{Basis, Known, design};
@@ -87,7 +87,7 @@ fn warp_rate(data: &RunData, id: &str, group: &Group, form: Option<Form>) -> Opt
     };
     let mut known = (0..data.rows.len()).filter_map(|index| Known::with_figure(data, index, Basis::Run));
     let row = known.find(|known| fits(known.row))?.row;
-    if form.is_none() && row.evidence.as_ref().is_some_and(|evidence| evidence.starts_with("NOP ")) {
+    if form.is_none() && row.evidence.as_deref().is_some_and(Evidence::is_nop) {
         return Some("a NOP".to_owned());
     }
     let cycles = row.cycles.map(syncscope_core::Cycles::value).filter(|cycles| *cycles > 0.0)?;

@@ -78,8 +78,8 @@ fn stolen(data: &RunData, is_harmful: bool) -> Option<String> {
 }
 
 fn awake(data: &RunData) -> Option<String> {
-    let text = data.run.environment.keep_awake.as_deref()?;
-    Some(if text.starts_with("off") { "idle CPUs could sleep" } else { "idle CPUs were kept awake" }.to_owned())
+    let are_awake = data.run.environment.kept_cpus_awake()?;
+    Some(if are_awake { "idle CPUs were kept awake" } else { "idle CPUs could sleep" }.to_owned())
 }
 
 #[cfg(test)]

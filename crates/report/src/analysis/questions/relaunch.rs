@@ -368,9 +368,7 @@ fn missing(data: &RunData) -> Option<String> {
     }
     let words = |(reason, names): (&str, BTreeSet<&str>)| {
         let names = names.into_iter().collect::<Vec<_>>().join(", ");
-        // Reasons that begin with what this sentence says already.
-        let why = reason.split_once(": ").filter(|(what, _)| what.starts_with("not measured"));
-        Some(format!("Not measured: next kernel {names} ({}).", why.map_or(reason, |(_, why)| why)))
+        Some(format!("Not measured: next kernel {names} ({reason})."))
     };
     note(reasons.into_iter().map(words))
 }
@@ -530,7 +528,7 @@ mod tests {
         // Another shape, with fewer lengths.
         let small = Case { group: Some(Group::of_word("5 us")), ..case("gpu.launch.graph", 32) };
         rows.push(row(small, 468.0, 0.02));
-        let skipped = Verdict::Skipped("not measured in this version: the device runtime is not linked".into());
+        let skipped = Verdict::Skipped("the device runtime is not linked".into());
         rows.push(Row::unmeasured(case("gpu.launch.device_graph", 32), skipped));
         rows
     }
