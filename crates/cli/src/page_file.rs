@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use syncscope_core::Primitive;
 use syncscope_core::run_directory::{RunDirectory, replace_file};
 use syncscope_report::{RunData, page};
 
@@ -13,9 +12,9 @@ use crate::terminal;
 ///
 /// # Errors
 /// With the command that writes it again when there is room.
-pub(crate) fn of_run(directory: &RunDirectory, data: &RunData, catalogue: &[Primitive]) -> Result<(), Failure> {
+pub(crate) fn of_run(directory: &RunDirectory, data: &RunData) -> Result<(), Failure> {
     let report = directory.report();
-    let html = page::render(std::slice::from_ref(data), catalogue);
+    let html = page::render(std::slice::from_ref(data));
     write(&report, &html, &format!("then: syncscope report {}", directory.path().display()))?;
     terminal::note(&format!("the report is {}", report.display()));
     Ok(())

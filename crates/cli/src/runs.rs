@@ -22,12 +22,12 @@ fn warn_of_damage(path: &Path, data: &RunData) {
 
 /// The same with its rows in the order of the catalogues, which is the same for every run.
 pub(crate) fn load(path: &Path) -> Result<RunData, RunDirectoryError> {
-    Ok(load_as_measured(path)?.in_order(catalogue().primitives()))
+    Ok(load_as_measured(path)?.in_order())
 }
 
 /// Reads a run whose rows a command is about.
 pub(crate) fn load_rows(path: &Path) -> Result<RunData, Failure> {
-    let data = syncscope_papers::load(path, catalogue())?.in_order(catalogue().primitives());
+    let data = syncscope_papers::load(path, catalogue())?.in_order();
     match data.run.experiment() {
         Some(experiment) if data.rows.is_empty() => Err(Failure::Usage(format!(
             "{path} holds the experiment {experiment} of a paper, which has no rows; `syncscope report {path}` draws it",

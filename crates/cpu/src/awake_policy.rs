@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use syncscope_core::machine::AwakeDecision;
 use syncscope_core::{
     CPU_BLOCK_PAIRS, Case, Dtype, Experiment, Laboratory, Layout, MemoryOrder, Placement, Sample, Shot, Side, stats,
 };
@@ -49,8 +50,7 @@ const LEAST_NOISE: f64 = 0.01;
 pub(crate) struct AwakePolicy {
     /// Keeps them awake while it is there.
     loops: Option<KeepAwake>,
-    /// The line in `run.json`.
-    description: String,
+    decision: AwakeDecision,
 }
 
 /// What to do before a run.
@@ -96,18 +96,18 @@ impl AwakePolicy {
     }
 
     /// The decision and its reason.
-    pub(crate) fn description(&self) -> &str {
-        &self.description
+    pub(crate) const fn decision(&self) -> &AwakeDecision {
+        &self.decision
     }
 
     fn on(loops: KeepAwake, cpus: &[u32], reason: &str) -> Self {
         loops.switch(true);
-        let description = format!("idle-priority PAUSE loops on CPUs {} ({reason})", cpu_list::format(cpus));
-        Self { loops: Some(loops), description }
+        let how = format!("idle-priority PAUSE loops on CPUs {} ({reason})", cpu_list::format(cpus));
+        Self { loops: Some(loops), decision: AwakeDecision::On(how) }
     }
 
     fn off(reason: &str) -> Self {
-        Self { loops: None, description: format!("off ({reason})") }
+        Self { loops: None, decision: AwakeDecision::Off(reason.to_owned()) }
     }
 }
 

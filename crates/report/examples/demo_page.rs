@@ -29,5 +29,5 @@ fn main() -> Result<(), String> {
         }
         _ => return Err(usage.to_owned()),
     };
-    std::fs::write(path, page::render(&runs, &[])).map_err(|error| format!("{path}: {error}"))
+    std::fs::write(path, page::render(&runs)).map_err(|error| format!("{path}: {error}"))
 }

@@ -6,8 +6,8 @@
 //! use syncscope_report::{RunData, page, table};
 //!
 //! let run = RunData::load("my-run".as_ref(), Arc::default())?;
-//! let terminal = table::summary(&run, &[], 100, true);
-//! let html = page::render(&[run], &[]);
+//! let terminal = table::summary(&run, 100, true);
+//! let html = page::render(&[run]);
 //! # Ok::<(), syncscope_core::run_directory::RunDirectoryError>(())
 //! ```
 

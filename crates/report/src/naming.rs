@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use syncscope_core::machine::{CpuMachine, GpuMachine, Machine};
 use syncscope_core::{Case, Form, Group, Layout};
 
-use crate::RunData;
 use crate::generation::generation;
 
 /// The model of a processor without the words that do not identify it: `AMD EPYC 9274F` for `AMD EPYC 9274F 24-Core Processor`,
@@ -69,32 +68,6 @@ pub(crate) fn machine(machine: &Machine) -> String {
     let mut parts = vec![processor(&machine.cpu)];
     parts.extend(gpus(machine));
     parts.join(" + ")
-}
-
-/// The processors and devices that a run measured. Without rows of a GPU, the devices are no part of what its figures are
-/// about.
-pub(crate) fn measured_parts(data: &RunData) -> Vec<String> {
-    let with_devices = data.rows.is_empty() || data.rows.iter().any(|row| row.case.domain_and_family().0 != "cpu");
-    let mut parts = vec![processor(&data.run.machine.cpu)];
-    parts.extend(gpus(&data.run.machine).into_iter().filter(|_| with_devices));
-    parts
-}
-
-/// A distinct label for each run: its machine. Where machines are equal, the folder, the start and the number of the run
-/// follow until the labels differ.
-pub(crate) fn labels(runs: &[RunData]) -> Vec<String> {
-    let mut labels: Vec<String> = runs.iter().map(|data| machine(&data.run.machine)).collect();
-    let additions: [fn(usize, &RunData) -> String; 3] =
-        [|_, data| data.name.clone(), |_, data| data.run.started.clone(), |index, _| format!("#{}", index + 1)];
-    for addition in additions {
-        let before = labels.clone();
-        for (index, label) in labels.iter_mut().enumerate() {
-            if before.iter().filter(|other| **other == before[index]).count() > 1 {
-                *label = format!("{} · {}", before[index], addition(index, &runs[index]));
-            }
-        }
-    }
-    labels
 }
 
 /// The families in the order of the reports, each with its heading.
@@ -204,6 +177,12 @@ pub(crate) fn size(case: &Case) -> String {
 /// Blocks and threads of a kernel, also of one block: `132×32`, `1×32`.
 pub(crate) fn grid_size(case: &Case) -> String {
     format!("{}×{}", case.blocks.unwrap_or(1), case.threads.unwrap_or(1))
+}
+
+/// The text with a capital first letter.
+pub(crate) fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }
 
 /// `a, b and c`.

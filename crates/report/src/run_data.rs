@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use syncscope_core::run::{Status, seconds_between};
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
-use syncscope_core::{Case, CaseId, Catalogue, Detail, Primitive, Row, Run, Verdict};
+use syncscope_core::{Case, CaseId, Catalogue, Detail, Row, Run, Verdict};
 
 use crate::naming;
 use crate::section::Section;
@@ -95,15 +95,28 @@ impl RunData {
     /// The same run with its rows in the order of the catalogue, and those of one primitive in the order of their
     /// parameters. The order of measuring is random, and differs from run to run.
     #[must_use]
-    pub fn in_order(&self, catalogue: &[Primitive]) -> Self {
-        let position = |id: &str| catalogue.iter().position(|primitive| primitive.id == id).unwrap_or(catalogue.len());
+    pub fn in_order(&self) -> Self {
         let mut data = self.clone();
         data.rows.sort_by_cached_key(|row| {
             let (domain, family) = row.case.domain_and_family();
             // The words of older catalogues follow, by name: the name is a part of the case.
-            (naming::family_order(domain, family), position(&row.case.primitive), row.case.clone())
+            (naming::family_order(domain, family), self.catalogue.position(&row.case.primitive), row.case.clone())
         });
         data
+    }
+
+    /// The processors and devices that it measured. Without rows of a GPU, the devices are no part of what its figures are
+    /// about.
+    pub(crate) fn measured_parts(&self) -> Vec<String> {
+        let with_devices = self.rows.is_empty() || self.rows.iter().any(|row| row.case.domain_and_family().0 != "cpu");
+        let mut parts = vec![naming::processor(&self.run.machine.cpu)];
+        parts.extend(naming::gpus(&self.run.machine).into_iter().filter(|_| with_devices));
+        parts
+    }
+
+    /// The indices of the rows that fit.
+    pub(crate) fn rows_where<'a>(&'a self, fits: impl Fn(&Row) -> bool + 'a) -> impl Iterator<Item = usize> + 'a {
+        (0..self.rows.len()).filter(move |index| fits(&self.rows[*index]))
     }
 
     /// A number of a case that stands in no column, such as a percentile; not one of a single thread.
@@ -133,6 +146,23 @@ impl RunData {
     }
 }
 
+/// A distinct label for each run: its machine. Where machines are equal, the folder, the start and the number of the run
+/// follow until the labels differ.
+pub(crate) fn labels(runs: &[RunData]) -> Vec<String> {
+    let mut labels: Vec<String> = runs.iter().map(|data| naming::machine(&data.run.machine)).collect();
+    let additions: [fn(usize, &RunData) -> String; 3] =
+        [|_, data| data.name.clone(), |_, data| data.run.started.clone(), |index, _| format!("#{}", index + 1)];
+    for addition in additions {
+        let before = labels.clone();
+        for (index, label) in labels.iter_mut().enumerate() {
+            if before.iter().filter(|other| **other == before[index]).count() > 1 {
+                *label = format!("{} · {}", before[index], addition(index, &runs[index]));
+            }
+        }
+    }
+    labels
+}
+
 /// How many rows contradict themselves, and the first of them.
 fn contradictions(rows: &[(u64, Row)]) -> Option<String> {
     let mut found = rows.iter().filter_map(|(line, row)| Some((line, row, row.contradiction()?)));
@@ -159,7 +189,7 @@ fn directory_name(path: &Path) -> String {
 mod tests {
     use super::*;
     use syncscope_core::run::provenance::SessionRecord;
-    use syncscope_core::{Dtype, Role};
+    use syncscope_core::{Dtype, Primitive, Role};
 
     const fn primitive(id: &'static str) -> Primitive {
         Primitive { id, summary: "", operation: "", source: "", facts: syncscope_core::Facts::of(Role::Update) }
@@ -184,7 +214,8 @@ mod tests {
             let mut rows = expected.to_vec();
             rows.rotate_left(rotation);
             rows.swap(0, 3);
-            assert_eq!(crate::testing::data(rows).in_order(&catalogue).rows, expected);
+            let data = RunData { catalogue: Arc::new(catalogue.into_iter().collect()), ..crate::testing::data(rows) };
+            assert_eq!(data.in_order().rows, expected);
         }
     }
 

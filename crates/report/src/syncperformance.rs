@@ -23,11 +23,13 @@ use syncscope_core::{Actor, Case, Dtype, Facts, Nanoseconds, Row, Verdict};
 const MOST_BYTES: u64 = 16 << 20;
 
 /// Why a result file cannot be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ResultFileError {
     /// The file cannot be opened or read.
+    #[error("{path}: {1}", path = .0.display())]
     Io(PathBuf, std::io::Error),
     /// A line does not have the format of a result file.
+    #[error("{}, line {line}: {reason}", path.display())]
     Line {
         /// The file.
         path: PathBuf,
@@ -37,17 +39,6 @@ pub enum ResultFileError {
         reason: String,
     },
 }
-
-impl std::fmt::Display for ResultFileError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
-            Self::Line { path, line, reason } => write!(f, "{}, line {line}: {reason}", path.display()),
-        }
-    }
-}
-
-impl std::error::Error for ResultFileError {}
 
 /// One result file.
 #[derive(Debug, Clone, PartialEq)]

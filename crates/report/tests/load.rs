@@ -48,7 +48,7 @@ fn an_incomplete_last_line_is_ignored() {
     let read = RunData::load(&path, synthetic::catalogue()).unwrap();
     assert_eq!(read.rows.len(), data.rows.len() - 1);
     assert_eq!(read.seconds(), None);
-    let text = table::summary(&read, &[], 100, false);
+    let text = table::summary(&read, 100, false);
     assert!(text.contains(&format!("not finished: {} of 400 cases", read.rows.len())), "{text}");
 }
 
@@ -58,8 +58,8 @@ fn a_run_without_a_finished_case_is_reported() {
     let path = folder.path().join("run");
     write(&RunData { rows: vec![], ..synthetic::cpu_only() }, &path);
     let read = RunData::load(&path, synthetic::catalogue()).unwrap();
-    assert!(table::summary(&read, &[], 80, false).contains("No case was finished."));
-    assert!(page::render(&[read], &[]).contains("</html>"));
+    assert!(table::summary(&read, 80, false).contains("No case was finished."));
+    assert!(page::render(&[read]).contains("</html>"));
 }
 
 #[test]
@@ -100,16 +100,16 @@ fn a_run_that_lost_rows_is_not_called_complete() {
     let data = complete();
     let whole = read_changed(&data, str::to_owned);
     assert_eq!(whole.damage, syncscope_report::Damage::default());
-    assert!(table::summary(&whole, &[], 100, false).contains(&format!("complete, {} cases", data.rows.len())));
+    assert!(table::summary(&whole, 100, false).contains(&format!("complete, {} cases", data.rows.len())));
     let half = read_changed(&data, |text| text.split_inclusive('\n').take(4).collect());
     let stated = format!("damaged: 3 of {} cases are there", data.rows.len());
-    let summary = table::summary(&half, &[], 100, false);
+    let summary = table::summary(&half, 100, false);
     assert!(summary.contains(&stated) && !summary.contains("complete"), "{summary}");
     assert!(half.damage.warnings().any(|text| text.contains(&stated) && text.contains("--resume")));
-    let page = page::render(&[half], &[]);
+    let page = page::render(&[half]);
     assert!(page.matches(&stated).count() >= 2, "in the data and in the page without scripts");
     let empty = read_changed(&data, |_| String::new());
-    assert!(table::summary(&empty, &[], 100, false).contains("damaged: 0 of "));
+    assert!(table::summary(&empty, 100, false).contains("damaged: 0 of "));
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn a_row_that_contradicts_itself_has_no_figure() {
         let line = format!("1 row contradicts itself and counts as failed; the first, in line {}", at + 2);
         assert!(warnings.len() == 1 && warnings[0].starts_with(&line), "{warnings:?}");
         assert_eq!(read.rows.iter().filter(|row| row.verdict.name() == "Failed").count(), 1 + failed(&data));
-        assert!(!table::summary(&read, &[], 100, false).contains("NaN"));
+        assert!(!table::summary(&read, 100, false).contains("NaN"));
     }
 }
 

@@ -31,8 +31,8 @@ fn cell(data: &Value, run: usize, column: &str, row: usize) -> Value {
 
 #[test]
 fn every_cell_of_every_row_is_in_the_page() {
-    let runs = [synthetic::both(), synthetic::wide::complete()].map(|run| run.in_order(&[]));
-    let data = embedded(&page::render(&runs, &[]));
+    let runs = [synthetic::both(), synthetic::wide::complete()].map(|run| run.in_order());
+    let data = embedded(&page::render(&runs));
     for (at, run) in runs.iter().enumerate() {
         assert_eq!(data["runs"][at]["count"], run.rows.len());
         for (index, row) in run.rows.iter().enumerate() {
@@ -54,7 +54,7 @@ fn every_cell_of_every_row_is_in_the_page() {
 
 #[test]
 fn costs_are_numbers_and_words_are_text() {
-    let data = embedded(&page::render(&[synthetic::both()], &[]));
+    let data = embedded(&page::render(&[synthetic::both()]));
     for column in ["threads", "ns", "ns_low", "cycles", "noise", "pairs", "clock_hz"] {
         assert!(cell(&data, 0, column, 0).is_number(), "{column}");
     }
@@ -65,8 +65,8 @@ fn costs_are_numbers_and_words_are_text() {
 
 #[test]
 fn ladder_matrix_and_details_name_rows_of_their_run() {
-    let run = synthetic::wide::complete().in_order(&[]);
-    let data = embedded(&page::render(std::slice::from_ref(&run), &[]));
+    let run = synthetic::wide::complete().in_order();
+    let data = embedded(&page::render(std::slice::from_ref(&run)));
     let ladder = data["ladder"].as_array().unwrap();
     assert!(ladder.len() >= 30, "{} rungs", ladder.len());
     for level in ["One core", "Two threads", "All threads", "Warp", "Block", "Cluster", "Device", "Several GPUs"] {
@@ -94,7 +94,7 @@ fn ladder_matrix_and_details_name_rows_of_their_run() {
 fn a_page_of_twelve_thousand_rows_is_small() {
     let run = synthetic::wide::paper();
     assert!(run.rows.len() > 12_000);
-    let html = page::render(std::slice::from_ref(&run), &[]);
+    let html = page::render(std::slice::from_ref(&run));
     assert!(html.len() < 4 << 20, "{} bytes for {} rows", html.len(), run.rows.len());
 }
 
@@ -106,8 +106,8 @@ fn hostile_text_stays_text() {
     run.command = vec![HOSTILE.into()];
     let case = Case { group: Some(Group::of_word(HOSTILE)), ..Case::new("cpu.handoff.futex") };
     let rows = vec![Row { evidence: Some(HOSTILE.into()), ..Row::unmeasured(case, Verdict::Failed(HOSTILE.into())) }];
-    let harmless = page::render(&[synthetic::data("harmless", synthetic::run("CPU", Some("GPU")), vec![])], &[]);
-    let html = page::render(&[synthetic::data(HOSTILE, run, rows)], &[]);
+    let harmless = page::render(&[synthetic::data("harmless", synthetic::run("CPU", Some("GPU")), vec![])]);
+    let html = page::render(&[synthetic::data(HOSTILE, run, rows)]);
     assert!(!html.contains("<img"));
     assert_eq!(html.matches("</script>").count(), harmless.matches("</script>").count());
     let data = embedded(&html);
@@ -118,7 +118,7 @@ fn hostile_text_stays_text() {
 
 #[test]
 fn the_page_needs_no_network() {
-    let html = page::render(&[synthetic::both()], &[]);
+    let html = page::render(&[synthetic::both()]);
     for remote in ["src=\"http", "href=\"http", "url(http", "@import", "//cdn"] {
         assert!(!html.contains(remote), "{remote}");
     }
@@ -127,7 +127,7 @@ fn the_page_needs_no_network() {
 #[test]
 fn without_scripts_there_is_a_table() {
     let runs = [synthetic::both()];
-    let html = page::render(&runs, &[]);
+    let html = page::render(&runs);
     let start = html.find("<noscript>").unwrap();
     let fallback = &html[start..html.find("</noscript>").unwrap()];
     assert_eq!(fallback.matches("<tr>").count(), runs[0].rows.len() + 1);
@@ -138,7 +138,7 @@ fn without_scripts_there_is_a_table() {
 #[test]
 fn runs_of_equal_machines_have_distinct_labels() {
     let labels = |runs: &[RunData]| -> Vec<String> {
-        let data = embedded(&page::render(runs, &[]));
+        let data = embedded(&page::render(runs));
         data["runs"].as_array().unwrap().iter().map(|run| run["label"].as_str().unwrap().to_owned()).collect()
     };
     let (both, cpu) = (synthetic::both(), synthetic::cpu_only());
@@ -156,8 +156,8 @@ fn runs_of_equal_machines_have_distinct_labels() {
 fn the_ladder_shows_default_forms() {
     let mut run = synthetic::both();
     run.rows.reverse();
-    let run = run.in_order(&[]);
-    let data = embedded(&page::render(std::slice::from_ref(&run), &[]));
+    let run = run.in_order();
+    let data = embedded(&page::render(std::slice::from_ref(&run)));
     assert!(run.rows.iter().any(|row| row.case.form.is_some()));
     let rows: Vec<&Row> = data["ladder"]
         .as_array()
@@ -177,7 +177,7 @@ fn the_ladder_shows_default_forms() {
 
 #[test]
 fn the_rungs_name_rows_of_their_run() {
-    let data = embedded(&page::render(&[synthetic::both(), synthetic::cpu_only()], &[]));
+    let data = embedded(&page::render(&[synthetic::both(), synthetic::cpu_only()]));
     let rungs = data["ladder"].as_array().unwrap();
     let grid = rungs.iter().find(|rung| rung["title"] == "Grid barrier, best").unwrap();
     assert!(grid["rows"][0].is_u64() && grid["rows"][1].is_null());
@@ -198,7 +198,9 @@ fn primitives_keep_their_colour_where_others_are_missing() {
     let row = |id: &str| Row::unmeasured(Case::new(id), Verdict::Resolved);
     let data = |ids: &[&str]| {
         let rows = ids.iter().map(|id| row(id)).collect();
-        embedded(&page::render(&[synthetic::data("run", synthetic::run("CPU", None), rows)], &catalogue))
+        let data = synthetic::data("run", synthetic::run("CPU", None), rows);
+        let catalogue = std::sync::Arc::new(catalogue.into_iter().collect());
+        embedded(&page::render(&[syncscope_report::RunData { catalogue, ..data }]))
     };
     let all = data(&["cpu.lock.mcs", "cpu.lock.ticket", "cpu.lock.std_mutex", "cpu.lock.older"]);
     let few = data(&["cpu.lock.mcs"]);
@@ -217,7 +219,7 @@ fn primitives_keep_their_colour_where_others_are_missing() {
 fn a_page_of_cpu_rows_is_not_titled_with_the_gpu() {
     let title = |primitive: &str| {
         let rows = vec![Row::unmeasured(Case::new(primitive), Verdict::Resolved)];
-        let html = page::render(&[synthetic::data("run", synthetic::run("CPU", Some("NVIDIA H200")), rows)], &[]);
+        let html = page::render(&[synthetic::data("run", synthetic::run("CPU", Some("NVIDIA H200")), rows)]);
         html.split("<title>").nth(1).unwrap().split('<').next().unwrap().to_owned()
     };
     assert_eq!(title("cpu.atomic.add"), "syncscope: unnamed CPU");
@@ -231,7 +233,7 @@ fn details_that_no_script_reads_stay_in_their_file() {
     let shown = ["p50_ns", "jain_index", "measurement_blocks", "smt_interference", "first_copy_ns"];
     let hidden = ["sm_clock_1", "throttle_reasons"];
     run.details = [(id, [&shown[..], &hidden].concat().iter().map(|name| Detail::of_case(name, 1.0)).collect())].into();
-    let html = page::render(std::slice::from_ref(&run), &[]);
+    let html = page::render(std::slice::from_ref(&run));
     let data = embedded(&html);
     let names: Vec<&str> =
         data["runs"][0]["details"].as_array().unwrap().iter().map(|detail| detail[1].as_str().unwrap()).collect();

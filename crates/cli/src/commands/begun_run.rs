@@ -13,7 +13,6 @@ use syncscope_report::table;
 
 use crate::args::{Arguments, Command, CpuList};
 use crate::axes::{self, AxisArguments};
-use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
 use crate::page_file;
 use crate::runs;
@@ -87,9 +86,8 @@ pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
         terminal::warning(text);
     }
     let data = runs::load(directory.path())?;
-    let catalogue = catalogue();
-    let shown = terminal::show(&table::summary(&data, catalogue.primitives(), terminal::width(), terminal::colour()));
-    page_file::of_run(directory, &data, catalogue.primitives())?;
+    let shown = terminal::show(&table::summary(&data, terminal::width(), terminal::colour()));
+    page_file::of_run(directory, &data)?;
     shown?;
     match status {
         Status::Interrupted | Status::Running => return Ok(interrupted(directory.path(), data.provisional())),

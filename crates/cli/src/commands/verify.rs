@@ -73,8 +73,7 @@ impl Finding {
             Err(_) => return Self::Unchecked,
             Ok(Evidence::NotAvailable(_)) => return Self::AsExpected,
             Ok(Evidence::Elided { .. }) => true,
-            // A NOP does nothing: nothing is left of the operation.
-            Ok(Evidence::Substituted { summary, .. }) => summary.starts_with("NOP "),
+            Ok(Evidence::Substituted { summary, .. }) => Evidence::is_nop(summary),
             Ok(Evidence::Present { .. }) => false,
         };
         match (is_elided, program.elided_by_nature.is_some()) {

@@ -40,7 +40,7 @@ fn on_the_papers_own_figures_its_claims_hold_except_for_known_ones() {
     let expected: [(&str, usize, &[&str]); 3] = [
         (
             "published-system1",
-            43,
+            42,
             &[
                 "openmp.barrier_threads",
                 "openmp.barrier_stable",
@@ -53,7 +53,7 @@ fn on_the_papers_own_figures_its_claims_hold_except_for_known_ones() {
         ),
         (
             "published-system2",
-            39,
+            38,
             &[
                 "openmp.barrier_threads",
                 "openmp.barrier_stable",
@@ -70,7 +70,7 @@ fn on_the_papers_own_figures_its_claims_hold_except_for_known_ones() {
         ),
         (
             "published-system3",
-            46,
+            45,
             &["openmp.barrier_threads", "cuda.ballot", "cuda.fence_system", "cuda.partial_int_add"],
         ),
     ];
@@ -78,7 +78,8 @@ fn on_the_papers_own_figures_its_claims_hold_except_for_known_ones() {
         let fail: Vec<String> = fail.iter().map(|claim| format!("burtchell.{claim}")).collect();
         let decided = decided(run, "burtchell");
         assert_eq!(of_verdict(&decided, "does_not_hold"), fail, "{run}");
-        assert_eq!(of_verdict(&decided, "open"), Vec::<String>::new(), "{run}: points always decide");
+        // Points decide, but a recommendation needs most of its comparisons: i32 is cheaper in 5 or 6 of 60.
+        assert_eq!(of_verdict(&decided, "open"), ["burtchell.cuda.int_cas"], "{run}");
         assert_eq!(of_verdict(&decided, "holds").len(), hold, "{run}");
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! `SYNCSCOPE_UPDATE=1 cargo test -p syncscope golden` writes them. A difference is read: it is meant, or it is a bug.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,7 +32,7 @@ fn stored() -> Vec<RunData> {
 
 /// The data of the page of one run, and its drawing of the machine.
 fn page_of(data: &RunData) -> (Value, String) {
-    let html = page::render(std::slice::from_ref(data), data.catalogue.primitives());
+    let html = page::render(std::slice::from_ref(data));
     let (_, rest) = html.split_once("id=\"data\">").unwrap();
     let (json, _) = rest.split_once("</script>").unwrap();
     let drawing =
@@ -82,7 +83,7 @@ fn of_page(out: &mut String, data: &RunData) {
         writeln!(out, "  {}", item.split("</li>").next().unwrap_or_default().replace("</b>", "")).unwrap();
     }
     out.push_str("ladder\n");
-    let rows = data.in_order(data.catalogue.primitives()).rows;
+    let rows = data.in_order().rows;
     for rung in items(&page["ladder"]) {
         let row = rung["rows"][0].as_u64().map(|row| &rows[usize::try_from(row).unwrap()]);
         let of_row = row.map(|row| {
@@ -228,7 +229,7 @@ fn top_chart_ladder_and_advice_name_the_same_rows() {
     for data in stored() {
         let (page, _) = page_of(&data);
         let run = &page["runs"][0];
-        let rows = data.in_order(data.catalogue.primitives()).rows;
+        let rows = data.in_order().rows;
         for (need, question, title) in
             [(Need::Protect, "decide-lock", "Lock, contended, best"), (Need::Phases, "decide-barrier", "Barrier, best")]
         {
@@ -261,4 +262,67 @@ fn top_chart_ladder_and_advice_name_the_same_rows() {
         }
     }
     assert!(compared > 12, "{compared}");
+}
+
+/// The cases that the charts of a question draw.
+fn drawn(decision: &Value, rows: &[Row]) -> BTreeSet<String> {
+    let series = items(&decision["charts"]).flat_map(|chart| items(&chart["series"]).chain(items(&chart["rows"])));
+    let points = series.flat_map(|series| items(&series["points"])).filter_map(|point| point["row"].as_u64());
+    points.map(|row| rows[usize::try_from(row).unwrap()].case.to_string()).collect()
+}
+
+/// What advice tells a program to take is a mark of the question's charts, and the sentences of the question name it.
+#[test]
+fn what_advice_takes_is_drawn_and_named() {
+    let questions = [
+        (Need::Protect, "decide-lock"),
+        (Need::Phases, "decide-barrier"),
+        (Need::HandOver, "decide-handoff"),
+        (Need::CountEvents, "decide-atomics"),
+        (Need::EndGpuPhase, "decide-relaunch"),
+    ];
+    let mut taken = BTreeMap::new();
+    for data in stored() {
+        let (page, _) = page_of(&data);
+        let run = &page["runs"][0];
+        let rows = data.in_order().rows;
+        for (need, question) in questions {
+            let decision = items(&run["decisions"]).find(|one| one["id"] == question).cloned().unwrap_or_default();
+            // The same rows say how far apart the elements of threads should be.
+            let lines = (need == Need::CountEvents).then_some("decide-false-sharing");
+            let is_about = |answer: &&Value| [Some(question), lines].contains(&answer["figure"].as_str());
+            let top = items(&run["answers"]["certain"]).filter(is_about);
+            let said: Vec<&str> =
+                top.map(|answer| text(&answer["text"])).chain([text(&decision["sentence"])]).collect();
+            let drawn = drawn(&decision, &rows);
+            for advice in advise(&data, need, Asked::default()) {
+                let Decision::Take(choice) = &advice.decision else { continue };
+                let is_on_gpu = advice.on == Domain::Gpu;
+                // No chart has the locks of a GPU. Of two grids with as many threads, its additions show one.
+                let has_chart = !is_on_gpu || !matches!(need, Need::Protect | Need::CountEvents);
+                assert!(!has_chart || drawn.contains(&choice.case), "{}: {} of {drawn:?}", data.name, choice.case);
+                let name = match need {
+                    Need::Protect | Need::Phases if !is_on_gpu => choice.name.clone(),
+                    Need::Phases if advice.situation.ends_with("whole grid") => choice.name.clone(),
+                    Need::CountEvents if !is_on_gpu && choice.name.starts_with("padded") => " bytes apart".into(),
+                    Need::EndGpuPhase => {
+                        let barrier =
+                            choice.name.strip_prefix("a grid barrier (").and_then(|name| name.strip_suffix(')'));
+                        barrier.unwrap_or_else(|| choice.name.trim_start_matches("one kernel more, ")).to_owned()
+                    }
+                    _ => continue,
+                };
+                assert!(said.iter().any(|text| text.contains(&name)), "{}: {name}: {said:?}", data.name);
+                if advice.situation.ends_with("whole grid") {
+                    let rung = items(&page["ladder"]).find(|rung| rung["title"] == "Grid barrier, best").unwrap();
+                    let winners = items(&run["winners"]).filter(|winner| !winner["times"].is_null());
+                    let selected = std::iter::once(&rung["rows"][0]).chain(winners.map(|winner| &winner["row"]));
+                    let same = selected.filter_map(Value::as_u64).map(|row| &rows[usize::try_from(row).unwrap()].case);
+                    assert_eq!(same.filter(|case| case.to_string() == choice.case).count(), 2, "{}", data.name);
+                }
+                *taken.entry(format!("{need:?} {:?}", advice.on)).or_insert(0) += 1;
+            }
+        }
+    }
+    assert!(taken.len() >= 5 && taken.values().sum::<i32>() > 25, "{taken:?}");
 }

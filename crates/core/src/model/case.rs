@@ -236,7 +236,7 @@ impl CaseId {
 }
 
 /// One point of a sweep. `None` means that the parameter does not apply.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Case {
     /// The full id of the primitive.
     pub primitive: String,
@@ -272,22 +272,7 @@ impl Case {
     /// A case of `primitive` to which no parameter applies yet.
     #[must_use]
     pub fn new(primitive: &str) -> Self {
-        Self {
-            primitive: primitive.to_owned(),
-            dtype: None,
-            layout: None,
-            threads: None,
-            blocks: None,
-            devices: None,
-            placement: None,
-            scope: None,
-            space: None,
-            order: None,
-            mode: None,
-            group: None,
-            form: None,
-            elements: None,
-        }
+        Self { primitive: primitive.to_owned(), ..Self::default() }
     }
 
     /// Whether its actors are threads or processes of the system.

@@ -36,6 +36,12 @@ pub enum Evidence {
 }
 
 impl Evidence {
+    /// Whether a summary says that an instruction which does nothing stands for the operation: `NOP 32/64 for WARPSYNC`.
+    #[must_use]
+    pub fn is_nop(summary: &str) -> bool {
+        summary.split(' ').next() == Some("NOP")
+    }
+
     /// The cell in the column `evidence`; empty if nobody looked.
     #[must_use]
     pub fn summary(&self) -> Option<&str> {

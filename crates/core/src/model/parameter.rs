@@ -43,6 +43,18 @@ const FIRST: Parameter = Parameter {
 /// A parameter of a later version.
 const LATER: Parameter = Parameter { always_in_id: false, ..FIRST };
 
+/// A parameter in the field of the case that has its name.
+macro_rules! of_field {
+    ($field:ident, $version:ident) => {
+        Parameter {
+            name: stringify!($field),
+            write: |case| text(case.$field.as_ref()),
+            read: |case, cell, _| set(&mut case.$field, cell),
+            ..$version
+        }
+    };
+}
+
 /// All parameters, in the order in which they enter the identity of a case. A later one stands at the end.
 pub static PARAMETERS: [&Parameter; 15] = [
     &Parameter {
@@ -55,13 +67,7 @@ pub static PARAMETERS: [&Parameter; 15] = [
         },
         ..FIRST
     },
-    &Parameter {
-        name: "dtype",
-        meaning: "`i32`, `u32`, `u64`, `f32`, `f64`",
-        write: |case| text(case.dtype),
-        read: |case, cell, _| set(&mut case.dtype, cell),
-        ..FIRST
-    },
+    &Parameter { meaning: "`i32`, `u32`, `u64`, `f32`, `f64`", ..of_field!(dtype, FIRST) },
     &Parameter {
         name: "layout",
         meaning: "`shared`: one variable; `private`: one element per thread",
@@ -87,85 +93,35 @@ pub static PARAMETERS: [&Parameter; 15] = [
         ..FIRST
     },
     &Parameter {
-        name: "threads",
         meaning: "threads of the team; on the GPU of each thread block; between processes the processes",
         is_number: true,
-        write: |case| text(case.threads),
-        read: |case, cell, _| set(&mut case.threads, cell),
-        ..FIRST
+        ..of_field!(threads, FIRST)
     },
+    &Parameter { meaning: "thread blocks of the grid, per device", is_number: true, ..of_field!(blocks, FIRST) },
+    &Parameter { meaning: "GPUs", is_number: true, ..of_field!(devices, FIRST) },
+    &Parameter { meaning: "`close`, `spread`, `none` or a list of CPU numbers", ..of_field!(placement, FIRST) },
+    &Parameter { meaning: "`block`, `device`, `system`", ..of_field!(scope, FIRST) },
+    &Parameter { meaning: "`global` or `shared` GPU memory", ..of_field!(space, FIRST) },
     &Parameter {
-        name: "blocks",
-        meaning: "thread blocks of the grid, per device",
-        is_number: true,
-        write: |case| text(case.blocks),
-        read: |case, cell, _| set(&mut case.blocks, cell),
-        ..FIRST
-    },
-    &Parameter {
-        name: "devices",
-        meaning: "GPUs",
-        is_number: true,
-        write: |case| text(case.devices),
-        read: |case, cell, _| set(&mut case.devices, cell),
-        ..FIRST
-    },
-    &Parameter {
-        name: "placement",
-        meaning: "`close`, `spread`, `none` or a list of CPU numbers",
-        write: |case| text(case.placement.as_ref()),
-        read: |case, cell, _| set(&mut case.placement, cell),
-        ..FIRST
-    },
-    &Parameter {
-        name: "scope",
-        meaning: "`block`, `device`, `system`",
-        write: |case| text(case.scope),
-        read: |case, cell, _| set(&mut case.scope, cell),
-        ..FIRST
-    },
-    &Parameter {
-        name: "space",
-        meaning: "`global` or `shared` GPU memory",
-        write: |case| text(case.space),
-        read: |case, cell, _| set(&mut case.space, cell),
-        ..FIRST
-    },
-    &Parameter {
-        name: "order",
         meaning: "`relaxed`, `acquire`, `release`, `acq_rel`, `seq_cst`; GPU barriers: empty where they order memory accesses",
-        write: |case| text(case.order),
-        read: |case, cell, _| set(&mut case.order, cell),
-        ..FIRST
+        ..of_field!(order, FIRST)
     },
     &Parameter {
-        name: "mode",
         meaning: "`throughput`: independent operations; `latency`: each needs the one before",
-        write: |case| text(case.mode),
-        read: |case, cell, _| set(&mut case.mode, cell),
-        ..FIRST
+        ..of_field!(mode, FIRST)
     },
     &Parameter {
-        name: "group",
         meaning: "variant, such as `tile 4`, `cluster 8`, `divergent`, `spin 10 us`, `capacity 64`, `nodes 2` (machines), the name of a library, or class of a machine-level study",
-        write: |case| text(case.group.as_ref()),
-        read: |case, cell, _| set(&mut case.group, cell),
-        ..FIRST
+        ..of_field!(group, FIRST)
     },
     &Parameter {
-        name: "form",
         meaning: "how the primitive stands in the source ([forms](METHOD.md#forms)); empty: as people write it",
-        write: |case| text(case.form),
-        read: |case, cell, _| set(&mut case.form, cell),
-        ..LATER
+        ..of_field!(form, LATER)
     },
     &Parameter {
-        name: "elements",
         meaning: "elements of a vector that is reduced as a whole",
         is_number: true,
-        write: |case| text(case.elements),
-        read: |case, cell, _| set(&mut case.elements, cell),
-        ..LATER
+        ..of_field!(elements, LATER)
     },
 ];
 

@@ -226,6 +226,21 @@ macro_rules! count {
     };
 }
 
+/// A column of words, which the type of the field knows.
+macro_rules! word {
+    ($name:literal, $meaning:literal, $field:ident) => {
+        Column::text(
+            $name,
+            $meaning,
+            |row| word(row.$field.as_ref()),
+            |row, cell, _| {
+                row.$field = Some(cell.parse().ok()?);
+                Some(())
+            },
+        )
+    };
+}
+
 /// The columns, in the order of the file.
 pub static COLUMNS: [Column; 53] = [
     // It says whether the `mode` is a parameter of the case.
@@ -312,26 +327,18 @@ pub static COLUMNS: [Column; 53] = [
         },
     )
     .labelled("Check"),
-    Column::text(
+    word!(
         "evidence",
         "summary of the instructions found in the timed region, then the other instructions of an operation",
-        |row| row.evidence.clone().unwrap_or_default(),
-        |row, cell, _| {
-            row.evidence = Some(cell.to_owned());
-            Some(())
-        },
+        evidence
     )
     .labelled("Instructions"),
     number!("clock_hz", "Hz", "clock of the core or multiprocessor during the case", clock as Hertz),
     Column::parameter(PARAMETERS[13]),
-    Column::text(
+    word!(
         "actor",
         "whose cost `ns` is: the `slowest` thread's where all meet or contend, the `median` thread's where nothing is shared",
-        |row| word(row.actor),
-        |row, cell, _| {
-            row.actor = Some(cell.parse().ok()?);
-            Some(())
-        },
+        actor
     ),
     number!("slowest_ns", "ns", "cost for the slowest thread", slowest_ns as Nanoseconds),
     number!("ns_p05", "ns", "5th percentile of the pairs: over addresses, orders and times", ns_spread.low),
@@ -343,15 +350,11 @@ pub static COLUMNS: [Column; 53] = [
         ns_within.low
     ),
     number!("within_high", "ns", "its upper end", ns_within.high),
-    Column::text(
+    word!(
         "population",
         "samples that `ns` stands for: `alone` (the threads had their cores for themselves), `beside` (another hardware \
          thread of their cores was active), `all`",
-        |row| word(row.population),
-        |row, cell, _| {
-            row.population = Some(cell.parse().ok()?);
-            Some(())
-        },
+        population
     ),
     number!(
         "beside_share",

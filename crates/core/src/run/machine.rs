@@ -1,6 +1,7 @@
 //! Descriptions of a machine and of its state, as they stand in `run.json`. The hardware crates fill them.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -218,7 +219,34 @@ pub struct Environment {
     pub crosscheck: Vec<ChainCheck>,
 }
 
+/// Whether idle CPUs are kept from halting, and why. The text of [`Environment::keep_awake`] is made of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AwakeDecision {
+    /// How they are kept awake, and why.
+    On(String),
+    /// Why they are not.
+    Off(String),
+}
+
+/// How the text of a decision against it begins.
+const OFF: &str = "off (";
+
+impl fmt::Display for AwakeDecision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::On(how) => f.write_str(how),
+            Self::Off(reason) => write!(f, "{OFF}{reason})"),
+        }
+    }
+}
+
 impl Environment {
+    /// Whether idle CPUs were kept from halting, as the first process of the run decided.
+    #[must_use]
+    pub fn kept_cpus_awake(&self) -> Option<bool> {
+        self.keep_awake.as_ref().map(|text| !text.starts_with(OFF))
+    }
+
     /// Whether a load average on so many CPUs probably disturbs the figures: other work takes a quarter of them.
     #[must_use]
     pub fn is_high_load(load: f64, cpus: usize) -> bool {

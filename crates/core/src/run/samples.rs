@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use csv::StringRecord;
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use crate::engine::population::Cost;
 use crate::model::case::CaseId;
@@ -47,53 +48,42 @@ pub(super) fn record(id: &CaseId, observation: &Observation) -> StringRecord {
 }
 
 /// One pair of samples as a run directory holds it, with seven significant digits.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct StoredPair {
     /// Number of the pair, from 0.
     pub pair: u64,
     /// Whether the baseline ran before the test.
+    #[serde(rename = "first", deserialize_with = "is_baseline")]
     pub baseline_first: bool,
     /// The slowest actor of the baseline.
+    #[serde(rename = "baseline_ticks")]
     pub baseline: Ticks,
     /// The slowest actor of the test.
+    #[serde(rename = "test_ticks")]
     pub test: Ticks,
     /// Cost of one operation in nanoseconds, of either sign.
     pub ns: f64,
     /// The same in cycles.
     pub cycles: Option<f64>,
     /// The cause for which this pair does not count, if there was one.
+    #[serde(rename = "set_aside")]
     pub excluded: Option<String>,
     /// Number of the measurement block, from 1.
     pub block: u32,
     /// The share of the actors with SMT interference, 0 to 1; `None` where it was not detected.
+    #[serde(rename = "beside")]
     pub beside_share: Option<f64>,
     /// How expensive everything of the family was in this block, relative to the run.
     pub common_ns: f64,
 }
 
-/// A line of the file.
-#[derive(Deserialize)]
-struct Line {
-    case_id: String,
-    pair: u64,
-    first: First,
-    baseline_ticks: Ticks,
-    test_ticks: Ticks,
-    ns: f64,
-    cycles: Option<f64>,
-    #[serde(rename = "set_aside")]
-    excluded: Option<String>,
-    block: u32,
-    #[serde(rename = "beside")]
-    beside_share: Option<f64>,
-    common_ns: f64,
-}
-
-#[derive(Deserialize, PartialEq)]
-#[serde(rename_all = "lowercase")]
-enum First {
-    Baseline,
-    Test,
+/// The column `first`.
+fn is_baseline<'de, D: Deserializer<'de>>(word: D) -> Result<bool, D::Error> {
+    match String::deserialize(word)?.as_str() {
+        "baseline" => Ok(true),
+        "test" => Ok(false),
+        other => Err(D::Error::custom(format!("`{other}` is neither `baseline` nor `test`"))),
+    }
 }
 
 /// The cost in nanoseconds that the stored pairs of a case give, and its 95 % interval within the run before it is widened
@@ -160,24 +150,17 @@ impl RunDirectory {
         let Some((path, bytes)) = self.sample_bytes()? else { return Ok(HashMap::new()) };
         let mut pairs: HashMap<CaseId, Vec<StoredPair>> = HashMap::new();
         body(&path, &bytes, &COLUMNS)?;
-        for line in csv::Reader::from_reader(complete_lines(&bytes)).into_deserialize::<Line>() {
-            let line = line.map_err(|source| RunDirectoryError::Csv { path: path.clone(), source })?;
-            let of_case = pairs.entry(CaseId(line.case_id)).or_default();
-            if begins_another(of_case.last().map(|last| last.pair), Some(line.pair)) {
+        let unread = |source| RunDirectoryError::Csv { path: path.clone(), source };
+        let mut reader = csv::Reader::from_reader(complete_lines(&bytes));
+        let header = reader.headers().map_err(unread)?.clone();
+        for record in reader.records() {
+            let record = record.map_err(unread)?;
+            let pair: StoredPair = record.deserialize(Some(&header)).map_err(unread)?;
+            let of_case = pairs.entry(CaseId(record[0].to_owned())).or_default();
+            if begins_another(of_case.last().map(|last| last.pair), Some(pair.pair)) {
                 of_case.clear();
             }
-            of_case.push(StoredPair {
-                pair: line.pair,
-                baseline_first: line.first == First::Baseline,
-                baseline: line.baseline_ticks,
-                test: line.test_ticks,
-                ns: line.ns,
-                cycles: line.cycles,
-                excluded: line.excluded,
-                block: line.block,
-                beside_share: line.beside_share,
-                common_ns: line.common_ns,
-            });
+            of_case.push(pair);
         }
         Ok(pairs)
     }

@@ -6,7 +6,7 @@ use crate::engine::experiment::Experiment;
 use crate::model::case::{Case, CaseId};
 use crate::model::detail::Detail;
 use crate::model::primitive::Primitive;
-use crate::run::machine::MeasuredTopology;
+use crate::run::machine::{AwakeDecision, MeasuredTopology};
 use crate::run::row::Row;
 use crate::session::preset::Preset;
 
@@ -54,7 +54,7 @@ pub trait Laboratory {
     }
 
     /// Whether idle CPUs are kept from halting, and why, once [`Self::prepare`] has decided. Stands in `run.json`.
-    fn keep_awake(&self) -> Option<String> {
+    fn keep_awake(&self) -> Option<AwakeDecision> {
         None
     }
 

@@ -88,7 +88,8 @@ impl Passes<'_> {
 
     /// Writes what the laboratories decided when they prepared, so that a run that is killed has it too.
     fn record_keep_awake(&mut self, laboratories: &[&mut dyn Laboratory]) -> Result<(), RunDirectoryError> {
-        let decided: Vec<String> = laboratories.iter().filter_map(|laboratory| laboratory.keep_awake()).collect();
+        let decided = laboratories.iter().filter_map(|laboratory| Some(laboratory.keep_awake()?.to_string()));
+        let decided: Vec<String> = decided.collect();
         if decided.is_empty() {
             return Ok(());
         }

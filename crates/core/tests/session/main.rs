@@ -15,6 +15,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use syncscope_core::fake::FakeLaboratory;
+use syncscope_core::machine::AwakeDecision;
 use syncscope_core::run::directory::RunDirectory;
 use syncscope_core::session::observer::{Observer, Work};
 use syncscope_core::session::plan::Plan;
@@ -58,8 +59,8 @@ impl Laboratory for Timed {
         self.decisions += 1;
     }
 
-    fn keep_awake(&self) -> Option<String> {
-        (self.decisions > 0).then(|| format!("decision {}", self.decisions))
+    fn keep_awake(&self) -> Option<AwakeDecision> {
+        (self.decisions > 0).then(|| AwakeDecision::Off(format!("decision {}", self.decisions)))
     }
 
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {

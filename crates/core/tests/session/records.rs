@@ -17,10 +17,11 @@ fn what_preparing_decided_is_recorded_for_each_process() {
     assert_eq!(in_file(&fixture), None, "nothing is decided yet");
     let mut recorder = Recorder { cancel_after: Some(3), ..Recorder::default() };
     fixture.measure(session, &recorder.limits(), &mut recorder);
-    assert_eq!(in_file(&fixture).as_deref(), Some("decision 1"));
+    assert_eq!(in_file(&fixture).as_deref(), Some("off (decision 1)"));
+    assert_eq!(fixture.directory().read_run().unwrap().environment.kept_cpus_awake(), Some(false));
     let session = fixture.resume().unwrap();
     fixture.measure(session, &Limits::default(), &mut Recorder::default());
-    assert_eq!(in_file(&fixture).as_deref(), Some("decision 1; then decision 2"));
+    assert_eq!(in_file(&fixture).as_deref(), Some("off (decision 1); then off (decision 2)"));
 }
 
 #[test]

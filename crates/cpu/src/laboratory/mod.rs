@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use syncscope_core::machine::MeasuredTopology;
+use syncscope_core::machine::{AwakeDecision, MeasuredTopology};
 use syncscope_core::{Actor, Case, CaseId, Detail, Experiment, Laboratory, Listing, Placement, Preset, Refusal, Row};
 use syncscope_host::cpu_list;
 use syncscope_host::scheduling::{self, AffinityGuard};
@@ -171,8 +171,8 @@ impl Laboratory for CpuLaboratory {
         self.awake = Some(AwakePolicy::decide(self, &cpus, quota, is_guest));
     }
 
-    fn keep_awake(&self) -> Option<String> {
-        self.awake.as_ref().map(|policy| policy.description().to_owned())
+    fn keep_awake(&self) -> Option<AwakeDecision> {
+        self.awake.as_ref().map(|policy| policy.decision().clone())
     }
 
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {

@@ -10,11 +10,13 @@
 //! sides, such as a kernel launch timed by the host and a barrier timed by the device, are compared by those to quote
 //! ([`Basis::Machine`]): the statement must hold in another run, too.
 //!
-//! Rows of several machines are judged in [`machines`], by the intervals to quote, too.
+//! Rows of several machines are judged in [`machines`], by the intervals to quote, too. Only like is compared with like: [`alike`]
+//! is the rule, and no cost is below another one, or so many times it, without it.
 //!
 //! The winner's interval touches none of the others', of which there are at most about ten: for two rows that is a test at
 //! half a percent, and so a test at five percent among ten.
 
+pub(crate) mod alike;
 pub(crate) mod machines;
 
 use std::cmp::Reverse;
@@ -89,18 +91,29 @@ impl<'a> Known<'a> {
         figure::has_figure(self.row)
     }
 
-    /// Its cycles, where they may be written: those of a noisy row may not, see [`Cost::cycles`].
+    /// Its cycles, where they may be written: those of a noisy row may not, see [`Cost::cycles`]. A row has none of its other threads.
     pub(crate) fn cycles_figure(&self) -> Option<Cycles> {
-        self.row.cycles.filter(|_| self.row.verdict == Verdict::Resolved)
+        self.row.cycles.filter(|_| self.row.verdict == Verdict::Resolved && !self.is_of_another_actor())
     }
 
-    /// Whether it certainly costs less than the other one.
-    pub(crate) fn is_below(&self, other: &Self) -> bool {
+    /// The interval for another run.
+    pub(crate) fn quoted(&self) -> Interval {
+        let factor = self.row.ns.map_or(1.0, |own| self.ns / own.value());
+        let scaled = |Interval { low, high }: Interval| Interval { low: factor * low, high: factor * high };
+        self.row.ns_interval.map_or(self.bounds, scaled)
+    }
+
+    /// Whether it certainly costs less than the other one, which is alike.
+    fn is_below(&self, other: &Self) -> bool {
         self.bounds.high < other.bounds.low
     }
 
     /// `1.20 µs`, `~1.20 µs` where the row is noisy, and `not resolved` where it has no figure.
     pub(crate) fn time(&self) -> String {
+        if self.has_figure() && self.is_of_another_actor() {
+            let doubt = if self.row.verdict == Verdict::Resolved { "" } else { figure::ROUGHLY };
+            return format!("{doubt}{}", figure::time(self.ns));
+        }
         Cost::of(self.row).figure
     }
 
@@ -109,14 +122,9 @@ impl<'a> Known<'a> {
         short_name(&self.row.case.primitive).to_owned()
     }
 
-    /// Its cost over that of `other`.
-    pub(crate) fn over(&self, other: &Self) -> Ratio {
+    /// Its cost over that of `other`, which is alike.
+    fn over(&self, other: &Self) -> Ratio {
         Ratio::of((self.ns, self.bounds), (other.ns, other.bounds))
-    }
-
-    /// How many times as much as `other` this one costs, see [`Ratio::times`].
-    pub(crate) fn times(&self, other: &Self) -> String {
-        self.over(other).times()
     }
 }
 
@@ -141,12 +149,6 @@ impl Ratio {
     pub(crate) fn of((ns, bounds): (f64, Interval), (other_ns, other): (f64, Interval)) -> Self {
         let quotient = |a: f64, b: f64| (a > 0.0 && b > 0.0).then(|| a / b);
         Self { point: ns / other_ns, low: quotient(bounds.low, other.high), high: quotient(bounds.high, other.low) }
-    }
-
-    /// The same ratio in another unit, such as that of rates instead of costs.
-    pub(crate) fn scaled(self, factor: f64) -> Self {
-        let scaled = |end: Option<f64>| end.map(|end| end * factor);
-        Self { point: self.point * factor, low: scaled(self.low), high: scaled(self.high) }
     }
 
     /// Whether it is certainly above 1.
@@ -279,6 +281,16 @@ impl<'a> Peers<'a> {
         usual.map(|(_, rows)| Self { data, role, like: &data.rows[rows[0]].case })
     }
 
+    /// Those of so many CPU threads; without a number, of the most that fit the CPUs.
+    pub(crate) fn of_team(data: &'a RunData, role: Role, threads: Option<u32>, least: u32) -> Option<Self> {
+        let machine = MachineSize::of(&data.run.machine);
+        let fits = |case: &Case| {
+            let is_asked = threads.map_or(!machine.is_oversubscribed_by(case), |asked| case.threads == Some(asked));
+            is_asked && case.threads.unwrap_or(1) >= least
+        };
+        Self::of(data, role, fits, Size::Most)
+    }
+
     /// The rows of the same role that differ from these in the number of threads, too.
     pub(crate) fn with_other_teams(&self) -> Vec<usize> {
         let key = |case: &Case| Case { threads: None, ..shape(&self.data.catalogue, case) };
@@ -315,12 +327,12 @@ impl<'a> Entrant<'a> {
     }
 }
 
-/// Rows that are compared.
+/// Rows that are compared, by the costs of the same kind of thread.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Contest<'a> {
-    pub(crate) entrants: Vec<Entrant<'a>>,
+    entrants: Vec<Entrant<'a>>,
     /// What the run has yet to measure.
-    pub(crate) pending: Vec<String>,
+    pending: Vec<String>,
     /// Primitives with a row.
     pub(crate) measured: usize,
     /// Primitives of the role that the run was not to measure: its preset, its globs or its age leave them out.
@@ -328,35 +340,59 @@ pub(crate) struct Contest<'a> {
 }
 
 impl<'a> Contest<'a> {
+    /// These, and what the run has yet to measure. Where one lacks the cost of the thread by which they are compared, nothing
+    /// is known of it.
+    pub(crate) fn of(mut entrants: Vec<Entrant<'a>>, pending: Vec<String>) -> Self {
+        let known: Vec<Known<'a>> = entrants.iter().filter_map(|one| one.known).collect();
+        if !alike::has_one_actor(&known) {
+            for one in &mut entrants {
+                one.known = one.known.and_then(alike::of_median);
+            }
+        }
+        Self { entrants, pending, ..Self::default() }
+    }
+
     /// The rows of this role whose cases are like this one. Cases that do not exist, and primitives that the compiler removes,
     /// take no part.
     pub(crate) fn like(data: &'a RunData, role: Role, like: &Case, basis: Basis) -> Self {
         let like = shape(&data.catalogue, like);
-        let mut contest = Self::default();
+        let (mut entrants, mut pending, mut measured, mut left_out) = (Vec::new(), Vec::new(), 0, 0);
         for primitive in data.catalogue.with_role(role) {
             let rows = data.rows.iter().enumerate().filter(|(_, row)| row.case.primitive == primitive.id);
             let own: Vec<(usize, &Row)> = rows.filter(|(_, row)| shape(&data.catalogue, &row.case) == like).collect();
             let existing = own.iter().filter(|(_, row)| takes_part(data, row, role)).map(|(index, _)| *index);
-            contest.entrants.extend(existing.map(|index| Entrant::of(data, index, basis)));
+            entrants.extend(existing.map(|index| Entrant::of(data, index, basis)));
             match own.as_slice() {
-                [] if data.has_more_planned(primitive.id) => contest.pending.push(short_name(primitive.id).to_owned()),
-                [] => contest.left_out += 1,
-                rows => contest.measured += usize::from(rows.iter().any(|(_, row)| !is_absent(row))),
+                [] if data.has_more_planned(primitive.id) => pending.push(short_name(primitive.id).to_owned()),
+                [] => left_out += 1,
+                rows => measured += usize::from(rows.iter().any(|(_, row)| !is_absent(row))),
             }
         }
-        contest
+        Self { measured, left_out, ..Self::of(entrants, pending) }
     }
 
     /// Both together.
-    pub(crate) fn with(mut self, other: Self) -> Self {
-        self.entrants.extend(other.entrants);
-        self.pending.extend(other.pending);
+    pub(crate) fn with(self, other: Self) -> Self {
         let (measured, left_out) = (self.measured + other.measured, self.left_out + other.left_out);
-        Self { measured, left_out, ..self }
+        let (entrants, pending) = ([self.entrants, other.entrants].concat(), [self.pending, other.pending].concat());
+        Self { measured, left_out, ..Self::of(entrants, pending) }
+    }
+
+    /// The same under other names.
+    pub(crate) fn named(mut self, name: impl Fn(&str) -> String) -> Self {
+        for one in &mut self.entrants {
+            one.name = name(&one.name);
+        }
+        self
     }
 
     pub(crate) fn known(&self) -> impl Iterator<Item = (&Entrant<'a>, Known<'a>)> {
         self.entrants.iter().filter_map(|one| Some((one, one.known?)))
+    }
+
+    /// The index of the first row, whether its cost is known or not.
+    pub(crate) fn first_row(&self) -> Option<usize> {
+        self.entrants.first().map(|one| one.index)
     }
 
     /// The indices of the rows with a known cost.
@@ -369,10 +405,10 @@ impl<'a> Contest<'a> {
         self.known().min_by(|(_, a), (_, b)| a.bounds.high.total_cmp(&b.bounds.high))
     }
 
-    /// Whether this cost is certainly below all of them, with none of unknown cost and none yet to be measured.
-    pub(crate) fn is_above(&self, one: &Known<'_>) -> bool {
-        self.pending.is_empty()
-            && self.entrants.iter().all(|other| other.known.is_some_and(|other| one.is_below(&other)))
+    /// Whether this cost of other threads is certainly below all of them, with none of unknown cost and none yet to be measured.
+    pub(crate) fn is_above(&self, one: &Known<'a>) -> bool {
+        let is_below = |other: &Entrant<'a>| one.across(other.known?).map(|both| both.is_certain());
+        self.pending.is_empty() && self.entrants.iter().all(|other| is_below(other) == Some(true))
     }
 
     /// The one with the least upper bound, and those of other designs that may be as cheap; none where no cost is known.
@@ -394,6 +430,10 @@ impl<'a> Contest<'a> {
         let of = designs.len() + self.pending.len();
         if of < 2 {
             return None;
+        }
+        let known: Vec<Known<'a>> = self.known().map(|(_, known)| known).collect();
+        if known.windows(2).any(|pair| !alike::is_alike(&pair[0].row.case, &pair[1].row.case)) {
+            return Some(Err(Open::Unlike(designs)));
         }
         if !self.pending.is_empty() {
             return Some(Err(Open::Pending { names: self.pending.clone(), of }));
@@ -447,6 +487,16 @@ pub(crate) struct Win<'c, 'a> {
 }
 
 impl<'c, 'a> Win<'c, 'a> {
+    /// The cost of a rival over that of the winner.
+    pub(crate) fn ratio(&self, rival: &Known<'_>) -> Ratio {
+        rival.over(&self.cost)
+    }
+
+    /// How many times as much a rival costs.
+    pub(crate) fn times(&self, rival: &Known<'_>) -> String {
+        self.ratio(rival).times()
+    }
+
     /// The cheapest rival with a figure.
     pub(crate) fn next(&self) -> Option<(&'c Entrant<'a>, Known<'a>)> {
         self.rivals.iter().find(|(_, rival)| rival.has_figure()).copied()
@@ -467,6 +517,8 @@ pub(crate) enum Open {
     NotResolved { names: Vec<String>, of: usize },
     /// The intervals of these overlap, and so many others certainly cost more.
     Overlap { names: Vec<String>, others: usize },
+    /// These are no rivals: they differ in form or width.
+    Unlike(Vec<String>),
 }
 
 /// So many names are written; of more, the others are counted.
@@ -494,6 +546,9 @@ impl fmt::Display for Open {
                 write!(out, "the intervals of {} overlap", few(names))?;
                 let verb = if *others == 1 { "costs" } else { "cost" };
                 if *others > 0 { write!(out, "; {others} more certainly {verb} more") } else { Ok(()) }
+            }
+            Self::Unlike(names) => {
+                write!(out, "{} were measured with other threads or in another form", few(names))
             }
         }
     }
@@ -525,8 +580,6 @@ mod tests {
         assert_eq!((ratio(11.1, 13.0).is_above_one(), ratio(10.9, 13.0).is_above_one()), (true, false));
         let zero = Ratio::of((12.0, bounds(11.0, 13.0)), (1.0, bounds(-0.5, 2.0)));
         assert_eq!((zero.low, zero.high), (Some(5.5), None), "a cost that may be zero has no upper end");
-        let rates = ratio(11.0, 16.0).scaled(2.0);
-        assert_eq!((rates.point, rates.low, rates.high), (2.4, Some(2.0), Some(4.0)));
     }
 
     fn lock(name: &str, ns: f64) -> Row {

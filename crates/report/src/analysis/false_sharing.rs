@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Dtype, Layout, Placement, Row, Run, Verdict};
 
-use super::contest::Ratio;
-use crate::figure::interval_within_run;
+use super::contest::alike::of_one_actor;
+use super::contest::{Basis, Known, Ratio};
 
 /// The primitive whose strides are compared.
 pub(crate) const PRIMITIVE: &str = "cpu.atomic.add";
@@ -24,6 +24,8 @@ pub(crate) struct StrideFinding {
     /// Threads of the team: the largest one that fits the hardware threads.
     pub(crate) threads: u32,
     pub(crate) placement: Option<Placement>,
+    /// Whether the strides are compared by the median thread, because their rows are of different ones.
+    pub(crate) is_of_median: bool,
     /// The drop of the cost; `None` where adjacent and distant elements cost the same.
     pub(crate) cost_drop: Option<CostDrop>,
 }
@@ -44,7 +46,7 @@ pub(crate) struct CostDrop {
 struct StrideCost {
     stride: u32,
     ns: f64,
-    interval: Option<Interval>,
+    bounds: Interval,
 }
 
 /// The finding of each type, from the additions to private elements by the largest team that fits the CPUs, in the
@@ -53,15 +55,10 @@ struct StrideCost {
 /// nor its absence is certain.
 pub(crate) fn findings(run: &Run, rows: &[Row]) -> Vec<StrideFinding> {
     let hardware_threads = run.machine.cpu.hardware_threads;
-    let mut sweeps: BTreeMap<Case, Vec<StrideCost>> = BTreeMap::new();
-    for row in rows.iter().filter(|row| is_compared(row, hardware_threads)) {
-        let (Some(Layout::Private { stride }), Some(ns)) = (row.case.layout, row.ns) else { continue };
+    let mut sweeps: BTreeMap<Case, Vec<Known<'_>>> = BTreeMap::new();
+    for (index, row) in rows.iter().enumerate().filter(|(_, row)| is_compared(row, hardware_threads)) {
         let sweep = Case { layout: None, ..row.case.clone() };
-        sweeps.entry(sweep).or_default().push(StrideCost {
-            stride,
-            ns: ns.value(),
-            interval: interval_within_run(row),
-        });
+        sweeps.entry(sweep).or_default().extend(Known::of_row(row, index, Basis::Run));
     }
     sweeps.retain(|_, costs| costs.len() >= 3);
     Dtype::ALL.iter().filter_map(|dtype| finding(*dtype, &sweeps)).collect()
@@ -71,8 +68,8 @@ fn is_compared(row: &Row, hardware_threads: u32) -> bool {
     let threads = row.case.threads.unwrap_or(1);
     row.case.primitive == PRIMITIVE
         && row.case.form.is_none()
-        && (row.verdict == Verdict::Resolved
-            || (matches!(row.verdict, Verdict::Noisy(_)) && interval_within_run(row).is_some()))
+        && matches!(row.case.layout, Some(Layout::Private { .. }))
+        && matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_))
         && threads > 1
         && (hardware_threads == 0 || threads <= hardware_threads)
         && !matches!(row.case.placement, Some(Placement::List(_)))
@@ -80,21 +77,26 @@ fn is_compared(row: &Row, hardware_threads: u32) -> bool {
 
 /// The finding of one type, from the sweep with the most threads. Of several, the first one in the order of cases
 /// counts (`close` before `spread`).
-fn finding(dtype: Dtype, sweeps: &BTreeMap<Case, Vec<StrideCost>>) -> Option<StrideFinding> {
+fn finding(dtype: Dtype, sweeps: &BTreeMap<Case, Vec<Known<'_>>>) -> Option<StrideFinding> {
     let own = sweeps.iter().filter(|(case, _)| case.dtype == Some(dtype));
     let (case, costs) = own.reduce(|best, other| if other.0.threads > best.0.threads { other } else { best })?;
-    let mut costs = costs.clone();
+    let costs = of_one_actor(costs.clone())?;
+    let is_of_median = costs.iter().any(Known::is_of_another_actor);
+    let of_stride = |known: &Known<'_>| {
+        Some(StrideCost { stride: known.row.case.layout?.stride()?, ns: known.ns, bounds: known.bounds })
+    };
+    let mut costs: Vec<StrideCost> = costs.iter().filter_map(of_stride).collect();
     costs.sort_by_key(|cost| cost.stride);
     let cost_drop = cost_drop(&costs, dtype);
     let is_certain = cost_drop.is_some() || is_flat(&costs);
-    is_certain.then_some(StrideFinding { dtype, threads: case.threads?, placement: case.placement.clone(), cost_drop })
+    let (threads, placement) = (case.threads?, case.placement.clone());
+    is_certain.then_some(StrideFinding { dtype, threads, placement, is_of_median, cost_drop })
 }
 
 /// Whether adjacent elements certainly cost too little for a drop.
 fn is_flat(costs: &[StrideCost]) -> bool {
-    let least =
-        costs.iter().map(|cost| cost.interval.map_or(cost.ns, |interval| interval.low)).fold(f64::INFINITY, f64::min);
-    costs.first().is_some_and(|first| first.interval.map_or(first.ns, |interval| interval.high) < LEAST_DROP * least)
+    let least = costs.iter().map(|cost| cost.bounds.low).fold(f64::INFINITY, f64::min);
+    costs.first().is_some_and(|first| first.bounds.high < LEAST_DROP * least)
 }
 
 /// The drop at the start of the plateau that ends a sweep, in order of strides. `None` unless the stride before it is
@@ -102,14 +104,13 @@ fn is_flat(costs: &[StrideCost]) -> bool {
 fn cost_drop(costs: &[StrideCost], dtype: Dtype) -> Option<CostDrop> {
     let least = |tail: &[StrideCost]| tail.iter().map(|cost| cost.ns).fold(f64::INFINITY, f64::min);
     // A stride belongs to the plateau if its interval reaches it.
-    let low = |cost: &StrideCost| cost.interval.map_or(cost.ns, |interval| interval.low.min(cost.ns));
+    let low = |cost: &StrideCost| cost.bounds.low.min(cost.ns);
     let most = |tail: &[StrideCost]| tail.iter().map(low).fold(0.0, f64::max);
     let flat = |from: &usize| most(&costs[*from..]) <= PLATEAU * least(&costs[*from..]);
     let from = (1..costs.len()).find(flat)?;
     let (before, first, start) = (costs[from - 1], costs[0], costs[from]);
-    let certain = low(&before) > start.interval.map_or(start.ns, |interval| interval.high);
-    let bounds = |cost: &StrideCost| cost.interval.unwrap_or(Interval { low: cost.ns, high: cost.ns });
-    let factor = Ratio::of((first.ns, bounds(&first)), (start.ns, bounds(&start)));
+    let certain = low(&before) > start.bounds.high;
+    let factor = Ratio::of((first.ns, first.bounds), (start.ns, start.bounds));
     (certain && before.ns >= PLATEAU * start.ns && factor.point >= LEAST_DROP).then(|| CostDrop {
         stride: start.stride,
         bytes: u64::from(start.stride) * dtype.size_bytes() as u64,
@@ -136,8 +137,8 @@ mod tests {
     use syncscope_core::{Form, Nanoseconds};
 
     fn costs(values: &[(u32, f64)], half_width: f64) -> Vec<StrideCost> {
-        let interval = |ns: f64| Some(Interval { low: ns * (1.0 - half_width), high: ns * (1.0 + half_width) });
-        values.iter().map(|(stride, ns)| StrideCost { stride: *stride, ns: *ns, interval: interval(*ns) }).collect()
+        let around = |ns: f64| Interval { low: ns * (1.0 - half_width), high: ns * (1.0 + half_width) };
+        values.iter().map(|(stride, ns)| StrideCost { stride: *stride, ns: *ns, bounds: around(*ns) }).collect()
     }
 
     fn row(dtype: Dtype, threads: u32, stride: u32, ns: f64) -> Row {

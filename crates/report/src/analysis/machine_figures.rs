@@ -1,5 +1,7 @@
 //! The costs that the drawing shows at each part of the machine.
 
+use syncscope_core::Evidence;
+
 use crate::RunData;
 use crate::analysis::ladder::rung;
 use crate::figure::{self, Cost};
@@ -69,7 +71,7 @@ pub(crate) fn machine_figures(data: &RunData) -> Vec<MachineFigure> {
         }
         has_class |= id.starts_with("handoff.");
         // A barrier that the compiler makes a NOP costs a slot of the instruction, and no wait.
-        let is_nop = data.rows[selected.row].evidence.as_deref().is_some_and(|found| found.starts_with("NOP "));
+        let is_nop = data.rows[selected.row].evidence.as_deref().is_some_and(Evidence::is_nop);
         let note = selected.note.or_else(|| is_nop.then(|| "compiled to a NOP".to_owned()));
         let words = note.map_or_else(|| words.to_owned(), |note| format!("{words} ({note})"));
         figures.push(MachineFigure { part, figure, words, row: selected.row });

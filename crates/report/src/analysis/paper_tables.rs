@@ -1,7 +1,7 @@
 //! Tables 7 to 9 and figure 11 of Zhang, Wahib, Matsuoka (*A Study of Synchronization Methods in Modern GPUs*) with the figures
 //! of a run compared with those of the paper. Figures 8 to 10 are the heat maps of the page.
 
-use syncscope_core::{Case, Form, Group, MemoryOrder, Role, Row};
+use syncscope_core::{Case, Evidence, Form, Group, MemoryOrder, Role, Row};
 
 use crate::RunData;
 use crate::analysis::contest::{Basis, Known, design};
@@ -87,7 +87,7 @@ fn warp_rate(data: &RunData, id: &str, group: &Group, form: Option<Form>) -> Opt
     };
     let mut known = (0..data.rows.len()).filter_map(|index| Known::with_figure(data, index, Basis::Run));
     let row = known.find(|known| fits(known.row))?.row;
-    if form.is_none() && row.evidence.as_ref().is_some_and(|evidence| evidence.starts_with("NOP ")) {
+    if form.is_none() && row.evidence.as_deref().is_some_and(Evidence::is_nop) {
         return Some("a NOP".to_owned());
     }
     let cycles = row.cycles.map(syncscope_core::Cycles::value).filter(|cycles| *cycles > 0.0)?;
@@ -119,45 +119,38 @@ fn block_rate(data: &RunData, threads: impl Fn(u32) -> bool) -> Option<(f64, f64
 }
 
 fn throughput(data: &RunData) -> Option<PaperTable> {
-    let mut lines: Vec<(String, String, String, [Option<String>; 2])> = Vec::new();
+    let cell = |text: Option<String>| text.unwrap_or_else(|| NONE.to_owned());
+    let mut lines: Vec<Vec<String>> = Vec::new();
+    let mut add = |label: String, paper: [String; 2], here, alone| {
+        lines.push([&[label], &paper[..], &[cell(here), cell(alone)]].concat());
+    };
     for size in [1, 2, 4, 8, 16, 32] {
         let of = |form| warp_rate(data, TILE, &Group::numbered("tile #", size), form);
-        let paper = |of_one: f64| rate(of_one / f64::from(size));
-        let label = format!("Tile of {size}, sync/cycle");
-        lines.push((label, paper(8.353), paper(2.89), [of(None), of(Some(Form::Alone))]));
+        let paper = [8.353, 2.89].map(|of_one| rate(of_one / f64::from(size)));
+        add(format!("Tile of {size}, sync/cycle"), paper, of(None), of(Some(Form::Alone)));
     }
     for (size, v100, label) in [(16, 0.166, "Coalesced, 1 to 31 (here 16)"), (32, 0.769, "Coalesced, 32")] {
         let of = |form| warp_rate(data, COALESCED, &Group::numbered("coalesced #", size), form);
-        lines.push((format!("{label}, sync/cycle"), rate(v100), rate(1.882), [of(None), of(Some(Form::Alone))]));
+        add(format!("{label}, sync/cycle"), [v100, 1.882].map(rate), of(None), of(Some(Form::Alone)));
     }
     let of_blocks = |threads: fn(u32) -> bool| {
-        block_rate(data, threads).map(|(low, high)| {
-            if rate(low) == rate(high) { rate(low) } else { format!("{} to {}", rate(low), rate(high)) }
-        })
+        let (low, high) = block_rate(data, threads)?;
+        Some(if rate(low) == rate(high) { rate(low) } else { format!("{} to {}", rate(low), rate(high)) })
     };
     for (label, v100, p100, threads) in [
         ("Block of 32", "0.219", "0.087", (|threads| threads == 32) as fn(u32) -> bool),
         ("Block of 64", "0.402", "0.103", |threads| threads == 64),
         ("Block of more", "0.626 to 0.658", "0.102 to 0.111", |threads| threads > 64),
     ] {
-        lines.push((format!("{label}, warp-sync/ns"), v100.into(), p100.into(), [of_blocks(threads), None]));
+        add(format!("{label}, warp-sync/ns"), [v100.into(), p100.into()], of_blocks(threads), None);
     }
-    let columns = if lines.iter().any(|(.., here)| here[1].is_some()) { 5 } else { 4 };
-    lines.iter().any(|(.., here)| here[0].is_some()).then(|| PaperTable {
+    let columns = if has_figures(&lines, 4) { 5 } else { 4 };
+    lines.iter_mut().for_each(|line| line.truncate(columns));
+    let names = ["barrier", "V100", "P100", "this device", "set up each time"];
+    lines.iter().any(|line| line[3] != NONE).then(|| PaperTable {
         title: "Table 7: throughput of warp and block barriers",
-        headings: ["barrier", "V100", "P100", "this device", "set up each time"][..columns]
-            .iter()
-            .map(|text| (*text).to_owned())
-            .collect(),
-        lines: lines
-            .into_iter()
-            .map(|(label, v100, p100, here)| {
-                let [default, alone] = here.map(|text| text.unwrap_or_else(|| NONE.to_owned()));
-                let mut line = vec![label, v100, p100, default, alone];
-                line.truncate(columns);
-                line
-            })
-            .collect(),
+        headings: names[..columns].iter().map(|text| (*text).to_owned()).collect(),
+        lines,
         note: "Warps: one block of 1,024 threads; the paper's coalesced figures are those of its table 4, which its table 7 \
                contradicts. Where the compiler leaves a NOP of a warp's barrier there is nothing to count; \"set up each time\" \
                keeps what one use of it costs. Blocks: the highest rate of all numbers of blocks that a multiprocessor holds.",

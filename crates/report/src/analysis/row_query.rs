@@ -143,8 +143,7 @@ impl RowQuery {
         let peers = Peers::of(data, role, |case| (self.fits)(case, machine), size)?;
         let contest = peers.contest(Basis::Run);
         let Some((best, cost)) = contest.best() else {
-            let first = contest.entrants.first()?;
-            return Some(Selected { note: Some(UNRESOLVED.to_owned()), ..Selected::usual(first.index) });
+            return Some(Selected { note: Some(UNRESOLVED.to_owned()), ..Selected::usual(contest.first_row()?) });
         };
         let note = match contest.outcome() {
             Some(Err(Open::NotResolved { names, .. })) if names.contains(&best.name) => UNRESOLVED.to_owned(),

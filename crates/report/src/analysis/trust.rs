@@ -9,8 +9,8 @@ use crate::RunData;
 use crate::analysis::matrix::list_length;
 use crate::figure::grouped;
 
-/// What certainly disturbed the run, the most harmful first; then the share of resolved cases, the width of the intervals to
-/// quote, and what may have disturbed it. `None` without a case that can be measured here.
+/// What certainly disturbed the run, the most harmful first; then the share of resolved cases, and what
+/// may have disturbed it. `None` without a case that can be measured here.
 pub(crate) fn trust(data: &RunData) -> Option<String> {
     let exists = |row: &&Row| !matches!(row.verdict, Verdict::Skipped(_) | Verdict::Elided(_));
     let existing = data.rows.iter().filter(exists).count();
@@ -30,7 +30,6 @@ pub(crate) fn trust(data: &RunData) -> Option<String> {
         interference(data),
         stolen(data, true),
         Some(format!("{share} of the {} cases{which} are resolved", grouped(existing))),
-        widths(data),
         data.run.machine.cpu.hypervisor.as_ref().map(|name| format!("the machine is virtual ({name})")),
         stolen(data, false),
         awake(data),
@@ -64,25 +63,6 @@ fn interference(data: &RunData) -> Option<String> {
     Some(format!("another hardware thread of the core was active in {:.0} % of the pairs of one thread", 100.0 * share))
 }
 
-/// `the median interval for another run is ±17 % (CPU), ±0.6 % (GPU)`.
-fn widths(data: &RunData) -> Option<String> {
-    let known: Vec<String> =
-        [("cpu", "CPU"), ("gpu", "GPU")].iter().filter_map(|(domain, name)| width(data, domain, name)).collect();
-    (!known.is_empty()).then(|| format!("the median interval for another run is {}", known.join(", ")))
-}
-
-/// The median half-width of the intervals for another run.
-fn width(data: &RunData, domain: &str, name: &str) -> Option<String> {
-    let half_width = |row: &Row| Some(row.ns_interval?.half_width() / row.ns?.value());
-    let rows =
-        data.rows.iter().filter(|row| row.verdict == Verdict::Resolved && row.case.domain_and_family().0 == domain);
-    let mut widths: Vec<f64> = rows.filter_map(half_width).collect();
-    widths.sort_by(f64::total_cmp);
-    let median = 100.0 * widths.get(widths.len() / 2)?;
-    let digits = usize::from(median < 9.95);
-    Some(format!("±{median:.digits$} % ({name})"))
-}
-
 /// What the hypervisor took, over all processes of the run: more than a run warns of, or less.
 fn stolen(data: &RunData, is_harmful: bool) -> Option<String> {
     let sessions = data.run.sessions.iter();
@@ -98,8 +78,8 @@ fn stolen(data: &RunData, is_harmful: bool) -> Option<String> {
 }
 
 fn awake(data: &RunData) -> Option<String> {
-    let text = data.run.environment.keep_awake.as_deref()?;
-    Some(if text.starts_with("off") { "idle CPUs could sleep" } else { "idle CPUs were kept awake" }.to_owned())
+    let are_awake = data.run.environment.kept_cpus_awake()?;
+    Some(if are_awake { "idle CPUs were kept awake" } else { "idle CPUs could sleep" }.to_owned())
 }
 
 #[cfg(test)]
@@ -117,7 +97,7 @@ mod tests {
         let mut data = data(vec![add(1, 0.1), add(2, 0.17), add(4, 0.2), noisy, skipped]);
         assert_eq!(
             trust(&data).unwrap(),
-            "How far to trust it: 75 % of the 4 cases that can be measured here are resolved; the median interval for another run is ±17 % (CPU)."
+            "How far to trust it: 75 % of the 4 cases that can be measured here are resolved."
         );
         data.run.machine.cpu.hypervisor = Some("KVM".into());
         data.run.environment.keep_awake = Some("off (no trial: 16 CPUs, more than 8)".into());

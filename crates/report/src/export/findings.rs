@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 use syncscope_core::Nanoseconds;
 
 use super::grid::{self, Grid, wrapped};
+use crate::RunData;
 use crate::analysis::findings::{ClaimVerdict, Finding, Paper};
 use crate::figure::interval_within_run;
 use crate::table::paint::{Painter, Tone};
-use crate::{RunData, naming};
 
 /// The findings of one run.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,7 +28,7 @@ impl RunFindings {
     }
 
     fn heading(&self) -> String {
-        let (machine, run) = (naming::measured_parts(&self.data).join(" + "), &self.data.run);
+        let (machine, run) = (self.data.measured_parts().join(" + "), &self.data.run);
         format!("{} ({machine}, {}, {})", self.data.name, run.preset, run.started)
     }
 

@@ -7,7 +7,7 @@
 //! A row is named by its case and the id of the case, in every run alike. Only resolved rows are written: these tools draw a
 //! line through all figures, and know no verdict.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use syncscope_core::stats::Interval;
 use syncscope_core::{Row, Verdict};
 
@@ -41,12 +41,11 @@ fn name(row: &Row) -> String {
 #[must_use]
 pub fn as_bmf(data: &RunData) -> String {
     let benchmark = |(row, ns): (&Row, f64)| {
-        let mut measures = Map::new();
-        measures.insert("latency".to_owned(), metric(ns, row.ns_interval));
+        let mut measures = json!({ "latency": metric(ns, row.ns_interval) });
         if let Some(rate) = row.ops_per_s_total.filter(|rate| rate.is_finite()) {
-            measures.insert("throughput".to_owned(), metric(rate, None));
+            measures["throughput"] = metric(rate, None);
         }
-        (name(row), Value::Object(measures))
+        (name(row), measures)
     };
     format!("{:#}", Value::Object(resolved(data).map(benchmark).collect()))
 }
@@ -62,17 +61,13 @@ fn metric(value: f64, interval: Option<Interval>) -> Value {
 #[must_use]
 pub fn as_github(data: &RunData) -> String {
     let entry = |(row, ns): (&Row, f64)| {
-        let mut entry = Map::new();
-        entry.insert("name".to_owned(), json!(name(row)));
-        entry.insert("unit".to_owned(), json!("ns"));
-        entry.insert("value".to_owned(), json!(ns));
+        let mut entry = json!({ "name": name(row), "unit": "ns", "value": ns });
         if let Some(interval) = row.ns_interval {
             // The charts show the text behind the value.
-            entry.insert("range".to_owned(), json!(format!("± {:.3}", interval.half_width())));
-            let bounds = format!("95 % interval: {:.3} to {:.3} ns", interval.low, interval.high);
-            entry.insert("extra".to_owned(), json!(bounds));
+            entry["range"] = json!(format!("± {:.3}", interval.half_width()));
+            entry["extra"] = json!(format!("95 % interval: {:.3} to {:.3} ns", interval.low, interval.high));
         }
-        Value::Object(entry)
+        entry
     };
     format!("{:#}", Value::Array(resolved(data).map(entry).collect()))
 }

@@ -4,6 +4,7 @@ use super::html::escape;
 use crate::RunData;
 use crate::analysis::compare::{Comparison, USUAL_THRESHOLD, compare};
 use crate::export::{comparison, grid::Grid};
+use crate::naming::capitalized;
 use crate::section::{self, card, folded, paragraph, table};
 
 /// The most changes of each direction that the page shows; `syncscope compare` has all.
@@ -56,9 +57,7 @@ fn content(found: &Comparison<'_>) -> String {
 
 /// A remark of the terminal as a sentence of the page: what is typed stands there as it is typed.
 fn sentence(remark: &str) -> String {
-    let mut letters = remark.chars();
-    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-    format!("{first}{}.", letters.as_str().replace('`', ""))
+    format!("{}.", capitalized(&remark.replace('`', "")))
 }
 
 #[cfg(test)]

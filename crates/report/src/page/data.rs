@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use syncscope_core::{Form, Primitive, Row, Run};
+use syncscope_core::{Form, Row, Run};
 
 use super::columns::{self, Cells};
 use super::html::escape_json;
 use crate::analysis::anchors::{self, Mark};
 use crate::analysis::ladder::{LADDER, Rung};
 use crate::analysis::matrix::{self, Matrix};
-use crate::analysis::questions::{self, Answer, Answers, Decision, Winner};
+use crate::analysis::questions::{self, Answers, Decision, Winner};
 use crate::analysis::row_query::Selected;
 use crate::analysis::trust;
 use crate::legend::{self, Sign};
@@ -73,18 +73,9 @@ struct PageRun<'a> {
 /// What the rows of a run make certain, in sentences.
 #[derive(Serialize)]
 struct PageAnswers {
-    certain: Vec<PageAnswer>,
-    open: Option<String>,
+    #[serde(flatten)]
+    answers: Answers,
     trust: Option<String>,
-}
-
-#[derive(Serialize)]
-struct PageAnswer {
-    text: String,
-    /// The indices of the rows that it stands on.
-    rows: Vec<usize>,
-    /// The id of the part of the page that shows them.
-    figure: &'static str,
 }
 
 /// The rows of the runs that answer a question.
@@ -147,7 +138,7 @@ struct PageFamily<'a> {
 }
 
 /// The data as JSON, safe inside a `script` element.
-pub(super) fn json(runs: &[RunData], labels: &[String], catalogue: &[Primitive]) -> String {
+pub(super) fn json(runs: &[RunData], labels: &[String]) -> String {
     let page = Page {
         columns: columns::names(),
         labelled: columns::labelled(),
@@ -155,7 +146,7 @@ pub(super) fn json(runs: &[RunData], labels: &[String], catalogue: &[Primitive])
         ladder: ladder(runs),
         changed: if let [data] = runs { anchors::against_equal_hardware(data) } else { None },
         families: families(runs),
-        primitives: primitives(runs, catalogue),
+        primitives: primitives(runs),
         forms: Form::ALL.iter().map(|form| (form.to_string(), naming::form(*form))).collect(),
         signs: &legend::SIGNS,
         rough_half_width: figure::ROUGH_HALF_WIDTH,
@@ -197,14 +188,14 @@ fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
     PageRun {
         label,
         name: &data.name,
-        parts: naming::measured_parts(data),
+        parts: data.measured_parts(),
         cpu: naming::processor(&data.run.machine.cpu),
         gpus: naming::gpus(&data.run.machine),
         duration: data.seconds().map(figure::duration),
         facts: super::facts::facts(&data.run),
         verdicts: data.verdicts(),
         decisions: questions::decisions(data, &answers),
-        answers: page_answers(data, answers),
+        answers: PageAnswers { answers, trust: trust::trust(data) },
         winners: questions::winners(data),
         experiment: data.run.experiment(),
         run: run_with_damage(data),
@@ -223,15 +214,6 @@ fn run_with_damage(data: &RunData) -> Cow<'_, Run> {
     }
     let warnings = damage.into_iter().chain(data.run.warnings.iter().cloned()).collect();
     Cow::Owned(Run { warnings, ..data.run.clone() })
-}
-
-fn page_answers(data: &RunData, answers: Answers) -> PageAnswers {
-    let page_answer = |answer: Answer| PageAnswer { text: answer.text, rows: answer.rows, figure: answer.figure };
-    PageAnswers {
-        certain: answers.certain.into_iter().map(page_answer).collect(),
-        open: answers.open,
-        trust: trust::trust(data),
-    }
 }
 
 /// The details that a script reads. Others, such as the clocks of every pass, would double the page of a large run; they are
@@ -269,9 +251,10 @@ fn details(data: &RunData) -> Vec<(usize, &str, Option<u32>, f64)> {
 }
 
 /// The primitives of all rows. Those that the catalogue does not know come last.
-fn primitives<'a>(runs: &'a [RunData], catalogue: &'a [Primitive]) -> Vec<PagePrimitive<'a>> {
+fn primitives<'a>(runs: &'a [RunData]) -> Vec<PagePrimitive<'a>> {
+    let catalogue = runs.first().map_or(&[][..], |data| data.catalogue.primitives());
     let used: BTreeSet<&str> = runs.iter().flat_map(|data| &data.rows).map(|row| row.case.primitive.as_str()).collect();
-    let known: BTreeSet<&str> = catalogue.iter().map(|primitive| primitive.id).collect();
+    let unknown = used.iter().filter(|id| !catalogue.iter().any(|primitive| primitive.id == **id));
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut numbered = |id: &'a str, summary, operation, source| {
         let family = id.rsplit_once('.').map_or("", |(family, _)| family);
@@ -279,13 +262,10 @@ fn primitives<'a>(runs: &'a [RunData], catalogue: &'a [Primitive]) -> Vec<PagePr
         *count += 1;
         PagePrimitive { id, colour: *count - 1, summary, operation, source }
     };
-    let all = catalogue
-        .iter()
-        .map(|one| (one.id, one.summary, one.operation, one.source))
-        .chain(used.difference(&known).map(|id| (*id, "", "", "")));
-    let all: Vec<PagePrimitive<'_>> =
-        all.map(|(id, summary, operation, source)| numbered(id, summary, operation, source)).collect();
-    all.into_iter().filter(|primitive| used.contains(primitive.id)).collect()
+    let known = catalogue.iter().map(|one| (one.id, one.summary, one.operation, one.source));
+    let all = known.chain(unknown.map(|id| (*id, "", "", "")));
+    let all = all.map(|(id, summary, operation, source)| numbered(id, summary, operation, source));
+    all.filter(|primitive| used.contains(primitive.id)).collect()
 }
 
 /// The families of all rows, in the order of [`naming::family_order`].

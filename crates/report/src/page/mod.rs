@@ -20,9 +20,7 @@ pub(crate) mod html;
 mod paper_tables;
 mod published;
 
-use syncscope_core::Primitive;
-
-use crate::{RunData, naming};
+use crate::{RunData, run_data};
 
 const TEMPLATE: &str = include_str!("../../assets/report.html");
 
@@ -95,18 +93,18 @@ const SCRIPTS: [&str; 38] = [
     include_str!("../../assets/js/main.js"),
 ];
 
-/// The page of one run, or of several compared; with two it says what changed from the first to the second. The catalogue gives the rows their order and the primitives their meaning;
-/// the command joins the catalogues of the hardware crates, on which this crate does not depend.
+/// The page of one run, or of several compared; with two it says what changed from the first to the second. The rows stand
+/// in the order of the catalogue.
 #[must_use]
-pub fn render(runs: &[RunData], catalogue: &[Primitive]) -> String {
-    let runs: Vec<RunData> = runs.iter().map(|data| data.in_order(catalogue)).collect();
+pub fn render(runs: &[RunData]) -> String {
+    let runs: Vec<RunData> = runs.iter().map(RunData::in_order).collect();
     let runs = runs.as_slice();
-    let labels = naming::labels(runs);
+    let labels = run_data::labels(runs);
     fill(TEMPLATE, |placeholder| match placeholder {
         "title" => html::escape(&title(runs)),
         "style" => STYLES.concat(),
         "guard" => GUARD.to_owned(),
-        "data" => data::json(runs, &labels, catalogue),
+        "data" => data::json(runs, &labels),
         "fallback" => fallback::tables(runs, &labels),
         "machine" => drawing::drawings(runs, &labels),
         "changes" => changes::section(runs, &labels),
@@ -122,7 +120,7 @@ pub fn render(runs: &[RunData], catalogue: &[Primitive]) -> String {
 
 fn title(runs: &[RunData]) -> String {
     match runs {
-        [data] => format!("syncscope: {}", naming::measured_parts(data).join(" + ")),
+        [data] => format!("syncscope: {}", data.measured_parts().join(" + ")),
         _ => format!("syncscope: {} runs", runs.len()),
     }
 }
@@ -152,7 +150,7 @@ mod tests {
 
     #[test]
     fn every_placeholder_is_known() {
-        assert!(!render(&[], &[]).contains("unknown placeholder"));
+        assert!(!render(&[]).contains("unknown placeholder"));
     }
 
     #[test]

@@ -7,8 +7,8 @@ pub(crate) mod paint;
 mod render;
 mod sections;
 
+use syncscope_core::Verdict;
 use syncscope_core::run::Status;
-use syncscope_core::{Primitive, Verdict};
 
 use crate::analysis::{questions, trust};
 use crate::{RunData, figure, legend, naming};
@@ -20,8 +20,8 @@ use paint::{Painter, Tone};
 /// No line is longer than `width` columns if `width` is at least 40. The text has escape codes only if `colour` is true.
 /// It does not end in a line break.
 #[must_use]
-pub fn summary(data: &RunData, catalogue: &[Primitive], width: usize, colour: bool) -> String {
-    let data = &data.in_order(catalogue);
+pub fn summary(data: &RunData, width: usize, colour: bool) -> String {
+    let data = &data.in_order();
     let painter = Painter { colour };
     let mut lines = heading(data, width, painter);
     let sections = sections::sections(&data.rows);

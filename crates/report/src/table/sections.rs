@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use syncscope_core::{Case, Nanoseconds, Placement, Row, Verdict};
 
+use crate::analysis::usual::short_name;
 use crate::figure::{Cost, interval_within_run};
 use crate::naming;
 
@@ -199,11 +200,6 @@ fn lines(drafts: &[Draft<'_>], titled: &[Option<&[String]>]) -> Vec<Line> {
     primitives.into_iter().flat_map(|primitive| primitive_lines(primitive, drafts, titled)).collect()
 }
 
-/// The last part of an id.
-fn short(primitive: &str) -> &str {
-    primitive.split('.').next_back().unwrap_or(primitive)
-}
-
 fn primitive_lines(primitive: &str, drafts: &[Draft<'_>], titled: &[Option<&[String]>]) -> Vec<Line> {
     let mut own: Vec<_> = drafts.iter().filter(|draft| draft.primitive == primitive).collect();
     // The default form comes first, and is among the lines that are shown.
@@ -211,7 +207,7 @@ fn primitive_lines(primitive: &str, drafts: &[Draft<'_>], titled: &[Option<&[Str
     let shown = own.iter().take(MOST_VARIANTS).enumerate();
     let mut lines: Vec<Line> = shown
         .map(|(index, draft)| {
-            let name = if index == 0 { short(primitive).to_owned() } else { String::new() };
+            let name = if index == 0 { short_name(primitive).to_owned() } else { String::new() };
             let variant = match draft.variant(titled) {
                 // A line without any word would seem to belong to the one above.
                 variant if variant.is_empty() && name.is_empty() => {

@@ -11,27 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use syncscope_core::{Facts, Primitive, Role};
 use syncscope_report::{RunData, page};
-
-/// A catalogue that knows some of the primitives.
-const CATALOGUE: [Primitive; 2] = [
-    Primitive {
-        id: "cpu.atomic.add",
-        summary: "Atomic addition",
-        operation: "one addition by each thread",
-        source: "C11, atomic_fetch_add",
-        facts: Facts::of(Role::Update),
-    },
-    // An id and a source that no line of a phone holds.
-    Primitive {
-        id: "cpu.lock.parking_lot_rwlock_write",
-        summary: "The reader-writer lock of parking_lot, taken for writing",
-        operation: "one addition to a counter under the lock by each thread",
-        source: "parking_lot::RwLock::write_and_the_version_that_run.json_holds",
-        facts: Facts::of(Role::WriteLock),
-    },
-];
 
 /// The narrowest window of Chromium. A narrower page is opened in a frame.
 const NARROWEST_WINDOW: u32 = 500;
@@ -174,7 +154,7 @@ pub(crate) fn open_still(html: &str, width: u32, selectors: &[(&str, &str)]) -> 
 }
 
 fn open_at(runs: &[RunData], width: u32, script: &str, hash: &str) -> Option<(Counts, String)> {
-    open_html(&page::render(runs, &CATALOGUE), width, script, hash)
+    open_html(&page::render(runs), width, script, hash)
 }
 
 fn open_html(html: &str, width: u32, script: &str, hash: &str) -> Option<(Counts, String)> {

@@ -78,11 +78,7 @@ impl ExperimentRun {
         self.run.sessions.push(record);
         (self.run.status, self.run.ended) = (status, Some(timestamp(SystemTime::now())));
         self.directory.write_run(&self.run)?;
-        page_file::of_run(
-            &self.directory,
-            &syncscope_papers::load(self.directory.path(), catalogue())?,
-            catalogue().primitives(),
-        )?;
+        page_file::of_run(&self.directory, &syncscope_papers::load(self.directory.path(), catalogue())?)?;
         Ok(match status {
             Status::Interrupted | Status::Running => Outcome::Interrupted,
             Status::Done | Status::BudgetSpent => Outcome::Done,

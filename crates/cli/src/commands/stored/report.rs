@@ -6,7 +6,6 @@ use syncscope_core::run_directory::RunDirectory;
 use syncscope_report::page;
 
 use crate::args::ReportArguments;
-use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
 use crate::{page_file, runs as stored_runs, terminal};
 
@@ -16,7 +15,7 @@ pub(crate) fn report(arguments: ReportArguments) -> Result<Outcome, Failure> {
     let output = output(arguments.out, &directories)?;
     let load = |directory: &RunDirectory| stored_runs::load_as_measured(directory.path());
     let runs = directories.iter().map(load).collect::<Result<Vec<_>, _>>()?;
-    page_file::named(&output, &page::render(&runs, catalogue().primitives()))?;
+    page_file::named(&output, &page::render(&runs))?;
     terminal::note(&format!("wrote {}", output.display()));
     Ok(Outcome::Done)
 }

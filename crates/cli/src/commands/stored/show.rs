@@ -3,7 +3,6 @@
 use syncscope_report::{export, table};
 
 use crate::args::{ShowArguments, ShowFormat, ShowOrder};
-use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
 use crate::runs;
 use crate::selection::Selection;
@@ -21,9 +20,7 @@ pub(crate) fn show(arguments: &ShowArguments) -> Result<Outcome, Failure> {
     let width = terminal::width();
     terminal::show(&match (arguments.format, arguments.sort) {
         // The summary puts sizes and variants side by side, which leaves no order by cost.
-        (ShowFormat::Table, ShowOrder::Catalogue) => {
-            table::summary(&data, catalogue().primitives(), width, terminal::colour())
-        }
+        (ShowFormat::Table, ShowOrder::Catalogue) => table::summary(&data, width, terminal::colour()),
         (ShowFormat::Table, ShowOrder::Cost) => export::rows::for_terminal(&data, width),
         (ShowFormat::Markdown, _) => export::rows::as_markdown(&data),
         (ShowFormat::Csv, _) => export::rows::as_csv(&data),

@@ -2,7 +2,7 @@
 
 use syncscope_core::Domain;
 
-use super::super::contest::Known;
+use super::super::contest::{Known, Ratio};
 use super::{ClaimVerdict, Outcome};
 use crate::figure::{self, interval_within_run};
 use crate::naming;
@@ -132,13 +132,16 @@ impl Unit {
 /// no figure `2.10 to 9.30 times`.
 fn times(a: &Known<'_>, b: &Known<'_>) -> String {
     let (more, less) = if a.ns < b.ns { (b, a) } else { (a, b) };
-    let ratio = more.over(less);
+    let ratio = Ratio::of((more.ns, more.bounds), (less.ns, less.bounds));
     let point = figure::ratio(ratio.point);
+    let whose = more.other_actor().or_else(|| less.other_actor());
+    let whose = whose.map(|actor| format!(", both of the {actor} thread")).unwrap_or_default();
     if interval_within_run(more.row).is_none() {
-        return format!("{point} times");
+        return format!("{point} times{whose}");
     }
     let ends = figure::ends(ratio.low, ratio.high);
-    if more.has_figure() && less.has_figure() { format!("{point} times ({ends})") } else { format!("{ends} times") }
+    let has_figures = more.has_figure() && less.has_figure();
+    if has_figures { format!("{point} times ({ends}){whose}") } else { format!("{ends} times{whose}") }
 }
 
 /// A statement about two costs; the names say what they are.
@@ -167,8 +170,9 @@ pub(super) fn generally(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<O
     Some(outcome(verdict, sentence, "; too few are certain", rows_of(pair, pairs)))
 }
 
-/// A recommendation of the first of each pair over the second: it is somewhere certainly cheaper by more than [`ALIKE`], and
-/// certainly more expensive by more than that in so few pairs that the opposite is [`GENERALLY`] the case.
+/// A recommendation of the first of each pair over the second: it is certainly cheaper by more than [`ALIKE`] in more than half of
+/// them, and certainly more expensive by that in so few that the opposite is [`GENERALLY`] the case. It fails where it is cheaper
+/// nowhere, or more expensive in too many. Cheaper in a few pairs alone leaves it open.
 pub(super) fn preferred(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
     let tested: Vec<(ClaimVerdict, ClaimVerdict)> =
         pairs.iter().map(|(a, b)| (Test::AtLeast(ALIKE).of(b, a), Test::AtLeast(ALIKE).of(a, b))).collect();
@@ -176,7 +180,7 @@ pub(super) fn preferred(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
     let worse = Tally::of(tested.iter().map(|one| one.1));
     let seldom_worse = Tally { yes: worse.no, no: worse.yes, all: worse.all }.reaches(GENERALLY);
     let verdict = ClaimVerdict::of(
-        cheaper.yes > 0 && seldom_worse == ClaimVerdict::Holds,
+        2 * cheaper.yes > cheaper.all && seldom_worse == ClaimVerdict::Holds,
         cheaper.no == cheaper.all || seldom_worse == ClaimVerdict::DoesNotHold,
     );
     let shown = match verdict {
@@ -191,7 +195,7 @@ pub(super) fn preferred(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
         worse.yes,
         with_different_names(pair)
     );
-    Some(outcome(verdict, sentence, "", rows_of(pair, pairs)))
+    Some(outcome(verdict, sentence, "; too few to recommend it", rows_of(pair, pairs)))
 }
 
 /// Two costs, with what distinguishes their rows beside the size before them.
@@ -284,45 +288,37 @@ pub(super) fn rising(rows: &[Known<'_>]) -> Option<Outcome> {
     Some(outcome)
 }
 
-/// Whether one cost grows by a larger factor than another: each is the later and the earlier row. The names say of what.
-pub(super) fn grows_more(
-    (name_a, most_a, few_a): (&str, &Known<'_>, &Known<'_>),
-    (name_b, most_b, few_b): (&str, &Known<'_>, &Known<'_>),
-) -> Outcome {
-    let ([low_a, high_a], [low_b, high_b]) = (growth(most_a, few_a), growth(most_b, few_b));
-    let certain = ClaimVerdict::of(low_a > high_b, high_a < low_b);
-    grown(certain, (name_a, most_a, few_a), (name_b, most_b, few_b))
+/// What grows: its name, the later and the earlier row.
+type Growth<'k, 'a> = (&'k str, &'k Known<'a>, &'k Known<'a>);
+
+/// Whether one cost grows by a larger factor than another.
+pub(super) fn grows_more(a: Growth<'_, '_>, b: Growth<'_, '_>) -> Outcome {
+    let ([low_a, high_a], [low_b, high_b]) = (growth(a), growth(b));
+    grown(ClaimVerdict::of(low_a > high_b, high_a < low_b), a, b)
 }
 
-/// Whether two costs grow by alike factors: each is the later and the earlier row. The names say of what.
-pub(super) fn grows_alike(
-    (name_a, most_a, few_a): (&str, &Known<'_>, &Known<'_>),
-    (name_b, most_b, few_b): (&str, &Known<'_>, &Known<'_>),
-) -> Outcome {
-    let ([low_a, high_a], [low_b, high_b]) = (growth(most_a, few_a), growth(most_b, few_b));
+/// Whether two costs grow by alike factors.
+pub(super) fn grows_alike(a: Growth<'_, '_>, b: Growth<'_, '_>) -> Outcome {
+    let ([low_a, high_a], [low_b, high_b]) = (growth(a), growth(b));
     let certain = ClaimVerdict::of(
         high_a <= ALIKE * low_b && high_b <= ALIKE * low_a,
         low_a > ALIKE * high_b || low_b > ALIKE * high_a,
     );
-    grown(certain, (name_a, most_a, few_a), (name_b, most_b, few_b))
+    grown(certain, a, b)
 }
 
-fn growth(most: &Known<'_>, few: &Known<'_>) -> [f64; 2] {
-    let ratio = most.over(few);
+fn growth((_, most, few): Growth<'_, '_>) -> [f64; 2] {
+    let ratio = Ratio::of((most.ns, most.bounds), (few.ns, few.bounds));
     [ratio.low.unwrap_or_default(), ratio.high.unwrap_or(f64::INFINITY)]
 }
 
-fn grown(
-    certain: ClaimVerdict,
-    (name_a, most_a, few_a): (&str, &Known<'_>, &Known<'_>),
-    (name_b, most_b, few_b): (&str, &Known<'_>, &Known<'_>),
-) -> Outcome {
-    let unit = Unit::of([most_a, few_a, most_b, few_b]);
-    let grows = |name: &str, most: &Known<'_>, few: &Known<'_>| {
+fn grown(certain: ClaimVerdict, a: Growth<'_, '_>, b: Growth<'_, '_>) -> Outcome {
+    let rows = [a.1, a.2, b.1, b.2];
+    let unit = Unit::of(rows);
+    let grows = |(name, most, few): Growth<'_, '_>| {
         format!("{name} from {} to {}: {}", unit.sized(few), unit.sized(most), times(most, few))
     };
-    let sentence = format!("{}; {}", grows(name_a, most_a, few_a), grows(name_b, most_b, few_b));
-    outcome(certain, sentence, UNDECIDED, [most_a, few_a, most_b, few_b].map(|row| row.index))
+    outcome(certain, format!("{}; {}", grows(a), grows(b)), UNDECIDED, rows.map(|row| row.index))
 }
 
 /// A statement about all pairs: one that certainly contradicts it is enough.

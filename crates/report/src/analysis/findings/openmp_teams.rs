@@ -59,7 +59,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "Flushes do not have a major performance impact: without false sharing it is minimal",
         needs: "flushes among padded elements and atomic updates of one variable by several threads",
         predicate: |data| {
-            let padded = teams(data, FLUSH, private(Dtype::I32, APART));
+            let padded = flushes(data, APART);
             let contended = teams(data, CPU_ADD, shared(Dtype::I32));
             let (flush, add) = last_pair(&padded, &contended)?;
             Some(two(
@@ -75,8 +75,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "With false sharing a flush behaves like an atomic update: its throughput drops with the threads",
         needs: "flushes among neighbouring and among padded elements by several threads",
         predicate: |data| {
-            let neighbours = teams(data, FLUSH, private(Dtype::I32, 1));
-            let padded = teams(data, FLUSH, private(Dtype::I32, APART));
+            let (neighbours, padded) = (flushes(data, 1), flushes(data, APART));
             let (near, far) = last_pair(&neighbours, &padded)?;
             Some(all([
                 two(Test::AtLeast(MUCH), ("among neighbouring elements", &near), ("among padded ones", &far)),
@@ -120,6 +119,11 @@ pub(super) fn ends(name: &str, teams: &[Known<'_>], few: u32, test: Test) -> Opt
 /// The pair of the largest team that both have.
 pub(super) fn last_pair<'a>(a: &[Known<'a>], b: &[Known<'a>]) -> Option<Pair<'a>> {
     by_threads(a, b).pop()
+}
+
+/// Flushes among elements so far apart, as the slowest thread sees them: the others may run with its line to themselves.
+fn flushes(data: &RunData, stride: u32) -> Vec<Known<'_>> {
+    teams(data, FLUSH, private(Dtype::I32, stride)).into_iter().map(Known::of_slowest).collect()
 }
 
 /// Critical sections around an addition; the type is the first that the run has.

@@ -2,6 +2,7 @@
 
 use syncscope_core::{Case, Dtype, Form, Layout, MemoryOrder, Mode, Placement, Scope, Space};
 
+use super::super::contest::alike::of_one_actor;
 use super::super::contest::{Basis, Known};
 use super::judge::Pair;
 use crate::RunData;
@@ -145,18 +146,22 @@ pub(super) fn multiprocessors(data: &RunData) -> Option<u32> {
     data.run.machine.gpus.first().map(|gpu| gpu.multiprocessors).filter(|count| *count > 0)
 }
 
+/// Both costs, of the same kind of thread.
+fn pair<'a>(one: &Known<'a>, other: &Known<'a>) -> Option<Pair<'a>> {
+    let [one, other] = of_one_actor(vec![*one, *other])?.try_into().ok()?;
+    Some((one, other))
+}
+
 /// Pairs of rows at the same size.
 pub(super) fn pairs<'a>(a: &[Known<'a>], b: &[Known<'a>]) -> Vec<Pair<'a>> {
     let size = |row: &Known<'_>| (row.row.case.devices, row.row.case.blocks, row.row.case.threads);
-    let other = |one: &Known<'a>| b.iter().find(|other| size(other) == size(one)).map(|other| (*one, *other));
+    let other = |one: &Known<'a>| pair(one, b.iter().find(|other| size(other) == size(one))?);
     a.iter().filter_map(other).collect()
 }
 
 /// Pairs of rows by the same number of threads, whatever else differs.
 pub(super) fn by_threads<'a>(a: &[Known<'a>], b: &[Known<'a>]) -> Vec<Pair<'a>> {
-    let other = |one: &Known<'a>| {
-        b.iter().find(|other| other.row.case.threads == one.row.case.threads).map(|other| (*one, *other))
-    };
+    let other = |one: &Known<'a>| pair(one, b.iter().find(|other| other.row.case.threads == one.row.case.threads)?);
     a.iter().filter_map(other).collect()
 }
 

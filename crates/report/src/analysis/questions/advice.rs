@@ -115,7 +115,7 @@ pub struct CostFigure {
 impl CostFigure {
     /// What to quote of a cost: its interval for another run, where it has one.
     fn of(known: &Known<'_>) -> Self {
-        let Interval { low, high } = known.row.ns_interval.unwrap_or(known.bounds);
+        let Interval { low, high } = known.quoted();
         Self { ns: known.ns, ns_low: low, ns_high: high, is_rough: known.row.verdict != Verdict::Resolved }
     }
 
@@ -191,14 +191,15 @@ pub(super) fn decide(inquiry: Inquiry<'_>, contest: &Contest<'_>) -> Option<Deci
         Ok(win) => win,
     };
     let (next, next_cost) = win.next()?;
-    let ratio = next_cost.over(&win.cost);
+    let ratio = win.ratio(&next_cost);
     let case = &win.cost.row.case;
     let primitive = inquiry.data.catalogue.get(&case.primitive);
-    let notes = (contest.left_out > 0).then(|| {
+    let left_out = (contest.left_out > 0).then(|| {
         let Contest { measured, left_out, .. } = contest;
         let verb = if *left_out == 1 { "has" } else { "have" };
         format!("the cheapest of the {measured} measured; {left_out} more {verb} no row at this size")
     });
+    let of_median = win.cost.is_of_another_actor().then(|| "both costs are those of the median thread".to_owned());
     Some(Decision::Take(Box::new(Choice {
         name: win.name.to_owned(),
         id: case.primitive.clone(),
@@ -216,7 +217,7 @@ pub(super) fn decide(inquiry: Inquiry<'_>, contest: &Contest<'_>) -> Option<Deci
             ratio_high: ratio.high,
         },
         warnings: Vec::new(),
-        notes: notes.into_iter().collect(),
+        notes: left_out.into_iter().chain(of_median).collect(),
     })))
 }
 

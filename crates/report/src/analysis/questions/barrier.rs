@@ -7,8 +7,10 @@ use syncscope_core::{Case, Domain, Group, Mode, Role, Row, Verdict};
 
 use super::advice::{Advice, Decision, Inquiry, Need, decide, missing_size};
 use super::lock::cautions_on_waiting;
-use super::rows::{by_threads, cpu_rules, note, one_line_each, plain_series, series, sizes, team, unreliable};
-use super::spec::{Axis, Point, Series, Spec, Unit, share_vertical_axis};
+use super::rows::{
+    both_sides, by_threads, cheapest_in_words, note, one_line_each, plain_series, series, sizes, team, unreliable,
+};
+use super::spec::{Axis, Point, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{
     Basis, Contest, Known, Peers, Size, design, has_role, is_absent, is_relaxed, short_design, takes_part,
@@ -29,16 +31,6 @@ pub(super) const QUESTION: Question = Question {
 /// The smallest team whose barrier is a question.
 const LEAST_TEAM: u32 = 2;
 
-/// The barriers of so many threads; without a number, of the most that fit the CPUs.
-fn of_threads(data: &RunData, threads: Option<u32>) -> Option<Peers<'_>> {
-    let machine = MachineSize::of(&data.run.machine);
-    let fits = |case: &Case| {
-        let is_asked = threads.map_or(!machine.is_oversubscribed_by(case), |asked| case.threads == Some(asked));
-        is_asked && case.threads >= Some(LEAST_TEAM)
-    };
-    Peers::of(data, Role::ThreadBarrier, fits, Size::Most)
-}
-
 /// The barriers of a grid with one block on each multiprocessor, where the device is known: with so many threads in each,
 /// otherwise with the fewest, where the blocks themselves wait the least.
 pub(super) fn of_grid(data: &RunData, threads: Option<u32>) -> Option<Peers<'_>> {
@@ -47,34 +39,17 @@ pub(super) fn of_grid(data: &RunData, threads: Option<u32>) -> Option<Peers<'_>>
     Peers::of(data, Role::GridBarrier, fits, Size::Fewest)
 }
 
-/// The cheapest barrier of all CPU threads, and what the standard library's costs. All are measured in the same way, so
-/// rows are compared within the run.
+/// The cheapest barrier of all CPU threads, and what those that most programs use cost.
 fn cheapest_of_threads(data: &RunData) -> Option<Said> {
-    let peers = of_threads(data, None)?;
-    let threads = peers.like.threads?;
-    let contest = peers.contest(Basis::Run);
-    let win = match contest.outcome()? {
-        Ok(win) => win,
-        Err(open) => return Some(Said::Open(format!("which barrier is the cheapest at {threads} threads ({open})"))),
-    };
-    let (next, next_cost) = win.next()?;
-    let used = |name: &str, words: &str| {
-        let mut rivals = win.rivals.iter().filter(|(_, cost)| cost.index != next_cost.index);
-        let (_, own) = rivals.find(|(_, cost)| short_name(&cost.row.case.primitive) == name)?;
-        Some(format!("{words} {}", own.times(&win.cost)))
-    };
-    let others: Vec<String> =
-        [used("openmp", "OpenMP's"), used("std", "Rust's std::sync::Barrier")].into_iter().flatten().collect();
-    let others = if others.is_empty() { String::new() } else { format!("; {}", enumeration(&others)) };
-    let text = format!(
-        "At {threads} threads {} ({}) is the {}. The next, {}, costs {} as much{others}.",
-        win.name,
-        win.cost.time(),
-        contest.cheapest("barrier"),
-        next.name,
-        next_cost.times(&win.cost),
-    );
-    Some(Said::certain(text, win.rows()))
+    let peers = Peers::of_team(data, Role::ThreadBarrier, None, LEAST_TEAM)?;
+    cheapest_in_words(&peers, "barrier", |win, next| {
+        let used = |name: &str, words: &str| {
+            let mut rivals = win.rivals.iter().filter(|(_, cost)| cost.index != next.index);
+            let (_, own) = rivals.find(|(_, cost)| short_name(&cost.row.case.primitive) == name)?;
+            Some(format!("{words} {}", win.times(own)))
+        };
+        (None, [used("openmp", "OpenMP's"), used("std", "Rust's std::sync::Barrier")].into_iter().flatten().collect())
+    })
 }
 
 /// What distinguishes the barriers of a grid that are compared from the relaxed ones of the run, which order no memory accesses and
@@ -103,7 +78,7 @@ fn cluster_or_grid(data: &RunData) -> Option<Said> {
     let text = format!(
         "A barrier of a cluster of {size} blocks ({}) is {} cheaper than the cheapest {measured}barrier of the grid{} ({}, {}).",
         cluster.time(),
-        cost.times(&cluster),
+        cluster.across(cost)?.times(),
         that_orders(data, peers.like),
         best.name,
         cost.time()
@@ -123,16 +98,17 @@ fn barrier_of_devices(data: &RunData) -> Option<Said> {
     let (wide, narrow) =
         (Contest::like(data, Role::DeviceBarrier, like, Basis::Machine), of_grid(data, None)?.contest(Basis::Machine));
     let ((wide, wide_cost), (narrow, narrow_cost)) = (wide.best()?, narrow.best()?);
-    if !narrow_cost.is_below(&wide_cost) || !narrow_cost.has_figure() || !wide_cost.has_figure() {
+    let both = narrow_cost.across(wide_cost)?;
+    if !both.is_certain() || !narrow_cost.has_figure() || !wide_cost.has_figure() {
         return Some(Said::Open(format!("what a barrier of {devices} GPUs costs beyond that of one grid")));
     }
     let text = format!(
         "A barrier of {devices} GPUs ({}, {}) takes {} as long as one of a grid ({}, {}).",
         wide.name,
-        wide_cost.time(),
-        wide_cost.times(&narrow_cost),
+        both.more.time(),
+        both.times(),
         narrow.name,
-        narrow_cost.time()
+        both.less.time()
     );
     Some(Said::certain(text, [wide_cost.index, narrow_cost.index]))
 }
@@ -142,23 +118,18 @@ const BLOCK_BARRIER: &str = "gpu.block.syncthreads";
 const CLUSTER_BARRIER: &str = "gpu.cluster.sync";
 
 fn picture(data: &RunData) -> Option<Picture> {
-    let threads = of_threads(data, None);
+    let threads = Peers::of_team(data, Role::ThreadBarrier, None, LEAST_TEAM);
     let mut cpu = threads.as_ref().map(Peers::with_other_teams).unwrap_or_default();
     cpu.retain(|index| team(&data.rows[*index].case) >= u64::from(LEAST_TEAM));
     let reach = |case: &Case| reach(data, case);
     let gpu = one_line_each(data, &gpu_rows(data), reach, sizes);
-    let chart = |series: Vec<Series>, title: &str| {
-        let x = Axis::log("threads that wait", Unit::Count);
-        Some(Spec::lines(x, Axis::log("time per barrier", Unit::Time), series)?.titled(title))
-    };
     let name = |case: &Case| design(&data.catalogue, case);
-    let cpu_chart = chart(series(data, &cpu, name, team, Point::cost), "CPU").map(|chart| chart.ruled(cpu_rules(data)));
-    let device_chart = chart(plain_series(data, &gpu, reach, Case::actors, Point::cost), "GPU");
-    let mut charts: Vec<Spec> = [cpu_chart, device_chart].into_iter().flatten().collect();
-    share_vertical_axis(&mut charts);
-    if charts.is_empty() {
-        return None;
-    }
+    let charts = both_sides(
+        data,
+        &Axis::log("time per barrier", Unit::Time),
+        ("threads that wait", series(data, &cpu, name, team, Point::cost)),
+        ("threads that wait", plain_series(data, &gpu, reach, Case::actors, Point::cost)),
+    )?;
     let on_cpu = threads.and_then(|peers| by_threads(data, &peers, "CPU barrier", LEAST_TEAM));
     let all: Vec<usize> = cpu.iter().chain(&gpu).copied().collect();
     let has_grid = gpu.iter().any(|index| has_role(data, &data.rows[*index].case, Role::GridBarrier));
@@ -188,8 +159,7 @@ fn gpu_rows(data: &RunData) -> Vec<usize> {
     };
     let is_shown =
         |row: &Row| row.case.form.is_none() && !is_absent(row) && row.case.mode != Some(Mode::Throughput) && fits(row);
-    let one_device = (0..data.rows.len()).filter(|index| is_shown(&data.rows[*index]));
-    one_device.chain(device_rows(data)).collect()
+    data.rows_where(is_shown).chain(device_rows(data)).collect()
 }
 
 /// The rows of the barrier of several devices that is cheapest with one warp in each block, by number of devices.
@@ -200,7 +170,7 @@ fn device_rows(data: &RunData) -> Vec<usize> {
             && row.case.devices.is_some_and(|devices| devices > 1)
             && machine.is_filled_by(&row.case)
     };
-    let rows: Vec<usize> = (0..data.rows.len()).filter(|index| is_one(&data.rows[*index])).collect();
+    let rows: Vec<usize> = data.rows_where(is_one).collect();
     let best = |devices: Option<u32>| {
         let of_size = |index: &usize| {
             let case = &data.rows[*index].case;
@@ -258,7 +228,13 @@ fn phases(inquiry: Inquiry<'_>) -> Vec<Advice> {
     let (data, threads) = (inquiry.data, inquiry.asked.threads);
     let mut answers = Vec::new();
     if inquiry.wants(Domain::Cpu) {
-        answers.extend(of_kind(inquiry, Domain::Cpu, Role::ThreadBarrier, of_threads(data, threads), ""));
+        answers.extend(of_kind(
+            inquiry,
+            Domain::Cpu,
+            Role::ThreadBarrier,
+            Peers::of_team(data, Role::ThreadBarrier, threads, LEAST_TEAM),
+            "",
+        ));
     }
     if inquiry.wants(Domain::Gpu) {
         let one_block = |case: &Case| {
@@ -281,11 +257,7 @@ fn of_kind(inquiry: Inquiry<'_>, on: Domain, role: Role, peers: Option<Peers<'_>
     if let Decision::Take(choice) = &mut decision {
         match role {
             Role::GridBarrier => choice.warnings.push(RESIDENT.to_owned()),
-            Role::ThreadBarrier => {
-                if let Some(row) = inquiry.data.rows.get(choice.row) {
-                    cautions_on_waiting(inquiry, row, choice);
-                }
-            }
+            Role::ThreadBarrier => cautions_on_waiting(inquiry, choice),
             _ => {}
         }
     }

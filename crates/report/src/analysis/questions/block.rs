@@ -4,6 +4,7 @@ use syncscope_core::{Case, Placement};
 
 use super::{Question, Said};
 use crate::RunData;
+use crate::analysis::contest::alike::Comparison;
 use crate::analysis::contest::{Basis, Known};
 use crate::analysis::ladder::on_rung;
 use crate::naming::enumeration;
@@ -28,12 +29,13 @@ pub(super) const BLOCK: Question = Question {
 fn divergent_warp(data: &RunData) -> Option<Said> {
     let barrier = |id| on_rung(data, id, Basis::Run);
     let (converged, divergent) = (barrier("warp.converged")?, barrier("warp.divergent")?);
-    converged.is_below(&divergent).then(|| {
+    let both = converged.against(divergent)?;
+    both.is_certain().then(|| {
         let text = format!(
             "__syncwarp costs {} where the warp is on one path and {} where its halves are on two, {} as much.",
-            converged.time(),
-            divergent.time(),
-            divergent.times(&converged)
+            both.less.time(),
+            both.more.time(),
+            both.times()
         );
         Said::certain(text, [converged.index, divergent.index])
     })
@@ -54,19 +56,19 @@ fn block_barriers(data: &RunData) -> Option<Said> {
     };
     let of = |id: &str| {
         let index = data.rows.iter().position(|row| row.case.primitive == id && same(&row.case))?;
-        Known::with_figure(data, index, Basis::Run).filter(|other| plain.is_below(other))
+        plain.against(Known::with_figure(data, index, Basis::Run)?).filter(Comparison::is_certain)
     };
-    let costlier: Vec<(&str, Known<'_>)> =
+    let costlier: Vec<(&str, Comparison<'_>)> =
         BLOCK_BARRIERS.into_iter().filter_map(|(name, id)| Some((name, of(id)?))).collect();
     if costlier.is_empty() {
         return None;
     }
     let texts: Vec<String> = costlier
         .iter()
-        .map(|(name, one)| format!("{} cheaper than {name} ({})", one.times(&plain), one.time()))
+        .map(|(name, both)| format!("{} cheaper than {name} ({})", both.times(), both.more.time()))
         .collect();
     let text = format!("In a block of 1,024 threads __syncthreads ({}) is {}.", plain.time(), enumeration(&texts));
-    let rows = std::iter::once(plain.index).chain(costlier.iter().map(|(_, one)| one.index));
+    let rows = std::iter::once(plain.index).chain(costlier.iter().map(|(_, both)| both.more.index));
     Some(Said::certain(text, rows))
 }
 

@@ -22,17 +22,17 @@ pub(super) struct BreakEven {
 
 /// How a launch stands to the barriers of the grid: `Less` where it is certainly cheaper than all of them, `Greater` where
 /// one of them is certainly cheaper; `None` where that is open.
-pub(super) fn standing(launch: &Known<'_>, grid: &Contest<'_>) -> Option<Ordering> {
+pub(super) fn standing<'a>(launch: &Known<'a>, grid: &Contest<'a>) -> Option<Ordering> {
     let (_, best) = grid.best()?;
     if grid.is_above(launch) {
         return Some(Ordering::Less);
     }
-    best.is_below(launch).then_some(Ordering::Greater)
+    best.across(*launch)?.is_certain().then_some(Ordering::Greater)
 }
 
 /// The break-even points of a launch, in the order of the lengths, which must grow. Lengths at which nothing is certain lie
 /// between those of a point.
-pub(super) fn break_evens(launch: &ByLength<'_>, grid: &Contest<'_>) -> Vec<BreakEven> {
+pub(super) fn break_evens<'a>(launch: &ByLength<'a>, grid: &Contest<'a>) -> Vec<BreakEven> {
     let Some((_, best)) = grid.best() else { return Vec::new() };
     let decided: Vec<(u32, Ordering)> =
         launch.iter().filter_map(|(length, known)| Some((*length, standing(known, grid)?))).collect();
@@ -93,7 +93,7 @@ mod tests {
 
     /// The barrier.
     fn grid(data: &RunData) -> Contest<'_> {
-        Contest { entrants: vec![Entrant::of(data, 0, Basis::Machine)], ..Contest::default() }
+        Contest::of(vec![Entrant::of(data, 0, Basis::Machine)], Vec::new())
     }
 
     fn found(costs: &[(u32, f64, f64)]) -> Vec<BreakEven> {
@@ -128,7 +128,7 @@ mod tests {
         let data = data(&[(5, 400.0, 0.01)]);
         let known = |index| Known::of(&data, index, Basis::Machine).unwrap();
         let unknown = Entrant { name: "other".into(), index: 0, known: None };
-        let with_unknown = Contest { entrants: [grid(&data).entrants, vec![unknown]].concat(), ..Contest::default() };
+        let with_unknown = grid(&data).with(Contest::of(vec![unknown], Vec::new()));
         assert_eq!(standing(&known(1), &grid(&data)), Some(Ordering::Less));
         assert_eq!(standing(&known(1), &with_unknown), None);
         let (more, interval) = margin(&known(1), &grid(&data)).unwrap();

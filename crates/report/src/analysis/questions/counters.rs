@@ -42,7 +42,10 @@ fn on_side(inquiry: Inquiry<'_>, counters: Counters<'_>) -> Option<Advice> {
         let asked = inquiry.asked.threads;
         is_one(case) && asked.map_or(!machine.is_oversubscribed_by(case), |asked| case.threads == Some(asked))
     };
-    let Some(peers) = Peers::of(data, Role::Update, fits, Size::Most) else {
+    // One block has no contention between blocks: the answer for it and for the whole grid can be opposite.
+    let whole_grid = |case: &Case| fits(case) && machine.is_filled_by(case);
+    let peers = Peers::of(data, Role::Update, whole_grid, Size::Most);
+    let Some(peers) = peers.or_else(|| Peers::of(data, Role::Update, fits, Size::Most)) else {
         return advice(String::new(), missing_size(inquiry, Role::Update, is_one)?);
     };
     let like = peers.like;
@@ -51,11 +54,17 @@ fn on_side(inquiry: Inquiry<'_>, counters: Counters<'_>) -> Option<Advice> {
     if let (Decision::Take(choice), Domain::Cpu) = (&mut decision, on) {
         choice.notes.extend(break_even(data, like, &contest, &choice.name));
     }
-    let blocks = if on == Domain::Gpu && like.blocks == Some(1) { ", one block" } else { "" };
+    let is_one_block = on == Domain::Gpu && like.blocks == Some(1);
+    if let (Decision::Take(choice), true) = (&mut decision, is_one_block) {
+        choice.warnings.push(ONE_BLOCK.to_owned());
+    }
+    let blocks = if is_one_block { " in one block" } else { "" };
     let dtype = like.dtype.map(|dtype| dtype.to_string()).unwrap_or_default();
     advice(format!("{}{blocks}, {dtype}", naming::size(like)), decision)
 }
 
+const ONE_BLOCK: &str =
+    "for one block only: the run lacks these rows for the whole grid, where the answer can be the opposite";
 const SHARED: &str = "one shared counter";
 const BY_BLOCK: &str = "a counter for each block, in shared memory";
 
@@ -89,7 +98,7 @@ impl<'a> Counters<'a> {
             by_block,
         ];
         let pending = is_pending.then(|| BY_BLOCK.to_owned()).into_iter().collect();
-        Contest { entrants: kinds.into_iter().flatten().collect(), pending, ..Contest::default() }
+        Contest::of(kinds.into_iter().flatten().collect(), pending)
     }
 
     /// The counters that are summed when they are read.

@@ -31,20 +31,22 @@ fn drop_of_the_cost(data: &RunData) -> Option<Said> {
             && case.placement == finding.placement
             && case.form.is_none()
     };
-    let rows: Vec<usize> = (0..data.rows.len()).filter(|index| is_shown(&data.rows[*index].case)).collect();
+    let rows: Vec<usize> = data.rows_where(|row| is_shown(&row.case)).collect();
     let known = rows.iter().filter_map(|index| Known::with_figure(data, *index, Basis::Run));
     let mut strides: Vec<(u32, Known<'_>)> =
         known.filter_map(|one| Some((one.row.case.layout?.stride()?, one))).collect();
     strides.sort_by_key(|(stride, _)| *stride);
     let (_, adjacent) = strides.first()?;
     let (_, distant) = strides.iter().find(|(stride, _)| *stride == drop.stride)?;
+    let both = distant.against(*adjacent)?;
+    let whose = if both.less.is_of_another_actor() { "For the median thread an" } else { "An" };
     let text = format!(
-        "An atomic add is {} cheaper where the threads' elements are {} bytes apart than where they are adjacent ({} \
+        "{whose} atomic add is {} cheaper where the threads' elements are {} bytes apart than where they are adjacent ({} \
          instead of {}; {} threads, {}).",
-        adjacent.times(distant),
+        both.times(),
         drop.bytes,
-        distant.time(),
-        adjacent.time(),
+        both.less.time(),
+        both.more.time(),
         finding.threads,
         finding.dtype
     );
@@ -69,11 +71,17 @@ fn picture(data: &RunData) -> Option<Picture> {
         .then(|| "No false sharing: adjacent and distant elements cost the same.".to_owned());
     let types: Vec<String> = findings.iter().map(false_sharing::StrideFinding::sentence).collect();
     let types = (!types.is_empty()).then(|| format!("{}.", types.join("; ")));
+    let is_mixed = findings.iter().any(|finding| finding.is_of_median);
+    let whose = is_mixed.then(|| {
+        "Marks are the slowest thread's where elements share a line and the median one's elsewhere; ratios are those of the \
+         median thread."
+            .to_owned()
+    });
     Some(Picture {
         charts: vec![chart.ruled(rules.into_iter().collect())],
         text: none,
         otherwise: "Where false sharing ends is not certain in this run: too few strides have a reliable figure.",
-        note: note([types, unreliable(data, &rows)]),
+        note: note([types, whose, unreliable(data, &rows)]),
     })
 }
 

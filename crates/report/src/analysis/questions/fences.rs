@@ -6,11 +6,12 @@ use super::rows::note;
 use super::spec::{Cell, Line, Point, Spec};
 use super::{Picture, Question, Said};
 use crate::RunData;
+use crate::analysis::contest::alike::Comparison;
 use crate::analysis::contest::{Basis, Known};
 use crate::analysis::ladder::on_rung;
 use crate::analysis::usual::{is_one_block, short_name, unusualness};
-use crate::figure::Cost;
-use crate::naming::enumeration;
+use crate::figure::{Cost, grouped};
+use crate::naming::{capitalized, enumeration};
 
 pub(super) const QUESTION: Question = Question {
     id: "decide-fences",
@@ -26,17 +27,36 @@ fn fence_scopes(data: &RunData) -> Option<Said> {
     let known: Vec<(&str, Known<'_>)> =
         scopes.into_iter().filter_map(|(scope, id)| Some((scope, on_rung(data, id, Basis::Run)?))).collect();
     let [(_, first), .., (widest, last)] = known.as_slice() else { return None };
-    if !known.windows(2).all(|pair| pair[0].1.is_below(&pair[1].1)) {
+    let is_certain = |one: Known<'_>, other| one.against(other).is_some_and(|both| both.is_certain());
+    if !known.windows(2).all(|pair| is_certain(pair[0].1, pair[1].1)) {
         return Some(Said::Open("whether a GPU fence costs more for a wider scope (intervals overlap)".to_owned()));
     }
     let figures: Vec<String> = known.iter().map(|(scope, one)| format!("{} for {scope}", one.time())).collect();
-    let text = format!(
-        "A GPU fence costs {}: {} as much for {widest} as for the block.",
-        enumeration(&figures),
-        last.times(first)
-    );
-    let text = if known[0].0 == "the block" { text } else { format!("A GPU fence costs {}.", enumeration(&figures)) };
-    Some(Said::certain(text, known.iter().map(|(_, one)| one.index)))
+    let costs = format!("A GPU fence by one warp costs {}", enumeration(&figures));
+    let mut rows: Vec<usize> = known.iter().map(|(_, one)| one.index).collect();
+    if known[0].0 != "the block" {
+        return Some(Said::certain(format!("{costs}."), rows));
+    }
+    let times = first.against(*last)?.times();
+    let full = full_block(data, first, last).map(|both| {
+        rows.extend([both.less.index, both.more.index]);
+        let (costs, times) = (enumeration(&[both.less.time(), both.more.time()]), both.times());
+        format!("; by a block of {} threads {times} ({costs})", grouped(FULL_BLOCK))
+    });
+    let text = format!("{costs}: {times} as much for {widest} as for the block{}.", full.unwrap_or_default());
+    Some(Said::certain(text, rows))
+}
+
+/// The threads of a full block.
+const FULL_BLOCK: u32 = 1024;
+
+/// The same two fences by a full block, where the wider one certainly costs more.
+fn full_block<'a>(data: &'a RunData, narrow: &Known<'_>, wide: &Known<'_>) -> Option<Comparison<'a>> {
+    let of = |known: &Known<'_>| {
+        let case = Case { threads: Some(FULL_BLOCK), ..known.row.case.clone() };
+        Known::with_figure(data, data.rows.iter().position(|row| row.case == case)?, Basis::Run)
+    };
+    of(narrow)?.against(of(wide)?).filter(Comparison::is_certain)
 }
 
 /// The orders, the weakest first, with the primitive that asks for it on the CPU.
@@ -149,9 +169,7 @@ fn cpu_sentence(data: &RunData) -> Option<String> {
         several => Some(format!("{} need no instruction on this CPU", enumeration(several))),
     };
     let parts: Vec<String> = [none, full].into_iter().flatten().collect();
-    let text = parts.join("; ");
-    let first = text.chars().next()?.to_uppercase().to_string();
-    Some(format!("{first}{}.", text.chars().skip(1).collect::<String>()))
+    (!parts.is_empty()).then(|| format!("{}.", capitalized(&parts.join("; "))))
 }
 
 #[cfg(test)]
@@ -182,15 +200,19 @@ mod tests {
     fn a_wider_scope_costs_more() {
         let fence = |scope: &str, ns| row(on_blocks(&format!("gpu.fence.{scope}"), 1, 32), ns, 0.3);
         let mut rows = vec![fence("block", 4.04), fence("device", 215.0), fence("system", 514.0)];
-        let sentence = "A GPU fence costs 4.04 ns for the block, 215 ns for the device and 514 ns for the system: 127 times as \
+        let sentence = "A GPU fence by one warp costs 4.04 ns for the block, 215 ns for the device and 514 ns for the system: 127 times as \
                         much for the system as for the block.";
         assert_eq!(said(fence_scopes, rows.clone()), Some(Ok(sentence.into())));
         assert!(said(fence_scopes, rows[..2].to_vec()).unwrap().unwrap().ends_with("for the device as for the block."));
         assert_eq!(
             said(fence_scopes, rows[1..].to_vec()),
-            Some(Ok("A GPU fence costs 215 ns for the device and 514 ns for the system.".into()))
+            Some(Ok("A GPU fence by one warp costs 215 ns for the device and 514 ns for the system.".into()))
         );
         assert_eq!(said(fence_scopes, rows[..1].to_vec()), None);
+        let full = |scope: &str, ns| row(on_blocks(&format!("gpu.fence.{scope}"), 1, 1024), ns, 0.3);
+        let both = [rows.clone(), vec![full("block", 60.0), full("system", 1020.0)]].concat();
+        let end = "127 times as much for the system as for the block; by a block of 1,024 threads 17 times (60.0 ns and 1.02 µs).";
+        assert!(said(fence_scopes, both).unwrap().unwrap().ends_with(end));
         rows[1] = within(rows[1].clone(), 200.0, 600.0);
         assert!(said(fence_scopes, rows).unwrap().is_err(), "overlap");
     }

@@ -40,7 +40,8 @@ fn waking(data: &RunData) -> Option<Said> {
         (is_certain, format!("{} ({ways}, median)", figure::time(median)), ratio.times())
     } else {
         let woken = Known::with_figure(data, asleep.row, Basis::Machine)?;
-        (awake.is_below(&woken), format!("{} ({ways})", woken.time()), woken.times(&awake))
+        let both = awake.against(woken)?;
+        (both.is_certain(), format!("{} ({ways})", both.more.time()), both.times())
     };
     is_certain.then(|| {
         let text = format!(
@@ -169,7 +170,7 @@ fn hand_over(inquiry: Inquiry<'_>) -> Vec<Advice> {
     if let Some(mut decision) = spinning.and_then(|spinning| decide(inquiry, &spinning)) {
         if let Decision::Take(choice) = &mut decision {
             choice.warnings.push("needs a CPU for the thread that waits: it spins".to_owned());
-            choice.notes.extend(against_sleeping(choice, &may_sleep));
+            choice.notes.extend(against_sleeping(data, choice, &may_sleep));
         }
         answers.push(advice("2 threads, the other spins", decision));
     }
@@ -189,13 +190,13 @@ fn advice(situation: &str, decision: Decision) -> Advice {
 }
 
 /// Which hand-offs to a thread that may sleep certainly cost more.
-fn against_sleeping(choice: &Choice, sleeping: &Contest<'_>) -> Option<String> {
-    let is_costlier = |cost: &Known<'_>| cost.bounds.low > choice.cost.ns_high && cost.has_figure();
-    let costlier: Vec<String> = sleeping
-        .known()
-        .filter(|(_, cost)| is_costlier(cost))
-        .map(|(other, cost)| format!("{} {}", other.name, cost.time()))
-        .collect();
+fn against_sleeping(data: &RunData, choice: &Choice, sleeping: &Contest<'_>) -> Option<String> {
+    let spinning = Known::of(data, choice.row, Basis::Machine)?;
+    let costlier = sleeping.known().filter_map(|(other, cost)| {
+        let both = spinning.against(cost).filter(|both| both.is_certain() && cost.has_figure())?;
+        Some(format!("{} {}", other.name, both.more.time()))
+    });
+    let costlier: Vec<String> = costlier.collect();
     let verb = if costlier.len() == 1 { "costs" } else { "cost" };
     (!costlier.is_empty()).then(|| format!("where the other may sleep, {} {verb} more", enumeration(&costlier)))
 }

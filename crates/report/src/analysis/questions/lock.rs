@@ -3,10 +3,10 @@
 use syncscope_core::{Case, Detail, Domain, Mode, Role, Row, Verdict, Waits};
 
 use super::advice::{Advice, Choice, Decision, Inquiry, Need, decide, missing_size};
-use super::rows::{by_threads, cpu_rules, largest_team, note, series, team, unreliable};
+use super::rows::{by_threads, cheapest_in_words, cpu_rules, largest_team, note, series, team, unreliable};
 use super::spec::{Axis, Point, Series, Spec, Unit};
 use super::{Picture, Question, Said};
-use crate::analysis::contest::{Basis, Peers, Size, design};
+use crate::analysis::contest::{Basis, Known, Peers, design};
 use crate::analysis::usual::MachineSize;
 use crate::figure::Cost;
 use crate::{RunData, figure, naming};
@@ -19,39 +19,18 @@ pub(super) const QUESTION: Question = Question {
     advice: Some((Need::Protect, protect)),
 };
 
-/// The locks of so many threads; without a number, of the most that fit the CPUs.
-fn peers(data: &RunData, role: Role, threads: Option<u32>) -> Option<Peers<'_>> {
-    let machine = MachineSize::of(&data.run.machine);
-    let fits = |case: &Case| match threads {
-        Some(asked) => case.threads == Some(asked),
-        None => !machine.is_oversubscribed_by(case),
-    };
-    Peers::of(data, role, fits, Size::Most)
-}
+/// The smallest team that contends.
+const SEVERAL: u32 = 2;
 
-/// The cheapest lock where all CPUs want it. The locks are measured in the same way, so rows are compared within the run.
+/// The cheapest lock where all CPUs want it.
 fn cheapest(data: &RunData) -> Option<Said> {
-    let peers = peers(data, Role::ThreadLock, None)?;
-    let threads = peers.like.threads.filter(|threads| *threads > 1)?;
-    let contest = peers.contest(Basis::Run);
-    let win = match contest.outcome()? {
-        Ok(win) => win,
-        Err(open) => return Some(Said::Open(format!("which lock is the cheapest at {threads} threads ({open})"))),
-    };
-    let (next, next_cost) = win.next()?;
-    let last = win.rivals.last().filter(|(_, last)| last.index != next_cost.index);
-    let last = last.map(|(last, cost)| format!("; the most expensive, {}, {}", last.name, cost.times(&win.cost)));
-    let text = format!(
-        "At {threads} threads {} ({}) is the {}{}. The next, {}, costs {} as much{}.",
-        win.name,
-        win.cost.time(),
-        contest.cheapest("lock"),
-        keeps(data, win.cost.row).map(|keeps| format!("; {keeps}")).unwrap_or_default(),
-        next.name,
-        next_cost.times(&win.cost),
-        last.unwrap_or_default(),
-    );
-    Some(Said::certain(text, win.rows()))
+    let peers = Peers::of_team(data, Role::ThreadLock, None, 1)?;
+    peers.like.threads.filter(|threads| *threads >= SEVERAL)?;
+    cheapest_in_words(&peers, "lock", |win, next| {
+        let last = win.rivals.last().filter(|(_, last)| last.index != next.index);
+        let last = last.map(|(last, cost)| format!("the most expensive, {}, {}", last.name, win.times(cost)));
+        (keeps(data, win.cost.row), last.into_iter().collect())
+    })
 }
 
 /// `a thread takes it 17 times before another thread gets it`; `None` where it usually passes on, or that is not known.
@@ -65,7 +44,7 @@ fn keeps(data: &RunData, row: &Row) -> Option<String> {
 const FAIRNESS: &str = "jain_index";
 
 fn picture(data: &RunData) -> Option<Picture> {
-    let peers = peers(data, Role::ThreadLock, None)?;
+    let peers = Peers::of_team(data, Role::ThreadLock, None, 1)?;
     let rows = peers.with_other_teams();
     let name = |case: &Case| design(&data.catalogue, case);
     let cost = Spec::lines(
@@ -115,35 +94,33 @@ fn protect(inquiry: Inquiry<'_>) -> Vec<Advice> {
 
 fn on_side(inquiry: Inquiry<'_>, on: Domain, role: Role) -> Option<Advice> {
     let advice = |situation, decision| Some(Advice { need: Need::Protect, on, situation, decision });
-    let Some(peers) = peers(inquiry.data, role, inquiry.asked.threads) else {
+    let Some(peers) = Peers::of_team(inquiry.data, role, inquiry.asked.threads, 1) else {
         return advice(String::new(), missing_size(inquiry, role, |_| true)?);
     };
     let mut decision = decide(inquiry, &peers.contest(Basis::Run))?;
-    if let Decision::Take(choice) = &mut decision
-        && let Some(row) = inquiry.data.rows.get(choice.row)
-    {
+    if let Decision::Take(choice) = &mut decision {
         if on == Domain::Cpu {
-            cautions_on_fairness(inquiry, row, choice);
-            cautions_on_waiting(inquiry, row, choice);
+            cautions_on_fairness(inquiry, choice);
+            cautions_on_waiting(inquiry, choice);
         }
-        choice.notes.extend(one_addition(inquiry, peers.like, choice.cost.ns_low));
+        choice.notes.extend(one_addition(inquiry, peers.like, choice.row));
     }
     advice(naming::size(peers.like), decision)
 }
 
 /// Data of one word need no lock, where the addition certainly costs less.
-fn one_addition(inquiry: Inquiry<'_>, like: &Case, lock_low: f64) -> Option<String> {
-    let add = inquiry.data.rows.iter().find(|row| {
+fn one_addition(inquiry: Inquiry<'_>, like: &Case, lock: usize) -> Option<String> {
+    let data = inquiry.data;
+    let add = data.rows.iter().position(|row| {
         let case = &row.case;
         let is_plain = case.primitive == "cpu.atomic.add" && case.form.is_none() && case.group.is_none();
         let is_alike = case.threads == like.threads && case.placement == like.placement && case.dtype == like.dtype;
         is_plain && is_alike && case.layout == like.layout && case.mode != Some(Mode::Latency)
     })?;
-    let interval = add.ns_interval?;
-    (add.verdict == Verdict::Resolved && interval.high < lock_low).then(|| {
-        let ns = add.ns.map(|ns| figure::time(ns.value())).unwrap_or_default();
-        format!("where one word is all it protects, an atomic add costs less ({ns})")
-    })
+    let of = |index| Known::with_figure(data, index, Basis::Machine);
+    let both = of(add).filter(|add| add.row.verdict == Verdict::Resolved)?.against(of(lock)?)?;
+    both.is_certain()
+        .then(|| format!("where one word is all it protects, an atomic add costs less ({})", both.less.time()))
 }
 
 /// The fairness index of one lock below which it is called unfair: at 0.8 a fifth of the threads could have got nothing while
@@ -151,7 +128,8 @@ fn one_addition(inquiry: Inquiry<'_>, like: &Case, lock_low: f64) -> Option<Stri
 const FAIR: f64 = 0.8;
 
 /// Says how fair a contended lock is.
-fn cautions_on_fairness(inquiry: Inquiry<'_>, row: &Row, choice: &mut Choice) {
+fn cautions_on_fairness(inquiry: Inquiry<'_>, choice: &mut Choice) {
+    let Some(row) = inquiry.data.rows.get(choice.row) else { return };
     if row.case.threads.unwrap_or(1) < 2 {
         return;
     }
@@ -166,7 +144,8 @@ fn cautions_on_fairness(inquiry: Inquiry<'_>, row: &Row, choice: &mut Choice) {
 }
 
 /// Warns where threads that wait keep their CPU. A row with more threads than CPUs shows what becomes of it.
-pub(super) fn cautions_on_waiting(inquiry: Inquiry<'_>, row: &Row, choice: &mut Choice) {
+pub(super) fn cautions_on_waiting(inquiry: Inquiry<'_>, choice: &mut Choice) {
+    let Some(row) = inquiry.data.rows.get(choice.row) else { return };
     match inquiry.data.catalogue.facts(&row.case.primitive).map(|facts| facts.waits) {
         Some(Waits::AsConfigured) => choice.notes.push(
             "OMP_WAIT_POLICY decides whether its waiters keep their CPU; the run measured the runtime's default"

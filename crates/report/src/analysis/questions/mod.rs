@@ -63,12 +63,12 @@ const QUESTIONS: [Question; 11] = [
 ];
 
 /// A sentence that the rows of a run make certain.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Answer {
     pub(crate) text: String,
     /// The rows that it stands on, as indices among the rows of the run.
     pub(crate) rows: Vec<usize>,
-    /// The part of the page that shows them.
+    /// The id of the part of the page that shows them.
     pub(crate) figure: &'static str,
 }
 
@@ -102,12 +102,13 @@ struct Picture {
 const MOST: usize = 8;
 
 /// The answers of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub(crate) struct Answers {
     pub(crate) certain: Vec<Answer>,
     /// What the run has rows for and cannot decide, in one sentence.
     pub(crate) open: Option<String>,
     /// The sentences for which the top has no room.
+    #[serde(skip)]
     rest: Vec<Answer>,
 }
 

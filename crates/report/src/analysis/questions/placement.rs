@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use syncscope_core::{Case, Group, Placement};
+use syncscope_core::{Case, Group, Placement, Row};
 
 use super::rows::note;
 use super::spec::{Axis, Point, Series, Spec, Unit};
@@ -38,14 +38,15 @@ fn placement(data: &RunData) -> Option<Said> {
     let known: Vec<(&str, Known<'_>)> =
         CLASSES.into_iter().filter_map(|(id, words)| Some((words, on_rung(data, id, Basis::Run)?))).collect();
     if let [(_, nearest), .., (_, farthest)] = known.as_slice() {
-        if !known.windows(2).all(|pair| pair[0].1.is_below(&pair[1].1)) {
+        let is_certain = |one: Known<'_>, other| one.against(other).is_some_and(|both| both.is_certain());
+        if !known.windows(2).all(|pair| is_certain(pair[0].1, pair[1].1)) {
             return Some(Said::Open("whether hand-offs between near CPUs are cheaper (intervals overlap)".to_owned()));
         }
         let figures: Vec<String> = known.iter().map(|(words, one)| format!("{} {words}", one.time())).collect();
         let text = format!(
             "A hand-off takes {}: {} as long for the farthest pair as for the nearest.",
             enumeration(&figures),
-            farthest.times(nearest)
+            nearest.against(*farthest)?.times()
         );
         return Some(Said::certain(text, known.iter().map(|(_, one)| one.index)));
     }
@@ -87,21 +88,21 @@ fn hyperthreads(data: &RunData) -> Option<Said> {
                 && case.form.is_none()
                 && like.is_none_or(|like| place(like) == place(case))
         };
-        let mut rows = (0..data.rows.len()).filter(|index| fits(&data.rows[*index].case));
-        rows.find_map(|index| Known::with_figure(data, index, Basis::Run))
+        data.rows_where(|row| fits(&row.case)).find_map(|index| Known::with_figure(data, index, Basis::Run))
     };
     let busy = with_group(SIBLING_BUSY, None)?;
     let idle = with_group(SIBLING_IDLE, Some(&busy.row.case))?;
-    if !idle.is_below(&busy) {
+    let both = idle.across(busy)?;
+    if !both.is_certain() {
         return Some(Said::Open("what a hardware thread loses to its sibling (intervals overlap)".to_owned()));
     }
     let text = format!(
         "Where the other hardware thread of the core is busy, an atomic add takes {} as long ({} instead of {}): both \
          together do {:.2} times the work of one.",
-        busy.times(&idle),
-        busy.time(),
-        idle.time(),
-        2.0 * idle.ns / busy.ns
+        both.times(),
+        both.more.time(),
+        both.less.time(),
+        2.0 * both.less.ns / both.more.ns
     );
     Some(Said::certain(text, [idle.index, busy.index]))
 }
@@ -172,9 +173,7 @@ const MOST_PAIRS: usize = 120;
 fn pairs(data: &RunData, like: &Case) -> Vec<usize> {
     let same = |case: &Case| Case { placement: like.placement.clone(), ..case.clone() } == *like;
     let cost = |index: &usize| data.rows[*index].ns.map_or(f64::INFINITY, syncscope_core::Nanoseconds::value);
-    let mut rows: Vec<usize> = (0..data.rows.len())
-        .filter(|index| same(&data.rows[*index].case) && bounds(&data.rows[*index]).is_some())
-        .collect();
+    let mut rows: Vec<usize> = data.rows_where(|row| same(&row.case) && bounds(row).is_some()).collect();
     rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
     let step = rows.len().div_ceil(MOST_PAIRS).max(1);
     rows.into_iter().step_by(step).collect()
@@ -182,22 +181,13 @@ fn pairs(data: &RunData, like: &Case) -> Vec<usize> {
 
 /// One series for each row of the SMT primitive whose group has a label.
 fn by_group(data: &RunData, label: impl Fn(&Group) -> Option<String>) -> Vec<Series> {
-    let rows = data
-        .rows
-        .iter()
-        .enumerate()
-        .filter(|(_, row)| row.case.primitive == SMT_PRIMITIVE && row.case.form.is_none() && !is_absent(row));
-    let mut found: BTreeMap<String, (usize, &Case)> = BTreeMap::new();
-    for (index, row) in rows {
-        let Some(label) = row.case.group.as_ref().and_then(&label) else { continue };
-        let known = found.entry(label).or_insert((index, &row.case));
-        if unusualness(&row.case) < unusualness(known.1) {
-            *known = (index, &row.case);
-        }
-    }
-    let series = |(label, (index, _)): (String, (usize, &Case))| {
-        Series::plain(label, 0, vec![Point::dot(&data.rows[index], index)])
-    };
+    let is_one = |row: &Row| row.case.primitive == SMT_PRIMITIVE && row.case.form.is_none() && !is_absent(row);
+    let case = |index: usize| &data.rows[index].case;
+    let labelled = |index| Some((label(case(index).group.as_ref()?)?, index));
+    let mut found: Vec<(String, usize)> = data.rows_where(is_one).filter_map(labelled).collect();
+    found.sort_by_cached_key(|(label, index)| (label.clone(), unusualness(case(*index))));
+    found.dedup_by(|(label, _), (first, _)| label == first);
+    let series = |(label, index): (String, usize)| Series::plain(label, 0, vec![Point::dot(&data.rows[index], index)]);
     found.into_iter().map(series).collect()
 }
 
@@ -261,7 +251,7 @@ fn bindings(data: &RunData) -> Vec<Series> {
 
 #[cfg(test)]
 mod tests {
-    use syncscope_core::{Layout, Row};
+    use syncscope_core::Layout;
 
     use super::super::testing::{add, decision, labels, series};
     use super::super::testing::{case, data, row, said, said_of, within};

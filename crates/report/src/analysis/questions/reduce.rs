@@ -57,7 +57,7 @@ fn of_problem(inquiry: Inquiry<'_>, of: &Problem) -> Vec<Advice> {
             let name = format!("{}{runtime}", short_name(&row.case.primitive));
             Entrant { name, ..Entrant::of(inquiry.data, index, Basis::Run) }
         };
-        let contest = Contest { entrants: of_size.map(entrant).collect(), ..Contest::default() };
+        let contest = Contest::of(of_size.map(entrant).collect(), Vec::new());
         let Some(decision) = decide(inquiry, &contest) else { continue };
         match found.last_mut() {
             // The figures of the largest size stand for the range.

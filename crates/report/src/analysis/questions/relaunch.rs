@@ -13,7 +13,7 @@ use super::spec::{Axis, Cell, Line, Point, Rule, Series, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{Basis, Contest, Entrant, Known, has_role, short_design, takes_part};
 use crate::analysis::usual::{short_name, unusualness};
-use crate::naming::{EMPTY_KERNEL, KERNEL_US, either, enumeration, grid_size};
+use crate::naming::{EMPTY_KERNEL, KERNEL_US, capitalized, either, enumeration, grid_size};
 use crate::{RunData, figure, naming};
 
 pub(super) const QUESTION: Question = Question {
@@ -158,15 +158,15 @@ fn picture(data: &RunData) -> Option<Picture> {
     let known: BTreeSet<u32> = launches.iter().filter_map(|index| length(&data.rows[*index].case)).collect();
     let known: Vec<u32> = known.into_iter().collect();
     let is_comparable = has_grid_of(&data.rows[launches[0]].case, peers.like);
-    let names = Names { data, with_grid: !is_comparable };
+    let name: Name<'_> = &|case| label(data, !is_comparable, case);
     let (charts, text) = match (known.len() > 1, is_comparable) {
-        (false, _) => ([as_dots(data, &rows, &launches, names), None], None),
+        (false, _) => ([as_dots(data, &rows, &launches, name), None], None),
         // Kernels of another grid have no break-even point with the barriers.
-        (true, false) => ([by_length(data, &rows, &launches, &known, names), None], None),
+        (true, false) => ([by_length(data, &rows, &launches, &known, name), None], None),
         (true, true) => {
             let ways = ways(data, &launches, &grid);
             let chart =
-                by_length(data, &rows, &launches, &known, names)?.ruled(ways.iter().flat_map(Way::rules).collect());
+                by_length(data, &rows, &launches, &known, name)?.ruled(ways.iter().flat_map(Way::rules).collect());
             ([Some(chart), margins(&ways, &grid)], by_length_in_words(&ways, &grid))
         }
     };
@@ -187,13 +187,9 @@ fn picture(data: &RunData) -> Option<Picture> {
 /// Launches that fit, of the shape with the most lengths; among such shapes the one with the most
 /// ways to launch, then that of the barriers, then the smallest one.
 fn launch_rows(data: &RunData, barrier: &Case, fits: impl Fn(&Case) -> bool) -> Vec<usize> {
-    let is_one = |index: &usize| {
-        let row = &data.rows[*index];
-        takes_part(data, row, Role::Launch) && fits(&row.case)
-    };
     let shape = |case: &Case| (case.blocks.unwrap_or(1), case.threads);
     let mut shapes: BTreeMap<(u32, Option<u32>), Vec<usize>> = BTreeMap::new();
-    for index in (0..data.rows.len()).filter(is_one) {
+    for index in data.rows_where(|row| takes_part(data, row, Role::Launch) && fits(&row.case)) {
         shapes.entry(shape(&data.rows[index].case)).or_default().push(index);
     }
     let lengths =
@@ -209,45 +205,37 @@ fn launch_rows(data: &RunData, barrier: &Case, fits: impl Fn(&Case) -> bool) -> 
     best.map(|(_, rows)| rows).unwrap_or_default()
 }
 
-/// What a chart calls its rows and lines.
-#[derive(Clone, Copy)]
-struct Names<'a> {
-    data: &'a RunData,
-    /// Whether blocks and threads of kernels and barriers differ, and stand in the names.
-    with_grid: bool,
+/// What a chart calls a row or line; with blocks and threads, where those of kernels and barriers differ.
+fn label(data: &RunData, with_grid: bool, case: &Case) -> String {
+    let name = if length(case).is_some() {
+        format!("next kernel, {}", way(&case.primitive))
+    } else {
+        format!("grid barrier, {}", short_design(&data.catalogue, case))
+    };
+    if with_grid { format!("{name}, {}", grid_size(case)) } else { name }
 }
 
-impl Names<'_> {
-    fn of(self, case: &Case) -> String {
-        let name = if length(case).is_some() {
-            format!("next kernel, {}", way(&case.primitive))
-        } else {
-            format!("grid barrier, {}", short_design(&self.data.catalogue, case))
-        };
-        if self.with_grid { format!("{name}, {}", grid_size(case)) } else { name }
-    }
-}
+type Name<'a> = &'a dyn Fn(&Case) -> String;
 
-fn as_dots(data: &RunData, grid: &[usize], launches: &[usize], names: Names<'_>) -> Option<Spec> {
+fn as_dots(data: &RunData, grid: &[usize], launches: &[usize], name: Name<'_>) -> Option<Spec> {
     let mut rows: Vec<usize> = launches.iter().chain(grid).copied().collect();
     let cost = |index: &usize| data.rows[*index].ns.map_or(f64::INFINITY, syncscope_core::Nanoseconds::value);
     rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
     let series = rows.into_iter().map(|index| {
         let row = &data.rows[index];
-        Series::plain(names.of(&row.case), usize::from(length(&row.case).is_none()), vec![Point::dot(row, index)])
+        Series::plain(name(&row.case), usize::from(length(&row.case).is_none()), vec![Point::dot(row, index)])
     });
     Spec::dots(Axis::log("time", Unit::Time), series.collect())
 }
 
 /// The costs over the length of the kernels. The barriers of the grid do not depend on it: each is a level line.
-fn by_length(data: &RunData, grid: &[usize], launches: &[usize], lengths: &[u32], names: Names<'_>) -> Option<Spec> {
-    let mut series =
-        plain_series(data, launches, |case| names.of(case), |case| length(case).map_or(0, u64::from), Point::cost);
+fn by_length(data: &RunData, grid: &[usize], launches: &[usize], lengths: &[u32], name: Name<'_>) -> Option<Spec> {
+    let mut series = plain_series(data, launches, name, |case| length(case).map_or(0, u64::from), Point::cost);
     for index in grid {
         let row = &data.rows[*index];
         let ends = [lengths.first(), lengths.last()].into_iter().flatten();
         let points = ends.map(|x| Point::cost(row, *index, f64::from(*x))).collect();
-        series.push(Series { label: names.of(&row.case), primitive: None, colour: None, points });
+        series.push(Series { label: name(&row.case), primitive: None, colour: None, points });
     }
     Spec::lines(Axis::log("length of the kernels (µs)", Unit::Count), Axis::log("time", Unit::Time), series)
 }
@@ -368,11 +356,6 @@ fn by_length_in_words(ways: &[Way<'_>], grid: &Contest<'_>) -> Option<String> {
     })
 }
 
-fn capitalized(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
 /// The ways that this run could not measure, with the reason that its rows give.
 fn missing(data: &RunData) -> Option<String> {
     let mut reasons: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -385,9 +368,7 @@ fn missing(data: &RunData) -> Option<String> {
     }
     let words = |(reason, names): (&str, BTreeSet<&str>)| {
         let names = names.into_iter().collect::<Vec<_>>().join(", ");
-        // Reasons that begin with what this sentence says already.
-        let why = reason.split_once(": ").filter(|(what, _)| what.starts_with("not measured"));
-        Some(format!("Not measured: next kernel {names} ({}).", why.map_or(reason, |(_, why)| why)))
+        Some(format!("Not measured: next kernel {names} ({reason})."))
     };
     note(reasons.into_iter().map(words))
 }
@@ -425,7 +406,7 @@ fn of_length<'a>(
     length: &Group,
     ways: &[(&str, usize)],
     barrier: &Case,
-    mut contest: Contest<'a>,
+    grid: Contest<'a>,
 ) -> Option<Advice> {
     let data = inquiry.data;
     let is_empty = length.word() == EMPTY_KERNEL;
@@ -438,19 +419,17 @@ fn of_length<'a>(
         let why = format!("the kernels have a grid of {kernel}, the barriers of {barrier}; {remedy}");
         return Some(advice(situation, Decision::Undecided(why)));
     }
-    for one in &mut contest.entrants {
-        one.name = format!("a grid barrier ({})", one.name);
-    }
     let launch = |(id, index): &(&str, usize)| Entrant {
         name: format!("one kernel more, {}", words(id).0),
         ..Entrant::of(data, *index, Basis::Machine)
     };
-    contest.entrants.extend(ways.iter().map(launch));
     let pending = data
         .catalogue
         .with_role(Role::Launch)
         .filter(|one| data.has_more_planned(one.id) && !ways.iter().any(|(id, _)| *id == one.id));
-    contest.pending.extend(pending.map(|one| format!("one kernel more, {}", words(one.id).0)));
+    let pending = pending.map(|one| format!("one kernel more, {}", words(one.id).0)).collect();
+    let kernels = Contest::of(ways.iter().map(launch).collect(), pending);
+    let contest = grid.named(|name| format!("a grid barrier ({name})")).with(kernels);
     let mut decision = decide(inquiry, &contest)?;
     if let Decision::Take(choice) = &mut decision {
         if has_role(data, &data.rows[choice.row].case, Role::GridBarrier) {
@@ -549,7 +528,7 @@ mod tests {
         // Another shape, with fewer lengths.
         let small = Case { group: Some(Group::of_word("5 us")), ..case("gpu.launch.graph", 32) };
         rows.push(row(small, 468.0, 0.02));
-        let skipped = Verdict::Skipped("not measured in this version: the device runtime is not linked".into());
+        let skipped = Verdict::Skipped("the device runtime is not linked".into());
         rows.push(Row::unmeasured(case("gpu.launch.device_graph", 32), skipped));
         rows
     }

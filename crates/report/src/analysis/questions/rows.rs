@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syncscope_core::{Case, Row, Verdict};
 
-use super::spec::{Point, Rule, Series};
+use super::Said;
+use super::spec::{Axis, Point, Rule, Series, Spec, Unit, share_vertical_axis};
 use crate::RunData;
-use crate::analysis::contest::{Open, Peers};
+use crate::analysis::contest::{Basis, Known, Open, Peers, Win};
 use crate::analysis::usual::unusualness;
 use crate::naming::enumeration;
 
@@ -123,10 +124,53 @@ pub(super) fn unreliable(data: &RunData, rows: &[usize]) -> Option<String> {
     (total > 0).then(|| format!("Rough or not resolved: {total} of {} cases ({}).", rows.len(), words.join(", ")))
 }
 
+/// Two charts with one vertical axis: the lines of the CPU, with its numbers of cores and CPUs, and those of a GPU, each with
+/// the label of its horizontal axis. `None` where neither has a figure.
+pub(super) fn both_sides(
+    data: &RunData,
+    y: &Axis,
+    (cpu_x, cpu): (&'static str, Vec<Series>),
+    (gpu_x, gpu): (&'static str, Vec<Series>),
+) -> Option<Vec<Spec>> {
+    let chart = |x, series, title: &str| Some(Spec::lines(Axis::log(x, Unit::Count), y.clone(), series)?.titled(title));
+    let cpu = chart(cpu_x, cpu, "CPU").map(|chart| chart.ruled(cpu_rules(data)));
+    let mut charts: Vec<Spec> = [cpu, chart(gpu_x, gpu, "GPU")].into_iter().flatten().collect();
+    share_vertical_axis(&mut charts);
+    (!charts.is_empty()).then_some(charts)
+}
+
 /// Sentences as one note.
 pub(super) fn note(parts: impl IntoIterator<Item = Option<String>>) -> Option<String> {
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(" "))
+}
+
+/// `At 16 threads mcs (1.10 µs) is the cheapest lock. The next, clh, costs 1.2 times as much; ...`, with what else is to be said
+/// of the winner, and of others than the next. These are measured in the same way, so rows are compared within the run.
+pub(super) fn cheapest_in_words(
+    peers: &Peers<'_>,
+    noun: &str,
+    more: impl Fn(&Win<'_, '_>, &Known<'_>) -> (Option<String>, Vec<String>),
+) -> Option<Said> {
+    let threads = peers.like.threads?;
+    let contest = peers.contest(Basis::Run);
+    let win = match contest.outcome()? {
+        Ok(win) => win,
+        Err(open) => return Some(Said::Open(format!("which {noun} is the cheapest at {threads} threads ({open})"))),
+    };
+    let (next, next_cost) = win.next()?;
+    let (of_winner, others) = more(&win, &next_cost);
+    let of_winner = of_winner.map(|text| format!("; {text}")).unwrap_or_default();
+    let others = if others.is_empty() { String::new() } else { format!("; {}", enumeration(&others)) };
+    let text = format!(
+        "At {threads} threads {} ({}) is the {}{of_winner}. The next, {}, costs {} as much{others}.",
+        win.name,
+        win.cost.time(),
+        contest.cheapest(noun),
+        next.name,
+        win.times(&next_cost),
+    );
+    Some(Said::certain(text, win.rows()))
 }
 
 /// The numbers of threads that a sentence is about: the smallest ones, the largest team that fits the CPUs, and the largest

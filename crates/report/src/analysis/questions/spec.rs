@@ -72,7 +72,7 @@ impl Axis {
 }
 
 /// What a point is worth, in the words of the script.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum State {
     Resolved,
@@ -85,11 +85,12 @@ pub(crate) enum State {
     /// A primitive that hides behind what surrounds it.
     Overlapped,
     /// No figure.
+    #[default]
     Missing,
 }
 
 /// One point. In rows of dots the figure is `x`, and there is no `y`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Point {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) x: Option<f64>,
@@ -133,8 +134,8 @@ impl Point {
     #[must_use]
     pub fn plain(x: f64, y: f64, interval: Option<(f64, f64)>, tip: String) -> Self {
         let (low, high) = interval.map_or((None, None), |(low, high)| (short(low), short(high)));
-        let missing = Self::missing(0, short(x));
-        Self { y: short(y), low, high, state: State::Resolved, row: None, tip: Some(tip), ..missing }
+        let (x, y) = (short(x), short(y));
+        Self { x, y, low, high, state: State::Resolved, tip: Some(tip), ..Self::default() }
     }
 
     /// A figure without an interval.
@@ -148,21 +149,8 @@ impl Point {
         Self { text: Some(Cost::of(row).figure), ..point }
     }
 
-    const fn missing(index: usize, x: Option<f64>) -> Self {
-        Self {
-            bar: None,
-            most: None,
-            x,
-            y: None,
-            low: None,
-            high: None,
-            p05: None,
-            p95: None,
-            state: State::Missing,
-            row: Some(index),
-            tip: None,
-            text: None,
-        }
+    fn missing(index: usize, x: Option<f64>) -> Self {
+        Self { x, row: Some(index), ..Self::default() }
     }
 
     /// The cost of a row. A point whose row has no cost has no height.

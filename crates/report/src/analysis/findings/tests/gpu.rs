@@ -72,15 +72,15 @@ pub(super) const EXAMPLES: &[Example] = &[
     ),
     example(
         "burtchell.cuda.int_add",
-        "gpu.atomic.add one b1 i32 t32 =6; t64 =10; f32 t32 =46; t64 =10",
+        "gpu.atomic.add one b1 i32 t32 =6; t64 =10; f32 t32 =46; t64 =20",
         "gpu.atomic.add one b1 i32 t32 =6; t64 =90; f32 t32 =46; t64 =10",
-        "gpu.atomic.add one b1 i32 t32 =8~1; f32 t32 =10",
+        "gpu.atomic.add one b1 i32 t32 =6; t64 =10; f32 t32 =46; t64 =10",
     ),
     example(
         "burtchell.cuda.int_cas",
-        "gpu.atomic.cas_pass one b1 i32 t1 =6; t64 =10; u64 t1 =9; t64 =10",
+        "gpu.atomic.cas_pass one b1 i32 t1 =6; t64 =10; u64 t1 =9; t64 =20",
         "gpu.atomic.cas_pass one b1 i32 t1 =6; t64 =10; u64 t1 =6; t64 =10",
-        "gpu.atomic.cas_pass one b1 i32 t1 =8~1; u64 t1 =10",
+        "gpu.atomic.cas_pass one b1 i32 t1 =6; t64 =10; u64 t1 =9; t64 =10",
     ),
     example(
         "burtchell.cuda.ull_before_float",
