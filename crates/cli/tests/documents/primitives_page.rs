@@ -11,7 +11,8 @@ const HEAD: &str = "# Primitives
 
 All primitives, generated from the catalogues. `syncscope list` shows which of them a machine can measure, and why it
 cannot measure the others. The column *operation* names the operation whose cost is the column `ns` of a run: the cost
-for the slowest thread where threads meet or contend, and for the median thread where they share nothing.
+for the slowest thread where threads meet or contend, for the median thread where they share nothing, and the mean of
+all threads of a GPU that ran in a common window.
 ";
 
 fn page() -> String {

@@ -337,7 +337,8 @@ pub static COLUMNS: [Column; 53] = [
     Column::parameter(PARAMETERS[13]),
     word!(
         "actor",
-        "whose cost `ns` is: the `slowest` thread's where all meet or contend, the `median` thread's where nothing is shared",
+        "whose cost `ns` is: the `slowest` thread's where all meet or contend, the `median` thread's where nothing is shared, the \
+         `mean` of all threads of a GPU in a common window",
         actor
     ),
     number!("slowest_ns", "ns", "cost for the slowest thread", slowest_ns as Nanoseconds),

@@ -145,7 +145,9 @@ fn throughput(data: &RunData) -> Option<PaperTable> {
         add(format!("{label}, warp-sync/ns"), [v100.into(), p100.into()], of_blocks(threads), None);
     }
     let columns = if has_figures(&lines, 4) { 5 } else { 4 };
-    lines.iter_mut().for_each(|line| line.truncate(columns));
+    for line in &mut lines {
+        line.truncate(columns);
+    }
     let names = ["barrier", "V100", "P100", "this device", "set up each time"];
     lines.iter().any(|line| line[3] != NONE).then(|| PaperTable {
         title: "Table 7: throughput of warp and block barriers",
