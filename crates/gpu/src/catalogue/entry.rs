@@ -277,7 +277,8 @@ pub(crate) struct SamplingPolicy {
 
 impl SamplingPolicy {
     /// Reading the clock after each run of the loop takes a hundred cycles or so, in which a warp leaves its place in the queues
-    /// to others: little of a twentieth of this length.
+    /// to others: little of an eighth of this length. (H200: shuffles of 1,024 threads, which take 32 cycles, seem to take 30.9
+    /// in runs of 1,000 cycles and 33.1 in runs of 2,000.)
     pub(crate) const USUAL: Self =
         Self { sample: Duration::from_micros(40), share_of_time: 1.0, offsets_per_sample: 1, launches: 1 };
 

@@ -23,8 +23,9 @@ use crate::launch::samples::{
     CHUNKS_OF_SAMPLE, CLOCK_CHANGE, Timing, mark_clock_changes, ns_per_cycle, operations, sample_of, with_warm_up,
 };
 
-/// Runs of the loop that a thread has in a window, in the mean: no fewer than these, and no more if they fill a sample.
-const CHUNKS_OF_WINDOW: (f64, f64) = (28.0, 64.0);
+/// The fewest runs of the loop that a window has room for, and the fewest iterations, for a thread of the mean rate.
+const CHUNKS_OF_WINDOW: f64 = 8.0;
+const ITERATIONS_OF_WINDOW: f64 = 28.0;
 
 /// Threads with fewer iterations in a window were not in their steady state there.
 const FEWEST_ITERATIONS: f64 = 20.0;
@@ -144,13 +145,12 @@ impl<'a> KernelExperiment<'a> {
         Launch { offset: self.offsets.offset(pair), ..Launch::of(function, arguments) }
     }
 
-    /// Length in cycles of the window for a loop whose iterations take so long: as long as a sample should be, if threads then
-    /// have neither too few runs of it nor many more than needed.
+    /// Length in cycles of the window for a loop whose iterations take so long: as long as a sample should be, or longer where
+    /// threads would have too few runs of it.
     fn window(&self, iteration: f64, iterations: u64) -> f64 {
-        let (fewest, most) = CHUNKS_OF_WINDOW;
-        let chunk = iteration * iterations as f64;
+        let fewest = (CHUNKS_OF_WINDOW * iterations as f64).max(ITERATIONS_OF_WINDOW);
         let sample = self.setup.sampling.sample.as_secs_f64() * self.setup.ruler.frequency.value();
-        (sample / self.loops() as f64).clamp(fewest * chunk, most * chunk).min(LONGEST_WINDOW_CYCLES)
+        (sample / self.loops() as f64).max(fewest * iteration).min(LONGEST_WINDOW_CYCLES)
     }
 
     /// Finds out how long an iteration takes, unless that is known.
@@ -162,7 +162,7 @@ impl<'a> KernelExperiment<'a> {
             let launch = self.launch(function, shot, window);
             let timings = self.bench.run(self.setup.parameters.shape, &[launch])?;
             let chunk = timings.first().map_or(0.0, chunk_of);
-            if chunk > 0.0 && 2.0 * window / chunk >= CHUNKS_OF_WINDOW.0 {
+            if chunk > 0.0 && 2.0 * window / chunk >= CHUNKS_OF_WINDOW {
                 self.set_iteration(copies, chunk / shot.iterations as f64);
             } else if guess >= ITERATION_CYCLES.1 {
                 self.set_iteration(copies, guess);
@@ -221,7 +221,7 @@ impl<'a> KernelExperiment<'a> {
         if !self.is_unequal {
             return Ok(None);
         }
-        let iterations = self.iterations * CHUNKS_OF_WINDOW.0 as u64;
+        let iterations = self.iterations.max(4) * CHUNKS_OF_WINDOW as u64;
         let Kernels { baseline, test, .. } = self.setup.kernels;
         let launch = |(side, function)| {
             let mut launch = self.launch(function, Shot { side, iterations, pair: 0 }, 0.0);
@@ -296,7 +296,7 @@ impl Experiment for KernelExperiment<'_> {
             max_iterations: MAX_ITERATIONS,
             // A fence takes a hundred times as long as the updates around it.
             longest_sample: (!is_own_context).then(|| 2 * sampling.sample),
-            sample_length: Some(sampling.sample.mul_f64(CHUNKS_OF_SAMPLE as f64 / CHUNKS_OF_WINDOW.0)),
+            sample_length: Some(sampling.sample.mul_f64(CHUNKS_OF_SAMPLE as f64 / CHUNKS_OF_WINDOW)),
             clock_tolerance: Some(CLOCK_CHANGE),
             actor: Actor::Mean,
             in_window: true,

@@ -10,6 +10,7 @@ use crate::catalogue::entry::SamplingPolicy;
 use crate::catalogue::entry::{Entry, Kernel, Proof};
 use crate::catalogue::families::{kernel, value_of};
 use crate::catalogue::limits::{DeviceLimits, STRIDES};
+use crate::launch::arguments::UNROLL;
 
 const KERNEL: Kernel = kernel!("atomic.cu", Variable);
 
@@ -211,12 +212,16 @@ fn definitions(case: &Case, kind: &str, function: &str) -> Vec<String> {
     ]
 }
 
-/// A window holds tens of iterations: few operations in one, and a single one where each waits for so many threads that it takes
-/// 50 us and more.
+/// A window holds tens of iterations: few operations in one where an operation takes long, and a single one where each waits for
+/// so many threads that it takes 50 us and more. Where it takes a few cycles, the branch of the loop would show between few.
 fn unroll(case: &Case) -> u32 {
     let blocks = if case.space == Some(Space::Shared) { 1 } else { case.blocks.unwrap_or(1) };
-    let is_crowded = case.threads.unwrap_or(1) * blocks >= 65_536 && !has_one_address(case);
-    if case.layout == Some(Layout::Shared) && is_crowded { 1 } else { 8 }
+    let threads = case.threads.unwrap_or(1) * blocks;
+    match case.layout {
+        Some(Layout::Shared) if threads >= 65_536 && !has_one_address(case) => 1,
+        _ if case.mode == Some(Mode::Latency) || threads >= 4096 => 8,
+        _ => UNROLL,
+    }
 }
 
 fn sampling(case: &Case) -> SamplingPolicy {

@@ -60,7 +60,6 @@ pub(crate) fn size_of(case: &Case) -> u32 {
 
 const CLUSTER: Entry = Entry {
     operation: "one barrier passed by all threads of the cluster",
-    unroll: |_| 8,
     method: Method::Cluster,
     needs: (9, 0),
     cases: |id, preset, limits| barriers(id, preset, *limits, 0),

@@ -7,6 +7,7 @@ use crate::catalogue::entry::SamplingPolicy;
 use crate::catalogue::entry::{Entry, Kernel, Proof};
 use crate::catalogue::families::{kernel, value_of};
 use crate::catalogue::limits::{DeviceLimits, STRIDES};
+use crate::launch::arguments::UNROLL;
 
 const KERNEL: Kernel = kernel!("fence.cu", Variable);
 
@@ -25,8 +26,8 @@ const REACHING_THE_HOST: RunEffect = RunEffect::of_both(0.02);
 /// from it; volatile updates read from the second-level cache anyway.
 const FENCE: Entry = Entry {
     operation: "one fence between the updates of two elements, by each thread",
-    // A fence takes microseconds where many threads have written.
-    unroll: |_| 4,
+    // A fence of the device takes microseconds where many threads have written.
+    unroll: |case| if case.scope == Some(Scope::Block) { UNROLL } else { 8 },
     arrays: 2,
     ..Entry::of(KERNEL, Proof::Trial, FACTS)
 };

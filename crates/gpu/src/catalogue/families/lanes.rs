@@ -135,7 +135,6 @@ static VOTE_BALLOT: Entry = Entry {
 /// compares only with the value of one lane. A throughput is of four comparisons under way.
 const MATCH: Entry = Entry {
     operation: "one comparison; latency: it needs the result of the one before",
-    unroll: |_| 8,
     cases: |id, preset, limits| {
         let types = [Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
         let types = if preset == Preset::Quick { &types[..1] } else { &types };
