@@ -237,21 +237,21 @@ __device__ __forceinline__ u32 load_of_first_block(const u32 *word) {
 
 // Whether the threads that meet go on. Those of a cluster do as the first block decides; it is at most one turn ahead of
 // the others, so two words are enough.
+//
+// The last word is a vote of the whole warp with a constant mask, which may contain lanes that do not exist: by it the
+// compiler knows that the warp stays converged. Otherwise it tests that before each operation that needs it.
 template <Meets MEETS>
 __device__ __forceinline__ bool any_goes_on(bool goes_on, u32 turn) {
-    if constexpr (MEETS == Meets::BLOCK) {
-        return __syncthreads_or(goes_on);
-    } else if constexpr (MEETS == Meets::CLUSTER) {
+    if constexpr (MEETS == Meets::BLOCK) goes_on = __syncthreads_or(goes_on);
+    if constexpr (MEETS == Meets::CLUSTER) {
         __shared__ u32 decisions[2];
         if (threadIdx.x == 0) decisions[turn % 2] = goes_on;
         meet_in_cluster();
-        const bool decision = load_of_first_block(&decisions[turn % 2]) != 0;
+        goes_on = load_of_first_block(&decisions[turn % 2]) != 0;
         // The words must exist until all blocks have read them.
-        if (!decision) meet_in_cluster();
-        return decision;
-    } else {
-        return __any_sync(0xffffffffu >> (32 - warp_lanes()), goes_on);
+        if (!goes_on) meet_in_cluster();
     }
+    return __any_sync(0xffffffffu, goes_on);
 }
 
 // When the window begins, by the clock of this multiprocessor: the same moment on all of them, to a step of the global
@@ -336,7 +336,7 @@ __device__ __forceinline__ void measure(const Arguments &arguments) {
 #pragma unroll 1
         do {
             if (arguments.window == 0) __syncthreads();
-            const u32 iterations = turn == 0 ? Body::WARM_UP_ITERATIONS : arguments.iterations;
+            u32 iterations = turn == 0 ? Body::WARM_UP_ITERATIONS : arguments.iterations;
             start = read_clock();
             Paths::template run<Body>(operation, iterations);
             stop = read_clock();
