@@ -238,15 +238,13 @@ fn the_loop_of_an_operation_of_one_instruction_has_few_others() {
         for (case, program) in some_programs(arch) {
             let Some((name, each)) = only_instruction(&case) else { continue };
             let program = third_loop_of(&case).unwrap_or(program);
+            let unroll = program.definitions.iter().find_map(|text| text.strip_prefix("SYNCSCOPE_UNROLL="));
+            let unroll = unroll.map_or(UNROLL as usize, |number| number.parse().unwrap());
             let listing = disassemble(&compiler.cubin(&program).unwrap(), folder.path());
             for (kernel, repeat) in [("baseline", 1), ("test", 2), ("third", 3)] {
                 let region = timed_region(&instructions(&listing, kernel));
                 let found = region.iter().filter(|text| text.starts_with(name)).count();
-                assert_eq!(
-                    found,
-                    UNROLL as usize * repeat * each,
-                    "{name} in {kernel} of {case} on {arch}: {region:#?}"
-                );
+                assert_eq!(found, unroll * repeat * each, "{name} in {kernel} of {case} on {arch}: {region:#?}");
                 let looped = region.iter().skip_while(|text| !text.starts_with(name)).count();
                 let others = looped - found;
                 assert!(others <= MOST_OTHERS, "{others} others in {kernel} of {case} on {arch}: {region:#?}");
