@@ -45,8 +45,8 @@ struct LoopArguments {
     Finding *finding;           // of the kernel `check`, cleared before
     const volatile u32 *abort;  // in host memory; the host sets it to end a spin that lasts too long
     Gate *gate;
-    u64 offset_distance;        // bytes from one memory offset to the next
-    u32 offsets;                // memory offsets that one launch uses, one after the other; 0 is 1
+    u64 offset_distance;  // bytes from one memory offset to the next
+    u32 offsets;          // memory offsets that one launch uses, one after the other; 0 is 1
     u32 iterations;
     u32 skip_warm_up;        // without a window: 0: the loop runs once before it is timed; 1: it does not
     u32 window;              // length in cycles; 0: there is none

@@ -235,8 +235,8 @@ __device__ __forceinline__ u32 load_of_first_block(const u32 *word) {
     return value;
 }
 
-// Whether the threads that meet go on. Those of a cluster do as the first block decides; it is at most one turn ahead of
-// the others, so two words are enough.
+// Whether the threads that meet go on. Those of a cluster do as the first block decides; it is at most one turn ahead
+// of the others, so two words are enough.
 //
 // The last word is a vote of the whole warp with a constant mask, which may contain lanes that do not exist: by it the
 // compiler knows that the warp stays converged. Otherwise it tests that before each operation that needs it.
@@ -286,8 +286,8 @@ __device__ __forceinline__ u32 begin_of_window(const Arguments &arguments) {
     return begin;
 }
 
-// The runs of the loop that a thread did within the window. Of one that crosses its beginning or its end, the part that lies
-// within counts.
+// The runs of the loop that a thread did within the window. Of one that crosses its beginning or its end, the part that
+// lies within counts.
 struct Chunks {
     float done = 0;
 
@@ -305,11 +305,11 @@ struct Chunks {
 
 // Runs the loop at each memory offset and times it.
 //
-// With a window, the threads run the loop again and again: all of them begin before the window and end after it, so what
-// is timed within it ran beside all the others.
+// With a window, the threads run the loop again and again: all of them begin before the window and end after it, so
+// what is timed within it ran beside all the others.
 //
-// Without one, each thread runs the loop once: for threads that wait for each other all the time, for checks, which must
-// know the number of operations, and for a device that works with the host. A short warm-up comes first, to bring
+// Without one, each thread runs the loop once: for threads that wait for each other all the time, for checks, which
+// must know the number of operations, and for a device that works with the host. A short warm-up comes first, to bring
 // instructions and data into their caches; the host skips it if the loop takes milliseconds.
 template <typename Body, typename Paths, typename Operation, typename Arguments>
 __device__ __forceinline__ void measure(const Arguments &arguments) {

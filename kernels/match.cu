@@ -25,10 +25,10 @@ struct Operation {
 
     // As in the paper, two lanes of a full warp have the same value. But if the result of ALL is the next mask, all
     // lanes have the value 0, which only the run shows: a mask without the lane itself is undefined.
-    __device__ __forceinline__ explicit Operation(const Arguments &arguments)
-        : values(), mask(EVERY_LANE) {
+    __device__ __forceinline__ explicit Operation(const Arguments &arguments) : values(), mask(EVERY_LANE) {
         const bool agree = KIND == ALL && DEPENDENCE == BY_MASK;
-        for (Value &value : values) value = threadIdx.x % 16 * (agree ? arguments.opaque_one - 1 : arguments.opaque_one);
+        for (Value &value : values)
+            value = threadIdx.x % 16 * (agree ? arguments.opaque_one - 1 : arguments.opaque_one);
     }
 
     // A mask of the lanes with the same value (ANY), or of all lanes if they agree and none if not (ALL).
@@ -65,9 +65,7 @@ struct Operation {
     }
 
     // What a launch leaves. If the lanes did not agree, all had the result 0 from the second comparison on and agreed.
-    __device__ static Value settled() {
-        return UNDER_WAY * (Value)result_of(KIND == ANY ? 16 : 1);
-    }
+    __device__ static Value settled() { return UNDER_WAY * (Value)result_of(KIND == ANY ? 16 : 1); }
 
     // Checks what the last launch left. Then compares values that are equal in every lane, in every second lane, and so
     // on.

@@ -40,8 +40,8 @@ struct Operation {
         return __ballot_sync(EVERY_LANE, opinion);
     }
 
-    // Of a ballot under way a lane takes its own bit. If all lanes made the same of it, the compiler would count some votes
-    // in registers of the warp.
+    // Of a ballot under way a lane takes its own bit. If all lanes made the same of it, the compiler would count some
+    // votes in registers of the warp.
     __device__ __forceinline__ void run() {
         const bool opinion = KIND == BALLOT && !DEPENDENT ? results[0] & own : results[0];
         const Result result = vote(opinion);

@@ -84,7 +84,7 @@ impl TimedLoop {
     /// How many instructions that begin with one of the texts every iteration executes.
     ///
     /// A compiler may add retries, slow paths and second copies of a path. They do not count: the result is that of
-    /// [`Self::shortest_path`].
+    /// its shortest path.
     #[must_use]
     pub fn count(&self, any_of: &[&str]) -> u32 {
         self.shortest_path(any_of).filter(|line| line.is_one_of(any_of)).count() as u32
