@@ -39,6 +39,11 @@ const LONGEST_WINDOW_CYCLES: f64 = 1e9;
 /// Threads that differ by less are served alike: a kernel of equal work then takes what the mean says.
 const UNEQUAL: f64 = 1.5;
 
+/// The part of a window that threads run in before it. The schedulers of a full multiprocessor may serve some warps first for
+/// so long that others have not begun by then; it is doubled, up to the longest, until they have.
+const RUN_IN: f64 = 0.125;
+const LONGEST_RUN_IN_DOUBLINGS: u32 = 4;
+
 /// Between the gate and the window: all blocks see that the gate is open.
 const GATE_CYCLES: f64 = 4000.0;
 
@@ -76,6 +81,8 @@ pub(crate) struct Setup {
 pub(crate) struct Carried {
     /// Cycles that an iteration takes for a thread of the mean rate, by the number of copies in the loop; 0: not known yet.
     iteration: [f64; 3],
+    /// How often threads were late: the run-in is so many times twice as long.
+    late: u32,
     /// Lowest and highest frequency of the samples, in hertz.
     clocks: Option<(f64, f64)>,
 }
@@ -140,7 +147,8 @@ impl<'a> KernelExperiment<'a> {
         common.offsets = self.offsets.per_sample();
         common.offset_distance = self.offsets.distance() as u64;
         common.window = window as u32;
-        common.run_in = (window / 8.0 + gate) as u32;
+        let run_in = RUN_IN * f64::from(1 << self.setup.carried.get().late);
+        common.run_in = (window * run_in + gate) as u32;
         common.cycles_per_1024_ns = (self.setup.ruler.frequency.value() * 1024.0 / 1e9) as u32;
         Launch { offset: self.offsets.offset(pair), ..Launch::of(function, arguments) }
     }
@@ -178,7 +186,8 @@ impl<'a> KernelExperiment<'a> {
         self.setup.carried.set(carried);
     }
 
-    /// Whether the threads of a launch ran apart from each other, or hardly at all. The next windows are longer then.
+    /// Whether the threads of a launch ran apart from each other, or hardly at all. The next windows are longer then, or begin
+    /// later.
     fn ran_apart(&self, timing: &Timing, shot: Shot, window: f64) -> bool {
         let late = timing.warps.iter().map(|warp| warp.late).max().unwrap_or(0);
         let chunk = chunk_of(timing);
@@ -187,7 +196,13 @@ impl<'a> KernelExperiment<'a> {
             let copies = shot.side.copies() as usize;
             self.set_iteration(copies, (chunk / shot.iterations as f64).min(ITERATION_CYCLES.1));
         }
-        is_short || f64::from(late) > (1.0 - LEAST_OVERLAP) * window
+        let is_late = f64::from(late) > (1.0 - LEAST_OVERLAP) * window;
+        if is_late {
+            let mut carried = self.setup.carried.get();
+            carried.late = (carried.late + 1).min(LONGEST_RUN_IN_DOUBLINGS);
+            self.setup.carried.set(carried);
+        }
+        is_short || is_late
     }
 
     /// What the kernel `check` finds after two launches without a window, whose operations are known: one of each loop. Ones are
