@@ -41,7 +41,7 @@ pub use model::check::Check;
 pub use model::detail::Detail;
 pub use model::estimate::Estimate;
 pub use model::evidence::{Counted, Evidence, MOST_OTHERS, Receipt};
-pub use model::facts::{ActorRule, Facts, OperationsAtOnce, Role, RunEffect, Waits};
+pub use model::facts::{ActorRule, Class, Facts, OperationsAtOnce, Role, RunEffect, Waits};
 pub use model::group::Group;
 pub use model::observation::Observation;
 pub use model::primitive::{Domain, Family, Primitive};

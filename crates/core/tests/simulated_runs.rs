@@ -1,5 +1,5 @@
-//! Does the interval to quote hold for another run? Simulated runs of machines whose state changes in the course of a run
-//! and from one run to the next.
+//! Does the interval within a run hold? Simulated runs of machines whose state changes in the course of a run. Those that differ
+//! from one another are in `another_run.rs`.
 //!
 //! `SYNCSCOPE_SIMULATIONS=2000 cargo test --release -p syncscope-core --test simulated_runs -- --nocapture` simulates as
 //! many runs of each kind and shows the shares; without the variable there are fewer.
@@ -25,16 +25,11 @@ const COST_NS: f64 = 5.0;
 /// As in the quick preset of a machine with 16 CPUs, where a block is taken in each of 40 s / 120.
 const BLOCKS: BlockCount = BlockCount { min: 120, max: 120 };
 
-/// The deviation between runs that the engine is given, relative to the cost.
-const TOLD_RUN_EFFECT: f64 = 0.02;
-
 /// What differs from run to run and in the course of a run.
 #[derive(Debug, Clone, Copy)]
 enum Machine {
     /// Nothing but independent noise.
     Steady,
-    /// Each run is off by a factor of its own, with the deviation that the engine is given.
-    RunEffect,
     /// Blocks differ by 5 %.
     Blocks,
     /// Each sample is off in proportion to its length, log-normal with this sigma.
@@ -63,16 +58,12 @@ fn engine() -> Engine {
 struct Course {
     machine: Machine,
     random: fastrand::Rng,
-    run_factor: f64,
     is_high: bool,
 }
 
 impl Course {
     fn new(machine: Machine, seed: u64) -> Self {
-        let mut course = Self { machine, random: fastrand::Rng::with_seed(seed), run_factor: 1.0, is_high: false };
-        if matches!(machine, Machine::RunEffect) {
-            course.run_factor = 1.0 + TOLD_RUN_EFFECT * course.normal();
-        }
+        let mut course = Self { machine, random: fastrand::Rng::with_seed(seed), is_high: false };
         if let Machine::States { share, .. } | Machine::Neighbour { share, .. } = machine {
             course.is_high = course.random.f64() < share;
         }
@@ -96,7 +87,7 @@ impl Course {
             Machine::States { .. } if self.is_high => 1.2,
             _ => 1.0,
         };
-        COST_NS * factor * self.run_factor
+        COST_NS * factor
     }
 }
 
@@ -144,18 +135,16 @@ fn measure(machine: Machine, population: Population, seed: u64) -> Measurement {
     found.unwrap()
 }
 
-/// The share of the runs whose interval to quote covers what another run is about, or that do not call it resolved; and
+/// The share of the runs whose interval within the run covers what it is about, or that do not call it resolved; and
 /// the share that is resolved.
 fn covered(machine: Machine, population: Population, another: impl Fn(u64) -> f64) -> (f64, f64) {
-    let told = if matches!(machine, Machine::RunEffect) { TOLD_RUN_EFFECT } else { 0.0 };
     let (mut right, mut resolved) = (0, 0);
     for seed in 0..runs() {
         let found = measure(machine, population, seed);
         if found.verdict == Verdict::Resolved {
             resolved += 1;
             let estimate = found.estimate.unwrap();
-            let quoted = estimate.ns_within.unwrap().for_another_run(estimate.ns.value(), told);
-            right += u64::from(quoted.contains(another(seed)));
+            right += u64::from(estimate.ns_within.unwrap().contains(another(seed)));
         } else {
             right += 1;
         }
@@ -177,13 +166,6 @@ fn demand(name: &str, machine: Machine, population: Population, least_resolved: 
 #[test]
 fn a_steady_machine() {
     demand("steady", Machine::Steady, Population::All, 0.99, |_| COST_NS);
-}
-
-#[test]
-fn runs_that_differ() {
-    // Another run is off by a factor of its own.
-    let another = |seed: u64| COST_NS * Course::new(Machine::RunEffect, seed ^ 0xa5a5_a5a5).run_factor;
-    demand("runs differ by 2 %", Machine::RunEffect, Population::All, 0.99, another);
 }
 
 #[test]

@@ -1,17 +1,17 @@
-//! By how much the costs of primitives differ between two runs on one machine, beyond what the interval within a run shows.
+//! By how much the costs of primitives are assumed to differ between two runs on one machine in one state, beyond what all of a
+//! class share.
 //!
-//! Another run has other memory, other threads and, on a virtual machine, other neighbours and another clock outside of its
-//! cores. The values are standard deviations relative to the cost, rounded up. They were seen in pairs of runs minutes apart
-//! on guests with 2 and with 16 virtual CPUs: `docs/notes/2026-11-22-runs-differ.md`. On a machine of one's own they are
-//! probably smaller. A run with `--repeat` measures its own and uses that instead.
+//! A run whose processes show it does not need this. The values are standard deviations relative to the cost, rounded up from
+//! pairs of runs minutes apart on guests with 2 and with 16 virtual CPUs: 0.1 % for one thread, 1 % for hand-offs, 2 % for locks
+//! and barriers, up to 4 % within a family (`docs/notes/2026-11-22-runs-differ.md`).
 
 use syncscope_core::{ActorRule, Case, Layout, RunEffect};
 
-/// Threads that share nothing, each on a core of its own: the clock of the cores.
-const OF_THE_CORE: RunEffect = RunEffect { ns: 0.03, cycles: 0.01 };
+/// Threads that share nothing, each on a core of its own.
+const OF_THE_CORE: RunEffect = RunEffect { ns: 0.01, cycles: 0.005 };
 
-/// Cache lines that move between cores: the clock of the rest, and which cores the threads are on.
-const BETWEEN_CORES: RunEffect = RunEffect { ns: 0.06, cycles: 0.05 };
+/// Cache lines that move between cores.
+const BETWEEN_CORES: RunEffect = RunEffect::of_both(0.03);
 
 /// Elements closer than this may share a line; processors fetch lines in pairs.
 const PAIR_OF_LINES: usize = 128;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use syncscope_core::run::{Status, seconds_between};
+use syncscope_core::run::{Status, another_run, seconds_between};
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::{Case, CaseId, Catalogue, Detail, Row, Run, Verdict};
 
@@ -67,14 +67,17 @@ impl RunData {
             let facts = catalogue.facts(&row.case.primitive);
             (line, row.with_facts(facts))
         };
-        let rows: Vec<(u64, Row)> = rows.into_iter().map(derived).collect();
+        let (lines, mut rows): (Vec<u64>, Vec<Row>) = rows.into_iter().map(derived).unzip();
+        let details = if has_rows { directory.read_details()? } else { HashMap::new() };
+        another_run::derive(&mut rows, &details, &catalogue);
+        let rows: Vec<(u64, Row)> = lines.into_iter().zip(rows).collect();
         let others: Vec<String> = contradictions(&rows).into_iter().collect();
         let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row.without_contradiction()).collect();
         Ok(Self {
             name: directory_name(path),
             damage: Damage { lost_rows: run.damage(&rows).filter(|_| has_rows), others },
             rows,
-            details: if has_rows { directory.read_details()? } else { HashMap::new() },
+            details,
             sections: Vec::new(),
             run,
             catalogue,

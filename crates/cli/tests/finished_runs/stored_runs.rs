@@ -29,6 +29,7 @@ fn point_and_interval_of_a_row_follow_from_the_samples_that_are_stored() {
     let (_, stored) = run_and_store(folder.path());
     let samples = stored.read_samples().unwrap();
     let rows = stored.read_rows().unwrap();
+    let processes = stored.read_run().unwrap().sessions[0].processes.clone();
     let measured: Vec<&Row> = rows.iter().filter(|row| row.pairs.is_some_and(|pairs| pairs > 0)).collect();
     assert!(measured.len() >= 8, "{}", measured.len());
     for row in measured {
@@ -36,7 +37,7 @@ fn point_and_interval_of_a_row_follow_from_the_samples_that_are_stored() {
         let counted = pairs.iter().filter(|pair| pair.excluded.is_none()).count();
         assert_eq!(Some(counted as u64), row.pairs, "{}", row.case);
         assert_eq!(Some((pairs.len() - counted) as u64), row.excluded, "{}", row.case);
-        let (found, interval) = cost_of(pairs).unwrap();
+        let (found, interval) = cost_of(pairs, &processes).unwrap();
         // The clock of the fakes has steps of one tick, and no interval is narrower than a step on either side.
         let step =
             pairs.iter().map(|pair| (pair.ns / pair.test.minus(pair.baseline)).abs()).find(|step| step.is_finite());

@@ -1,10 +1,10 @@
 //! From two samples to a cost: the one formula, and the estimate over all pairs.
 
 use crate::engine::experiment::{Experiment, Protocol, Ruler};
-use crate::engine::population::{self, Cost};
+use crate::engine::population::{self, Cost, ProcessCost, mean_over_processes};
 use crate::model::case::{Actor, Population};
 use crate::model::estimate::Estimate;
-use crate::model::observation::{Common, Observation, Strata};
+use crate::model::observation::{Observation, Strata};
 use crate::model::sample::{Disturbance, Sample, Shot, Side};
 use crate::stats::{self, Interval, Level};
 use crate::units::{Cycles, Hertz, Nanoseconds};
@@ -88,7 +88,6 @@ impl CostFormula {
             slowest_ns,
             mean_rate_ns: ns(|sample| sample.mean_rate),
             strata,
-            common: Common::NONE,
             clock: clock.map(Hertz),
             is_starved: baseline.is_starved || test.is_starved,
             excluded: disturbance.or_else(|| of_population.is_none().then_some(Disturbance::SmtInterference)),
@@ -163,6 +162,21 @@ impl CostFormula {
     }
 }
 
+impl Estimate {
+    /// Where several processes measured the case, its cost is the mean over them. What they have in common with those of other
+    /// cases then cancels between two runs; it would not between two medians.
+    pub(crate) fn point_at_processes(&mut self, processes: &[ProcessCost]) {
+        let at = |interval: Option<Interval>, point: f64| interval.map(|interval| interval.at_least(point, 0.0));
+        if let Some(ns) = mean_over_processes(processes, |cost| Some(cost.ns)) {
+            (self.ns, self.ns_within) = (Nanoseconds(ns), at(self.ns_within, ns));
+            let cycles = self.cycles.and_then(|_| mean_over_processes(processes, |cost| cost.cycles));
+            if let Some(cycles) = cycles {
+                (self.cycles, self.cycles_within) = (Some(Cycles(cycles)), at(self.cycles_within, cycles));
+            }
+        }
+    }
+}
+
 /// The cost over the pairs that count.
 pub(crate) struct Costs {
     pub(crate) ns: Option<Cost>,
@@ -173,9 +187,8 @@ pub(crate) struct Costs {
 impl Costs {
     pub(crate) fn of(observations: &[Observation]) -> Self {
         let counted: Vec<&Observation> = observations.iter().filter(|o| o.excluded.is_none()).collect();
-        let ns = Cost::of(&counted, |o| Some(o.ns / o.common.ns));
-        let cycles = Cost::of(&counted, |o| Some(o.cycles? / o.common.cycles))
-            .filter(|cycles| 2 * cycles.count() > counted.len());
+        let ns = Cost::of(&counted, |o| Some(o.ns));
+        let cycles = Cost::of(&counted, |o| o.cycles).filter(|cycles| 2 * cycles.count() > counted.len());
         Self { ns, cycles }
     }
 

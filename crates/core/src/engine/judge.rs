@@ -3,7 +3,7 @@
 use crate::engine::cost_formula::Costs;
 use crate::engine::exclusion;
 use crate::engine::experiment::{ExperimentError, Limit};
-use crate::engine::population::Cost;
+use crate::engine::population::{Cost, StateCost};
 use crate::model::check::Check;
 use crate::model::estimate::Estimate;
 use crate::model::observation::Observation;
@@ -78,6 +78,22 @@ pub(crate) fn starved(observations: &[Observation]) -> Option<String> {
     let (starved, of) = starved_pairs(observations);
     let percent = 100.0 * starved as f64 / of as f64;
     (starved > 0).then(|| format!("in {percent:.1} % of the windows a thread completed no operation"))
+}
+
+/// Says what the case cost in each state of the machine; `None` where there was one.
+pub(crate) fn states(states: &[StateCost]) -> Option<String> {
+    let [first, others @ ..] = states else { return None };
+    let percent = |state: &StateCost| 100.0 * state.share;
+    let cost = |state: &StateCost| format!("{} ns for {:.0} %", significant_digits(state.ns), percent(state));
+    let others: Vec<String> = others.iter().map(cost).collect();
+    let count = if others.len() == 1 { "two states".to_owned() } else { format!("{} states", 1 + others.len()) };
+    (!others.is_empty()).then(|| format!("{count}: {} of the run, {}", cost(first), others.join(", ")))
+}
+
+/// Three significant digits, as far as they are not left of the point.
+fn significant_digits(ns: f64) -> String {
+    let decimals = (2.0 - ns.abs().log10().floor()).clamp(0.0, 6.0) as usize;
+    format!("{ns:.decimals$}")
 }
 
 /// Of more measurement blocks, this share must not have lost all of its pairs to other processes.

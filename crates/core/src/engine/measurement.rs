@@ -3,7 +3,7 @@
 use crate::engine::cost_formula::{CostFormula, Costs};
 use crate::engine::experiment::{Experiment, Limit};
 use crate::engine::judge::{self, Judged};
-use crate::engine::population::{CommonCourse, Stage};
+use crate::engine::population::{ProcessCost, Stage, StateCost, States, process_costs};
 use crate::engine::stopping::Stop;
 use crate::engine::{exclusion, population};
 use crate::model::case::Actor;
@@ -11,7 +11,6 @@ use crate::model::check::Check;
 use crate::model::detail::Detail;
 use crate::model::estimate::Estimate;
 use crate::model::evidence::{Evidence, Receipt};
-use crate::model::facts::RunEffect;
 use crate::model::observation::Observation;
 use crate::model::verdict::Verdict;
 use crate::stats;
@@ -25,15 +24,13 @@ pub(crate) struct Basis {
     pub(crate) noisy_above: f64,
     /// The fewest measurement blocks that the plan gives the case.
     pub(crate) fewest_blocks: u32,
-    /// By how much the costs of the family changed in the course of the run.
-    pub(crate) drift: Option<RunEffect>,
     pub(crate) clock_tolerance: Option<f64>,
     /// What the cost cannot be less than.
     pub(crate) limit: Option<Limit>,
     /// What the experiment has to say.
     pub(crate) remark: Option<String>,
-    /// What the cases of the family had in common.
-    pub(crate) course: CommonCourse,
+    /// When the machine was in another state.
+    pub(crate) states: States,
 }
 
 /// Everything the engine found out about one case.
@@ -41,8 +38,10 @@ pub(crate) struct Basis {
 pub struct Measurement {
     /// The cost; `None` if no pair could be used.
     pub estimate: Option<Estimate>,
-    /// By how much the costs of the family changed in the course of the run; `None` where that was not seen.
-    pub drift: Option<RunEffect>,
+    /// What it costs in each state of the machine, the one that held most of the time first; nothing where there was one.
+    pub(crate) states: Vec<StateCost>,
+    /// What it costs in each of the processes that measured it, if there were several.
+    pub(crate) processes: Vec<ProcessCost>,
     /// Relative median absolute deviation of the observations.
     pub noise: Option<f64>,
     /// Number of pairs the estimate stands on.
@@ -84,7 +83,8 @@ impl Measurement {
     pub(crate) fn without_figure(experiment: &dyn Experiment, verdict: Verdict, evidence: Evidence) -> Self {
         Self {
             estimate: None,
-            drift: None,
+            states: Vec::new(),
+            processes: Vec::new(),
             noise: None,
             pairs: 0,
             excluded: 0,
@@ -113,9 +113,7 @@ impl Measurement {
         if let (Some(clock), Some(tolerance)) = (self.clock, basis.clock_tolerance) {
             exclusion::exclude_other_clocks(&mut self.observations, clock, tolerance);
         }
-        for observation in &mut self.observations {
-            observation.common = basis.course.of_block(observation.block);
-        }
+        self.states = basis.states.exclude_others(&mut self.observations);
         let costs = Costs::of(&self.observations);
         let resolution_ns = basis.formula.resolution_ns();
         let judged = Judged {
@@ -128,9 +126,11 @@ impl Measurement {
         self.verdict = judge::verdict(&self.check, &judged, basis.noisy_above);
         let is_figure = !matches!(self.verdict, Verdict::NotTogether(_));
         self.estimate = basis.formula.estimate(&self.observations, &costs).filter(|_| is_figure);
-        self.drift = basis.drift;
+        self.processes = process_costs(&self.observations);
+        self.estimate.iter_mut().for_each(|estimate| estimate.point_at_processes(&self.processes));
         let of_code = self.evidence.receipt().and_then(Receipt::remark);
         let remarks = basis.remark.into_iter().chain(of_code).chain(judge::starved(&self.observations));
+        let remarks = remarks.chain(judge::states(&self.states));
         self.remark = judge::remark(remarks, &self.verdict, self.estimate.as_ref(), basis.noisy_above);
         let counted: Vec<&Observation> = self.observations.iter().filter(|o| o.excluded.is_none()).collect();
         self.noise = stats::noise(&counted.iter().map(|o| o.ns).collect::<Vec<_>>());

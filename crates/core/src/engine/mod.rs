@@ -27,14 +27,13 @@ use crate::engine::experiment::{Experiment, ExperimentError};
 use crate::engine::measurement::{Basis, Measurement};
 pub use crate::engine::measurement_block::PairOrder;
 use crate::engine::measurement_block::{MeasurementBlock, Taken};
-use crate::engine::population::CommonCourse;
+use crate::engine::population::States;
 use crate::engine::profile::Phase;
 use crate::engine::settings::{BlockCount, Settings};
 use crate::engine::stopping::Stop;
 use crate::model::check::Check;
 use crate::model::detail::Detail;
 use crate::model::evidence::Evidence;
-use crate::model::facts::RunEffect;
 use crate::model::sample::Side;
 use crate::model::verdict::Verdict;
 
@@ -51,8 +50,7 @@ pub struct Engine {
     is_final: bool,
     may_be_precise: bool,
     tests_additivity: bool,
-    drift: Option<RunEffect>,
-    course: CommonCourse,
+    states: States,
     /// Of a case without an earlier block.
     calibration: Option<Calibration>,
     /// Number of the next block; `None` counts those of the case.
@@ -70,8 +68,7 @@ impl Engine {
             is_final: false,
             may_be_precise: true,
             tests_additivity: false,
-            drift: None,
-            course: CommonCourse::default(),
+            states: States::default(),
             calibration: None,
             block: None,
             cancel,
@@ -104,11 +101,10 @@ impl Engine {
         Self { tests_additivity, ..self }
     }
 
-    /// The same; what the cases of a family had in common in each measurement block is taken out of the interval within the
-    /// run: it is the same for all rows that are compared.
+    /// The same; the blocks of another state of the machine are excluded.
     #[must_use]
-    pub(crate) fn with_course(self, course: CommonCourse) -> Self {
-        Self { course, ..self }
+    pub(crate) fn with_states(self, states: States) -> Self {
+        Self { states, ..self }
     }
 
     /// The same; another process has chosen the iterations.
@@ -122,12 +118,6 @@ impl Engine {
     #[must_use]
     pub(crate) fn numbered(self, block: u32) -> Self {
         Self { block: Some(block), ..self }
-    }
-
-    /// The same; the machine changed by this much in the course of the run, so that another run will differ by no less.
-    #[must_use]
-    pub fn with_drift(self, drift: Option<RunEffect>) -> Self {
-        Self { drift, ..self }
     }
 
     /// Measures one case, all blocks one after the other. `seed` decides the order within the pairs.
@@ -226,11 +216,10 @@ impl Engine {
             formula: CostFormula::new(experiment, iterations),
             noisy_above: self.settings.noisy_above,
             fewest_blocks: self.blocks.min,
-            drift: self.drift,
             clock_tolerance: experiment.protocol().clock_tolerance,
             limit: experiment.limit(),
             remark: experiment.remark(),
-            course: self.course.clone(),
+            states: self.states.clone(),
         };
         let mut found = Measurement {
             check,

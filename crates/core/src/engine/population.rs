@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::model::case::Population;
 use crate::model::estimate::{StrataEstimate, Stratum};
-use crate::model::observation::{Common, Observation, Strata};
+use crate::model::observation::{Observation, Strata};
+use crate::model::sample::Disturbance;
 use crate::stats::{self, Clustered, Interval, Level, MIN_PAIRS, block_medians, share_interval, student_half_width};
 use crate::units::Nanoseconds;
 
@@ -162,52 +163,77 @@ pub(crate) fn strata_of(observations: &[Observation]) -> Option<StrataEstimate> 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Stage {
     pub(crate) block: u32,
-    pub(crate) ns: f64,
-    /// In cycles; as in nanoseconds where they are not known.
-    pub(crate) cycles: f64,
+    pub(crate) relative: f64,
 }
 
 /// The course of a case: how the machine changed during a run.
 pub(crate) fn course(counted: &[&Observation]) -> Vec<Stage> {
-    let relative = |value: fn(&Observation) -> f64| {
-        let medians = block_medians(&counted.iter().map(|o| (o.block, value(o))).collect::<Vec<_>>());
-        let centre = stats::median(&medians).unwrap_or(1.0);
-        medians.into_iter().map(move |median| median / centre)
-    };
+    let medians = block_medians(&counted.iter().map(|o| (o.block, o.ns)).collect::<Vec<_>>());
+    let centre = stats::median(&medians).unwrap_or(1.0);
     let mut blocks: Vec<u32> = counted.iter().map(|o| o.block).collect();
     blocks.dedup();
-    let stages = blocks.into_iter().zip(relative(|o| o.ns)).zip(relative(|o| o.cycles.unwrap_or(o.ns)));
-    stages.map(|((block, ns), cycles)| Stage { block, ns, cycles }).collect()
+    blocks.into_iter().zip(medians).map(|(block, median)| Stage { block, relative: median / centre }).collect()
 }
 
-/// What the cases of a family had in common in each measurement block.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct CommonCourse(BTreeMap<u32, Common>);
+/// The measurement blocks that were not taken in the state of the machine that held most of the time, and the number of their
+/// state.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct States(pub(crate) BTreeMap<u32, usize>);
 
-impl CommonCourse {
-    /// The medians over the courses of several cases, block by block. Blocks of few cases have none: a case must not be
-    /// compared with itself.
-    pub(crate) fn of(courses: &[Vec<Stage>]) -> Self {
-        const FEWEST_CASES: usize = 4;
-        let mut blocks: BTreeMap<u32, Vec<Stage>> = BTreeMap::new();
-        for stage in courses.iter().flatten() {
-            blocks.entry(stage.block).or_default().push(*stage);
+/// What a case costs in one state.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct StateCost {
+    pub(crate) share: f64,
+    pub(crate) ns: f64,
+}
+
+impl States {
+    /// Excludes the pairs of all states but the one that held most of the time, and says what the case costs in each: nothing
+    /// where there is one.
+    pub(crate) fn exclude_others(&self, observations: &mut [Observation]) -> Vec<StateCost> {
+        let mut of_state: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+        for o in observations.iter_mut().filter(|o| o.excluded.is_none()) {
+            let state = self.0.get(&o.block).copied().unwrap_or_default();
+            of_state.entry(state).or_default().push(o.ns);
+            o.excluded = (state > 0).then_some(Disturbance::AnotherState);
         }
-        let common = |stages: Vec<Stage>| {
-            let median = |value: fn(&Stage) -> f64| stats::median(&stages.iter().map(value).collect::<Vec<_>>());
-            let common = Common { ns: median(|stage| stage.ns)?, cycles: median(|stage| stage.cycles)? };
-            let is_cost = |factor: f64| factor.is_finite() && factor > 0.0;
-            (stages.len() >= FEWEST_CASES && is_cost(common.ns) && is_cost(common.cycles)).then_some(common)
-        };
-        Self(blocks.into_iter().filter_map(|(block, stages)| Some((block, common(stages)?))).collect())
+        if of_state.len() < 2 {
+            return Vec::new();
+        }
+        let all = of_state.values().map(Vec::len).sum::<usize>() as f64;
+        let cost = |costs: Vec<f64>| Some(StateCost { share: costs.len() as f64 / all, ns: stats::median(&costs)? });
+        of_state.into_values().filter_map(cost).collect()
     }
+}
 
-    pub(crate) fn of_block(&self, block: u32) -> Common {
-        self.0.get(&block).copied().unwrap_or(Common::NONE)
-    }
+/// What a case costs in a measuring process, by its own pairs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct ProcessCost {
+    pub(crate) process: u32,
+    pub(crate) ns: f64,
+    pub(crate) cycles: Option<f64>,
+}
 
-    /// The blocks in their order.
-    pub(crate) fn blocks(&self) -> impl Iterator<Item = &Common> {
-        self.0.values()
+/// The costs in the processes that measured a case; nothing of fewer than three, or where one is not above zero.
+pub(crate) fn process_costs(observations: &[Observation]) -> Vec<ProcessCost> {
+    const FEWEST: usize = 3;
+    let mut processes: BTreeMap<u32, Vec<&Observation>> = BTreeMap::new();
+    for o in observations.iter().filter(|o| o.excluded.is_none()) {
+        processes.entry(o.process).or_default().push(o);
     }
+    let point = |of: &[&Observation], value: fn(&Observation) -> Option<f64>| {
+        let values: Vec<(&Observation, f64)> = of.iter().filter_map(|o| Some((*o, value(o)?))).collect();
+        Some(Cost::without_course(&values)?.point()).filter(|cost| cost.is_finite() && *cost > 0.0)
+    };
+    let cost = |(process, of): (&u32, &Vec<&Observation>)| {
+        Some(ProcessCost { process: *process, ns: point(of, |o| Some(o.ns))?, cycles: point(of, |o| o.cycles) })
+    };
+    let costs: Vec<ProcessCost> = processes.iter().filter_map(cost).collect();
+    if costs.len() < FEWEST || costs.len() < processes.len() { Vec::new() } else { costs }
+}
+
+/// The geometric mean over processes: each counts once, however many blocks it has. `None` where one has no cost.
+pub(crate) fn mean_over_processes(costs: &[ProcessCost], value: impl Fn(&ProcessCost) -> Option<f64>) -> Option<f64> {
+    let logs: Option<Vec<f64>> = costs.iter().map(|cost| Some(value(cost)?.ln())).collect();
+    logs.filter(|logs| !logs.is_empty()).map(|logs| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
 }

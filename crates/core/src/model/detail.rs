@@ -22,6 +22,12 @@ impl Detail {
     /// The number of measurement blocks in which the pairs of a case were taken.
     pub const MEASUREMENT_BLOCKS: &str = "measurement_blocks";
 
+    /// The cost in one measuring process, whose number stands in place of a thread's.
+    pub const PROCESS_NS: &str = "process_ns";
+
+    /// The same in cycles.
+    pub const PROCESS_CYCLES: &str = "process_cycles";
+
     /// How often a thread takes a lock before another thread gets it: the mean.
     pub const ACQUISITIONS_PER_HANDOVER: &str = "acquisitions_per_handover";
 

@@ -90,6 +90,20 @@ words! {
     }
 }
 
+words! {
+    /// What the costs of cases move with from run to run and in the course of a run.
+    pub enum Class ("class") {
+        /// The clock of the cores. Its rows are told by their cycles.
+        NothingShared = "threads that share nothing",
+        /// What connects the cores, and which cores the threads are on.
+        Lines = "cache lines that move",
+        /// The operating system as well.
+        Sleeping = "threads that sleep",
+        /// The clock of a device, and where its memory lies.
+        Device = "device",
+    }
+}
+
 /// Whose cost the figures of a primitive are. One thread shares nothing with anyone; the rule is about several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActorRule {
@@ -115,7 +129,8 @@ pub enum OperationsAtOnce {
     One,
 }
 
-/// By how much runs on one machine differ: standard deviation of the cost of a run, relative to the cost.
+/// By how much runs on one machine in one state are assumed to differ where a run does not show it: standard deviation of the
+/// cost of a run, relative to the cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunEffect {
     /// Of the cost in nanoseconds.
@@ -150,7 +165,7 @@ pub struct Facts {
     pub actor: ActorRule,
     /// How many operations all threads do at once.
     pub at_once: OperationsAtOnce,
-    /// By how much runs differ in the cost of a case.
+    /// By how much runs are assumed to differ in the cost of a case.
     pub run_effect: fn(&Case) -> RunEffect,
     /// Whether the words in the column `group` are variants of it, of which a program takes one: designs of their own.
     pub has_designs: bool,
@@ -217,7 +232,21 @@ impl Facts {
         }
     }
 
-    /// By how much runs differ in the cost of a case.
+    /// What the cost of a case moves with.
+    #[must_use]
+    pub fn class_of(&self, case: &Case) -> Class {
+        if !case.is_on_cpus() {
+            Class::Device
+        } else if self.actor_of(case) == Actor::Median {
+            Class::NothingShared
+        } else if matches!(self.waits, Waits::Sleeps | Waits::SpinsThenSleeps) {
+            Class::Sleeping
+        } else {
+            Class::Lines
+        }
+    }
+
+    /// By how much runs are assumed to differ in the cost of a case.
     #[must_use]
     pub fn run_effect_of(&self, case: &Case) -> RunEffect {
         (self.run_effect)(case)

@@ -34,28 +34,12 @@ pub struct Observation {
     pub mean_rate_ns: f64,
     /// The costs with and without SMT interference, where it is detected.
     pub strata: Option<Strata>,
-    /// What the cases of the family had in common in this measurement block; 1 where nothing is known of it.
-    pub common: Common,
     /// Clock of the core or multiprocessor during the pair.
     pub clock: Option<Hertz>,
     /// Whether an actor completed nothing in a window: what it costs is at least that long.
     pub is_starved: bool,
     /// Why this pair does not count, if so.
     pub excluded: Option<Disturbance>,
-}
-
-/// How expensive everything of a family was in a measurement block, relative to the run as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Common {
-    /// In nanoseconds.
-    pub ns: f64,
-    /// In cycles.
-    pub cycles: f64,
-}
-
-impl Common {
-    /// As in the run as a whole.
-    pub const NONE: Self = Self { ns: 1.0, cycles: 1.0 };
 }
 
 impl Observation {
@@ -82,7 +66,6 @@ impl Observation {
             slowest_ns: 0.5,
             mean_rate_ns: 0.5,
             strata: None,
-            common: Common::NONE,
             clock: None,
             is_starved: false,
             excluded: None,

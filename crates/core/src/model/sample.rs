@@ -64,6 +64,8 @@ pub enum Disturbance {
     ClockChange,
     /// Another hardware thread of an actor's core was active.
     SmtInterference,
+    /// The machine was not in the state that held most of the time: all cases of a class changed at once.
+    AnotherState,
     /// The actors did not all run for at least [`LEAST_OVERLAP`] of the window that they were timed in.
     NotTogether,
 }
@@ -75,6 +77,7 @@ impl fmt::Display for Disturbance {
             Self::Migration => "migration",
             Self::ClockChange => "clock change",
             Self::SmtInterference => "SMT interference",
+            Self::AnotherState => "another machine state",
             Self::NotTogether => "not together",
         })
     }

@@ -242,7 +242,7 @@ macro_rules! word {
 }
 
 /// The columns, in the order of the file.
-pub static COLUMNS: [Column; 53] = [
+pub static COLUMNS: [Column; 52] = [
     // It says whether the `mode` is a parameter of the case.
     Column::text(
         "case_id",
@@ -277,7 +277,7 @@ pub static COLUMNS: [Column; 53] = [
     number!(
         "ns_low",
         "ns",
-        "lower end of the 95 % interval of `ns` for another run on this machine: the one to quote",
+        "lower end of the 95 % interval of `ns` for another run on this machine in the same state (prediction): the one to quote",
         ns_interval.low
     )
     .measured_by_runs(),
@@ -388,15 +388,17 @@ pub static COLUMNS: [Column; 53] = [
         cycles_within.low
     ),
     number!("cycles_within_high", "cycles", "its upper end", cycles_within.high),
-    number!(
-        "drift",
-        "fraction",
-        "by how much costs of the family changed in the course of the run, where that was seen: standard deviation, relative to \
-         the cost; another run differs at least as much",
-        drift
-    ),
-    number!("cycles_drift", "fraction", "the same of the costs in cycles", cycles_drift),
     Column::parameter(PARAMETERS[14]),
+    Column {
+        unit: "fraction",
+        is_number: true,
+        ..Column::derived(
+            "allowance",
+            "what is assumed of another run, not measured, and not in `ns_low` to `ns_high`: half of a 95 % interval, relative to \
+             `ns`; empty where the differences between processes or runs were measured",
+            |row| number(row.allowance),
+        )
+    },
 ];
 
 /// The header of the table.

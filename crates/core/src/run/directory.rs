@@ -179,6 +179,16 @@ impl RunDirectory {
         parse_rows(&path, rows_of(&path, &bytes)?)
     }
 
+    /// Replaces the table by these rows.
+    pub(crate) fn write_rows(&self, rows: &[Row]) -> Result<(), RunDirectoryError> {
+        let path = self.measurements();
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let written = std::iter::once(csv::StringRecord::from(columns::names())).chain(rows.iter().map(Row::to_record));
+        let written = written.map(|record| writer.write_record(&record)).collect::<Result<(), _>>();
+        let bytes = written.and_then(|()| writer.into_inner().map_err(|error| error.into_error().into()));
+        replace(&path, &bytes.map_err(|source| RunDirectoryError::Csv { path: path.clone(), source })?)
+    }
+
     /// Leaves one row of each case, the last, and makes `details.csv` compact: a value that most cases of a domain share
     /// stands there once. A reader never sees half of a file.
     ///

@@ -7,11 +7,13 @@
 //! | [`journal`] | adds lines to the tables while a run goes on |
 //! | [`samples`], `details` | `samples.csv` and `details.csv` as a whole |
 //! | [`plain`] | tables of experiments that measure no cases |
+//! | [`another_run`] | the intervals for another run, by what processes differ by |
 //! | [`repeats`] | joins the rows of several runs |
 //! | [`stored_run`] | the form of the runs in `results/` |
 
 pub(crate) mod files;
 
+pub mod another_run;
 pub mod chain_check;
 pub mod columns;
 mod details;
@@ -31,6 +33,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
+use crate::run::another_run::Shared;
 use crate::run::directory::{RunDirectory, RunDirectoryError};
 use crate::run::machine::{Environment, Machine, MeasuredTopology};
 use crate::run::provenance::{SessionRecord, Tool};
@@ -101,6 +104,9 @@ pub struct Run {
     /// The processes that measured it, in order; none where they left no record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<SessionRecord>,
+    /// What the rows of each class share, and by how much another run may shift it; none where it was not measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared: Vec<Shared>,
 }
 
 /// The word of a run whose rows come from another tool, where others have their preset.
@@ -131,6 +137,7 @@ impl Run {
             tool: None,
             repeat: None,
             sessions: Vec::new(),
+            shared: Vec::new(),
         }
     }
 }

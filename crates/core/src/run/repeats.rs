@@ -167,7 +167,9 @@ impl FamilyVariances {
             None => (family.cases, Variance { value: 0.0, degrees: 0.0 }),
         };
         let value = (family.sum - own.value).max(0.0) / f64::from(cases);
-        (cases > 0).then_some(Variance { value, degrees: family.degrees - own.degrees })
+        // What is known beforehand counts at most as much as four degrees of freedom.
+        let degrees = (family.degrees - own.degrees).min(4.0);
+        (cases > 0).then_some(Variance { value, degrees })
     }
 }
 

@@ -10,7 +10,7 @@ use crate::model::facts::Facts;
 use crate::model::parameter::Cells;
 use crate::model::verdict::Verdict;
 use crate::run::columns::COLUMNS;
-use crate::stats::Interval;
+use crate::stats::{Interval, Level};
 use crate::units::{Cycles, Hertz, Nanoseconds, rounded};
 
 /// Everything a run says about one case. An empty cell means: not applicable, or not available.
@@ -32,10 +32,8 @@ pub struct Row {
     pub cycles_interval: Option<Interval>,
     /// 95 % interval of `cycles` within this run.
     pub cycles_within: Option<Interval>,
-    /// By how much the costs of the family changed in the course of the run: standard deviation, relative to the cost.
-    pub drift: Option<f64>,
-    /// The same of the costs in cycles.
-    pub cycles_drift: Option<f64>,
+    /// What is assumed of another run, not measured, and not in `ns_interval`: half of a 95 % interval, relative to the cost.
+    pub allowance: Option<f64>,
     /// Cost of one operation as the fastest actor sees it.
     pub fastest_ns: Option<Nanoseconds>,
     /// Cost of one operation as the median actor sees it.
@@ -100,6 +98,11 @@ pub enum RowError {
     },
 }
 
+/// The ends with the digits that a file has.
+fn as_written(Interval { low, high }: Interval) -> Interval {
+    Interval { low: rounded(low), high: rounded(high) }
+}
+
 /// A line of the table.
 struct Line<'a>(&'a StringRecord);
 
@@ -122,8 +125,7 @@ impl Row {
             cycles: None,
             cycles_interval: None,
             cycles_within: None,
-            drift: None,
-            cycles_drift: None,
+            allowance: None,
             fastest_ns: None,
             median_ns: None,
             slowest_ns: None,
@@ -172,8 +174,6 @@ impl Row {
             ns_spread: estimate.and_then(|estimate| estimate.ns_spread),
             cycles: estimate.and_then(|estimate| estimate.cycles),
             cycles_within: estimate.and_then(|estimate| estimate.cycles_within),
-            drift: measurement.drift.map(|drift| drift.ns),
-            cycles_drift: measurement.drift.map(|drift| drift.cycles),
             fastest_ns: of_actor(|estimate| estimate.fastest_ns),
             median_ns: of_actor(|estimate| estimate.median_ns),
             slowest_ns: of_actor(|estimate| estimate.slowest_ns),
@@ -199,30 +199,33 @@ impl Row {
         Self { actor: measurement.actor.or(row.actor), ..row }
     }
 
-    /// With what follows from what was measured and is known of the primitive: the intervals for another run, unless it joins
-    /// runs, which measured them, and the rate of all actors. They follow from the numbers as they are written, so that a row
+    /// With what follows from what was measured and is known of the primitive: the intervals for another run as one row alone
+    /// gives them (see [`crate::run::another_run`]), unless it joins runs, which measured them, and the rate of all actors. They follow from the numbers as they are written, so that a row
     /// that was read has the same.
     #[must_use]
     pub fn with_facts(self, facts: Option<&Facts>) -> Self {
         let Some(facts) = facts else { return self };
-        let effect = facts.run_effect_of(&self.case);
         let rate = self.rate_ns.map(|time| facts.operations_at_once(&self.case) as f64 * 1e9 / rounded(time.value()));
         let is_rate = |rate: &f64| self.verdict == Verdict::Resolved && rate.is_finite() && *rate > 0.0;
         let row = Self { ops_per_s_total: rate.filter(is_rate), ..self };
         if row.runs.is_some() {
             return row;
         }
-        let for_another_run = |within: Option<Interval>, cost: Option<f64>, effect: f64, drift: Option<f64>| {
-            let Interval { low, high } = within?;
-            let within = Interval { low: rounded(low), high: rounded(high) };
-            Some(within.for_another_run(rounded(cost?), effect.max(drift.map_or(0.0, rounded))))
-        };
-        let (ns, cycles) = (row.ns.map(Nanoseconds::value), row.cycles.map(Cycles::value));
+        let assumed = Level::P95.z() * std::f64::consts::SQRT_2 * facts.run_effect_of(&row.case).ns;
         Self {
-            ns_interval: for_another_run(row.ns_within, ns, effect.ns, row.drift),
-            cycles_interval: for_another_run(row.cycles_within, cycles, effect.cycles, row.cycles_drift),
+            ns_interval: row.ns_within.map(as_written),
+            cycles_interval: row.cycles_within.map(as_written),
+            allowance: (row.ns_within.is_some() && assumed > 0.0).then_some(assumed),
             ..row
         }
+    }
+
+    /// The interval of `ns` for another run, with what is assumed beyond what was measured: for comparisons of runs and of
+    /// instruments.
+    #[must_use]
+    pub fn ns_with_allowance(&self) -> Option<Interval> {
+        let (ns, interval) = (self.ns?.value(), self.ns_interval?);
+        Some(interval.widened(ns, self.allowance.unwrap_or(0.0) * ns.abs()))
     }
 
     /// The cells of this row, in the order of [`COLUMNS`].
@@ -378,8 +381,7 @@ pub(super) mod tests {
             cycles: Some(Cycles(7.48)),
             cycles_interval: Some(Interval { low: 7.47, high: 7.49 }),
             cycles_within: Some(Interval { low: 7.475, high: 7.485 }),
-            drift: Some(0.01),
-            cycles_drift: Some(0.001),
+            allowance: Some(0.01),
             ns_within: Some(Interval { low: 2.032, high: 2.034 }),
             ns_spread: Some(Interval { low: 1.99, high: 2.2 }),
             fastest_ns: Some(Nanoseconds(2.0)),
@@ -461,7 +463,7 @@ pub(super) mod tests {
         let noisy = Row { verdict: Verdict::Noisy("wide".into()), ..full() };
         let provisional = [&full(), &remarked, &noisy].map(|row| Row { provisional: true, ..row.clone() });
         let imported = Row { actor: None, ..full() };
-        let joined = Row { runs: Some(3), ..full() };
+        let joined = Row { runs: Some(3), allowance: None, ..full() };
         for row in [full(), skipped, remarked, imported, joined].into_iter().chain(provisional) {
             let row = row.with_facts(Some(&facts()));
             let record = row.to_record();
@@ -471,19 +473,18 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn another_run_differs_by_what_is_known_and_by_the_drift_that_was_seen() {
-        let half_widths = |row: Row| {
-            let row = row.with_facts(Some(&facts()));
-            let of =
-                |interval: Option<Interval>, cost: f64| interval.unwrap().half_width() / cost / 1.96 / 2_f64.sqrt();
-            (of(row.ns_interval, 2.0331), of(row.cycles_interval, 7.48))
-        };
-        let (ns, cycles) = half_widths(full());
-        assert!((ns - 0.02).abs() < 1e-4 && (cycles - 0.02).abs() < 1e-4, "{ns} {cycles}");
-        let (ns, cycles) = half_widths(Row { drift: Some(0.05), cycles_drift: None, ..full() });
-        assert!((ns - 0.05).abs() < 1e-4 && (cycles - 0.02).abs() < 1e-4, "{ns} {cycles}");
-        let joined = Row { runs: Some(3), ..full() }.with_facts(Some(&facts()));
-        assert_eq!(joined.ns_interval, full().ns_interval, "what several runs measured stays");
+    fn what_is_assumed_of_another_run_stands_beside_the_interval() {
+        let row = full().with_facts(Some(&facts()));
+        assert_eq!((row.ns_interval, row.cycles_interval), (full().ns_within, full().cycles_within));
+        assert!((row.allowance.unwrap() - 0.02 * 1.96 * 2_f64.sqrt()).abs() < 1e-9, "two runs are off");
+        let both = row.ns_with_allowance().unwrap().half_width() / 2.0331;
+        assert!((both - row.allowance.unwrap()).abs() < 1e-4, "{both}");
+        let joined = Row { runs: Some(3), allowance: None, ..full() }.with_facts(Some(&facts()));
+        assert_eq!(
+            (joined.ns_interval, joined.allowance),
+            (full().ns_interval, None),
+            "what several runs measured stays"
+        );
     }
 
     /// The rate of a thread follows from the cost: from the seven digits that a reader has, not from the ones before.

@@ -7,9 +7,9 @@ use csv::StringRecord;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use crate::engine::population::Cost;
+use crate::engine::population::{Cost, mean_over_processes, process_costs};
 use crate::model::case::CaseId;
-use crate::model::observation::{Common, Observation, Strata};
+use crate::model::observation::{Observation, Strata};
 use crate::run::directory::RunDirectory;
 use crate::run::files::{RunDirectoryError, body, complete_lines, packed, read_table, write_packed, write_plain};
 use crate::stats::{Interval, Level};
@@ -43,7 +43,7 @@ pub(super) fn record(id: &CaseId, observation: &Observation) -> StringRecord {
         observation.excluded.as_ref().map(ToString::to_string).unwrap_or_default(),
         observation.block.to_string(),
         observation.strata.map(|strata| significant(strata.beside_share)).unwrap_or_default(),
-        significant(observation.common.ns),
+        String::new(),
     ])
 }
 
@@ -73,8 +73,8 @@ pub struct StoredPair {
     /// The share of the actors with SMT interference, 0 to 1; `None` where it was not detected.
     #[serde(rename = "beside")]
     pub beside_share: Option<f64>,
-    /// How expensive everything of the family was in this block, relative to the run.
-    pub common_ns: f64,
+    /// By what the cost of this block was divided in runs that did so: until November 2026.
+    pub common_ns: Option<f64>,
 }
 
 /// The column `first`.
@@ -87,14 +87,22 @@ fn is_baseline<'de, D: Deserializer<'de>>(word: D) -> Result<bool, D::Error> {
 }
 
 /// The cost in nanoseconds that the stored pairs of a case give, and its 95 % interval within the run before it is widened
-/// to one step of the clock. `None` if there are too few pairs.
+/// to one step of the clock. `processes` are the passes of each fresh process ([`SessionRecord::processes`]). `None` if there
+/// are too few pairs.
+///
+/// [`SessionRecord::processes`]: crate::run::provenance::SessionRecord::processes
 #[must_use]
-pub fn cost_of(pairs: &[StoredPair]) -> Option<(f64, Interval)> {
-    let observations: Vec<Observation> =
-        pairs.iter().filter(|pair| pair.excluded.is_none()).map(StoredPair::observation).collect();
-    let counted: Vec<&Observation> = observations.iter().collect();
-    let cost = Cost::of(&counted, |o| Some(o.ns / o.common.ns))?;
-    Some((cost.point(), cost.interval(Level::P95)?))
+pub fn cost_of(pairs: &[StoredPair], processes: &[[u32; 2]]) -> Option<(f64, Interval)> {
+    let counted = pairs.iter().filter(|pair| pair.excluded.is_none());
+    let of_process = |pair: &StoredPair| {
+        let number = processes.iter().position(|[first, last]| (first..=last).contains(&&pair.block));
+        Observation { process: number.map_or(0, |number| number as u32 + 1), ..pair.observation() }
+    };
+    let observations: Vec<Observation> = counted.map(of_process).collect();
+    let cost = Cost::of(&observations.iter().collect::<Vec<_>>(), |o| Some(o.ns))?;
+    let mean = mean_over_processes(&process_costs(&observations), |cost| Some(cost.ns));
+    let (point, interval) = (mean.unwrap_or_else(|| cost.point()), cost.interval(Level::P95)?);
+    Some((point, interval.at_least(point, 0.0)))
 }
 
 /// Whether a line begins another measurement of its case: the number of its pair is not larger than the one before. `None` is
@@ -119,14 +127,13 @@ impl StoredPair {
             baseline_first: self.baseline_first,
             baseline: self.baseline,
             test: self.test,
-            ns: self.ns,
+            ns: self.ns / self.common_ns.unwrap_or(1.0),
             cycles: self.cycles,
             fastest_ns: self.ns,
             median_ns: self.ns,
             slowest_ns: self.ns,
             mean_rate_ns: self.ns,
             strata: self.beside_share.map(strata),
-            common: Common { ns: self.common_ns, cycles: 1.0 },
             clock: None,
             is_starved: false,
             excluded: None,
@@ -228,7 +235,7 @@ mod tests {
             excluded: Some("migration".to_owned()),
             block: 1,
             beside_share: None,
-            common_ns: 1.0,
+            common_ns: None,
         };
         let second = StoredPair { pair: 1, baseline_first: true, cycles: Some(2.0), excluded: None, ..first.clone() };
         assert_eq!(samples[&row("cpu.barrier.std").case.id()], [first, second.clone()]);

@@ -9,7 +9,6 @@
 //! The command only opens the laboratories, shows progress through an [`Observer`], and prints.
 
 mod additivity_sample;
-mod drift;
 pub mod laboratory;
 pub mod observer;
 mod part;
@@ -20,6 +19,7 @@ pub mod plan;
 pub mod preset;
 mod resumption;
 mod share;
+mod states;
 
 pub use additivity_sample::additivity_sample;
 pub use resumption::Here;
@@ -36,7 +36,7 @@ use crate::run::directory::{RunDirectory, RunDirectoryError, WriteLock};
 use crate::run::journal::Journal;
 use crate::run::provenance::{SessionRecord, StolenTime};
 use crate::run::row::Row;
-use crate::run::{Completeness, Run, Status, timestamp};
+use crate::run::{Completeness, Run, Status, another_run, timestamp};
 use crate::session::laboratory::Laboratory;
 use crate::session::observer::Observer;
 use crate::session::passes::Passes;
@@ -277,9 +277,22 @@ impl Session {
         recorded?;
         self.directory.forget_first(&self.replaced, self.journal.began())?;
         self.directory.tidy()?;
+        self.record_intervals()?;
         let topology = self.run.measured_topology;
         let contradictions = topology.map(|topology| topology.contradictions).unwrap_or_default();
         Ok(Finished { directory: self.directory, status: self.run.status, contradictions })
+    }
+
+    /// Writes what follows from all rows together.
+    fn record_intervals(&mut self) -> Result<(), RunDirectoryError> {
+        let facts = |row: Row| {
+            let facts = self.plan.catalogue.facts(&row.case.primitive);
+            row.with_facts(facts)
+        };
+        let mut rows: Vec<Row> = self.directory.read_rows()?.into_iter().map(facts).collect();
+        self.run.shared = another_run::derive(&mut rows, &self.directory.read_details()?, &self.plan.catalogue);
+        self.directory.write_rows(&rows)?;
+        self.directory.write_run(&self.run)
     }
 
     fn record_end(&mut self, laboratories: &[&mut dyn Laboratory]) -> Result<(), RunDirectoryError> {

@@ -10,12 +10,12 @@ use std::time::Duration;
 use crate::model::case::{Case, CaseId};
 use crate::model::catalogue::Catalogue;
 use crate::session::additivity_sample::additivity_sample;
-use crate::session::drift::Drift;
 use crate::session::observer::Work;
 use crate::session::pass_schedule::PassSchedule;
 use crate::session::pending_case::PendingCase;
 use crate::session::preset::Preset;
 use crate::session::share::{KnownCase, PROCESSES, Share};
+use crate::session::states::StatesOfClasses;
 
 /// The state of a machine lasts for seconds. New cases get no blocks in less time: they would agree without being right.
 const SHORTEST: Duration = Duration::from_secs(2);
@@ -155,10 +155,9 @@ impl Part {
             return None;
         }
         let (time, shares) = self.schedule.shares(self.processes_left + 1, left);
-        self.processes_left = shares.saturating_sub(1);
         let most = self.cases.iter().map(|pending| pending.budget.blocks.max).max().unwrap_or(0);
         let most_passes = most.saturating_sub(self.schedule.all_made()) / shares.max(1);
-        if self.processes_left == 0 || most_passes == 0 {
+        if shares < 2 || most_passes == 0 {
             self.processes_left = 0;
             return None;
         }
@@ -179,9 +178,9 @@ impl Part {
         !self.is_short_of_time() && self.schedule.spans_half()
     }
 
-    /// What the cases had in common so far, the finished ones too.
-    pub(super) fn drift(&self) -> Drift {
-        Drift::of(self.unfinished().chain(&self.finished))
+    /// The states of the machine so far.
+    pub(super) fn states(&self) -> StatesOfClasses {
+        StatesOfClasses::of(self.unfinished().chain(&self.finished))
     }
 
     fn unfinished(&self) -> impl Iterator<Item = &PendingCase> {

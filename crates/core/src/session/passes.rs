@@ -13,7 +13,6 @@ use crate::run::journal::Journal;
 use crate::run::row::Row;
 use crate::run::{Run, Status};
 use crate::session::Limits;
-use crate::session::drift::Drift;
 use crate::session::laboratory::{Laboratory, Refusal};
 use crate::session::observer::Observer;
 use crate::session::part::{Part, planned_time, turns};
@@ -21,6 +20,7 @@ use crate::session::pending_case::{PendingCase, Recorded};
 use crate::session::plan::Plan;
 use crate::session::preset::Preset;
 use crate::session::share::Apart;
+use crate::session::states::StatesOfClasses;
 
 /// How a block, or a pass of one laboratory, ended.
 enum Ended {
@@ -188,7 +188,7 @@ impl Passes<'_> {
         let is_final = part.is_next_final();
         let spans_half = part.spans_half();
         let may_finish = is_final || spans_half;
-        let drift = if may_finish { part.drift() } else { Drift::default() };
+        let states = if may_finish { part.states() } else { StatesOfClasses::default() };
         laboratory.begin_pass(part.schedule.made());
         let mut reached = 0;
         for pending in &mut part.cases {
@@ -209,8 +209,7 @@ impl Passes<'_> {
                 .final_block(is_final || pending.is_over_budget())
                 .may_be_precise(spans_half || Preset::may_end_early(&pending.case))
                 .test_additivity(pending.tests_additivity)
-                .with_drift(drift.of_case(pending))
-                .with_course(drift.course_of(pending))
+                .with_states(states.of_case(pending))
                 .numbered(part.schedule.all_made() + 1);
             match self.one_block(laboratory, pending, &engine)? {
                 Ended::Finished => {}

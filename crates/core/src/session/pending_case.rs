@@ -10,7 +10,7 @@ use crate::model::case::Case;
 use crate::model::check::Check;
 use crate::model::detail::Detail;
 use crate::model::estimate::Stratum;
-use crate::model::facts::Facts;
+use crate::model::facts::{Class, Facts};
 use crate::model::observation::Observation;
 use crate::model::verdict::Verdict;
 use crate::run::row::Row;
@@ -121,7 +121,8 @@ impl PendingCase {
         let blocks = (self.is_finished && self.budget.blocks.max > 1)
             .then(|| Detail::of_case(Detail::MEASUREMENT_BLOCKS, f64::from(found.blocks)));
         let strata = if self.is_finished { strata(found) } else { Vec::new() };
-        found.details.iter().cloned().chain(blocks).chain(strata).collect()
+        let rest = if self.is_finished { states_and_processes(found) } else { Vec::new() };
+        found.details.iter().cloned().chain(blocks).chain(strata).chain(rest).collect()
     }
 
     /// Keeps how it went, without its pairs: they are in the file.
@@ -140,12 +141,29 @@ impl PendingCase {
         self.found.as_ref().map_or_else(Vec::new, Measurement::course)
     }
 
+    /// What it moves with.
+    pub(super) fn class(&self) -> Class {
+        self.facts.map_or(Class::NothingShared, |facts| facts.class_of(&self.case))
+    }
+
     /// Whether it took the time of several cases. (On 64 virtual CPUs a block with a thread on each lasts 20 ms instead
     /// of five: the host always takes one of the CPUs away.)
     pub(super) fn is_over_budget(&self) -> bool {
         const SEVERAL: u32 = 4;
         self.blocks() + 1 >= MIN_BLOCKS && self.spent > SEVERAL * self.budget.settings.rule.max_time
     }
+}
+
+/// What the case cost in each state of the machine and in each measuring process, where there were several.
+fn states_and_processes(found: &Measurement) -> Vec<Detail> {
+    let states = (0..).zip(&found.states).flat_map(|(number, state)| {
+        [Detail::of_actor("state_share", number, state.share), Detail::of_actor("state_ns", number, state.ns)]
+    });
+    let processes = found.processes.iter().flat_map(|cost| {
+        let cycles = cost.cycles.map(|cycles| Detail::of_actor(Detail::PROCESS_CYCLES, cost.process, cycles));
+        std::iter::once(Detail::of_actor(Detail::PROCESS_NS, cost.process, cost.ns)).chain(cycles)
+    });
+    states.chain(processes).collect()
 }
 
 /// What is known of the two populations, where SMT interference is detected.

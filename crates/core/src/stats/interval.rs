@@ -29,13 +29,6 @@ impl Interval {
         Self { low: centre - distance(self.low), high: centre + distance(self.high) }
     }
 
-    /// This interval of a cost, which holds within one run, for another one: each run is off by `deviation` (standard
-    /// deviation, relative to the cost), this one and the other one independently.
-    #[must_use]
-    pub fn for_another_run(self, cost: f64, deviation: f64) -> Self {
-        self.widened(cost, Level::P95.z() * std::f64::consts::SQRT_2 * deviation * cost.abs())
-    }
-
     /// This interval, at least `margin` wide to both sides of `centre`.
     #[must_use]
     pub fn at_least(self, centre: f64, margin: f64) -> Self {

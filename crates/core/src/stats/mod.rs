@@ -2,7 +2,8 @@
 //!
 //! [`Ranked`] gives the median of independent observations and its interval, [`Clustered`] those of observations that
 //! were taken in blocks, [`Proportion`] the share of trials; [`noise`] is the relative median absolute deviation. [`student`] has
-//! the distribution of the mean of few values.
+//! the distribution of the mean of few values, [`Variance`] moderates variances of few values, and [`states`] finds where a series changes
+//! its level.
 
 mod autocorrelation;
 mod clustered;
@@ -10,6 +11,7 @@ mod interval;
 mod moderated;
 mod proportion;
 mod ranked;
+mod states;
 pub mod student;
 
 pub(crate) use autocorrelation::share_interval;
@@ -19,6 +21,7 @@ pub use interval::{Interval, Level};
 pub use moderated::Variance;
 pub use proportion::{BatchCount, Proportion};
 pub use ranked::Ranked;
+pub use states::states;
 
 /// Fewer pairs give no 95 % interval of a median.
 pub(crate) const MIN_PAIRS: u64 = 6;

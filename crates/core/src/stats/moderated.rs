@@ -1,7 +1,6 @@
-//! A variance from few values, with what is known beforehand.
+//! Variances from few values each, moderated by those of others of their kind.
 
-/// What is known beforehand counts at most as much as so many degrees of freedom.
-const MOST_PRIOR_DEGREES: f64 = 4.0;
+use crate::stats::student::{digamma, inverse_trigamma, trigamma};
 
 /// A variance, and the degrees of freedom that it stands on.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -12,20 +11,38 @@ pub struct Variance {
     pub degrees: f64,
 }
 
-impl Variance {
-    /// One that is known well.
-    #[must_use]
-    pub const fn known(value: f64) -> Self {
-        Self { value, degrees: f64::INFINITY }
-    }
+/// Fewer variances say nothing of how variances differ.
+const FEWEST: usize = 4;
 
-    /// Moderated by one that is known beforehand: the mean of both, weighted by their degrees of freedom (Smyth, *Statistical
-    /// Applications in Genetics and Molecular Biology* 3, 2004). Three values alone say little about how much a fourth differs.
+/// A prior does not count for more degrees than this: variances that seem to be all alike are few.
+const MOST_PRIOR_DEGREES: f64 = 100.0;
+
+impl Variance {
+    /// Moderated by a prior: the mean of both, weighted by their degrees of freedom (Smyth, *Statistical Applications in Genetics
+    /// and Molecular Biology* 3, 2004). Three values alone say little about how much a fourth differs.
     #[must_use]
     pub fn moderated(self, prior: Self) -> Self {
-        let of_prior = prior.degrees.min(MOST_PRIOR_DEGREES);
-        let degrees = of_prior + self.degrees;
-        Self { value: (of_prior * prior.value + self.degrees * self.value) / degrees, degrees }
+        let degrees = prior.degrees + self.degrees;
+        Self { value: (prior.degrees * prior.value + self.degrees * self.value) / degrees, degrees }
+    }
+
+    /// The prior that these variances of one kind have in common: a scaled inverse chi-square distribution, whose scale and degrees
+    /// of freedom follow from mean and variance of their logarithms (Smyth 2004, section 6.2). `None` for fewer than four.
+    #[must_use]
+    pub fn prior_of(variances: &[Self]) -> Option<Self> {
+        let usable: Vec<&Self> = variances.iter().filter(|one| one.value > 0.0 && one.degrees > 0.0).collect();
+        if usable.len() < FEWEST {
+            return None;
+        }
+        let count = usable.len() as f64;
+        let logs: Vec<f64> =
+            usable.iter().map(|one| one.value.ln() - digamma(one.degrees / 2.0) + (one.degrees / 2.0).ln()).collect();
+        let mean = logs.iter().sum::<f64>() / count;
+        let spread = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (count - 1.0);
+        let by_chance = usable.iter().map(|one| trigamma(one.degrees / 2.0)).sum::<f64>() / count;
+        let half = Some(spread - by_chance).filter(|rest| *rest > 0.0).map(inverse_trigamma);
+        let half = half.unwrap_or(f64::INFINITY).min(MOST_PRIOR_DEGREES / 2.0);
+        Some(Self { value: (mean + digamma(half) - half.ln()).exp(), degrees: 2.0 * half })
     }
 }
 
@@ -33,19 +50,34 @@ impl Variance {
 mod tests {
     use super::*;
 
-    #[test]
-    fn few_values_move_what_is_known_little_and_many_replace_it() {
-        let moderated = |degrees| Variance { value: 9.0, degrees }.moderated(Variance::known(1.0));
-        assert_eq!(moderated(0.0), Variance { value: 1.0, degrees: 4.0 });
-        let two = moderated(2.0);
-        assert!((two.value - 22.0 / 6.0).abs() < 1e-12 && (two.degrees - 6.0).abs() < 1e-12, "{two:?}");
-        assert!((moderated(4e6).value - 9.0).abs() < 1e-4);
+    /// Variances of eight normal values each, whose own variances are drawn from the prior.
+    fn drawn(prior_degrees: Option<f64>, seed: u64) -> Vec<Variance> {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut normal = move || (0..12).map(|_| random.f64()).sum::<f64>() - 6.0;
+        let mut square_sum = |count: usize| (0..count).map(|_| normal().powi(2)).sum::<f64>();
+        let variance = |_| {
+            let own = prior_degrees.map_or(4.0, |degrees| 4.0 * degrees / square_sum(degrees as usize));
+            Variance { value: own * square_sum(7) / 7.0, degrees: 7.0 }
+        };
+        (0..2000).map(variance).collect()
     }
 
     #[test]
-    fn what_is_known_from_few_values_counts_as_these() {
-        let prior = Variance { value: 1.0, degrees: 1.0 };
-        let both = Variance { value: 9.0, degrees: 1.0 }.moderated(prior);
-        assert_eq!(both, Variance { value: 5.0, degrees: 2.0 });
+    fn the_prior_that_variances_were_drawn_from_is_found() {
+        let found = Variance::prior_of(&drawn(Some(6.0), 1)).unwrap();
+        assert!((found.degrees / 6.0 - 1.0).abs() < 0.15 && (found.value / 4.0 - 1.0).abs() < 0.05, "{found:?}");
+        let alike = Variance::prior_of(&drawn(None, 2)).unwrap();
+        assert!(alike.degrees > 50.0 && (alike.value / 4.0 - 1.0).abs() < 0.05, "{alike:?}");
+        assert_eq!(Variance::prior_of(&drawn(None, 3)[..3]), None, "three say nothing of their kind");
+    }
+
+    #[test]
+    fn few_values_move_what_is_known_little_and_many_replace_it() {
+        let prior = Variance { value: 1.0, degrees: 4.0 };
+        let moderated = |degrees| Variance { value: 9.0, degrees }.moderated(prior);
+        assert_eq!(moderated(0.0), prior);
+        let two = moderated(2.0);
+        assert!((two.value - 22.0 / 6.0).abs() < 1e-12 && (two.degrees - 6.0).abs() < 1e-12, "{two:?}");
+        assert!((moderated(4e6).value - 9.0).abs() < 1e-4);
     }
 }

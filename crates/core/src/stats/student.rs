@@ -35,6 +35,43 @@ pub fn quantile(tail: f64, degrees: f64) -> f64 {
     high
 }
 
+/// The derivative of the logarithm of the gamma function, for positive numbers.
+#[must_use]
+pub(crate) fn digamma(x: f64) -> f64 {
+    // Abramowitz and Stegun, 6.3.5 and 6.3.18.
+    if x < 8.0 {
+        return digamma(x + 1.0) - 1.0 / x;
+    }
+    let square = 1.0 / (x * x);
+    x.ln() - 0.5 / x - square * (1.0 / 12.0 - square * (1.0 / 120.0 - square / 252.0))
+}
+
+/// Its derivative, for positive numbers.
+#[must_use]
+pub(crate) fn trigamma(x: f64) -> f64 {
+    // Abramowitz and Stegun, 6.4.6 and 6.4.12.
+    if x < 8.0 {
+        return trigamma(x + 1.0) + 1.0 / (x * x);
+    }
+    let square = 1.0 / (x * x);
+    (1.0 + 0.5 / x + square * (1.0 / 6.0 - square * (1.0 / 30.0 - square / 42.0))) / x
+}
+
+/// The number whose trigamma is `y`, above zero: trigamma falls with its argument.
+#[must_use]
+pub(crate) fn inverse_trigamma(y: f64) -> f64 {
+    let (mut low, mut high) = (1e-4, 1e7);
+    for _ in 0..80 {
+        let middle = f64::sqrt(low * high);
+        if trigamma(middle) > y {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    high
+}
+
 /// The regularized incomplete beta function I_x(a, b), by its continued fraction (Press et al., *Numerical Recipes*, third
 /// edition, 6.4).
 fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
@@ -102,6 +139,17 @@ fn ln_gamma(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_derivatives_of_the_gamma_function() {
+        // Abramowitz and Stegun, 6.3.2, 6.3.3 and 6.4.2.
+        assert!((digamma(1.0) + 0.577_215_664_9).abs() < 1e-9);
+        assert!((digamma(0.5) + 1.963_510_026_0).abs() < 1e-9);
+        assert!((trigamma(1.0) - std::f64::consts::PI.powi(2) / 6.0).abs() < 1e-8);
+        for x in [0.3, 1.0, 4.5, 80.0] {
+            assert!((inverse_trigamma(trigamma(x)) / x - 1.0).abs() < 1e-6, "{x}");
+        }
+    }
 
     #[test]
     fn quantiles_are_those_of_the_tables() {

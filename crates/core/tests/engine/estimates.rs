@@ -2,9 +2,7 @@
 
 use syncscope_core::fake::{FakeExperiment, Noise};
 use syncscope_core::stopping::PrecisionRule;
-use syncscope_core::{
-    Cancel, Case, Engine, Experiment, Facts, Limit, Role, Row, RunEffect, Sample, Settings, Side, Ticks, Verdict,
-};
+use syncscope_core::{Cancel, Case, Engine, Experiment, Limit, Row, Sample, Settings, Side, Ticks, Verdict};
 
 use super::altered::Altered;
 use super::{Recorder, measure, settings};
@@ -73,22 +71,6 @@ fn a_cost_is_resolved_in_cycles_where_the_clock_wanders() {
     assert!((measurement.estimate.unwrap().cycles.unwrap().value() - 12.5).abs() < 0.01);
     let remark = measurement.remark.unwrap();
     assert!(remark.contains("in nanoseconds") && remark.contains("the clock changed"), "{remark}");
-}
-
-#[test]
-fn the_interval_to_quote_holds_the_difference_between_runs() {
-    let quiet = || FakeExperiment::new(5.0, 1);
-    let facts = Facts { run_effect: |_| RunEffect::of_both(0.03), ..Facts::of(Role::Update) };
-    let row = |measurement| Row::measured(Case::new("cpu.fake.add"), Some(&facts), &measurement);
-    let half_width = |row: &Row| row.ns_interval.unwrap().half_width() / 5.0;
-    let steady = measure(quiet());
-    let within = steady.estimate.as_ref().unwrap().ns_within;
-    let told = row(steady);
-    assert_eq!(told.ns_within, within);
-    assert!((half_width(&told) - 1.96 * 0.03 * 2.0_f64.sqrt()).abs() < 1e-4, "both runs are off: {told:?}");
-    let engine = Engine::new(settings(), Cancel::new()).with_drift(Some(RunEffect::of_both(0.05)));
-    let drifting = row(engine.measure(&mut quiet(), 42).unwrap());
-    assert!((half_width(&drifting) - 1.96 * 0.05 * 2.0_f64.sqrt()).abs() < 1e-4, "{drifting:?}");
 }
 
 #[test]

@@ -169,7 +169,7 @@ fn pairs_on_equal_hardware(data: &RunData) -> Vec<Pair<'_>> {
         if is_known || !figure::has_figure(row) {
             continue;
         }
-        let own = row.ns.zip(row.ns_interval).and_then(|(ns, quoted)| certain_cost(ns.value(), quoted));
+        let own = row.ns.zip(row.ns_with_allowance()).and_then(|(ns, quoted)| certain_cost(ns.value(), quoted));
         let name = hardware(data, row);
         let is_like = |anchor: &&Anchor| anchor.hardware == name && anchor.primitive == row.case.primitive;
         let like = comparable(rung, data, row).filter(|anchor| anchor.kind == Kind::Measured).find(is_like);
@@ -252,7 +252,7 @@ mod tests {
         let row = data.rows.get(selected.row)?;
         let cost = Cost::of(row);
         let is_noisy = cost.figure.starts_with('~');
-        let (kind, ns, interval) = match (selected.median_ns, row.ns_interval) {
+        let (kind, ns, interval) = match (selected.median_ns, row.ns_with_allowance()) {
             (Some(median), _) => (Kind::Median, median, None),
             (None, Some(interval)) if is_noisy || cost.resolved => (Kind::Measured, row.ns?.value(), Some(interval)),
             (None, None) if cost.resolved => (Kind::Published, row.ns.map(Nanoseconds::value)?, None),

@@ -76,7 +76,7 @@ impl<'a> Known<'a> {
         let within = bounds(row)?;
         let bounds = match basis {
             Basis::Run => within,
-            Basis::Machine => row.ns_interval.unwrap_or(within),
+            Basis::Machine => row.ns_with_allowance().unwrap_or(within),
         };
         Some(Self { index, row, ns: row.ns?.value(), bounds })
     }
@@ -100,7 +100,7 @@ impl<'a> Known<'a> {
     pub(crate) fn quoted(&self) -> Interval {
         let factor = self.row.ns.map_or(1.0, |own| self.ns / own.value());
         let scaled = |Interval { low, high }: Interval| Interval { low: factor * low, high: factor * high };
-        self.row.ns_interval.map_or(self.bounds, scaled)
+        self.row.ns_with_allowance().map_or(self.bounds, scaled)
     }
 
     /// Whether it certainly costs less than the other one, which is alike.

@@ -1,5 +1,6 @@
 //! How far to trust a run, in one line.
 
+use syncscope_core::run::another_run;
 use syncscope_core::run::machine::Environment;
 use syncscope_core::run::provenance::StolenTime;
 use syncscope_core::run::smt_interference::frequent_share;
@@ -34,7 +35,9 @@ pub(crate) fn trust(data: &RunData) -> Option<String> {
         stolen(data, false),
         awake(data),
     ];
-    Some(format!("How far to trust it: {}.", parts.into_iter().flatten().collect::<Vec<_>>().join("; ")))
+    let trust = format!("How far to trust it: {}.", parts.into_iter().flatten().collect::<Vec<_>>().join("; "));
+    let shared = another_run::sentence(&data.run.shared);
+    Some(if shared.is_empty() { trust } else { format!("{trust} Another run may shift all rows at once: {shared}.") })
 }
 
 /// `45 %`. Not all is not written as 100 %, and some not as 0 %.

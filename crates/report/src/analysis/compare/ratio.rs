@@ -54,7 +54,7 @@ impl UncertainCost {
     /// `blocks` is the number of measurement blocks behind the row.
     pub(crate) fn of(row: &Row, blocks: f64) -> Option<Self> {
         let ns = row.ns?.value();
-        let (quoted, within) = (row.ns_interval?, row.ns_within?);
+        let (quoted, within) = (row.ns_with_allowance()?, row.ns_within?);
         let degrees = runs_of_row(row).map_or((blocks - 1.0).max(1.0), |runs| runs + 3.0);
         let quantile = student::quantile_95(degrees);
         let side = |end: fn(&Interval) -> f64| {

@@ -9,6 +9,9 @@ use super::node::{Cost, Node};
 use crate::analysis::compare::Change;
 use crate::analysis::compare::discoveries;
 
+/// What runs of one node differ by counts for so many degrees of freedom.
+const PRIOR_DEGREES: f64 = 4.0;
+
 /// The standard deviation of a normal distribution with this median absolute deviation is so many times as large.
 const MAD_TO_DEVIATION: f64 = 1.4826;
 
@@ -108,7 +111,8 @@ impl Statistics {
         let moderated = |primitive: usize| {
             let of_runs: Vec<f64> = self.deviations.iter().filter_map(|node| Some(node[primitive]?.of_run)).collect();
             let (of_runs, spread) = (median(&of_runs).unwrap_or(0.0), self.spreads[primitive].unwrap_or(0.0));
-            Variance { value: spread.powi(2), degrees: spread_degrees }.moderated(Variance::known(of_runs.powi(2)))
+            Variance { value: spread.powi(2), degrees: spread_degrees }
+                .moderated(Variance { value: of_runs.powi(2), degrees: PRIOR_DEGREES })
         };
         let spreads: Vec<Variance> = (0..self.spreads.len()).map(moderated).collect();
         let degrees = spreads.first().map_or(spread_degrees, |spread| spread.degrees);

@@ -1,0 +1,226 @@
+//! The interval to quote: where the cost of a case will be in another run on the same machine in the same state.
+//!
+//! A run measures the cases of its CPUs in several processes, each with memory, threads and an order of its own, so a process is
+//! to a run what a run is to the machine. With `y` the cost of a case in a process,
+//!
+//! ```text
+//! log y  =  case  +  class x process  +  case x process
+//! ```
+//!
+//! What all cases of a [`Class`] share in a process (the clock of the cores, the speed of what connects them) is estimated by the
+//! median over its cases, removed from theirs, and quoted once for the run ([`Shared`]). The variance of the rest has few degrees
+//! of freedom for each case; it is moderated by that of the class (Smyth 2004, [`Variance::prior_of`]). The interval predicts the
+//! figure of another run of as many processes: Student's t with the moderated degrees, times the deviation of the difference of
+//! two means. Cases whose threads share nothing follow the clock exactly: their interval is that of their cycles.
+//!
+//! Rows without processes (GPUs, older runs, other sides) keep the interval within the run, and say as their allowance what is
+//! assumed beyond it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::f64::consts::PI;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::case::CaseId;
+use crate::model::catalogue::Catalogue;
+use crate::model::detail::Detail;
+use crate::model::facts::Class;
+use crate::run::row::Row;
+use crate::stats::{Interval, Variance, median, student};
+use crate::units::{Cycles, Hertz, Nanoseconds, rounded};
+
+/// Fewer processes do not show how processes differ.
+const FEWEST_PROCESSES: usize = 3;
+
+/// Of fewer cases, what they share is not told from what each has of its own.
+const FEWEST_CASES: usize = 4;
+
+/// The assumed variance counts for so many degrees of freedom where a class has too few cases for a prior of its own.
+const DEGREES_OF_ASSUMED: f64 = 2.0;
+
+/// What the cases of a class share, and by how much another run may shift it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shared {
+    /// The class.
+    pub class: Class,
+    /// Its cases that were measured in several processes.
+    pub cases: usize,
+    /// The processes.
+    pub processes: usize,
+    /// Half of the 95 % interval for another run in the same state, of all costs in nanoseconds together, relative to them.
+    pub another_run: f64,
+    /// The clock of the cores.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_hz: Option<f64>,
+}
+
+/// A case of a class in one unit: the logarithms of its costs, by process.
+struct Logs {
+    row: usize,
+    of_process: BTreeMap<u32, f64>,
+    /// The assumed variance of the logarithm.
+    assumed: f64,
+}
+
+/// Gives the rows that were measured in several processes their intervals for another run, and says what the rows of each class
+/// share. Of the rows of a whole run, each as [`Row::with_facts`] leaves it.
+pub fn derive(rows: &mut [Row], details: &HashMap<CaseId, Vec<Detail>>, catalogue: &Catalogue) -> Vec<Shared> {
+    let mut classes: BTreeMap<Class, Vec<usize>> = BTreeMap::new();
+    for (index, row) in rows.iter().enumerate() {
+        let facts = catalogue.facts(&row.case.primitive).filter(|_| row.runs.is_none() && row.ns_within.is_some());
+        if let Some(facts) = facts {
+            classes.entry(facts.class_of(&row.case)).or_default().push(index);
+        }
+    }
+    classes.into_iter().filter_map(|(class, members)| of_class(class, &members, rows, details, catalogue)).collect()
+}
+
+fn of_class(
+    class: Class,
+    members: &[usize],
+    rows: &mut [Row],
+    details: &HashMap<CaseId, Vec<Detail>>,
+    catalogue: &Catalogue,
+) -> Option<Shared> {
+    let logs = |name: &str, of_cycles: bool| -> Vec<Logs> {
+        let of_row = |row: &usize| {
+            let case = &rows[*row].case;
+            let effect = catalogue.facts(&case.primitive)?.run_effect_of(case);
+            let found = details.get(&case.id())?.iter().filter(|detail| detail.name == name && detail.value > 0.0);
+            let of_process: BTreeMap<u32, f64> = found.filter_map(|one| Some((one.actor?, one.value.ln()))).collect();
+            let assumed = if of_cycles { effect.cycles } else { effect.ns };
+            (of_process.len() >= FEWEST_PROCESSES).then(|| Logs { row: *row, of_process, assumed: assumed * assumed })
+        };
+        members.iter().filter_map(of_row).collect()
+    };
+    let (of_ns, of_cycles) = (logs(Detail::PROCESS_NS, false), logs(Detail::PROCESS_CYCLES, true));
+    let (ns, common) = half_widths(&of_ns);
+    let (cycles, _) = half_widths(&of_cycles);
+    for (row, half) in &cycles {
+        let row = &mut rows[*row];
+        row.cycles_interval = row.cycles.map(|at| around(at.value(), *half));
+    }
+    for (index, half) in &ns {
+        let row = &mut rows[*index];
+        let Some(at) = row.ns.map(Nanoseconds::value) else { continue };
+        let quoted = match (class, row.cycles.map(Cycles::value).zip(row.cycles_interval), cycles.get(index)) {
+            (Class::NothingShared, Some((of_row, interval)), Some(_)) => {
+                let scaled = |end: f64| rounded(at) * end / rounded(of_row);
+                Interval { low: scaled(interval.low), high: scaled(interval.high) }
+            }
+            _ => around(at, *half),
+        };
+        (row.ns_interval, row.allowance) = (Some(quoted), None);
+    }
+    let clocks: Vec<f64> = of_ns.iter().filter_map(|logs| rows[logs.row].clock).map(Hertz::value).collect();
+    (common.len() >= FEWEST_PROCESSES).then(|| Shared {
+        class,
+        cases: of_ns.len(),
+        processes: common.len(),
+        another_run: rounded(
+            student::quantile_95(common.len() as f64 - 1.0) * (variance(&common) * of_difference(common.len())).sqrt(),
+        ),
+        clock_hz: median(&clocks).filter(|_| class == Class::NothingShared).map(rounded),
+    })
+}
+
+/// Half of the interval of each row for another run, in logarithms, and the factor that all rows share in each process.
+fn half_widths(cases: &[Logs]) -> (BTreeMap<usize, f64>, Vec<f64>) {
+    let mut deviations: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for case in cases {
+        let mean = case.of_process.values().sum::<f64>() / case.of_process.len() as f64;
+        for (process, log) in &case.of_process {
+            deviations.entry(*process).or_default().push(log - mean);
+        }
+    }
+    let shared = |of: &Vec<f64>| median(of).filter(|_| of.len() >= FEWEST_CASES);
+    let shared: BTreeMap<u32, f64> =
+        deviations.iter().filter_map(|(process, of)| Some((*process, shared(of)?))).collect();
+    // In the order of time: the process that writes the run measures most of its blocks last.
+    let own = |case: &Logs| -> Vec<f64> {
+        let rest = |(process, log): (&u32, &f64)| log - shared.get(process).copied().unwrap_or(0.0);
+        case.of_process.range(1..).chain(case.of_process.range(..1)).map(rest).collect()
+    };
+    let rests: Vec<Vec<f64>> = cases.iter().map(own).collect();
+    let of_rest = |rest: &Vec<f64>| Variance { value: variance(rest), degrees: rest.len() as f64 - 1.0 };
+    let variances: Vec<Variance> = rests.iter().map(of_rest).collect();
+    let prior = Variance::prior_of(&variances);
+    let all: f64 = variances.iter().map(|one| one.degrees).sum();
+    let grown = by_estimated_share(cases.len()) * by_drift(&rests);
+    let half = |(case, own): (&Logs, &Variance)| {
+        let prior = prior.unwrap_or(Variance { value: case.assumed, degrees: DEGREES_OF_ASSUMED });
+        let Variance { value, degrees } = own.moderated(prior);
+        let degrees = degrees.min(all + DEGREES_OF_ASSUMED);
+        (case.row, student::quantile_95(degrees) * (value * grown * of_difference(case.of_process.len())).sqrt())
+    };
+    (cases.iter().zip(&variances).map(half).collect(), shared.into_values().collect())
+}
+
+/// By what the variance of a case grows because what it shares with others is estimated: by the median of so many cases, which is
+/// uncertain by π / 2 of a mean. Once in this run, where it made the rest of each case smaller, and once between two runs.
+fn by_estimated_share(cases: usize) -> f64 {
+    if cases < FEWEST_CASES { 1.0 } else { (1.0 + PI / 2.0 / cases as f64).powi(2) }
+}
+
+/// By what the variance of a mean over processes grows because neighbouring ones resemble each other: where a state of the machine
+/// lasts longer than a process. The correlation of neighbours is that of all cases together, corrected for the few processes of
+/// each (Kendall, *Biometrika* 41, 1954), as of a first-order autoregression. One where they do not.
+fn by_drift(rests: &[Vec<f64>]) -> f64 {
+    const LARGEST: f64 = 0.8;
+    let processes = rests.iter().map(Vec::len).max().unwrap_or(0) as f64;
+    if rests.len() < FEWEST_CASES || processes < 5.0 {
+        return 1.0;
+    }
+    let (mut products, mut squares) = (0.0, 0.0);
+    for rest in rests {
+        let mean = rest.iter().sum::<f64>() / rest.len() as f64;
+        let square = rest.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+        if square > 0.0 {
+            products += rest.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>() / square;
+            squares += 1.0;
+        }
+    }
+    let correlation = ((processes * products / f64::max(squares, 1.0) + 1.0) / (processes - 3.0)).clamp(0.0, LARGEST);
+    let lags = (1..processes as i32).map(|lag| 2.0 * (1.0 - f64::from(lag) / processes) * correlation.powi(lag));
+    let sum: f64 = lags.sum();
+    (1.0 + sum) / (1.0 - sum / (processes - 1.0))
+}
+
+/// The variance of the difference of two runs of so many processes, relative to that of one process.
+fn of_difference(processes: usize) -> f64 {
+    2.0 / processes as f64
+}
+
+fn variance(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0).max(1.0)
+}
+
+/// The interval to both sides of a cost. The one within the run may be wider: it holds what the class shares.
+fn around(at: f64, half: f64) -> Interval {
+    let at = rounded(at);
+    Interval { low: at * (-half).exp(), high: at * half.exp() }
+}
+
+/// What the rows of a run share, in one line for people; empty where that was not measured.
+#[must_use]
+pub fn sentence(shared: &[Shared]) -> String {
+    let percent = |share: f64| format!("±{} %", significant_of_percent(100.0 * share));
+    let of = |shared: &Shared| match shared.clock_hz {
+        Some(hertz) => format!("core clock {:.2} GHz {}", hertz / 1e9, percent(shared.another_run)),
+        None => format!("{} {}", shared.class, percent(shared.another_run)),
+    };
+    shared.iter().map(of).collect::<Vec<_>>().join("; ")
+}
+
+/// Two digits below ten, else whole.
+fn significant_of_percent(percent: f64) -> String {
+    if percent < 0.1 {
+        format!("{percent:.2}")
+    } else if percent < 10.0 {
+        format!("{percent:.1}")
+    } else {
+        format!("{percent:.0}")
+    }
+}

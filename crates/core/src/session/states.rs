@@ -1,0 +1,69 @@
+//! The states of the machine in the course of a run.
+//!
+//! All costs of a class of cases often rise and fall together: with the clock of the cores, or where the host puts the virtual
+//! CPUs. Each case says in each pass how far its block was from its median. The mean over the cases of a class is what they
+//! have in common; where its level changes, so did the state of the machine.
+
+use std::collections::BTreeMap;
+
+use crate::engine::population::{Stage, States};
+use crate::model::facts::Class;
+use crate::session::pending_case::PendingCase;
+use crate::stats;
+
+/// Fewer cases are not a class: a case must not be compared with itself.
+const FEWEST_CASES: usize = 4;
+
+/// The states that the cases of each class show.
+#[derive(Debug, Default)]
+pub(super) struct StatesOfClasses(BTreeMap<Class, States>);
+
+impl StatesOfClasses {
+    /// From what is known of all cases so far, the finished ones too.
+    pub(super) fn of<'a>(cases: impl Iterator<Item = &'a PendingCase>) -> Self {
+        let mut courses: BTreeMap<Class, Vec<Vec<Stage>>> = BTreeMap::new();
+        for pending in cases {
+            courses.entry(pending.class()).or_default().push(pending.course());
+        }
+        Self(courses.into_iter().map(|(class, courses)| (class, states(&courses))).collect())
+    }
+
+    /// Those of the class of a case.
+    pub(super) fn of_case(&self, pending: &PendingCase) -> States {
+        self.0.get(&pending.class()).cloned().unwrap_or_default()
+    }
+}
+
+fn states(courses: &[Vec<Stage>]) -> States {
+    // No single case moves the mean by more than that.
+    const MOST: f64 = 2.0;
+    let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for stage in courses.iter().flatten().filter(|stage| stage.relative > 0.0) {
+        blocks.entry(stage.block).or_default().push(stage.relative.ln().clamp(-MOST, MOST));
+    }
+    blocks.retain(|_, logs| logs.len() >= FEWEST_CASES);
+    let means: Vec<f64> = blocks.values().map(|logs| logs.iter().sum::<f64>() / logs.len() as f64).collect();
+    States(blocks.into_keys().zip(stats::states(&means)).filter(|(_, state)| *state > 0).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn course(of_pass: impl Fn(u32) -> f64) -> Vec<Stage> {
+        (1..=40).map(|block| Stage { block, relative: of_pass(block) }).collect()
+    }
+
+    #[test]
+    fn what_most_cases_have_in_common_is_a_state_and_what_one_does_is_none() {
+        let alternating =
+            |sign: i32| course(move |pass| 1.0 + if pass % 2 == 0 { 0.05 } else { -0.05 } * f64::from(sign));
+        assert_eq!(states(&[1, -1, 1, -1].map(alternating)), States::default());
+        let steps: Vec<_> = (0..5).map(|_| course(|pass| if pass > 33 { 1.4 } else { 1.0 })).collect();
+        assert_eq!(states(&steps).0.into_keys().collect::<Vec<_>>(), (34..=40).collect::<Vec<_>>());
+        assert_eq!(states(&steps[..3]), States::default(), "three cases are not a class");
+        let mut one = vec![course(|_| 1.0); 8];
+        one[0] = steps[0].clone();
+        assert_eq!(states(&one), States::default(), "a case that changes by itself");
+    }
+}

@@ -1,0 +1,145 @@
+//! Changes of level in a series: when a machine was in which state.
+
+use std::ops::Range;
+
+use crate::stats::{median, median_absolute_deviation};
+
+/// A change counts if it is at least so large: 10 %, of logarithms. Smaller ones are drift, which the differences between
+/// processes show.
+const LEAST_CHANGE: f64 = 0.1;
+
+/// And so many times the noise of one value.
+const LEAST_NOISES: f64 = 5.0;
+
+/// Fewer values do not show their noise.
+const FEWEST: usize = 12;
+
+/// A state lasts for at least so many values.
+const SHORTEST: usize = 3;
+
+/// The state in which each value was taken: 0 is the one with most values. `values` are logarithms of costs, in the order of time.
+///
+/// Binary segmentation: where both sides differ most, for their lengths, there is a change if their medians differ by 10 % and
+/// by five times the noise, which follows from the differences of neighbours. Parts whose levels differ by
+/// less than that are one state. In simulations without a change (independent noise, heavy tails, drift), fewer than one of a
+/// hundred series has one.
+#[must_use]
+pub fn states(values: &[f64]) -> Vec<usize> {
+    if values.len() < FEWEST {
+        return vec![0; values.len()];
+    }
+    let steps: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    // The deviation of a difference of two, from its median absolute deviation (normal: 0.6745).
+    let noise = median_absolute_deviation(&steps).unwrap_or(0.0) / 0.6745 / std::f64::consts::SQRT_2;
+    let least = LEAST_CHANGE.max(LEAST_NOISES * noise);
+    let mut parts = Vec::new();
+    divide(values, 0..values.len(), least, &mut parts);
+    let level = |part: &Range<usize>| median(&values[part.clone()]).unwrap_or(0.0);
+    parts.sort_by(|one, other| level(one).total_cmp(&level(other)));
+    let mut groups: Vec<Vec<Range<usize>>> = Vec::new();
+    for part in parts {
+        match groups.last_mut() {
+            Some(group) if level(&part) - group.last().map_or(f64::NEG_INFINITY, level) < least => group.push(part),
+            _ => groups.push(vec![part]),
+        }
+    }
+    groups.sort_by_key(|group| std::cmp::Reverse(group.iter().map(Range::len).sum::<usize>()));
+    let mut states = vec![0; values.len()];
+    for (state, part) in
+        groups.iter().enumerate().flat_map(|(state, group)| group.iter().map(move |part| (state, part)))
+    {
+        states[part.clone()].fill(state);
+    }
+    states
+}
+
+/// Divides a part of the series where it changes, and both sides again. Medians say whether it does, so that single values do
+/// not; means say where.
+fn divide(values: &[f64], part: Range<usize>, least: f64, parts: &mut Vec<Range<usize>>) {
+    let level = |side: Range<usize>| median(&values[side]).unwrap_or(0.0);
+    let mean = |side: Range<usize>| values[side.clone()].iter().sum::<f64>() / side.len() as f64;
+    let changes = |at: &usize| (level(*at..part.end) - level(part.start..*at)).abs() >= least;
+    let weight = |at: usize| ((at - part.start) as f64 * (part.end - at) as f64).sqrt();
+    let size = |at: usize| (mean(at..part.end) - mean(part.start..at)).abs() * weight(at);
+    let splits = part.start + SHORTEST..(part.end + 1).saturating_sub(SHORTEST);
+    match splits.filter(changes).max_by(|one, other| size(*one).total_cmp(&size(*other))) {
+        None if part.is_empty() => {}
+        None => parts.push(part),
+        Some(at) => {
+            divide(values, part.start..at, least, parts);
+            divide(values, at..part.end, least, parts);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a series without a change may look like.
+    #[derive(Debug, Clone, Copy)]
+    enum Law {
+        Normal(f64),
+        HeavyTails(f64),
+        /// Each value is near the one before.
+        Drift(f64),
+    }
+
+    fn series(law: Law, length: usize, random: &mut fastrand::Rng) -> Vec<f64> {
+        let mut level = 0.0;
+        let mut normal = || (0..12).map(|_| random.f64()).sum::<f64>() - 6.0;
+        let mut value = |_| match law {
+            Law::Normal(sigma) => sigma * normal(),
+            // Student's t with three degrees of freedom.
+            Law::HeavyTails(sigma) => sigma * normal() / ((0..3).map(|_| normal().powi(2)).sum::<f64>() / 3.0).sqrt(),
+            Law::Drift(sigma) => {
+                level = 0.95 * level + sigma * 0.31 * normal();
+                level + 0.01 * normal()
+            }
+        };
+        (0..length).map(&mut value).collect()
+    }
+
+    #[test]
+    fn at_most_one_of_a_hundred_series_without_a_change_has_two_states() {
+        let mut random = fastrand::Rng::with_seed(1);
+        for law in
+            [Law::Normal(0.01), Law::Normal(0.05), Law::HeavyTails(0.02), Law::HeavyTails(0.05), Law::Drift(0.015)]
+        {
+            for length in [12, 60, 120] {
+                let has_two = |_: &usize| states(&series(law, length, &mut random)).iter().any(|state| *state > 0);
+                let wrong = (0..100).filter(has_two).count();
+                assert!(wrong <= 1, "{law:?} {length}: {wrong} of 100");
+            }
+        }
+    }
+
+    #[test]
+    fn a_change_is_found_where_it_is() {
+        let mut random = fastrand::Rng::with_seed(2);
+        // As seen on a guest with two CPUs: the first 21 of 339 passes cost 3.6 times as much.
+        let mut values = series(Law::Normal(0.03), 339, &mut random);
+        values[..21].iter_mut().for_each(|value| *value += 3.6_f64.ln());
+        let found = states(&values);
+        assert!(
+            found[..21].iter().all(|state| *state == 1) && found[21..].iter().all(|state| *state == 0),
+            "{found:?}"
+        );
+        // A state that returns is the same one; half of the run is of each.
+        let mut values = series(Law::HeavyTails(0.01), 120, &mut random);
+        values[30..60].iter_mut().for_each(|value| *value -= 0.2);
+        values[90..115].iter_mut().for_each(|value| *value -= 0.2);
+        let found = states(&values);
+        let mistakes = (0..120).filter(|at| (found[*at] == 1) != ((30..60).contains(at) || (90..115).contains(at)));
+        assert!(mistakes.count() <= 2, "{found:?}");
+    }
+
+    #[test]
+    fn short_and_steady_series_have_one_state() {
+        assert!(states(&[]).is_empty());
+        let mut one = [0.0; 40];
+        one[7] = 9.0;
+        assert_eq!(states(&one), [0; 40], "one value is no state");
+        assert_eq!(states(&[0.0; 10]), [0; 10]);
+    }
+}
