@@ -9,6 +9,7 @@
 //! The command only opens the laboratories, shows progress through an [`Observer`], and prints.
 
 mod additivity_sample;
+mod fresh_process;
 pub mod laboratory;
 pub mod observer;
 mod part;
