@@ -105,7 +105,17 @@ fn what_follows_from_other_columns_is_not_read() {
         COLUMNS.iter().filter(|column| column.is_derived(false)).map(|column| column.name).collect();
     assert_eq!(
         derived,
-        ["domain", "family", "ns_low", "ns_high", "cycles_low", "cycles_high", "ops_per_s_thread", "ops_per_s_total"]
+        [
+            "domain",
+            "family",
+            "ns_low",
+            "ns_high",
+            "cycles_low",
+            "cycles_high",
+            "ops_per_s_thread",
+            "ops_per_s_total",
+            "allowance"
+        ]
     );
 }
 
