@@ -392,13 +392,9 @@ pub(super) mod tests {
         for dtype in Dtype::ALL {
             assert_eq!(dtype.to_string().parse(), Ok(*dtype));
         }
-        for placement in [
-            Placement::Cores,
-            Placement::Close,
-            Placement::Spread,
-            Placement::None,
-            Placement::List(vec![3, 0, 17]),
-        ] {
+        for placement in
+            [Placement::Cores, Placement::Close, Placement::Spread, Placement::None, Placement::List(vec![3, 0, 17])]
+        {
             assert_eq!(placement.to_string().parse(), Ok(placement));
         }
         assert!("i16".parse::<Dtype>().is_err());
