@@ -81,6 +81,7 @@ fn measure_here(
         None => Laboratories::open(request.devices.as_deref()),
     });
     let mut laboratories = opened.inspect_err(|_| progress.finish())?;
+    laboratories.let_fresh_processes_measure();
     let plan = request.selection.plan(&mut laboratories, request.preset, request.seed);
     let plan = plan.inspect_err(|_| progress.finish())?;
     for value in request.selection.missing_values(&plan) {

@@ -216,7 +216,7 @@ impl FromStr for Placement {
 /// `primitive=cpu.atomic.add;dtype=i32;...` over [`crate::model::parameter::PARAMETERS`] in their order, written as 16 lower-case hexadecimal
 /// digits. The parameters of the first version are in the line even where they are empty; later ones only where they
 /// apply, so that the identities of older cases stay.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct CaseId(pub String);
 
 impl fmt::Display for CaseId {

@@ -116,7 +116,7 @@ impl Preset {
             (true, Self::Paper) if cases.len() > LARGE_PLAN => 345,
             (true, Self::Paper) => 52,
             (false, Self::Quick) => 12,
-            (false, Self::Paper) => 155,
+            (false, Self::Paper) => 128,
         };
         PassSchedule::within(Duration::from_secs(seconds), self.fewest_blocks(is_cpu))
     }
