@@ -51,6 +51,12 @@ impl Calibration {
         if let Some(window) = protocol.counted_for {
             return Self::of_window(experiment, window, cancel);
         }
+        if let Some(iterations) = experiment.known_iterations()? {
+            // The first runs pay for cold caches here.
+            let shots = BOTH.map(|side| Shot { side, iterations, pair: 0 });
+            let pair_ns = experiment.samples(&shots)?.iter().map(Sample::slowest_ns).sum();
+            return Ok((!cancel.is_cancelled()).then_some(Self { iterations, pair_ns }));
+        }
         let resolution_ns = ruler.resolution.0 as f64 * 1e9 / ruler.frequency.value();
         let sample = protocol.sample_length.unwrap_or(sample);
         let target_ns = (sample.as_nanos() as f64).max(RESOLUTION_STEPS * resolution_ns);

@@ -36,6 +36,9 @@ const ITERATION_CYCLES: (f64, f64) = (1000.0, 4e6);
 /// Longer windows are for those who wait for others most of the time.
 const LONGEST_WINDOW_CYCLES: f64 = 1e9;
 
+/// A chunk of so many cycles tells how long an iteration takes to a few per cent.
+const CHUNK_TO_TRUST: f64 = 3000.0;
+
 /// Threads that differ by less are served alike: a kernel of equal work then takes what the mean says.
 const UNEQUAL: f64 = 1.5;
 
@@ -159,6 +162,31 @@ impl<'a> KernelExperiment<'a> {
         let fewest = (CHUNKS_OF_WINDOW * iterations as f64).max(ITERATIONS_OF_WINDOW);
         let sample = self.setup.sampling.sample.as_secs_f64() * self.setup.ruler.frequency.value();
         (sample / self.loops() as f64).max(fewest * iteration).min(LONGEST_WINDOW_CYCLES)
+    }
+
+    /// The iterations of a chunk, which is an eighth of a window.
+    fn iterations_of_chunk(&mut self) -> Result<u64, ExperimentError> {
+        let chunk = self.window(0.0, 0) / CHUNKS_OF_WINDOW;
+        // A fence takes a hundred times as long as the updates around it.
+        let sides: &[Side] = if self.setup.is_own_context { &[Side::Baseline] } else { &[Side::Baseline, Side::Test] };
+        let mut most = MAX_ITERATIONS as f64;
+        for &side in sides {
+            let (function, copies) = (self.function(side)?, side.copies() as usize);
+            let mut shot = Shot { side, iterations: 1, pair: 0 };
+            // What begins and ends a chunk makes short ones look longer than they are.
+            let cycles = loop {
+                self.time_iteration(function, shot)?;
+                let cycles = self.setup.carried.get().iteration[copies];
+                let wanted = (CHUNK_TO_TRUST / cycles).ceil() as u64;
+                if wanted <= shot.iterations {
+                    break cycles;
+                }
+                shot.iterations = wanted.max(2 * shot.iterations);
+                self.set_iteration(copies, 0.0);
+            };
+            most = most.min(chunk / cycles);
+        }
+        Ok((most as u64).max(1))
     }
 
     /// Finds out how long an iteration takes, unless that is known.
@@ -305,13 +333,13 @@ impl Experiment for KernelExperiment<'_> {
         Ok(samples)
     }
 
+    fn known_iterations(&mut self) -> Result<Option<u64>, ExperimentError> {
+        self.iterations_of_chunk().map(Some)
+    }
+
     fn protocol(&self) -> Protocol {
         let Setup { sampling, is_own_context, unroll, .. } = &self.setup;
         Protocol {
-            max_iterations: MAX_ITERATIONS,
-            // A fence takes a hundred times as long as the updates around it.
-            longest_sample: (!is_own_context).then(|| 2 * sampling.sample),
-            sample_length: Some(sampling.sample.mul_f64(CHUNKS_OF_SAMPLE as f64 / CHUNKS_OF_WINDOW)),
             clock_tolerance: Some(CLOCK_CHANGE),
             actor: Actor::Mean,
             in_window: true,
