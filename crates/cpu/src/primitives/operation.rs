@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use syncscope_core::{Shot, Side};
 
+use super::window::{Watch, window_loop};
 use crate::evidence::LoopFunctions;
 use crate::team::Body;
 
@@ -67,6 +68,23 @@ pub trait Operation: Send + Sync + 'static {
     /// What both loops do once at the end of each iteration. Its cost cancels in the difference.
     #[inline(always)]
     fn move_on(_local: &mut Self::Local<'_>) {}
+
+    /// The timed loop, with so many copies of the operation besides its context. Code that this program does not compile has
+    /// loops of its own, of the same form.
+    fn repeat<const COPIES: u32>(local: Self::Local<'_>, iterations: u64)
+    where
+        Self: Sized,
+    {
+        timed_loop::<Self, COPIES>(local, iterations);
+    }
+
+    /// The same for threads that are timed in a window.
+    fn repeat_in_window<const COPIES: u32>(local: Self::Local<'_>, watch: &mut Watch<'_>)
+    where
+        Self: Sized,
+    {
+        window_loop::<Self, COPIES>(local, watch);
+    }
 
     /// Initializes the thread's part of a slot before a shot.
     fn prepare(&self, slot: usize, thread: usize);
@@ -157,9 +175,9 @@ impl<O: Operation> Body for Repeated<O> {
     fn run(&self, shot: &Shot, thread: usize) {
         let local = self.0.local(slot_of(shot.pair), thread);
         match shot.side {
-            Side::Baseline => timed_loop::<O, 0>(local, shot.iterations),
-            Side::Test => timed_loop::<O, 1>(local, shot.iterations),
-            Side::Double => timed_loop::<O, 2>(local, shot.iterations),
+            Side::Baseline => O::repeat::<0>(local, shot.iterations),
+            Side::Test => O::repeat::<1>(local, shot.iterations),
+            Side::Double => O::repeat::<2>(local, shot.iterations),
         }
     }
 

@@ -27,7 +27,7 @@ use crate::team::Body;
 use crate::timing::clock::Clock;
 
 /// How often a turn of the loop holds the operation. Two, because some operations alternate between two variables.
-const UNROLL: u32 = 2;
+pub(super) const UNROLL: u32 = 2;
 
 /// How long a chunk of operations takes, where a thread is not kept waiting for longer.
 const LOOK: Duration = Duration::from_micros(4);
@@ -132,7 +132,7 @@ fn counted_in(window: Range<u64>, chunk: &Range<u64>, turns: u64) -> f64 {
 }
 
 /// One thread's view of a window.
-struct Watch<'a> {
+pub struct Watch<'a> {
     window: &'a Window,
     clock: &'a Clock,
     count: Count,
@@ -145,6 +145,11 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
+    /// The turns of the loop until the first look.
+    pub(super) const fn first_chunk(&self) -> u64 {
+        self.count.chunk
+    }
+
     fn begin(window: &'a Window, clock: &'a Clock, length: Duration) -> Self {
         let ticks = |time: Duration| (time.as_nanos() as f64 / clock.ns_per_tick()) as u64;
         let now = clock.start();
@@ -157,7 +162,7 @@ impl<'a> Watch<'a> {
     /// Relaxed: the numbers publish nothing.
     #[cold]
     #[inline(never)]
-    fn look(&mut self) -> u64 {
+    pub(super) fn look(&mut self) -> u64 {
         let now = self.clock.stop();
         if self.count.executed == 0 {
             self.announce(now);
@@ -192,7 +197,7 @@ impl<'a> Watch<'a> {
 /// The loop of one thread, with so many `COPIES` of the operation besides its context. Never inlined, so that the
 /// disassembler finds it.
 #[inline(never)]
-fn window_loop<O: Operation, const COPIES: u64>(mut local: O::Local<'_>, watch: &mut Watch<'_>) {
+pub(super) fn window_loop<O: Operation, const COPIES: u32>(mut local: O::Local<'_>, watch: &mut Watch<'_>) {
     let mut left = watch.count.chunk;
     // The look comes first: a turn begins where no retry of the operation leads back to, so that turns can be told apart in
     // the machine code.
@@ -210,7 +215,7 @@ fn window_loop<O: Operation, const COPIES: u64>(mut local: O::Local<'_>, watch: 
 }
 
 #[inline(always)]
-fn step<O: Operation, const COPIES: u64>(local: &mut O::Local<'_>) {
+fn step<O: Operation, const COPIES: u32>(local: &mut O::Local<'_>) {
     O::before(local);
     if COPIES >= 1 {
         O::execute(local);
@@ -242,9 +247,9 @@ impl<O: Operation> Body for Windowed<O> {
         let local = self.operation.local(slot_of(shot.pair), thread);
         let mut watch = Watch::begin(&self.window, &self.clock, self.length);
         match shot.side.copies() - O::IN_CONTEXT.min(shot.side.copies()) {
-            0 => window_loop::<O, 0>(local, &mut watch),
-            1 => window_loop::<O, 1>(local, &mut watch),
-            _ => window_loop::<O, 2>(local, &mut watch),
+            0 => O::repeat_in_window::<0>(local, &mut watch),
+            1 => O::repeat_in_window::<1>(local, &mut watch),
+            _ => O::repeat_in_window::<2>(local, &mut watch),
         }
         self.window.executed_by(thread).store(watch.count.executed, Relaxed);
         self.window.counted_by(thread).store(watch.count.in_window.to_bits(), Relaxed);

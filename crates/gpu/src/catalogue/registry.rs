@@ -8,6 +8,7 @@ use syncscope_core::{Case, MemoryOrder, Preset, Primitive};
 use crate::catalogue::entry::{Entry, Method};
 use crate::catalogue::families::{FAMILIES, kernel};
 use crate::catalogue::limits::DeviceLimits;
+use crate::catalogue::own;
 use crate::cuda::compile::Program;
 use crate::launch::arguments::UNROLL;
 
@@ -28,15 +29,19 @@ pub fn cases(preset: Preset, limits: &DeviceLimits) -> Vec<Case> {
     entries().flat_map(|entry| (entry.cases)(entry.id, preset, limits)).collect()
 }
 
+fn entry(id: &str) -> Option<&'static Entry> {
+    entries().find(|entry| entry.id == id).or_else(|| own::entry_of(id))
+}
+
 /// The entry of a case's primitive.
 pub(crate) fn entry_of(case: &Case) -> Option<&'static Entry> {
-    entries().find(|entry| entry.id == case.primitive)
+    entry(&case.primitive)
 }
 
 /// Why a primitive cannot be measured on a device of this compute capability, if so.
 #[must_use]
 pub fn unavailable(primitive: &str, capability: (u32, u32)) -> Option<String> {
-    let entry = entries().find(|entry| entry.id == primitive)?;
+    let entry = entry(primitive)?;
     let (major, minor) = entry.needs;
     (capability < (major, minor)).then(|| {
         let (has_major, has_minor) = capability;
