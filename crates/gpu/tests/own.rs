@@ -11,8 +11,8 @@ use syncscope_gpu::nvrtc::Nvrtc;
 use syncscope_gpu::{DeviceLimits, evidence_of, headers, own, program_of, third_loop_of};
 
 /// The evidence in the first case of an operation on an architecture, or the error of the compiler.
-fn evidence(operation: OwnOperation, arch: &str) -> Result<String, String> {
-    own::define(std::slice::from_ref(&operation), &OwnAxes::default());
+fn evidence(operation: &OwnOperation, arch: &str) -> Result<String, String> {
+    own::define(std::slice::from_ref(operation), &OwnAxes::default());
     let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
     let case: Case = own::cases(limits).into_iter().find(|case| case.primitive == operation.id).unwrap();
     let nvrtc = Nvrtc::find(&Surroundings::of_process(), None).unwrap();
@@ -50,7 +50,7 @@ const LINES: [(&str, &str, &str); 10] = [
 fn the_instruction_of_a_line_stands_in_its_evidence() {
     for (name, line, instruction) in LINES {
         for arch in ["sm_75", "sm_90"] {
-            let found = evidence(statement(name, line), arch).unwrap();
+            let found = evidence(&statement(name, line), arch).unwrap();
             assert!(found.starts_with(instruction) && found.contains('/'), "{line} on {arch}: {found}");
         }
     }
@@ -64,26 +64,27 @@ fn files_have_operations_locks_and_barriers() {
         __device__ void release(Thread &me) { __threadfence(); atomicExch(&me.x, 0); }\n\
         __device__ void wait(Thread &me) { __syncthreads(); }\n";
     for (name, instruction) in [("operation", "ATOM"), ("acquire", "ATOM"), ("wait", "BAR.SYNC")] {
-        let found = evidence(function(name, text), "sm_90").unwrap();
+        let found = evidence(&function(name, text), "sm_90").unwrap();
         assert!(found.starts_with(instruction), "{name}: {found}");
     }
     let counted = OwnOperation { check: Some(OwnCheck::Counter), ..statement("counted", "atomicAdd(&mine, 1)") };
-    assert!(evidence(counted, "sm_90").is_ok());
+    assert!(evidence(&counted, "sm_90").is_ok());
     let prepared =
         OwnOperation { setup: Some("shared[0] = 1".to_owned()), ..statement("prepared", "value += shared[0]") };
-    assert!(evidence(prepared, "sm_90").is_ok());
+    assert!(evidence(&prepared, "sm_90").is_ok());
 }
 
 #[test]
 fn errors_have_the_lines_of_the_user() {
-    let undefined = evidence(statement("undefined", "atomicAdd(&y, 1)"), "sm_90").unwrap_err();
+    let undefined = evidence(&statement("undefined", "atomicAdd(&y, 1)"), "sm_90").unwrap_err();
     assert!(undefined.contains("statement(1): error: identifier \"y\" is undefined"), "{undefined}");
-    let in_file = evidence(function("operation_b", "\n\n__device__ void operation_b(Thread &me) { me.y++; }"), "sm_90");
+    let in_file =
+        evidence(&function("operation_b", "\n\n__device__ void operation_b(Thread &me) { me.y++; }"), "sm_90");
     assert!(in_file.as_ref().unwrap_err().contains("mine.cuh(3): error"), "{in_file:?}");
 }
 
 #[test]
 fn an_operation_that_is_nothing_has_no_evidence() {
-    let found = evidence(statement("nothing", "(void)0"), "sm_90").unwrap();
+    let found = evidence(&statement("nothing", "(void)0"), "sm_90").unwrap();
     assert!(found.contains("has no loop"), "{found}");
 }

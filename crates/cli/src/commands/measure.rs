@@ -1,6 +1,6 @@
 //! `syncscope measure`: operations that the user wrote, measured as primitives of a run.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -115,7 +115,9 @@ impl OwnRequest {
         if !has_figure && outcome == Outcome::SomeCasesFailed {
             return Err(Failure::CouldNot(failures.join("\n")));
         }
-        failures.iter().for_each(|text| terminal::warning(text));
+        for text in &failures {
+            terminal::warning(text);
+        }
         let slower = self.compare(&data)?;
         Ok(if slower && outcome == Outcome::Done { Outcome::SomeCasesSlower } else { outcome })
     }
@@ -269,7 +271,7 @@ fn id_of(name: &str) -> String {
 /// The rows of one operation, as those of a run of its own. They were measured in turn with the others, so that their intervals
 /// are those within the run.
 fn part(data: &RunData, id: &str) -> RunData {
-    let mut part = RunData { name: id.to_owned(), rows: Vec::new(), details: Default::default(), ..data.clone() };
+    let mut part = RunData { name: id.to_owned(), rows: Vec::new(), details: HashMap::new(), ..data.clone() };
     let is_usual = |case: &Case| {
         let is_relaxed = case.order.is_none_or(|order| order == MemoryOrder::Relaxed);
         is_own(id) || (case.form.is_none() && is_relaxed)

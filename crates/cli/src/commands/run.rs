@@ -11,6 +11,7 @@ use syncscope_core::run::provenance::StolenTime;
 use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Finished, Here, Limits, Session, SessionError};
 use syncscope_core::{CaseId, Preset, Run, Verdict};
+use syncscope_cpu::mpi::MpiLaboratory;
 use syncscope_host::descriptors::silence_stdout;
 use syncscope_host::{cpu_list, scheduling};
 
@@ -85,18 +86,11 @@ fn measure_here(
     }
     // Checked first, because opening the laboratories takes time.
     let request = Request::new(arguments, own)?;
-    if let Some(own) = &request.own {
-        own.define();
-    }
     if let Some(CpuList(cpus)) = &request.cpus {
         restrict_to(cpus)?;
     }
     let mut progress = Progress::new("inspecting this machine");
-    let opened = profile::time(Phase::Open, || match processes {
-        Some(processes) => Laboratories::open_with_processes(processes),
-        None if request.own.as_ref().is_some_and(|own| !own.needs_gpu()) => Laboratories::open_without_gpu(),
-        None => Laboratories::open(request.devices.as_deref()),
-    });
+    let opened = profile::time(Phase::Open, || request.open(processes));
     let mut laboratories = opened.inspect_err(|_| progress.finish())?;
     let plan = request.selection.plan(&mut laboratories, request.preset, request.seed);
     let plan = plan.inspect_err(|_| progress.finish())?;
@@ -139,11 +133,7 @@ fn measure_here(
     let lost_at = session.lost_at().filter(|_| !limits.cancel.is_cancelled() && supervisor::another_follows()).cloned();
     let outcome = profile::time(Phase::Report, || {
         let finished = session.finish(measured, &laboratories.all())?;
-        let Some(case) = lost_at else {
-            let outcome = report(&finished)?;
-            return request.own.as_ref().map_or(Ok(outcome), |own| own.conclude(&finished.directory, outcome));
-        };
-        Ok(supervisor::lost(&case))
+        lost_at.map_or_else(|| request.report(&finished), |case| Ok(supervisor::lost(&case)))
     });
     dismissed?;
     show_profile(started.elapsed());
@@ -248,6 +238,24 @@ impl Request {
             target: Target::Resumed(directory, Box::new(run)),
             own: begun.own,
         })
+    }
+
+    /// Makes primitives of what the user wrote, and opens the laboratories.
+    fn open(&self, processes: Option<MpiLaboratory>) -> Result<Laboratories, Failure> {
+        if let Some(own) = &self.own {
+            own.define();
+        }
+        match processes {
+            Some(processes) => Laboratories::open_with_processes(processes),
+            None if self.own.as_ref().is_some_and(|own| !own.needs_gpu()) => Laboratories::open_without_gpu(),
+            None => Laboratories::open(self.devices.as_deref()),
+        }
+    }
+
+    /// Shows a run that has ended.
+    fn report(&self, finished: &Finished) -> Result<Outcome, Failure> {
+        let outcome = report(finished)?;
+        self.own.as_ref().map_or(Ok(outcome), |own| own.conclude(&finished.directory, outcome))
     }
 }
 

@@ -28,24 +28,24 @@ pub(crate) fn compile(
     is_cancelled: impl Fn() -> bool,
 ) -> Result<(), String> {
     let draft = |extension: &str| file.with_extension(format!("{}.{extension}", process::id()));
-    let (source, compiled) = (draft(ending), draft("draft"));
+    let (source, finished) = (draft(ending), draft("draft"));
     let written = file.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&source, text));
     written.map_err(|error| format!("{}: {error}", source.display()))?;
     let mut command = Command::new(compiler);
-    command.args(options).arg("-o").arg(&compiled).arg(&source);
+    command.args(options).arg("-o").arg(&finished).arg(&source);
     let ended = child_process::run_within(&mut command, limit, &is_cancelled);
     // What is left of a failure only takes room.
     let _ = fs::remove_file(&source);
     let Ended { status, messages } = ended.map_err(|error| error.to_string())?;
     if !status.is_some_and(|status| status.success()) {
-        let _ = fs::remove_file(&compiled);
+        let _ = fs::remove_file(&finished);
         return Err(match status {
             Some(_) => first_error(&messages),
             None if is_cancelled() => "asked to stop while the compiler ran".to_owned(),
             None => format!("the compiler did not end within {} s and was killed", limit.as_secs()),
         });
     }
-    fs::rename(&compiled, file).map_err(|error| format!("{}: {error}", file.display()))
+    fs::rename(&finished, file).map_err(|error| format!("{}: {error}", file.display()))
 }
 
 /// The line of a compiler's messages that says why it failed.

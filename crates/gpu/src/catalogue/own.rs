@@ -198,12 +198,9 @@ fn text(source: &OwnOperation) -> String {
         }
         _ => write!(program, "{}", in_scope("syncscope_once", &source.text)),
     };
-    match (&source.setup, set_up) {
-        (Some(statement), _) => program += &in_scope("syncscope_set_up", statement),
-        (None, set_up) => {
-            let body = set_up.unwrap_or_default();
-            program += &format!("{FUNCTION} syncscope_set_up(Thread &me) {{ {body} }}\n");
-        }
-    }
-    program + "#line 1 \"own_kernels.cuh\"\n" + KERNELS
+    let set_up = match (&source.setup, set_up) {
+        (Some(statement), _) => in_scope("syncscope_set_up", statement),
+        (None, set_up) => format!("{FUNCTION} syncscope_set_up(Thread &me) {{ {} }}\n", set_up.unwrap_or_default()),
+    };
+    program + &set_up + "#line 1 \"own_kernels.cuh\"\n" + KERNELS
 }

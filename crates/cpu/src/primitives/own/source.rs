@@ -33,36 +33,33 @@ fn is_cpp(own: &OwnOperation) -> bool {
 
 /// The whole translation unit. Messages about the user's lines have the user's line numbers.
 fn text(own: &OwnOperation) -> String {
-    let mut unit = format!("#line 1 \"own.h\"\n{HEADER}\n{}", own.includes);
+    let mut unit = vec![format!("#line 1 \"own.h\"\n{HEADER}\n{}", own.includes)];
     let call = |name: Option<String>| name.map_or_else(String::new, |name| format!("{name}(me);"));
-    let (set_up, check) = match (&own.file, &own.function) {
-        (Some(file), Some(function)) => {
-            let release = own.is("acquire").then(|| own.helper("release").unwrap_or_else(|| "release".to_owned()));
-            for name in [Some(function.clone()), release.clone()].into_iter().flatten() {
-                unit += &format!("{INLINED} void {name}(struct thread *me);\n");
-            }
-            unit += &format!("#line 1 \"{file}\"\n{}\n", own.text);
-            let body = match release {
-                Some(release) => format!("{function}(me); *me->counter = *me->counter + 1; {release}(me);"),
-                None => format!("{function}(me);"),
-            };
-            unit += &format!("{INLINED} void syncscope_once(struct thread *me) {{ {body} }}\n");
-            let check =
-                own.helper("check").map_or_else(|| "return 1;".to_owned(), |name| format!("return {name}(me);"));
-            (call(own.helper("setup")), check)
+    let (set_up, check) = if let (Some(file), Some(function)) = (&own.file, &own.function) {
+        let release = own.is("acquire").then(|| own.helper("release").unwrap_or_else(|| "release".to_owned()));
+        for name in [Some(function.clone()), release.clone()].into_iter().flatten() {
+            unit.push(format!("{INLINED} void {name}(struct thread *me);\n"));
         }
-        _ => {
-            unit += &in_scope(own, "syncscope_once", &own.text);
-            (String::new(), "return 1;".to_owned())
-        }
+        unit.push(format!("#line 1 \"{file}\"\n{}\n", own.text));
+        let body = match release {
+            Some(release) => format!("{function}(me); *me->counter = *me->counter + 1; {release}(me);"),
+            None => format!("{function}(me);"),
+        };
+        unit.push(format!("{INLINED} void syncscope_once(struct thread *me) {{ {body} }}\n"));
+        let check = own.helper("check").map_or_else(|| "return 1;".to_owned(), |name| format!("return {name}(me);"));
+        (call(own.helper("setup")), check)
+    } else {
+        unit.push(in_scope(own, "syncscope_once", &own.text));
+        (String::new(), "return 1;".to_owned())
     };
     match &own.setup {
-        Some(statement) => unit += &in_scope(own, "syncscope_set_up", statement),
-        None => unit += &format!("static void syncscope_set_up(struct thread *me) {{ (void)me; {set_up} }}\n"),
+        Some(statement) => unit.push(in_scope(own, "syncscope_set_up", statement)),
+        None => unit.push(format!("static void syncscope_set_up(struct thread *me) {{ (void)me; {set_up} }}\n")),
     }
-    unit + &format!(
+    unit.push(format!(
         "static int syncscope_check(struct thread *me) {{ (void)me; {check} }}\n#line 1 \"loops.h\"\n{LOOPS}"
-    )
+    ));
+    unit.concat()
 }
 
 /// A function with a statement that has its names in scope.
@@ -70,15 +67,16 @@ fn in_scope(own: &OwnOperation, function: &str, statement: &str) -> String {
     const NAMES: [(&str, &str); 3] = [("x", "*me->x"), ("mine", "*me->mine"), ("value", "me->value")];
     let of_statement = OwnOperation { text: statement.to_owned(), ..OwnOperation::default() };
     let names: Vec<(&str, &str)> = NAMES.into_iter().filter(|(name, _)| of_statement.names(name)).collect();
-    let (mut before, mut inside, mut after) = (String::new(), String::new(), String::new());
-    for (name, meaning) in names {
-        if is_cpp(own) {
-            inside += &format!("[[maybe_unused]] auto &{name} = {meaning}; ");
-        } else {
-            before += &format!("#define {name} ({meaning})\n");
-            after += &format!("#undef {name}\n");
-        }
-    }
+    let of_each = |line: fn(&str, &str) -> String| -> String {
+        names.iter().map(|(name, meaning)| line(name, meaning)).collect()
+    };
+    let (before, inside, after) = if is_cpp(own) {
+        let references = of_each(|name, meaning| format!("[[maybe_unused]] auto &{name} = {meaning}; "));
+        (String::new(), references, String::new())
+    } else {
+        let macros = of_each(|name, meaning| format!("#define {name} ({meaning})\n"));
+        (macros, String::new(), of_each(|name, _| format!("#undef {name}\n")))
+    };
     format!(
         "{before}{INLINED} void {function}(struct thread *me) {{ {inside}\n#line 1 \"{STATEMENT}\"\n{statement}\n;\n}}\n{after}"
     )
