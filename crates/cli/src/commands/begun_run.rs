@@ -13,7 +13,7 @@ use syncscope_report::table;
 
 use crate::args::{Arguments, Command, CpuList};
 use crate::axes::{self, AxisArguments};
-use crate::commands::measure::OwnRequest;
+use crate::commands::own_request::OwnRequest;
 use crate::failure::{Failure, Outcome};
 use crate::page_file;
 use crate::runs;

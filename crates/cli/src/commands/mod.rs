@@ -10,6 +10,7 @@ mod begun_run;
 mod import;
 mod list;
 mod measure;
+mod own_request;
 mod paper;
 mod repeat;
 mod run;

@@ -18,7 +18,7 @@ use syncscope_host::{cpu_list, scheduling};
 use crate::args::{CpuList, MeasureArguments, RunArguments};
 use crate::axes::AxisFilter;
 use crate::commands::begun_run::{begun_with, default_directory, is_complete, report, resumable};
-use crate::commands::measure::OwnRequest;
+use crate::commands::own_request::OwnRequest;
 use crate::commands::repeat;
 use crate::commands::together::{self, Together};
 use crate::failure::{Failure, Outcome};

@@ -11,6 +11,7 @@ use syncscope_core::{
 use crate::catalogue::entry::{Entry, Kernel, Proof};
 use crate::catalogue::families::value_of;
 use crate::catalogue::limits::DeviceLimits;
+use crate::catalogue::registry;
 use crate::launch::arguments::{ArgumentKind, UNROLL};
 
 /// What the source may use: printed by `syncscope measure --header gpu`.
@@ -40,7 +41,10 @@ pub fn define(operations: &[OwnOperation], axes: &OwnAxes) {
         let entry = entry(source);
         defined.retain(|own| own.entry.id != entry.id);
         let primitive = entry.primitive();
-        defined.push(Box::leak(Box::new(Own { source: source.clone(), axes: axes.clone(), entry, primitive })));
+        let own: &'static Own =
+            Box::leak(Box::new(Own { source: source.clone(), axes: axes.clone(), entry, primitive }));
+        registry::add(&own.entry);
+        defined.push(own);
     }
 }
 
@@ -55,11 +59,6 @@ fn find(id: &str) -> Option<&'static Own> {
 /// The primitives of the operations that were defined.
 pub fn primitives() -> impl Iterator<Item = &'static Primitive> {
     defined().into_iter().map(|own| &own.primitive)
-}
-
-/// The entry of an operation.
-pub(super) fn entry_of(id: &str) -> Option<&'static Entry> {
-    find(id).map(|own| &own.entry)
 }
 
 /// The cases of all of them.

@@ -1,14 +1,13 @@
 //! What is asked of all entries: primitives, cases, availability, the program of a case; and programs that fail on purpose, for
 //! tests.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, PoisonError, RwLock};
 
 use syncscope_core::{Case, MemoryOrder, Preset, Primitive};
 
 use crate::catalogue::entry::{Entry, Method};
 use crate::catalogue::families::{FAMILIES, kernel};
 use crate::catalogue::limits::DeviceLimits;
-use crate::catalogue::own;
 use crate::cuda::compile::Program;
 use crate::launch::arguments::UNROLL;
 
@@ -29,8 +28,19 @@ pub fn cases(preset: Preset, limits: &DeviceLimits) -> Vec<Case> {
     entries().flat_map(|entry| (entry.cases)(entry.id, preset, limits)).collect()
 }
 
+/// Entries beside the catalogue: what a user wrote.
+static ADDED: RwLock<Vec<&'static Entry>> = RwLock::new(Vec::new());
+
+/// Adds an entry; one of the same id is replaced.
+pub(super) fn add(entry: &'static Entry) {
+    let mut added = ADDED.write().unwrap_or_else(PoisonError::into_inner);
+    added.retain(|known| known.id != entry.id);
+    added.push(entry);
+}
+
 fn entry(id: &str) -> Option<&'static Entry> {
-    entries().find(|entry| entry.id == id).or_else(|| own::entry_of(id))
+    let added = || ADDED.read().unwrap_or_else(PoisonError::into_inner).iter().copied().find(|entry| entry.id == id);
+    entries().find(|entry| entry.id == id).or_else(added)
 }
 
 /// The entry of a case's primitive.

@@ -12,8 +12,7 @@ use syncscope_core::{Case, Dtype, Layout, OwnCheck};
 
 use crate::evidence::LoopFunctions;
 use crate::machine::memory::Pages;
-use crate::primitives::operation::{Executed, Operation, SLOTS, UNROLL};
-use crate::primitives::window::{UNROLL as TURNS, Watch};
+use crate::primitives::operation::{Executed, Operation, SLOTS, TURN, Turns, UNROLL};
 use crate::sync::{Barrier, CachePadded, WaitTimeout};
 
 /// What the team gives to a thread: `syncscope_given` in `loops.h`.
@@ -90,7 +89,7 @@ impl Loops {
 
     /// The same of threads that are timed in a window.
     pub(super) fn in_window(&self) -> LoopFunctions {
-        LoopFunctions { baseline: self.window[0] as usize, test: self.window[1] as usize, unroll: TURNS }
+        LoopFunctions { baseline: self.window[0] as usize, test: self.window[1] as usize, unroll: TURN }
     }
 }
 
@@ -210,15 +209,15 @@ impl Operation for OwnLoop {
         unsafe { (local.loops.repeat[COPIES as usize])(&raw const local.given, iterations) };
     }
 
-    fn repeat_in_window<const COPIES: u32>(local: OwnThread<'_>, watch: &mut Watch<'_>) {
-        unsafe extern "C-unwind" fn look(watch: *mut c_void) -> u64 {
+    fn repeat_in_window<W: Turns, const COPIES: u32>(local: OwnThread<'_>, watch: &mut W) {
+        unsafe extern "C-unwind" fn look<W: Turns>(watch: *mut c_void) -> u64 {
             // SAFETY: it is the watch of the call below, which nothing else uses meanwhile.
-            unsafe { &mut *watch.cast::<Watch<'_>>() }.look()
+            unsafe { &mut *watch.cast::<W>() }.look()
         }
-        let first = watch.first_chunk();
-        let watch: *mut Watch<'_> = watch;
+        let first = watch.first();
+        let watch: *mut W = watch;
         // SAFETY: as above; the loop calls `look` with this watch and nothing else.
-        unsafe { (local.loops.window[COPIES as usize])(&raw const local.given, look, watch.cast(), first) };
+        unsafe { (local.loops.window[COPIES as usize])(&raw const local.given, look::<W>, watch.cast(), first) };
     }
 
     /// The first thread clears the slot and begins it.
