@@ -51,7 +51,7 @@ const CPU_BLOCK: Duration = Duration::from_millis(1);
 pub const CPU_BLOCK_PAIRS: u64 = 6;
 
 /// Plans of more CPU cases than this are those of larger machines, whose paper grids may take longer.
-const LARGE_PLAN: usize = 2000;
+pub(super) const LARGE_PLAN: usize = 2000;
 
 /// The pairs of a measurement block of a GPU case. Little disturbs a GPU, and most costs are known after three blocks.
 const GPU_BLOCK_PAIRS: u64 = 4;
