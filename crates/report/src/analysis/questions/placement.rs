@@ -10,6 +10,7 @@ use super::{Picture, Question, Said};
 use crate::analysis::contest::{Basis, Known, bounds, is_absent};
 use crate::analysis::ladder::{on_rung, rung};
 use crate::analysis::matrix;
+use crate::analysis::placements;
 use crate::analysis::usual::{short_name, unusualness};
 use crate::naming::enumeration;
 use crate::{RunData, figure};
@@ -114,7 +115,8 @@ fn picture(data: &RunData) -> Option<Picture> {
             .map(|chart| chart.titled("Hand-off by place of the pair")),
         Spec::dots(time("time per addition"), siblings(data)).map(|chart| chart.titled("Hardware threads of one core")),
         Spec::dots(time("time per addition"), nodes(data)).map(|chart| chart.titled("The line on a NUMA node")),
-        Spec::dots(time("time per operation"), bindings(data)).map(|chart| chart.titled("Close, spread or unbound")),
+        Spec::dots(time("time per operation"), bindings(data))
+            .map(|chart| chart.titled("The same threads in several placements")),
     ]
     .into_iter()
     .flatten()
@@ -210,8 +212,8 @@ fn nodes(data: &RunData) -> Vec<Series> {
 /// Operations that are compared by the placement of their team.
 const BOUND: [&str; 3] = ["cpu.atomic.add", "cpu.barrier.dissemination", "cpu.lock.pthread_mutex"];
 
-/// The same threads close, spread and unbound: the usual case of each operation, at the largest team of at most half of
-/// the CPUs. With all CPUs, close and spread are one set of CPUs.
+/// The same threads in every placement: the usual case of each operation, at the largest team of at most half of
+/// the CPUs. With all CPUs, all placements are one set of CPUs.
 fn bindings(data: &RunData) -> Vec<Series> {
     let half = (data.run.machine.cpu.hardware_threads / 2).max(2);
     let mut series = Vec::new();
@@ -219,7 +221,7 @@ fn bindings(data: &RunData) -> Vec<Series> {
         let mut sets: BTreeMap<Case, Vec<usize>> = BTreeMap::new();
         for (index, row) in data.rows.iter().enumerate() {
             let team = row.case.threads.is_some_and(|threads| (2..=half).contains(&threads));
-            let placed = matches!(row.case.placement, Some(Placement::Close | Placement::Spread | Placement::None));
+            let placed = row.case.placement.as_ref().is_some_and(|placement| placements::BY_RANK.contains(placement));
             if row.case.primitive == id
                 && row.case.form.is_none()
                 && row.case.group.is_none()
