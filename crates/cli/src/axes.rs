@@ -18,7 +18,8 @@ pub(crate) struct AxisArguments {
     /// Measure only these numbers of threads, such as 1,2,4; on a GPU threads of a block
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) threads: Vec<u32>,
-    /// Measure only these placements of CPU threads: close, spread, or close,spread
+    /// Measure only these placements of CPU threads: cores (one thread on each core), close (neighbouring
+    /// hardware threads) or spread, such as cores,spread
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = placement_parser())]
     pub(crate) placement: Vec<Placement>,
     /// Measure only these types, such as i32,f64
@@ -33,7 +34,7 @@ pub(crate) struct AxisArguments {
 }
 
 fn placement_parser() -> impl TypedValueParser<Value = Placement> {
-    PossibleValuesParser::new(["close", "spread"]).try_map(|word| word.parse::<Placement>())
+    PossibleValuesParser::new(["cores", "close", "spread"]).try_map(|word| word.parse::<Placement>())
 }
 
 fn dtype_parser() -> impl TypedValueParser<Value = Dtype> {

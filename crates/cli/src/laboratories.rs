@@ -15,6 +15,7 @@ use syncscope_gpu::{GpuError, GpuLaboratory};
 use syncscope_papers::crosscheck;
 
 use crate::failure::Failure;
+use crate::supervisor;
 use crate::supervisor::board::{self, Instruction, Step};
 
 /// The laboratories that measure in this process.
@@ -79,6 +80,12 @@ impl Laboratories {
             Err(error) if devices.is_some() => Err(Failure::CouldNot(error.to_string())),
             gpu => Ok(gpu),
         }
+    }
+
+    /// Lets fresh processes make passes over the cases of the CPUs, in a run of one process that is watched.
+    pub(crate) fn let_fresh_processes_measure(&mut self) {
+        let cpu = self.cpu.as_mut().filter(|_| self.mpi.is_none() && supervisor::is_worker());
+        cpu.into_iter().for_each(CpuLaboratory::let_fresh_processes_measure);
     }
 
     /// Ends the other processes of the run, once everything is measured.

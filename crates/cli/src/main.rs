@@ -29,6 +29,9 @@ fn main() -> ExitCode {
     if let Some(code) = syncscope_cpu::processes::serve_if_asked() {
         return code;
     }
+    if let Some(code) = syncscope_cpu::processes::measure_if_asked(supervisor::fresh_process) {
+        return code;
+    }
     if let Some(code) = syncscope_gpu::compiler_process::serve_if_asked() {
         return code;
     }

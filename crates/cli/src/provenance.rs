@@ -77,6 +77,7 @@ impl SessionStart {
             load_end: cpu.and_then(CpuLaboratory::current_load),
             stolen: steal.map(|(start, end)| StolenTime::of(&end.seconds_since(&start), seconds)),
             peak_memory_bytes: cpu.and_then(CpuLaboratory::peak_memory_bytes),
+            processes: Vec::new(),
         }
     }
 }

@@ -1,17 +1,20 @@
 //! The axes of the sweeps, by preset and machine.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Mode, Placement, Preset, Primitive};
 
 use crate::machine::nearness::CpuGroups;
-use crate::machine::placement::where_spread_differs;
+use crate::machine::placement::where_it_differs;
 use crate::machine::topology::{HardwareThread, Topology};
 
 /// The values that primitives vary. Each primitive uses the axes that apply to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Axes {
+    /// The placement of teams where nothing else is asked: one thread on each core. Where cores have one hardware thread,
+    /// `close` is the same and has the name.
+    pub(crate) usual: Placement,
     /// Threads of a team, for each placement.
     pub(crate) threads: Vec<(Placement, Vec<u32>)>,
     /// Variants of atomic addition. In the quick preset it stands for the other atomic operations.
@@ -119,18 +122,7 @@ impl Axes {
     /// The axes of `preset` on a machine.
     pub(crate) fn of(preset: Preset, topology: &Topology) -> Self {
         let cpus = topology.allowed().count().max(1) as u32;
-        let counts = team_sizes(preset, topology);
-        let mut threads = vec![(Placement::Close, counts.clone())];
-        let mut spread = where_spread_differs(topology, &counts);
-        if preset == Preset::Quick {
-            // On most machines a thread on each core, or on every second one.
-            spread.drain(..spread.len().saturating_sub(1));
-        }
-        threads.push((Placement::Spread, spread));
-        if preset == Preset::Paper {
-            // The paper on CUDA and OpenMP has runs whose threads the system places.
-            threads.push((Placement::None, powers_of_two(cpus).into_iter().filter(|count| *count > 1).collect()));
-        }
+        let (usual, threads) = teams(preset, topology);
         let (addition, other_atomics, flush) = atomic_axes(preset, topology);
         let has_cpu_groups = CpuGroups::of(topology).is_some();
         let lock_dtypes = if preset == Preset::Quick { vec![Dtype::U64] } else { DTYPES.to_vec() };
@@ -145,6 +137,7 @@ impl Axes {
         };
         let processes = powers_of_two(cpus.clamp(2, MOST_PROCESSES)).into_iter().filter(|count| *count > 1).collect();
         Self {
+            usual,
             threads,
             addition,
             other_atomics,
@@ -162,13 +155,18 @@ impl Axes {
     /// The cases of an operation that depends on the one before, on one shared variable.
     pub(crate) fn chains(&self, primitive: &Primitive, dtypes: &[Dtype], orders: &[MemoryOrder]) -> Vec<Case> {
         Sweep::of(primitive.id)
-            .placements(&[Placement::Close])
+            .placements(std::slice::from_ref(&self.usual))
             .threads(&self.chain_threads)
             .dtypes(dtypes)
             .layouts(&[Layout::Shared])
             .orders(orders)
             .modes(&[Mode::Latency])
             .cases()
+    }
+
+    /// A sweep of `primitive` in the usual placement, over these numbers of threads.
+    pub(crate) fn in_usual_places(&self, primitive: &Primitive, threads: &[u32]) -> Sweep {
+        Sweep::of(primitive.id).placements(std::slice::from_ref(&self.usual)).threads(threads)
     }
 
     /// A sweep of `primitive` over placements and threads for each placement.
@@ -213,16 +211,73 @@ const DENSE: u32 = 16;
 /// On machines with more CPUs than this, the standard preset plans by class.
 const LARGE: u32 = 64;
 
-/// The numbers of threads that `preset` measures.
+/// The usual placement, and the numbers of threads of each. Each set of CPUs has one name.
+fn teams(preset: Preset, topology: &Topology) -> (Placement, Vec<(Placement, Vec<u32>)>) {
+    use Placement::{Close, Cores, Spread};
+    let cpus = topology.allowed().count().max(1) as u32;
+    let has_siblings = cores(topology) < cpus;
+    let (usual, others) = if has_siblings { (Cores, vec![Close, Cores]) } else { (Close, vec![Close]) };
+    let counts = team_sizes(preset, topology);
+    let mut threads = vec![(usual.clone(), counts.clone())];
+    if has_siblings {
+        // Both hardware threads of one core, and those of a cache, a node and a socket: what siblings cost where all else is equal.
+        threads.push((Close, where_it_differs(topology, &Close, &[Cores], &siblings(preset, topology))));
+    }
+    let sparse = if preset == Preset::Standard && cpus > LARGE { powers_of_two(cpus) } else { counts };
+    let mut spread = where_it_differs(topology, &Spread, &others, &sparse);
+    if preset == Preset::Quick {
+        // On most machines a thread on every second core, in all sockets, against as many in one.
+        spread.drain(..spread.len().saturating_sub(1));
+    }
+    threads.push((Spread, spread));
+    if preset == Preset::Paper {
+        // The paper on CUDA and OpenMP has runs whose threads the system places.
+        let unbound = sorted(powers_of_two(cpus).into_iter().chain([cores(topology)]), cpus);
+        threads.push((Placement::None, unbound.into_iter().filter(|count| *count > 1).collect()));
+    }
+    (usual, threads)
+}
+
+/// The numbers of threads in the usual placement that `preset` measures. They include one for each core, and for each core of
+/// a NUMA node and of a socket.
 pub(crate) fn team_sizes(preset: Preset, topology: &Topology) -> Vec<u32> {
     let cpus = topology.allowed().count().max(1) as u32;
-    match preset {
-        Preset::Quick => powers_of_two(cpus),
+    let cores = cores(topology);
+    let filled = PARTS.map(|part| largest(topology, part, |thread| thread.core));
+    let counts = match preset {
+        // Teams between all cores and all hardware threads would say little more.
+        Preset::Quick => powers_of_two(cores).into_iter().chain([cpus]).chain(filled[2..].iter().copied()).collect(),
         Preset::Standard if cpus > LARGE => by_class(topology, cpus),
         Preset::Standard => thinned(cpus),
         // The papers measure some more threads than CPUs.
         Preset::Paper => thinned(cpus).into_iter().chain(cpus + 1..=cpus + 4).collect(),
-    }
+    };
+    sorted(counts.into_iter().chain(filled).chain([cores]), if preset == Preset::Paper { cpus + 4 } else { cpus })
+}
+
+/// The numbers of threads that fill the hardware threads of a core and a socket, beyond the quick preset also of a cache and a
+/// node, and powers of two.
+fn siblings(preset: Preset, topology: &Topology) -> Vec<u32> {
+    let cpus = topology.allowed().count().max(1) as u32;
+    let [core, cache, node, socket] = PARTS.map(|part| largest(topology, part, |thread| thread.os));
+    let more = match preset {
+        Preset::Quick => Vec::new(),
+        Preset::Standard => vec![4, 8, cache, node],
+        Preset::Paper => powers_of_two(cpus).into_iter().chain([cache, node]).collect(),
+    };
+    sorted(more.into_iter().chain([core, socket]), cpus)
+}
+
+fn sorted(counts: impl Iterator<Item = u32>, most: u32) -> Vec<u32> {
+    let mut counts: Vec<u32> = counts.filter(|count| (1..=most).contains(count)).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    counts
+}
+
+/// The cores that this process may use.
+fn cores(topology: &Topology) -> u32 {
+    largest(topology, |_| Some(0), |thread| thread.core).max(1)
 }
 
 /// 1, 2, 4, ... and `most`.
@@ -245,26 +300,30 @@ fn thinned(most: u32) -> Vec<u32> {
 /// cache, a NUMA node, one, two, four, ... packages. Between them a cost follows the curve of its class.
 fn by_class(topology: &Topology, most: u32) -> Vec<u32> {
     let steps = powers_of_two(most).into_iter().flat_map(|power| [power, power + power / 2]);
-    let parts: [fn(&HardwareThread) -> Option<u32>; 4] = [
-        |thread| Some(thread.core),
-        |thread| thread.last_level_cache,
-        |thread| Some(thread.numa_node),
-        |thread| Some(thread.package),
-    ];
-    let filled = parts.map(|part| largest(topology, part));
+    let filled = PARTS.map(|part| largest(topology, part, |thread| thread.os));
     let packages = powers_of_two(topology.packages().max(1)).into_iter().map(|packages| packages * filled[3]);
-    let mut counts: Vec<u32> = (1..=8).chain(steps).chain(filled).chain(packages).collect();
-    counts.retain(|count| (1..=most).contains(count));
-    counts.sort_unstable();
-    counts.dedup();
-    counts
+    sorted((1..=8).chain(steps).chain(filled).chain(packages), most)
 }
 
-/// The CPUs of the largest part of a kind; 0 where there is none.
-fn largest(topology: &Topology, part: fn(&HardwareThread) -> Option<u32>) -> u32 {
-    let mut sizes: HashMap<u32, u32> = HashMap::new();
-    topology.allowed().filter_map(part).for_each(|number| *sizes.entry(number).or_default() += 1);
-    sizes.into_values().max().unwrap_or_default()
+/// The parts of a machine, the smallest first: core, last-level cache, NUMA node, package.
+const PARTS: [fn(&HardwareThread) -> Option<u32>; 4] = [
+    |thread| Some(thread.core),
+    |thread| thread.last_level_cache,
+    |thread| Some(thread.numa_node),
+    |thread| Some(thread.package),
+];
+
+/// The CPUs or cores of the largest part of a kind; 0 where there is none.
+fn largest(
+    topology: &Topology,
+    part: impl Fn(&HardwareThread) -> Option<u32>,
+    unit: fn(&HardwareThread) -> u32,
+) -> u32 {
+    let mut members: HashMap<u32, HashSet<u32>> = HashMap::new();
+    for thread in topology.allowed() {
+        part(thread).map(|number| members.entry(number).or_default().insert(unit(thread)));
+    }
+    members.into_values().map(|members| members.len() as u32).max().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -273,17 +332,28 @@ mod tests {
     use crate::machine::topology::tests::regular;
 
     #[test]
-    fn spread_is_measured_where_it_differs() {
-        let flat = regular(1, 1, 1, 4, 1);
-        let smt = regular(1, 1, 1, 4, 2);
-        let spread = |topology, preset| Axes::of(preset, topology).threads[1].1.clone();
-        assert!(spread(&flat, Preset::Quick).is_empty() && spread(&flat, Preset::Standard).is_empty());
-        assert_eq!(spread(&smt, Preset::Quick), [4], "one on each core");
-        assert_eq!(
-            spread(&smt, Preset::Standard),
-            [2, 3, 4, 5, 6],
-            "one thread stands on the first core, seven leave one hardware thread free"
-        );
+    fn each_set_of_cpus_is_measured_in_one_placement() {
+        let of = |preset, topology: &Topology| Axes::of(preset, topology).threads;
+        for flat in [regular(1, 1, 1, 4, 1), regular(1, 1, 1, 4, 2).restricted(|cpu| cpu < 4)] {
+            assert_eq!(of(Preset::Quick, &flat), [(Placement::Close, vec![1, 2, 4]), (Placement::Spread, vec![])]);
+        }
+        // Two sockets of ten cores with two hardware threads.
+        let system1 = regular(2, 1, 1, 10, 2);
+        let expected = [
+            (Placement::Cores, vec![1, 2, 4, 8, 10, 16, 20, 40]),
+            (Placement::Close, vec![2, 20]),
+            (Placement::Spread, vec![16]),
+        ];
+        assert_eq!(of(Preset::Quick, &system1), expected, "20 spread threads are those on all cores");
+        let paper = of(Preset::Paper, &system1);
+        assert!([10, 20, 40, 44].iter().all(|count| paper[0].1.contains(count)), "{paper:?}");
+        assert!(paper[1].1.contains(&20) && !paper[1].1.contains(&40) && paper[3].1.contains(&20), "{paper:?}");
+        // Two sockets of two sub-NUMA clusters of eight cores.
+        let clusters = of(Preset::Quick, &regular(2, 2, 1, 8, 2));
+        assert_eq!(clusters[0], (Placement::Cores, vec![1, 2, 4, 8, 16, 32, 64]));
+        assert_eq!((&clusters[1].1, &clusters[2].1), (&vec![2, 32], &vec![16]));
+        let nodes = of(Preset::Quick, &regular(1, 4, 1, 24, 1));
+        assert_eq!(nodes, [(Placement::Close, vec![1, 2, 4, 8, 16, 24, 32, 64, 96]), (Placement::Spread, vec![64])]);
     }
 
     #[test]
@@ -317,7 +387,7 @@ mod tests {
         // Two packages with two nodes of three caches, each with five cores of two threads: 10, 30, 60, 120 CPUs.
         let odd = regular(2, 2, 3, 5, 2);
         let sizes = team_sizes(Preset::Standard, &odd);
-        assert_eq!(sizes, [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 30, 32, 48, 60, 64, 96, 120]);
+        assert_eq!(sizes, [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 16, 24, 30, 32, 48, 60, 64, 96, 120]);
         assert!(team_sizes(Preset::Paper, &odd).contains(&124));
         let part = odd.restricted(|cpu| cpu % 4 != 3);
         assert_eq!(team_sizes(Preset::Standard, &part).last(), Some(&90));
@@ -329,6 +399,6 @@ mod tests {
     #[test]
     fn small_machines_have_teams_of_every_size() {
         assert_eq!(team_sizes(Preset::Standard, &regular(1, 1, 1, 6, 2)), (1..=12).collect::<Vec<_>>());
-        assert_eq!(team_sizes(Preset::Quick, &regular(1, 1, 1, 6, 2)), [1, 2, 4, 8, 12]);
+        assert_eq!(team_sizes(Preset::Quick, &regular(1, 1, 1, 6, 2)), [1, 2, 4, 6, 12]);
     }
 }

@@ -155,6 +155,12 @@ pub(crate) struct SyncperformanceArguments {
     /// Directory for the run; must be new or empty
     #[arg(short, long, alias = "output", value_name = "RUN")]
     pub(crate) out: PathBuf,
+    /// JSON file with what is known of `machine` and `environment`, named as in run.json
+    #[arg(long, value_name = "FILE")]
+    pub(crate) machine: Option<PathBuf>,
+    /// OMP_PLACES or OMP_PROC_BIND was set, so that programs named _close and _spread bound their threads
+    #[arg(long)]
+    pub(crate) bound: bool,
 }
 
 #[derive(Debug, Args)]

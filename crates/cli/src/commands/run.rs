@@ -92,6 +92,7 @@ fn measure_here(
     let mut progress = Progress::new("inspecting this machine");
     let opened = profile::time(Phase::Open, || request.open(processes));
     let mut laboratories = opened.inspect_err(|_| progress.finish())?;
+    laboratories.let_fresh_processes_measure();
     let plan = request.selection.plan(&mut laboratories, request.preset, request.seed);
     let plan = plan.inspect_err(|_| progress.finish())?;
     for value in request.selection.missing_values(&plan) {

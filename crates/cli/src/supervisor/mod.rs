@@ -17,6 +17,7 @@ use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use syncscope_core::run_directory::RunDirectory;
+use syncscope_core::session::observer::Observer;
 use syncscope_core::{Cancel, Case};
 use syncscope_host::child_process;
 
@@ -103,6 +104,23 @@ pub(crate) fn supervised(
 /// Call it on the thread that starts the child and lives as long as this process.
 pub(crate) fn end_with_this_process(child: &mut Command) {
     child.env(WORKER, std::process::id().to_string());
+}
+
+/// What a fresh process that a worker has started says of its steps, to the one that watches the worker.
+pub(crate) fn fresh_process() -> impl Observer {
+    struct Steps;
+    impl Observer for Steps {
+        fn measuring(&mut self, case: &Case) {
+            board::begin(&Step::Measuring { id: case.id(), name: case.to_string() });
+        }
+    }
+    board::adopt();
+    Steps
+}
+
+/// Whether this process is a worker: another one ends it if it hangs.
+pub(crate) fn is_worker() -> bool {
+    board::is_there()
 }
 
 /// Whether this process is a worker that another one will follow if its laboratory is lost.

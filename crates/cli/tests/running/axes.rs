@@ -73,7 +73,7 @@ fn what_leaves_nothing_to_measure_is_an_error_that_names_what_there_is() {
         (&["--blocks", "132"], "--blocks has no value"),
         (&["--only", "cpu.lock.*", "--stride", "16"], "--stride has no value"),
         (&["--threads", "0"], "0 is not 1 or more"),
-        (&["--placement", "scatter"], "close, spread"),
+        (&["--placement", "scatter"], "cores, close, spread"),
         (&["--dtype", "i8"], "i32, u32, u64, f32, f64"),
         (&["--cpus", "16000"], "this process may use"),
         (&["--cpus", "0-"], "such as 0-7"),

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::engine::cancel::Cancel;
-use crate::engine::experiment::{Experiment, ExperimentError, Ruler};
+use crate::engine::experiment::{Experiment, ExperimentError};
 use crate::engine::measurement::Measurement;
 use crate::model::sample::{Sample, Shot, Side};
 
@@ -20,6 +22,7 @@ const BOTH: [Side; 2] = [Side::Baseline, Side::Test];
 const FAR_TOO_LONG: f64 = 100.0;
 
 /// The length of the samples of a case.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Calibration {
     pub(crate) iterations: u64,
     /// How long a pair takes.
@@ -28,9 +31,9 @@ pub(crate) struct Calibration {
 
 impl Calibration {
     /// The calibration of an earlier block.
-    pub(crate) fn known(earlier: &Measurement, clock: &Ruler) -> Option<Self> {
+    pub(crate) fn known(earlier: &Measurement) -> Option<Self> {
         let last = earlier.observations.last()?;
-        let pair_ns = (last.baseline.0 + last.test.0) as f64 / clock.frequency.value() * 1e9;
+        let pair_ns = (last.baseline.0 + last.test.0) as f64 * earlier.basis.as_ref()?.formula.ns_per_tick();
         Some(Self { iterations: earlier.iterations, pair_ns })
     }
 
@@ -47,6 +50,12 @@ impl Calibration {
         let (ruler, protocol) = (experiment.ruler(), experiment.protocol());
         if let Some(window) = protocol.counted_for {
             return Self::of_window(experiment, window, cancel);
+        }
+        if let Some(iterations) = experiment.known_iterations()? {
+            // The first runs pay for cold caches here.
+            let shots = BOTH.map(|side| Shot { side, iterations, pair: 0 });
+            let pair_ns = experiment.samples(&shots)?.iter().map(Sample::slowest_ns).sum();
+            return Ok((!cancel.is_cancelled()).then_some(Self { iterations, pair_ns }));
         }
         let resolution_ns = ruler.resolution.0 as f64 * 1e9 / ruler.frequency.value();
         let sample = protocol.sample_length.unwrap_or(sample);

@@ -42,6 +42,10 @@ impl CostFormula {
         }
     }
 
+    pub(crate) const fn ns_per_tick(&self) -> f64 {
+        self.ns_per_tick
+    }
+
     /// The cost, in nanoseconds, that one step of the clock amounts to.
     pub(crate) fn resolution_ns(&self) -> f64 {
         self.resolution * self.ns_per_tick
@@ -73,6 +77,7 @@ impl CostFormula {
         Observation {
             pair: shots[0].pair,
             block,
+            process: 0,
             baseline_first,
             baseline: baseline.slowest,
             test: test.slowest,

@@ -144,6 +144,14 @@ pub trait Experiment {
         shots.iter().map(|shot| self.sample(*shot)).collect()
     }
 
+    /// How many iterations a sample has, if the experiment can tell without their being grown step by step.
+    ///
+    /// # Errors
+    /// As [`Self::sample`].
+    fn known_iterations(&mut self) -> Result<Option<u64>, ExperimentError> {
+        Ok(None)
+    }
+
     /// How it is sampled and what its figure stands for. The same whenever it is asked for.
     fn protocol(&self) -> Protocol;
 

@@ -79,6 +79,11 @@ impl MeasurementBlock {
         Self { number, ..self }
     }
 
+    /// The same; if `is_cold`, nothing of the case has run in this process.
+    pub(crate) fn cold(self, is_cold: bool) -> Self {
+        Self { is_cold: self.is_cold || is_cold, ..self }
+    }
+
     /// The same; unless `judges_all`, whatever its end says of all pairs, they are not enough.
     pub(crate) fn judging_all(self, judges_all: bool) -> Self {
         Self { judges_all, ..self }

@@ -5,7 +5,7 @@
 //! and judge it (`judge.rs`, `population.rs`, `additivity.rs`). When to stop is an object of its own ([`stopping`]).
 
 mod additivity;
-mod calibration;
+pub(crate) mod calibration;
 mod cost_formula;
 mod exclusion;
 mod judge;
@@ -53,6 +53,8 @@ pub struct Engine {
     tests_additivity: bool,
     drift: Option<RunEffect>,
     course: CommonCourse,
+    /// Of a case without an earlier block.
+    calibration: Option<Calibration>,
     /// Number of the next block; `None` counts those of the case.
     block: Option<u32>,
     cancel: Cancel,
@@ -70,6 +72,7 @@ impl Engine {
             tests_additivity: false,
             drift: None,
             course: CommonCourse::default(),
+            calibration: None,
             block: None,
             cancel,
         }
@@ -106,6 +109,12 @@ impl Engine {
     #[must_use]
     pub(crate) fn with_course(self, course: CommonCourse) -> Self {
         Self { course, ..self }
+    }
+
+    /// The same; another process has chosen the iterations.
+    #[must_use]
+    pub(crate) fn calibrated(self, calibration: Calibration) -> Self {
+        Self { calibration: Some(calibration), ..self }
     }
 
     /// The same; the next block has this number instead of that of the case's blocks: blocks of one number were taken in the
@@ -181,8 +190,7 @@ impl Engine {
         earlier: Option<Measurement>,
         seed: u64,
     ) -> Result<Option<Taken>, ExperimentError> {
-        let ruler = experiment.ruler();
-        let calibration = match earlier.as_ref().and_then(|earlier| Calibration::known(earlier, &ruler)) {
+        let calibration = match earlier.as_ref().map_or(self.calibration, Calibration::known) {
             None => {
                 let calibrate = || Calibration::of(experiment, self.settings.sample, &self.cancel);
                 profile::time(Phase::Calibrate, calibrate)?
@@ -196,6 +204,7 @@ impl Engine {
             self.settings.rule.with_share_of_time(experiment.protocol().share_of_time).divided_by(self.blocks.max);
         MeasurementBlock::new(experiment, rule, &calibration, known, seed)
             .numbered(number)
+            .cold(self.calibration.is_some())
             .judging_all(self.may_be_precise)
             .take(experiment, &self.cancel)
     }

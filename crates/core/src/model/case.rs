@@ -164,6 +164,9 @@ impl Layout {
 /// On which CPUs the threads of a team run; the words are OpenMP's (`OMP_PROC_BIND`, OpenMP 5.2, 6.4).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Placement {
+    /// One thread on each core, all cores of a socket before the next socket (`OMP_PLACES=cores`, close). More threads than
+    /// cores also take the cores' further hardware threads.
+    Cores,
     /// Neighbouring threads on neighbouring hardware threads.
     Close,
     /// Threads as far apart as the machine allows.
@@ -177,6 +180,7 @@ pub enum Placement {
 impl fmt::Display for Placement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Cores => f.pad("cores"),
             Self::Close => f.pad("close"),
             Self::Spread => f.pad("spread"),
             Self::None => f.pad("none"),
@@ -190,6 +194,7 @@ impl FromStr for Placement {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text {
+            "cores" => Ok(Self::Cores),
             "close" => Ok(Self::Close),
             "spread" => Ok(Self::Spread),
             "none" => Ok(Self::None),
@@ -197,7 +202,7 @@ impl FromStr for Placement {
                 list.split(',').map(str::parse).collect::<Result<_, _>>().map(Self::List).map_err(|_| UnknownWord {
                     kind: "placement",
                     found: text.to_owned(),
-                    expected: "close, spread, none, a list of CPUs such as 0,2,4".to_owned(),
+                    expected: "cores, close, spread, none, a list of CPUs such as 0,2,4".to_owned(),
                 })
             }
         }
@@ -211,7 +216,7 @@ impl FromStr for Placement {
 /// `primitive=cpu.atomic.add;dtype=i32;...` over [`crate::model::parameter::PARAMETERS`] in their order, written as 16 lower-case hexadecimal
 /// digits. The parameters of the first version are in the line even where they are empty; later ones only where they
 /// apply, so that the identities of older cases stay.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct CaseId(pub String);
 
 impl fmt::Display for CaseId {
@@ -387,7 +392,9 @@ pub(super) mod tests {
         for dtype in Dtype::ALL {
             assert_eq!(dtype.to_string().parse(), Ok(*dtype));
         }
-        for placement in [Placement::Close, Placement::Spread, Placement::None, Placement::List(vec![3, 0, 17])] {
+        for placement in
+            [Placement::Cores, Placement::Close, Placement::Spread, Placement::None, Placement::List(vec![3, 0, 17])]
+        {
             assert_eq!(placement.to_string().parse(), Ok(placement));
         }
         assert!("i16".parse::<Dtype>().is_err());

@@ -1,15 +1,19 @@
 //! An observation: what one pair of samples says about the cost.
 
+use serde::{Deserialize, Serialize};
+
 use crate::model::sample::Disturbance;
 use crate::units::{Hertz, Ticks};
 
 /// One pair, as it stands in `samples.csv`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
     /// Number of the pair, from 0.
     pub pair: u64,
     /// Number of the measurement block that it was taken in, from 1.
     pub block: u32,
+    /// Number of the measuring process: 0 is the one that writes the run, the others are fresh ones.
+    pub process: u32,
     /// Whether the baseline ran before the test.
     pub baseline_first: bool,
     /// The slowest actor of the baseline.
@@ -41,7 +45,7 @@ pub struct Observation {
 }
 
 /// How expensive everything of a family was in a measurement block, relative to the run as a whole.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Common {
     /// In nanoseconds.
     pub ns: f64,
@@ -67,6 +71,7 @@ impl Observation {
         Self {
             pair: 0,
             block: 1,
+            process: 0,
             baseline_first: true,
             baseline: Ticks(100),
             test: Ticks(150),
@@ -86,7 +91,7 @@ impl Observation {
 }
 
 /// What a pair says about each of the two populations, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Strata {
     /// The cost for actors that had their cores for themselves; `None` if there was none.
     pub alone_ns: Option<f64>,

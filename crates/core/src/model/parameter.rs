@@ -99,7 +99,10 @@ pub static PARAMETERS: [&Parameter; 15] = [
     },
     &Parameter { meaning: "thread blocks of the grid, per device", is_number: true, ..of_field!(blocks, FIRST) },
     &Parameter { meaning: "GPUs", is_number: true, ..of_field!(devices, FIRST) },
-    &Parameter { meaning: "`close`, `spread`, `none` or a list of CPU numbers", ..of_field!(placement, FIRST) },
+    &Parameter {
+        meaning: "`cores`, `close`, `spread`, `none` or a list of CPU numbers",
+        ..of_field!(placement, FIRST)
+    },
     &Parameter { meaning: "`block`, `device`, `system`", ..of_field!(scope, FIRST) },
     &Parameter { meaning: "`global` or `shared` GPU memory", ..of_field!(space, FIRST) },
     &Parameter {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::units::Ticks;
 
 /// Which of the two loops of a case.
@@ -52,7 +54,7 @@ pub struct Shot {
 pub const LEAST_OVERLAP: f64 = 0.95;
 
 /// A cause, seen outside the measured value, that makes a sample unfit.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Disturbance {
     /// The operating system took the CPU away from an actor.
     InvoluntarySwitch,

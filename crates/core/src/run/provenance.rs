@@ -41,6 +41,10 @@ pub struct SessionRecord {
     /// The most memory that the process had at a time; `None` where the system does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_memory_bytes: Option<u64>,
+    /// The first and the last pass of each fresh process that it let measure cases of the CPUs, in `block` of `samples.csv`. The
+    /// other passes are its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<[u32; 2]>,
 }
 
 /// Time in which a virtual CPU was ready to run and the hypervisor ran something else (steal time).

@@ -115,6 +115,7 @@ impl StoredPair {
         Observation {
             pair: self.pair,
             block: self.block,
+            process: 0,
             baseline_first: self.baseline_first,
             baseline: self.baseline,
             test: self.test,

@@ -9,6 +9,7 @@ use crate::model::primitive::Primitive;
 use crate::run::machine::{AwakeDecision, MeasuredTopology};
 use crate::run::row::Row;
 use crate::session::preset::Preset;
+use crate::session::share::{Apart, Share};
 
 /// Why a case is not measured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -70,6 +71,17 @@ pub trait Laboratory {
     /// [`Refusal::Skipped`] when the case does not exist here, [`Refusal::Failed`] when it could not be set up,
     /// [`Refusal::Lost`] when nothing can be set up any more.
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal>;
+
+    /// Measures a share of the passes in a process of its own. `None` where there are no such processes.
+    fn measure_apart(&mut self, share: &Share) -> Option<Result<Vec<Apart>, String>> {
+        let _ = share;
+        None
+    }
+
+    /// Whether [`Self::measure_apart`] can be asked.
+    fn can_measure_apart(&self) -> bool {
+        false
+    }
 
     /// What disturbed the run, as its finished rows and their details show it. Stands among the run's warnings at its end.
     /// Depends on nothing else, so that a resumed run says it once.

@@ -19,9 +19,11 @@ mod pending_case;
 pub mod plan;
 pub mod preset;
 mod resumption;
+mod share;
 
 pub use additivity_sample::additivity_sample;
 pub use resumption::Here;
+pub use share::{Apart, Share};
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -93,6 +95,8 @@ pub struct Session {
     /// The cases of these rows of which more is known now.
     replaced: HashSet<CaseId>,
     lost_at: Option<Case>,
+    /// The passes of each fresh process.
+    processes: Vec<[u32; 2]>,
     now: Box<dyn Fn() -> Instant>,
 }
 
@@ -136,6 +140,7 @@ impl Session {
             earlier_pairs: HashMap::new(),
             replaced: HashSet::new(),
             lost_at: None,
+            processes: Vec::new(),
             now: Box::new(Instant::now),
         })
     }
@@ -225,7 +230,7 @@ impl Session {
     /// Adds what is only known when this process has measured: its record and what it warns of.
     pub fn add_record(&mut self, record: SessionRecord) {
         self.run.warnings.extend(record.stolen.as_ref().and_then(StolenTime::warning));
-        self.run.sessions.push(record);
+        self.run.sessions.push(SessionRecord { processes: std::mem::take(&mut self.processes), ..record });
     }
 
     /// Measures the plan, or until a limit is reached. `laboratories` are those of the plan, in the same order.
@@ -248,6 +253,7 @@ impl Session {
             earlier_pairs: &self.earlier_pairs,
             replaced: &mut self.replaced,
             lost_at: &mut self.lost_at,
+            processes: &mut self.processes,
             now: &*self.now,
         };
         Ok(passes.measure(laboratories, &self.plan, self.preset)?)

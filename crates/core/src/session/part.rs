@@ -15,6 +15,7 @@ use crate::session::observer::Work;
 use crate::session::pass_schedule::PassSchedule;
 use crate::session::pending_case::PendingCase;
 use crate::session::preset::Preset;
+use crate::session::share::{KnownCase, PROCESSES, Share};
 
 /// The state of a machine lasts for seconds. New cases get no blocks in less time: they would agree without being right.
 const SHORTEST: Duration = Duration::from_secs(2);
@@ -34,6 +35,8 @@ pub(super) struct Part {
     /// About how long the preset measures them.
     planned: Duration,
     pub(super) is_lost: bool,
+    /// The fresh processes that are still to measure a share of the passes.
+    pub(super) processes_left: u32,
 }
 
 impl Part {
@@ -61,6 +64,7 @@ impl Part {
             schedule: preset.passes(cases),
             planned: preset.planned_time(cases).max(Duration::from_nanos(1)),
             is_lost: false,
+            processes_left: PROCESSES - 1,
         }
     }
 
@@ -129,6 +133,12 @@ impl Part {
         }
     }
 
+    /// Counts the passes of a fresh process, which took so long.
+    pub(super) fn end_share(&mut self, passes: u32, took: Duration) {
+        self.schedule.add_share(passes, took);
+        self.retire_finished();
+    }
+
     /// Cases that are finished make room, but are still part of the course of the run.
     fn retire_finished(&mut self) {
         let (mut finished, cases): (Vec<_>, Vec<_>) =
@@ -136,6 +146,27 @@ impl Part {
         finished.iter_mut().for_each(PendingCase::forget_observations);
         self.cases = cases;
         self.finished.append(&mut finished);
+    }
+
+    /// What the next fresh process is to measure; `None` where there is none, or no time for one. This process has made the
+    /// first pass.
+    pub(super) fn next_share(&mut self, preset: Preset, seed: u64, left: Option<Duration>) -> Option<Share> {
+        if self.processes_left == 0 || self.schedule.made() == 0 || self.is_short_of_time() {
+            return None;
+        }
+        let (time, shares) = self.schedule.shares(self.processes_left + 1, left);
+        self.processes_left = shares.saturating_sub(1);
+        let most = self.cases.iter().map(|pending| pending.budget.blocks.max).max().unwrap_or(0);
+        let most_passes = most.saturating_sub(self.schedule.all_made()) / shares.max(1);
+        if self.processes_left == 0 || most_passes == 0 {
+            self.processes_left = 0;
+            return None;
+        }
+        self.processes_left -= 1;
+        let known =
+            |pending: &PendingCase| Some(KnownCase { id: pending.case.id(), calibration: pending.calibration()? });
+        let cases = self.cases.iter().filter_map(known).collect();
+        Some(Share { preset, seed, first_pass: self.schedule.all_made() + 1, most_passes, time, cases })
     }
 
     /// Whether the preset has no time for another pass after the next one.

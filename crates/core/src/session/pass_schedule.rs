@@ -27,10 +27,25 @@ impl PassSchedule {
 
     /// Counts a pass, which took so long.
     pub(super) fn add(&mut self, took: Duration) {
-        self.made += 1;
-        self.all_made += 1;
+        self.add_share(1, took);
+    }
+
+    /// Counts passes of another process, which took so long together.
+    pub(super) fn add_share(&mut self, passes: u32, took: Duration) {
+        self.made += passes;
+        self.all_made += passes;
         self.spent += took;
-        self.latest = took;
+        self.latest = took / passes.max(1);
+    }
+
+    /// The time of each of so many shares of the rest, if `left` is all the time there is, and how many of them there are if a
+    /// pass takes as long as the latest.
+    pub(super) fn shares(&self, shares: u32, left: Option<Duration>) -> (Duration, u32) {
+        let rest = self.time.saturating_sub(self.spent);
+        let rest = left.map_or(rest, |left| left.min(rest));
+        let passes = rest.as_nanos() / self.latest.as_nanos().max(1);
+        let shares = shares.min(u32::try_from(passes).unwrap_or(u32::MAX));
+        (rest / shares.max(1), shares)
     }
 
     /// How many passes were made over the same cases.

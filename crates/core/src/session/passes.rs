@@ -20,6 +20,7 @@ use crate::session::part::{Part, planned_time, turns};
 use crate::session::pending_case::{PendingCase, Recorded};
 use crate::session::plan::Plan;
 use crate::session::preset::Preset;
+use crate::session::share::Apart;
 
 /// How a block, or a pass of one laboratory, ended.
 enum Ended {
@@ -42,6 +43,7 @@ pub(super) struct Passes<'a> {
     pub(super) replaced: &'a mut HashSet<CaseId>,
     /// The case that could not be set up when a laboratory was lost.
     pub(super) lost_at: &'a mut Option<Case>,
+    pub(super) processes: &'a mut Vec<[u32; 2]>,
     pub(super) now: &'a dyn Fn() -> Instant,
 }
 
@@ -75,7 +77,7 @@ impl Passes<'_> {
         let planned = planned_time(&parts);
         let work = |part: &Part| part.work(left.map(|left| part.share_of(left, planned)));
         self.observer.planned(&parts.iter().map(work).collect::<Vec<_>>());
-        let ended = self.all_passes(laboratories, &mut parts);
+        let ended = self.all_passes(laboratories, &mut parts, preset);
         // The blocks since the first one, of cases that the run does not return to.
         for pending in parts.iter_mut().flat_map(Part::unfinished_mut) {
             self.record_everything(pending)?;
@@ -104,14 +106,21 @@ impl Passes<'_> {
         &mut self,
         laboratories: &mut [&mut dyn Laboratory],
         parts: &mut [Part],
+        preset: Preset,
     ) -> Result<Status, RunDirectoryError> {
         let mut random = fastrand::Rng::with_seed(self.run.seed);
+        for (part, laboratory) in parts.iter_mut().zip(laboratories.iter()) {
+            part.processes_left *= u32::from(laboratory.can_measure_apart());
+        }
         while !parts.iter().all(Part::is_done) {
             let (turns, planned) = (turns(parts), planned_time(parts));
             let all = laboratories.iter_mut().zip(&mut *parts).zip(turns);
             for (laboratory, part) in all.filter_map(|(both, has_turn)| has_turn.then_some(both)) {
                 let started = (self.now)();
                 let left = self.time_left().map(|left| part.share_of(left, planned));
+                if self.one_share(*laboratory, part, preset, left)? {
+                    continue;
+                }
                 let enough = left.and_then(|left| part.time_of_first_pass(left)).map(|enough| started + enough);
                 match self.one_pass(*laboratory, part, enough)? {
                     Ended::Finished => {}
@@ -126,6 +135,47 @@ impl Passes<'_> {
             }
         }
         Ok(if parts.iter().any(|part| part.is_lost) { Status::Interrupted } else { Status::Done })
+    }
+
+    /// Lets a fresh process make some passes. `false` where there is none to do so.
+    fn one_share(
+        &mut self,
+        laboratory: &mut dyn Laboratory,
+        part: &mut Part,
+        preset: Preset,
+        left: Option<Duration>,
+    ) -> Result<bool, RunDirectoryError> {
+        let started = (self.now)();
+        if self.limits.cancel.is_cancelled() {
+            return Ok(false);
+        }
+        let Some(share) = part.next_share(preset, self.run.seed, left) else { return Ok(false) };
+        let Some(found) = laboratory.measure_apart(&share) else { return Ok(false) };
+        let last_pass = |found: &[Apart]| found.iter().flat_map(|apart| &apart.observations).map(|o| o.block).max();
+        let found = found.unwrap_or_else(|reason| {
+            if !self.limits.cancel.is_cancelled() {
+                self.observer.warning(&format!("{reason}; the run goes on in one process"));
+            }
+            Vec::new()
+        });
+        let Some(last) = last_pass(&found) else {
+            part.processes_left = 0;
+            return Ok(true);
+        };
+        let first = share.first_pass;
+        self.processes.push([first, last]);
+        let process = self.processes.len() as u32;
+        for apart in found {
+            let Some(pending) = part.cases.iter_mut().find(|pending| pending.case.id() == apart.id) else { continue };
+            let (before, spent) = (pending.blocks(), apart.spent);
+            pending.add_apart(apart, process);
+            self.observer.measured(part.number, u64::from(pending.blocks() - before), spent);
+            if pending.is_finished {
+                self.record_everything(pending)?;
+            }
+        }
+        part.end_share(last + 1 - first, self.since(started));
+        Ok(true)
     }
 
     /// One block of each case of a pass. Cases that are not reached until it is long `enough` wait, but for the first one.

@@ -1,16 +1,21 @@
 //! A case that is not finished, and what is known of it.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
+use crate::engine::calibration::Calibration;
 use crate::engine::measurement::Measurement;
 use crate::engine::population::Stage;
 use crate::model::case::Case;
+use crate::model::check::Check;
 use crate::model::detail::Detail;
 use crate::model::estimate::Stratum;
 use crate::model::facts::Facts;
+use crate::model::observation::Observation;
 use crate::model::verdict::Verdict;
 use crate::run::row::Row;
 use crate::session::preset::{Budget, MIN_BLOCKS};
+use crate::session::share::Apart;
 
 /// What of a case is in the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +69,27 @@ impl PendingCase {
             Some(earlier) if is_prevented => Some(Measurement { blocks: found.blocks, ..earlier }),
             _ => Some(found),
         };
+    }
+
+    /// The length of its samples, once it has some.
+    pub(super) fn calibration(&self) -> Option<Calibration> {
+        Calibration::known(self.found.as_ref()?)
+    }
+
+    /// Takes what a fresh process, which has this number, found out. Its memory and its threads are others, but what it
+    /// executed is the same.
+    pub(super) fn add_apart(&mut self, apart: Apart, process: u32) {
+        self.spent += apart.spent;
+        let Some(found) = &mut self.found else { return };
+        let first = found.observations.last().map_or(0, |last| last.pair + 1);
+        let blocks: HashSet<u32> = apart.observations.iter().map(|o| o.block).collect();
+        found.blocks += blocks.len() as u32;
+        let numbered = (first..).zip(apart.observations).map(|(pair, o)| Observation { pair, process, ..o });
+        found.observations.extend(numbered);
+        if let Some(reason) = apart.failure {
+            found.check = Check::Failed(reason);
+            self.is_finished = true;
+        }
     }
 
     /// How many blocks were taken.

@@ -51,7 +51,7 @@ const CPU_BLOCK: Duration = Duration::from_millis(1);
 pub const CPU_BLOCK_PAIRS: u64 = 6;
 
 /// Plans of more CPU cases than this are those of larger machines, whose paper grids may take longer.
-const LARGE_PLAN: usize = 2000;
+pub(super) const LARGE_PLAN: usize = 2000;
 
 /// The pairs of a measurement block of a GPU case. Little disturbs a GPU, and most costs are known after three blocks.
 const GPU_BLOCK_PAIRS: u64 = 4;
@@ -116,7 +116,7 @@ impl Preset {
             (true, Self::Paper) if cases.len() > LARGE_PLAN => 345,
             (true, Self::Paper) => 52,
             (false, Self::Quick) => 12,
-            (false, Self::Paper) => 155,
+            (false, Self::Paper) => 128,
         };
         PassSchedule::within(Duration::from_secs(seconds), self.fewest_blocks(is_cpu))
     }

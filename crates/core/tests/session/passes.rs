@@ -3,10 +3,13 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use syncscope_core::fake::FakeLaboratory;
 use syncscope_core::run::Status;
+use syncscope_core::run::provenance::SessionRecord;
 use syncscope_core::session::Limits;
 use syncscope_core::session::plan::Plan;
-use syncscope_core::{Case, Catalogue, Preset};
+use syncscope_core::session::{Apart, Share};
+use syncscope_core::{Case, Catalogue, Experiment, Laboratory, Listing, Preset, Refusal};
 
 use crate::{Fixture, MIN_BLOCKS, Recorder};
 
@@ -100,5 +103,61 @@ fn a_case_that_takes_the_time_of_several_ends_early() {
     fixture.measure(session, &Limits::default(), &mut recorder);
     for (case, blocks) in recorder.blocks().into_iter().filter(|(case, _)| case.primitive == "cpu.barrier.std") {
         assert_eq!(blocks, MIN_BLOCKS, "{case}");
+    }
+}
+
+/// A laboratory whose fresh processes are further laboratories; after `most` of them, no more can be started.
+struct WithProcesses {
+    fake: FakeLaboratory,
+    asked: usize,
+    most: usize,
+}
+
+impl Laboratory for WithProcesses {
+    fn listing(&self) -> Vec<Listing> {
+        self.fake.listing()
+    }
+
+    fn plan(&self, preset: Preset) -> Vec<Case> {
+        self.fake.plan(preset)
+    }
+
+    fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        self.fake.experiment(case)
+    }
+
+    fn can_measure_apart(&self) -> bool {
+        true
+    }
+
+    fn measure_apart(&mut self, share: &Share) -> Option<Result<Vec<Apart>, String>> {
+        self.asked += 1;
+        let found = share.measure(&mut FakeLaboratory::default(), &mut ());
+        Some(if self.asked > self.most { Err("no more processes".to_owned()) } else { Ok(found) })
+    }
+}
+
+#[test]
+fn fresh_processes_make_most_passes_and_one_that_fails_leaves_the_rest_to_this_one() {
+    for (most, asked) in [(9, 6), (2, 3)] {
+        let mut fixture = Fixture::new(Duration::ZERO);
+        let mut laboratory = WithProcesses { fake: FakeLaboratory::default(), asked: 0, most };
+        let mut session = fixture.start();
+        let mut recorder = Recorder::default();
+        let measured = session.measure(&mut [&mut laboratory], &Limits::default(), &mut recorder);
+        session.add_record(SessionRecord::default());
+        let finished = session.finish(measured.map_err(Into::into), &[&mut laboratory]).unwrap();
+        assert_eq!((finished.status, laboratory.asked), (Status::Done, asked));
+        assert_eq!(recorder.warnings.len(), usize::from(most < 6));
+        let processes = finished.directory.read_run().unwrap().sessions[0].processes.clone();
+        assert_eq!(processes.len(), most.min(6));
+        let follow = processes.iter().zip(&processes[1..]).all(|(one, next)| one[1] + 1 == next[0]);
+        assert!(processes[0][0] == 2 && follow, "the first pass is that of this process: {processes:?}");
+        assert_eq!(recorder.measured_blocks, recorder.work[0].blocks);
+        for (case, pairs) in finished.directory.read_samples().unwrap() {
+            assert!((0..).zip(&pairs).all(|(number, pair)| pair.pair == number), "{case}");
+            let blocks: HashSet<u32> = pairs.iter().map(|pair| pair.block).collect();
+            assert_eq!(blocks.len(), 400, "{case}: {:?}", processes);
+        }
     }
 }

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use syncscope_core::machine::{AwakeDecision, MeasuredTopology};
+use syncscope_core::session::{Apart, Share};
 use syncscope_core::{Actor, Case, CaseId, Detail, Experiment, Laboratory, Listing, Placement, Preset, Refusal, Row};
 use syncscope_host::cpu_list;
 use syncscope_host::scheduling::{self, AffinityGuard};
@@ -18,7 +19,7 @@ use crate::machine::topology::Topology;
 use crate::machine::{hwloc, memory};
 use crate::plan;
 use crate::primitives::{self, Entry, Workload};
-use crate::processes::ProcessPool;
+use crate::processes::{self, ProcessPool};
 use crate::studies::{self, inference};
 use crate::team::pool::TeamPool;
 use crate::timing::clock::Clock;
@@ -58,6 +59,8 @@ pub struct CpuLaboratory {
     interference: InterferenceDetector,
     /// Whether the CPUs are kept awake; decided before measuring.
     awake: Option<AwakePolicy>,
+    /// Whether fresh processes may measure for it: somebody ends them where they hang.
+    is_watched: bool,
 }
 
 impl CpuLaboratory {
@@ -86,7 +89,14 @@ impl CpuLaboratory {
             processes: ProcessPool::default(),
             interference: InterferenceDetector::default(),
             awake: None,
+            is_watched: false,
         })
+    }
+
+    /// The same, which lets fresh processes make passes. The program calls [`crate::processes::measure_if_asked`] in `main`, and
+    /// another process watches this one.
+    pub const fn let_fresh_processes_measure(&mut self) {
+        self.is_watched = true;
     }
 
     /// The machine's topology.
@@ -178,6 +188,16 @@ impl Laboratory for CpuLaboratory {
 
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
         self.experiment_of_case(case)
+    }
+
+    fn measure_apart(&mut self, share: &Share) -> Option<Result<Vec<Apart>, String>> {
+        // The threads of an OpenMP runtime spin.
+        self.teams.end_runtimes();
+        self.is_watched.then(|| processes::measure_apart(share))
+    }
+
+    fn can_measure_apart(&self) -> bool {
+        self.is_watched
     }
 
     fn notes(&self, cases: &[Case]) -> Vec<String> {

@@ -1,7 +1,9 @@
 //! From a placement and a number of threads to one CPU for each thread.
 //!
 //! The words are OpenMP's (`OMP_PROC_BIND` with `OMP_PLACES=threads`; OpenMP 5.2, 10.1.3): every allowed hardware
-//! thread is a place, and places stand in topology order.
+//! thread is a place, and places stand in topology order. `cores` is `OMP_PLACES=cores` with `OMP_PROC_BIND=close`.
+
+use std::collections::{BTreeSet, HashMap};
 
 use syncscope_core::Placement;
 
@@ -49,14 +51,15 @@ pub fn place(topology: &Topology, placement: &Placement, threads: u32) -> Result
     if allowed.is_empty() {
         return Err(PlacementError::NoCpu);
     }
-    let numbers = |chosen: Vec<&HardwareThread>| chosen.into_iter().map(|thread| thread.os).collect::<Vec<_>>();
     let pinned = match placement {
         Placement::None => {
             return Ok(Placed { cpus: vec![None; threads as usize], available: allowed.len() as u32 });
         }
-        Placement::Close => fold(&numbers(close(&allowed, threads)), threads),
-        Placement::Spread => fold(&numbers(spread(&allowed, threads)), threads),
         Placement::List(list) => listed(topology, list, threads)?,
+        Placement::Cores | Placement::Close | Placement::Spread => {
+            let cpus: Vec<u32> = taken(&allowed, placement, threads).into_iter().map(|place| place.os).collect();
+            fold(&cpus, threads)
+        }
     };
     let mut distinct = pinned.clone();
     distinct.sort_unstable();
@@ -64,16 +67,31 @@ pub fn place(topology: &Topology, placement: &Placement, threads: u32) -> Result
     Ok(Placed { available: distinct.len() as u32, cpus: pinned.into_iter().map(Some).collect() })
 }
 
-/// Consecutive places, from the first one on.
-fn close<'a>(places: &[&'a HardwareThread], threads: u32) -> Vec<&'a HardwareThread> {
-    places.iter().copied().take(threads as usize).collect()
+/// The places that `count` threads take one after the other, as indices: more threads take those of fewer threads and then
+/// others. `spread` is a sparse distribution: each thread takes the place with the fewest threads around it, from the core
+/// outwards. No two threads share a core while another core is free, and packages, NUMA nodes and last-level caches fill evenly.
+fn in_order(places: &[&HardwareThread], placement: &Placement, count: usize) -> Vec<usize> {
+    match placement {
+        Placement::Cores => {
+            let mut on_core: HashMap<u32, u32> = HashMap::new();
+            let mut siblings_before = |place: &&HardwareThread| {
+                let before = on_core.entry(place.core).or_default();
+                std::mem::replace(before, *before + 1)
+            };
+            let rank: Vec<u32> = places.iter().map(&mut siblings_before).collect();
+            let mut order: Vec<usize> = (0..places.len()).collect();
+            order.sort_by_key(|index| rank[*index]);
+            order.truncate(count);
+            order
+        }
+        Placement::Spread => least_loaded_first(places, count),
+        _ => (0..places.len().min(count)).collect(),
+    }
 }
 
-/// A sparse distribution: each thread takes the place with the fewest threads around it, from the core outwards. No two
-/// threads share a core while another core is free, and packages, NUMA nodes and last-level caches fill evenly. The
-/// threads are then numbered in topology order, as OpenMP numbers its subpartitions.
-fn spread<'a>(places: &[&'a HardwareThread], threads: u32) -> Vec<&'a HardwareThread> {
-    let mut chosen = least_loaded_first(places, threads as usize);
+/// The places of a team. The threads are numbered in topology order, as OpenMP numbers its subpartitions.
+fn taken<'a>(places: &[&'a HardwareThread], placement: &Placement, threads: u32) -> Vec<&'a HardwareThread> {
+    let mut chosen = in_order(places, placement, threads as usize);
     chosen.sort_unstable();
     chosen.into_iter().map(|index| places[index]).collect()
 }
@@ -123,19 +141,23 @@ impl Load {
     }
 }
 
-/// The numbers of threads for which `spread` chooses other CPUs than `close`.
+/// The numbers of threads for which a placement chooses other CPUs than each of `others`.
 ///
-/// More threads take the places of fewer threads and then others, so one walk finds the places for all numbers. Placing
-/// each number separately would take minutes for a thousand CPUs.
-pub(crate) fn where_spread_differs(topology: &Topology, counts: &[u32]) -> Vec<u32> {
+/// One walk finds the places for all numbers. Placing each number separately would take minutes for a thousand CPUs.
+pub(crate) fn where_it_differs(
+    topology: &Topology,
+    placement: &Placement,
+    others: &[Placement],
+    counts: &[u32],
+) -> Vec<u32> {
     let places: Vec<&HardwareThread> = topology.allowed().collect();
-    let order = least_loaded_first(&places, places.len());
-    let differs = |count: u32| {
-        let count = (count as usize).min(places.len());
-        // Close takes the first places. Spread takes the same if none of its places lies beyond them.
-        order[..count].iter().any(|index| *index >= count)
+    let order = |placement: &Placement| in_order(&places, placement, places.len());
+    let (own, others) = (order(placement), others.iter().map(order).collect::<Vec<_>>());
+    let first = |order: &[usize], count: u32| -> BTreeSet<usize> {
+        order[..(count as usize).min(places.len())].iter().copied().collect()
     };
-    counts.iter().copied().filter(|count| differs(*count)).collect()
+    let differs = |count: &u32| others.iter().all(|other| first(&own, *count) != first(other, *count));
+    counts.iter().copied().filter(differs).collect()
 }
 
 /// With more threads than places, consecutive threads share one. Each place gets the same number of threads, the first
@@ -245,10 +267,33 @@ mod tests {
         ];
         for machine in machines {
             let counts: Vec<u32> = (1..=40).collect();
-            let differs =
-                |count: &u32| cpus(&machine, &Placement::Close, *count) != cpus(&machine, &Placement::Spread, *count);
-            let expected: Vec<u32> = counts.iter().copied().filter(differs).collect();
-            assert_eq!(where_spread_differs(&machine, &counts), expected);
+            let sets = |placement: Placement| {
+                let set = |count: &u32| cpus(&machine, &placement, *count).into_iter().collect::<BTreeSet<_>>();
+                counts.iter().map(set).collect::<Vec<_>>()
+            };
+            let [cores, close, spread] = [Placement::Cores, Placement::Close, Placement::Spread].map(sets);
+            let differing = (0..counts.len()).filter(|at| spread[*at] != close[*at] && spread[*at] != cores[*at]);
+            let expected: Vec<u32> = differing.map(|at| counts[at]).collect();
+            let others = [Placement::Close, Placement::Cores];
+            assert_eq!(where_it_differs(&machine, &Placement::Spread, &others, &counts), expected);
         }
+    }
+
+    #[test]
+    fn cores_fill_a_socket_before_the_next_and_siblings_come_last() {
+        // 2 sockets of 10 cores with two hardware threads each: siblings are 20 apart.
+        let machine = regular(2, 1, 1, 10, 2);
+        assert_eq!(cpus(&machine, &Placement::Cores, 10), (0..10).collect::<Vec<_>>());
+        assert_eq!(cpus(&machine, &Placement::Cores, 20), (0..20).collect::<Vec<_>>());
+        assert_eq!(cpus(&machine, &Placement::Cores, 21)[..3], [0, 20, 1], "the first core has two threads");
+        assert_eq!(cpus(&machine, &Placement::Cores, 40), cpus(&machine, &Placement::Close, 40));
+        // Eight cores with two hardware threads and 16 with one.
+        let mut hybrid = regular(1, 1, 1, 24, 2);
+        hybrid.threads.retain(|thread| thread.core < 8 || thread.os < 24);
+        assert_eq!(cpus(&hybrid, &Placement::Cores, 24), (0..24).collect::<Vec<_>>());
+        assert_eq!(cpus(&hybrid, &Placement::Close, 4), [0, 24, 1, 25]);
+        let flat = regular(2, 2, 1, 24, 1);
+        let counts: Vec<u32> = (1..=96).collect();
+        assert!(where_it_differs(&flat, &Placement::Cores, &[Placement::Close], &counts).is_empty());
     }
 }

@@ -5,8 +5,7 @@
 //! process: a futex is not found by its address but by the page of its file, and no library can leave anything out because
 //! it sees all users of a lock.
 
-use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Dtype, Facts, Layout, Placement, Primitive, Role, Waits};
+use syncscope_core::{Case, Dtype, Facts, Layout, Primitive, Role, Waits};
 
 use crate::axes::Axes;
 use crate::evidence::Expected;
@@ -28,13 +27,13 @@ const HANDOFF: Facts = Facts { role: Role::ProcessHandoff, ..BARRIER };
 const UPDATE: Facts = Facts { role: Role::Update, orders_memory: false, ..BARRIER.waiting(Waits::NoWait) };
 
 /// Two processes that pass something to each other.
-fn two(primitive: &Primitive, _: &Axes) -> Vec<Case> {
-    Sweep::of(primitive.id).threads(&[2]).placements(&[Placement::Close]).cases()
+fn two(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+    axes.in_usual_places(primitive, &[2]).cases()
 }
 
 /// Numbers of processes.
 fn several(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    Sweep::of(primitive.id).threads(&axes.processes).placements(&[Placement::Close]).cases()
+    axes.in_usual_places(primitive, &axes.processes).cases()
 }
 
 /// The same with a counter that they share.

@@ -1,6 +1,7 @@
 //! Processes that measure: this program, started again.
 //!
 //! - This file: [`serve_if_asked`], which makes a process a worker. Start here.
+//! - `apart.rs`: a fresh process that makes some passes of a run, with memory and threads of its own.
 //! - `team.rs`: the workers of some CPUs, as a team that runs shots, and the teams that are kept.
 //! - `worker.rs`: what a worker does. `wire.rs`: the lines that both exchange over pipes.
 //! - `machine/inherited.rs`: the memory and the descriptors that all workers of a team have.
@@ -21,6 +22,7 @@
 //! Every wait ends. The parent kills the workers of a team when one of them ends, reports an error or is late; the system
 //! kills a worker when its parent ends.
 
+mod apart;
 mod team;
 mod wire;
 mod worker;
@@ -28,6 +30,8 @@ mod worker;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
+pub(crate) use self::apart::measure as measure_apart;
+pub use self::apart::measure_if_asked;
 pub(crate) use self::team::ProcessPool;
 
 /// The argument that makes this program a worker. No command has it.

@@ -18,7 +18,9 @@ pub fn judge(baseline: &Region, test: &Region, expected: &ExpectedInstructions, 
         return Evidence::Present { summary, listing, receipt: receipt(baseline, test, pattern, unroll) };
     }
     if let Some((pattern, found)) = find(baseline, test, counts, expected.substitutes) {
-        let summary = format!("{found} for {}", expected.name());
+        let stall =
+            nop_stall(test, pattern).map(|cycles| format!(", each with a stall count of {cycles}")).unwrap_or_default();
+        let summary = format!("{found} for {}{stall}", expected.name());
         return Evidence::Substituted { summary, listing, receipt: receipt(baseline, test, pattern, unroll) };
     }
     Evidence::Elided { summary: missing(baseline, test, expected, counts), listing }
@@ -61,6 +63,14 @@ fn find<'a>(baseline: &Region, test: &Region, counts: [usize; 2], patterns: &[&'
         let others = (in_baseline.checked_sub(counts[0])?, in_test.checked_sub(counts[1])?);
         (others.0 == others.1).then(|| (pattern, format!("{name} {in_baseline}/{in_test}")))
     })
+}
+
+/// What a NOP costs is the stall that the compiler encodes in it, which differs between architectures: that of most of them.
+fn nop_stall(region: &Region, pattern: &str) -> Option<u8> {
+    let mut counts: BTreeMap<u8, usize> = BTreeMap::new();
+    let nops = region.body().iter().filter(|one| pattern == "NOP" && one.matches(pattern));
+    nops.for_each(|nop| *counts.entry(nop.control.stall).or_default() += 1);
+    counts.into_iter().max_by_key(|(_, count)| *count).map(|(stall, _)| stall)
 }
 
 /// Every instruction of an operation, the expected ones by this pattern.
@@ -244,7 +254,7 @@ mod tests {
     fn a_substitute_is_named() {
         let expected = ExpectedInstructions::of(&["WARPSYNC"]).or_substitutes(&["NOP"]);
         let found = verdict(&[NOP; 2], &[NOP; 4], &expected, 2);
-        assert_eq!(found, ("substituted", "NOP 2/4 for WARPSYNC".to_owned()));
+        assert_eq!(found, ("substituted", "NOP 2/4 for WARPSYNC, each with a stall count of 1".to_owned()));
         let vote = ExpectedInstructions::of(&["VOTE.ANY"]).or_substitutes(&["VOTEU.ANY"]);
         assert_eq!(verdict(&[VOTEU], &[VOTEU; 2], &vote, 1).1, "VOTEU.ANY 1/2 for VOTE.ANY");
     }

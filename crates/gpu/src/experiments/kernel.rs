@@ -36,8 +36,16 @@ const ITERATION_CYCLES: (f64, f64) = (1000.0, 4e6);
 /// Longer windows are for those who wait for others most of the time.
 const LONGEST_WINDOW_CYCLES: f64 = 1e9;
 
+/// A chunk of so many cycles tells how long an iteration takes to a few per cent.
+const CHUNK_TO_TRUST: f64 = 3000.0;
+
 /// Threads that differ by less are served alike: a kernel of equal work then takes what the mean says.
 const UNEQUAL: f64 = 1.5;
+
+/// The part of a window that threads run in before it. The schedulers of a full multiprocessor may serve some warps first for
+/// so long that others have not begun by then; it is doubled, up to the longest, until they have.
+const RUN_IN: f64 = 0.125;
+const LONGEST_RUN_IN_DOUBLINGS: u32 = 4;
 
 /// Between the gate and the window: all blocks see that the gate is open.
 const GATE_CYCLES: f64 = 4000.0;
@@ -76,6 +84,8 @@ pub(crate) struct Setup {
 pub(crate) struct Carried {
     /// Cycles that an iteration takes for a thread of the mean rate, by the number of copies in the loop; 0: not known yet.
     iteration: [f64; 3],
+    /// How often threads were late: the run-in is so many times twice as long.
+    late: u32,
     /// Lowest and highest frequency of the samples, in hertz.
     clocks: Option<(f64, f64)>,
 }
@@ -140,7 +150,8 @@ impl<'a> KernelExperiment<'a> {
         common.offsets = self.offsets.per_sample();
         common.offset_distance = self.offsets.distance() as u64;
         common.window = window as u32;
-        common.run_in = (window / 8.0 + gate) as u32;
+        let run_in = RUN_IN * f64::from(1 << self.setup.carried.get().late);
+        common.run_in = (window * run_in + gate) as u32;
         common.cycles_per_1024_ns = (self.setup.ruler.frequency.value() * 1024.0 / 1e9) as u32;
         Launch { offset: self.offsets.offset(pair), ..Launch::of(function, arguments) }
     }
@@ -151,6 +162,31 @@ impl<'a> KernelExperiment<'a> {
         let fewest = (CHUNKS_OF_WINDOW * iterations as f64).max(ITERATIONS_OF_WINDOW);
         let sample = self.setup.sampling.sample.as_secs_f64() * self.setup.ruler.frequency.value();
         (sample / self.loops() as f64).max(fewest * iteration).min(LONGEST_WINDOW_CYCLES)
+    }
+
+    /// The iterations of a chunk, which is an eighth of a window.
+    fn iterations_of_chunk(&mut self) -> Result<u64, ExperimentError> {
+        let chunk = self.window(0.0, 0) / CHUNKS_OF_WINDOW;
+        // A fence takes a hundred times as long as the updates around it.
+        let sides: &[Side] = if self.setup.is_own_context { &[Side::Baseline] } else { &[Side::Baseline, Side::Test] };
+        let mut most = MAX_ITERATIONS as f64;
+        for &side in sides {
+            let (function, copies) = (self.function(side)?, side.copies() as usize);
+            let mut shot = Shot { side, iterations: 1, pair: 0 };
+            // What begins and ends a chunk makes short ones look longer than they are.
+            let cycles = loop {
+                self.time_iteration(function, shot)?;
+                let cycles = self.setup.carried.get().iteration[copies];
+                let wanted = (CHUNK_TO_TRUST / cycles).ceil() as u64;
+                if wanted <= shot.iterations {
+                    break cycles;
+                }
+                shot.iterations = wanted.max(2 * shot.iterations);
+                self.set_iteration(copies, 0.0);
+            };
+            most = most.min(chunk / cycles);
+        }
+        Ok((most as u64).max(1))
     }
 
     /// Finds out how long an iteration takes, unless that is known.
@@ -178,7 +214,8 @@ impl<'a> KernelExperiment<'a> {
         self.setup.carried.set(carried);
     }
 
-    /// Whether the threads of a launch ran apart from each other, or hardly at all. The next windows are longer then.
+    /// Whether the threads of a launch ran apart from each other, or hardly at all. The next windows are longer then, or begin
+    /// later.
     fn ran_apart(&self, timing: &Timing, shot: Shot, window: f64) -> bool {
         let late = timing.warps.iter().map(|warp| warp.late).max().unwrap_or(0);
         let chunk = chunk_of(timing);
@@ -187,7 +224,13 @@ impl<'a> KernelExperiment<'a> {
             let copies = shot.side.copies() as usize;
             self.set_iteration(copies, (chunk / shot.iterations as f64).min(ITERATION_CYCLES.1));
         }
-        is_short || f64::from(late) > (1.0 - LEAST_OVERLAP) * window
+        let is_late = f64::from(late) > (1.0 - LEAST_OVERLAP) * window;
+        if is_late {
+            let mut carried = self.setup.carried.get();
+            carried.late = (carried.late + 1).min(LONGEST_RUN_IN_DOUBLINGS);
+            self.setup.carried.set(carried);
+        }
+        is_short || is_late
     }
 
     /// What the kernel `check` finds after two launches without a window, whose operations are known: one of each loop. Ones are
@@ -290,13 +333,13 @@ impl Experiment for KernelExperiment<'_> {
         Ok(samples)
     }
 
+    fn known_iterations(&mut self) -> Result<Option<u64>, ExperimentError> {
+        self.iterations_of_chunk().map(Some)
+    }
+
     fn protocol(&self) -> Protocol {
         let Setup { sampling, is_own_context, unroll, .. } = &self.setup;
         Protocol {
-            max_iterations: MAX_ITERATIONS,
-            // A fence takes a hundred times as long as the updates around it.
-            longest_sample: (!is_own_context).then(|| 2 * sampling.sample),
-            sample_length: Some(sampling.sample.mul_f64(CHUNKS_OF_SAMPLE as f64 / CHUNKS_OF_WINDOW)),
             clock_tolerance: Some(CLOCK_CHANGE),
             actor: Actor::Mean,
             in_window: true,

@@ -76,7 +76,7 @@ fn is_compared(row: &Row, hardware_threads: u32) -> bool {
 }
 
 /// The finding of one type, from the sweep with the most threads. Of several, the first one in the order of cases
-/// counts (`close` before `spread`).
+/// counts (`cores`, `close`, `spread`).
 fn finding(dtype: Dtype, sweeps: &BTreeMap<Case, Vec<Known<'_>>>) -> Option<StrideFinding> {
     let own = sweeps.iter().filter(|(case, _)| case.dtype == Some(dtype));
     let (case, costs) = own.reduce(|best, other| if other.0.threads > best.0.threads { other } else { best })?;

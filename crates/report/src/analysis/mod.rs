@@ -8,6 +8,7 @@
 //! - [`anchors`] are figures of stored runs on other machines.
 //! - [`machine_figures`] are the costs beside the drawing of the machine.
 //! - [`matrix`] orders the CPUs of the core-to-core matrix.
+//! - [`placements`] say which placement of CPU threads is shown, and what its teams use of the machine.
 //! - [`paper_tables`] are tables of a paper with the figures of a run.
 //! - [`compare`] matches the cases of two runs and says what changed.
 //! - [`findings`] holds published claims as predicates that rows decide.
@@ -23,6 +24,7 @@ pub(crate) mod ladder;
 pub(crate) mod machine_figures;
 pub(crate) mod matrix;
 pub(crate) mod paper_tables;
+pub(crate) mod placements;
 pub(crate) mod questions;
 pub(crate) mod row_query;
 pub(crate) mod trust;

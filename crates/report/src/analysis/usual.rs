@@ -1,7 +1,9 @@
 //! Which cases are the usual ones of a machine.
 
 use syncscope_core::machine::Machine;
-use syncscope_core::{Case, Dtype, Group, Layout, Mode, Placement, Scope, Space};
+use syncscope_core::{Case, Dtype, Group, Layout, Mode, Scope, Space};
+
+use super::placements;
 
 /// The sizes of a machine that decide which cases fit.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +50,7 @@ pub(crate) fn unusualness(case: &Case) -> [usize; 7] {
         rank(case.mode.as_ref(), &[Mode::Throughput]),
         rank(case.space.as_ref(), &[Space::Global]),
         rank(case.scope.as_ref(), &[Scope::Device]),
-        rank(case.placement.as_ref(), &[Placement::Close, Placement::Spread, Placement::None]),
+        rank(case.placement.as_ref(), &placements::BY_RANK),
         // Kernels that last longer than a launch: the host is ahead of the device.
         rank(case.group.as_ref(), &[Group::of_word("5 us")]),
     ]

@@ -11,6 +11,7 @@ use super::html::escape_json;
 use crate::analysis::anchors::{self, Mark};
 use crate::analysis::ladder::{LADDER, Rung};
 use crate::analysis::matrix::{self, Matrix};
+use crate::analysis::placements;
 use crate::analysis::questions::{self, Answers, Decision, Winner};
 use crate::analysis::row_query::Selected;
 use crate::analysis::trust;
@@ -46,6 +47,8 @@ struct PageRun<'a> {
     parts: Vec<String>,
     cpu: String,
     gpus: Vec<String>,
+    /// By placement: where a chart over threads has vertical lines.
+    lines: BTreeMap<String, Vec<(u32, String)>>,
     /// How long the run took, as text.
     duration: Option<String>,
     /// The description of machine and environment: labels and texts.
@@ -191,6 +194,7 @@ fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
         parts: data.measured_parts(),
         cpu: naming::processor(&data.run.machine.cpu),
         gpus: naming::gpus(&data.run.machine),
+        lines: lines(data),
         duration: data.seconds().map(figure::duration),
         facts: super::facts::facts(&data.run),
         verdicts: data.verdicts(),
@@ -205,6 +209,11 @@ fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
         provisional: data.provisional(),
         columns: columns::cells(&data.rows),
     }
+}
+
+fn lines(data: &RunData) -> BTreeMap<String, Vec<(u32, String)>> {
+    let cpu = &data.run.machine.cpu;
+    placements::BY_RANK.iter().map(|placement| (placement.to_string(), placements::lines(cpu, placement))).collect()
 }
 
 fn run_with_damage(data: &RunData) -> Cow<'_, Run> {

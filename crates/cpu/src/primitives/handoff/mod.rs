@@ -21,7 +21,7 @@ mod token;
 
 use std::sync::Arc;
 
-use syncscope_core::{Case, Facts, Placement, Preset, Primitive, Role, Waits, sweep::Sweep};
+use syncscope_core::{Case, Facts, Preset, Primitive, Role, Waits};
 
 use self::round_trips::RoundTrips;
 use self::token::{counted, prepare};
@@ -67,9 +67,9 @@ const CHANNEL: Facts = Facts { role: Role::Channel, ..SPINNING.waiting(Waits::Sp
 /// What `ns` is the cost of, for every hand-off.
 const OPERATION: &str = "one hand-off from one thread to the other: half a round trip";
 
-/// Two threads on adjacent CPUs.
-fn cases(primitive: &Primitive, _: &Axes) -> Vec<Case> {
-    Sweep::of(primitive.id).threads(&[2]).placements(&[Placement::Close]).cases()
+/// Two threads on adjacent cores.
+fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+    axes.in_usual_places(primitive, &[2]).cases()
 }
 
 /// The case that studies place on pairs of CPUs.

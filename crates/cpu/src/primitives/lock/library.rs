@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use syncscope_core::{Case, Facts, Form, Layout, Placement, Primitive, Waits};
+use syncscope_core::{Case, Facts, Form, Layout, Primitive, Waits};
 
 use crate::axes::Axes;
 use crate::evidence::Expected;
@@ -124,7 +124,7 @@ fn pthread_mutex_cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
             dtype: Some(*dtype),
             layout: Some(Layout::Shared),
             threads: Some(1),
-            placement: Some(Placement::Close),
+            placement: Some(axes.usual.clone()),
             form: Some(Form::OneThreadProcess),
             ..Case::new(primitive.id)
         }));

@@ -150,7 +150,6 @@ static COHORT: Entry = Entry::of(
         Some(lock::workload_of_one_type(case, &Raw(make))?.expecting(Expected::once(&["lock xadd"])))
     },
 )
-.beyond_quick()
 .requiring(|| match groups() {
     Some(_) => Ok(()),
     None => Err(CpuGroups::absence(hwloc::load().as_ref()).to_owned()),

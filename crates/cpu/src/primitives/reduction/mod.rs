@@ -13,8 +13,7 @@ mod joining;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Dtype, Facts, OperationsAtOnce, Placement, Primitive, Role, Shot, Waits};
+use syncscope_core::{Case, Dtype, Facts, OperationsAtOnce, Primitive, Role, Shot, Waits};
 
 use self::joining::{Alone, Atomically, InCritical, Joining, Results, Tree, WithMutex, closing};
 use crate::axes::Axes;
@@ -110,8 +109,8 @@ reductions! {
 }
 
 fn cases(primitive: &Primitive, axes: &Axes, threads: u32) -> Vec<Case> {
-    let sweep = Sweep::of(primitive.id).dtypes(&[Dtype::I32]).placements(&[Placement::Close]);
-    sweep.threads(&[threads]).elements(&axes.vectors).cases()
+    let sweep = axes.in_usual_places(primitive, &[threads]).dtypes(&[Dtype::I32]);
+    sweep.elements(&axes.vectors).cases()
 }
 
 fn by_all(primitive: &Primitive, axes: &Axes) -> Vec<Case> {

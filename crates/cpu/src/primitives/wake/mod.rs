@@ -19,7 +19,7 @@ mod ways;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use syncscope_core::{Case, Facts, Placement, Preset, Primitive, Role, Shot, Waits, sweep::Sweep};
+use syncscope_core::{Case, Facts, Preset, Primitive, Role, Shot, Waits};
 
 use self::latencies::Latencies;
 use self::wake_pair::WakePair;
@@ -45,9 +45,9 @@ const OPERATION: &str = "one wake-up: from the waker's call until the waiter run
 /// Why instructions are not counted.
 const IN_THE_KERNEL: Expected = Expected::Uncounted("a wake-up is a system call behind a library function");
 
-/// The waker and the waiter on adjacent CPUs.
-fn cases(primitive: &Primitive, _: &Axes) -> Vec<Case> {
-    Sweep::of(primitive.id).threads(&[2]).placements(&[Placement::Close]).cases()
+/// The waker and the waiter on adjacent cores.
+fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+    axes.in_usual_places(primitive, &[2]).cases()
 }
 
 /// The case that studies place on CPUs.

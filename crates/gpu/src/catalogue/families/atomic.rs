@@ -212,13 +212,13 @@ fn definitions(case: &Case, kind: &str, function: &str) -> Vec<String> {
     ]
 }
 
-/// A window holds tens of iterations: few operations in one where an operation takes long, and a single one where each waits for
-/// so many threads that it takes 50 us and more. Where it takes a few cycles, the branch of the loop would show between few.
+/// A window holds tens of iterations: few operations in one where an operation takes long, and a single one where it waits for so
+/// many threads that it may take 50 us and more. Where it takes a few cycles, the branch of the loop would show between few.
 fn unroll(case: &Case) -> u32 {
     let blocks = if case.space == Some(Space::Shared) { 1 } else { case.blocks.unwrap_or(1) };
     let threads = case.threads.unwrap_or(1) * blocks;
     match case.layout {
-        Some(Layout::Shared) if threads >= 65_536 && !has_one_address(case) => 1,
+        Some(Layout::Shared) if threads >= 65_536 => 1,
         _ if case.mode == Some(Mode::Latency) || threads >= 4096 => 8,
         _ => UNROLL,
     }

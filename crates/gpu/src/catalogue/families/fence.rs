@@ -25,7 +25,8 @@ const REACHING_THE_HOST: RunEffect = RunEffect::of_both(0.02);
 /// for the system it is wherever the last write goes. With the first-level cache go the elements that ordinary updates read
 /// from it; volatile updates read from the second-level cache anyway.
 const FENCE: Entry = Entry {
-    operation: "one fence between the updates of two elements, by each thread",
+    operation: "one fence between the updates of two elements, by each thread: it waits until the second-level cache has \
+                the update before it, and empties the first-level cache for the update after it",
     // A fence of the device takes microseconds where many threads have written.
     unroll: |case| if case.scope == Some(Scope::Block) { UNROLL } else { 8 },
     arrays: 2,
@@ -35,6 +36,8 @@ const FENCE: Entry = Entry {
 static BLOCK: Entry = Entry {
     id: "gpu.fence.block",
     summary: "Fence that orders a thread's memory accesses for the threads of its block",
+    operation: "one fence between the updates of two elements, by each thread: it waits until the multiprocessor has the \
+                update before it",
     source: "CUDA C++ Programming Guide, __threadfence_block; Burtchell and Burtscher, IISWC 2024",
     definitions: |case| definitions(case, "__threadfence_block", 1),
     expected: |_| ExpectedInstructions::of(&["MEMBAR.CTA"]).only_in_test(),

@@ -38,7 +38,7 @@ const USUAL = {
   mode: ["throughput"],
   space: ["global"],
   scope: ["device"],
-  placement: ["close"],
+  placement: ["cores", "close"],
   group: ["", "converged", `5${NBSP}µs`],
   order: ["", "relaxed"],
 };

@@ -8,15 +8,12 @@ const xTitleOf = (id, rows) =>
 
 const runsOf = (rows) => [...new Set(rows.map((row) => row.run))];
 
-/** Where the cores and the hardware threads of the only machine end. */
+/** Where the teams of the only run and placement begin to use further parts of the machine. */
 function machineRules(rows, x, xs) {
   const runs = runsOf(rows);
-  if (x !== "threads" || runs.length !== 1 || rows.some((row) => row.domain !== "cpu")) return [];
-  const { cores, hardware_threads: threads } = RUNS[runs[0]].run.machine.cpu;
-  const rules = [
-    { x: cores, label: `cores end here: ${cores}` },
-    ...(threads > cores ? [{ x: threads, label: `hardware threads: ${threads}` }] : []),
-  ];
+  const places = [...new Set(rows.map((row) => row.placement))];
+  if (x !== "threads" || runs.length !== 1 || places.length !== 1 || rows.some((row) => row.domain !== "cpu")) return [];
+  const rules = (RUNS[runs[0]].lines[places[0]] || []).map(([at, label]) => ({ x: at, label }));
   return rules.filter((rule) => rule.x > Math.min(...xs) && rule.x <= Math.max(...xs));
 }
 

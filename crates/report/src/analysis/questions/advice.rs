@@ -10,6 +10,7 @@ use syncscope_core::{Case, Domain, Role, Verdict};
 
 use super::{QUESTIONS, WITHOUT_INTERVALS, lacks_intervals};
 use crate::analysis::contest::{Contest, Known, takes_part};
+use crate::analysis::placements;
 use crate::{RunData, figure};
 
 /// What a program needs.
@@ -200,6 +201,8 @@ pub(super) fn decide(inquiry: Inquiry<'_>, contest: &Contest<'_>) -> Option<Deci
         format!("the cheapest of the {measured} measured; {left_out} more {verb} no row at this size")
     });
     let of_median = win.cost.is_of_another_actor().then(|| "both costs are those of the median thread".to_owned());
+    let beyond = placements::beyond_one_socket(&inquiry.data.run.machine.cpu, case);
+    let placed = beyond.map(|on| format!("measured with threads {on}"));
     Some(Decision::Take(Box::new(Choice {
         name: win.name.to_owned(),
         id: case.primitive.clone(),
@@ -217,7 +220,7 @@ pub(super) fn decide(inquiry: Inquiry<'_>, contest: &Contest<'_>) -> Option<Deci
             ratio_high: ratio.high,
         },
         warnings: Vec::new(),
-        notes: left_out.into_iter().chain(of_median).collect(),
+        notes: placed.into_iter().chain(left_out).chain(of_median).collect(),
     })))
 }
 

@@ -1,6 +1,6 @@
 //! How do atomics scale? The rate of all threads together, on both sides of the machine.
 
-use syncscope_core::{Case, Form, Layout, MemoryOrder, Mode, Placement, Row, Scope, Space, Verdict};
+use syncscope_core::{Case, Form, Layout, MemoryOrder, Mode, Row, Scope, Space, Verdict};
 
 use super::advice::Need;
 use super::counters::count_events;
@@ -9,6 +9,7 @@ use super::spec::{Axis, Point, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{Basis, Known, Ratio, is_absent};
 use crate::analysis::ladder::rung;
+use crate::analysis::placements;
 use crate::analysis::usual::unusualness;
 use crate::figure::{self, grouped};
 use crate::{RunData, naming};
@@ -144,10 +145,11 @@ fn picture(data: &RunData) -> Option<Picture> {
     })
 }
 
-/// Additions on the CPU in close teams: to one variable, and to variables on lines of their own.
+/// Additions on the CPU in teams of the placement that is shown: to one variable, and to variables on lines of their own.
 fn cpu_rows(data: &RunData) -> Vec<usize> {
+    let shown = placements::shown(data);
     rows_of(data, CPU, |case| {
-        matches!(case.placement, None | Some(Placement::Close)) && case.group.is_none() && is_apart(case)
+        case.placement.as_ref().is_none_or(|placement| *placement == shown) && case.group.is_none() && is_apart(case)
     })
 }
 
@@ -158,7 +160,7 @@ fn gpu_rows(data: &RunData) -> Vec<usize> {
 
 /// The rows of independent operations that fit. Of private variables, only the nearest of them are shown, as advice takes
 /// them: what other strides do is a question of its own.
-fn rows_of(data: &RunData, primitive: &str, fits: fn(&Case) -> bool) -> Vec<usize> {
+fn rows_of(data: &RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec<usize> {
     let is_shown = |row: &Row| {
         row.case.primitive == primitive && !is_absent(row) && row.case.mode != Some(Mode::Latency) && fits(&row.case)
     };

@@ -42,7 +42,7 @@ pub(super) fn of_grid(data: &RunData, threads: Option<u32>) -> Option<Peers<'_>>
 /// The cheapest barrier of all CPU threads, and what those that most programs use cost.
 fn cheapest_of_threads(data: &RunData) -> Option<Said> {
     let peers = Peers::of_team(data, Role::ThreadBarrier, None, LEAST_TEAM)?;
-    cheapest_in_words(&peers, "barrier", |win, next| {
+    cheapest_in_words(data, &peers, "barrier", |win, next| {
         let used = |name: &str, words: &str| {
             let mut rivals = win.rivals.iter().filter(|(_, cost)| cost.index != next.index);
             let (_, own) = rivals.find(|(_, cost)| short_name(&cost.row.case.primitive) == name)?;

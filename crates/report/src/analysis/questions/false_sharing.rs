@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use syncscope_core::{Case, Layout, Mode, Placement, Row};
+use syncscope_core::{Case, Layout, Mode, Row};
 
 use super::rows::{note, one_line_each, plain_series, unreliable};
 use super::spec::{Axis, Point, Rule, Spec, Unit};
@@ -10,6 +10,7 @@ use super::{Picture, Question, Said};
 use crate::RunData;
 use crate::analysis::contest::{Basis, Known, is_absent};
 use crate::analysis::false_sharing;
+use crate::analysis::placements;
 
 pub(super) const QUESTION: Question = Question {
     id: "decide-false-sharing",
@@ -98,6 +99,7 @@ fn label(case: &Case) -> String {
 /// The strides of every type with the largest team that fits the CPUs, and of the first type with two smaller teams.
 fn shown(data: &RunData) -> Vec<usize> {
     let cpus = data.run.machine.cpu.hardware_threads;
+    let shown = placements::shown(data);
     let is_one = |row: &Row| {
         let case = &row.case;
         let threads = case.threads.unwrap_or(1);
@@ -107,7 +109,7 @@ fn shown(data: &RunData) -> Vec<usize> {
             && !is_absent(row)
             && case.mode != Some(Mode::Latency)
             && matches!(case.layout, Some(Layout::Private { .. }))
-            && matches!(case.placement, None | Some(Placement::Close))
+            && case.placement.as_ref().is_none_or(|placement| *placement == shown)
             && threads > 1
             && (cpus == 0 || threads <= cpus)
     };

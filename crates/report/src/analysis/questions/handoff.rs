@@ -1,7 +1,7 @@
 //! Spin or sleep? What a hand-off from thread to thread costs, and what it costs to wake the other one.
 
 use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Domain, Placement, Role, Row};
+use syncscope_core::{Case, Domain, Role, Row};
 
 use super::advice::{Advice, Choice, Decision, Inquiry, Need, decide, missing_size};
 use super::placement::CLASSES;
@@ -10,6 +10,7 @@ use super::spec::{Axis, Point, Series, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{Basis, Contest, Known, Peers, Ratio, Size, has_role, is_absent};
 use crate::analysis::ladder::{on_rung, rung};
+use crate::analysis::placements;
 use crate::analysis::row_query::MEDIAN_DETAIL;
 use crate::analysis::usual::short_name;
 use crate::naming::enumeration;
@@ -71,9 +72,10 @@ fn is_of_host_and_device(data: &RunData, case: &Case) -> bool {
 }
 
 fn picture(data: &RunData) -> Option<Picture> {
+    let shown = placements::shown(data);
     let is_shown = |row: &Row, id: &str| {
         let is_flag = is_of_host_and_device(data, &row.case);
-        let place = is_flag || matches!(row.case.placement, None | Some(Placement::Close));
+        let place = is_flag || row.case.placement.as_ref().is_none_or(|placement| *placement == shown);
         row.case.primitive == id
             && row.case.form.is_none()
             && !is_absent(row)
@@ -203,7 +205,7 @@ fn against_sleeping(data: &RunData, choice: &Choice, sleeping: &Contest<'_>) -> 
 
 #[cfg(test)]
 mod tests {
-    use syncscope_core::Detail;
+    use syncscope_core::{Detail, Placement};
 
     use super::super::testing::{case, data, row, said_of};
     use super::super::testing::{decision, labels, series};

@@ -26,7 +26,7 @@ const SEVERAL: u32 = 2;
 fn cheapest(data: &RunData) -> Option<Said> {
     let peers = Peers::of_team(data, Role::ThreadLock, None, 1)?;
     peers.like.threads.filter(|threads| *threads >= SEVERAL)?;
-    cheapest_in_words(&peers, "lock", |win, next| {
+    cheapest_in_words(data, &peers, "lock", |win, next| {
         let last = win.rivals.last().filter(|(_, last)| last.index != next.index);
         let last = last.map(|(last, cost)| format!("the most expensive, {}, {}", last.name, win.times(cost)));
         (keeps(data, win.cost.row), last.into_iter().collect())
@@ -47,15 +47,14 @@ fn picture(data: &RunData) -> Option<Picture> {
     let peers = Peers::of_team(data, Role::ThreadLock, None, 1)?;
     let rows = peers.with_other_teams();
     let name = |case: &Case| design(&data.catalogue, case);
-    let cost = Spec::lines(
-        Axis::log("threads", Unit::Count),
-        Axis::log("time per acquisition", Unit::Time),
-        series(data, &rows, name, team, Point::cost),
-    )?;
+    let lines = series(data, &rows, name, team, Point::cost);
+    let rules = cpu_rules(data, &lines);
+    let cost = Spec::lines(Axis::log("threads", Unit::Count), Axis::log("time per acquisition", Unit::Time), lines)?
+        .ruled(rules);
     let fairness = largest_team(data, &rows).and_then(|threads| fairness(data, &rows, threads));
     let dtype = peers.like.dtype.map(|dtype| format!(" ({dtype})")).unwrap_or_default();
     Some(Picture {
-        charts: [Some(cost.ruled(cpu_rules(data))), fairness].into_iter().flatten().collect(),
+        charts: [Some(cost), fairness].into_iter().flatten().collect(),
         text: by_threads(data, &peers, "lock", 1),
         otherwise: "One lock alone has figures: there is nothing to choose from.",
         note: note([

@@ -13,7 +13,7 @@ use super::spec::{Axis, Cell, Line, Point, Rule, Series, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{Basis, Contest, Entrant, Known, has_role, short_design, takes_part};
 use crate::analysis::usual::{short_name, unusualness};
-use crate::naming::{EMPTY_KERNEL, KERNEL_US, capitalized, either, enumeration, grid_size};
+use crate::naming::{EMPTY_KERNEL, KERNEL_US, capitalized, either, enumeration};
 use crate::{RunData, figure, naming};
 
 pub(super) const QUESTION: Question = Question {
@@ -47,12 +47,6 @@ fn length(case: &Case) -> Option<u32> {
     case.group_number(KERNEL_US)
 }
 
-/// Whether a kernel has the grid of the barrier. A kernel without a number of blocks has one.
-fn has_grid_of(kernel: &Case, barrier: &Case) -> bool {
-    let grid = |case: &Case| (case.blocks.unwrap_or(1), case.threads);
-    grid(kernel) == grid(barrier)
-}
-
 /// Each way to launch kernels of this length that has one of these rows, in the order of the catalogue. The charts show the
 /// same rows.
 fn launches(data: &RunData, rows: &[usize], length: &Group) -> Vec<(&'static str, usize)> {
@@ -81,14 +75,10 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Said> {
     let case = |index: &usize| &data.rows[*index].case;
     let usual = rows.iter().map(case).min_by_key(|case| (unusualness(case), length(case)))?;
     let ways = launches(data, &rows, usual.group.as_ref()?).into_iter();
-    let mut all: Vec<(&str, Known<'_>)> =
+    let mut kernels: Vec<(&str, Known<'_>)> =
         ways.filter_map(|(id, index)| Some((words(id).0, Known::with_figure(data, index, Basis::Machine)?))).collect();
-    all.sort_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns));
-    let (kernels, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, one)| has_grid_of(&one.row.case, like));
+    kernels.sort_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns));
     let barrier = format!("{}, {}", best.name, best_cost.time());
-    if kernels.is_empty() && !others.is_empty() {
-        return Some(Said::Open(on_other_grids(&others, &barrier, like)));
-    }
     let first = kernels.first()?;
     let stands = |wanted: Option<Ordering>| {
         let of = kernels.iter().filter(|(_, kernel)| standing(kernel, &grid) == wanted);
@@ -130,23 +120,6 @@ fn few(mut ways: Vec<String>) -> String {
     either(&ways)
 }
 
-/// Kernels whose cost does not decide, and what would.
-fn on_other_grids(kernels: &[(&str, Known<'_>)], barrier: &str, like: &Case) -> String {
-    let cost = |(way, one): &(&str, Known<'_>)| format!("{} {way} with {}", one.time(), grid_size(&one.row.case));
-    format!(
-        "whether one kernel more is cheaper than a grid barrier of {} ({barrier}): the run's kernels have another grid ({}); \
-         {SAME_GRID}",
-        grid_size(like),
-        few(kernels.iter().map(cost).collect())
-    )
-}
-
-/// The remedy for kernels of another grid than that of the barriers.
-const SAME_GRID: &str = "repeat the run with the current version, which measures both on one grid";
-
-/// The same for empty kernels, which a quick run launches with one block only.
-const SAME_GRID_EMPTY: &str = "a run with `--preset standard` measures both on one grid";
-
 fn picture(data: &RunData) -> Option<Picture> {
     let peers = of_grid(data, None)?;
     let grid = peers.contest(Basis::Machine);
@@ -157,18 +130,12 @@ fn picture(data: &RunData) -> Option<Picture> {
     }
     let known: BTreeSet<u32> = launches.iter().filter_map(|index| length(&data.rows[*index].case)).collect();
     let known: Vec<u32> = known.into_iter().collect();
-    let is_comparable = has_grid_of(&data.rows[launches[0]].case, peers.like);
-    let name: Name<'_> = &|case| label(data, !is_comparable, case);
-    let (charts, text) = match (known.len() > 1, is_comparable) {
-        (false, _) => ([as_dots(data, &rows, &launches, name), None], None),
-        // Kernels of another grid have no break-even point with the barriers.
-        (true, false) => ([by_length(data, &rows, &launches, &known, name), None], None),
-        (true, true) => {
-            let ways = ways(data, &launches, &grid);
-            let chart =
-                by_length(data, &rows, &launches, &known, name)?.ruled(ways.iter().flat_map(Way::rules).collect());
-            ([Some(chart), margins(&ways, &grid)], by_length_in_words(&ways, &grid))
-        }
+    let (charts, text) = if known.len() > 1 {
+        let ways = ways(data, &launches, &grid);
+        let chart = by_length(data, &rows, &launches, &known)?.ruled(ways.iter().flat_map(Way::rules).collect());
+        ([Some(chart), margins(&ways, &grid)], by_length_in_words(&ways, &grid))
+    } else {
+        ([as_dots(data, &rows, &launches), None], None)
     };
     let blocks = data.rows[launches[0]].case.blocks.unwrap_or(1);
     let last = if let [one] = known.as_slice() { format!("last {one} µs and ") } else { String::new() };
@@ -184,58 +151,47 @@ fn picture(data: &RunData) -> Option<Picture> {
     })
 }
 
-/// Launches that fit, of the shape with the most lengths; among such shapes the one with the most
-/// ways to launch, then that of the barriers, then the smallest one.
+/// Launches that fit, of the grid of the barriers. A kernel without a number of blocks has one.
 fn launch_rows(data: &RunData, barrier: &Case, fits: impl Fn(&Case) -> bool) -> Vec<usize> {
-    let shape = |case: &Case| (case.blocks.unwrap_or(1), case.threads);
-    let mut shapes: BTreeMap<(u32, Option<u32>), Vec<usize>> = BTreeMap::new();
-    for index in data.rows_where(|row| takes_part(data, row, Role::Launch) && fits(&row.case)) {
-        shapes.entry(shape(&data.rows[index].case)).or_default().push(index);
-    }
-    let lengths =
-        |rows: &[usize]| rows.iter().filter_map(|index| length(&data.rows[*index].case)).collect::<BTreeSet<_>>();
-    let ways = |rows: &[usize]| {
-        rows.iter().map(|index| data.rows[*index].case.primitive.as_str()).collect::<BTreeSet<_>>().len()
-    };
-    let best = shapes.into_iter().max_by(|(a, of_a), (b, of_b)| {
-        let worth = |own, rows: &[usize]| (lengths(rows).len(), ways(rows), own == shape(barrier));
-        let fewer = || data.rows[of_b[0]].case.actors().cmp(&data.rows[of_a[0]].case.actors());
-        worth(*a, of_a).cmp(&worth(*b, of_b)).then_with(fewer)
-    });
-    best.map(|(_, rows)| rows).unwrap_or_default()
+    let grid = |case: &Case| (case.blocks.unwrap_or(1), case.threads);
+    data.rows_where(|row| takes_part(data, row, Role::Launch) && grid(&row.case) == grid(barrier) && fits(&row.case))
+        .collect()
 }
 
-/// What a chart calls a row or line; with blocks and threads, where those of kernels and barriers differ.
-fn label(data: &RunData, with_grid: bool, case: &Case) -> String {
-    let name = if length(case).is_some() {
+/// What a chart calls a row or line.
+fn label(data: &RunData, case: &Case) -> String {
+    if length(case).is_some() {
         format!("next kernel, {}", way(&case.primitive))
     } else {
         format!("grid barrier, {}", short_design(&data.catalogue, case))
-    };
-    if with_grid { format!("{name}, {}", grid_size(case)) } else { name }
+    }
 }
 
-type Name<'a> = &'a dyn Fn(&Case) -> String;
-
-fn as_dots(data: &RunData, grid: &[usize], launches: &[usize], name: Name<'_>) -> Option<Spec> {
+fn as_dots(data: &RunData, grid: &[usize], launches: &[usize]) -> Option<Spec> {
     let mut rows: Vec<usize> = launches.iter().chain(grid).copied().collect();
     let cost = |index: &usize| data.rows[*index].ns.map_or(f64::INFINITY, syncscope_core::Nanoseconds::value);
     rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
     let series = rows.into_iter().map(|index| {
         let row = &data.rows[index];
-        Series::plain(name(&row.case), usize::from(length(&row.case).is_none()), vec![Point::dot(row, index)])
+        Series::plain(label(data, &row.case), usize::from(length(&row.case).is_none()), vec![Point::dot(row, index)])
     });
     Spec::dots(Axis::log("time", Unit::Time), series.collect())
 }
 
 /// The costs over the length of the kernels. The barriers of the grid do not depend on it: each is a level line.
-fn by_length(data: &RunData, grid: &[usize], launches: &[usize], lengths: &[u32], name: Name<'_>) -> Option<Spec> {
-    let mut series = plain_series(data, launches, name, |case| length(case).map_or(0, u64::from), Point::cost);
+fn by_length(data: &RunData, grid: &[usize], launches: &[usize], lengths: &[u32]) -> Option<Spec> {
+    let mut series = plain_series(
+        data,
+        launches,
+        &|case: &Case| label(data, case),
+        |case| length(case).map_or(0, u64::from),
+        Point::cost,
+    );
     for index in grid {
         let row = &data.rows[*index];
         let ends = [lengths.first(), lengths.last()].into_iter().flatten();
         let points = ends.map(|x| Point::cost(row, *index, f64::from(*x))).collect();
-        series.push(Series { label: name(&row.case), primitive: None, colour: None, points });
+        series.push(Series { label: label(data, &row.case), primitive: None, colour: None, points });
     }
     Spec::lines(Axis::log("length of the kernels (µs)", Unit::Count), Axis::log("time", Unit::Time), series)
 }
@@ -408,17 +364,13 @@ fn of_length<'a>(
     barrier: &Case,
     grid: Contest<'a>,
 ) -> Option<Advice> {
+    if ways.is_empty() {
+        return None;
+    }
     let data = inquiry.data;
     let is_empty = length.word() == EMPTY_KERNEL;
     let what = if is_empty { "empty kernels".to_owned() } else { format!("kernels of {}", naming::group(length)) };
     let situation = format!("{what}, grid of {}", naming::size(barrier));
-    let kernel = &data.rows[ways.first()?.1].case;
-    if !has_grid_of(kernel, barrier) {
-        let (kernel, barrier) = (grid_size(kernel), grid_size(barrier));
-        let remedy = if is_empty { SAME_GRID_EMPTY } else { SAME_GRID };
-        let why = format!("the kernels have a grid of {kernel}, the barriers of {barrier}; {remedy}");
-        return Some(advice(situation, Decision::Undecided(why)));
-    }
     let launch = |(id, index): &(&str, usize)| Entrant {
         name: format!("one kernel more, {}", words(id).0),
         ..Entrant::of(data, *index, Basis::Machine)
@@ -451,19 +403,6 @@ mod tests {
     use super::*;
     use syncscope_core::{MemoryOrder, Row};
 
-    /// Without their sizes, a kernel of one block looked cheaper than a barrier of 132.
-    #[test]
-    fn kernels_and_barriers_of_other_grids_are_named_with_them() {
-        let labels = |blocks| {
-            let launch = Case { group: Some(Group::of_word("5 us")), ..on_blocks("gpu.launch.graph", blocks, 32) };
-            let barrier = row(on_blocks("gpu.grid.counter", 132, 32), 806.0, 0.01);
-            let found = decision("decide-relaunch", &data(vec![row(launch, 468.0, 0.02), barrier])).unwrap();
-            series(&found.charts[0]).iter().map(|one| one.label.clone()).collect::<Vec<_>>()
-        };
-        assert_eq!(labels(1), ["next kernel, in a graph, 1×32", "grid barrier, counter, 132×32"]);
-        assert_eq!(labels(132), ["next kernel, in a graph", "grid barrier, counter"]);
-    }
-
     #[test]
     fn kernels_of_several_lengths_are_lines_over_level_barriers() {
         let kernel = |way: &str, length, ns| {
@@ -482,31 +421,6 @@ mod tests {
         let level = series(&several.charts[0]).iter().find(|one| one.label == "grid barrier, counter").unwrap();
         assert_eq!(level.points.iter().filter_map(|point| point.x).collect::<Vec<_>>(), [2.0, 5.0]);
         assert_eq!(decision("decide-relaunch", &data(vec![grid])), None, "nothing to compare");
-    }
-
-    #[test]
-    fn the_chart_has_the_launches_of_the_sentence() {
-        let kernel = |way: &str, blocks, ns| {
-            let case =
-                Case { group: Some(Group::of_word("5 us")), ..on_blocks(&format!("gpu.launch.{way}"), blocks, 32) };
-            row(case, ns, 0.01)
-        };
-        // In the quick preset the ways in which a kernel decides are measured with the blocks of the barrier alone.
-        let rows = vec![
-            kernel("graph", 1, 468.0),
-            kernel("stream", 1, 1530.0),
-            kernel("conditional", 132, 4080.0),
-            row(on_blocks("gpu.grid.counter", 132, 32), 806.0, 0.01),
-        ];
-        let open = said(kernel_or_grid_barrier, rows.clone()).unwrap().unwrap_err();
-        assert!(open.contains("468 ns in a graph with 1×32"), "{open}");
-        let found = decision("decide-relaunch", &data(rows)).unwrap();
-        let labels: Vec<&str> = series(&found.charts[0]).iter().map(|one| one.label.as_str()).collect();
-        for expected in
-            ["next kernel, in a graph, 1×32", "next kernel, in a stream, 1×32", "grid barrier, counter, 132×32"]
-        {
-            assert!(labels.contains(&expected), "{expected}: {labels:?}");
-        }
     }
 
     /// Kernels of 1 to 100 µs in five ways beside a barrier of 806 ns.
@@ -533,16 +447,15 @@ mod tests {
         rows
     }
 
+    /// Without their sizes, a kernel of one block looked cheaper than a barrier of 132.
     #[test]
-    fn kernels_of_another_grid_have_no_break_even_point() {
+    fn kernels_of_another_grid_are_not_compared() {
         let mut rows = launches_by_length();
         for row in rows.iter_mut().filter(|row| row.case.primitive.starts_with("gpu.launch.")) {
             row.case.blocks = Some(1);
         }
-        assert!(said(kernel_or_grid_barrier, rows.clone()).unwrap().is_err());
-        let found = decision("decide-relaunch", &data(rows)).unwrap();
-        let [Spec::Lines { rules, .. }] = found.charts.as_slice() else { panic!("{:?}", found.charts) };
-        assert!(rules.is_empty());
+        assert_eq!(said(kernel_or_grid_barrier, rows.clone()), None);
+        assert_eq!(decision("decide-relaunch", &data(rows)), None);
     }
 
     #[test]
@@ -577,7 +490,7 @@ mod tests {
             note.contains("Not measured: next kernel in a device graph (the device runtime is not linked)."),
             "{note}"
         );
-        assert!(note.contains("The kernels have 132 blocks."), "the shape with the most lengths: {note}");
+        assert!(note.contains("The kernels have 132 blocks."), "{note}");
     }
 
     fn grid(name: &str, ns: f64, share: f64) -> Row {
@@ -591,21 +504,6 @@ mod tests {
     fn of_blocks(way: &str, blocks: u32, ns: f64) -> Row {
         let case = Case { group: Some(Group::of_word("5 us")), ..on_blocks(&format!("gpu.launch.{way}"), blocks, 32) };
         row(case, ns, 0.02)
-    }
-
-    /// As in quick runs of older versions: the kernels have one block.
-    #[test]
-    fn kernels_of_another_grid_decide_nothing() {
-        let without =
-            Row { case: Case { blocks: None, ..of_blocks("stream", 1, 1480.0).case }, ..kernel("stream", 1480.0) };
-        let rows = vec![of_blocks("graph", 1, 515.0), without, grid("counter", 806.0, 0.01)];
-        let question = said(kernel_or_grid_barrier, rows).unwrap().unwrap_err();
-        for part in
-            ["grid barrier of 132×32 (counter, 806 ns)", "515 ns in a graph with 1×32", "1.48 µs in a stream with 1×32"]
-        {
-            assert!(question.contains(part), "{part}: {question}");
-        }
-        assert!(question.ends_with(SAME_GRID), "{question}");
     }
 
     /// As in the paper preset of an H200, whose intervals for 132 blocks overlap.

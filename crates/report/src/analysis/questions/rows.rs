@@ -3,12 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use syncscope_core::{Case, Row, Verdict};
+use syncscope_core::{Case, Placement, Row, Verdict};
 
 use super::Said;
 use super::spec::{Axis, Point, Rule, Series, Spec, Unit, share_vertical_axis};
 use crate::RunData;
 use crate::analysis::contest::{Basis, Known, Open, Peers, Win};
+use crate::analysis::placements;
 use crate::analysis::usual::unusualness;
 use crate::naming::enumeration;
 
@@ -96,18 +97,12 @@ pub(super) fn largest_team(data: &RunData, rows: &[usize]) -> Option<u32> {
     teams.filter(|threads| cpus == 0 || *threads <= cpus).max()
 }
 
-/// The numbers of cores and of CPUs (hardware threads), as in the charts of Burtchell and Burtscher. Unknown numbers have
-/// no rule.
-pub(super) fn cpu_rules(data: &RunData) -> Vec<Rule> {
-    let cpu = &data.run.machine.cpu;
-    let rule = |count: u32, name: &str| Rule { x: f64::from(count), label: format!("{name}: {count}") };
-    match (cpu.cores, cpu.hardware_threads) {
-        (0, 0) => Vec::new(),
-        (0, cpus) => vec![rule(cpus, "CPUs")],
-        (cores, 0) => vec![rule(cores, "cores")],
-        (cores, cpus) if cores == cpus => vec![rule(cpus, "CPUs")],
-        (cores, cpus) => vec![rule(cores, "cores"), rule(cpus, "CPUs")],
-    }
+/// Where the teams of a chart begin to use further parts of the machine, by the placement of its first row.
+pub(super) fn cpu_rules(data: &RunData, series: &[Series]) -> Vec<Rule> {
+    let first = series.iter().flat_map(|series| &series.points).find_map(|point| point.row);
+    let placement = first.and_then(|index| data.rows[index].case.placement.as_ref()).unwrap_or(&Placement::Close);
+    let rule = |(at, label): (u32, String)| Rule { x: f64::from(at), label };
+    placements::lines(&data.run.machine.cpu, placement).into_iter().map(rule).collect()
 }
 
 /// How many of the rows have no reliable figure, by verdict.
@@ -133,7 +128,8 @@ pub(super) fn both_sides(
     (gpu_x, gpu): (&'static str, Vec<Series>),
 ) -> Option<Vec<Spec>> {
     let chart = |x, series, title: &str| Some(Spec::lines(Axis::log(x, Unit::Count), y.clone(), series)?.titled(title));
-    let cpu = chart(cpu_x, cpu, "CPU").map(|chart| chart.ruled(cpu_rules(data)));
+    let rules = cpu_rules(data, &cpu);
+    let cpu = chart(cpu_x, cpu, "CPU").map(|chart| chart.ruled(rules));
     let mut charts: Vec<Spec> = [cpu, chart(gpu_x, gpu, "GPU")].into_iter().flatten().collect();
     share_vertical_axis(&mut charts);
     (!charts.is_empty()).then_some(charts)
@@ -148,6 +144,7 @@ pub(super) fn note(parts: impl IntoIterator<Item = Option<String>>) -> Option<St
 /// `At 16 threads mcs (1.10 µs) is the cheapest lock. The next, clh, costs 1.2 times as much; ...`, with what else is to be said
 /// of the winner, and of others than the next. These are measured in the same way, so rows are compared within the run.
 pub(super) fn cheapest_in_words(
+    data: &RunData,
     peers: &Peers<'_>,
     noun: &str,
     more: impl Fn(&Win<'_, '_>, &Known<'_>) -> (Option<String>, Vec<String>),
@@ -162,8 +159,10 @@ pub(super) fn cheapest_in_words(
     let (of_winner, others) = more(&win, &next_cost);
     let of_winner = of_winner.map(|text| format!("; {text}")).unwrap_or_default();
     let others = if others.is_empty() { String::new() } else { format!("; {}", enumeration(&others)) };
+    let on =
+        placements::beyond_one_socket(&data.run.machine.cpu, peers.like).map(|on| format!(" {on}")).unwrap_or_default();
     let text = format!(
-        "At {threads} threads {} ({}) is the {}{of_winner}. The next, {}, costs {} as much{others}.",
+        "At {threads} threads{on} {} ({}) is the {}{of_winner}. The next, {}, costs {} as much{others}.",
         win.name,
         win.cost.time(),
         contest.cheapest(noun),
@@ -225,7 +224,7 @@ mod tests {
     use super::super::testing::{decision, lock};
 
     #[test]
-    fn the_rules_of_a_sweep_are_cores_and_cpus() {
+    fn the_rules_of_a_sweep_are_those_of_its_placement() {
         let rules = |cores| {
             let mut run = data(vec![lock("ticket", 2, 100.0), lock("mcs", 2, 90.0)]);
             run.run.machine.cpu.cores = cores;
@@ -235,7 +234,7 @@ mod tests {
             };
             rules.into_iter().map(|rule| rule.label).collect::<Vec<_>>()
         };
-        assert_eq!(rules(8), ["cores: 8", "CPUs: 16"]);
+        assert_eq!(rules(8), ["both threads of a core from 2", "CPUs: 16"]);
         assert_eq!(rules(16), ["CPUs: 16"]);
     }
 }

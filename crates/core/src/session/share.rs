@@ -1,0 +1,124 @@
+//! A share of the passes over the cases of a laboratory, measured by a process of its own.
+//!
+//! A process keeps its memory, its threads and what its caches and branch predictors have learned. So do all blocks that it
+//! measures, and what they have in common looks like a property of the primitive. Fresh processes show how far it is not. The
+//! process that writes the run makes the first pass and the last ones; in between, laboratories that can start fresh
+//! processes ([`Laboratory::measure_apart`]) let each make some passes.
+
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::Engine;
+use crate::engine::calibration::Calibration;
+use crate::engine::cancel::Cancel;
+use crate::engine::measurement::Measurement;
+use crate::model::case::{Case, CaseId};
+use crate::model::check::Check;
+use crate::model::observation::Observation;
+use crate::session::laboratory::Laboratory;
+use crate::session::observer::Observer;
+use crate::session::preset::Preset;
+
+/// The processes that measure the cases of a CPU, the one that writes the run among them.
+pub(super) const PROCESSES: u32 = 7;
+
+/// What a fresh process is to measure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Share {
+    pub(super) preset: Preset,
+    pub(super) seed: u64,
+    pub(super) first_pass: u32,
+    pub(super) most_passes: u32,
+    /// A pass that is not the first begins within this time only.
+    pub(super) time: Duration,
+    pub(super) cases: Vec<KnownCase>,
+}
+
+/// A case that another process has begun to measure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct KnownCase {
+    pub(super) id: CaseId,
+    pub(super) calibration: Calibration,
+}
+
+/// What a fresh process found out about a case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Apart {
+    pub(super) id: CaseId,
+    pub(super) observations: Vec<Observation>,
+    pub(super) spent: Duration,
+    /// Why the primitive did not do its work, if so.
+    pub(super) failure: Option<String>,
+}
+
+/// A case in the course of a share.
+struct Open {
+    case: Case,
+    calibration: Calibration,
+    found: Option<Measurement>,
+    spent: Duration,
+    is_over: bool,
+}
+
+impl Share {
+    /// Measures it in this process, pass after pass. Cases that cannot be measured here are left out.
+    pub fn measure(&self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Vec<Apart> {
+        let mut random = fastrand::Rng::with_seed(self.seed ^ u64::from(self.first_pass));
+        let mut open: Vec<Open> = self.open(laboratory);
+        let (started, count) = (Instant::now(), self.cases.len());
+        for pass in 0..self.most_passes {
+            if pass > 0 && started.elapsed() >= self.time {
+                break;
+            }
+            random.shuffle(&mut open);
+            for case in open.iter_mut().filter(|case| !case.is_over) {
+                observer.measuring(&case.case);
+                self.one_block(laboratory, case, self.first_pass + pass, count);
+            }
+        }
+        open.into_iter().filter_map(Open::end).collect()
+    }
+
+    fn open(&self, laboratory: &dyn Laboratory) -> Vec<Open> {
+        let all = Preset::ALL.iter().flat_map(|preset| laboratory.plan(*preset));
+        let mut known: std::collections::HashMap<&CaseId, Calibration> =
+            self.cases.iter().map(|case| (&case.id, case.calibration)).collect();
+        let open = |case: Case| {
+            let calibration = known.remove(&case.id())?;
+            Some(Open { case, calibration, found: None, spent: Duration::ZERO, is_over: false })
+        };
+        all.filter_map(open).collect()
+    }
+
+    fn one_block(&self, laboratory: &mut dyn Laboratory, open: &mut Open, number: u32, count: usize) {
+        let started = Instant::now();
+        let budget = self.preset.budget(&open.case, count);
+        let Ok(mut experiment) = laboratory.experiment(&open.case) else {
+            open.is_over = true;
+            return;
+        };
+        let engine = Engine::new(budget.settings.clone(), Cancel::new())
+            .with_blocks(budget.blocks)
+            .may_be_precise(false)
+            .calibrated(open.calibration)
+            .numbered(number);
+        let seed = self.seed ^ open.case.id().number() ^ u64::from(self.first_pass);
+        let found = engine.measure_block(experiment.as_mut(), open.found.take(), seed);
+        open.spent += started.elapsed();
+        let is_long = open.spent > 4 * budget.settings.rule.max_time / PROCESSES;
+        open.is_over = is_long || found.as_ref().is_ok_and(|found| found.stop.is_none());
+        open.found = found.ok();
+    }
+}
+
+impl Open {
+    fn end(self) -> Option<Apart> {
+        let Measurement { check, observations, .. } = self.found?;
+        let failure = if let Check::Failed(reason) = check { Some(reason) } else { None };
+        let is_number =
+            |o: &Observation| [o.ns, o.fastest_ns, o.slowest_ns, o.mean_rate_ns].iter().all(|ns| ns.is_finite());
+        let observations = observations.into_iter().filter(is_number).collect();
+        Some(Apart { id: self.case.id(), observations, spent: self.spent, failure })
+    }
+}

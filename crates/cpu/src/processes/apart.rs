@@ -1,0 +1,65 @@
+//! A fresh process that makes some passes of a run: this program, started again, with a laboratory of its own.
+
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, Write as _};
+use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::process::{Command, ExitCode, Stdio};
+
+use syncscope_core::session::observer::Observer;
+use syncscope_core::session::{Apart, Share};
+use syncscope_host::{child_process, shared_memory};
+
+use crate::laboratory::CpuLaboratory;
+
+/// The argument that makes this program such a process. No command has it.
+const ARGUMENT: &str = "--fresh-process";
+
+/// Lets a process measure `share` and waits for its end. Its standard input is that of this process, by which whoever watches
+/// this one sees what it does. It ends with this process.
+pub(crate) fn measure(share: &Share) -> Result<Vec<Apart>, String> {
+    let found = ask(share).map_err(|error| format!("no fresh process could measure: {error}"))?;
+    found.ok_or_else(|| "a fresh process ended before it had measured".to_owned())
+}
+
+fn ask(share: &Share) -> io::Result<Option<Vec<Apart>>> {
+    let mut request = shared_memory::memory_file()?;
+    serde_json::to_writer(&mut request, share)?;
+    request.rewind()?;
+    let mut command = Command::new(std::env::current_exe()?);
+    command
+        .args([ARGUMENT, &std::process::id().to_string(), &request.as_raw_fd().to_string()])
+        .stdin(Stdio::inherit())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    child_process::inherit(&mut command, &[request.as_fd()]);
+    let mut child = command.spawn()?;
+    let lines = child.stdout.take().into_iter().flat_map(|output| BufReader::new(output).lines());
+    let found = lines.map(|line| Ok(serde_json::from_str(&line?)?)).collect::<io::Result<Vec<Apart>>>();
+    Ok(if child.wait()?.success() { Some(found?) } else { None })
+}
+
+/// Measures a share if this process was started for that, and tells `observer` what it does. `None` in any other process.
+#[must_use]
+pub fn measure_if_asked<O: Observer>(observer: impl FnOnce() -> O) -> Option<ExitCode> {
+    let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let [argument, parent, request] = words.as_slice() else { return None };
+    (argument == ARGUMENT).then(|| match serve(parent, request, &mut observer()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    })
+}
+
+fn serve(parent: &str, request: &str, observer: &mut dyn Observer) -> io::Result<()> {
+    let number = |word: &str| word.parse::<u32>().map_err(io::Error::other);
+    child_process::end_with_parent(number(parent)?)?;
+    let mut text = String::new();
+    File::from(child_process::inherited(number(request)?.cast_signed())?).read_to_string(&mut text)?;
+    let share: Share = serde_json::from_str(&text)?;
+    let mut laboratory = CpuLaboratory::open().map_err(io::Error::other)?;
+    let mut output = io::BufWriter::new(io::stdout().lock());
+    for apart in share.measure(&mut laboratory, observer) {
+        serde_json::to_writer(&mut output, &apart)?;
+        output.write_all(b"\n")?;
+    }
+    output.flush()
+}
