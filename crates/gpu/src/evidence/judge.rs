@@ -18,10 +18,39 @@ pub fn judge(baseline: &Region, test: &Region, expected: &ExpectedInstructions, 
         return Evidence::Present { summary, listing, receipt: receipt(baseline, test, pattern, unroll) };
     }
     if let Some((pattern, found)) = find(baseline, test, counts, expected.substitutes) {
-        let summary = format!("{found} for {}", expected.name());
+        let stall =
+            nop_stall(test, pattern).map(|cycles| format!(", each with a stall count of {cycles}")).unwrap_or_default();
+        let summary = format!("{found} for {}{stall}", expected.name());
         return Evidence::Substituted { summary, listing, receipt: receipt(baseline, test, pattern, unroll) };
     }
     Evidence::Elided { summary: missing(baseline, test, expected, counts), listing }
+}
+
+/// What the test has more than the baseline, where nothing is known of the operation: named by an instruction that other threads
+/// or the memory take part in, or else by the most frequent one.
+pub(super) fn difference(baseline: &Region, test: &Region, unroll: u32) -> Evidence {
+    const FIRST: [&str; 18] = [
+        "ATOM", "ATOMG", "ATOMS", "RED", "REDG", "SYNCS", "BAR", "MEMBAR", "WARPSYNC", "SHFL", "VOTE", "VOTEU",
+        "MATCH", "REDUX", "LDG", "STG", "LDS", "STS",
+    ];
+    let listing = format!("baseline\n{}\ntest\n{}", baseline.listing(), test.listing());
+    let rank = |name: &str| {
+        let opcode = name.split('.').next().unwrap_or_default();
+        FIRST.len() - FIRST.iter().position(|first| *first == opcode).unwrap_or(FIRST.len())
+    };
+    let before = histogram(baseline, |_| true);
+    let more = histogram(test, |_| true).into_iter().map(|(name, count)| {
+        let in_baseline = before.get(name).copied().unwrap_or(0);
+        (name.to_owned(), in_baseline, count)
+    });
+    let most = more.filter(|(_, before, count)| count > before);
+    let Some((name, in_baseline, in_test)) = most.max_by_key(|(name, before, count)| (rank(name), count - before))
+    else {
+        let summary = "the test has no more instructions than the baseline".to_owned();
+        return Evidence::Elided { summary, listing };
+    };
+    let receipt = receipt(baseline, test, &name, unroll);
+    Evidence::Present { summary: format!("{name} {in_baseline}/{in_test}"), listing, receipt }
 }
 
 /// The first pattern with the expected counts in both regions, as `REDG.E.ADD.STRONG.GPU 32/64`: both loops contain all
@@ -34,6 +63,14 @@ fn find<'a>(baseline: &Region, test: &Region, counts: [usize; 2], patterns: &[&'
         let others = (in_baseline.checked_sub(counts[0])?, in_test.checked_sub(counts[1])?);
         (others.0 == others.1).then(|| (pattern, format!("{name} {in_baseline}/{in_test}")))
     })
+}
+
+/// What a NOP costs is the stall that the compiler encodes in it, which differs between architectures: that of most of them.
+fn nop_stall(region: &Region, pattern: &str) -> Option<u8> {
+    let mut counts: BTreeMap<u8, usize> = BTreeMap::new();
+    let nops = region.body().iter().filter(|one| pattern == "NOP" && one.matches(pattern));
+    nops.for_each(|nop| *counts.entry(nop.control.stall).or_default() += 1);
+    counts.into_iter().max_by_key(|(_, count)| *count).map(|(stall, _)| stall)
 }
 
 /// Every instruction of an operation, the expected ones by this pattern.
@@ -217,7 +254,7 @@ mod tests {
     fn a_substitute_is_named() {
         let expected = ExpectedInstructions::of(&["WARPSYNC"]).or_substitutes(&["NOP"]);
         let found = verdict(&[NOP; 2], &[NOP; 4], &expected, 2);
-        assert_eq!(found, ("substituted", "NOP 2/4 for WARPSYNC".to_owned()));
+        assert_eq!(found, ("substituted", "NOP 2/4 for WARPSYNC, each with a stall count of 1".to_owned()));
         let vote = ExpectedInstructions::of(&["VOTE.ANY"]).or_substitutes(&["VOTEU.ANY"]);
         assert_eq!(verdict(&[VOTEU], &[VOTEU; 2], &vote, 1).1, "VOTEU.ANY 1/2 for VOTE.ANY");
     }

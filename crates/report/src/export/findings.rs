@@ -1,5 +1,8 @@
 //! Published claims, and what becomes of them on runs, as text.
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use syncscope_core::Nanoseconds;
 
@@ -44,6 +47,40 @@ impl RunFindings {
     }
 }
 
+/// What becomes of a claim on several runs.
+struct OverRuns<'a> {
+    finding: &'a Finding,
+    /// `holds on a, b; does not hold on c`.
+    verdicts: String,
+}
+
+/// Each claim that some run decides, on all runs, the largest machine first. A verdict of one machine may be that of its size.
+fn over_runs<'a>(runs: &'a [RunFindings]) -> Vec<OverRuns<'a>> {
+    let mut sorted: Vec<&'a RunFindings> = runs.iter().collect();
+    sorted.sort_by_key(|run| {
+        let machine = &run.data.run.machine;
+        Reverse((machine.cpu.hardware_threads, machine.gpus.len()))
+    });
+    let Some(largest) = sorted.first() else { return Vec::new() };
+    // The claims are the same for every run; a published experiment adds its own to its run.
+    let mut named = BTreeSet::new();
+    let all = largest.findings.iter().chain(sorted.iter().flat_map(|run| &run.findings));
+    let claims = all.filter(|finding| named.insert(finding.id.as_str())).collect::<Vec<_>>();
+    let of_claim = |claim: &'a Finding| {
+        let on = |verdict: ClaimVerdict| {
+            let has = |run: &&&'a RunFindings| {
+                let mut own = run.findings.iter().filter(|finding| finding.id == claim.id && finding.measured);
+                own.any(|finding| finding.outcome.verdict == verdict)
+            };
+            let names: Vec<&str> = sorted.iter().filter(has).map(|run| run.data.name.as_str()).collect();
+            (!names.is_empty()).then(|| format!("{} on {}", verdict.words(), names.join(", ")))
+        };
+        let verdicts = ClaimVerdict::ALL.into_iter().filter_map(on).collect::<Vec<_>>().join("; ");
+        (!verdicts.is_empty()).then_some(OverRuns { finding: claim, verdicts })
+    };
+    claims.into_iter().filter_map(of_claim).collect()
+}
+
 /// Below this width a claim's text stands below its verdict.
 const LEAST_TEXT: usize = 32;
 /// The width of the longest verdict.
@@ -71,8 +108,19 @@ pub fn for_terminal(runs: &[RunFindings], width: usize, colour: bool) -> String 
             }
         }
     }
+    if runs.len() > 1 {
+        lines.push(String::new());
+        lines.push(painter.text(OVER_RUNS, Tone::Strong));
+        for OverRuns { finding, verdicts } in over_runs(runs) {
+            let text = grid::plain(&format!("{} [{}]: {verdicts}", finding.text, finding.place));
+            lines.extend(wrapped(&text, width.saturating_sub(2)).into_iter().map(|line| format!("  {line}")));
+        }
+    }
     lines.join("\n")
 }
+
+/// The title of the verdicts on several runs.
+const OVER_RUNS: &str = "Verdicts on all runs, the largest machine first";
 
 fn lines_of(finding: &Finding, width: usize, painter: Painter) -> Vec<String> {
     let outcome = &finding.outcome;
@@ -120,6 +168,13 @@ pub fn as_markdown(runs: &[RunFindings]) -> String {
                 .text("figures", |finding| finding.outcome.sentence.clone());
             parts.extend([format!("{}:", paper.title()), table.grid().as_markdown()]);
         }
+    }
+    if runs.len() > 1 {
+        let table = Grid::of(over_runs(runs))
+            .text("claim", |claim| claim.finding.text.clone())
+            .text("place", |claim| claim.finding.place.clone())
+            .text("verdicts", |claim| claim.verdicts.clone());
+        parts.extend([format!("{OVER_RUNS}:"), table.grid().as_markdown()]);
     }
     parts.join("\n\n")
 }

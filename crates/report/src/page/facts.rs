@@ -18,12 +18,15 @@ pub(super) fn facts(run: &Run) -> Vec<(&'static str, String)> {
 
 fn cpu(cpu: &CpuMachine) -> Vec<(&'static str, String)> {
     let counts = [
-        plural(cpu.packages, "package"),
-        plural(cpu.numa_nodes, "NUMA node"),
-        plural(cpu.cores, "core"),
-        plural(cpu.hardware_threads, "hardware thread"),
+        (cpu.packages, "package"),
+        (cpu.numa_nodes, "NUMA node"),
+        (cpu.cores, "core"),
+        (cpu.hardware_threads, "hardware thread"),
     ];
-    let counts = format!("{} ({}), {}", cpu.model, cpu.architecture, counts.join(", "));
+    let counts: String =
+        counts.iter().filter(|(count, _)| *count > 0).map(|(count, of)| format!(", {}", plural(*count, of))).collect();
+    let architecture = Some(&cpu.architecture).filter(|name| !name.is_empty());
+    let counts = format!("{}{}{counts}", cpu.model, architecture.map(|name| format!(" ({name})")).unwrap_or_default());
     let caches = cpu.caches.iter().map(cache).collect::<Vec<_>>().join(", ");
     [
         ("CPU", Some(counts)),
@@ -57,14 +60,14 @@ fn cache(cache: &Cache) -> String {
 
 fn gpu(gpu: &GpuMachine) -> String {
     let (major, minor) = gpu.compute_capability;
-    format!(
-        "{}: {}, compute capability {major}.{minor}, {} multiprocessors, {} memory, {} L2",
-        gpu.index,
-        gpu.name,
-        gpu.multiprocessors,
-        bytes(gpu.memory_bytes),
-        bytes(gpu.l2_bytes)
-    )
+    let known = [
+        (major > 0).then(|| format!("compute capability {major}.{minor}")),
+        (gpu.multiprocessors > 0).then(|| format!("{} multiprocessors", gpu.multiprocessors)),
+        (gpu.memory_bytes > 0).then(|| format!("{} memory", bytes(gpu.memory_bytes))),
+        (gpu.l2_bytes > 0).then(|| format!("{} L2", bytes(gpu.l2_bytes))),
+    ];
+    let known: String = known.into_iter().flatten().map(|fact| format!(", {fact}")).collect();
+    format!("{}: {}{known}", gpu.index, gpu.name)
 }
 
 fn environment(environment: &Environment) -> Vec<(&'static str, String)> {

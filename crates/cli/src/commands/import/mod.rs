@@ -7,11 +7,12 @@ use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use serde_json::Value;
 use syncscope_core::journal::Journal;
 use syncscope_core::machine::{CpuMachine, GpuMachine, Machine};
 use syncscope_core::run::Status;
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
-use syncscope_core::{Case, Row, Run};
+use syncscope_core::{Case, Nanoseconds, Row, Run};
 use syncscope_gpu::peer::peer_program;
 use syncscope_report::syncperformance::{ResultFigure, ResultFile, ResultFileError};
 
@@ -52,7 +53,7 @@ fn syncperformance(arguments: &SyncperformanceArguments) -> Result<Outcome, Fail
         )));
     }
     paths.sort();
-    let mut results = Results::default();
+    let mut results = Results { bound: arguments.bound, ..Results::default() };
     for path in &paths {
         results.add(path, &ResultFile::read(path)?);
     }
@@ -63,7 +64,10 @@ fn syncperformance(arguments: &SyncperformanceArguments) -> Result<Outcome, Fail
             "{folder} holds the results of several systems ({first}, {second}); name one"
         )));
     }
-    let run = results.run(&arguments.results);
+    let mut run = results.run(&arguments.results);
+    if let Some(file) = &arguments.machine {
+        describe(&mut run, file)?;
+    }
     let rows = results.rows.into_values().map(|(row, _)| row).collect::<Vec<_>>();
     let directory = write_rows(&arguments.out, &rows)?;
     keep_license(&arguments.results, &arguments.out)?;
@@ -74,6 +78,36 @@ fn syncperformance(arguments: &SyncperformanceArguments) -> Result<Outcome, Fail
     }
     terminal::note(&format!("wrote {} rows to {}", rows.len(), arguments.out.display()));
     Ok(Outcome::Done)
+}
+
+/// Puts what a JSON file says of `machine` and `environment` in the place of what is unknown.
+fn describe(run: &mut Run, file: &Path) -> Result<(), Failure> {
+    let failed = |error: &dyn std::fmt::Display| Failure::CouldNot(format!("{}: {error}", file.display()));
+    let text = std::fs::read_to_string(file).map_err(|error| failed(&error))?;
+    let known: Value = serde_json::from_str(&text).map_err(|error| failed(&error))?;
+    let names = known.as_object().into_iter().flat_map(|known| known.keys());
+    if let Some(name) = names.into_iter().find(|name| !["machine", "environment"].contains(&name.as_str())) {
+        return Err(failed(&format!("expected `machine` and `environment`, found `{name}`")));
+    }
+    let mut described = serde_json::to_value(&*run).map_err(|error| failed(&error))?;
+    overlay(&mut described, known);
+    *run = serde_json::from_value(described).map_err(|error| failed(&error))?;
+    Ok(())
+}
+
+/// Replaces the fields that `known` has, in objects and, by position, in lists.
+fn overlay(base: &mut Value, known: Value) {
+    match (base, known) {
+        (Value::Object(base), Value::Object(known)) => {
+            for (name, value) in known {
+                overlay(base.entry(name).or_insert(Value::Null), value);
+            }
+        }
+        (Value::Array(base), Value::Array(known)) if base.len() == known.len() => {
+            base.iter_mut().zip(known).for_each(|(base, known)| overlay(base, known));
+        }
+        (base, known) => *base = known,
+    }
 }
 
 /// Collects the result files below a directory.
@@ -99,8 +133,10 @@ struct Results {
     rows: BTreeMap<Case, (Row, String)>,
     /// Programs whose cases another program measures too: the ignored one, and the one used.
     repeated: BTreeMap<String, String>,
-    /// Whether a figure of one thread was ignored because another placement has one.
-    several_placements: bool,
+    /// Whether the threads of programs that name a placement were bound.
+    bound: bool,
+    /// By how much figures of several threads differ from those of the program that differs in placement alone and is used.
+    differences: Vec<f64>,
     /// Programs without an equivalent case, with the reasons.
     without_case: BTreeMap<String, &'static str>,
     /// The directories that hold devices and OpenMP programs, with the name of the device, if any.
@@ -113,7 +149,7 @@ impl Results {
         self.record_system(path, file);
         for figure in &file.figures {
             self.blocks.extend(figure.blocks);
-            let Some(case) = case(file, figure) else {
+            let Some(case) = case(file, figure, self.bound) else {
                 let reason =
                     if file.program.starts_with("omp_") { openmp::reason(&file.program) } else { "unknown program" };
                 self.without_case.insert(file.program.clone(), reason);
@@ -124,12 +160,12 @@ impl Results {
                 Entry::Vacant(entry) => {
                     entry.insert((row, file.program.clone()));
                 }
-                // One thread: the same case in every placement. The files are sorted: none, close, spread.
-                Entry::Occupied(mut entry) if openmp::differ_in_placement(&entry.get().1, &file.program) => {
-                    self.several_placements = true;
-                    if file.program.ends_with("_close") {
-                        entry.insert((row, file.program.clone()));
-                    }
+                // The same case in every placement: one thread, or threads that are not bound. The files are sorted, the program
+                // without a placement first, then close, spread.
+                Entry::Occupied(entry) if openmp::differ_in_placement(&entry.get().1, &file.program) => {
+                    let used = entry.get().0.ns.map(Nanoseconds::value).filter(|ns| *ns > 0.0);
+                    let ratio = used.zip(row.ns).map(|(used, ns)| (ns.value() / used - 1.0).abs());
+                    self.differences.extend(ratio.filter(|_| row.case.threads > Some(1)));
                 }
                 // The files are sorted, so the second version of a program replaces the first one.
                 Entry::Occupied(mut entry) => {
@@ -184,12 +220,19 @@ impl Results {
              times until they were positive; GPU times are cycles divided by the nominal clock; the date is that of the import"
                 .to_owned(),
         ];
-        if self.several_placements {
-            warnings.push(
-                "figures of one OpenMP thread count as placement close, as its placement is none; of several programs \
-                 that differ in placement alone, that of _close is used"
-                    .to_owned(),
-            );
+        if !self.bound && self.rows.keys().any(|case| case.placement.is_some()) {
+            let mut differences = self.differences.clone();
+            differences.sort_by(f64::total_cmp);
+            let median = differences.get(differences.len() / 2).map(|median| {
+                let (count, percent) = (differences.len(), median * 100.0);
+                format!("; {count} such figures differ from those used by {percent:.1} % in the median")
+            });
+            warnings.push(format!(
+                "OpenMP threads count as placed by the system (none), also those of programs named _close and _spread: very \
+                 probably nothing was bound, because proc_bind clauses need OMP_PLACES or OMP_PROC_BIND, which SyncPerformance \
+                 does not set; of programs that differ in placement alone, the one without a placement counts, or _close{}",
+                median.unwrap_or_default()
+            ));
         }
         let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for (program, used) in &self.repeated {
@@ -203,9 +246,9 @@ impl Results {
     }
 }
 
-fn case(file: &ResultFile, figure: &ResultFigure) -> Option<Case> {
+fn case(file: &ResultFile, figure: &ResultFigure, bound: bool) -> Option<Case> {
     let Some(program) = peer_program(&file.program) else {
-        return openmp::case(&file.program, figure.dtype, file.stride, figure.threads);
+        return openmp::case(&file.program, figure.dtype, file.stride, figure.threads, bound);
     };
     let dtype = if program.types == [None] { None } else { Some(figure.dtype) };
     if !program.types.contains(&dtype) {
@@ -283,31 +326,55 @@ mod tests {
         assert_eq!(results.systems.into_iter().collect::<Vec<_>>(), [("/x/system".into(), Some("GPU".to_owned()))]);
     }
 
-    #[test]
-    fn one_thread_is_one_case_whatever_its_placement() {
-        let mut results = Results::default();
-        for (program, seconds) in
-            [("omp_barrier", "1e-9"), ("omp_barrier_close", "2e-9"), ("omp_barrier_spread", "3e-9")]
-        {
-            let text = format!("{program}\nn iter,1000\n\"\"\ntype mode,aggregate,1,2\nint,max,{seconds},9e-9\n");
+    /// The rows of three programs that differ in placement alone: threads, placement and rounded cost.
+    fn barriers(bound: bool) -> (Results, Vec<(Option<u32>, Option<Placement>, Option<f64>)>) {
+        let mut results = Results { bound, ..Results::default() };
+        for (program, ns) in [("omp_barrier", 90), ("omp_barrier_close", 91), ("omp_barrier_spread", 92)] {
+            let text = format!("{program}\nn iter,1000\n\"\"\ntype mode,aggregate,1,2\nint,max,1e-9,{ns}e-9\n");
             let path = PathBuf::from(format!("/x/system/{program}/runtimes.csv"));
             results.add(&path, &ResultFile::parse(&text).unwrap());
         }
-        let found: Vec<_> = results
-            .rows
-            .values()
-            .map(|(row, _)| (row.case.threads, row.case.placement.clone(), row.ns.map(|ns| ns.value().round())))
-            .collect();
-        assert_eq!(found.len(), 4, "{found:?}");
-        assert!(found.contains(&(Some(1), Some(Placement::Close), Some(2.0))), "{found:?}");
-        for placement in [Placement::None, Placement::Close, Placement::Spread] {
-            assert!(found.contains(&(Some(2), Some(placement), Some(9.0))), "{found:?}");
-        }
-        assert!(
-            results.repeated.is_empty() && results.warnings()[1].contains("_close is used"),
-            "{:?}",
-            results.warnings()
+        let of = |row: &Row| (row.case.threads, row.case.placement.clone(), row.ns.map(|ns| ns.value().round()));
+        let found = results.rows.values().map(|(row, _)| of(row)).collect();
+        (results, found)
+    }
+
+    #[test]
+    fn threads_that_nothing_bound_have_no_placement() {
+        let (results, found) = barriers(false);
+        let one = (Some(1), Some(Placement::Close), Some(1.0));
+        assert_eq!(
+            found,
+            [one.clone(), (Some(2), Some(Placement::None), Some(90.0))],
+            "the program without a placement"
         );
+        let warnings = results.warnings();
+        assert!(warnings[1].contains("2 such figures differ from those used by 2.2 % in the median"), "{warnings:?}");
+        let (results, found) = barriers(true);
+        assert!(results.repeated.is_empty() && results.warnings().len() == 1, "{:?}", results.warnings());
+        assert_eq!(found.len(), 4, "{found:?}");
+        assert!(found.contains(&one) && found.contains(&(Some(2), Some(Placement::Spread), Some(92.0))), "{found:?}");
+    }
+
+    #[test]
+    fn a_file_describes_what_is_known_of_the_machine() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("machine.json");
+        let describe = |text: &str| {
+            std::fs::write(&file, text).unwrap();
+            let mut run = Run::new("imported", SystemTime::now());
+            run.machine.gpus = vec![GpuMachine { multiprocessors: 40, ..GpuMachine::default() }];
+            describe(&mut run, &file).map(|()| run.machine)
+        };
+        let known = r#"{"machine": {"cpu": {"cores": 20}, "gpus": [{"memory_bytes": 8}]}}"#;
+        let machine = describe(known).unwrap();
+        let gpu = &machine.gpus[0];
+        assert_eq!((machine.cpu.cores, machine.cpu.packages), (20, 0));
+        assert_eq!((gpu.memory_bytes, gpu.multiprocessors), (8, 40), "what the file does not name stays");
+        for (wrong, word) in [("{", "line 1"), (r#"{"machine": {"cpu": {"core": 20}}}"#, "unknown field `core`")] {
+            let Err(Failure::CouldNot(error)) = describe(wrong) else { panic!("{wrong}") };
+            assert!(error.contains("machine.json") && error.contains(word), "{error}");
+        }
     }
 
     #[test]

@@ -61,11 +61,16 @@ pub(super) fn differ_in_placement(a: &str, b: &str) -> bool {
     a != b && split(a).0 == split(b).0
 }
 
-/// The case equivalent to a program; `None` without one.
-pub(super) fn case(name: &str, dtype: Dtype, stride: Option<u32>, threads: u32) -> Option<Case> {
+/// The case equivalent to a program; `None` without one. The programs name their placement in `proc_bind` clauses, which bind
+/// nothing where neither `OMP_PLACES` nor `OMP_PROC_BIND` is set (libgomp).
+pub(super) fn case(name: &str, dtype: Dtype, stride: Option<u32>, threads: u32, bound: bool) -> Option<Case> {
     let (name, named) = split(name);
-    // One thread has nobody to be near to: the presets measure it as `close` alone.
-    let placement = if threads == 1 { Placement::Close } else { named };
+    // One thread has nobody to be near to: the presets measure it as `close`.
+    let placement = match threads {
+        1 => Placement::Close,
+        _ if bound => named,
+        _ => Placement::None,
+    };
     let program = PROGRAMS.iter().find(|program| program.name == name)?;
     let layout = match program.variables {
         Variables::None => None,
@@ -95,14 +100,14 @@ mod tests {
 
     #[test]
     fn a_name_gives_placement_and_case() {
-        let case = |name| case(name, Dtype::F64, Some(8), 4);
+        let case = |name| case(name, Dtype::F64, Some(8), 4, true);
         let add = case("omp_atomicadd_array_v2_spread").unwrap();
         assert_eq!(add.to_string(), Case { placement: Some(Placement::Spread), ..add.clone() }.to_string());
         assert_eq!(add.layout, Some(Layout::Private { stride: 8 }));
         let barrier = case("omp_barrier").unwrap();
         assert_eq!((barrier.dtype, barrier.placement, barrier.group.clone()), (None, Some(Placement::None), LIBGOMP));
         assert_eq!(case("omp_flush_array_close").map(|case| case.primitive).as_deref(), Some("cpu.fence.flush"));
-        assert_eq!(super::case("omp_barrier", Dtype::I32, None, 1).unwrap().placement, Some(Placement::Close));
+        assert_eq!(super::case("omp_barrier", Dtype::I32, None, 1, true).unwrap().placement, Some(Placement::Close));
         assert!(differ_in_placement("omp_barrier", "omp_barrier_spread"));
         assert!(!differ_in_placement("omp_barrier", "omp_barrier") && !differ_in_placement("omp_barrier", "omp_flush"));
         assert_eq!(case("omp_flush_close"), None);

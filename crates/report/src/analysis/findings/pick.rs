@@ -4,6 +4,7 @@ use syncscope_core::{Case, Dtype, Form, Layout, MemoryOrder, Mode, Placement, Sc
 
 use super::super::contest::alike::of_one_actor;
 use super::super::contest::{Basis, Known};
+use super::super::placements;
 use super::judge::Pair;
 use crate::RunData;
 
@@ -52,24 +53,12 @@ pub(super) fn rows<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) 
     rows
 }
 
-/// Cores and hardware threads. The published figures of Burtchell and Burtscher do not say on which machine they were measured:
-/// it is table I of their paper.
-pub(super) fn cpus(data: &RunData) -> (u32, u32) {
-    let cpu = &data.run.machine.cpu;
-    match cpu.model.strip_suffix(" (SyncPerformance)").filter(|_| cpu.hardware_threads == 0) {
-        Some("system1") => (20, 40),
-        Some("system2") => (32, 64),
-        Some("system3") => (16, 32),
-        _ => (cpu.cores, cpu.hardware_threads),
-    }
-}
-
-/// Teams of two threads and more that fit the CPUs, in one placement: left to the system as in the paper, or another where
-/// the run has none of these.
+/// Teams of two threads and more that fit the CPUs, in one placement: the one with the most sizes. Of several, left to the system
+/// as in the paper, or else the usual one.
 pub(super) fn teams<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec<Known<'a>> {
-    let placements = [Placement::None, Placement::Spread, Placement::Close];
+    let placements = [&[Placement::None][..], &placements::BY_RANK].concat();
     let placed = placements.iter().map(|placement| teams_in(data, primitive, placement, &fits));
-    placed.into_iter().find(|rows| !rows.is_empty()).unwrap_or_default()
+    placed.reduce(|best, other| if other.len() > best.len() { other } else { best }).unwrap_or_default()
 }
 
 pub(super) fn teams_in<'a>(
@@ -78,7 +67,7 @@ pub(super) fn teams_in<'a>(
     placement: &Placement,
     fits: &impl Fn(&Case) -> bool,
 ) -> Vec<Known<'a>> {
-    let (_, most) = cpus(data);
+    let most = data.run.machine.cpu.hardware_threads;
     rows(data, primitive, |case| {
         let threads = case.threads.unwrap_or(1);
         let default = case.form.is_none()

@@ -1,8 +1,8 @@
 //! Where to place threads: on one core, in one cache, on one NUMA node, close or spread?
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use syncscope_core::{Case, Group, Placement, Row};
+use syncscope_core::{Case, Group, Mode, Placement, Row};
 
 use super::rows::note;
 use super::spec::{Axis, Point, Series, Spec, Unit};
@@ -10,6 +10,7 @@ use super::{Picture, Question, Said};
 use crate::analysis::contest::{Basis, Known, bounds, is_absent};
 use crate::analysis::ladder::{on_rung, rung};
 use crate::analysis::matrix;
+use crate::analysis::placements;
 use crate::analysis::usual::{short_name, unusualness};
 use crate::naming::enumeration;
 use crate::{RunData, figure};
@@ -17,7 +18,7 @@ use crate::{RunData, figure};
 pub(super) const QUESTION: Question = Question {
     id: "decide-placement",
     title: "Where to place threads?",
-    sentences: &[placement, hyperthreads],
+    sentences: &[placement, hyperthreads, busy_siblings, across_sockets],
     picture: Some(picture),
     advice: None,
 };
@@ -107,6 +108,79 @@ fn hyperthreads(data: &RunData) -> Option<Said> {
     Some(Said::certain(text, [idle.index, busy.index]))
 }
 
+/// A family of operations, in words, by the primitive that stands for it.
+const FAMILIES: [(&str, &str); 6] = [
+    ("an atomic add", "cpu.atomic.add"),
+    ("a compare-and-swap", "cpu.atomic.cas_pass"),
+    ("a barrier", "cpu.barrier.dissemination"),
+    ("a mutex", "cpu.lock.pthread_mutex"),
+    ("a critical section", "cpu.lock.openmp_critical"),
+    ("a fence", "cpu.fence.seq_cst"),
+];
+
+/// What each family costs in one team and in another one, those first of which it certainly costs more. The teams are a
+/// placement and a number of threads.
+fn families(data: &RunData, [one, other]: [(&Placement, u32); 2]) -> (Vec<String>, Vec<usize>) {
+    let of = |id: &str, (placement, threads): (&Placement, u32)| {
+        let is_team = |case: &Case| {
+            let is_default = case.primitive == id && case.form.is_none() && case.mode != Some(Mode::Latency);
+            is_default && case.placement.as_ref() == Some(placement) && case.threads == Some(threads)
+        };
+        let rows = data.rows_where(|row| is_team(&row.case) && !is_absent(row));
+        let usual = rows.min_by_key(|index| (unusualness(&data.rows[*index].case), data.rows[*index].case.clone()))?;
+        Known::with_figure(data, usual, Basis::Run)
+    };
+    let (mut texts, mut rows) = (Vec::new(), Vec::new());
+    for (words, id) in FAMILIES {
+        let Some(both) = of(id, one).zip(of(id, other)).and_then(|(one, other)| one.across(other)) else { continue };
+        if both.is_certain() {
+            texts.push(format!("{words} {} ({} instead of {})", both.times(), both.more.time(), both.less.time()));
+            rows.extend([both.less.index, both.more.index]);
+        }
+    }
+    (texts, rows)
+}
+
+/// The cores of one socket, on machines with several hardware threads for each core or several sockets.
+fn cores_of_a_socket(data: &RunData) -> Option<u32> {
+    let cpu = &data.run.machine.cpu;
+    cpu.cores.checked_div(cpu.packages).filter(|cores| *cores > 1)
+}
+
+/// What the second hardware thread of each core costs: the same cores of one socket, with one thread each and with two.
+fn busy_siblings(data: &RunData) -> Option<Said> {
+    let cpu = &data.run.machine.cpu;
+    let cores = cores_of_a_socket(data).filter(|_| cpu.hardware_threads > cpu.cores)?;
+    let all = cpu.hardware_threads / cpu.packages;
+    // The one socket of a machine is all of it, which has the name of the usual placement.
+    let full = if cpu.packages == 1 { &Placement::Cores } else { &Placement::Close };
+    let (texts, rows) = families(data, [(&Placement::Cores, cores), (full, all)]);
+    let text = format!(
+        "With all {all} hardware threads of {cores} cores instead of one each, operations take longer: {}.",
+        enumeration(&texts)
+    );
+    (!texts.is_empty()).then(|| Said::certain(text, rows))
+}
+
+/// What the second socket costs: as many threads, one on each core, in one socket and in all.
+fn across_sockets(data: &RunData) -> Option<Said> {
+    let cores = cores_of_a_socket(data).filter(|_| data.run.machine.cpu.packages > 1)?;
+    let usual = placements::shown(data);
+    let of = |placement: &Placement| {
+        let rows = data.rows_where(|row| row.case.placement.as_ref() == Some(placement));
+        rows.filter_map(|index| data.rows[index].case.threads)
+            .filter(|threads| *threads <= cores)
+            .collect::<BTreeSet<_>>()
+    };
+    let threads = of(&usual).intersection(&of(&Placement::Spread)).max().copied().filter(|threads| *threads > 1)?;
+    let (texts, rows) = families(data, [(&usual, threads), (&Placement::Spread, threads)]);
+    let text = format!(
+        "With {threads} threads in all sockets instead of one, operations take longer: {}.",
+        enumeration(&texts)
+    );
+    (!texts.is_empty()).then(|| Said::certain(text, rows))
+}
+
 fn picture(data: &RunData) -> Option<Picture> {
     let time = |label| Axis::log(label, Unit::Time);
     let charts: Vec<Spec> = [
@@ -114,7 +188,8 @@ fn picture(data: &RunData) -> Option<Picture> {
             .map(|chart| chart.titled("Hand-off by place of the pair")),
         Spec::dots(time("time per addition"), siblings(data)).map(|chart| chart.titled("Hardware threads of one core")),
         Spec::dots(time("time per addition"), nodes(data)).map(|chart| chart.titled("The line on a NUMA node")),
-        Spec::dots(time("time per operation"), bindings(data)).map(|chart| chart.titled("Close, spread or unbound")),
+        Spec::dots(time("time per operation"), bindings(data))
+            .map(|chart| chart.titled("The same threads in several placements")),
     ]
     .into_iter()
     .flatten()
@@ -210,8 +285,8 @@ fn nodes(data: &RunData) -> Vec<Series> {
 /// Operations that are compared by the placement of their team.
 const BOUND: [&str; 3] = ["cpu.atomic.add", "cpu.barrier.dissemination", "cpu.lock.pthread_mutex"];
 
-/// The same threads close, spread and unbound: the usual case of each operation, at the largest team of at most half of
-/// the CPUs. With all CPUs, close and spread are one set of CPUs.
+/// The same threads in every placement: the usual case of each operation, at the largest team of at most half of
+/// the CPUs. With all CPUs, all placements are one set of CPUs.
 fn bindings(data: &RunData) -> Vec<Series> {
     let half = (data.run.machine.cpu.hardware_threads / 2).max(2);
     let mut series = Vec::new();
@@ -219,7 +294,7 @@ fn bindings(data: &RunData) -> Vec<Series> {
         let mut sets: BTreeMap<Case, Vec<usize>> = BTreeMap::new();
         for (index, row) in data.rows.iter().enumerate() {
             let team = row.case.threads.is_some_and(|threads| (2..=half).contains(&threads));
-            let placed = matches!(row.case.placement, Some(Placement::Close | Placement::Spread | Placement::None));
+            let placed = row.case.placement.as_ref().is_some_and(|placement| placements::BY_RANK.contains(placement));
             if row.case.primitive == id
                 && row.case.form.is_none()
                 && row.case.group.is_none()
@@ -341,6 +416,36 @@ mod tests {
         rows[2] = noisy(rows[2].clone(), 0.98, 213.0);
         let question = "whether some pairs of CPUs hand over faster than others (1 of 3 pairs has no figure)";
         assert_eq!(said(placement, rows), Some(Err(question.into())));
+    }
+
+    #[test]
+    fn siblings_and_sockets_are_told_apart() {
+        let team =
+            |id: &str, placement, threads, ns| row(Case { placement: Some(placement), ..case(id, threads) }, ns, 0.2);
+        let (barrier, mutex) = ("cpu.barrier.dissemination", "cpu.lock.pthread_mutex");
+        let rows = vec![
+            team(barrier, Placement::Cores, 10, 100.0),
+            team(barrier, Placement::Close, 20, 150.0),
+            team(barrier, Placement::Spread, 10, 300.0),
+            team(mutex, Placement::Cores, 10, 100.0),
+            team(mutex, Placement::Close, 20, 400.0),
+            team(mutex, Placement::Cores, 8, 80.0),
+        ];
+        let mut run = data(rows);
+        let cpu = &mut run.run.machine.cpu;
+        (cpu.packages, cpu.numa_nodes, cpu.cores, cpu.hardware_threads) = (2, 2, 20, 40);
+        let sentence = said_of(busy_siblings, &run).unwrap().unwrap();
+        assert_eq!(
+            sentence,
+            "With all 20 hardware threads of 10 cores instead of one each, operations take longer: a barrier 1.5 times (150 ns \
+             instead of 100 ns) and a mutex 4.0 times (400 ns instead of 100 ns)."
+        );
+        let sentence = said_of(across_sockets, &run).unwrap().unwrap();
+        let expected = "With 10 threads in all sockets instead of one, operations take longer: a barrier 3.0 times (300 ns \
+                        instead of 100 ns).";
+        assert_eq!(sentence, expected);
+        run.run.machine.cpu.packages = 1;
+        assert_eq!((said_of(busy_siblings, &run), said_of(across_sockets, &run)), (None, None));
     }
 
     #[test]

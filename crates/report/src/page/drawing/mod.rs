@@ -165,12 +165,11 @@ fn gpu_box(gpu: &GpuMachine) -> String {
 fn gpu_claims(devices: &[GpuMachine]) -> String {
     let claim = |gpu: &GpuMachine| {
         let (major, minor) = gpu.compute_capability;
-        format!(
-            "{} · L2 {} · {} of memory · compute capability {major}.{minor}",
-            plural(gpu.multiprocessors, "multiprocessor"),
-            bytes(gpu.l2_bytes),
-            bytes(gpu.memory_bytes)
-        )
+        // Of imported figures the driver said nothing.
+        let cache = (gpu.l2_bytes > 0).then(|| format!(" · L2 {}", bytes(gpu.l2_bytes))).unwrap_or_default();
+        let multiprocessors = plural(gpu.multiprocessors, "multiprocessor");
+        let memory = bytes(gpu.memory_bytes);
+        format!("{multiprocessors}{cache} · {memory} of memory · compute capability {major}.{minor}")
     };
     let mut all: Vec<String> = devices.iter().map(claim).collect();
     all.dedup();

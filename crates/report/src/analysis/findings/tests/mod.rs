@@ -82,6 +82,7 @@ fn change(case: &mut Case, word: &str) {
     } else {
         match word {
             "one" => case.layout = Some(Layout::Shared),
+            "cores" => case.placement = Some(Placement::Cores),
             "close" => case.placement = Some(Placement::Close),
             "spread" => case.placement = Some(Placement::Spread),
             "latency" => case.mode = Some(Mode::Latency),
@@ -172,9 +173,6 @@ fn without_intervals_points_decide_and_the_sentence_says_so() {
 fn teams_larger_than_the_machine_do_not_count() {
     let data = run("cpu.barrier.openmp close t2 =100; t16 =150; t17 =9000");
     assert_eq!(found("burtchell.openmp.barrier_threads", &data).outcome.verdict, ClaimVerdict::Holds);
-    let mut published = data.clone();
-    published.run.machine.cpu = CpuMachine { model: "system3 (SyncPerformance)".into(), ..CpuMachine::default() };
-    assert_eq!(pick::cpus(&published), (16, 32), "table I of the paper");
 }
 
 #[test]
@@ -182,6 +180,20 @@ fn teams_placed_close_say_nothing_about_hyperthreads() {
     let claim = "burtchell.openmp.hyperthreads";
     assert!(!found(claim, &run("cpu.barrier.openmp close t8 =100; t16 =120")).measured);
     assert!(found(claim, &run("cpu.barrier.openmp spread t8 =100; t16 =120")).measured);
+    // The same CPUs: all of them are one set in every placement.
+    let same = run(
+        "cpu.barrier.openmp cores t8 =100; close t16 =120; cpu.lock.openmp_critical cores u64 one t8 =100; t16 =400",
+    );
+    let Outcome { verdict, sentence, .. } = found(claim, &same).outcome;
+    assert_eq!(verdict, ClaimVerdict::DoesNotHold);
+    assert!(sentence.contains("barrier 120 ns") && sentence.contains("critical section 400 ns"), "{sentence}");
+}
+
+#[test]
+fn a_placement_with_one_size_hides_no_claim() {
+    let data = run("cpu.barrier.openmp cores t2 =100; t4 =110; t8 =120; t16 =130; spread t4 =90");
+    assert!(found("burtchell.openmp.barrier_stable", &data).measured);
+    assert!(found("burtchell.openmp.barrier_threads", &data).outcome.sentence.contains("16 threads"));
 }
 
 #[test]
