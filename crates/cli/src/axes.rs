@@ -23,7 +23,7 @@ pub(crate) struct AxisArguments {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = placement_parser())]
     pub(crate) placement: Vec<Placement>,
     /// Measure only these types, such as i32,f64
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = dtype_parser())]
+    #[arg(long, visible_alias = "type", value_name = "LIST", value_delimiter = ',', value_parser = dtype_parser())]
     pub(crate) dtype: Vec<Dtype>,
     /// Measure only private elements at these distances, such as 1,16
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]

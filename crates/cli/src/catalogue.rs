@@ -23,7 +23,9 @@ mod tests {
     #[test]
     fn every_role_and_every_way_to_wait_has_a_primitive() {
         let catalogue = catalogue();
-        let vacant: Vec<&Role> = Role::ALL.iter().filter(|role| catalogue.with_role(**role).next().is_none()).collect();
+        let is_vacant = |role: &&Role| catalogue.with_role(**role).next().is_none();
+        // Those of users are in no catalogue.
+        let vacant: Vec<&Role> = Role::ALL.iter().filter(|role| **role != Role::Own).filter(is_vacant).collect();
         assert!(vacant.is_empty(), "{vacant:?}");
         let waits: BTreeSet<Waits> = catalogue.primitives().iter().map(|primitive| primitive.facts.waits).collect();
         assert_eq!(waits.len(), Waits::ALL.len());

@@ -39,9 +39,14 @@ impl Laboratories {
         Self::open_with(|| Self::open_gpu(devices))
     }
 
+    /// Opens those that need no GPU.
+    pub(crate) fn open_without_gpu() -> Result<Self, Failure> {
+        Self::open_with(|| Ok(Err(GpuError::NotAsked)))
+    }
+
     /// Opens those of a run of several processes. It needs no GPU, and nobody would end a driver that hangs.
     pub(crate) fn open_with_processes(mpi: MpiLaboratory) -> Result<Self, Failure> {
-        Ok(Self { mpi: Some(mpi), ..Self::open_with(|| Ok(Err(GpuError::NotAsked)))? })
+        Ok(Self { mpi: Some(mpi), ..Self::open_without_gpu()? })
     }
 
     fn open_with(gpu: impl FnOnce() -> Result<Result<GpuLaboratory, GpuError>, Failure>) -> Result<Self, Failure> {

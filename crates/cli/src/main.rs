@@ -39,6 +39,7 @@ fn main() -> ExitCode {
     syncscope_gpu::turn_multicast_off();
     let outcome = Arguments::read().and_then(|arguments| match arguments.command {
         Command::Run(run) => commands::run(&run),
+        Command::Measure(measure) => commands::measure(&measure),
         Command::List(list) => supervised(|| commands::list(&list)),
         Command::System(system) => supervised(|| commands::system(&system)),
         Command::Verify(verify) => supervised(|| commands::verify(&verify)),

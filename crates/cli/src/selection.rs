@@ -1,6 +1,7 @@
 //! Which cases a command selects: the globs of `--only` and `--skip`.
 
 use glob::Pattern;
+use syncscope_core::own::is_own;
 use syncscope_core::session::plan::Plan;
 use syncscope_core::{Case, Laboratory, Listing, Preset};
 use syncscope_gpu::peer::PEER_PROGRAMS;
@@ -113,7 +114,9 @@ impl Selection {
         larger: impl Iterator<Item = Vec<Vec<Case>>>,
     ) -> Vec<Vec<Case>> {
         let selected = |parts: &[Vec<Case>]| -> Vec<Vec<Case>> {
-            parts.iter().map(|part| part.iter().filter(|case| self.axes.selects(case)).cloned().collect()).collect()
+            // What a user wrote has the values that were asked for.
+            let selects = |case: &&Case| is_own(&case.primitive) || self.axes.selects(case);
+            parts.iter().map(|part| part.iter().filter(selects).cloned().collect()).collect()
         };
         let mut parts = selected(candidates);
         let mut missing = self.axes.missing(&parts.iter().flatten());

@@ -38,7 +38,7 @@ pub mod verify;
 pub use catalogue::limits::DeviceLimits;
 #[doc(hidden)]
 pub use catalogue::{Fault, orderings, weakened_program};
-pub use catalogue::{argument_bytes, cases, peer, program_of, third_loop_of, unavailable};
+pub use catalogue::{argument_bytes, cases, own, peer, program_of, third_loop_of, unavailable};
 pub use cuda::error::{CudaError, GpuError, NvrtcError};
 pub use cuda::nccl::turn_multicast_off;
 pub use cuda::{cache, compile, compiler_process, discovery, nvrtc};

@@ -1,4 +1,5 @@
-//! File descriptors that threads wait on: event counters (`eventfd(2)`), and waiting until one can be read (`poll(2)`).
+//! File descriptors that threads wait on: event counters (`eventfd(2)`), and waiting until one can be read (`poll(2)`). And the
+//! standard output, which foreign code writes to.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -17,6 +18,39 @@ pub fn wait_readable(descriptor: &impl AsFd, limit: Duration) -> io::Result<bool
     // borrowed, so it stays open.
     let ready = unsafe { libc::poll(&raw mut polled, 1, limit_ms) };
     if ready < 0 { Err(io::Error::last_os_error()) } else { Ok(ready > 0) }
+}
+
+/// As long as it lives, nobody reads what this process writes to its standard output.
+#[derive(Debug)]
+pub struct SilentStdout {
+    before: OwnedFd,
+}
+
+/// Throws away what foreign code writes to standard output from here on.
+///
+/// # Errors
+/// What the operating system says.
+pub fn silence_stdout() -> io::Result<SilentStdout> {
+    io::stdout().flush()?;
+    let nowhere = File::options().write(true).open("/dev/null")?;
+    let before = io::stdout().as_fd().try_clone_to_owned()?;
+    replace_stdout(nowhere.as_fd())?;
+    Ok(SilentStdout { before })
+}
+
+fn replace_stdout(by: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: the call takes two numbers, of descriptors that are open.
+    let replaced = unsafe { libc::dup2(by.as_raw_fd(), libc::STDOUT_FILENO) };
+    if replaced < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+impl Drop for SilentStdout {
+    fn drop(&mut self) {
+        // SAFETY: a null pointer stands for all streams of the C library. What foreign code left in them goes nowhere, too.
+        unsafe { libc::fflush(std::ptr::null_mut()) };
+        // Without it the rest is silent, and the exit code still says how it went.
+        let _ = replace_stdout(self.before.as_fd());
+    }
 }
 
 /// A counter in the kernel: a thread that reads it waits until it is not zero.

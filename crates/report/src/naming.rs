@@ -71,7 +71,7 @@ pub(crate) fn machine(machine: &Machine) -> String {
 }
 
 /// The families in the order of the reports, each with its heading.
-const FAMILIES: [(&str, &str); 19] = [
+const FAMILIES: [(&str, &str); 20] = [
     ("atomic", "Atomics"),
     ("barrier", "Barriers"),
     ("lock", "Locks"),
@@ -91,6 +91,7 @@ const FAMILIES: [(&str, &str); 19] = [
     ("launch", "Kernel launches"),
     ("flag", "Flags"),
     ("reduction", "Reductions"),
+    ("own", "Own operations"),
 ];
 
 /// The heading of a family.

@@ -2,6 +2,7 @@
 //! (`compare`, `show`, `findings`, `fleet`) in a third, `advise` in a fourth; here the commands and the arguments of the others.
 
 mod advise;
+mod measure;
 mod papers;
 mod rows;
 mod run;
@@ -14,7 +15,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use syncscope_gpu::verify::ARCHITECTURES;
 
 pub(crate) use self::advise::AdviseArguments;
+pub(crate) use self::measure::{MeasureArguments, Side};
 pub(crate) use self::papers::{ExperimentArguments, PaperCommand, ReductionsArguments};
+use self::rows::Percentage;
 pub(crate) use self::rows::{
     CompareArguments, DocumentFormat, FailOn, FailOnOutlier, FindingsArguments, FleetArguments, ShowArguments,
     ShowFormat, ShowOrder, TextFormat,
@@ -34,6 +37,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Measure this machine and write a report
     Run(Box<RunArguments>),
+    /// Measure your own operation: a statement or a file
+    Measure(Box<MeasureArguments>),
     /// List the primitives, and which of them this machine can measure
     List(ListArguments),
     /// Show the CPU topology, the GPUs, the clocks and the limits of this machine

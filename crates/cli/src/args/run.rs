@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::TypedValueParser;
 use syncscope_core::Preset;
 
-use super::one_of;
+use super::{Arguments, Command, one_of};
 use crate::axes::{self, AxisArguments};
 
 #[derive(Debug, Clone, Args)]
@@ -54,6 +54,16 @@ pub(crate) struct RunArguments {
     pub(crate) axes: AxisArguments,
 }
 
+impl RunArguments {
+    /// Those of `syncscope run` without options.
+    pub(crate) fn usual() -> Result<Self, String> {
+        match Arguments::of_command(&["syncscope", "run"].map(str::to_owned))? {
+            Command::Run(usual) => Ok(*usual),
+            _ => Err("`syncscope run` is another command".to_owned()),
+        }
+    }
+}
+
 /// The CPUs of a list such as `0-7`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CpuList(pub(crate) Vec<u32>);
@@ -87,7 +97,7 @@ fn cpus(text: &str) -> Result<CpuList, String> {
         .ok_or_else(|| "a list of CPUs is needed, such as 0-7 or 0,2,4".to_owned())
 }
 
-fn budget(text: &str) -> Result<Duration, String> {
+pub(super) fn budget(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
         Ok(Duration::ZERO) => Err("the budget is zero; try 90s or 10m".to_owned()),
         Ok(duration) => Ok(duration),

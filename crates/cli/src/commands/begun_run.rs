@@ -13,6 +13,7 @@ use syncscope_report::table;
 
 use crate::args::{Arguments, Command, CpuList};
 use crate::axes::{self, AxisArguments};
+use crate::commands::own_request::OwnRequest;
 use crate::failure::{Failure, Outcome};
 use crate::page_file;
 use crate::runs;
@@ -43,21 +44,31 @@ pub(super) struct BegunWith {
     pub(super) axes: AxisArguments,
     pub(super) cpus: Option<CpuList>,
     pub(super) devices: Option<Vec<u32>>,
+    /// What the user wrote, if it was that.
+    pub(super) own: Option<OwnRequest>,
 }
 
 /// # Errors
 /// If the command has options that this version does not understand: the rest of the run would not fit its beginning.
 pub(super) fn begun_with(run: &Run, path: &Path) -> Result<BegunWith, Failure> {
     match Arguments::of_command(&run.command) {
-        Ok(Command::Run(begun)) => Ok(BegunWith { axes: begun.axes, cpus: begun.cpus, devices: begun.device }),
-        Err(error) if run.command.iter().any(|word| is_restriction(word)) => {
+        Ok(Command::Run(begun)) => {
+            Ok(BegunWith { axes: begun.axes, cpus: begun.cpus, devices: begun.device, own: None })
+        }
+        Ok(Command::Measure(begun)) => Ok(BegunWith {
+            axes: begun.axes.clone(),
+            cpus: None,
+            devices: begun.device.clone(),
+            own: Some(OwnRequest::resumed(*begun, run.own.clone())),
+        }),
+        Err(error) if !run.own.is_empty() || run.command.iter().any(|word| is_restriction(word)) => {
             let path = path.display();
             Err(Failure::CouldNot(format!(
                 "{path}: the command in run.json cannot be understood: {error}; start a new run"
             )))
         }
         // Commands of other versions, which had no such options.
-        _ => Ok(BegunWith { axes: AxisArguments::default(), cpus: None, devices: None }),
+        _ => Ok(BegunWith { axes: AxisArguments::default(), cpus: None, devices: None, own: None }),
     }
 }
 

@@ -73,7 +73,7 @@ impl Request {
     fn resumed(folder: &Path, arguments: &RunArguments, count: u32) -> Result<Self, Failure> {
         let lock = RunDirectory::open(folder)?.lock()?;
         let (directory, run) = resumable(folder)?;
-        let BegunWith { axes, cpus, devices } = begun_with(&run, folder)?;
+        let BegunWith { axes, cpus, devices, own: _ } = begun_with(&run, folder)?;
         let unknown = |error| Failure::CouldNot(format!("{}: {error}", folder.display()));
         let request = Self {
             folder: folder.to_owned(),

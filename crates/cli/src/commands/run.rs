@@ -11,11 +11,14 @@ use syncscope_core::run::provenance::StolenTime;
 use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Finished, Here, Limits, Session, SessionError};
 use syncscope_core::{CaseId, Preset, Run, Verdict};
+use syncscope_cpu::mpi::MpiLaboratory;
+use syncscope_host::descriptors::silence_stdout;
 use syncscope_host::{cpu_list, scheduling};
 
-use crate::args::{CpuList, RunArguments};
+use crate::args::{CpuList, MeasureArguments, RunArguments};
 use crate::axes::AxisFilter;
 use crate::commands::begun_run::{begun_with, default_directory, is_complete, report, resumable};
+use crate::commands::own_request::OwnRequest;
 use crate::commands::repeat;
 use crate::commands::together::{self, Together};
 use crate::failure::{Failure, Outcome};
@@ -43,6 +46,16 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
     }
 }
 
+/// Measures what the user wrote, on this machine alone: the plan, the passes and the files are those of every run.
+pub(super) fn measure_own(arguments: &MeasureArguments) -> Result<Outcome, Failure> {
+    let own = OwnRequest::new(arguments)?;
+    let started = Instant::now();
+    let deadline = arguments.budget.and_then(|budget| started.checked_add(budget));
+    let resuming = Resuming { devices: arguments.device.as_deref(), deadline };
+    let usual = RunArguments::usual().map_err(Failure::CouldNot)?;
+    supervised(resuming, || measure_here(&own.of_run(usual), Some(&own), None, started, deadline))
+}
+
 /// The same, once it is known what this process measures: for itself, in a process that this one watches, or together with
 /// others, which only this process can be part of.
 fn measure(arguments: &RunArguments, together: Option<Together>) -> Result<Outcome, Failure> {
@@ -53,15 +66,16 @@ fn measure(arguments: &RunArguments, together: Option<Together>) -> Result<Outco
     // No clock counts as far as the longest budgets.
     let deadline = arguments.budget.and_then(|budget| started.checked_add(budget));
     if together.is_some() {
-        return measure_here(arguments, together, started, deadline);
+        return measure_here(arguments, None, together, started, deadline);
     }
     let resuming = Resuming { devices: arguments.device.as_deref(), deadline };
-    supervised(resuming, || measure_here(arguments, None, started, deadline))
+    supervised(resuming, || measure_here(arguments, None, None, started, deadline))
 }
 
 /// Measures in this process.
 fn measure_here(
     arguments: &RunArguments,
+    own: Option<&OwnRequest>,
     together: Option<Together>,
     started: Instant,
     deadline: Option<Instant>,
@@ -71,15 +85,12 @@ fn measure_here(
         profile::enable();
     }
     // Checked first, because opening the laboratories takes time.
-    let request = Request::new(arguments)?;
+    let request = Request::new(arguments, own)?;
     if let Some(CpuList(cpus)) = &request.cpus {
         restrict_to(cpus)?;
     }
     let mut progress = Progress::new("inspecting this machine");
-    let opened = profile::time(Phase::Open, || match processes {
-        Some(processes) => Laboratories::open_with_processes(processes),
-        None => Laboratories::open(request.devices.as_deref()),
-    });
+    let opened = profile::time(Phase::Open, || request.open(processes));
     let mut laboratories = opened.inspect_err(|_| progress.finish())?;
     laboratories.let_fresh_processes_measure();
     let plan = request.selection.plan(&mut laboratories, request.preset, request.seed);
@@ -110,7 +121,10 @@ fn measure_here(
     }
     let start = SessionStart::now(&laboratories);
     let limits = Limits { cancel: cancel.unwrap_or_else(cancel_on_signal), deadline };
+    // What the user wrote may print as much as it likes.
+    let silenced = request.own.as_ref().and_then(|_| silence_stdout().ok());
     let measured = session.measure(&mut laboratories.all(), &limits, &mut progress);
+    drop(silenced);
     progress.finish();
     board::begin(&Step::Ending);
     let dismissed = laboratories.dismiss_processes();
@@ -120,7 +134,7 @@ fn measure_here(
     let lost_at = session.lost_at().filter(|_| !limits.cancel.is_cancelled() && supervisor::another_follows()).cloned();
     let outcome = profile::time(Phase::Report, || {
         let finished = session.finish(measured, &laboratories.all())?;
-        lost_at.map_or_else(|| report(&finished), |case| Ok(supervisor::lost(&case)))
+        lost_at.map_or_else(|| request.report(&finished), |case| Ok(supervisor::lost(&case)))
     });
     dismissed?;
     show_profile(started.elapsed());
@@ -165,6 +179,8 @@ struct Request {
     cpus: Option<CpuList>,
     devices: Option<Vec<u32>>,
     target: Target,
+    /// What the user wrote.
+    own: Option<OwnRequest>,
 }
 
 /// The directory of the results.
@@ -188,7 +204,7 @@ impl Target {
 }
 
 impl Request {
-    fn new(arguments: &RunArguments) -> Result<Self, Failure> {
+    fn new(arguments: &RunArguments, own: Option<&OwnRequest>) -> Result<Self, Failure> {
         let Some(path) = &arguments.resume else {
             return Ok(Self {
                 preset: arguments.preset,
@@ -199,7 +215,11 @@ impl Request {
                 seed: arguments.seed.unwrap_or_else(|| fastrand::u64(..)),
                 cpus: arguments.cpus.clone(),
                 devices: arguments.device.clone(),
-                target: Target::New(arguments.out.clone().unwrap_or_else(|| default_directory(arguments.preset))),
+                target: Target::New(arguments.out.clone().unwrap_or_else(|| match own {
+                    Some(_) => default_directory("measure"),
+                    None => default_directory(arguments.preset),
+                })),
+                own: own.cloned(),
             });
         };
         let (directory, run) = resumable(path)?;
@@ -217,7 +237,26 @@ impl Request {
             cpus: begun.cpus,
             devices: arguments.device.clone().or(begun.devices),
             target: Target::Resumed(directory, Box::new(run)),
+            own: begun.own,
         })
+    }
+
+    /// Makes primitives of what the user wrote, and opens the laboratories.
+    fn open(&self, processes: Option<MpiLaboratory>) -> Result<Laboratories, Failure> {
+        if let Some(own) = &self.own {
+            own.define();
+        }
+        match processes {
+            Some(processes) => Laboratories::open_with_processes(processes),
+            None if self.own.as_ref().is_some_and(|own| !own.needs_gpu()) => Laboratories::open_without_gpu(),
+            None => Laboratories::open(self.devices.as_deref()),
+        }
+    }
+
+    /// Shows a run that has ended.
+    fn report(&self, finished: &Finished) -> Result<Outcome, Failure> {
+        let outcome = report(finished)?;
+        self.own.as_ref().map_or(Ok(outcome), |own| own.conclude(&finished.directory, outcome))
     }
 }
 
@@ -273,6 +312,7 @@ fn new_run(request: &Request, laboratories: &mut Laboratories, plan: &Plan) -> R
         command: provenance::command_line(),
         only: request.only.clone(),
         skip: request.skip.clone(),
+        own: request.own.as_ref().map(|own| own.operations.clone()).unwrap_or_default(),
         seed: request.seed,
         planned: plan.len() as u64,
         planned_by_primitive: plan.count_by_primitive(),

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Files, or folders with all that is in them.
-const MODULES: [&str; 29] = [
+const MODULES: [&str; 30] = [
     // The calls of the operating system that no crate offers.
     "crates/host/src",
     // Reads the machine code of this program's own loops.
@@ -27,6 +27,8 @@ const MODULES: [&str; 29] = [
     "crates/cpu/src/sync/between_processes.rs",
     // The library of the site's MPI.
     "crates/cpu/src/mpi/library.rs",
+    // What a user wrote, compiled and loaded.
+    "crates/cpu/src/primitives/own/library.rs",
     // Locks and barriers.
     "crates/cpu/src/sync/locks",
     "crates/cpu/src/sync/pthread.rs",

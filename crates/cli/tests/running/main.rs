@@ -9,5 +9,6 @@ mod axes;
 mod command;
 mod help;
 mod launchers;
+mod measure;
 mod processes;
 mod repeated;

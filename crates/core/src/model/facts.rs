@@ -67,6 +67,8 @@ words! {
         Reduction = "reduction",
         /// The same as a paper's listing prints it, to show what its atomic operations cost.
         PrintedReduction = "reduction of a listing",
+        /// What a user wrote: nothing is known of it.
+        Own = "own operation",
         /// Host and device pass the turn to each other.
         HostDeviceHandoff = "hand-off between host and device",
     }

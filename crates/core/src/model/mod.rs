@@ -11,6 +11,7 @@ pub mod evidence;
 pub mod facts;
 pub mod group;
 pub mod observation;
+pub mod own;
 pub mod parameter;
 pub mod primitive;
 pub mod sample;

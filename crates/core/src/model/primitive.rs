@@ -58,6 +58,8 @@ words! {
         Flag = "flag",
         /// Reductions of a whole vector, by how they are synchronized.
         Reduction = "reduction",
+        /// What a user wrote.
+        Own = "own",
     }
 }
 

@@ -31,6 +31,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::own::OwnOperation;
 use crate::run::directory::{RunDirectory, RunDirectoryError};
 use crate::run::machine::{Environment, Machine, MeasuredTopology};
 use crate::run::provenance::{SessionRecord, Tool};
@@ -83,6 +84,9 @@ pub struct Run {
     /// The same by primitive; none of a published experiment and of imported figures.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub planned_by_primitive: BTreeMap<String, u64>,
+    /// The operations that a user wrote, in their source.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own: Vec<OwnOperation>,
     /// What may have disturbed the figures, and what to do about it.
     pub warnings: Vec<String>,
     /// The hardware.
@@ -124,6 +128,7 @@ impl Run {
             ended: None,
             planned: 0,
             planned_by_primitive: BTreeMap::new(),
+            own: Vec::new(),
             warnings: Vec::new(),
             machine: Machine::default(),
             environment: Environment::default(),

@@ -5,7 +5,7 @@
 //! compares the counts with what the primitive expects. Start with [`examine`].
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use syncscope_core::{Counted, Evidence, Receipt};
@@ -39,6 +39,8 @@ pub enum Expected {
     Instructions(Expectation),
     /// Both loops are the same, because the operation is no instruction; why.
     NoInstruction(&'static str),
+    /// Nothing is named: the instructions that the test has more are the operation's.
+    Difference,
     /// Counting proves nothing about this operation; why.
     Uncounted(&'static str),
 }
@@ -191,6 +193,7 @@ pub fn judge(baseline: &TimedLoop, test: &TimedLoop, unroll: u32, expected: Expe
     let listing = || format!("baseline:\n{}test:\n{}", baseline.listing(), test.listing());
     match expected {
         Expected::Uncounted(reason) => Evidence::NotAvailable(reason.to_owned()),
+        Expected::Difference => difference([baseline, test], unroll),
         Expected::NoInstruction(reason) if baseline == test => {
             Evidence::Elided { summary: reason.to_owned(), listing: listing() }
         }
@@ -217,6 +220,32 @@ pub fn judge(baseline: &TimedLoop, test: &TimedLoop, unroll: u32, expected: Expe
             }
         }
     }
+}
+
+/// What the test has more than the baseline, named by the instruction that costs most as a rule: a locked one, a fence or a
+/// call, or else the most frequent one. All instructions of the loops count, on whatever path: of foreign code nothing is known.
+fn difference(loops: [&TimedLoop; 2], unroll: u32) -> Evidence {
+    const FIRST: [&str; 6] = ["lock", "xchg", "mfence", "call", "syscall", "pause"];
+    let listing = format!("baseline:\n{}test:\n{}", loops[0].listing(), loops[1].listing());
+    let count = |timed: &TimedLoop, name: &str| timed.lines.iter().filter(|line| line.name() == name).count();
+    let is_first = |name: &str| FIRST.iter().any(|first| begins_with_words(name, first));
+    let names: BTreeSet<&str> = loops[1].lines.iter().map(Line::name).collect();
+    let more = names.into_iter().map(|name| (name, count(loops[0], name), count(loops[1], name)));
+    let more = more.filter(|(_, baseline, test)| test > baseline);
+    let Some((name, baseline, test)) = more.max_by_key(|(name, baseline, test)| (is_first(name), test - baseline))
+    else {
+        let summary = "the test has no more instructions than the baseline".to_owned();
+        return Evidence::Elided { summary, listing };
+    };
+    let counted = if loops.iter().all(|timed| timed.is_straight()) { Counted::Executed } else { Counted::Static };
+    let receipt = Receipt::of(
+        loops.map(|timed| timed.lines.iter().map(|line| (line.name(), line.name() == name))),
+        unroll,
+        counted,
+    );
+    let line = receipt.as_ref().map_or_else(String::new, |receipt| receipt.line() + "\n");
+    let others = receipt.as_ref().map_or_else(String::new, Receipt::others_in_brief);
+    Evidence::Present { summary: format!("{name} {baseline}/{test}{others}"), listing: listing + &line, receipt }
 }
 
 /// The instructions that were found; all that were looked for if none was.

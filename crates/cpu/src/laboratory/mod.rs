@@ -164,11 +164,12 @@ impl Laboratory for CpuLaboratory {
     fn listing(&self) -> Vec<Listing> {
         let unavailable = |entry: &Entry| self.unavailable().or_else(|| entry.unavailable());
         let list = |entry: &'static Entry| Listing { primitive: &entry.primitive, unavailable: unavailable(entry) };
-        primitives::entries().map(list).collect()
+        let own = |primitive| Listing { primitive, unavailable: self.unavailable() };
+        primitives::entries().map(list).chain(primitives::own::primitives().map(own)).collect()
     }
 
     fn plan(&self, preset: Preset) -> Vec<Case> {
-        plan::plan(preset, &self.topology)
+        [plan::plan(preset, &self.topology), primitives::own::cases(&self.topology)].concat()
     }
 
     fn prepare(&mut self, cases: &[Case], _: &mut dyn FnMut(usize, usize)) {

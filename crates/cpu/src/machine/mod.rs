@@ -10,8 +10,10 @@
 //! - [`settings`]: settings of firmware and kernel that change costs.
 //! - [`cpu_time`]: the CPU quota, time that the hypervisor took, time that this process used.
 //! - [`loaded_library`]: file and version of a library that this process has loaded.
+//! - `c_compiler.rs`: the system's C compiler.
 //! - [`awake`]: loops at idle priority that keep CPUs from halting.
 
+pub(crate) mod c_compiler;
 pub(crate) mod hwloc;
 pub(crate) mod inherited;
 pub(crate) mod memory;

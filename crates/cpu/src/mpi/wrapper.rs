@@ -6,12 +6,12 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{self, Command};
 use std::time::Duration;
 
 use syncscope_core::Cancel;
-use syncscope_host::child_process::{self, Ended};
 use syncscope_host::{cache_folder, content_hash, file_hash};
+
+use crate::machine::c_compiler::{self, in_path};
 
 /// The source of the shim.
 pub(super) const SOURCE: &str = include_str!("shim.c");
@@ -81,11 +81,6 @@ fn wrappers(family: Family) -> Result<Vec<PathBuf>, String> {
     ))
 }
 
-fn in_path(names: &[&str], path: &std::ffi::OsStr) -> Vec<PathBuf> {
-    let in_folders = |name: &&str| env::split_paths(path).map(|folder| folder.join(name)).find(|file| file.is_file());
-    names.iter().filter_map(in_folders).collect()
-}
-
 /// A compiled shim.
 #[derive(Debug, Clone)]
 pub(super) struct Shim {
@@ -125,46 +120,14 @@ fn shim_of(wrapper: &Path, family: Family, folder: &Path, cancel: &Cancel) -> Re
     Ok(Shim { file, command })
 }
 
-/// Compiles the shim. The file appears complete or not at all, also if several processes compile it at the same time.
 fn compile(wrapper: &Path, options: &[&str], file: &Path, limit: Duration, cancel: &Cancel) -> Result<(), String> {
-    let draft = |extension: &str| file.with_extension(format!("{}.{extension}", process::id()));
-    let (source, compiled) = (draft("c"), draft("draft"));
-    let written = file.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&source, SOURCE));
-    written.map_err(|error| format!("{}: {error}", source.display()))?;
-    let mut command = Command::new(wrapper);
-    command.args(options).arg("-o").arg(&compiled).arg(&source);
-    let ended = child_process::run_within(&mut command, limit, || cancel.is_cancelled());
-    // What is left of a failure only takes room.
-    let _ = fs::remove_file(&source);
-    let Ended { status, messages } = ended.map_err(|error| error.to_string())?;
-    if !status.is_some_and(|status| status.success()) {
-        let _ = fs::remove_file(&compiled);
-        return Err(match status {
-            Some(_) => first_error(&messages),
-            None if cancel.is_cancelled() => "asked to stop while the compiler ran".to_owned(),
-            None => format!("the compiler did not end within {} s and was killed", limit.as_secs()),
-        });
-    }
-    fs::rename(&compiled, file).map_err(|error| format!("{}: {error}", file.display()))
-}
-
-/// The line of a compiler's messages that says why it failed.
-fn first_error(messages: &str) -> String {
-    let error = messages.lines().find(|line| line.contains("error")).or_else(|| messages.lines().next());
-    error.unwrap_or("the compiler failed without a message").trim().to_owned()
+    let options: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();
+    c_compiler::compile(wrapper, &options, ("c", SOURCE), file, limit, || cancel.is_cancelled())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_error_is_found_among_the_messages() {
-        let messages = "In file included from x\nx.c:1:2: error: #error \"no\"\n    1 | #error\n";
-        assert_eq!(first_error(messages), "x.c:1:2: error: #error \"no\"");
-        assert_eq!(first_error("cannot execute\n"), "cannot execute");
-        assert!(first_error("").contains("without a message"));
-    }
 
     #[test]
     fn wrappers_are_found_in_the_order_of_preference() {

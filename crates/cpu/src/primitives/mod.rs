@@ -24,6 +24,7 @@ mod number;
 mod opaque;
 mod operation;
 mod orders;
+pub mod own;
 mod process;
 mod reduction;
 pub(crate) mod wait;
@@ -66,14 +67,16 @@ pub(crate) fn entries() -> impl Iterator<Item = &'static Entry> {
     FAMILIES.into_iter().flatten().copied()
 }
 
-/// The entry of a primitive.
+/// The entry of a primitive of the catalogue.
 pub(crate) fn find(id: &str) -> Option<&'static Entry> {
     entries().find(|entry| entry.primitive.id == id)
 }
 
 /// Whose cost the figure of a case is.
 pub(crate) fn actor_of(case: &Case) -> Actor {
-    find(&case.primitive).map_or(Actor::Slowest, |entry| entry.primitive.facts.actor_of(case))
+    let of_catalogue = find(&case.primitive).map(|entry| &entry.primitive);
+    let primitive = of_catalogue.or_else(|| own::primitives().find(|primitive| primitive.id == case.primitive));
+    primitive.map_or(Actor::Slowest, |primitive| primitive.facts.actor_of(case))
 }
 
 /// What the machine code of a case shows, without running it.
@@ -92,6 +95,10 @@ pub fn elided_by_nature(primitive: &str, architecture: &str) -> Option<&'static 
 
 /// A case made ready to run.
 pub(crate) fn workload_of(case: &Case) -> Result<Workload, Refusal> {
+    if let Some(workload) = own::workload_of(case) {
+        let contends = actor_of(case) == Actor::Slowest;
+        return workload.map(|workload| if contends { workload } else { workload.without_windows() });
+    }
     let entry =
         find(&case.primitive).ok_or_else(|| Refusal::Skipped(format!("there is no primitive {}", case.primitive)))?;
     if let Some(reason) = entry.unavailable() {

@@ -68,6 +68,23 @@ pub trait Operation: Send + Sync + 'static {
     #[inline(always)]
     fn move_on(_local: &mut Self::Local<'_>) {}
 
+    /// The timed loop, with so many copies of the operation besides its context. Code that this program does not compile has
+    /// loops of its own, of the same form.
+    fn repeat<const COPIES: u32>(local: Self::Local<'_>, iterations: u64)
+    where
+        Self: Sized,
+    {
+        timed_loop::<Self, COPIES>(local, iterations);
+    }
+
+    /// The same for threads that are timed in a window.
+    fn repeat_in_window<W: Turns, const COPIES: u32>(local: Self::Local<'_>, watch: &mut W)
+    where
+        Self: Sized,
+    {
+        window_loop::<Self, W, COPIES>(local, watch);
+    }
+
     /// Initializes the thread's part of a slot before a shot.
     fn prepare(&self, slot: usize, thread: usize);
 
@@ -133,6 +150,50 @@ fn timed_loop<O: Operation, const COPIES: u32>(mut local: O::Local<'_>, iteratio
     }
 }
 
+/// How often a turn of the loop holds the operation. Two, because some operations alternate between two variables.
+pub(super) const TURN: u32 = 2;
+
+/// Says how many turns of its loop a thread executes that is timed in a window.
+pub trait Turns {
+    /// The turns until the first look.
+    fn first(&self) -> u64;
+
+    /// Takes a look after these turns: how many follow. None when the thread is done.
+    fn look(&mut self) -> u64;
+}
+
+/// The loop of one thread, with so many `COPIES` of the operation besides its context. Never inlined, so that the
+/// disassembler finds it.
+#[inline(never)]
+pub(super) fn window_loop<O: Operation, W: Turns, const COPIES: u32>(mut local: O::Local<'_>, watch: &mut W) {
+    let mut left = watch.first();
+    // The look comes first: a turn begins where no retry of the operation leads back to, so that turns can be told apart in
+    // the machine code.
+    loop {
+        if left == 0 {
+            left = watch.look();
+            if left == 0 {
+                break;
+            }
+        }
+        left -= 1;
+        step::<O, COPIES>(&mut local);
+        step::<O, COPIES>(&mut local);
+    }
+}
+
+#[inline(always)]
+fn step<O: Operation, const COPIES: u32>(local: &mut O::Local<'_>) {
+    O::before(local);
+    if COPIES >= 1 {
+        O::execute(local);
+    }
+    if COPIES >= 2 {
+        O::execute(local);
+    }
+    O::after(local);
+}
+
 /// Where the machine code of both loops of an operation begins.
 pub(super) fn loop_functions<O: Operation>() -> LoopFunctions {
     let baseline: fn(O::Local<'static>, u64) = timed_loop::<O, 0>;
@@ -157,9 +218,9 @@ impl<O: Operation> Body for Repeated<O> {
     fn run(&self, shot: &Shot, thread: usize) {
         let local = self.0.local(slot_of(shot.pair), thread);
         match shot.side {
-            Side::Baseline => timed_loop::<O, 0>(local, shot.iterations),
-            Side::Test => timed_loop::<O, 1>(local, shot.iterations),
-            Side::Double => timed_loop::<O, 2>(local, shot.iterations),
+            Side::Baseline => O::repeat::<0>(local, shot.iterations),
+            Side::Test => O::repeat::<1>(local, shot.iterations),
+            Side::Double => O::repeat::<2>(local, shot.iterations),
         }
     }
 

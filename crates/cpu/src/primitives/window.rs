@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use syncscope_core::{Shot, Side};
 
-use super::operation::{Executed, Operation, slot_of};
+use super::operation::{Executed, Operation, TURN as UNROLL, Turns, slot_of, window_loop};
 use super::wait::{LIMIT, or_unwind};
 use crate::evidence::LoopFunctions;
 use crate::machine::inherited;
@@ -25,9 +25,6 @@ use crate::machine::memory::Pages;
 use crate::sync::{CachePadded, WaitTimeout};
 use crate::team::Body;
 use crate::timing::clock::Clock;
-
-/// How often a turn of the loop holds the operation. Two, because some operations alternate between two variables.
-const UNROLL: u32 = 2;
 
 /// How long a chunk of operations takes, where a thread is not kept waiting for longer.
 const LOOK: Duration = Duration::from_micros(4);
@@ -152,25 +149,6 @@ impl<'a> Watch<'a> {
         Self { window, clock, count: Count::from(now), length, look, patience, has_left: false }
     }
 
-    /// Reads the clock after a chunk. The turns of the loop until the next look; none when the thread is done.
-    ///
-    /// Relaxed: the numbers publish nothing.
-    #[cold]
-    #[inline(never)]
-    fn look(&mut self) -> u64 {
-        let now = self.clock.stop();
-        if self.count.executed == 0 {
-            self.announce(now);
-        }
-        let begin = self.window.lines[Window::BEGIN].load(Relaxed);
-        if begin == u64::MAX && now > self.patience {
-            or_unwind::<()>(Err(WaitTimeout));
-        }
-        let end = begin.saturating_add(self.length);
-        self.count.end_chunk(now, begin..end, self.look);
-        if now >= end && self.is_over(now - end) { 0 } else { self.count.chunk }
-    }
-
     /// Says that this thread runs. The last one to do so decides when the window begins.
     fn announce(&self, now: u64) {
         let running = self.window.lines[Window::RUNNING].fetch_add(1, Relaxed) + 1;
@@ -189,36 +167,29 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// The loop of one thread, with so many `COPIES` of the operation besides its context. Never inlined, so that the
-/// disassembler finds it.
-#[inline(never)]
-fn window_loop<O: Operation, const COPIES: u64>(mut local: O::Local<'_>, watch: &mut Watch<'_>) {
-    let mut left = watch.count.chunk;
-    // The look comes first: a turn begins where no retry of the operation leads back to, so that turns can be told apart in
-    // the machine code.
-    loop {
-        if left == 0 {
-            left = watch.look();
-            if left == 0 {
-                break;
-            }
-        }
-        left -= 1;
-        step::<O, COPIES>(&mut local);
-        step::<O, COPIES>(&mut local);
+impl Turns for Watch<'_> {
+    fn first(&self) -> u64 {
+        self.count.chunk
     }
-}
 
-#[inline(always)]
-fn step<O: Operation, const COPIES: u64>(local: &mut O::Local<'_>) {
-    O::before(local);
-    if COPIES >= 1 {
-        O::execute(local);
+    /// Reads the clock after a chunk. The turns of the loop until the next look; none when the thread is done.
+    ///
+    /// Relaxed: the numbers publish nothing.
+    #[cold]
+    #[inline(never)]
+    fn look(&mut self) -> u64 {
+        let now = self.clock.stop();
+        if self.count.executed == 0 {
+            self.announce(now);
+        }
+        let begin = self.window.lines[Window::BEGIN].load(Relaxed);
+        if begin == u64::MAX && now > self.patience {
+            or_unwind::<()>(Err(WaitTimeout));
+        }
+        let end = begin.saturating_add(self.length);
+        self.count.end_chunk(now, begin..end, self.look);
+        if now >= end && self.is_over(now - end) { 0 } else { self.count.chunk }
     }
-    if COPIES >= 2 {
-        O::execute(local);
-    }
-    O::after(local);
 }
 
 /// An operation in a window, as a job for a team.
@@ -242,9 +213,9 @@ impl<O: Operation> Body for Windowed<O> {
         let local = self.operation.local(slot_of(shot.pair), thread);
         let mut watch = Watch::begin(&self.window, &self.clock, self.length);
         match shot.side.copies() - O::IN_CONTEXT.min(shot.side.copies()) {
-            0 => window_loop::<O, 0>(local, &mut watch),
-            1 => window_loop::<O, 1>(local, &mut watch),
-            _ => window_loop::<O, 2>(local, &mut watch),
+            0 => O::repeat_in_window::<_, 0>(local, &mut watch),
+            1 => O::repeat_in_window::<_, 1>(local, &mut watch),
+            _ => O::repeat_in_window::<_, 2>(local, &mut watch),
         }
         self.window.executed_by(thread).store(watch.count.executed, Relaxed);
         self.window.counted_by(thread).store(watch.count.in_window.to_bits(), Relaxed);
@@ -293,8 +264,8 @@ pub(crate) struct HandoverRun {
 impl Windows {
     /// Of an operation for which `threads` threads contend; `None` if there is no room.
     pub(super) fn of<O: Operation>(operation: Arc<O>, threads: u32) -> Option<Self> {
-        let baseline: fn(O::Local<'static>, &mut Watch<'static>) = window_loop::<O, 0>;
-        let test: fn(O::Local<'static>, &mut Watch<'static>) = window_loop::<O, 1>;
+        let baseline: fn(O::Local<'static>, &mut Watch<'static>) = window_loop::<O, Watch<'static>, 0>;
+        let test: fn(O::Local<'static>, &mut Watch<'static>) = window_loop::<O, Watch<'static>, 1>;
         Some(Self {
             make: Box::new(move |windows, clock| windows.body_of(Arc::clone(&operation), clock)),
             handovers: None,

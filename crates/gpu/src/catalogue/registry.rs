@@ -1,7 +1,7 @@
 //! What is asked of all entries: primitives, cases, availability, the program of a case; and programs that fail on purpose, for
 //! tests.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, PoisonError, RwLock};
 
 use syncscope_core::{Case, MemoryOrder, Preset, Primitive};
 
@@ -28,15 +28,30 @@ pub fn cases(preset: Preset, limits: &DeviceLimits) -> Vec<Case> {
     entries().flat_map(|entry| (entry.cases)(entry.id, preset, limits)).collect()
 }
 
+/// Entries beside the catalogue: what a user wrote.
+static ADDED: RwLock<Vec<&'static Entry>> = RwLock::new(Vec::new());
+
+/// Adds an entry; one of the same id is replaced.
+pub(super) fn add(entry: &'static Entry) {
+    let mut added = ADDED.write().unwrap_or_else(PoisonError::into_inner);
+    added.retain(|known| known.id != entry.id);
+    added.push(entry);
+}
+
+fn entry(id: &str) -> Option<&'static Entry> {
+    let added = || ADDED.read().unwrap_or_else(PoisonError::into_inner).iter().copied().find(|entry| entry.id == id);
+    entries().find(|entry| entry.id == id).or_else(added)
+}
+
 /// The entry of a case's primitive.
 pub(crate) fn entry_of(case: &Case) -> Option<&'static Entry> {
-    entries().find(|entry| entry.id == case.primitive)
+    entry(&case.primitive)
 }
 
 /// Why a primitive cannot be measured on a device of this compute capability, if so.
 #[must_use]
 pub fn unavailable(primitive: &str, capability: (u32, u32)) -> Option<String> {
-    let entry = entries().find(|entry| entry.id == primitive)?;
+    let entry = entry(primitive)?;
     let (major, minor) = entry.needs;
     (capability < (major, minor)).then(|| {
         let (has_major, has_minor) = capability;

@@ -24,7 +24,7 @@ pub struct Program {
     pub file: &'static str,
     /// Its text.
     pub text: &'static str,
-    /// Preprocessor definitions, such as `VALUE=int`.
+    /// Preprocessor definitions, such as `VALUE=int`; what begins with `-` is another option of NVRTC.
     pub definitions: Vec<String>,
 }
 
@@ -136,14 +136,16 @@ impl Compiler {
         // The key of programs without further headers stays what it was.
         parts.extend(header_version.as_deref());
         let key = Key::of(&parts);
-        if let Some(cubin) = self.cache.get(&key) {
+        // Headers of users may change.
+        let is_cached = !program.definitions.iter().any(|option| option.starts_with("-I"));
+        if let Some(cubin) = self.cache.get(&key).filter(|_| is_cached) {
             return Obtained { cubin: Ok(cubin.into()), warning: None };
         }
         let source = Source { file: program.file, text: program.text, headers: self.headers };
         match processes.compile(source, &self.arch, &options) {
             Ok(cubin) => {
                 // What a broken compiler returns is no reason to fail with a compiler that works.
-                let is_cubin = cubin.starts_with(ELF);
+                let is_cubin = cubin.starts_with(ELF) && is_cached;
                 let warning = is_cubin.then(|| self.cache.put(&key, &cubin).err()).flatten();
                 Obtained { cubin: Ok(cubin.into()), warning }
             }
@@ -170,8 +172,12 @@ fn cuda_headers(program: &Program) -> Result<(Vec<PathBuf>, Option<String>), Nvr
 }
 
 fn options(program: &Program) -> Vec<String> {
-    let definitions = program.definitions.iter().map(|definition| format!("-D{definition}"));
-    std::iter::once("--std=c++17".to_owned()).chain(definitions).collect()
+    let option = |definition: &String| {
+        if definition.starts_with('-') { definition.clone() } else { format!("-D{definition}") }
+    };
+    let standard =
+        (!program.definitions.iter().any(|option| option.starts_with("-std="))).then(|| "--std=c++17".to_owned());
+    standard.into_iter().chain(program.definitions.iter().map(option)).collect()
 }
 
 /// Does `count` pieces of work on as many threads as there are cores. The results are in the order in which they finish.

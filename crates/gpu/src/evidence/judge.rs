@@ -26,6 +26,33 @@ pub fn judge(baseline: &Region, test: &Region, expected: &ExpectedInstructions, 
     Evidence::Elided { summary: missing(baseline, test, expected, counts), listing }
 }
 
+/// What the test has more than the baseline, where nothing is known of the operation: named by an instruction that other threads
+/// or the memory take part in, or else by the most frequent one.
+pub(super) fn difference(baseline: &Region, test: &Region, unroll: u32) -> Evidence {
+    const FIRST: [&str; 18] = [
+        "ATOM", "ATOMG", "ATOMS", "RED", "REDG", "SYNCS", "BAR", "MEMBAR", "WARPSYNC", "SHFL", "VOTE", "VOTEU",
+        "MATCH", "REDUX", "LDG", "STG", "LDS", "STS",
+    ];
+    let listing = format!("baseline\n{}\ntest\n{}", baseline.listing(), test.listing());
+    let rank = |name: &str| {
+        let opcode = name.split('.').next().unwrap_or_default();
+        FIRST.len() - FIRST.iter().position(|first| *first == opcode).unwrap_or(FIRST.len())
+    };
+    let before = histogram(baseline, |_| true);
+    let more = histogram(test, |_| true).into_iter().map(|(name, count)| {
+        let in_baseline = before.get(name).copied().unwrap_or(0);
+        (name.to_owned(), in_baseline, count)
+    });
+    let most = more.filter(|(_, before, count)| count > before);
+    let Some((name, in_baseline, in_test)) = most.max_by_key(|(name, before, count)| (rank(name), count - before))
+    else {
+        let summary = "the test has no more instructions than the baseline".to_owned();
+        return Evidence::Elided { summary, listing };
+    };
+    let receipt = receipt(baseline, test, &name, unroll);
+    Evidence::Present { summary: format!("{name} {in_baseline}/{in_test}"), listing, receipt }
+}
+
 /// The first pattern with the expected counts in both regions, as `REDG.E.ADD.STRONG.GPU 32/64`: both loops contain all
 /// instructions of their operations, and the test has more by exactly the added operations. Both may contain others of the same
 /// kind, from a context.

@@ -5,9 +5,11 @@
 
 mod judge;
 
+use syncscope_core::own::is_own;
 use syncscope_core::{Case, Evidence};
 use syncscope_sass::{Cubin, Instruction, Kernel, Region, SassError, timed_region};
 
+use self::judge::difference;
 pub use self::judge::{ClosingRead, judge};
 pub use crate::catalogue::ExpectedInstructions;
 use crate::catalogue::{Method, entry_of};
@@ -40,7 +42,11 @@ pub fn evidence_of(case: &Case, cubin: &[u8]) -> Evidence {
         Ok((regions, cubin)) => (regions.each_ref(), cubin),
         Err(error) => return Evidence::NotAvailable(error.to_string()),
     };
-    let mut evidence = judge(baseline, test, &expected, unroll);
+    let mut evidence = if is_own(&case.primitive) {
+        difference(baseline, test, unroll)
+    } else {
+        judge(baseline, test, &expected, unroll)
+    };
     if let (Evidence::Elided { .. }, false) = (&evidence, expected.aggregation.is_empty()) {
         let on_two_paths = judge(baseline, test, &expected.times(2 * expected.times), unroll);
         if let Evidence::Present { .. } = on_two_paths {

@@ -33,7 +33,7 @@ use syncscope_core::session::preset::GPU_CONTEXTS;
 use syncscope_core::{Case, Evidence, Experiment, Laboratory, Listing, Preset, Refusal, Ruler};
 
 use crate::catalogue::limits::DeviceLimits;
-use crate::catalogue::{Method, cases, entry_of, program_of, third_loop_of};
+use crate::catalogue::{Method, cases, entry_of, own, program_of, third_loop_of};
 use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::driver::{Device, Driver};
 use crate::cuda::nvml::{Nvml, Watch};
@@ -95,14 +95,14 @@ impl Drop for GpuLaboratory {
 impl Laboratory for GpuLaboratory {
     fn listing(&self) -> Vec<Listing> {
         let list = |primitive: &'static _| Listing { primitive, unavailable: self.unavailable(primitive.id) };
-        crate::primitives().iter().map(list).collect()
+        crate::primitives().iter().chain(own::primitives()).map(list).collect()
     }
 
     fn plan(&self, preset: Preset) -> Vec<Case> {
         let devices = self.machines.len();
         let is_there = |case: &Case| case.devices.is_none_or(|count| count as usize <= devices);
         let with_kernels = cases(preset, &self.limits).into_iter().filter(is_there).collect();
-        [self.place(with_kernels), self.nccl_cases()].concat()
+        [self.place(with_kernels), self.nccl_cases(), own::cases(self.limits)].concat()
     }
 
     fn prepare(&mut self, cases: &[Case], progress: &mut dyn FnMut(usize, usize)) {

@@ -59,9 +59,18 @@ fn loops_and_proof<B: Barrier>(
     reached: impl AsRef<[CachePadded<AtomicU64>]> + Send + Sync + 'static,
 ) -> Workload {
     let barriers = Arc::new(barriers);
-    let defects = (0..threads).map(|_| CachePadded::default()).collect();
-    let proof: Proof = Arc::new(Phases { barriers: Arc::clone(&barriers), reached, defects, kind: PhantomData });
+    let proof = proof_of(threads, Arc::clone(&barriers), reached);
     Workload::of(Wait { barriers, kind: PhantomData }).with_proof(proof)
+}
+
+/// The proof of the barriers in all slots.
+pub(super) fn proof_of<B: Barrier>(
+    threads: u32,
+    barriers: Arc<impl AsRef<[CachePadded<B>]> + Send + Sync + 'static>,
+    reached: impl AsRef<[CachePadded<AtomicU64>]> + Send + Sync + 'static,
+) -> Proof {
+    let defects = (0..threads).map(|_| CachePadded::default()).collect();
+    Arc::new(Phases { barriers, reached, defects, kind: PhantomData })
 }
 
 /// One barrier in each slot.

@@ -1,0 +1,113 @@
+//! The arguments of `measure`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use syncscope_core::OwnCheck;
+
+use super::{Percentage, one_of, run};
+use crate::axes::AxisArguments;
+
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "It compiles and runs the code that you give it, with your rights: measure your own code only.\n\n\
+                  Examples:\n  syncscope measure --cpu 'atomic_fetch_add(&x, 1)' --threads 1,2\n  \
+                  syncscope measure --gpu 'atomicAdd(&x, 1)' --threads 32,1024 --blocks 1,132\n  \
+                  syncscope measure --cpu mine.c --against theirs.c --fail-if-slower 2%"
+)]
+pub(crate) struct MeasureArguments {
+    /// Statements or files in C11 or C++20, compiled with $CC (cc) or $CXX (c++); FILE:NAME takes one operation of a file
+    #[arg(long, value_name = "CODE", num_args = 1.., required_unless_present_any = ["gpu", "header"])]
+    pub(crate) cpu: Vec<String>,
+    /// Statements or files in CUDA C++, compiled with NVRTC
+    #[arg(long, value_name = "CODE", num_args = 1..)]
+    pub(crate) gpu: Vec<String>,
+    /// Compare with these: statements or files for the same side, or the id of a primitive, such as cpu.lock.ticket. All are
+    /// measured in turn, in the same passes
+    #[arg(long, value_name = "CODE", num_args = 1..)]
+    pub(crate) against: Vec<String>,
+    /// Print what the code may use, the names in scope and the functions of a file, and exit
+    #[arg(long, value_enum, value_name = "SIDE", exclusive = true)]
+    pub(crate) header: Option<Side>,
+    /// Name of the operation [default: the file's, or line]
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Statement that is executed before the operations of each sample
+    #[arg(long, value_name = "CODE")]
+    pub(crate) setup: Option<String>,
+    /// What has to prove that the operation did its work; an operation that fails has no cost
+    #[arg(long, value_name = "KIND", value_parser = one_of(checks()))]
+    pub(crate) check: Option<OwnCheck>,
+    /// Include this header before the code (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) include: Vec<String>,
+    /// Search headers in this directory (repeatable)
+    #[arg(short = 'I', value_name = "DIR")]
+    pub(crate) folders: Vec<String>,
+    /// Define a macro (repeatable)
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    pub(crate) definitions: Vec<String>,
+    /// Level of optimization of the C compiler, such as 3 [default: 2]
+    #[arg(short = 'O', value_name = "LEVEL")]
+    pub(crate) optimization: Option<String>,
+    /// Language of the code, such as c11 or c++20
+    #[arg(long, value_name = "STANDARD")]
+    pub(crate) std: Option<String>,
+    /// End with exit code 3 if the first operation is certainly slower than one that it is compared with, by more than this
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) fail_if_slower: Option<Percentage>,
+    /// Also write the rows as JSON; with a comparison, the comparison
+    #[arg(long, value_name = "FILE")]
+    pub(crate) export_json: Option<PathBuf>,
+    /// The same as Markdown
+    #[arg(long, value_name = "FILE")]
+    pub(crate) export_markdown: Option<PathBuf>,
+    /// Directory for the results; must be new or empty [default: syncscope-runs/TIME-measure]
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Stop after this time, such as 90s or 10m
+    #[arg(long, value_name = "TIME", value_parser = run::budget)]
+    pub(crate) budget: Option<Duration>,
+    /// GPUs to measure, by CUDA device number [default: the first]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) device: Option<Vec<u32>>,
+    /// Seed of all random orders [default: random, recorded in run.json]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) axes: AxisArguments,
+}
+
+/// Where code runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Side {
+    /// Threads of the CPU
+    Cpu,
+    /// Threads of a GPU
+    Gpu,
+}
+
+fn checks() -> impl Iterator<Item = (OwnCheck, &'static str, &'static str)> {
+    OwnCheck::ALL.iter().map(|check| {
+        let about = match check {
+            OwnCheck::Counter => {
+                "The shared variable, or each private element, has been counted up once in each operation"
+            }
+            OwnCheck::Lock => "A plain counter under the lock has all additions (always, where a file has `acquire`)",
+            OwnCheck::Barrier => "No thread leaves before the last one has arrived (always, where a file has `wait`)",
+        };
+        (*check, check.as_str(), about)
+    })
+}
+
+impl MeasureArguments {
+    /// The options that go to the compiler as they are.
+    pub(crate) fn compiler_options(&self) -> Vec<String> {
+        let folders = self.folders.iter().map(|folder| format!("-I{folder}"));
+        let definitions = self.definitions.iter().map(|definition| format!("-D{definition}"));
+        let optimization = self.optimization.iter().map(|level| format!("-O{level}"));
+        let standard = self.std.iter().map(|standard| format!("-std={standard}"));
+        folders.chain(definitions).chain(optimization).chain(standard).collect()
+    }
+}

@@ -1,0 +1,294 @@
+//! What the user wrote and wants to know: the operations of `syncscope measure`, and what is said of their rows.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use syncscope_core::own::is_own;
+use syncscope_core::run_directory::{RunDirectory, replace_file};
+use syncscope_core::{Case, Domain, MemoryOrder, OwnAxes, OwnOperation, Row, Verdict};
+use syncscope_report::{Change, ComparedCase, Comparison, RunData, compare, export};
+
+use crate::args::{MeasureArguments, RunArguments};
+use crate::failure::{Failure, Outcome};
+use crate::{runs, terminal};
+
+/// Operations of the user, and what is to be said of them when they are measured.
+#[derive(Debug, Clone)]
+pub(super) struct OwnRequest {
+    pub(super) operations: Vec<OwnOperation>,
+    pub(super) arguments: MeasureArguments,
+}
+
+impl OwnRequest {
+    /// Reads the code that the arguments name.
+    pub(super) fn new(arguments: &MeasureArguments) -> Result<Self, Failure> {
+        let usage = |text: &str| Err(Failure::Usage(text.to_owned()));
+        let own_against: Vec<&String> = arguments.against.iter().filter(|code| !is_id(code)).collect();
+        if !own_against.is_empty() && !arguments.cpu.is_empty() && !arguments.gpu.is_empty() {
+            return usage("--against belongs to one side: give --cpu or --gpu, not both");
+        }
+        let mut operations = Vec::new();
+        for (domain, codes) in [(Domain::Cpu, &arguments.cpu), (Domain::Gpu, &arguments.gpu)] {
+            let against = own_against.iter().copied().filter(|_| !codes.is_empty());
+            for code in codes.iter().chain(against) {
+                operations.extend(operations_of(arguments, domain, code)?);
+            }
+        }
+        let mut names = HashSet::new();
+        for own in &mut operations {
+            let name = own.id.clone();
+            let mut number = 1;
+            while !names.insert(own.id.clone()) {
+                number += 1;
+                own.id = format!("{name}{number}");
+            }
+        }
+        if arguments.fail_if_slower.is_some() && operations.len() + arguments.against.len() < 2 {
+            return usage("--fail-if-slower needs something to compare with: name it with --against");
+        }
+        Ok(Self { operations, arguments: arguments.clone() })
+    }
+
+    /// Those of a run that is resumed. The source is that of the run, whatever stands in the files now.
+    pub(super) fn resumed(arguments: MeasureArguments, operations: Vec<OwnOperation>) -> Self {
+        Self { operations, arguments }
+    }
+
+    /// Whether a GPU takes part.
+    pub(super) fn needs_gpu(&self) -> bool {
+        self.only().iter().any(|id| !id.starts_with(Domain::Cpu.as_str()))
+    }
+
+    /// The ids that are measured.
+    pub(super) fn only(&self) -> Vec<String> {
+        let of_catalogue = self.arguments.against.iter().filter(|code| is_id(code)).cloned();
+        self.operations.iter().map(|own| own.id.clone()).chain(of_catalogue).collect()
+    }
+
+    /// Makes primitives of them.
+    pub(super) fn define(&self) {
+        let axes = &self.arguments.axes;
+        let axes = OwnAxes {
+            threads: axes.threads.clone(),
+            blocks: axes.blocks.clone(),
+            placements: axes.placement.clone(),
+            dtypes: axes.dtype.clone(),
+            strides: axes.stride.clone(),
+        };
+        syncscope_cpu::primitives::own::define(&self.operations, &axes);
+        syncscope_gpu::own::define(&self.operations, &axes);
+    }
+
+    /// The arguments of the run.
+    pub(super) fn of_run(&self, usual: RunArguments) -> RunArguments {
+        let MeasureArguments { out, budget, device, seed, axes, .. } = self.arguments.clone();
+        RunArguments { only: self.only(), out, budget, device, seed, axes, ..usual }
+    }
+
+    /// What is said after the table: why operations have no figure, and what the comparison shows.
+    pub(super) fn conclude(&self, directory: &RunDirectory, outcome: Outcome) -> Result<Outcome, Failure> {
+        let data = runs::load(directory.path())?;
+        let mut said = HashSet::new();
+        let reasons = data.rows.iter().filter(|row| row.ns.is_none()).filter_map(|row| Some((row, reason(row)?)));
+        let mut failures = Vec::new();
+        for (row, text) in reasons {
+            if said.insert((row.case.primitive.clone(), text.clone())) {
+                failures.push(format!("{}: {text}", row.case.primitive));
+            }
+        }
+        let has_figure = data.rows.iter().any(|row| row.ns.is_some());
+        if !has_figure && outcome == Outcome::SomeCasesFailed {
+            return Err(Failure::CouldNot(failures.join("\n")));
+        }
+        for text in &failures {
+            terminal::warning(text);
+        }
+        let slower = self.compare(&data)?;
+        Ok(if slower && outcome == Outcome::Done { Outcome::SomeCasesSlower } else { outcome })
+    }
+
+    /// Compares the first operation of each side with the others. Whether it is slower than one, by more than the user accepts.
+    fn compare(&self, data: &RunData) -> Result<bool, Failure> {
+        let ids = self.only();
+        let threshold = self.arguments.fail_if_slower.map_or(0.0, |percentage| percentage.0);
+        let (mut json, mut markdown, mut is_slower) = (Vec::new(), String::new(), false);
+        for domain in [Domain::Cpu, Domain::Gpu] {
+            let mut of_domain = ids.iter().filter(|id| id.split('.').next() == Some(domain.as_str()));
+            let Some(first) = of_domain.next().filter(|_| !self.arguments.against.is_empty()) else { continue };
+            let a = part(data, first);
+            for other in of_domain {
+                let b = part(data, other);
+                // The ratio is that of the first operation to the other one: it is the one that the user asks about.
+                let comparison = compare(&b, &a, threshold);
+                if comparison.cases.is_empty() {
+                    terminal::warning(&format!("{first} and {other} have no case in common"));
+                    continue;
+                }
+                terminal::show(&in_words(&comparison, first, other))?;
+                json.push(export::comparison::as_json(&comparison));
+                markdown.push_str(&export::comparison::as_markdown(&comparison));
+                is_slower |= comparison.count(Change::Slower) > 0;
+            }
+        }
+        let (json, markdown) = if json.is_empty() {
+            (export::rows::as_json(data), export::rows::as_markdown(data))
+        } else {
+            (format!("[{}]\n", json.join(",")), markdown)
+        };
+        for (file, text) in [(&self.arguments.export_json, json), (&self.arguments.export_markdown, markdown)] {
+            if let Some(file) = file {
+                let could_not = |error| Failure::CouldNot(format!("{}: {error}", file.display()));
+                replace_file(file, text.as_bytes()).map_err(could_not)?;
+            }
+        }
+        Ok(is_slower && self.arguments.fail_if_slower.is_some())
+    }
+}
+
+/// The comparison of the first operation with another one, a line for each case, in the order of their parameters.
+fn in_words(comparison: &Comparison<'_>, first: &str, other: &str) -> String {
+    let mut cases: Vec<&ComparedCase<'_>> = comparison.cases.iter().collect();
+    cases.sort_by_key(|compared| &compared.a.case);
+    let mut text = format!("\n{first} against {other}, measured in turn:");
+    for compared in cases {
+        let parameters = compared.a.case.to_string();
+        let parameters = parameters.split_once(' ').map_or("", |(_, parameters)| parameters);
+        let factor = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |value| format!("{value:.3}"));
+        let times = |invert: bool| {
+            let of = |value: Option<f64>| factor(value.map(|value| if invert { value.recip() } else { value }));
+            let (low, high) = if invert { (compared.high, compared.low) } else { (compared.low, compared.high) };
+            format!("{} times ({} to {})", of(compared.ratio), of(low), of(high))
+        };
+        let what = match compared.change {
+            Change::Slower => format!("{} as expensive", times(false)),
+            Change::Faster => format!("{} cheaper", times(true)),
+            Change::Same => format!("the same: {} the cost", times(false)),
+            Change::Undecided => format!("undecided: {} the cost", times(false)),
+            Change::NotComparable => format!("not comparable: {}", compared.remark),
+        };
+        // Writing to a String cannot fail.
+        let _ = write!(text, "\n  {parameters}: {what}");
+    }
+    text
+}
+
+/// Why a row has no figure, if it should have one.
+fn reason(row: &Row) -> Option<String> {
+    match &row.verdict {
+        Verdict::Failed(reason) | Verdict::TimedOut(reason) | Verdict::Skipped(reason) | Verdict::Elided(reason) => {
+            Some(reason.clone())
+        }
+        _ => None,
+    }
+}
+
+/// Whether a word is the id of a primitive of the catalogue.
+fn is_id(code: &str) -> bool {
+    crate::catalogue::catalogue().get(code).is_some()
+}
+
+/// The operations in a statement or a file.
+fn operations_of(arguments: &MeasureArguments, domain: Domain, code: &str) -> Result<Vec<OwnOperation>, Failure> {
+    let includes: String = arguments.include.iter().fold(String::new(), |mut text, file| {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "#include \"{file}\"");
+        text
+    });
+    let operation = |name: &str, file: Option<&str>, function: Option<&str>, text: String| OwnOperation {
+        id: format!("{domain}.own.{}", id_of(arguments.name.as_deref().unwrap_or(name))),
+        text,
+        file: file.map(str::to_owned),
+        function: function.map(str::to_owned),
+        setup: arguments.setup.clone(),
+        check: arguments.check,
+        includes: includes.clone(),
+        options: arguments.compiler_options(),
+    };
+    let Some((file, wanted)) = file_of(code) else {
+        if code.trim().is_empty() {
+            return Err(Failure::Usage("the statement is empty".to_owned()));
+        }
+        return Ok(vec![operation("line", None, None, code.to_owned())]);
+    };
+    let text = fs::read_to_string(file).map_err(|error| Failure::Usage(format!("{file}: {error}")))?;
+    let stem = Path::new(file).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    let found = OwnOperation::functions(&text);
+    let chosen =
+        found.iter().filter(|(function, name)| wanted.is_none_or(|wanted| wanted == name || wanted == function));
+    let operations: Vec<OwnOperation> = chosen
+        .map(|(function, name)| {
+            let name = if name.is_empty() { stem.clone() } else { format!("{stem}_{name}") };
+            operation(&name, Some(file), Some(function), text.clone())
+        })
+        .collect();
+    if operations.is_empty() {
+        let what = wanted.map_or_else(|| "no operation".to_owned(), |wanted| format!("no operation {wanted}"));
+        return Err(Failure::Usage(format!(
+            "{file} has {what}: it needs a function `void operation(...)`, `acquire` and `release`, or `wait`; see \
+             `syncscope measure --header {domain}`"
+        )));
+    }
+    Ok(operations)
+}
+
+/// The file that a word names, and the operation in it: `FILE` or `FILE:NAME`. A word with an ending of a source file is one
+/// even if it does not exist.
+fn file_of(code: &str) -> Option<(&str, Option<&str>)> {
+    const ENDINGS: [&str; 9] = ["c", "h", "cc", "cpp", "cxx", "hpp", "cu", "cuh", "inc"];
+    let is_file = |word: &str| {
+        let has_ending = Path::new(word).extension().is_some_and(|end| ENDINGS.iter().any(|known| end == *known));
+        Path::new(word).is_file() || (has_ending && !word.contains([' ', '(', ';', '=']))
+    };
+    if is_file(code) {
+        return Some((code, None));
+    }
+    let (file, name) = code.rsplit_once(':')?;
+    is_file(file).then_some((file, Some(name)))
+}
+
+/// A name as a part of an id.
+fn id_of(name: &str) -> String {
+    let name: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
+    if name.trim_matches('_').is_empty() { "line".to_owned() } else { name }
+}
+
+/// The rows of one operation, as those of a run of its own. They were measured in turn with the others, so that their intervals
+/// are those within the run.
+fn part(data: &RunData, id: &str) -> RunData {
+    let mut part = RunData { name: id.to_owned(), rows: Vec::new(), details: HashMap::new(), ..data.clone() };
+    let is_usual = |case: &Case| {
+        let is_relaxed = case.order.is_none_or(|order| order == MemoryOrder::Relaxed);
+        is_own(id) || (case.form.is_none() && is_relaxed)
+    };
+    for row in data.rows.iter().filter(|row| row.case.primitive == id && is_usual(&row.case)) {
+        let Case { threads, blocks, dtype, layout, placement, .. } = row.case.clone();
+        let primitive = format!("{}.own.operation", row.case.domain_and_family().0);
+        let case = Case { threads, blocks, dtype, layout, placement, ..Case::new(&primitive) };
+        if part.rows.iter().any(|known| known.case == case) {
+            continue;
+        }
+        if let Some(details) = data.details.get(&row.case.id()) {
+            part.details.insert(case.id(), details.clone());
+        }
+        part.rows.push(Row { case, ns_interval: row.ns_within, cycles_interval: row.cycles_within, ..row.clone() });
+    }
+    part
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_a_file_by_its_ending() {
+        assert_eq!(file_of("mine.c"), Some(("mine.c", None)));
+        assert_eq!(file_of("a/mine.cuh:fast"), Some(("a/mine.cuh", Some("fast"))));
+        for statement in ["atomicAdd(&x, 1)", "x = a.c", "me->value++", "std::atomic_thread_fence()"] {
+            assert_eq!(file_of(statement), None, "{statement}");
+        }
+        assert_eq!(["My-Lock", "λ", "a1"].map(id_of), ["my_lock", "line", "a1"]);
+    }
+}

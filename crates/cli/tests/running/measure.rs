@@ -1,0 +1,105 @@
+//! `syncscope measure` from the outside, on this machine: assertions are about what is said, not about figures.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use crate::common::{error_line, path, program, stderr};
+use syncscope_core::Verdict;
+use syncscope_core::run_directory::RunDirectory;
+
+/// Measures something in a folder, with real hardware.
+fn measure(folder: &Path, words: &[&str]) -> Output {
+    let mut command = Command::new(program());
+    command.arg("measure").args(words).current_dir(folder).stdin(Stdio::null()).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn a_line_is_a_primitive_of_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = ["--cpu", "atomic_fetch_add(&x, 1)", "--threads", "1", "--type", "u64", "--out", "run"];
+    let against = ["--against", "atomic_exchange(&x, 1)", "--export-json", "both.json", "--export-markdown", "both.md"];
+    let output = measure(folder.path(), &[&line[..], &against[..]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("cpu.own.line against cpu.own.line2"), "{}", stdout(&output));
+    let directory = RunDirectory::open(&folder.path().join("run")).unwrap();
+    let run = directory.read_run().unwrap();
+    assert_eq!(
+        run.own.iter().map(|own| own.text.as_str()).collect::<Vec<_>>(),
+        ["atomic_fetch_add(&x, 1)", "atomic_exchange(&x, 1)"]
+    );
+    let rows = directory.read_rows().unwrap();
+    let evidence = rows.iter().find(|row| row.case.primitive == "cpu.own.line").and_then(|row| row.evidence.clone());
+    assert!(evidence.as_ref().is_some_and(|found| found.starts_with("lock add 16/32")), "{evidence:?}");
+    let exported = fs::read_to_string(folder.path().join("both.json")).unwrap();
+    assert!(serde_json::from_str::<serde_json::Value>(&exported).unwrap()[0]["cases"].is_array(), "{exported}");
+    assert!(fs::read_to_string(folder.path().join("both.md")).unwrap().contains("cpu.own.line2"));
+    let shown =
+        Command::new(program()).args(["show", &path(folder.path(), "run"), "--format", "csv"]).output().unwrap();
+    assert!(stdout(&shown).contains("cpu.own.line2"), "{}", stderr(&shown));
+}
+
+/// Each of them ends its own case, with a reason, and the rest is measured.
+#[test]
+fn code_that_goes_wrong_ends_its_own_case() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "#include <stdio.h>\n#include <stdlib.h>\n\
+        void operation_crash(struct thread *me) { *(volatile int *)8 = 1; }\n\
+        void operation_exit(struct thread *me) { static volatile int calls; if (++calls > 99) exit(0); }\n\
+        void operation_endless(struct thread *me) { while (atomic_load(me->x) == 0) syncscope_pause(); }\n\
+        void operation_prints(struct thread *me) { puts(\"noise\"); }\n\
+        void operation_fine(struct thread *me) { atomic_fetch_add(me->x, 1); }\n";
+    fs::write(folder.path().join("bad.c"), text).unwrap();
+    let output = measure(folder.path(), &["--cpu", "bad.c", "--threads", "1", "--out", "run", "--check", "counter"]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(!stdout(&output).contains("noise"));
+    let rows = RunDirectory::open(&folder.path().join("run")).unwrap().read_rows().unwrap();
+    let verdict = |name: &str| {
+        rows.iter().find(|row| row.case.primitive == format!("cpu.own.bad_{name}")).unwrap().verdict.clone()
+    };
+    assert!(
+        matches!(verdict("crash"), Verdict::Failed(reason) if reason.contains("SIGSEGV")),
+        "{:?}",
+        verdict("crash")
+    );
+    assert!(
+        matches!(verdict("exit"), Verdict::Failed(reason) if reason.contains("exit code 0")),
+        "{:?}",
+        verdict("exit")
+    );
+    // A busy machine may have kept it from its CPU.
+    assert!(matches!(verdict("endless"), Verdict::TimedOut(_) | Verdict::Interfered(_)), "{:?}", verdict("endless"));
+    assert!(
+        matches!(verdict("prints"), Verdict::Failed(reason) if reason.contains("in the variable")),
+        "{:?}",
+        verdict("prints")
+    );
+    assert!(
+        rows.iter().any(|row| row.case.primitive == "cpu.own.bad_fine" && row.check == Some(true)),
+        "{:?}",
+        verdict("fine")
+    );
+}
+
+#[test]
+fn mistakes_have_one_line_and_their_exit_code() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("empty.c"), "int nothing;").unwrap();
+    let says = |words: &[&str], code: i32, text: &str| {
+        let output = measure(folder.path(), words);
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {}", stderr(&output));
+        assert!(error_line(&output).contains(text), "{words:?}: {}", stderr(&output));
+    };
+    says(&["--cpu", "missing.c"], 2, "missing.c: No such file");
+    says(&["--cpu", "empty.c"], 2, "no operation: it needs a function");
+    says(&["--cpu", " "], 2, "the statement is empty");
+    says(&["--cpu", "x++", "--check", "queue"], 2, "counter, lock, barrier");
+    says(&["--cpu", "x++", "--fail-if-slower", "2%"], 2, "--against");
+    says(&["--cpu", "x++", "--gpu", "x++", "--against", "x--"], 2, "one side");
+    says(&[], 2, "--cpu");
+    says(&["--cpu", "atomic_fetch_add(&y, 1)", "--threads", "1", "--out", "run"], 1, "statement:1:");
+}

@@ -1,0 +1,69 @@
+//! The C compiler of the system, for what cannot be compiled before: the shim of an MPI library, what a user wrote.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{self, Command};
+use std::time::Duration;
+use std::{env, fs};
+
+use syncscope_host::child_process::{self, Ended};
+
+/// The files of these names in the folders of a `PATH`, by name.
+pub(crate) fn in_path(names: &[&str], path: &OsStr) -> Vec<PathBuf> {
+    let in_folders = |name: &&str| env::split_paths(path).map(|folder| folder.join(name)).find(|file| file.is_file());
+    names.iter().filter_map(in_folders).collect()
+}
+
+/// Compiles a text, which is source of the language with this `ending`, to a `file`. It appears complete or not at all, also if
+/// several processes compile it at the same time.
+///
+/// # Errors
+/// What the compiler says first, or that it did not end.
+pub(crate) fn compile(
+    compiler: &Path,
+    options: &[String],
+    (ending, text): (&str, &str),
+    file: &Path,
+    limit: Duration,
+    is_cancelled: impl Fn() -> bool,
+) -> Result<(), String> {
+    let draft = |extension: &str| file.with_extension(format!("{}.{extension}", process::id()));
+    let (source, finished) = (draft(ending), draft("draft"));
+    let written = file.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&source, text));
+    written.map_err(|error| format!("{}: {error}", source.display()))?;
+    let mut command = Command::new(compiler);
+    command.args(options).arg("-o").arg(&finished).arg(&source);
+    let ended = child_process::run_within(&mut command, limit, &is_cancelled);
+    // What is left of a failure only takes room.
+    let _ = fs::remove_file(&source);
+    let Ended { status, messages } = ended.map_err(|error| error.to_string())?;
+    if !status.is_some_and(|status| status.success()) {
+        let _ = fs::remove_file(&finished);
+        return Err(match status {
+            Some(_) => first_error(&messages),
+            None if is_cancelled() => "asked to stop while the compiler ran".to_owned(),
+            None => format!("the compiler did not end within {} s and was killed", limit.as_secs()),
+        });
+    }
+    fs::rename(&finished, file).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+/// The line of a compiler's messages that says why it failed.
+fn first_error(messages: &str) -> String {
+    let says_why = |line: &&str| line.contains("error") || line.contains("undefined reference");
+    let error = messages.lines().find(says_why).or_else(|| messages.lines().next());
+    error.unwrap_or("the compiler failed without a message").trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_is_found_among_the_messages() {
+        let messages = "In file included from x\nx.c:1:2: error: #error \"no\"\n    1 | #error\n";
+        assert_eq!(first_error(messages), "x.c:1:2: error: #error \"no\"");
+        assert_eq!(first_error("cannot execute\n"), "cannot execute");
+        assert!(first_error("").contains("without a message"));
+    }
+}

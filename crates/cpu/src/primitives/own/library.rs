@@ -1,0 +1,287 @@
+//! A compiled operation, loaded into this process, and its loops as a job for a team.
+//!
+//! It is foreign code: it may crash, end the process or never return. The process that watches this one names the case then.
+
+use std::ffi::c_void;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use libloading::Library;
+use syncscope_core::{Case, Dtype, Layout, OwnCheck};
+
+use crate::evidence::LoopFunctions;
+use crate::machine::memory::Pages;
+use crate::primitives::operation::{Executed, Operation, SLOTS, TURN, Turns, UNROLL};
+use crate::sync::{Barrier, CachePadded, WaitTimeout};
+
+/// What the team gives to a thread: `syncscope_given` in `loops.h`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Given {
+    x: *const AtomicU64,
+    mine: *const c_void,
+    memory: *const AtomicU64,
+    counter: *const AtomicU64,
+    meeting: *const AtomicU64,
+    number: u32,
+    threads: u32,
+    executed: u64,
+}
+
+// SAFETY: the pointers are to memory of the operation, all of it atomic, which outlives the threads that work on it.
+unsafe impl Send for Given {}
+
+type Repeat = unsafe extern "C-unwind" fn(*const Given, u64);
+type Look = unsafe extern "C-unwind" fn(*mut c_void) -> u64;
+type Window = unsafe extern "C-unwind" fn(*const Given, Look, *mut c_void, u64);
+type Once = unsafe extern "C-unwind" fn(*const Given);
+type Verify = unsafe extern "C-unwind" fn(*const Given) -> i32;
+
+/// The functions of `loops.h`, by the copies of the operation besides its context.
+#[derive(Debug)]
+pub(super) struct Loops {
+    repeat: [Repeat; 3],
+    window: [Window; 3],
+    execute: Once,
+    begin: Once,
+    verify: Verify,
+}
+
+impl Loops {
+    /// Loads a compiled operation, which stays: its threads may never return.
+    ///
+    /// # Errors
+    /// What the loader says: a function that the source calls may be in no library.
+    pub(super) fn load(file: &Path) -> Result<Self, String> {
+        // SAFETY: initializers of a library run here. They are the user's own, in the process that runs the rest of it.
+        let loaded = unsafe { Library::new(file) };
+        // What is loaded needs no name.
+        let _ = std::fs::remove_file(file);
+        let library = loaded.map_err(|error| format!("the compiled operation cannot be loaded: {error}"))?;
+        // SAFETY: the types are those of `loops.h`, which stands in every such library.
+        let loops = unsafe {
+            let get = |name: &str| library.get::<Repeat>(name.as_bytes()).map(|found| *found);
+            let window = |name: &str| library.get::<Window>(name.as_bytes()).map(|found| *found);
+            let all = || -> Result<Self, libloading::Error> {
+                Ok(Self {
+                    repeat: [get("syncscope_repeat_0")?, get("syncscope_repeat_1")?, get("syncscope_repeat_2")?],
+                    window: [
+                        window("syncscope_window_0")?,
+                        window("syncscope_window_1")?,
+                        window("syncscope_window_2")?,
+                    ],
+                    execute: *library.get(b"syncscope_execute\0")?,
+                    begin: *library.get(b"syncscope_begin\0")?,
+                    verify: *library.get(b"syncscope_verify\0")?,
+                })
+            };
+            all().map_err(|error| error.to_string())?
+        };
+        std::mem::forget(library);
+        Ok(loops)
+    }
+
+    /// Where the machine code of baseline and test is.
+    pub(super) fn functions(&self) -> LoopFunctions {
+        LoopFunctions { baseline: self.repeat[0] as usize, test: self.repeat[1] as usize, unroll: UNROLL }
+    }
+
+    /// The same of threads that are timed in a window.
+    pub(super) fn in_window(&self) -> LoopFunctions {
+        LoopFunctions { baseline: self.window[0] as usize, test: self.window[1] as usize, unroll: TURN }
+    }
+}
+
+/// A line of memory.
+type Line = CachePadded<[AtomicU64; 16]>;
+
+/// Bytes of a line.
+const LINE: usize = size_of::<Line>();
+
+/// Lines of `me->memory`.
+const MEMORY_LINES: usize = 4096 / LINE;
+
+/// In each slot: `x` and the counter of a lock, the barrier of the team, the memory of all threads, the elements of each.
+pub(super) struct OwnLoop {
+    loops: &'static Loops,
+    lines: Pages<Line>,
+    per_slot: usize,
+    /// Bytes from the element of a thread to the next.
+    distance: usize,
+    threads: u32,
+    dtype: Dtype,
+    check: Option<OwnCheck>,
+    is_shared: bool,
+}
+
+/// A thread of an operation.
+pub(super) struct OwnThread<'a> {
+    loops: &'a Loops,
+    given: Given,
+}
+
+impl OwnLoop {
+    pub(super) fn new(loops: &'static Loops, case: &Case, check: Option<OwnCheck>) -> Option<Self> {
+        let (dtype, threads) = (case.dtype.unwrap_or(Dtype::I32), case.threads?);
+        let stride = case.layout.and_then(Layout::stride).map(|stride| stride as usize);
+        let distance = stride.map_or(LINE, |stride| stride * dtype.size_bytes());
+        let per_slot = 2 + MEMORY_LINES + (threads as usize * distance).div_ceil(LINE);
+        let line = |_| CachePadded::new(std::array::from_fn(|_| AtomicU64::new(0)));
+        let lines = Pages::filled(SLOTS * per_slot, line);
+        Some(Self { loops, lines, per_slot, distance, threads, dtype, check, is_shared: stride.is_none() })
+    }
+
+    fn slot(&self, slot: usize) -> &[Line] {
+        &self.lines[slot * self.per_slot..(slot + 1) * self.per_slot]
+    }
+
+    fn given(&self, slot: usize, thread: usize, executed: u64) -> Given {
+        let lines = self.slot(slot);
+        let elements: *const c_void = lines[2 + MEMORY_LINES..].as_ptr().cast();
+        Given {
+            x: &raw const lines[0][0],
+            mine: elements.wrapping_byte_add(thread * self.distance),
+            memory: lines[2].as_ptr(),
+            counter: &raw const lines[0][1],
+            meeting: lines[1].as_ptr(),
+            number: thread as u32,
+            threads: self.threads,
+            executed,
+        }
+    }
+
+    /// What a variable of the operation's type holds, as an integer.
+    fn value(&self, variable: *const c_void) -> f64 {
+        if self.dtype.size_bytes() == 4 {
+            // SAFETY: it is in `lines` and aligned to its size, and all accesses to it are atomic or over.
+            let bits = unsafe { &*variable.cast::<AtomicU32>() }.load(Ordering::Relaxed);
+            match self.dtype {
+                Dtype::F32 => f64::from(f32::from_bits(bits)),
+                _ => f64::from(bits),
+            }
+        } else {
+            // SAFETY: as above.
+            let bits = unsafe { &*variable.cast::<AtomicU64>() }.load(Ordering::Relaxed);
+            if self.dtype == Dtype::F64 { f64::from_bits(bits) } else { bits as f64 }
+        }
+    }
+
+    /// Whether what each thread counted, or all together, is there.
+    fn check_counts(&self, slot: usize, executed: u64) -> Result<(), String> {
+        let counts = |found: f64, operations: u64| {
+            // Integers of 32 bits wrap around.
+            let expected = if self.dtype.size_bytes() == 4 { f64::from(operations as u32) } else { operations as f64 };
+            let same = (found - expected).abs() < 0.5;
+            if same { Ok(()) } else { Err(format!("expected {expected} in the variable, found {found}")) }
+        };
+        let given = |thread| self.given(slot, thread, 0);
+        match self.check {
+            Some(OwnCheck::Lock) => {
+                let found = self.slot(slot)[0][1].load(Ordering::Relaxed);
+                let lost = format!("expected {executed} additions under the lock, found {found}");
+                if found == executed { Ok(()) } else { Err(lost) }
+            }
+            Some(OwnCheck::Counter) if self.is_shared => counts(self.value(given(0).x.cast()), executed),
+            Some(OwnCheck::Counter) => {
+                let all: f64 = (0..self.threads as usize).map(|thread| self.value(given(thread).mine)).sum();
+                counts(all, executed)
+            }
+            Some(OwnCheck::Barrier) | None => Ok(()),
+        }
+    }
+}
+
+impl Operation for OwnLoop {
+    type Local<'a> = OwnThread<'a>;
+
+    fn local(&self, slot: usize, thread: usize) -> OwnThread<'_> {
+        OwnThread { loops: self.loops, given: self.given(slot, thread, 0) }
+    }
+
+    fn execute(local: &mut OwnThread<'_>) {
+        // SAFETY: the function is in a library that stays loaded; what it does is the user's.
+        unsafe { (local.loops.execute)(&raw const local.given) };
+    }
+
+    fn repeat<const COPIES: u32>(local: OwnThread<'_>, iterations: u64) {
+        // SAFETY: as above.
+        unsafe { (local.loops.repeat[COPIES as usize])(&raw const local.given, iterations) };
+    }
+
+    fn repeat_in_window<W: Turns, const COPIES: u32>(local: OwnThread<'_>, watch: &mut W) {
+        unsafe extern "C-unwind" fn look<W: Turns>(watch: *mut c_void) -> u64 {
+            // SAFETY: it is the watch of the call below, which nothing else uses meanwhile.
+            unsafe { &mut *watch.cast::<W>() }.look()
+        }
+        let first = watch.first();
+        let watch: *mut W = watch;
+        // SAFETY: as above; the loop calls `look` with this watch and nothing else.
+        unsafe { (local.loops.window[COPIES as usize])(&raw const local.given, look::<W>, watch.cast(), first) };
+    }
+
+    /// The first thread clears the slot and begins it.
+    fn prepare(&self, slot: usize, thread: usize) {
+        if thread != 0 {
+            return;
+        }
+        for word in self.slot(slot).iter().flat_map(|line| line.iter()) {
+            word.store(0, Ordering::Relaxed);
+        }
+        let given = self.given(slot, 0, 0);
+        // SAFETY: as above.
+        unsafe { (self.loops.begin)(&raw const given) };
+    }
+
+    fn verify(&self, slot: usize, thread: usize, executed: Executed) -> Result<(), String> {
+        if thread != 0 {
+            return Ok(());
+        }
+        let all = executed.by_all(self.threads);
+        self.check_counts(slot, all)?;
+        let given = self.given(slot, 0, all);
+        // SAFETY: as above.
+        match unsafe { (self.loops.verify)(&raw const given) } {
+            0 => Err("check() returned 0".to_owned()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The operation of a slot as a barrier, for the proof that nobody leaves it early.
+pub(super) struct OwnBarrier {
+    operation: Arc<OwnLoop>,
+    slot: usize,
+}
+
+impl OwnBarrier {
+    /// Those of all slots.
+    pub(super) fn of_all(operation: &Arc<OwnLoop>) -> Vec<CachePadded<Self>> {
+        let of = |slot| {
+            // The proof is the first to use the slot, or follows samples that left the barrier as it was.
+            operation.prepare(slot, 0);
+            CachePadded::new(Self { operation: Arc::clone(operation), slot })
+        };
+        (0..SLOTS).map(of).collect()
+    }
+}
+
+impl Barrier for OwnBarrier {
+    /// The phase, too.
+    type Local = (Given, u32);
+
+    fn join(&self, thread: usize) -> (Given, u32) {
+        (self.operation.given(self.slot, thread, 0), 0)
+    }
+
+    /// The threads arrive at different times, another one last each time: without a barrier, one leaves too early.
+    fn wait(&self, (given, phase): &mut (Given, u32)) -> Result<(), WaitTimeout> {
+        *phase += 1;
+        for _ in 0..(given.number * 7 + *phase * 5) % 32 * 16 {
+            std::hint::spin_loop();
+        }
+        // SAFETY: as in the loops.
+        unsafe { (self.operation.loops.execute)(given) };
+        Ok(())
+    }
+}

@@ -1,0 +1,87 @@
+// The timed loops of an operation, all of them made of `syncscope_once`. See `timed_loop` and `window_loop` in Rust.
+
+// What the team gives to a thread; `Given` in Rust.
+struct syncscope_given {
+    void *x, *mine, *memory;
+    uint64_t *counter;
+    uint32_t *meeting;
+    uint32_t number, threads;
+    uint64_t executed;
+};
+
+#ifdef __cplusplus
+#define SYNCSCOPE_EXPORT extern "C" __attribute__((visibility("default"), noinline))
+#else
+#define SYNCSCOPE_EXPORT __attribute__((visibility("default"), noinline))
+#endif
+
+static inline __attribute__((always_inline)) struct thread syncscope_thread(const struct syncscope_given *given) {
+    struct thread me;
+    me.x = (atomic_T *)given->x;
+    me.mine = (atomic_T *)given->mine;
+    me.memory = given->memory;
+    me.number = given->number;
+    me.threads = given->threads;
+    me.executed = given->executed;
+    me.value = (T)given->number;
+    me.counter = given->counter;
+    me.meeting = given->meeting;
+    return me;
+}
+
+static inline __attribute__((always_inline)) void syncscope_keep(struct thread *me) {
+    volatile T kept = me->value;
+    (void)kept;
+}
+
+static inline __attribute__((always_inline)) void syncscope_step(struct thread *me, int copies) {
+    syncscope_once(me);
+    if (copies >= 1) syncscope_once(me);
+    if (copies >= 2) syncscope_once(me);
+}
+
+#define SYNCSCOPE_LOOPS(COPIES)                                                                                       \
+    SYNCSCOPE_EXPORT void syncscope_repeat_##COPIES(const struct syncscope_given *given, uint64_t iterations) {       \
+        struct thread me = syncscope_thread(given);                                                                   \
+        for (uint64_t iteration = 0; iteration < iterations; iteration++) {                                           \
+            syncscope_step(&me, COPIES), syncscope_step(&me, COPIES);                                                 \
+            syncscope_step(&me, COPIES), syncscope_step(&me, COPIES);                                                 \
+            syncscope_step(&me, COPIES), syncscope_step(&me, COPIES);                                                 \
+            syncscope_step(&me, COPIES), syncscope_step(&me, COPIES);                                                 \
+            syncscope_step(&me, COPIES), syncscope_step(&me, COPIES);                                                 \
+            syncscope_step(&me, COPIES), syncscope_step(&me, COPIES);                                                 \
+            syncscope_step(&me, COPIES), syncscope_step(&me, COPIES);                                                 \
+            syncscope_step(&me, COPIES), syncscope_step(&me, COPIES);                                                 \
+        }                                                                                                             \
+        syncscope_keep(&me);                                                                                          \
+    }                                                                                                                 \
+    SYNCSCOPE_EXPORT void syncscope_window_##COPIES(const struct syncscope_given *given, uint64_t (*look)(void *),    \
+                                                    void *watch, uint64_t left) {                                     \
+        struct thread me = syncscope_thread(given);                                                                   \
+        for (;;) {                                                                                                    \
+            if (__builtin_expect(left == 0, 0) && (left = look(watch)) == 0) break;                                   \
+            left--;                                                                                                   \
+            syncscope_step(&me, COPIES), syncscope_step(&me, COPIES);                                                 \
+        }                                                                                                             \
+        syncscope_keep(&me);                                                                                          \
+    }
+
+SYNCSCOPE_LOOPS(0)
+SYNCSCOPE_LOOPS(1)
+SYNCSCOPE_LOOPS(2)
+
+SYNCSCOPE_EXPORT void syncscope_execute(const struct syncscope_given *given) {
+    struct thread me = syncscope_thread(given);
+    syncscope_once(&me);
+    syncscope_keep(&me);
+}
+
+SYNCSCOPE_EXPORT void syncscope_begin(const struct syncscope_given *given) {
+    struct thread me = syncscope_thread(given);
+    syncscope_set_up(&me);
+}
+
+SYNCSCOPE_EXPORT int syncscope_verify(const struct syncscope_given *given) {
+    struct thread me = syncscope_thread(given);
+    return syncscope_check(&me);
+}

@@ -1,0 +1,68 @@
+// What `syncscope measure --cpu` gives to the C or C++ that it times. It stands in front of the source; to let an
+// editor find it, write it to a file with `syncscope measure --header cpu > own.h`.
+//
+// A statement has these names:
+//   x      an atomic T that all threads share, zero before each sample
+//   mine   an atomic T of this thread, zero before each sample; --stride elements from that of the next thread
+//   value  a T in a register, which begins with the thread's number and of which the compiler knows nothing;
+//          assign a result to it, and the compiler must compute it
+//   me     the thread: me->number and me->threads, me->memory, meet(me)
+// In C the first three are macros; in C++ they are references. T is the type of --type.
+//
+// A file has functions, whose variables are me->x, me->mine (pointers) and me->value:
+//   void operation(struct thread *me)   what is measured; operation_fast(...) is another one
+//   void acquire(struct thread *me)     a lock, with void release(struct thread *me): an addition to a plain counter
+//                                       under the lock is measured, and the counter is checked
+//   void wait(struct thread *me)        a barrier; it is checked that nobody leaves before the last one has arrived
+//   void setup(struct thread *me)       before each sample, by the first thread
+//   int check(struct thread *me)        after each sample, by the first thread: 0 if something went wrong.
+//                                       me->executed is the number of operations of all threads
+// setup, check and release may have the ending of an operation, too: release_fast belongs to acquire_fast.
+#pragma once
+#include <stdint.h>
+
+#ifndef SYNCSCOPE_TYPE
+#define SYNCSCOPE_TYPE int32_t
+#endif
+typedef SYNCSCOPE_TYPE T;
+
+#ifdef __cplusplus
+#include <atomic>
+using namespace std;
+typedef std::atomic<T> atomic_T;
+#else
+#include <stdatomic.h>
+#include <stdbool.h>
+typedef _Atomic(T) atomic_T;
+#endif
+
+struct thread {
+    atomic_T *x, *mine;
+    void *memory;      // 4096 bytes that all threads share, zero before each sample
+    uint32_t number;   // from 0
+    uint32_t threads;  // how many there are
+    uint64_t executed;
+    T value;
+    uint64_t *counter;  // what a lock protects
+    uint32_t *meeting;
+};
+
+static inline void syncscope_pause(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+// A barrier of all threads of the team.
+static inline void meet(struct thread *me) {
+    uint32_t *const arrived = me->meeting, *const generation = me->meeting + 1;
+    const uint32_t now = __atomic_load_n(generation, __ATOMIC_ACQUIRE);
+    if (__atomic_add_fetch(arrived, 1, __ATOMIC_ACQ_REL) == me->threads) {
+        __atomic_store_n(arrived, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(generation, now + 1, __ATOMIC_RELEASE);
+    } else {
+        while (__atomic_load_n(generation, __ATOMIC_ACQUIRE) == now) syncscope_pause();
+    }
+}

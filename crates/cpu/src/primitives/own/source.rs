@@ -1,0 +1,154 @@
+//! From what a user wrote to a shared library: the C or C++ around it, and the system's compiler.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{env, process};
+
+use syncscope_core::{Dtype, OwnOperation};
+
+use crate::machine::c_compiler;
+
+/// What the source may use: printed by `syncscope measure --header cpu`.
+pub const HEADER: &str = include_str!("own.h");
+
+const LOOPS: &str = include_str!("loops.h");
+
+/// The name of a statement in the compiler's messages.
+const STATEMENT: &str = "statement";
+
+/// Longest time for one operation; those of templates take seconds.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A copy of the operation must stand in the loop itself, as a program's compiler may put it there.
+const INLINED: &str = "static inline __attribute__((always_inline, unused))";
+
+/// Whether it is compiled as C++: by the ending of the file, or for a statement by `-std`.
+fn is_cpp(own: &OwnOperation) -> bool {
+    let is_cpp = |ending: &str| ["cc", "cpp", "cxx", "C", "hpp"].contains(&ending);
+    match &own.file {
+        Some(file) => Path::new(file).extension().and_then(|ending| ending.to_str()).is_some_and(is_cpp),
+        None => own.options.iter().any(|option| option.starts_with("-std=") && option.contains("++")),
+    }
+}
+
+/// The whole translation unit. Messages about the user's lines have the user's line numbers.
+fn text(own: &OwnOperation) -> String {
+    let mut unit = vec![format!("#line 1 \"own.h\"\n{HEADER}\n{}", own.includes)];
+    let call = |name: Option<String>| name.map_or_else(String::new, |name| format!("{name}(me);"));
+    let (set_up, check) = if let (Some(file), Some(function)) = (&own.file, &own.function) {
+        let release = own.is("acquire").then(|| own.helper("release").unwrap_or_else(|| "release".to_owned()));
+        for name in [Some(function.clone()), release.clone()].into_iter().flatten() {
+            unit.push(format!("{INLINED} void {name}(struct thread *me);\n"));
+        }
+        unit.push(format!("#line 1 \"{file}\"\n{}\n", own.text));
+        let body = match release {
+            Some(release) => format!("{function}(me); *me->counter = *me->counter + 1; {release}(me);"),
+            None => format!("{function}(me);"),
+        };
+        unit.push(format!("{INLINED} void syncscope_once(struct thread *me) {{ {body} }}\n"));
+        let check = own.helper("check").map_or_else(|| "return 1;".to_owned(), |name| format!("return {name}(me);"));
+        (call(own.helper("setup")), check)
+    } else {
+        unit.push(in_scope(own, "syncscope_once", &own.text));
+        (String::new(), "return 1;".to_owned())
+    };
+    match &own.setup {
+        Some(statement) => unit.push(in_scope(own, "syncscope_set_up", statement)),
+        None => unit.push(format!("static void syncscope_set_up(struct thread *me) {{ (void)me; {set_up} }}\n")),
+    }
+    unit.push(format!(
+        "static int syncscope_check(struct thread *me) {{ (void)me; {check} }}\n#line 1 \"loops.h\"\n{LOOPS}"
+    ));
+    unit.concat()
+}
+
+/// A function with a statement that has its names in scope.
+fn in_scope(own: &OwnOperation, function: &str, statement: &str) -> String {
+    const NAMES: [(&str, &str); 3] = [("x", "*me->x"), ("mine", "*me->mine"), ("value", "me->value")];
+    let of_statement = OwnOperation { text: statement.to_owned(), ..OwnOperation::default() };
+    let names: Vec<(&str, &str)> = NAMES.into_iter().filter(|(name, _)| of_statement.names(name)).collect();
+    let of_each = |line: fn(&str, &str) -> String| -> String {
+        names.iter().map(|(name, meaning)| line(name, meaning)).collect()
+    };
+    let (before, inside, after) = if is_cpp(own) {
+        let references = of_each(|name, meaning| format!("[[maybe_unused]] auto &{name} = {meaning}; "));
+        (String::new(), references, String::new())
+    } else {
+        let macros = of_each(|name, meaning| format!("#define {name} ({meaning})\n"));
+        (macros, String::new(), of_each(|name, _| format!("#undef {name}\n")))
+    };
+    format!(
+        "{before}{INLINED} void {function}(struct thread *me) {{ {inside}\n#line 1 \"{STATEMENT}\"\n{statement}\n;\n}}\n{after}"
+    )
+}
+
+const fn c_type(dtype: Dtype) -> &'static str {
+    match dtype {
+        Dtype::I32 => "int32_t",
+        Dtype::U32 => "uint32_t",
+        Dtype::U64 => "uint64_t",
+        Dtype::F32 => "float",
+        Dtype::F64 => "double",
+    }
+}
+
+/// Compiles an operation on variables of a type. Whoever loads the file removes it.
+///
+/// # Errors
+/// What the compiler says, with the line of the user's source, or that there is none.
+pub(super) fn compile(own: &OwnOperation, dtype: Dtype) -> Result<PathBuf, String> {
+    let (variable, usual, ending, standard) =
+        if is_cpp(own) { ("CXX", "c++", "cpp", "-std=gnu++20") } else { ("CC", "cc", "c", "-std=gnu11") };
+    let chosen = env::var(variable).ok().filter(|chosen| !chosen.trim().is_empty());
+    let chosen = chosen.unwrap_or_else(|| usual.to_owned());
+    let mut words = chosen.split_whitespace();
+    let compiler = words.next().unwrap_or(usual);
+    if c_compiler::in_path(&[compiler], env::var_os("PATH").unwrap_or_default().as_ref()).is_empty() {
+        return Err(format!(
+            "there is no compiler `{compiler}`: install gcc or clang (Debian, Ubuntu: apt install g++), or name one in {variable}"
+        ));
+    }
+    let mut options: Vec<String> = words.map(str::to_owned).collect();
+    // A wait that gives up leaves the loop through the frames of this code.
+    options.extend([standard, "-O2", "-fPIC", "-shared", "-fexceptions", "-Wl,--no-undefined"].map(str::to_owned));
+    if !is_cpp(own) {
+        options.push("-Werror=implicit-function-declaration".to_owned());
+    }
+    options.push(format!("-DSYNCSCOPE_TYPE={}", c_type(dtype)));
+    if let Some(folder) = own.file.as_ref().and_then(|file| Path::new(file).parent()) {
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        options.push(format!("-I{}", folder.display()));
+    }
+    options.extend(own.options.iter().cloned());
+    // The loader takes a file of a known name for the one that it has loaded.
+    let name = format!("syncscope-{}-{}-{dtype}.so", process::id(), own.id);
+    let file = env::temp_dir().join(name);
+    c_compiler::compile(Path::new(compiler), &options, (ending, &text(own)), &file, LIMIT, || false)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str, file: Option<&str>) -> String {
+        let function = file.map(|_| "operation".to_owned());
+        let own = OwnOperation {
+            id: "cpu.own.line".to_owned(),
+            text: text.to_owned(),
+            file: file.map(str::to_owned),
+            function,
+            ..OwnOperation::default()
+        };
+        compile(&own, Dtype::I32).unwrap_err()
+    }
+
+    #[test]
+    fn errors_have_the_lines_of_the_user() {
+        assert!(error("atomic_fetch_add(&y, 1)", None).starts_with("statement:1:19: error: "), "{}", error("&y", None));
+        let missing = error("#include <stdint.h>\n\nvoid operation(struct thread *me) { me->y = 1; }", Some("mine.c"));
+        assert!(missing.starts_with("mine.c:3:") && missing.contains("no member named"), "{missing}");
+        let wrong = error("void operation(int me) {}", Some("mine.cpp"));
+        assert!(wrong.contains("operation"), "{wrong}");
+    }
+}

@@ -1,0 +1,100 @@
+//! What a user writes: compiled by the system's compiler, found in the machine code, checked while it runs.
+
+#![cfg(target_arch = "x86_64")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a missing requirement fails the test")]
+
+use syncscope_core::{
+    Case, Check, Dtype, Laboratory as _, Layout, OwnAxes, OwnCheck, OwnOperation, Placement, Refusal, Shot, Side,
+};
+use syncscope_cpu::primitives::own;
+use syncscope_cpu::{CpuLaboratory, evidence_of};
+
+fn statement(name: &str, text: &str) -> OwnOperation {
+    OwnOperation { id: format!("cpu.own.{name}"), text: text.to_owned(), ..OwnOperation::default() }
+}
+
+fn in_file(file: &str, function: &str, text: &str) -> OwnOperation {
+    let name = format!("{}_{function}", file.replace('.', "_"));
+    OwnOperation { file: Some(file.to_owned()), function: Some(function.to_owned()), ..statement(&name, text) }
+}
+
+/// A case of the operation, which is defined.
+fn case(operation: &OwnOperation, threads: u32) -> Case {
+    own::define(std::slice::from_ref(operation), &OwnAxes::default());
+    Case {
+        threads: Some(threads),
+        dtype: Some(Dtype::U64),
+        layout: Some(if operation.names("mine") { Layout::Private { stride: 8 } } else { Layout::Shared }),
+        placement: Some(Placement::None),
+        ..Case::new(&operation.id)
+    }
+}
+
+fn summary(operation: &OwnOperation, threads: u32) -> String {
+    evidence_of(&case(operation, threads)).unwrap().summary().unwrap().to_owned()
+}
+
+fn check(operation: &OwnOperation) -> Check {
+    let mut laboratory = CpuLaboratory::open().unwrap();
+    let mut experiment = laboratory.experiment(&case(operation, 2)).unwrap();
+    experiment.sample(Shot { side: Side::Test, iterations: 2, pair: 0 }).unwrap();
+    match experiment.details() {
+        Ok(_) => experiment.check(),
+        Err(defect) => Check::Failed(defect),
+    }
+}
+
+#[test]
+fn the_instruction_of_a_line_stands_in_its_evidence() {
+    for (name, line, found) in [
+        ("add", "atomic_fetch_add(&x, 1)", "lock add 16/32"),
+        ("capture", "value = atomic_fetch_add(&x, value)", "lock xadd 16/32"),
+        ("exchange", "value = atomic_exchange(&mine, value)", "xchg 16/32"),
+        ("fence", "value++; atomic_thread_fence(memory_order_seq_cst)", "lock or 16/32"),
+        ("pause", "__builtin_ia32_pause()", "pause 16/32"),
+    ] {
+        let summary = summary(&statement(name, line), 1);
+        assert!(summary.starts_with(found), "{line}: {summary}");
+    }
+    assert!(summary(&statement("contended", "atomic_fetch_add(&x, 1)"), 2).starts_with("lock add 2/4"));
+}
+
+#[test]
+fn cpp_has_references_and_files_have_functions() {
+    let options = vec!["-std=c++20".to_owned()];
+    let line = OwnOperation { options, ..statement("cpp", "x.fetch_add(1, std::memory_order_relaxed)") };
+    assert!(summary(&line, 1).starts_with("lock add 16/32"), "{}", summary(&line, 1));
+    let text = "void operation_or(struct thread *me) { atomic_fetch_or(me->x, me->value); }";
+    assert!(summary(&in_file("mine.c", "operation_or", text), 1).starts_with("lock or 16/32"));
+}
+
+#[test]
+fn errors_have_the_lines_of_the_user() {
+    let error = |operation: &OwnOperation| match evidence_of(&case(operation, 1)) {
+        Err(Refusal::Failed(error)) => error,
+        other => panic!("{other:?}"),
+    };
+    let line = error(&statement("undefined", "atomic_fetch_add(&y, 1)"));
+    assert!(line.starts_with("statement:1:") && line.contains("undeclared"), "{line}");
+    let file = error(&in_file("wrong.c", "operation", "\n\nvoid operation(struct thread *me) { nothing(); }"));
+    assert!(file.contains("nothing") && file.starts_with("wrong.c:3:"), "{file}");
+}
+
+#[test]
+fn checks_find_what_is_wrong() {
+    let counting = |name, line| OwnOperation { check: Some(OwnCheck::Counter), ..statement(name, line) };
+    assert_eq!(check(&counting("counted", "atomic_fetch_add(&x, 1)")), Check::Ok);
+    assert_eq!(check(&counting("own_counter", "atomic_fetch_add(&mine, 1)")), Check::Ok);
+    assert!(
+        matches!(check(&counting("lost", "atomic_fetch_add(&x, 2)")), Check::Failed(text) if text.contains("expected"))
+    );
+    let text = "void wait_right(struct thread *me) { meet(me); }\nvoid wait_open(struct thread *me) { me->value++; }\n\
+                int check(struct thread *me) { return me->executed != 0 && me->threads == 2; }";
+    assert_eq!(check(&in_file("barrier.c", "wait_right", text)), Check::Ok);
+    let open = check(&in_file("barrier.c", "wait_open", text));
+    assert!(matches!(&open, Check::Failed(text) if text.contains("not arrived")), "{open:?}");
+    let text = "void acquire(struct thread *me) { while (atomic_exchange(me->x, 1)) {} }\n\
+                void release(struct thread *me) { atomic_store(me->x, 0); }\nint check(struct thread *me) { return 0; }";
+    let refused = check(&in_file("lock.c", "acquire", text));
+    assert!(matches!(&refused, Check::Failed(text) if text == "check() returned 0"), "{refused:?}");
+}

@@ -1,0 +1,205 @@
+//! Operations that a user wrote, as entries beside those of the catalogue: their text becomes that of a kernel of the harness.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::{PoisonError, RwLock};
+
+use syncscope_core::{
+    ActorRule, Case, Domain, Dtype, Facts, Mode, OperationsAtOnce, OwnAxes, OwnCheck, OwnOperation, Primitive, Role,
+};
+
+use crate::catalogue::entry::{Entry, Kernel, Proof};
+use crate::catalogue::families::value_of;
+use crate::catalogue::limits::DeviceLimits;
+use crate::catalogue::registry;
+use crate::launch::arguments::{ArgumentKind, UNROLL};
+
+/// What the source may use: printed by `syncscope measure --header gpu`.
+pub const HEADER: &str = include_str!("own.cuh");
+
+const KERNELS: &str = include_str!("own_kernels.cuh");
+
+/// The name of a statement in the compiler's messages.
+const STATEMENT: &str = "statement";
+
+/// An operation of the user.
+struct Own {
+    source: OwnOperation,
+    axes: OwnAxes,
+    entry: Entry,
+    primitive: Primitive,
+}
+
+/// Those of this process. Entries are static everywhere else, and these live as long as the process, too.
+static DEFINED: RwLock<Vec<&'static Own>> = RwLock::new(Vec::new());
+
+/// Makes primitives of those operations that are for GPUs. One of the same id is replaced.
+pub fn define(operations: &[OwnOperation], axes: &OwnAxes) {
+    let mut defined = DEFINED.write().unwrap_or_else(PoisonError::into_inner);
+    let prefix = format!("{}.", Domain::Gpu);
+    for source in operations.iter().filter(|source| source.id.starts_with(&prefix)) {
+        let entry = entry(source);
+        defined.retain(|own| own.entry.id != entry.id);
+        let primitive = entry.primitive();
+        let own: &'static Own =
+            Box::leak(Box::new(Own { source: source.clone(), axes: axes.clone(), entry, primitive }));
+        registry::add(&own.entry);
+        defined.push(own);
+    }
+}
+
+fn defined() -> Vec<&'static Own> {
+    DEFINED.read().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+fn find(id: &str) -> Option<&'static Own> {
+    defined().into_iter().find(|own| own.entry.id == id)
+}
+
+/// The primitives of the operations that were defined.
+pub fn primitives() -> impl Iterator<Item = &'static Primitive> {
+    defined().into_iter().map(|own| &own.primitive)
+}
+
+/// The cases of all of them.
+#[must_use]
+pub fn cases(limits: DeviceLimits) -> Vec<Case> {
+    let usual = OwnAxes {
+        threads: [32, 1024].into_iter().filter(|threads| *threads <= limits.max_threads).collect(),
+        blocks: vec![1, limits.multiprocessors],
+        dtypes: vec![Dtype::I32],
+        strides: vec![1, 32],
+        ..OwnAxes::default()
+    };
+    defined().iter().flat_map(|own| own.axes.cases(&own.source, &usual)).collect()
+}
+
+fn entry(source: &OwnOperation) -> Entry {
+    let is_lock = source.is("acquire");
+    let kernel =
+        Kernel { file: source.id.clone().leak(), text: text(source).leak(), arguments: ArgumentKind::Variable };
+    let is_counted = matches!(check_of(source), Some(OwnCheck::Counter | OwnCheck::Lock));
+    let actor = if waits(source) || source.names("x") { ActorRule::Slowest } else { ActorRule::Median };
+    let facts = Facts {
+        actor,
+        orders_memory: waits(source),
+        mode: if waits(source) { Mode::Latency } else { Mode::Throughput },
+        at_once: if is_lock { OperationsAtOnce::OfOneIn(32) } else { OperationsAtOnce::OfEach },
+        ..Facts::of(Role::Own)
+    };
+    Entry {
+        id: kernel.file,
+        summary: "An operation that a user wrote; run.json has its source",
+        operation: if is_lock {
+            "one addition to a counter under the lock by a thread of each warp"
+        } else {
+            "one execution by each thread"
+        },
+        source: "the user",
+        definitions: |case| {
+            let options = find(&case.primitive).map(|own| options(&own.source)).unwrap_or_default();
+            std::iter::once(value_of(case)).chain(options).collect()
+        },
+        arrays: if source.names("mine") { 2 } else { 1 },
+        // As few as the catalogue has where operations of many threads take long.
+        unroll: |case| if case.actors() >= 4096 { 8 } else { UNROLL },
+        ..Entry::of(kernel, if is_counted { Proof::Sum } else { Proof::Trial }, facts)
+    }
+}
+
+fn check_of(source: &OwnOperation) -> Option<OwnCheck> {
+    let of_function =
+        source.is("acquire").then_some(OwnCheck::Lock).or_else(|| source.is("wait").then_some(OwnCheck::Barrier));
+    source.check.or(of_function)
+}
+
+/// Whether the threads of a block may wait for each other, so that all of them must execute the operation equally often. Not if it
+/// calls nothing but what is known to be for a thread or a warp.
+fn waits(source: &OwnOperation) -> bool {
+    const FREE: [&str; 15] = [
+        "atomic",
+        "__shfl",
+        "__ballot",
+        "__any",
+        "__all",
+        "__match",
+        "__reduce",
+        "__syncwarp",
+        "__threadfence",
+        "__nanosleep",
+        "__activemask",
+        "__popc",
+        "__ffs",
+        "__ld",
+        "__st",
+    ];
+    let text = &source.text;
+    let calls = text.match_indices('(').filter_map(|(at, _)| {
+        let before = text[..at].trim_end();
+        let start = before.rfind(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).map_or(0, |last| last + 1);
+        Some(&before[start..]).filter(|name| !name.is_empty())
+    });
+    let is_free = |name: &str| FREE.iter().any(|free| name.starts_with(free));
+    source.file.is_some() || source.is_barrier() || !calls.into_iter().all(is_free)
+}
+
+/// Options and definitions of the compiler, besides the type.
+fn options(source: &OwnOperation) -> Vec<String> {
+    let check = match check_of(source) {
+        None => 0,
+        Some(OwnCheck::Counter) => 1,
+        Some(OwnCheck::Lock) => 2,
+        Some(OwnCheck::Barrier) => 3,
+    };
+    let number = |yes: bool| u32::from(yes);
+    let mut options = vec![
+        format!("SYNCSCOPE_CHECK={check}"),
+        format!("SYNCSCOPE_PRIVATE={}", number(source.names("mine"))),
+        format!("SYNCSCOPE_SHARED={}", number(source.names("shared"))),
+        format!("SYNCSCOPE_MEETS={}", number(waits(source))),
+    ];
+    let folder = source.file.as_ref().and_then(|file| Path::new(file).parent()).map(Path::to_owned);
+    if let Some(folder) = folder {
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { &folder };
+        options.push(format!("-I{}", folder.display()));
+    } else if !source.includes.is_empty() {
+        options.push("-I.".to_owned());
+    }
+    // NVRTC has no level for the code of the device.
+    options.extend(source.options.iter().filter(|option| !option.starts_with("-O")).cloned());
+    options
+}
+
+/// The whole program. Messages about the user's lines have the user's line numbers.
+fn text(source: &OwnOperation) -> String {
+    const FUNCTION: &str = "__device__ __forceinline__ void";
+    let mut program = format!("{HEADER}\n{}", source.includes);
+    let in_scope = |function: &str, statement: &str| {
+        format!(
+            "{FUNCTION} {function}(Thread &me) {{ [[maybe_unused]] T &x = me.x, &mine = me.mine, &value = me.value, \
+             *const shared = me.shared;\n#line 1 \"{STATEMENT}\"\n{statement}\n;\n}}\n"
+        )
+    };
+    let mut set_up = None;
+    // Writing to a String cannot fail.
+    let _ = match (&source.file, &source.function) {
+        (Some(file), Some(function)) => {
+            set_up = source.helper("setup").map(|setup| format!("{setup}(me);"));
+            let body = if source.is("acquire") {
+                let release = source.helper("release").unwrap_or_else(|| "release".to_owned());
+                format!(
+                    "if (threadIdx.x % 32 == 0) {{ {function}(me); *me.counter = *me.counter + 1; {release}(me); }}"
+                )
+            } else {
+                format!("{function}(me);")
+            };
+            write!(program, "#line 1 \"{file}\"\n{}\n{FUNCTION} syncscope_once(Thread &me) {{ {body} }}\n", source.text)
+        }
+        _ => write!(program, "{}", in_scope("syncscope_once", &source.text)),
+    };
+    let set_up = match (&source.setup, set_up) {
+        (Some(statement), _) => in_scope("syncscope_set_up", statement),
+        (None, set_up) => format!("{FUNCTION} syncscope_set_up(Thread &me) {{ {} }}\n", set_up.unwrap_or_default()),
+    };
+    program + &set_up + "#line 1 \"own_kernels.cuh\"\n" + KERNELS
+}
