@@ -109,6 +109,10 @@ impl Laboratories {
             return listing;
         }
         let without_gpu = self.gpu.as_ref().err().map(|error| (syncscope_gpu::primitives(), error.to_string()));
+        if let Err(error) = &self.gpu {
+            let unavailable = |primitive| Listing { primitive, unavailable: Some(error.to_string()) };
+            listing.extend(syncscope_gpu::own::primitives().map(unavailable));
+        }
         let without_processes = self.mpi.is_none().then(|| (mpi::primitives(), mpi::unavailable()));
         for (primitives, reason) in without_gpu.into_iter().chain(without_processes) {
             let unavailable = |primitive| Listing { primitive, unavailable: Some(reason.clone()) };

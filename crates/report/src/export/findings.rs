@@ -63,9 +63,9 @@ fn over_runs<'a>(runs: &'a [RunFindings]) -> Vec<OverRuns<'a>> {
     });
     let Some(largest) = sorted.first() else { return Vec::new() };
     // The claims are the same for every run; a published experiment adds its own to its run.
-    let mut named = BTreeSet::new();
+    let mut known = BTreeSet::new();
     let all = largest.findings.iter().chain(sorted.iter().flat_map(|run| &run.findings));
-    let claims = all.filter(|finding| named.insert(finding.id.as_str())).collect::<Vec<_>>();
+    let claims = all.filter(|finding| known.insert(finding.id.as_str())).collect::<Vec<_>>();
     let of_claim = |claim: &'a Finding| {
         let on = |verdict: ClaimVerdict| {
             let has = |run: &&&'a RunFindings| {

@@ -23,10 +23,11 @@ fn cpu(cpu: &CpuMachine) -> Vec<(&'static str, String)> {
         (cpu.cores, "core"),
         (cpu.hardware_threads, "hardware thread"),
     ];
-    let counts: String =
-        counts.iter().filter(|(count, _)| *count > 0).map(|(count, of)| format!(", {}", plural(*count, of))).collect();
+    let counts: Vec<String> =
+        counts.iter().filter(|(count, _)| *count > 0).map(|(count, of)| plural(*count, of)).collect();
     let architecture = Some(&cpu.architecture).filter(|name| !name.is_empty());
-    let counts = format!("{}{}{counts}", cpu.model, architecture.map(|name| format!(" ({name})")).unwrap_or_default());
+    let model = format!("{}{}", cpu.model, architecture.map(|name| format!(" ({name})")).unwrap_or_default());
+    let counts = std::iter::once(model).chain(counts).collect::<Vec<_>>().join(", ");
     let caches = cpu.caches.iter().map(cache).collect::<Vec<_>>().join(", ");
     [
         ("CPU", Some(counts)),
@@ -60,14 +61,14 @@ fn cache(cache: &Cache) -> String {
 
 fn gpu(gpu: &GpuMachine) -> String {
     let (major, minor) = gpu.compute_capability;
-    let known = [
+    let facts = [
+        Some(format!("{}: {}", gpu.index, gpu.name)),
         (major > 0).then(|| format!("compute capability {major}.{minor}")),
         (gpu.multiprocessors > 0).then(|| format!("{} multiprocessors", gpu.multiprocessors)),
         (gpu.memory_bytes > 0).then(|| format!("{} memory", bytes(gpu.memory_bytes))),
         (gpu.l2_bytes > 0).then(|| format!("{} L2", bytes(gpu.l2_bytes))),
     ];
-    let known: String = known.into_iter().flatten().map(|fact| format!(", {fact}")).collect();
-    format!("{}: {}{known}", gpu.index, gpu.name)
+    facts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn environment(environment: &Environment) -> Vec<(&'static str, String)> {

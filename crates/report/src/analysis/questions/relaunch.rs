@@ -183,7 +183,7 @@ fn by_length(data: &RunData, grid: &[usize], launches: &[usize], lengths: &[u32]
     let mut series = plain_series(
         data,
         launches,
-        &|case: &Case| label(data, case),
+        |case: &Case| label(data, case),
         |case| length(case).map_or(0, u64::from),
         Point::cost,
     );

@@ -166,7 +166,7 @@ fn gpu_claims(devices: &[GpuMachine]) -> String {
     let claim = |gpu: &GpuMachine| {
         let (major, minor) = gpu.compute_capability;
         // Of imported figures the driver said nothing.
-        let cache = (gpu.l2_bytes > 0).then(|| format!(" · L2 {}", bytes(gpu.l2_bytes))).unwrap_or_default();
+        let cache = if gpu.l2_bytes > 0 { format!(" · L2 {}", bytes(gpu.l2_bytes)) } else { String::new() };
         let multiprocessors = plural(gpu.multiprocessors, "multiprocessor");
         let memory = bytes(gpu.memory_bytes);
         format!("{multiprocessors}{cache} · {memory} of memory · compute capability {major}.{minor}")
