@@ -47,7 +47,7 @@ impl Random {
     fn of_process(&mut self, law: Law, case: usize) -> f64 {
         match law {
             Law::Normal | Law::Outliers => 0.01 * self.normal(),
-            Law::Unequal => 0.001 * 1.2_f64.powi(case as i32) * self.normal(),
+            Law::Unequal => 0.001 * 1.2_f64.powf(case as f64) * self.normal(),
             Law::HeavyTails => 0.006 * self.heavy(),
             Law::TwoModes => 0.03 * f64::from(u8::from(self.0.f64() < 0.2)) + 0.002 * self.normal(),
             Law::Drift => 0.002 * self.normal(),
@@ -104,26 +104,26 @@ fn run(law: Law, cases: usize, seed: u64) -> (Vec<Row>, Vec<Shared>) {
     (rows, shared)
 }
 
-fn pairs() -> u64 {
+fn pairs() -> u32 {
     std::env::var("SYNCSCOPE_SIMULATIONS").ok().and_then(|pairs| pairs.parse().ok()).unwrap_or(60)
 }
 
 /// The share of the cases whose interval holds the figure of another run, less what the runs share; and that of the shared.
 fn coverage(law: Law) -> (f64, f64, f64) {
-    let (mut held, mut all, mut shared_held, mut widths) = (0, 0, 0, Vec::new());
-    for seed in 0..pairs() {
+    let (mut held, mut all, mut shared_held, mut widths) = (0_u32, 0_u32, 0_u32, Vec::new());
+    for seed in (0..pairs()).map(u64::from) {
         let ((a, shared), (b, _)) = (run(law, CASES, 2 * seed), run(law, CASES, 2 * seed + 1));
         let log = |row: &Row| row.ns.unwrap().value().ln();
         let shift = median(&a.iter().zip(&b).map(|(a, b)| log(b) - log(a)).collect::<Vec<_>>()).unwrap();
-        shared_held += u64::from(shift.abs() <= shared[0].another_run);
+        shared_held += u32::from(shift.abs() <= shared[0].another_run);
         for (a, b) in a.iter().zip(&b) {
             let interval = a.ns_interval.unwrap();
-            held += u64::from(interval.contains((log(b) - shift).exp()));
+            held += u32::from(interval.contains((log(b) - shift).exp()));
             all += 1;
             widths.push(interval.half_width() / a.ns.unwrap().value());
         }
     }
-    (held as f64 / all as f64, shared_held as f64 / pairs() as f64, median(&widths).unwrap())
+    (f64::from(held) / f64::from(all), f64::from(shared_held) / f64::from(pairs()), median(&widths).unwrap())
 }
 
 #[test]

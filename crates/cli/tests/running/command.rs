@@ -156,7 +156,8 @@ fn wrong_usage_gives_one_line_with_a_remedy_and_exit_code_2() {
         (&["run", "--device", "zero"], "--device"),
         (&["report", &used], "no run"),
         (&["report"], "DIR"),
-        (&["measure"], "unrecognized subcommand"),
+        (&["measure"], "--cpu"),
+        (&["measur"], "unrecognized subcommand"),
     ];
     for (words, remedy) in wrong {
         let output = output(words);

@@ -1,7 +1,7 @@
 //! From two samples to a cost: the one formula, and the estimate over all pairs.
 
 use crate::engine::experiment::{Experiment, Protocol, Ruler};
-use crate::engine::population::{self, Cost, ProcessCost, mean_over_processes};
+use crate::engine::population::{self, Cost, ProcessCost, States, mean_over_processes};
 use crate::model::case::{Actor, Population};
 use crate::model::estimate::Estimate;
 use crate::model::observation::{Observation, Strata};
@@ -165,12 +165,12 @@ impl CostFormula {
 impl Estimate {
     /// Where several processes measured the case, its cost is the mean over them. What they have in common with those of other
     /// cases then cancels between two runs; it would not between two medians.
-    pub(crate) fn point_at_processes(&mut self, processes: &[ProcessCost]) {
+    pub(crate) fn point_at_processes(&mut self, processes: &[ProcessCost], shares_nothing: bool) {
         let at = |interval: Option<Interval>, point: f64| interval.map(|interval| interval.at_least(point, 0.0));
-        if let Some(ns) = mean_over_processes(processes, |cost| Some(cost.ns)) {
+        if let Some(ns) = mean_over_processes(processes, shares_nothing, |cost| Some(cost.ns)) {
             (self.ns, self.ns_within) = (Nanoseconds(ns), at(self.ns_within, ns));
-            let cycles = self.cycles.and_then(|_| mean_over_processes(processes, |cost| cost.cycles));
-            if let Some(cycles) = cycles {
+            let cycles = mean_over_processes(processes, shares_nothing, |cost| cost.cycles);
+            if let Some((_, cycles)) = self.cycles.zip(cycles) {
                 (self.cycles, self.cycles_within) = (Some(Cycles(cycles)), at(self.cycles_within, cycles));
             }
         }
@@ -185,10 +185,13 @@ pub(crate) struct Costs {
 }
 
 impl Costs {
-    pub(crate) fn of(observations: &[Observation]) -> Self {
+    /// Relative to what all cases of a class have in common in these `states`, which is quoted once for all of them.
+    pub(crate) fn of(observations: &[Observation], states: &States) -> Self {
         let counted: Vec<&Observation> = observations.iter().filter(|o| o.excluded.is_none()).collect();
-        let ns = Cost::of(&counted, |o| Some(o.ns));
-        let cycles = Cost::of(&counted, |o| o.cycles).filter(|cycles| 2 * cycles.count() > counted.len());
+        let ns = Cost::of(&counted, |o| Some(o.ns / states.shared_in(o.block)));
+        let in_cycles = |o: &Observation| if states.is_clock { 1.0 } else { states.shared_in(o.block) };
+        let cycles =
+            Cost::of(&counted, |o| Some(o.cycles? / in_cycles(o))).filter(|cycles| 2 * cycles.count() > counted.len());
         Self { ns, cycles }
     }
 

@@ -114,11 +114,13 @@ impl Measurement {
             exclusion::exclude_other_clocks(&mut self.observations, clock, tolerance);
         }
         self.states = basis.states.exclude_others(&mut self.observations);
-        let costs = Costs::of(&self.observations);
+        // What the class has in common makes the interval within the run wider, and says nothing about this case.
+        let own = Costs::of(&self.observations, &basis.states);
+        let costs = Costs::of(&self.observations, &States::default());
         let resolution_ns = basis.formula.resolution_ns();
         let judged = Judged {
             observations: &self.observations,
-            costs: &costs,
+            costs: &own,
             resolution_ns,
             limit: basis.limit.as_ref(),
             fewest_blocks: basis.fewest_blocks,
@@ -127,7 +129,8 @@ impl Measurement {
         let is_figure = !matches!(self.verdict, Verdict::NotTogether(_));
         self.estimate = basis.formula.estimate(&self.observations, &costs).filter(|_| is_figure);
         self.processes = process_costs(&self.observations);
-        self.estimate.iter_mut().for_each(|estimate| estimate.point_at_processes(&self.processes));
+        let shares_nothing = basis.states.is_clock;
+        self.estimate.iter_mut().for_each(|estimate| estimate.point_at_processes(&self.processes, shares_nothing));
         let of_code = self.evidence.receipt().and_then(Receipt::remark);
         let remarks = basis.remark.into_iter().chain(of_code).chain(judge::starved(&self.observations));
         let remarks = remarks.chain(judge::states(&self.states));

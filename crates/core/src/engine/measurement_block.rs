@@ -6,6 +6,7 @@ use crate::engine::calibration::Calibration;
 use crate::engine::cancel::Cancel;
 use crate::engine::cost_formula::{CostFormula, Costs};
 use crate::engine::experiment::{Experiment, ExperimentError};
+use crate::engine::population::States;
 use crate::engine::profile::{self, Phase};
 use crate::engine::stopping::{PrecisionRule, Progress, Stop, StoppingRule};
 use crate::model::observation::Observation;
@@ -137,7 +138,7 @@ impl MeasurementBlock {
     fn progress(&self, first: usize) -> Progress {
         let observations = &self.observations[first..];
         let resolution_ns = self.formula.resolution_ns();
-        let cost = Costs::of(observations).ns;
+        let cost = Costs::of(observations, &States::default()).ns;
         let estimate = cost.and_then(|cost| {
             let point = cost.point();
             Some((point, cost.interval(Level::P99)?.at_least(point, resolution_ns)))

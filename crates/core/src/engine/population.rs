@@ -6,7 +6,9 @@ use crate::model::case::Population;
 use crate::model::estimate::{StrataEstimate, Stratum};
 use crate::model::observation::{Observation, Strata};
 use crate::model::sample::Disturbance;
-use crate::stats::{self, Clustered, Interval, Level, MIN_PAIRS, block_medians, share_interval, student_half_width};
+use crate::stats::{
+    self, Clustered, Interval, Level, MIN_PAIRS, block_medians, share_interval, student_half_width, trimmed_mean,
+};
 use crate::units::Nanoseconds;
 
 /// The cost over a population, in one unit.
@@ -175,10 +177,16 @@ pub(crate) fn course(counted: &[&Observation]) -> Vec<Stage> {
     blocks.into_iter().zip(medians).map(|(block, median)| Stage { block, relative: median / centre }).collect()
 }
 
-/// The measurement blocks that were not taken in the state of the machine that held most of the time, and the number of their
-/// state.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct States(pub(crate) BTreeMap<u32, usize>);
+/// What the cases of a class have in common in the course of a run, by measurement block.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct States {
+    /// The number of the state of blocks that were not taken in the one that held most of the time.
+    pub(crate) others: BTreeMap<u32, usize>,
+    /// By what all costs were higher than in the mean over that state.
+    pub(crate) shared: BTreeMap<u32, f64>,
+    /// Whether that is the clock, which cycles do not show, and the cases have nothing else in common.
+    pub(crate) is_clock: bool,
+}
 
 /// What a case costs in one state.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -188,12 +196,17 @@ pub(crate) struct StateCost {
 }
 
 impl States {
+    /// By what all costs of the class were higher in this block.
+    pub(crate) fn shared_in(&self, block: u32) -> f64 {
+        self.shared.get(&block).copied().unwrap_or(1.0)
+    }
+
     /// Excludes the pairs of all states but the one that held most of the time, and says what the case costs in each: nothing
     /// where there is one.
     pub(crate) fn exclude_others(&self, observations: &mut [Observation]) -> Vec<StateCost> {
         let mut of_state: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
         for o in observations.iter_mut().filter(|o| o.excluded.is_none()) {
-            let state = self.0.get(&o.block).copied().unwrap_or_default();
+            let state = self.others.get(&o.block).copied().unwrap_or_default();
             of_state.entry(state).or_default().push(o.ns);
             o.excluded = (state > 0).then_some(Disturbance::AnotherState);
         }
@@ -232,8 +245,15 @@ pub(crate) fn process_costs(observations: &[Observation]) -> Vec<ProcessCost> {
     if costs.len() < FEWEST || costs.len() < processes.len() { Vec::new() } else { costs }
 }
 
-/// The geometric mean over processes: each counts once, however many blocks it has. `None` where one has no cost.
-pub(crate) fn mean_over_processes(costs: &[ProcessCost], value: impl Fn(&ProcessCost) -> Option<f64>) -> Option<f64> {
+/// The geometric mean over processes: each counts once, however many blocks it has. Where nothing is shared, without the lowest
+/// and the highest: beside another guest on its core, a process may cost half as much again. `None` where one has no cost.
+pub(crate) fn mean_over_processes(
+    costs: &[ProcessCost],
+    shares_nothing: bool,
+    value: impl Fn(&ProcessCost) -> Option<f64>,
+) -> Option<f64> {
     let logs: Option<Vec<f64>> = costs.iter().map(|cost| Some(value(cost)?.ln())).collect();
-    logs.filter(|logs| !logs.is_empty()).map(|logs| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+    let logs = logs.filter(|logs| !logs.is_empty())?;
+    let trimmed = if shares_nothing { trimmed_mean(&logs).map(|(mean, _)| mean) } else { None };
+    Some(trimmed.unwrap_or_else(|| logs.iter().sum::<f64>() / logs.len() as f64).exp())
 }

@@ -18,6 +18,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::f64::consts::PI;
+use std::hash::BuildHasher;
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +27,7 @@ use crate::model::catalogue::Catalogue;
 use crate::model::detail::Detail;
 use crate::model::facts::Class;
 use crate::run::row::Row;
-use crate::stats::{Interval, Variance, median, student};
+use crate::stats::{Interval, Variance, median, student, trimmed_mean};
 use crate::units::{Cycles, Hertz, Nanoseconds, rounded};
 
 /// Fewer processes do not show how processes differ.
@@ -65,7 +66,11 @@ struct Logs {
 
 /// Gives the rows that were measured in several processes their intervals for another run, and says what the rows of each class
 /// share. Of the rows of a whole run, each as [`Row::with_facts`] leaves it.
-pub fn derive(rows: &mut [Row], details: &HashMap<CaseId, Vec<Detail>>, catalogue: &Catalogue) -> Vec<Shared> {
+pub fn derive<S: BuildHasher>(
+    rows: &mut [Row],
+    details: &HashMap<CaseId, Vec<Detail>, S>,
+    catalogue: &Catalogue,
+) -> Vec<Shared> {
     let mut classes: BTreeMap<Class, Vec<usize>> = BTreeMap::new();
     for (index, row) in rows.iter().enumerate() {
         let facts = catalogue.facts(&row.case.primitive).filter(|_| row.runs.is_none() && row.ns_within.is_some());
@@ -76,11 +81,11 @@ pub fn derive(rows: &mut [Row], details: &HashMap<CaseId, Vec<Detail>>, catalogu
     classes.into_iter().filter_map(|(class, members)| of_class(class, &members, rows, details, catalogue)).collect()
 }
 
-fn of_class(
+fn of_class<S: BuildHasher>(
     class: Class,
     members: &[usize],
     rows: &mut [Row],
-    details: &HashMap<CaseId, Vec<Detail>>,
+    details: &HashMap<CaseId, Vec<Detail>, S>,
     catalogue: &Catalogue,
 ) -> Option<Shared> {
     let logs = |name: &str, of_cycles: bool| -> Vec<Logs> {
@@ -90,13 +95,14 @@ fn of_class(
             let found = details.get(&case.id())?.iter().filter(|detail| detail.name == name && detail.value > 0.0);
             let of_process: BTreeMap<u32, f64> = found.filter_map(|one| Some((one.actor?, one.value.ln()))).collect();
             let assumed = if of_cycles { effect.cycles } else { effect.ns };
-            (of_process.len() >= FEWEST_PROCESSES).then(|| Logs { row: *row, of_process, assumed: assumed * assumed })
+            (of_process.len() >= FEWEST_PROCESSES).then_some(Logs { row: *row, of_process, assumed: assumed * assumed })
         };
         members.iter().filter_map(of_row).collect()
     };
     let (of_ns, of_cycles) = (logs(Detail::PROCESS_NS, false), logs(Detail::PROCESS_CYCLES, true));
-    let (ns, common) = half_widths(&of_ns);
-    let (cycles, _) = half_widths(&of_cycles);
+    let shares_nothing = class == Class::NothingShared;
+    let (ns, common) = half_widths(&of_ns, shares_nothing);
+    let (cycles, _) = half_widths(&of_cycles, shares_nothing);
     for (row, half) in &cycles {
         let row = &mut rows[*row];
         row.cycles_interval = row.cycles.map(|at| around(at.value(), *half));
@@ -126,7 +132,7 @@ fn of_class(
 }
 
 /// Half of the interval of each row for another run, in logarithms, and the factor that all rows share in each process.
-fn half_widths(cases: &[Logs]) -> (BTreeMap<usize, f64>, Vec<f64>) {
+fn half_widths(cases: &[Logs], shares_nothing: bool) -> (BTreeMap<usize, f64>, Vec<f64>) {
     let mut deviations: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for case in cases {
         let mean = case.of_process.values().sum::<f64>() / case.of_process.len() as f64;
@@ -143,7 +149,10 @@ fn half_widths(cases: &[Logs]) -> (BTreeMap<usize, f64>, Vec<f64>) {
         case.of_process.range(1..).chain(case.of_process.range(..1)).map(rest).collect()
     };
     let rests: Vec<Vec<f64>> = cases.iter().map(own).collect();
-    let of_rest = |rest: &Vec<f64>| Variance { value: variance(rest), degrees: rest.len() as f64 - 1.0 };
+    let of_rest = |rest: &Vec<f64>| match trimmed_mean(rest).filter(|_| shares_nothing) {
+        Some((_, variance)) => variance,
+        None => Variance { value: variance(rest), degrees: rest.len() as f64 - 1.0 },
+    };
     let variances: Vec<Variance> = rests.iter().map(of_rest).collect();
     let prior = Variance::prior_of(&variances);
     let all: f64 = variances.iter().map(|one| one.degrees).sum();

@@ -183,8 +183,9 @@ impl RunDirectory {
     pub(crate) fn write_rows(&self, rows: &[Row]) -> Result<(), RunDirectoryError> {
         let path = self.measurements();
         let mut writer = csv::Writer::from_writer(Vec::new());
-        let written = std::iter::once(csv::StringRecord::from(columns::names())).chain(rows.iter().map(Row::to_record));
-        let written = written.map(|record| writer.write_record(&record)).collect::<Result<(), _>>();
+        let mut records =
+            std::iter::once(csv::StringRecord::from(columns::names())).chain(rows.iter().map(Row::to_record));
+        let written = records.try_for_each(|record| writer.write_record(&record));
         let bytes = written.and_then(|()| writer.into_inner().map_err(|error| error.into_error().into()));
         replace(&path, &bytes.map_err(|source| RunDirectoryError::Csv { path: path.clone(), source })?)
     }

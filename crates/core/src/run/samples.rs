@@ -87,12 +87,12 @@ fn is_baseline<'de, D: Deserializer<'de>>(word: D) -> Result<bool, D::Error> {
 }
 
 /// The cost in nanoseconds that the stored pairs of a case give, and its 95 % interval within the run before it is widened
-/// to one step of the clock. `processes` are the passes of each fresh process ([`SessionRecord::processes`]). `None` if there
-/// are too few pairs.
+/// to one step of the clock. `processes` are the passes of each fresh process ([`SessionRecord::processes`]);
+/// `shares_nothing` says whether the threads of the case share nothing. `None` if there are too few pairs.
 ///
 /// [`SessionRecord::processes`]: crate::run::provenance::SessionRecord::processes
 #[must_use]
-pub fn cost_of(pairs: &[StoredPair], processes: &[[u32; 2]]) -> Option<(f64, Interval)> {
+pub fn cost_of(pairs: &[StoredPair], processes: &[[u32; 2]], shares_nothing: bool) -> Option<(f64, Interval)> {
     let counted = pairs.iter().filter(|pair| pair.excluded.is_none());
     let of_process = |pair: &StoredPair| {
         let number = processes.iter().position(|[first, last]| (first..=last).contains(&&pair.block));
@@ -100,7 +100,7 @@ pub fn cost_of(pairs: &[StoredPair], processes: &[[u32; 2]]) -> Option<(f64, Int
     };
     let observations: Vec<Observation> = counted.map(of_process).collect();
     let cost = Cost::of(&observations.iter().collect::<Vec<_>>(), |o| Some(o.ns))?;
-    let mean = mean_over_processes(&process_costs(&observations), |cost| Some(cost.ns));
+    let mean = mean_over_processes(&process_costs(&observations), shares_nothing, |cost| Some(cost.ns));
     let (point, interval) = (mean.unwrap_or_else(|| cost.point()), cost.interval(Level::P95)?);
     Some((point, interval.at_least(point, 0.0)))
 }

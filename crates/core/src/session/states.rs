@@ -14,6 +14,9 @@ use crate::stats;
 /// Fewer cases are not a class: a case must not be compared with itself.
 const FEWEST_CASES: usize = 4;
 
+/// Of fewer cases, what they share is too much of what each has of its own.
+const FEWEST_TO_SHARE: usize = 8;
+
 /// The states that the cases of each class show.
 #[derive(Debug, Default)]
 pub(super) struct StatesOfClasses(BTreeMap<Class, States>);
@@ -25,7 +28,7 @@ impl StatesOfClasses {
         for pending in cases {
             courses.entry(pending.class()).or_default().push(pending.course());
         }
-        Self(courses.into_iter().map(|(class, courses)| (class, states(&courses))).collect())
+        Self(courses.into_iter().map(|(class, courses)| (class, states(class, &courses))).collect())
     }
 
     /// Those of the class of a case.
@@ -34,7 +37,7 @@ impl StatesOfClasses {
     }
 }
 
-fn states(courses: &[Vec<Stage>]) -> States {
+fn states(class: Class, courses: &[Vec<Stage>]) -> States {
     // No single case moves the mean by more than that.
     const MOST: f64 = 2.0;
     let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
@@ -42,13 +45,26 @@ fn states(courses: &[Vec<Stage>]) -> States {
         blocks.entry(stage.block).or_default().push(stage.relative.ln().clamp(-MOST, MOST));
     }
     blocks.retain(|_, logs| logs.len() >= FEWEST_CASES);
-    let means: Vec<f64> = blocks.values().map(|logs| logs.iter().sum::<f64>() / logs.len() as f64).collect();
-    States(blocks.into_keys().zip(stats::states(&means)).filter(|(_, state)| *state > 0).collect())
+    let mean = |logs: &[f64]| logs.iter().sum::<f64>() / logs.len() as f64;
+    let means: Vec<f64> = blocks.values().map(|logs| mean(logs)).collect();
+    let of_block = stats::states(&means);
+    let usual: Vec<f64> = means.iter().zip(&of_block).filter(|(_, state)| **state == 0).map(|(log, _)| *log).collect();
+    let level = mean(&usual);
+    let shared = blocks.iter().zip(&means).filter(|((_, logs), _)| logs.len() >= FEWEST_TO_SHARE);
+    States {
+        shared: shared.map(|((block, _), log)| (*block, (log - level).exp())).collect(),
+        is_clock: class == Class::NothingShared,
+        others: blocks.keys().copied().zip(of_block).filter(|(_, state)| *state > 0).collect(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn of(courses: &[Vec<Stage>]) -> States {
+        states(Class::Lines, courses)
+    }
 
     fn course(of_pass: impl Fn(u32) -> f64) -> Vec<Stage> {
         (1..=40).map(|block| Stage { block, relative: of_pass(block) }).collect()
@@ -58,12 +74,14 @@ mod tests {
     fn what_most_cases_have_in_common_is_a_state_and_what_one_does_is_none() {
         let alternating =
             |sign: i32| course(move |pass| 1.0 + if pass % 2 == 0 { 0.05 } else { -0.05 } * f64::from(sign));
-        assert_eq!(states(&[1, -1, 1, -1].map(alternating)), States::default());
+        assert_eq!(of(&[1, -1, 1, -1].map(alternating)), States::default());
+        let shared = of(&[1; 8].map(alternating)).shared;
+        assert!((shared[&2] / shared[&3] - 1.05 / 0.95).abs() < 1e-9, "{shared:?}");
         let steps: Vec<_> = (0..5).map(|_| course(|pass| if pass > 33 { 1.4 } else { 1.0 })).collect();
-        assert_eq!(states(&steps).0.into_keys().collect::<Vec<_>>(), (34..=40).collect::<Vec<_>>());
-        assert_eq!(states(&steps[..3]), States::default(), "three cases are not a class");
+        assert_eq!(of(&steps).others.into_keys().collect::<Vec<_>>(), (34..=40).collect::<Vec<_>>());
+        assert_eq!(of(&steps[..3]), States::default(), "three cases are not a class");
         let mut one = vec![course(|_| 1.0); 8];
         one[0] = steps[0].clone();
-        assert_eq!(states(&one), States::default(), "a case that changes by itself");
+        assert!(of(&one).others.is_empty(), "a case that changes by itself");
     }
 }

@@ -13,6 +13,7 @@ mod proportion;
 mod ranked;
 mod states;
 pub mod student;
+mod trimmed;
 
 pub(crate) use autocorrelation::share_interval;
 pub use clustered::Clustered;
@@ -22,6 +23,7 @@ pub use moderated::Variance;
 pub use proportion::{BatchCount, Proportion};
 pub use ranked::Ranked;
 pub use states::states;
+pub(crate) use trimmed::trimmed_mean;
 
 /// Fewer pairs give no 95 % interval of a median.
 pub(crate) const MIN_PAIRS: u64 = 6;

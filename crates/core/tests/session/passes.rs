@@ -146,7 +146,7 @@ fn fresh_processes_make_most_passes_and_one_that_fails_leaves_the_rest_to_this_o
         let mut recorder = Recorder::default();
         let measured = session.measure(&mut [&mut laboratory], &Limits::default(), &mut recorder);
         session.add_record(SessionRecord::default());
-        let finished = session.finish(measured.map_err(Into::into), &[&mut laboratory]).unwrap();
+        let finished = session.finish(measured, &[&mut laboratory]).unwrap();
         assert_eq!((finished.status, laboratory.asked), (Status::Done, asked));
         assert_eq!(recorder.warnings.len(), usize::from(most < 6));
         let processes = finished.directory.read_run().unwrap().sessions[0].processes.clone();
@@ -157,7 +157,7 @@ fn fresh_processes_make_most_passes_and_one_that_fails_leaves_the_rest_to_this_o
         for (case, pairs) in finished.directory.read_samples().unwrap() {
             assert!((0..).zip(&pairs).all(|(number, pair)| pair.pair == number), "{case}");
             let blocks: HashSet<u32> = pairs.iter().map(|pair| pair.block).collect();
-            assert_eq!(blocks.len(), 400, "{case}: {:?}", processes);
+            assert_eq!(blocks.len(), 400, "{case}: {processes:?}");
         }
     }
 }

@@ -326,8 +326,11 @@ mod tests {
         assert_eq!(results.systems.into_iter().collect::<Vec<_>>(), [("/x/system".into(), Some("GPU".to_owned()))]);
     }
 
-    /// The rows of three programs that differ in placement alone: threads, placement and rounded cost.
-    fn barriers(bound: bool) -> (Results, Vec<(Option<u32>, Option<Placement>, Option<f64>)>) {
+    /// Threads, placement and rounded cost.
+    type Found = (Option<u32>, Option<Placement>, Option<f64>);
+
+    /// The rows of three programs that differ in placement alone.
+    fn barriers(bound: bool) -> (Results, Vec<Found>) {
         let mut results = Results { bound, ..Results::default() };
         for (program, ns) in [("omp_barrier", 90), ("omp_barrier_close", 91), ("omp_barrier_spread", 92)] {
             let text = format!("{program}\nn iter,1000\n\"\"\ntype mode,aggregate,1,2\nint,max,1e-9,{ns}e-9\n");
