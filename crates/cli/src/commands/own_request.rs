@@ -165,7 +165,7 @@ fn in_words(comparison: &Comparison<'_>, first: &str, other: &str) -> String {
             Change::Slower => format!("{} as expensive", times(false)),
             Change::Faster => format!("{} cheaper", times(true)),
             Change::Same => format!("the same: {} the cost", times(false)),
-            Change::Undecided => format!("undecided: {} the cost", times(false)),
+            Change::Undecided => format!("no certain difference: {} the cost", times(false)),
             Change::NotComparable => format!("not comparable: {}", compared.remark),
         };
         // Writing to a String cannot fail.
