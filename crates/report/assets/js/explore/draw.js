@@ -12,7 +12,8 @@ const runsOf = (rows) => [...new Set(rows.map((row) => row.run))];
 function machineRules(rows, x, xs) {
   const runs = runsOf(rows);
   const places = [...new Set(rows.map((row) => row.placement))];
-  if (x !== "threads" || runs.length !== 1 || places.length !== 1 || rows.some((row) => row.domain !== "cpu")) return [];
+  if (x !== "threads" || runs.length !== 1 || places.length !== 1 || rows.some((row) => row.domain !== "cpu"))
+    return [];
   const rules = (RUNS[runs[0]].lines[places[0]] || []).map(([at, label]) => ({ x: at, label }));
   return rules.filter((rule) => rule.x > Math.min(...xs) && rule.x <= Math.max(...xs));
 }
