@@ -164,8 +164,8 @@ fn in_words(comparison: &Comparison<'_>, first: &str, other: &str) -> String {
         let what = match compared.change {
             Change::Slower => format!("{} as expensive", times(false)),
             Change::Faster => format!("{} cheaper", times(true)),
-            Change::Same => format!("the same: {} the cost", times(false)),
-            Change::Undecided => format!("no certain difference: {} the cost", times(false)),
+            Change::Same => format!("{} the cost: the same", times(false)),
+            Change::Undecided => format!("{} the cost: no difference shown", times(false)),
             Change::NotComparable => format!("not comparable: {}", compared.remark),
         };
         // Writing to a String cannot fail.

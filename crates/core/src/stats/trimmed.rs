@@ -6,8 +6,8 @@ use crate::stats::moderated::Variance;
 const TRIMMED: f64 = 0.3;
 
 /// The mean without the lowest and the highest values, and the variance that a single value would have if this were the mean of
-/// all of them. Like a median it stands if one value is wrong; unlike it, it uses most of the rest (Tukey and McLaughlin,
-/// *Sankhya* A 25, 1963).
+/// all of them. Like a median it changes little if one value is wrong; its variance follows from the
+/// values (Tukey and McLaughlin, *Sankhya* A 25, 1963).
 ///
 /// `None` without a value.
 pub(crate) fn trimmed_mean(values: &[f64]) -> Option<(f64, Variance)> {
