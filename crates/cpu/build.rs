@@ -32,10 +32,15 @@ fn libraries() -> Vec<String> {
     LIBRARIES.iter().filter_map(version).collect()
 }
 
-/// Where the system has no hwloc, `scripts/setup build` unpacks one into the project's folder.
+/// Where the system has no hwloc, `scripts/setup build` puts one into the project's folder, and `scripts/setup release` one for
+/// each architecture.
 fn link_unpacked_hwloc() {
-    let folder = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../../.syncscope/hwloc");
-    if let Ok(folder) = folder.canonicalize() {
+    let variable = |name| env::var(name).unwrap_or_default();
+    let project = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../../.syncscope");
+    let is_native = variable("HOST") == variable("TARGET");
+    let of_architecture = format!("hwloc-{}", variable("CARGO_CFG_TARGET_ARCH"));
+    let folders = is_native.then_some("hwloc").into_iter().chain([of_architecture.as_str()]);
+    for folder in folders.filter_map(|folder| project.join(folder).canonicalize().ok()) {
         println!("cargo:rustc-link-search=native={}", folder.display());
     }
 }

@@ -1,11 +1,12 @@
 //! Which values of the axes a run measures: `--threads 1,2,4`, `--placement close`, `--dtype i32`, `--stride 1,16`,
-//! `--blocks 132`.
+//! `--blocks 132`. `--inside` and `--outside` add cases of locks with this work.
 //!
 //! An option keeps the cases with one of its values. Cases without such a parameter are left out: who asks for `f64` does
 //! not mean barriers.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
+use std::ops::RangeInclusive;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -13,17 +14,16 @@ use syncscope_core::{Case, Dtype, Layout, Placement};
 
 /// What part of each axis is measured. Values that the preset leaves out are taken from a larger preset.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
-#[command(next_help_heading = "Axes (cases without such a parameter are left out)")]
+#[command(next_help_heading = "Filters by parameter (cases without the parameter are skipped)")]
 pub(crate) struct AxisArguments {
     /// Measure only these numbers of threads, such as 1,2,4; on a GPU threads of a block
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) threads: Vec<u32>,
-    /// Measure only these placements of CPU threads: cores (one thread on each core), close (neighbouring
-    /// hardware threads) or spread, such as cores,spread
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = placement_parser())]
+    /// Measure only these placements of CPU threads, of cores (one thread on each core), close (neighbouring CPUs), spread
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = placement_parser(), hide_possible_values = true)]
     pub(crate) placement: Vec<Placement>,
-    /// Measure only these types, such as i32,f64
-    #[arg(long, visible_alias = "type", value_name = "LIST", value_delimiter = ',', value_parser = dtype_parser())]
+    /// Measure only these types, of i32,u32,u64,f32,f64
+    #[arg(long, visible_alias = "type", value_name = "LIST", value_delimiter = ',', value_parser = dtype_parser(), hide_possible_values = true)]
     pub(crate) dtype: Vec<Dtype>,
     /// Measure only private elements at these distances, such as 1,16
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
@@ -31,6 +31,22 @@ pub(crate) struct AxisArguments {
     /// Measure only grids of these numbers of thread blocks, such as 1,132
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) blocks: Vec<u32>,
+    /// Work for these times in each critical section of a lock, such as 0,100ns
+    ///
+    /// The time is a part of the cost
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = work_ns)]
+    pub(crate) inside: Vec<u32>,
+    /// Work between a release and the next acquisition, such as 0,1us
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = work_ns)]
+    pub(crate) outside: Vec<u32>,
+}
+
+/// A time of work in nanoseconds: 0, or long against the steps of a loop and short against a time slice.
+fn work_ns(text: &str) -> Result<u32, String> {
+    const POSSIBLE: RangeInclusive<u128> = 10..=100_000;
+    let ns = if text == "0" { Some(0) } else { humantime::parse_duration(text).ok().map(|time| time.as_nanos()) };
+    let possible = ns.filter(|ns| *ns == 0 || POSSIBLE.contains(ns)).and_then(|ns| ns.try_into().ok());
+    possible.ok_or_else(|| "0 or a time from 10ns to 100us is needed".to_owned())
 }
 
 fn placement_parser() -> impl TypedValueParser<Value = Placement> {
@@ -49,7 +65,7 @@ struct Axis {
     asked: fn(&AxisArguments) -> Vec<String>,
 }
 
-const AXES: [Axis; 5] = [
+const AXES: [Axis; 7] = [
     Axis { option: "--threads", value: |case| text(case.threads), asked: |asked| texts(&asked.threads) },
     Axis { option: "--placement", value: |case| text(case.placement.as_ref()), asked: |asked| texts(&asked.placement) },
     Axis { option: "--dtype", value: |case| text(case.dtype), asked: |asked| texts(&asked.dtype) },
@@ -59,11 +75,25 @@ const AXES: [Axis; 5] = [
         asked: |asked| texts(&asked.stride),
     },
     Axis { option: "--blocks", value: |case| text(case.blocks), asked: |asked| texts(&asked.blocks) },
+    Axis {
+        option: "--inside",
+        value: |case| Some(work_text(case.inside_ns.unwrap_or(0))),
+        asked: |asked| asked.inside.iter().copied().map(work_text).collect(),
+    },
+    Axis {
+        option: "--outside",
+        value: |case| Some(work_text(case.outside_ns.unwrap_or(0))),
+        asked: |asked| asked.outside.iter().copied().map(work_text).collect(),
+    },
 ];
 
 /// The options of all axes.
 pub(crate) fn options() -> impl Iterator<Item = &'static str> {
     AXES.iter().map(|axis| axis.option)
+}
+
+fn work_text(ns: u32) -> String {
+    if ns == 0 { "0".to_owned() } else { format!("{ns}ns") }
 }
 
 fn text<T: Display>(value: Option<T>) -> Option<String> {
@@ -79,11 +109,14 @@ fn texts<T: Display>(values: &[T]) -> Vec<String> {
 pub(crate) struct AxisFilter {
     /// For each of [`AXES`]; empty: all values.
     asked: [Vec<String>; AXES.len()],
+    /// Work inside and outside, in nanoseconds.
+    work: [Vec<u32>; 2],
 }
 
 impl AxisFilter {
     pub(crate) fn new(arguments: &AxisArguments) -> Self {
-        Self { asked: AXES.map(|axis| (axis.asked)(arguments)) }
+        let work = [&arguments.inside, &arguments.outside].map(Clone::clone);
+        Self { asked: AXES.map(|axis| (axis.asked)(arguments)), work }
     }
 
     /// Whether a case has one of the values on each axis that was asked for.
@@ -91,6 +124,21 @@ impl AxisFilter {
         AXES.iter()
             .zip(&self.asked)
             .all(|(axis, asked)| asked.is_empty() || (axis.value)(case).is_some_and(|value| asked.contains(&value)))
+    }
+
+    /// A case with every work that was asked for. No preset has any; where some is asked for, only cases that can have it are
+    /// left.
+    pub(crate) fn with_work(&self, case: Case, can_have_work: impl FnOnce(&Case) -> bool) -> Vec<Case> {
+        if self.work.iter().all(Vec::is_empty) {
+            return vec![case];
+        }
+        if !can_have_work(&case) {
+            return Vec::new();
+        }
+        let values = |at: usize| if self.work[at].is_empty() { &[0][..] } else { &self.work[at] };
+        let some = |ns: u32| Some(ns).filter(|ns| *ns > 0);
+        let with = |(inside, outside)| Case { inside_ns: some(inside), outside_ns: some(outside), ..case.clone() };
+        values(0).iter().flat_map(|inside| values(1).iter().map(|outside| (*inside, *outside))).map(with).collect()
     }
 
     /// The values asked for that none of the cases has: `--threads 3`.
@@ -173,7 +221,7 @@ mod tests {
             command.get_arguments().filter_map(|argument| Some(format!("--{}", argument.get_long()?))).collect();
         assert_eq!(parsed, options().collect::<Vec<_>>());
         for option in options() {
-            let value = ["1", "close", "i32"]
+            let value = ["1", "close", "i32", "100ns"]
                 .into_iter()
                 .find(|value| Arguments::of_command(&["syncscope", "run", option, value].map(str::to_owned)).is_ok());
             let words = ["syncscope", "run", "--resume", "run", option, value.unwrap()].map(str::to_owned);
@@ -198,6 +246,24 @@ mod tests {
         let of = |layout| stride.selects(&Case { layout: Some(layout), ..case(1, None) });
         assert!(of(Layout::Private { stride: 16 }) && !of(Layout::Shared) && !of(Layout::Private { stride: 1 }));
         assert!(!filter(&AxisArguments { blocks: vec![132], ..AxisArguments::default() }).selects(&case(1, None)));
+    }
+
+    #[test]
+    fn work_multiplies_the_cases_that_can_have_it() {
+        let with = |inside: Vec<u32>, outside: Vec<u32>| {
+            filter(&AxisArguments { inside, outside, ..AxisArguments::default() })
+        };
+        assert_eq!(with(vec![], vec![]).with_work(case(1, None), |_| false), [case(1, None)]);
+        let asked = with(vec![0, 100], vec![1_000]);
+        let cases = asked.with_work(case(2, None), |_| true);
+        let words: Vec<_> = cases.iter().filter_map(Case::work_in_words).collect();
+        assert_eq!(words, ["1000 ns outside", "100 ns inside 1000 ns outside"]);
+        assert!(cases.iter().all(|case| asked.selects(case)) && !asked.selects(&case(2, None)));
+        assert!(asked.with_work(case(1, None), |_| false).is_empty());
+        assert_eq!(asked.options(), ["--inside", "0,100ns", "--outside", "1000ns"]);
+        assert_eq!(with(vec![0], vec![]).with_work(case(1, None), |_| true), [case(1, None)], "the usual case");
+        assert_eq!(["0", "100ns", "2us"].map(work_ns), [Ok(0), Ok(100), Ok(2_000)]);
+        assert!(["1ns", "1s", "7"].map(work_ns).iter().all(Result::is_err));
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub(crate) enum Outcome {
     SomeCasesFailed,
     /// The work is complete, and some cases are certainly slower than before.
     SomeCasesSlower,
+    /// The work is complete, and the machine was in another state: what is slower because of it is not known.
+    AnotherState,
     /// The work is complete, and some nodes certainly differ from the others.
     SomeNodesDiffer,
     /// A signal ended the work early.
@@ -32,6 +34,7 @@ impl Outcome {
         ExitCode::from(match self {
             Self::Done => 0,
             Self::Interrupted => 1,
+            Self::AnotherState => 4,
             Self::LaboratoryLost => LABORATORY_LOST,
             Self::OfWorker(code) => code,
             Self::SomeCasesFailed | Self::SomeCasesSlower | Self::SomeNodesDiffer => 3,

@@ -8,7 +8,7 @@ use syncscope_core::fake::{FakeLaboratory, Fault};
 use syncscope_core::machine::{Environment, Machine};
 use syncscope_core::run::chain_check::ChainCheck;
 use syncscope_core::session::plan::Plan;
-use syncscope_core::{Case, Laboratory, Listing};
+use syncscope_core::{Case, Domain, Laboratory, Listing, own};
 use syncscope_cpu::CpuLaboratory;
 use syncscope_cpu::mpi::{self, MpiLaboratory};
 use syncscope_gpu::{GpuError, GpuLaboratory};
@@ -111,7 +111,7 @@ impl Laboratories {
         let without_gpu = self.gpu.as_ref().err().map(|error| (syncscope_gpu::primitives(), error.to_string()));
         if let Err(error) = &self.gpu {
             let unavailable = |primitive| Listing { primitive, unavailable: Some(error.to_string()) };
-            listing.extend(syncscope_gpu::own::primitives().map(unavailable));
+            listing.extend(own::defined(Domain::Gpu).into_iter().map(|own| unavailable(&own.primitive)));
         }
         let without_processes = self.mpi.is_none().then(|| (mpi::primitives(), mpi::unavailable()));
         for (primitives, reason) in without_gpu.into_iter().chain(without_processes) {

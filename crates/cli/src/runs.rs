@@ -1,15 +1,49 @@
 //! Finished runs, and what only the command knows of them: the order of all catalogues.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
-use syncscope_core::{Catalogue, OwnAxes};
+use syncscope_core::{Catalogue, Domain, OwnAxes, own};
 use syncscope_report::RunData;
 
 use crate::catalogue::catalogue;
 use crate::failure::Failure;
 use crate::terminal;
+
+/// Where runs are written that name no directory.
+pub(crate) const RUNS: &str = "syncscope-runs";
+
+/// The named directories; without any, the newest run of [`RUNS`].
+pub(crate) fn named_or_latest(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    if named.is_empty() { latest(1) } else { Ok(named.iter().map(|path| run_of(path)).collect()) }
+}
+
+/// The newest runs of [`RUNS`], the newest last.
+pub(crate) fn latest(count: usize) -> Result<Vec<PathBuf>, Failure> {
+    let entries = std::fs::read_dir(RUNS).into_iter().flatten();
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut runs: Vec<PathBuf> = paths.filter(|path| RunDirectory::open(path).is_ok()).collect();
+    // Their names begin with the time.
+    runs.sort();
+    if runs.len() < count {
+        let what = if count == 1 { "a run".to_owned() } else { format!("{count} runs") };
+        return Err(Failure::Usage(format!(
+            "no directory is named, and ./{RUNS} does not hold {what}; `syncscope run` writes one"
+        )));
+    }
+    let newest = runs.split_off(runs.len() - count);
+    for path in &newest {
+        terminal::note(&format!("the latest run: {}", path.display()));
+    }
+    Ok(newest)
+}
+
+/// The directory of a run, also where a file in it is named.
+fn run_of(path: &Path) -> PathBuf {
+    let is_in_run = path.is_file() && path.parent().is_some_and(|folder| RunDirectory::open(folder).is_ok());
+    path.parent().filter(|_| is_in_run).unwrap_or(path).to_owned()
+}
 
 /// All primitives, and those that the user of a run wrote.
 fn catalogue_of(path: &Path) -> Arc<Catalogue> {
@@ -17,7 +51,7 @@ fn catalogue_of(path: &Path) -> Arc<Catalogue> {
     let Some(run) = run.ok().filter(|run| !run.own.is_empty()) else { return catalogue() };
     syncscope_cpu::primitives::own::define(&run.own, &OwnAxes::default());
     syncscope_gpu::own::define(&run.own, &OwnAxes::default());
-    let own = syncscope_cpu::primitives::own::primitives().chain(syncscope_gpu::own::primitives());
+    let own = [Domain::Cpu, Domain::Gpu].into_iter().flat_map(own::defined).map(|own| &own.primitive);
     let own = own.filter(|primitive| run.own.iter().any(|own| own.id == primitive.id));
     let known = catalogue();
     Arc::new(known.primitives().iter().copied().chain(own.copied()).collect())

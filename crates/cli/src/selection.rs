@@ -3,7 +3,7 @@
 use glob::Pattern;
 use syncscope_core::own::is_own;
 use syncscope_core::session::plan::Plan;
-use syncscope_core::{Case, Laboratory, Listing, Preset};
+use syncscope_core::{Case, Laboratory, Listing, Preset, Primitive};
 use syncscope_gpu::peer::PEER_PROGRAMS;
 use syncscope_report::RunData;
 
@@ -59,7 +59,8 @@ impl Selection {
         let matches_nothing = |glob: &&Pattern| !listing.iter().any(|listing| glob.matches(listing.primitive.id));
         match self.only.iter().chain(&self.skip).find(matches_nothing) {
             Some(glob) => {
-                Err(Failure::Usage(format!("`{glob}` matches no primitive; {}", advice(glob.as_str(), listing))))
+                let primitives: Vec<&Primitive> = listing.iter().map(|listing| listing.primitive).collect();
+                Err(Failure::Usage(format!("`{glob}` matches no primitive; {}", advice(glob.as_str(), &primitives))))
             }
             None => Ok(()),
         }
@@ -74,7 +75,12 @@ impl Selection {
         let rows: Vec<_> = rows.collect();
         let matches_nothing = |glob: &&Pattern| !rows.iter().any(|row| glob.matches(&row.case.primitive));
         match self.only.iter().find(matches_nothing) {
-            Some(glob) => Err(Failure::Usage(format!("`{glob}` matches no row; `syncscope show DIR` lists the rows"))),
+            Some(glob) => {
+                let of_rows = |primitive: &&Primitive| rows.iter().any(|row| row.case.primitive == primitive.id);
+                let known = runs.first().map_or(&[][..], |data| data.catalogue.primitives());
+                let primitives: Vec<&Primitive> = known.iter().filter(of_rows).collect();
+                Err(Failure::Usage(format!("`{glob}` matches no row; {}", advice(glob.as_str(), &primitives))))
+            }
             None => Ok(()),
         }
     }
@@ -86,8 +92,15 @@ impl Selection {
         self.check(&listing)?;
         let also_in = self.syncperformance.then(|| laboratories.syncperformance_cases());
         let selects = |case: &Case| self.selects(case) && also_in.as_ref().is_none_or(|cases| cases.contains(case));
+        let can_have_work = |case: &Case| {
+            let known = listing.iter().find(|listing| listing.primitive.id == case.primitive);
+            known.is_some_and(|known| (known.primitive.facts.can_have_work)(case))
+        };
         let planned = |laboratories: &mut Laboratories, preset| -> Vec<Vec<Case>> {
-            let part = |laboratory: &&mut dyn Laboratory| laboratory.plan(preset).into_iter().filter(selects).collect();
+            let part = |laboratory: &&mut dyn Laboratory| {
+                let selected = laboratory.plan(preset).into_iter().filter(selects);
+                selected.flat_map(|case| self.axes.with_work(case, can_have_work)).collect()
+            };
             laboratories.all().iter().map(part).collect()
         };
         // A primitive that the preset leaves out has cases in a larger one.
@@ -153,14 +166,34 @@ impl Selection {
     }
 }
 
-/// What to write instead of a glob that matches nothing: it may be the beginning of ids.
-fn advice(glob: &str, listing: &[Listing]) -> String {
+/// Whether people call a primitive so: a glob of its id, or a word of its id, its description or its source.
+pub(crate) fn is_called(primitive: &Primitive, word: &str) -> bool {
+    if word.contains(['*', '?', '[']) {
+        return Pattern::new(word).is_ok_and(|glob| glob.matches(primitive.id));
+    }
+    let word = word.to_lowercase();
+    let word = word.trim_start_matches("__").trim_end_matches("()");
+    let texts = [primitive.id, primitive.summary, primitive.operation, primitive.source];
+    texts.iter().any(|text| text.to_lowercase().contains(word))
+}
+
+/// What to write instead of a glob or word that matches nothing: it may be the beginning of ids, a part of them, or a word of
+/// descriptions.
+pub(crate) fn advice(glob: &str, primitives: &[&Primitive]) -> String {
     let beginning = glob.trim_end_matches('.');
-    let continues = |id: &str| id.strip_prefix(beginning).is_some_and(|rest| rest.starts_with('.'));
-    if listing.iter().any(|listing| continues(listing.primitive.id)) {
-        format!("try '{beginning}.*'")
-    } else {
-        "`syncscope list` shows the ids".to_owned()
+    let count = |fits: &dyn Fn(&Primitive) -> bool| primitives.iter().filter(|one| fits(one)).count();
+    let inner = beginning.trim_matches('*').to_lowercase();
+    let [continued, containing] = [
+        count(&|one| one.id.strip_prefix(beginning).is_some_and(|rest| rest.starts_with('.'))),
+        count(&|one| !inner.is_empty() && one.id.contains(&inner)),
+    ];
+    let mut described = primitives.iter().filter(|one| is_called(one, &inner));
+    match (continued, containing, described.next()) {
+        (1.., _, _) => format!("try '{beginning}.*'"),
+        (0, 1, _) => format!("try '*{inner}*' (1 primitive)"),
+        (0, 2.., _) => format!("try '*{inner}*' ({containing} primitives)"),
+        (0, 0, Some(one)) if !inner.is_empty() => format!("try {}; `syncscope list {inner}` shows more", one.id),
+        _ => "`syncscope list` shows the ids".to_owned(),
     }
 }
 

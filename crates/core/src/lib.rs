@@ -1,6 +1,6 @@
 //! The measurement model of syncscope.
 //!
-//! This crate knows no hardware. It defines the terms of every other crate (`docs/GLOSSARY.md`) and measures through two
+//! This crate knows no hardware. It defines the terms of every other crate (`docs/METHOD.md`) and measures through two
 //! traits: a [`Laboratory`] makes the experiments of one domain, an [`Experiment`] runs one of its two loops when asked.
 //!
 //! ```text

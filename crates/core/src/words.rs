@@ -2,7 +2,7 @@
 
 /// The word in a file is none of the words that may stand there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{found}` is no {kind}; expected one of {expected}")]
+#[error("invalid {kind} `{found}`; expected one of {expected}")]
 pub struct UnknownWord {
     /// What the word should have named.
     pub kind: &'static str,

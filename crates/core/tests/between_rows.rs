@@ -1,4 +1,5 @@
-//! What the rows of a stored run say together: a rate is no worse than a latency, and more blocks are no faster than a full device.
+//! What the rows of a stored run say together: a rate is no worse than a latency, more blocks are no faster than a full device, and
+//! a lock changes hands no faster than a line moves between the two nearest CPUs.
 //!
 //! The list of exceptions is reviewed. `SYNCSCOPE_UPDATE=1 cargo test -p syncscope-core --test between_rows` writes it anew.
 
@@ -7,7 +8,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use syncscope_core::{Case, Layout, Mode, Row, Space, Verdict, stored_run};
+use syncscope_core::{Case, CaseId, Detail, Layout, Mode, Row, Space, Verdict, stored_run};
 
 /// The certain bounds of a cost, in nanoseconds.
 fn bounds(row: &Row) -> Option<(f64, f64)> {
@@ -58,6 +59,21 @@ fn rates_above_saturation(rows: &[Row], multiprocessors: u32) -> Vec<String> {
     gains.into_iter().map(line).collect()
 }
 
+/// Contended locks that certainly change hands in less time than the fastest hand-off between two CPUs takes. A lock may be taken
+/// again and again by one thread, so its cost alone says nothing.
+fn locks_above_handoffs(rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Vec<String> {
+    let handoffs = rows.iter().filter(|row| row.case.primitive.contains(".handoff.")).filter_map(bounds);
+    let Some(fastest) = handoffs.map(|(least, _)| least).min_by(f64::total_cmp) else { return Vec::new() };
+    let broken = rows.iter().filter_map(|row| {
+        let is_acquisitions = |detail: &&Detail| detail.name == Detail::ACQUISITIONS_PER_HANDOVER;
+        let acquisitions = details.get(&row.case.id())?.iter().find(is_acquisitions)?.value;
+        let most = bounds(row)?.1 * acquisitions / f64::from(row.case.threads?);
+        (most < fastest)
+            .then(|| format!("{}: changes hands each {most:.1} ns, a hand-off takes {fastest:.1} ns", row.case))
+    });
+    broken.collect()
+}
+
 #[test]
 fn rows_of_stored_runs_agree_with_each_other() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -66,7 +82,8 @@ fn rows_of_stored_runs_agree_with_each_other() {
         let rows = run.read_rows().unwrap();
         let name = run.path().file_name().unwrap().to_string_lossy();
         let multiprocessors = run.read_run().unwrap().machine.gpus.first().map_or(u32::MAX, |gpu| gpu.multiprocessors);
-        for line in rates_above_latencies(&rows).into_iter().chain(rates_above_saturation(&rows, multiprocessors)) {
+        let on_devices = rates_above_latencies(&rows).into_iter().chain(rates_above_saturation(&rows, multiprocessors));
+        for line in on_devices.chain(locks_above_handoffs(&rows, &run.read_details().unwrap())) {
             found.push(format!("{name}: {line}\n"));
         }
     }

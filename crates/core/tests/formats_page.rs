@@ -1,4 +1,4 @@
-//! The table of columns in `docs/FORMATS.md` is made of the code.
+//! `docs/COLUMNS.md`, the table of columns, is made of the code.
 //! `SYNCSCOPE_UPDATE=1 cargo test -p syncscope-core --test formats_page` writes it anew.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
@@ -9,26 +9,28 @@ use std::path::Path;
 
 use syncscope_core::run::columns::COLUMNS;
 
-const BEGIN: &str = "<!-- columns -->\n";
-const END: &str = "<!-- /columns -->\n";
+const HEAD: &str = "# Columns of `measurements.csv`
 
-fn table() -> String {
-    let mut table = "| column | unit | meaning |\n|---|---|---|\n".to_owned();
+Generated from `crates/core/src/run/columns.rs`. [FORMATS.md](FORMATS.md) describes the other files, [METHOD.md](METHOD.md) explains the values.
+
+| column | unit | meaning |
+|---|---|---|
+";
+
+fn page() -> String {
+    let mut page = HEAD.to_owned();
     for column in &COLUMNS {
-        writeln!(table, "| `{}` | {} | {} |", column.name, column.unit, column.meaning).unwrap();
+        writeln!(page, "| `{}` | {} | {} |", column.name, column.unit, column.meaning).unwrap();
     }
-    table
+    page
 }
 
 #[test]
-fn the_table_of_columns_is_the_codes() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/FORMATS.md");
-    let page = fs::read_to_string(&path).unwrap();
-    let (before, rest) = page.split_once(BEGIN).unwrap();
-    let (found, after) = rest.split_once(END).unwrap();
+fn the_page_of_columns_is_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/COLUMNS.md");
     if std::env::var_os("SYNCSCOPE_UPDATE").is_some() {
-        fs::write(&path, [before, BEGIN, &table(), END, after].concat()).unwrap();
-        return;
+        fs::write(&path, page()).unwrap();
     }
-    assert!(found == table(), "docs/FORMATS.md is out of date; run this test with SYNCSCOPE_UPDATE=1");
+    let found = fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == page(), "docs/COLUMNS.md is out of date; run this test with SYNCSCOPE_UPDATE=1");
 }

@@ -15,7 +15,7 @@ use syncscope_host::cpu_list;
 use crate::experiment::SAMPLE;
 use crate::machine::awake::KeepAwake;
 
-/// The environment variable that replaces the trial by `on` or `off`; see CONTRIBUTING.md.
+/// The environment variable that replaces the trial by `on` or `off`; see docs/GUIDE.md.
 const VARIABLE: &str = "SYNCSCOPE_KEEP_AWAKE";
 
 /// Numbers of CPUs with a trial. On 16 virtual CPUs the loops added noise.

@@ -35,6 +35,8 @@ pub(crate) struct Axes {
     pub(crate) vectors: Vec<u64>,
     /// Numbers of processes.
     pub(crate) processes: Vec<u32>,
+    /// How long threads wait whose reaction is timed, in microseconds.
+    pub(crate) waits_us: Vec<u32>,
     /// Numbers of threads that execute such chains.
     chain_threads: Vec<u32>,
 }
@@ -148,6 +150,7 @@ impl Axes {
             cpus,
             vectors: powers.iter().map(|power| 1 << power).collect(),
             processes,
+            waits_us: if preset == Preset::Quick { vec![5] } else { vec![1, 5, 20, 50, 200] },
             chain_threads,
         }
     }
@@ -226,7 +229,11 @@ fn teams(preset: Preset, topology: &Topology) -> (Placement, Vec<(Placement, Vec
     let sparse = if preset == Preset::Standard && cpus > LARGE { powers_of_two(cpus) } else { counts };
     let mut spread = where_it_differs(topology, &Spread, &others, &sparse);
     if preset == Preset::Quick {
-        // On most machines a thread on every second core, in all sockets, against as many in one.
+        // As many threads in all sockets as one has cores; on machines with one socket in all nodes or caches.
+        let cores = cores(topology);
+        let part = PARTS[1..].iter().rev().map(|part| largest(topology, part, |thread| thread.core));
+        let most = part.into_iter().find(|own| *own < cores).unwrap_or(cores);
+        spread.retain(|count| *count <= most);
         spread.drain(..spread.len().saturating_sub(1));
     }
     threads.push((Spread, spread));
@@ -342,9 +349,9 @@ mod tests {
         let expected = [
             (Placement::Cores, vec![1, 2, 4, 8, 10, 16, 20, 40]),
             (Placement::Close, vec![2, 20]),
-            (Placement::Spread, vec![16]),
+            (Placement::Spread, vec![10]),
         ];
-        assert_eq!(of(Preset::Quick, &system1), expected, "20 spread threads are those on all cores");
+        assert_eq!(of(Preset::Quick, &system1), expected, "as many threads in both sockets as one has cores");
         let paper = of(Preset::Paper, &system1);
         assert!([10, 20, 40, 44].iter().all(|count| paper[0].1.contains(count)), "{paper:?}");
         assert!(paper[1].1.contains(&20) && !paper[1].1.contains(&40) && paper[3].1.contains(&20), "{paper:?}");
@@ -353,7 +360,7 @@ mod tests {
         assert_eq!(clusters[0], (Placement::Cores, vec![1, 2, 4, 8, 16, 32, 64]));
         assert_eq!((&clusters[1].1, &clusters[2].1), (&vec![2, 32], &vec![16]));
         let nodes = of(Preset::Quick, &regular(1, 4, 1, 24, 1));
-        assert_eq!(nodes, [(Placement::Close, vec![1, 2, 4, 8, 16, 24, 32, 64, 96]), (Placement::Spread, vec![64])]);
+        assert_eq!(nodes, [(Placement::Close, vec![1, 2, 4, 8, 16, 24, 32, 64, 96]), (Placement::Spread, vec![24])]);
     }
 
     #[test]

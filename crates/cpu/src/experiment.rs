@@ -329,12 +329,9 @@ impl Experiment for TeamExperiment<'_> {
             sample_length,
             longest_sample: sample_length.map(|length| length * MAX_SAMPLE_LENGTHS),
             actor: self.sharing.actor,
-            // Where nothing is shared, threads with a core of their own show the cost of the operation. Where all meet or
-            // contend, the slowest counts, and few samples of a large team are without interference.
-            population: match self.sharing.actor {
-                Actor::Median => Population::Alone,
-                Actor::Slowest | Actor::Mean => Population::All,
-            },
+            // One thread with a core of its own shows the cost of the operation. Several are what a program meets: all samples
+            // count, as for the rate of all threads, and those of threads that were alone stand beside (`alone_ns`).
+            population: if self.team.cpus().len() > 1 { Population::All } else { Population::Alone },
             in_window: windows.is_some(),
             counted_for: windows.map(|windows| windows.length),
             has_double: true,
@@ -352,7 +349,7 @@ impl Experiment for TeamExperiment<'_> {
     /// Runs the proof that needs a loop of its own, then the follow-up.
     fn details(&mut self) -> Result<Vec<Detail>, String> {
         if let Some(proof) = self.workload.proof.clone() {
-            self.run_untimed(1, |team, shots, limit| team.prove(&proof, shots, limit));
+            self.run_untimed(self.workload.proofs, |team, shots, limit| team.prove(&proof, shots, limit));
         }
         let mut found = self.of_windows()?;
         let follow_up = self.workload.follow_up.as_ref().map(|make| make(self.clock));

@@ -3,7 +3,7 @@
 //!
 //! A run whose processes show it does not need this. The values are standard deviations relative to the cost, rounded up from
 //! pairs of runs minutes apart on guests with 2 and with 16 virtual CPUs: 0.1 % for one thread, 1 % for hand-offs, 2 % for locks
-//! and barriers, up to 4 % within a family (`docs/notes/2026-11-22-runs-differ.md`).
+//! and barriers, up to 4 % within a family (`docs/notes/runs-differ.md`).
 
 use syncscope_core::{ActorRule, Case, Layout, RunEffect};
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::GpuLaboratory;
 use crate::cuda::compile::Program;
 use crate::cuda::driver::{
-    Context, DeviceBuffer, ExecutableGraph, Function, HostBuffer, KernelArguments, Module, Stream,
+    Context, DeviceBuffer, ExecutableGraph, Function, HostBuffer, KernelArguments, Module, Stream, Way,
 };
 use crate::cuda::error::{CudaError, GpuError};
 use crate::launch::arguments::Rate;
@@ -82,6 +82,14 @@ impl Loaded {
 pub struct Kernel(Function);
 
 impl Kernel {
+    /// The same kernel, whose blocks wait for each other, so that all must run at the same time.
+    ///
+    /// # Errors
+    /// The error of the driver.
+    pub fn cooperative(self) -> Result<Self, CudaError> {
+        self.0.launched(Way::Cooperative).map(Self)
+    }
+
     /// How many blocks of so many threads one multiprocessor runs at the same time.
     ///
     /// # Errors
@@ -108,25 +116,19 @@ pub struct Launch {
     pub blocks: u32,
     /// Threads of a block.
     pub threads: u32,
-    /// Whether the blocks wait for each other, so that all must run at the same time.
-    pub is_cooperative: bool,
     /// What the kernel takes.
     pub arguments: Arguments,
 }
 
 impl Launch {
-    /// A kernel on a grid of so many blocks and threads of each, whose blocks do not wait for each other.
+    /// A kernel on a grid of so many blocks and threads of each.
     #[must_use]
     pub const fn new(kernel: Kernel, (blocks, threads): (u32, u32), arguments: Arguments) -> Self {
-        Self { kernel, blocks, threads, is_cooperative: false, arguments }
+        Self { kernel, blocks, threads, arguments }
     }
 
     fn queue(&self, stream: &Stream) -> Result<(), CudaError> {
-        let Self { kernel: Kernel(function), blocks, threads, is_cooperative, arguments } = self;
-        if *is_cooperative {
-            return stream.launch_cooperatively(*function, *blocks, *threads, arguments);
-        }
-        stream.launch(*function, *blocks, *threads, arguments)
+        stream.launch(self.kernel.0, self.blocks, self.threads, &self.arguments)
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use syncscope_core::{Case, Evidence, Preset};
 
 use crate::catalogue::limits::DeviceLimits;
-use crate::catalogue::{cases, entry_of, program_of, unavailable};
+use crate::catalogue::{cases, entry_of, own, program_of, unavailable};
 use crate::cuda::cache::Cache;
 use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::discovery::Surroundings;
@@ -56,12 +56,7 @@ pub fn verify(
         return Ok(Vec::new());
     }
     let texts: Vec<Program> = programs.iter().map(|(_, program)| program.clone()).collect();
-    let nvrtc = Nvrtc::find(&Surroundings::of_process(), None)?;
-    let capability = capability(arch).filter(|capability| nvrtc.target(*capability).as_deref() == Some(arch));
-    let Some(capability) = capability else {
-        return Err(NvrtcError::UnknownArchitecture { nvrtc: nvrtc.version(), arch: arch.to_owned() });
-    };
-    let mut compiler = Compiler::new(nvrtc, Cache::of_user(), arch.to_owned(), headers());
+    let (mut compiler, capability) = compiler_for(arch)?;
     compiler.prepare(&texts, progress);
     let verified = programs.iter().map(|(case, program)| {
         let evidence = match (unavailable(&case.primitive, capability), compiler.cubin(program)) {
@@ -73,6 +68,36 @@ pub fn verify(
         Verified { case: case.clone(), arch: arch.to_owned(), evidence, elided_by_nature }
     });
     Ok(verified.collect())
+}
+
+/// NVRTC for an architecture, and its compute capability.
+fn compiler_for(arch: &str) -> Result<(Compiler, (u32, u32)), NvrtcError> {
+    let nvrtc = Nvrtc::find(&Surroundings::of_process(), None)?;
+    let capability = capability(arch).filter(|capability| nvrtc.target(*capability).as_deref() == Some(arch));
+    let Some(capability) = capability else {
+        return Err(NvrtcError::UnknownArchitecture { nvrtc: nvrtc.version(), arch: arch.to_owned() });
+    };
+    Ok((Compiler::new(nvrtc, Cache::of_user(), arch.to_owned(), headers()), capability))
+}
+
+/// The timed region of every operation that the user wrote, compiled for an architecture and decoded: its id, and the listing.
+///
+/// # Errors
+/// That there is no NVRTC, or what the compiler says.
+pub fn listings_of_own(arch: &str) -> Result<Vec<(String, String)>, String> {
+    let (mut compiler, _) = compiler_for(arch).map_err(|error| error.to_string())?;
+    let mut cases = own::cases(DeviceLimits { multiprocessors: 2, max_threads: 1024 });
+    cases.dedup_by(|next, first| next.primitive == first.primitive);
+    let listing = |case: Case| {
+        let id = case.primitive.clone();
+        let program = program_of(&case).ok_or_else(|| format!("{id} has no kernel"))?;
+        let cubin = compiler.cubin(&program).map_err(|error| format!("{id}: {error}"))?;
+        match evidence_of(&case, &cubin) {
+            Evidence::NotAvailable(reason) => Err(format!("{id}: {reason}")),
+            evidence => Ok((id, evidence.listing().unwrap_or_default().to_owned())),
+        }
+    };
+    cases.into_iter().map(listing).collect()
 }
 
 /// Why nothing but a NOP is left of the operation of a case on a device of this compute capability; `None` where

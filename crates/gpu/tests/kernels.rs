@@ -142,15 +142,16 @@ fn is_design(case: &Case) -> bool {
     ["gpu.grid.hierarchical", "gpu.multi.flags"].contains(&case.primitive.as_str())
 }
 
-/// All programs for one architecture, and for the others one of each primitive on each memory, in each mode and form.
+/// All programs for one architecture; for the oldest and the newest one of each primitive on each memory, in each mode and form;
+/// for those between, whose instructions are of one of the others, one of each primitive.
 fn some_programs(arch: &str) -> Vec<(Case, Program)> {
     let mut seen = HashSet::new();
+    let is_last = ["sm_75", "sm_120"].contains(&arch);
     let mut is_new = |case: &Case| {
-        seen.insert((
-            (case.primitive.clone(), case.space, case.mode, case.layout.is_some_and(is_one), case.form),
-            // Orders and designs of wide barriers are programs of their own.
-            (case.order, is_design(case).then(|| case.group.clone())),
-        ))
+        let form = (case.space, case.mode, case.layout.is_some_and(is_one), case.form);
+        // Orders and designs of wide barriers are programs of their own.
+        let design = (case.order, is_design(case).then(|| case.group.clone()));
+        seen.insert((case.primitive.clone(), is_last.then_some((form, design))))
     };
     programs().into_iter().filter(|(case, _)| arch == "sm_90" || is_new(case)).collect()
 }

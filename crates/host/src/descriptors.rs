@@ -1,5 +1,5 @@
 //! File descriptors that threads wait on: event counters (`eventfd(2)`), and waiting until one can be read (`poll(2)`). And the
-//! standard output, which foreign code writes to.
+//! output of this process, which foreign code writes to.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -20,36 +20,41 @@ pub fn wait_readable(descriptor: &impl AsFd, limit: Duration) -> io::Result<bool
     if ready < 0 { Err(io::Error::last_os_error()) } else { Ok(ready > 0) }
 }
 
-/// As long as it lives, nobody reads what this process writes to its standard output.
+/// As long as it lives, nobody reads what this process writes to its standard output and standard error.
 #[derive(Debug)]
-pub struct SilentStdout {
-    before: OwnedFd,
+pub struct SilentOutput {
+    before: [OwnedFd; 2],
 }
 
-/// Throws away what foreign code writes to standard output from here on.
+/// Throws away what foreign code writes to standard output and standard error from here on.
 ///
 /// # Errors
 /// What the operating system says.
-pub fn silence_stdout() -> io::Result<SilentStdout> {
+pub fn silence_output() -> io::Result<SilentOutput> {
     io::stdout().flush()?;
     let nowhere = File::options().write(true).open("/dev/null")?;
-    let before = io::stdout().as_fd().try_clone_to_owned()?;
-    replace_stdout(nowhere.as_fd())?;
-    Ok(SilentStdout { before })
+    let before = [io::stdout().as_fd().try_clone_to_owned()?, io::stderr().as_fd().try_clone_to_owned()?];
+    let silent = SilentOutput { before };
+    replace_output([nowhere.as_fd(); 2])?;
+    Ok(silent)
 }
 
-fn replace_stdout(by: BorrowedFd<'_>) -> io::Result<()> {
-    // SAFETY: the call takes two numbers, of descriptors that are open.
-    let replaced = unsafe { libc::dup2(by.as_raw_fd(), libc::STDOUT_FILENO) };
-    if replaced < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+fn replace_output(by: [BorrowedFd<'_>; 2]) -> io::Result<()> {
+    for (number, by) in [libc::STDOUT_FILENO, libc::STDERR_FILENO].into_iter().zip(by) {
+        // SAFETY: the call takes two numbers, of descriptors that are open.
+        if unsafe { libc::dup2(by.as_raw_fd(), number) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
 }
 
-impl Drop for SilentStdout {
+impl Drop for SilentOutput {
     fn drop(&mut self) {
         // SAFETY: a null pointer stands for all streams of the C library. What foreign code left in them goes nowhere, too.
         unsafe { libc::fflush(std::ptr::null_mut()) };
         // Without it the rest is silent, and the exit code still says how it went.
-        let _ = replace_stdout(self.before.as_fd());
+        let _ = replace_output(self.before.each_ref().map(AsFd::as_fd));
     }
 }
 

@@ -30,7 +30,9 @@ pub mod section;
 pub mod syncperformance;
 pub mod table;
 
-pub use analysis::compare::{Change, ComparedCase, Comparison, Difference, FamilyChange, USUAL_THRESHOLD, compare};
+pub use analysis::compare::{
+    Change, ClassChange, ComparedCase, Comparison, Difference, FamilyChange, MachineStates, USUAL_THRESHOLD, compare,
+};
 pub use analysis::findings::{ClaimVerdict, Finding, Outcome, Paper, findings};
 pub use analysis::fleet::{ExaminedFleet, Fleet, FleetCell, FleetNode};
 pub use analysis::questions::advice::{Advice, Asked, Choice, CostFigure, Decision, Need, RunnerUp, advise};

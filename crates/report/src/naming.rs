@@ -71,13 +71,14 @@ pub(crate) fn machine(machine: &Machine) -> String {
 }
 
 /// The families in the order of the reports, each with its heading.
-const FAMILIES: [(&str, &str); 20] = [
+const FAMILIES: [(&str, &str); 21] = [
     ("atomic", "Atomics"),
     ("barrier", "Barriers"),
     ("lock", "Locks"),
     ("fence", "Fences"),
     ("handoff", "Handoff"),
     ("wake", "Wake-ups"),
+    ("wait", "Waiting"),
     ("process", "Between processes"),
     ("block", "Block barriers"),
     ("warp", "Warp barriers"),

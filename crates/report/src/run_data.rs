@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use syncscope_core::run::fingerprint::Fingerprint;
 use syncscope_core::run::{Status, another_run, seconds_between};
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::{Case, CaseId, Catalogue, Detail, Row, Run, Verdict};
@@ -59,7 +60,7 @@ impl RunData {
     /// If the directory holds no run, or a file of it cannot be read or parsed. The error names the file.
     pub fn load(path: &Path, catalogue: Arc<Catalogue>) -> Result<Self, RunDirectoryError> {
         let directory = RunDirectory::open(path)?;
-        let run = directory.read_run()?;
+        let mut run = directory.read_run()?;
         // The directory of an experiment has no measurements.
         let has_rows = run.experiment().is_none() || directory.has_measurements();
         let rows = if has_rows { directory.read_numbered_rows()? } else { Vec::new() };
@@ -69,7 +70,8 @@ impl RunData {
         };
         let (lines, mut rows): (Vec<u64>, Vec<Row>) = rows.into_iter().map(derived).unzip();
         let details = if has_rows { directory.read_details()? } else { HashMap::new() };
-        another_run::derive(&mut rows, &details, &catalogue);
+        run.shared = another_run::derive(&mut rows, &details, &catalogue);
+        run.fingerprint = Fingerprint::of(&rows, &details, &catalogue);
         let rows: Vec<(u64, Row)> = lines.into_iter().zip(rows).collect();
         let others: Vec<String> = contradictions(&rows).into_iter().collect();
         let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row.without_contradiction()).collect();

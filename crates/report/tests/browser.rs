@@ -109,7 +109,7 @@ fn several_machines() {
     let Some((counts, dom)) = open(&runs, DESKTOP) else { return };
     assert_sound(&counts, &runs);
     assert!(beside_decisions(&counts) >= 1 + 1 + 5 + 6 + 2, "{counts:?}");
-    assert!(dom.contains("aria-label=\"ticket · B\""), "a name for the line of each run");
+    assert!(dom.contains("data-name=\"ticket · B\""), "a name for the line of each run");
     assert!(dom.contains("interrupted: "));
 }
 
@@ -151,7 +151,7 @@ fn a_published_experiment_is_drawn_without_rows() {
     let Some((counts, dom)) = open(&both, DESKTOP) else { return };
     assert_sound(&counts, &both);
     assert!(number(&counts, "charts") > 3);
-    assert!(dom.contains("href=\"#crosscheck\""));
+    assert!(dom.contains("id=\"crosscheck\""));
 }
 
 /// Pictures that are to be compared stand side by side where there is room.
@@ -288,7 +288,7 @@ fn forms_are_lines_of_their_own() {
     });
     let Some((_, dom)) = open(&[run], DESKTOP) else { return };
     for label in ["add", "add, not aggregated by the compiler", "add, value changes each time"] {
-        assert!(dom.contains(&format!("aria-label=\"{label}\"")), "no line `{label}`");
+        assert!(dom.contains(&format!("data-name=\"{label}\"")), "no line `{label}`");
     }
 }
 

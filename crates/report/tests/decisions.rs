@@ -52,7 +52,7 @@ fn only_kernels_of_the_barriers_grid_decide() {
     assert!(!answers("h200-x4").contains("decide-relaunch"), "{}", answers("h200-x4"));
     assert!(answers("h200").contains("decide-relaunch"), "{}", answers("h200"));
     let paper = answers("h200-launch-lengths");
-    assert!(paper.contains("in a graph (690 ns), it is not certain"), "{paper}");
+    assert!(paper.contains("Undecided: 690 ns in a graph."), "{paper}");
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn ten_questions_of_a_reader() {
     let answers = page["runs"][0]["answers"]["certain"].as_array().unwrap();
 
     // 1. What is expensive here, and what should I do? Sentences at the top, each with its figure.
-    assert!((5..=8).contains(&answers.len()), "{answers:?}");
+    assert!((3..=5).contains(&answers.len()), "{answers:?}");
     let figures: Vec<&str> = answers.iter().map(|answer| answer["figure"].as_str().unwrap()).collect();
     assert!(figures.iter().filter(|id| id.starts_with("decide-")).count() >= 5, "{figures:?}");
 
@@ -81,7 +81,7 @@ fn ten_questions_of_a_reader() {
 
     // 4. Grid sync or relaunch? Both costs on one grid, in a graph and in a stream.
     let relaunch = sentence(&page, "decide-relaunch");
-    for part in ["in a graph (", "in a stream (", "132 blocks"] {
+    for part in ["ns in a graph", "µs in a stream", "132 blocks"] {
         assert!(relaunch.contains(part), "{relaunch}");
     }
 
@@ -118,10 +118,10 @@ fn ten_questions_of_a_reader() {
     let one = known.iter().find(|one| one["id"] == "cpu.atomic.cas_fail").unwrap();
     assert_eq!(one["summary"], "Atomic compare-and-swap that finds another value than expected");
 
-    // 9. Is this figure good, and for my machine? How far to trust it stands below the title; the ladder has the figures of
+    // 9. Is this figure good, and for my machine? What disturbed the run stands below the answers; the ladder has the figures of
     // other machines behind its own, each with what it is worth.
     let trust = page["runs"][0]["answers"]["trust"].as_str().unwrap();
-    assert!(trust.contains("that can be measured here are resolved"), "{trust}");
+    assert!(trust.contains("423 of 455 costs are resolved"), "{trust}");
     let rungs = page["ladder"].as_array().unwrap();
     let compared = rungs.iter().filter(|rung| rung["anchors"].as_array().is_some_and(|anchors| !anchors.is_empty()));
     assert!(2 * compared.count() > rungs.len(), "most rungs have the figure of another machine");

@@ -15,7 +15,7 @@ use crate::instruction::{Instruction, SIZE_BYTES};
 /// architecture is in another byte of `e_flags`; before, the value was 0x33.
 const OSABI_NEW_FLAGS: u8 = 0x41;
 
-const TEXT_PREFIX: &[u8] = b".text.";
+pub(crate) const TEXT_PREFIX: &[u8] = b".text.";
 
 /// The machine code in a CUBIN.
 #[derive(Debug, Clone)]
@@ -116,7 +116,7 @@ fn arch_of_flags(flags: u32, os_abi: u8) -> Result<Arch, SassError> {
 }
 
 /// The attributes of a kernel are in a section with this prefix and the name of the kernel.
-const INFO_PREFIX: &[u8] = b".nv.info.";
+pub(crate) const INFO_PREFIX: &[u8] = b".nv.info.";
 
 /// The attribute whose value is the number of bytes: `EIATTR_CBANK_PARAM_SIZE` in the output of `cuobjdump`.
 const PARAMETER_BYTES: u8 = 0x19;

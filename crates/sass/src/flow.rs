@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::cubin::Kernel;
-use crate::instruction::{Bits as _, Clock, Control, Instruction};
+use crate::instruction::{Bits as _, Clock, Control, Instruction, position};
 use crate::region::Region;
 
 /// The control flow of a kernel, by index of instruction.
@@ -39,8 +39,7 @@ impl Graph {
         let mut successors = Vec::with_capacity(instructions.len());
         for (index, instruction) in instructions.iter().enumerate() {
             let exits = exits(instructions, instruction);
-            let target = instruction.target.and_then(|target| position(instructions, target));
-            if let Some(target) = target {
+            if let Some(target) = instruction.target.and_then(|target| position(instructions, target)) {
                 begins[target] = true;
             }
             if exits.ends_block && index + 1 < instructions.len() {
@@ -68,10 +67,6 @@ impl Graph {
         let end = (index + 1..self.begins.len()).find(|&at| self.begins[at]).unwrap_or(self.begins.len());
         start..end
     }
-}
-
-fn position(instructions: &[Instruction], offset: u64) -> Option<usize> {
-    instructions.binary_search_by_key(&offset, |instruction| instruction.offset).ok()
 }
 
 /// Whether an instruction is executed only by some threads, or not always.

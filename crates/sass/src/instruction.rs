@@ -129,6 +129,11 @@ impl fmt::Display for Instruction {
     }
 }
 
+/// The index of the instruction at this offset.
+pub(crate) fn position(instructions: &[Instruction], offset: u64) -> Option<usize> {
+    instructions.binary_search_by_key(&offset, |instruction| instruction.offset).ok()
+}
+
 fn guard(raw: u128, uniform: bool) -> Option<Predicate> {
     let number = raw.field(12, 3) as u8;
     let negated = raw.field(15, 1) == 1;
@@ -219,7 +224,7 @@ impl Control {
     }
 
     /// The bits of the field in an instruction.
-    pub(crate) const MASK: u128 = 0x1f_ffff << 105;
+    pub const MASK: u128 = 0x1f_ffff << 105;
 
     /// The field as bits of an instruction, all others 0.
     #[must_use]
@@ -245,7 +250,7 @@ impl fmt::Display for Control {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[B")?;
         for barrier in 0..6_u8 {
-            if self.wait_mask >> barrier & 1 == 1 { write!(f, "{barrier}")? } else { f.write_str("-")? }
+            if self.waits_for(barrier) { write!(f, "{barrier}")? } else { f.write_str("-")? }
         }
         let digit = |barrier: Option<u8>| barrier.map_or('-', |number| char::from(b'0' + number));
         let yields = if self.yields { 'Y' } else { '-' };

@@ -33,7 +33,7 @@
 //! | `instruction` | one instruction: bit fields, control field, guard, clock, target |
 //! | `opcodes`, `modifiers` | the tables of mnemonics and modifiers, and how they are printed |
 //! | `region` | the timed region of a kernel |
-//! | `operands/` | registers that an instruction reads and writes; taking it apart and together |
+//! | `operands/` | registers that an instruction reads and writes |
 //! | `flow` | paths through a kernel, and which barriers are outstanding on them |
 //! | `edit/` | edits that keep dependencies, and files with edited code |
 //! | `arch`, `error` | generations with one encoding, errors |
@@ -61,5 +61,5 @@ pub use edit::{Correction, CubinFile, KernelEdit, correct_clock_reads};
 pub use error::{EditError, SassError};
 pub use flow::{Unawaited, unawaited_results};
 pub use instruction::{Clock, Control, Instruction, Predicate};
-pub use operands::{Bank, Effects, Kind, Operand, Parts, Register};
+pub use operands::{Bank, Effects, Kind, Register};
 pub use region::{Region, timed_region};

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::cubin::Kernel;
 use crate::error::SassError;
-use crate::instruction::{Clock, Instruction};
+use crate::instruction::{Clock, Instruction, position};
 
 /// The instructions between two clock reads.
 #[derive(Debug, Clone)]
@@ -137,11 +137,6 @@ impl Region {
 
 fn contains(outer: &Range<usize>, inner: &Range<usize>) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
-}
-
-/// The index of the instruction at this offset.
-fn position(instructions: &[Instruction], offset: u64) -> Option<usize> {
-    instructions.binary_search_by_key(&offset, |instruction| instruction.offset).ok()
 }
 
 /// The bodies of all loops that may be the timed one, from the target of the branch back to the branch, both included.

@@ -1,6 +1,7 @@
 //! The arguments of `advise`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use clap::builder::TypedValueParser;
@@ -12,9 +13,9 @@ use super::{DocumentFormat, one_of};
 
 #[derive(Debug, Args)]
 pub(crate) struct AdviseArguments {
-    /// Directory of the run
+    /// Directory of the run [default: the latest in ./syncscope-runs]
     #[arg(value_name = "DIR")]
-    pub(crate) run: PathBuf,
+    pub(crate) run: Option<PathBuf>,
     /// What the program needs [default: one line for each need and side]
     #[arg(long, value_parser = needs())]
     pub(crate) need: Option<Need>,
@@ -24,6 +25,9 @@ pub(crate) struct AdviseArguments {
     /// Side of the machine [default: every side that the run measured]
     #[arg(long, value_parser = sides())]
     pub(crate) on: Option<Domain>,
+    /// How long a thread waits, such as 5us; with `--need wait`
+    #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) wait: Option<Duration>,
     /// Output format
     #[arg(long, value_enum, default_value_t = DocumentFormat::Table)]
     pub(crate) format: DocumentFormat,
@@ -39,6 +43,7 @@ const fn about(need: Need) -> &'static str {
         Need::Protect => "Protect data that one thread at a time may use: which lock",
         Need::Phases => "Divide work into phases: which barrier",
         Need::HandOver => "Hand over from one thread to another: spin or sleep",
+        Need::Wait => "Wait for another thread: spin, and with which hint, or sleep",
         Need::Reduce => "Reduce many values to one; DIR must have rows of `gpu.reduction.*` or `cpu.reduction.*`",
         Need::EndGpuPhase => {
             "End a phase of all GPU threads: a grid barrier, or the next kernel in a graph or a stream"

@@ -11,59 +11,61 @@ use crate::axes::AxisArguments;
 
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "It compiles and runs the code that you give it, with your rights: measure your own code only.\n\n\
-                  Examples:\n  syncscope measure --cpu 'atomic_fetch_add(&x, 1)' --threads 1,2\n  \
+    after_help = "It compiles and runs the code that you give it, with your rights: measure your own code only.\n  \
+                  syncscope measure --cpu 'atomic_fetch_add(&x, 1)' --threads 1,2\n  \
                   syncscope measure --gpu 'atomicAdd(&x, 1)' --threads 32,1024 --blocks 1,132\n  \
-                  syncscope measure --cpu mine.c --against theirs.c --fail-if-slower 2%"
+                  syncscope measure --cpu mine.c --against theirs.c cpu.lock.ticket --fail-if-slower 2%"
 )]
 pub(crate) struct MeasureArguments {
-    /// Statements or files in C11 or C++20, compiled with $CC (cc) or $CXX (c++); FILE:NAME takes one operation of a file
+    /// Statements or files in C11 or C++20 ($CC, $CXX); FILE:NAME is one operation
     #[arg(long, value_name = "CODE", num_args = 1.., required_unless_present_any = ["gpu", "header"])]
     pub(crate) cpu: Vec<String>,
     /// Statements or files in CUDA C++, compiled with NVRTC
     #[arg(long, value_name = "CODE", num_args = 1..)]
     pub(crate) gpu: Vec<String>,
-    /// Compare with these: statements or files for the same side, or the id of a primitive, such as cpu.lock.ticket. All are
-    /// measured in turn, in the same passes
+    /// Compare with these, measured in turn: code for the same side, or ids of primitives
     #[arg(long, value_name = "CODE", num_args = 1..)]
     pub(crate) against: Vec<String>,
     /// Print what the code may use, the names in scope and the functions of a file, and exit
-    #[arg(long, value_enum, value_name = "SIDE", exclusive = true)]
+    #[arg(long, value_enum, value_name = "SIDE", exclusive = true, hide_short_help = true)]
     pub(crate) header: Option<Side>,
+    /// Print the machine code of the timed region with its control codes, for ARCH [sm_90], and exit
+    #[arg(long, value_name = "ARCH", num_args = 0..=1, default_missing_value = "sm_90", requires = "gpu", hide_short_help = true)]
+    pub(crate) sass: Option<String>,
     /// Name of the operation [default: the file's, or line]
     #[arg(long)]
     pub(crate) name: Option<String>,
     /// Statement that is executed before the operations of each sample
     #[arg(long, value_name = "CODE")]
     pub(crate) setup: Option<String>,
-    /// What has to prove that the operation did its work; an operation that fails has no cost
-    #[arg(long, value_name = "KIND", value_parser = one_of(checks()))]
+    /// Check the operation: counter, lock, barrier or message, see --header
+    #[arg(long, value_name = "KIND", value_parser = one_of(checks()), hide_possible_values = true)]
     pub(crate) check: Option<OwnCheck>,
     /// Include this header before the code (repeatable)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) include: Vec<String>,
     /// Search headers in this directory (repeatable)
-    #[arg(short = 'I', value_name = "DIR")]
+    #[arg(short = 'I', value_name = "DIR", hide_short_help = true)]
     pub(crate) folders: Vec<String>,
     /// Define a macro (repeatable)
-    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    #[arg(short = 'D', value_name = "NAME[=VALUE]", hide_short_help = true)]
     pub(crate) definitions: Vec<String>,
     /// Level of optimization of the C compiler, such as 3 [default: 2]
-    #[arg(short = 'O', value_name = "LEVEL")]
+    #[arg(short = 'O', value_name = "LEVEL", hide_short_help = true)]
     pub(crate) optimization: Option<String>,
     /// Language of the code, such as c11 or c++20
     #[arg(long, value_name = "STANDARD")]
     pub(crate) std: Option<String>,
-    /// End with exit code 3 if the first operation is certainly slower than one that it is compared with, by more than this
+    /// End with exit code 3 if the first operation is slower than one that it is compared with, by more than this
     #[arg(long, value_name = "PERCENT")]
     pub(crate) fail_if_slower: Option<Percentage>,
-    /// Also write the rows as JSON; with a comparison, the comparison
+    /// Also write the rows, or the comparison, as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) export_json: Option<PathBuf>,
     /// The same as Markdown
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) export_markdown: Option<PathBuf>,
-    /// Directory for the results; must be new or empty [default: syncscope-runs/TIME-measure]
+    /// Directory for the results, new or empty [default: syncscope-runs/TIME-measure]
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Stop after this time, such as 90s or 10m
@@ -73,7 +75,7 @@ pub(crate) struct MeasureArguments {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) device: Option<Vec<u32>>,
     /// Seed of all random orders [default: random, recorded in run.json]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) seed: Option<u64>,
     #[command(flatten)]
     pub(crate) axes: AxisArguments,
@@ -96,6 +98,7 @@ fn checks() -> impl Iterator<Item = (OwnCheck, &'static str, &'static str)> {
             }
             OwnCheck::Lock => "A plain counter under the lock has all additions (always, where a file has `acquire`)",
             OwnCheck::Barrier => "No thread leaves before the last one has arrived (always, where a file has `wait`)",
+            OwnCheck::Message => "Plain data behind a flag arrive (always, where a file has `send` and `receive`)",
         };
         (*check, check.as_str(), about)
     })

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use syncscope_gpu::verify::ARCHITECTURES;
 
 pub(crate) use self::advise::AdviseArguments;
@@ -27,10 +27,14 @@ use crate::failure::Failure;
 
 /// Measure the cost of synchronization primitives on CPUs and GPUs
 #[derive(Debug, Parser)]
-#[command(name = "syncscope", version, max_term_width = 100)]
+#[command(name = "syncscope", version, max_term_width = 100, disable_help_subcommand = true, disable_help_flag = true)]
+#[command(after_help = "Also: import (results of other tools), paper (experiments of papers), completions, man")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// Print help
+    #[arg(short, long, global = true, action = ArgAction::HelpShort)]
+    help: Option<bool>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -60,17 +64,24 @@ pub(crate) enum Command {
     /// Recommend a primitive for a need, where the rows of a finished run decide
     Advise(AdviseArguments),
     /// Convert the results of another tool into a run
+    #[command(hide = true)]
     Import(ImportArguments),
     /// Repeat an experiment of a paper, and test what the paper says
+    #[command(hide = true)]
     Paper(PaperArguments),
     /// Print a script that completes the arguments in a shell
+    #[command(hide = true)]
     Completions(CompletionsArguments),
     /// Print the manual page
+    #[command(hide = true)]
     Man(ManArguments),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArguments {
+    /// List only primitives with all of these words, or whose id matches, such as mutex, atomicAdd or 'gpu.vote.*'
+    #[arg(value_name = "WORD")]
+    pub(crate) words: Vec<String>,
     /// Output format
     #[arg(long, value_enum, default_value_t = ListFormat::Table)]
     pub(crate) format: ListFormat,
@@ -114,8 +125,8 @@ pub(crate) struct VerifyArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
-    /// Directories of the runs
-    #[arg(required = true, value_name = "DIR")]
+    /// Directories of the runs [default: the latest in ./syncscope-runs]
+    #[arg(value_name = "DIR")]
     pub(crate) runs: Vec<PathBuf>,
     /// HTML file to write [default: report.html in the directory of a single run]
     #[arg(short, long, alias = "output", value_name = "FILE")]

@@ -12,18 +12,16 @@ use super::one_of;
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// Directory of the first run
-    #[arg(value_name = "A")]
-    pub(crate) a: PathBuf,
-    /// Directory of the second run
-    #[arg(value_name = "B")]
-    pub(crate) b: PathBuf,
+    /// Directories of the two runs [default: the latest run for B, and the one before it for A]
+    #[arg(value_name = "RUN", num_args = 0..=2, value_names = ["A", "B"])]
+    pub(crate) runs: Vec<PathBuf>,
     /// Smallest change of the cost that counts. With 5%, a case is slower if B/A is certainly above 1.05, faster if A/B
     /// certainly is, and the same if neither can be. These verdicts are corrected for the number of cases; a printed interval
     /// is the 95 % interval of its case alone
     #[arg(long, value_name = "PERCENT", default_value_t = Percentage(USUAL_THRESHOLD))]
     pub(crate) threshold: Percentage,
-    /// End with exit code 3 if a case is certainly slower
+    /// End with exit code 3 if a case is certainly slower; otherwise with 4 if the machine was in another state, whose costs say
+    /// nothing of it
     #[arg(long, value_enum, value_name = "CHANGE")]
     pub(crate) fail_on: Option<FailOn>,
     /// Compare only primitives whose id matches, such as 'gpu.cluster.*' (repeatable)
@@ -43,8 +41,8 @@ pub(crate) enum FailOn {
 
 #[derive(Debug, Args)]
 pub(crate) struct FleetArguments {
-    /// Directories of runs, one for each node, or directories that contain such directories. Three runs are the fewest: of
-    /// two nodes, none is the median. Use `compare` for two
+    /// Directories of runs, one for each node, or directories that contain such directories. At least three runs; use
+    /// `compare` for two
     #[arg(value_name = "DIR", required = true)]
     pub(crate) runs: Vec<PathBuf>,
     /// Also write an HTML page of all nodes
@@ -54,7 +52,7 @@ pub(crate) struct FleetArguments {
     /// above 1.05 or below 1/1.05. The intervals are corrected for the number of nodes and primitives
     #[arg(long, value_name = "PERCENT", default_value_t = Percentage(USUAL_THRESHOLD))]
     pub(crate) threshold: Percentage,
-    /// End with exit code 3 if a node certainly differs
+    /// End with exit code 3 if a node differs
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) fail_on: Option<FailOnOutlier>,
     /// Compare only primitives whose id matches, such as 'gpu.*' (repeatable)
@@ -68,15 +66,15 @@ pub(crate) struct FleetArguments {
 /// What the comparison of a fleet can fail on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOnOutlier {
-    /// A node certainly differs from the median node by more than the threshold
+    /// A node differs from the median node by more than the threshold
     Outlier,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArguments {
-    /// Directory of the run
+    /// Directory of the run [default: the latest in ./syncscope-runs]
     #[arg(value_name = "DIR")]
-    pub(crate) run: PathBuf,
+    pub(crate) run: Option<PathBuf>,
     /// Output format; csv and json have the columns of measurements.csv; bmf, github and reframe have the resolved rows only
     #[arg(long, value_enum, default_value_t = ShowFormat::Table)]
     pub(crate) format: ShowFormat,
@@ -128,8 +126,8 @@ pub(crate) enum ShowFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct FindingsArguments {
-    /// Directories of the runs; each claim is tested on each of them
-    #[arg(required = true, value_name = "DIR")]
+    /// Directories of the runs; each claim is tested on each of them [default: the latest in ./syncscope-runs]
+    #[arg(value_name = "DIR")]
     pub(crate) runs: Vec<PathBuf>,
     /// Test only the claims of this paper (repeatable)
     #[arg(long, value_parser = papers(), value_name = "NAME")]
@@ -161,7 +159,8 @@ impl FromStr for Percentage {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let number = text.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+        let text = text.trim();
+        let number = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>().ok();
         match number {
             Some(percent) if (0.0..=1000.0).contains(&percent) => Ok(Self(percent / 100.0)),
             _ => Err("a percentage from 0% to 1000% is needed, such as 5%".to_owned()),
@@ -183,7 +182,8 @@ mod tests {
     fn a_percentage_is_read_and_written() {
         assert_eq!("5%".parse(), Ok(Percentage(0.05)));
         assert_eq!(" 12.5 % ".parse(), Ok(Percentage(0.125)));
-        for wrong in ["5", "-1%", "1001%", "NaN%", "%"] {
+        assert_eq!("5".parse(), Ok(Percentage(0.05)), "a number alone is in percent, too");
+        for wrong in ["five", "-1%", "1001%", "NaN%", "%"] {
             assert!(wrong.parse::<Percentage>().is_err(), "{wrong}");
         }
         assert_eq!(Percentage(USUAL_THRESHOLD).to_string(), "5%", "the help explains its default by this figure");

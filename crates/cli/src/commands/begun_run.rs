@@ -81,7 +81,7 @@ fn is_restriction(word: &str) -> bool {
 /// every file system.
 pub(super) fn default_directory(name: impl Display) -> PathBuf {
     let time = timestamp(SystemTime::now()).replace(':', "-");
-    PathBuf::from("syncscope-runs").join(format!("{time}-{name}"))
+    PathBuf::from(runs::RUNS).join(format!("{time}-{name}"))
 }
 
 /// Whether a run has nothing left to measure.
@@ -96,10 +96,13 @@ pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
     for text in contradictions {
         terminal::warning(text);
     }
-    let data = runs::load(directory.path())?;
-    let shown = terminal::show(&table::summary(&data, terminal::width(), terminal::colour()));
-    page_file::of_run(directory, &data)?;
-    shown?;
+    let mut data = runs::load(directory.path())?;
+    let page = page_file::of_run(directory, &data);
+    // They stand above: those of the machine since the start.
+    data.run.warnings.clear();
+    data.run.measured_topology = None;
+    terminal::show(&table::summary(&data, terminal::width(), terminal::colour()))?;
+    page?;
     match status {
         Status::Interrupted | Status::Running => return Ok(interrupted(directory.path(), data.provisional())),
         Status::BudgetSpent => {

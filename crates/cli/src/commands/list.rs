@@ -7,11 +7,23 @@ use syncscope_core::Listing;
 use crate::args::{ListArguments, ListFormat};
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
+use crate::selection;
 use crate::terminal;
 
 /// Lists the primitives that this machine can measure, then the others with the reasons.
 pub(crate) fn list(arguments: &ListArguments) -> Result<Outcome, Failure> {
-    let listing = Laboratories::open(None)?.listing();
+    let mut listing = Laboratories::open(None)?.listing();
+    if !arguments.words.is_empty() {
+        let all: Vec<_> = listing.iter().map(|entry| entry.primitive).collect();
+        listing.retain(|entry| arguments.words.iter().all(|word| selection::is_called(entry.primitive, word)));
+        if listing.is_empty() {
+            let words = arguments.words.join(" ");
+            return Err(Failure::Usage(format!(
+                "no primitive is called `{words}`; {}",
+                selection::advice(&words, &all)
+            )));
+        }
+    }
     match arguments.format {
         ListFormat::Table => terminal::show(&as_table(&listing))?,
         ListFormat::Json => terminal::show(&format!("{:#}", as_json(&listing)))?,

@@ -6,11 +6,14 @@ use std::fs;
 use std::path::Path;
 
 use syncscope_core::own::is_own;
-use syncscope_core::run_directory::{RunDirectory, replace_file};
-use syncscope_core::{Case, Domain, MemoryOrder, OwnAxes, OwnOperation, Row, Verdict};
+use syncscope_core::run::Status;
+use syncscope_core::run_directory::replace_file;
+use syncscope_core::session::Finished;
+use syncscope_core::{Case, Domain, MemoryOrder, OwnAxes, OwnCheck, OwnOperation, Row};
 use syncscope_report::{Change, ComparedCase, Comparison, RunData, compare, export};
 
 use crate::args::{MeasureArguments, RunArguments};
+use crate::commands::begun_run::report;
 use crate::failure::{Failure, Outcome};
 use crate::{runs, terminal};
 
@@ -44,6 +47,14 @@ impl OwnRequest {
                 number += 1;
                 own.id = format!("{name}{number}");
             }
+        }
+        let axes = &arguments.axes;
+        let has_work = !(axes.inside.is_empty() && axes.outside.is_empty());
+        if has_work && !operations.iter().all(can_have_work) {
+            return usage("--inside and --outside are for CPU locks: files with `acquire` and `release`");
+        }
+        if arguments.check == Some(OwnCheck::Message) && !operations.iter().all(|own| own.is("send")) {
+            return usage("--check message is for files with `send` and `receive`; see --header");
         }
         if arguments.fail_if_slower.is_some() && operations.len() + arguments.against.len() < 2 {
             return usage("--fail-if-slower needs something to compare with: name it with --against");
@@ -87,24 +98,21 @@ impl OwnRequest {
         RunArguments { only: self.only(), out, budget, device, seed, axes, ..usual }
     }
 
-    /// What is said after the table: why operations have no figure, and what the comparison shows.
-    pub(super) fn conclude(&self, directory: &RunDirectory, outcome: Outcome) -> Result<Outcome, Failure> {
-        let data = runs::load(directory.path())?;
-        let mut said = HashSet::new();
-        let reasons = data.rows.iter().filter(|row| row.ns.is_none()).filter_map(|row| Some((row, reason(row)?)));
-        let mut failures = Vec::new();
-        for (row, text) in reasons {
-            if said.insert((row.case.primitive.clone(), text.clone())) {
-                failures.push(format!("{}: {text}", row.case.primitive));
+    /// Shows a run that has ended, and what the comparison shows; only why, if nothing was measured.
+    pub(super) fn conclude(&self, finished: &Finished) -> Result<Outcome, Failure> {
+        let data = runs::load(finished.directory.path())?;
+        let mut failures: Vec<String> = Vec::new();
+        for row in data.rows.iter().filter(|row| row.verdict.is_failure()) {
+            let text = format!("{}: {}", row.case.primitive, row.verdict.reason());
+            if !failures.contains(&text) {
+                failures.push(text);
             }
         }
-        let has_figure = data.rows.iter().any(|row| row.ns.is_some());
-        if !has_figure && outcome == Outcome::SomeCasesFailed {
+        let has_outcome = |row: &Row| row.ns.is_some() || !row.verdict.is_failure();
+        if finished.status == Status::Done && !failures.is_empty() && !data.rows.iter().any(has_outcome) {
             return Err(Failure::CouldNot(failures.join("\n")));
         }
-        for text in &failures {
-            terminal::warning(text);
-        }
+        let outcome = report(finished)?;
         let slower = self.compare(&data)?;
         Ok(if slower && outcome == Outcome::Done { Outcome::SomeCasesSlower } else { outcome })
     }
@@ -167,6 +175,7 @@ fn in_words(comparison: &Comparison<'_>, first: &str, other: &str) -> String {
             Change::Same => format!("{} the cost: the same", times(false)),
             Change::Undecided => format!("{} the cost: no difference shown", times(false)),
             Change::NotComparable => format!("not comparable: {}", compared.remark),
+            Change::AnotherState => "the machine was in another state".to_owned(),
         };
         // Writing to a String cannot fail.
         let _ = write!(text, "\n  {parameters}: {what}");
@@ -174,14 +183,9 @@ fn in_words(comparison: &Comparison<'_>, first: &str, other: &str) -> String {
     text
 }
 
-/// Why a row has no figure, if it should have one.
-fn reason(row: &Row) -> Option<String> {
-    match &row.verdict {
-        Verdict::Failed(reason) | Verdict::TimedOut(reason) | Verdict::Skipped(reason) | Verdict::Elided(reason) => {
-            Some(reason.clone())
-        }
-        _ => None,
-    }
+/// Whether its threads can work inside and outside of a critical section.
+fn can_have_work(own: &OwnOperation) -> bool {
+    own.is("acquire") && own.id.starts_with(Domain::Cpu.as_str())
 }
 
 /// Whether a word is the id of a primitive of the catalogue.
@@ -226,7 +230,7 @@ fn operations_of(arguments: &MeasureArguments, domain: Domain, code: &str) -> Re
     if operations.is_empty() {
         let what = wanted.map_or_else(|| "no operation".to_owned(), |wanted| format!("no operation {wanted}"));
         return Err(Failure::Usage(format!(
-            "{file} has {what}: it needs a function `void operation(...)`, `acquire` and `release`, or `wait`; see \
+            "{file} has {what}: it needs a function `void operation(...)`, `acquire` and `release`, `wait`, or `send` and `receive`; see \
              `syncscope measure --header {domain}`"
         )));
     }
@@ -273,7 +277,8 @@ fn part(data: &RunData, id: &str) -> RunData {
         if let Some(details) = data.details.get(&row.case.id()) {
             part.details.insert(case.id(), details.clone());
         }
-        part.rows.push(Row { case, ns_interval: row.ns_within, cycles_interval: row.cycles_within, ..row.clone() });
+        let (ns_interval, cycles_interval) = (row.ns_within, row.cycles_within);
+        part.rows.push(Row { case, ns_interval, cycles_interval, allowance: None, run_to_run: None, ..row.clone() });
     }
     part
 }

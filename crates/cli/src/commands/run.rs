@@ -12,7 +12,7 @@ use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Finished, Here, Limits, Session, SessionError};
 use syncscope_core::{CaseId, Preset, Run, Verdict};
 use syncscope_cpu::mpi::MpiLaboratory;
-use syncscope_host::descriptors::silence_stdout;
+use syncscope_host::descriptors::silence_output;
 use syncscope_host::{cpu_list, scheduling};
 
 use crate::args::{CpuList, MeasureArguments, RunArguments};
@@ -122,7 +122,7 @@ fn measure_here(
     let start = SessionStart::now(&laboratories);
     let limits = Limits { cancel: cancel.unwrap_or_else(cancel_on_signal), deadline };
     // What the user wrote may print as much as it likes.
-    let silenced = request.own.as_ref().and_then(|_| silence_stdout().ok());
+    let silenced = request.own.as_ref().and_then(|_| silence_output().ok());
     let measured = session.measure(&mut laboratories.all(), &limits, &mut progress);
     drop(silenced);
     progress.finish();
@@ -156,7 +156,7 @@ fn repeats(arguments: &RunArguments) -> Result<Option<u32>, Failure> {
     Ok(of_resumed.or(arguments.repeat).filter(|count| *count > 1 && !arguments.dry_run))
 }
 
-/// The environment variable that requests a table of the time per phase; see CONTRIBUTING.md.
+/// The environment variable that requests a table of the time per phase; see docs/GUIDE.md.
 const PROFILE: &str = "SYNCSCOPE_PROFILE";
 
 fn show_profile(elapsed: Duration) {
@@ -255,8 +255,10 @@ impl Request {
 
     /// Shows a run that has ended.
     fn report(&self, finished: &Finished) -> Result<Outcome, Failure> {
-        let outcome = report(finished)?;
-        self.own.as_ref().map_or(Ok(outcome), |own| own.conclude(&finished.directory, outcome))
+        match &self.own {
+            Some(own) => own.conclude(finished),
+            None => report(finished),
+        }
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn man(arguments: &ManArguments) -> Result<Outcome, Failure> {
         write_pages(folder)?;
     } else {
         let mut page = Vec::new();
-        clap_mangen::Man::new(Arguments::command())
+        clap_mangen::Man::new(Arguments::command().mut_subcommands(|command| command.hide(false)))
             .render(&mut page)
             .map_err(|error| Failure::CouldNot(format!("the manual page: {error}")))?;
         terminal::show(&String::from_utf8_lossy(&page).trim_end())?;
@@ -37,7 +37,8 @@ fn write_pages(folder: &Path) -> Result<(), Failure> {
         Failure::CouldNot(format!("{}: {error}; name another folder with --out", folder.display()))
     };
     std::fs::create_dir_all(folder).map_err(could_not)?;
-    clap_mangen::generate_to(Arguments::command(), folder).map_err(could_not)?;
+    clap_mangen::generate_to(Arguments::command().mut_subcommands(|command| command.hide(false)), folder)
+        .map_err(could_not)?;
     terminal::note(&format!("wrote the manual pages to {}", folder.display()));
     Ok(())
 }

@@ -31,7 +31,7 @@ use crate::terminal;
 /// Set for a worker: the number of the process that supervises it. Other children that end with their parent have it too.
 const WORKER: &str = "SYNCSCOPE_WORKER";
 
-/// The environment variable with another limit of a step, such as `10m`; see CONTRIBUTING.md.
+/// The environment variable with another limit of a step, such as `10m`; see docs/GUIDE.md.
 const STEP_LIMIT: &str = "SYNCSCOPE_STEP_LIMIT";
 
 /// Longest time of one step. A measurement block takes milliseconds to seconds; a driver that opens eight devices for the

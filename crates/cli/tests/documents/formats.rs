@@ -1,5 +1,5 @@
-//! The files of runs against what `docs/FORMATS.md` and `docs/run.schema.json` say of them: those of a new run of fakes, and
-//! those of `results/`.
+//! The files of runs against what `docs/COLUMNS.md`, `docs/FORMATS.md` and `docs/run.schema.json` say of them: those of a new run
+//! of fakes, and those of `results/`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -82,11 +82,10 @@ struct Column {
     meaning: String,
 }
 
-/// The table between the marks.
+/// The table of the page.
 fn documented_columns() -> BTreeMap<String, Column> {
-    let page = fs::read_to_string(project().join("docs/FORMATS.md")).unwrap();
-    let table = page.split("<!-- columns -->").nth(1).unwrap().split("<!-- /columns -->").next().unwrap().to_owned();
-    let lines = table.lines().filter(|line| line.starts_with("| `"));
+    let page = fs::read_to_string(project().join("docs/COLUMNS.md")).unwrap();
+    let lines = page.lines().filter(|line| line.starts_with("| `"));
     lines
         .map(|line| {
             let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();

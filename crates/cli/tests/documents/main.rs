@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
 
+mod claims_page;
+mod commands;
 mod examples;
 mod folders;
 mod formats;
 mod imports;
 mod page_scripts;
+mod pages;
 mod primitives_page;
 mod schema;
 mod stored_runs;

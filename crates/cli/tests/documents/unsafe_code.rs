@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Files, or folders with all that is in them.
-const MODULES: [&str; 30] = [
+const MODULES: [&str; 32] = [
     // The calls of the operating system that no crate offers.
     "crates/host/src",
     // Reads the machine code of this program's own loops.
@@ -15,7 +15,9 @@ const MODULES: [&str; 30] = [
     "crates/cpu/src/machine/system.rs",
     // Instructions under study that the language has no word for, and pointers to measured variables.
     "crates/cpu/src/primitives/atomic/read.rs",
+    "crates/cpu/src/primitives/hint.rs",
     "crates/cpu/src/primitives/lock/mod.rs",
+    "crates/cpu/src/primitives/lock/readers_writer.rs",
     "crates/cpu/src/primitives/number.rs",
     "crates/cpu/src/primitives/opaque.rs",
     "crates/cpu/src/primitives/reduction/joining.rs",

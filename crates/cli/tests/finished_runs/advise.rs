@@ -27,7 +27,7 @@ fn advice(words: &[&str]) -> Vec<Value> {
 
 #[test]
 fn every_need_has_a_line_and_what_is_taken_is_certain() {
-    let needs = ["count-events", "protect", "phases", "hand-over", "reduce", "end-gpu-phase"];
+    let needs = ["count-events", "protect", "phases", "hand-over", "wait", "reduce", "end-gpu-phase"];
     // Reductions are measured by a run of their own.
     let sides = [
         ("count-events", "cpu"),
@@ -37,6 +37,7 @@ fn every_need_has_a_line_and_what_is_taken_is_certain() {
         ("phases", "cpu"),
         ("phases", "gpu"),
         ("hand-over", "cpu"),
+        ("wait", "cpu"),
         ("reduce", "cpu"),
         ("end-gpu-phase", "gpu"),
     ];

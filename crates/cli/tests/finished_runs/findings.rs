@@ -33,7 +33,7 @@ fn claims(run: &str, paper: &str, verdict: &str) -> Vec<String> {
     of_verdict(&decided(run, paper), verdict)
 }
 
-/// What does not hold on the figures that the authors published; docs/notes/2026-11-22-findings.md says why. The paper draws its
+/// What does not hold on the figures that the authors published. The paper draws its
 /// charts from system 3.
 #[test]
 fn on_the_papers_own_figures_its_claims_hold_except_for_known_ones() {

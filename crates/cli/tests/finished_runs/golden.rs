@@ -194,13 +194,16 @@ fn every_primitive_of_a_choice_is_reachable_from_a_question() {
     let by_two_threads =
         |case: Case| Case { threads: Some(2), placement: Some(syncscope_core::Placement::Close), ..case };
     let on_all_blocks = |case: Case| Case { threads: Some(32), blocks: multiprocessors, ..case };
-    let choices: [(Role, Shape<'_>); 11] = [
+    let choices: [(Role, Shape<'_>); 14] = [
         (Role::ThreadLock, &by_two_threads),
         (Role::ThreadBarrier, &by_two_threads),
         (Role::SpinHandoff, &by_two_threads),
         (Role::SleepHandoff, &by_two_threads),
         (Role::Channel, &by_two_threads),
         (Role::Wake, &by_two_threads),
+        (Role::WakeAll, &by_two_threads),
+        (Role::WaitHint, &|case| Case { threads: Some(1), ..by_two_threads(case) }),
+        (Role::Reaction, &|case| Case { group: Some(Group::of_word("after 5 us")), ..by_two_threads(case) }),
         (Role::GpuLock, &on_all_blocks),
         (Role::BlockBarrier, &|case| Case { threads: Some(1024), blocks: Some(1), ..case }),
         (Role::GridBarrier, &on_all_blocks),
@@ -304,7 +307,7 @@ fn what_advice_takes_is_drawn_and_named() {
                 let name = match need {
                     Need::Protect | Need::Phases if !is_on_gpu => choice.name.clone(),
                     Need::Phases if advice.situation.ends_with("whole grid") => choice.name.clone(),
-                    Need::CountEvents if !is_on_gpu && choice.name.starts_with("padded") => " bytes apart".into(),
+                    Need::CountEvents if !is_on_gpu && choice.name.starts_with("padded") => " bytes for each".into(),
                     Need::EndGpuPhase => {
                         let barrier =
                             choice.name.strip_prefix("a grid barrier (").and_then(|name| name.strip_suffix(')'));

@@ -146,7 +146,8 @@ fn wrong_usage_gives_one_line_with_a_remedy_and_exit_code_2() {
         (&["run", "--preset", "fast"], "quick, standard, paper"),
         (&["run", "--only", "cpu.atomics.*"], "syncscope list"),
         (&["run", "--only", "cpu.atomic"], "try 'cpu.atomic.*'"),
-        (&["run", "--only", "cpu.atom"], "syncscope list"),
+        (&["run", "--only", "cpu.atom"], "try '*cpu.atom*' (2 primitives)"),
+        (&["run", "--only", "nonsense"], "syncscope list"),
         (&["run", "--only", "cpu.["], "not a valid glob"),
         (&["run", "--only", "cpu.*", "--skip", "*"], "select no primitive"),
         (&["run", "--out", &used], "--out"),
@@ -155,7 +156,7 @@ fn wrong_usage_gives_one_line_with_a_remedy_and_exit_code_2() {
         (&["run", "--budget", "soon"], "10m"),
         (&["run", "--device", "zero"], "--device"),
         (&["report", &used], "no run"),
-        (&["report"], "DIR"),
+        (&["report"], "does not hold a run"),
         (&["measure"], "--cpu"),
         (&["measur"], "unrecognized subcommand"),
     ];

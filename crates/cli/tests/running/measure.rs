@@ -98,8 +98,33 @@ fn mistakes_have_one_line_and_their_exit_code() {
     says(&["--cpu", "empty.c"], 2, "no operation: it needs a function");
     says(&["--cpu", " "], 2, "the statement is empty");
     says(&["--cpu", "x++", "--check", "queue"], 2, "counter, lock, barrier");
+    says(&["--cpu", "x++", "--check", "message"], 2, "`send` and `receive`");
+    says(&["--cpu", "x++", "--inside", "100ns"], 2, "CPU locks");
     says(&["--cpu", "x++", "--fail-if-slower", "2%"], 2, "--against");
     says(&["--cpu", "x++", "--gpu", "x++", "--against", "x--"], 2, "one side");
     says(&[], 2, "--cpu");
-    says(&["--cpu", "atomic_fetch_add(&y, 1)", "--threads", "1", "--out", "run"], 1, "statement:1:");
+    says(&["--cpu", "atomic_fetch_add(&y, 1)", "--threads", "1,2,2", "--out", "run"], 1, "statement:1:");
+}
+
+#[test]
+fn locks_have_work_and_messages_have_data() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "void acquire(struct thread *me) { while (atomic_exchange(me->x, 1)) {} }\n\
+        void release(struct thread *me) { atomic_store(me->x, 0); }\n\
+        void send_early(struct thread *me) { (void)me; }\nvoid receive_early(struct thread *me) { (void)me; }\n";
+    fs::write(folder.path().join("both.c"), text).unwrap();
+    let run = |words: &[&str], out: &str| {
+        let output = measure(folder.path(), &[words, &["--out", out]].concat());
+        let rows = RunDirectory::open(&folder.path().join(out)).and_then(|run| run.read_rows());
+        rows.unwrap_or_else(|error| panic!("{error}: {}", stderr(&output)))
+    };
+    let rows = run(&["--cpu", "both.c:acquire", "--threads", "1", "--inside", "0,5us", "--outside", "20us"], "work");
+    let cost = |inside| rows.iter().find(|row| row.case.inside_ns == inside).unwrap().ns.unwrap().value();
+    // The loop takes at least the time asked for; a busy machine only adds.
+    assert!(cost(None) > 10_000.0 && cost(Some(5_000)) > cost(None), "{rows:?}");
+    let early = run(&["--cpu", "both.c:early", "--threads", "2"], "early");
+    assert!(
+        early.iter().all(|row| row.verdict.is_failure() || matches!(row.verdict, Verdict::Interfered(_))),
+        "{early:?}"
+    );
 }

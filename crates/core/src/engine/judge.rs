@@ -9,6 +9,7 @@ use crate::model::estimate::Estimate;
 use crate::model::observation::Observation;
 use crate::model::verdict::Verdict;
 use crate::stats::{Level, MIN_PAIRS};
+use crate::units::significant_digits;
 
 /// What is judged.
 pub(crate) struct Judged<'a> {
@@ -88,12 +89,6 @@ pub(crate) fn states(states: &[StateCost]) -> Option<String> {
     let others: Vec<String> = others.iter().map(cost).collect();
     let count = if others.len() == 1 { "two states".to_owned() } else { format!("{} states", 1 + others.len()) };
     (!others.is_empty()).then(|| format!("{count}: {} of the run, {}", cost(first), others.join(", ")))
-}
-
-/// Three significant digits, as far as they are not left of the point.
-fn significant_digits(ns: f64) -> String {
-    let decimals = (2.0 - ns.abs().log10().floor()).clamp(0.0, 6.0) as usize;
-    format!("{ns:.decimals$}")
 }
 
 /// Of more measurement blocks, this share must not have lost all of its pairs to other processes.

@@ -34,7 +34,7 @@ pub(crate) struct Basis {
 }
 
 /// Everything the engine found out about one case.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Measurement {
     /// The cost; `None` if no pair could be used.
     pub estimate: Option<Estimate>,
@@ -82,26 +82,14 @@ impl Measurement {
     /// What is known of a case that gave no figure.
     pub(crate) fn without_figure(experiment: &dyn Experiment, verdict: Verdict, evidence: Evidence) -> Self {
         Self {
-            estimate: None,
-            states: Vec::new(),
-            processes: Vec::new(),
-            noise: None,
-            pairs: 0,
-            excluded: 0,
-            iterations: 0,
             unroll: experiment.protocol().unroll,
             actor: Some(experiment.protocol().actor).filter(|actor| *actor == Actor::Mean),
             in_window: experiment.protocol().in_window,
             verdict,
             remark: experiment.remark(),
-            check: Check::NotApplicable,
             evidence,
-            clock: None,
-            details: Vec::new(),
-            observations: Vec::new(),
             blocks: 1,
-            basis: None,
-            stop: None,
+            ..Self::default()
         }
     }
 

@@ -8,7 +8,7 @@ use crate::engine::cost_formula::{CostFormula, Costs};
 use crate::engine::experiment::{Experiment, ExperimentError};
 use crate::engine::population::States;
 use crate::engine::profile::{self, Phase};
-use crate::engine::stopping::{PrecisionRule, Progress, Stop, StoppingRule};
+use crate::engine::stopping::{PrecisionRule, Progress, Stop};
 use crate::model::observation::Observation;
 use crate::model::sample::{Shot, Side};
 use crate::stats::{Level, MIN_PAIRS};
@@ -35,16 +35,16 @@ pub(crate) struct MeasurementBlock {
     order: PairOrder,
     batch_pairs: u64,
     /// Whether each side has yet to pay for its cold caches.
-    is_cold: bool,
+    pub(super) is_cold: bool,
     started: Instant,
     /// Those of earlier blocks first.
     observations: Vec<Observation>,
     /// How many are of earlier blocks.
     known: usize,
     /// Number of this block, from 1. Those of a case may have gaps.
-    number: u32,
-    /// Whether the pairs of all blocks are judged at its end.
-    judges_all: bool,
+    pub(super) number: u32,
+    /// Whether the pairs of all blocks are judged at its end. Otherwise, whatever they say, they are not enough.
+    pub(super) judges_all: bool,
 }
 
 impl MeasurementBlock {
@@ -73,21 +73,6 @@ impl MeasurementBlock {
             observations: known,
             rule,
         }
-    }
-
-    /// The same with another number.
-    pub(crate) fn numbered(self, number: u32) -> Self {
-        Self { number, ..self }
-    }
-
-    /// The same; if `is_cold`, nothing of the case has run in this process.
-    pub(crate) fn cold(self, is_cold: bool) -> Self {
-        Self { is_cold: self.is_cold || is_cold, ..self }
-    }
-
-    /// The same; unless `judges_all`, whatever its end says of all pairs, they are not enough.
-    pub(crate) fn judging_all(self, judges_all: bool) -> Self {
-        Self { judges_all, ..self }
     }
 
     /// Takes pairs until the rule says stop. `None` if someone asked to stop.

@@ -48,13 +48,17 @@ pub struct Engine {
     settings: Settings,
     blocks: BlockCount,
     is_final: bool,
-    may_be_precise: bool,
+    /// Otherwise a case needs another block however narrow its interval is: what was measured so far is of a small part of
+    /// the run.
+    pub(crate) may_be_precise: bool,
     tests_additivity: bool,
-    states: States,
-    /// Of a case without an earlier block.
-    calibration: Option<Calibration>,
-    /// Number of the next block; `None` counts those of the case.
-    block: Option<u32>,
+    /// The blocks of another state of the machine are excluded.
+    pub(crate) states: States,
+    /// The iterations that another process has chosen for a case without an earlier block.
+    pub(crate) calibration: Option<Calibration>,
+    /// Number of the next block; `None` counts those of the case. Blocks of one number were taken in the same pass over all
+    /// cases.
+    pub(crate) block: Option<u32>,
     cancel: Cancel,
 }
 
@@ -87,37 +91,11 @@ impl Engine {
         Self { is_final, ..self }
     }
 
-    /// The same; unless `may_be_precise`, a case needs another block however narrow its interval is. What was measured so
-    /// far is of a small part of the run.
-    #[must_use]
-    pub(crate) fn may_be_precise(self, may_be_precise: bool) -> Self {
-        Self { may_be_precise, ..self }
-    }
-
     /// The same; after the last block, experiments that have a third loop show whether a second copy costs what the first
     /// one does.
     #[must_use]
     pub fn test_additivity(self, tests_additivity: bool) -> Self {
         Self { tests_additivity, ..self }
-    }
-
-    /// The same; the blocks of another state of the machine are excluded.
-    #[must_use]
-    pub(crate) fn with_states(self, states: States) -> Self {
-        Self { states, ..self }
-    }
-
-    /// The same; another process has chosen the iterations.
-    #[must_use]
-    pub(crate) fn calibrated(self, calibration: Calibration) -> Self {
-        Self { calibration: Some(calibration), ..self }
-    }
-
-    /// The same; the next block has this number instead of that of the case's blocks: blocks of one number were taken in the
-    /// same pass over all cases.
-    #[must_use]
-    pub(crate) fn numbered(self, block: u32) -> Self {
-        Self { block: Some(block), ..self }
     }
 
     /// Measures one case, all blocks one after the other. `seed` decides the order within the pairs.
@@ -192,11 +170,11 @@ impl Engine {
         let known = earlier.map_or_else(Vec::new, |earlier| earlier.observations);
         let rule =
             self.settings.rule.with_share_of_time(experiment.protocol().share_of_time).divided_by(self.blocks.max);
-        MeasurementBlock::new(experiment, rule, &calibration, known, seed)
-            .numbered(number)
-            .cold(self.calibration.is_some())
-            .judging_all(self.may_be_precise)
-            .take(experiment, &self.cancel)
+        let mut block = MeasurementBlock::new(experiment, rule, &calibration, known, seed);
+        // Nothing of a case that another process calibrated has run in this one.
+        block.is_cold |= self.calibration.is_some();
+        (block.number, block.judges_all) = (number, self.may_be_precise);
+        block.take(experiment, &self.cancel)
     }
 
     /// Turns the pairs of all blocks so far into a measurement. Its figure is computed after the first block and after the

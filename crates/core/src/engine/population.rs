@@ -193,6 +193,7 @@ pub(crate) struct States {
 pub(crate) struct StateCost {
     pub(crate) share: f64,
     pub(crate) ns: f64,
+    pub(crate) cycles: Option<f64>,
 }
 
 impl States {
@@ -204,17 +205,21 @@ impl States {
     /// Excludes the pairs of all states but the one that held most of the time, and says what the case costs in each: nothing
     /// where there is one.
     pub(crate) fn exclude_others(&self, observations: &mut [Observation]) -> Vec<StateCost> {
-        let mut of_state: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+        let mut of_state: BTreeMap<usize, Vec<(f64, Option<f64>)>> = BTreeMap::new();
         for o in observations.iter_mut().filter(|o| o.excluded.is_none()) {
             let state = self.others.get(&o.block).copied().unwrap_or_default();
-            of_state.entry(state).or_default().push(o.ns);
+            of_state.entry(state).or_default().push((o.ns, o.cycles));
             o.excluded = (state > 0).then_some(Disturbance::AnotherState);
         }
         if of_state.len() < 2 {
             return Vec::new();
         }
         let all = of_state.values().map(Vec::len).sum::<usize>() as f64;
-        let cost = |costs: Vec<f64>| Some(StateCost { share: costs.len() as f64 / all, ns: stats::median(&costs)? });
+        let cost = |costs: Vec<(f64, Option<f64>)>| {
+            let (ns, cycles): (Vec<f64>, Vec<Option<f64>>) = costs.into_iter().unzip();
+            let cycles: Vec<f64> = cycles.into_iter().flatten().collect();
+            Some(StateCost { share: ns.len() as f64 / all, ns: stats::median(&ns)?, cycles: stats::median(&cycles) })
+        };
         of_state.into_values().filter_map(cost).collect()
     }
 }

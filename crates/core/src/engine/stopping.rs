@@ -29,17 +29,8 @@ pub enum Stop {
     BudgetSpent,
 }
 
-/// Decides, between batches of pairs, whether to go on. Rules must not look at the sign or size of single
-/// observations.
-pub trait StoppingRule {
-    /// How many pairs must have been taken before the rule is asked for the `look`th time (from 0).
-    fn next_look(&self, look: u32) -> u64;
-
-    /// Why to stop; `None` to go on.
-    fn judge(&self, progress: &Progress) -> Option<Stop>;
-}
-
-/// Stops at a relative precision or when a budget is spent.
+/// Stops at a relative precision or when a budget is spent: decides, between batches of pairs, whether to go on. It does not
+/// look at the sign or size of single observations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrecisionRule {
     /// Half-width of the 99 % interval, relative to the point, that is narrow enough.
@@ -68,17 +59,20 @@ impl PrecisionRule {
         let max_pairs = self.max_pairs.div_ceil(u64::from(blocks)).max(self.min_pairs);
         Self { max_pairs, max_time: self.max_time / blocks, ..self.clone() }
     }
-}
 
-impl StoppingRule for PrecisionRule {
+    /// How many pairs must have been taken before [`Self::judge`] is asked for the `look`th time (from 0).
+    ///
     /// Each look gives chance another opportunity to stop early on a lucky interval, so there are few: each half as
     /// far again as the one before.
-    fn next_look(&self, look: u32) -> u64 {
+    #[must_use]
+    pub fn next_look(&self, look: u32) -> u64 {
         let pairs = self.min_pairs as f64 * 1.5_f64.powi(look.min(1000).cast_signed());
         pairs.min(self.max_pairs as f64) as u64
     }
 
-    fn judge(&self, progress: &Progress) -> Option<Stop> {
+    /// Why to stop; `None` to go on.
+    #[must_use]
+    pub fn judge(&self, progress: &Progress) -> Option<Stop> {
         if let Some((point, interval)) = progress.estimate
             && progress.pairs >= self.min_pairs
         {

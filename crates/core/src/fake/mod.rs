@@ -221,11 +221,10 @@ impl Experiment for FakeExperiment {
             median: ticks(0.9),
             slowest: ticks(1.0),
             mean_rate: ns * 0.9 * TICK_HZ / 1e9,
-            actors: Vec::new(),
             ns_per_tick: slower * 1e9 / TICK_HZ,
             cycles_per_tick: Some(CYCLES_PER_TICK),
-            is_starved: false,
             disturbance: disturbed.then_some(Disturbance::InvoluntarySwitch),
+            ..Sample::default()
         })
     }
 

@@ -271,6 +271,10 @@ pub struct Case {
     pub form: Option<Form>,
     /// Elements of a vector that is reduced as a whole.
     pub elements: Option<u64>,
+    /// Nanoseconds of work in each critical section; `None` for one addition alone.
+    pub inside_ns: Option<u32>,
+    /// Nanoseconds of work between a release and the next acquisition; `None` for none.
+    pub outside_ns: Option<u32>,
 }
 
 impl Case {
@@ -278,6 +282,12 @@ impl Case {
     #[must_use]
     pub fn new(primitive: &str) -> Self {
         Self { primitive: primitive.to_owned(), ..Self::default() }
+    }
+
+    /// Whether its threads work between the operations, as those of a program do.
+    #[must_use]
+    pub const fn has_work(&self) -> bool {
+        self.inside_ns.is_some() || self.outside_ns.is_some()
     }
 
     /// Whether its actors are threads or processes of the system.
@@ -330,6 +340,15 @@ impl Case {
         Some(stride as usize * self.dtype.map_or(8, Dtype::size_bytes))
     }
 
+    /// Its work inside and outside of critical sections, in words: `100 ns inside`.
+    #[must_use]
+    pub fn work_in_words(&self) -> Option<String> {
+        let of = |ns: Option<u32>, place: &str| ns.map(|ns| format!("{ns} ns {place}"));
+        let words: Vec<String> =
+            [of(self.inside_ns, "inside"), of(self.outside_ns, "outside")].into_iter().flatten().collect();
+        (!words.is_empty()).then(|| words.join(" "))
+    }
+
     /// The same case, as a file names it that gives the mode of every row: a mode that the primitive implies is no
     /// parameter of the case, and its identity `id` is without it.
     #[must_use]
@@ -360,6 +379,7 @@ impl fmt::Display for Case {
         words.extend(self.group.as_ref().map(Group::to_string));
         words.extend(self.form.map(|form| form.to_string()));
         words.extend(self.elements.map(|count| format!("{count} elements")));
+        words.extend(self.work_in_words());
         f.pad(&words.join(" "))
     }
 }

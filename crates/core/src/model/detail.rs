@@ -28,6 +28,15 @@ impl Detail {
     /// The same in cycles.
     pub const PROCESS_CYCLES: &str = "process_cycles";
 
+    /// The share of the pairs that were taken in a state of the machine, whose number stands in place of a thread's.
+    pub const STATE_SHARE: &str = "state_share";
+
+    /// The cost in that state.
+    pub const STATE_NS: &str = "state_ns";
+
+    /// The same in cycles.
+    pub const STATE_CYCLES: &str = "state_cycles";
+
     /// How often a thread takes a lock before another thread gets it: the mean.
     pub const ACQUISITIONS_PER_HANDOVER: &str = "acquisitions_per_handover";
 

@@ -35,6 +35,12 @@ pub enum Evidence {
     NotAvailable(String),
 }
 
+impl Default for Evidence {
+    fn default() -> Self {
+        Self::NotAvailable(String::new())
+    }
+}
+
 impl Evidence {
     /// Whether a summary says that an instruction which does nothing stands for the operation: `NOP 32/64 for WARPSYNC`.
     #[must_use]

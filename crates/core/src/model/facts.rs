@@ -31,6 +31,12 @@ words! {
         Channel = "channel",
         /// A thread wakes one that was seen asleep.
         Wake = "wake-up",
+        /// A thread wakes all others, which were seen asleep.
+        WakeAll = "wake-up of all",
+        /// What a thread executes between two looks at what it waits for.
+        WaitHint = "wait hint",
+        /// A thread that waits awake sees that another one has stored.
+        Reaction = "reaction",
         /// A lock of several processes.
         ProcessLock = "process lock",
         /// A barrier of several processes.
@@ -171,6 +177,8 @@ pub struct Facts {
     pub run_effect: fn(&Case) -> RunEffect,
     /// Whether the words in the column `group` are variants of it, of which a program takes one: designs of their own.
     pub has_designs: bool,
+    /// Whether the threads of a case can work inside and outside of its critical section.
+    pub can_have_work: fn(&Case) -> bool,
 }
 
 impl Facts {
@@ -187,6 +195,7 @@ impl Facts {
             at_once: OperationsAtOnce::OfEach,
             run_effect: |_| RunEffect::NONE,
             has_designs: false,
+            can_have_work: |_| false,
         }
     }
 

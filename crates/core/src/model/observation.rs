@@ -6,7 +6,7 @@ use crate::model::sample::Disturbance;
 use crate::units::{Hertz, Ticks};
 
 /// One pair, as it stands in `samples.csv`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
     /// Number of the pair, from 0.
     pub pair: u64,
@@ -51,24 +51,18 @@ impl Observation {
 
     /// One pair of 100 and 150 ticks that counts, for tests of tables.
     #[cfg(test)]
-    pub(crate) const fn example() -> Self {
+    pub(crate) fn example() -> Self {
         Self {
-            pair: 0,
             block: 1,
-            process: 0,
             baseline_first: true,
             baseline: Ticks(100),
             test: Ticks(150),
             ns: 0.5,
-            cycles: None,
             fastest_ns: 0.5,
             median_ns: 0.5,
             slowest_ns: 0.5,
             mean_rate_ns: 0.5,
-            strata: None,
-            clock: None,
-            is_starved: false,
-            excluded: None,
+            ..Self::default()
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Operations that a user wrote: what a run was asked to measure besides the catalogue, as it stands in `run.json`.
 
+use std::sync::{PoisonError, RwLock};
+
 use serde::{Deserialize, Serialize};
 
 use crate::model::case::{Case, Dtype, Layout, Placement};
-use crate::model::primitive::Family;
+use crate::model::primitive::{Domain, Family, Primitive};
 use crate::model::sweep::Sweep;
 use crate::words::words;
 
@@ -16,11 +18,13 @@ words! {
         Lock = "lock",
         /// No thread leaves before the last one has arrived.
         Barrier = "barrier",
+        /// What a thread wrote before it sent a message is seen by those that received it.
+        Message = "message",
     }
 }
 
 /// The functions of a file that make an operation. `operation_fast` is another operation, named `fast`.
-const FUNCTIONS: [&str; 3] = ["operation", "acquire", "wait"];
+const FUNCTIONS: [&str; 4] = ["operation", "acquire", "wait", "send"];
 
 /// An operation in the source that a user wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -83,6 +87,13 @@ impl OwnOperation {
         self.function.as_deref().is_some_and(|function| function.starts_with(kind))
     }
 
+    /// What is checked of it whatever was asked for.
+    #[must_use]
+    pub fn check_of_function(&self) -> Option<OwnCheck> {
+        let of = |kind, check| self.is(kind).then_some(check);
+        of("acquire", OwnCheck::Lock).or(of("wait", OwnCheck::Barrier)).or(of("send", OwnCheck::Message))
+    }
+
     /// Whether the source has a function of this name and of the operation's suffix, or of the name alone: that function.
     #[must_use]
     pub fn helper(&self, name: &str) -> Option<String> {
@@ -108,7 +119,10 @@ impl OwnOperation {
     pub fn is_barrier(&self) -> bool {
         let has_barrier =
             ["meet(", "barrier", "__syncthreads", "bar.", ".sync("].iter().any(|word| self.text.contains(word));
-        self.is("wait") || self.check == Some(OwnCheck::Barrier) || (!self.is("acquire") && has_barrier)
+        self.is("wait")
+            || self.is("send")
+            || self.check == Some(OwnCheck::Barrier)
+            || (!self.is("acquire") && has_barrier)
     }
 
     /// Whether each thread works on an element of its own and on nothing else.
@@ -141,9 +155,15 @@ pub struct OwnAxes {
     pub strides: Vec<u32>,
 }
 
-/// The value asked for, or else the usual one.
-fn or<T: Clone>(asked: &[T], usual: &[T]) -> Vec<T> {
-    if asked.is_empty() { usual.to_vec() } else { asked.to_vec() }
+/// The values asked for, each once, or else the usual ones.
+fn or<T: Clone + PartialEq>(asked: &[T], usual: &[T]) -> Vec<T> {
+    let mut values: Vec<T> = Vec::new();
+    for value in if asked.is_empty() { usual } else { asked } {
+        if !values.contains(value) {
+            values.push(value.clone());
+        }
+    }
+    values
 }
 
 impl OwnAxes {
@@ -165,6 +185,51 @@ impl OwnAxes {
         }
         sweep.cases()
     }
+}
+
+/// An operation of the user, as a primitive of this process.
+#[derive(Debug)]
+pub struct DefinedOwn {
+    /// What the user wrote.
+    pub source: OwnOperation,
+    /// The values to measure it with.
+    pub axes: OwnAxes,
+    /// What is known of it.
+    pub primitive: Primitive,
+}
+
+/// Primitives are static everywhere else, and these live as long as the process, too.
+static DEFINED: RwLock<Vec<&'static DefinedOwn>> = RwLock::new(Vec::new());
+
+/// Makes primitives of those operations that are for a side of the machine, with what its crate knows of one. An operation of the
+/// same id is replaced.
+pub fn define(
+    domain: Domain,
+    operations: &[OwnOperation],
+    axes: &OwnAxes,
+    primitive: impl Fn(&OwnOperation) -> Primitive,
+) {
+    let mut defined = DEFINED.write().unwrap_or_else(PoisonError::into_inner);
+    let prefix = format!("{domain}.");
+    for source in operations.iter().filter(|source| source.id.starts_with(&prefix)) {
+        defined.retain(|own| own.source.id != source.id);
+        let own = DefinedOwn { source: source.clone(), axes: axes.clone(), primitive: primitive(source) };
+        defined.push(Box::leak(Box::new(own)));
+    }
+}
+
+/// Those of a side of the machine.
+#[must_use]
+pub fn defined(domain: Domain) -> Vec<&'static DefinedOwn> {
+    let mut defined = DEFINED.read().unwrap_or_else(PoisonError::into_inner).clone();
+    defined.retain(|own| own.primitive.domain() == Some(domain));
+    defined
+}
+
+/// The operation of this id.
+#[must_use]
+pub fn find(id: &str) -> Option<&'static DefinedOwn> {
+    DEFINED.read().unwrap_or_else(PoisonError::into_inner).iter().copied().find(|own| own.source.id == id)
 }
 
 /// Whether an id is that of an operation that a user wrote.

@@ -1,6 +1,10 @@
 //! The parameters of a case: one table for its identity, for the columns and for the documentation.
 
+use std::collections::HashMap;
 use std::str::FromStr;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::model::case::{Case, CaseId, Layout};
 
@@ -27,6 +31,12 @@ pub struct Parameter {
 pub(crate) trait Cells {
     /// A cell that is not empty.
     fn cell(&self, column: &str) -> Option<&str>;
+}
+
+impl Cells for HashMap<String, String> {
+    fn cell(&self, column: &str) -> Option<&str> {
+        self.get(column).map(String::as_str)
+    }
 }
 
 /// A parameter of the first version.
@@ -56,7 +66,7 @@ macro_rules! of_field {
 }
 
 /// All parameters, in the order in which they enter the identity of a case. A later one stands at the end.
-pub static PARAMETERS: [&Parameter; 15] = [
+pub static PARAMETERS: [&Parameter; 17] = [
     &Parameter {
         name: "primitive",
         meaning: "full id ([PRIMITIVES.md](PRIMITIVES.md))",
@@ -126,6 +136,18 @@ pub static PARAMETERS: [&Parameter; 15] = [
         is_number: true,
         ..of_field!(elements, LATER)
     },
+    &Parameter {
+        unit: "ns",
+        meaning: "work under a lock (`--inside`), part of `ns`",
+        is_number: true,
+        ..of_field!(inside_ns, LATER)
+    },
+    &Parameter {
+        unit: "ns",
+        meaning: "work between critical sections (`--outside`), part of `ns`",
+        is_number: true,
+        ..of_field!(outside_ns, LATER)
+    },
 ];
 
 impl Case {
@@ -140,6 +162,26 @@ impl Case {
         let fields = fields.filter(|(parameter, value)| parameter.always_in_id || !value.is_empty());
         let fields = fields.map(|(parameter, value)| format!("{}={value}", parameter.name));
         CaseId::of(&fields.collect::<Vec<_>>().join(";"))
+    }
+}
+
+/// As the cells of its columns that are not empty.
+impl Serialize for Case {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let cells = PARAMETERS.iter().map(|parameter| (parameter.name, (parameter.write)(self)));
+        serializer.collect_map(cells.filter(|(_, cell)| !cell.is_empty()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Case {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let cells = HashMap::<String, String>::deserialize(deserializer)?;
+        let mut case = Self::default();
+        for parameter in PARAMETERS {
+            let read = cells.get(parameter.name).map_or(Some(()), |cell| (parameter.read)(&mut case, cell, &cells));
+            read.ok_or_else(|| D::Error::custom(format!("`{}` is not understood", parameter.name)))?;
+        }
+        Ok(case)
     }
 }
 
@@ -193,10 +235,16 @@ mod tests {
             Case { group: Some(Group::of_word("tile 4")), ..base.clone() },
             Case { form: Some(Form::Varying), ..base.clone() },
             Case { elements: Some(1 << 20), ..base.clone() },
+            Case { inside_ns: Some(100), ..base.clone() },
+            Case { outside_ns: Some(100), ..base.clone() },
         ];
         let mut ids: Vec<_> = variants.iter().chain([&base]).map(Case::id).collect();
         ids.sort();
         ids.dedup();
         assert_eq!(ids.len(), variants.len() + 1);
+        for case in &variants {
+            let text = serde_json::to_string(case).unwrap();
+            assert_eq!(&serde_json::from_str::<Case>(&text).unwrap(), case, "{text}");
+        }
     }
 }

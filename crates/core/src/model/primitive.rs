@@ -32,6 +32,8 @@ words! {
         Handoff = "handoff",
         /// One thread wakes another one that sleeps.
         Wake = "wake",
+        /// What a thread does while it waits.
+        Wait = "wait",
         /// Synchronization between processes.
         Process = "process",
         /// Barriers of a thread block.

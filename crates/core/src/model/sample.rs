@@ -93,7 +93,7 @@ pub struct ActorTime {
 }
 
 /// One timed execution of one loop.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sample {
     /// The actor that was done first.
     pub fastest: Ticks,
@@ -130,11 +130,8 @@ impl Sample {
             median: Ticks(elapsed[lower].0.midpoint(elapsed[middle].0)),
             slowest,
             mean_rate: elapsed.len() as f64 / rates,
-            actors: Vec::new(),
             ns_per_tick,
-            cycles_per_tick: None,
-            is_starved: false,
-            disturbance: None,
+            ..Self::default()
         })
     }
 
@@ -146,11 +143,8 @@ impl Sample {
             median: elapsed,
             slowest: elapsed,
             mean_rate: elapsed.0 as f64,
-            actors: Vec::new(),
             ns_per_tick,
-            cycles_per_tick: None,
-            is_starved: false,
-            disturbance: None,
+            ..Self::default()
         }
     }
 

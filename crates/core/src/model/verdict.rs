@@ -72,6 +72,13 @@ verdicts! {
     Failed,
 }
 
+/// That of a case of which nothing is known yet.
+impl Default for Verdict {
+    fn default() -> Self {
+        Self::Failed(String::new())
+    }
+}
+
 impl Verdict {
     /// Whether this verdict makes a run end with exit code 3.
     #[must_use]

@@ -27,7 +27,7 @@ use crate::model::case::CaseId;
 use crate::model::catalogue::Catalogue;
 use crate::model::detail::Detail;
 use crate::model::facts::Class;
-use crate::run::row::Row;
+use crate::run::row::{Parts, Row, RunToRun};
 use crate::stats::{Interval, Variance, median, student, trimmed_mean};
 use crate::units::{Cycles, Hertz, Nanoseconds, rounded};
 
@@ -102,21 +102,28 @@ fn of_class<S: BuildHasher>(
     };
     let (of_ns, of_cycles) = (logs(Detail::PROCESS_NS, false), logs(Detail::PROCESS_CYCLES, true));
     let shares_nothing = class == Class::NothingShared;
-    let (ns, common) = half_widths(&of_ns, shares_nothing);
-    let (cycles, _) = half_widths(&of_cycles, shares_nothing);
-    for (row, half) in &cycles {
+    let (ns, common) = variances(&of_ns, shares_nothing);
+    let (cycles, common_cycles) = variances(&of_cycles, shares_nothing);
+    let (shared, shared_cycles) = (of_mean(&common), of_mean(&common_cycles));
+    for (row, own) in &cycles {
         let row = &mut rows[*row];
-        row.cycles_interval = row.cycles.map(|at| around(at.value(), *half));
+        row.cycles_interval = row.cycles.map(|at| around(at.value(), half_width(*own)));
     }
-    for (index, half) in &ns {
+    for (index, own) in &ns {
         let row = &mut rows[*index];
+        let in_cycles = cycles.get(index).filter(|_| row.cycles.is_some());
+        row.run_to_run = Some(RunToRun {
+            class,
+            ns: Parts { own: *own, shared },
+            cycles: in_cycles.map(|own| Parts { own: *own, shared: shared_cycles }),
+        });
         let Some(at) = row.ns.map(Nanoseconds::value) else { continue };
         let quoted = match (class, row.cycles.map(Cycles::value).zip(row.cycles_interval), cycles.get(index)) {
             (Class::NothingShared, Some((of_row, interval)), Some(_)) => {
                 let scaled = |end: f64| rounded(at) * end / rounded(of_row);
                 Interval { low: scaled(interval.low), high: scaled(interval.high) }
             }
-            _ => around(at, *half),
+            _ => around(at, half_width(*own)),
         };
         (row.ns_interval, row.allowance) = (Some(quoted), None);
     }
@@ -125,15 +132,13 @@ fn of_class<S: BuildHasher>(
         class,
         cases: of_ns.len(),
         processes: common.len(),
-        another_run: rounded(
-            student::quantile_95(common.len() as f64 - 1.0) * (variance(&common) * of_difference(common.len())).sqrt(),
-        ),
+        another_run: rounded(half_width(shared)),
         clock_hz: median(&clocks).filter(|_| class == Class::NothingShared).map(rounded),
     })
 }
 
-/// Half of the interval of each row for another run, in logarithms, and the factor that all rows share in each process.
-fn half_widths(cases: &[Logs], shares_nothing: bool) -> (BTreeMap<usize, f64>, Vec<f64>) {
+/// The variance of the logarithm of each row as the figure of one run, and the factor that all rows share in each process.
+fn variances(cases: &[Logs], shares_nothing: bool) -> (BTreeMap<usize, Variance>, Vec<f64>) {
     let mut deviations: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for case in cases {
         let mean = case.of_process.values().sum::<f64>() / case.of_process.len() as f64;
@@ -158,13 +163,13 @@ fn half_widths(cases: &[Logs], shares_nothing: bool) -> (BTreeMap<usize, f64>, V
     let prior = Variance::prior_of(&variances);
     let all: f64 = variances.iter().map(|one| one.degrees).sum();
     let grown = by_estimated_share(cases.len()) * by_drift(&rests);
-    let half = |(case, own): (&Logs, &Variance)| {
+    let of_run = |(case, own): (&Logs, &Variance)| {
         let prior = prior.unwrap_or(Variance { value: case.assumed, degrees: DEGREES_OF_ASSUMED });
         let Variance { value, degrees } = own.moderated(prior);
         let degrees = degrees.min(all + DEGREES_OF_ASSUMED);
-        (case.row, student::quantile_95(degrees) * (value * grown * of_difference(case.of_process.len())).sqrt())
+        (case.row, Variance { value: value * grown / case.of_process.len() as f64, degrees })
     };
-    (cases.iter().zip(&variances).map(half).collect(), shared.into_values().collect())
+    (cases.iter().zip(&variances).map(of_run).collect(), shared.into_values().collect())
 }
 
 /// By what the variance of a case grows because what it shares with others is estimated: by the median of so many cases, which is
@@ -197,9 +202,16 @@ fn by_drift(rests: &[Vec<f64>]) -> f64 {
     (1.0 + sum) / (1.0 - sum / (processes - 1.0))
 }
 
-/// The variance of the difference of two runs of so many processes, relative to that of one process.
-fn of_difference(processes: usize) -> f64 {
-    2.0 / processes as f64
+/// Half of the interval for the figure of another run, in logarithms: both runs differ from what they measure.
+#[must_use]
+pub fn half_width(of_run: Variance) -> f64 {
+    student::quantile_95(of_run.degrees) * (2.0 * of_run.value).sqrt()
+}
+
+/// The variance of the mean of these.
+fn of_mean(values: &[f64]) -> Variance {
+    let count = values.len() as f64;
+    Variance { value: variance(values) / count.max(1.0), degrees: (count - 1.0).max(1.0) }
 }
 
 fn variance(values: &[f64]) -> f64 {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub const TOLERANCE: f64 = 0.03;
 
 /// A chain of one operation by both clocks, at the start of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChainCheck {
     /// `cpu`, `gpu`.
@@ -51,14 +51,7 @@ impl ChainCheck {
     #[must_use]
     pub fn without_figures(executor: &str, operation: &str, reason: String) -> Self {
         let (executor, operation) = (executor.to_owned(), operation.to_owned());
-        Self {
-            executor,
-            operation,
-            outside_cycles: None,
-            inside_cycles: None,
-            known_cycles: None,
-            failure: Some(reason),
-        }
+        Self { executor, operation, failure: Some(reason), ..Self::default() }
     }
 
     /// The warning where the machine failed it: what is wrong, and what that means for the figures.

@@ -242,7 +242,7 @@ macro_rules! word {
 }
 
 /// The columns, in the order of the file.
-pub static COLUMNS: [Column; 52] = [
+pub static COLUMNS: [Column; 54] = [
     // It says whether the `mode` is a parameter of the case.
     Column::text(
         "case_id",
@@ -399,6 +399,8 @@ pub static COLUMNS: [Column; 52] = [
             |row| number(row.allowance),
         )
     },
+    Column::parameter(PARAMETERS[15]),
+    Column::parameter(PARAMETERS[16]),
 ];
 
 /// The header of the table.

@@ -12,6 +12,7 @@ use csv::{ReaderBuilder, StringRecord};
 use crate::model::case::CaseId;
 use crate::model::detail::Detail;
 use crate::model::primitive::Domain;
+use crate::run::files::lines;
 use crate::run::row::Row;
 
 /// The details of each case, in the order of name and actor.
@@ -93,17 +94,11 @@ impl DetailTable {
 
     /// The file: first what holds for domains, then what holds for single cases, in the order of the rows.
     pub(crate) fn to_bytes(&self, rows: &[Row]) -> Result<Vec<u8>, csv::Error> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        writer.write_record(COLUMNS)?;
-        for (domain, detail) in &self.shared {
-            writer.write_record(&record(domain.as_str(), detail))?;
-        }
-        for id in rows.iter().map(|row| row.case.id()) {
-            for detail in self.own.get(&id).into_iter().flatten() {
-                writer.write_record(&record(&id.0, detail))?;
-            }
-        }
-        writer.into_inner().map_err(|error| error.into_error().into())
+        let header = std::iter::once(StringRecord::from(&COLUMNS[..]));
+        let shared = self.shared.iter().map(|(domain, detail)| record(domain.as_str(), detail));
+        let own = rows.iter().filter_map(|row| self.own.get_key_value(&row.case.id()));
+        let own = own.flat_map(|(id, details)| details.iter().map(|detail| record(&id.0, detail)));
+        lines(header.chain(shared).chain(own))
     }
 }
 

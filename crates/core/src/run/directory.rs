@@ -14,7 +14,7 @@ use csv::ReaderBuilder;
 use crate::model::case::CaseId;
 use crate::model::detail::Detail;
 use crate::run::details::DetailTable;
-use crate::run::files::{At, body, packed, read_if_there, read_table, replace, write_plain};
+use crate::run::files::{At, body, lines, packed, read_if_there, read_table, replace, write_plain};
 pub use crate::run::files::{RunDirectoryError, replace_file};
 use crate::run::journal::id_of;
 use crate::run::row::Row;
@@ -182,12 +182,8 @@ impl RunDirectory {
     /// Replaces the table by these rows.
     pub(crate) fn write_rows(&self, rows: &[Row]) -> Result<(), RunDirectoryError> {
         let path = self.measurements();
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        let mut records =
-            std::iter::once(csv::StringRecord::from(columns::names())).chain(rows.iter().map(Row::to_record));
-        let written = records.try_for_each(|record| writer.write_record(&record));
-        let bytes = written.and_then(|()| writer.into_inner().map_err(|error| error.into_error().into()));
-        replace(&path, &bytes.map_err(|source| RunDirectoryError::Csv { path: path.clone(), source })?)
+        let header = std::iter::once(csv::StringRecord::from(columns::names()));
+        replace(&path, &lines(header.chain(rows.iter().map(Row::to_record))).at(&path)?)
     }
 
     /// Leaves one row of each case, the last, and makes `details.csv` compact: a value that most cases of a domain share
@@ -228,14 +224,12 @@ impl RunDirectory {
     pub(super) fn detail_table(&self) -> Result<Option<DetailTable>, RunDirectoryError> {
         let path = self.details();
         let Some(bytes) = read_if_there(&path)? else { return Ok(None) };
-        let table = DetailTable::parse(body(&path, &bytes, &details::COLUMNS)?);
-        table.map(Some).map_err(|source| RunDirectoryError::Csv { path, source })
+        DetailTable::parse(body(&path, &bytes, &details::COLUMNS)?).map(Some).at(&path)
     }
 
     pub(super) fn write_details(&self, table: &DetailTable, rows: &[Row]) -> Result<(), RunDirectoryError> {
         let path = self.details();
-        let bytes = table.to_bytes(rows).map_err(|source| RunDirectoryError::Csv { path: path.clone(), source })?;
-        replace(&path, &bytes)
+        replace(&path, &table.to_bytes(rows).at(&path)?)
     }
 
     /// The disassemblies.
@@ -308,7 +302,7 @@ fn parse_rows(path: &Path, bytes: &[u8]) -> Result<Vec<(u64, Row)>, RunDirectory
     // The first line is that of the header.
     for (line, record) in (2..).zip(ReaderBuilder::new().has_headers(false).flexible(true).from_reader(bytes).records())
     {
-        let record = record.map_err(|source| RunDirectoryError::Csv { path: path.to_owned(), source })?;
+        let record = record.at(path)?;
         let row = Row::from_record(&record).map_err(|source| RunDirectoryError::Row {
             path: path.to_owned(),
             line,

@@ -7,6 +7,7 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use csv::StringRecord;
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
@@ -26,7 +27,7 @@ pub enum RunDirectoryError {
     #[error("{} is in use by another syncscope; wait until it has ended, or name another folder with --out", .0.display())]
     Busy(PathBuf),
     /// It holds no run.
-    #[error("{} holds no run: it has no run.json; name a directory that `syncscope run --out` wrote", .0.display())]
+    #[error("{} is not a syncscope run: it has no run.json", .0.display())]
     NoRun(PathBuf),
     /// It has no rows.
     #[error("{} is missing, and the rows of the run with it; restore the file from a copy, or start a new run", .0.display())]
@@ -100,6 +101,21 @@ impl<T> At<T> for io::Result<T> {
     fn at(self, path: &Path) -> Result<T, RunDirectoryError> {
         self.map_err(|source| RunDirectoryError::Io { path: path.to_owned(), source })
     }
+}
+
+impl<T> At<T> for csv::Result<T> {
+    fn at(self, path: &Path) -> Result<T, RunDirectoryError> {
+        self.map_err(|source| RunDirectoryError::Csv { path: path.to_owned(), source })
+    }
+}
+
+/// These records as lines of a file. A cell is one line: a reason quoted from a compiler or a library may hold several.
+pub(crate) fn lines(records: impl IntoIterator<Item = StringRecord>) -> csv::Result<Vec<u8>> {
+    let mut writer = csv::WriterBuilder::new().flexible(true).from_writer(Vec::new());
+    for record in records {
+        writer.write_record(record.iter().map(|cell| cell.replace(['\n', '\r'], " ")))?;
+    }
+    writer.into_inner().map_err(|error| error.into_error().into())
 }
 
 /// The part of a file up to its last line break; a line without one was cut off while it was written. (No cell

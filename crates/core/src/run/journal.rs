@@ -2,7 +2,7 @@
 //! is known is readable whatever happens next. What stands there of cases that are measured anew is removed.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use crate::model::detail::Detail;
 use crate::model::observation::Observation;
 use crate::run::details::DetailTable;
 use crate::run::directory::RunDirectory;
-use crate::run::files::{At, RunDirectoryError, body, complete_lines, read_if_there, replace, write_plain};
+use crate::run::files::{At, RunDirectoryError, body, complete_lines, lines, read_if_there, replace, write_plain};
 use crate::run::row::Row;
 use crate::run::{columns, details, samples};
 
@@ -41,18 +41,14 @@ impl LineFile {
     /// # Errors
     /// When the file has another header, or cannot be written.
     fn open(path: PathBuf, header: &[&str]) -> Result<Self, RunDirectoryError> {
-        let bytes = match fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(error).at(&path),
-        };
+        let bytes = read_if_there(&path)?.unwrap_or_default();
         body(&path, &bytes, header)?;
         let file = OpenOptions::new().create(true).append(true).open(&path).at(&path)?;
         let complete = complete_lines(&bytes).len() as u64;
         file.set_len(complete).at(&path)?;
         let mut lines = Self { path, file };
         if complete == 0 {
-            lines.append(&[StringRecord::from(header)])?;
+            lines.append([StringRecord::from(header)])?;
         }
         Ok(lines)
     }
@@ -61,8 +57,8 @@ impl LineFile {
         Ok(self.file.metadata().at(&self.path)?.len())
     }
 
-    fn append(&mut self, records: &[StringRecord]) -> Result<(), RunDirectoryError> {
-        let bytes = lines(records).map_err(|source| RunDirectoryError::Csv { path: self.path.clone(), source })?;
+    fn append(&mut self, records: impl IntoIterator<Item = StringRecord>) -> Result<(), RunDirectoryError> {
+        let bytes = lines(records).at(&self.path)?;
         let before = self.file.metadata().at(&self.path)?;
         // Without a name, what is written is lost. That is found out now, not after the last case.
         if before.nlink() == 0 {
@@ -110,11 +106,9 @@ impl Journal {
         details: &[Detail],
     ) -> Result<(), RunDirectoryError> {
         let id = row.case.id();
-        let samples: Vec<_> = observations.iter().map(|observation| samples::record(&id, observation)).collect();
-        self.samples.append(&samples)?;
-        let details: Vec<_> = details.iter().map(|detail| details::record(&id.0, detail)).collect();
-        self.details.append(&details)?;
-        self.measurements.append(&[row.to_record()])
+        self.samples.append(observations.iter().map(|observation| samples::record(&id, observation)))?;
+        self.details.append(details.iter().map(|detail| details::record(&id.0, detail)))?;
+        self.measurements.append([row.to_record()])
     }
 }
 
@@ -188,16 +182,6 @@ fn last_measurements<'a>(lines: &[&'a [u8]], ids: &HashSet<&[u8]>) -> Vec<&'a [u
     kept.map(|(_, line)| *line).collect()
 }
 
-/// These records as lines of a file. A cell is one line: a reason quoted from a compiler or a library may hold several.
-fn lines<'a>(records: impl IntoIterator<Item = &'a StringRecord>) -> Result<Vec<u8>, csv::Error> {
-    let mut writer = csv::WriterBuilder::new().flexible(true).from_writer(Vec::new());
-    for record in records {
-        let record: StringRecord = record.iter().map(|cell| cell.replace(['\n', '\r'], " ")).collect();
-        writer.write_record(&record)?;
-    }
-    writer.into_inner().map_err(|error| error.into_error().into())
-}
-
 /// The first cell of a line; ids are hexadecimal and never quoted.
 pub(crate) fn id_of(line: &[u8]) -> &[u8] {
     line.split(|byte| *byte == b',').next().unwrap_or_default()
@@ -205,6 +189,8 @@ pub(crate) fn id_of(line: &[u8]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::model::case::Case;
     use crate::model::sample::Disturbance;

@@ -21,13 +21,14 @@ pub struct Machine {
 
 impl Machine {
     /// Whether this may be the other machine: everything that both descriptions say is the same. Some lack the
-    /// signature of the processor.
+    /// signature of the processor, or the CPUs of its nodes and its kinds of cores.
     #[must_use]
     pub fn may_be(&self, other: &Self) -> bool {
         let is_signed = self.cpu.signature.is_some() && other.cpu.signature.is_some();
         let compared = |machine: &Self| {
             let signature = machine.cpu.signature.clone().filter(|_| is_signed);
-            Self { cpu: CpuMachine { signature, ..machine.cpu.clone() }, ..machine.clone() }
+            let (node_cpus, core_kinds) = Default::default();
+            Self { cpu: CpuMachine { signature, node_cpus, core_kinds, ..machine.cpu.clone() }, ..machine.clone() }
         };
         compared(self) == compared(other)
     }
@@ -58,6 +59,22 @@ pub struct CpuMachine {
     /// Which design it is; `None` where the processor has no such numbers, and where nobody asked for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<CpuSignature>,
+    /// The CPUs next to each NUMA node, by the system's numbers, as lists such as `0-3,8`; empty where there is one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub node_cpus: BTreeMap<u32, String>,
+    /// The kinds of cores, the fastest first; empty where all are alike.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub core_kinds: Vec<CoreKind>,
+}
+
+/// Cores that are alike, such as the efficiency cores of a hybrid processor.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CoreKind {
+    /// How many there are.
+    pub cores: u32,
+    /// Their hardware threads.
+    pub hardware_threads: u32,
 }
 
 /// What an x86-64 processor says of its design (CPUID, leaf 1). It stands where the model's name was hidden by a hypervisor.

@@ -8,6 +8,7 @@
 //! | [`samples`], `details` | `samples.csv` and `details.csv` as a whole |
 //! | [`plain`] | tables of experiments that measure no cases |
 //! | [`another_run`] | the intervals for another run, by what processes differ by |
+//! | [`fingerprint`] | what tells the states of a machine from each other |
 //! | [`repeats`] | joins the rows of several runs |
 //! | [`stored_run`] | the form of the runs in `results/` |
 
@@ -18,6 +19,7 @@ pub mod chain_check;
 pub mod columns;
 mod details;
 pub mod directory;
+pub mod fingerprint;
 pub mod journal;
 pub mod machine;
 pub mod plain;
@@ -36,6 +38,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::own::OwnOperation;
 use crate::run::another_run::Shared;
 use crate::run::directory::{RunDirectory, RunDirectoryError};
+use crate::run::fingerprint::Fingerprint;
 use crate::run::machine::{Environment, Machine, MeasuredTopology};
 use crate::run::provenance::{SessionRecord, Tool};
 use crate::run::row::Row;
@@ -46,8 +49,10 @@ pub const SCHEMA: u32 = 1;
 
 words! {
     /// How a run ended.
+    #[derive(Default)]
     pub enum Status ("status") {
         /// It has not ended, or its end could not be written (a crash, a power cut).
+        #[default]
         Running = "running",
         /// All of the plan was measured.
         Done = "done",
@@ -59,7 +64,7 @@ words! {
 }
 
 /// The content of `run.json`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
     /// [`SCHEMA`] of the version that wrote it.
@@ -111,6 +116,9 @@ pub struct Run {
     /// What the rows of each class share, and by how much another run may shift it; none where it was not measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared: Vec<Shared>,
+    /// In which state the machine was, in each process and, where it changed, in each state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<Fingerprint>,
 }
 
 /// The word of a run whose rows come from another tool, where others have their preset.
@@ -124,25 +132,9 @@ impl Run {
         Self {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            command: Vec::new(),
             preset: preset.into(),
-            only: Vec::new(),
-            skip: Vec::new(),
-            seed: 0,
-            status: Status::Running,
             started: timestamp(started),
-            ended: None,
-            planned: 0,
-            planned_by_primitive: BTreeMap::new(),
-            own: Vec::new(),
-            warnings: Vec::new(),
-            machine: Machine::default(),
-            environment: Environment::default(),
-            measured_topology: None,
-            tool: None,
-            repeat: None,
-            sessions: Vec::new(),
-            shared: Vec::new(),
+            ..Self::default()
         }
     }
 }

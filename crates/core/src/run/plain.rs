@@ -12,9 +12,8 @@ use crate::run::files::{At, RunDirectoryError, read_if_there, replace};
 /// When the file cannot be written.
 pub fn write<T: Serialize>(directory: &RunDirectory, name: &str, rows: &[T]) -> Result<(), RunDirectoryError> {
     let path = directory.path().join(format!("{name}.csv"));
-    let csv_error = |source| RunDirectoryError::Csv { path: path.clone(), source };
     let mut writer = csv::Writer::from_writer(Vec::new());
-    rows.iter().try_for_each(|row| writer.serialize(row)).map_err(csv_error)?;
+    rows.iter().try_for_each(|row| writer.serialize(row)).at(&path)?;
     let bytes = writer.into_inner().map_err(csv::IntoInnerError::into_error).at(&path)?;
     replace(&path, &bytes)
 }
@@ -27,7 +26,7 @@ pub fn read<T: DeserializeOwned>(directory: &RunDirectory, name: &str) -> Result
     let path = directory.path().join(format!("{name}.csv"));
     let Some(bytes) = read_if_there(&path)? else { return Ok(None) };
     let rows: Result<Vec<T>, csv::Error> = csv::Reader::from_reader(bytes.as_slice()).into_deserialize().collect();
-    rows.map(Some).map_err(|source| RunDirectoryError::Csv { path, source })
+    rows.map(Some).at(&path)
 }
 
 /// Reads a count by which others are divided, for `deserialize_with`.

@@ -6,15 +6,36 @@ use crate::engine::measurement::Measurement;
 use crate::model::case::{Actor, Case, Mode, Population};
 use crate::model::check::Check;
 use crate::model::estimate::Estimate;
-use crate::model::facts::Facts;
+use crate::model::facts::{Class, Facts};
 use crate::model::parameter::Cells;
 use crate::model::verdict::Verdict;
 use crate::run::columns::COLUMNS;
-use crate::stats::{Interval, Level};
+use crate::stats::{Interval, Level, Variance};
 use crate::units::{Cycles, Hertz, Nanoseconds, rounded};
 
+/// How far the figure of a row is from those of other runs in the same state, by what processes differ by: variances of its
+/// logarithm, as the figure of one run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RunToRun {
+    /// What it moves with.
+    pub class: Class,
+    /// Of the cost in nanoseconds.
+    pub ns: Parts,
+    /// Of that in cycles.
+    pub cycles: Option<Parts>,
+}
+
+/// The parts of that variance.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Parts {
+    /// What the row has of its own.
+    pub own: Variance,
+    /// What all rows of its class share; zero where too few say so.
+    pub shared: Variance,
+}
+
 /// Everything a run says about one case. An empty cell means: not applicable, or not available.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Row {
     /// The case.
     pub case: Case,
@@ -34,6 +55,9 @@ pub struct Row {
     pub cycles_within: Option<Interval>,
     /// What is assumed of another run, not measured, and not in `ns_interval`: half of a 95 % interval, relative to the cost.
     pub allowance: Option<f64>,
+    /// How far the figure is from those of other runs, by what processes differ by. It stands in no column: it follows from all
+    /// rows and their details together, see [`crate::run::another_run`].
+    pub run_to_run: Option<RunToRun>,
     /// Cost of one operation as the fastest actor sees it.
     pub fastest_ns: Option<Nanoseconds>,
     /// Cost of one operation as the median actor sees it.
@@ -117,38 +141,7 @@ impl Row {
     /// The row of a case that was not measured.
     #[must_use]
     pub fn unmeasured(case: Case, verdict: Verdict) -> Self {
-        Self {
-            ns: None,
-            ns_interval: None,
-            ns_within: None,
-            ns_spread: None,
-            cycles: None,
-            cycles_interval: None,
-            cycles_within: None,
-            allowance: None,
-            fastest_ns: None,
-            median_ns: None,
-            slowest_ns: None,
-            rate_ns: None,
-            ops_per_s_total: None,
-            mode: case.mode,
-            actor: None,
-            population: None,
-            beside_share: None,
-            noise: None,
-            runs: None,
-            pairs: None,
-            excluded: None,
-            iterations: None,
-            unroll: None,
-            verdict,
-            remark: None,
-            check: None,
-            evidence: None,
-            clock: None,
-            provisional: false,
-            case,
-        }
+        Self { mode: case.mode, case, verdict, ..Self::default() }
     }
 
     /// The same with what is known of its primitive: whose cost it has, and how the operations follow each other.
@@ -243,7 +236,7 @@ impl Row {
             return Err(RowError::Length { found: record.len() });
         }
         let line = Line(record);
-        let mut row = Self::unmeasured(Case::new(""), Verdict::Failed(String::new()));
+        let mut row = Self::default();
         for (column, cell) in COLUMNS.iter().zip(record).filter(|(_, cell)| !cell.is_empty()) {
             if column.read(&mut row, cell, &line).is_none() {
                 return Err(RowError::Cell { column: column.name, found: cell.to_owned() });

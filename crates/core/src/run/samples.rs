@@ -11,7 +11,7 @@ use crate::engine::population::{Cost, mean_over_processes, process_costs};
 use crate::model::case::CaseId;
 use crate::model::observation::{Observation, Strata};
 use crate::run::directory::RunDirectory;
-use crate::run::files::{RunDirectoryError, body, complete_lines, packed, read_table, write_packed, write_plain};
+use crate::run::files::{At, RunDirectoryError, body, complete_lines, packed, read_table, write_packed, write_plain};
 use crate::stats::{Interval, Level};
 use crate::units::{Ticks, significant};
 
@@ -123,7 +123,6 @@ impl StoredPair {
         Observation {
             pair: self.pair,
             block: self.block,
-            process: 0,
             baseline_first: self.baseline_first,
             baseline: self.baseline,
             test: self.test,
@@ -134,9 +133,7 @@ impl StoredPair {
             slowest_ns: self.ns,
             mean_rate_ns: self.ns,
             strata: self.beside_share.map(strata),
-            clock: None,
-            is_starved: false,
-            excluded: None,
+            ..Observation::default()
         }
     }
 }
@@ -158,12 +155,11 @@ impl RunDirectory {
         let Some((path, bytes)) = self.sample_bytes()? else { return Ok(HashMap::new()) };
         let mut pairs: HashMap<CaseId, Vec<StoredPair>> = HashMap::new();
         body(&path, &bytes, &COLUMNS)?;
-        let unread = |source| RunDirectoryError::Csv { path: path.clone(), source };
         let mut reader = csv::Reader::from_reader(complete_lines(&bytes));
-        let header = reader.headers().map_err(unread)?.clone();
+        let header = reader.headers().at(&path)?.clone();
         for record in reader.records() {
-            let record = record.map_err(unread)?;
-            let pair: StoredPair = record.deserialize(Some(&header)).map_err(unread)?;
+            let record = record.at(&path)?;
+            let pair: StoredPair = record.deserialize(Some(&header)).at(&path)?;
             let of_case = pairs.entry(CaseId(record[0].to_owned())).or_default();
             if begins_another(of_case.last().map(|last| last.pair), Some(pair.pair)) {
                 of_case.clear();

@@ -13,8 +13,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use csv::StringRecord;
+
 use crate::run::directory::RunDirectory;
-use crate::run::files::{At, RunDirectoryError, read_if_there, replace, write_packed};
+use crate::run::files::{At, RunDirectoryError, lines, read_if_there, replace, write_packed};
 use crate::session::preset::Preset;
 
 /// The folder that the stored runs share.
@@ -42,7 +44,7 @@ impl RunDirectory {
         let mut files = BTreeMap::new();
         if let Some(bytes) = read_if_there(&index)? {
             for line in csv::Reader::from_reader(bytes.as_slice()).into_deserialize::<(String, String)>() {
-                let (name, file) = line.map_err(|source| RunDirectoryError::Csv { path: index.clone(), source })?;
+                let (name, file) = line.at(&index)?;
                 files.insert(name, self.path().join(file));
             }
         }
@@ -179,14 +181,9 @@ fn free_path(folder: &Path, name: &str) -> PathBuf {
 }
 
 fn write_index(path: &Path, files: &BTreeMap<String, String>) -> Result<(), RunDirectoryError> {
-    let csv_error = |source| RunDirectoryError::Csv { path: path.to_owned(), source };
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(["name", "file"]).map_err(csv_error)?;
-    for (name, file) in files {
-        writer.write_record([name, file]).map_err(csv_error)?;
-    }
-    let bytes = writer.into_inner().map_err(csv::IntoInnerError::into_error).at(path)?;
-    replace(path, &bytes)
+    let cells = files.iter().map(|(name, file)| [name.as_str(), file]);
+    let records = std::iter::once(["name", "file"]).chain(cells).map(|cells| StringRecord::from(&cells[..]));
+    replace(path, &lines(records).at(path)?)
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), RunDirectoryError> {

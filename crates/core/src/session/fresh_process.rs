@@ -1,19 +1,17 @@
 //! What a fresh process does with its share of the passes.
 
-use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use crate::engine::Engine;
 use crate::engine::calibration::Calibration;
 use crate::engine::cancel::Cancel;
 use crate::engine::measurement::Measurement;
-use crate::model::case::{Case, CaseId};
+use crate::model::case::Case;
 use crate::model::check::Check;
 use crate::model::observation::Observation;
 use crate::session::laboratory::Laboratory;
 use crate::session::observer::Observer;
-use crate::session::preset::Preset;
-use crate::session::share::{Apart, PROCESSES, Share};
+use crate::session::share::{Apart, KnownCase, PROCESSES, Share};
 
 /// A case in the course of a share.
 struct Open {
@@ -28,7 +26,7 @@ impl Share {
     /// Measures it in this process, pass after pass. Cases that cannot be measured here are left out.
     pub fn measure(&self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Vec<Apart> {
         let mut random = fastrand::Rng::with_seed(self.seed ^ u64::from(self.first_pass));
-        let mut open: Vec<Open> = self.open(laboratory);
+        let mut open: Vec<Open> = self.cases.iter().map(Open::new).collect();
         let (started, count) = (Instant::now(), self.cases.len());
         for pass in 0..self.most_passes {
             if pass > 0 && started.elapsed() >= self.time {
@@ -43,17 +41,6 @@ impl Share {
         open.into_iter().filter_map(Open::end).collect()
     }
 
-    fn open(&self, laboratory: &dyn Laboratory) -> Vec<Open> {
-        let all = Preset::ALL.iter().flat_map(|preset| laboratory.plan(*preset));
-        let mut known: HashMap<&CaseId, Calibration> =
-            self.cases.iter().map(|case| (&case.id, case.calibration)).collect();
-        let open = |case: Case| {
-            let calibration = known.remove(&case.id())?;
-            Some(Open { case, calibration, found: None, spent: Duration::ZERO, is_over: false })
-        };
-        all.filter_map(open).collect()
-    }
-
     fn one_block(&self, laboratory: &mut dyn Laboratory, open: &mut Open, number: u32, count: usize) {
         let started = Instant::now();
         let budget = self.preset.budget(&open.case, count);
@@ -61,11 +48,9 @@ impl Share {
             open.is_over = true;
             return;
         };
-        let engine = Engine::new(budget.settings.clone(), Cancel::new())
-            .with_blocks(budget.blocks)
-            .may_be_precise(false)
-            .calibrated(open.calibration)
-            .numbered(number);
+        let mut engine = Engine::new(budget.settings.clone(), Cancel::new()).with_blocks(budget.blocks);
+        engine.may_be_precise = false;
+        (engine.calibration, engine.block) = (Some(open.calibration), Some(number));
         let seed = self.seed ^ open.case.id().number() ^ u64::from(self.first_pass);
         let found = engine.measure_block(experiment.as_mut(), open.found.take(), seed);
         open.spent += started.elapsed();
@@ -76,6 +61,11 @@ impl Share {
 }
 
 impl Open {
+    fn new(known: &KnownCase) -> Self {
+        let KnownCase { case, calibration } = known.clone();
+        Self { case, calibration, found: None, spent: Duration::ZERO, is_over: false }
+    }
+
     fn end(self) -> Option<Apart> {
         let Measurement { check, observations, .. } = self.found?;
         let failure = if let Check::Failed(reason) = check { Some(reason) } else { None };

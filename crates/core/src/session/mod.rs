@@ -34,6 +34,7 @@ use crate::engine::cancel::Cancel;
 use crate::model::case::{Case, CaseId};
 use crate::model::verdict::Verdict;
 use crate::run::directory::{RunDirectory, RunDirectoryError, WriteLock};
+use crate::run::fingerprint::Fingerprint;
 use crate::run::journal::Journal;
 use crate::run::provenance::{SessionRecord, StolenTime};
 use crate::run::row::Row;
@@ -244,20 +245,8 @@ impl Session {
         limits: &Limits,
         observer: &mut dyn Observer,
     ) -> Result<Status, SessionError> {
-        let mut passes = Passes {
-            run: &mut self.run,
-            limits,
-            directory: &self.directory,
-            journal: &mut self.journal,
-            observer,
-            listings: HashSet::new(),
-            earlier_pairs: &self.earlier_pairs,
-            replaced: &mut self.replaced,
-            lost_at: &mut self.lost_at,
-            processes: &mut self.processes,
-            now: &*self.now,
-        };
-        Ok(passes.measure(laboratories, &self.plan, self.preset)?)
+        let mut passes = Passes { session: self, limits, observer, listings: HashSet::new() };
+        Ok(passes.measure(laboratories)?)
     }
 
     /// Ends the run: writes how it ended and what its rows say together, and leaves one row for each case. A failure of
@@ -291,7 +280,9 @@ impl Session {
             row.with_facts(facts)
         };
         let mut rows: Vec<Row> = self.directory.read_rows()?.into_iter().map(facts).collect();
-        self.run.shared = another_run::derive(&mut rows, &self.directory.read_details()?, &self.plan.catalogue);
+        let (details, catalogue) = (self.directory.read_details()?, &self.plan.catalogue);
+        self.run.shared = another_run::derive(&mut rows, &details, catalogue);
+        self.run.fingerprint = Fingerprint::of(&rows, &details, catalogue);
         self.directory.write_rows(&rows)?;
         self.directory.write_run(&self.run)
     }

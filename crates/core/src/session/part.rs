@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::model::case::{Case, CaseId};
 use crate::model::catalogue::Catalogue;
+use crate::model::own::is_own;
 use crate::session::additivity_sample::additivity_sample;
 use crate::session::observer::Work;
 use crate::session::pass_schedule::PassSchedule;
@@ -79,7 +80,7 @@ impl Part {
 
     /// How much of its planned time it has taken.
     fn progress(&self) -> f64 {
-        self.schedule.spent().as_secs_f64() / self.planned.as_secs_f64()
+        self.schedule.spent.as_secs_f64() / self.planned.as_secs_f64()
     }
 
     /// Its share of the time that is left. `planned` is the planned time of all laboratories that are not done.
@@ -92,7 +93,7 @@ impl Part {
     pub(super) fn time_of_first_pass(&self, left: Duration) -> Option<Duration> {
         // Passes differ.
         const RESERVE: f64 = 0.9;
-        (self.schedule.made() == 0).then(|| left.mul_f64(RESERVE) / self.schedule.fewest())
+        (self.schedule.made == 0).then(|| left.mul_f64(RESERVE) / self.schedule.fewest)
     }
 
     /// Leaves cases to later runs, so that those that are kept can be finished in the time that is `left`. Only where an earlier
@@ -151,21 +152,23 @@ impl Part {
     /// What the next fresh process is to measure; `None` where there is none, or no time for one. This process has made the
     /// first pass.
     pub(super) fn next_share(&mut self, preset: Preset, seed: u64, left: Option<Duration>) -> Option<Share> {
-        if self.processes_left == 0 || self.schedule.made() == 0 || self.is_short_of_time() {
+        // What a user wrote is in this process alone, and is compared with cases that are measured in turn with it.
+        let is_here_alone = self.cases.iter().any(|pending| is_own(&pending.case.primitive));
+        if self.processes_left == 0 || self.schedule.made == 0 || self.is_short_of_time() || is_here_alone {
             return None;
         }
         let (time, shares) = self.schedule.shares(self.processes_left + 1, left);
         let most = self.cases.iter().map(|pending| pending.budget.blocks.max).max().unwrap_or(0);
-        let most_passes = most.saturating_sub(self.schedule.all_made()) / shares.max(1);
+        let most_passes = most.saturating_sub(self.schedule.all_made) / shares.max(1);
         if shares < 2 || most_passes == 0 {
             self.processes_left = 0;
             return None;
         }
         self.processes_left -= 1;
         let known =
-            |pending: &PendingCase| Some(KnownCase { id: pending.case.id(), calibration: pending.calibration()? });
+            |pending: &PendingCase| Some(KnownCase { case: pending.case.clone(), calibration: pending.calibration()? });
         let cases = self.cases.iter().filter_map(known).collect();
-        Some(Share { preset, seed, first_pass: self.schedule.all_made() + 1, most_passes, time, cases })
+        Some(Share { preset, seed, first_pass: self.schedule.all_made + 1, most_passes, time, cases })
     }
 
     /// Whether the preset has no time for another pass after the next one.
@@ -197,7 +200,7 @@ impl Part {
     pub(super) fn work(&self, left: Option<Duration>) -> Work {
         let most = || self.unfinished().map(|pending| u64::from(pending.budget.blocks.max));
         let ends_by_time = most().max().is_some_and(|most| most > 1);
-        let time = ends_by_time.then(|| self.schedule.time());
+        let time = ends_by_time.then_some(self.schedule.time);
         Work { blocks: most().sum(), time: time.into_iter().chain(left).min() }
     }
 }
@@ -255,11 +258,11 @@ mod tests {
         // One of them is precise.
         part.cases[0].is_finished = true;
         part.end_pass(SECOND, None);
-        assert_eq!((threads(&part), part.schedule.made()), (vec![7, 8, 9, 10], 0));
+        assert_eq!((threads(&part), part.schedule.made), (vec![7, 8, 9, 10], 0));
         (0..3).for_each(|_| part.end_pass(SECOND, None));
         assert_eq!(threads(&part), [2, 3, 4, 5, 6, 7, 8, 9, 10]);
         assert!(!part.is_short_of_time());
-        assert_eq!(part.schedule.made(), 3, "no case is new");
+        assert_eq!(part.schedule.made, 3, "no case is new");
         part.cases.iter_mut().for_each(|pending| pending.is_finished = true);
         part.end_pass(SECOND, None);
         assert!(part.is_done());

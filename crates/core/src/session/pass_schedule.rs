@@ -5,12 +5,16 @@ use std::time::Duration;
 /// The passes over the cases of one laboratory, which end in time.
 #[derive(Debug)]
 pub(super) struct PassSchedule {
-    time: Duration,
-    fewest: u32,
-    /// Over the same cases.
-    made: u32,
-    all_made: u32,
-    spent: Duration,
+    /// How long they may take together.
+    pub(super) time: Duration,
+    /// How many are made however long they take.
+    pub(super) fewest: u32,
+    /// How many were made over the same cases.
+    pub(super) made: u32,
+    /// How many were made in all.
+    pub(super) all_made: u32,
+    /// How long all of them took.
+    pub(super) spent: Duration,
     latest: Duration,
 }
 
@@ -18,11 +22,6 @@ impl PassSchedule {
     /// Passes that together take no longer than this, unless the `fewest` do.
     pub(super) const fn within(time: Duration, fewest: u32) -> Self {
         Self { time, fewest, made: 0, all_made: 0, spent: Duration::ZERO, latest: Duration::ZERO }
-    }
-
-    /// How long they may take together.
-    pub(super) const fn time(&self) -> Duration {
-        self.time
     }
 
     /// Counts a pass, which took so long.
@@ -48,29 +47,9 @@ impl PassSchedule {
         (rest / shares.max(1), shares)
     }
 
-    /// How many passes were made over the same cases.
-    pub(super) const fn made(&self) -> u32 {
-        self.made
-    }
-
-    /// How many passes were made in all.
-    pub(super) const fn all_made(&self) -> u32 {
-        self.all_made
-    }
-
-    /// How many passes are made however long they take.
-    pub(super) const fn fewest(&self) -> u32 {
-        self.fewest
-    }
-
-    /// Whether so many were made.
+    /// Whether the fewest were made.
     pub(super) const fn made_the_fewest(&self) -> bool {
         self.made >= self.fewest
-    }
-
-    /// How long all passes took.
-    pub(super) const fn spent(&self) -> Duration {
-        self.spent
     }
 
     /// The next pass is the first one over other cases.

@@ -1,26 +1,24 @@
 //! The loop of a run: pass after pass over the unfinished cases, into the journal.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use crate::engine::Engine;
 use crate::engine::measurement::Measurement;
 use crate::engine::profile::{self, Phase};
-use crate::model::case::{Case, CaseId};
+use crate::model::case::Case;
 use crate::model::verdict::Verdict;
-use crate::run::directory::{RunDirectory, RunDirectoryError};
-use crate::run::journal::Journal;
+use crate::run::Status;
+use crate::run::directory::RunDirectoryError;
 use crate::run::row::Row;
-use crate::run::{Run, Status};
-use crate::session::Limits;
 use crate::session::laboratory::{Laboratory, Refusal};
 use crate::session::observer::Observer;
 use crate::session::part::{Part, planned_time, turns};
 use crate::session::pending_case::{PendingCase, Recorded};
-use crate::session::plan::Plan;
 use crate::session::preset::Preset;
 use crate::session::share::Apart;
 use crate::session::states::StatesOfClasses;
+use crate::session::{Limits, Session};
 
 /// How a block, or a pass of one laboratory, ended.
 enum Ended {
@@ -32,37 +30,25 @@ enum Ended {
 
 /// Measures the cases of a plan, pass after pass.
 pub(super) struct Passes<'a> {
-    pub(super) run: &'a mut Run,
+    pub(super) session: &'a mut Session,
     pub(super) limits: &'a Limits,
-    pub(super) directory: &'a RunDirectory,
-    pub(super) journal: &'a mut Journal,
     pub(super) observer: &'a mut dyn Observer,
     /// Names of the disassemblies that are written.
     pub(super) listings: HashSet<String>,
-    pub(super) earlier_pairs: &'a HashMap<CaseId, u64>,
-    pub(super) replaced: &'a mut HashSet<CaseId>,
-    /// The case that could not be set up when a laboratory was lost.
-    pub(super) lost_at: &'a mut Option<Case>,
-    pub(super) processes: &'a mut Vec<[u32; 2]>,
-    pub(super) now: &'a dyn Fn() -> Instant,
 }
 
 impl Passes<'_> {
     /// Measures everything, or until a limit is reached.
-    pub(super) fn measure(
-        &mut self,
-        laboratories: &mut [&mut dyn Laboratory],
-        plan: &Plan,
-        preset: Preset,
-    ) -> Result<Status, RunDirectoryError> {
-        for (laboratory, cases) in laboratories.iter_mut().zip(&plan.parts) {
+    pub(super) fn measure(&mut self, laboratories: &mut [&mut dyn Laboratory]) -> Result<Status, RunDirectoryError> {
+        let preset = self.session.preset;
+        for (laboratory, cases) in laboratories.iter_mut().zip(&self.session.plan.parts) {
             let observer = &mut *self.observer;
             profile::time(Phase::Prepare, || {
                 laboratory.prepare(cases, &mut |done, all| observer.preparing(done, all));
             });
         }
         self.record_keep_awake(laboratories)?;
-        let earlier_pairs = self.earlier_pairs;
+        let (plan, earlier_pairs) = (&self.session.plan, &self.session.earlier_pairs);
         let mut parts: Vec<Part> = plan
             .parts
             .iter()
@@ -95,10 +81,10 @@ impl Passes<'_> {
         if decided.is_empty() {
             return Ok(());
         }
-        let earlier = self.run.environment.keep_awake.take();
+        let earlier = self.session.run.environment.keep_awake.take();
         let all: Vec<String> = earlier.into_iter().chain(decided).collect();
-        self.run.environment.keep_awake = Some(all.join("; then "));
-        self.directory.write_run(self.run)
+        self.session.run.environment.keep_awake = Some(all.join("; then "));
+        self.session.directory.write_run(&self.session.run)
     }
 
     /// Pass after pass, until all cases are finished.
@@ -108,7 +94,7 @@ impl Passes<'_> {
         parts: &mut [Part],
         preset: Preset,
     ) -> Result<Status, RunDirectoryError> {
-        let mut random = fastrand::Rng::with_seed(self.run.seed);
+        let mut random = fastrand::Rng::with_seed(self.session.run.seed);
         for (part, laboratory) in parts.iter_mut().zip(laboratories.iter()) {
             part.processes_left *= u32::from(laboratory.can_measure_apart());
         }
@@ -116,7 +102,7 @@ impl Passes<'_> {
             let (turns, planned) = (turns(parts), planned_time(parts));
             let all = laboratories.iter_mut().zip(&mut *parts).zip(turns);
             for (laboratory, part) in all.filter_map(|(both, has_turn)| has_turn.then_some(both)) {
-                let started = (self.now)();
+                let started = (self.session.now)();
                 let left = self.time_left().map(|left| part.share_of(left, planned));
                 if self.one_share(*laboratory, part, preset, left)? {
                     continue;
@@ -145,11 +131,11 @@ impl Passes<'_> {
         preset: Preset,
         left: Option<Duration>,
     ) -> Result<bool, RunDirectoryError> {
-        let started = (self.now)();
+        let started = (self.session.now)();
         if self.limits.cancel.is_cancelled() {
             return Ok(false);
         }
-        let Some(share) = part.next_share(preset, self.run.seed, left) else { return Ok(false) };
+        let Some(share) = part.next_share(preset, self.session.run.seed, left) else { return Ok(false) };
         let Some(found) = laboratory.measure_apart(&share) else { return Ok(false) };
         let last_pass = |found: &[Apart]| found.iter().flat_map(|apart| &apart.observations).map(|o| o.block).max();
         let found = found.unwrap_or_else(|reason| {
@@ -163,8 +149,8 @@ impl Passes<'_> {
             return Ok(true);
         };
         let first = share.first_pass;
-        self.processes.push([first, last]);
-        let process = self.processes.len() as u32;
+        self.session.processes.push([first, last]);
+        let process = self.session.processes.len() as u32;
         for apart in found {
             let Some(pending) = part.cases.iter_mut().find(|pending| pending.case.id() == apart.id) else { continue };
             let (before, spent) = (pending.blocks(), apart.spent);
@@ -189,28 +175,27 @@ impl Passes<'_> {
         let spans_half = part.spans_half();
         let may_finish = is_final || spans_half;
         let states = if may_finish { part.states() } else { StatesOfClasses::default() };
-        laboratory.begin_pass(part.schedule.made());
+        laboratory.begin_pass(part.schedule.made);
         let mut reached = 0;
         for pending in &mut part.cases {
-            if reached > 0 && enough.is_some_and(|enough| (self.now)() >= enough) {
+            if reached > 0 && enough.is_some_and(|enough| (self.session.now)() >= enough) {
                 break;
             }
             reached += 1;
             if self.limits.cancel.is_cancelled() {
                 return Ok(Ended::Cancelled);
             }
-            if self.limits.deadline.is_some_and(|deadline| (self.now)() >= deadline) {
+            if self.limits.deadline.is_some_and(|deadline| (self.session.now)() >= deadline) {
                 return Ok(Ended::OutOfTime);
             }
             self.observer.measuring(&pending.case);
-            let (before, started) = (pending.blocks(), (self.now)());
-            let engine = Engine::new(pending.budget.settings.clone(), self.limits.cancel.clone())
+            let (before, started) = (pending.blocks(), (self.session.now)());
+            let mut engine = Engine::new(pending.budget.settings.clone(), self.limits.cancel.clone())
                 .with_blocks(pending.budget.blocks)
                 .final_block(is_final || pending.is_over_budget())
-                .may_be_precise(spans_half || Preset::may_end_early(&pending.case))
-                .test_additivity(pending.tests_additivity)
-                .with_states(states.of_case(pending))
-                .numbered(part.schedule.all_made() + 1);
+                .test_additivity(pending.tests_additivity);
+            engine.may_be_precise = spans_half || Preset::may_end_early(&pending.case);
+            (engine.states, engine.block) = (states.of_case(pending), Some(part.schedule.all_made + 1));
             match self.one_block(laboratory, pending, &engine)? {
                 Ended::Finished => {}
                 ended => return Ok(ended),
@@ -236,7 +221,7 @@ impl Passes<'_> {
             Err(refusal) => return self.record_refusal(pending, refusal),
         };
         // The order of pairs differs from case to case and does not depend on which other cases are measured.
-        let seed = self.run.seed ^ pending.case.id().number();
+        let seed = self.session.run.seed ^ pending.case.id().number();
         let earlier = pending.found.clone();
         let Ok(found) = engine.measure_block(experiment.as_mut(), earlier, seed) else { return Ok(Ended::Cancelled) };
         pending.add_block(found);
@@ -254,7 +239,7 @@ impl Passes<'_> {
             return Ok(());
         }
         self.record_evidence(&pending.case, found)?;
-        self.journal.append(&pending.row(found), &[], &[])?;
+        self.session.journal.append(&pending.row(found), &[], &[])?;
         pending.recorded = Recorded::FirstRow;
         Ok(())
     }
@@ -271,9 +256,9 @@ impl Passes<'_> {
             return Ok(());
         }
         self.record_evidence(&pending.case, found)?;
-        self.journal.append(&pending.row(found), &found.observations, &pending.details(found))?;
+        self.session.journal.append(&pending.row(found), &found.observations, &pending.details(found))?;
         if pending.earlier_pairs.is_some() {
-            self.replaced.insert(pending.case.id());
+            self.session.replaced.insert(pending.case.id());
         }
         pending.recorded = Recorded::Everything;
         Ok(())
@@ -285,14 +270,14 @@ impl Passes<'_> {
             Refusal::Failed(reason) => Verdict::Failed(reason),
             Refusal::Lost(reason) => {
                 self.observer.warning(&reason);
-                *self.lost_at = Some(pending.case.clone());
+                self.session.lost_at = Some(pending.case.clone());
                 return Ok(Ended::Lost);
             }
         };
         let row = Row::unmeasured(pending.case.clone(), verdict).described(pending.facts.as_ref());
-        self.journal.append(&row, &[], &[])?;
+        self.session.journal.append(&row, &[], &[])?;
         if pending.earlier_pairs.is_some() {
-            self.replaced.insert(pending.case.id());
+            self.session.replaced.insert(pending.case.id());
         }
         // Earlier blocks do not stand beside a refusal.
         (pending.found, pending.is_finished) = (None, true);
@@ -306,17 +291,17 @@ impl Passes<'_> {
         let window = if measurement.in_window { " window" } else { "" };
         let name = format!("{code}{window}").replace([' ', '/'], "-");
         if self.listings.insert(name.clone()) {
-            self.directory.write_evidence(&name, listing)?;
+            self.session.directory.write_evidence(&name, listing)?;
         }
         Ok(())
     }
 
     /// Until the deadline, if there is one.
     fn time_left(&self) -> Option<Duration> {
-        self.limits.deadline.map(|deadline| deadline.saturating_duration_since((self.now)()))
+        self.limits.deadline.map(|deadline| deadline.saturating_duration_since((self.session.now)()))
     }
 
     fn since(&self, earlier: Instant) -> Duration {
-        (self.now)().saturating_duration_since(earlier)
+        (self.session.now)().saturating_duration_since(earlier)
     }
 }

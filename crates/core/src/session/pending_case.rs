@@ -157,7 +157,12 @@ impl PendingCase {
 /// What the case cost in each state of the machine and in each measuring process, where there were several.
 fn states_and_processes(found: &Measurement) -> Vec<Detail> {
     let states = (0..).zip(&found.states).flat_map(|(number, state)| {
-        [Detail::of_actor("state_share", number, state.share), Detail::of_actor("state_ns", number, state.ns)]
+        let known = [
+            (Detail::STATE_SHARE, Some(state.share)),
+            (Detail::STATE_NS, Some(state.ns)),
+            (Detail::STATE_CYCLES, state.cycles),
+        ];
+        known.into_iter().filter_map(move |(name, value)| Some(Detail::of_actor(name, number, value?)))
     });
     let processes = found.processes.iter().flat_map(|cost| {
         let cycles = cost.cycles.map(|cycles| Detail::of_actor(Detail::PROCESS_CYCLES, cost.process, cycles));

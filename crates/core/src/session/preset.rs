@@ -111,7 +111,7 @@ impl Preset {
     pub(super) fn passes(self, cases: &[Case]) -> PassSchedule {
         let is_cpu = cases.first().is_some_and(Case::is_on_cpus);
         let seconds = match (is_cpu, self) {
-            (true, Self::Quick) => 40,
+            (true, Self::Quick) => 36,
             (true | false, Self::Standard) => 240,
             (true, Self::Paper) if cases.len() > LARGE_PLAN => 345,
             (true, Self::Paper) => 52,
@@ -131,7 +131,7 @@ impl Preset {
         // Many blocks on the CPU take longer than their pairs need: threads sleep, or wait for each other.
         let block = if is_cpu { 2 * CPU_BLOCK } else { settings.rule.max_time / blocks.max };
         let all = |blocks: u32| block * blocks * u32::try_from(cases.len()).unwrap_or(u32::MAX);
-        all(blocks.max).min(self.passes(cases).time()).max(all(blocks.min))
+        all(blocks.max).min(self.passes(cases).time).max(all(blocks.min))
     }
 
     /// Whether a case may end as precise before its blocks span half of the time. The state of a CPU (its clock, its host)
@@ -157,8 +157,8 @@ mod tests {
         let seconds = |preset: Preset, id, count| preset.planned_time(&cases(id, count)).as_secs();
         // What runs took on a guest with 2 CPUs, on one with 16 and on an H200.
         for (preset, id, count, took) in [
-            (Preset::Quick, "cpu.atomic.add", 82, 40),
-            (Preset::Quick, "cpu.atomic.add", 220, 40),
+            (Preset::Quick, "cpu.atomic.add", 82, 36),
+            (Preset::Quick, "cpu.atomic.add", 304, 36),
             (Preset::Paper, "cpu.atomic.add", 1296, 52),
             (Preset::Paper, "cpu.atomic.add", 4612, 323),
             (Preset::Paper, "gpu.atomic.add", 9460, 165),

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::calibration::Calibration;
-use crate::model::case::CaseId;
+use crate::model::case::{Case, CaseId};
 use crate::model::observation::Observation;
 use crate::session::preset::Preset;
 
@@ -32,7 +32,7 @@ pub struct Share {
 /// A case that another process has begun to measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct KnownCase {
-    pub(super) id: CaseId,
+    pub(super) case: Case,
     pub(super) calibration: Calibration,
 }
 

@@ -47,7 +47,7 @@ fn states(class: Class, courses: &[Vec<Stage>]) -> States {
     blocks.retain(|_, logs| logs.len() >= FEWEST_CASES);
     let mean = |logs: &[f64]| logs.iter().sum::<f64>() / logs.len() as f64;
     let means: Vec<f64> = blocks.values().map(|logs| mean(logs)).collect();
-    let of_block = stats::states(&means);
+    let of_block = with_transitions(&stats::states(&means));
     let usual: Vec<f64> = means.iter().zip(&of_block).filter(|(_, state)| **state == 0).map(|(log, _)| *log).collect();
     let level = mean(&usual);
     let shared = blocks.iter().zip(&means).filter(|((_, logs), _)| logs.len() >= FEWEST_TO_SHARE);
@@ -56,6 +56,14 @@ fn states(class: Class, courses: &[Vec<Stage>]) -> States {
         is_clock: class == Class::NothingShared,
         others: blocks.keys().copied().zip(of_block).filter(|(_, state)| *state > 0).collect(),
     }
+}
+
+/// A pass in which the state changes has blocks of both: it, or the one beside it, does not count for the usual state.
+fn with_transitions(states: &[usize]) -> Vec<usize> {
+    let beside = |at: usize| [at.wrapping_sub(1), at + 1].map(|other| states.get(other).copied().unwrap_or_default());
+    (0..states.len())
+        .map(|at| if states[at] > 0 { states[at] } else { beside(at).into_iter().max().unwrap_or(0) })
+        .collect()
 }
 
 #[cfg(test)]
@@ -78,7 +86,7 @@ mod tests {
         let shared = of(&[1; 8].map(alternating)).shared;
         assert!((shared[&2] / shared[&3] - 1.05 / 0.95).abs() < 1e-9, "{shared:?}");
         let steps: Vec<_> = (0..5).map(|_| course(|pass| if pass > 33 { 1.4 } else { 1.0 })).collect();
-        assert_eq!(of(&steps).others.into_keys().collect::<Vec<_>>(), (34..=40).collect::<Vec<_>>());
+        assert_eq!(of(&steps).others.into_keys().collect::<Vec<_>>(), (33..=40).collect::<Vec<_>>());
         assert_eq!(of(&steps[..3]), States::default(), "three cases are not a class");
         let mut one = vec![course(|_| 1.0); 8];
         one[0] = steps[0].clone();

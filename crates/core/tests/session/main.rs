@@ -4,10 +4,14 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+#[path = "../altered/mod.rs"]
+mod altered;
+
 mod budgets;
 mod passes;
 mod records;
 mod resuming;
+mod states;
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};

@@ -1,8 +1,16 @@
 //! The machine code of both timed loops: the functions of the running program, disassembled.
 //!
-//! A loop stands in a function of its own that is never inlined. `x86_64.rs` decodes that function and finds its
-//! outermost loop in the graph of its branches. This module counts the instructions of an operation in both loops and
-//! compares the counts with what the primitive expects. Start with [`examine`].
+//! A loop stands in a function of its own that is never inlined. `function.rs` decodes that function, with `x86_64.rs` or
+//! `aarch64.rs`, and finds its outermost loop in the graph of its branches (`control_flow.rs`). This module counts the
+//! instructions of an operation in both loops and compares the counts with what the primitive expects. Start with
+//! [`examine`].
+
+#[cfg(any(target_arch = "aarch64", test))]
+mod aarch64;
+mod control_flow;
+mod function;
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -21,18 +29,26 @@ pub struct LoopFunctions {
     pub unroll: u32,
 }
 
-/// How the instruction of a primitive is recognized, and how often each step of a loop executes it.
+/// The beginnings of the disassembled lines that count: `lock add`, `lock inc`. Calls are written `call` or `bl`.
+pub type Beginnings = &'static [&'static str];
+
+/// How the instruction of a primitive is recognized on each architecture, and how often each step of a loop executes it.
+///
+/// Of AArch64 there are three forms: the instructions of the Large System Extensions (`ldadd`), calls of functions that choose
+/// at run time (`outline ldadd`), and loops around an exclusive load and store (`ldxr`, `stxr`), of which one counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expectation {
-    /// The beginnings of the disassembled lines that count: `lock add`, `lock inc`. Calls are written `call`.
-    pub any_of: &'static [&'static str],
+    /// On x86-64.
+    pub x86_64: Beginnings,
+    /// On 64-bit ARM.
+    pub aarch64: Beginnings,
     /// How many of them a step of the baseline executes at least.
     pub in_baseline: u32,
     /// How many of them a step of the test executes at least.
     pub in_test: u32,
 }
 
-/// What the two loops of a case must hold, on x86-64.
+/// What the two loops of a case must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
     /// Instructions that can be counted.
@@ -48,26 +64,66 @@ pub enum Expected {
 impl Expected {
     /// One of these instructions in each operation: once in a step of the baseline, twice in a step of the test.
     #[must_use]
-    pub const fn once(any_of: &'static [&'static str]) -> Self {
-        Self::times(any_of, 1)
+    pub const fn once(x86_64: Beginnings, aarch64: Beginnings) -> Self {
+        Self::times(1, x86_64, aarch64)
     }
 
     /// `each` of these instructions in each operation, which stands once in the baseline and twice in the test.
     #[must_use]
-    pub const fn times(any_of: &'static [&'static str], each: u32) -> Self {
-        Self::Instructions(Expectation { any_of, in_baseline: each, in_test: 2 * each })
+    pub const fn times(each: u32, x86_64: Beginnings, aarch64: Beginnings) -> Self {
+        Self::Instructions(Expectation { x86_64, aarch64, in_baseline: each, in_test: 2 * each })
     }
 
     /// One of these instructions in the test, none in the baseline.
     #[must_use]
-    pub const fn added(any_of: &'static [&'static str]) -> Self {
-        Self::Instructions(Expectation { any_of, in_baseline: 0, in_test: 1 })
+    pub const fn added(x86_64: Beginnings, aarch64: Beginnings) -> Self {
+        Self::Instructions(Expectation { x86_64, aarch64, in_baseline: 0, in_test: 1 })
+    }
+}
+
+/// Whose machine code a loop is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    not(any(target_arch = "aarch64", test)),
+    expect(dead_code, reason = "code of this machine alone is decoded")
+)]
+enum Architecture {
+    #[cfg_attr(target_arch = "aarch64", expect(dead_code, reason = "as above"))]
+    X86_64,
+    Aarch64,
+}
+
+impl Architecture {
+    const fn expected_of(self, expectation: &Expectation) -> Beginnings {
+        match self {
+            Self::X86_64 => expectation.x86_64,
+            Self::Aarch64 => expectation.aarch64,
+        }
+    }
+
+    /// Whether an instruction costs more than others as a rule: an atomic one, a fence, a call.
+    fn is_costly(self, name: &str) -> bool {
+        match self {
+            Self::X86_64 => ["lock", "xchg", "mfence", "call", "syscall", "pause"]
+                .iter()
+                .any(|first| begins_with_words(name, first)),
+            Self::Aarch64 => {
+                ["bl", "svc", "isb", "sb", "yield", "wfe"].contains(&name)
+                    || [
+                        "outline", "dmb", "dsb", "cas", "swp", "ldadd", "ldset", "ldclr", "ldeor", "ldsm", "ldum",
+                        "stx", "stlx",
+                    ]
+                    .iter()
+                    .any(|first| name.starts_with(first))
+            }
+        }
     }
 }
 
 /// The instructions of one timed loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimedLoop {
+    architecture: Architecture,
     lines: Vec<Line>,
     /// The line where the loop is entered.
     head: usize,
@@ -126,7 +182,7 @@ impl TimedLoop {
 
     /// Whether the loop calls another function.
     fn calls(&self) -> bool {
-        self.lines.iter().any(|line| begins_with_words(&line.text, "call"))
+        self.lines.iter().any(Line::is_call)
     }
 
     /// All instructions, one in a line.
@@ -141,18 +197,26 @@ impl Line {
         any_of.iter().any(|start| begins_with_words(&self.text, start))
     }
 
-    /// The mnemonic, with its prefix.
+    fn is_call(&self) -> bool {
+        self.is_one_of(&["call", "bl", "blr"])
+    }
+
+    /// The mnemonic, with its prefix or with the kind of a barrier.
     fn name(&self) -> &str {
         let mut ends = self.text.match_indices(' ').map(|(end, _)| end);
         let first = ends.next().unwrap_or(self.text.len());
-        let end = if matches!(&self.text[..first], "lock" | "rep") { ends.next() } else { Some(first) };
+        let end = if matches!(&self.text[..first], "lock" | "rep" | "outline" | "dmb" | "dsb") {
+            ends.next()
+        } else {
+            Some(first)
+        };
         &self.text[..end.unwrap_or(self.text.len())]
     }
 }
 
 /// All instructions of an operation on the shortest paths; `None` if a part of it is in a called function.
 fn receipt(loops: [&TimedLoop; 2], any_of: &[&str], unroll: u32) -> Option<Receipt> {
-    let calls = |timed: &&TimedLoop| timed.shortest_path(any_of).any(|line| line.is_one_of(&["call"]));
+    let calls = |timed: &&TimedLoop| timed.shortest_path(any_of).any(Line::is_call);
     if loops.iter().any(calls) {
         return None;
     }
@@ -203,12 +267,13 @@ pub fn judge(baseline: &TimedLoop, test: &TimedLoop, unroll: u32, expected: Expe
             receipt: None,
         },
         Expected::Instructions(expectation) => {
-            let found = (baseline.count(expectation.any_of), test.count(expectation.any_of));
+            let any_of = test.architecture.expected_of(&expectation);
+            let found = (baseline.count(any_of), test.count(any_of));
             let meant = (unroll * expectation.in_baseline, unroll * expectation.in_test);
-            let counts = format!("{} {}/{}", names(test, expectation.any_of), found.0, found.1);
+            let counts = format!("{} {}/{}", names(test, any_of), found.0, found.1);
             let difference = format!("{counts}, expected {}/{}", meant.0, meant.1);
             if found == meant {
-                let receipt = receipt([baseline, test], expectation.any_of, unroll);
+                let receipt = receipt([baseline, test], any_of, unroll);
                 let line = receipt.as_ref().map_or_else(String::new, |receipt| receipt.line() + "\n");
                 let others = receipt.as_ref().map_or_else(String::new, Receipt::others_in_brief);
                 Evidence::Present { summary: counts + &others, listing: listing() + &line, receipt }
@@ -225,10 +290,9 @@ pub fn judge(baseline: &TimedLoop, test: &TimedLoop, unroll: u32, expected: Expe
 /// What the test has more than the baseline, named by the instruction that costs most as a rule: a locked one, a fence or a
 /// call, or else the most frequent one. All instructions of the loops count, on whatever path: of foreign code nothing is known.
 fn difference(loops: [&TimedLoop; 2], unroll: u32) -> Evidence {
-    const FIRST: [&str; 6] = ["lock", "xchg", "mfence", "call", "syscall", "pause"];
     let listing = format!("baseline:\n{}test:\n{}", loops[0].listing(), loops[1].listing());
     let count = |timed: &TimedLoop, name: &str| timed.lines.iter().filter(|line| line.name() == name).count();
-    let is_first = |name: &str| FIRST.iter().any(|first| begins_with_words(name, first));
+    let is_first = |name: &str| loops[1].architecture.is_costly(name);
     let names: BTreeSet<&str> = loops[1].lines.iter().map(Line::name).collect();
     let more = names.into_iter().map(|name| (name, count(loops[0], name), count(loops[1], name)));
     let more = more.filter(|(_, baseline, test)| test > baseline);
@@ -254,20 +318,7 @@ fn names(found: &TimedLoop, any_of: &[&str]) -> String {
     if present.is_empty() { any_of.join("|") } else { present.join("|") }
 }
 
-/// Disassembles the timed loop of the function at `entry`.
-///
-/// # Errors
-/// When this is not an x86-64 processor, or the function has no loop; the text says which.
-#[cfg(not(target_arch = "x86_64"))]
-pub fn timed_loop(_entry: usize) -> Result<TimedLoop, String> {
-    Err(format!("no disassembler for {}", std::env::consts::ARCH))
-}
-
-#[cfg(target_arch = "x86_64")]
-pub use x86_64::timed_loop;
-
-#[cfg(target_arch = "x86_64")]
-mod x86_64;
+pub use function::timed_loop;
 
 #[cfg(test)]
 mod tests {
@@ -279,7 +330,7 @@ mod tests {
 
     fn lines(count: u32, line: &str) -> TimedLoop {
         let step = |index| Line { offset: 0, text: line.to_owned(), next: vec![(index + 1) % count as usize] };
-        TimedLoop { lines: (0..count as usize).map(step).collect(), head: 0 }
+        TimedLoop { architecture: Architecture::X86_64, lines: (0..count as usize).map(step).collect(), head: 0 }
     }
 
     #[test]
@@ -295,13 +346,13 @@ mod tests {
             line("lock cmpxchg [rdi],ecx", &[5]),
             line("lock cmpxchg [rdi],ecx", &[0]),
         ];
-        let timed = TimedLoop { lines, head: 0 };
+        let timed = TimedLoop { architecture: Architecture::X86_64, lines, head: 0 };
         assert_eq!((timed.count(&["lock cmpxchg"]), timed.count(&["mov"]), timed.count(&["call"])), (2, 1, 0));
     }
 
     fn increments(baseline: u32, test: u32) -> Evidence {
         let line = "lock inc dword ptr [rax]";
-        judge(&lines(baseline, line), &lines(test, line), Expected::once(&["lock add", "lock inc"]))
+        judge(&lines(baseline, line), &lines(test, line), Expected::once(&["lock add", "lock inc"], &[]))
     }
 
     #[test]
@@ -317,9 +368,9 @@ mod tests {
                 ]
             };
             let lines = std::iter::once(line("dec rax", &[1])).chain((0..operations).flat_map(step));
-            TimedLoop { lines: lines.collect(), head: 0 }
+            TimedLoop { architecture: Architecture::X86_64, lines: lines.collect(), head: 0 }
         };
-        let evidence = super::judge(&timed(2), &timed(4), 2, Expected::once(&["lock cmpxchg"]));
+        let evidence = super::judge(&timed(2), &timed(4), 2, Expected::once(&["lock cmpxchg"], &[]));
         assert_eq!(evidence.summary(), Some("lock cmpxchg 2/4 + jne 1"));
         let receipt = evidence.receipt().unwrap();
         assert_eq!(receipt.line(), "2 instructions per operation on the shortest path: lock cmpxchg 1, jne 1");
@@ -333,7 +384,7 @@ mod tests {
             timed.lines[1].text = "call rax".to_owned();
             timed
         };
-        let evidence = super::judge(&with_call(3), &with_call(5), 2, Expected::once(&["mfence"]));
+        let evidence = super::judge(&with_call(3), &with_call(5), 2, Expected::once(&["mfence"], &[]));
         assert_eq!((evidence.summary(), evidence.receipt()), (Some("mfence 2/4"), None));
     }
 
@@ -341,7 +392,7 @@ mod tests {
     fn present_instructions_are_named() {
         assert_eq!(increments(16, 32).summary(), Some("lock inc 16/32"));
         let (empty, fences) = (lines(0, ""), lines(16, "mfence"));
-        assert_eq!(judge(&empty, &fences, Expected::added(&["mfence"])).summary(), Some("mfence 0/16"));
+        assert_eq!(judge(&empty, &fences, Expected::added(&["mfence"], &[])).summary(), Some("mfence 0/16"));
     }
 
     #[test]
@@ -354,7 +405,7 @@ mod tests {
     #[test]
     fn more_instructions_or_a_call_are_not_called_missing() {
         assert!(matches!(increments(32, 64), Evidence::NotAvailable(reason) if reason.ends_with("expected 16/32")));
-        let calls = judge(&lines(16, "call rax"), &lines(32, "call rax"), Expected::once(&["lock add"]));
+        let calls = judge(&lines(16, "call rax"), &lines(32, "call rax"), Expected::once(&["lock add"], &[]));
         assert!(matches!(calls, Evidence::NotAvailable(reason) if reason.starts_with("lock add 0/0")));
     }
 

@@ -1,194 +1,49 @@
-//! Decoding a function of the running program, and finding its loop.
-
-use std::fmt::Write as _;
+//! Decoding instructions of x86-64.
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Formatter, Instruction, IntelFormatter};
 
-use super::{Line, TimedLoop};
+use super::function::{Decoded, Flow};
 
-/// No timed loop is longer. Decoding ends here.
-const MAX_BYTES: usize = 64 * 1024;
-
-/// Disassembles the timed loop of the function at `entry`.
-///
-/// # Errors
-/// When `entry` is not in the program's code or the function has no loop; the text says which.
-pub fn timed_loop(entry: usize) -> Result<TimedLoop, String> {
-    let code = code_at(entry).ok_or("the function is not in the program's code")?;
-    let function = function(code, entry as u64);
-    let graph = Graph::of(&function);
-    let Loop { indices, head } = outermost_loop(&graph).ok_or("the function has no loop")?;
+/// The instructions that follow each other from `address`.
+pub(super) fn instructions(code: &[u8], address: u64) -> impl Iterator<Item = Decoded> {
     let mut formatter = IntelFormatter::new();
     formatter.options_mut().set_space_after_operand_separator(false);
-    let start = indices.first().map_or(0, |index| function[*index].ip());
-    let line_of = |index: usize| indices.binary_search(&index).ok();
-    let lines = indices.iter().map(|index| {
-        let instruction = &function[*index];
+    let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
+    std::iter::from_fn(move || {
+        let instruction = decoder.can_decode().then(|| decoder.decode())?;
+        let flow = flow_of(&instruction);
         let mut text = String::new();
-        if stays_in(&function, instruction) {
-            formatter.format_mnemonic(instruction, &mut text);
-            let target = instruction.near_branch_target().wrapping_sub(start);
-            let _ = write!(text, " {target:x}");
+        if matches!(flow, Flow::Branch(_) | Flow::Jump(_)) {
+            formatter.format_mnemonic(&instruction, &mut text);
         } else {
-            formatter.format(instruction, &mut text);
+            formatter.format(&instruction, &mut text);
         }
-        let next = graph.next[*index].iter().filter_map(|next| line_of(*next)).collect();
-        Line { offset: instruction.ip() - start, text, next }
-    });
-    Ok(TimedLoop { lines: lines.collect(), head: line_of(head).unwrap_or_default() })
+        Some(Decoded { address: instruction.ip(), end: instruction.next_ip(), text, flow })
+    })
 }
 
-/// The bytes from `entry` to the end of the executable mapping that holds it, or [`MAX_BYTES`] of them.
-fn code_at(entry: usize) -> Option<&'static [u8]> {
-    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
-    let end = maps.lines().find_map(|line| executable_end(line, entry))?;
-    let length = (end - entry).min(MAX_BYTES);
-    // SAFETY: the kernel reports [entry, end) as mapped, readable and executable. It is the program's own code, which
-    // is never unmapped or written to.
-    Some(unsafe { std::slice::from_raw_parts(entry as *const u8, length) })
-}
-
-/// The end of the mapping that a line of `/proc/self/maps` describes, if code at `entry` is in it.
-fn executable_end(line: &str, entry: usize) -> Option<usize> {
-    let mut words = line.split_whitespace();
-    let (start, end) = words.next()?.split_once('-')?;
-    let (start, end) = (usize::from_str_radix(start, 16).ok()?, usize::from_str_radix(end, 16).ok()?);
-    (words.next()?.starts_with("r-x") && (start..end).contains(&entry)).then_some(end)
-}
-
-/// The instructions of one function: up to the first instruction that ends a path and that no earlier branch jumps
-/// over.
-fn function(code: &[u8], entry: u64) -> Vec<Instruction> {
-    let mut instructions = Vec::new();
-    let mut furthest = entry;
-    for instruction in &mut Decoder::with_ip(64, code, entry, DecoderOptions::NONE) {
-        let next = instruction.next_ip();
-        let target = instruction.near_branch_target();
-        // A jump beyond the code that was read is a tail call.
-        if is_branch(&instruction) && target < entry + code.len() as u64 {
-            furthest = furthest.max(target);
-        }
-        // A call that never returns is followed by padding: breakpoint instructions.
-        let ends = matches!(
-            instruction.flow_control(),
-            FlowControl::Return
-                | FlowControl::UnconditionalBranch
-                | FlowControl::IndirectBranch
-                | FlowControl::Exception
-                | FlowControl::Interrupt
-        );
-        instructions.push(instruction);
-        if ends && next > furthest {
-            break;
-        }
-    }
-    instructions
-}
-
-/// Whether an instruction is a branch within its function.
-fn stays_in(function: &[Instruction], instruction: &Instruction) -> bool {
-    is_branch(instruction) && function.binary_search_by_key(&instruction.near_branch_target(), Instruction::ip).is_ok()
-}
-
-fn is_branch(instruction: &Instruction) -> bool {
-    matches!(instruction.flow_control(), FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch)
-}
-
-/// A loop, by the indices of its instructions in the function.
-#[derive(Debug, PartialEq, Eq)]
-struct Loop {
-    /// In ascending order.
-    indices: Vec<usize>,
-    /// Where it is entered.
-    head: usize,
-}
-
-/// The outermost loop: the largest set of instructions on cycles through the target of a backward branch. Rare paths
-/// that the compiler put behind the function's end and that return to the loop are part of it.
-fn outermost_loop(graph: &Graph) -> Option<Loop> {
-    let mut indices: Vec<usize> = Vec::new();
-    let mut seen = vec![false; graph.next.len()];
-    for target in graph.backward_targets() {
-        // All targets on one cycle have the same loop.
-        if !seen[target] {
-            let cycle = graph.cycle_through(target);
-            for index in &cycle {
-                seen[*index] = true;
-            }
-            indices = if cycle.len() > indices.len() { cycle } else { indices };
-        }
-    }
-    let inside = |index: &usize| indices.binary_search(index).is_ok();
-    let is_entered = |index: &usize| *index == 0 || !graph.previous[*index].iter().all(inside);
-    // Without a loop there is none.
-    let head = indices.iter().copied().find(is_entered)?;
-    Some(Loop { indices, head })
-}
-
-/// Which instruction may follow which, by their indices in the function.
-struct Graph {
-    next: Vec<Vec<usize>>,
-    previous: Vec<Vec<usize>>,
-}
-
-impl Graph {
-    fn of(function: &[Instruction]) -> Self {
-        let next: Vec<Vec<usize>> = function.iter().enumerate().map(|(index, _)| successors(function, index)).collect();
-        let mut previous = vec![Vec::new(); next.len()];
-        for (index, followers) in next.iter().enumerate() {
-            for follower in followers {
-                previous[*follower].push(index);
-            }
-        }
-        Self { next, previous }
-    }
-
-    fn backward_targets(&self) -> impl Iterator<Item = usize> {
-        let backward = |(index, next): (usize, &Vec<usize>)| next.iter().copied().find(|target| *target <= index);
-        self.next.iter().enumerate().filter_map(backward)
-    }
-
-    /// All instructions on a path from `head` to `head`.
-    fn cycle_through(&self, head: usize) -> Vec<usize> {
-        let (after, before) = (reached(&self.next, head), reached(&self.previous, head));
-        (0..self.next.len()).filter(|index| after[*index] && before[*index]).collect()
-    }
-}
-
-/// The instructions of the function that may follow the one at `index`.
-fn successors(function: &[Instruction], index: usize) -> Vec<usize> {
-    let instruction = &function[index];
-    let target = || {
-        let target = instruction.near_branch_target();
-        function.binary_search_by_key(&target, Instruction::ip).ok()
-    };
-    let next = || Some(index + 1).filter(|next| *next < function.len());
+fn flow_of(instruction: &Instruction) -> Flow {
     match instruction.flow_control() {
-        FlowControl::ConditionalBranch => next().into_iter().chain(target()).collect(),
-        FlowControl::UnconditionalBranch => target().into_iter().collect(),
+        FlowControl::ConditionalBranch => Flow::Branch(instruction.near_branch_target()),
+        FlowControl::UnconditionalBranch => Flow::Jump(instruction.near_branch_target()),
+        FlowControl::Call | FlowControl::IndirectCall => Flow::Call(None),
         FlowControl::Return | FlowControl::IndirectBranch | FlowControl::Exception | FlowControl::Interrupt => {
-            Vec::new()
+            Flow::End
         }
-        _ => next().into_iter().collect(),
+        _ => Flow::Next,
     }
-}
-
-/// Whether each instruction can be reached from `start`.
-fn reached(edges: &[Vec<usize>], start: usize) -> Vec<bool> {
-    let mut reached = vec![false; edges.len()];
-    let mut open = vec![start];
-    while let Some(index) = open.pop() {
-        if !std::mem::replace(&mut reached[index], true) {
-            open.extend(&edges[index]);
-        }
-    }
-    reached
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evidence::control_flow::{Graph, Loop, outermost_loop};
+    use crate::evidence::timed_loop;
     use std::sync::atomic::{AtomicU64, Ordering};
+
+    fn function(code: &[u8], entry: u64) -> Vec<Decoded> {
+        crate::evidence::function::function(instructions(code, entry), code)
+    }
 
     #[inline(never)]
     fn adds<const COUNT: usize>(counter: &AtomicU64, iterations: u64) {
@@ -199,16 +54,6 @@ mod tests {
             }
             counter.store(1, Ordering::Relaxed);
         }
-    }
-
-    #[test]
-    fn mappings_are_read() {
-        let line = "55d0-55e0 r-xp 00000000 08:01 1 /bin/x";
-        assert_eq!(executable_end(line, 0x55d8), Some(0x55e0));
-        assert_eq!(executable_end(line, 0x55e0), None);
-        assert_eq!(executable_end("55d0-55e0 rw-p 0 0 0", 0x55d8), None);
-        assert_eq!(executable_end("nonsense", 0x55d8), None);
-        assert!(timed_loop(8).is_err());
     }
 
     #[test]

@@ -24,6 +24,8 @@ impl CpuLaboratory {
             memory_bytes: self.topology.memory_bytes,
             hypervisor: self.system.hypervisor(),
             signature: self.system.signature(),
+            node_cpus: self.topology.node_cpus(),
+            core_kinds: self.topology.core_kinds(),
         }
     }
 

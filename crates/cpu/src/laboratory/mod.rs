@@ -6,7 +6,9 @@ use std::collections::HashMap;
 
 use syncscope_core::machine::{AwakeDecision, MeasuredTopology};
 use syncscope_core::session::{Apart, Share};
-use syncscope_core::{Actor, Case, CaseId, Detail, Experiment, Laboratory, Listing, Placement, Preset, Refusal, Row};
+use syncscope_core::{
+    Actor, Case, CaseId, Detail, Domain, Experiment, Laboratory, Listing, Placement, Preset, Refusal, Row, own,
+};
 use syncscope_host::cpu_list;
 use syncscope_host::scheduling::{self, AffinityGuard};
 
@@ -72,6 +74,7 @@ impl CpuLaboratory {
     pub fn open() -> Result<Self, CpuError> {
         let system = System::default();
         let topology = allowed_topology()?.with_memory_of_system(system.memory_bytes());
+        let topology = topology.with_core_kinds(&system.core_speeds());
         // A runtime counts the CPUs of the thread that loads it, and this thread may use all of them.
         let _ = crate::team::openmp::runtimes();
         // Read before this program adds to the load.
@@ -164,8 +167,9 @@ impl Laboratory for CpuLaboratory {
     fn listing(&self) -> Vec<Listing> {
         let unavailable = |entry: &Entry| self.unavailable().or_else(|| entry.unavailable());
         let list = |entry: &'static Entry| Listing { primitive: &entry.primitive, unavailable: unavailable(entry) };
-        let own = |primitive| Listing { primitive, unavailable: self.unavailable() };
-        primitives::entries().map(list).chain(primitives::own::primitives().map(own)).collect()
+        let own = own::defined(Domain::Cpu).into_iter();
+        let own = own.map(|own| Listing { primitive: &own.primitive, unavailable: self.unavailable() });
+        primitives::entries().map(list).chain(own).collect()
     }
 
     fn plan(&self, preset: Preset) -> Vec<Case> {

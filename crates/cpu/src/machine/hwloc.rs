@@ -36,6 +36,7 @@ pub(crate) fn load() -> Option<Topology> {
             package: position(&packages, unit.os_index()).unwrap_or(0),
             numa_node: unit.nodeset().and_then(|nodes| u32::try_from(nodes.first()).ok()).unwrap_or(0),
             last_level_cache: last_level_cache(&caches, unit.os_index()),
+            kind: 0,
             allowed: true,
         })
         .collect();

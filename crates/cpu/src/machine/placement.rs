@@ -1,7 +1,8 @@
 //! From a placement and a number of threads to one CPU for each thread.
 //!
 //! The words are OpenMP's (`OMP_PROC_BIND` with `OMP_PLACES=threads`; OpenMP 5.2, 10.1.3): every allowed hardware
-//! thread is a place, and places stand in topology order. `cores` is `OMP_PLACES=cores` with `OMP_PROC_BIND=close`.
+//! thread is a place, and places stand in topology order. `cores` is `OMP_PLACES=cores` with `OMP_PROC_BIND=close`; of several kinds of cores the fast
+//! ones come first.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -80,7 +81,7 @@ fn in_order(places: &[&HardwareThread], placement: &Placement, count: usize) -> 
             };
             let rank: Vec<u32> = places.iter().map(&mut siblings_before).collect();
             let mut order: Vec<usize> = (0..places.len()).collect();
-            order.sort_by_key(|index| rank[*index]);
+            order.sort_by_key(|index| (rank[*index], places[*index].kind));
             order.truncate(count);
             order
         }
@@ -186,7 +187,7 @@ fn listed(topology: &Topology, list: &[u32], threads: u32) -> Result<Vec<u32>, P
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::topology::tests::regular;
+    use crate::machine::topology::tests::{hybrid, regular};
 
     fn cpus(topology: &Topology, placement: &Placement, threads: u32) -> Vec<u32> {
         place(topology, placement, threads).unwrap().cpus.into_iter().map(Option::unwrap).collect()
@@ -287,9 +288,12 @@ mod tests {
         assert_eq!(cpus(&machine, &Placement::Cores, 20), (0..20).collect::<Vec<_>>());
         assert_eq!(cpus(&machine, &Placement::Cores, 21)[..3], [0, 20, 1], "the first core has two threads");
         assert_eq!(cpus(&machine, &Placement::Cores, 40), cpus(&machine, &Placement::Close, 40));
-        // Eight cores with two hardware threads and 16 with one.
-        let mut hybrid = regular(1, 1, 1, 24, 2);
-        hybrid.threads.retain(|thread| thread.core < 8 || thread.os < 24);
+        // Fast cores first, wherever the system puts them.
+        let mut hybrid = hybrid();
+        assert_eq!(cpus(&hybrid, &Placement::Cores, 8), (0..8).collect::<Vec<_>>());
+        hybrid.threads.rotate_left(16);
+        assert_eq!(cpus(&hybrid, &Placement::Cores, 8), (0..8).collect::<Vec<_>>());
+        hybrid.threads.rotate_right(16);
         assert_eq!(cpus(&hybrid, &Placement::Cores, 24), (0..24).collect::<Vec<_>>());
         assert_eq!(cpus(&hybrid, &Placement::Close, 4), [0, 24, 1, 25]);
         let flat = regular(2, 2, 1, 24, 1);

@@ -1,11 +1,33 @@
 //! What Linux reports of the processor and its state, in `/proc` and `/sys`.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use syncscope_core::machine::CpuSignature;
+use syncscope_host::cpu_list;
 
 const CPUINFO: &str = "proc/cpuinfo";
+
+/// Processors of servers and of Apple by the implementer and the part in MIDR_EL1 (Linux, arch/arm64/include/asm/cputype.h).
+const ARM_PROCESSORS: [((&str, &str), &str); 16] = [
+    (("0x41", "0xd03"), "ARM Cortex-A53"),
+    (("0x41", "0xd07"), "ARM Cortex-A57"),
+    (("0x41", "0xd08"), "ARM Cortex-A72"),
+    (("0x41", "0xd0b"), "ARM Cortex-A76"),
+    (("0x41", "0xd0c"), "ARM Neoverse N1"),
+    (("0x41", "0xd40"), "ARM Neoverse V1"),
+    (("0x41", "0xd49"), "ARM Neoverse N2"),
+    (("0x41", "0xd4f"), "ARM Neoverse V2"),
+    (("0x41", "0xd83"), "ARM Neoverse V3AE"),
+    (("0x41", "0xd84"), "ARM Neoverse V3"),
+    (("0x41", "0xd8e"), "ARM Neoverse N3"),
+    (("0x43", "0x0af"), "Cavium ThunderX2"),
+    (("0x46", "0x001"), "Fujitsu A64FX"),
+    (("0x48", "0xd01"), "HiSilicon TSV110 (Kunpeng 920)"),
+    (("0xc0", "0xac3"), "Ampere-1"),
+    (("0xc0", "0xac4"), "Ampere-1A"),
+];
 
 /// The files of a system; the root is `/` but in tests.
 #[derive(Debug, Clone)]
@@ -53,7 +75,9 @@ impl System {
     pub fn processor(&self) -> Option<String> {
         let arm = || {
             let field = |key| self.field(CPUINFO, ':', key);
-            Some(format!("implementer {} part {}", field("CPU implementer")?, field("CPU part")?))
+            let (implementer, part) = (field("CPU implementer")?, field("CPU part")?);
+            let name = ARM_PROCESSORS.iter().find(|(known, _)| *known == (implementer.as_str(), part.as_str()));
+            Some(name.map_or_else(|| format!("implementer {implementer} part {part}"), |(_, name)| (*name).to_owned()))
         };
         let board = || Some(self.read("proc/device-tree/model")?.trim_end_matches('\0').to_owned());
         self.field(CPUINFO, ':', "model name").or_else(arm).or_else(board)
@@ -94,6 +118,25 @@ impl System {
         bytes(&self.field("proc/self/status", ':', "VmHWM")?)
     }
 
+    /// How fast the CPUs are, where the processor has cores of several kinds: those of Intel by the names of their counters,
+    /// others by the capacity that the kernel knows.
+    pub(crate) fn core_speeds(&self) -> HashMap<u32, u32> {
+        let of_kind = |speed: u32, name: &str| {
+            let cpus = self.read(&format!("sys/devices/{name}/cpus")).and_then(|list| cpu_list::parse(&list));
+            cpus.unwrap_or_default().into_iter().map(move |cpu| (cpu, speed))
+        };
+        let named: HashMap<u32, u32> = [(3, "cpu_core"), (2, "cpu_atom"), (1, "cpu_lowpower")]
+            .into_iter()
+            .flat_map(|(speed, name)| of_kind(speed, name))
+            .collect();
+        if cfg!(target_arch = "x86_64") {
+            return named;
+        }
+        let online = self.read("sys/devices/system/cpu/online").and_then(|list| cpu_list::parse(&list));
+        let capacity = |cpu: u32| self.read(&format!("sys/devices/system/cpu/cpu{cpu}/cpu_capacity"))?.parse().ok();
+        online.unwrap_or_default().into_iter().filter_map(|cpu| Some((cpu, capacity(cpu)?))).collect()
+    }
+
     /// The frequency governors of `cpus`; several are joined by commas.
     #[must_use]
     pub fn governor(&self, cpus: &[u32]) -> Option<String> {
@@ -128,6 +171,10 @@ impl System {
     /// or where that is hidden in the name of its own models of a processor.
     #[must_use]
     pub fn emulator(&self) -> Option<String> {
+        // User-mode emulation shows the file of the machine it runs on.
+        if cfg!(target_arch = "aarch64") && self.field(CPUINFO, ':', "vendor_id").is_some() {
+            return Some("QEMU user mode".to_owned());
+        }
         let is_named = self.processor().is_some_and(|name| name.contains("TCG"));
         (is_named || cpuid_hypervisor().as_deref() == Some(TCG)).then(|| TCG.to_owned())
     }
@@ -207,6 +254,8 @@ pub(crate) mod tests {
             ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n"),
             ("sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave\n"),
             ("sys/devices/system/cpu/intel_pstate/no_turbo", "0\n"),
+            ("sys/devices/cpu_core/cpus", "0-1\n"),
+            ("sys/devices/cpu_atom/cpus", "2\n"),
         ]);
         assert_eq!(system.processor().as_deref(), Some("AMD EPYC 9575F"));
         let signature = system.signature().unwrap();
@@ -218,6 +267,9 @@ pub(crate) mod tests {
         assert_eq!(system.governor(&[0]).as_deref(), Some("performance"));
         assert_eq!(system.governor(&[0, 1]).as_deref(), Some("performance, powersave"));
         assert_eq!(system.boost(), Some(true));
+        if cfg!(target_arch = "x86_64") {
+            assert_eq!(system.core_speeds(), HashMap::from([(0, 3), (1, 3), (2, 2)]));
+        }
     }
 
     #[test]
@@ -232,7 +284,7 @@ pub(crate) mod tests {
     #[test]
     fn missing_files_are_none() {
         let (_root, system) = system(&[("proc/cpuinfo", "CPU implementer\t: 0x41\nCPU part\t: 0xd4f\n")]);
-        assert_eq!(system.processor().as_deref(), Some("implementer 0x41 part 0xd4f"));
+        assert_eq!(system.processor().as_deref(), Some("ARM Neoverse V2"));
         assert_eq!(system.signature(), None);
         assert_eq!((system.memory_bytes(), system.load(), system.boost()), (None, None, None));
         assert_eq!((system.governor(&[0]), system.os()), (None, "Linux".to_owned()));

@@ -1,9 +1,10 @@
 //! What the machine is made of: packages, NUMA nodes, caches, cores and hardware threads, as plain data.
 
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use syncscope_core::machine;
+use syncscope_core::machine::{self, CoreKind};
 
 use syncscope_host::cpu_list;
 
@@ -20,6 +21,8 @@ pub struct HardwareThread {
     pub numa_node: u32,
     /// The cache of the highest level, as an index of [`Topology::caches`]; `None` where no cache is known.
     pub last_level_cache: Option<u32>,
+    /// The kind of its core, the fastest counted as 0: efficiency cores are another kind than performance cores.
+    pub kind: u32,
     /// Whether this process may use it (taskset, cpuset).
     pub allowed: bool,
 }
@@ -146,6 +149,43 @@ impl Topology {
         (self.cores() as usize) < self.threads.len()
     }
 
+    /// The CPUs of each NUMA node, where there are several that have some.
+    #[must_use]
+    pub fn node_cpus(&self) -> BTreeMap<u32, String> {
+        let own = self.numa_nodes.iter().filter(|node| !node.cpus.is_empty());
+        let lists: BTreeMap<u32, String> = own.map(|node| (node.os, cpu_list::format(&node.cpus))).collect();
+        if lists.len() > 1 { lists } else { BTreeMap::new() }
+    }
+
+    /// The kinds of cores, the fastest first, where there are several.
+    #[must_use]
+    pub fn core_kinds(&self) -> Vec<CoreKind> {
+        let mut kinds: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for thread in &self.threads {
+            kinds.entry(thread.kind).or_default().push(thread.core);
+        }
+        let of =
+            |cores: Vec<u32>| CoreKind { hardware_threads: cores.len() as u32, cores: distinct(cores.into_iter()) };
+        if kinds.len() > 1 { kinds.into_values().map(of).collect() } else { Vec::new() }
+    }
+
+    /// With the kinds of the cores by how fast the system says that the CPUs are. A described machine has no system: there the
+    /// cores with more hardware threads are the fast ones, as in all processors that have both.
+    #[must_use]
+    pub(crate) fn with_core_kinds(mut self, speeds: &HashMap<u32, u32>) -> Self {
+        let siblings = |core| self.threads.iter().filter(|thread| thread.core == core).count() as u32;
+        let of = |thread: &HardwareThread| {
+            if self.this_system { speeds.get(&thread.os).copied().unwrap_or_default() } else { siblings(thread.core) }
+        };
+        let found: Vec<u32> = self.threads.iter().map(of).collect();
+        let faster = |own: &u32| found.iter().filter(|speed| *speed > own).collect::<HashSet<_>>().len() as u32;
+        let kinds: Vec<u32> = found.iter().map(faster).collect();
+        for (thread, kind) in self.threads.iter_mut().zip(kinds) {
+            thread.kind = kind;
+        }
+        self
+    }
+
     /// Whether two of these CPUs are reported as hardware threads of one core.
     #[must_use]
     pub fn share_a_core(&self, cpus: &[Option<u32>]) -> bool {
@@ -207,6 +247,9 @@ impl fmt::Display for Topology {
             plural(self.cores(), "core", "cores"),
             plural(self.threads.len() as u32, "hardware thread", "hardware threads"),
         )?;
+        for (name, kind) in ["performance", "efficiency"].iter().zip(self.core_kinds()) {
+            writeln!(f, "{name} cores: {}, {} hardware threads", kind.cores, kind.hardware_threads)?;
+        }
         for node in &self.numa_nodes {
             let cpus = if node.cpus.is_empty() { "no CPUs".to_owned() } else { cpu_list::format(&node.cpus) };
             writeln!(f, "NUMA node {}: {cpus}", node.os)?;
@@ -248,6 +291,7 @@ pub(crate) mod tests {
                     package: core / (nodes * caches * cores),
                     numa_node: core / (caches * cores),
                     last_level_cache: Some(core / cores),
+                    kind: 0,
                     allowed: true,
                 })
             })
@@ -285,6 +329,29 @@ pub(crate) mod tests {
         assert!(topology.share_a_core(&[Some(0), Some(5), Some(24)]));
         assert!(!topology.share_a_core(&[Some(0), Some(5), Some(25), None, None, Some(1000)]));
         assert_eq!(topology.numa_nodes[1].cpus, [6, 30, 7, 31, 8, 32, 9, 33, 10, 34, 11, 35]);
+    }
+
+    /// Eight cores with two hardware threads and 16 with one.
+    pub(crate) fn hybrid() -> Topology {
+        let mut hybrid = regular(1, 1, 1, 24, 2);
+        hybrid.threads.retain(|thread| thread.core < 8 || thread.os < 24);
+        hybrid.with_core_kinds(&HashMap::new())
+    }
+
+    #[test]
+    fn kinds_of_cores_are_those_of_the_system_or_of_their_hardware_threads() {
+        let kinds = |topology: &Topology| -> Vec<(u32, u32)> {
+            topology.core_kinds().iter().map(|kind| (kind.cores, kind.hardware_threads)).collect()
+        };
+        assert_eq!(kinds(&hybrid()), [(8, 16), (16, 16)]);
+        let speeds = |fast: u32| (0..24).map(|cpu| (cpu, u32::from(cpu < fast))).collect::<HashMap<_, _>>();
+        let real = |topology: Topology| Topology { this_system: true, ..topology };
+        assert_eq!(kinds(&real(regular(1, 1, 1, 24, 1)).with_core_kinds(&speeds(4))), [(4, 4), (20, 20)]);
+        // A CPU that is offline makes no other kind of its core.
+        let mut odd = real(regular(1, 1, 1, 4, 2));
+        odd.threads.retain(|thread| thread.os != 7);
+        assert!(kinds(&odd.with_core_kinds(&HashMap::new())).is_empty());
+        assert!(hybrid().to_string().contains("efficiency cores: 16, 16 hardware threads"));
     }
 
     #[test]

@@ -124,7 +124,7 @@ impl Executed {
 /// Slots of every state. The address of a line decides which slice of the last-level cache holds it, and so how far it
 /// is from each core. Consecutive lines are spread over the slices; large processors have some dozens of slices. It is
 /// expected, but not measured, that more lines make runs agree better.
-pub(crate) const SLOTS: usize = 64;
+pub const SLOTS: usize = 64;
 
 /// The slot that a pair of shots works on.
 pub(crate) const fn slot_of(pair: u64) -> usize {

@@ -72,7 +72,7 @@ static FUTEX_LOCK: Entry = Entry::of(
     several_on_a_counter,
     |case| {
         let workload = lock::workload_between_processes(case, || SpinParkLock::between_processes(LIMIT))?;
-        Some(workload.expecting(Expected::times(&["lock cmpxchg", "xchg"], 2)).blocking(case))
+        Some(workload.expecting(lock::SWAPPED_TWICE).blocking(case))
     },
 )
 .beyond_quick();
@@ -110,8 +110,7 @@ static FUTEX_BARRIER: Entry = Entry::of(
     several,
     |case| {
         let make = |processes| FutexBarrier::between_processes(processes, LIMIT);
-        let counting = Expected::once(&["lock dec", "lock sub", "lock xadd", "lock add"]);
-        Some(barrier::workload_between_processes(case, make)?.expecting(counting).long_blocking(case))
+        Some(barrier::workload_between_processes(case, make)?.expecting(barrier::ONE_DECREMENT).long_blocking(case))
     },
 )
 .beyond_quick();

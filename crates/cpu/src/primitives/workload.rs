@@ -9,6 +9,7 @@ use syncscope_core::{Case, Evidence, Side, Waits};
 use super::follow_up::MakeFollowUp;
 use super::operation::{Operation, Repeated, loop_functions};
 use super::window::{HandoverRun, Windows, operations_in_turns};
+use super::work::Work;
 use crate::evidence::{self, Expected, LoopFunctions};
 use crate::team::Body;
 use crate::team::openmp::Runtime;
@@ -34,6 +35,8 @@ pub struct Workload {
     pub(crate) body: Arc<dyn Body>,
     /// An untimed job that checks what the job's own verification cannot see.
     pub(crate) proof: Option<Proof>,
+    /// How many shots of it.
+    pub(crate) proofs: u64,
     /// The timed loops.
     pub functions: LoopFunctions,
     /// What their machine code must hold.
@@ -62,6 +65,9 @@ pub struct Workload {
 /// the thread that has waited longest about every half a millisecond.
 const BLOCKING_WINDOW: Duration = Duration::from_millis(1);
 
+/// Fewer acquisitions of each thread would make a window coarse.
+const ROUNDS: u32 = 32;
+
 /// The same where every wait blocks.
 const LONG_BLOCKING_WINDOW: Duration = Duration::from_millis(4);
 
@@ -73,7 +79,8 @@ impl Workload {
     }
 
     /// Both loops of `operation`, and the windows in which its threads contend. `None` for a case without threads.
-    pub(crate) fn contended<O: Operation>(operation: Arc<O>, case: &Case) -> Option<Self> {
+    #[must_use]
+    pub fn contended<O: Operation>(operation: Arc<O>, case: &Case) -> Option<Self> {
         let windows = match case.threads? {
             1 => None,
             threads => Some(Windows::of(Arc::clone(&operation), threads)?),
@@ -95,6 +102,11 @@ impl Workload {
             Waits::NoWait | Waits::Spins => self,
             _ => self.in_windows_of_at_least(BLOCKING_WINDOW),
         }
+    }
+
+    /// With windows that are long enough for threads that work around each operation.
+    pub(super) fn at_work(self, work: Work) -> Self {
+        self.in_windows_of_at_least(ROUNDS * work.round)
     }
 
     fn in_windows_of_at_least(self, length: Duration) -> Self {
@@ -127,6 +139,7 @@ impl Workload {
         Self {
             body,
             proof: None,
+            proofs: 1,
             functions,
             expected: Expected::Uncounted("no instruction is named for this operation"),
             in_context,
@@ -196,6 +209,11 @@ impl Workload {
     /// Sets the run that follows the samples.
     pub(crate) fn with_follow_up(self, follow_up: MakeFollowUp) -> Self {
         Self { follow_up: Some(follow_up), ..self }
+    }
+
+    /// Sets how often the proof is repeated.
+    pub(crate) fn proved_so_often(self, proofs: u64) -> Self {
+        Self { proofs, ..self }
     }
 
     /// Sets the proof.

@@ -19,15 +19,17 @@ impl Study for CpuPairs {
         "cpu_pairs"
     }
 
-    /// Every template on one pair of each class. A class without a pair has one case.
+    /// Every template on one pair of each class. A class without a pair has one case, in the quick preset none: there all
+    /// pairs of a machine of one class are alike.
     fn cases(&self, setting: &Setting, templates: &[Case]) -> Vec<Case> {
-        if setting.preset == Preset::Quick {
+        let is_quick = setting.preset == Preset::Quick;
+        if is_quick && setting.classes.len() < 2 {
             return Vec::new();
         }
         let on = |class: PairClass| {
             let pair = setting.classes.iter().find(|(known, _)| *known == class);
             let placement = pair.map(|(_, pair)| Placement::List(pair.to_vec()));
-            let count = if placement.is_some() { templates.len() } else { 1 };
+            let count = if placement.is_some() { templates.len() } else { usize::from(!is_quick).min(templates.len()) };
             templates.iter().take(count).map(move |case| Case {
                 threads: Some(2),
                 placement: placement.clone(),
@@ -123,7 +125,8 @@ mod tests {
         let (real, missing): (Vec<_>, Vec<_>) = cases.iter().partition(|case| CpuPairs.unavailable(case).is_none());
         assert_eq!((real.len(), missing.len()), (2, 5));
         assert!(real.iter().all(|case| case.placement == Some(Placement::List(vec![0, 1])) && case.threads == Some(2)));
-        assert!(CpuPairs.cases(&Setting::of(Preset::Quick, &machine), &templates).is_empty());
+        let quick = |machine: &Topology| CpuPairs.cases(&Setting::of(Preset::Quick, machine), &templates).len();
+        assert_eq!((quick(&machine), quick(&regular(2, 1, 1, 2, 2))), (0, 6), "a core, a cache, two sockets");
     }
 
     fn on_siblings(topology: &Topology, preset: Preset) -> Vec<Case> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use syncscope_core::numbers::scattered;
-use syncscope_core::{Case, Placement, Preset};
+use syncscope_core::{Case, Placement};
 
 use super::chosen_cpus::class_of;
 use super::study::{Setting, Study};
@@ -26,7 +26,8 @@ impl Study for CoreToCore {
         if templates.is_empty() {
             return Vec::new();
         }
-        let pairs = pairs(setting.topology, &setting.classes, max_pairs(setting.preset));
+        let most = max_pairs(setting.topology.allowed().count());
+        let pairs = pairs(setting.topology, &setting.classes, most);
         templates.iter().flat_map(|case| pairs.iter().map(|pair| on_pair(case, pair))).collect()
     }
 
@@ -54,13 +55,11 @@ pub(in crate::studies) fn is_of_matrix(case: &Case) -> bool {
     case.primitive == PRIMITIVE && class_of(case).is_some()
 }
 
-/// How many pairs the matrix has at most. 36 pairs are all of 9 CPUs and take a few seconds; 512 are all of 32 CPUs and
-/// take half a minute.
-const fn max_pairs(preset: Preset) -> usize {
-    match preset {
-        Preset::Quick => 36,
-        Preset::Standard | Preset::Paper => 512,
-    }
+/// How many pairs the matrix has at most: all of up to 64 CPUs, whose fewest blocks take 20 s; of more CPUs a sample, which
+/// takes 5 s.
+pub(crate) const fn max_pairs(cpus: usize) -> usize {
+    let all = cpus * cpus.saturating_sub(1) / 2;
+    if cpus <= 64 { all } else { 512 }
 }
 
 fn on_pair(case: &Case, (class, pair): &ClassedPair) -> Case {
@@ -131,6 +130,8 @@ fn shares(available: &[usize], max: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use syncscope_core::Preset;
+
     use crate::machine::nearness::classes;
     use crate::machine::topology::tests::regular;
 
@@ -198,12 +199,18 @@ mod tests {
 
     #[test]
     fn a_sample_is_noted() {
-        let machine = regular(1, 1, 1, 16, 1);
         let two = Case { threads: Some(2), ..Case::new(PRIMITIVE) };
-        let matrix = |preset| CoreToCore.cases(&Setting::of(preset, &machine), std::slice::from_ref(&two));
-        let note = |cases: &[Case]| CoreToCore.note(&machine, cases);
-        assert!(note(&matrix(Preset::Quick)).unwrap().contains("36 of 120 pairs"));
-        assert_eq!(note(&matrix(Preset::Standard)), None);
-        assert_eq!(note(&[two]), None, "without the matrix there is nothing to say");
+        let note = |cpus| {
+            let machine = regular(1, 1, 1, cpus, 1);
+            let cases = CoreToCore.cases(&Setting::of(Preset::Quick, &machine), std::slice::from_ref(&two));
+            CoreToCore.note(&machine, &cases)
+        };
+        assert!(note(65).unwrap().contains("512 of 2080 pairs"));
+        assert_eq!(note(64), None, "all pairs are measured");
+        assert_eq!(
+            CoreToCore.note(&regular(1, 1, 1, 16, 1), &[two]),
+            None,
+            "without the matrix there is nothing to say"
+        );
     }
 }

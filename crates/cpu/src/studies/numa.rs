@@ -23,17 +23,20 @@ impl Study for Numa {
         "numa"
     }
 
-    /// Every template on each pair of CPUs with the line on each node; in the quick preset on the nodes of the pair that is
-    /// farthest apart. A machine with one node has one case, in the quick preset none.
+    /// Every template on a pair of CPUs of each node, and on the pair that is farthest apart, with the line on each node: from
+    /// each node to each node. In the quick preset on the nodes of the farthest pair. A machine with one node has one case, in the
+    /// quick preset none.
     fn cases(&self, setting: &Setting, templates: &[Case]) -> Vec<Case> {
         let is_quick = setting.preset == Preset::Quick;
-        let pairs = contenders(setting);
+        let farthest = setting.classes.last().filter(|(class, _)| *class != PairClass::SameCore).map(|(_, pair)| *pair);
+        let ends = farthest.map_or(Vec::new(), |pair| nodes_of(setting.topology, &pair));
         let mut nodes: Vec<u32> = setting.topology.numa_nodes.iter().map(|node| node.os).collect();
         if is_quick {
-            let ends = pairs.last().map_or(Vec::new(), |pair| nodes_of(setting.topology, pair));
             nodes.retain(|node| ends.contains(node));
         }
-        if nodes.len() < 2 || pairs.is_empty() {
+        let near = nodes.iter().filter_map(|node| pair_of(setting.topology, *node)).take(MOST_NODES);
+        let pairs: Vec<[u32; 2]> = near.chain(farthest).collect();
+        if nodes.len() < 2 || farthest.is_none() {
             if is_quick {
                 return Vec::new();
             }
@@ -74,12 +77,15 @@ fn nodes_of(topology: &Topology, cpus: &[u32]) -> Vec<u32> {
     topology.threads.iter().filter(|thread| cpus.contains(&thread.os)).map(|thread| thread.numa_node).collect()
 }
 
-/// The pairs of CPUs that contend: of the classes of two cores, the nearest and the farthest.
-fn contenders(setting: &Setting) -> Vec<[u32; 2]> {
-    let mut cores = setting.classes.iter().filter(|(class, _)| *class != PairClass::SameCore).map(|(_, pair)| *pair);
-    let mut pairs: Vec<[u32; 2]> = cores.next().into_iter().collect();
-    pairs.extend(cores.next_back());
-    pairs
+/// The most nodes whose own CPUs contend: every further one adds as many cases as there are nodes.
+const MOST_NODES: usize = 8;
+
+/// Two cores next to a node; `None` where it has fewer.
+fn pair_of(topology: &Topology, node: u32) -> Option<[u32; 2]> {
+    let mut own = topology.allowed().filter(|thread| thread.numa_node == node);
+    let first = own.next()?;
+    let other = own.find(|thread| thread.core != first.core)?;
+    Some([first.os, other.os])
 }
 
 #[cfg(test)]
@@ -92,11 +98,12 @@ mod tests {
     }
 
     #[test]
-    fn every_node_is_the_home_of_a_line_of_two_pairs() {
+    fn every_node_is_the_home_of_a_line_of_pairs_of_each_node() {
         let cases = studied(&regular(2, 2, 1, 4, 2), Preset::Standard);
         let facts: Vec<_> =
             cases.iter().map(|case| (case.placement.clone().unwrap().to_string(), Numa.home_node(case))).collect();
-        let expected = ["0,1", "0,8"].map(|pair| (0..4).map(move |node| (pair.to_owned(), Some(node))));
+        let pairs = ["0,1", "4,5", "8,9", "12,13", "0,8"];
+        let expected = pairs.map(|pair| (0..4).map(move |node| (pair.to_owned(), Some(node))));
         assert_eq!(facts, expected.into_iter().flatten().collect::<Vec<_>>());
         assert!(cases.iter().all(|case| Numa.unavailable(case).is_none() && case.threads == Some(2)));
     }
@@ -107,7 +114,7 @@ mod tests {
             let cases = studied(topology, Preset::Quick);
             cases.iter().map(|case| (case.placement.clone().unwrap().to_string(), Numa.home_node(case))).collect()
         };
-        let expected = [("0,1", 0), ("0,1", 2), ("0,8", 0), ("0,8", 2)];
+        let expected = [("0,1", 0), ("0,1", 2), ("8,9", 0), ("8,9", 2), ("0,8", 0), ("0,8", 2)];
         assert_eq!(homes(&regular(2, 2, 1, 4, 2)), expected.map(|(pair, node)| (pair.to_owned(), Some(node))));
         assert!(homes(&regular(1, 1, 1, 4, 2)).is_empty());
         assert!(homes(&regular(2, 1, 1, 4, 1).restricted(|cpu| cpu < 4)).is_empty(), "both CPUs are next to one node");

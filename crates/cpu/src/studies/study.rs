@@ -55,3 +55,27 @@ pub(crate) struct Participation {
     /// Whether the plan keeps the case that stands for what this machine lacks. One primitive of a study is enough.
     pub(crate) reports_missing: bool,
 }
+
+impl Participation {
+    /// The case without parameters, in every preset; a machine that lacks something has no case.
+    pub(crate) const fn plain(study: &'static dyn Study) -> Self {
+        Self { study, templates: plain, reports_missing: false }
+    }
+
+    /// The same beyond the quick preset.
+    pub(crate) const fn beyond_quick(study: &'static dyn Study) -> Self {
+        let templates = |primitive: &Primitive, preset| {
+            if preset == Preset::Quick { Vec::new() } else { plain(primitive, preset) }
+        };
+        Self { study, templates, reports_missing: false }
+    }
+
+    /// The same, which says what the machine lacks.
+    pub(crate) const fn reporting(self) -> Self {
+        Self { reports_missing: true, ..self }
+    }
+}
+
+fn plain(primitive: &Primitive, _: Preset) -> Vec<Case> {
+    vec![Case::new(primitive.id)]
+}

@@ -77,6 +77,7 @@ impl TeamPool {
         self.leaving.retain(|thread| !thread.is_finished());
         match self.leaving.len() {
             0 => Ok(()),
+            1 => Err(Refusal::Lost("a thread of an earlier case never returned and occupies its CPU".to_owned())),
             count => Err(Refusal::Lost(format!("{count} threads of an earlier case never returned and occupy CPUs"))),
         }
     }

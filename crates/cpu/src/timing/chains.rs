@@ -34,7 +34,7 @@ macro_rules! chain {
         $(#[$doc])*
         #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), expect(unused_variables))]
         #[inline(never)]
-        pub(crate) fn $name(iterations: u64) -> $value {
+        pub(crate) extern "C" fn $name(iterations: u64) -> $value {
             #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), expect(unused_mut))]
             let mut value: $value = $first;
             #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -103,6 +103,6 @@ mod tests {
             assert_eq!(multiplications(repeats), u64::from(product));
         }
         assert_eq!((additions(7), additions(15)), (0, 8), "in whole steps");
-        assert_eq!([0, 1, 72].map(long_steps_of_additions), [0, LONG_STEP, 72 * LONG_STEP]);
+        assert_eq!([0, 1, 72].map(|iterations| long_steps_of_additions(iterations)), [0, LONG_STEP, 72 * LONG_STEP]);
     }
 }

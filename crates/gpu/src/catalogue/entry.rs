@@ -8,6 +8,7 @@ use syncscope_core::{Case, Facts, Preset, Primitive};
 use crate::catalogue::families::reduction::Recipe;
 use crate::catalogue::limits::DeviceLimits;
 use crate::cuda::compile::Program;
+use crate::cuda::driver::Way;
 use crate::hybrid::nearby_cpus::Distance;
 use crate::launch::arguments::{ArgumentKind, UNROLL};
 
@@ -60,6 +61,15 @@ impl Launching {
     /// Whether a chain is one kernel that runs again and again, without the host.
     pub(crate) const fn is_loop(self) -> bool {
         matches!(self, Self::Conditional | Self::DeviceGraph)
+    }
+
+    /// How each kernel is launched.
+    pub(crate) const fn way(self) -> Way {
+        match self {
+            Self::Cooperative => Way::Cooperative,
+            Self::Programmatic => Way::Programmatic,
+            _ => Way::Plain,
+        }
     }
 
     /// Whether the launches of a chain go to two streams in turn.
@@ -271,8 +281,6 @@ pub(crate) struct SamplingPolicy {
     pub(crate) share_of_time: f64,
     /// Memory offsets that one launch uses.
     pub(crate) offsets_per_sample: u32,
-    /// Launches that make one sample.
-    pub(crate) launches: u32,
 }
 
 impl SamplingPolicy {
@@ -280,7 +288,7 @@ impl SamplingPolicy {
     /// to others: little of an eighth of this length. (H200: shuffles of 1,024 threads, which take 32 cycles, seem to take 30.9
     /// in runs of 1,000 cycles and 33.1 in runs of 2,000.)
     pub(crate) const USUAL: Self =
-        Self { sample: Duration::from_micros(40), share_of_time: 1.0, offsets_per_sample: 1, launches: 1 };
+        Self { sample: Duration::from_micros(40), share_of_time: 1.0, offsets_per_sample: 1 };
 
     /// Several memory offsets for each sample, for operations whose latency depends on the address. Where there are two
     /// kinds of addresses, a median over single offsets is the figure of one kind or the other, by chance; the median over

@@ -35,6 +35,11 @@ impl DeviceLimits {
         })
     }
 
+    /// Every doubling of the warps of a block.
+    pub(crate) fn doublings(self, id: &str, preset: Preset) -> Sweep {
+        Sweep::of(id).blocks(&self.blocks(preset)).threads(&self.at_most(&[32, 64, 128, 256, 512, 1024]))
+    }
+
     /// How many blocks of this many threads fit on a multiprocessor. Devices with less room run them in waves; the rows say
     /// so.
     pub(crate) const fn resident(threads: u32) -> u32 {

@@ -2,10 +2,9 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::{PoisonError, RwLock};
 
 use syncscope_core::{
-    ActorRule, Case, Domain, Dtype, Facts, Mode, OperationsAtOnce, OwnAxes, OwnCheck, OwnOperation, Primitive, Role,
+    ActorRule, Case, Domain, Dtype, Facts, Mode, OperationsAtOnce, OwnAxes, OwnCheck, OwnOperation, Role, own,
 };
 
 use crate::catalogue::entry::{Entry, Kernel, Proof};
@@ -22,43 +21,13 @@ const KERNELS: &str = include_str!("own_kernels.cuh");
 /// The name of a statement in the compiler's messages.
 const STATEMENT: &str = "statement";
 
-/// An operation of the user.
-struct Own {
-    source: OwnOperation,
-    axes: OwnAxes,
-    entry: Entry,
-    primitive: Primitive,
-}
-
-/// Those of this process. Entries are static everywhere else, and these live as long as the process, too.
-static DEFINED: RwLock<Vec<&'static Own>> = RwLock::new(Vec::new());
-
 /// Makes primitives of those operations that are for GPUs. One of the same id is replaced.
 pub fn define(operations: &[OwnOperation], axes: &OwnAxes) {
-    let mut defined = DEFINED.write().unwrap_or_else(PoisonError::into_inner);
-    let prefix = format!("{}.", Domain::Gpu);
-    for source in operations.iter().filter(|source| source.id.starts_with(&prefix)) {
-        let entry = entry(source);
-        defined.retain(|own| own.entry.id != entry.id);
-        let primitive = entry.primitive();
-        let own: &'static Own =
-            Box::leak(Box::new(Own { source: source.clone(), axes: axes.clone(), entry, primitive }));
-        registry::add(&own.entry);
-        defined.push(own);
-    }
-}
-
-fn defined() -> Vec<&'static Own> {
-    DEFINED.read().unwrap_or_else(PoisonError::into_inner).clone()
-}
-
-fn find(id: &str) -> Option<&'static Own> {
-    defined().into_iter().find(|own| own.entry.id == id)
-}
-
-/// The primitives of the operations that were defined.
-pub fn primitives() -> impl Iterator<Item = &'static Primitive> {
-    defined().into_iter().map(|own| &own.primitive)
+    own::define(Domain::Gpu, operations, axes, |source| {
+        let entry = Box::leak(Box::new(entry(source)));
+        registry::add(entry);
+        entry.primitive()
+    });
 }
 
 /// The cases of all of them.
@@ -71,7 +40,7 @@ pub fn cases(limits: DeviceLimits) -> Vec<Case> {
         strides: vec![1, 32],
         ..OwnAxes::default()
     };
-    defined().iter().flat_map(|own| own.axes.cases(&own.source, &usual)).collect()
+    own::defined(Domain::Gpu).iter().flat_map(|own| own.axes.cases(&own.source, &usual)).collect()
 }
 
 fn entry(source: &OwnOperation) -> Entry {
@@ -97,7 +66,7 @@ fn entry(source: &OwnOperation) -> Entry {
         },
         source: "the user",
         definitions: |case| {
-            let options = find(&case.primitive).map(|own| options(&own.source)).unwrap_or_default();
+            let options = own::find(&case.primitive).map(|own| options(&own.source)).unwrap_or_default();
             std::iter::once(value_of(case)).chain(options).collect()
         },
         arrays: if source.names("mine") { 2 } else { 1 },
@@ -108,9 +77,7 @@ fn entry(source: &OwnOperation) -> Entry {
 }
 
 fn check_of(source: &OwnOperation) -> Option<OwnCheck> {
-    let of_function =
-        source.is("acquire").then_some(OwnCheck::Lock).or_else(|| source.is("wait").then_some(OwnCheck::Barrier));
-    source.check.or(of_function)
+    source.check_of_function().or(source.check)
 }
 
 /// Whether the threads of a block may wait for each other, so that all of them must execute the operation equally often. Not if it
@@ -150,6 +117,7 @@ fn options(source: &OwnOperation) -> Vec<String> {
         Some(OwnCheck::Counter) => 1,
         Some(OwnCheck::Lock) => 2,
         Some(OwnCheck::Barrier) => 3,
+        Some(OwnCheck::Message) => 4,
     };
     let number = |yes: bool| u32::from(yes);
     let mut options = vec![

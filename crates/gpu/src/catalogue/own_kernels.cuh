@@ -1,5 +1,9 @@
 // The kernels of what a user wrote: `once` and `set_up` are made of it.
 
+#if SYNCSCOPE_CHECK == 4
+#error "messages are checked between threads of the CPU alone"
+#endif
+
 #if SYNCSCOPE_SHARED
 __shared__ T syncscope_shared[1024];
 #endif

@@ -28,7 +28,7 @@ const ARGUMENT: &str = "--compiler-process";
 /// A program takes 30 ms to some seconds. On a machine that is busy with all else it may take a hundred times as long.
 const LIMIT: Duration = Duration::from_secs(90);
 
-/// The environment variable with another limit in seconds; see CONTRIBUTING.md.
+/// The environment variable with another limit in seconds; see docs/GUIDE.md.
 const LIMIT_SECONDS: &str = "SYNCSCOPE_COMPILE_LIMIT";
 
 /// Most bytes of one text between the processes. A CUBIN has some hundred thousand.

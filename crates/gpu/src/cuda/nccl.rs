@@ -9,6 +9,7 @@ use syncscope_host::scheduling;
 
 use super::discovery::Surroundings;
 use super::driver::{DevicePointer, Stream};
+use super::error::CudaError;
 
 /// The variable by which NCCL learns whether to use NVLink's multicast (NVLS).
 const MULTICAST: &str = "NCCL_NVLS_ENABLE";
@@ -88,17 +89,18 @@ impl Nccl {
         if status == 0 { version_of(number.unsigned_abs()) } else { "of unknown version".to_owned() }
     }
 
-    fn checked(&self, call: &str, status: Status) -> Result<(), String> {
+    fn checked(&self, call: &'static str, status: Status) -> Result<(), CudaError> {
         if status == 0 {
             return Ok(());
         }
         // SAFETY: the function returns a constant string for any number.
         let text = unsafe { CStr::from_ptr((self.0.error_string)(status)) };
-        Err(format!("{call}: {}; NCCL_DEBUG=WARN says more", text.to_string_lossy()))
+        let name = text.to_string_lossy().into_owned();
+        Err(CudaError { call, code: status.unsigned_abs(), name, text: "NCCL_DEBUG=WARN says more".to_owned() })
     }
 
     /// A group of the devices with these numbers. It works in their primary contexts.
-    pub(crate) fn group(&self, devices: &[u32]) -> Result<Vec<Communicator>, String> {
+    pub(crate) fn group(&self, devices: &[u32]) -> Result<Vec<Communicator>, CudaError> {
         let numbers: Vec<c_int> = devices.iter().map(|number| number.cast_signed()).collect();
         let mut handles = vec![std::ptr::null_mut(); numbers.len()];
         let count = c_int::try_from(numbers.len()).unwrap_or(0);
@@ -109,13 +111,13 @@ impl Nccl {
     }
 
     /// Begins a group of calls that belong together.
-    pub(crate) fn begin(&self) -> Result<(), String> {
+    pub(crate) fn begin(&self) -> Result<(), CudaError> {
         // SAFETY: no requirement.
         self.checked("ncclGroupStart", unsafe { (self.0.group_start)() })
     }
 
     /// Queues what the group's calls asked for.
-    pub(crate) fn end(&self) -> Result<(), String> {
+    pub(crate) fn end(&self) -> Result<(), CudaError> {
         // SAFETY: no requirement.
         self.checked("ncclGroupEnd", unsafe { (self.0.group_end)() })
     }
@@ -130,7 +132,7 @@ impl Nccl {
         to: DevicePointer,
         communicator: &Communicator,
         stream: &Stream,
-    ) -> Result<(), String> {
+    ) -> Result<(), CudaError> {
         let (from, to) = (from as *const c_void, to as *mut c_void);
         // SAFETY: the caller's promise; communicator and stream are alive.
         let status = unsafe { (self.0.all_reduce)(from, to, 1, INT64, SUM, communicator.0, stream.handle()) };

@@ -22,16 +22,6 @@ const CHECKS: u32 = 32;
 /// Far more than any sample needs; the kernels count in 32 bits.
 const MAX_ITERATIONS: u64 = 1 << 24;
 
-/// By which clock samples are taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TimedBy {
-    /// The clock of the multiprocessors, around the loop in the kernel.
-    Device,
-    /// The clock of the host, from before the launch until after the end of the kernel. What kernels with many and with
-    /// few barriers have in common drops out (Zhang, Wahib, Matsuoka, formula 1).
-    Host,
-}
-
 /// What a case needs to run, in addition to the devices.
 #[derive(Debug, Clone)]
 pub(crate) struct Setup {
@@ -41,7 +31,6 @@ pub(crate) struct Setup {
     pub(crate) evidence: Evidence,
     pub(crate) ruler: Ruler,
     pub(crate) remark: Option<String>,
-    pub(crate) timed_by: TimedBy,
 }
 
 /// A barrier of one grid or several, ready to run.
@@ -65,7 +54,7 @@ impl<'a> GridBarrierExperiment<'a> {
 
     /// Keeps the devices busy until the clock is stable, if they were idle.
     pub(crate) fn warm_up(&mut self) -> Result<(), Outage> {
-        if ruler::is_warm(self.device_group.idle()) {
+        if ruler::is_warm(self.device_group.runner.idle()) {
             return Ok(());
         }
         ruler::run_until_stable(|| {
@@ -158,17 +147,6 @@ impl<'a> GridBarrierExperiment<'a> {
         Ok(device_group.run(program, launches)?)
     }
 
-    /// One launch, timed by the host.
-    fn host_sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
-        let launch = self.launch(shot);
-        let started = host_clock::now_ns();
-        let timings = self.run(&[shot], &[launch])?;
-        let elapsed = Ticks(host_clock::now_ns().saturating_sub(started));
-        let cycles = timings.first().and_then(|devices| ns_per_cycle(devices.first()?.rate)).map(|length| 1.0 / length);
-        let sample = Sample::of_actors(&mut [elapsed], 1.0).ok_or_else(no_threads)?;
-        Ok(Sample { cycles_per_tick: cycles, ..sample })
-    }
-
     /// One launch by both clocks: the host's time from before the launch until after its end, the slowest thread's ticks
     /// between the readings in the kernel, and the measured frequency.
     ///
@@ -183,21 +161,6 @@ impl<'a> GridBarrierExperiment<'a> {
         let sample = self.sample_of(devices).ok_or_else(no_threads)?;
         let ns_per_cycle = devices.first().and_then(|timing| ns_per_cycle(timing.rate));
         Ok(BothClocksOfLaunch { host_ns, device_cycles: sample.slowest, ns_per_cycle })
-    }
-
-    fn device_samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
-        let orders = BlockOrder::of(shots);
-        let launches: Vec<GroupLaunch> =
-            shots.iter().zip(orders).map(|(shot, order)| GroupLaunch { order, ..self.launch(*shot) }).collect();
-        let mut timings = Vec::with_capacity(launches.len());
-        for part in shots.chunk_by(|one, next| is_third(one) == is_third(next)) {
-            let first = timings.len();
-            timings.extend(self.run(part, &launches[first..first + part.len()])?);
-        }
-        let samples: Option<Vec<Sample>> = timings.iter().map(|devices| self.sample_of(devices)).collect();
-        let mut samples = samples.ok_or_else(no_threads)?;
-        mark_clock_changes(shots, &mut samples);
-        Ok(samples)
     }
 
     /// Runs the kernel `check`, in which blocks arrive at different times, at the memory offsets of the first pair.
@@ -260,10 +223,7 @@ pub(crate) fn judged(counts: PhaseCounts) -> Check {
 
 impl Experiment for GridBarrierExperiment<'_> {
     fn ruler(&self) -> Ruler {
-        match self.setup.timed_by {
-            TimedBy::Device => self.setup.ruler.clone(),
-            TimedBy::Host => host_clock::measure(),
-        }
+        self.setup.ruler.clone()
     }
 
     fn operations(&self, side: Side, iterations: u64) -> u64 {
@@ -277,10 +237,18 @@ impl Experiment for GridBarrierExperiment<'_> {
 
     fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
         self.load_third_loop(shots)?;
-        match self.setup.timed_by {
-            TimedBy::Device => self.device_samples(shots),
-            TimedBy::Host => shots.iter().map(|shot| self.host_sample(*shot)).collect(),
+        let orders = BlockOrder::of(shots);
+        let launches: Vec<GroupLaunch> =
+            shots.iter().zip(orders).map(|(shot, order)| GroupLaunch { order, ..self.launch(*shot) }).collect();
+        let mut timings = Vec::with_capacity(launches.len());
+        for part in shots.chunk_by(|one, next| is_third(one) == is_third(next)) {
+            let first = timings.len();
+            timings.extend(self.run(part, &launches[first..first + part.len()])?);
         }
+        let samples: Option<Vec<Sample>> = timings.iter().map(|devices| self.sample_of(devices)).collect();
+        let mut samples = samples.ok_or_else(no_threads)?;
+        mark_clock_changes(shots, &mut samples);
+        Ok(samples)
     }
 
     fn protocol(&self) -> Protocol {

@@ -88,7 +88,7 @@ impl<'a> HostBarrierExperiment<'a> {
                 .collect();
             threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
         });
-        self.device_group.noted(of_all(results))
+        self.device_group.runner.noted(of_all(results))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::time::Duration;
 
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::sample::LEAST_OVERLAP;
@@ -11,6 +12,7 @@ use syncscope_core::{
 };
 
 use crate::catalogue::{Proof, SamplingPolicy};
+use crate::cuda::compile::Program;
 use crate::cuda::driver::Function;
 use crate::cuda::nvml::{ClockState, Watch};
 use crate::experiments::third_loop::{self, ThirdLoop};
@@ -56,27 +58,37 @@ const MAX_ITERATIONS: u64 = 1 << 30;
 /// Floating-point sums of ones are exact below 2^24 (f32), so the launches that check them have no more blocks. 64 blocks * 1024 threads * (32 + 64 + 2 * 64) operations = 14,680,064.
 const EXACT_BLOCKS: u32 = 64;
 
-/// What a case needs to run, in addition to the bench.
-#[derive(Debug, Clone)]
-pub(crate) struct Setup {
-    pub(crate) kernels: Kernels,
-    pub(crate) evidence: Evidence,
-    /// What the cost cannot be less than.
-    pub(crate) least: Option<Limit>,
+/// What a case asks for.
+#[derive(Debug)]
+pub(crate) struct Request {
     pub(crate) parameters: Parameters,
     /// What all launches of the case have in common.
     pub(crate) arguments: BenchArguments,
     pub(crate) proof: Proof,
+    /// The program with the third loop.
+    pub(crate) third: Option<Program>,
+    /// From the measurement blocks before, and for those that follow.
+    pub(crate) carried: Rc<Cell<Carried>>,
     /// Whether the context is the primitive itself.
     pub(crate) is_own_context: bool,
-    pub(crate) ruler: Ruler,
     /// Operations in one iteration of the baseline; a factor of [`UNROLL`].
     pub(crate) unroll: u32,
     pub(crate) sampling: SamplingPolicy,
-    /// From the measurement blocks before, and for those that follow.
-    pub(crate) carried: Rc<Cell<Carried>>,
+    /// How long a batch may take; `None` for the usual limit.
+    pub(crate) limit: Option<Duration>,
+    /// What the cost cannot be less than.
+    pub(crate) least: Option<Limit>,
+}
+
+/// What it runs with, in addition to the bench.
+#[derive(Debug)]
+pub(crate) struct Setup<'a> {
+    pub(crate) kernels: Kernels,
+    pub(crate) evidence: Evidence,
+    pub(crate) ruler: Ruler,
     /// Reports the clocks of the device, if NVML does.
     pub(crate) watch: Option<Rc<Watch>>,
+    pub(crate) third: Option<ThirdLoop<'a, Function>>,
 }
 
 /// What a case carries from one measurement block to the next.
@@ -102,8 +114,8 @@ impl Carried {
 #[derive(Debug)]
 pub(crate) struct KernelExperiment<'a> {
     bench: &'a mut Bench,
-    setup: Setup,
-    third: Option<ThirdLoop<'a, Function>>,
+    setup: Setup<'a>,
+    request: Request,
     offsets: MemoryOffsets,
     /// Of the last shot.
     iterations: u64,
@@ -114,13 +126,8 @@ pub(crate) struct KernelExperiment<'a> {
 }
 
 impl<'a> KernelExperiment<'a> {
-    pub(crate) fn new(
-        bench: &'a mut Bench,
-        setup: Setup,
-        third: Option<ThirdLoop<'a, Function>>,
-        offsets: MemoryOffsets,
-    ) -> Self {
-        Self { bench, setup, third, offsets, iterations: 1, is_unequal: false, clock_state: None }
+    pub(crate) const fn new(bench: &'a mut Bench, setup: Setup<'a>, request: Request, offsets: MemoryOffsets) -> Self {
+        Self { bench, setup, request, offsets, iterations: 1, is_unequal: false, clock_state: None }
     }
 
     /// How many loops one sample adds up.
@@ -130,27 +137,27 @@ impl<'a> KernelExperiment<'a> {
 
     /// The kernel of a side; that of the third loop is loaded now unless it was.
     fn function(&mut self, side: Side) -> Result<Function, ExperimentError> {
-        let Self { bench, setup, third, .. } = self;
+        let Self { bench, setup, request, .. } = self;
         match side {
             Side::Baseline => Ok(setup.kernels.baseline),
             Side::Test => Ok(setup.kernels.test),
             Side::Double => {
-                let cluster = setup.parameters.cluster;
-                let third = third.as_mut().ok_or_else(third_loop::absent)?;
+                let cluster = request.parameters.cluster;
+                let third = setup.third.as_mut().ok_or_else(third_loop::absent)?;
                 third.loaded(|program, cubin| Ok(bench.load_third_loop(program, cubin, cluster)?)).copied()
             }
         }
     }
 
     fn launch(&self, function: Function, Shot { iterations, pair, .. }: Shot, window: f64) -> Launch {
-        let mut arguments = self.setup.arguments;
+        let mut arguments = self.request.arguments;
         let common = arguments.common_mut();
-        let gate = if self.setup.parameters.shape.blocks > 1 { GATE_CYCLES } else { 0.0 };
+        let gate = if self.request.parameters.shape.blocks > 1 { GATE_CYCLES } else { 0.0 };
         common.iterations = iterations.min(MAX_ITERATIONS) as u32;
         common.offsets = self.offsets.per_sample();
         common.offset_distance = self.offsets.distance() as u64;
         common.window = window as u32;
-        let run_in = RUN_IN * f64::from(1 << self.setup.carried.get().late);
+        let run_in = RUN_IN * f64::from(1 << self.request.carried.get().late);
         common.run_in = (window * run_in + gate) as u32;
         common.cycles_per_1024_ns = (self.setup.ruler.frequency.value() * 1024.0 / 1e9) as u32;
         Launch { offset: self.offsets.offset(pair), ..Launch::of(function, arguments) }
@@ -160,7 +167,7 @@ impl<'a> KernelExperiment<'a> {
     /// threads would have too few runs of it.
     fn window(&self, iteration: f64, iterations: u64) -> f64 {
         let fewest = (CHUNKS_OF_WINDOW * iterations as f64).max(ITERATIONS_OF_WINDOW);
-        let sample = self.setup.sampling.sample.as_secs_f64() * self.setup.ruler.frequency.value();
+        let sample = self.request.sampling.sample.as_secs_f64() * self.setup.ruler.frequency.value();
         (sample / self.loops() as f64).max(fewest * iteration).min(LONGEST_WINDOW_CYCLES)
     }
 
@@ -168,7 +175,8 @@ impl<'a> KernelExperiment<'a> {
     fn iterations_of_chunk(&mut self) -> Result<u64, ExperimentError> {
         let chunk = self.window(0.0, 0) / CHUNKS_OF_WINDOW;
         // A fence takes a hundred times as long as the updates around it.
-        let sides: &[Side] = if self.setup.is_own_context { &[Side::Baseline] } else { &[Side::Baseline, Side::Test] };
+        let sides: &[Side] =
+            if self.request.is_own_context { &[Side::Baseline] } else { &[Side::Baseline, Side::Test] };
         let mut most = MAX_ITERATIONS as f64;
         for &side in sides {
             let (function, copies) = (self.function(side)?, side.copies() as usize);
@@ -176,7 +184,7 @@ impl<'a> KernelExperiment<'a> {
             // What begins and ends a chunk makes short ones look longer than they are.
             let cycles = loop {
                 self.time_iteration(function, shot)?;
-                let cycles = self.setup.carried.get().iteration[copies];
+                let cycles = self.request.carried.get().iteration[copies];
                 let wanted = (CHUNK_TO_TRUST / cycles).ceil() as u64;
                 if wanted <= shot.iterations {
                     break cycles;
@@ -193,10 +201,10 @@ impl<'a> KernelExperiment<'a> {
     fn time_iteration(&mut self, function: Function, shot: Shot) -> Result<(), ExperimentError> {
         let copies = shot.side.copies() as usize;
         let mut guess = ITERATION_CYCLES.0;
-        while self.setup.carried.get().iteration[copies] == 0.0 {
+        while self.request.carried.get().iteration[copies] == 0.0 {
             let window = self.window(guess, shot.iterations);
             let launch = self.launch(function, shot, window);
-            let timings = self.bench.run(self.setup.parameters.shape, &[launch])?;
+            let timings = self.bench.run(self.request.parameters.shape, &[launch])?;
             let chunk = timings.first().map_or(0.0, chunk_of);
             if chunk > 0.0 && 2.0 * window / chunk >= CHUNKS_OF_WINDOW {
                 self.set_iteration(copies, chunk / shot.iterations as f64);
@@ -209,9 +217,9 @@ impl<'a> KernelExperiment<'a> {
     }
 
     fn set_iteration(&self, copies: usize, cycles: f64) {
-        let mut carried = self.setup.carried.get();
+        let mut carried = self.request.carried.get();
         carried.iteration[copies] = cycles;
-        self.setup.carried.set(carried);
+        self.request.carried.set(carried);
     }
 
     /// Whether the threads of a launch ran apart from each other, or hardly at all. The next windows are longer then, or begin
@@ -226,9 +234,9 @@ impl<'a> KernelExperiment<'a> {
         }
         let is_late = f64::from(late) > (1.0 - LEAST_OVERLAP) * window;
         if is_late {
-            let mut carried = self.setup.carried.get();
+            let mut carried = self.request.carried.get();
             carried.late = (carried.late + 1).min(LONGEST_RUN_IN_DOUBLINGS);
-            self.setup.carried.set(carried);
+            self.request.carried.set(carried);
         }
         is_short || is_late
     }
@@ -236,13 +244,13 @@ impl<'a> KernelExperiment<'a> {
     /// What the kernel `check` finds after two launches without a window, whose operations are known: one of each loop. Ones are
     /// added where floating-point sums would not be exact.
     fn finding(&mut self) -> Result<Finding, Outage> {
-        let Parameters { mut shape, .. } = self.setup.parameters;
+        let Parameters { mut shape, .. } = self.request.parameters;
         let Kernels { baseline, test, .. } = self.setup.kernels;
-        let is_rounded = self.setup.proof == Proof::Sum && self.setup.parameters.is_floating();
+        let is_rounded = self.request.proof == Proof::Sum && self.request.parameters.is_floating();
         if is_rounded {
             shape.blocks = shape.blocks.min(EXACT_BLOCKS);
         }
-        self.bench.clear_memory(self.setup.parameters.memory_bytes().next_multiple_of(ALIGNMENT))?;
+        self.bench.clear_memory(self.request.parameters.memory_bytes().next_multiple_of(ALIGNMENT))?;
         let launches = [(Side::Baseline, baseline), (Side::Test, test)].map(|(side, function)| {
             let mut launch = self.launch(function, Shot { side, iterations: 1, pair: 0 }, 0.0);
             launch.arguments.common_mut().offsets = 1;
@@ -252,7 +260,7 @@ impl<'a> KernelExperiment<'a> {
             Launch { offset: 0, ..launch }
         });
         self.bench.run(shape, &launches)?;
-        let [baseline, test] = [Side::Baseline, Side::Test].map(|side| with_warm_up(side, 1, self.setup.unroll));
+        let [baseline, test] = [Side::Baseline, Side::Test].map(|side| with_warm_up(side, 1, self.request.unroll));
         let arguments = launches[0].arguments.after(Executed { total: baseline + test, last: test });
         self.bench.check(shape, &[Launch::of(self.setup.kernels.check, arguments)])
     }
@@ -260,7 +268,7 @@ impl<'a> KernelExperiment<'a> {
     /// The cost where every thread executes as many operations as the others, from the first reading of the clock to the last
     /// thread's second one: what a kernel of equal work takes. Threads that are served first leave the others behind.
     fn equal_work_ns(&mut self) -> Result<Option<f64>, Outage> {
-        let (shape, ruler) = (self.setup.parameters.shape, self.setup.ruler.clone());
+        let (shape, ruler) = (self.request.parameters.shape, self.setup.ruler.clone());
         if !self.is_unequal {
             return Ok(None);
         }
@@ -275,7 +283,7 @@ impl<'a> KernelExperiment<'a> {
         let timings = self.bench.run(shape, &[(Side::Baseline, baseline), (Side::Test, test)].map(launch))?;
         let slowest_ns =
             timings.iter().filter_map(|timing| Some(sample_of(timing, shape.threads, &ruler)?.slowest_ns()));
-        let more = operations(Side::Baseline, iterations, self.setup.unroll) * self.loops();
+        let more = operations(Side::Baseline, iterations, self.request.unroll) * self.loops();
         Ok(match slowest_ns.collect::<Vec<_>>()[..] {
             [baseline_ns, test_ns] => Some((test_ns - baseline_ns) / more as f64),
             _ => None,
@@ -284,7 +292,7 @@ impl<'a> KernelExperiment<'a> {
 
     fn note_clocks(&mut self, timings: &[Timing]) {
         for hertz in timings.iter().filter_map(|timing| ns_per_cycle(timing.rate)).map(|length| 1e9 / length) {
-            self.setup.carried.set(self.setup.carried.get().at(hertz));
+            self.request.carried.set(self.request.carried.get().at(hertz));
         }
     }
 }
@@ -295,7 +303,7 @@ impl Experiment for KernelExperiment<'_> {
     }
 
     fn operations(&self, side: Side, iterations: u64) -> u64 {
-        operations(side, iterations, self.setup.unroll) * self.loops() * CHUNKS_OF_SAMPLE
+        operations(side, iterations, self.request.unroll) * self.loops() * CHUNKS_OF_SAMPLE
     }
 
     fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
@@ -309,7 +317,7 @@ impl Experiment for KernelExperiment<'_> {
         for (function, shot) in functions.iter().zip(shots) {
             self.time_iteration(*function, *shot)?;
         }
-        let iteration = self.setup.carried.get().iteration;
+        let iteration = self.request.carried.get().iteration;
         let windows: Vec<f64> =
             shots.iter().map(|shot| self.window(iteration[shot.side.copies() as usize], shot.iterations)).collect();
         let each = functions.iter().zip(shots.iter().zip(&windows).zip(BlockOrder::of(shots)));
@@ -317,10 +325,10 @@ impl Experiment for KernelExperiment<'_> {
             .map(|(function, ((shot, window), order))| Launch { order, ..self.launch(*function, *shot, *window) })
             .collect();
         self.iterations = shots.last().map_or(1, |shot| shot.iterations);
-        let timings = self.bench.run(self.setup.parameters.shape, &launches)?;
+        let timings = self.bench.run(self.request.parameters.shape, &launches)?;
         let mut samples = profile::time(Phase::Read, || {
             self.note_clocks(&timings);
-            let (ruler, threads) = (&self.setup.ruler, self.setup.parameters.shape.threads);
+            let (ruler, threads) = (&self.setup.ruler, self.request.parameters.shape.threads);
             let sample = |(timing, (shot, window)): (&Timing, (&Shot, &f64))| {
                 let disturbance = self.ran_apart(timing, *shot, *window).then_some(Disturbance::NotTogether);
                 Some(Sample { disturbance, ..sample_of(timing, threads, ruler)? })
@@ -338,12 +346,12 @@ impl Experiment for KernelExperiment<'_> {
     }
 
     fn protocol(&self) -> Protocol {
-        let Setup { sampling, is_own_context, unroll, .. } = &self.setup;
+        let Request { sampling, is_own_context, unroll, .. } = &self.request;
         Protocol {
             clock_tolerance: Some(CLOCK_CHANGE),
             actor: Actor::Mean,
             in_window: true,
-            has_double: self.third.is_some(),
+            has_double: self.setup.third.is_some(),
             is_own_context: *is_own_context,
             share_of_time: sampling.share_of_time,
             ..Protocol::of(*unroll)
@@ -365,7 +373,7 @@ impl Experiment for KernelExperiment<'_> {
     }
 
     fn limit(&self) -> Option<Limit> {
-        self.setup.least.clone()
+        self.request.least.clone()
     }
 
     fn remark(&self) -> Option<String> {
@@ -374,7 +382,7 @@ impl Experiment for KernelExperiment<'_> {
 
     fn details(&mut self) -> Result<Vec<Detail>, String> {
         let measured =
-            self.setup.carried.get().clocks.map(|(low, high)| [("sm_clock_hz_low", low), ("sm_clock_hz_high", high)]);
+            self.request.carried.get().clocks.map(|(low, high)| [("sm_clock_hz_low", low), ("sm_clock_hz_high", high)]);
         let reported = self.clock_state.as_ref().map(ClockState::details);
         let equal = self.equal_work_ns().map_err(|outage| outage.to_string())?.map(|ns| ("equal_work_ns", ns));
         let all = measured.into_iter().flatten().chain(reported.into_iter().flatten()).chain(equal);
@@ -390,7 +398,7 @@ fn chunk_of(timing: &Timing) -> f64 {
 
 impl KernelExperiment<'_> {
     fn describe(&self, finding: Finding) -> String {
-        let value = |bits: u64| match self.setup.parameters.dtype {
+        let value = |bits: u64| match self.request.parameters.dtype {
             Some(Dtype::F32 | Dtype::F64) => f64::from_bits(bits).to_string(),
             Some(Dtype::I32) => bits.cast_signed().to_string(),
             _ => bits.to_string(),

@@ -107,11 +107,7 @@ impl<'a> LaunchChain<'a> {
     fn launch(&self, number: u64, function: Function, arguments: &LaunchChainArguments) -> Result<(), CudaError> {
         let Setup { shape: Shape { blocks, threads }, launching, .. } = self.setup;
         let (own, next) = self.streams(number);
-        match launching {
-            Launching::Cooperative => own.launch_cooperatively(function, blocks, threads, arguments)?,
-            Launching::Programmatic => own.launch_programmatically(function, blocks, threads, arguments)?,
-            _ => own.launch(function, blocks, threads, arguments)?,
-        }
+        own.launch(function, blocks, threads, arguments)?;
         match launching {
             Launching::StreamSync => own.synchronize(),
             Launching::EventSync => {
@@ -216,7 +212,7 @@ impl<'a> LaunchChain<'a> {
     /// Waits by polling, the same way for both sides.
     fn wait(&mut self) -> Result<(), Outage> {
         if poll(&HostClock, LIMIT, LIMIT, || self.is_done())?.is_none() {
-            self.setup.bench.set_health(Health::Occupied);
+            self.setup.bench.runner.set_health(Health::Occupied);
             return Err(Outage::TimedOut(LIMIT));
         }
         Ok(())
@@ -273,15 +269,11 @@ impl<'a> LaunchChain<'a> {
     /// Whether a loop ran as often as it should: its kernels decide that, and a loop that ends early finds nothing wrong.
     fn check_turns(&mut self) -> Check {
         let turns = self.turns();
-        match self.noted(turns) {
+        match self.setup.bench.runner.noted(turns) {
             Ok(PHASES) => Check::Ok,
             Ok(turns) => Check::Failed(format!("the graph ran {turns} times instead of {PHASES}")),
             Err(outage) => Check::Failed(outage.to_string()),
         }
-    }
-
-    fn noted<T>(&mut self, result: Result<T, Outage>) -> Result<T, Outage> {
-        self.setup.bench.noted(result)
     }
 }
 
@@ -297,13 +289,13 @@ impl Experiment for LaunchChain<'_> {
     fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
         let _here = self.setup.cpu.map(AffinityGuard::bind_to);
         let sample = self.time(shot);
-        Ok(self.noted(sample)?)
+        Ok(self.setup.bench.runner.noted(sample)?)
     }
 
     fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
         let _here = self.setup.cpu.map(AffinityGuard::bind_to);
         let samples: Result<Vec<Sample>, Outage> = shots.iter().map(|shot| self.time(*shot)).collect();
-        Ok(self.noted(samples)?)
+        Ok(self.setup.bench.runner.noted(samples)?)
     }
 
     fn protocol(&self) -> Protocol {
@@ -319,7 +311,7 @@ impl Experiment for LaunchChain<'_> {
 
     fn check(&mut self) -> Check {
         let finding = self.trial();
-        match self.noted(finding) {
+        match self.setup.bench.runner.noted(finding) {
             Ok(Finding { mismatches: 0, .. }) if self.setup.launching.is_loop() => self.check_turns(),
             Ok(Finding { mismatches: 0, .. }) => Check::Ok,
             Ok(Finding { mismatches, expected, found, .. }) => Check::Failed(format!(

@@ -52,6 +52,7 @@ impl GpuLaboratory {
         if launching == Launching::Conditional && !has_conditional_nodes() {
             return Err(Refusal::Skipped("conditional nodes need a driver of CUDA 12.3 or later".to_owned()));
         }
+        let kernels = kernels.launched(launching.way()).map_err(failed)?;
         let bench = self.bench()?;
         let setup = launch_chain::Setup { bench, kernels, evidence, launching, shape, cycles, ruler, cpu };
         Ok(Box::new(LaunchChain::new(setup).map_err(failed)?))
@@ -72,7 +73,7 @@ impl GpuLaboratory {
     pub fn silent_round_trip(&mut self, case: &Case, limit: Duration) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let program = program_of(case).ok_or_else(|| Refusal::Skipped(format!("{case} has no kernel")))?;
         let setup = self.hybrid(case, &program, 1)?;
-        setup.bench.set_limit(Some(limit));
+        setup.bench.runner.set_limit(Some(limit));
         let work = RoundTrip::new(&setup, CpuThread::Silent).map_err(failed)?;
         Ok(Box::new(WithHost { setup, work }))
     }
@@ -127,7 +128,7 @@ impl GpuLaboratory {
         let multiprocessors = self.limits.multiprocessors;
         let clock_kernels = self.clock_kernels()?;
         let bench = self.bench()?;
-        bench.set_limit(None);
+        bench.runner.set_limit(None);
         ruler::warm_up(bench, clock_kernels, multiprocessors).map_err(failed)?;
         let kernels = bench.load(program, &cubin).map_err(failed)?;
         Ok((kernels, evidence_of(case, &cubin)))

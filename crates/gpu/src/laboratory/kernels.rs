@@ -1,6 +1,5 @@
 //! Cases that one kernel on one device measures.
 
-use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -15,10 +14,10 @@ use crate::catalogue::{
     self, Fault, Method, Proof, SamplingPolicy, arrays_of, fault_program, ruler_program, third_loop_of, unavailable,
 };
 use crate::cuda::compile::Program;
+use crate::cuda::driver::Way;
 use crate::cuda::error::CudaError;
 use crate::evidence::evidence_of;
-use crate::experiments::kernel::Parameters;
-use crate::experiments::kernel::{Carried, KernelExperiment, Setup};
+use crate::experiments::kernel::{KernelExperiment, Parameters, Request, Setup};
 use crate::experiments::third_loop::ThirdLoop;
 use crate::hard_limits;
 use crate::laboratory::contexts::failed;
@@ -38,7 +37,7 @@ impl GpuLaboratory {
         let parameters =
             Parameters { shape: Shape { blocks: 1, threads: 32 }, dtype: None, stride: 0, arrays: 1, cluster: 0 };
         let evidence = |_: &[u8]| Evidence::NotAvailable("a fault is not a primitive".to_owned());
-        let request = ExperimentRequest {
+        let request = Request {
             parameters,
             arguments: BenchArguments::Register(RegisterArguments::default()),
             proof: Proof::Trial,
@@ -76,7 +75,7 @@ impl GpuLaboratory {
             }
             other => return Err(Refusal::Failed(format!("{case} is not a loop in one kernel: {other:?}"))),
         };
-        let request = ExperimentRequest {
+        let request = Request {
             parameters,
             arguments,
             proof: entry.proof,
@@ -97,10 +96,9 @@ impl GpuLaboratory {
         &mut self,
         program: &Program,
         evidence: Evidence,
-        request: ExperimentRequest,
+        mut request: Request,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let ExperimentRequest { parameters, arguments, proof, .. } = request;
-        let ExperimentRequest { third, carried, is_own_context, unroll, sampling, limit, least, .. } = request;
+        let parameters = request.parameters;
         let cubin = self.compiler.cubin(program).map_err(failed)?;
         let limits = self.limits;
         let clock_kernels = self.clock_kernels()?;
@@ -110,11 +108,15 @@ impl GpuLaboratory {
         let (ruler, watch) = (self.ruler.clone(), self.watch.clone());
         // The experiment has the compiler as well, for the third loop.
         let Self { bench, compiler, device, pass, .. } = self;
-        let bench = usable(bench, Bench::checked_health, || Bench::new(*device, limits.multiprocessors, *pass))?;
-        bench.set_limit(None);
+        let bench = usable(
+            bench,
+            |bench| bench.runner.checked_health(),
+            || Bench::new(*device, limits.multiprocessors, *pass),
+        )?;
+        bench.runner.set_limit(None);
         ruler::warm_up(bench, clock_kernels, limits.multiprocessors).map_err(failed)?;
         let kernels = profile::time(Phase::Load, || bench.load(program, &cubin)).map_err(failed)?;
-        let kernels = kernels.in_clusters(parameters.cluster);
+        let kernels = kernels.launched(Way::in_clusters(parameters.cluster));
         let kernels = kernels.map_err(|error| no_such_cluster(parameters.cluster, &error))?;
         refuse_waves(kernels, parameters, limits)?;
         let offsets = profile::time(Phase::Clear, || {
@@ -122,26 +124,14 @@ impl GpuLaboratory {
                 |bytes| bench.clear_memory(bytes),
                 parameters.memory_bytes(),
                 pool,
-                sampling.offsets_per_sample,
+                request.sampling.offsets_per_sample,
             )
         })?;
-        bench.set_limit(limit);
-        let setup = Setup {
-            kernels,
-            evidence,
-            least,
-            parameters,
-            arguments,
-            proof,
-            is_own_context,
-            ruler,
-            unroll,
-            sampling,
-            carried,
-            watch,
-        };
+        bench.runner.set_limit(request.limit);
+        let third = request.third.take();
         let third = third.map(|program| ThirdLoop::new(program, |program| compiler.cubin(program)));
-        Ok(Box::new(KernelExperiment::new(bench, setup, third, offsets)))
+        let setup = Setup { kernels, evidence, ruler, watch, third };
+        Ok(Box::new(KernelExperiment::new(bench, setup, request, offsets)))
     }
 
     /// What the cost of a case cannot be less than.
@@ -174,7 +164,7 @@ impl GpuLaboratory {
     /// The bench; a new one if a kernel poisoned the context of the last.
     pub(super) fn bench(&mut self) -> Result<&mut Bench, Refusal> {
         let open = || Bench::new(self.device, self.limits.multiprocessors, self.pass);
-        usable(&mut self.bench, Bench::checked_health, open)
+        usable(&mut self.bench, |bench| bench.runner.checked_health(), open)
     }
 
     pub(super) fn parameters(&self, case: &Case) -> Result<Parameters, Refusal> {
@@ -195,25 +185,6 @@ impl GpuLaboratory {
         let cluster = cluster.map_or(0, |_| catalogue::cluster::size_of(case));
         Ok(Parameters { shape: Shape { blocks, threads }, dtype: case.dtype, stride, arrays: arrays_of(case), cluster })
     }
-}
-
-/// What is needed to make the experiment of a case.
-#[derive(Debug)]
-struct ExperimentRequest {
-    parameters: Parameters,
-    arguments: BenchArguments,
-    proof: Proof,
-    /// The program with the third loop.
-    third: Option<Program>,
-    carried: Rc<Cell<Carried>>,
-    is_own_context: bool,
-    /// Operations in one iteration of the baseline.
-    unroll: u32,
-    sampling: SamplingPolicy,
-    /// How long a batch may take; `None` for the usual limit.
-    limit: Option<Duration>,
-    /// What the cost cannot be less than.
-    least: Option<Limit>,
 }
 
 /// Memory offsets for variables of `bytes`, in cleared memory: as many as fit into `pool` bytes, or into the free memory of
@@ -244,17 +215,15 @@ fn refuse_waves(
     limits: DeviceLimits,
 ) -> Result<(), Refusal> {
     let at_once = match cluster {
-        0 => kernels.baseline.blocks_per_multiprocessor(shape.threads).unwrap_or(0) * limits.multiprocessors,
+        0 => kernels.baseline.resident_blocks(shape.threads, limits.multiprocessors).unwrap_or(0),
         size => {
-            let kernels = [kernels.baseline, kernels.test, kernels.check];
-            let fits = kernels.map(|kernel| kernel.active_clusters(shape.threads)).into_iter();
-            let clusters = fits.collect::<Result<Vec<_>, _>>().map_err(failed)?.into_iter().min().unwrap_or(0);
-            if clusters == 0 {
+            let resident = kernels.resident_blocks(shape.threads, limits.multiprocessors).map_err(failed)?;
+            if resident == 0 {
                 let Shape { threads, .. } = shape;
                 let reason = format!("the device holds no cluster of {size} blocks with {threads} threads each");
                 return Err(Refusal::Skipped(reason));
             }
-            clusters * size
+            resident
         }
     };
     if at_once > 0 && shape.blocks > at_once {

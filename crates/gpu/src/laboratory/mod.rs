@@ -30,18 +30,17 @@ use self::nccl::NcclState;
 use syncscope_core::machine::GpuMachine;
 use syncscope_core::session::additivity_sample;
 use syncscope_core::session::preset::GPU_CONTEXTS;
-use syncscope_core::{Case, Evidence, Experiment, Laboratory, Listing, Preset, Refusal, Ruler};
+use syncscope_core::{Case, Domain, Evidence, Experiment, Laboratory, Listing, Preset, Refusal, Ruler};
 
 use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::{Method, cases, entry_of, own, program_of, third_loop_of};
 use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::driver::{Device, Driver};
 use crate::cuda::nvml::{Nvml, Watch};
-use crate::experiments::grid_barrier::TimedBy;
 use crate::experiments::kernel::Carried;
 use crate::hybrid::nearby_cpus::NearbyCpus;
 use crate::launch::bench::Bench;
-use crate::multi::DeviceGroup;
+use crate::multi::{DeviceGroup, LIMIT};
 
 /// The CUDA devices of this machine, opened for measuring. Cases without a number of devices are measured on the first one.
 #[derive(Debug)]
@@ -95,7 +94,8 @@ impl Drop for GpuLaboratory {
 impl Laboratory for GpuLaboratory {
     fn listing(&self) -> Vec<Listing> {
         let list = |primitive: &'static _| Listing { primitive, unavailable: self.unavailable(primitive.id) };
-        crate::primitives().iter().chain(own::primitives()).map(list).collect()
+        let own = syncscope_core::own::defined(Domain::Gpu).into_iter().map(|own| &own.primitive);
+        crate::primitives().iter().chain(own).map(list).collect()
     }
 
     fn plan(&self, preset: Preset) -> Vec<Case> {
@@ -121,7 +121,10 @@ impl Laboratory for GpuLaboratory {
         // Later passes are those of few and noisy cases: other contexts would cost more than they show.
         self.pass = pass.min(GPU_CONTEXTS - 1);
         if (1..GPU_CONTEXTS).contains(&pass) {
-            give_up((&mut self.bench, Bench::checked_health), (&mut self.device_group, DeviceGroup::checked_health));
+            give_up(
+                (&mut self.bench, |bench| bench.runner.checked_health()),
+                (&mut self.device_group, |group| group.runner.checked_health()),
+            );
         }
     }
 
@@ -137,7 +140,9 @@ impl Laboratory for GpuLaboratory {
             return Err(Refusal::Skipped(reason));
         }
         match entry.method {
-            Method::GridBarrier => self.grid_barrier(case, &program, TimedBy::Device),
+            Method::GridBarrier => {
+                Ok(Box::new(self.grid_barrier(case, Some(program), LIMIT, multi::OFFSETS_PER_SAMPLE)?))
+            }
             Method::HostBarrier => self.host_barrier(case, &program),
             Method::Kernel | Method::Cluster => self.kernel(case, &program, entry),
             Method::Launch(launching) => self.launches(case, &program, launching),

@@ -11,9 +11,9 @@ use crate::catalogue::{
 };
 use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::describe::adds_natively;
-use crate::cuda::driver::{Device, launches_on_several_devices};
+use crate::cuda::driver::{Device, Way, launches_on_several_devices};
 use crate::evidence::evidence_of;
-use crate::experiments::grid_barrier::{GridBarrierExperiment, Setup, TimedBy};
+use crate::experiments::grid_barrier::{GridBarrierExperiment, Setup};
 use crate::experiments::host_barrier::HostBarrierExperiment;
 use crate::experiments::third_loop::ThirdLoop;
 use crate::laboratory::contexts::failed;
@@ -26,49 +26,26 @@ const MOST_OFFSETS: usize = 2048;
 
 /// Memory offsets that one sample uses. (On an H200 the lock-free barrier takes 2,960 to 3,770 cycles, depending on the
 /// addresses of its flags, and the same again at the same addresses.)
-const OFFSETS_PER_SAMPLE: u32 = 8;
+pub(super) const OFFSETS_PER_SAMPLE: u32 = 8;
 
 impl GpuLaboratory {
-    /// A barrier of one grid or of several.
-    pub(crate) fn grid_barrier(
-        &mut self,
-        case: &Case,
-        program: &Program,
-        timed_by: TimedBy,
-    ) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        self.grid_barrier_within(case, program, timed_by, LIMIT)
-    }
-
-    fn grid_barrier_within(
-        &mut self,
-        case: &Case,
-        program: &Program,
-        timed_by: TimedBy,
-        limit: Duration,
-    ) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let experiment = self.grid_barrier_at_offsets(case, program, timed_by, limit, OFFSETS_PER_SAMPLE)?;
-        Ok(Box::new(experiment))
-    }
-
-    /// A barrier of a grid that is timed by both clocks, each launch at one memory offset: its repetitions are those asked for.
+    /// A barrier of a grid by both clocks, each launch at one memory offset: its repetitions are those asked for.
     ///
     /// # Errors
     /// As [`syncscope_core::Laboratory::experiment`].
     pub fn grid_barrier_by_both_clocks(&mut self, case: &Case) -> Result<GridBarrierExperiment<'_>, Refusal> {
-        let program =
-            program_of(case).ok_or_else(|| Refusal::Skipped(format!("there is no {case} in this version")))?;
-        self.grid_barrier_at_offsets(case, &program, TimedBy::Host, LIMIT, 1)
+        self.grid_barrier(case, program_of(case), LIMIT, 1)
     }
 
-    /// A barrier of a grid, each launch at this many memory offsets.
-    pub(crate) fn grid_barrier_at_offsets(
+    /// A barrier of one grid or of several, each launch at this many memory offsets.
+    pub(super) fn grid_barrier(
         &mut self,
         case: &Case,
-        program: &Program,
-        timed_by: TimedBy,
+        program: Option<Program>,
         limit: Duration,
         offsets_per_sample: u32,
     ) -> Result<GridBarrierExperiment<'_>, Refusal> {
+        let program = &program.ok_or_else(|| Refusal::Skipped(format!("there is no {case} in this version")))?;
         let entry = entry_of(case).filter(|entry| entry.method == Method::GridBarrier);
         let Some(unroll) = entry.map(|entry| (entry.unroll)(case)) else {
             return Err(Refusal::Failed(format!("{case} is not a barrier of grids")));
@@ -80,7 +57,7 @@ impl GpuLaboratory {
         let OnDevices { device_group, compiler, program, remark } =
             self.set_up_on_devices(case, program, &offsets, limit)?;
         let third = third_loop_of(case).map(|program| ThirdLoop::new(program, |program| compiler.cubin(program)));
-        let setup = Setup { program, offsets, unroll, evidence, ruler, remark, timed_by };
+        let setup = Setup { program, offsets, unroll, evidence, ruler, remark };
         let mut experiment = GridBarrierExperiment::new(device_group, setup, third);
         if limit == LIMIT {
             experiment.warm_up().map_err(failed)?;
@@ -95,25 +72,13 @@ impl GpuLaboratory {
         Ok(Box::new(HostBarrierExperiment::new(device_group, program, remark)))
     }
 
-    /// A barrier of a grid, timed by the host's clock instead of the clock of the multiprocessors.
-    ///
-    /// # Errors
-    /// As [`syncscope_core::Laboratory::experiment`].
-    #[doc(hidden)]
-    pub fn host_timed(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let program = program_of(case).ok_or_else(|| Refusal::Skipped(format!("there is no {}", case.primitive)))?;
-        self.grid_barrier(case, &program, TimedBy::Host)
-    }
-
     /// A barrier of a grid that the last block does not reach.
     ///
     /// # Errors
     /// As [`syncscope_core::Laboratory::experiment`].
     #[doc(hidden)]
     pub fn without_last_block(&mut self, case: &Case, limit: Duration) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let program =
-            absent_block_program(case).ok_or_else(|| Refusal::Skipped(format!("there is no {}", case.primitive)))?;
-        self.grid_barrier_within(case, &program, TimedBy::Device, limit)
+        Ok(Box::new(self.grid_barrier(case, absent_block_program(case), limit, OFFSETS_PER_SAMPLE)?))
     }
 
     /// Passes a barrier at least so many times, with blocks that arrive late, and checks each time that all have arrived
@@ -141,9 +106,7 @@ impl GpuLaboratory {
         program: Option<Program>,
         barriers: u64,
     ) -> Result<(u64, Check), Refusal> {
-        let program = program.ok_or_else(|| Refusal::Skipped(format!("there is no {}", case.primitive)))?;
-        let mut experiment =
-            self.grid_barrier_at_offsets(case, &program, TimedBy::Device, LIMIT, OFFSETS_PER_SAMPLE)?;
+        let mut experiment = self.grid_barrier(case, program, LIMIT, OFFSETS_PER_SAMPLE)?;
         experiment.stress(barriers).map_err(failed)
     }
 
@@ -207,7 +170,7 @@ pub(super) fn opened_group<'a>(
     pass: u32,
     devices: &[Device],
 ) -> Result<&'a mut DeviceGroup, Refusal> {
-    let device_group = usable(slot, DeviceGroup::checked_health, || Ok(DeviceGroup::new(pass)))?;
+    let device_group = usable(slot, |group| group.runner.checked_health(), || Ok(DeviceGroup::new(pass)))?;
     device_group.open(devices).map_err(lost)?;
     Ok(device_group)
 }
@@ -222,10 +185,10 @@ fn fits(shape: Shape, resident: u32) -> Result<(), Refusal> {
 
 fn launching(case: &Case) -> Result<LaunchCall, Refusal> {
     if !case.in_group(multi::ONE_LAUNCH) {
-        return Ok(match grid::cluster_of(case) {
-            0 => LaunchCall::PerDevice,
-            blocks => LaunchCall::InClusters(blocks),
-        });
+        return Ok(LaunchCall::PerDevice(match grid::cluster_of(case) {
+            0 => Way::Cooperative,
+            blocks => Way::InClusters(blocks),
+        }));
     }
     if launches_on_several_devices() {
         return Ok(LaunchCall::Together);

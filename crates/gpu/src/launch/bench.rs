@@ -1,21 +1,17 @@
 //! The measuring bench: one device with everything that launches need, prepared before the first one; and the order in which
 //! the blocks of a launch are assigned to the multiprocessors.
 
-use std::time::Duration;
-
 use syncscope_core::Shot;
 use syncscope_core::profile::{self, Phase};
 
 use crate::cuda::compile::Program;
-use crate::cuda::driver::{Attribute, Context, Device, Function, HostBuffer, Module, Stream};
+use crate::cuda::driver::{Attribute, Context, Device, Function, HostBuffer, Module, Stream, Way};
 use crate::cuda::error::CudaError;
-use crate::launch::arguments::{
-    BenchArguments, DevicePointer, Finding, LoopArguments, MAX_BLOCK_THREADS, WARP_THREADS,
-};
+use crate::launch::arguments::{DevicePointer, Finding, LoopArguments, MAX_BLOCK_THREADS, WARP_THREADS};
 use crate::launch::device_context::DeviceContext;
-use crate::launch::outage::{Health, Outage};
+use crate::launch::outage::Outage;
 use crate::launch::request::{Kernels, Launch, Shape};
-use crate::launch::runner::{DeviceQueue, Launches, Runner};
+use crate::launch::runner::{DeviceQueue, Runner};
 use crate::launch::samples::{HEAD_WORDS, Timing, WORDS_OF_RATE, WORDS_OF_WARP, finding_of};
 
 /// The largest grid that a batch of [`BATCH`] launches is prepared for has two full blocks on each multiprocessor.
@@ -32,18 +28,7 @@ pub(crate) struct Bench {
     /// Host memory that kernels work on instead of the device's.
     mapped: Option<DevicePointer>,
     /// Always of one device.
-    runner: Runner<DeviceContext>,
-}
-
-/// A launch with all addresses in its arguments.
-#[derive(Debug, Clone, Copy)]
-struct BenchLaunch {
-    function: Function,
-    shape: Shape,
-    arguments: BenchArguments,
-    order: BlockOrder,
-    /// The kernel that sets the order.
-    idle: Option<Idle>,
+    pub(crate) runner: Runner<DeviceContext>,
 }
 
 impl Bench {
@@ -53,11 +38,6 @@ impl Bench {
         let words = BATCH * (WORDS_OF_RATE + WORDS_OF_WARP * warps as usize);
         let device = DeviceContext::new(device, pass, words, MEMORY)?;
         Ok(Self { idle: None, mapped: None, runner: Runner::new(vec![device]) })
-    }
-
-    /// Whether it can run the next launch.
-    pub(crate) fn checked_health(&mut self) -> Health {
-        self.runner.checked_health()
     }
 
     fn device(&self) -> &DeviceContext {
@@ -87,26 +67,6 @@ impl Bench {
         result
     }
 
-    /// Notes that a kernel launched by other means poisoned the context or occupies the device.
-    pub(crate) const fn set_health(&mut self, health: Health) {
-        self.runner.set_health(health);
-    }
-
-    /// Passes on the result of work that was launched by other means.
-    pub(crate) fn noted<T>(&mut self, result: Result<T, Outage>) -> Result<T, Outage> {
-        self.runner.noted(result)
-    }
-
-    /// Changes how long a batch may take.
-    pub(crate) const fn set_limit(&mut self, limit: Option<Duration>) {
-        self.runner.set_limit(limit);
-    }
-
-    /// How long the device has had nothing to do.
-    pub(crate) fn idle(&self) -> Option<Duration> {
-        self.runner.idle()
-    }
-
     /// Loads a program, once. The context is current afterwards.
     pub(crate) fn load(&mut self, program: &Program, cubin: &[u8]) -> Result<Kernels, CudaError> {
         let kernels = self.load_now(program, cubin);
@@ -132,7 +92,7 @@ impl Bench {
     ) -> Result<Function, CudaError> {
         let loaded = self.runner.devices_mut()[0].load(program, cubin);
         let third = loaded.and_then(|loaded| loaded.module.function(c"third"));
-        let third = third.and_then(|third| if cluster == 0 { Ok(third) } else { third.in_clusters(cluster) });
+        let third = third.and_then(|third| third.launched(Way::in_clusters(cluster)));
         self.runner.judged(third)
     }
 
@@ -198,19 +158,10 @@ impl Bench {
         let mut arguments = launch.arguments;
         let common = arguments.common_mut();
         *common = LoopArguments { finding: device.head(), ..device.addressed(*common, memory, word) };
-        let (function, order) = (launch.function, launch.order);
-        self.runner.launch(&[BenchLaunch { function, shape, arguments, order, idle: self.idle }])
-    }
-}
-
-impl Launches<BenchLaunch> for DeviceContext {
-    fn order_blocks(&self, launch: &BenchLaunch) -> Result<(), CudaError> {
-        launch.idle.map_or(Ok(()), |idle| launch.order.queue(self.stream(), idle))
-    }
-
-    fn launch(&self, launch: &BenchLaunch) -> Result<(), CudaError> {
-        let Shape { blocks, threads } = launch.shape;
-        launch.arguments.launch(self.stream(), launch.function, blocks, threads)
+        self.runner.on_each(1, |_, device| {
+            self.idle.map_or(Ok(()), |idle| launch.order.queue(device.stream(), idle))?;
+            arguments.launch(device.stream(), launch.function, shape.blocks, shape.threads)
+        })
     }
 }
 

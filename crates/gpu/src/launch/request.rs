@@ -1,7 +1,7 @@
 //! What is launched: a kernel, its arguments and the shape of its grid.
 
 use super::arguments::{BenchArguments, WARP_THREADS};
-use crate::cuda::driver::Function;
+use crate::cuda::driver::{Function, Way};
 use crate::cuda::error::CudaError;
 use crate::launch::bench::BlockOrder;
 use crate::launch::samples::{WORDS_OF_RATE, WORDS_OF_WARP};
@@ -34,17 +34,17 @@ pub(crate) struct Kernels {
 }
 
 impl Kernels {
-    /// The same kernels, launched in clusters of so many blocks; 0 means no clusters.
-    pub(crate) fn in_clusters(self, blocks: u32) -> Result<Self, CudaError> {
-        if blocks == 0 {
-            return Ok(self);
-        }
+    /// The same kernels, launched in this way.
+    pub(crate) fn launched(self, way: Way) -> Result<Self, CudaError> {
         let Self { baseline, test, check } = self;
-        Ok(Self {
-            baseline: baseline.in_clusters(blocks)?,
-            test: test.in_clusters(blocks)?,
-            check: check.in_clusters(blocks)?,
-        })
+        Ok(Self { baseline: baseline.launched(way)?, test: test.launched(way)?, check: check.launched(way)? })
+    }
+
+    /// How many blocks of each of them run at the same time on a device with so many multiprocessors; 0 if no cluster does.
+    pub(crate) fn resident_blocks(self, threads: u32, multiprocessors: u32) -> Result<u32, CudaError> {
+        let kernels = [self.baseline, self.test, self.check];
+        let resident = kernels.map(|kernel| kernel.resident_blocks(threads, multiprocessors));
+        Ok(resident.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().min().unwrap_or(0))
     }
 }
 

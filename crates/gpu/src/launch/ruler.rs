@@ -51,7 +51,7 @@ pub fn run_until_stable(mut run: impl FnMut() -> Result<Vec<f64>, Outage>) -> Re
 
 /// Keeps the device busy until its clock is stable, if it was idle. Returns the frequency last seen.
 pub(crate) fn warm_up(bench: &mut Bench, kernels: Kernels, multiprocessors: u32) -> Result<Option<Hertz>, Outage> {
-    if is_warm(bench.idle()) {
+    if is_warm(bench.runner.idle()) {
         return Ok(None);
     }
     bench.clear_memory(multiprocessors as usize * 128 * size_of::<u64>())?;

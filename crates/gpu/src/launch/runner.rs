@@ -1,7 +1,7 @@
 //! Runs launches on one device or on several, waits for them with a limit, and decides what can run afterwards.
 //!
 //! One device is a group of one: the same code waits for both. The runner reaches a device through the trait
-//! [`DeviceQueue`] and its extensions, and reads the time through the trait [`Clock`]. Tests replace both (`testing.rs`), so
+//! [`DeviceQueue`], and reads the time through the trait [`Clock`]. Tests replace both (`testing.rs`), so
 //! they need no GPU and no sleep.
 //!
 //! ```text
@@ -45,7 +45,7 @@ const PAUSE: Duration = Duration::from_micros(50);
 
 /// The contexts of one device or several, and whether they can be used. See the module's description.
 ///
-/// Callers use the first `count` devices: [`Self::begin`], then [`Self::launch`] as often as needed, then
+/// Callers use the first `count` devices: [`Self::begin`], then [`Self::on_each`] as often as needed, then
 /// [`Self::fetch`] and [`Self::wait`].
 #[derive(Debug)]
 pub(crate) struct Runner<D: DeviceQueue, C: Clock = HostClock> {
@@ -128,32 +128,17 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
         self.launched(made)
     }
 
-    /// Queues one launch on each of the first devices, by one call for each.
-    pub(crate) fn launch<L>(&mut self, launches: &[L]) -> Result<(), Outage>
-    where
-        D: Launches<L>,
-    {
-        let ordered = self.on_each(launches, D::order_blocks);
-        let queued = ordered.and_then(|()| self.on_each(launches, D::launch));
+    /// Queues work on each of the first `count` devices. `call` gets the number of the device.
+    pub(crate) fn on_each(
+        &mut self,
+        count: usize,
+        mut call: impl FnMut(usize, &D) -> Result<(), CudaError>,
+    ) -> Result<(), Outage> {
+        let queued = self.devices[..count].iter().enumerate().try_for_each(|(index, device)| {
+            enter(device, count)?;
+            call(index, device)
+        });
         self.launched(queued)
-    }
-
-    /// The same by one call for all.
-    pub(crate) fn launch_together<L>(&mut self, launches: &[L]) -> Result<(), Outage>
-    where
-        D: LaunchesTogether<L>,
-    {
-        let ordered = self.on_each(launches, D::order_blocks);
-        let queued = ordered.and_then(|()| D::launch_together(&self.devices[..launches.len()], launches));
-        self.launched(queued)
-    }
-
-    /// Makes one call for each launch, on the device of the same number.
-    fn on_each<L>(&self, launches: &[L], call: impl Fn(&D, &L) -> Result<(), CudaError>) -> Result<(), CudaError> {
-        self.devices[..launches.len()].iter().zip(launches).try_for_each(|(device, launch)| {
-            enter(device, launches.len())?;
-            call(device, launch)
-        })
     }
 
     /// Queues the copies of the first words of the results of the first `count` devices.
@@ -319,8 +304,7 @@ impl<D: DeviceQueue, C: Clock> Drop for Runner<D, C> {
 
 /// A context on one device, with one stream, a buffer of results and an abort flag.
 ///
-/// Every method but [`Self::make_current`] and [`Self::set_abort`] needs the context to be current on the calling thread;
-/// so do the methods of the traits below.
+/// Every method but [`Self::make_current`] and [`Self::set_abort`] needs the context to be current on the calling thread.
 pub(crate) trait DeviceQueue {
     /// Makes the context current on the calling thread.
     fn make_current(&self) -> Result<(), CudaError>;
@@ -333,21 +317,6 @@ pub(crate) trait DeviceQueue {
 
     /// Sets or clears the flag that ends the waits inside kernels.
     fn set_abort(&mut self, stop: bool);
-}
-
-/// A device that takes launches of the type `L`.
-pub(crate) trait Launches<L>: DeviceQueue {
-    /// Queues what sets the order of the blocks of a launch.
-    fn order_blocks(&self, launch: &L) -> Result<(), CudaError>;
-
-    /// Queues the kernel of a launch.
-    fn launch(&self, launch: &L) -> Result<(), CudaError>;
-}
-
-/// Devices on which one call queues the kernels of all.
-pub(crate) trait LaunchesTogether<L>: Launches<L> + Sized {
-    /// Queues one kernel on each of the devices.
-    fn launch_together(devices: &[Self], launches: &[L]) -> Result<(), CudaError>;
 }
 
 /// The time as the runner sees it.

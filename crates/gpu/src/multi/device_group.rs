@@ -4,19 +4,19 @@ use std::ffi::CStr;
 use std::time::Duration;
 
 use crate::cuda::compile::Program;
-use crate::cuda::driver::{Context, Device, Function, Stream};
+use crate::cuda::driver::{Context, Device, Function, Part, Stream, launch_together};
 use crate::cuda::error::CudaError;
 use crate::launch::arguments::{DevicePointer, GridBarrierArguments, HostBarrierArguments};
 use crate::launch::bench::Idle;
 use crate::launch::device_context::{DeviceContext, LoadedModule};
 use crate::launch::offsets::MemoryOffsets;
-use crate::launch::outage::{Health, Outage};
+use crate::launch::outage::Outage;
 use crate::launch::request::{Kernels, Shape, words_of};
 use crate::launch::runner::{DeviceQueue, Runner};
 use crate::launch::samples::{HEAD_WORDS, Timing, WORD};
 use crate::multi::loaded_program::{
-    DeviceTable, GroupLaunch, LaunchCall, Layout, LoadedProgram, MOST_DEVICES, Member, MemberLaunch, PhaseCounts, Role,
-    counts_of, joined,
+    DeviceTable, GroupLaunch, LaunchCall, Layout, LoadedProgram, MOST_DEVICES, Member, PhaseCounts, Role, counts_of,
+    joined,
 };
 
 /// Launches that are queued before the host waits.
@@ -25,7 +25,8 @@ const BATCH: usize = 16;
 /// See the module's description.
 #[derive(Debug)]
 pub(crate) struct DeviceGroup {
-    runner: Runner<DeviceContext>,
+    /// Also for launches that the group does not make itself, such as those by [`Self::handles`].
+    pub(crate) runner: Runner<DeviceContext>,
     pass: u32,
 }
 
@@ -33,16 +34,6 @@ impl DeviceGroup {
     /// A group for a pass, counted from 0, of no devices yet.
     pub(crate) fn new(pass: u32) -> Self {
         Self { runner: Runner::new(Vec::new()), pass }
-    }
-
-    /// Whether it can run the next launch.
-    pub(crate) fn checked_health(&mut self) -> Health {
-        self.runner.checked_health()
-    }
-
-    /// How long the devices have had nothing to do.
-    pub(crate) fn idle(&self) -> Option<Duration> {
-        self.runner.idle()
     }
 
     /// Opens those of `devices` that are not open yet. Every call must name the same devices in the same order.
@@ -82,16 +73,10 @@ impl DeviceGroup {
         (threads, call): (u32, LaunchCall),
         multiprocessors: u32,
     ) -> Result<u32, CudaError> {
-        let resident = |kernel: Function| match call.cluster() {
-            0 => Ok(kernel.blocks_per_multiprocessor(threads)?.saturating_mul(multiprocessors)),
-            blocks => Ok(kernel.active_clusters(threads)?.saturating_mul(blocks)),
-        };
         let mut least = u32::MAX;
         for device in self.runner.devices_mut().iter_mut().take(count) {
-            let Kernels { baseline, test, check } = device.load(program, cubin)?.kernels.in_clusters(call.cluster())?;
-            for kernel in [baseline, test, check] {
-                least = least.min(resident(kernel)?);
-            }
+            let kernels = device.load(program, cubin)?.kernels.launched(call.way())?;
+            least = least.min(kernels.resident_blocks(threads, multiprocessors)?);
         }
         Ok(least)
     }
@@ -146,7 +131,7 @@ impl DeviceGroup {
             let LoadedModule { module, kernels } = device.load(program, cubin)?;
             let test = test.map_or(Ok(kernels.test), |name| module.function(name))?;
             Ok(Member {
-                kernels: Kernels { test, ..*kernels }.in_clusters(call.cluster())?,
+                kernels: Kernels { test, ..*kernels }.launched(call.way())?,
                 idle: Idle::of(module, number)?,
                 device_table: module.variable(c"device_table")?,
             })
@@ -229,11 +214,7 @@ impl DeviceGroup {
         self.runner.begin(count)?;
         for batch in launches.chunks(BATCH) {
             for (at, launch) in batch.iter().enumerate() {
-                let launches = self.on_each_device(program, launch, at * words);
-                match program.call {
-                    LaunchCall::PerDevice | LaunchCall::InClusters(_) => self.runner.launch(&launches)?,
-                    LaunchCall::Together => self.runner.launch_together(&launches)?,
-                }
+                self.queue(program, launch, at * words)?;
             }
             self.runner.fetch(count, HEAD_WORDS + batch.len() * words)?;
             self.runner.wait(count)?;
@@ -249,21 +230,21 @@ impl DeviceGroup {
         Ok(timings)
     }
 
-    /// A launch on every device of a program, with results that start at `word`.
-    fn on_each_device(&self, program: &LoadedProgram, launch: &GroupLaunch, word: usize) -> Vec<MemberLaunch> {
-        let on_device = |(device, member): (&DeviceContext, &Member)| {
-            let Kernels { baseline, test, check } = member.kernels;
-            let function = match launch.role {
-                Role::Baseline => baseline,
-                Role::Test => test,
-                Role::Check => check,
-            };
-            let memory = device.memory() + (program.layout.offsets + launch.offset) as u64;
-            let common = device.addressed(launch.arguments.common, memory, word);
-            let arguments = GridBarrierArguments { common, ..launch.arguments };
-            MemberLaunch { function, shape: program.shape, arguments, order: launch.order, idle: member.idle }
-        };
-        self.runner.devices().iter().zip(&program.members).map(on_device).collect()
+    /// Queues a launch on every device of a program, with results that start at `word`, after the launches that set its block
+    /// order on all of them.
+    fn queue(&mut self, program: &LoadedProgram, launch: &GroupLaunch, word: usize) -> Result<(), Outage> {
+        let (members, Shape { blocks, threads }) = (&program.members, program.shape);
+        self.runner.on_each(members.len(), |at, device| launch.order.queue(device.stream(), members[at].idle))?;
+        if program.call == LaunchCall::Together {
+            let devices = self.runner.devices().iter().zip(members);
+            let parts: Vec<_> = devices.map(|(device, member)| part(program, launch, device, member, word)).collect();
+            let queued = launch_together(&parts, blocks, threads);
+            return self.runner.launched(queued);
+        }
+        self.runner.on_each(members.len(), |at, device| {
+            let part = part(program, launch, device, &members[at], word);
+            part.stream.launch(part.function, blocks, threads, &part.arguments)
+        })
     }
 
     /// The counts of all devices together, as of the last [`Self::run`].
@@ -282,21 +263,6 @@ impl DeviceGroup {
         self.runner.devices().iter().zip(&program.members).map(handle)
     }
 
-    /// What runs launches that the group does not make itself; [`Self::noted`] has their result.
-    pub(crate) const fn runner(&self) -> &Runner<DeviceContext> {
-        &self.runner
-    }
-
-    /// The same, to load programs and to wait.
-    pub(crate) const fn runner_mut(&mut self) -> &mut Runner<DeviceContext> {
-        &mut self.runner
-    }
-
-    /// Passes on the result of launches by [`Self::handles`].
-    pub(crate) fn noted<T>(&mut self, result: Result<T, Outage>) -> Result<T, Outage> {
-        self.runner.noted(result)
-    }
-
     /// Fetches the counts after launches by [`Self::handles`].
     pub(crate) fn fetch_counts(&mut self, program: &LoadedProgram) -> Result<PhaseCounts, Outage> {
         let count = program.members.len();
@@ -305,6 +271,25 @@ impl DeviceGroup {
         self.runner.wait(count)?;
         Ok(self.counts(program))
     }
+}
+
+/// The part of a launch on one device, with all addresses in its arguments.
+fn part<'a>(
+    program: &LoadedProgram,
+    launch: &GroupLaunch,
+    device: &'a DeviceContext,
+    member: &Member,
+    word: usize,
+) -> Part<'a, GridBarrierArguments> {
+    let Kernels { baseline, test, check } = member.kernels;
+    let function = match launch.role {
+        Role::Baseline => baseline,
+        Role::Test => test,
+        Role::Check => check,
+    };
+    let memory = device.memory() + (program.layout.offsets + launch.offset) as u64;
+    let common = device.addressed(launch.arguments.common, memory, word);
+    Part { stream: device.stream(), function, arguments: GridBarrierArguments { common, ..launch.arguments } }
 }
 
 /// One device, as one host thread uses it.

@@ -2,14 +2,11 @@
 
 use std::time::Duration;
 
-use crate::cuda::driver::{Function, Part, launch_together};
-use crate::cuda::error::CudaError;
+use crate::cuda::driver::Way;
 use crate::launch::arguments::{DevicePointer, Finding, GridBarrierArguments};
 use crate::launch::bench::{BlockOrder, Idle};
-use crate::launch::device_context::DeviceContext;
 use crate::launch::offsets::MemoryOffsets;
 use crate::launch::request::{Kernels, Shape, words_of};
-use crate::launch::runner::{Launches, LaunchesTogether};
 use crate::launch::samples::{HEAD_WORDS, WORD};
 
 /// `MOST_DEVICES` in `grid_barrier.cuh`.
@@ -128,21 +125,19 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(1);
 /// How grids are launched on several devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LaunchCall {
-    /// One call for each device.
-    PerDevice,
-    /// The same, in clusters of so many blocks. The call does not guarantee that all blocks run at the same time; the
-    /// driver's occupancy says that they fit, and the device has nothing else to do.
-    InClusters(u32),
+    /// One call for each device. In clusters the call does not guarantee that all blocks run at the same time; the driver's
+    /// occupancy says that they fit, and the device has nothing else to do.
+    PerDevice(Way),
     /// One call for all.
     Together,
 }
 
 impl LaunchCall {
-    /// Blocks of a cluster; 0: no clusters.
-    pub(crate) const fn cluster(self) -> u32 {
+    /// How the kernel of a device is launched.
+    pub(crate) const fn way(self) -> Way {
         match self {
-            Self::InClusters(blocks) => blocks,
-            Self::PerDevice | Self::Together => 0,
+            Self::PerDevice(way) => way,
+            Self::Together => Way::Cooperative,
         }
     }
 }
@@ -164,47 +159,6 @@ pub(crate) struct GroupLaunch {
     pub(crate) offset: usize,
     /// In which order blocks are assigned to the multiprocessors of each device.
     pub(crate) order: BlockOrder,
-}
-
-/// The part of a group launch on one device, with all addresses in its arguments.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct MemberLaunch {
-    pub(super) function: Function,
-    pub(super) shape: Shape,
-    pub(super) arguments: GridBarrierArguments,
-    pub(super) order: BlockOrder,
-    /// The kernel that sets the order.
-    pub(super) idle: Idle,
-}
-
-impl MemberLaunch {
-    /// The same, as part of one call for several devices.
-    const fn part<'a>(&self, device: &'a DeviceContext) -> Part<'a, GridBarrierArguments> {
-        Part { stream: device.stream(), function: self.function, arguments: self.arguments }
-    }
-}
-
-impl Launches<MemberLaunch> for DeviceContext {
-    fn order_blocks(&self, launch: &MemberLaunch) -> Result<(), CudaError> {
-        launch.order.queue(self.stream(), launch.idle)
-    }
-
-    fn launch(&self, launch: &MemberLaunch) -> Result<(), CudaError> {
-        let Shape { blocks, threads } = launch.shape;
-        if launch.function.is_in_clusters() {
-            return self.stream().launch(launch.function, blocks, threads, &launch.arguments);
-        }
-        self.stream().launch_cooperatively(launch.function, blocks, threads, &launch.arguments)
-    }
-}
-
-impl LaunchesTogether<MemberLaunch> for DeviceContext {
-    fn launch_together(devices: &[Self], launches: &[MemberLaunch]) -> Result<(), CudaError> {
-        let Some(MemberLaunch { shape: Shape { blocks, threads }, .. }) = launches.first() else { return Ok(()) };
-        let parts: Vec<Part<'_, GridBarrierArguments>> =
-            devices.iter().zip(launches).map(|(device, launch)| launch.part(device)).collect();
-        launch_together(&parts, *blocks, *threads)
-    }
 }
 
 /// `PhaseCounts` in `grid_barrier.cuh`.

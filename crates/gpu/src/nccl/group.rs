@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::cuda::driver::{CapturedGraph, Context, Device, DeviceBuffer, ExecutableGraph, HostBuffer, Stream};
 use crate::cuda::error::CudaError;
 use crate::cuda::nccl::{Communicator, Nccl};
+use crate::launch::outage::Outage;
 use crate::launch::runner::{HostClock, poll};
 use crate::nccl::Launching;
 
@@ -19,23 +20,6 @@ pub(crate) const SUMS_OF_GRAPH: u64 = 20;
 /// The sums of a graph, and its replays, for a chain of so many sums.
 const fn replays(count: u64) -> (u64, u64) {
     if count.is_multiple_of(SUMS_OF_GRAPH) { (SUMS_OF_GRAPH, count / SUMS_OF_GRAPH) } else { (count, 1) }
-}
-
-/// Why the devices did not do what they were asked for.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum NcclError {
-    #[error(transparent)]
-    Cuda(#[from] CudaError),
-    #[error("{0}")]
-    Nccl(String),
-    #[error("the devices have not ended a sum after {LIMIT:?}")]
-    TimedOut,
-}
-
-impl From<String> for NcclError {
-    fn from(text: String) -> Self {
-        Self::Nccl(text)
-    }
 }
 
 /// One device. The context is dropped last.
@@ -75,7 +59,7 @@ pub(crate) struct NcclGroup {
 
 impl NcclGroup {
     /// The devices with these numbers, in this order.
-    pub(crate) fn open(nccl: &Rc<Nccl>, devices: &[(u32, Device)]) -> Result<Self, NcclError> {
+    pub(crate) fn open(nccl: &Rc<Nccl>, devices: &[(u32, Device)]) -> Result<Self, Outage> {
         let numbers: Vec<u32> = devices.iter().map(|(number, _)| *number).collect();
         let communicators = nccl.group(&numbers)?;
         let with = |((_, device), communicator): (&(u32, Device), Communicator)| Member::new(*device, communicator);
@@ -94,7 +78,7 @@ impl NcclGroup {
     }
 
     /// Makes the graphs for chains of so many sums, and runs them once.
-    pub(crate) fn prepare(&mut self, launching: Launching, count: u64) -> Result<(), NcclError> {
+    pub(crate) fn prepare(&mut self, launching: Launching, count: u64) -> Result<(), Outage> {
         let (sums, _) = replays(count);
         if launching == Launching::Eager || self.graphs.contains_key(&sums) {
             return Ok(());
@@ -114,9 +98,9 @@ impl NcclGroup {
 
     /// All streams are captured at the same time, because a sum is queued on all of them at once. The graphs are made when
     /// no stream is being captured any more: the driver refuses to make one as long as this thread captures another.
-    fn capture(&self, count: u64) -> Result<Vec<ExecutableGraph>, NcclError> {
+    fn capture(&self, count: u64) -> Result<Vec<ExecutableGraph>, Outage> {
         let begun = self.of_each(|member| member.stream.begin_capture());
-        let queued = begun.map_err(NcclError::from).and_then(|_| self.queue(count));
+        let queued = begun.map_err(Outage::from).and_then(|_| self.queue(count));
         let captured = self.of_each(|member| member.stream.end_capture());
         // A failed call makes the captures fail too, and its error explains more.
         queued?;
@@ -131,7 +115,7 @@ impl NcclGroup {
     }
 
     /// Queues sums one after the other on all devices.
-    fn queue(&self, count: u64) -> Result<(), NcclError> {
+    fn queue(&self, count: u64) -> Result<(), Outage> {
         for _ in 0..count {
             self.nccl.begin()?;
             for member in &self.members {
@@ -147,7 +131,7 @@ impl NcclGroup {
     }
 
     /// Launches a chain of so many sums, which [`Self::prepare`] has prepared.
-    pub(crate) fn launch(&self, launching: Launching, count: u64) -> Result<(), NcclError> {
+    pub(crate) fn launch(&self, launching: Launching, count: u64) -> Result<(), Outage> {
         if launching == Launching::Eager {
             return self.queue(count);
         }
@@ -163,13 +147,13 @@ impl NcclGroup {
     }
 
     /// Waits by polling until all streams are done.
-    pub(crate) fn wait(&mut self) -> Result<(), NcclError> {
+    pub(crate) fn wait(&mut self) -> Result<(), Outage> {
         let mut left = LIMIT;
         for member in &self.members {
             member.context.make_current()?;
             let Some(waited) = poll(&HostClock, left, left, || member.stream.is_done())? else {
                 self.is_hung = true;
-                return Err(NcclError::TimedOut);
+                return Err(Outage::TimedOut(LIMIT));
             };
             left = left.saturating_sub(waited);
         }
@@ -177,7 +161,7 @@ impl NcclGroup {
     }
 
     /// One sum of these values, one of each device. The result is what each device got.
-    pub(crate) fn sum_of(&mut self, launching: Launching, values: &[u64]) -> Result<Vec<u64>, NcclError> {
+    pub(crate) fn sum_of(&mut self, launching: Launching, values: &[u64]) -> Result<Vec<u64>, Outage> {
         self.prepare(launching, 1)?;
         for (member, value) in self.members.iter().zip(values) {
             // SAFETY: the value is memory of this context with room for it, and the stream is done.

@@ -22,7 +22,8 @@ use syncscope_host::scheduling::AffinityGuard;
 
 use crate::catalogue::families::WITH_HOST;
 use crate::launch::host_clock;
-use crate::nccl::group::{NcclError, SUMS_OF_GRAPH};
+use crate::launch::outage::Outage;
+use crate::nccl::group::SUMS_OF_GRAPH;
 
 pub(crate) use crate::nccl::group::NcclGroup;
 
@@ -119,19 +120,13 @@ fn defect(trial: u64, found: &[u64], devices: u32) -> Option<String> {
 }
 
 impl NcclExperiment<'_> {
-    fn time(&mut self, Shot { side, iterations, .. }: Shot) -> Result<Sample, NcclError> {
+    fn time(&mut self, Shot { side, iterations, .. }: Shot) -> Result<Sample, Outage> {
         let count = sums(side, iterations);
         self.group.prepare(self.launching, count)?;
         host_clock::sample_of(|| {
             self.group.launch(self.launching, count)?;
             self.group.wait()
         })
-    }
-}
-
-impl From<NcclError> for ExperimentError {
-    fn from(error: NcclError) -> Self {
-        Self::Failed(error.to_string())
     }
 }
 

@@ -1,6 +1,6 @@
 //! In which order blocks arrive, and on which multiprocessors.
 //!
-//! The assignment of a launch is the list of the multiprocessors of its blocks. `docs/notes/2026-11-block-order.md` says of
+//! The assignment of a launch is the list of the multiprocessors of its blocks. `docs/notes/addresses-and-block-orders.md` says of
 //! an H200: the assignment is one of sixteen, two for each of eight orders, and the two alternate from launch to launch
 //! until a grid does not fit on the device. So each draw begins with such a grid, and some launches follow.
 

@@ -38,7 +38,7 @@ const NAME: &str = "asynchrony";
 /// `syncscope paper asynchrony`.
 pub const EXPERIMENT: Experiment = Experiment {
     name: NAME,
-    about: "Which components of a vector a GPU updates one after the other (Anzt, Chow, Dongarra)",
+    about: "The order in which a block-asynchronous kernel updates a vector (Anzt, Chow, Dongarra)",
     options: Options::augment_args,
     plan,
     read: |directory, run| Ok(Asynchrony::read(directory)?.map(|found| found.found(device_of(run)))),

@@ -113,8 +113,6 @@ impl MeasuredTimeline {
 struct Shape {
     blocks: u32,
     threads: u32,
-    /// Whether its blocks wait for each other.
-    is_cooperative: bool,
 }
 
 impl Shape {
@@ -125,7 +123,7 @@ impl Shape {
             Snippet::LateWarp | Snippet::ProducerConsumer => (1, MANY_THREADS),
             Snippet::GridBarrier => (multiprocessors, 32),
         };
-        Self { blocks, threads, is_cooperative: matches!(snippet, Snippet::GridBarrier) }
+        Self { blocks, threads }
     }
 }
 
@@ -168,6 +166,8 @@ impl Launcher {
         let (snippet, layout) = (prepared.snippet, Layout::of(shape));
         let name = CString::new(snippet.as_str()).unwrap_or_default();
         let kernel = device.load(&prepared.cubin)?.kernel(&name)?;
+        // Its blocks wait for each other.
+        let kernel = if snippet == Snippet::GridBarrier { kernel.cooperative()? } else { kernel };
         let results = device.results(layout.end)?;
         let (indices, memory) = (device.memory(INDEX_BYTES)?, device.memory(MEMORY_BYTES)?);
         let at = |word: usize| results.address + (word * WORD) as u64;
@@ -176,8 +176,7 @@ impl Launcher {
             [at(0), at(layout.steps), at(layout.multiprocessors), indices.address, memory.address, at(layout.out)];
         let arguments = places.into_iter().fold(Arguments::default(), Arguments::wide);
         let arguments = arguments.word(late_cycles(snippet)).word(ROUNDS);
-        let Shape { blocks, threads, is_cooperative } = shape;
-        let launch = Launch { kernel, blocks, threads, is_cooperative, arguments };
+        let launch = Launch::new(kernel, (shape.blocks, shape.threads), arguments);
         Ok(Self { device, snippet, shape, layout, results, memory, launch })
     }
 
@@ -266,7 +265,7 @@ fn record(words: &[u64], layout: Layout) -> LaunchRecord {
 mod tests {
     use super::*;
 
-    const SHAPE: Shape = Shape { blocks: 3, threads: 64, is_cooperative: false };
+    const SHAPE: Shape = Shape { blocks: 3, threads: 64 };
 
     #[test]
     fn results_are_found_where_the_kernel_writes_them() {

@@ -1,57 +1,56 @@
-// The answers at the top of the page: sentences that the rows make certain, each with its figure and its rows.
+// The answers at the top of the page: a figure, the sentence that the rows support, and the way to its chart and its rows.
 
 /** No line breaks between a number and its unit. */
 const unbroken = (text) => text.replace(/(\d) (ns|µs|ms|s|%|times|bytes|threads|million|billion)/g, `$1${NBSP}$2`);
 
-function answerItem(answer, run) {
+/** The first quantity of a sentence, which says most: `59×`, `≥ 56×`, `4.96 µs`. */
+function headline(text) {
+  const found = /(at least )?(~?\d[\d.,]*)\s(times|ns|µs|ms|s|million|billion|%)(?![a-z])/.exec(text);
+  if (!found) return "";
+  const [, least, number, unit] = found;
+  return `${least ? "≥" : ""}${number}${unit === "times" ? "×" : NBSP + unit}`;
+}
+
+function answerItem(answer, run, at) {
   const rows = answer.rows.map((index) => ROWS_OF[run][index]);
+  const id = `answer-${SEVERAL ? `${run}-` : ""}${at + 1}`;
   return el(
     "li",
-    null,
-    el("span", null, unbroken(answer.text)),
+    { id },
+    el("a", { class: "number", href: `#${id}` }, headline(answer.text)),
     el(
-      "span",
-      { class: "evidence" },
-      el("a", { href: `#${answer.figure}`, "data-figure": answer.figure }, "figure"),
+      "p",
+      null,
+      unbroken(answer.text),
       el(
-        "button",
-        { type: "button", class: "quiet", click: () => showRows(rows, answer.text) },
-        plural(rows.length, "row"),
+        "span",
+        { class: "evidence" },
+        el("a", { href: `#${answer.figure}`, "data-figure": answer.figure }, "chart"),
+        el("a", { href: rowsAddress(rows), click: shows(rows, answer.text) }, plural(rows.length, "row")),
       ),
     ),
   );
 }
 
-/** How far to trust the run, in one line. */
+/** What disturbed the run, in one sentence. */
 const trustLine = ({ answers }) => (answers.trust ? el("p", { class: "trust" }, unbroken(answers.trust)) : null);
 
-function answersCard({ answers, label }, run) {
-  const { certain, open } = answers;
-  if (certain.length === 0 && !open) return null;
+/** The answers of a run; null if it says nothing. */
+function answersCard(run, at) {
+  const { certain, open } = run.answers;
+  if (certain.length === 0 && !open && !run.answers.trust) return null;
   return el(
     "div",
-    { class: "answers" },
-    SEVERAL ? el("h3", { style: `--c: var(--s${run % COLOURS})` }, el("i", { class: "swatch" }), label) : null,
+    { class: "answers", id: SEVERAL ? null : "answers" },
     certain.length
       ? el(
           "ol",
           null,
-          certain.map((answer) => answerItem(answer, run)),
+          certain.map((answer, place) => answerItem(answer, at, place)),
         )
       : null,
     open ? el("p", { class: "open" }, unbroken(open)) : null,
-  );
-}
-
-/** The section; null if no run says anything. */
-function answersSection() {
-  const cards = RUNS.map(answersCard).filter(Boolean);
-  if (cards.length === 0) return null;
-  return el(
-    "section",
-    { id: "answers", "aria-labelledby": "answers-title" },
-    el("h2", { id: "answers-title" }, "What matters here"),
-    el("div", { class: SEVERAL ? "several" : null }, cards),
+    trustLine(run),
   );
 }
 

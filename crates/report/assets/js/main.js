@@ -1,22 +1,22 @@
 // Draws the page from top to bottom.
 
+/** The most links of the bar: the first answer is to be near for the keyboard. */
+const MOST_LINKS = 7;
+
 function drawNavigation() {
-  const published = [...document.querySelectorAll("#published > section")];
   const targets = [
-    ["machine", "Machine"],
+    ["overview", "Answers"],
     ["changes", "Changes"],
-    ["answers", "Answers"],
-    ["ladder", "Ladder"],
+    ["machine", "Machine"],
     ["decisions", "Decisions"],
     ["explore", "Explore"],
-    ["details", "Sizes and tails"],
-    ...published.map(({ id }) => [id, id[0].toUpperCase() + id.slice(1)]),
+    ["published", "Papers"],
     ["rows", "Rows"],
-    ["primitives", "Primitives"],
     ["method", "How to read"],
   ];
-  const isShown = (id) => byId(id) && !byId(id).closest("[hidden]");
-  byId("nav").append(...targets.filter(([id]) => isShown(id)).map(([id, text]) => el("a", { href: `#${id}` }, text)));
+  const isShown = (id) => byId(id) && !byId(id).closest("[hidden]") && byId(id).childElementCount > 0;
+  const links = targets.filter(([id]) => isShown(id)).slice(0, MOST_LINKS);
+  byId("nav").append(...links.map(([id, text]) => el("a", { href: `#${id}` }, text)));
 }
 
 /** Goes to a part of the page, or to the explorer with a question. The charts above it are drawn first: they would move the
@@ -136,8 +136,14 @@ byId("foot").append(
 );
 addEventListener("beforeprint", () => drawEverything());
 addEventListener("click", followLink);
-if (isExplorer(location.hash)) goTo("explore");
-else goTo(location.hash.slice(1));
+/** Shows what the address says, when the page opens and where the reader goes back. */
+function followAddress() {
+  if (isExplorer(location.hash)) goTo("explore");
+  else if (isRows(location.hash) && ROWS.length > 0) showTable(location.hash);
+  else goTo(location.hash.slice(1));
+}
+addEventListener("popstate", followAddress);
+followAddress();
 document.documentElement.dataset.opened = String(Math.round(performance.now()));
 if (/selftest/.test(location.hash)) selfTest();
 document.documentElement.dataset.ready = "yes";

@@ -1,4 +1,4 @@
-// The first section: the machine, the time, the status and a few figures.
+// The first screen: the machine in one line, what the run found, and its costs as a ladder; then how the run went.
 
 const STATUS = {
   done: ["good", "complete"],
@@ -9,12 +9,11 @@ const STATUS = {
 
 function statusPill(run) {
   const [tone, text] = STATUS[run.run.status] || ["void", run.run.status];
-  const finished = run.count;
+  if (tone === "good") return null;
   const provisional = run.provisional > 0 ? `, ${formatCount(run.provisional)} provisional` : "";
-  const part =
-    tone === "good" || run.experiment
-      ? null
-      : `: ${formatCount(finished)} of ${formatCount(run.run.planned)} cases${provisional}`;
+  const part = run.experiment
+    ? null
+    : `: ${formatCount(run.count)} of ${formatCount(run.run.planned)} cases${provisional}`;
   return el("span", { class: `badge ${tone}` }, text, part);
 }
 
@@ -31,7 +30,6 @@ function runLine(run) {
       run.duration,
       run.experiment || `${details.preset} preset`,
       run.experiment ? null : plural(run.count, "case"),
-      `syncscope ${details.version}`,
     ]
       .filter(Boolean)
       .map((text) => el("span", null, text)),
@@ -40,9 +38,8 @@ function runLine(run) {
 
 /** A bar with the share of each verdict. A press on a verdict shows its rows. */
 function verdictBar(run) {
-  const total = run.count;
   if (run.experiment) return null;
-  if (total === 0) return el("p", { class: "empty" }, "No case was finished in this run.");
+  if (run.count === 0) return el("p", { class: "empty" }, "No case was finished in this run.");
   const part = ([name, count]) => el("span", { class: `part ${verdictTone(name)}`, style: `flex-grow: ${count}` });
   const button = ([name, count]) =>
     el(
@@ -79,42 +76,41 @@ function warnings(run) {
   return el("details", { class: "warnings" }, el("summary", null, summary), list);
 }
 
-function runName(run, at) {
-  if (!SEVERAL) return null;
-  return el(
-    "h2",
-    { class: "run-name", style: `--c: var(--s${at % COLOURS})` },
-    el("i", { class: "swatch" }),
-    run.label,
-  );
-}
+const runName = (run, at) =>
+  el("h2", { class: "run-name", style: `--c: var(--s${at % COLOURS})` }, el("i", { class: "swatch" }), run.label);
 
 function pageTitle() {
-  if (SEVERAL) return el("h1", null, el("small", null, "What synchronization costs"), `${RUNS.length} runs compared`);
+  if (SEVERAL) return el("h1", null, `What synchronization costs: ${RUNS.length} runs compared`);
   if (RUNS.length === 0) return el("h1", null, "No runs");
   const { parts } = RUNS[0];
   return el(
     "h1",
     null,
-    el("small", null, "What synchronization costs on"),
     parts.map((part, at) => [at ? el("span", { class: "plus" }, " + ") : null, el("span", { class: "whole" }, part)]),
   );
 }
 
+/** How the run went: below the machine. */
+const runDetails = (run) => el("div", { class: "run" }, verdictBar(run), warnings(run), runFacts(run));
+
 function drawOverview() {
-  const runs = RUNS.map((run, at) =>
-    el(
-      "div",
-      { class: "run" },
-      runName(run, at),
-      runLine(run),
-      trustLine(run),
-      verdictBar(run),
-      warnings(run),
-      runFacts(run),
-    ),
-  );
-  byId("overview").append(pageTitle(), el("div", { class: SEVERAL ? "runs several" : "runs" }, runs));
-  const answers = answersSection();
-  if (answers) byId("sentences").append(answers);
+  const overview = byId("overview");
+  overview.append(pageTitle());
+  if (SEVERAL) {
+    const runs = RUNS.map((run, at) => el("div", null, runName(run, at), runLine(run), answersCard(run, at)));
+    overview.append(el("div", { class: "runs several" }, runs));
+    byId("about").append(
+      el(
+        "div",
+        { class: "runs several" },
+        RUNS.map((run, at) => el("div", null, runName(run, at), runDetails(run))),
+      ),
+    );
+    return;
+  }
+  RUNS.forEach((run) => {
+    const first = [answersCard(run, 0), ladderCard()].filter(Boolean);
+    overview.append(runLine(run), el("div", { class: "first" }, first));
+    byId("about").append(runDetails(run));
+  });
 }

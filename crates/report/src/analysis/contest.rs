@@ -219,12 +219,13 @@ pub(crate) fn is_absent(row: &Row) -> bool {
     matches!(row.verdict, Verdict::Skipped(_) | Verdict::Elided(_))
 }
 
-/// Whether a row can be compared with others of its role: a case in its default form that exists, keeps the order of memory
+/// Whether a row can be compared with others of its role: a case in its default form and without work that exists, keeps the order of memory
 /// accesses, and has no CPUs of a study. One call of the driver for several devices launches a barrier otherwise, and makes no
 /// other barrier of it.
 pub(crate) fn takes_part(data: &RunData, row: &Row, role: Role) -> bool {
     has_role(data, &row.case, role)
         && row.case.form.is_none()
+        && !row.case.has_work()
         && !row.case.in_group("driver_launch")
         && !is_absent(row)
         && !is_relaxed(data, &row.case)
@@ -308,6 +309,23 @@ impl<'a> Peers<'a> {
     pub(crate) fn at(&self, threads: u32) -> Contest<'a> {
         Contest::like(self.data, self.role, &Case { threads: Some(threads), ..self.like.clone() }, Basis::Run)
     }
+}
+
+/// Roles whose primitives replace each other in a program.
+const CHOICES: [Role; 5] =
+    [Role::ThreadLock, Role::ThreadBarrier, Role::GpuLock, Role::GridBarrier, Role::DeviceBarrier];
+
+/// The rows that are the cheapest of all that are like them, in each set of a role and a size.
+pub(crate) fn cheapest_rows(data: &RunData) -> Vec<&Row> {
+    let of_role = |role: Role| {
+        let rows = data.rows.iter().filter(move |row| takes_part(data, row, role));
+        let sets: BTreeSet<Case> = rows.map(|row| shape(&data.catalogue, &row.case)).collect();
+        sets.into_iter().filter_map(move |like| {
+            let contest = Contest::like(data, role, &like, Basis::Run);
+            contest.outcome().and_then(Result::ok).map(|win| &data.rows[win.cost.index])
+        })
+    };
+    CHOICES.into_iter().flat_map(of_role).collect()
 }
 
 /// One that takes part.
@@ -545,7 +563,7 @@ impl fmt::Display for Open {
             Self::Overlap { names, others } => {
                 write!(out, "the intervals of {} overlap", few(names))?;
                 let verb = if *others == 1 { "costs" } else { "cost" };
-                if *others > 0 { write!(out, "; {others} more certainly {verb} more") } else { Ok(()) }
+                if *others > 0 { write!(out, "; {others} more {verb} more") } else { Ok(()) }
             }
             Self::Unlike(names) => {
                 write!(out, "{} were measured with other threads or in another form", few(names))
@@ -626,7 +644,7 @@ mod tests {
         assert_eq!(with(Row { verdict: open, ..lock("ttas", 9.0) }), Some(Err("1 of 3 is not resolved: ttas".into())));
         let small = Row { verdict: Verdict::BelowResolution("at most".into()), ..lock("ttas", 9.0) };
         assert_eq!(with(within(small, -50.0, 90.0)), Some(Err("1 of 3 is not resolved: ttas".into())));
-        let overlap = "the intervals of ticket and ttas overlap; 1 more certainly costs more";
+        let overlap = "the intervals of ticket and ttas overlap; 1 more costs more";
         assert_eq!(with(within(lock("ttas", 110.0), 99.0, 120.0)), Some(Err(overlap.into())));
         assert_eq!(outcome(vec![lock("ticket", 100.0)]), None, "no rival");
     }

@@ -6,6 +6,7 @@
 use syncscope_core::{Case, Layout, Mode, Placement, Role, Space};
 
 use crate::RunData;
+use crate::figure::has_figure;
 use crate::naming::EMPTY_KERNEL;
 
 use super::contest::{Basis, Known, Size};
@@ -128,6 +129,48 @@ pub(crate) const LADDER: &[Rung] = {
         of("mpi.nodes", "Several nodes", "MPI barrier, all", MPI_BARRIER, more_on_several_nodes, Usual(Most)),
     ]
 };
+
+/// What the first screen shows of the ladder, and the picture to post, the most wanted first: the first rung that has a figure,
+/// and its name, with the number of threads for `#`.
+const CARD: [(&[&str], &str); 19] = [
+    (&["host.launch"], "Kernel launch and wait"),
+    (&["wake"], "Wake a sleeping thread"),
+    (&["grid"], "Grid barrier, whole GPU"),
+    (&["devices.8", "devices.4", "devices.2"], "Barrier of several GPUs"),
+    (&["lock.threads"], "Lock, best, # threads"),
+    (&["block.1024"], "__syncthreads(), 1,024 threads"),
+    (
+        &["handoff.close", "handoff.l3", "handoff.l2", "handoff.node", "handoff.package", "handoff.core"],
+        "Hand-off to another CPU",
+    ),
+    (&["core.add"], "fetch_add, one thread"),
+    (&["add.threads"], "fetch_add, one variable, # threads"),
+    (&["cluster.8", "cluster.2"], "cluster.sync()"),
+    (&["fence.device"], "__threadfence()"),
+    (&["barrier.threads"], "Barrier, best, # threads"),
+    (&["core.fence"], "fence(SeqCst)"),
+    (&["core.lock"], "Lock, best, one thread"),
+    (&["add.device"], "atomicAdd, one variable, whole GPU"),
+    (&["mpi.nodes", "mpi.node", "mpi.2"], "MPI_Barrier, # processes"),
+    (&["message.nodes"], "MPI message between nodes"),
+    (&["message.node"], "MPI message, one node"),
+    (&["warp.shuffle"], "__shfl_sync()"),
+];
+
+const MOST_ON_CARD: usize = 8;
+
+/// The rungs of the card with their names.
+pub(crate) fn card(data: &RunData) -> Vec<(&'static str, String)> {
+    let named = |(ids, name): &(&'static [&'static str], &str)| {
+        let shown = ids.iter().find_map(|id| {
+            let selected = rung(data, id)?;
+            let row = data.rows.get(selected.row)?;
+            (selected.median_ns.is_some() || has_figure(row)).then_some((*id, row))
+        });
+        shown.map(|(id, row)| (id, name.replace('#', &row.case.threads.unwrap_or(1).to_string())))
+    };
+    CARD.iter().filter_map(named).take(MOST_ON_CARD).collect()
+}
 
 /// The group of processes on so many machines.
 const NODES: &str = "nodes #";
@@ -254,6 +297,18 @@ mod tests {
     /// The row with a wide interval and a verdict that says so.
     fn noisy(row: Row, low: f64, high: f64) -> Row {
         Row { ns_within: Some(Interval { low, high }), verdict: Verdict::Noisy("wide".into()), ..row }
+    }
+
+    #[test]
+    fn the_card_has_names_of_apis_and_eight_rungs_with_figures() {
+        let add = |threads, ns| cost(Case { threads: Some(threads), ..Case::new("cpu.atomic.add") }, ns);
+        let unknown = Row { ns: None, ..add(4, 0.0) };
+        assert_eq!(card(&data(&[add(1, 5.0), unknown.clone()])), [("core.add", "fetch_add, one thread".to_owned())]);
+        let both = card(&data(&[add(1, 5.0), add(4, 80.0)]));
+        assert_eq!(both[1].1, "fetch_add, one variable, 4 threads");
+        let ids = CARD.iter().flat_map(|(ids, _)| ids.iter());
+        assert!(ids.clone().all(|id| LADDER.iter().any(|rung| rung.id == *id)));
+        assert!(ids.count() > MOST_ON_CARD);
     }
 
     fn find(id: &str, rows: &[Row]) -> Option<usize> {

@@ -61,16 +61,25 @@ pub(crate) fn matrix(run: &Run, rows: &[Row]) -> Option<Matrix> {
     Some(Matrix { cpus, pairs, possible, alike, doubt })
 }
 
-/// The number of CPUs in a list such as `0-3,8`; `None` for other texts.
-pub(super) fn list_length(list: &str) -> Option<usize> {
-    let part = |part: &str| match part.split_once('-') {
-        Some((from, to)) => {
-            let ends: (u32, u32) = (from.parse().ok()?, to.parse().ok()?);
-            ends.1.checked_sub(ends.0).map(|distance| distance as usize + 1)
-        }
-        None => part.parse::<u32>().ok().map(|_| 1),
+/// The first and last CPUs in a list such as `0-3,8`; `None` for other texts.
+fn ranges(list: &str) -> Option<Vec<(u32, u32)>> {
+    let part = |part: &str| {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        let ends: (u32, u32) = (from.parse().ok()?, to.parse().ok()?);
+        (ends.0 <= ends.1).then_some(ends)
     };
-    list.trim().split(',').map(part).sum()
+    list.trim().split(',').map(part).collect()
+}
+
+/// The number of CPUs in a list.
+pub(super) fn list_length(list: &str) -> Option<usize> {
+    ranges(list).map(|ranges| ranges.iter().map(|(from, to)| (to - from) as usize + 1).sum())
+}
+
+/// Whether one of these CPUs is in a list.
+pub(super) fn list_has_any(list: &str, cpus: &[u32]) -> bool {
+    let is_in = |cpu: &u32| ranges(list).unwrap_or_default().iter().any(|(from, to)| (from..=to).contains(&cpu));
+    cpus.iter().any(is_in)
 }
 
 /// The pairs that are certainly one level: the intervals within the run of all of them lie within [`LEVEL`]. Pairs with a wider
@@ -104,8 +113,8 @@ fn alike<'a>(rows: impl Iterator<Item = &'a Row>) -> Result<Option<Alike>, Strin
     Ok(Some(Alike { costs: ends(&points), pairs: narrow.len() }))
 }
 
-/// The groups of pairs of CPUs, by the nearest thing that two share.
-const PAIR_CLASSES: [&str; 6] = ["same_core", "same_l2", "same_l3", "same_node", "same_package", "across"];
+/// The groups of pairs of CPUs, by the nearest thing that two share; the nearest first.
+pub(crate) const PAIR_CLASSES: [&str; 6] = ["same_core", "same_l2", "same_l3", "same_node", "same_package", "across"];
 
 /// The two CPUs of a row of the matrix, the smaller number first; `None` for other rows.
 fn pair(row: &Row) -> Option<(u32, u32)> {

@@ -19,10 +19,27 @@ pub(crate) fn shown(data: &RunData) -> Placement {
     BY_RANK.into_iter().find(has).unwrap_or(Placement::Close)
 }
 
+/// The case of another machine whose threads run alike: one on each core is `cores` where cores have several hardware threads and
+/// `close` elsewhere. `None` for teams that share cores on one machine only.
+pub(crate) fn counterpart(case: &Case, own: &CpuMachine, other: &CpuMachine) -> Option<Case> {
+    let has_smt = |cpu: &CpuMachine| cpu.cores > 0 && cpu.hardware_threads > cpu.cores;
+    let fits = case.threads.unwrap_or(1) <= own.cores.min(other.cores);
+    let placed = |placement| fits.then(|| Case { placement: Some(placement), ..case.clone() });
+    let is_one = case.threads.is_none_or(|threads| threads == 1);
+    match (&case.placement, has_smt(own), has_smt(other)) {
+        (Some(Placement::Cores), true, false) if other.cores > 0 => placed(Placement::Close),
+        (Some(Placement::Close), false, true) if own.cores > 0 => placed(Placement::Cores),
+        (Some(Placement::Close), true, false) if other.cores > 0 && !is_one => None,
+        _ => Some(case.clone()),
+    }
+}
+
 /// The sizes at which a team begins to use more of the machine.
 struct Steps {
     /// From so many threads, some share a core.
     siblings: Option<u32>,
+    /// From so many, some are on efficiency cores.
+    slow: Option<u32>,
     node: Option<u32>,
     socket: Option<u32>,
 }
@@ -30,6 +47,11 @@ struct Steps {
 impl Steps {
     fn of(cpu: &CpuMachine, placement: &Placement) -> Self {
         let CpuMachine { packages, numa_nodes, cores, hardware_threads: threads, .. } = *cpu;
+        let slow = cpu.core_kinds.first().and_then(|fast| match placement {
+            Placement::Cores => Some(fast.cores + 1),
+            Placement::Close => Some(fast.hardware_threads + 1),
+            _ => None,
+        });
         let has_smt = cores > 0 && threads > cores;
         let unit = if *placement == Placement::Close && has_smt { threads } else { cores };
         let part = |parts: u32| match placement {
@@ -44,24 +66,28 @@ impl Steps {
             Placement::None | Placement::List(_) => None,
         };
         let nodes = if numa_nodes > packages { numa_nodes } else { 0 };
-        Self { siblings: siblings.filter(|_| has_smt), node: part(nodes), socket: part(packages) }
+        Self { siblings: siblings.filter(|_| has_smt), slow, node: part(nodes), socket: part(packages) }
     }
 }
 
-/// The vertical lines of a chart over the threads of a placement, with their labels.
-pub(crate) fn lines(cpu: &CpuMachine, placement: &Placement) -> Vec<(u32, String)> {
-    let Steps { siblings, node, socket } = Steps::of(cpu, placement);
+/// The vertical lines of a chart over up to `most` threads of a placement, with their labels.
+pub(crate) fn lines(cpu: &CpuMachine, placement: &Placement, most: u32) -> Vec<(u32, String)> {
+    let Steps { siblings, slow, node, socket } = Steps::of(cpu, placement);
     let from = |at: Option<u32>, what: &str| at.map(|at| (at, format!("{what} from {at}")));
     let count = |count: u32, what: &str| (count > 0).then(|| (count, format!("{what}: {count}")));
     let is_unbound = *placement == Placement::None && cpu.cores != cpu.hardware_threads;
     let close = if *placement == Placement::Close { "both threads of a core" } else { "hardware threads" };
     let lines = [
         from(siblings, close),
+        from(slow, "efficiency cores"),
         from(node, "second node"),
         from(socket, "second socket"),
         // Where the system places threads, more of them than cores have to share.
         count(cpu.cores, "cores").filter(|_| is_unbound || cpu.hardware_threads == 0),
-        count(cpu.hardware_threads, "CPUs"),
+        count(cpu.hardware_threads, "CPUs").map(|(at, label)| {
+            let beyond = if most > at { ", shared beyond" } else { "" };
+            (at, format!("{label}{beyond}"))
+        }),
     ];
     let mut lines: Vec<(u32, String)> = lines.into_iter().flatten().collect();
     lines.sort_by_key(|(at, _)| *at);
@@ -79,6 +105,7 @@ pub(crate) fn beyond_one_socket(cpu: &CpuMachine, case: &Case) -> Option<String>
     let has_more = cpu.hardware_threads > cpu.cores || cpu.packages.max(cpu.numa_nodes) > 1;
     let parts = [
         reached(steps.siblings).then_some("on hardware threads that share cores"),
+        reached(steps.slow).then_some("on performance and efficiency cores"),
         (reached(steps.node) && !reached(steps.socket)).then_some("across NUMA nodes"),
         reached(steps.socket).then_some("across sockets"),
         (*placement == Placement::None && has_more).then_some("where the system placed them"),
@@ -89,6 +116,8 @@ pub(crate) fn beyond_one_socket(cpu: &CpuMachine, case: &Case) -> Option<String>
 
 #[cfg(test)]
 mod tests {
+    use syncscope_core::machine::CoreKind;
+
     use super::*;
 
     fn machine(packages: u32, numa_nodes: u32, cores: u32, hardware_threads: u32) -> CpuMachine {
@@ -96,7 +125,7 @@ mod tests {
     }
 
     fn labels(cpu: &CpuMachine, placement: &Placement) -> Vec<String> {
-        lines(cpu, placement).into_iter().map(|(_, label)| label).collect()
+        lines(cpu, placement, cpu.hardware_threads).into_iter().map(|(_, label)| label).collect()
     }
 
     #[test]
@@ -107,13 +136,40 @@ mod tests {
         assert_eq!(of(Placement::Close), ["both threads of a core from 2", "second socket from 21", "CPUs: 40"]);
         assert_eq!(of(Placement::Spread), ["second socket from 2", "hardware threads from 21", "CPUs: 40"]);
         assert_eq!(of(Placement::None), ["cores: 20", "CPUs: 40"]);
+        assert_eq!(lines(&system1, &Placement::None, 44)[1], (40, "CPUs: 40, shared beyond".to_owned()));
         let clusters = labels(&machine(2, 4, 32, 64), &Placement::Cores);
         assert_eq!(clusters, ["second node from 9", "second socket from 17", "hardware threads from 33", "CPUs: 64"]);
-        // Eight cores with two hardware threads and 16 with one.
-        assert_eq!(labels(&machine(1, 1, 24, 32), &Placement::Cores), ["hardware threads from 25", "CPUs: 32"]);
+        let kinds = [(8, 16), (16, 16)].map(|(cores, hardware_threads)| CoreKind { cores, hardware_threads });
+        let hybrid = CpuMachine { core_kinds: kinds.to_vec(), ..machine(1, 1, 24, 32) };
+        let expected = ["efficiency cores from 9", "hardware threads from 25", "CPUs: 32"];
+        assert_eq!(labels(&hybrid, &Placement::Cores), expected);
+        let expected = ["both threads of a core from 2", "efficiency cores from 17", "CPUs: 32"];
+        assert_eq!(labels(&hybrid, &Placement::Close), expected);
         assert_eq!(labels(&machine(1, 4, 96, 96), &Placement::Close), ["second node from 25", "CPUs: 96"]);
         assert_eq!(labels(&machine(1, 1, 16, 16), &Placement::Close), ["CPUs: 16"]);
         assert!(labels(&CpuMachine::default(), &Placement::None).is_empty());
+    }
+
+    #[test]
+    fn one_thread_on_each_core_has_two_names() {
+        let (smt, flat) = (machine(2, 2, 20, 40), machine(1, 1, 16, 16));
+        let on = |placement, threads| Case {
+            placement: Some(placement),
+            threads: Some(threads),
+            ..Case::new("cpu.lock.mcs")
+        };
+        let of = |case: Case, own, other| counterpart(&case, own, other).and_then(|case| case.placement);
+        assert_eq!(of(on(Placement::Cores, 8), &smt, &flat), Some(Placement::Close));
+        assert_eq!(of(on(Placement::Close, 8), &flat, &smt), Some(Placement::Cores));
+        assert_eq!(of(on(Placement::Cores, 20), &smt, &flat), None, "more than its cores");
+        assert_eq!(of(on(Placement::Close, 2), &smt, &flat), None, "siblings there, cores here");
+        assert_eq!(of(on(Placement::Close, 2), &smt, &smt), Some(Placement::Close));
+        assert_eq!(of(on(Placement::Spread, 8), &smt, &flat), Some(Placement::Spread));
+        assert_eq!(
+            of(on(Placement::Cores, 8), &smt, &CpuMachine::default()),
+            Some(Placement::Cores),
+            "nothing is known"
+        );
     }
 
     #[test]

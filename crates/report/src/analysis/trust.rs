@@ -1,6 +1,7 @@
 //! How far to trust a run, in one line.
 
 use syncscope_core::run::another_run;
+use syncscope_core::run::fingerprint::Fingerprint;
 use syncscope_core::run::machine::Environment;
 use syncscope_core::run::provenance::StolenTime;
 use syncscope_core::run::smt_interference::frequent_share;
@@ -9,9 +10,10 @@ use syncscope_core::{Row, Verdict};
 use crate::RunData;
 use crate::analysis::matrix::list_length;
 use crate::figure::grouped;
+use crate::naming::capitalized;
 
-/// What certainly disturbed the run, the most harmful first; then the share of resolved cases, and what
-/// may have disturbed it. `None` without a case that can be measured here.
+/// What disturbed the run, the most harmful first, and how many costs are known. `None` without a case that can be measured
+/// here.
 pub(crate) fn trust(data: &RunData) -> Option<String> {
     let exists = |row: &&Row| !matches!(row.verdict, Verdict::Skipped(_) | Verdict::Elided(_));
     let existing = data.rows.iter().filter(exists).count();
@@ -19,36 +21,22 @@ pub(crate) fn trust(data: &RunData) -> Option<String> {
     if existing == 0 {
         return None;
     }
-    let share = share_of(resolved, existing);
-    let which = if existing < data.rows.len() { " that can be measured here" } else { "" };
-    let parts = [
-        data.run
-            .environment
-            .emulator
-            .as_ref()
-            .map(|name| format!("not at all: every instruction was emulated ({name})")),
-        load(data),
-        interference(data),
-        stolen(data, true),
-        Some(format!("{share} of the {} cases{which} are resolved", grouped(existing))),
-        data.run.machine.cpu.hypervisor.as_ref().map(|name| format!("the machine is virtual ({name})")),
-        stolen(data, false),
-        awake(data),
-    ];
-    let trust = format!("How far to trust it: {}.", parts.into_iter().flatten().collect::<Vec<_>>().join("; "));
+    let virtual_machine =
+        data.run.machine.cpu.hypervisor.as_ref().map(|name| format!("the machine is virtual ({name})"));
+    let parts: Vec<String> =
+        [emulated(data), load(data), interference(data), stolen(data), virtual_machine].into_iter().flatten().collect();
+    let disturbed = if parts.is_empty() { String::new() } else { format!("{}. ", capitalized(&parts.join("; "))) };
     let shared = another_run::sentence(&data.run.shared);
-    Some(if shared.is_empty() { trust } else { format!("{trust} Another run may shift all rows at once: {shared}.") })
+    let known = format!("{disturbed}{} of {} costs are resolved.", grouped(resolved), grouped(existing));
+    let shared = (!shared.is_empty()).then(|| format!("Another run may shift all rows at once: {shared}."));
+    let states = data.run.fingerprint.as_ref().and_then(Fingerprint::sentence);
+    let states = states.map(|states| format!("The machine changed its state: {states}."));
+    Some([Some(known), states, shared].into_iter().flatten().collect::<Vec<_>>().join(" "))
 }
 
-/// `45 %`. Not all is not written as 100 %, and some not as 0 %.
-fn share_of(part: usize, whole: usize) -> String {
-    let percent = 100.0 * part as f64 / whole as f64;
-    match part {
-        0 => "0 %".to_owned(),
-        _ if percent < 0.5 => "less than 1 %".to_owned(),
-        _ if part < whole && percent >= 99.5 => "more than 99 %".to_owned(),
-        _ => format!("{percent:.0} %"),
-    }
+fn emulated(data: &RunData) -> Option<String> {
+    let emulator = data.run.environment.emulator.as_ref();
+    emulator.map(|name| format!("every instruction was emulated ({name}), so no cost is that of a machine"))
 }
 
 /// Other programs at the start, where the run warns of them.
@@ -63,26 +51,18 @@ fn load(data: &RunData) -> Option<String> {
 /// Work of others on the same cores, where the run warns of it.
 fn interference(data: &RunData) -> Option<String> {
     let share = frequent_share(&data.rows, &data.details)?;
-    Some(format!("another hardware thread of the core was active in {:.0} % of the pairs of one thread", 100.0 * share))
+    Some(format!("a neighbour used our cores in {:.0} % of the samples of one thread", 100.0 * share))
 }
 
-/// What the hypervisor took, over all processes of the run: more than a run warns of, or less.
-fn stolen(data: &RunData, is_harmful: bool) -> Option<String> {
+/// What the hypervisor took, over all processes of the run, where that is more than a run warns of.
+fn stolen(data: &RunData) -> Option<String> {
     let sessions = data.run.sessions.iter();
     let known: Vec<(f64, f64)> =
         sessions.filter_map(|session| Some((session.seconds, session.stolen.as_ref()?.share))).collect();
     let seconds: f64 = known.iter().map(|(seconds, _)| seconds).sum();
     let share = known.iter().map(|(seconds, share)| seconds * share).sum::<f64>() / seconds;
-    let is_meant = share.is_finite() && (share > StolenTime::LARGEST_SHARE) == is_harmful;
-    is_meant.then(|| match 100.0 * share {
-        ..0.05 => "the hypervisor took less than 0.1 % of the CPUs' time".to_owned(),
-        percent => format!("the hypervisor took {percent:.1} % of the CPUs' time"),
-    })
-}
-
-fn awake(data: &RunData) -> Option<String> {
-    let are_awake = data.run.environment.kept_cpus_awake()?;
-    Some(if are_awake { "idle CPUs were kept awake" } else { "idle CPUs could sleep" }.to_owned())
+    let is_harmful = share.is_finite() && share > StolenTime::LARGEST_SHARE;
+    is_harmful.then(|| format!("the hypervisor took {:.1} % of the CPUs' time", 100.0 * share))
 }
 
 #[cfg(test)]
@@ -93,60 +73,31 @@ mod tests {
     use syncscope_core::run::provenance::SessionRecord;
 
     #[test]
-    fn what_is_known_of_the_run_is_said() {
-        let add = |threads, share| row(case("cpu.atomic.add", threads), 10.0, share);
+    fn what_disturbed_the_run_is_said_before_what_is_known() {
+        let alone = Row { pairs: Some(200), ..row(case("cpu.atomic.add", 1), 10.0, 0.1) };
         let skipped = Row::unmeasured(case("cpu.lock.mcs", 1), Verdict::Skipped("none".into()));
-        let noisy = Row { verdict: Verdict::Noisy("wide".into()), ..add(8, 0.5) };
-        let mut data = data(vec![add(1, 0.1), add(2, 0.17), add(4, 0.2), noisy, skipped]);
-        assert_eq!(
-            trust(&data).unwrap(),
-            "How far to trust it: 75 % of the 4 cases that can be measured here are resolved."
-        );
+        let noisy = Row { verdict: Verdict::Noisy("wide".into()), ..row(case("cpu.atomic.add", 8), 10.0, 0.5) };
+        let mut data = data(vec![alone, noisy, skipped]);
+        assert_eq!(trust(&data).unwrap(), "1 of 2 costs are resolved.");
         data.run.machine.cpu.hypervisor = Some("KVM".into());
-        data.run.environment.keep_awake = Some("off (no trial: 16 CPUs, more than 8)".into());
         let session = |seconds, share| SessionRecord {
             seconds,
             stolen: Some(StolenTime { share, ..StolenTime::default() }),
             ..SessionRecord::default()
         };
-        data.run.sessions = vec![session(30.0, 0.02), session(10.0, 0.0)];
-        let text = trust(&data).unwrap();
-        let start = "How far to trust it: the hypervisor took 1.5 % of the CPUs' time; 75 % of the 4 cases";
-        assert!(
-            text.starts_with(start) && text.ends_with("; the machine is virtual (KVM); idle CPUs could sleep."),
-            "{text}"
-        );
         data.run.sessions = vec![session(30.0, 0.008), session(10.0, 0.0)];
-        let end = "; the machine is virtual (KVM); the hypervisor took 0.6 % of the CPUs' time; idle CPUs could sleep.";
-        assert!(trust(&data).unwrap().ends_with(end), "{:?}", trust(&data));
-        data.run.environment.emulator = Some("QEMU TCG".into());
-        let text = trust(&data).unwrap();
-        assert!(
-            text.starts_with("How far to trust it: not at all: every instruction was emulated (QEMU TCG); 75 %"),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn what_disturbed_the_run_most_comes_first() {
-        let alone = Row { pairs: Some(200), ..row(case("cpu.atomic.add", 1), 10.0, 0.1) };
-        let mut data = data(vec![alone, row(case("cpu.atomic.add", 2), 20.0, 0.1)]);
+        assert_eq!(trust(&data).unwrap(), "The machine is virtual (KVM). 1 of 2 costs are resolved.");
+        data.run.sessions = vec![session(30.0, 0.02), session(10.0, 0.0)];
+        let start = "The hypervisor took 1.5 % of the CPUs' time; the machine is virtual (KVM). 1 of 2";
+        assert!(trust(&data).unwrap().starts_with(start), "{:?}", trust(&data));
         data.details.insert(data.rows[0].case.id(), vec![Detail::of_case(Detail::SMT_INTERFERENCE, 0.8)]);
         data.run.environment.allowed_cpus = "0-3".into();
         data.run.environment.load = Some(18.03);
-        let start = "How far to trust it: other programs were running (load 18.03 on 4 CPUs); another hardware thread of the core \
-                     was active in 80 % of the pairs of one thread; 100 % of the 2 cases are resolved";
+        let start = "Other programs were running (load 18.03 on 4 CPUs); a neighbour used our cores in 80 % of the samples of one \
+                     thread; the hypervisor took";
         assert!(trust(&data).unwrap().starts_with(start), "{:?}", trust(&data));
-        data.run.environment.load = Some(0.9);
-        data.details.clear();
-        assert!(trust(&data).unwrap().starts_with("How far to trust it: 100 % of"), "{:?}", trust(&data));
-    }
-
-    #[test]
-    fn shares_are_rounded_and_never_to_all_or_nothing() {
-        let texts = [(2, 34), (67, 149), (0, 7), (1, 300), (299, 300), (197, 200), (7, 7)];
-        let texts = texts.map(|(part, whole)| share_of(part, whole));
-        assert_eq!(texts, ["6 %", "45 %", "0 %", "less than 1 %", "more than 99 %", "98 %", "100 %"]);
+        data.run.environment.emulator = Some("QEMU TCG".into());
+        assert!(trust(&data).unwrap().starts_with("Every instruction was emulated (QEMU TCG)"), "{:?}", trust(&data));
     }
 
     #[test]

@@ -3,10 +3,11 @@
 use serde_json::{Map, Value, json};
 use syncscope_core::run::columns::{COLUMNS, Column};
 use syncscope_core::units::significant;
-use syncscope_core::{Nanoseconds, Row, Verdict};
+use syncscope_core::{Domain, Nanoseconds, Row, Verdict};
 
 use super::grid::{self, Grid};
 use crate::analysis::compare::{Change, ComparedCase, Comparison};
+use crate::analysis::questions::advice::{Advice, Asked, Choice, Decision, Need, advise};
 use crate::figure::percent;
 use crate::{RunData, figure, naming};
 
@@ -21,6 +22,10 @@ pub fn for_terminal(comparison: &Comparison<'_>, width: usize) -> String {
         Some(differences) => format!("Differences\n{}", differences.for_terminal(width)),
         None => "No difference of machine and environment is recorded.".to_owned(),
     });
+    let states: Vec<String> = states(comparison).iter().map(|line| format!("  {}", grid::plain(line))).collect();
+    if !states.is_empty() {
+        parts.push(format!("State of the machine\n{}", states.join("\n")));
+    }
     parts.push(format!("Families\n{}", families(comparison).for_terminal(width)));
     let directions = directions(comparison, MOST_CHANGES);
     for changes in &directions {
@@ -42,6 +47,10 @@ pub fn for_terminal(comparison: &Comparison<'_>, width: usize) -> String {
 pub fn as_markdown(comparison: &Comparison<'_>) -> String {
     let mut parts = vec![format!("**{}**", summary(comparison)), runs(comparison).as_markdown()];
     parts.extend(differences(comparison).map(|grid| format!("### Differences\n\n{}", grid.as_markdown())));
+    let states: Vec<String> = states(comparison).iter().map(|line| format!("- {}", grid::markdown(line))).collect();
+    if !states.is_empty() {
+        parts.push(format!("### State of the machine\n\n{}", states.join("\n")));
+    }
     parts.push(format!("### Families\n\n{}", families(comparison).as_markdown()));
     let directions = directions(comparison, usize::MAX);
     for changes in &directions {
@@ -68,6 +77,7 @@ pub fn summary(comparison: &Comparison<'_>) -> String {
         count(Change::Undecided)
     );
     let others = [
+        (count(Change::AnotherState), ", ", " in another machine state"),
         (count(Change::NotComparable), ", ", " not comparable"),
         (comparison.only_a, "; ", " only in A"),
         (comparison.only_b, "; ", " only in B"),
@@ -89,6 +99,40 @@ fn runs(comparison: &Comparison<'_>) -> Grid {
         .grid()
 }
 
+/// The states of the machine, and what the rows of each class have in common.
+pub(crate) fn states(comparison: &Comparison<'_>) -> Vec<String> {
+    let mut all = comparison.states.sentences();
+    if comparison.states.differ() {
+        all.extend(reversed_advice(comparison));
+    }
+    all
+}
+
+/// The needs for which another primitive is to be taken in B than in A.
+fn reversed_advice(comparison: &Comparison<'_>) -> Vec<String> {
+    let answers = |data: &RunData| -> Vec<(Need, Domain, String, Box<Choice>)> {
+        let all = Need::ALL.into_iter().flat_map(|need| advise(data, need, Asked::default()));
+        all.filter_map(|Advice { need, on, situation, decision }| match decision {
+            Decision::Take(choice) => Some((need, on, situation, choice)),
+            Decision::Undecided(_) | Decision::Missing(_) => None,
+        })
+        .collect()
+    };
+    let in_b = answers(comparison.b);
+    let reversed = |(need, on, situation, in_a): (Need, Domain, String, Box<Choice>)| {
+        let (.., in_b) = in_b.iter().find(|one| (one.0, one.1, &one.2) == (need, on, &situation))?;
+        (in_a.name != in_b.name).then(|| {
+            format!(
+                "the advice for {} ({situation}) is another one: {} in A, {} in B",
+                need.as_str(),
+                in_a.name,
+                in_b.name
+            )
+        })
+    };
+    answers(comparison.a).into_iter().filter_map(reversed).collect()
+}
+
 /// `None` where nothing differs.
 pub(crate) fn differences(comparison: &Comparison<'_>) -> Option<Grid> {
     let grid = Grid::of(&comparison.differences)
@@ -103,8 +147,14 @@ pub(crate) fn families(comparison: &Comparison<'_>) -> Grid {
         .text("family", |family| family.family.clone())
         .number("cases", |family| family.cases.to_string())
         .number("median B/A", |family| family.median_ratio.map_or("–".to_owned(), figure::ratio));
-    let counted = Change::ALL.into_iter().fold(first, |grid, change| {
-        let name = if change == Change::NotComparable { "not comparable" } else { change.as_str() };
+    let shown =
+        Change::ALL.into_iter().filter(|change| *change != Change::AnotherState || comparison.count(*change) > 0);
+    let counted = shown.fold(first, |grid, change| {
+        let name = match change {
+            Change::NotComparable => "not comparable",
+            Change::AnotherState => "another state",
+            other => other.as_str(),
+        };
         grid.number(name, |family| family.changes[&change].to_string())
     });
     counted.grid()
@@ -176,15 +226,18 @@ fn cost(row: &Row) -> String {
     }
 }
 
+/// Those that came later than the others, and stand behind them.
+const LATER: [&str; 4] = ["form", "elements", "inside_ns", "outside_ns"];
+
 /// The columns that name a case, as in `measurements.csv`.
 fn parameters() -> impl Iterator<Item = &'static Column> {
     let last = COLUMNS.iter().position(|column| column.name == "ns").unwrap_or_default();
-    COLUMNS[..last].iter().chain(COLUMNS.iter().filter(|column| ["form", "elements"].contains(&column.name)))
+    COLUMNS[..last].iter().chain(COLUMNS.iter().filter(|column| LATER.contains(&column.name)))
 }
 
 /// The columns of a comparison behind those that name the case; whether each holds numbers, and what.
 type Cells = fn(&ComparedCase<'_>) -> Option<f64>;
-const NUMBERS: [(&str, Cells); 10] = [
+const NUMBERS: [(&str, Cells); 11] = [
     ("a_ns", |case| ns(case.a)),
     ("a_ns_low", |case| Some(case.a.ns_interval?.low)),
     ("a_ns_high", |case| Some(case.a.ns_interval?.high)),
@@ -194,6 +247,7 @@ const NUMBERS: [(&str, Cells); 10] = [
     ("ratio", |case| case.ratio),
     ("ratio_low", |case| case.low),
     ("ratio_high", |case| case.high),
+    ("common_factor", |case| case.ratio.map(|_| case.common_factor)),
     ("p_value", |case| case.p_value),
 ];
 
@@ -202,10 +256,11 @@ fn ns(row: &Row) -> Option<f64> {
 }
 
 type Words = fn(&ComparedCase<'_>) -> String;
-const WORDS: [(&str, Words); 4] = [
+const WORDS: [(&str, Words); 5] = [
     ("change", |case| case.change.as_str().to_owned()),
     ("a_verdict", |case| case.a.verdict.name().to_owned()),
     ("b_verdict", |case| case.b.verdict.name().to_owned()),
+    ("class", |case| case.a.run_to_run.map_or_else(String::new, |of_row| of_row.class.to_string())),
     ("remark", |case| case.remark.clone()),
 ];
 
@@ -240,6 +295,9 @@ pub fn as_json(comparison: &Comparison<'_>) -> String {
         "b": run(comparison.b),
         "threshold": comparison.threshold,
         "same_machine": comparison.same_machine,
+        "another_state": comparison.states.differ(),
+        "classes": comparison.states.classes,
+        "causes": comparison.states.causes,
         "differences": comparison.differences,
         "in_common": comparison.cases.len(),
         "only_a": comparison.only_a,
@@ -354,14 +412,14 @@ mod tests {
         let csv = as_csv(&comparison);
         let lines: Vec<&str> = csv.lines().collect();
         assert!(lines[0].starts_with("case_id,domain,family,primitive,dtype,"), "{}", lines[0]);
-        assert!(lines[0].ends_with(",form,elements,a_ns,a_ns_low,a_ns_high,b_ns,b_ns_low,b_ns_high,ratio,ratio_low,ratio_high,p_value,change,a_verdict,b_verdict,remark"));
+        assert!(lines[0].ends_with(",form,elements,inside_ns,outside_ns,a_ns,a_ns_low,a_ns_high,b_ns,b_ns_low,b_ns_high,ratio,ratio_low,ratio_high,common_factor,p_value,change,a_verdict,b_verdict,class,remark"));
         assert!(
             lines[1].contains(",gpu.cluster.sync,") && lines[1].contains(",slower,Resolved,Resolved,"),
             "{}",
             lines[1]
         );
         let lock = lines.iter().find(|line| line.contains("gpu.lock.ticket")).unwrap();
-        assert!(lock.ends_with(",,,,,not_comparable,Resolved,Failed,\"resolved in A, failed in B\""), "{lock}");
+        assert!(lock.ends_with(",,,,,,not_comparable,Resolved,Failed,,\"resolved in A, failed in B\""), "{lock}");
     }
 
     /// Forty cases that became slower, and one that became faster by less than each of them.

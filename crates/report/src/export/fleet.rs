@@ -22,7 +22,7 @@ pub fn for_terminal(fleet: &ExaminedFleet, width: usize) -> String {
     if fleet.outliers().next().is_some() {
         let (table, left_out) = outliers(fleet, MOST_OUTLIERS);
         let more = if left_out > 0 { format!("\n  and {left_out} more; --format csv has all") } else { String::new() };
-        parts.push(format!("Nodes that certainly differ\n{}{more}", table.for_terminal(width)));
+        parts.push(format!("Nodes that differ\n{}{more}", table.for_terminal(width)));
         parts.push(about_intervals(fleet));
     }
     parts.push(summary(fleet));
@@ -110,9 +110,9 @@ pub fn summary(fleet: &ExaminedFleet) -> String {
     }
     let count = fleet.outliers().count();
     let differ = match count {
-        0 => "no node certainly differs".to_owned(),
-        1 => "1 node certainly differs".to_owned(),
-        _ => format!("{count} nodes certainly differ"),
+        0 => "no node differs".to_owned(),
+        1 => "1 node differs".to_owned(),
+        _ => format!("{count} nodes differ"),
     };
     let lacking = fleet.nodes.iter().filter(|node| node.missing > 0).count();
     let lacking = if lacking > 0 { format!("; nodes without cases that most have: {lacking}") } else { String::new() };
@@ -240,7 +240,7 @@ mod tests {
         assert!(lines[at("gpu.grid")].ends_with("2 of 2  0.30 %     0.500    1.300       2"), "{text}");
         assert_eq!(
             *lines.last().unwrap(),
-            "3 nodes, 3 primitives: 2 nodes certainly differ from the median node by more than 5 %; nodes without cases that most \
+            "3 nodes, 3 primitives: 2 nodes differ from the median node by more than 5 %; nodes without cases that most \
              have: 1"
         );
     }
@@ -253,7 +253,7 @@ mod tests {
         }
         let text = for_terminal(&fleet, 120);
         assert!(text.lines().any(|line| line.contains("gpu.grid") && line.contains("1 of 2")), "{text}");
-        assert!(summary(&fleet).starts_with("3 nodes, 2 of 3 primitives: no node certainly differs"), "{text}");
+        assert!(summary(&fleet).starts_with("3 nodes, 2 of 3 primitives: no node differs"), "{text}");
         for node in &mut fleet.nodes {
             node.cells = vec![None; 3];
         }

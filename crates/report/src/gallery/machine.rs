@@ -109,8 +109,7 @@ impl Machine<'_> {
         if let Some(experiment) = self.data.run.experiment() {
             return format!("published experiment: {experiment}");
         }
-        let line = trust::trust(self.data).unwrap_or_else(|| "no case that exists here".to_owned());
-        line.strip_prefix("How far to trust it: ").unwrap_or(&line).trim_end_matches('.').to_owned()
+        trust::trust(self.data).unwrap_or_else(|| "no case that exists here".to_owned())
     }
 
     pub(super) fn cpu(&self) -> String {

@@ -6,6 +6,7 @@ use syncscope_core::{Nanoseconds, Row};
 use super::machine::Machine;
 use crate::analysis::contest::machines::{OnMachine, cheapest_machine};
 use crate::analysis::ladder::{LADDER, Rung};
+use crate::analysis::placements;
 use crate::figure::{self, Cost};
 use crate::naming;
 
@@ -53,7 +54,8 @@ fn line(rung: &Rung, machines: &[&Machine<'_>]) -> Option<Line> {
             continue;
         };
         let Some(row) = machine.data.rows.get(selected.row) else { continue };
-        let figure = figure_of(rung.level, row, selected.note.as_deref(), selected.median_ns);
+        let on = placements::beyond_one_socket(&machine.data.run.machine.cpu, &row.case);
+        let figure = figure_of(rung.level, row, [selected.note, on], selected.median_ns);
         // Figures without an interval take no part.
         if figure.interval.is_some() {
             entrants.extend(OnMachine::of(index, machine.data, selected.row));
@@ -64,12 +66,13 @@ fn line(rung: &Rung, machines: &[&Machine<'_>]) -> Option<Line> {
     is_there.then(|| Line { level: rung.level, title: rung.title, figures, cheapest: cheapest_machine(&entrants) })
 }
 
-fn figure_of(level: &str, row: &Row, note: Option<&str>, median_ns: Option<f64>) -> Figure {
+fn figure_of(level: &str, row: &Row, notes: [Option<String>; 2], median_ns: Option<f64>) -> Figure {
     let cost = Cost::of(row);
     let has_figure = figure::has_figure(row);
     let is_rough = has_figure && !cost.resolved;
     let size = SIZED.contains(&level).then(|| naming::size(&row.case)).filter(|size| !size.is_empty());
-    let note: Vec<String> = note.map(str::to_owned).into_iter().chain(size).collect();
+    let [chosen, on] = notes;
+    let note: Vec<String> = chosen.into_iter().chain(size).chain(on).collect();
     let (text, ns, interval) = match median_ns {
         Some(median) => (figure::time(median), Some(median), None),
         None => (cost.figure, row.ns.map(Nanoseconds::value).filter(|_| has_figure), row.ns_interval),

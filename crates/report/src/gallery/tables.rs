@@ -9,7 +9,7 @@ use crate::page::html::escape;
 /// One line for each run.
 pub(super) fn runs(machines: &[Machine<'_>]) -> String {
     let mut html = String::from(
-        "<div class=\"scroll\"><table class=\"runs-table\"><thead><tr><th scope=\"col\" class=\"stuck\">run</th>\
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table of runs\"><table class=\"runs-table\"><thead><tr><th scope=\"col\" class=\"stuck\">run</th>\
          <th scope=\"col\">CPU</th><th scope=\"col\">GPU</th><th scope=\"col\">date</th><th scope=\"col\">preset</th>\
          <th scope=\"col\" class=\"number\">resolved rows</th><th scope=\"col\">how far to trust it</th></tr></thead><tbody>",
     );
@@ -48,7 +48,7 @@ pub(super) fn rungs(machines: &[&Machine<'_>], lines: &[Line]) -> String {
         format!("<th scope=\"col\"{class}>{}{}</th>", machine.swatch(), escape(&machine.name))
     };
     let mut html = format!(
-        "<div class=\"scroll\"><table class=\"rungs-table\"><thead><tr><th scope=\"col\" class=\"stuck\">one operation</th>{}</tr></thead>",
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table of costs\"><table class=\"rungs-table\"><thead><tr><th scope=\"col\" class=\"stuck\">one operation</th>{}</tr></thead>",
         machines.iter().map(heading).collect::<String>()
     );
     let mut level = "";

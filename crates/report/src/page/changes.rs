@@ -36,7 +36,8 @@ fn content(found: &Comparison<'_>) -> String {
         }
         table(&headings, &lines)
     };
-    let mut html: String = found.remarks.iter().map(|remark| paragraph(&sentence(remark))).collect();
+    let said = comparison::states(found);
+    let mut html: String = said.iter().chain(&found.remarks).map(|remark| paragraph(&sentence(remark))).collect();
     let directions = comparison::directions(found, MOST_CHANGES);
     for changes in &directions {
         let more = match changes.left_out() {

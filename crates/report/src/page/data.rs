@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use syncscope_core::{Form, Row, Run};
+use syncscope_core::{Form, Placement, Row, Run};
 
 use super::columns::{self, Cells};
 use super::html::escape_json;
 use crate::analysis::anchors::{self, Mark};
-use crate::analysis::ladder::{LADDER, Rung};
+use crate::analysis::ladder::{self, LADDER, Rung};
 use crate::analysis::matrix::{self, Matrix};
 use crate::analysis::placements;
 use crate::analysis::questions::{self, Answers, Decision, Winner};
@@ -116,6 +116,9 @@ struct PageRung {
     grid: Option<String>,
     #[serde(flatten)]
     selection: Selection,
+    /// Its name on the first screen, where it is one of the few there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    card: Option<String>,
     /// Figures of other machines; empty on a page of several runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     anchors: Vec<Mark>,
@@ -159,6 +162,7 @@ pub(super) fn json(runs: &[RunData], labels: &[String]) -> String {
 }
 
 fn ladder(runs: &[RunData]) -> Vec<PageRung> {
+    let card = if let [data] = runs { ladder::card(data) } else { Vec::new() };
     let line = |rung: &Rung| {
         let found: Vec<Option<Selected>> = runs.iter().map(|data| rung.find(data)).collect();
         let anchors = match (runs, found.as_slice()) {
@@ -169,7 +173,8 @@ fn ladder(runs: &[RunData]) -> Vec<PageRung> {
         let row = runs.iter().zip(&found).find_map(|(data, found)| data.rows.get(found.as_ref()?.row))?;
         let domain = row.case.domain_and_family().0.to_owned();
         let selection = Selection::of(found)?;
-        Some(PageRung { domain, level: rung.level, title: rung.title, grid, selection, anchors })
+        let card = card.iter().find(|(id, _)| *id == rung.id).map(|(_, name)| name.clone());
+        Some(PageRung { domain, level: rung.level, title: rung.title, grid, selection, card, anchors })
     };
     LADDER.iter().filter_map(line).collect()
 }
@@ -213,7 +218,12 @@ fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
 
 fn lines(data: &RunData) -> BTreeMap<String, Vec<(u32, String)>> {
     let cpu = &data.run.machine.cpu;
-    placements::BY_RANK.iter().map(|placement| (placement.to_string(), placements::lines(cpu, placement))).collect()
+    let of = |placement: &Placement| {
+        let is_own = |row: &Row| row.case.placement.as_ref() == Some(placement);
+        let most = data.rows_where(is_own).filter_map(|index| data.rows[index].case.threads).max();
+        (placement.to_string(), placements::lines(cpu, placement, most.unwrap_or_default()))
+    };
+    placements::BY_RANK.iter().map(of).collect()
 }
 
 fn run_with_damage(data: &RunData) -> Cow<'_, Run> {

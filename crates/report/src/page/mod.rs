@@ -52,7 +52,7 @@ const CHART_LIBRARY: &str = concat!(
 );
 
 /// The scripts, joined in one scope.
-const SCRIPTS: [&str; 38] = [
+const SCRIPTS: [&str; 39] = [
     include_str!("../../assets/js/dom.js"),
     include_str!("../../assets/js/model/format.js"),
     include_str!("../../assets/js/model/data.js"),
@@ -77,6 +77,7 @@ const SCRIPTS: [&str; 38] = [
     include_str!("../../assets/js/explore/draw.js"),
     include_str!("../../assets/js/explore/controls.js"),
     include_str!("../../assets/js/parts/ladder.js"),
+    include_str!("../../assets/js/parts/card.js"),
     include_str!("../../assets/js/parts/heat_maps.js"),
     include_str!("../../assets/js/parts/matrix.js"),
     include_str!("../../assets/js/parts/tails.js"),

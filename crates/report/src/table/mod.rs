@@ -7,15 +7,15 @@ pub(crate) mod paint;
 mod render;
 mod sections;
 
-use syncscope_core::Verdict;
 use syncscope_core::run::Status;
+use syncscope_core::{Row, Verdict};
 
-use crate::analysis::{questions, trust};
+use crate::analysis::{contest, questions, trust};
 use crate::{RunData, figure, legend, naming};
 use paint::{Painter, Tone};
 
-/// The summary of a run: costs with their intervals, in the order of the catalogue, what they make certain in sentences,
-/// verdicts, failures and warnings.
+/// The summary of a run: what it found in sentences and what disturbed it, then costs with their intervals in the order of
+/// the catalogue, verdicts, failures and warnings.
 ///
 /// No line is longer than `width` columns if `width` is at least 40. The text has escape codes only if `colour` is true.
 /// It does not end in a line break.
@@ -24,15 +24,17 @@ pub fn summary(data: &RunData, width: usize, colour: bool) -> String {
     let data = &data.in_order();
     let painter = Painter { colour };
     let mut lines = heading(data, width, painter);
-    let sections = sections::sections(&data.rows);
+    lines.extend(sentences(data, width, painter));
+    let cheapest = contest::cheapest_rows(data);
+    let sections = sections::sections(&data.rows, &cheapest);
     if !sections.is_empty() {
         lines.push(String::new());
         lines.extend(render::lines(&sections, width, painter));
     }
     lines.push(String::new());
-    lines.extend(sentences(data, width, painter));
     lines.extend(wrap(&verdicts(data), width, ""));
-    let signs = legend::of(data).into_iter().flat_map(|text| wrap(&text, width, "  "));
+    let marked = (!cheapest.is_empty()).then(|| format!("{}: the cheapest of its column", sections::CHEAPEST));
+    let signs = marked.into_iter().chain(legend::of(data)).flat_map(|text| wrap(&text, width, "  "));
     lines.extend(signs.map(|line| painter.text(&line, Tone::Quiet)));
     lines.extend(trust::trust(data).iter().flat_map(|text| wrap(text, width, "  ")));
     lines.extend(failures(data, width, painter));
@@ -53,7 +55,7 @@ fn sentences(data: &RunData, width: usize, painter: Painter) -> Vec<String> {
     let open: Vec<String> = answers.open.iter().flat_map(|text| wrap(text, width, "  ")).collect();
     lines.extend(open.iter().map(|line| painter.text(line, Tone::Quiet)));
     if !lines.is_empty() {
-        lines.push(String::new());
+        lines.insert(0, String::new());
     }
     lines
 }
@@ -92,16 +94,23 @@ fn verdicts(data: &RunData) -> String {
         .join(", ")
 }
 
-/// The most failures that are listed one by one; the page has all of them.
+/// The most failures that are listed, each reason of a primitive once; the page has all of them.
 const MOST_FAILURES: usize = 5;
 
 fn failures(data: &RunData, width: usize, painter: Painter) -> Vec<String> {
-    let failed: Vec<_> = data.rows.iter().filter(|row| row.verdict.is_failure()).collect();
-    let mut lines: Vec<String> = failed
-        .iter()
-        .take(MOST_FAILURES)
-        .flat_map(|row| wrap(&failure(&row.case.to_string(), &row.verdict), width, "  "))
-        .collect();
+    let mut failed: Vec<(&Row, usize)> = Vec::new();
+    for row in data.rows.iter().filter(|row| row.verdict.is_failure()) {
+        let is_same = |known: &Row| known.case.primitive == row.case.primitive && known.verdict == row.verdict;
+        match failed.iter_mut().find(|(known, _)| is_same(known)) {
+            Some((_, count)) => *count += 1,
+            None => failed.push((row, 1)),
+        }
+    }
+    let of = |(row, count): &(&Row, usize)| {
+        let case = if *count == 1 { row.case.to_string() } else { format!("{}, {count} cases", row.case.primitive) };
+        wrap(&failure(&case, &row.verdict), width, "  ")
+    };
+    let mut lines: Vec<String> = failed.iter().take(MOST_FAILURES).flat_map(of).collect();
     if failed.len() > MOST_FAILURES {
         lines.push(format!("and {} more; see the page", failed.len() - MOST_FAILURES));
     }

@@ -40,7 +40,7 @@ const SAME_COST: f64 = 0.05;
 const SAME_COST_OF_GROUPS: f64 = 0.02;
 
 /// The sections of a run, CPU first.
-pub(super) fn sections(rows: &[Row]) -> Vec<Section> {
+pub(super) fn sections(rows: &[Row], cheapest: &[&Row]) -> Vec<Section> {
     let mut families: BTreeMap<_, Vec<Variant<'_>>> = BTreeMap::new();
     for row in without_repeated_lists(rows) {
         let (domain, family) = row.case.domain_and_family();
@@ -51,7 +51,7 @@ pub(super) fn sections(rows: &[Row]) -> Vec<Section> {
             None => variants.push(Variant { identity, rows: vec![row] }),
         }
     }
-    families.into_values().flat_map(family_sections).collect()
+    families.into_values().flat_map(|variants| family_sections(variants, cheapest)).collect()
 }
 
 /// All rows, but of rows that differ only in the list of their CPUs just the one with the median cost: one pair of CPUs
@@ -97,13 +97,13 @@ fn same_size(a: &Case, b: &Case) -> bool {
 }
 
 /// The sections of a family. Variants that have none of the common sizes follow in a section with sizes of their own.
-fn family_sections(mut variants: Vec<Variant<'_>>) -> Vec<Section> {
+fn family_sections(mut variants: Vec<Variant<'_>>, cheapest: &[&Row]) -> Vec<Section> {
     let mut sections = Vec::new();
     while !variants.is_empty() {
         let sizes = common_sizes(&variants);
         let (fitting, rest): (Vec<_>, Vec<_>) =
             variants.into_iter().partition(|variant| sizes.iter().any(|size| variant.at(size).is_some()));
-        sections.push(section(&fitting, &sizes));
+        sections.push(section(&fitting, &sizes, cheapest));
         variants = rest;
     }
     sections
@@ -146,7 +146,7 @@ struct Draft<'a> {
     rows: Vec<Option<&'a Row>>,
 }
 
-fn section(variants: &[Variant<'_>], sizes: &[Case]) -> Section {
+fn section(variants: &[Variant<'_>], sizes: &[Case], cheapest: &[&Row]) -> Section {
     let mut drafts: Vec<Draft<'_>> = Vec::new();
     for variant in variants {
         let draft = Draft {
@@ -165,7 +165,7 @@ fn section(variants: &[Variant<'_>], sizes: &[Case]) -> Section {
     Section {
         title: title.join(" · "),
         sizes: sizes.iter().map(naming::size).collect(),
-        lines: lines(&drafts, &titled),
+        lines: lines(&drafts, &titled, cheapest),
     }
 }
 
@@ -190,17 +190,31 @@ fn joined(values: &[String]) -> String {
     }
 }
 
-fn lines(drafts: &[Draft<'_>], titled: &[Option<&[String]>]) -> Vec<Line> {
+fn lines(drafts: &[Draft<'_>], titled: &[Option<&[String]>], cheapest: &[&Row]) -> Vec<Line> {
     let mut primitives: Vec<&str> = Vec::new();
     for draft in drafts {
         if !primitives.contains(&draft.primitive) {
             primitives.push(draft.primitive);
         }
     }
-    primitives.into_iter().flat_map(|primitive| primitive_lines(primitive, drafts, titled)).collect()
+    primitives.into_iter().flat_map(|primitive| primitive_lines(primitive, drafts, titled, cheapest)).collect()
 }
 
-fn primitive_lines(primitive: &str, drafts: &[Draft<'_>], titled: &[Option<&[String]>]) -> Vec<Line> {
+/// What stands before the cheapest figure of a column.
+pub(super) const CHEAPEST: &str = "*";
+
+fn cost(row: &Row, cheapest: &[&Row]) -> Cost {
+    let cost = Cost::of(row);
+    let is_cheapest = cheapest.iter().any(|one| std::ptr::eq(*one, row));
+    if is_cheapest { Cost { figure: format!("{CHEAPEST}{}", cost.figure), ..cost } } else { cost }
+}
+
+fn primitive_lines(
+    primitive: &str,
+    drafts: &[Draft<'_>],
+    titled: &[Option<&[String]>],
+    cheapest: &[&Row],
+) -> Vec<Line> {
     let mut own: Vec<_> = drafts.iter().filter(|draft| draft.primitive == primitive).collect();
     // The default form comes first, and is among the lines that are shown.
     own.sort_by_key(|draft| !draft.words[FORM][0].is_empty());
@@ -215,7 +229,7 @@ fn primitive_lines(primitive: &str, drafts: &[Draft<'_>], titled: &[Option<&[Str
                 }
                 variant => variant,
             };
-            Line { name, variant, costs: draft.rows.iter().map(|row| row.map(Cost::of)).collect() }
+            Line { name, variant, costs: draft.rows.iter().map(|row| row.map(|row| cost(row, cheapest))).collect() }
         })
         .collect();
     if own.len() > MOST_VARIANTS {
@@ -226,7 +240,7 @@ fn primitive_lines(primitive: &str, drafts: &[Draft<'_>], titled: &[Option<&[Str
 }
 
 /// The number of parameters that distinguish the variants of a primitive.
-const WORDS: usize = 9;
+const WORDS: usize = 10;
 
 /// The order among them.
 const ORDER: usize = 5;
@@ -239,6 +253,9 @@ const GROUP: usize = 7;
 
 /// The form among them.
 const FORM: usize = 8;
+
+/// The work inside and outside of a critical section among them.
+const WORK: usize = 9;
 
 /// The parameters that distinguish a variant from the others of its primitive, as words.
 fn words(case: &Case) -> [String; WORDS] {
@@ -255,6 +272,7 @@ fn words(case: &Case) -> [String; WORDS] {
         text(case.mode),
         case.group.as_ref().map(naming::group).unwrap_or_default(),
         text(case.form),
+        text(case.work_in_words()),
     ]
 }
 
@@ -273,7 +291,7 @@ impl Draft<'_> {
         let different: Vec<usize> = (0..WORDS).filter(|at| self.words[*at] != other.words[*at]).collect();
         let [at] = different.as_slice() else { return false };
         let share = if *at == GROUP { SAME_COST_OF_GROUPS } else { SAME_COST };
-        let same = *at != FORM
+        let same = ![FORM, WORK].contains(at)
             && self.primitive == other.primitive
             && self.rows.iter().zip(&other.rows).all(|(a, b)| cost_the_same(*a, *b, share));
         if same {

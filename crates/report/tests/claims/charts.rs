@@ -9,7 +9,7 @@ use super::{DESKTOP, case, exact, grid, noisy, row, run, synthetic, text};
 
 /// Whether a chart has a line of this name.
 fn has_line(dom: &str, name: &str) -> bool {
-    dom.contains(&format!("aria-label=\"{name}\""))
+    dom.contains(&format!("data-name=\"{name}\""))
 }
 
 /// Rows whose usual values, parameter by parameter, are those of the least important primitives.
@@ -97,7 +97,7 @@ fn a_primitive_has_one_colour_on_the_whole_page() {
     let names = ["std_mutex", "ticket", "parking_lot_mutex"];
     let script = format!(
         "root.dataset.colours = {names:?}.map((name) => {{
-            const marks = [...page.querySelectorAll('.drawn [aria-label=\"' + name + '\"]')];
+            const marks = [...page.querySelectorAll('.drawn [data-name=\"' + name + '\"]')];
             const painted = marks.flatMap(({{ parentNode: group }}) => [group.getAttribute('fill'), group.getAttribute('stroke')]);
             const colours = new Set(painted.filter((colour) => /--s\\d/.test(colour)));
             return new Set(marks.map((mark) => mark.closest('.explored'))).size + ':' + [...colours].join('+');
@@ -125,7 +125,7 @@ fn only_locks_are_fair_or_unfair() {
         data.details.insert(row.case.id(), vec![Detail::of_case("jain_index", 0.9)]);
     }
     let script = "const drawn = page.querySelector('[data-drawn=explore-fairness]');
-        root.dataset.fair = [...new Set([...drawn.querySelectorAll('.line path')].map((line) => line.getAttribute('aria-label')))].join('|');";
+        root.dataset.fair = [...new Set([...drawn.querySelectorAll('.line path')].map((line) => line.dataset.name))].join('|');";
     let Some((counts, _)) = open_and(&[data], DESKTOP, script) else { return };
     assert_eq!(counts["fair"], "ticket");
 }

@@ -9,6 +9,7 @@ mod chromium;
 mod dots;
 mod ladder;
 mod rows;
+mod search;
 mod sentences;
 #[path = "../synthetic/mod.rs"]
 mod synthetic;

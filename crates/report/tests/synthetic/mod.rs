@@ -136,6 +136,7 @@ fn cpu_machine(model: &str) -> CpuMachine {
         memory_bytes: Some(64 << 30),
         hypervisor: Some("KVM".into()),
         signature: None,
+        ..CpuMachine::default()
     }
 }
 

@@ -8,14 +8,10 @@ use object::LittleEndian;
 use object::elf::{FileHeader64, SHT_REL, SHT_RELA};
 use object::read::elf::{FileHeader as _, SectionHeader as _};
 
-use crate::cubin::Cubin;
-use crate::cubin::attributes;
+use crate::cubin::{Cubin, INFO_PREFIX, TEXT_PREFIX, attributes};
 use crate::edit::KernelEdit;
 use crate::error::SassError;
 use crate::instruction::SIZE_BYTES;
-
-const TEXT_PREFIX: &[u8] = b".text.";
-const INFO_PREFIX: &[u8] = b".nv.info.";
 
 /// Attributes whose value is a list of offsets of instructions, in the output of `cuobjdump`: exits, block numbers,
 /// cooperative groups, warp-wide instructions, indirect branches, memory barriers.

@@ -10,8 +10,11 @@ use crate::terminal;
 
 /// Shows the answers.
 pub(crate) fn advise(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
-    let data = runs::load(&arguments.run)?;
-    let asked = Asked { threads: arguments.threads, on: arguments.on };
+    let data = runs::load(&runs::named_or_latest(arguments.run.as_slice())?[0])?;
+    if arguments.wait.is_some() && arguments.need != Some(Need::Wait) {
+        return Err(Failure::Usage("--for is how long a thread waits: add `--need wait`".to_owned()));
+    }
+    let asked = Asked { threads: arguments.threads, on: arguments.on, wait: arguments.wait };
     let of = |need| answers_to(&data, need, asked);
     let answers: Vec<Advice> = match arguments.need {
         Some(need) => of(need),

@@ -14,8 +14,16 @@ use crate::terminal;
 /// Compares two runs.
 pub(crate) fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> {
     let selection = Selection::new(&arguments.only, &[])?;
-    refuse_one_directory(&arguments.a, &arguments.b)?;
-    let [mut a, mut b] = [runs::load_rows(&arguments.a)?, runs::load_rows(&arguments.b)?];
+    let [a, b] = match arguments.runs.as_slice() {
+        [a, b] => [a.clone(), b.clone()],
+        named => {
+            let missing = runs::latest(2 - named.len())?;
+            let mut both = named.iter().cloned().chain(missing);
+            [both.next().unwrap_or_default(), both.next().unwrap_or_default()]
+        }
+    };
+    refuse_one_directory(&a, &b)?;
+    let [mut a, mut b] = [runs::load_rows(&a)?, runs::load_rows(&b)?];
     selection.check_runs(&[&a, &b])?;
     for data in [&mut a, &mut b] {
         data.rows.retain(|row| selection.selects(&row.case));
@@ -35,11 +43,19 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> 
         TextFormat::Json => export::comparison::as_json(&comparison),
     })?;
     let slower = comparison.count(Change::Slower);
-    if arguments.fail_on == Some(FailOn::Slower) && slower > 0 {
-        terminal::note(&format!("{slower} cases are certainly slower in B"));
-        return Ok(Outcome::SomeCasesSlower);
-    }
-    Ok(Outcome::Done)
+    Ok(match arguments.fail_on {
+        Some(FailOn::Slower) if slower > 0 => {
+            terminal::note(&format!("{slower} cases are certainly slower in B"));
+            Outcome::SomeCasesSlower
+        }
+        Some(FailOn::Slower) if comparison.states.differ() => {
+            terminal::note(
+                &"the machine was in another state in B: measure again, or compare with a run in that state",
+            );
+            Outcome::AnotherState
+        }
+        _ => Outcome::Done,
+    })
 }
 
 fn rows(data: &RunData) -> String {

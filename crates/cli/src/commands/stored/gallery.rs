@@ -19,7 +19,7 @@ pub(crate) fn gallery(arguments: &GalleryArguments) -> Result<Outcome, Failure> 
         match RunDirectory::open(path) {
             Ok(_) => {}
             Err(RunDirectoryError::NoRun(_)) => {
-                terminal::note(&format!("left out: {} holds no run", path.display()));
+                terminal::note(&format!("left out: {} is not a run", path.display()));
                 continue;
             }
             Err(error) => return Err(error.into()),

@@ -11,7 +11,8 @@ use crate::{page_file, runs as stored_runs, terminal};
 
 /// Writes the page.
 pub(crate) fn report(arguments: ReportArguments) -> Result<Outcome, Failure> {
-    let directories = arguments.runs.iter().map(|path| RunDirectory::open(path)).collect::<Result<Vec<_>, _>>()?;
+    let named = stored_runs::named_or_latest(&arguments.runs)?;
+    let directories = named.iter().map(|path| RunDirectory::open(path)).collect::<Result<Vec<_>, _>>()?;
     let output = output(arguments.out, &directories)?;
     let load = |directory: &RunDirectory| stored_runs::load_as_measured(directory.path());
     let runs = directories.iter().map(load).collect::<Result<Vec<_>, _>>()?;

@@ -11,7 +11,7 @@ use crate::terminal;
 /// Shows the rows of a run.
 pub(crate) fn show(arguments: &ShowArguments) -> Result<Outcome, Failure> {
     let selection = Selection::new(&arguments.only, &[])?;
-    let mut data = runs::load_rows(&arguments.run)?;
+    let mut data = runs::load_rows(&runs::named_or_latest(arguments.run.as_slice())?[0])?;
     selection.check_runs(&[&data])?;
     data.rows.retain(|row| selection.selects(&row.case));
     if arguments.sort == ShowOrder::Cost {

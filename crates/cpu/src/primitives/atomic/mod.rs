@@ -12,10 +12,10 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use syncscope_core::{Case, Facts, Mode, Primitive, Role, Shot};
+use syncscope_core::{Case, Facts, MemoryOrder, Mode, Primitive, Role, Shot};
 
 use crate::axes::Axes;
-use crate::evidence::Expected;
+use crate::evidence::{Beginnings, Expected};
 use crate::facts;
 use crate::primitives::lines::Elements;
 use crate::primitives::number::{Number, by_dtype};
@@ -47,11 +47,11 @@ const FACTS: Facts = Facts {
 
 /// A read-modify-write operation under study.
 trait Update: Send + Sync + 'static {
-    /// Its x86-64 instructions for integers.
-    const INSTRUCTIONS: &'static [&'static str];
+    /// Its instructions for integers.
+    const INSTRUCTIONS: Instructions;
 
-    /// Its x86-64 instructions for floating-point numbers.
-    const FLOATING_INSTRUCTIONS: &'static [&'static str] = &["lock cmpxchg"];
+    /// Its instructions for floating-point numbers.
+    const FLOATING_INSTRUCTIONS: Instructions = COMPARE_AND_SWAP;
 
     /// The value of the variable before a shot.
     const INITIAL: u64 = 0;
@@ -96,6 +96,31 @@ trait Update: Send + Sync + 'static {
     }
 }
 
+/// The instructions of an operation, one in each.
+struct Instructions {
+    x86_64: Beginnings,
+    /// AArch64 has others where the operation orders memory.
+    relaxed_aarch64: Beginnings,
+    acquiring_and_releasing_aarch64: Beginnings,
+}
+
+/// Of the loop around an exclusive load and store, the load counts: a comparison that fails leaves the store out.
+const COMPARE_AND_SWAP: Instructions = Instructions {
+    x86_64: &["lock cmpxchg"],
+    relaxed_aarch64: &["cas", "outline cas", "ldxr"],
+    acquiring_and_releasing_aarch64: &["casal", "outline casal", "ldaxr"],
+};
+
+impl Instructions {
+    const fn expected(&self, order: MemoryOrder) -> Expected {
+        let aarch64 = match order {
+            MemoryOrder::Relaxed => self.relaxed_aarch64,
+            _ => self.acquiring_and_releasing_aarch64,
+        };
+        Expected::once(self.x86_64, aarch64)
+    }
+}
+
 /// How the count in a variable grows with the operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Growth {
@@ -130,10 +155,13 @@ fn workload_and_chains<U: Update>(case: &Case) -> Option<Workload> {
 
 fn of_mode<U: Update, const DEPENDENT: bool>(case: &Case) -> Option<Workload> {
     let order = case.order.filter(|order| Access::ReadModifyWrite.has(*order))?;
-    by_dtype!(case.dtype?, N => by_order!(order, O => workload_of::<N, U, O, DEPENDENT>(case)))
+    by_dtype!(case.dtype?, N => by_order!(order, O => workload_of::<N, U, O, DEPENDENT>(case, order)))
 }
 
-fn workload_of<N: Number, U: Update, O: StaticOrdering, const DEPENDENT: bool>(case: &Case) -> Option<Workload> {
+fn workload_of<N: Number, U: Update, O: StaticOrdering, const DEPENDENT: bool>(
+    case: &Case,
+    order: MemoryOrder,
+) -> Option<Workload> {
     let elements = Arc::new(Elements::of(case)?);
     let most = match U::GROWTH {
         Growth::None => u64::MAX,
@@ -146,7 +174,7 @@ fn workload_of<N: Number, U: Update, O: StaticOrdering, const DEPENDENT: bool>(c
     let variables: Variables<N, U, O, DEPENDENT> = Variables { elements, kind: PhantomData };
     let workload = Workload::contended(Arc::new(variables), case)?
         .with_most_operations(most, 1)
-        .expecting(Expected::once(instructions))
+        .expecting(instructions.expected(order))
         .in_memory(extent);
     Some(if U::CHECKS_RETURNED_VALUES { workload.with_proof(Arc::new(returned) as Proof) } else { workload })
 }
@@ -157,7 +185,7 @@ pub(super) fn addition_between_processes(case: &Case) -> Option<Workload> {
     let variables: Variables<u64, update::Add, Relaxed, false> = Variables { elements, kind: PhantomData };
     Some(
         Workload::contended(Arc::new(variables), case)?
-            .expecting(Expected::once(update::Add::INSTRUCTIONS))
+            .expecting(update::Add::INSTRUCTIONS.expected(MemoryOrder::Relaxed))
             .in_processes(),
     )
 }
@@ -246,13 +274,13 @@ mod tests {
     use crate::team::{Executor as _, Team};
     use crate::timing::clock::Clock;
     use std::time::Duration;
-    use syncscope_core::{Dtype, Layout, MemoryOrder, Side};
+    use syncscope_core::{Dtype, Layout, Side};
 
     /// An exchange that does not return the old value.
     struct Forgetful;
 
     impl Update for Forgetful {
-        const INSTRUCTIONS: &'static [&'static str] = &["xchg"];
+        const INSTRUCTIONS: Instructions = COMPARE_AND_SWAP;
         const CHECKS_RETURNED_VALUES: bool = true;
 
         fn execute<N: Number>(variable: &N::Atomic, order: Ordering, _: &mut N) {

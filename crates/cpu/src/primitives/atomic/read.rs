@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use syncscope_core::{Case, Dtype, Facts, Mode, Primitive, Role};
+use syncscope_core::{Case, Dtype, Facts, MemoryOrder, Mode, Primitive, Role};
 
 use crate::axes::Axes;
 use crate::evidence::Expected;
@@ -44,16 +44,22 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 fn workload(case: &Case) -> Option<Workload> {
     let order = case.order.filter(|order| Access::Load.has(*order))?;
     match (case.mode, case.dtype?) {
-        (None, dtype) => by_dtype!(dtype, N => by_order!(order, O => of_reads(Read::<N, O>::of(case)?))),
+        (None, dtype) => by_dtype!(dtype, N => by_order!(order, O => of_reads(Read::<N, O>::of(case)?, order, true))),
         // Of a narrower number, the compiler would make an address with a second instruction.
-        (Some(Mode::Latency), Dtype::U64) => by_order!(order, O => of_reads(Chain::<O>(Read::of(case)?))),
+        (Some(Mode::Latency), Dtype::U64) => by_order!(order, O => of_reads(Chain::<O>(Read::of(case)?), order, false)),
         (Some(_), _) => None,
     }
 }
 
 #[allow(clippy::unnecessary_wraps, reason = "for the types and orderings that there are")]
-fn of_reads(reads: impl Operation) -> Option<Workload> {
-    Some(Workload::of(reads).expecting(Expected::once(&["mov"])))
+fn of_reads(reads: impl Operation, order: MemoryOrder, after_plain_reads: bool) -> Option<Workload> {
+    let acquiring = &["ldar", "ldapr", "ldapur"];
+    let expected = match order {
+        MemoryOrder::Relaxed => Expected::once(&["mov"], &["ldr", "ldur"]),
+        _ if after_plain_reads => Expected::added(&["mov"], acquiring),
+        _ => Expected::once(&["mov"], acquiring),
+    };
+    Some(Workload::of(reads).expecting(expected))
 }
 
 struct Read<N: Number, O> {

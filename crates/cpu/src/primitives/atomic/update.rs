@@ -6,7 +6,7 @@ use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Preset, Primitive};
 
 use crate::axes::Axes;
-use crate::primitives::atomic::{self, Growth, Update};
+use crate::primitives::atomic::{self, Growth, Instructions, Update};
 use crate::primitives::entry::Entry;
 use crate::primitives::number::Number;
 use crate::primitives::operation::Executed;
@@ -45,10 +45,10 @@ fn shared(primitive: &Primitive, _: Preset) -> Vec<Case> {
     Sweep::of(primitive.id).dtypes(&[Dtype::U64]).layouts(&[Layout::Shared]).orders(&[MemoryOrder::Relaxed]).cases()
 }
 
-/// The same, and variables on lines of their own.
-fn shared_and_private(primitive: &Primitive, _: Preset) -> Vec<Case> {
-    let layouts = [Layout::Shared, PRIVATE];
-    Sweep::of(primitive.id).dtypes(&[Dtype::U64]).layouts(&layouts).orders(&[MemoryOrder::Relaxed]).cases()
+/// The same, and beyond the quick preset variables on lines of their own.
+fn shared_and_private(primitive: &Primitive, preset: Preset) -> Vec<Case> {
+    let layouts: &[Layout] = if preset == Preset::Quick { &[Layout::Shared] } else { &[Layout::Shared, PRIVATE] };
+    Sweep::of(primitive.id).dtypes(&[Dtype::U64]).layouts(layouts).orders(&[MemoryOrder::Relaxed]).cases()
 }
 
 /// Lines of their own, for one locked instruction and for a loop around one.
@@ -57,11 +57,20 @@ fn private(primitive: &Primitive, _: Preset) -> Vec<Case> {
     Sweep::of(primitive.id).dtypes(&dtypes).layouts(&[PRIVATE]).orders(&[MemoryOrder::Relaxed]).cases()
 }
 
+/// The locked instruction alone.
+fn private_integer(primitive: &Primitive, preset: Preset) -> Vec<Case> {
+    private(primitive, preset).into_iter().filter(|case| case.dtype == Some(Dtype::U64)).collect()
+}
+
 /// Relaxed: only the atomicity of the addition is under study, no other memory is passed on.
 pub(super) struct Add;
 
 impl Update for Add {
-    const INSTRUCTIONS: &'static [&'static str] = &["lock add", "lock inc"];
+    const INSTRUCTIONS: Instructions = Instructions {
+        x86_64: &["lock add", "lock inc"],
+        relaxed_aarch64: &["ldadd", "stadd", "outline ldadd", "stxr"],
+        acquiring_and_releasing_aarch64: &["ldaddal", "outline ldaddal", "stlxr"],
+    };
     const GROWTH: Growth = Growth::ByAll;
 
     #[inline(always)]
@@ -92,7 +101,11 @@ pub(super) static ADD_CAPTURE: Entry = Entry::of(
 struct AddCapture;
 
 impl Update for AddCapture {
-    const INSTRUCTIONS: &'static [&'static str] = &["lock xadd"];
+    const INSTRUCTIONS: Instructions = Instructions {
+        x86_64: &["lock xadd"],
+        relaxed_aarch64: &["ldadd", "outline ldadd", "stxr"],
+        acquiring_and_releasing_aarch64: &["ldaddal", "outline ldaddal", "stlxr"],
+    };
     const GROWTH: Growth = Growth::ByAll;
     const CHECKS_RETURNED_VALUES: bool = true;
 
@@ -135,8 +148,12 @@ pub(super) static EXCHANGE: Entry = Entry::of(
 struct Exchange;
 
 impl Update for Exchange {
-    const INSTRUCTIONS: &'static [&'static str] = &["xchg"];
-    const FLOATING_INSTRUCTIONS: &'static [&'static str] = &["xchg"];
+    const INSTRUCTIONS: Instructions = Instructions {
+        x86_64: &["xchg"],
+        relaxed_aarch64: &["swp", "outline swp", "stxr"],
+        acquiring_and_releasing_aarch64: &["swpal", "outline swpal", "stlxr"],
+    };
+    const FLOATING_INSTRUCTIONS: Instructions = Self::INSTRUCTIONS;
     const CHECKS_RETURNED_VALUES: bool = true;
 
     #[inline(always)]
@@ -177,7 +194,8 @@ pub(super) static CAS_PASS: Entry = Entry::of(
     },
     integer_cases_and_chains,
     atomic::workload_and_chains::<Pass>,
-);
+)
+.in_studies(&[Participation { study: &Smt, templates: private_integer, reports_missing: false }]);
 
 /// In theory: as one that succeeds. x86 takes the line in exclusive state and writes the old value back. An
 /// architecture with load-linked and store-conditional does not write, and the threads can share the line.
@@ -217,7 +235,7 @@ const ABSENT: u64 = 8;
 struct Pass;
 
 impl Update for Pass {
-    const INSTRUCTIONS: &'static [&'static str] = &["lock cmpxchg"];
+    const INSTRUCTIONS: Instructions = atomic::COMPARE_AND_SWAP;
     const INITIAL: u64 = PRESENT;
     const CHECKS_RETURNED_VALUES: bool = true;
 
@@ -244,7 +262,7 @@ impl Update for Pass {
 struct Fail;
 
 impl Update for Fail {
-    const INSTRUCTIONS: &'static [&'static str] = &["lock cmpxchg"];
+    const INSTRUCTIONS: Instructions = atomic::COMPARE_AND_SWAP;
     const INITIAL: u64 = PRESENT;
     const CHECKS_RETURNED_VALUES: bool = true;
 
@@ -282,7 +300,11 @@ pub(super) static MAX: Entry = Entry::of(
 struct Max;
 
 impl Update for Max {
-    const INSTRUCTIONS: &'static [&'static str] = &["lock cmpxchg"];
+    const INSTRUCTIONS: Instructions = Instructions {
+        x86_64: &["lock cmpxchg"],
+        relaxed_aarch64: &["ldsmax", "ldumax", "outline cas", "stxr"],
+        acquiring_and_releasing_aarch64: &["ldsmaxal", "ldumaxal", "outline casal", "stlxr"],
+    };
     const GROWTH: Growth = Growth::ByThread;
 
     #[inline(always)]

@@ -48,7 +48,11 @@ fn workload(case: &Case) -> Option<Workload> {
 }
 
 fn workload_of<N: Number, O: StaticOrdering>(case: &Case) -> Option<Workload> {
-    let expected = Expected::once(if case.order == Some(MemoryOrder::SeqCst) { &["xchg"] } else { &["mov"] });
+    let expected = match case.order? {
+        MemoryOrder::SeqCst => Expected::once(&["xchg"], &["stlr"]),
+        MemoryOrder::Release => Expected::once(&["mov"], &["stlr"]),
+        _ => Expected::once(&["mov"], &["str"]),
+    };
     let write: Write<N, O> = Write { first: Elements::of(case)?, second: Elements::of(case)?, order: PhantomData };
     Some(Workload::contended(Arc::new(write), case)?.expecting(expected))
 }

@@ -17,6 +17,7 @@ use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Facts, Primitive, Role, Shot};
 
 use crate::axes::Axes;
+use crate::evidence::Expected;
 use crate::facts;
 use crate::machine::inherited;
 use crate::primitives::operation::{Executed, Operation, SLOTS, slot_of};
@@ -29,6 +30,10 @@ const FACTS: Facts = Facts { run_effect: facts::between_threads, ..Facts::of(Rol
 
 /// What `ns` is the cost of, for every barrier.
 const OPERATION: &str = "one barrier passed by all threads";
+
+/// What the central barriers hold.
+pub(super) const ONE_DECREMENT: Expected =
+    Expected::once(&["lock dec", "lock sub", "lock xadd", "lock add"], &["ldaddal", "outline ldaddal", "stlxr"]);
 
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     axes.sweep(primitive).into_iter().flat_map(Sweep::cases).collect()

@@ -6,6 +6,7 @@ use crate::evidence::Expected;
 use crate::primitives::barrier;
 use crate::primitives::entry::Entry;
 use crate::primitives::wait::LIMIT;
+use crate::studies::{CpuPairs, Participation};
 use crate::sync::{DisseminationBarrier, FutexBarrier, SenseBarrier, TreeBarrier};
 
 /// In the order of the catalogue.
@@ -23,12 +24,7 @@ static SENSE: Entry = Entry::of(
     },
     barrier::cases,
     |case| {
-        Some(barrier::workload(case, |threads| SenseBarrier::new(threads, LIMIT))?.expecting(Expected::once(&[
-            "lock dec",
-            "lock sub",
-            "lock xadd",
-            "lock add",
-        ])))
+        Some(barrier::workload(case, |threads| SenseBarrier::new(threads, LIMIT))?.expecting(barrier::ONE_DECREMENT))
     },
 );
 
@@ -49,7 +45,8 @@ static DISSEMINATION: Entry = Entry::of(
                 .expecting(Expected::Uncounted("a barrier of plain stores has no instruction of its own")),
         )
     },
-);
+)
+.in_studies(&[Participation::plain(&CpuPairs)]);
 
 /// In theory: log4(n) levels up, where a parent collects four transfers one after the other, and log2(n) levels down.
 /// The path is longer than that of the dissemination barrier, but there are 2n - 2 transfers instead of n log2(n).
@@ -83,8 +80,8 @@ static FUTEX: Entry = Entry::of(
     },
     barrier::cases,
     |case| {
-        let workload = barrier::workload(case, |threads| FutexBarrier::new(threads, LIMIT))?
-            .expecting(Expected::once(&["lock dec", "lock sub", "lock xadd", "lock add"]));
+        let workload =
+            barrier::workload(case, |threads| FutexBarrier::new(threads, LIMIT))?.expecting(barrier::ONE_DECREMENT);
         Some(workload.long_blocking(case))
     },
 )

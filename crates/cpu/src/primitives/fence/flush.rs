@@ -8,7 +8,7 @@ use syncscope_core::{Case, MemoryOrder, Primitive};
 use crate::axes::Axes;
 use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
-use crate::primitives::fence::{self, FULL_FENCE};
+use crate::primitives::fence::{self, FULL_FENCE, FULL_FENCE_OF_ARM};
 use crate::primitives::lines::Elements;
 use crate::primitives::number::{Number, by_dtype};
 use crate::primitives::operation::{Executed, Operation};
@@ -41,7 +41,7 @@ fn workload(case: &Case) -> Option<Workload> {
 fn workload_of<N: Number>(case: &Case) -> Option<Workload> {
     let flush = Flush::<N> { first: Elements::of(case)?, second: Elements::of(case)? };
     let workload = Workload::contended(Arc::new(flush), case)?.with_most_operations(N::LARGEST_COUNT, 1);
-    Some(workload.expecting(Expected::added(FULL_FENCE)))
+    Some(workload.expecting(Expected::added(FULL_FENCE, FULL_FENCE_OF_ARM)))
 }
 
 /// Two arrays.

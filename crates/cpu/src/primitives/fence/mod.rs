@@ -2,8 +2,9 @@
 //! updates.
 //!
 //! Start with [`SEQ_CST`], which is one instruction everywhere. [`Bare`] is the operation of the first four; `flush.rs` has
-//! the fifth.
+//! the fifth, `asymmetric.rs` those of which one side pays.
 
+mod asymmetric;
 mod flush;
 
 use std::sync::atomic::{self, Ordering};
@@ -12,15 +13,17 @@ use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Facts, Mode, Primitive, Role};
 
 use crate::axes::Axes;
-use crate::evidence::Expected;
+use crate::evidence::{Beginnings, Expected};
 use crate::facts;
 use crate::primitives::entry::Entry;
 use crate::primitives::opaque;
 use crate::primitives::operation::{Executed, Operation};
 use crate::primitives::workload::Workload;
+use crate::studies::{Participation, Smt};
 
 /// The family, in the order of the catalogue.
-pub(super) static ENTRIES: &[&Entry] = &[&ACQUIRE, &RELEASE, &ACQ_REL, &SEQ_CST, &flush::ENTRY];
+pub(super) static ENTRIES: &[&Entry] =
+    &[&ACQUIRE, &RELEASE, &ACQ_REL, &SEQ_CST, &flush::ENTRY, &asymmetric::LIGHT, &asymmetric::HEAVY];
 
 const FACTS: Facts = Facts {
     mode: Mode::Throughput,
@@ -37,15 +40,20 @@ const OPERATION: &str = "one fence by each thread";
 const ORDER_IS_KEPT: &str =
     "no instruction on x86-64, which keeps this order anyway: the fence binds the compiler alone";
 
-/// What such a fence is on x86-64.
-const FOR_THE_COMPILER: Expected = Expected::NoInstruction(ORDER_IS_KEPT);
+/// What such a fence is: on AArch64 a barrier of this kind.
+const fn for_the_compiler_or(aarch64: Beginnings) -> Expected {
+    if cfg!(target_arch = "x86_64") { Expected::NoInstruction(ORDER_IS_KEPT) } else { Expected::once(&[], aarch64) }
+}
 
 /// Where such a fence is no instruction.
 const ELIDED: &[(&str, &str)] = &[("x86_64", ORDER_IS_KEPT)];
 
 /// What a full fence is on x86-64: an instruction of its own or a locked one that changes nothing on top of the stack.
 /// Compilers choose the second where it is faster, as it is on most processors.
-const FULL_FENCE: &[&str] = &["mfence", "lock or"];
+const FULL_FENCE: Beginnings = &["mfence", "lock or"];
+
+/// The same on AArch64.
+const FULL_FENCE_OF_ARM: Beginnings = &["dmb ish"];
 
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     axes.sweep(primitive).into_iter().flat_map(Sweep::cases).collect()
@@ -62,8 +70,8 @@ fn cases_of_one_thread(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     cases
 }
 
-/// A fence and nothing else: there is no state.
-struct Bare<F>(F);
+/// A fence or a hint and nothing else: there is no state.
+pub(super) struct Bare<F>(pub(super) F);
 
 impl<F: Fn() + Copy + Send + Sync + 'static> Operation for Bare<F> {
     type Local<'a> = F;
@@ -73,14 +81,14 @@ impl<F: Fn() + Copy + Send + Sync + 'static> Operation for Bare<F> {
     }
 
     #[inline(always)]
-    fn execute(fence: &mut F) {
-        fence();
+    fn execute(instruction: &mut F) {
+        instruction();
         opaque::separate();
     }
 
     fn prepare(&self, _slot: usize, _thread: usize) {}
 
-    /// A fence leaves no trace in memory; the evidence has to prove it.
+    /// It leaves no trace in memory; the evidence has to prove it.
     fn verify(&self, _slot: usize, _thread: usize, _executed: Executed) -> Result<(), String> {
         Ok(())
     }
@@ -95,7 +103,7 @@ static ACQUIRE: Entry = for_the_compiler(
         source: "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush acquire)",
         facts: FACTS,
     },
-    |_| Some(Workload::of(Bare(|| atomic::fence(Ordering::Acquire))).expecting(FOR_THE_COMPILER)),
+    |_| Some(Workload::of(Bare(|| atomic::fence(Ordering::Acquire))).expecting(for_the_compiler_or(&["dmb ishld"]))),
 );
 
 /// In theory: nothing on x86. On AArch64 a `dmb ish`, which waits for earlier loads and stores.
@@ -107,7 +115,7 @@ static RELEASE: Entry = for_the_compiler(
         source: "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush release)",
         facts: FACTS,
     },
-    |_| Some(Workload::of(Bare(|| atomic::fence(Ordering::Release))).expecting(FOR_THE_COMPILER)),
+    |_| Some(Workload::of(Bare(|| atomic::fence(Ordering::Release))).expecting(for_the_compiler_or(&["dmb ish"]))),
 );
 
 /// In theory: as the release fence.
@@ -119,7 +127,7 @@ static ACQ_REL: Entry = for_the_compiler(
         source: "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush acq_rel)",
         facts: FACTS,
     },
-    |_| Some(Workload::of(Bare(|| atomic::fence(Ordering::AcqRel))).expecting(FOR_THE_COMPILER)),
+    |_| Some(Workload::of(Bare(|| atomic::fence(Ordering::AcqRel))).expecting(for_the_compiler_or(&["dmb ish"]))),
 );
 
 /// In theory: the store buffer drains before the next load. On x86 this is a locked instruction on the thread's own
@@ -134,5 +142,11 @@ static SEQ_CST: Entry = Entry::of(
         facts: FACTS,
     },
     cases,
-    |_| Some(Workload::of(Bare(|| atomic::fence(Ordering::SeqCst))).expecting(Expected::once(FULL_FENCE))),
-);
+    |_| {
+        Some(
+            Workload::of(Bare(|| atomic::fence(Ordering::SeqCst)))
+                .expecting(Expected::once(FULL_FENCE, FULL_FENCE_OF_ARM)),
+        )
+    },
+)
+.in_studies(&[Participation::plain(&Smt)]);

@@ -21,7 +21,7 @@ mod token;
 
 use std::sync::Arc;
 
-use syncscope_core::{Case, Facts, Preset, Primitive, Role, Waits};
+use syncscope_core::{Case, Facts, Primitive, Role, Waits};
 
 use self::round_trips::RoundTrips;
 use self::token::{counted, prepare};
@@ -72,16 +72,11 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     axes.in_usual_places(primitive, &[2]).cases()
 }
 
-/// The case that studies place on pairs of CPUs.
-fn template(primitive: &Primitive, _: Preset) -> Vec<Case> {
-    vec![Case::new(primitive.id)]
-}
-
-/// Every hand-off is measured on each class of CPU pairs.
-const ON_CPU_PAIRS: Participation = Participation { study: &CpuPairs, templates: template, reports_missing: true };
+/// Every hand-off is measured on each class of CPU pairs; the quick preset has those of the matrix.
+const ON_CPU_PAIRS: Participation = ON_PAIRS_THAT_EXIST.reporting();
 
 /// The same without a row for each class that this machine lacks.
-const ON_PAIRS_THAT_EXIST: Participation = Participation { reports_missing: false, ..ON_CPU_PAIRS };
+const ON_PAIRS_THAT_EXIST: Participation = Participation::beyond_quick(&CpuPairs);
 
 /// A hand-off between two threads.
 const fn entry<H: Handoff>(primitive: Primitive) -> Entry {

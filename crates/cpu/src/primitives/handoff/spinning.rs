@@ -29,7 +29,7 @@ pub(super) static STORE: Entry = handoff::entry::<StoreToken>(Primitive {
 
 /// The matrix by stores asks the same as that by compare-and-swap: only the largest preset has both.
 fn in_papers(primitive: &Primitive, preset: Preset) -> Vec<Case> {
-    if preset == Preset::Paper { handoff::template(primitive, preset) } else { Vec::new() }
+    if preset == Preset::Paper { vec![Case::new(primitive.id)] } else { Vec::new() }
 }
 
 /// A token that each thread reads and then stores.
@@ -60,11 +60,7 @@ pub(super) static CAS: Entry = handoff::entry::<CasToken>(Primitive {
     source: "nviennot, core-to-core-latency (compare-and-swap mode)",
     facts: handoff::SPINNING,
 })
-.in_studies(&[
-    handoff::ON_CPU_PAIRS,
-    Participation { study: &CoreToCore, templates: handoff::template, reports_missing: false },
-    Participation { study: &Numa, templates: handoff::template, reports_missing: false },
-]);
+.in_studies(&[handoff::ON_CPU_PAIRS, Participation::plain(&CoreToCore), Participation::beyond_quick(&Numa)]);
 
 /// A token that both threads compare and swap.
 pub(super) type CasToken = LineToken<CompareAndSwap>;
@@ -72,7 +68,7 @@ pub(super) type CasToken = LineToken<CompareAndSwap>;
 pub(super) enum CompareAndSwap {}
 
 impl TakeTurn for CompareAndSwap {
-    const EXPECTED: Expected = Expected::once(&["lock cmpxchg"]);
+    const EXPECTED: Expected = Expected::once(&["lock cmpxchg"], &["casal", "outline casal", "ldaxr"]);
 
     #[inline(always)]
     fn take(turns: &AtomicU32, turn: u32, wait_limit: &WaitLimit) -> Result<(), WaitTimeout> {

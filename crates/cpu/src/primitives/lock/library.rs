@@ -2,13 +2,14 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use syncscope_core::{Case, Facts, Form, Layout, Primitive, Waits};
+use syncscope_core::{Case, Dtype, Facts, Form, Layout, Preset, Primitive, Waits};
 
 use crate::axes::Axes;
 use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
 use crate::primitives::lock::{self, Lock, LockKind, PlainNumber, Raw, library_lock};
 use crate::primitives::workload::Workload;
+use crate::studies::{CpuPairs, Participation};
 use crate::sync::{Guarded, PthreadMutex, PthreadSpin};
 use crate::team::openmp::{self, Critical, Runtime};
 
@@ -28,10 +29,14 @@ static STD_MUTEX: Entry = Entry::of(
         facts: lock::FACTS.waiting(Waits::SpinsThenSleeps),
     },
     lock::cases,
-    |case| Some(lock::workload(case, &StdMutex)?.expecting(Expected::times(&["lock cmpxchg", "xchg"], 2))),
+    |case| Some(lock::workload(case, &StdMutex)?.expecting(lock::SWAPPED_TWICE)),
 );
 
 library_lock!(StdMutex, Mutex, |lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
+
+/// Compare-and-swaps of a byte: one acquires, one releases.
+const ONE_BYTE_TWICE: Expected =
+    Expected::times(2, &["lock cmpxchg"], &["casab", "caslb", "outline casab", "outline caslb", "ldaxrb", "ldxrb"]);
 
 /// In theory: two compare-and-swaps of one byte on the lock's line. Contended: some spins with growing pauses, then a
 /// hash table of waiting threads outside the lock. About every half a millisecond the lock is handed to the thread that
@@ -47,9 +52,7 @@ static PARKING_LOT_MUTEX: Entry = Entry::of(
         facts: lock::FACTS.waiting(Waits::SpinsThenSleeps),
     },
     lock::cases,
-    |case| {
-        Some(lock::workload(case, &ParkingLotMutex)?.expecting(Expected::times(&["lock cmpxchg"], 2)).blocking(case))
-    },
+    |case| Some(lock::workload(case, &ParkingLotMutex)?.expecting(ONE_BYTE_TWICE).blocking(case)),
 );
 
 library_lock!(ParkingLotMutex, parking_lot::Mutex, |lock| lock.lock());
@@ -67,7 +70,7 @@ static PARKING_LOT_FAIR: Entry = Entry::of(
     lock::cases_of_one_type,
     |case| {
         let workload = lock::workload_of_one_type(case, &ParkingLotFair)?;
-        Some(workload.expecting(Expected::times(&["lock cmpxchg"], 2)).long_blocking(case))
+        Some(workload.expecting(ONE_BYTE_TWICE).long_blocking(case))
     },
 )
 .beyond_quick();
@@ -115,7 +118,12 @@ static PTHREAD_MUTEX: Entry = Entry::of(
     },
     pthread_mutex_cases,
     pthread_mutex_workload,
-);
+)
+.in_studies(&[Participation { study: &CpuPairs, templates: around_a_counter, reports_missing: false }]);
+
+fn around_a_counter(primitive: &Primitive, _: Preset) -> Vec<Case> {
+    vec![Case { dtype: Some(Dtype::U64), layout: Some(Layout::Shared), ..Case::new(primitive.id) }]
+}
 
 fn pthread_mutex_cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     let mut cases = lock::cases(primitive, axes);

@@ -28,13 +28,19 @@ use crate::primitives::number::Number;
 use crate::primitives::operation::{Executed, Operation, SLOTS};
 use crate::primitives::wait::or_unwind;
 use crate::primitives::window::Windows;
+use crate::primitives::work::{self, Work};
 use crate::primitives::workload::Workload;
 use crate::sync::{BetweenProcesses, CachePadded, Guarded, RawLock, ThreadState};
 use crate::timing::clock::Clock;
 
 use self::handovers::Handovers;
 
-const FACTS: Facts = Facts { run_effect: facts::between_threads, ..Facts::of(Role::ThreadLock) };
+const FACTS: Facts = Facts { run_effect: facts::between_threads, can_have_work, ..Facts::of(Role::ThreadLock) };
+
+/// Work changes the critical section, as the type of the counter does: each is varied alone.
+fn can_have_work(case: &Case) -> bool {
+    work::IS_POSSIBLE && case.form.is_none() && case.dtype == Some(Dtype::U64)
+}
 
 /// Locks that many readers share, in the standard library and others: waiters spin for a short time.
 const READING: Facts = Facts { role: Role::ReadLock, ..FACTS.waiting(Waits::SpinsThenSleeps) };
@@ -83,13 +89,18 @@ fn cases_of_one_type(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 }
 
 /// Why instructions of a lock in a library are not counted.
+/// A compare-and-swap that acquires and an exchange that releases.
+pub(super) const SWAPPED_TWICE: Expected =
+    Expected::times(2, &["lock cmpxchg", "xchg"], &["casa", "swpl", "outline casa", "outline swpl", "ldaxr", "ldxr"]);
+
 pub(super) const IN_A_LIBRARY: Expected = Expected::Uncounted("the lock is taken in a library, behind a call");
 
 /// The loops of a kind of lock.
 fn workload<K: LockKind>(case: &Case, kind: &K) -> Option<Workload> {
     match case.dtype? {
+        Dtype::U64 => workload_of_one_type(case, kind),
+        _ if case.has_work() => None,
         Dtype::I32 => locked::<K, i32>(case, kind),
-        Dtype::U64 => locked::<K, u64>(case, kind),
         Dtype::F32 => locked::<K, f32>(case, kind),
         Dtype::F64 => locked::<K, f64>(case, kind),
         Dtype::U32 => None,
@@ -98,7 +109,47 @@ fn workload<K: LockKind>(case: &Case, kind: &K) -> Option<Workload> {
 
 /// The same for one type of the counter.
 fn workload_of_one_type<K: LockKind>(case: &Case, kind: &K) -> Option<Workload> {
-    if case.dtype? == Dtype::U64 { locked::<K, u64>(case, kind) } else { None }
+    match Work::of(case) {
+        _ if case.dtype? != Dtype::U64 => None,
+        None => locked::<K, u64>(case, kind),
+        Some(work) => Some(locked::<_, u64>(case, &KindAtWork { kind, work })?.at_work(work)),
+    }
+}
+
+/// A lock whose threads work inside and outside of it.
+struct AtWork<L> {
+    lock: L,
+    work: Work,
+}
+
+impl<N, L: Lock<N>> Lock<N> for AtWork<L> {
+    type ThreadState = L::ThreadState;
+
+    fn thread_state(&self, thread: usize) -> L::ThreadState {
+        self.lock.thread_state(thread)
+    }
+
+    #[inline(always)]
+    fn with(&self, state: &mut L::ThreadState, critical: impl FnOnce(&mut N)) {
+        self.work.outside();
+        self.lock.with(state, |number| {
+            critical(number);
+            self.work.inside();
+        });
+    }
+}
+
+struct KindAtWork<'a, K> {
+    kind: &'a K,
+    work: Work,
+}
+
+impl<K: LockKind> LockKind for KindAtWork<'_, K> {
+    type Around<N: PlainNumber> = AtWork<K::Around<N>>;
+
+    fn make<N: PlainNumber>(&self, threads: u32) -> AtWork<K::Around<N>> {
+        AtWork { lock: self.kind.make(threads), work: self.work }
+    }
 }
 
 fn locked<K: LockKind, N: PlainNumber>(case: &Case, kind: &K) -> Option<Workload> {

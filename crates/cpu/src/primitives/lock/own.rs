@@ -14,10 +14,20 @@ use crate::primitives::entry::Entry;
 use crate::primitives::lock::{self, LockKind, PlainNumber, Raw};
 use crate::primitives::wait::LIMIT;
 use crate::primitives::workload::Workload;
-use crate::sync::{ClhLock, CohortLock, Guarded, McsLock, SpinParkLock, TicketLock, TtasLock};
+use crate::sync::{ClhLock, CohortLock, Guarded, McsLock, ReciprocatingLock, SpinParkLock, TicketLock, TtasLock};
 
 /// In the order of the catalogue.
-pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&TTAS, &TICKET, &MCS, &CLH, &SPIN_PARK, &COHORT];
+pub(in crate::primitives) static ENTRIES: &[&Entry] =
+    &[&TTAS, &TTAS_BACKOFF, &TICKET, &MCS, &CLH, &RECIPROCATING, &SPIN_PARK, &COHORT];
+
+/// An exchange of a byte that acquires.
+const TAKEN_BY_A_SWAP: Expected = Expected::once(&["xchg"], &["swpab", "outline swpab", "ldaxrb"]);
+
+/// A relaxed addition.
+const TAKEN_BY_A_TICKET: Expected = Expected::once(&["lock xadd"], &["ldadd", "outline ldadd", "stxr"]);
+
+/// An exchange that acquires and releases.
+const QUEUED_BY_A_SWAP: Expected = Expected::once(&["xchg"], &["swpal", "outline swpal", "ldaxr"]);
 
 /// In theory: one atomic exchange to take the lock, a plain store to give it back. Contended: each release invalidates
 /// every waiter's copy of the line. All of them fetch it and try, so the number of transfers grows with the waiters.
@@ -30,8 +40,26 @@ static TTAS: Entry = Entry::of(
         facts: lock::FACTS.waiting(Waits::Spins),
     },
     lock::cases,
-    |case| Some(lock::workload(case, &Raw(|_| TtasLock::new(LIMIT)))?.expecting(Expected::once(&["xchg"]))),
+    |case| Some(lock::workload(case, &Raw(|_| TtasLock::<0>::new(LIMIT)))?.expecting(TAKEN_BY_A_SWAP)),
 );
+
+/// In theory: without contention as `cpu.lock.ttas`. Contended: most waiters stay away from the line, so a holder often takes the lock
+/// again before another one looks. Cheap for the team and unfair.
+static TTAS_BACKOFF: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.ttas_backoff",
+        summary: "Test-and-test-and-set lock: a waiter that tried in vain pauses 4, 8, ... 1024 times before it looks again",
+        operation: lock::OPERATION,
+        source: "Anderson, IEEE TPDS 1(1), 1990; Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, 2.1",
+        facts: lock::FACTS.waiting(Waits::Spins),
+    },
+    lock::cases_of_one_type,
+    |case| {
+        let kind = Raw(|_| TtasLock::<1024>::new(LIMIT));
+        Some(lock::workload_of_one_type(case, &kind)?.expecting(TAKEN_BY_A_SWAP))
+    },
+)
+.with_most_threads_in_quick();
 
 /// In theory: one atomic addition to take the lock, a plain store to give it back. Contended: each release causes a
 /// line transfer for every waiter, but only one of them goes on, in the order of arrival. With more threads than CPUs
@@ -45,7 +73,7 @@ static TICKET: Entry = Entry::of(
         facts: lock::FACTS.waiting(Waits::Spins),
     },
     lock::cases,
-    |case| Some(lock::workload(case, &Raw(|_| TicketLock::new(LIMIT)))?.expecting(Expected::once(&["lock xadd"]))),
+    |case| Some(lock::workload(case, &Raw(|_| TicketLock::new(LIMIT)))?.expecting(TAKEN_BY_A_TICKET)),
 );
 
 /// In theory: an atomic exchange to take the lock and a compare-and-swap to give it back. Contended: a constant number
@@ -61,9 +89,7 @@ static MCS: Entry = Entry::of(
     },
     lock::cases,
     // Not the compare-and-swap of the release: the compiler writes several copies of it.
-    |case| {
-        Some(lock::workload(case, &Raw(|threads| McsLock::new(threads, LIMIT)))?.expecting(Expected::once(&["xchg"])))
-    },
+    |case| Some(lock::workload(case, &Raw(|threads| McsLock::new(threads, LIMIT)))?.expecting(QUEUED_BY_A_SWAP)),
 );
 
 /// In theory: an atomic exchange to take the lock and a plain store to give it back, which an MCS lock cannot do without
@@ -81,9 +107,27 @@ static CLH: Entry = Entry::of(
     lock::cases_of_one_type,
     |case| {
         Some(
-            lock::workload_of_one_type(case, &Raw(|threads| ClhLock::new(threads, LIMIT)))?
-                .expecting(Expected::once(&["xchg"])),
+            lock::workload_of_one_type(case, &Raw(|threads| ClhLock::new(threads, LIMIT)))?.expecting(QUEUED_BY_A_SWAP),
         )
+    },
+)
+.with_most_threads_in_quick();
+
+/// In theory: an exchange and a compare-and-swap without contention. Contended: one exchange to arrive and one store to pass the lock
+/// on, fewer transfers than any queue; the last to arrive is served first, once in each segment.
+static RECIPROCATING: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.reciprocating",
+        summary: "Reciprocating lock: arrivals form a stack, which is served as a whole; waiters spin on lines of their own",
+        operation: lock::OPERATION,
+        source: "Dice and Kogan, Reciprocating Locks, PPoPP 2025, listing 1",
+        facts: lock::FACTS.waiting(Waits::Spins),
+    },
+    lock::cases_of_one_type,
+    // Not the exchange that detaches a segment: without contention there is none.
+    |case| {
+        let kind = Raw(|threads| ReciprocatingLock::new(threads, LIMIT));
+        Some(lock::workload_of_one_type(case, &kind)?.expecting(QUEUED_BY_A_SWAP))
     },
 )
 .with_most_threads_in_quick();
@@ -119,7 +163,7 @@ fn spin_park_workload(case: &Case) -> Option<Workload> {
     let us = case.group_number(SPIN)?;
     let kind = SpinPark(Duration::from_micros(us.into()));
     let workload = lock::workload_of_one_type(case, &kind)?;
-    Some(workload.expecting(Expected::times(&["lock cmpxchg", "xchg"], 2)).blocking(case))
+    Some(workload.expecting(lock::SWAPPED_TWICE).blocking(case))
 }
 
 struct SpinPark(Duration);
@@ -147,7 +191,7 @@ static COHORT: Entry = Entry::of(
     // Not the addition for all groups: a thread that the lock was passed to leaves it out.
     |case| {
         let make = |_| CohortLock::new(groups().map_or(1, CpuGroups::count), group_of_this_thread, LIMIT);
-        Some(lock::workload_of_one_type(case, &Raw(make))?.expecting(Expected::once(&["lock xadd"])))
+        Some(lock::workload_of_one_type(case, &Raw(make))?.expecting(TAKEN_BY_A_TICKET))
     },
 )
 .requiring(|| match groups() {

@@ -1,14 +1,18 @@
 //! Locks that one writer or many readers hold.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use crossbeam::atomic::AtomicCell;
+use crossbeam::epoch;
 use crossbeam::sync::ShardedLock;
-use syncscope_core::{Case, Dtype, Layout, Primitive};
+use syncscope_core::{Case, Dtype, Layout, Primitive, Waits};
 
 use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
-use crate::primitives::lock::{self, Lock, LockKind, PlainNumber, library_lock};
+use crate::primitives::lock::{self, AtWork, Lock, LockKind, PlainNumber, library_lock};
 use crate::primitives::operation::{Executed, Operation, SLOTS};
+use crate::primitives::work::Work;
 use crate::primitives::workload::Workload;
 use crate::sync::CachePadded;
 
@@ -17,9 +21,6 @@ const READING_OPERATION: &str = "one addition of the value read under the lock t
 
 /// A lock that one writer or many readers hold, around a number.
 trait SharedLock<N>: Send + Sync + 'static {
-    /// A free lock.
-    fn around(number: N) -> Self;
-
     /// Takes the lock for reading, gives `reader` the number, gives the lock back.
     fn read(&self, reader: impl FnOnce(N));
 }
@@ -28,22 +29,44 @@ trait SharedLock<N>: Send + Sync + 'static {
 trait SharedLockKind {
     /// The lock around a number.
     type Around<N: PlainNumber>: SharedLock<N>;
+
+    /// A free lock.
+    fn around<N: PlainNumber>(number: N) -> Self::Around<N>;
+}
+
+impl<N, L: SharedLock<N>> SharedLock<N> for AtWork<L> {
+    #[inline(always)]
+    fn read(&self, reader: impl FnOnce(N)) {
+        self.work.outside();
+        self.lock.read(|number| {
+            reader(number);
+            self.work.inside();
+        });
+    }
 }
 
 /// The loops of a kind of lock, taken for reading by all threads.
 fn readers<K: SharedLockKind>(case: &Case) -> Option<Workload> {
     match case.dtype? {
-        Dtype::I32 => Readers::<K::Around<i32>, i32>::workload(case),
-        Dtype::U64 => Readers::<K::Around<u64>, u64>::workload(case),
-        Dtype::F32 => Readers::<K::Around<f32>, f32>::workload(case),
-        Dtype::F64 => Readers::<K::Around<f64>, f64>::workload(case),
+        Dtype::U64 => readers_of_one_type::<K>(case),
+        _ if case.has_work() => None,
+        Dtype::I32 => Readers::<_, i32>::workload(case, K::around),
+        Dtype::F32 => Readers::<_, f32>::workload(case, K::around),
+        Dtype::F64 => Readers::<_, f64>::workload(case, K::around),
         Dtype::U32 => None,
     }
 }
 
 /// The same for one type of the number.
 fn readers_of_one_type<K: SharedLockKind>(case: &Case) -> Option<Workload> {
-    if case.dtype? == Dtype::U64 { Readers::<K::Around<u64>, u64>::workload(case) } else { None }
+    match Work::of(case) {
+        _ if case.dtype? != Dtype::U64 => None,
+        None => Readers::<_, u64>::workload(case, K::around),
+        Some(work) => {
+            let around = |number| AtWork { lock: K::around(number), work };
+            Some(Readers::<_, u64>::workload(case, around)?.at_work(work))
+        }
+    }
 }
 
 /// A kind of lock in a library: the name of the kind, the lock, and how a reader comes to the number. What that gives holds the
@@ -54,13 +77,13 @@ macro_rules! shared_lock {
 
         impl SharedLockKind for $kind {
             type Around<N: PlainNumber> = $($lock)::+<N>;
+
+            fn around<N: PlainNumber>(number: N) -> $($lock)::+<N> {
+                <$($lock)::+<N>>::new(number)
+            }
         }
 
         impl<N: PlainNumber> SharedLock<N> for $($lock)::+<N> {
-            fn around(number: N) -> Self {
-                Self::new(number)
-            }
-
             #[inline(always)]
             fn read(&self, reader: impl FnOnce(N)) {
                 // Acquire to take it: a writer's value would be visible. Release to give it back: a writer would wait for
@@ -81,11 +104,11 @@ struct Readers<L, N> {
 }
 
 impl<L: SharedLock<N>, N: PlainNumber> Readers<L, N> {
-    fn workload(case: &Case) -> Option<Workload> {
+    fn workload(case: &Case, around: impl Fn(N) -> L) -> Option<Workload> {
         let threads = case.threads.filter(|_| case.layout == Some(Layout::Shared))?;
         let one = N::of(1);
         let operation = Self {
-            ones: (0..SLOTS).map(|_| CachePadded::new(L::around(one))).collect(),
+            ones: (0..SLOTS).map(|_| CachePadded::new(around(one))).collect(),
             sums: (0..SLOTS * threads as usize).map(|_| CachePadded::default()).collect(),
             threads: threads as usize,
         };
@@ -147,7 +170,12 @@ pub(in crate::primitives) static ENTRIES: &[&Entry] = &[
     &PARKING_LOT_RWLOCK_WRITE,
     &CROSSBEAM_SHARDED_READ,
     &CROSSBEAM_SHARDED_WRITE,
+    &SEQUENCE_READ,
+    &EPOCH_READ,
 ];
+
+/// A subtraction that releases, of one reader.
+const LEFT_BY_A_SUBTRACTION: Expected = Expected::once(&["lock xadd"], &["ldaddl", "outline ldaddl", "stlxr"]);
 
 /// In theory: readers do not exclude each other, but each of them adds itself to a count on the lock's line and
 /// subtracts itself again. These two atomic operations transfer the line, so that many readers scale no better than an
@@ -161,7 +189,7 @@ static RWLOCK_READ: Entry = Entry::of(
         facts: lock::READING,
     },
     lock::cases,
-    |case| Some(readers::<RwlockRead>(case)?.expecting(Expected::once(&["lock xadd"]))),
+    |case| Some(readers::<RwlockRead>(case)?.expecting(LEFT_BY_A_SUBTRACTION)),
 );
 
 shared_lock!(RwlockRead, RwLock, |lock| lock.read().unwrap_or_else(PoisonError::into_inner));
@@ -177,7 +205,12 @@ static RWLOCK_WRITE: Entry = Entry::of(
         facts: lock::WRITING,
     },
     lock::cases,
-    |case| Some(lock::workload(case, &RwlockWrite)?.expecting(Expected::once(&["lock cmpxchg"]))),
+    |case| {
+        Some(
+            lock::workload(case, &RwlockWrite)?
+                .expecting(Expected::once(&["lock cmpxchg"], &["casa", "outline casa", "ldaxr"])),
+        )
+    },
 );
 
 library_lock!(RwlockWrite, RwLock, |lock| lock.write().unwrap_or_else(PoisonError::into_inner));
@@ -193,7 +226,7 @@ static PARKING_LOT_RWLOCK_READ: Entry = Entry::of(
         facts: lock::READING,
     },
     lock::cases_of_one_type,
-    |case| Some(readers_of_one_type::<ParkingLotRead>(case)?.expecting(Expected::once(&["lock xadd"]))),
+    |case| Some(readers_of_one_type::<ParkingLotRead>(case)?.expecting(LEFT_BY_A_SUBTRACTION)),
 )
 .with_most_threads_in_quick();
 
@@ -212,7 +245,15 @@ static PARKING_LOT_RWLOCK_WRITE: Entry = Entry::of(
     lock::cases_of_one_type,
     |case| {
         let workload = lock::workload_of_one_type(case, &ParkingLotWrite)?;
-        Some(workload.expecting(Expected::times(&["lock cmpxchg"], 2)).blocking(case))
+        Some(
+            workload
+                .expecting(Expected::times(
+                    2,
+                    &["lock cmpxchg"],
+                    &["casa", "casl", "outline casa", "outline casl", "ldaxr", "ldxr"],
+                ))
+                .blocking(case),
+        )
     },
 )
 .with_most_threads_in_quick();
@@ -252,3 +293,84 @@ static CROSSBEAM_SHARDED_WRITE: Entry = Entry::of(
 .beyond_quick();
 
 library_lock!(ShardedWrite, ShardedLock, |lock| lock.write().unwrap_or_else(PoisonError::into_inner));
+
+/// In theory: two loads of the sequence number around those of the value, and no store: readers share all lines. A reader that
+/// meets a writer tries again, so that writers are never held up.
+static SEQUENCE_READ: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.sequence_read",
+        summary: "A sequence lock around three words, read by all threads: crossbeam's AtomicCell",
+        operation: READING_OPERATION,
+        source: "crossbeam::atomic::AtomicCell; Lameter, Effective Synchronization on Linux/NUMA Systems, 2005",
+        facts: lock::READING,
+    },
+    lock::cases_of_one_type,
+    |case| Some(readers_of_one_type::<SequenceRead>(case)?.expecting(lock::IN_A_LIBRARY)),
+)
+.with_most_threads_in_quick();
+
+struct SequenceRead;
+
+impl SharedLockKind for SequenceRead {
+    type Around<N: PlainNumber> = Sequence<N>;
+
+    fn around<N: PlainNumber>(number: N) -> Sequence<N> {
+        Sequence(AtomicCell::new([number; 3]))
+    }
+}
+
+/// Three words: of one word, the library would make an atomic variable.
+struct Sequence<N>(AtomicCell<[N; 3]>);
+
+impl<N: PlainNumber> SharedLock<N> for Sequence<N> {
+    #[inline(always)]
+    fn read(&self, reader: impl FnOnce(N)) {
+        reader(self.0.load()[2]);
+    }
+}
+
+/// In theory: a store of the epoch to the thread's own line and a full fence, then the load; a counter of nested pins and, once in
+/// 128 pins, a look for garbage. No line is shared with other readers. What memory reclamation costs a reader.
+static EPOCH_READ: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.epoch_read",
+        summary: "A read of a shared pointer under a pinned epoch of crossbeam, which stands for RCU",
+        operation: READING_OPERATION,
+        source: "crossbeam::epoch::pin; Fraser, Practical Lock-Freedom, 2004, 5.2.3",
+        facts: lock::READING.waiting(Waits::NoWait),
+    },
+    lock::cases_of_one_type,
+    |case| Some(readers_of_one_type::<EpochRead>(case)?.expecting(lock::IN_A_LIBRARY)),
+)
+.with_most_threads_in_quick();
+
+struct EpochRead;
+
+impl SharedLockKind for EpochRead {
+    type Around<N: PlainNumber> = Protected<N>;
+
+    fn around<N: PlainNumber>(number: N) -> Protected<N> {
+        Protected(epoch::Atomic::new(number))
+    }
+}
+
+/// A value that a writer would replace as a whole.
+struct Protected<N>(epoch::Atomic<N>);
+
+impl<N: PlainNumber> SharedLock<N> for Protected<N> {
+    #[inline(always)]
+    fn read(&self, reader: impl FnOnce(N)) {
+        let pin = epoch::pin();
+        // Acquire: what a writer wrote before it published the pointer.
+        let found = self.0.load(Ordering::Acquire, &pin);
+        // SAFETY: the pointer is that of `around`, which no thread replaces before the drop.
+        reader(unsafe { *found.deref() });
+    }
+}
+
+impl<N> Drop for Protected<N> {
+    fn drop(&mut self) {
+        // SAFETY: nobody reads what is dropped, and this is its only owner.
+        drop(unsafe { std::mem::take(&mut self.0).into_owned() });
+    }
+}

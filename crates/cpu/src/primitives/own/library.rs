@@ -13,7 +13,9 @@ use syncscope_core::{Case, Dtype, Layout, OwnCheck};
 use crate::evidence::LoopFunctions;
 use crate::machine::memory::Pages;
 use crate::primitives::operation::{Executed, Operation, SLOTS, TURN, Turns, UNROLL};
+use crate::primitives::work::Work;
 use crate::sync::{Barrier, CachePadded, WaitTimeout};
+use crate::timing::chains::steps_of_additions;
 
 /// What the team gives to a thread: `syncscope_given` in `loops.h`.
 #[repr(C)]
@@ -27,6 +29,9 @@ pub(super) struct Given {
     number: u32,
     threads: u32,
     executed: u64,
+    work: extern "C" fn(u64) -> u64,
+    inside: u64,
+    outside: u64,
 }
 
 // SAFETY: the pointers are to memory of the operation, all of it atomic, which outlives the threads that work on it.
@@ -99,10 +104,14 @@ type Line = CachePadded<[AtomicU64; 16]>;
 /// Bytes of a line.
 const LINE: usize = size_of::<Line>();
 
+/// Lines before those of `me->memory`.
+const BEFORE_MEMORY: usize = 3;
+
 /// Lines of `me->memory`.
 const MEMORY_LINES: usize = 4096 / LINE;
 
-/// In each slot: `x` and the counter of a lock, the barrier of the team, the memory of all threads, the elements of each.
+/// In each slot: `x` and the counter of a lock, the barrier of the team, the data of a message, the memory of all threads, the
+/// elements of each.
 pub(super) struct OwnLoop {
     loops: &'static Loops,
     lines: Pages<Line>,
@@ -113,6 +122,7 @@ pub(super) struct OwnLoop {
     dtype: Dtype,
     check: Option<OwnCheck>,
     is_shared: bool,
+    work: Option<Work>,
 }
 
 /// A thread of an operation.
@@ -126,10 +136,11 @@ impl OwnLoop {
         let (dtype, threads) = (case.dtype.unwrap_or(Dtype::I32), case.threads?);
         let stride = case.layout.and_then(Layout::stride).map(|stride| stride as usize);
         let distance = stride.map_or(LINE, |stride| stride * dtype.size_bytes());
-        let per_slot = 2 + MEMORY_LINES + (threads as usize * distance).div_ceil(LINE);
+        let per_slot = BEFORE_MEMORY + MEMORY_LINES + (threads as usize * distance).div_ceil(LINE);
         let line = |_| CachePadded::new(std::array::from_fn(|_| AtomicU64::new(0)));
         let lines = Pages::filled(SLOTS * per_slot, line);
-        Some(Self { loops, lines, per_slot, distance, threads, dtype, check, is_shared: stride.is_none() })
+        let (is_shared, work) = (stride.is_none(), Work::of(case));
+        Some(Self { loops, lines, per_slot, distance, threads, dtype, check, is_shared, work })
     }
 
     fn slot(&self, slot: usize) -> &[Line] {
@@ -138,16 +149,23 @@ impl OwnLoop {
 
     fn given(&self, slot: usize, thread: usize, executed: u64) -> Given {
         let lines = self.slot(slot);
-        let elements: *const c_void = lines[2 + MEMORY_LINES..].as_ptr().cast();
+        let elements: *const c_void = lines[BEFORE_MEMORY + MEMORY_LINES..].as_ptr().cast();
         Given {
             x: &raw const lines[0][0],
             mine: elements.wrapping_byte_add(thread * self.distance),
-            memory: lines[2].as_ptr(),
-            counter: &raw const lines[0][1],
+            memory: lines[BEFORE_MEMORY].as_ptr(),
+            counter: if self.check == Some(OwnCheck::Message) {
+                &raw const lines[2][0]
+            } else {
+                &raw const lines[0][1]
+            },
             meeting: lines[1].as_ptr(),
             number: thread as u32,
             threads: self.threads,
             executed,
+            work: steps_of_additions,
+            inside: self.work.map_or(0, |work| work.inside),
+            outside: self.work.map_or(0, |work| work.outside),
         }
     }
 
@@ -182,6 +200,10 @@ impl OwnLoop {
                 let lost = format!("expected {executed} additions under the lock, found {found}");
                 if found == executed { Ok(()) } else { Err(lost) }
             }
+            Some(OwnCheck::Message) => match self.slot(slot)[2][1].load(Ordering::Relaxed) {
+                0 => Ok(()),
+                missed => Err(format!("{missed} messages came before the data that were written before them")),
+            },
             Some(OwnCheck::Counter) if self.is_shared => counts(self.value(given(0).x.cast()), executed),
             Some(OwnCheck::Counter) => {
                 let all: f64 = (0..self.threads as usize).map(|thread| self.value(given(thread).mine)).sum();

@@ -7,6 +7,8 @@ struct syncscope_given {
     uint32_t *meeting;
     uint32_t number, threads;
     uint64_t executed;
+    uint64_t (*work)(uint64_t);
+    uint64_t inside, outside;
 };
 
 #ifdef __cplusplus
@@ -26,6 +28,10 @@ static inline __attribute__((always_inline)) struct thread syncscope_thread(cons
     me.value = (T)given->number;
     me.counter = given->counter;
     me.meeting = given->meeting;
+    me.sent = 0;
+    me.work = given->work;
+    me.inside = given->inside;
+    me.outside = given->outside;
     return me;
 }
 

@@ -14,11 +14,15 @@
 //   void acquire(struct thread *me)     a lock, with void release(struct thread *me): an addition to a plain counter
 //                                       under the lock is measured, and the counter is checked
 //   void wait(struct thread *me)        a barrier; it is checked that nobody leaves before the last one has arrived
+//   void send(struct thread *me)        a message of the first thread, number me->sent from 1, with
+//   void receive(struct thread *me)     which waits for it in the others; it is checked that they see plain data that
+//                                       were written before. All threads meet after each message, which is part of the cost
 //   void setup(struct thread *me)       before each sample, by the first thread
 //   int check(struct thread *me)        after each sample, by the first thread: 0 if something went wrong.
 //                                       me->executed is the number of operations of all threads
 // setup, check and release may have the ending of an operation, too: release_fast belongs to acquire_fast.
-#pragma once
+#ifndef SYNCSCOPE_OWN_H
+#define SYNCSCOPE_OWN_H
 #include <stdint.h>
 
 #ifndef SYNCSCOPE_TYPE
@@ -28,7 +32,9 @@ typedef SYNCSCOPE_TYPE T;
 
 #ifdef __cplusplus
 #include <atomic>
-using namespace std;
+// Not the whole namespace: `std::thread` is another thread. Functions such as atomic_fetch_add are found by their arguments.
+using std::atomic, std::atomic_int, std::memory_order_relaxed, std::memory_order_acquire, std::memory_order_release,
+    std::memory_order_acq_rel, std::memory_order_seq_cst;
 typedef std::atomic<T> atomic_T;
 #else
 #include <stdatomic.h>
@@ -43,8 +49,11 @@ struct thread {
     uint32_t threads;  // how many there are
     uint64_t executed;
     T value;
-    uint64_t *counter;  // what a lock protects
+    uint64_t *counter;  // what a lock protects, or a message announces
+    uint64_t sent;      // messages so far, this one included
     uint32_t *meeting;
+    uint64_t (*work)(uint64_t);  // --inside and --outside
+    uint64_t inside, outside;
 };
 
 static inline void syncscope_pause(void) {
@@ -66,3 +75,4 @@ static inline void meet(struct thread *me) {
         while (__atomic_load_n(generation, __ATOMIC_ACQUIRE) == now) syncscope_pause();
     }
 }
+#endif

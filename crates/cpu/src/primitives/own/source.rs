@@ -36,14 +36,26 @@ fn text(own: &OwnOperation) -> String {
     let mut unit = vec![format!("#line 1 \"own.h\"\n{HEADER}\n{}", own.includes)];
     let call = |name: Option<String>| name.map_or_else(String::new, |name| format!("{name}(me);"));
     let (set_up, check) = if let (Some(file), Some(function)) = (&own.file, &own.function) {
-        let release = own.is("acquire").then(|| own.helper("release").unwrap_or_else(|| "release".to_owned()));
-        for name in [Some(function.clone()), release.clone()].into_iter().flatten() {
+        let other = |kind, name: &str| own.is(kind).then(|| own.helper(name).unwrap_or_else(|| name.to_owned()));
+        let (release, receive) = (other("acquire", "release"), other("send", "receive"));
+        for name in [Some(function.clone()), release.clone(), receive.clone()].into_iter().flatten() {
             unit.push(format!("{INLINED} void {name}(struct thread *me);\n"));
         }
         unit.push(format!("#line 1 \"{file}\"\n{}\n", own.text));
         let body = match release {
-            Some(release) => format!("{function}(me); *me->counter = *me->counter + 1; {release}(me);"),
-            None => format!("{function}(me);"),
+            Some(release) => format!(
+                "if (SYNCSCOPE_WORK) me->work(me->outside); {function}(me); *me->counter = *me->counter + 1; \
+                 if (SYNCSCOPE_WORK) me->work(me->inside); {release}(me);"
+            ),
+            None => receive.map_or_else(
+                || format!("{function}(me);"),
+                |receive| {
+                    format!(
+                        "me->sent++; if (me->number == 0) {{ *me->counter = me->sent; {function}(me); }} \
+                         else {{ {receive}(me); if (*me->counter != me->sent) __atomic_fetch_add(me->counter + 1, 1, __ATOMIC_RELAXED); }} meet(me);"
+                    )
+                },
+            ),
         };
         unit.push(format!("{INLINED} void syncscope_once(struct thread *me) {{ {body} }}\n"));
         let check = own.helper("check").map_or_else(|| "return 1;".to_owned(), |name| format!("return {name}(me);"));
@@ -96,7 +108,7 @@ const fn c_type(dtype: Dtype) -> &'static str {
 ///
 /// # Errors
 /// What the compiler says, with the line of the user's source, or that there is none.
-pub(super) fn compile(own: &OwnOperation, dtype: Dtype) -> Result<PathBuf, String> {
+pub(super) fn compile(own: &OwnOperation, dtype: Dtype, has_work: bool) -> Result<PathBuf, String> {
     let (variable, usual, ending, standard) =
         if is_cpp(own) { ("CXX", "c++", "cpp", "-std=gnu++20") } else { ("CC", "cc", "c", "-std=gnu11") };
     let chosen = env::var(variable).ok().filter(|chosen| !chosen.trim().is_empty());
@@ -115,13 +127,14 @@ pub(super) fn compile(own: &OwnOperation, dtype: Dtype) -> Result<PathBuf, Strin
         options.push("-Werror=implicit-function-declaration".to_owned());
     }
     options.push(format!("-DSYNCSCOPE_TYPE={}", c_type(dtype)));
+    options.push(format!("-DSYNCSCOPE_WORK={}", u32::from(has_work)));
     if let Some(folder) = own.file.as_ref().and_then(|file| Path::new(file).parent()) {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         options.push(format!("-I{}", folder.display()));
     }
     options.extend(own.options.iter().cloned());
     // The loader takes a file of a known name for the one that it has loaded.
-    let name = format!("syncscope-{}-{}-{dtype}.so", process::id(), own.id);
+    let name = format!("syncscope-{}-{}-{dtype}-{has_work}.so", process::id(), own.id);
     let file = env::temp_dir().join(name);
     c_compiler::compile(Path::new(compiler), &options, (ending, &text(own)), &file, LIMIT, || false)?;
     Ok(file)
@@ -140,7 +153,7 @@ mod tests {
             function,
             ..OwnOperation::default()
         };
-        compile(&own, Dtype::I32).unwrap_err()
+        compile(&own, Dtype::I32, false).unwrap_err()
     }
 
     #[test]

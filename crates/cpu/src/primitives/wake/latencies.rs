@@ -20,7 +20,7 @@ const WAKE_UPS: usize = 2000;
 /// The time limit: until the waiter sleeps, is seen asleep and woken again, some 20 to 100 microseconds pass.
 const LIMIT: Duration = Duration::from_millis(80);
 
-/// Thread 0 wakes thread 1 again and again. The details hold each latency less the cost of reading the clock.
+/// Thread 0 wakes the others again and again. The details hold each latency less the cost of reading the clock.
 pub(super) struct Latencies<W> {
     wake_pair: Arc<WakePair<W>>,
     clock: Clock,
@@ -45,10 +45,10 @@ impl<W: Way> Latencies<W> {
         *self.found.lock().unwrap_or_else(PoisonError::into_inner) = found;
     }
 
-    fn sleep(&self) {
+    fn sleep(&self, thread: usize) {
         let mut over = false;
         while !over {
-            or_unwind(self.wake_pair.sleep());
+            or_unwind(self.wake_pair.sleep(thread));
             over = self.over.load(Ordering::Relaxed);
         }
     }
@@ -65,7 +65,7 @@ impl<W: Way> Body for Latencies<W> {
     fn run(&self, _: &Shot, thread: usize) {
         match thread {
             0 => self.wake(),
-            _ => self.sleep(),
+            _ => self.sleep(thread),
         }
     }
 
@@ -89,6 +89,7 @@ impl<W: Way> FollowUp for Latencies<W> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::spinning::{Hints, Nothing, Snooze, SpinFutex, Watched, Yield};
     use super::super::ways::{Event, FutexWord, Parked, ParkingLotSignal, StdSignal};
     use super::*;
     use crate::primitives::wait;
@@ -97,9 +98,17 @@ mod tests {
     use syncscope_core::Side;
 
     fn details<W: Way>(clock: &Clock) -> Vec<Detail> {
-        let run = Arc::new(Latencies::new(Arc::new(WakePair::<W>::new()), clock));
+        details_of(WakePair::<W>::new(1), clock)
+    }
+
+    fn details_of<W: Way>(wake_pair: WakePair<W>, clock: &Clock) -> Vec<Detail> {
+        details_of_team(wake_pair, 2, clock)
+    }
+
+    fn details_of_team<W: Way>(wake_pair: WakePair<W>, threads: usize, clock: &Clock) -> Vec<Detail> {
+        let run = Arc::new(Latencies::new(Arc::new(wake_pair), clock));
         let body: Arc<dyn Body> = Arc::clone(&run) as _;
-        let mut team = Team::assemble(&[None, None], clock).unwrap();
+        let mut team = Team::assemble(&vec![None; threads], clock).unwrap();
         let shot = Shot { side: Side::Test, iterations: 1, pair: 0 };
         // Twice: the threads agree on the next wake-up.
         for _ in 0..2 {
@@ -126,6 +135,33 @@ mod tests {
         }
     }
 
+    #[test]
+    fn one_call_wakes_all_sleepers() {
+        let clock = Clock::calibrate();
+        for details in [
+            details_of_team(WakePair::<FutexWord<true>>::new(5), 6, &clock),
+            details_of_team(WakePair::<StdSignal<true>>::new(5), 6, &clock),
+        ] {
+            let share = details.iter().find(|detail| detail.name == "asleep_share").unwrap().value;
+            assert!(share >= 0.99, "{details:?}");
+        }
+    }
+
+    #[test]
+    fn every_way_to_wait_awake_sees_the_store() {
+        let (clock, wait) = (Clock::calibrate(), Duration::from_micros(20));
+        for details in [
+            details_of(WakePair::<Watched<Nothing>>::after(wait), &clock),
+            details_of(WakePair::<Watched<Hints<16>>>::after(wait), &clock),
+            details_of(WakePair::<Watched<Snooze>>::after(wait), &clock),
+            details_of(WakePair::<Watched<Yield>>::after(wait), &clock),
+            details_of(WakePair::<SpinFutex>::after(wait), &clock),
+        ] {
+            assert!(details.iter().any(|detail| detail.name == "wake_call_ns" && detail.value >= 0.0), "{details:?}");
+            assert!(details.iter().all(|detail| detail.name != "asleep_share"), "{details:?}");
+        }
+    }
+
     fn gives_up<W: Way>() {
         let way = W::new();
         way.join();
@@ -142,6 +178,9 @@ mod tests {
             scope.spawn(gives_up::<Parked>);
             scope.spawn(gives_up::<ParkingLotSignal>);
             scope.spawn(gives_up::<Event>);
+            scope.spawn(gives_up::<Watched<Nothing>>);
+            scope.spawn(gives_up::<Watched<Snooze>>);
+            scope.spawn(gives_up::<SpinFutex>);
         });
     }
 }

@@ -1,30 +1,32 @@
 //! Wake-ups: one thread sleeps in the kernel, another one wakes it.
 //!
 //! - `ways.rs`: what a way to wake a thread is, and all of them. Start here.
+//! - `spinning.rs`: waiters that stay awake, by what they do between two looks (`cpu.wait`).
 //! - `sleeper.rs`: whether the waiter sleeps, as the kernel says.
 //! - `wake_pair.rs`: one wake-up: the waiter falls asleep, the waker sees it, reads the clock and wakes it.
 //! - This file: the samples, of one wake-up each, and the cases. `latencies.rs`: percentiles, a run after the samples.
 //!
 //! A sample of the test is one wake-up: from the reading of the clock right before the call that wakes to the waiter's
-//! reading right after its wait has returned. The baseline is the two readings without a wake-up. Both threads report this
+//! reading right after its wait has returned. The baseline is the two readings without a wake-up. All threads report this
 //! time; what the call takes the waker is a detail (`wake_call_ns`).
 //!
 //! A hand-off (`cpu.handoff`) may find its partner awake. Here no waker calls before it has seen that the waiter sleeps.
 
 mod latencies;
 mod sleeper;
+pub(super) mod spinning;
 mod wake_pair;
 mod ways;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use syncscope_core::{Case, Facts, Preset, Primitive, Role, Shot, Waits};
+use syncscope_core::{Case, Facts, Primitive, Role, Shot, Waits};
 
 use self::latencies::Latencies;
 use self::wake_pair::WakePair;
 use self::ways::Way;
-use crate::axes::Axes;
+use crate::axes::{Axes, powers_of_two};
 use crate::evidence::Expected;
 use crate::facts;
 use crate::primitives::entry::Entry;
@@ -35,12 +37,26 @@ use crate::studies::{CpuPairs, OneCpu, Participation};
 use crate::team::Body;
 
 /// The family, in the order of the catalogue.
-pub(super) static ENTRIES: &[&Entry] = &[&ways::FUTEX, &ways::CONDVAR, &ways::PARK, &ways::PARKING_LOT, &ways::EVENTFD];
+pub(super) static ENTRIES: &[&Entry] = &[
+    &ways::FUTEX,
+    &ways::CONDVAR,
+    &ways::PARK,
+    &ways::PARKING_LOT,
+    &ways::EVENTFD,
+    &ways::FUTEX_ALL,
+    &ways::CONDVAR_ALL,
+];
 
 const FACTS: Facts = Facts { run_effect: facts::between_threads, ..Facts::of(Role::Wake).waiting(Waits::Sleeps) };
 
 /// What `ns` is the cost of, for every wake-up.
 const OPERATION: &str = "one wake-up: from the waker's call until the waiter runs, which was seen asleep before";
+
+/// One call wakes several threads.
+const FACTS_OF_ALL: Facts = Facts { role: Role::WakeAll, ..FACTS };
+
+const OPERATION_OF_ALL: &str =
+    "one wake-up of all: from the waker's call until the last waiter runs; all were seen asleep before";
 
 /// Why instructions are not counted.
 const IN_THE_KERNEL: Expected = Expected::Uncounted("a wake-up is a system call behind a library function");
@@ -50,33 +66,40 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     axes.in_usual_places(primitive, &[2]).cases()
 }
 
-/// The case that studies place on CPUs.
-fn template(primitive: &Primitive, _: Preset) -> Vec<Case> {
-    vec![Case::new(primitive.id)]
-}
-
 /// Every wake-up is measured on each class of CPU pairs, and with both threads on one CPU.
-const STUDIES: &[Participation] = &[
-    Participation { study: &CpuPairs, templates: template, reports_missing: false },
-    Participation { study: &OneCpu, templates: template, reports_missing: true },
-];
+const STUDIES: &[Participation] = &[Participation::beyond_quick(&CpuPairs), Participation::plain(&OneCpu).reporting()];
 
 /// A way to wake a thread.
 const fn entry<W: Way>(primitive: Primitive) -> Entry {
     Entry::of(primitive, cases, workload::<W>).in_studies(STUDIES).requiring(sleeper::states_are_shown)
 }
 
-/// The samples of a way to wake a thread, and the percentiles after them.
 fn workload<W: Way>(case: &Case) -> Option<Workload> {
-    let wake_pair = Arc::new(WakePair::<W>::new());
+    one_by_one(case, WakePair::<W>::new(1))
+}
+
+/// A way to wake all other threads of a team.
+const fn entry_of_all<W: Way>(primitive: Primitive) -> Entry {
+    let cases = |primitive: &Primitive, axes: &Axes| {
+        let teams: Vec<u32> = powers_of_two(axes.cpus.max(2)).into_iter().filter(|threads| *threads > 1).collect();
+        axes.in_usual_places(primitive, &teams).cases()
+    };
+    let workload = |case: &Case| one_by_one(case, WakePair::<W>::new(case.threads?.checked_sub(1)? as usize));
+    Entry::of(primitive, cases, workload).requiring(sleeper::states_are_shown)
+}
+
+/// The samples of a way to wake a thread, and the percentiles after them.
+fn one_by_one<W: Way>(case: &Case, wake_pair: WakePair<W>) -> Option<Workload> {
+    let threads = wake_pair.threads();
+    let wake_pair = Arc::new(wake_pair);
     let timed = Arc::clone(&wake_pair);
     let follow_up: MakeFollowUp = Box::new(move |clock| Arc::new(Latencies::new(Arc::clone(&timed), clock)));
     let test: fn(&WakePair<W>) -> _ = WakePair::wake;
     let workload = Workload::of_job(Arc::new(OneByOne { wake_pair, interval: Default::default() }), test as usize);
-    (case.threads == Some(2)).then(|| workload.one_by_one().expecting(IN_THE_KERNEL).with_follow_up(follow_up))
+    (case.threads == Some(threads)).then(|| workload.one_by_one().expecting(IN_THE_KERNEL).with_follow_up(follow_up))
 }
 
-/// Thread 0 wakes thread 1, once in each iteration of the test, or as often as the side says.
+/// Thread 0 wakes the others, once in each iteration of the test, or as often as the side says.
 struct OneByOne<W> {
     wake_pair: Arc<WakePair<W>>,
     /// Begin and end of the last sample.
@@ -90,8 +113,8 @@ impl<W: Way> Body for OneByOne<W> {
 
     fn run(&self, shot: &Shot, thread: usize) {
         let wake_ups = shot.iterations * shot.side.copies();
-        if thread == 1 {
-            return (0..wake_ups).for_each(|_| or_unwind(self.wake_pair.sleep()));
+        if thread > 0 {
+            return (0..wake_ups).for_each(|_| or_unwind(self.wake_pair.sleep(thread)));
         }
         let (begin, mut ticks) = self.wake_pair.without_a_wake_up();
         if wake_ups > 0 {

@@ -1,7 +1,8 @@
-//! One wake-up of one thread by another one.
+//! One wake-up of one or several threads by another one.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use syncscope_host::scheduling;
 
@@ -15,22 +16,39 @@ use crate::timing::clock::Clock;
 const LEAST_SHARE: f64 = 0.99;
 const FEWEST: u64 = 100;
 
-/// Two threads and the way in which thread 0 wakes thread 1.
+/// Thread 0, the threads that it wakes, and the way in which it does.
 pub(super) struct WakePair<W> {
     way: W,
     clock: Clock,
-    /// The thread that is woken. The team of an experiment stays the same.
-    sleeper: OnceLock<Option<Sleeper>>,
-    /// The CPUs of both threads, each counted from 1; 0 where it is not known.
-    cpus: [AtomicU32; 2],
-    /// The wake-up that the waiter is about to sleep for.
-    announced: CachePadded<AtomicU32>,
-    /// The last wake-up that the waiter has seen.
-    seen: CachePadded<AtomicU32>,
-    /// When the waiter ran again.
-    woken_at: CachePadded<AtomicU64>,
+    waiters: Box<[CachePadded<Waiter>]>,
+    /// The CPU of the waker, counted from 1; 0 where it is not known.
+    waker_cpu: AtomicU32,
     found: Found,
     wait_limit: WaitLimit,
+    /// How long the waiter waits before it is called, where it need not sleep first.
+    after: Option<Duration>,
+}
+
+/// A thread that is woken. Only that thread writes here.
+#[derive(Default)]
+struct Waiter {
+    /// What the kernel says of it. The team of an experiment stays the same.
+    sleeper: OnceLock<Option<Sleeper>>,
+    /// As that of the waker.
+    cpu: AtomicU32,
+    /// The wake-up that it is about to sleep for.
+    announced: AtomicU32,
+    /// The last wake-up that it has seen.
+    seen: AtomicU32,
+    /// When it ran again.
+    woken_at: AtomicU64,
+}
+
+impl Waiter {
+    /// The next wake-up. Only the waiter counts, and all have counted the last one before the waker goes on.
+    fn number(&self) -> u32 {
+        self.seen.load(Ordering::Acquire).wrapping_add(1)
+    }
 }
 
 /// What the waker found; only that thread writes it.
@@ -45,35 +63,44 @@ struct Found {
 
 /// The times of one wake-up, in ticks.
 pub(super) struct WakeUp {
-    /// From the begin of the call until the waiter runs.
+    /// From the begin of the call until the last waiter runs.
     pub(super) latency: u64,
     /// How long the call takes the waker.
     pub(super) call: u64,
 }
 
 impl<W: Way> WakePair<W> {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(waiters: usize) -> Self {
         Self {
             way: W::new(),
             clock: Clock::uncalibrated(),
-            sleeper: OnceLock::new(),
-            cpus: Default::default(),
-            announced: CachePadded::default(),
-            seen: CachePadded::default(),
-            woken_at: CachePadded::default(),
+            waiters: (0..waiters).map(|_| CachePadded::default()).collect(),
+            waker_cpu: AtomicU32::new(0),
             found: Found::default(),
             wait_limit: WaitLimit::new(LIMIT),
+            after: None,
         }
     }
 
-    /// Called by both threads before they meet.
+    /// One waiter, which is called when it has waited about that long, whether it sleeps or not.
+    pub(super) fn after(wait: Duration) -> Self {
+        Self { after: Some(wait), ..Self::new(1) }
+    }
+
+    /// The waker and its waiters.
+    pub(super) fn threads(&self) -> u32 {
+        self.waiters.len() as u32 + 1
+    }
+
+    /// Called by all threads before they meet.
     pub(super) fn join(&self, thread: usize) {
         let cpu = scheduling::current_cpu().map_or(0, |cpu| cpu.wrapping_add(1));
-        self.cpus[thread].store(cpu, Ordering::Relaxed);
-        if thread == 1 {
-            self.sleeper.get_or_init(|| Sleeper::here().ok());
-            self.way.join();
-        }
+        let Some(waiter) = thread.checked_sub(1).map(|index| &self.waiters[index]) else {
+            return self.waker_cpu.store(cpu, Ordering::Relaxed);
+        };
+        waiter.cpu.store(cpu, Ordering::Relaxed);
+        waiter.sleeper.get_or_init(|| Sleeper::here().ok());
+        self.way.join();
     }
 
     /// When a wake-up would begin, and the ticks between the two readings of the clock alone.
@@ -82,15 +109,10 @@ impl<W: Way> WakePair<W> {
         (begin, self.clock.stop().saturating_sub(begin))
     }
 
-    /// The next wake-up. Only the waiter counts, and it has counted the last one before the waker goes on.
-    fn number(&self) -> u32 {
-        self.seen.load(Ordering::Acquire).wrapping_add(1)
-    }
-
-    /// Whether one of the threads has to leave its CPU before the other one runs.
+    /// Whether the waker has to leave its CPU before a waiter runs.
     fn on_one_cpu(&self) -> bool {
-        let [waker, waiter] = [0, 1].map(|thread: usize| self.cpus[thread].load(Ordering::Relaxed));
-        waker == waiter && waker > 0
+        let waker = self.waker_cpu.load(Ordering::Relaxed);
+        waker > 0 && self.waiters.iter().any(|waiter| waiter.cpu.load(Ordering::Relaxed) == waker)
     }
 
     /// Waits for the other thread. To yield where both have a CPU of their own would be a context switch for nothing: to
@@ -99,40 +121,53 @@ impl<W: Way> WakePair<W> {
         if self.on_one_cpu() { self.wait_limit.yield_until(done) } else { self.wait_limit.wait(done) }
     }
 
+    /// Waits until all waiters are so far.
+    fn all_wait_until(&self, done: impl Fn(&Waiter) -> bool) -> Result<(), WaitTimeout> {
+        self.waiters.iter().try_for_each(|waiter| self.wait_until(|| done(waiter)))
+    }
+
     /// Sleeps until the waker calls.
-    pub(super) fn sleep(&self) -> Result<(), WaitTimeout> {
-        let number = self.number();
-        self.announced.store(number, Ordering::Release);
+    pub(super) fn sleep(&self, thread: usize) -> Result<(), WaitTimeout> {
+        let own = &self.waiters[thread - 1];
+        let number = own.number();
+        own.announced.store(number, Ordering::Release);
         self.way.sleep(number)?;
         let now = self.clock.stop();
         // Relaxed: the next store publishes it.
-        self.woken_at.store(now, Ordering::Relaxed);
-        self.seen.store(number, Ordering::Release);
+        own.woken_at.store(now, Ordering::Relaxed);
+        own.seen.store(number, Ordering::Release);
         Ok(())
     }
 
-    /// Wakes the waiter once it sleeps, then gives it the CPU, should both be on one.
+    /// Wakes the waiters once they sleep, then gives them the CPU, should they be on that of the waker.
     pub(super) fn wake(&self) -> Result<WakeUp, WaitTimeout> {
-        let number = self.number();
-        self.wait_until(|| self.announced.load(Ordering::Acquire) == number)?;
-        let sleeper = self.sleeper.get().and_then(Option::as_ref);
-        let asleep = sleeper.is_some_and(|sleeper| sleeper.falls_asleep(self.on_one_cpu()));
+        let number = self.waiters[0].number();
+        self.all_wait_until(|waiter| waiter.announced.load(Ordering::Acquire) == number)?;
+        let is_asleep = |waiter: &Waiter| {
+            waiter.sleeper.get().and_then(Option::as_ref).is_some_and(|it| it.falls_asleep(self.on_one_cpu()))
+        };
+        let asleep = match self.after {
+            Some(wait) => lets_wait(wait, number),
+            None => self.waiters.iter().all(|waiter| is_asleep(waiter)),
+        };
         let called_at = self.clock.start();
         self.way.wake(number);
         let returned_at = self.clock.stop();
-        self.wait_until(|| self.seen.load(Ordering::Acquire) == number)?;
-        let woken_at = self.woken_at.load(Ordering::Relaxed);
+        self.all_wait_until(|waiter| waiter.seen.load(Ordering::Acquire) == number)?;
+        let woken_at = |waiter: &CachePadded<Waiter>| waiter.woken_at.load(Ordering::Relaxed);
+        let first = self.waiters.iter().map(woken_at).min().unwrap_or_default();
+        let last = self.waiters.iter().map(woken_at).max().unwrap_or_default();
         self.found.wake_ups.fetch_add(1, Ordering::Relaxed);
         self.found.asleep.fetch_add(asleep.into(), Ordering::Relaxed);
-        self.found.early.fetch_add((woken_at < called_at).into(), Ordering::Relaxed);
-        Ok(WakeUp { latency: woken_at.saturating_sub(called_at), call: returned_at.saturating_sub(called_at) })
+        self.found.early.fetch_add((first < called_at).into(), Ordering::Relaxed);
+        Ok(WakeUp { latency: last.saturating_sub(called_at), call: returned_at.saturating_sub(called_at) })
     }
 
-    /// The share of waiters that were seen asleep; `None` before the first.
+    /// The share of waiters that were seen asleep; `None` before the first, and where it is not looked at.
     pub(super) fn asleep_share(&self) -> Option<f64> {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed) as f64;
         let share = of(&self.found.asleep) / of(&self.found.wake_ups);
-        share.is_finite().then_some(share)
+        (share.is_finite() && self.after.is_none()).then_some(share)
     }
 
     /// Whether the waiters slept, and woke because they were called.
@@ -148,6 +183,18 @@ impl<W: Way> WakePair<W> {
             _ => Ok(()),
         }
     }
+}
+
+/// Lets this time pass, a quarter less to a quarter more: a waiter that looks at fixed times must not be met at one point between
+/// two looks. Whether the waiter sleeps then is not looked at.
+fn lets_wait(wait: Duration, number: u32) -> bool {
+    // Multiples of the golden ratio are spread evenly (Knuth, The Art of Computer Programming 3, 6.4).
+    let share = f64::from(number.wrapping_mul(0x9E37_79B9)) / f64::from(u32::MAX);
+    let (started, length) = (Instant::now(), wait.mul_f64(0.75 + share / 2.0));
+    while started.elapsed() < length {
+        std::hint::spin_loop();
+    }
+    false
 }
 
 #[cfg(test)]
@@ -172,11 +219,11 @@ mod tests {
 
     #[test]
     fn a_waiter_that_does_not_sleep_is_a_defect() {
-        let wake_pair = WakePair::<Spinning>::new();
+        let wake_pair = WakePair::<Spinning>::new(1);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 wake_pair.join(1);
-                wake_pair.sleep().unwrap();
+                wake_pair.sleep(1).unwrap();
             });
             wake_pair.wake().unwrap();
         });
@@ -208,17 +255,17 @@ mod tests {
 
     #[test]
     fn a_waiter_that_wakes_too_early_is_a_defect() {
-        let wake_pair = WakePair::<Awake>::new();
+        let wake_pair = WakePair::<Awake>::new(1);
         wake_pair.join(0);
-        wake_pair.sleep().unwrap();
+        wake_pair.sleep(1).unwrap();
         // The waiter has gone on; the waker is shown the wake-up that it was for.
-        wake_pair.seen.store(0, Ordering::Relaxed);
+        wake_pair.waiters[0].seen.store(0, Ordering::Relaxed);
         let called = wake_pair.without_a_wake_up().0;
-        assert!(wake_pair.woken_at.load(Ordering::Relaxed) < called);
+        assert!(wake_pair.waiters[0].woken_at.load(Ordering::Relaxed) < called);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 WaitLimit::new(LIMIT).yield_until(|| wake_pair.way.0.load(Ordering::Relaxed)).unwrap();
-                wake_pair.seen.store(1, Ordering::Release);
+                wake_pair.waiters[0].seen.store(1, Ordering::Release);
             });
             assert_eq!(wake_pair.wake().unwrap().latency, 0);
         });

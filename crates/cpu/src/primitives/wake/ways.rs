@@ -13,9 +13,10 @@ use syncscope_host::futex::{self, FutexTimeout, Scope};
 use crate::primitives::entry::Entry;
 use crate::primitives::wait::{LIMIT, or_fail};
 use crate::primitives::wake;
+use crate::studies::{CpuPairs, OneCpu, Participation};
 use crate::sync::WaitTimeout;
 
-/// A way for one thread to wake another one. Wake-ups are numbered from 1, and after the largest number comes 0.
+/// A way for one thread to wake another one, or all others. Wake-ups are numbered from 1, and after the largest number comes 0.
 pub(super) trait Way: Send + Sync + 'static {
     /// No wake-up yet.
     fn new() -> Self;
@@ -41,12 +42,30 @@ pub(super) static FUTEX: Entry = wake::entry::<FutexWord>(Primitive {
     operation: wake::OPERATION,
     source: "Linux, futex(2); Drepper, Futexes Are Tricky, 2011",
     facts: wake::FACTS,
-});
+})
+.in_studies(&[Participation::plain(&CpuPairs), Participation::plain(&OneCpu).reporting()]);
 
-/// The number of the last wake-up.
-pub(super) struct FutexWord(AtomicU32);
+/// In theory: one system call that makes all waiters runnable one after the other, and an interrupt to each of their CPUs. The last one
+/// runs later the more there are.
+pub(super) static FUTEX_ALL: Entry = wake::entry_of_all::<FutexWord<true>>(Primitive {
+    id: "cpu.wake.futex_all",
+    summary: "A store and a futex call wake all other threads of the team, which sleep on the word",
+    operation: wake::OPERATION_OF_ALL,
+    source: "Linux, futex(2)",
+    facts: wake::FACTS_OF_ALL,
+})
+.with_most_threads_in_quick();
 
-impl Way for FutexWord {
+/// The number of the last wake-up, for one waiter or for all.
+pub(super) struct FutexWord<const ALL: bool = false>(AtomicU32);
+
+impl<const ALL: bool> FutexWord<ALL> {
+    pub(super) fn word(&self) -> &AtomicU32 {
+        &self.0
+    }
+}
+
+impl<const ALL: bool> Way for FutexWord<ALL> {
     fn new() -> Self {
         Self(AtomicU32::new(0))
     }
@@ -65,7 +84,11 @@ impl Way for FutexWord {
     #[inline]
     fn wake(&self, number: u32) {
         self.0.store(number, Ordering::Release);
-        futex::wake_one(&self.0, Scope::Process);
+        if ALL {
+            futex::wake_all(&self.0, Scope::Process);
+        } else {
+            futex::wake_one(&self.0, Scope::Process);
+        }
     }
 }
 
@@ -78,10 +101,20 @@ pub(super) static CONDVAR: Entry = wake::entry::<StdSignal>(Primitive {
     facts: wake::FACTS,
 });
 
-/// The number of the last wake-up, and the signal that it has changed.
-pub(super) struct StdSignal(Mutex<u32>, Condvar);
+/// In theory: as `cpu.wake.futex_all`, after which all waiters want the mutex, one after the other.
+pub(super) static CONDVAR_ALL: Entry = wake::entry_of_all::<StdSignal<true>>(Primitive {
+    id: "cpu.wake.condvar_all",
+    summary: "A change under the mutex and notify_all wake all other threads of the team, which sleep on a condition variable",
+    operation: wake::OPERATION_OF_ALL,
+    source: "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_broadcast",
+    facts: wake::FACTS_OF_ALL,
+})
+.beyond_quick();
 
-impl Way for StdSignal {
+/// The number of the last wake-up, and the signal that it has changed, for one waiter or for all.
+pub(super) struct StdSignal<const ALL: bool = false>(Mutex<u32>, Condvar);
+
+impl<const ALL: bool> Way for StdSignal<ALL> {
     fn new() -> Self {
         Self(Mutex::new(0), Condvar::new())
     }
@@ -97,7 +130,11 @@ impl Way for StdSignal {
     fn wake(&self, number: u32) {
         // Unlocked first: the woken thread does not have to wait for the mutex.
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = number;
-        self.1.notify_one();
+        if ALL {
+            self.1.notify_all();
+        } else {
+            self.1.notify_one();
+        }
     }
 }
 

@@ -1,8 +1,7 @@
 //! The topology that the core-to-core matrix shows, and where it contradicts the reported one.
 //!
 //! A virtual machine may hide hyperthreading and caches, or report ones that do not exist. It cannot change how fast
-//! CPUs hand off to each other. These are pure functions from rows to groups and sentences. The rules are in
-//! `docs/notes/2026-11-core-to-core.md`.
+//! CPUs hand off to each other. These are pure functions from rows to groups and sentences.
 //!
 //! - This file: [`infer`]. Start here.
 //! - `levels.rs`: the measured pairs, and the levels of groups that their costs show.

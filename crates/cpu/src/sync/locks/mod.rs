@@ -1,6 +1,6 @@
 //! The locks. Start with `guarded.rs`: what a lock is, and a value that it protects; then read `ticket.rs`.
 //!
-//! - `ttas.rs`, `ticket.rs`: one line. `mcs.rs`, `clh.rs`: a queue of nodes. `cohort.rs`: a ticket lock for each group of
+//! - `ttas.rs`, `ticket.rs`: one line. `mcs.rs`, `clh.rs`: a queue of nodes. `reciprocating.rs`: stacks. `cohort.rs`: a ticket lock for each group of
 //!   threads. `spin_park.rs`: waiters sleep after a while.
 //!
 //! A new lock is a module here and a line of [`visit_locks`], from which all tests of locks come.
@@ -9,6 +9,7 @@ mod clh;
 mod cohort;
 mod guarded;
 mod mcs;
+mod reciprocating;
 mod spin_park;
 mod ticket;
 mod ttas;
@@ -21,6 +22,7 @@ pub use self::clh::{ClhLock, ClhState};
 pub use self::cohort::CohortLock;
 pub use self::guarded::{Guarded, RawLock, ThreadState};
 pub use self::mcs::McsLock;
+pub use self::reciprocating::{ReciprocatingLock, ReciprocatingState};
 pub use self::spin_park::SpinParkLock;
 pub use self::ticket::TicketLock;
 pub use self::ttas::TtasLock;
@@ -34,10 +36,12 @@ pub trait LockVisitor {
 
 /// Visits every lock that is written out here.
 pub fn visit_locks(visitor: &mut impl LockVisitor) {
-    visitor.visit("ttas", |_, limit| TtasLock::new(limit), 1);
+    visitor.visit("ttas", |_, limit| TtasLock::<0>::new(limit), 1);
+    visitor.visit("ttas_backoff", |_, limit| TtasLock::<8>::new(limit), 1);
     visitor.visit("ticket", |_, limit| TicketLock::new(limit), 1);
     visitor.visit("mcs", McsLock::new, 2);
     visitor.visit("clh", ClhLock::new, 2);
+    visitor.visit("reciprocating", ReciprocatingLock::new, 2);
     visitor.visit("cohort", |_, limit| CohortLock::new(2, |thread| thread % 2, limit), 1);
     visitor.visit("spin_park", |_, limit| SpinParkLock::new(Duration::from_micros(10), limit), 1);
 }

@@ -240,7 +240,7 @@ fn private(strides: &[u32]) -> Vec<Layout> {
 }
 
 /// The papers' tests on the papers' grids; on fewer grids what the papers do not test: results that are used, other scopes,
-/// shared memory. Quick plans have few of all of it.
+/// shared memory. Quick plans have few of all of it: one variable for each operation, and more for those that differ.
 fn cases(
     id: &str,
     preset: Preset,
@@ -250,22 +250,29 @@ fn cases(
 ) -> Vec<Case> {
     use Mode::{Latency, Throughput};
     let (quick, wide) = (preset == Preset::Quick, breadth == Breadth::Wide);
-    let types = if quick { &types[..1] } else { types };
+    // A quick plan compares the types by additions alone, the operation that programs count and sum with.
+    let is_addition = wide && combines == Combines::Sums;
+    let types = if quick && !is_addition { &types[..1] } else { types };
     let (first, i32_alone) = (&types[..1], &[Dtype::I32][..]);
     // The papers have no unsigned numbers of 32 bits; to the hardware they are the same as signed ones.
-    let is_papers = |dtype: &Dtype| preset != Preset::Paper || *dtype != Dtype::U32;
+    let is_papers = |dtype: &Dtype| preset == Preset::Standard || *dtype != Dtype::U32;
     let (papers, others): (Vec<Dtype>, Vec<Dtype>) = types.iter().copied().partition(is_papers);
+    let others = if quick { Vec::new() } else { others };
 
     // The grids.
     let few = || limits.coarse(id, if quick { Preset::Quick } else { Preset::Standard });
     let on_one_variable = |preset| if wide { limits.full(id, preset) } else { few() };
-    let on_many = |preset| if wide { limits.coarse(id, preset) } else { few() };
+    let on_many = |preset| match preset {
+        _ if !wide => few(),
+        Preset::Quick if is_addition => limits.full(id, preset),
+        _ => limits.coarse(id, preset),
+    };
     let forms = |mode| forms(id, preset, limits, combines, mode);
     // The variables.
     let (one, both) = (vec![Layout::Shared], vec![Layout::Shared, Layout::Private { stride: 1 }]);
     let each = |preset| match (preset, breadth) {
-        (_, Breadth::Narrow) => private(&[1]),
-        (Preset::Quick, _) => private(&[1, 32]),
+        (Preset::Quick, Breadth::Narrow) => Vec::new(),
+        (_, Breadth::Narrow) | (Preset::Quick, _) => private(&[1]),
         (Preset::Standard, _) => private(&[1, 4, 32]),
         (Preset::Paper, _) => private(&STRIDES),
     };
@@ -280,12 +287,14 @@ fn cases(
         (on_many(preset), &papers, each(preset), device, Throughput),
         (on_one_variable(Preset::Standard), &others, one.clone(), device, Throughput),
         (on_many(Preset::Standard), &others, each(Preset::Standard), device, Throughput),
-        (few(), types, if quick { one.clone() } else { both.clone() }, device, Latency),
     ];
     if quick && wide {
+        parts.push((few(), if is_addition { first } else { &[] }, private(&[32]), device, Throughput));
+        parts.push((few(), first, one.clone(), device, Latency));
         parts.push((forms(Throughput), i32_alone, one.clone(), device, Throughput));
     }
     if !quick {
+        parts.push((few(), types, both.clone(), device, Latency));
         parts.push((few(), first, both.clone(), block, Throughput));
         parts.push((few(), first, both.clone(), system, Throughput));
         if combines == Combines::Pairs {

@@ -21,9 +21,8 @@ static SYNCTHREADS: Entry = Entry {
     definitions: |_| vec!["KIND=PLAIN".into(), "GROUPS=1".into()],
     expected: |_| ExpectedInstructions::of(&["BAR.SYNC"]),
     cases: |id, preset, limits| {
-        let papers = limits.full(id, preset).cases();
         let more = if preset == Preset::Paper { limits.active_warps(id) } else { Vec::new() };
-        without_repetitions([papers, more].concat())
+        without_repetitions([limits.full(id, preset).cases(), limits.doublings(id, preset).cases(), more].concat())
     },
     ..Entry::of(KERNEL, Proof::Trial, FACTS)
 };

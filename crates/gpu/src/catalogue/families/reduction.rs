@@ -11,6 +11,7 @@ use super::{WARP_COLLECTIVE, kernel};
 use crate::catalogue::entry::{Entry, ExpectedInstructions, Kernel, Method, Proof};
 use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::registry::entry_of;
+use crate::cuda::driver::Way;
 
 const KERNEL: Kernel = kernel!("reduction.cu", Reduction);
 const CUB_KERNEL: Kernel = kernel!("reduction_cub.cu", Reduction);
@@ -116,7 +117,7 @@ pub(crate) struct Recipe {
     definitions: &'static [&'static str],
     pub(crate) queueing: Queueing,
     /// Whether all blocks of its kernel are guaranteed to run at the same time.
-    pub(crate) is_cooperative: bool,
+    is_cooperative: bool,
     /// Whether a second kernel joins the partial results of the blocks.
     pub(crate) has_second: bool,
     grid: Grid,
@@ -165,9 +166,13 @@ impl Recipe {
         matches!(self.grid, Grid::Cub)
     }
 
-    /// Blocks of a cluster; 0: no clusters.
-    pub(crate) const fn cluster(&self) -> u32 {
-        if matches!(self.grid, Grid::Clusters) { CLUSTER } else { 0 }
+    /// How its kernel is launched.
+    pub(crate) const fn way(&self) -> Way {
+        match self.grid {
+            Grid::Clusters => Way::InClusters(CLUSTER),
+            _ if self.is_cooperative => Way::Cooperative,
+            _ => Way::Plain,
+        }
     }
 
     /// Whether the device chooses how many blocks there are.
@@ -451,7 +456,9 @@ mod tests {
         for elements in [1, 1 << 10, (1 << 12) + 1, 1 << 16, 1 << 28] {
             let grid = recipe("atomic").blocks(elements, 132, 3);
             let recipes = ENTRIES.iter().filter_map(|entry| match entry.method {
-                Method::Reduction(recipe) if recipe.has_sum && !recipe.is_cub() && recipe.cluster() == 0 => {
+                Method::Reduction(recipe)
+                    if recipe.has_sum && !recipe.is_cub() && !matches!(recipe.way(), Way::InClusters(_)) =>
+                {
                     Some(recipe)
                 }
                 _ => None,

@@ -9,7 +9,7 @@ use cudarc::driver::sys;
 use crate::cuda::driver::buffer::DeviceBuffer;
 use crate::cuda::driver::graph::Event;
 use crate::cuda::driver::library::checked;
-use crate::cuda::driver::module::{Function, KernelArguments};
+use crate::cuda::driver::module::{Function, KernelArguments, Way};
 use crate::cuda::driver::stream::Stream;
 use crate::cuda::error::CudaError;
 
@@ -18,28 +18,31 @@ use crate::cuda::error::CudaError;
 const PORTABLE_CLUSTER: u32 = 8;
 
 impl Function {
-    /// The same kernel, launched in clusters of so many blocks.
+    /// The same kernel, launched in this way.
     ///
     /// # Errors
     /// If the device does not allow clusters that are larger than portable ones.
-    pub(crate) fn in_clusters(self, blocks: u32) -> Result<Self, CudaError> {
-        if blocks > PORTABLE_CLUSTER {
+    pub(crate) fn launched(self, way: Way) -> Result<Self, CudaError> {
+        if matches!(way, Way::InClusters(blocks) if blocks > PORTABLE_CLUSTER) {
             let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED;
             // SAFETY: the module is loaded.
             checked("cuFuncSetAttribute", unsafe { sys::cuFuncSetAttribute(self.handle, attribute, 1) })?;
         }
-        Ok(Self { cluster: blocks, ..self })
+        Ok(Self { way, ..self })
     }
 
-    /// Whether it is launched in clusters.
-    pub(crate) const fn is_in_clusters(self) -> bool {
-        self.cluster > 0
+    /// How many of its blocks run at the same time on a device with so many multiprocessors; 0 if it cannot run one cluster.
+    pub(crate) fn resident_blocks(self, threads: u32, multiprocessors: u32) -> Result<u32, CudaError> {
+        Ok(match self.way {
+            Way::InClusters(blocks) => self.active_clusters(blocks, threads)?.saturating_mul(blocks),
+            _ => self.blocks_per_multiprocessor(threads)?.saturating_mul(multiprocessors),
+        })
     }
 
-    /// How many clusters of its size the device runs at the same time; 0 if it cannot run one.
-    pub(crate) fn active_clusters(self, threads: u32) -> Result<u32, CudaError> {
-        let mut attribute = cluster_attribute(self.cluster);
-        let config = configuration(ptr::null_mut(), self.cluster, threads, &mut attribute);
+    /// How many clusters of this size the device runs at the same time; 0 if it cannot run one.
+    fn active_clusters(self, blocks: u32, threads: u32) -> Result<u32, CudaError> {
+        let mut attribute = cluster_attribute(blocks);
+        let config = configuration(ptr::null_mut(), blocks, threads, &mut attribute);
         let mut clusters = 0;
         // SAFETY: the pointers are valid for the call, the module is loaded.
         let result = unsafe { sys::cuOccupancyMaxActiveClusters(&raw mut clusters, self.handle, &raw const config) };
@@ -93,69 +96,42 @@ fn configuration(
 }
 
 impl Stream {
-    /// Queues a kernel in clusters, of the size that it has.
-    pub(super) fn launch_in_clusters<A: KernelArguments>(
+    /// Queues a kernel on a grid of `blocks` blocks, in its way.
+    pub(crate) fn launch<A: KernelArguments>(
         &self,
         function: Function,
         blocks: u32,
         threads: u32,
         arguments: &A,
     ) -> Result<(), CudaError> {
-        self.launch_with(cluster_attribute(function.cluster), function, (blocks, threads), arguments)
-    }
-
-    /// Queues a kernel that may start before the previous one of the stream has ended: its blocks wait for that themselves
-    /// (`griddepcontrol.wait`).
-    pub(crate) fn launch_programmatically<A: KernelArguments>(
-        &self,
-        function: Function,
-        blocks: u32,
-        threads: u32,
-        arguments: &A,
-    ) -> Result<(), CudaError> {
-        let id = sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-        let early = attribute(id, |value| value.programmaticStreamSerializationAllowed = 1);
-        self.launch_with(early, function, (blocks, threads), arguments)
-    }
-
-    fn launch_with<A: KernelArguments>(
-        &self,
-        mut attribute: sys::CUlaunchAttribute,
-        function: Function,
-        (blocks, threads): (u32, u32),
-        arguments: &A,
-    ) -> Result<(), CudaError> {
+        let (handle, mut parameters) = (function.handle, function.parameters(arguments)?);
+        let parameters = parameters.as_mut_ptr();
+        let mut attribute = match function.way {
+            Way::Plain => {
+                // SAFETY: the kernel takes one structure of this size by value (or nothing), which the driver copies
+                // before it returns; its layout is asserted when the kernel is compiled. The caller provides the
+                // addresses in it.
+                return checked("cuLaunchKernel", unsafe {
+                    let extra = ptr::null_mut();
+                    sys::cuLaunchKernel(handle, blocks, 1, 1, threads, 1, 1, 0, self.0, parameters, extra)
+                });
+            }
+            Way::Cooperative => {
+                // SAFETY: as above.
+                return checked("cuLaunchCooperativeKernel", unsafe {
+                    sys::cuLaunchCooperativeKernel(handle, blocks, 1, 1, threads, 1, 1, 0, self.0, parameters)
+                });
+            }
+            Way::InClusters(size) => cluster_attribute(size),
+            Way::Programmatic => {
+                let id = sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+                attribute(id, |value| value.programmaticStreamSerializationAllowed = 1)
+            }
+        };
         let config = configuration(self.0, blocks, threads, &mut attribute);
-        let mut parameters = function.parameters(arguments)?;
-        // SAFETY: as for every launch; see `Stream::launch`.
+        // SAFETY: as above.
         checked("cuLaunchKernelEx", unsafe {
-            sys::cuLaunchKernelEx(&raw const config, function.handle, parameters.as_mut_ptr(), ptr::null_mut())
-        })
-    }
-
-    /// Queues a kernel whose blocks all run at the same time. An error if they cannot.
-    pub(crate) fn launch_cooperatively<A: KernelArguments>(
-        &self,
-        function: Function,
-        blocks: u32,
-        threads: u32,
-        arguments: &A,
-    ) -> Result<(), CudaError> {
-        let mut parameters = function.parameters(arguments)?;
-        // SAFETY: as for every launch; see `Stream::launch`.
-        checked("cuLaunchCooperativeKernel", unsafe {
-            sys::cuLaunchCooperativeKernel(
-                function.handle,
-                blocks,
-                1,
-                1,
-                threads,
-                1,
-                1,
-                0,
-                self.0,
-                parameters.as_mut_ptr(),
-            )
+            sys::cuLaunchKernelEx(&raw const config, handle, parameters, ptr::null_mut())
         })
     }
 

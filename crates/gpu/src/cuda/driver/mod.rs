@@ -27,5 +27,5 @@ pub(crate) use self::device::{Attribute, Device, DevicePointer, Driver, PeerAttr
 pub(crate) use self::graph::{CapturedGraph, Event, ExecutableGraph, has_conditional_nodes};
 pub(crate) use self::launches::{Part, launch_together, launches_on_several_devices};
 pub(crate) use self::library::{load, no_device};
-pub(crate) use self::module::{Function, KernelArguments, Module};
+pub(crate) use self::module::{Function, KernelArguments, Module, Way};
 pub(crate) use self::stream::Stream;

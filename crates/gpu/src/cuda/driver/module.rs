@@ -51,8 +51,28 @@ pub(crate) struct Function {
     pub(super) handle: sys::CUfunction,
     /// Size of the structure it takes.
     pub(super) parameter_bytes: usize,
-    /// Blocks of a cluster; 0: no clusters.
-    pub(super) cluster: u32,
+    pub(super) way: Way,
+}
+
+/// How a kernel is launched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// As any other.
+    Plain,
+    /// All its blocks run at the same time, or the launch is an error.
+    Cooperative,
+    /// In clusters of so many blocks.
+    InClusters(u32),
+    /// It may start before the previous kernel of the stream has ended: its blocks wait for that themselves
+    /// (`griddepcontrol.wait`).
+    Programmatic,
+}
+
+impl Way {
+    /// In clusters of so many blocks; 0: none.
+    pub(crate) const fn in_clusters(blocks: u32) -> Self {
+        if blocks == 0 { Self::Plain } else { Self::InClusters(blocks) }
+    }
 }
 
 impl Module {
@@ -88,7 +108,7 @@ impl Module {
         let found = unsafe { sys::cuModuleGetFunction(&raw mut function, self.handle, name.as_ptr()) };
         checked("cuModuleGetFunction", found)?;
         let parameter_bytes = self.parameter_bytes.get(name.to_string_lossy().as_ref()).copied().unwrap_or(0);
-        Ok(Function { handle: function, parameter_bytes, cluster: 0 })
+        Ok(Function { handle: function, parameter_bytes, way: Way::Plain })
     }
 }
 

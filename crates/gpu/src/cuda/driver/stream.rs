@@ -7,7 +7,6 @@ use cudarc::driver::sys;
 
 use super::buffer::{DeviceBuffer, HostBuffer, Plain};
 use super::context::Context;
-use super::module::{Function, KernelArguments};
 use crate::cuda::driver::library::checked;
 use crate::cuda::error::CudaError;
 
@@ -37,37 +36,6 @@ impl Stream {
             sys::CUresult::CUDA_ERROR_NOT_READY => Ok(false),
             result => checked("cuStreamQuery", result).map(|()| true),
         }
-    }
-
-    /// Queues a kernel on a grid of `blocks` blocks.
-    pub(crate) fn launch<A: KernelArguments>(
-        &self,
-        function: Function,
-        blocks: u32,
-        threads: u32,
-        arguments: &A,
-    ) -> Result<(), CudaError> {
-        if function.cluster > 0 {
-            return self.launch_in_clusters(function, blocks, threads, arguments);
-        }
-        let mut parameters = function.parameters(arguments)?;
-        // SAFETY: the kernel takes one structure of this size by value (or nothing), which the driver copies before it
-        // returns; its layout is asserted when the kernel is compiled. The caller provides the addresses in it.
-        checked("cuLaunchKernel", unsafe {
-            sys::cuLaunchKernel(
-                function.handle,
-                blocks,
-                1,
-                1,
-                threads,
-                1,
-                1,
-                0,
-                self.0,
-                parameters.as_mut_ptr(),
-                ptr::null_mut(),
-            )
-        })
     }
 
     /// Queues the clearing of the first `bytes` of a buffer.

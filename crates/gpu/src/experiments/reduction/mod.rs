@@ -91,13 +91,13 @@ impl<'a> ReductionExperiment<'a> {
 
     /// Keeps devices that were idle busy until their clocks have risen.
     pub(crate) fn warm_up(&mut self) -> Result<(), Outage> {
-        if is_warm(self.queue.idle()) {
+        if is_warm(self.queue.group.runner.idle()) {
             return Ok(());
         }
         let started = Instant::now();
         while started.elapsed() < WARM_UP {
             let warmed = self.time(Shot { side: Side::Test, iterations: 1, pair: 0 });
-            self.queue.noted(warmed)?;
+            self.queue.group.runner.noted(warmed)?;
         }
         Ok(())
     }
@@ -105,11 +105,11 @@ impl<'a> ReductionExperiment<'a> {
     /// Runs a chain, and compares its results with the answer.
     fn time(&mut self, shot: Shot) -> Result<Sample, Outage> {
         let count = chain(shot.side, shot.iterations);
-        let queueing = self.queue.recipe().queueing;
+        let queueing = self.queue.recipe.queueing;
         if queueing == Queueing::QueuedFirst && !self.has_run {
             self.queue.reduce(0)?;
             self.queue.wait()?;
-            self.queue.count(1);
+            self.queue.passed += 1;
         }
         self.has_run = true;
         self.queue.clear_results(count)?;
@@ -128,7 +128,7 @@ impl<'a> ReductionExperiment<'a> {
         } else {
             host_clock::sample_of(|| self.run(count))?
         };
-        self.queue.count(count);
+        self.queue.passed += count;
         // A graph that is replayed writes the same result again.
         let results = if queueing == Queueing::GraphEach { 1 } else { count };
         let wrong = self.queue.wrong_result(results)?;
@@ -137,15 +137,15 @@ impl<'a> ReductionExperiment<'a> {
     }
 
     fn note(&mut self, wrong: Option<u32>) {
-        let (elements, answer) = (self.queue.elements(), self.queue.answer());
+        let (elements, answer) = (self.queue.elements, self.queue.answer());
         let text = |found| format!("the result of {elements} elements is {answer}, and {found} was found");
         self.wrong = self.wrong.take().or(wrong.map(text));
     }
 
     /// Launches a chain and waits for its end.
     fn run(&mut self, count: u64) -> Result<(), Outage> {
-        let queueing = self.queue.recipe().queueing;
-        match (queueing, self.queue.recipe().joining) {
+        let queueing = self.queue.recipe.queueing;
+        match (queueing, self.queue.recipe.joining) {
             (Queueing::GraphChain, _) => self.replay(count)?,
             (Queueing::GraphEach, _) => (0..count).try_for_each(|_| self.replay(1))?,
             (_, Some(Joining::Host)) => {
@@ -191,7 +191,7 @@ impl<'a> ReductionExperiment<'a> {
 
     /// Reduces the beginning of the vector at every odd size.
     fn trial(&mut self) -> Result<(), Outage> {
-        let elements = self.queue.elements();
+        let elements = self.queue.elements;
         for size in ODD_SIZES {
             self.graphs.clear();
             self.queue.resize(size)?;
@@ -214,15 +214,15 @@ impl Experiment for ReductionExperiment<'_> {
     fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
         let _here = self.cpu.map(AffinityGuard::bind_to);
         let sample = self.time(shot);
-        Ok(self.queue.noted(sample)?)
+        Ok(self.queue.group.runner.noted(sample)?)
     }
 
     fn protocol(&self) -> Protocol {
-        let recipe = self.queue.recipe();
+        let recipe = self.queue.recipe;
         let fewest = if recipe.joining == Some(Joining::Host) { FEWEST_WAITS } else { FEWEST };
         let longest = if recipe.queueing == Queueing::QueuedFirst { MOST_QUEUED } else { MOST_RESULTS };
         Protocol {
-            min_iterations: (fewest * SHORT / self.queue.elements().max(SHORT)).max(1),
+            min_iterations: (fewest * SHORT / self.queue.elements.max(SHORT)).max(1),
             max_iterations: longest / chain(Side::Double, 1),
             // A chain of three times as many reductions: shows whether all of them cost the same.
             has_double: true,
@@ -233,7 +233,7 @@ impl Experiment for ReductionExperiment<'_> {
     /// Every result of the samples, and one at each odd size.
     fn check(&mut self) -> Check {
         let trial = self.trial();
-        match (self.queue.noted(trial), self.wrong.take()) {
+        match (self.queue.group.runner.noted(trial), self.wrong.take()) {
             (Err(outage), _) => Check::Failed(outage.to_string()),
             (Ok(()), Some(wrong)) => Check::Failed(wrong),
             (Ok(()), None) => Check::Ok,

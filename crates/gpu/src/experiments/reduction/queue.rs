@@ -1,7 +1,5 @@
 //! The devices of a reduction with their parts of the vector, and what is queued for one reduction.
 
-use std::time::Duration;
-
 use crate::catalogue::reduction::{CUB_TILE, Joining, Operation, PLANTED, Recipe, THREADS};
 use crate::cuda::compile::Program;
 use crate::cuda::driver::{DevicePointer, Event, ExecutableGraph, Function, KernelArguments, Module, Stream};
@@ -136,10 +134,10 @@ struct Member {
 /// See the module's description. Everything that a kernel uses belongs to the devices, which keep it if a kernel does not end.
 #[derive(Debug)]
 pub(crate) struct Queue<'a> {
-    group: &'a mut DeviceGroup,
-    recipe: Recipe,
+    pub(super) group: &'a mut DeviceGroup,
+    pub(super) recipe: Recipe,
     operation: Operation,
-    elements: u64,
+    pub(super) elements: u64,
     multiprocessors: u32,
     /// Blocks of the kernel that run at the same time on a multiprocessor.
     resident: u32,
@@ -148,7 +146,7 @@ pub(crate) struct Queue<'a> {
     /// Host memory that all devices access: a line for the gate, then the lines of the results of each device.
     shared: DevicePointer,
     /// Reductions so far.
-    passed: u64,
+    pub(super) passed: u64,
 }
 
 impl<'a> Queue<'a> {
@@ -156,7 +154,7 @@ impl<'a> Queue<'a> {
     pub(crate) fn new(group: &'a mut DeviceGroup, request: &Request<'_>) -> Result<Self, Outage> {
         let Request { recipe, operation, devices, elements, multiprocessors, .. } = *request;
         let layout = Layout::of(request.room.div_ceil(devices as u64).next_multiple_of(4));
-        let runner = group.runner_mut();
+        let runner = &mut group.runner;
         let members = runner.devices_mut()[..devices].iter_mut().map(|device| member(device, request, layout));
         let members = members.collect::<Result<Vec<_>, CudaError>>();
         let members = runner.judged(members)?;
@@ -169,29 +167,8 @@ impl<'a> Queue<'a> {
         let mut queue =
             Self { group, recipe, operation, elements, multiprocessors, resident, layout, members, shared, passed: 0 };
         let filled = queue.fill().and_then(|()| queue.resize(elements));
-        queue.noted(filled)?;
+        queue.group.runner.noted(filled)?;
         Ok(queue)
-    }
-
-    pub(crate) const fn recipe(&self) -> &Recipe {
-        &self.recipe
-    }
-
-    pub(crate) const fn elements(&self) -> u64 {
-        self.elements
-    }
-
-    pub(crate) fn idle(&self) -> Option<Duration> {
-        self.group.idle()
-    }
-
-    pub(crate) fn noted<T>(&mut self, result: Result<T, Outage>) -> Result<T, Outage> {
-        self.group.noted(result)
-    }
-
-    /// Adds to the reductions so far.
-    pub(crate) const fn count(&mut self, reductions: u64) {
-        self.passed += reductions;
     }
 
     /// The answer for the parts of all devices. A sum is that of each part, which begins anew on each device.
@@ -216,7 +193,7 @@ impl<'a> Queue<'a> {
     }
 
     fn device(&self, index: usize) -> &DeviceContext {
-        &self.group.runner().devices()[index]
+        &self.group.runner.devices()[index]
     }
 
     /// The stream of a device, whose context is now current.
@@ -230,7 +207,7 @@ impl<'a> Queue<'a> {
 
     /// Waits for everything queued. The contexts of one device are current afterwards.
     pub(crate) fn wait(&mut self) -> Result<(), Outage> {
-        self.group.runner_mut().wait_without_pause(self.members.len())
+        self.group.runner.wait_without_pause(self.members.len())
     }
 
     /// The addresses on one device.
@@ -264,7 +241,7 @@ impl<'a> Queue<'a> {
 
     /// Fills in the vectors, clears the rest, and waits.
     fn fill(&mut self) -> Result<(), Outage> {
-        self.group.runner_mut().begin(self.members.len())?;
+        self.group.runner.begin(self.members.len())?;
         for (index, member) in self.members.iter().enumerate() {
             let all = ReductionArguments { elements: self.layout.partials as u64 / 4, ..self.arguments(index) };
             self.stream(index)?.launch(member.kernels.fill, 1024, THREADS, &all)?;
@@ -275,7 +252,7 @@ impl<'a> Queue<'a> {
     /// Divides the first `elements` of the vector among the devices from now on, the largest at the end of the last part.
     pub(crate) fn resize(&mut self, elements: u64) -> Result<(), Outage> {
         let count = self.members.len() as u64;
-        self.group.runner_mut().begin(self.members.len())?;
+        self.group.runner.begin(self.members.len())?;
         for index in 0..self.members.len() {
             self.plant(index, 0)?;
             let at = |index: u64| elements * index / count;
@@ -299,7 +276,7 @@ impl<'a> Queue<'a> {
 
     /// Sets the first results of all devices to 0. Of one device they are done with the next wait.
     pub(crate) fn clear_results(&mut self, count: u64) -> Result<(), Outage> {
-        self.group.runner_mut().begin(self.members.len())?;
+        self.group.runner.begin(self.members.len())?;
         if self.members.len() == 1 {
             return Ok(self.device(0).clear_results(count as usize * LINE_WORDS)?);
         }
@@ -325,7 +302,7 @@ impl<'a> Queue<'a> {
     pub(crate) fn wrong_result(&mut self, count: u64) -> Result<Option<u32>, Outage> {
         let (answer, lines) = (self.answer(), count as usize);
         let Some(joining) = self.recipe.joining else {
-            self.group.runner_mut().fetch(1, HEAD_WORDS + lines * LINE_WORDS)?;
+            self.group.runner.fetch(1, HEAD_WORDS + lines * LINE_WORDS)?;
             self.wait()?;
             let mut found = self.device(0).results().chunks_exact(LINE_WORDS).take(lines).map(|line| line[0] as u32);
             return Ok(found.find(|found| *found != answer));
@@ -387,11 +364,7 @@ impl<'a> Queue<'a> {
         if let (Some(single), true) = (kernels.single, arguments.elements <= CUB_TILE) {
             return stream.launch(single, 1, threads, &arguments);
         }
-        if self.recipe.is_cooperative {
-            stream.launch_cooperatively(kernels.reduce, blocks, threads, &arguments)?;
-        } else {
-            stream.launch(kernels.reduce, blocks, threads, &arguments)?;
-        }
+        stream.launch(kernels.reduce, blocks, threads, &arguments)?;
         if self.recipe.has_second { stream.launch(kernels.combine, 1, threads, &arguments) } else { Ok(()) }
     }
 
@@ -452,8 +425,7 @@ fn member(device: &mut DeviceContext, request: &Request<'_>, layout: Layout) -> 
     let mut tables = vec![table_of(helper)?];
     let (program, cubin) = request.program;
     let own = device.load_other(program, cubin)?;
-    let reduce = own.function(c"reduce")?;
-    let reduce = if recipe.cluster() > 0 { reduce.in_clusters(recipe.cluster())? } else { reduce };
+    let reduce = own.function(c"reduce")?.launched(recipe.way())?;
     let single = if recipe.is_cub() { Some(own.function(c"single")?) } else { None };
     let combine = if recipe.is_cub() { own.function(c"combine") } else { combine };
     if !recipe.is_cub() {

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use crate::cuda::error::CudaError;
 use crate::launch::outage::Outage;
 use crate::launch::runner::Clock;
+use crate::launch::runner::DeviceQueue;
 use crate::launch::runner::Runner;
-use crate::launch::runner::{DeviceQueue, Launches, LaunchesTogether};
 
 /// What the kernels of a device do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,8 +31,6 @@ pub(crate) enum Call {
     MakeCurrent(usize),
     OrderBlocks(usize),
     Launch(usize),
-    /// Of so many devices.
-    LaunchTogether(usize),
     Fetch(usize, usize),
     SetAbort(usize, bool),
     /// The context is destroyed.
@@ -152,10 +150,6 @@ impl FakeDevice {
     fn called(&self, name: &'static str) -> Result<(), CudaError> {
         if self.driver.current.get() == Some(self.number) { Ok(()) } else { Err(error(name, NOT_CURRENT)) }
     }
-
-    fn start(&self) {
-        self.launched.set(Some(self.driver.passed()));
-    }
 }
 
 impl DeviceQueue for FakeDevice {
@@ -193,34 +187,23 @@ impl DeviceQueue for FakeDevice {
     }
 }
 
-impl Launches<()> for FakeDevice {
-    fn order_blocks(&self, (): &()) -> Result<(), CudaError> {
-        self.called("order_blocks")?;
-        self.driver.note(Call::OrderBlocks(self.number));
+/// Queues what sets the order of the blocks on the first devices, then a kernel on each.
+pub(crate) fn launch(runner: &mut Runner<FakeDevice, FakeClock>, count: usize) -> Result<(), Outage> {
+    runner.on_each(count, |_, device| {
+        device.called("order_blocks")?;
+        device.driver.note(Call::OrderBlocks(device.number));
         Ok(())
-    }
-
-    fn launch(&self, (): &()) -> Result<(), CudaError> {
-        self.called("launch")?;
-        self.driver.note(Call::Launch(self.number));
-        if self.script == Script::LaunchFails {
+    })?;
+    runner.on_each(count, |index, device| {
+        assert_eq!(index, device.number);
+        device.called("launch")?;
+        device.driver.note(Call::Launch(device.number));
+        if device.script == Script::LaunchFails {
             return Err(error("launch", NO_RESOURCES));
         }
-        self.start();
+        device.launched.set(Some(device.driver.passed()));
         Ok(())
-    }
-}
-
-impl LaunchesTogether<()> for FakeDevice {
-    fn launch_together(devices: &[Self], launches: &[()]) -> Result<(), CudaError> {
-        let Some(first) = devices.first() else { return Err(error("launch_together", NO_RESOURCES)) };
-        first.driver.note(Call::LaunchTogether(launches.len()));
-        if devices.iter().any(|device| device.script == Script::LaunchFails) {
-            return Err(error("launch_together", NO_RESOURCES));
-        }
-        devices.iter().for_each(Self::start);
-        Ok(())
-    }
+    })
 }
 
 impl Drop for FakeDevice {
@@ -233,7 +216,7 @@ impl Drop for FakeDevice {
 pub(crate) fn run(runner: &mut Runner<FakeDevice, FakeClock>) -> Result<(), Outage> {
     let count = runner.devices().len();
     runner.begin(count)?;
-    runner.launch(&vec![(); count])?;
+    launch(runner, count)?;
     runner.fetch(count, 8)?;
     runner.wait(count)
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::testing::{Call, FakeDriver, Script, error, run};
+use super::testing::{Call, FakeDriver, Script, error, launch, run};
 use crate::launch::outage::{Health, Outage};
 use crate::launch::runner::{GRACE, LIMIT};
 
@@ -20,7 +20,7 @@ fn one_device_is_made_current_once_for_a_batch() {
     assert_eq!(runner.idle(), None);
     runner.begin(1).unwrap();
     for _ in 0..2 {
-        runner.launch(&[()]).unwrap();
+        launch(&mut runner, 1).unwrap();
     }
     runner.fetch(1, 8).unwrap();
     assert_eq!(runner.wait(1), Ok(()));
@@ -43,17 +43,13 @@ fn all_devices_are_prepared_before_the_first_kernel_is_launched() {
     let after = [one, Call::Fetch(0, 8), two, Call::Fetch(1, 8), one, two];
     let launched = [one, Call::Launch(0), two, Call::Launch(1)];
     assert_eq!(driver.take_calls(), [&ordered[..], &launched, &after].concat());
-    runner.launch_together(&[(); 2]).unwrap();
-    runner.fetch(2, 8).unwrap();
-    assert_eq!(runner.wait(2), Ok(()));
-    assert_eq!(driver.take_calls(), [&ordered[..], &[Call::LaunchTogether(2)], &after].concat());
 }
 
 #[test]
 fn only_the_first_devices_take_part() {
     let driver = FakeDriver::new();
     let mut runner = driver.runner(&[Script::EndsAfter(MS), Script::EndsAfter(MS), Script::NeverEnds]);
-    runner.launch(&[(); 2]).unwrap();
+    launch(&mut runner, 2).unwrap();
     runner.fetch(2, 4).unwrap();
     assert_eq!(runner.wait(2), Ok(()));
     let of_the_third = [Call::MakeCurrent(2), Call::OrderBlocks(2), Call::Launch(2), Call::Fetch(2, 4)];
@@ -129,9 +125,6 @@ fn a_launch_that_fails_poisons_the_context_and_stops_the_batch() {
     drop(runner);
     assert_eq!(driver.destroyed(), [0, 1, 2]);
     assert!(driver.take_calls().contains(&Call::SetAbort(0, true)), "the first kernel still ran");
-    let mut runner = driver.runner(&[Script::EndsAfter(MS), Script::LaunchFails]);
-    assert_eq!(runner.launch_together(&[(); 2]), Err(Outage::Cuda(error("launch_together", 701))));
-    assert_eq!(runner.health, Health::Poisoned);
 }
 
 #[test]
@@ -192,7 +185,7 @@ fn work_that_is_queued_when_the_runner_is_dropped_is_asked_to_stop() {
     ];
     for (script, is_destroyed) in cases {
         let mut runner = driver.runner(&[Script::EndsAfterAbort(MS), script]);
-        runner.launch(&[(); 2]).unwrap();
+        launch(&mut runner, 2).unwrap();
         driver.take_calls();
         let started = driver.passed();
         drop(runner);
@@ -207,11 +200,11 @@ fn work_that_is_queued_when_the_runner_is_dropped_is_asked_to_stop() {
 fn memory_that_is_being_cleared_is_waited_for_and_warms_nothing_up() {
     let driver = FakeDriver::new();
     let mut runner = driver.runner(&[Script::EndsAfter(ALMOST_GRACE), Script::EndsAfter(MS)]);
-    runner.launch(&[(); 2]).unwrap();
+    launch(&mut runner, 2).unwrap();
     assert_eq!(runner.settle(2), Ok(()));
     assert_eq!(runner.idle(), None);
     runner.devices_mut()[1].script = Script::NeverEnds;
-    runner.launch(&[(); 2]).unwrap();
+    launch(&mut runner, 2).unwrap();
     assert_eq!(runner.settle(2), Err(Outage::TimedOut(GRACE)));
     assert_eq!(runner.health, Health::Occupied);
 }

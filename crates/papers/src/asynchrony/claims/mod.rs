@@ -57,7 +57,7 @@ impl Claim {
             Self::LastComponentToo => "section IV-B, figure 6",
             Self::IncreasingOrder => "section IV-B, first observation of the list",
             Self::SideFollowsLoads => "control, not in the paper",
-            Self::EightOrders => "docs/notes/2026-11-block-order.md",
+            Self::EightOrders => "docs/notes/addresses-and-block-orders.md",
         }
     }
 }

@@ -92,6 +92,11 @@ function paintChart(chart) {
   root.setAttribute("role", "img");
   root.setAttribute("aria-label", `${spec.label || spec.title || ""}. Arrow keys move from point to point.`);
   root.setAttribute("tabindex", "0");
+  // Within a picture no element has a name of its own; the tests find marks by it.
+  for (const node of root.querySelectorAll("[aria-label]")) {
+    node.dataset.name = node.getAttribute("aria-label");
+    node.removeAttribute("aria-label");
+  }
   chart.plot.replaceChildren(root);
   chart.plot.style.minHeight = `${root.viewBox.baseVal.height}px`;
   addNavigation(root, drawing.spots, drawing.highlight || (() => {}));

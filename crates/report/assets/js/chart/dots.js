@@ -55,6 +55,8 @@ function dotHeights(spec, width) {
   return { places, height };
 }
 
+/** A chart of as many rows has its axis on top, too. */
+const MANY_ROWS = 12;
 const DOT_TOP = 32;
 const DOT_BOTTOM = 34;
 const dotHeight = (spec, width) => DOT_TOP + dotHeights(spec, width).height + DOT_BOTTOM;
@@ -137,7 +139,11 @@ function dotAxis(spec, domain, box, position) {
   const ticks = fittingTicks(all, position, 52);
   return [
     Plot.gridX(ticks, { className: "grid", stroke: "var(--faint)", strokeOpacity: 1 }),
-    Plot.axisX(ticks, { anchor: "bottom", tickSize: 0, fontSize: 12, label: null, text: unit.tick, className: "axes" }),
+    ...["top", "bottom"]
+      .filter((anchor) => anchor === "bottom" || spec.rows.length >= MANY_ROWS)
+      .map((anchor) =>
+        Plot.axisX(ticks, { anchor, tickSize: 0, fontSize: 12, label: null, text: unit.tick, className: "axes" }),
+      ),
     () =>
       svg(
         "g",

@@ -92,16 +92,16 @@ function surfaceColour() {
   return colour;
 }
 
-function savePng(chart, name) {
+/** Saves the text of an SVG file as an image with `scale` pixels for each of its own. */
+function savePng(text, name, scale) {
   const image = new Image();
   image.onload = () => {
-    const scale = 2;
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [image.width * scale, image.height * scale];
     canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
     canvas.toBlob((bytes) => bytes && saveAs(`${name}.png`, bytes));
   };
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgText(chart))}`;
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
 }
 
 /** A cell of a CSV file. A text that a spreadsheet would take for a formula begins with an apostrophe. */
@@ -171,7 +171,7 @@ function exportButtons(chart) {
     "div",
     { class: "exports" },
     button("SVG", (name) => saveAs(`${name}.svg`, svgText(chart), "image/svg+xml")),
-    button("PNG", (name) => savePng(chart, name)),
+    button("PNG", (name) => savePng(svgText(chart), name, 2)),
     button("CSV", (name) => saveAs(`${name}.csv`, chartCsv(chart.spec), "text/csv")),
   );
 }

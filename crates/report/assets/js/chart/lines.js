@@ -17,11 +17,15 @@ function lineHeight(spec, width) {
   return spec.height || (width < 480 ? 300 : 360);
 }
 
-/** Sequences of adjacent resolved points: a point that is not resolved breaks a line. */
+/** Sizes that differ by this factor have too many others between them for a line. */
+const FAR = 32;
+
+/** Sequences of adjacent resolved points: a point that is not resolved breaks a line, and so do sizes far apart. */
 function segmentsOf(points) {
   const found = [];
   let current = null;
-  for (const point of points) {
+  for (const [at, point] of points.entries()) {
+    if (at > 0 && points[at - 1].x > 0 && point.x / points[at - 1].x >= FAR) current = null;
     if ((point.state || "resolved") !== "resolved") {
       current = null;
       continue;

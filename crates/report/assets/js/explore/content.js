@@ -190,15 +190,12 @@ function linesOf(rows, decided) {
   return [...found.values()].sort((a, b) => rank.get(a.name) - rank.get(b.name) || a.run - b.run);
 }
 
-let lastQuery = { q: null, rows: [] };
+let lastQuery = { q: null, rows: [], note: null };
 
 /** The rows of a filter, kept for the next change of something else. */
 function queriedRows(q) {
-  if (lastQuery.q !== q) {
-    const conditions = conditionsOf(q);
-    lastQuery = { q, rows: ROWS.filter((row) => conditions.every((holds) => holds(row))) };
-  }
-  return lastQuery.rows;
+  if (lastQuery.q !== q) lastQuery = { q, ...search(q, ROWS) };
+  return lastQuery;
 }
 
 /** Charts side by side: as chosen, or one for each run where one chart would have too many lines. */
@@ -213,7 +210,7 @@ function facetOf(state, decided, x) {
 /** Everything that the explorer shows for a state. */
 function contentOf(state) {
   const measure = measureNamed(state.y);
-  const found = queriedRows(state.q);
+  const { rows: found, note } = queriedRows(state.q);
   const all = withoutRepeatedLists(measure.applies ? found.filter(measure.applies) : found);
   const axes = axesOf(all);
   const x = axes.includes(state.x) ? state.x : usualAxis(all, axes);
@@ -227,5 +224,5 @@ function contentOf(state) {
     return { value, lines };
   });
   const varying = FACETS.map(dimension).filter((dim) => dim.id !== x && valuesOf(dim, placed).length > 1);
-  return { ...decided, found, all, x, axes, facet, facets, facetDims: varying, measure };
+  return { ...decided, found, note, all, x, axes, facet, facets, facetDims: varying, measure };
 }

@@ -200,9 +200,7 @@ function drawContent(host, state, wasOpen) {
   host.append(grid);
   specs.filter(({ rows, series }) => (rows || series).length > 0).forEach((spec) => drawChart(grid, spec).refresh());
   const notes = [
-    content.found.length === 0
-      ? "No row has these words. The filter above finds primitives, parameters and verdicts."
-      : null,
+    content.note,
     content.found.length > 0 && lines === 0 ? "None of these cases has a figure." : null,
     omitted > 0
       ? `${plural(omitted, "line")} more would fit the filter but are not drawn: narrow it, or choose a value above.`

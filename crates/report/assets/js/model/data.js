@@ -85,6 +85,8 @@ function parameters(row) {
   else if (row.blocks !== null) words.push(plural(row.blocks, "block"));
   if (row.devices > 1) words.push(plural(row.devices, "device"));
   if (row.elements !== null) words.push(`${row.elements} elements`);
+  if (row.inside_ns !== null) words.push(`${row.inside_ns} ns inside`);
+  if (row.outside_ns !== null) words.push(`${row.outside_ns} ns outside`);
   words.push(
     row.placement,
     row.scope && `${row.scope} scope`,
@@ -107,7 +109,7 @@ const VERDICTS = {
   Overlapped: [
     "bound",
     "overlapped",
-    "The loop is certainly faster with the primitive than without it: what surrounds it hides it or runs faster with it.",
+    "The loop is faster with the primitive than without it: what surrounds it hides it or runs faster with it.",
   ],
   NonAdditive: [
     "doubt",

@@ -1,57 +1,59 @@
-// The words of the filter: what a row is called, what it is, and its parameters.
+// The filter of rows: what they are called in C, C++, Rust, CUDA, OpenMP and by people, and their parameters. A query that no row
+// fits finds the nearest rows, and says what is missing.
 
-/** What programmers call a primitive. */
-const ALIASES = {
-  "cpu.atomic.add": "fetch_add xadd",
-  "cpu.atomic.exchange": "swap xchg",
-  "cpu.atomic.cas_pass": "compare_exchange cmpxchg",
-  "cpu.atomic.cas_fail": "compare_exchange cmpxchg",
-  "cpu.barrier.std": "std::sync::Barrier",
-  "cpu.barrier.openmp": "omp barrier #pragma",
-  "cpu.lock.std_mutex": "std::sync::Mutex",
-  "cpu.lock.openmp_critical": "omp critical #pragma",
-  "cpu.fence.seq_cst": "mfence atomic_thread_fence",
-  "gpu.atomic.add": "atomicAdd fetch_add",
-  "gpu.atomic.sub": "atomicSub fetch_sub",
-  "gpu.atomic.min": "atomicMin",
-  "gpu.atomic.max": "atomicMax",
-  "gpu.atomic.and": "atomicAnd",
-  "gpu.atomic.or": "atomicOr",
-  "gpu.atomic.xor": "atomicXor",
-  "gpu.atomic.exchange": "atomicExch",
-  "gpu.atomic.cas_pass": "atomicCAS",
-  "gpu.atomic.cas_fail": "atomicCAS",
-  "gpu.block.syncthreads": "__syncthreads bar.sync",
-  "gpu.block.syncthreads_count": "__syncthreads_count",
-  "gpu.block.syncthreads_and": "__syncthreads_and",
-  "gpu.block.syncthreads_or": "__syncthreads_or",
-  "gpu.warp.syncwarp": "__syncwarp",
-  "gpu.warp.tile": "tiled_partition tile sync",
-  "gpu.warp.coalesced": "coalesced_threads sync",
-  "gpu.fence.block": "__threadfence_block",
-  "gpu.fence.device": "__threadfence",
-  "gpu.fence.system": "__threadfence_system",
-  "gpu.shuffle.idx": "__shfl_sync",
-  "gpu.shuffle.up": "__shfl_up_sync",
-  "gpu.shuffle.down": "__shfl_down_sync",
-  "gpu.shuffle.xor": "__shfl_xor_sync",
-  "gpu.vote.all": "__all_sync",
-  "gpu.vote.any": "__any_sync",
-  "gpu.vote.ballot": "__ballot_sync",
-  "gpu.match.any": "__match_any_sync",
-  "gpu.match.all": "__match_all_sync",
-  "gpu.reduce.add": "__reduce_add_sync",
-  "gpu.cluster.sync": "cluster.sync cluster_group",
-  "gpu.grid.cooperative": "grid.sync sync this_grid grid_group",
-  "gpu.grid.counter": "grid sync",
-  "gpu.grid.lock_free": "grid sync",
-  "gpu.grid.hierarchical": "grid sync",
-  "gpu.cluster.mbarrier_remote": "mbarrier cluster.sync",
-  "gpu.block.mbarrier_transaction": "mbarrier TMA cp.async.bulk expect_tx",
-  "gpu.launch.programmatic": "PDL griddepcontrol cudaGridDependencySynchronize",
-  "gpu.launch.wait_value": "cuStreamWaitValue32 cuStreamWriteValue32",
-  "gpu.launch.event_wait": "cudaStreamWaitEvent cuStreamWaitEvent",
+/** What words mean that stand in no description: words of rows, one of which is enough. */
+const MEANINGS = {
+  "float|f32": "f32",
+  "double|f64": "f64",
+  "int|int32|int32_t|atomici32": "i32",
+  "unsigned|uint|uint32_t|atomicu32": "u32",
+  "long|size_t|uint64_t|int64|int64_t|atomicu64|usize": "u64",
+  "load|loads": "read",
+  "store|stores": "write",
+  "swap|xchg": "exchange",
+  "xadd|fetch_add|fetch_sub|increment|counter": "add",
+  "cmpxchg|compare_and_swap|compare_exchange_weak|compareexchange": "cas_pass cas_fail",
+  "std::mutex|lock_guard|std::lock_guard|unique_lock": "mutex",
+  "spinlock|spinning|spin": "spins spin pthread_spin ttas ticket spin_cas",
+  "shared_mutex|rw_lock|readers": "rwlock_read rwlock_write",
+  "condition_variable|std::condition_variable|cond_wait|notify_one": "condvar",
+  semaphore: "futex condvar",
+  "latch|std::latch": "barrier",
+  "mfence|atomic_thread_fence|std::atomic_thread_fence|membar|memory_barrier": "fence",
+  "memory_order_seq_cst|seqcst|sequentially": "seq_cst",
+  memory_order_acquire: "acquire",
+  memory_order_release: "release",
+  memory_order_relaxed: "relaxed",
+  "hyperthread|hyperthreads|hyperthreading|smt|siblings": "same_core sibling_idle sibling_busy beside",
+  numa: "same_node line_on_node across",
+  "socket|sockets": "same_package across",
+  "core-to-core|pingpong|ping-pong": "cas_pingpong store_pingpong",
+  "nanosleep|sleep|sleeping|wakeup|wake-up|unpark|notify": "wake sleeping sleeps",
+  "queue|mpsc": "channel sync_channel",
+  "omp|#pragma|pragma": "openmp",
+  shfl: "shuffle",
+  redux: "reduce",
+  tma: "mbarrier_transaction",
+  pdl: "programmatic",
+  "cuda::barrier|std::barrier": "barrier mbarrier",
+  "nvlink|multi-gpu|multigpu": "multi devices",
+  pcie: "hybrid flag",
+  cudadevicesynchronize: "stream_sync",
+  "slow|slowest|expensive": "barrier lock",
 };
+const MEANING_OF = new Map(
+  Object.entries(MEANINGS).flatMap(([words, meaning]) => words.split("|").map((word) => [word, meaning.split(" ")])),
+);
+
+/** Several words that mean a filter. */
+const PHRASES = [
+  [/\bfalse[- ]shar\w*/g, "primitive:cpu.atomic.add layout:private"],
+  [/\b(this_)?grid\.?(group)?[.: ]+sync\w*/g, "family:grid"],
+  [/\bkernel launch\w*|\b\w*launchkernel\b/g, "family:launch"],
+  [/\bhand[- ]off/g, "handoff"],
+  [/\bwak(e|ing)[- ]?up\b/g, "wake"],
+  [/\bcompare[- ]and[- ]swap/g, "cas"],
+];
 
 /** Parameters by name, as in `threads:16 type:u64`, or one of several as in `threads:1,2`. */
 const FIELDS = {
@@ -71,62 +73,190 @@ const FIELDS = {
   group: (row) => row.group,
   form: (row) => row.form,
   elements: (row) => row.elements,
+  inside: (row) => row.inside_ns,
+  outside: (row) => row.outside_ns,
   family: (row) => row.family,
   domain: (row) => row.domain,
   primitive: (row) => row.primitive,
   verdict: (row) => verdictText(row.verdict),
 };
 
-/** The words by which a row is found: whole names, and their parts. */
-function wordsOf(row) {
-  if (row.words) return row.words;
-  const meaning = PRIMITIVES.get(row.primitive);
-  const texts = [
-    RUNS[row.run].label,
-    row.title,
-    row.form,
-    ...parameters(row),
-    verdictText(row.verdict),
-    row.reason,
-    ALIASES[row.primitive],
-    meaning && meaning.summary,
-  ];
+/** Words that say nothing of a row. */
+const STOP_WORDS = new Set("a an the of to from with on in for is how what vs my".split(" "));
+
+/** The options of the command that measure other values. */
+const MEASURABLE = ["threads", "blocks", "stride", "dtype"];
+
+/** Texts as words, with their parts: `std::sync::Mutex` is std, sync and mutex, too. */
+function indexed(texts) {
   const whole = texts
     .filter(Boolean)
     .join(" ")
-    .toLowerCase()
     .split(/[\s,;()\u00a0]+/);
-  row.words = [...new Set(whole.flatMap((word) => [word, ...word.split(/[._:]+/)]))].filter(Boolean);
-  return row.words;
+  const splits = [/[.:]+/, /[._:]+/, /(?<=[a-z])(?=[A-Z])/];
+  const parts = whole.flatMap((word) => [word, ...splits.flatMap((split) => word.split(split))]);
+  return [...new Set(parts.map((word) => word.toLowerCase().replace(/^_+/, "")))].filter(Boolean);
 }
 
-/** A number is a whole word, so that 16 is not 160; other words may be the beginning of one, so that lock is not block. */
-const isFound = (row, word) =>
-  wordsOf(row).some((known) => (/^\d+$/.test(word) ? known === word : known.startsWith(word)));
+const WORDS = new Map();
+const once = (key, make) => WORDS.get(key) || WORDS.set(key, make()).get(key);
 
-/** Whether an instruction was found in the loops of a row. */
-const hasEvidence = (row, text) => (row.evidence || "").toLowerCase().includes(text);
+/** The words of a row: those of its primitive, and those of its parameters. */
+function wordsOf(row) {
+  const known = PRIMITIVES.get(row.primitive) || {};
+  const of = once(row.primitive, () => indexed([row.primitive, known.summary, known.operation, known.source]));
+  const texts = [row.form && row.title, ...parameters(row), verdictText(row.verdict), SEVERAL && RUNS[row.run].label];
+  row.words = row.words || once(texts.join(" "), () => indexed(texts));
+  return [of, row.words];
+}
 
-/** The conditions of a query: each is a function of a row. */
+/** Words may be the beginning of others, so that lock is not block. */
+const isIn = (words, word) => words.some((known) => known.startsWith(word));
+
+/** A function of a list of words that remembers its answers: the rows of a primitive share theirs. */
+function remembering(answer) {
+  const memory = new Map();
+  return (list) => {
+    if (!memory.has(list)) memory.set(list, answer(list));
+    return memory.get(list);
+  };
+}
+
+/** Whether a row has one of the words, and how much that says: its name more than its parameters, and more than a word of its
+    description. */
+function finder(words) {
+  const isKnown = remembering((list) => words.some((word) => isIn(list, word)));
+  const inName = remembering((id) => {
+    const parts = indexed([id]);
+    return words.some((word) => parts.includes(word)) ? 3 : words.some((word) => isIn(parts, word)) ? 2 : 0;
+  });
+  const holds = (row) => wordsOf(row).some(isKnown);
+  return { holds, worth: (row) => inName(row.primitive) || (isKnown(row.words) ? 2 : 0) };
+}
+
+const SIZES = ["threads", "blocks", "devices", "stride", "elements"];
+
+/** Rows of a size: 16 is not 160. */
+function sizeCondition(word) {
+  const size = Number(word);
+  const holds = (row) => SIZES.some((name) => row[name] === size) || groupNumber(row) === size;
+  return { word, field: "threads", value: word, holds, worth: (row) => (row.threads === size ? 1 : 0) };
+}
+
+const fieldText = (value) =>
+  String(value)
+    .toLowerCase()
+    .replace(/\u00a0/g, " ");
+
+/** A condition on a parameter. `threads:1,2,4` is one of them; a value with a comma of its own is whole. */
+function fieldCondition(name, value) {
+  const values = [value, ...value.split(",")];
+  const holds = (row) => {
+    const found = FIELDS[name](row);
+    return found !== null && found !== undefined && values.includes(fieldText(found));
+  };
+  return { word: `${value} ${name}`, field: name === "type" ? "dtype" : name, value, holds };
+}
+
+/** The parts of a name that nothing is called: std and mutex of `std::mutex`. */
+const partsOf = (word) => word.split(/[._:]+|(?<=[a-z])(?=[A-Z])/).filter(Boolean);
+
+function wordCondition(written) {
+  const word = written.toLowerCase().replace(/^_+/, "");
+  if (word.includes("*")) {
+    const pattern = new RegExp(`^${word.replace(/[.+^${}()|[\]\\]/g, "\\$&").replace(/\*/g, ".*")}$`);
+    return [{ word, holds: (row) => pattern.test(row.primitive) }];
+  }
+  if (/^\d+$/.test(word)) return [sizeCondition(word)];
+  const meaning = MEANING_OF.get(word) || MEANING_OF.get(word.replace(/^std::/, ""));
+  const found = finder(meaning || [word]);
+  const parts = partsOf(written);
+  if (!meaning && parts.length > 1 && !ROWS.some(found.holds)) return parts.flatMap((part) => wordCondition(part));
+  const isType = meaning && DTYPES.includes(meaning[0]);
+  return [{ word, ...found, ...(isType ? { field: "dtype", value: meaning[0] } : {}) }];
+}
+
+/** The conditions of a query. */
 function conditionsOf(query) {
-  // `16 threads` is `threads:16`.
-  const text = query.toLowerCase().replace(/(\d+)\s+(thread|block|device)s?\b/g, "$2s:$1");
-  return text
-    .split(/\s+/)
-    .filter(Boolean)
-    .map((word) => {
-      const [name, value] = word.split(/:(?!:)(.*)/);
-      if (value && name === "evidence") return (row) => hasEvidence(row, value);
-      if (!value || !Object.hasOwn(FIELDS, name)) return (row) => isFound(row, word);
-      // `threads:1,2,4` is one of them; a value with a comma of its own is whole.
-      const values = [value, ...value.split(",")];
-      return (row) => {
-        const found = FIELDS[name](row);
-        if (found === null || found === undefined) return false;
-        const text = String(found)
-          .toLowerCase()
-          .replace(/\u00a0/g, " ");
-        return values.includes(text);
-      };
-    });
+  // `16 threads` and `threads = 16` are `threads:16`.
+  const text = PHRASES.reduce((found, [phrase, filter]) => found.replace(new RegExp(phrase, "gi"), filter), query)
+    .replace(/\(\)|[()<>"';&]/g, " ")
+    .replace(/\b(thread|block|device)s?\s*=\s*(\d+)/gi, "$1s:$2")
+    .replace(/(\d+)\s*(thread|block|device)s?\b/gi, "$2s:$1");
+  const words = text.split(/\s+/).filter((word) => /[\w*]/.test(word));
+  const telling = words.filter((word) => !STOP_WORDS.has(word.toLowerCase()));
+  return (telling.length ? telling : words).flatMap((word) => {
+    const [name, value] = word.toLowerCase().split(/:(?!:)(.*)/);
+    if (value && name === "evidence")
+      return [{ word, holds: (row) => (row.evidence || "").toLowerCase().includes(value) }];
+    return value && Object.hasOwn(FIELDS, name) ? [fieldCondition(name, value)] : wordCondition(word);
+  });
+}
+
+/** Names are worth more than sizes: of `__syncthreads 256`, rows of the barrier are near, rows of 256 threads are not. */
+const weightOf = (condition) => (isSize(condition) ? 1 : 4);
+
+/** The command that measures the value of a parameter for the first of these rows. */
+const commandFor = ({ field, value }, [row]) => `syncscope run --only ${row.primitive} --${field} ${value}`;
+
+/** Which values there are in place of one that is missing, and how to measure it. */
+function missingSize(missing, rows) {
+  const { field, value } = missing;
+  const there = [...new Set(rows.map(FIELDS[field]).filter((one) => one !== null))];
+  const isNumber = there.every((one) => typeof one === "number");
+  const byNearness = (a, b) => Math.abs(Math.log(a / value)) - Math.abs(Math.log(b / value));
+  const near = isNumber
+    ? there
+        .sort(byNearness)
+        .slice(0, 4)
+        .sort((a, b) => a - b)
+        .map(formatCount)
+    : there.slice(0, 4);
+  const name = field === "dtype" ? "type" : field;
+  const last = near.pop();
+  const has = last ? `; this run has ${near.length ? `${near.join(", ")} and ${last}` : last}` : "";
+  return `No such row has ${name} ${value}${has}. To measure it: ${commandFor(missing, rows)}`;
+}
+
+const isSize = ({ field }) => MEASURABLE.includes(field);
+
+/** What a query asks for that no row has. */
+function missingText(missing, rows) {
+  if (missing.length === 0) return "No row has all of these words.";
+  const words = missing.filter((one) => !isSize(one)).map(({ word }) => `“${word}”`);
+  const unknown = words.length ? [`Nothing in this run is called ${words.join(" or ")}.`] : [];
+  return [...unknown, ...missing.filter(isSize).map((one) => missingSize(one, rows))].join(" ");
+}
+
+/** How far the sizes of a row are from those that no row has. */
+const distanceOf = (row, missing) =>
+  missing.reduce((sum, { field, value }) => {
+    const own = field && FIELDS[field](row);
+    return typeof own === "number" && own > 0 && value > 0 ? sum + Math.abs(Math.log(own / value)) : sum;
+  }, 0);
+
+/** The rows with the most telling ones first. */
+function ranked(rows, conditions, missing) {
+  const worth = (row) => conditions.reduce((sum, one) => sum + (one.worth ? one.worth(row) : 0), 0);
+  const rank = new Map(rows.map((row) => [row, worth(row) - 0.1 * distanceOf(row, missing)]));
+  return rows.sort((a, b) => rank.get(b) - rank.get(a));
+}
+
+/** The rows that a query finds among others, and what to know of them: {rows, note}. Without a row that fits, the nearest ones. */
+function search(query, candidates) {
+  const conditions = conditionsOf(query);
+  const rows = candidates.filter((row) => conditions.every(({ holds }) => holds(row)));
+  if (rows.length > 0 || conditions.length === 0) return { rows: ranked(rows, conditions, []), note: null };
+  const score = (row) => conditions.reduce((sum, one) => sum + (one.holds(row) ? weightOf(one) : 0), 0);
+  const scores = candidates.map(score);
+  const best = scores.reduce((most, one) => Math.max(most, one), 0);
+  const near = candidates.filter((_, at) => scores[at] === best);
+  if (near.length === 0) return { rows: near, note: null };
+  const missing = conditions.filter(({ holds }) => !near.some(holds));
+  const rest =
+    best > 0 || missing.every(isSize)
+      ? "The nearest rows:"
+      : `\`syncscope list ${query.trim()}\` looks among all primitives. All rows:`;
+  ranked(near, conditions, missing);
+  return { rows: near, note: `${missingText(missing, near)} ${rest}` };
 }

@@ -5,12 +5,18 @@ const MORE_ROWS = 500;
 /** only: the rows of one sentence, with its text; null for all rows. */
 const TABLE = { sort: null, descending: false, words: "", verdict: "", only: null, limit: PAGE_ROWS };
 
-function matchingRows() {
-  const conditions = conditionsOf(TABLE.words);
+/** The rows of the filter, and what is to know of them. */
+function foundRows() {
   const candidates = TABLE.only ? TABLE.only.rows : ROWS;
-  const rows = candidates.filter(
-    (row) => (!TABLE.verdict || row.verdict === TABLE.verdict) && conditions.every((holds) => holds(row)),
+  return search(
+    TABLE.words,
+    candidates.filter((row) => !TABLE.verdict || row.verdict === TABLE.verdict),
   );
+}
+
+const matchingRows = () => sortedRows(foundRows().rows);
+
+function sortedRows(rows) {
   if (!TABLE.sort) return rows;
   const { key } = TABLE.sort;
   const direction = TABLE.descending ? -1 : 1;
@@ -26,7 +32,7 @@ const tableCount = el("p", { class: "fixed", role: "status" });
 const tableOnly = el("p", { class: "only" });
 const tableHead = el("thead");
 const tableBody = el("tbody");
-const tableBox = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "All rows" });
+const tableBox = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of rows" });
 const tableMore = el("p", { class: "more" });
 /** The columns that have something to show, and those that are shown. */
 let possible = [];
@@ -68,11 +74,14 @@ function fillTable(rows) {
 
 function drawTable() {
   drawOnly();
-  const rows = matchingRows();
+  const found = foundRows();
+  const rows = sortedRows(found.rows);
   fillTable(rows.slice(0, TABLE.limit));
   const shown = Math.min(rows.length, TABLE.limit);
   const filtered = rows.length < ROWS.length ? `, filtered from ${formatCount(ROWS.length)}` : "";
-  tableCount.textContent = `${formatCount(shown)} of ${plural(rows.length, "row")}${filtered}`;
+  tableCount.textContent = [found.note, `${formatCount(shown)} of ${plural(rows.length, "row")}${filtered}`]
+    .filter(Boolean)
+    .join(" ");
   const show = (limit) => () => {
     TABLE.limit = limit;
     drawTable();
@@ -129,26 +138,77 @@ function columnChooser() {
   return el("details", { class: "chooser" }, el("summary", null, "Columns"), el("div", null, boxes));
 }
 
-function showVerdict(name) {
-  TABLE.verdict = name;
-  TABLE.only = null;
-  verdictSelect.value = name;
+const isRows = (hash) => /^#?rows\?/.test(hash);
+
+/** The address of the table as it is: `#rows?q=mutex&verdict=Noisy`, or of certain rows: `#rows?run=0&only=3,17`. */
+function tableAddress({ words, verdict, only }) {
+  const parts = new URLSearchParams();
+  if (words) parts.set("q", words);
+  if (verdict) parts.set("verdict", verdict);
+  if (only) parts.set("only", only.rows.map(({ run, index }) => `${run}.${index}`).join(","));
+  return parts.size ? `#rows?${parts.toString().replace(/%2C/gi, ",")}` : "#rows";
+}
+
+const rowsAddress = (rows) => tableAddress({ only: { rows } });
+
+/** Shows what an address says. */
+function showTable(hash) {
+  const parts = new URLSearchParams(hash.slice(hash.indexOf("?") + 1));
+  const named = (parts.get("only") || "").split(",").map((name) => name.split(".").map(Number));
+  const rows = named.map(([run, index]) => ROWS_OF[run]?.[index]).filter(Boolean);
+  const text = rows.length
+    ? TEXTS.get(rowsAddress(rows)) || `${plural(rows.length, "row")} of a sentence or chart.`
+    : null;
+  const verdict = parts.get("verdict") || "";
+  const only = rows.length ? { rows, text } : null;
+  Object.assign(TABLE, {
+    words: parts.get("q") || "",
+    verdict: verdict in VERDICTS ? verdict : "",
+    only,
+    limit: PAGE_ROWS,
+  });
+  verdictSelect.value = TABLE.verdict;
+  wordsInput.value = TABLE.words;
   drawTable();
   goTo("rows");
 }
 
+/** Goes to the table with these contents: a step of the browser's history. */
+function visitTable(address) {
+  history.pushState(null, "", address);
+  showTable(address);
+}
+
+const showVerdict = (verdict) => visitTable(tableAddress({ verdict }));
+
+/** The sentences whose rows are shown, by the address of the rows. */
+const TEXTS = new Map();
+
 /** Shows the rows that a sentence stands on. */
 function showRows(rows, text) {
-  Object.assign(TABLE, { only: { rows, text }, verdict: "", words: "", limit: PAGE_ROWS });
-  verdictSelect.value = "";
-  wordsInput.value = "";
-  drawTable();
-  goTo("rows");
+  TEXTS.set(rowsAddress(rows), text);
+  visitTable(rowsAddress(rows));
+}
+
+/** The same as an answer to a press on a link. */
+const shows = (rows, text) => (event) => {
+  event.preventDefault();
+  showRows(rows, text);
+};
+
+/** Keeps what the reader has typed in the address. */
+function rememberTable() {
+  try {
+    history.replaceState(null, "", tableAddress(TABLE));
+  } catch (error) {
+    /* browsers may limit how often an address changes */
+  }
 }
 
 function drawOnly() {
   const all = () => {
     TABLE.only = null;
+    rememberTable();
     drawTable();
   };
   const { only } = TABLE;
@@ -167,6 +227,7 @@ function drawRows() {
   const present = Object.keys(VERDICTS).filter((name) => ROWS.some((row) => row.verdict === name));
   const chooseVerdict = (event) => {
     TABLE.verdict = event.target.value;
+    rememberTable();
     drawTable();
   };
   verdictSelect = el(
@@ -176,8 +237,8 @@ function drawRows() {
     present.map((name) => el("option", { value: name }, verdictText(name))),
   );
   const type = (event) => {
-    TABLE.words = event.target.value;
-    TABLE.limit = PAGE_ROWS;
+    Object.assign(TABLE, { words: event.target.value, limit: PAGE_ROWS });
+    rememberTable();
     drawTable();
   };
   wordsInput = el("input", { type: "search", placeholder: "atomicAdd threads:32 type:i32", input: type });

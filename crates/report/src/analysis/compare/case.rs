@@ -15,6 +15,8 @@ pub enum Change {
     Faster,
     /// Certainly within the threshold.
     Same,
+    /// Certainly another cost, in another state of the machine.
+    AnotherState,
     /// Neither is certain.
     Undecided,
     /// One of the runs has no figure, or the two stand for something else.
@@ -23,7 +25,8 @@ pub enum Change {
 
 impl Change {
     /// All of them, in the order of reports.
-    pub const ALL: [Self; 5] = [Self::Slower, Self::Faster, Self::Same, Self::Undecided, Self::NotComparable];
+    pub const ALL: [Self; 6] =
+        [Self::Slower, Self::Faster, Self::Same, Self::AnotherState, Self::Undecided, Self::NotComparable];
 
     /// The word for it in files.
     #[must_use]
@@ -32,6 +35,7 @@ impl Change {
             Self::Slower => "slower",
             Self::Faster => "faster",
             Self::Same => "same",
+            Self::AnotherState => "another_state",
             Self::Undecided => "undecided",
             Self::NotComparable => "not_comparable",
         }
@@ -47,8 +51,10 @@ pub struct ComparedCase<'a> {
     pub b: &'a Row,
     /// What became of it.
     pub change: Change,
-    /// The cost in B over the cost in A.
+    /// The cost in B over the cost in A, without what its class has in common.
     pub ratio: Option<f64>,
+    /// That common factor; 1 where none is removed.
+    pub common_factor: f64,
     /// Lower end of the 95 % interval of the ratio; `None`: no lower bound above zero.
     pub low: Option<f64>,
     /// Upper end; `None`: no upper bound.

@@ -7,6 +7,7 @@
 use syncscope_core::{Detail, Row, Verdict, pairs_of_a_block};
 
 use super::case::{Change, ComparedCase};
+use super::machine_state::MachineStates;
 use super::ratio::UncertainCost;
 use super::{discoveries, ratio};
 use crate::analysis::contest::has_cost_of_case;
@@ -27,17 +28,24 @@ struct Tests {
     is_slower: bool,
     /// Of "changes by at least the threshold".
     same: f64,
+    is_of_two_states: bool,
     /// Whether one run each cannot make the case the same, however long they take.
     runs_differ_more: bool,
 }
 
 impl<'a> Draft<'a> {
-    pub(super) fn of((a, a_blocks): (&'a Row, f64), (b, b_blocks): (&'a Row, f64), threshold: f64) -> Self {
+    pub(super) fn of(
+        (a, a_blocks): (&'a Row, f64),
+        (b, b_blocks): (&'a Row, f64),
+        threshold: f64,
+        states: &MachineStates,
+    ) -> Self {
         let not = |remark: String| ComparedCase {
             a,
             b,
             change: Change::NotComparable,
             ratio: None,
+            common_factor: 1.0,
             low: None,
             high: None,
             p_value: None,
@@ -46,7 +54,8 @@ impl<'a> Draft<'a> {
         if let Some(reason) = not_comparable(a, b) {
             return Self { case: not(reason), tests: None };
         }
-        let (Some(of_a), Some(of_b)) = (UncertainCost::of(a, a_blocks), UncertainCost::of(b, b_blocks)) else {
+        let whole = || Some((UncertainCost::of(a, a_blocks)?, UncertainCost::of(b, b_blocks)?, 1.0));
+        let Some((of_a, of_b, common_factor)) = states.costs(a, b).or_else(whole) else {
             return Self { case: not("a row has no interval".to_owned()), tests: None };
         };
         let limit = 1.0 + threshold;
@@ -55,10 +64,17 @@ impl<'a> Draft<'a> {
         let same = ratio::p_at_most(&of_a, 1.0 / limit, &of_b).max(ratio::p_at_most(&of_b, 1.0 / limit, &of_a));
         let different = (2.0 * slower.min(faster)).min(1.0);
         let of_runs = 1.96 * of_a.run_deviation().hypot(of_b.run_deviation());
-        let tests = Tests { different, is_slower: slower < faster, same, runs_differ_more: of_runs > threshold };
+        let tests = Tests {
+            different,
+            is_slower: slower < faster,
+            same,
+            is_of_two_states: states.differ_for(a, b),
+            runs_differ_more: of_runs > threshold,
+        };
         let both_above_zero = of_a.ns > 0.0 && of_b.ns > 0.0;
         let case = ComparedCase {
             ratio: both_above_zero.then(|| of_b.ns / of_a.ns),
+            common_factor,
             low: ratio::lower_end(&of_b, &of_a),
             high: ratio::lower_end(&of_a, &of_b).map(f64::recip),
             p_value: Some(different),
@@ -85,6 +101,7 @@ pub(super) fn judge(drafts: &mut [Draft<'_>]) {
     let (different, same) = (of(|tests| tests.different), of(|tests| tests.same));
     for (at, (index, tests)) in tested.iter().enumerate() {
         drafts[*index].case.change = match (different[at], same[at]) {
+            (true, _) if tests.is_of_two_states => Change::AnotherState,
             (true, _) if tests.is_slower => Change::Slower,
             (true, _) => Change::Faster,
             (false, true) => Change::Same,

@@ -2,6 +2,7 @@
 //!
 //! - `case`: a case of both runs, and what may become of it
 //! - `hypotheses`: what becomes of it, by two tests
+//! - `machine_state`: the states of the machine, and what the rows of a class have in common
 //! - `ratio`: the ratio of two costs and how sure it is
 //! - `discoveries`: the correction for many cases
 //! - `families`: the cases of a family together
@@ -13,6 +14,7 @@ pub(in crate::analysis) mod differences;
 pub(in crate::analysis) mod discoveries;
 mod families;
 mod hypotheses;
+mod machine_state;
 pub(crate) mod ratio;
 mod remarks;
 
@@ -23,12 +25,14 @@ use syncscope_core::{CaseId, Row};
 
 use self::hypotheses::{Draft, judge};
 use crate::RunData;
+use crate::analysis::placements;
 
 pub(crate) use self::case::instructions;
 pub use self::case::{Change, ComparedCase};
 pub use self::differences::Difference;
 pub use self::families::FamilyChange;
 pub(crate) use self::hypotheses::measurement_blocks;
+pub use self::machine_state::{ClassChange, MachineStates};
 
 /// The relative change of a cost that counts where the user names no other: the default of `syncscope compare` and
 /// `syncscope fleet`, and what the page says of changes.
@@ -52,6 +56,8 @@ pub struct Comparison<'a> {
     pub only_b: usize,
     /// Whether the hardware is the same, as far as `run.json` says.
     pub same_machine: bool,
+    /// The states of the machine in both runs.
+    pub states: MachineStates,
     /// What else differs.
     pub differences: Vec<Difference>,
     /// The families, in the order of reports.
@@ -67,22 +73,24 @@ pub struct Comparison<'a> {
 #[must_use]
 pub fn compare<'a>(a: &'a RunData, b: &'a RunData, threshold: f64) -> Comparison<'a> {
     let of_b: HashMap<CaseId, &Row> = b.rows.iter().map(|row| (row.case.id(), row)).collect();
-    let mut drafts: Vec<Draft<'a>> = a
-        .rows
-        .iter()
-        .filter_map(|row| {
-            let id = row.case.id();
-            let other = *of_b.get(&id)?;
-            let blocks = |data: &RunData, row: &Row| measurement_blocks(row, data.details.get(&id));
-            Some(Draft::of((row, blocks(a, row)), (other, blocks(b, other)), threshold))
-        })
-        .collect();
+    let counterpart = |row: &'a Row| {
+        let case = placements::counterpart(&row.case, &a.run.machine.cpu, &b.run.machine.cpu)?;
+        Some((row, *of_b.get(&case.id())?))
+    };
+    let both: Vec<(&Row, &Row)> = a.rows.iter().filter_map(counterpart).collect();
+    let same_machine = same_machine(&a.run.machine, &b.run.machine);
+    let states = if same_machine { MachineStates::of(a, b, &both) } else { MachineStates::default() };
+    let draft = |(row, other): (&'a Row, &'a Row)| {
+        let blocks = |data: &RunData, row: &Row| measurement_blocks(row, data.details.get(&row.case.id()));
+        Draft::of((row, blocks(a, row)), (other, blocks(b, other)), threshold, &states)
+    };
+    let mut drafts: Vec<Draft<'a>> = both.into_iter().map(draft).collect();
     judge(&mut drafts);
     let common = drafts.len();
     let needs_repeats = drafts.iter().filter(|draft| draft.needs_repeats()).count();
     let mut cases: Vec<ComparedCase<'a>> = drafts.into_iter().map(|draft| draft.case).collect();
-    let same_machine = same_machine(&a.run.machine, &b.run.machine);
     let mut remarks = remarks::of_runs(a, b);
+    remarks.extend(remarks::usual_teams(&cases));
     remarks.extend(remarks::repeats(needs_repeats, threshold));
     if same_machine {
         remarks.extend(remarks::common_changes(&cases, threshold));
@@ -101,6 +109,7 @@ pub fn compare<'a>(a: &'a RunData, b: &'a RunData, threshold: f64) -> Comparison
         only_a: a.rows.len() - common,
         only_b: of_b.len() - common,
         same_machine,
+        states,
         differences: differences::of(&a.run, &b.run),
         families,
         remarks,

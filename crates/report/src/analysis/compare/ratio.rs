@@ -2,17 +2,16 @@
 //!
 //! # What is uncertain
 //!
-//! A row has two intervals. The one within the run, of half-width w, says how well that run knows its own cost. The one to
-//! quote, of half-width q, covers another run on the machine. It holds w once and what runs differ by twice, for this run
-//! and for the other (`CostFormula::estimate` in core): q² = w² + 2 s², where s = 1.96 × the standard deviation of a run.
+//! A row that several processes of its run measured has the variance of its figure (`run/another_run.rs` in core): what it has of
+//! its own, and what it shares with its class. A comparison removes what is shared first where it can, and counts the variance
+//! of its own of each run once.
 //!
-//! A comparison has both runs at hand. Each brings its own w and its own s, and the four are independent:
+//! Other rows have the half-width w within the run and q, with what is assumed of other runs: q² = w² + 2 s², where s = 1.96 ×
+//! the standard deviation of a run. Each run brings its own w and its own s, and the four are independent:
 //!
 //! ```text
 //! w_a² + s_a² + w_b² + s_b²  =  (w_a² + q_a²) / 2  +  (w_b² + q_b²) / 2
 //! ```
-//!
-//! The two intervals to quote together would count what runs differ by twice, the two within the runs not at all.
 //!
 //! A row that joins N runs has q = t s √(1 + 1/N), with s the standard deviation of a run and t for N + 3 degrees of freedom
 //! (`run/repeats.rs` in core). The mean of its runs is uncertain by s / √N = q / (t √(N + 1)).
@@ -24,7 +23,10 @@
 //! logarithm of a cost, so that it also stands for a cost that may be zero; then it has no upper end.
 
 use syncscope_core::Row;
+use syncscope_core::run::row::Parts;
 use syncscope_core::stats::{Interval, student};
+
+use crate::analysis::contest::has_cost_of_case;
 
 /// The normal quantile that core multiplies what runs differ by with.
 const Z95: f64 = 1.960;
@@ -54,6 +56,9 @@ impl UncertainCost {
     /// `blocks` is the number of measurement blocks behind the row.
     pub(crate) fn of(row: &Row, blocks: f64) -> Option<Self> {
         let ns = row.ns?.value();
+        if let Some(between) = row.run_to_run.filter(|_| has_cost_of_case(row)) {
+            return Self::of_parts(ns, between.ns, true);
+        }
         let (quoted, within) = (row.ns_with_allowance()?, row.ns_within?);
         let degrees = runs_of_row(row).map_or((blocks - 1.0).max(1.0), |runs| runs + 3.0);
         let quantile = student::quantile_95(degrees);
@@ -71,6 +76,20 @@ impl UncertainCost {
         let cost = Self { ns, below: side(|interval| interval.low), above: side(|interval| interval.high) };
         let ends = [quoted.low, quoted.high, cost.below.measured, cost.above.measured];
         (ns.is_finite() && ends.into_iter().all(f64::is_finite)).then_some(cost)
+    }
+
+    /// A cost whose logarithm has these variances, with or without what its class shares.
+    pub(super) fn of_parts(cost: f64, parts: Parts, with_shared: bool) -> Option<Self> {
+        let square = cost.powi(2);
+        // Taken as known, it must make up for the few degrees that it is estimated with.
+        let tails = (student::quantile_95(parts.shared.degrees) / Z95).powi(2);
+        let run = if with_shared { tails * parts.shared.value * square } else { 0.0 };
+        let all = Uncertainty { measured: parts.own.value * square, degrees: parts.own.degrees, run };
+        (cost.is_finite() && all.measured.is_finite() && run.is_finite()).then_some(Self {
+            ns: cost,
+            below: all,
+            above: all,
+        })
     }
 
     /// A cost of which this interval says all that is uncertain, from so many measurement blocks.

@@ -21,6 +21,14 @@ pub(super) fn of_runs(a: &RunData, b: &RunData) -> Vec<String> {
     remarks
 }
 
+/// Where one placement has two names.
+pub(super) fn usual_teams(cases: &[ComparedCase<'_>]) -> Option<String> {
+    let of = |case: &ComparedCase<'_>| Some((case.a.case.placement.clone()?, case.b.case.placement.clone()?));
+    let named: Vec<_> = cases.iter().filter_map(of).filter(|(a, b)| a != b).collect();
+    let (a, b) = named.first()?;
+    Some(format!("{} cases have one thread on each core in both runs: `{a}` in A, `{b}` in B", named.len()))
+}
+
 /// How many cases more runs would decide.
 pub(super) fn repeats(count: usize, threshold: f64) -> Option<String> {
     (count > 0).then(|| {

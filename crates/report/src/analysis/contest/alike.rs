@@ -80,9 +80,10 @@ pub(super) fn is_alike(one: &Case, other: &Case) -> bool {
     form(one) == form(other) && width(one) == width(other)
 }
 
-/// What is executed. A CPU's compiler sums no warp first, so there the form that forbids it is the default.
-fn form(case: &Case) -> Option<Form> {
-    case.form.filter(|form| *form != Form::NotAggregated)
+/// What is executed, and the work around it. A CPU's compiler sums no warp first, so there the form that forbids it is the
+/// default.
+fn form(case: &Case) -> (Option<Form>, [Option<u32>; 2]) {
+    (case.form.filter(|form| *form != Form::NotAggregated), [case.inside_ns, case.outside_ns])
 }
 
 /// Who takes part: the elements of a reduction, which chooses its threads itself; elsewhere threads, blocks and devices.

@@ -163,11 +163,11 @@ pub(super) fn generally(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<O
     let verdict = tally.reaches(GENERALLY);
     // The pair that shows the verdict best: the last one of its kind, which has the most threads.
     let shown = tested.iter().rposition(|one| *one == verdict).or(pairs.len().checked_sub(1))?;
-    let against = if tally.no > 0 { format!(", certainly not in {}", tally.no) } else { String::new() };
+    let against = if tally.no > 0 { format!(", not in {}", tally.no) } else { String::new() };
     let pair = pairs.get(shown)?;
     let sentence =
         format!("{words} in {} of {} comparisons{against}; {}", tally.yes, tally.all, with_different_names(pair));
-    Some(outcome(verdict, sentence, "; too few are certain", rows_of(pair, pairs)))
+    Some(outcome(verdict, sentence, "; too few are decided", rows_of(pair, pairs)))
 }
 
 /// A recommendation of the first of each pair over the second: it is certainly cheaper by more than [`ALIKE`] in more than half of
@@ -189,7 +189,7 @@ pub(super) fn preferred(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
     };
     let pair = pairs.get(shown.or(pairs.len().checked_sub(1))?)?;
     let sentence = format!(
-        "{words} certainly cheaper by more than a factor of {ALIKE} in {} of {} comparisons, more expensive by that in {}; {}",
+        "{words} cheaper by more than a factor of {ALIKE} in {} of {} comparisons, more expensive by that in {}; {}",
         cheaper.yes,
         cheaper.all,
         worse.yes,
@@ -254,7 +254,7 @@ pub(super) fn largely_flat(rows: &[Known<'_>]) -> Option<Outcome> {
     let Tally { yes, no, all } = tally;
     let unit = Unit::of([least, median, most]);
     let sentence = format!(
-        "median {}; {yes} of {all} cases certainly within a factor of {LARGELY} of it, {no} certainly not; {} to {}",
+        "median {}; {yes} of {all} cases within a factor of {LARGELY} of it, {no} outside; {} to {}",
         unit.cost(median),
         unit.sized(least),
         unit.sized(most)

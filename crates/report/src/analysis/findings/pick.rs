@@ -71,6 +71,7 @@ pub(super) fn teams_in<'a>(
     rows(data, primitive, |case| {
         let threads = case.threads.unwrap_or(1);
         let default = case.form.is_none()
+            && !case.has_work()
             && (case.group.is_none() || case.in_group("libgomp"))
             && matches!(case.mode, None | Some(Mode::Throughput | Mode::Latency))
             && matches!(case.order, None | Some(MemoryOrder::Relaxed | MemoryOrder::SeqCst));

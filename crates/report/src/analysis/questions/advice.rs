@@ -3,13 +3,14 @@
 //! Nothing is advised that the rows do not make certain: the contest decides.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use serde::Serialize;
 use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Domain, Role, Verdict};
+use syncscope_core::{Case, Detail, Domain, Role, Verdict};
 
 use super::{QUESTIONS, WITHOUT_INTERVALS, lacks_intervals};
-use crate::analysis::contest::{Contest, Known, takes_part};
+use crate::analysis::contest::{Contest, Known, Win, takes_part};
 use crate::analysis::placements;
 use crate::{RunData, figure};
 
@@ -24,6 +25,8 @@ pub enum Need {
     Phases,
     /// Hand over work from one thread to another.
     HandOver,
+    /// Wait for another thread.
+    Wait,
     /// Reduce many values to one.
     Reduce,
     /// End a phase of all threads of a GPU.
@@ -32,8 +35,8 @@ pub enum Need {
 
 impl Need {
     /// All of them, in the order of reports.
-    pub const ALL: [Self; 6] =
-        [Self::CountEvents, Self::Protect, Self::Phases, Self::HandOver, Self::Reduce, Self::EndGpuPhase];
+    pub const ALL: [Self; 7] =
+        [Self::CountEvents, Self::Protect, Self::Phases, Self::HandOver, Self::Wait, Self::Reduce, Self::EndGpuPhase];
 
     /// Its word on the command line and in files.
     #[must_use]
@@ -43,6 +46,7 @@ impl Need {
             Self::Protect => "protect",
             Self::Phases => "phases",
             Self::HandOver => "hand-over",
+            Self::Wait => "wait",
             Self::Reduce => "reduce",
             Self::EndGpuPhase => "end-gpu-phase",
         }
@@ -59,6 +63,7 @@ const fn candidates(need: Need, on: Domain) -> &'static str {
         (Need::Phases, Domain::Gpu) => "--only 'gpu.block.*' --only 'gpu.grid.*'",
         (Need::Phases, _) => "--only 'cpu.barrier.*'",
         (Need::HandOver, _) => "--only 'cpu.handoff.*'",
+        (Need::Wait, _) => "--only 'cpu.wait.*' --only 'cpu.wake.*'",
         (Need::Reduce, Domain::Gpu) => "--only 'gpu.reduction.*'",
         (Need::Reduce, _) => "--only 'cpu.reduction.*'",
         (Need::EndGpuPhase, _) => "--only 'gpu.grid.*' --only 'gpu.launch.*'",
@@ -73,6 +78,8 @@ pub struct Asked {
     pub threads: Option<u32>,
     /// The side; `None`: every side that the run measured.
     pub on: Option<Domain>,
+    /// How long a thread waits, for [`Need::Wait`]; `None`: for as long as one or the other way to wait is the better one.
+    pub wait: Option<Duration>,
 }
 
 /// The answer to a need in one situation.
@@ -220,8 +227,33 @@ pub(super) fn decide(inquiry: Inquiry<'_>, contest: &Contest<'_>) -> Option<Deci
             ratio_high: ratio.high,
         },
         warnings: Vec::new(),
-        notes: placed.into_iter().chain(left_out).chain(of_median).collect(),
+        notes: placed.into_iter().chain(left_out).chain(of_median).chain(reversed(inquiry.data, &win)).collect(),
     })))
+}
+
+/// The states of the machine in which a rival costs less than the winner.
+fn reversed(data: &RunData, win: &Win<'_, '_>) -> Vec<String> {
+    let in_state = |known: &Known<'_>, name: &str, state: u32| {
+        let found = data.details.get(&known.row.case.id())?.iter();
+        found.filter(|one| one.name == name && one.actor == Some(state)).map(|one| one.value).next()
+    };
+    let of_state = |state: u32| {
+        let own = in_state(&win.cost, Detail::STATE_NS, state)?;
+        let share = in_state(&win.cost, Detail::STATE_SHARE, state)?;
+        let rivals =
+            win.rivals.iter().filter_map(|(rival, cost)| Some((rival, in_state(cost, Detail::STATE_NS, state)?)));
+        let least = rivals.min_by(|(_, one), (_, other)| one.total_cmp(other)).filter(|(_, ns)| *ns < own);
+        Some(least.map(|(rival, ns)| {
+            format!(
+                "in another state of the machine, for {:.0} % of the run, {} cost less: {} against {}",
+                100.0 * share,
+                rival.name,
+                figure::time(ns),
+                figure::time(own)
+            )
+        }))
+    };
+    (1..).map_while(of_state).flatten().collect()
 }
 
 /// Where no row has the asked number of threads, those that the run has instead; `None` where it has no rows at all.
@@ -247,6 +279,7 @@ pub fn advise(data: &RunData, need: Need, asked: Asked) -> Vec<Advice> {
     let has_gpu = !data.run.machine.gpus.is_empty();
     let reason = match need {
         _ if on == Domain::Gpu && !has_gpu => "the run found no GPU on its machine".to_owned(),
+        Need::Wait if on == Domain::Gpu => "the catalogue has no way to wait of GPU threads".to_owned(),
         Need::HandOver if on == Domain::Gpu => "the catalogue has no hand-over between threads of a GPU".to_owned(),
         Need::EndGpuPhase if asked.on == Some(Domain::Cpu) => "a CPU has no grid and launches no kernels".to_owned(),
         _ => format!(

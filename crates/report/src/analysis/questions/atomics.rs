@@ -6,6 +6,7 @@ use super::advice::Need;
 use super::counters::count_events;
 use super::rows::{both_sides, largest_team, note, one_line_each, plain_series, sizes, team, unreliable};
 use super::spec::{Axis, Point, Unit};
+use super::types_and_orders::{float_against_int, sequential_store};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{Basis, Known, Ratio, is_absent};
 use crate::analysis::ladder::rung;
@@ -17,7 +18,7 @@ use crate::{RunData, naming};
 pub(super) const QUESTION: Question = Question {
     id: "decide-atomics",
     title: "How do atomics scale?",
-    sentences: &[contended_on_both_sides, lost_updates],
+    sentences: &[float_against_int, sequential_store, contended_on_both_sides, lost_updates],
     picture: Some(picture),
     advice: Some((Need::CountEvents, count_events)),
 };
@@ -41,14 +42,14 @@ fn contended_on_both_sides(data: &RunData) -> Option<Said> {
     let summed = summed.and_then(|row| row.ops_per_s_total).map_or_else(String::new, |rate| {
         format!(" ({} a second where the compiler sums each warp first)", count(rate))
     });
-    let text = format!(
-        "{} CPU threads add {} times a second to one variable, {} GPU threads {} times: {} as often on {winner}{summed}.",
-        cpu.known.row.case.actors(),
-        cpu.rate(),
+    let sides = format!(
+        "{} GPU threads add {} times a second, {} CPU threads {} times",
         grouped(gpu.known.row.case.actors()),
         gpu.rate(),
-        ratio.times(),
+        cpu.known.row.case.actors(),
+        cpu.rate()
     );
+    let text = format!("On one variable, {winner} does {} as many atomic adds: {sides}{summed}.", ratio.times());
     let rows = [cpu.known.index, gpu.known.index].into_iter().chain((default != index).then_some(default));
     Some(Said::certain(text, rows))
 }
@@ -136,7 +137,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     Some(Picture {
         charts,
         text: note([cpu_sentence(data, &cpu), gpu_sentence(data, &gpu)]),
-        otherwise: "How additions scale is not certain in this run: too few rows have a reliable rate.",
+        otherwise: "How additions scale is undecided in this run: too few rows have a reliable rate.",
         note: note([
             Some("Relaxed additions to one variable for all threads (shared), or to one for each.".to_owned()),
             (!gpu.is_empty()).then(|| "Not aggregated: the compiler cannot add up each warp first.".to_owned()),
@@ -344,15 +345,15 @@ mod tests {
     fn rates_of_both_sides_are_compared() {
         let cpu = with_rate(row(case("cpu.atomic.add", 16), 366.0, 0.17), 43.8e6);
         let gpu = with_rate(row(on_blocks("gpu.atomic.add", 132, 1024), 99_000.0, 0.02), 1.37e9);
-        let sentence = "16 CPU threads add 43.8 million times a second to one variable, 135,168 GPU threads 1.37 billion times: \
-                        31 times as often on the GPU.";
+        let sentence = "On one variable, the GPU does 31 times as many atomic adds: 135,168 GPU threads add 1.37 billion times a \
+                        second, 16 CPU threads 43.8 million times.";
         assert_eq!(said(contended_on_both_sides, vec![cpu.clone(), gpu.clone()]), Some(Ok(sentence.into())));
         let case = Case { form: Some(Form::NotAggregated), ..gpu.case.clone() };
         let form = Row { case, ..with_rate(gpu.clone(), 0.4e9) };
         let run = crate::testing::data(vec![cpu.clone(), gpu.clone(), form]);
         let Some(Said::Certain(text, rows)) = contended_on_both_sides(&run) else { panic!("no answer") };
-        let end = "135,168 GPU threads 400 million times: 9.1 times as often on the GPU (1.37 billion a second where the compiler sums each warp first).";
-        assert!(text.ends_with(end), "{text}");
+        assert!(text.starts_with("On one variable, the GPU does 9.1 times as many atomic adds"), "{text}");
+        assert!(text.ends_with("(1.37 billion a second where the compiler sums each warp first)."), "{text}");
         assert_eq!(rows, [0, 2, 1], "a row for each figure");
         assert_eq!(said(contended_on_both_sides, vec![cpu.clone()]), None);
         assert_eq!(said(contended_on_both_sides, vec![gpu.clone()]), None);
@@ -363,7 +364,7 @@ mod tests {
             vec![Row { verdict: Verdict::Noisy("wide".into()), ..row }, gpu.clone()]
         };
         let sentence = said(contended_on_both_sides, noisy(80.0)).unwrap().unwrap();
-        assert!(sentence.starts_with("16 CPU threads add ~43.8 million times"), "{sentence}");
+        assert!(sentence.ends_with("16 CPU threads ~43.8 million times."), "{sentence}");
         assert_eq!(said(contended_on_both_sides, noisy(100.0)), None, "the table has no figure");
     }
 

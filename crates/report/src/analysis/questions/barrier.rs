@@ -76,7 +76,7 @@ fn cluster_or_grid(data: &RunData) -> Option<Said> {
     }
     let measured = if grid.left_out > 0 { "measured " } else { "" };
     let text = format!(
-        "A barrier of a cluster of {size} blocks ({}) is {} cheaper than the cheapest {measured}barrier of the grid{} ({}, {}).",
+        "cluster.sync() of {size} blocks ({}) is {} cheaper than the cheapest {measured}grid barrier{} ({}, {}).",
         cluster.time(),
         cluster.across(cost)?.times(),
         that_orders(data, peers.like),
@@ -142,7 +142,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     Some(Picture {
         charts,
         text: note([on_cpu, gpu_sentence(data)]),
-        otherwise: "What barriers cost is not certain in this run.",
+        otherwise: "Too few barriers have a figure in this run.",
         note: note([shape, relaxed, unreliable(data, &all)]),
     })
 }
@@ -363,8 +363,7 @@ mod tests {
     #[test]
     fn a_cluster_is_cheaper_than_the_grid() {
         let grid = |ns| row(on_blocks("gpu.grid.counter", 132, 32), ns, 0.3);
-        let sentence = "A barrier of a cluster of 8 blocks (167 ns) is 4.8 times cheaper than the cheapest measured barrier of the grid \
-                        (counter, 806 ns).";
+        let sentence = "cluster.sync() of 8 blocks (167 ns) is 4.8 times cheaper than the cheapest measured grid barrier (counter, 806 ns).";
         assert_eq!(said(cluster_or_grid, vec![cluster(167.0), grid(806.0)]), Some(Ok(sentence.into())));
         assert!(said(cluster_or_grid, vec![cluster(167.0), grid(168.0)]).unwrap().is_err());
         assert_eq!(said(cluster_or_grid, vec![cluster(167.0)]), None);

@@ -40,16 +40,17 @@ fn drop_of_the_cost(data: &RunData) -> Option<Said> {
     let (_, adjacent) = strides.first()?;
     let (_, distant) = strides.iter().find(|(stride, _)| *stride == drop.stride)?;
     let both = distant.against(*adjacent)?;
-    let whose = if both.less.is_of_another_actor() { "For the median thread an" } else { "An" };
+    let whose = if both.less.is_of_another_actor() { ", for the median thread" } else { "" };
+    let together = u64::from(finding.threads) * finding.dtype.size_bytes() as u64;
+    let near = if together <= drop.bytes { "in one cache line" } else { "side by side" };
     let text = format!(
-        "{whose} atomic add is {} cheaper where the threads' elements are {} bytes apart than where they are adjacent ({} \
-         instead of {}; {} threads, {}).",
+        "False sharing makes an atomic add {} as expensive{whose}: {} with {} counters ({}) {near}, {} with {} bytes for each.",
         both.times(),
-        drop.bytes,
-        both.less.time(),
         both.more.time(),
         finding.threads,
-        finding.dtype
+        finding.dtype,
+        both.less.time(),
+        drop.bytes,
     );
     Some(Said::certain(text, rows))
 }
@@ -81,7 +82,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     Some(Picture {
         charts: vec![chart.ruled(rules.into_iter().collect())],
         text: none,
-        otherwise: "Where false sharing ends is not certain in this run: too few strides have a reliable figure.",
+        otherwise: "Where false sharing ends is undecided in this run: too few strides have a reliable figure.",
         note: note([types, whose, unreliable(data, &rows)]),
     })
 }
@@ -143,7 +144,7 @@ mod tests {
         let blurred: Vec<Row> = rows.into_iter().map(|row| noisy(row, 10.0, 400.0)).collect();
         let found = decision("decide-false-sharing", &data(blurred)).unwrap();
         assert!(
-            found.sentence.as_deref().unwrap().starts_with("Where false sharing ends is not certain"),
+            found.sentence.as_deref().unwrap().starts_with("Where false sharing ends is undecided"),
             "{:?}",
             found.sentence
         );
@@ -156,8 +157,8 @@ mod tests {
             row(Case { layout, dtype: Some(syncscope_core::Dtype::I32), ..case("cpu.atomic.add", 16) }, ns, 0.2)
         };
         let rows = vec![add(1, 367.0), add(8, 43.9), add(16, 16.9), add(32, 16.9)];
-        let sentence = "An atomic add is 22 times cheaper where the threads' elements are 64 bytes apart than where they are \
-                        adjacent (16.9 ns instead of 367 ns; 16 threads, i32).";
+        let sentence = "False sharing makes an atomic add 22 times as expensive: 367 ns with 16 counters (i32) in one cache \
+                        line, 16.9 ns with 64 bytes for each.";
         assert_eq!(said(drop_of_the_cost, rows.clone()), Some(Ok(sentence.into())));
         assert_eq!(said(drop_of_the_cost, rows[..2].to_vec()), None, "two strides show no plateau");
         let flat = vec![add(1, 17.0), add(8, 17.1), add(16, 16.9), add(32, 16.9)];

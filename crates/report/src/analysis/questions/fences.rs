@@ -23,27 +23,31 @@ pub(super) const QUESTION: Question = Question {
 
 /// What a wider scope of a GPU fence costs. One instrument measures all, so rows are compared within the run.
 fn fence_scopes(data: &RunData) -> Option<Said> {
-    let scopes = [("the block", "fence.block"), ("the device", "fence.device"), ("the system", "fence.system")];
+    let scopes = [
+        ("__threadfence_block()", "fence.block"),
+        ("__threadfence()", "fence.device"),
+        ("__threadfence_system()", "fence.system"),
+    ];
     let known: Vec<(&str, Known<'_>)> =
         scopes.into_iter().filter_map(|(scope, id)| Some((scope, on_rung(data, id, Basis::Run)?))).collect();
-    let [(_, first), .., (widest, last)] = known.as_slice() else { return None };
+    let [(narrow, first), .., (widest, last)] = known.as_slice() else { return None };
     let is_certain = |one: Known<'_>, other| one.against(other).is_some_and(|both| both.is_certain());
     if !known.windows(2).all(|pair| is_certain(pair[0].1, pair[1].1)) {
         return Some(Said::Open("whether a GPU fence costs more for a wider scope (intervals overlap)".to_owned()));
     }
-    let figures: Vec<String> = known.iter().map(|(scope, one)| format!("{} for {scope}", one.time())).collect();
-    let costs = format!("A GPU fence by one warp costs {}", enumeration(&figures));
+    let figures: Vec<String> = known.iter().map(|(name, one)| format!("{name} {}", one.time())).collect();
+    let costs = enumeration(&figures);
     let mut rows: Vec<usize> = known.iter().map(|(_, one)| one.index).collect();
-    if known[0].0 != "the block" {
-        return Some(Said::certain(format!("{costs}."), rows));
+    if known[0].0 != scopes[0].0 {
+        return Some(Said::certain(format!("By one warp, {costs}."), rows));
     }
     let times = first.against(*last)?.times();
     let full = full_block(data, first, last).map(|both| {
         rows.extend([both.less.index, both.more.index]);
         let (costs, times) = (enumeration(&[both.less.time(), both.more.time()]), both.times());
-        format!("; by a block of {} threads {times} ({costs})", grouped(FULL_BLOCK))
+        format!(" By a block of {} threads {times} ({costs}).", grouped(FULL_BLOCK))
     });
-    let text = format!("{costs}: {times} as much for {widest} as for the block{}.", full.unwrap_or_default());
+    let text = format!("{widest} costs {times} as much as {narrow}: by one warp, {costs}.{}", full.unwrap_or_default());
     Some(Said::certain(text, rows))
 }
 
@@ -105,7 +109,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     Some(Picture {
         charts: vec![chart],
         text: cpu_sentence(data),
-        otherwise: "What fences cost is not certain in this run.",
+        otherwise: "Too few fences have a figure in this run.",
         note: note([cpu, gpu, stores]),
     })
 }
@@ -200,18 +204,19 @@ mod tests {
     fn a_wider_scope_costs_more() {
         let fence = |scope: &str, ns| row(on_blocks(&format!("gpu.fence.{scope}"), 1, 32), ns, 0.3);
         let mut rows = vec![fence("block", 4.04), fence("device", 215.0), fence("system", 514.0)];
-        let sentence = "A GPU fence by one warp costs 4.04 ns for the block, 215 ns for the device and 514 ns for the system: 127 times as \
-                        much for the system as for the block.";
+        let sentence = "__threadfence_system() costs 127 times as much as __threadfence_block(): by one warp, __threadfence_block() \
+                        4.04 ns, __threadfence() 215 ns and __threadfence_system() 514 ns.";
         assert_eq!(said(fence_scopes, rows.clone()), Some(Ok(sentence.into())));
-        assert!(said(fence_scopes, rows[..2].to_vec()).unwrap().unwrap().ends_with("for the device as for the block."));
+        let two = said(fence_scopes, rows[..2].to_vec()).unwrap().unwrap();
+        assert!(two.starts_with("__threadfence() costs 53 times as much as __threadfence_block():"), "{two}");
         assert_eq!(
             said(fence_scopes, rows[1..].to_vec()),
-            Some(Ok("A GPU fence by one warp costs 215 ns for the device and 514 ns for the system.".into()))
+            Some(Ok("By one warp, __threadfence() 215 ns and __threadfence_system() 514 ns.".into()))
         );
         assert_eq!(said(fence_scopes, rows[..1].to_vec()), None);
         let full = |scope: &str, ns| row(on_blocks(&format!("gpu.fence.{scope}"), 1, 1024), ns, 0.3);
         let both = [rows.clone(), vec![full("block", 60.0), full("system", 1020.0)]].concat();
-        let end = "127 times as much for the system as for the block; by a block of 1,024 threads 17 times (60.0 ns and 1.02 µs).";
+        let end = "514 ns. By a block of 1,024 threads 17 times (60.0 ns and 1.02 µs).";
         assert!(said(fence_scopes, both).unwrap().unwrap().ends_with(end));
         rows[1] = within(rows[1].clone(), 200.0, 600.0);
         assert!(said(fence_scopes, rows).unwrap().is_err(), "overlap");

@@ -115,7 +115,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     Some(Picture {
         charts: vec![chart],
         text: None,
-        otherwise: "What it costs to wake a sleeping thread cannot be decided: no thread of this run was certainly asleep.",
+        otherwise: "What it costs to wake a sleeping thread cannot be decided: no thread of this run was seen asleep.",
         note: note([Some(spin.to_owned()), medians, Some(advice.to_owned())]),
     })
 }

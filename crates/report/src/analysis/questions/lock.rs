@@ -6,6 +6,7 @@ use super::advice::{Advice, Choice, Decision, Inquiry, Need, decide, missing_siz
 use super::rows::{by_threads, cheapest_in_words, cpu_rules, largest_team, note, series, team, unreliable};
 use super::spec::{Axis, Point, Series, Spec, Unit};
 use super::{Picture, Question, Said};
+use crate::analysis::contest::alike::Comparison;
 use crate::analysis::contest::{Basis, Known, Peers, design};
 use crate::analysis::usual::MachineSize;
 use crate::figure::Cost;
@@ -14,7 +15,7 @@ use crate::{RunData, figure, naming};
 pub(super) const QUESTION: Question = Question {
     id: "decide-lock",
     title: "Which lock?",
-    sentences: &[cheapest],
+    sentences: &[cheapest, spinning_or_sleeping],
     picture: Some(picture),
     advice: Some((Need::Protect, protect)),
 };
@@ -31,6 +32,31 @@ fn cheapest(data: &RunData) -> Option<Said> {
         let last = last.map(|(last, cost)| format!("the most expensive, {}, {}", last.name, win.times(cost)));
         (keeps(data, win.cost.row), last.into_iter().collect())
     })
+}
+
+/// The cheapest lock whose waiters spin against the cheapest one whose waiters sleep, where all CPUs want it.
+fn spinning_or_sleeping(data: &RunData) -> Option<Said> {
+    let peers = Peers::of_team(data, Role::ThreadLock, None, SEVERAL)?;
+    let contest = peers.contest(Basis::Run);
+    let cheapest = |ways: &[Waits]| {
+        let waits = |row: &Row| data.catalogue.facts(&row.case.primitive).map(|facts| facts.waits);
+        let of_kind = contest.known().filter(|(_, one)| waits(one.row).is_some_and(|waits| ways.contains(&waits)));
+        of_kind.filter(|(_, one)| one.has_figure()).min_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns))
+    };
+    let (spins, sleeps) = (cheapest(&[Waits::Spins])?, cheapest(&[Waits::SpinsThenSleeps, Waits::Sleeps])?);
+    let (less, more) = if spins.1.ns < sleeps.1.ns { (&spins, &sleeps) } else { (&sleeps, &spins) };
+    let both = less.1.against(more.1).filter(Comparison::is_certain)?;
+    let (faster, slower) = if spins.1.ns < sleeps.1.ns { ("spin", "sleep") } else { ("sleep", "spin") };
+    let text = format!(
+        "At {} threads locks whose waiters {slower} take {} as long as those whose waiters {faster}: {} with {} against {} with {}.",
+        peers.like.threads?,
+        both.times(),
+        both.more.time(),
+        more.0.name,
+        both.less.time(),
+        less.0.name,
+    );
+    Some(Said::certain(text, [both.less.index, both.more.index]))
 }
 
 /// `a thread takes it 17 times before another thread gets it`; `None` where it usually passes on, or that is not known.
@@ -188,7 +214,8 @@ mod tests {
         assert_eq!(
             sentence("decide-lock", rows()),
             "Cheapest measured lock: ticket at 1 thread (9.00 ns), pthread_mutex at 2 threads (90.0 ns), at 16 (1.20 µs) and at 32 (1.30 \
-             µs)."
+             µs). At 16 threads locks whose waiters spin take 5.0 times as long as those whose waiters sleep: 6.00 µs with ticket \
+             against 1.20 µs with pthread_mutex."
         );
         let mut overlapping = rows();
         overlapping[2] = within(overlapping[2].clone(), 1100.0, 9000.0);
@@ -273,6 +300,17 @@ mod tests {
         assert!(sentence(17.2).contains(kept), "{}", sentence(17.2));
         assert!(sentence(3.46).contains("takes it 3.5 times before"), "{}", sentence(3.46));
         assert!(sentence(1.1).contains("of the 2 measured locks. The next"), "{}", sentence(1.1));
+    }
+
+    #[test]
+    fn waiting_is_compared_with_sleeping() {
+        let rows = vec![of_all("std_mutex", 2400.0), of_all("pthread_mutex", 1200.0), of_all("ticket", 6000.0)];
+        let sentence = "At 16 threads locks whose waiters spin take 5.0 times as long as those whose waiters sleep: 6.00 µs with ticket \
+                        against 1.20 µs with pthread_mutex.";
+        assert_eq!(said(spinning_or_sleeping, rows.clone()), Some(Ok(sentence.into())));
+        assert_eq!(said(spinning_or_sleeping, rows[..2].to_vec()), None, "no lock spins");
+        let blurred = vec![rows[1].clone(), within(rows[2].clone(), 1100.0, 9000.0)];
+        assert_eq!(said(spinning_or_sleeping, blurred), None);
     }
 
     #[test]

@@ -13,14 +13,19 @@ mod block;
 mod break_even;
 mod counters;
 mod false_sharing;
+mod families;
 mod fences;
 mod handoff;
+mod levels;
 mod lock;
 mod placement;
 mod reduce;
 mod relaunch;
 mod rows;
+mod smt;
 pub(crate) mod spec;
+mod types_and_orders;
+mod wait;
 
 pub(crate) use barrier::{Winner, winners};
 
@@ -48,7 +53,7 @@ struct Question {
 type Adviser = fn(Inquiry<'_>) -> Vec<Advice>;
 
 /// The questions, the one that most programs need first.
-const QUESTIONS: [Question; 11] = [
+const QUESTIONS: [Question; 14] = [
     relaunch::QUESTION,
     lock::QUESTION,
     false_sharing::QUESTION,
@@ -56,7 +61,10 @@ const QUESTIONS: [Question; 11] = [
     barrier::QUESTION,
     fences::QUESTION,
     handoff::QUESTION,
+    wait::QUESTION,
     placement::QUESTION,
+    smt::QUESTION,
+    levels::QUESTION,
     block::WARP,
     block::BLOCK,
     reduce::QUESTION,
@@ -98,8 +106,10 @@ struct Picture {
     note: Option<String>,
 }
 
-/// The most sentences at the top of the page; the others stand with their charts.
-const MOST: usize = 8;
+/// The most sentences at the top of the page, one for each question; the others stand with their charts. Those about places in
+/// the machine stand at the top in any case: they say what every other figure depends on.
+const MOST: usize = 5;
+const ABOUT_PLACES: [&str; 2] = [smt::QUESTION.id, levels::QUESTION.id];
 
 /// The answers of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -117,18 +127,25 @@ pub(crate) fn answers(data: &RunData) -> Answers {
     if lacks_intervals(data) {
         return Answers { open: Some(WITHOUT_INTERVALS.to_owned()), ..Answers::default() };
     }
-    let mut certain = Vec::new();
-    let mut open = Vec::new();
+    let (mut certain, mut rest, mut open) = (Vec::new(), Vec::new(), Vec::new());
     for question in &QUESTIONS {
+        let mut is_first = true;
         for said in question.sentences.iter().filter_map(|sentence| sentence(data)) {
             match said {
-                Said::Certain(text, rows) => certain.push(Answer { text, rows, figure: question.id }),
+                Said::Certain(text, rows) => {
+                    let answer = Answer { text, rows, figure: question.id };
+                    if std::mem::take(&mut is_first) { certain.push(answer) } else { rest.push(answer) }
+                }
                 Said::Open(question) => open.push(question),
             }
         }
     }
-    let rest = certain.split_off(certain.len().min(MOST));
-    let open = (!open.is_empty()).then(|| format!("Not certain in this run: {}.", open.join("; ")));
+    let (places, mut certain): (Vec<Answer>, Vec<Answer>) =
+        certain.into_iter().partition(|answer| ABOUT_PLACES.contains(&answer.figure));
+    let beyond = certain.split_off(certain.len().min(MOST - places.len()));
+    certain.extend(places);
+    let rest = beyond.into_iter().chain(rest).collect();
+    let open = (!open.is_empty()).then(|| format!("Undecided in this run: {}.", open.join("; ")));
     Answers { certain, open, rest }
 }
 
@@ -163,7 +180,7 @@ pub(crate) fn decisions(data: &RunData, answers: &Answers) -> Vec<Decision> {
 }
 
 /// What stands in the place of sentences about figures without intervals, such as those of others.
-const WITHOUT_INTERVALS: &str = "These figures have no intervals, so nothing is certain.";
+const WITHOUT_INTERVALS: &str = "These figures have no intervals: small differences between them may be noise.";
 
 /// Whether there are figures and none has an interval.
 fn lacks_intervals(data: &RunData) -> bool {
@@ -345,7 +362,7 @@ mod tests {
         assert_eq!(found.certain.len(), 1, "{found:?}");
         assert_eq!(found.certain[0].figure, "decide-barrier");
         let open = found.open.unwrap();
-        assert!(open.starts_with("Not certain in this run: which lock is the cheapest at 16 threads"), "{open}");
+        assert!(open.starts_with("Undecided in this run: which lock is the cheapest at 16 threads"), "{open}");
     }
 
     #[test]

@@ -102,7 +102,9 @@ pub(super) fn cpu_rules(data: &RunData, series: &[Series]) -> Vec<Rule> {
     let first = series.iter().flat_map(|series| &series.points).find_map(|point| point.row);
     let placement = first.and_then(|index| data.rows[index].case.placement.as_ref()).unwrap_or(&Placement::Close);
     let rule = |(at, label): (u32, String)| Rule { x: f64::from(at), label };
-    placements::lines(&data.run.machine.cpu, placement).into_iter().map(rule).collect()
+    let ends = series.iter().flat_map(|series| &series.points).filter_map(|point| point.x);
+    let most = ends.fold(0.0, f64::max) as u32;
+    placements::lines(&data.run.machine.cpu, placement, most).into_iter().map(rule).collect()
 }
 
 /// How many of the rows have no reliable figure, by verdict.

@@ -292,6 +292,12 @@ impl Spec {
         any.then_some(Self::Dots { title: None, x, rows })
     }
 
+    /// A table; `None` without a line.
+    pub(super) fn table(title: &str, columns: &[&str], lines: Vec<Line>) -> Option<Self> {
+        let columns = columns.iter().map(|name| (*name).to_owned()).collect();
+        (!lines.is_empty()).then(|| Self::Table { title: Some(title.to_owned()), columns, lines })
+    }
+
     pub(super) fn titled(mut self, text: impl Into<String>) -> Self {
         let (Self::Lines { title, .. }
         | Self::Dots { title, .. }

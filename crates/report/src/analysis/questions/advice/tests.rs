@@ -27,7 +27,7 @@ fn lock(name: &str, threads: u32, ns: f64) -> Row {
 }
 
 fn asked(data: &RunData, need: Need, threads: Option<u32>) -> Vec<Advice> {
-    advise(data, need, Asked { threads, on: None })
+    advise(data, need, Asked { threads, ..Asked::default() })
 }
 
 /// The one answer that takes something.
@@ -89,7 +89,7 @@ fn overlapping_rows_decide_nothing() {
     let tie = run(vec![lock("ticket", 16, 1000.0), lock("std_mutex", 16, 1015.0), lock("mcs", 16, 3000.0)]);
     assert_eq!(
         undecided(&asked(&tie, Need::Protect, None)),
-        "the intervals of ticket and std_mutex overlap; 1 more certainly costs more"
+        "the intervals of ticket and std_mutex overlap; 1 more costs more"
     );
     // A noisy row takes part with its wide interval.
     let wide = Row {
@@ -105,7 +105,7 @@ fn overlapping_rows_decide_nothing() {
     let tied = run(vec![noisy, lock("ticket", 16, 905.0), lock("std_mutex", 16, 1500.0)]);
     assert_eq!(
         undecided(&asked(&tied, Need::Protect, None)),
-        "the intervals of mcs and ticket overlap; 1 more certainly costs more"
+        "the intervals of mcs and ticket overlap; 1 more costs more"
     );
 }
 
@@ -148,7 +148,7 @@ fn what_has_no_interval_may_be_the_cheapest() {
 fn what_is_yet_to_be_measured_may_be_the_cheapest() {
     let mut data = run(vec![lock("ticket", 16, 1000.0), lock("std_mutex", 16, 2000.0), lock("mcs", 2, 50.0)]);
     let subset = asked(&data, Need::Protect, None);
-    assert_eq!(choice(&subset).notes[0], "the cheapest of the 2 measured; 10 more have no row at this size");
+    assert_eq!(choice(&subset).notes[0], "the cheapest of the 2 measured; 12 more have no row at this size");
     data.run.status = Status::Interrupted;
     let plan = [("ticket", 2), ("std_mutex", 1), ("mcs", 2), ("clh", 1)];
     data.run.planned_by_primitive = plan.map(|(name, count)| (format!("cpu.lock.{name}"), count)).into();
@@ -167,17 +167,17 @@ fn missing_rows_are_named() {
     assert!(
         missing(&asked(&data, Need::Reduce, None)).contains("`syncscope run --only 'cpu.reduction.*'` measures them")
     );
-    let device = advise(&data, Need::Protect, Asked { threads: None, on: Some(Domain::Gpu) });
+    let device = advise(&data, Need::Protect, Asked { on: Some(Domain::Gpu), ..Asked::default() });
     assert!(missing(&device).contains("on the GPU"));
-    let handoff = advise(&data, Need::HandOver, Asked { threads: None, on: Some(Domain::Gpu) });
+    let handoff = advise(&data, Need::HandOver, Asked { on: Some(Domain::Gpu), ..Asked::default() });
     assert_eq!(missing(&handoff), "the catalogue has no hand-over between threads of a GPU");
-    let team = advise(&data, Need::EndGpuPhase, Asked { threads: None, on: Some(Domain::Cpu) });
+    let team = advise(&data, Need::EndGpuPhase, Asked { on: Some(Domain::Cpu), ..Asked::default() });
     assert!(missing(&team).contains("no grid"));
     let mut without_gpu = data.clone();
     without_gpu.run.machine.gpus.clear();
     for (need, on) in [(Need::EndGpuPhase, None), (Need::Protect, Some(Domain::Gpu)), (Need::Reduce, Some(Domain::Gpu))]
     {
-        let answers = advise(&without_gpu, need, Asked { threads: None, on });
+        let answers = advise(&without_gpu, need, Asked { on, ..Asked::default() });
         assert_eq!(missing(&answers), "the run found no GPU on its machine", "{need:?}");
     }
 }
@@ -271,7 +271,7 @@ fn barriers_are_chosen_for_teams_blocks_and_grids() {
         taken,
         [("tree", "16 threads"), ("syncthreads", "1024 threads, one block"), ("counter", "132×32, whole grid")]
     );
-    let on_cpu = advise(&data, Need::Phases, Asked { threads: None, on: Some(Domain::Cpu) });
+    let on_cpu = advise(&data, Need::Phases, Asked { on: Some(Domain::Cpu), ..Asked::default() });
     assert_eq!(choice(&on_cpu).warnings, ["needs the CPUs for itself, its waiters spin"]);
 }
 
@@ -363,6 +363,6 @@ fn reductions_have_one_answer_for_the_sizes_that_share_it() {
         })
         .collect();
     assert_eq!(ids, [Some("gpu.reduction.atomic"), None, Some("gpu.reduction.graph")]);
-    let on_cpu = advise(&run(rows), Need::Reduce, Asked { threads: None, on: Some(Domain::Cpu) });
+    let on_cpu = advise(&run(rows), Need::Reduce, Asked { on: Some(Domain::Cpu), ..Asked::default() });
     assert!(matches!(on_cpu[0].decision, Decision::Missing(_)));
 }

@@ -1,0 +1,307 @@
+//! What tells the states of a machine from each other: three hand-offs, a locked addition alone, and the clock that follows from
+//! its nanoseconds and cycles. They are cases of every run, so their costs in each process and in each state are recorded.
+
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::case::CaseId;
+use crate::model::catalogue::Catalogue;
+use crate::model::detail::Detail;
+use crate::model::facts::{Class, Role};
+use crate::run::row::Row;
+use crate::stats::median;
+use crate::units::{Cycles, Nanoseconds, rounded, significant_digits};
+
+/// So many hand-offs, spread over those that were measured.
+const HANDOFFS: usize = 3;
+
+/// What a state costs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reading {
+    /// The hand-offs from thread to thread, each a case.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub handoff_ns: Vec<f64>,
+    /// A locked addition of one thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub add_ns: Option<f64>,
+    /// The same in cycles of the core.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub add_cycles: Option<f64>,
+}
+
+/// A state in which the cases of a class were for a part of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StateOfClass {
+    /// The class.
+    pub class: Class,
+    /// The part of the run, 0 to 1: the median over its cases.
+    pub share: f64,
+    /// What its cases cost, relative to the state that held most of the time: the median.
+    pub factor: f64,
+    /// What tells it from the others.
+    pub reading: Reading,
+}
+
+/// The fingerprint of a run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fingerprint {
+    /// The cases of the hand-offs.
+    pub handoffs: Vec<String>,
+    /// The case of the addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub add: Option<String>,
+    /// Its readings in the processes that measured the run, in their order of time but for the first, which also ends it.
+    pub processes: Vec<Reading>,
+    /// The states of the classes that had several, the one that held most of the time first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub states: Vec<StateOfClass>,
+}
+
+/// The rows that a fingerprint is made of.
+#[derive(Debug, Clone, Default)]
+pub struct Chosen<'a> {
+    handoffs: Vec<&'a Row>,
+    add: Option<&'a Row>,
+}
+
+impl<'a> Chosen<'a> {
+    /// Of these rows, in whatever order.
+    #[must_use]
+    pub fn of(rows: &[&'a Row], catalogue: &Catalogue) -> Self {
+        let with_role = |role: Role| {
+            let is_one = move |row: &&Row| catalogue.facts(&row.case.primitive).is_some_and(|facts| facts.role == role);
+            let mut found: Vec<&Row> =
+                rows.iter().copied().filter(is_one).filter(|row| row.case.form.is_none()).collect();
+            found.sort_by(|one, other| one.case.cmp(&other.case));
+            found
+        };
+        let all = with_role(Role::SpinHandoff);
+        let spread = |number: usize| all[number * (all.len() - 1) / (HANDOFFS - 1).max(1)];
+        let handoffs = if all.len() <= HANDOFFS { all } else { (0..HANDOFFS).map(spread).collect() };
+        let add = with_role(Role::Update).into_iter().find(|row| row.case.has_one_thread());
+        Self { handoffs, add }
+    }
+
+    /// The costs of these cases as `cost` has them, which is also asked for cycles.
+    pub fn reading(&self, cost: impl Fn(&Row, bool) -> Option<f64>) -> Reading {
+        let known = |row: &Row, in_cycles| cost(row, in_cycles).filter(|cost| *cost > 0.0).map(rounded);
+        Reading {
+            handoff_ns: self.handoffs.iter().filter_map(|row| known(row, false)).collect(),
+            add_ns: self.add.and_then(|row| known(row, false)),
+            add_cycles: self.add.and_then(|row| known(row, true)),
+        }
+    }
+}
+
+/// The figure of a row.
+#[must_use]
+pub fn figure_of(row: &Row, in_cycles: bool) -> Option<f64> {
+    if in_cycles { row.cycles.map(Cycles::value) } else { row.ns.map(Nanoseconds::value) }
+}
+
+impl Fingerprint {
+    /// Of the rows of a run; `None` where none of its cases was measured by several processes or in several states.
+    pub fn of<S: BuildHasher>(
+        rows: &[Row],
+        details: &HashMap<CaseId, Vec<Detail>, S>,
+        catalogue: &Catalogue,
+    ) -> Option<Self> {
+        let is_part = |row: &&Row| {
+            let found = details.get(&row.case.id()).into_iter().flatten();
+            found.map(|one| one.name.as_str()).any(|name| name == Detail::PROCESS_NS || name == Detail::STATE_NS)
+        };
+        let rows: Vec<&Row> = rows.iter().filter(is_part).collect();
+        let chosen = Chosen::of(&rows, catalogue);
+        let states = states(&rows, details, &chosen, catalogue);
+        if chosen.handoffs.is_empty() && chosen.add.is_none() && states.is_empty() {
+            return None;
+        }
+        let of = |row: &Row, name: &str, actor: u32| {
+            let found = details.get(&row.case.id())?.iter();
+            found.filter(|one| one.name == name && one.actor == Some(actor)).map(|one| one.value).next()
+        };
+        let in_process = |process: u32| {
+            let name = |in_cycles| if in_cycles { Detail::PROCESS_CYCLES } else { Detail::PROCESS_NS };
+            chosen.reading(|row, in_cycles| of(row, name(in_cycles), process))
+        };
+        // One that measured in another state than most has no reading.
+        let of_processes = details.values().flatten().filter(|one| one.name == Detail::PROCESS_NS);
+        let last = of_processes.filter_map(|one| one.actor).max();
+        Some(Self {
+            handoffs: chosen.handoffs.iter().map(|row| row.case.to_string()).collect(),
+            add: chosen.add.map(|row| row.case.to_string()),
+            processes: last.into_iter().flat_map(|last| 0..=last).map(in_process).collect(),
+            states,
+        })
+    }
+
+    /// What the states of the machine were, in words; `None` where there was one.
+    #[must_use]
+    pub fn sentence(&self) -> Option<String> {
+        let of_class = |states: &[StateOfClass]| {
+            let [usual, others @ ..] = states else { return Vec::new() };
+            let for_share = |text: &str, share: f64| format!("{text} for {:.0} % of the run", 100.0 * share);
+            let of_other = |other: &StateOfClass| {
+                let mut causes = usual.reading.causes(&other.reading);
+                if causes.is_empty() {
+                    let cost = format!("{} cost {:.2} times as much", other.class, other.factor);
+                    causes.push(["as usual".to_owned(), cost]);
+                }
+                let [one, two] =
+                    [0, 1].map(|side| causes.iter().map(|cause| cause[side].as_str()).collect::<Vec<_>>().join(", "));
+                format!("{}, {}", for_share(&one, usual.share), for_share(&two, other.share))
+            };
+            others.iter().map(of_other).collect::<Vec<_>>()
+        };
+        let texts: Vec<String> =
+            self.states.chunk_by(|one, other| one.class == other.class).flat_map(of_class).collect();
+        (!texts.is_empty()).then(|| texts.join("; "))
+    }
+}
+
+/// The states of each class that had several: shares and costs of its cases, of which `chosen` tell what they are.
+fn states<S: BuildHasher>(
+    rows: &[&Row],
+    details: &HashMap<CaseId, Vec<Detail>, S>,
+    chosen: &Chosen<'_>,
+    catalogue: &Catalogue,
+) -> Vec<StateOfClass> {
+    let in_state = |row: &Row, name: &str, state: u32| {
+        let found = details.get(&row.case.id())?.iter();
+        found.filter(|one| one.name == name && one.actor == Some(state)).map(|one| one.value).next()
+    };
+    let mut all = Vec::new();
+    for class in Class::ALL.iter().copied() {
+        let is_own =
+            |row: &Row| catalogue.facts(&row.case.primitive).is_some_and(|facts| facts.class_of(&row.case) == class);
+        let own: Vec<&Row> = rows.iter().copied().filter(|row| is_own(row)).collect();
+        for state in 0.. {
+            let of_all = |of: &dyn Fn(&Row) -> Option<f64>| {
+                median(&own.iter().filter_map(|row| of(row)).collect::<Vec<_>>()).map(rounded)
+            };
+            let share = of_all(&|row| in_state(row, Detail::STATE_SHARE, state));
+            let factor =
+                of_all(&|row| Some(in_state(row, Detail::STATE_NS, state)? / in_state(row, Detail::STATE_NS, 0)?));
+            let Some((share, factor)) = share.zip(factor) else { break };
+            let reading = chosen.reading(|row, in_cycles| {
+                let name = if in_cycles { Detail::STATE_CYCLES } else { Detail::STATE_NS };
+                in_state(row, name, state).filter(|_| is_own(row))
+            });
+            all.push(StateOfClass { class, share, factor, reading });
+        }
+    }
+    all
+}
+
+/// Hand-offs that differ by so much are of threads at other places.
+const OTHER_PLACES: f64 = 1.8;
+
+/// Hand-offs within a core take less: 6 to 9 ns where two hardware threads share its first cache, 18 and more where two cores share
+/// the last one.
+const WITHIN_A_CORE_NS: f64 = 15.0;
+
+/// A smaller change of a hand-off is no cause.
+const LEAST_CHANGE: f64 = 1.1;
+
+/// Another hardware thread of the core makes a locked addition take a fifth more cycles (18.0 and 21.5 on Sapphire Rapids).
+const NEIGHBOUR: f64 = 1.07;
+
+/// A clock is known to so much.
+const OTHER_CLOCK: f64 = 1.01;
+
+impl Reading {
+    /// The clock of the core that made the addition.
+    #[must_use]
+    pub fn clock_hz(&self) -> Option<f64> {
+        Some(self.add_cycles? / self.add_ns? * 1e9)
+    }
+
+    /// By what the hand-offs cost more in another reading of the same cases; `None` without one.
+    #[must_use]
+    pub fn handoffs_to(&self, other: &Self) -> Option<f64> {
+        let ratios: Vec<f64> = self.handoff_ns.iter().zip(&other.handoff_ns).map(|(one, other)| other / one).collect();
+        median(&ratios).filter(|_| self.handoff_ns.len() == other.handoff_ns.len())
+    }
+
+    /// What distinguishes this state from the other one, as far as the figures tell: each cause as it is in either.
+    #[must_use]
+    pub fn causes(&self, other: &Self) -> Vec<[String; 2]> {
+        [self.clocks(other), self.neighbours(other), self.places(other)].into_iter().flatten().collect()
+    }
+
+    fn clocks(&self, other: &Self) -> Option<[String; 2]> {
+        let clocks = [self.clock_hz()?, other.clock_hz()?];
+        let text = |hertz: f64| format!("core clock {:.2} GHz", hertz / 1e9);
+        differ(clocks[0], clocks[1], OTHER_CLOCK).then(|| clocks.map(text))
+    }
+
+    fn neighbours(&self, other: &Self) -> Option<[String; 2]> {
+        let cycles = [self.add_cycles?, other.add_cycles?];
+        let least = cycles[0].min(cycles[1]);
+        let text = |cycles: f64| {
+            let who = if cycles > least { "a busy neighbour on the core" } else { "no neighbour on the core" };
+            format!("{who} (locked addition {cycles:.1} cycles)")
+        };
+        differ(cycles[0], cycles[1], NEIGHBOUR).then(|| cycles.map(text))
+    }
+
+    fn places(&self, other: &Self) -> Option<[String; 2]> {
+        let ratio = self.handoffs_to(other)?;
+        let costs = [*self.handoff_ns.first()?, *other.handoff_ns.first()?];
+        let least = costs[0].min(costs[1]);
+        let place = |ns: f64| match (differ(1.0, ratio, OTHER_PLACES), ns > least, least < WITHIN_A_CORE_NS) {
+            (false, ..) => "",
+            (true, false, true) => "two CPUs on one core, ",
+            (true, true, true) => "two CPUs on two cores, ",
+            (true, false, false) => "two CPUs near each other, ",
+            (true, true, false) => "two CPUs far from each other, ",
+        };
+        let text = |ns: f64| format!("{}hand-off {} ns", place(ns), significant_digits(ns));
+        differ(1.0, ratio, LEAST_CHANGE).then(|| costs.map(text))
+    }
+}
+
+/// Whether two figures differ by more than this factor.
+fn differ(one: f64, other: f64, factor: f64) -> bool {
+    (other / one).ln().abs() > factor.ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(handoff: f64, add_ns: f64, add_cycles: f64) -> Reading {
+        Reading { handoff_ns: vec![handoff; 3], add_ns: Some(add_ns), add_cycles: Some(add_cycles) }
+    }
+
+    #[test]
+    fn causes_are_named_as_far_as_the_figures_tell() {
+        let usual = reading(155.0, 6.0, 18.0);
+        let causes =
+            |other: &Reading| usual.causes(other).into_iter().map(|cause| cause.join(" -> ")).collect::<Vec<_>>();
+        assert!(causes(&usual).is_empty());
+        assert_eq!(
+            causes(&reading(25.0, 6.0, 18.0)),
+            ["two CPUs far from each other, hand-off 155 ns -> two CPUs near each other, hand-off 25.0 ns"]
+        );
+        assert_eq!(
+            causes(&reading(6.0, 6.0, 18.0)),
+            ["two CPUs on two cores, hand-off 155 ns -> two CPUs on one core, hand-off 6.00 ns"]
+        );
+        assert_eq!(causes(&reading(155.0, 5.294, 18.0)), ["core clock 3.00 GHz -> core clock 3.40 GHz"]);
+        assert_eq!(
+            causes(&reading(155.0, 7.1667, 21.5)),
+            [
+                "no neighbour on the core (locked addition 18.0 cycles) -> a busy neighbour on the core (locked addition 21.5 \
+              cycles)"
+            ]
+        );
+        assert_eq!(causes(&reading(180.0, 6.0, 18.0)), ["hand-off 155 ns -> hand-off 180 ns"]);
+        assert_eq!(usual.causes(&Reading::default()), Vec::<[String; 2]>::new(), "nothing is known of the other");
+    }
+}

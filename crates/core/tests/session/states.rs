@@ -1,0 +1,158 @@
+//! Is a change of the machine's state from half-time on named? Twenty runs of fakes of each kind, through the session.
+
+use syncscope_core::fake::{FakeExperiment, Noise};
+use syncscope_core::session::{Apart, Share};
+use syncscope_core::{Actor, ActorRule, Detail, ExperimentError, Facts, Layout, Primitive, Role, Sample, Shot, Waits};
+
+use super::*;
+use crate::altered::Altered;
+
+/// What happens to the machine.
+#[derive(Debug, Clone, Copy)]
+enum Event {
+    Nothing,
+    /// Threads are bound to CPUs that are farther from each other.
+    OtherPlaces,
+    /// Another hardware thread of the cores is busy.
+    Neighbour,
+    /// The clock of the cores rises.
+    Clock,
+}
+
+const fn primitive(id: &'static str, role: Role, waits: Waits, actor: ActorRule) -> Primitive {
+    Primitive { id, summary: "", operation: "", source: "", facts: Facts { waits, actor, ..Facts::of(role) } }
+}
+
+static CATALOGUE: [Primitive; 3] = [
+    primitive("cpu.atomic.add", Role::Update, Waits::NoWait, ActorRule::Median),
+    primitive("cpu.handoff.cas_pingpong", Role::SpinHandoff, Waits::Spins, ActorRule::Slowest),
+    primitive("cpu.lock.ttas", Role::ThreadLock, Waits::Spins, ActorRule::Slowest),
+];
+
+/// Blocks take so long on the clock of the test.
+const BLOCK: Duration = Duration::from_millis(100);
+
+/// A run of the quick preset takes twice as long.
+const HALF: Duration = Duration::from_secs(20);
+
+struct Machine {
+    event: Event,
+    clock: Rc<Cell<Duration>>,
+    random: fastrand::Rng,
+}
+
+impl Machine {
+    fn of(event: Event, clock: &Rc<Cell<Duration>>, seed: u64) -> Self {
+        Self { event, clock: Rc::clone(clock), random: fastrand::Rng::with_seed(seed) }
+    }
+
+    /// What a case costs in nanoseconds, and cycles in a tick of a tenth of a nanosecond.
+    fn cost(&self, case: &Case) -> (f64, f64) {
+        let number = f64::from(case.threads.unwrap_or(1));
+        let (usual, is_alone) = match case.primitive.as_str() {
+            "cpu.atomic.add" => (2.0, true),
+            "cpu.lock.ttas" => (20.0 * number, false),
+            _ => (27.0, false),
+        };
+        let (factor, ticks) = match (self.event, is_alone) {
+            _ if self.clock.get() < HALF => (1.0, 1.0),
+            (Event::Nothing, _) | (Event::OtherPlaces, true) => (1.0, 1.0),
+            (Event::OtherPlaces, false) if case.primitive == "cpu.lock.ttas" => (1.0 + number / 4.0, 1.0),
+            (Event::OtherPlaces, false) => (4.0, 1.0),
+            (Event::Neighbour, true) => (1.2, 1.0),
+            (Event::Neighbour, false) => (1.12, 1.0),
+            (Event::Clock, _) => (3.0 / 3.5, 3.5 / 3.0),
+        };
+        (usual * factor, 0.3 * ticks)
+    }
+}
+
+impl Laboratory for Machine {
+    fn listing(&self) -> Vec<Listing> {
+        CATALOGUE.iter().map(|primitive| Listing { primitive, unavailable: None }).collect()
+    }
+
+    fn plan(&self, _: Preset) -> Vec<Case> {
+        let alone =
+            |stride| Case { threads: Some(1), layout: Some(Layout::Private { stride }), ..Case::new("cpu.atomic.add") };
+        let of = |id: &str, threads| Case { threads: Some(threads), ..Case::new(id) };
+        let locks = (2..10).map(|threads| of("cpu.lock.ttas", threads));
+        let handoffs = [2, 3, 4].map(|threads| of("cpu.handoff.cas_pingpong", threads));
+        (1..9).map(alone).chain(locks).chain(handoffs).collect()
+    }
+
+    fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        self.clock.set(self.clock.get() + BLOCK);
+        let (cost, cycles_per_tick) = self.cost(case);
+        // Blocks differ, so that no case is precise before the end.
+        let block = ((0..12).map(|_| self.random.f64()).sum::<f64>() - 6.0) * 0.03;
+        let fake = FakeExperiment::new(cost * block.exp(), self.random.u64(..)).with_noise(Noise::Proportional(0.005));
+        let sample = move |fake: &mut FakeExperiment, shot: Shot| -> Result<Sample, ExperimentError> {
+            Ok(Sample { cycles_per_tick: Some(cycles_per_tick), ..fake.sample(shot)? })
+        };
+        let actor = if case.primitive == "cpu.atomic.add" { Actor::Median } else { Actor::Slowest };
+        Ok(Box::new(Altered { actor, ..Altered::of(fake, sample) }))
+    }
+
+    fn can_measure_apart(&self) -> bool {
+        true
+    }
+
+    fn measure_apart(&mut self, share: &Share) -> Option<Result<Vec<Apart>, String>> {
+        // The clock of a share is a real one: passes end it.
+        let mut known = serde_json::to_value(share).unwrap();
+        known["most_passes"] = 2.into();
+        let share: Share = serde_json::from_value(known).unwrap();
+        let mut other = Self::of(self.event, &self.clock, self.random.u64(..));
+        Some(Ok(share.measure(&mut other, &mut ())))
+    }
+}
+
+/// What `run.json` says of the states, and how many rows do.
+fn states(event: Event, seed: u64) -> (Option<String>, usize) {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Rc::new(Cell::new(Duration::ZERO));
+    let mut machine = Machine::of(event, &clock, seed);
+    let plan = Plan::new(&[&mut machine as &mut dyn Laboratory], Preset::Quick, seed, |_| true);
+    let directory = RunDirectory::create(&folder.path().join("run")).unwrap();
+    let (start, turned) = (Instant::now(), Rc::clone(&clock));
+    let run = Run { seed, ..common::run(Preset::Quick, plan.len() as u64) };
+    let mut session =
+        Session::start(directory, run, Preset::Quick, plan).unwrap().with_clock(move || start + turned.get());
+    let measured = session.measure(&mut [&mut machine], &Limits::default(), &mut Recorder::default());
+    let finished = session.finish(measured, &[&mut machine]).unwrap();
+    let found = finished.directory.read_run().unwrap().fingerprint.unwrap();
+    assert_eq!(found.handoffs.len(), 3);
+    let details = finished.directory.read_details().unwrap();
+    let rows = finished.directory.read_rows().unwrap();
+    let has_states = |row: &&syncscope_core::Row| {
+        let says = format!("{:?} {:?}", row.verdict, row.remark).contains("two states: ");
+        let has = |name: &str| details[&row.case.id()].iter().filter(|one| one.name == name).count() == 2;
+        says && has(Detail::STATE_NS) && has(Detail::STATE_SHARE)
+    };
+    (found.sentence(), rows.iter().filter(has_states).count())
+}
+
+#[test]
+fn a_change_of_state_from_half_time_on_is_named() {
+    let named = [
+        (Event::OtherPlaces, vec!["two CPUs near each other", "two CPUs far from each other"], 11),
+        (Event::Neighbour, vec!["no neighbour on the core", "a busy neighbour on the core"], 8),
+        (Event::Clock, vec!["core clock"], 8),
+    ];
+    for (event, words, fewest_rows) in named {
+        let is_named = |seed: &u64| {
+            let (text, rows) = states(event, *seed);
+            let has_words = text.as_ref().is_some_and(|text| words.iter().all(|word| text.contains(word)));
+            let is_right = has_words && rows >= fewest_rows;
+            if !is_right {
+                eprintln!("{event:?}: {rows} rows, {text:?}");
+            }
+            is_right
+        };
+        let right = (0..20).filter(is_named).count();
+        assert!(right >= 19, "{event:?}: {right} of 20");
+    }
+    let wrong = (0..20).filter(|seed| states(Event::Nothing, *seed) != (None, 0)).count();
+    assert!(wrong <= 1, "{wrong} of 20 steady runs have two states");
+}

@@ -1,0 +1,132 @@
+//! Decoding a function of the running program.
+
+use std::fmt::Write as _;
+
+use super::control_flow::{Graph, Loop, index_of, outermost_loop};
+use super::{Architecture, Line, TimedLoop};
+
+/// One instruction, of whatever architecture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Decoded {
+    pub(super) address: u64,
+    /// Where the next one begins.
+    pub(super) end: u64,
+    /// As it is written, but the target of a branch.
+    pub(super) text: String,
+    pub(super) flow: Flow,
+}
+
+/// What may be executed after an instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flow {
+    Next,
+    /// The same, when the function has returned; where that begins, if it is known.
+    Call(Option<u64>),
+    /// The next one or the one at this address.
+    Branch(u64),
+    /// The one at this address.
+    Jump(u64),
+    /// Nothing in this function.
+    End,
+}
+
+/// No timed loop is longer. Decoding ends here.
+const MAX_BYTES: usize = 64 * 1024;
+
+/// Disassembles the timed loop of the function at `entry`.
+///
+/// # Errors
+/// When there is no disassembler for this processor, `entry` is not in the program's code or the function has no loop; the text
+/// says which.
+pub fn timed_loop(entry: usize) -> Result<TimedLoop, String> {
+    let code = code_at(entry).ok_or("the function is not in the program's code")?;
+    #[cfg(target_arch = "x86_64")]
+    let found = loop_of(&function(super::x86_64::instructions(code, entry as u64), code), Architecture::X86_64);
+    #[cfg(target_arch = "aarch64")]
+    let found = {
+        let called = |address| code_at(usize::try_from(address).ok()?);
+        loop_of(&function(super::aarch64::instructions(code, entry as u64, &called), code), Architecture::Aarch64)
+    };
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let found: Option<TimedLoop> = {
+        let _ = code;
+        return Err(format!("no disassembler for {}", std::env::consts::ARCH));
+    };
+    found.ok_or_else(|| "the function has no loop".to_owned())
+}
+
+/// The bytes from `entry` to the end of the executable mapping that holds it, or [`MAX_BYTES`] of them.
+fn code_at(entry: usize) -> Option<&'static [u8]> {
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let end = maps.lines().find_map(|line| executable_end(line, entry))?;
+    let length = (end - entry).min(MAX_BYTES);
+    // SAFETY: the kernel reports [entry, end) as mapped, readable and executable. It is the program's own code, which
+    // is never unmapped or written to.
+    Some(unsafe { std::slice::from_raw_parts(entry as *const u8, length) })
+}
+
+/// The end of the mapping that a line of `/proc/self/maps` describes, if code at `entry` is in it.
+fn executable_end(line: &str, entry: usize) -> Option<usize> {
+    let mut words = line.split_whitespace();
+    let (start, end) = words.next()?.split_once('-')?;
+    let (start, end) = (usize::from_str_radix(start, 16).ok()?, usize::from_str_radix(end, 16).ok()?);
+    (words.next()?.starts_with("r-x") && (start..end).contains(&entry)).then_some(end)
+}
+
+/// Of the instructions that follow each other in `code`, those of the first function: up to the first one that ends a path and that
+/// no earlier branch jumps over.
+pub(super) fn function(instructions: impl Iterator<Item = Decoded>, code: &[u8]) -> Vec<Decoded> {
+    let mut function: Vec<Decoded> = Vec::new();
+    let mut furthest = 0;
+    for instruction in instructions {
+        let entry = function.first().unwrap_or(&instruction).address;
+        if let Flow::Branch(target) | Flow::Jump(target) = instruction.flow {
+            // A jump beyond the code that was read is a tail call.
+            if target < entry + code.len() as u64 {
+                furthest = furthest.max(target);
+            }
+        }
+        // A call that never returns is followed by padding: breakpoint instructions.
+        let ends = matches!(instruction.flow, Flow::Jump(_) | Flow::End) && instruction.end > furthest;
+        function.push(instruction);
+        if ends {
+            break;
+        }
+    }
+    function
+}
+
+/// The outermost loop of a function; `None` if it has none.
+pub(super) fn loop_of(function: &[Decoded], architecture: Architecture) -> Option<TimedLoop> {
+    let graph = Graph::of(function);
+    let Loop { indices, head } = outermost_loop(&graph)?;
+    let start = indices.first().map_or(0, |index| function[*index].address);
+    let line_of = |index: usize| indices.binary_search(&index).ok();
+    let line = |index: &usize| {
+        let instruction = &function[*index];
+        let mut text = instruction.text.clone();
+        if let Flow::Branch(target) | Flow::Jump(target) = instruction.flow {
+            let is_inside = index_of(function, target).is_some();
+            // Writing to a String cannot fail.
+            let _ = write!(text, " {:x}", if is_inside { target.wrapping_sub(start) } else { target });
+        }
+        let next = graph.next[*index].iter().filter_map(|next| line_of(*next)).collect();
+        Line { offset: instruction.address - start, text, next }
+    };
+    Some(TimedLoop { architecture, lines: indices.iter().map(line).collect(), head: line_of(head).unwrap_or_default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mappings_are_read() {
+        let line = "55d0-55e0 r-xp 00000000 08:01 1 /bin/x";
+        assert_eq!(executable_end(line, 0x55d8), Some(0x55e0));
+        assert_eq!(executable_end(line, 0x55e0), None);
+        assert_eq!(executable_end("55d0-55e0 rw-p 0 0 0", 0x55d8), None);
+        assert_eq!(executable_end("nonsense", 0x55d8), None);
+        assert!(timed_loop(8).is_err());
+    }
+}

@@ -1,0 +1,259 @@
+//! Hints: what a thread that waits executes between two looks at what it waits for, and the calls that cost about as much.
+//! How long a waiter takes to go on, with one or the other of them, is `wake/spinning.rs`.
+//!
+//! An instruction that this processor lacks has no cases; `list` says why.
+
+use std::sync::atomic::AtomicU32;
+use std::time::Duration;
+
+use syncscope_core::{ActorRule, Case, Facts, Mode, Primitive, Role, Waits};
+use syncscope_host::futex::{self, Scope};
+
+use super::fence::Bare;
+use super::find;
+use crate::axes::Axes;
+use crate::evidence::Expected;
+use crate::facts;
+use crate::primitives::entry::Entry;
+use crate::primitives::workload::Workload;
+use crate::studies::{Participation, Smt};
+
+/// The family, in the order of the catalogue.
+pub(super) static ENTRIES: &[&Entry] =
+    &[&PAUSE, &TPAUSE, &UMWAIT, &YIELD, &ISB, &SB, &WFE, &SCHED_YIELD, &FUTEX, &NANOSLEEP];
+
+const FACTS: Facts = Facts {
+    mode: Mode::Throughput,
+    actor: ActorRule::Median,
+    run_effect: facts::on_variables,
+    orders_memory: false,
+    ..Facts::of(Role::WaitHint)
+};
+
+/// What `ns` is the cost of, for every hint.
+const OPERATION: &str = "one hint by a thread for which nothing has changed";
+
+const INTEL: &str = "Intel SDM volume 2, 4.3";
+const ARM: &str = "Arm Architecture Reference Manual, C6.2";
+
+/// One thread; what its sibling takes from it is the study of siblings.
+fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+    let is_here = find(primitive.id).is_some_and(|entry| entry.unavailable().is_none());
+    if is_here { axes.in_usual_places(primitive, &[1]).cases() } else { Vec::new() }
+}
+
+const ON_SIBLINGS: &[Participation] = &[Participation {
+    study: &Smt,
+    templates: |primitive, _| {
+        let is_here = find(primitive.id).is_some_and(|entry| entry.unavailable().is_none());
+        is_here.then(|| Case::new(primitive.id)).into_iter().collect()
+    },
+    reports_missing: false,
+}];
+
+/// An instruction, executed alone and on both hardware threads of a core.
+const fn instruction(primitive: Primitive, workload: fn(&Case) -> Option<Workload>) -> Entry {
+    Entry::of(primitive, cases, workload).in_studies(ON_SIBLINGS)
+}
+
+/// Whether this is an architecture of that name.
+fn only_on(architecture: &str) -> Result<(), String> {
+    let is_here = std::env::consts::ARCH == architecture;
+    if is_here { Ok(()) } else { Err(format!("an instruction of {architecture} alone")) }
+}
+
+/// An assembler instruction as a function, which does nothing on other architectures: there it has no cases.
+macro_rules! instruction_of {
+    ($architecture:literal, $($assembly:tt)+) => {
+        || {
+            #[cfg(target_arch = $architecture)]
+            // SAFETY: it waits at most for a bounded time, and changes no memory and no register beyond those named.
+            unsafe {
+                std::arch::asm!($($assembly)+, options(nostack));
+            }
+        }
+    };
+}
+
+/// In theory: 9 cycles until Broadwell, about 140 since Skylake, 10 to 65 on AMD's processors: no loop of a fixed number of them
+/// lasts as long on the next machine. The core leaves its issue slots to the other hardware thread meanwhile.
+static PAUSE: Entry = instruction(
+    Primitive {
+        id: "cpu.wait.pause",
+        summary: "PAUSE, which std::hint::spin_loop is on x86-64",
+        operation: OPERATION,
+        source: INTEL,
+        facts: FACTS,
+    },
+    |_| Some(Workload::of(Bare(std::hint::spin_loop)).expecting(Expected::once(&["pause"], &["isb"]))),
+)
+.requiring(|| only_on("x86_64"));
+
+/// In theory: the core would enter a light sleep state until a deadline; as the deadline has passed, it is what the instruction
+/// costs beyond its wait.
+static TPAUSE: Entry = instruction(
+    Primitive {
+        id: "cpu.wait.tpause",
+        summary: "TPAUSE to the state C0.1, whose deadline has passed",
+        operation: OPERATION,
+        source: INTEL,
+        facts: FACTS,
+    },
+    |_| {
+        let tpause = Bare(instruction_of!("x86_64", "tpause {:e}", in(reg) 1_u32, in("eax") 0_u32, in("edx") 0_u32));
+        Some(Workload::of(tpause).expecting(Expected::once(&["tpause"], &[])))
+    },
+)
+.requiring(waits_in_user_mode)
+.beyond_quick();
+
+/// In theory: as TPAUSE, and the monitor that would end the wait when another core writes the line.
+static UMWAIT: Entry = instruction(
+    Primitive {
+        id: "cpu.wait.umwait",
+        summary: "UMONITOR of a line and UMWAIT to the state C0.1, whose deadline has passed",
+        operation: OPERATION,
+        source: INTEL,
+        facts: FACTS,
+    },
+    |_| {
+        let umwait = Bare(instruction_of!(
+            "x86_64", "umonitor {}", "umwait {:e}", in(reg) WORD.as_ptr(), in(reg) 1_u32, in("eax") 0_u32, in("edx") 0_u32
+        ));
+        Some(Workload::of(umwait).expecting(Expected::once(&["umwait"], &[])))
+    },
+)
+.requiring(waits_in_user_mode)
+.beyond_quick();
+
+/// Whether the processor has TPAUSE and UMWAIT, and its host allows them.
+fn waits_in_user_mode() -> Result<(), String> {
+    only_on("x86_64")?;
+    #[cfg(target_arch = "x86_64")]
+    #[allow(unused_unsafe, reason = "`__cpuid_count` became safe after the oldest supported compiler")]
+    // SAFETY: every x86-64 processor has CPUID; a leaf beyond the last one is answered with other bits, so it is asked first.
+    let has =
+        unsafe { std::arch::x86_64::__cpuid(0).eax >= 7 && std::arch::x86_64::__cpuid_count(7, 0).ecx & (1 << 5) != 0 };
+    #[cfg(not(target_arch = "x86_64"))]
+    let has = false;
+    if has {
+        Ok(())
+    } else {
+        Err("the processor, or the host of this guest, has no WAITPKG (TPAUSE, UMWAIT)".to_owned())
+    }
+}
+
+/// In theory: nothing on most cores, which have no other hardware thread to give their slots to.
+static YIELD: Entry = instruction(
+    Primitive {
+        id: "cpu.wait.yield",
+        summary: "YIELD, the hint of AArch64 for cores with several hardware threads",
+        operation: OPERATION,
+        source: ARM,
+        facts: FACTS,
+    },
+    |_| Some(Workload::of(Bare(instruction_of!("aarch64", "yield"))).expecting(Expected::once(&[], &["yield"]))),
+)
+.requiring(|| only_on("aarch64"));
+
+/// In theory: the pipeline is flushed, some 20 to 60 cycles: a delay, though no hint, which is why runtimes took it for PAUSE.
+static ISB: Entry = instruction(
+    Primitive {
+        id: "cpu.wait.isb",
+        summary: "ISB, which std::hint::spin_loop is on AArch64",
+        operation: OPERATION,
+        source: "Arm Architecture Reference Manual, C6.2; rust-lang/rust #84725",
+        facts: FACTS,
+    },
+    |_| Some(Workload::of(Bare(instruction_of!("aarch64", "isb"))).expecting(Expected::once(&[], &["isb"]))),
+)
+.requiring(|| only_on("aarch64"));
+
+/// In theory: later instructions wait until earlier ones are no longer speculative, without the refetch of an ISB.
+static SB: Entry = instruction(
+    Primitive {
+        id: "cpu.wait.sb",
+        summary: "SB, the speculation barrier",
+        operation: OPERATION,
+        source: ARM,
+        facts: FACTS,
+    },
+    // As a number: assemblers know the name for processors that have it.
+    |_| {
+        Some(Workload::of(Bare(instruction_of!("aarch64", ".inst 0xd50330ff"))).expecting(Expected::once(&[], &["sb"])))
+    },
+)
+.requiring(|| {
+    only_on("aarch64")?;
+    #[cfg(target_arch = "aarch64")]
+    let has = std::arch::is_aarch64_feature_detected!("sb");
+    #[cfg(not(target_arch = "aarch64"))]
+    let has = false;
+    if has { Ok(()) } else { Err("the processor has no SB".to_owned()) }
+});
+
+/// In theory: a few cycles, because an event is there. Without one the core would sleep until a line that it monitors changes,
+/// or until the kernel's event stream wakes it, every 100 us.
+static WFE: Entry = instruction(
+    Primitive {
+        id: "cpu.wait.wfe",
+        summary: "SEVL and WFE, which finds the event and does not wait",
+        operation: OPERATION,
+        source: ARM,
+        facts: FACTS,
+    },
+    |_| Some(Workload::of(Bare(instruction_of!("aarch64", "sevl", "wfe"))).expecting(Expected::once(&[], &["wfe"]))),
+)
+.requiring(|| only_on("aarch64"));
+
+const IN_THE_KERNEL: Expected = Expected::Uncounted("a system call behind a library function");
+
+/// In theory: a system call that asks the scheduler for another thread. Where none waits for this CPU, the caller goes on.
+static SCHED_YIELD: Entry = Entry::of(
+    Primitive {
+        id: "cpu.wait.sched_yield",
+        summary: "std::thread::yield_now, which is sched_yield, with no other thread on the CPU",
+        operation: OPERATION,
+        source: "POSIX.1-2017, sched_yield",
+        facts: FACTS,
+    },
+    cases,
+    |_| Some(Workload::of(Bare(std::thread::yield_now)).expecting(IN_THE_KERNEL)),
+);
+
+/// No thread writes it.
+static WORD: AtomicU32 = AtomicU32::new(0);
+
+/// In theory: the way into the kernel and back, and a look at the word under the lock of a hash bucket. Whoever sleeps pays at
+/// least this.
+static FUTEX: Entry = Entry::of(
+    Primitive {
+        id: "cpu.wait.futex",
+        summary: "A futex wait that returns at once, because the word has another value",
+        operation: OPERATION,
+        source: "Linux, futex(2)",
+        facts: FACTS,
+    },
+    cases,
+    |_| {
+        let wait = || {
+            // Cannot time out: it does not sleep.
+            let _ = futex::wait(&WORD, 1, Duration::from_secs(1), Scope::Process);
+        };
+        Some(Workload::of(Bare(wait)).expecting(IN_THE_KERNEL))
+    },
+);
+
+/// In theory: the timer's slack, 50 us by default, on top of what is asked for, and a wake-up.
+static NANOSLEEP: Entry = Entry::of(
+    Primitive {
+        id: "cpu.wait.nanosleep",
+        summary: "std::thread::sleep for one nanosecond",
+        operation: OPERATION,
+        source: "POSIX.1-2017, clock_nanosleep; Linux, prctl(2), PR_SET_TIMERSLACK",
+        facts: FACTS.waiting(Waits::Sleeps),
+    },
+    cases,
+    |_| Some(Workload::of(Bare(|| std::thread::sleep(Duration::from_nanos(1)))).expecting(IN_THE_KERNEL)),
+)
+.beyond_quick();

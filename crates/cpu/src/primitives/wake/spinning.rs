@@ -1,0 +1,208 @@
+//! Ways to wait awake: a thread looks at a word until another one changes it. What is timed is the reaction, from the store
+//! until the waiter goes on, after waits of the length in the column group.
+//!
+//! The waker and the waiter log their times by one clock, as for a thread that sleeps; `cpu.handoff.store_pingpong` measures the
+//! same by loops, with waiters that never wait long.
+
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use crossbeam::utils::Backoff;
+use syncscope_core::{Case, Facts, Group, Primitive, Role, Waits};
+
+use super::wake_pair::WakePair;
+use super::ways::{FutexWord, Way};
+use crate::axes::Axes;
+use crate::primitives::entry::Entry;
+use crate::primitives::wait::LIMIT;
+use crate::primitives::wake;
+use crate::sync::WaitTimeout;
+
+/// In the order of the catalogue: the later ones leave more of the core to others.
+pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&SPIN, &HINT, &HINTS, &BACKOFF, &YIELD, &SPIN_FUTEX];
+
+const FACTS: Facts = Facts { role: Role::Reaction, ..wake::FACTS.waiting(Waits::Spins) };
+
+/// What `ns` is the cost of, for every way to wait awake.
+const OPERATION: &str =
+    "one reaction: from the store of another thread until the waiter, which has waited that long, goes on";
+
+/// The group: the waker stores when the waiter has waited about so long.
+const AFTER: &str = "after # us";
+
+fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+    let after = |us: &u32| Case { group: Some(Group::numbered(AFTER, *us)), ..Case::new(primitive.id) };
+    let placed = |case: &Case| Case { threads: Some(2), placement: Some(axes.usual.clone()), ..case.clone() };
+    axes.waits_us.iter().map(after).map(|case| placed(&case)).collect()
+}
+
+const fn entry<W: Way>(primitive: Primitive) -> Entry {
+    Entry::of(primitive, cases, |case| {
+        let after = Duration::from_micros(case.group_number(AFTER)?.into());
+        wake::one_by_one(case, WakePair::<W>::after(after))
+    })
+}
+
+/// What a waiting thread does between two looks.
+trait Between: Default + 'static {
+    fn pass(&mut self);
+}
+
+/// A word that a thread looks at until it has the number of the wake-up.
+pub(super) struct Watched<B>(AtomicU32, PhantomData<fn() -> B>);
+
+/// Looks between two readings of the clock, which ends the wait.
+const LOOKS: u32 = 256;
+
+/// Looks at the word until it is `number`, or this time is over: `false`.
+#[inline(always)]
+fn watch<B: Between>(word: &AtomicU32, number: u32, limit: Duration) -> bool {
+    let (mut between, started) = (B::default(), Instant::now());
+    loop {
+        for _ in 0..LOOKS {
+            // Acquire: a wake-up publishes what the waker wrote before.
+            if word.load(Ordering::Acquire) == number {
+                return true;
+            }
+            between.pass();
+        }
+        if started.elapsed() > limit {
+            return false;
+        }
+    }
+}
+
+impl<B: Between> Way for Watched<B> {
+    fn new() -> Self {
+        Self(AtomicU32::new(0), PhantomData)
+    }
+
+    fn sleep(&self, number: u32) -> Result<(), WaitTimeout> {
+        if watch::<B>(&self.0, number, LIMIT) { Ok(()) } else { Err(WaitTimeout) }
+    }
+
+    #[inline]
+    fn wake(&self, number: u32) {
+        self.0.store(number, Ordering::Release);
+    }
+}
+
+/// In theory: the line moves once from the waker to the waiter, and nothing is quicker. The other hardware thread of the core
+/// has half of it at most.
+static SPIN: Entry = entry::<Watched<Nothing>>(Primitive {
+    id: "cpu.wait.spin",
+    summary: "A waiter that looks again at once",
+    operation: OPERATION,
+    source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, on spinning",
+    facts: FACTS,
+});
+
+#[derive(Default)]
+pub(super) struct Nothing;
+
+impl Between for Nothing {
+    #[inline(always)]
+    fn pass(&mut self) {}
+}
+
+/// In theory: half a hint more than without one, as the store falls anywhere in it.
+static HINT: Entry = entry::<Watched<Hints<1>>>(Primitive {
+    id: "cpu.wait.spin_hint",
+    summary: "A waiter that executes std::hint::spin_loop between two looks",
+    operation: OPERATION,
+    source: "Rust std::hint::spin_loop; Intel optimization manual, spin-wait loops",
+    facts: FACTS,
+});
+
+/// In theory: eight hints more than without one.
+static HINTS: Entry = entry::<Watched<Hints<16>>>(Primitive {
+    id: "cpu.wait.spin_16_hints",
+    summary: "A waiter that executes std::hint::spin_loop 16 times between two looks",
+    operation: OPERATION,
+    source: "Rust std::hint::spin_loop",
+    facts: FACTS,
+})
+.beyond_quick();
+
+#[derive(Default)]
+pub(super) struct Hints<const COUNT: u32>;
+
+impl<const COUNT: u32> Between for Hints<COUNT> {
+    #[inline(always)]
+    fn pass(&mut self) {
+        (0..COUNT).for_each(|_| std::hint::spin_loop());
+    }
+}
+
+/// In theory: the longer the wait, the later the look: half of what lies between two of them, at most 32 hints, then half a
+/// yield.
+static BACKOFF: Entry = entry::<Watched<Snooze>>(Primitive {
+    id: "cpu.wait.spin_backoff",
+    summary: "A waiter that calls crossbeam's Backoff::snooze between two looks: 1, 2, 4, ... 64 hints, then yields",
+    operation: OPERATION,
+    source: "crossbeam::utils::Backoff",
+    facts: FACTS,
+})
+.beyond_quick();
+
+#[derive(Default)]
+pub(super) struct Snooze(Backoff);
+
+impl Between for Snooze {
+    #[inline(always)]
+    fn pass(&mut self) {
+        self.0.snooze();
+    }
+}
+
+/// In theory: half a system call more than without. Any other thread that wants the CPU gets it.
+static YIELD: Entry = entry::<Watched<Yield>>(Primitive {
+    id: "cpu.wait.spin_yield",
+    summary: "A waiter that calls std::thread::yield_now between two looks",
+    operation: OPERATION,
+    source: "POSIX.1-2017, sched_yield",
+    facts: FACTS,
+})
+.beyond_quick();
+
+#[derive(Default)]
+pub(super) struct Yield;
+
+impl Between for Yield {
+    #[inline(always)]
+    fn pass(&mut self) {
+        std::thread::yield_now();
+    }
+}
+
+/// In theory: as a waiter with a hint while it spins, then as `cpu.wake.futex`. A thread that spins for as long as a wake-up
+/// takes waits at most twice as long as with the better choice.
+static SPIN_FUTEX: Entry = entry::<SpinFutex>(Primitive {
+    id: "cpu.wait.spin_futex",
+    summary: "A waiter that spins with a hint for 10 us, then sleeps on a futex; the waker calls the futex each time",
+    operation: OPERATION,
+    source: "Karlin, Li, Manasse and Owicki, SOSP 1991; Linux, futex(2)",
+    facts: FACTS.waiting(Waits::SpinsThenSleeps),
+})
+.beyond_quick();
+
+/// How long it spins.
+const SPIN_TIME: Duration = Duration::from_micros(10);
+
+pub(super) struct SpinFutex(FutexWord);
+
+impl Way for SpinFutex {
+    fn new() -> Self {
+        Self(FutexWord::new())
+    }
+
+    fn sleep(&self, number: u32) -> Result<(), WaitTimeout> {
+        if watch::<Hints<1>>(self.0.word(), number, SPIN_TIME) { Ok(()) } else { self.0.sleep(number) }
+    }
+
+    #[inline]
+    fn wake(&self, number: u32) {
+        self.0.wake(number);
+    }
+}

@@ -1,0 +1,99 @@
+//! The reciprocating lock.
+
+use std::time::Duration;
+
+use super::shim::{AtomicU32, Ordering};
+use super::{CachePadded, RawLock, WaitLimit, WaitTimeout};
+
+/// Threads push themselves on a stack of arrivals; a holder that finds its segment empty detaches the stack as the next segment,
+/// whose threads follow each other from its top (Dice and Kogan, *Reciprocating Locks*, PPoPP 2025, listing 1). A lock is one word,
+/// each thread spins on a line of its own, and a thread waits for at most two turns of every other one.
+///
+/// Elements are numbers, as in `mcs.rs`. The end of a segment is known by the element of the thread that held the lock when its
+/// first thread arrived; it is compared only, and may stand on the next stack by then.
+#[derive(Debug)]
+pub struct ReciprocatingLock {
+    /// The last arrival; [`FREE`], or [`NO_ARRIVALS`] where the lock is held.
+    arrivals: CachePadded<AtomicU32>,
+    /// For each thread, once it holds the lock, the end of its segment; [`WAITING`] before.
+    gates: Box<[CachePadded<AtomicU32>]>,
+    wait_limit: WaitLimit,
+}
+
+const FREE: u32 = 0;
+const WAITING: u32 = 0;
+/// No thread.
+const NONE: u32 = 0;
+const NO_ARRIVALS: u32 = u32::MAX;
+
+/// A thread's number, counted from 1, and while it holds the lock the next thread of its segment and the end of the segment.
+#[derive(Debug)]
+pub struct ReciprocatingState {
+    number: u32,
+    next: u32,
+    end: u32,
+}
+
+impl ReciprocatingLock {
+    /// A free lock for `threads` threads, for which none waits longer than `limit`.
+    #[must_use]
+    pub fn new(threads: u32, limit: Duration) -> Self {
+        let gates = (0..threads).map(|_| CachePadded::new(AtomicU32::new(WAITING))).collect();
+        Self { arrivals: CachePadded::new(AtomicU32::new(FREE)), gates, wait_limit: WaitLimit::new(limit) }
+    }
+
+    #[inline(always)]
+    fn gate(&self, number: u32) -> &AtomicU32 {
+        &self.gates[number as usize - 1]
+    }
+}
+
+// SAFETY: one thread finds the word free, or one thread has its gate opened: by the holder before, which opens one gate. The gate of
+// a thread is opened once for each time that it arrived, by the thread that arrived next or by the one that detached the stack. The
+// acquiring exchange or load reads what the releasing compare-and-swap or store of the holder before wrote.
+unsafe impl RawLock for ReciprocatingLock {
+    type ThreadState = ReciprocatingState;
+
+    #[inline(always)]
+    fn thread_state(&self, thread: usize) -> ReciprocatingState {
+        ReciprocatingState { number: thread as u32 + 1, next: NONE, end: NONE }
+    }
+
+    #[inline(always)]
+    unsafe fn lock(&self, state: &mut ReciprocatingState) -> Result<(), WaitTimeout> {
+        let gate = self.gate(state.number);
+        // Relaxed: no thread opens this gate before it has seen the exchange, which releases it.
+        gate.store(WAITING, Ordering::Relaxed);
+        // Acquire: what the last holder did, if it left the lock free; and the gate of the thread before.
+        let before = self.arrivals.swap(state.number, Ordering::AcqRel);
+        (state.next, state.end) = (NONE, state.number);
+        if before == FREE {
+            return Ok(());
+        }
+        self.wait_limit.wait(|| {
+            state.end = gate.load(Ordering::Acquire);
+            state.end != WAITING
+        })?;
+        if before == NO_ARRIVALS || before == state.end {
+            state.end = NO_ARRIVALS;
+        } else {
+            state.next = before;
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    unsafe fn unlock(&self, state: &mut ReciprocatingState) -> Result<(), WaitTimeout> {
+        if state.next != NONE {
+            self.gate(state.next).store(state.end, Ordering::Release);
+            return Ok(());
+        }
+        if self.arrivals.compare_exchange(state.end, FREE, Ordering::Release, Ordering::Relaxed).is_ok() {
+            return Ok(());
+        }
+        // Acquire: the gate of the last arrival, which waits.
+        let first = self.arrivals.swap(NO_ARRIVALS, Ordering::Acquire);
+        self.gate(first).store(state.end, Ordering::Release);
+        Ok(())
+    }
+}

@@ -1,0 +1,206 @@
+//! The states of the machine in two runs, and what the rows of each class have in common: said first and once, so that a row is
+//! judged by what it has of its own.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use syncscope_core::run::another_run::half_width;
+use syncscope_core::run::fingerprint::{Chosen, Reading, figure_of};
+use syncscope_core::run::row::{Parts, RunToRun};
+use syncscope_core::stats::{Variance, median};
+use syncscope_core::{Class, Nanoseconds, Row};
+
+use super::ratio::UncertainCost;
+use crate::RunData;
+use crate::analysis::contest::has_cost_of_case;
+
+/// Of fewer rows, what they have in common is not told from what each has of its own.
+const FEWEST: usize = 4;
+
+/// What certainly changes by more, in the same program, is the state of the machine.
+const LEAST_CHANGE: f64 = 0.1;
+
+/// What the rows of a class have in common in two runs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ClassChange {
+    /// The class.
+    pub class: Class,
+    /// The rows of both runs that say so.
+    pub cases: usize,
+    /// The cost in B over that in A, in nanoseconds: the median.
+    pub factor: f64,
+    /// The same in cycles, where rows of the class are compared by them.
+    pub factor_of_cycles: Option<f64>,
+    /// By how much it differs between runs in one state: half of the 95 % interval of its logarithm.
+    pub between_runs: f64,
+    /// Whether the machine was in another state.
+    pub is_another_state: bool,
+    /// Whether it is removed from its rows before they are judged.
+    pub is_removed: bool,
+}
+
+/// The classes of two runs that were measured by several processes each, and the states of the machine.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct MachineStates {
+    /// The classes.
+    pub classes: Vec<ClassChange>,
+    /// What distinguishes the states, as it is in A and in B.
+    pub causes: Vec<[String; 2]>,
+}
+
+/// A row in both runs, and how far each is from other runs.
+type Pair<'a> = (&'a Row, RunToRun, &'a Row, RunToRun);
+
+impl MachineStates {
+    pub(super) fn of(a: &RunData, b: &RunData, rows: &[(&Row, &Row)]) -> Self {
+        let both = |(a, b): &(&'_ Row, &'_ Row)| has_cost_of_case(a) && has_cost_of_case(b);
+        let known: Vec<Pair<'_>> = rows
+            .iter()
+            .filter(|pair| both(pair))
+            .filter_map(|(a, b)| Some((*a, a.run_to_run?, *b, b.run_to_run?)))
+            .collect();
+        let mut of_class: BTreeMap<Class, Vec<Pair<'_>>> = BTreeMap::new();
+        for pair in known.iter().filter(|(_, of_a, _, of_b)| of_a.class == of_b.class) {
+            of_class.entry(pair.1.class).or_default().push(*pair);
+        }
+        let chosen = Chosen::of(&known.iter().map(|(row, ..)| *row).collect::<Vec<_>>(), &a.catalogue);
+        let in_a = chosen.reading(figure_of);
+        let in_b = chosen
+            .reading(|row, in_cycles| figure_of(known.iter().find(|(one, ..)| std::ptr::eq(*one, row))?.2, in_cycles));
+        let is_one_program = a.run.tool.is_some() && a.run.tool == b.run.tool && a.run.version == b.run.version;
+        let classes = of_class.into_iter().filter(|(_, pairs)| pairs.len() >= FEWEST);
+        let mut classes: Vec<ClassChange> =
+            classes.filter_map(|(class, pairs)| change(class, &pairs, is_one_program)).collect();
+        // Threads at other places, or another speed of what connects them: hand-offs show it, whatever the median of all rows is.
+        let lines = classes.iter().find(|change| change.class == Class::Lines).copied();
+        let clocks = in_a.clock_hz().zip(in_b.clock_hz()).map_or(0.0, |(a, b)| (b / a).ln());
+        let handoffs = in_a.handoffs_to(&in_b).map_or(0.0, f64::ln);
+        let handoffs = handoffs.abs().min((handoffs + clocks).abs());
+        let moved = lines.is_some_and(|lines| lines.is_another_state || handoffs > LEAST_CHANGE + lines.between_runs);
+        for change in &mut classes {
+            change.is_another_state |= moved && matches!(change.class, Class::Lines | Class::Sleeping);
+            change.is_removed &= !change.is_another_state;
+        }
+        Self { causes: causes(&in_a, &in_b, &classes), classes }
+    }
+
+    fn class_of(&self, a: &Row, b: &Row) -> Option<&ClassChange> {
+        let (of_a, of_b) = (a.run_to_run?.class, b.run_to_run?.class);
+        self.classes.iter().find(|change| change.class == of_a && change.class == of_b)
+    }
+
+    /// Whether the rows are of two states of the machine.
+    pub(super) fn differ_for(&self, a: &Row, b: &Row) -> bool {
+        self.class_of(a, b).is_some_and(|change| change.is_another_state)
+    }
+
+    /// Whether any class is in another state.
+    #[must_use]
+    pub fn differ(&self) -> bool {
+        self.classes.iter().any(|change| change.is_another_state)
+    }
+
+    /// The costs of a row in both runs without what its class has in common, and that factor; `None` where nothing is known of
+    /// it.
+    pub(super) fn costs(&self, a: &Row, b: &Row) -> Option<(UncertainCost, UncertainCost, f64)> {
+        if !has_cost_of_case(a) || !has_cost_of_case(b) {
+            return None;
+        }
+        let change = self.class_of(a, b)?;
+        let (of_a, of_b) = (a.run_to_run?, b.run_to_run?);
+        let (ns_a, ns_b) = (a.ns?.value(), b.ns?.value());
+        if let (Some(parts_a), Some(parts_b), Some(_)) = (of_a.cycles, of_b.cycles, change.factor_of_cycles) {
+            let [cycles_a, cycles_b] = [a.cycles?.value(), b.cycles?.value()];
+            let costs =
+                (UncertainCost::of_parts(cycles_a, parts_a, true)?, UncertainCost::of_parts(cycles_b, parts_b, true)?);
+            return Some((costs.0, costs.1, ns_b / ns_a / (cycles_b / cycles_a)));
+        }
+        let (factor, shares) = if change.is_removed { (change.factor, false) } else { (1.0, true) };
+        let costs =
+            (UncertainCost::of_parts(ns_a, of_a.ns, shares)?, UncertainCost::of_parts(ns_b / factor, of_b.ns, shares)?);
+        Some((costs.0, costs.1, factor))
+    }
+
+    /// What is to be said first; nothing where it is not known.
+    #[must_use]
+    pub fn sentences(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        let (other, one): (Vec<&ClassChange>, Vec<&ClassChange>) =
+            self.classes.iter().partition(|change| change.is_another_state);
+        if other.is_empty() {
+            all.extend(self.causes.iter().map(|[a, b]| format!("{a} in A, {b} in B")));
+        } else {
+            let side =
+                |side: usize| self.causes.iter().map(|cause| cause[side].as_str()).collect::<Vec<_>>().join("; ");
+            let causes =
+                if self.causes.is_empty() { String::new() } else { format!(": {} in A, {} in B", side(0), side(1)) };
+            let names: Vec<String> = other.iter().map(|change| change.class.to_string()).collect();
+            all.push(format!(
+                "another machine state{causes}. Nothing is called slower or faster because of it: {}",
+                names.join(", ")
+            ));
+        }
+        let text = |change: &ClassChange| {
+            let by_cycles = change
+                .factor_of_cycles
+                .map(|factor| format!(", {} in cycles, by which they are compared", shift(factor)));
+            let removed = if change.is_removed && by_cycles.is_none() { ", which is removed from each" } else { "" };
+            format!(
+                "{}, {} cases: {}{removed}{} (runs in one state differ by ±{:.1} %)",
+                change.class,
+                change.cases,
+                shift(change.factor),
+                by_cycles.unwrap_or_default(),
+                100.0 * change.between_runs
+            )
+        };
+        all.extend(one.into_iter().map(text));
+        all
+    }
+}
+
+/// `5.1 % faster`, `0.2 % slower`, `the same`.
+fn shift(factor: f64) -> String {
+    let word = if factor < 1.0 { "faster" } else { "slower" };
+    let percent = 100.0 * (if factor < 1.0 { 1.0 - factor } else { factor - 1.0 });
+    if percent < 0.05 { "the same".to_owned() } else { format!("{percent:.1} % {word}") }
+}
+
+fn causes(a: &Reading, b: &Reading, classes: &[ClassChange]) -> Vec<[String; 2]> {
+    if classes.is_empty() { Vec::new() } else { a.causes(b) }
+}
+
+fn change(class: Class, pairs: &[Pair<'_>], is_one_program: bool) -> Option<ClassChange> {
+    let middle =
+        |logs: Vec<f64>| median(&logs).filter(|_| logs.len() >= FEWEST && logs.iter().all(|log| log.is_finite()));
+    let ns = |row: &Row| row.ns.map(Nanoseconds::value);
+    let of_ns = middle(pairs.iter().filter_map(|(a, _, b, _)| Some((ns(b)? / ns(a)?).ln())).collect())?;
+    let in_cycles = |(a, of_a, b, of_b): &Pair<'_>| {
+        of_a.cycles.zip(of_b.cycles)?;
+        Some((b.cycles?.value() / a.cycles?.value()).ln())
+    };
+    let all_cycles = middle(pairs.iter().filter_map(in_cycles).collect());
+    let of_cycles = all_cycles.filter(|_| class == Class::NothingShared);
+    let (_, of_a, _, of_b) = pairs.first()?;
+    let parts = |one: &RunToRun| if of_cycles.is_some() { one.cycles.unwrap_or(one.ns) } else { one.ns };
+    let between_runs = between(parts(of_a), parts(of_b));
+    // What changes in nanoseconds alone is the clock of the cores, what changes in cycles alone what does not follow it.
+    let in_both = of_cycles.unwrap_or(of_ns).abs().min(all_cycles.map_or(f64::INFINITY, f64::abs));
+    let is_certain = in_both > LEAST_CHANGE + between_runs;
+    Some(ClassChange {
+        class,
+        cases: pairs.len(),
+        factor: of_ns.exp(),
+        factor_of_cycles: of_cycles.map(f64::exp),
+        between_runs,
+        is_another_state: is_certain && is_one_program,
+        // A change that the machine does not explain may be the program's, and is judged.
+        is_removed: !is_certain,
+    })
+}
+
+/// Half of the interval of what a class has in common, between these two runs.
+fn between(a: Parts, b: Parts) -> f64 {
+    let value = f64::midpoint(a.shared.value, b.shared.value);
+    half_width(Variance { value, degrees: a.shared.degrees.min(b.shared.degrees).max(1.0) })
+}

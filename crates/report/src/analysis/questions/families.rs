@@ -1,0 +1,175 @@
+//! What a family of operations costs in two places of the machine: words and tables for hyperthreads and for memory.
+
+use std::collections::BTreeMap;
+
+use syncscope_core::stats::Interval;
+use syncscope_core::{Case, Dtype, Mode, Nanoseconds, Placement, Role};
+
+use super::spec::{Cell, Line, Point};
+use crate::analysis::contest::alike::Comparison;
+use crate::analysis::contest::{Basis, Known, Ratio, has_role, is_absent};
+use crate::analysis::matrix::PAIR_CLASSES;
+use crate::analysis::usual::{short_name, unusualness};
+use crate::figure::Cost;
+use crate::{RunData, figure};
+
+/// Families of operations, by the primitive that stands for each.
+const FAMILIES: [(&str, &str); 9] = [
+    ("atomic add", "cpu.atomic.add"),
+    ("compare-and-swap", "cpu.atomic.cas_pass"),
+    ("barrier", "cpu.barrier.dissemination"),
+    ("OpenMP barrier", "cpu.barrier.openmp"),
+    ("mutex", "cpu.lock.pthread_mutex"),
+    ("critical section", "cpu.lock.openmp_critical"),
+    ("fence", "cpu.fence.seq_cst"),
+    ("hand-off", "cpu.handoff.cas_pingpong"),
+    ("wake-up", "cpu.wake.futex"),
+];
+
+/// The name of what a case measures: `barrier`, `atomic add of f64`.
+pub(super) fn name(case: &Case) -> String {
+    let family = FAMILIES.iter().find(|(_, id)| *id == case.primitive);
+    let name = family.map_or_else(|| short_name(&case.primitive), |(name, _)| name);
+    let float = case.dtype.filter(|dtype| matches!(dtype, Dtype::F32 | Dtype::F64)).map(|dtype| format!(" of {dtype}"));
+    format!("{name}{}", float.unwrap_or_default())
+}
+
+/// The row of the usual case that fits, in its default form.
+pub(super) fn usual(data: &RunData, fits: impl Fn(&Case) -> bool) -> Option<usize> {
+    let is_default = |case: &Case| case.form.is_none() && case.mode != Some(Mode::Latency);
+    let rows = data.rows_where(|row| is_default(&row.case) && !is_absent(row) && fits(&row.case));
+    rows.min_by_key(|index| (unusualness(&data.rows[*index].case), data.rows[*index].case.clone()))
+}
+
+/// The same operation in two places.
+pub(super) struct Contrast<'a> {
+    data: &'a RunData,
+    /// The rows of the one and of the other place.
+    pub(super) rows: [usize; 2],
+}
+
+impl<'a> Contrast<'a> {
+    pub(super) const fn of(data: &'a RunData, one: usize, other: usize) -> Self {
+        Self { data, rows: [one, other] }
+    }
+
+    pub(super) fn name(&self) -> String {
+        name(&self.data.rows[self.rows[0]].case)
+    }
+
+    /// Both costs, that of the first place first; `None` where one may not be written.
+    fn costs(&self) -> Option<Comparison<'a>> {
+        let [one, other] = self.rows.map(|index| Known::with_figure(self.data, index, Basis::Run));
+        one?.across(other?)
+    }
+
+    /// The other cost over the one. Published figures have no intervals; theirs is the quotient.
+    fn ratio(&self) -> Option<Ratio> {
+        if let Some(both) = self.costs() {
+            return Some(both.ratio());
+        }
+        let [one, other] = self.rows.map(|index| &self.data.rows[index]);
+        let exact = |ns: f64| (ns, Interval { low: ns, high: ns });
+        let has_none = one.ns_within.is_none() && other.ns_within.is_none();
+        let [one, other] = [one.ns?.value(), other.ns?.value()];
+        (has_none && one > 0.0 && other > 0.0).then(|| Ratio::of(exact(other), exact(one)))
+    }
+
+    /// Whether the other one certainly costs more.
+    pub(super) fn is_above(&self) -> bool {
+        self.costs().is_some_and(|both| both.is_certain())
+    }
+
+    /// Whether the other one certainly costs less.
+    pub(super) fn is_below(&self) -> bool {
+        Self::of(self.data, self.rows[1], self.rows[0]).is_above()
+    }
+
+    /// `a barrier`.
+    fn with_article(&self) -> String {
+        let name = self.name();
+        format!("{} {name}", if name.starts_with(['a', 'e', 'i', 'o', 'u', 'O']) { "an" } else { "a" })
+    }
+
+    /// `a barrier 1.5 times (150 ns instead of 100 ns)`, where that is certain, with more in the parentheses.
+    pub(super) fn in_words(&self, more: &str) -> Option<String> {
+        let both = self.costs().filter(Comparison::is_certain)?;
+        let [other, one] = [both.more.time(), both.less.time()];
+        Some(format!("{} {} ({other} instead of {one}{more})", self.with_article(), both.times()))
+    }
+
+    /// `a hand-off takes 6.00 ns instead of 48.0 ns`, where one of them is certainly the cheaper one.
+    pub(super) fn instead(&self) -> Option<String> {
+        self.figures().map(|figures| format!("{} takes {figures}", self.with_article()))
+    }
+
+    /// `6.00 ns instead of 48.0 ns`, where one of them is certainly the cheaper one.
+    pub(super) fn figures(&self) -> Option<String> {
+        let both = self.costs().filter(|_| self.is_above() || self.is_below())?;
+        Some(format!("{} instead of {}", both.more.time(), both.less.time()))
+    }
+
+    /// How many times the work of one thread both do. Twice as many threads pass no more barriers, so these have none.
+    pub(super) fn gain(&self) -> Option<f64> {
+        let is_barrier = has_role(self.data, &self.data.rows[self.rows[0]].case, Role::ThreadBarrier);
+        self.ratio().filter(|_| !is_barrier).map(|ratio| 2.0 / ratio.point)
+    }
+
+    /// The cells of both costs, and of their quotient.
+    pub(super) fn cells(&self) -> [Option<Cell>; 3] {
+        let [one, other] = self.rows.map(|index| Some(cell(self.data, index)));
+        let text = |ratio: Ratio| {
+            let is_certain = ratio.is_above_one() || ratio.high.is_some_and(|high| high < 1.0);
+            if is_certain { format!("{} ×", figure::ratio(ratio.point)) } else { "no difference shown".to_owned() }
+        };
+        [one, other, self.ratio().map(|ratio| self.note(text(ratio)))]
+    }
+
+    /// A cell with words about the other row.
+    pub(super) fn note(&self, text: String) -> Cell {
+        Cell { value: None, text, detail: None, row: self.rows[1] }
+    }
+}
+
+/// The cell of a cost.
+pub(super) fn cell(data: &RunData, index: usize) -> Cell {
+    let row = &data.rows[index];
+    Cell { value: Point::cost(row, index, 0.0).y, text: Cost::of(row).figure, detail: None, row: index }
+}
+
+/// A family of threads in two teams, each a placement and a number of threads.
+pub(super) fn of_teams<'a>(
+    data: &'a RunData,
+    [one, other]: &'a [(Placement, u32); 2],
+) -> impl Iterator<Item = Contrast<'a>> {
+    let of = move |id: &str, (placement, threads): &(Placement, u32)| {
+        let is_team = |case: &Case| case.placement.as_ref() == Some(placement) && case.threads == Some(*threads);
+        usual(data, |case| case.primitive == id && is_team(case))
+    };
+    FAMILIES.iter().filter_map(move |(_, id)| Some(Contrast::of(data, of(id, one)?, of(id, other)?)))
+}
+
+/// Operations of two threads, each with its row on a pair of CPUs of each class: the median one where a class has several.
+pub(super) fn by_class(data: &RunData) -> Vec<[Option<usize>; PAIR_CLASSES.len()]> {
+    let mut lines: BTreeMap<(usize, usize, Case), [Vec<usize>; PAIR_CLASSES.len()]> = BTreeMap::new();
+    for (index, row) in data.rows.iter().enumerate() {
+        let Some(class) = PAIR_CLASSES.iter().position(|class| row.case.in_group(class)) else { continue };
+        let place = FAMILIES.iter().position(|(_, id)| *id == row.case.primitive).unwrap_or(FAMILIES.len());
+        let operation = Case { placement: None, group: None, ..row.case.clone() };
+        if row.case.placement.is_some() && row.case.form.is_none() && !is_absent(row) {
+            let key = (place, data.catalogue.position(&row.case.primitive), operation);
+            lines.entry(key).or_default()[class].push(index);
+        }
+    }
+    let cost = |index: &usize| data.rows[*index].ns.map_or(f64::INFINITY, Nanoseconds::value);
+    let median = |mut rows: Vec<usize>| {
+        rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
+        rows.get(rows.len().saturating_sub(1) / 2).copied()
+    };
+    lines.into_values().map(|classes| classes.map(median)).collect()
+}
+
+/// A line of a table.
+pub(super) fn line(label: String, cells: impl IntoIterator<Item = Option<Cell>>) -> Line {
+    Line { label, cells: cells.into_iter().collect() }
+}

@@ -1,0 +1,312 @@
+//! Leaving a cache, a die, a NUMA node, a socket: what each boundary costs threads that share something, and what memory of
+//! another node costs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use syncscope_core::{Case, Layout, Nanoseconds, Placement, Role};
+
+use super::families::{Contrast, by_class, cell, line, name, of_teams};
+use super::placement::CLASSES;
+use super::spec::{Line, Spec};
+use super::{Picture, Question, Said};
+use crate::RunData;
+use crate::analysis::contest::{Basis, Known, Peers, is_absent};
+use crate::analysis::ladder::on_rung;
+use crate::analysis::matrix::list_has_any;
+use crate::analysis::placements;
+use crate::analysis::usual::unusualness;
+use crate::naming::enumeration;
+
+pub(super) const QUESTION: Question = Question {
+    id: "decide-levels",
+    title: "What does it cost to leave a cache, a node, a socket?",
+    sentences: &[classes, across, memory_of_another_node, cohort],
+    picture: Some(picture),
+    advice: None,
+};
+
+/// What the nearest thing that two threads share does to a hand-off. All pairs are measured in the same way, so rows are compared within the
+/// run.
+fn classes(data: &RunData) -> Option<Said> {
+    let known: Vec<(&str, Known<'_>)> =
+        CLASSES.into_iter().filter_map(|(id, words)| Some((words, on_rung(data, id, Basis::Run)?))).collect();
+    if let [(_, nearest), .., (_, farthest)] = known.as_slice() {
+        let is_certain = |one: Known<'_>, other| one.against(other).is_some_and(|both| both.is_certain());
+        if !known.windows(2).all(|pair| is_certain(pair[0].1, pair[1].1)) {
+            return Some(Said::Open("whether hand-offs between near CPUs are cheaper (intervals overlap)".to_owned()));
+        }
+        let figures: Vec<String> = known.iter().map(|(words, one)| format!("{} {words}", one.time())).collect();
+        let text = format!(
+            "A hand-off takes {}: {} as long for the farthest pair as for the nearest.",
+            enumeration(&figures),
+            nearest.against(*farthest)?.times()
+        );
+        return Some(Said::certain(text, known.iter().map(|(_, one)| one.index)));
+    }
+    None
+}
+
+/// The largest parts that the machine has several of: how many, and their name.
+fn parts(data: &RunData) -> Option<(u32, &'static str)> {
+    let cpu = &data.run.machine.cpu;
+    let dies = cpu.caches.iter().filter(|cache| cache.level == 3).map(|cache| cache.count).sum();
+    [(cpu.packages, "socket"), (cpu.numa_nodes, "NUMA node"), (dies, "L3 cache")]
+        .into_iter()
+        .find(|(count, _)| *count > 1)
+}
+
+/// As many threads, one on each core, in one part of the machine and in all.
+pub(super) fn teams(data: &RunData) -> Option<[(Placement, u32); 2]> {
+    let (count, _) = parts(data)?;
+    let cores = data.run.machine.cpu.cores / count;
+    let usual = placements::shown(data);
+    let of = |placement: &Placement| {
+        let rows = data.rows_where(|row| row.case.placement.as_ref() == Some(placement));
+        let teams = rows.filter_map(|index| data.rows[index].case.threads);
+        teams.filter(|threads| (2..=cores).contains(threads)).collect::<BTreeSet<_>>()
+    };
+    let threads = of(&usual).intersection(&of(&Placement::Spread)).max().copied()?;
+    Some([(usual, threads), (Placement::Spread, threads)])
+}
+
+fn across(data: &RunData) -> Option<Said> {
+    let ((_, part), teams) = (parts(data)?, teams(data)?);
+    let all: Vec<Contrast<'_>> = of_teams(data, &teams).collect();
+    let words: Vec<String> = all.iter().filter_map(|one| one.in_words("")).collect();
+    let text = format!(
+        "With {} threads in all {part}s instead of one, operations take longer: {}.",
+        teams[0].1,
+        enumeration(&words)
+    );
+    let rows = all.iter().filter(|one| one.is_above()).flat_map(|one| one.rows);
+    (!words.is_empty()).then(|| Said::certain(text, rows))
+}
+
+/// The group of two threads that contend for a line in memory of a NUMA node.
+const LINE_ON_NODE: &str = "line_on_node #";
+
+/// The nodes next to the CPUs of a row.
+fn nodes_of(data: &RunData, case: &Case) -> Vec<u32> {
+    let Some(Placement::List(cpus)) = &case.placement else { return Vec::new() };
+    let is_next = |list: &str| list_has_any(list, cpus);
+    data.run.machine.cpu.node_cpus.iter().filter(|(_, list)| is_next(list)).map(|(node, _)| *node).collect()
+}
+
+/// The rows of one operation on one pair of CPUs, by the node of the line.
+type Homes = BTreeMap<u32, usize>;
+
+/// The rows of each operation on each pair of CPUs.
+fn homes(data: &RunData) -> Vec<(Case, Homes)> {
+    let mut found: BTreeMap<_, Homes> = BTreeMap::new();
+    for (index, row) in data.rows.iter().enumerate().filter(|(_, row)| row.case.form.is_none() && !is_absent(row)) {
+        if let Some(node) = row.case.group_number(LINE_ON_NODE) {
+            let operation = Case { group: None, ..row.case.clone() };
+            let place = nodes_of(data, &operation);
+            let key = (row.case.primitive.clone(), unusualness(&operation), place.len(), place, operation);
+            found.entry(key).or_default().insert(node, index);
+        }
+    }
+    found.into_iter().map(|((.., operation), homes)| (operation, homes)).collect()
+}
+
+/// What it costs two threads of one node that a line they contend for is in memory of another one.
+fn memory_of_another_node(data: &RunData) -> Option<Said> {
+    let found = homes(data);
+    let (node, own, homes) = found.iter().find_map(|(operation, homes)| {
+        let [node] = nodes_of(data, operation)[..] else { return None };
+        Some((node, *homes.get(&node)?, homes))
+    })?;
+    let cost = |index: &usize| data.rows[*index].ns.map_or(0.0, Nanoseconds::value);
+    let others = homes.iter().filter(|(home, _)| **home != node);
+    let (other, far) = others.max_by(|(_, a), (_, b)| cost(a).total_cmp(&cost(b)))?;
+    let both = Contrast::of(data, own, *far);
+    let Some(words) = both.instead() else {
+        let open = "whether a line in memory of another NUMA node costs more (intervals overlap)".to_owned();
+        return Some(Said::Open(open));
+    };
+    let text = format!(
+        "For two threads of NUMA node {node} that contend for a line in memory of node {other} instead of their own, {words}."
+    );
+    Some(Said::certain(text, both.rows))
+}
+
+/// The lock that passes within a group of CPUs first.
+const COHORT: &str = "cpu.lock.cohort";
+
+/// The lock made for such machines against the cheapest other one, in the largest team.
+fn cohort(data: &RunData) -> Option<Said> {
+    parts(data)?;
+    let peers = Peers::of_team(data, Role::ThreadLock, None, 2)?;
+    let contest = peers.contest(Basis::Run);
+    let is_cohort = |index: usize| data.rows[index].case.primitive == COHORT;
+    let (_, own) = contest.known().find(|(entrant, _)| is_cohort(entrant.index))?;
+    let others = contest.known().filter(|(entrant, _)| !is_cohort(entrant.index));
+    let (best, _) = others.min_by(|(_, a), (_, b)| a.bounds.high.total_cmp(&b.bounds.high))?;
+    let both = Contrast::of(data, best.index, own.index);
+    let words = both.figures()?;
+    let on = placements::beyond_one_socket(&data.run.machine.cpu, peers.like).map(|on| format!(" {on}"));
+    let text = format!(
+        "At {} threads{} the cohort lock, which stays within a group of CPUs, takes {words} of {}, the cheapest other lock.",
+        peers.like.threads?,
+        on.unwrap_or_default(),
+        best.name,
+    );
+    Some(Said::certain(text, both.rows))
+}
+
+/// The names of the classes of pairs, in the order of [`crate::analysis::matrix::PAIR_CLASSES`].
+const SHARED: [&str; 6] = ["one core", "one L2", "one L3", "one node", "one package", "nothing"];
+
+/// A table of the columns in which some line has a cell.
+fn table(title: &str, columns: &[String], lines: &[Line]) -> Option<Spec> {
+    let is_used = |column: &usize| lines.iter().any(|line| line.cells[*column].is_some());
+    let used: Vec<usize> = (0..columns.len()).filter(is_used).collect();
+    let names: Vec<&str> = used.iter().map(|column| columns[*column].as_str()).collect();
+    let cut = |one: &Line| line(one.label.clone(), used.iter().map(|column| one.cells[*column].clone()));
+    (used.len() > 1).then(|| Spec::table(title, &names, lines.iter().map(cut).collect()))?
+}
+
+fn picture(data: &RunData) -> Option<Picture> {
+    let cells = |rows: &[Option<usize>]| rows.iter().map(|row| row.map(|index| cell(data, index))).collect::<Vec<_>>();
+    let of_class = |rows: &[Option<usize>; 6]| {
+        let first = rows.iter().flatten().next()?;
+        let case = &data.rows[*first].case;
+        let own = matches!(case.layout, Some(Layout::Private { .. })).then_some(", own lines");
+        Some(line(format!("{}{}", name(case), own.unwrap_or_default()), cells(rows)))
+    };
+    let by_class: Vec<Line> = by_class(data).iter().filter_map(of_class).collect();
+    let found = homes(data);
+    let nodes: BTreeSet<u32> = found.iter().flat_map(|(_, homes)| homes.keys().copied()).collect();
+    let of_node = |(operation, homes): &(Case, Homes)| {
+        let rows: Vec<Option<usize>> = nodes.iter().map(|node| homes.get(node).copied()).collect();
+        line(format!("{}, {}", name(operation), place(data, operation)), cells(&rows))
+    };
+    let by_node: Vec<Line> = found.iter().map(of_node).collect();
+    let teams = teams(data);
+    let spread = teams.as_ref().map_or(Vec::new(), |teams| of_teams(data, teams).collect());
+    let spread: Vec<Line> = spread.into_iter().map(|one| line(one.name(), one.cells())).collect();
+    let shared = SHARED.map(|shared| format!("share {shared}"));
+    let of_nodes: Vec<String> = nodes.iter().map(|node| format!("memory of node {node}")).collect();
+    let part = parts(data).map_or("part", |(_, part)| part);
+    let threads = teams.map_or(0, |teams| teams[0].1);
+    let compared = [format!("one {part}"), format!("all {part}s"), "all against one".to_owned()];
+    let charts: Vec<Spec> = [
+        table("Two threads, by the nearest thing that their CPUs share", &shared, &by_class),
+        table("Two threads that contend for a line on a NUMA node", &of_nodes, &by_node),
+        table(&format!("{threads} threads in one {part} and in all"), &compared, &spread),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let confirmed = (!nodes.is_empty()).then(|| {
+        "The system confirmed for each row on which node the line was (move_pages); rows that it did not confirm are not here.".to_owned()
+    });
+    (!charts.is_empty()).then_some(Picture {
+        charts,
+        text: None,
+        otherwise: "What the boundaries of the machine cost is not certain in this run.",
+        note: confirmed,
+    })
+}
+
+/// Where the CPUs of a pair are: `CPUs 0,1 of node 0`.
+fn place(data: &RunData, case: &Case) -> String {
+    let cpus = case.placement.as_ref().map(ToString::to_string).unwrap_or_default();
+    let nodes: Vec<String> = nodes_of(data, case).iter().map(u32::to_string).collect();
+    match nodes.as_slice() {
+        [] => format!("CPUs {cpus}"),
+        nodes => format!("CPUs {cpus} of {} {}", if nodes.len() == 1 { "node" } else { "nodes" }, enumeration(nodes)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use syncscope_core::{Group, Row};
+
+    use super::super::testing::{case, data, decision, lock, row, said, said_of, within};
+    use super::*;
+
+    /// Two sockets of ten cores, each with a node.
+    fn two_nodes(rows: Vec<Row>) -> RunData {
+        let mut run = data(rows);
+        let cpu = &mut run.run.machine.cpu;
+        (cpu.packages, cpu.numa_nodes, cpu.cores, cpu.hardware_threads) = (2, 2, 20, 20);
+        cpu.node_cpus = [(0, "0-9".to_owned()), (1, "10-19".to_owned())].into();
+        run
+    }
+
+    fn on_node(cpus: [u32; 2], node: u32, ns: f64) -> Row {
+        let placement = Some(Placement::List(cpus.to_vec()));
+        let group = Some(Group::of_word(&format!("line_on_node {node}")));
+        row(Case { group, placement, ..case("cpu.atomic.add", 2) }, ns, 0.2)
+    }
+
+    #[test]
+    fn farther_pairs_take_longer() {
+        let pair = |group, cpus: [u32; 2], ns| {
+            let placement = Some(Placement::List(cpus.to_vec()));
+            row(Case { group: Some(Group::named(group)), placement, ..case("cpu.handoff.cas_pingpong", 2) }, ns, 0.2)
+        };
+        let rows = vec![pair("same_core", [0, 8], 6.0), pair("same_l3", [0, 1], 48.0), pair("across", [0, 4], 210.0)];
+        let sentence = "A hand-off takes 6.00 ns between the hardware threads of a core, 48.0 ns within an L3 cache and 210 ns \
+                        across packages: 35 times as long for the farthest pair as for the nearest.";
+        assert_eq!(said(classes, rows.clone()), Some(Ok(sentence.into())));
+        let blurred = vec![rows[0].clone(), within(rows[1].clone(), 5.0, 90.0)];
+        assert!(said(classes, blurred).unwrap().is_err());
+        assert_eq!(said(classes, rows[..1].to_vec()), None);
+    }
+
+    #[test]
+    fn memory_of_another_node_costs_more() {
+        let rows = vec![
+            on_node([0, 10], 0, 300.0),
+            on_node([0, 1], 0, 100.0),
+            on_node([0, 1], 1, 160.0),
+            on_node([10, 11], 0, 165.0),
+        ];
+        let run = two_nodes(rows);
+        let sentence = "For two threads of NUMA node 0 that contend for a line in memory of node 1 instead of their own, an atomic add takes \
+                        160 ns instead of 100 ns.";
+        assert_eq!(said_of(memory_of_another_node, &run), Some(Ok(sentence.into())));
+        let Spec::Table { columns, lines, .. } = &decision(QUESTION.id, &run).unwrap().charts[0] else {
+            panic!("a table")
+        };
+        assert_eq!(columns, &["memory of node 0", "memory of node 1"]);
+        let labels: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
+        let expected = ["CPUs 0,1 of node 0", "CPUs 10,11 of node 1", "CPUs 0,10 of nodes 0 and 1"];
+        assert_eq!(labels, expected.map(|place| format!("atomic add, {place}")));
+        let mut unclear = run.clone();
+        unclear.rows[2] = within(unclear.rows[2].clone(), 90.0, 200.0);
+        assert!(said_of(memory_of_another_node, &unclear).unwrap().is_err());
+    }
+
+    #[test]
+    fn as_many_threads_in_one_part_and_in_all() {
+        let team = |placement, threads, ns| {
+            row(Case { placement: Some(placement), ..case("cpu.barrier.dissemination", threads) }, ns, 0.2)
+        };
+        let mut run = two_nodes(vec![
+            team(Placement::Cores, 10, 100.0),
+            team(Placement::Spread, 10, 300.0),
+            team(Placement::Cores, 8, 80.0),
+        ]);
+        let expected = |part: &str| {
+            format!(
+                "With 10 threads in all {part}s instead of one, operations take longer: a barrier 3.0 times (300 ns instead of 100 ns)."
+            )
+        };
+        assert_eq!(said_of(across, &run), Some(Ok(expected("socket"))));
+        run.run.machine.cpu.packages = 1;
+        assert_eq!(said_of(across, &run), Some(Ok(expected("NUMA node"))));
+        run.run.machine.cpu.numa_nodes = 1;
+        assert_eq!(said_of(across, &run), None);
+    }
+
+    #[test]
+    fn the_lock_of_the_groups_is_compared_with_the_cheapest_other() {
+        let run = two_nodes(vec![lock("cohort", 16, 900.0), lock("mcs", 16, 1500.0), lock("ticket", 16, 4000.0)]);
+        let sentence = "At 16 threads the cohort lock, which stays within a group of CPUs, takes 900 ns instead of 1.50 µs of mcs, the \
+                        cheapest other lock.";
+        assert_eq!(said_of(cohort, &run), Some(Ok(sentence.into())));
+    }
+}

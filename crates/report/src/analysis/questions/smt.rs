@@ -1,0 +1,223 @@
+//! Hyperthreads: what a thread loses where its sibling on the same core is busy, and what the core gains.
+
+use syncscope_core::{Case, Placement};
+
+use super::families::{Contrast, by_class, line, of_teams, usual};
+use super::spec::{Line, Spec};
+use super::{Picture, Question, Said};
+use crate::analysis::placements;
+use crate::naming::enumeration;
+use crate::{RunData, figure};
+
+pub(super) const QUESTION: Question = Question {
+    id: "decide-smt",
+    title: "What does a busy sibling cost?",
+    sentences: &[alone_and_beside, teams_on_siblings, pairs_on_one_core],
+    picture: Some(picture),
+    advice: None,
+};
+
+/// The groups of one thread on a core, and of two on its hardware threads.
+const SIBLING_IDLE: &str = "sibling_idle";
+const SIBLING_BUSY: &str = "sibling_busy";
+
+/// Operations that share nothing: one thread on a core, and one on each of its two hardware threads.
+fn independent(data: &RunData) -> Vec<Contrast<'_>> {
+    let operation = |case: &Case| Case { threads: None, placement: None, group: None, ..case.clone() };
+    let idle = data.rows_where(|row| row.case.in_group(SIBLING_IDLE) && row.case.form.is_none());
+    let beside = |index: usize| {
+        let own = operation(&data.rows[index].case);
+        let busy = usual(data, |case| case.in_group(SIBLING_BUSY) && operation(case) == own)?;
+        Some(Contrast::of(data, index, busy))
+    };
+    idle.filter_map(beside).collect()
+}
+
+/// The loss of a thread and the gain of a core.
+fn alone_and_beside(data: &RunData) -> Option<Said> {
+    let all = independent(data);
+    let in_words = |one: &Contrast<'_>| {
+        let gain = one.gain().map(|gain| format!("; the core does {gain:.2} times the work"));
+        one.in_words(&gain.unwrap_or_default())
+    };
+    let words: Vec<String> = all.iter().filter_map(in_words).collect();
+    if words.is_empty() {
+        let open = "what a hardware thread loses to its sibling (intervals overlap)".to_owned();
+        return (!all.is_empty()).then_some(Said::Open(open));
+    }
+    let text = format!(
+        "Where the other hardware thread of the core is busy with the same, operations take longer: {}.",
+        enumeration(&words)
+    );
+    Some(Said::certain(text, all.iter().filter(|one| one.is_above()).flat_map(|one| one.rows)))
+}
+
+/// The same cores with one thread each, and with one on each of their hardware threads: of a socket, or of the machine where
+/// threads are not bound.
+pub(super) fn teams(data: &RunData) -> Option<[(Placement, u32); 2]> {
+    let cpu = &data.run.machine.cpu;
+    let [cores, threads] = [cpu.cores, cpu.hardware_threads];
+    let has_smt = cores > 0 && threads > cores;
+    let usual = placements::shown(data);
+    let teams = match usual {
+        // The one socket of a machine is all of it, which has the name of the usual placement.
+        Placement::Cores => {
+            let parts = cpu.packages.max(1);
+            let full = if parts == 1 { Placement::Cores } else { Placement::Close };
+            [(usual, cores / parts), (full, threads / parts)]
+        }
+        Placement::None => [(usual.clone(), cores), (usual, threads)],
+        _ => return None,
+    };
+    (has_smt && teams[0].1 > 1).then_some(teams)
+}
+
+/// Threads that share something, on the same cores.
+fn teams_on_siblings(data: &RunData) -> Option<Said> {
+    let teams = teams(data)?;
+    let all: Vec<Contrast<'_>> = of_teams(data, &teams).collect();
+    let words: Vec<String> = all.iter().filter_map(|one| one.in_words("")).collect();
+    let [(_, cores), (_, threads)] = teams;
+    let text = format!(
+        "With all {threads} hardware threads of {cores} cores instead of one each, operations take longer: {}.",
+        enumeration(&words)
+    );
+    let rows = all.iter().filter(|one| one.is_above()).flat_map(|one| one.rows);
+    (!words.is_empty()).then(|| Said::certain(text, rows))
+}
+
+/// Two threads that meet, on the nearest two cores and on the hardware threads of one.
+fn pairs(data: &RunData) -> Vec<Contrast<'_>> {
+    let on = |classes: [Option<usize>; 6]| {
+        let [one_core, others @ ..] = classes;
+        Some(Contrast::of(data, others.into_iter().flatten().next()?, one_core?))
+    };
+    by_class(data).into_iter().filter_map(on).collect()
+}
+
+fn pairs_on_one_core(data: &RunData) -> Option<Said> {
+    let all = pairs(data);
+    let words: Vec<String> = all.iter().filter_map(Contrast::instead).collect();
+    let rows = all.iter().filter(|one| one.is_below() || one.is_above()).flat_map(|one| one.rows);
+    let text = format!("Two threads on one core instead of two cores: {}.", enumeration(&words));
+    (!words.is_empty()).then(|| Said::certain(text, rows))
+}
+
+fn picture(data: &RunData) -> Option<Picture> {
+    let gain = |one: &Contrast<'_>| one.gain().map(|gain| one.note(format!("{} ×", figure::ratio(gain))));
+    let with_gain = |one: Contrast<'_>, label: String| {
+        let [alone, beside, loss] = one.cells();
+        line(label, [alone, beside, loss, gain(&one)])
+    };
+    let mut lines: Vec<Line> =
+        independent(data).into_iter().map(|one| (one.name(), one)).map(|(label, one)| with_gain(one, label)).collect();
+    if let Some(teams) = teams(data) {
+        let label = |one: &Contrast<'_>| format!("{}, {} cores", one.name(), teams[0].1);
+        lines.extend(of_teams(data, &teams).map(|one| (label(&one), one)).map(|(label, one)| with_gain(one, label)));
+    }
+    let meeting = pairs(data).into_iter().map(|one| line(one.name(), one.cells())).collect();
+    let tables = [
+        Spec::table(
+            "The same cores, one thread each and one on each hardware thread",
+            &["one thread", "all threads", "a thread takes", "the core does"],
+            lines,
+        ),
+        Spec::table("Two threads that meet", &["two cores", "one core", "one core against two"], meeting),
+    ];
+    let charts: Vec<Spec> = tables.into_iter().flatten().collect();
+    (!charts.is_empty()).then(|| Picture {
+        charts,
+        text: None,
+        otherwise: "What a hardware thread loses to its sibling is not certain in this run.",
+        note: Some(
+            "Operations without a number of cores are those of one core whose threads share no cache line. The core does twice the \
+             work of one thread over what a thread takes longer."
+                .to_owned(),
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use syncscope_core::{Group, Row};
+
+    use super::super::testing::{case, data, decision, row, said, said_of, within};
+    use super::*;
+
+    fn team(id: &str, placement: Placement, threads: u32, ns: f64) -> Row {
+        row(Case { placement: Some(placement), ..case(id, threads) }, ns, 0.2)
+    }
+
+    fn on(id: &str, group: &'static str, cpus: &[u32], ns: f64) -> Row {
+        let placement = Some(Placement::List(cpus.to_vec()));
+        row(Case { group: Some(Group::named(group)), placement, ..case(id, cpus.len() as u32) }, ns, 0.2)
+    }
+
+    #[test]
+    fn both_threads_of_each_core_against_one() {
+        let (barrier, mutex) = ("cpu.barrier.dissemination", "cpu.lock.pthread_mutex");
+        let mut run = data(vec![
+            team(barrier, Placement::Cores, 10, 100.0),
+            team(barrier, Placement::Close, 20, 150.0),
+            team(mutex, Placement::Cores, 10, 100.0),
+            team(mutex, Placement::Close, 20, 400.0),
+            team(mutex, Placement::Cores, 8, 80.0),
+        ]);
+        let cpu = &mut run.run.machine.cpu;
+        (cpu.packages, cpu.numa_nodes, cpu.cores, cpu.hardware_threads) = (2, 2, 20, 40);
+        assert_eq!(
+            said_of(teams_on_siblings, &run).unwrap().unwrap(),
+            "With all 20 hardware threads of 10 cores instead of one each, operations take longer: a barrier 1.5 times (150 ns \
+             instead of 100 ns) and a mutex 4.0 times (400 ns instead of 100 ns)."
+        );
+        // Of threads that nobody bound, the teams of the whole machine are compared.
+        for row in &mut run.rows {
+            let threads = row.case.threads.map(|threads| 2 * threads);
+            (row.case.placement, row.case.threads) = (Some(Placement::None), threads);
+        }
+        let sentence = said_of(teams_on_siblings, &run).unwrap().unwrap();
+        assert!(sentence.starts_with("With all 40 hardware threads of 20 cores"), "{sentence}");
+        run.run.machine.cpu.hardware_threads = 20;
+        assert_eq!(said_of(teams_on_siblings, &run), None);
+    }
+
+    #[test]
+    fn a_busy_sibling_slows_a_thread_down() {
+        let add = "cpu.atomic.add";
+        let rows = vec![
+            on(add, SIBLING_IDLE, &[0], 5.0),
+            on(add, SIBLING_BUSY, &[0, 8], 9.0),
+            on("cpu.fence.seq_cst", SIBLING_IDLE, &[0], 5.0),
+            on("cpu.fence.seq_cst", SIBLING_BUSY, &[0, 8], 5.01),
+        ];
+        let sentence = "Where the other hardware thread of the core is busy with the same, operations take longer: an atomic add \
+                        1.8 times (9.00 ns instead of 5.00 ns; the core does 1.11 times the work).";
+        assert_eq!(said(alone_and_beside, rows.clone()), Some(Ok(sentence.into())));
+        let Spec::Table { lines, .. } = &decision(QUESTION.id, &data(rows.clone())).unwrap().charts[0] else {
+            panic!("a table")
+        };
+        let texts: Vec<Vec<&str>> =
+            lines.iter().map(|line| line.cells.iter().flatten().map(|cell| cell.text.as_str()).collect()).collect();
+        assert_eq!(texts[0], ["5.00 ns", "9.00 ns", "1.80 ×", "1.11 ×"]);
+        assert_eq!(texts[1], ["5.00 ns", "5.01 ns", "no difference shown", "2.00 ×"]);
+        let overlapping = vec![within(rows[0].clone(), 4.0, 9.5), rows[1].clone()];
+        assert!(said(alone_and_beside, overlapping).unwrap().is_err());
+        assert_eq!(said(alone_and_beside, rows[1..2].to_vec()), None);
+    }
+
+    #[test]
+    fn two_threads_that_meet_gain_or_lose_on_one_core() {
+        let (handoff, wake) = ("cpu.handoff.cas_pingpong", "cpu.wake.futex");
+        let rows = vec![
+            on(handoff, "same_core", &[0, 8], 6.0),
+            on(handoff, "same_l3", &[0, 1], 48.0),
+            on(handoff, "same_l3", &[0, 2], 49.0),
+            on(handoff, "across", &[0, 4], 210.0),
+            on(wake, "same_core", &[0, 8], 5100.0),
+            on(wake, "across", &[0, 4], 3200.0),
+        ];
+        let sentence = "Two threads on one core instead of two cores: a hand-off takes 6.00 ns instead of 48.0 ns and a wake-up takes \
+                        5.10 µs instead of 3.20 µs.";
+        assert_eq!(said(pairs_on_one_core, rows), Some(Ok(sentence.into())));
+    }
+}

@@ -1,0 +1,303 @@
+//! How to wait? What a hint costs, when a waiter goes on by each way to wait, and from which wait on sleeping is the better one.
+
+use syncscope_core::{Case, Domain, Role, Row, Waits};
+
+use super::advice::{Advice, Decision, Inquiry, Need, decide};
+use super::rows::{note, series, team, unreliable};
+use super::spec::{Axis, Point, Rule, Spec, Unit};
+use super::{Picture, Question, Said};
+use crate::analysis::contest::{Basis, Contest, Entrant, Known, Peers, Size, design, takes_part};
+use crate::{RunData, figure};
+
+pub(super) const QUESTION: Question = Question {
+    id: "decide-wait",
+    title: "How to wait?",
+    sentences: &[a_microsecond, spin_or_sleep],
+    picture: Some(picture),
+    advice: Some((Need::Wait, wait)),
+};
+
+/// The hints of one thread, the usual one of this processor first.
+fn hints(data: &RunData) -> Option<Peers<'_>> {
+    Peers::of(data, Role::WaitHint, |case| case.threads == Some(1), Size::Fewest)
+}
+
+/// How many hints are a microsecond, which programs that count them have to know.
+fn a_microsecond(data: &RunData) -> Option<Said> {
+    let contest = hints(data)?.contest(Basis::Machine);
+    let (entrant, hint) = contest.known().find(|(_, hint)| hint.has_figure() && hint.bounds.low > 0.0)?;
+    let count = |ns: f64| figure::grouped(format!("{:.0}", 1000.0 / ns));
+    let (fewest, most) = (count(hint.bounds.high), count(hint.bounds.low));
+    let range = if fewest == most { String::new() } else { format!(", {fewest} to {most} in another run") };
+    let text =
+        format!("A microsecond is {} times {} here ({} each{range}).", count(hint.ns), entrant.name, hint.time());
+    Some(Said::certain(text, [hint.index]))
+}
+
+/// How long the waiters of a case waited, in microseconds.
+fn waited_us(case: &Case) -> Option<u32> {
+    case.group.as_ref()?.number()
+}
+
+/// The waiter that stays awake against the one that sleeps.
+struct Waiters<'a> {
+    awake: Entrant<'a>,
+    asleep: Entrant<'a>,
+    /// All wake-ups.
+    sleeping: Contest<'a>,
+}
+
+impl<'a> Waiters<'a> {
+    /// The one to take for a wait of so many microseconds, if the thread stays awake: of those that may react the soonest, the last
+    /// of the catalogue, which leaves the most of the core to others. `None` where the run lacks the rows.
+    fn of(data: &'a RunData, us: f64, basis: Basis) -> Option<Self> {
+        let measured = data.rows.iter().filter(|row| takes_part(data, row, Role::Reaction));
+        let lengths = measured.filter_map(|row| waited_us(&row.case));
+        let distance = |length: &u32| (f64::from(*length) / us).ln().abs();
+        let nearest = lengths.min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
+        let fits = |case: &Case| waited_us(case) == Some(nearest);
+        let reactions = Peers::of(data, Role::Reaction, fits, Size::Fewest)?.contest(basis);
+        let soonest = reactions.candidates();
+        let spins = |known: &Known<'_>| {
+            let facts = data.catalogue.facts(&known.row.case.primitive);
+            facts.is_some_and(|facts| facts.waits == Waits::Spins) && known.has_figure()
+        };
+        let among = reactions.known().filter(|(one, known)| soonest.contains(&one.name) && spins(known));
+        let awake = among.last()?.0.clone();
+        let sleeping = Peers::of(data, Role::Wake, |_| true, Size::Fewest)?.contest(basis);
+        let asleep = sleeping.best().filter(|(_, known)| known.has_figure())?.0.clone();
+        Some(Self { awake, asleep, sleeping })
+    }
+
+    /// Both costs.
+    fn known(&self) -> Option<[Known<'a>; 2]> {
+        Some([self.awake.known?, self.asleep.known?])
+    }
+
+    /// The wait up to which spinning costs less than sleeping and being woken: the least, the estimate and the most, in
+    /// nanoseconds. A thread that spins for `t` and then reacts has lost `t` and its reaction; one that sleeps loses at least the
+    /// wake-up (Karlin, Li, Manasse and Owicki, SOSP 1991).
+    fn break_even(&self) -> Option<[f64; 3]> {
+        let [awake, asleep] = self.known()?;
+        let low = asleep.bounds.low - awake.bounds.high;
+        (low > 0.0).then_some([low, asleep.ns - awake.ns, asleep.bounds.high - awake.bounds.low])
+    }
+}
+
+/// A wait for which the break-even point is asked, before it is known.
+const USUAL_US: f64 = 5.0;
+
+fn spin_or_sleep(data: &RunData) -> Option<Said> {
+    let waiters = Waiters::of(data, USUAL_US, Basis::Machine)?;
+    let [awake, asleep] = waiters.known()?;
+    let Some([_, at, _]) = waiters.break_even() else {
+        return Some(Said::Open("whether a thread that spins goes on before one that sleeps".to_owned()));
+    };
+    let text = format!(
+        "Spinning costs less than sleeping for waits of up to {}: a sleeping thread goes on {} after the call that wakes it \
+         ({}), a spinning one {} after the store ({}).",
+        figure::time(at),
+        asleep.time(),
+        waiters.asleep.name,
+        awake.time(),
+        waiters.awake.name
+    );
+    Some(Said::certain(text, [asleep.index, awake.index]))
+}
+
+fn picture(data: &RunData) -> Option<Picture> {
+    let name = |case: &Case| design(&data.catalogue, case);
+    let hinted: Vec<usize> = hints(data).map_or_else(Vec::new, |hints| hints.contest(Basis::Run).rows().collect());
+    let dot = |row: &Row, index: usize, _: f64| Point::dot(row, index);
+    let costs = Spec::dots(
+        Axis::log("time of one hint, or call that may give the CPU away", Unit::Time),
+        series(data, &hinted, name, |_| 0, dot),
+    );
+    let with_role = |role: Role| -> Vec<usize> {
+        (0..data.rows.len()).filter(|index| takes_part(data, &data.rows[*index], role)).collect()
+    };
+    let rows = with_role(Role::Reaction);
+    let waited = |case: &Case| waited_us(case).map_or(0, u64::from);
+    let waiters = Waiters::of(data, USUAL_US, Basis::Machine);
+    let rule = waiters
+        .as_ref()
+        .and_then(Waiters::break_even)
+        .map(|[_, at, _]| Rule { x: at / 1000.0, label: format!("what sleeping costs: {}", figure::time(at)) });
+    let reactions = Spec::lines(
+        Axis::log("microseconds waited", Unit::Count),
+        Axis::log("from the store until the waiter goes on", Unit::Time),
+        series(data, &rows, name, waited, Point::cost),
+    );
+    let reactions = reactions.map(|chart| chart.ruled(rule.into_iter().collect()));
+    let teams = Spec::lines(
+        Axis::log("threads: one wakes all others", Unit::Count),
+        Axis::log("from the call until the last one runs", Unit::Time),
+        series(data, &with_role(Role::WakeAll), name, team, Point::cost),
+    );
+    let charts: Vec<Spec> = [reactions, costs, teams].into_iter().flatten().collect();
+    (!charts.is_empty()).then(|| Picture {
+        charts,
+        text: None,
+        otherwise: "Whether to spin or to sleep cannot be decided: the run lacks rows of wake-ups or of waiters that spin.",
+        note: note([
+            Some("Two CPU threads, placed close; a waiter that spins keeps its CPU. Hints are those of one thread.".to_owned()),
+            unreliable(data, &rows),
+        ]),
+    })
+}
+
+/// What to do while waiting for so long; without a length, up to and beyond the break-even point.
+fn wait(inquiry: Inquiry<'_>) -> Vec<Advice> {
+    let asked = inquiry.asked.wait.map(|wait| wait.as_secs_f64() * 1e9);
+    let waiters = Waiters::of(inquiry.data, asked.map_or(USUAL_US, |ns| ns / 1000.0), Basis::Run);
+    let Some(waiters) = waiters.filter(|_| inquiry.wants(Domain::Cpu)) else { return Vec::new() };
+    let Some([low, at, high]) = waiters.break_even() else { return Vec::new() };
+    let advice = |situation, decision| Advice { need: Need::Wait, on: Domain::Cpu, situation, decision };
+    let situation = |standing: &str| match asked {
+        Some(ns) => format!("a wait of {}", figure::time(ns)),
+        None => format!("a wait of {standing} than {}", figure::time(at)),
+    };
+    let spins = || Some(advice(situation("less"), spin(inquiry, &waiters)?));
+    let sleeps = || Some(advice(situation("more"), sleep(inquiry, &waiters, at)?));
+    match asked {
+        None => [spins(), sleeps()].into_iter().flatten().collect(),
+        Some(ns) if ns < low => spins().into_iter().collect(),
+        Some(ns) if ns > high => sleeps().into_iter().collect(),
+        Some(_) => {
+            let why = format!(
+                "spinning and sleeping cost about as much: sleeping pays off beyond {} to {}",
+                figure::time(low),
+                figure::time(high)
+            );
+            vec![advice(situation(""), Decision::Undecided(why))]
+        }
+    }
+}
+
+fn spin(inquiry: Inquiry<'_>, waiters: &Waiters<'_>) -> Option<Decision> {
+    let both = Contest::of(vec![waiters.awake.clone(), waiters.asleep.clone()], Vec::new());
+    let mut decision = decide(inquiry, &both)?;
+    if let Decision::Take(choice) = &mut decision {
+        choice.warnings.push("needs a CPU for the thread that waits: it spins".to_owned());
+    }
+    Some(decision)
+}
+
+fn sleep(inquiry: Inquiry<'_>, waiters: &Waiters<'_>, at: f64) -> Option<Decision> {
+    let mut decision = decide(inquiry, &waiters.sleeping)?;
+    if let (Decision::Take(choice), Some([awake, _])) = (&mut decision, waiters.known()) {
+        choice.notes.push(format!(
+            "a thread that spins goes on after {} ({}), and takes its CPU for the whole wait",
+            awake.time(),
+            waiters.awake.name
+        ));
+        choice.notes.push(format!(
+            "where the wait is not known before: spin for {}, then sleep; that costs at most twice the better choice",
+            figure::time(at)
+        ));
+    }
+    Some(decision)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use syncscope_core::{Group, Placement};
+
+    use super::super::advice::{Asked, advise};
+    use super::super::testing::{case, data, labels, row, said_of, within};
+    use super::super::testing::{decision, noisy, series};
+    use super::*;
+
+    fn close(id: &str, threads: u32) -> Case {
+        Case { placement: Some(Placement::Close), ..case(id, threads) }
+    }
+
+    fn after(name: &str, us: u32, ns: f64) -> Row {
+        let group = Some(Group::numbered("after # us", us));
+        row(Case { group, ..close(&format!("cpu.wait.{name}"), 2) }, ns, 0.02)
+    }
+
+    fn run() -> RunData {
+        data(vec![
+            row(close("cpu.wait.pause", 1), 40.0, 0.02),
+            row(close("cpu.wait.sched_yield", 1), 400.0, 0.02),
+            after("spin", 5, 100.0),
+            after("spin_hint", 5, 101.0),
+            after("spin_16_hints", 5, 400.0),
+            after("spin_futex", 5, 100.5),
+            after("spin_hint", 50, 130.0),
+            after("spin", 50, 140.0),
+            row(close("cpu.wake.futex", 2), 3000.0, 0.02),
+            row(close("cpu.wake.park", 2), 3500.0, 0.02),
+            row(close("cpu.wake.futex_all", 16), 9000.0, 0.02),
+        ])
+    }
+
+    #[test]
+    fn a_microsecond_is_so_many_hints() {
+        let text = "A microsecond is 25 times pause here (40.0 ns each, 25 to 26 in another run).";
+        assert_eq!(said_of(a_microsecond, &run()), Some(Ok(text.into())));
+        let mut without = run();
+        without.rows.remove(0);
+        assert!(
+            said_of(a_microsecond, &without).unwrap().unwrap().contains("2 times sched_yield"),
+            "the first there is"
+        );
+        assert_eq!(said_of(a_microsecond, &data(vec![])), None);
+    }
+
+    #[test]
+    fn spinning_is_better_up_to_what_sleeping_costs() {
+        let text = said_of(spin_or_sleep, &run()).unwrap().unwrap();
+        assert!(text.starts_with("Spinning costs less than sleeping for waits of up to 2.90 µs"), "{text}");
+        assert!(text.contains("3.00 µs after the call that wakes it (futex)"), "{text}");
+        assert!(text.contains("101 ns after the store (spin_hint)"), "as soon as without a hint: {text}");
+        let mut run = run();
+        run.rows[8] = within(run.rows[8].clone(), 50.0, 6000.0);
+        run.rows[8].ns_interval = run.rows[8].ns_within;
+        run.rows.remove(9);
+        assert!(matches!(said_of(spin_or_sleep, &run), Some(Err(_))), "a wake-up may be as quick");
+    }
+
+    fn asked(data: &RunData, wait: Option<Duration>) -> Vec<(String, Result<String, String>)> {
+        let answers = advise(data, Need::Wait, Asked { wait, ..Asked::default() });
+        let said = |advice: Advice| match advice.decision {
+            Decision::Take(choice) => (advice.situation, Ok(choice.name)),
+            Decision::Undecided(why) | Decision::Missing(why) => (advice.situation, Err(why)),
+        };
+        answers.into_iter().map(said).collect()
+    }
+
+    #[test]
+    fn advice_depends_on_how_long_a_thread_waits() {
+        let of = |us: f64| asked(&run(), Some(Duration::from_secs_f64(us / 1e6))).remove(0);
+        assert_eq!(of(1.0), ("a wait of 1.00 µs".into(), Ok("spin_hint".into())));
+        assert_eq!(of(50.0), ("a wait of 50.0 µs".into(), Ok("futex".into())));
+        let (_, open) = of(2.9);
+        assert!(open.unwrap_err().contains("beyond 2.87 µs to 2.93 µs"));
+        let both = asked(&run(), None);
+        assert_eq!(both[0], ("a wait of less than 2.90 µs".into(), Ok("spin_hint".into())));
+        assert_eq!(both[1], ("a wait of more than 2.90 µs".into(), Ok("futex".into())));
+        assert!(asked(&data(vec![]), None)[0].1.as_ref().unwrap_err().contains("--only 'cpu.wait.*'"));
+    }
+
+    #[test]
+    fn a_way_to_wait_without_a_figure_is_not_taken() {
+        let mut run = run();
+        run.rows[3] = noisy(run.rows[3].clone(), 50.0, 150.0);
+        assert_eq!(asked(&run, Some(Duration::from_micros(1)))[0].1, Ok("spin".into()));
+    }
+
+    #[test]
+    fn reactions_are_drawn_by_the_length_of_the_wait() {
+        let found = decision("decide-wait", &run()).unwrap();
+        assert_eq!(labels(&found.charts[0]), ["spin", "spin_hint", "spin_16_hints", "spin_futex"]);
+        let x: Vec<Option<f64>> = series(&found.charts[0])[1].points.iter().map(|point| point.x).collect();
+        assert_eq!(x, [Some(5.0), Some(50.0)]);
+        assert_eq!(labels(&found.charts[1]), ["pause", "sched_yield"]);
+        assert_eq!(labels(&found.charts[2]), ["futex_all"]);
+        assert_eq!(decision("decide-wait", &data(vec![])), None);
+    }
+}

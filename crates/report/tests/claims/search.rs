@@ -1,0 +1,46 @@
+//! What people type into the filter of a stored run, and what the first row must be.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use syncscope_report::RunData;
+
+use super::chromium::open_and;
+use super::{DESKTOP, synthetic};
+
+/// Queries, and the beginning of the name of the first row; `|` separates what is as good.
+const QUERIES: &str = include_str!("queries.txt");
+
+#[test]
+fn no_query_ends_empty_and_the_first_row_is_what_was_meant() {
+    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "results", "h200"].iter().collect();
+    let data = RunData::load(&path, synthetic::catalogue()).unwrap();
+    let queries: Vec<(&str, &str)> = QUERIES.lines().filter_map(|line| line.split_once(" => ")).collect();
+    assert!(queries.len() >= 99, "{}", queries.len());
+    let words: Vec<&str> = queries.iter().map(|(query, _)| *query).collect();
+    let script = format!(
+        "const input = page.querySelector('#rows input[type=search]');
+        const type = (query) => {{
+            input.value = query;
+            input.dispatchEvent(new Event('input'));
+            const first = page.querySelector('#rows tbody th .primitive');
+            return first ? first.textContent : 'nothing';
+        }};
+        root.dataset.first = {words:?}.map(type).join('|');
+        type('__syncthreads 200');
+        root.dataset.missing = page.querySelector('#rows p[role=status]').textContent;
+        root.dataset.address = page.defaultView.location.hash;"
+    );
+    let Some((counts, _)) = open_and(&[data], DESKTOP, &script) else { return };
+    let mut wrong = String::new();
+    for ((query, meant), first) in queries.iter().zip(counts["first"].split('|')) {
+        if !meant.split('|').any(|start| first.starts_with(start)) {
+            writeln!(wrong, "{query}: {first}, not {meant}").unwrap();
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    let missing = &counts["missing"];
+    assert!(missing.starts_with("No such row has threads 200; this run has 32 and 1,024."), "{missing}");
+    assert!(missing.contains("syncscope run --only gpu.block.syncthreads --threads 200"), "{missing}");
+    assert_eq!(counts["address"], "#rows?q=__syncthreads+200");
+}

@@ -1,0 +1,286 @@
+//! Machines that are not there, from the plan to the page: hwloc reads a description of each, and the quick plan gets costs of
+//! a model. Each machine is described in a process of its own: this test program, started again.
+//!
+//! `SYNCSCOPE_PAGES=DIR cargo test -p syncscope-report --test topologies` writes the pages to DIR.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a helper of a test that fails is a failed test")]
+
+#[path = "../synthetic/catalogue.rs"]
+mod catalogue;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::UNIX_EPOCH;
+
+use serde_json::{Value, json};
+use syncscope_core::machine::Machine;
+use syncscope_core::run::Status;
+use syncscope_core::stats::Interval;
+use syncscope_core::{Case, Laboratory, Nanoseconds, Placement, Preset, Row, Run, Verdict};
+use syncscope_cpu::{CpuLaboratory, Topology};
+use syncscope_report::{Asked, Damage, Decision, Need, RunData, advise, page};
+
+/// A machine, and what its page has to have.
+struct Described {
+    name: &'static str,
+    /// For `HWLOC_SYNTHETIC`; without one, the hybrid processor of the stored file.
+    synthetic: Option<&'static str>,
+    /// Sizes of teams with one thread on each core that the quick preset has among others.
+    sizes: &'static [u32],
+    /// The lines of a chart over threads.
+    lines: &'static [&'static str],
+    /// What its sentences say.
+    says: &'static [&'static str],
+    /// What the note under the placements says that there is not.
+    lacks: &'static [&'static str],
+    /// The columns of the first table about levels.
+    levels: &'static [&'static str],
+    /// What advice about locks for two threads, and for all, must add.
+    advice: Option<&'static str>,
+}
+
+const SIBLINGS: &str = "Where the other hardware thread of the core is busy";
+const ONE_CORE: &str = "Two threads on one core instead of two cores";
+const MEMORY: &str = "For two threads of NUMA node 0 that contend for a line in memory of node";
+const NO_SMT: &str = "nothing is said about hyperthreads";
+const NO_NUMA: &str = "nothing is said about remote memory";
+
+const MACHINES: [Described; 6] = [
+    Described {
+        name: "two sockets with SMT",
+        synthetic: Some("pack:2 [numa] l3:1 l2:10 core:1 pu:2"),
+        sizes: &[2, 4, 8, 10, 20, 40],
+        lines: &["second socket from 11", "hardware threads from 21", "CPUs: 40"],
+        says: &[
+            SIBLINGS,
+            "With all 20 hardware threads of 10 cores",
+            ONE_CORE,
+            "With 10 threads in all sockets",
+            MEMORY,
+            "At 40 threads",
+        ],
+        lacks: &[],
+        levels: &["share one core", "share one L3", "share nothing"],
+        advice: Some("on hardware threads that share cores and across sockets"),
+    },
+    Described {
+        name: "sub-NUMA clusters",
+        synthetic: Some("pack:2 group:2 [numa] l3:1 l2:8 core:1 pu:2"),
+        sizes: &[2, 4, 8, 16, 32, 64],
+        lines: &["second node from 9", "second socket from 17", "hardware threads from 33", "CPUs: 64"],
+        says: &[SIBLINGS, ONE_CORE, "With 16 threads in all sockets", MEMORY],
+        lacks: &[],
+        levels: &["share one core", "share one L3", "share one package", "share nothing"],
+        advice: Some("on hardware threads that share cores and across sockets"),
+    },
+    Described {
+        name: "performance and efficiency cores",
+        synthetic: None,
+        sizes: &[2, 4, 8, 16, 24, 32],
+        lines: &["efficiency cores from 9", "hardware threads from 25", "CPUs: 32"],
+        says: &[SIBLINGS, ONE_CORE],
+        lacks: &[NO_NUMA],
+        levels: &["share one core", "share one L2", "share one L3"],
+        advice: Some("on hardware threads that share cores and on performance and efficiency cores"),
+    },
+    Described {
+        name: "four nodes",
+        synthetic: Some("pack:1 group:4 [numa] l3:1 l2:24 core:1 pu:1"),
+        sizes: &[2, 4, 8, 16, 24, 32, 64, 96],
+        lines: &["second node from 25", "CPUs: 96"],
+        says: &[MEMORY, "A hand-off takes", "At 96 threads"],
+        lacks: &[NO_SMT],
+        levels: &["share one L3", "share one package"],
+        advice: Some("across NUMA nodes"),
+    },
+    Described {
+        name: "four caches",
+        synthetic: Some("pack:1 [numa] l3:4 l2:4 core:1 pu:2"),
+        sizes: &[2, 4, 8, 16, 32],
+        lines: &["hardware threads from 17", "CPUs: 32"],
+        says: &[SIBLINGS, ONE_CORE, "A hand-off takes"],
+        lacks: &[NO_NUMA],
+        levels: &["share one core", "share one L3", "share one node"],
+        advice: Some("on hardware threads that share cores"),
+    },
+    Described {
+        name: "flat",
+        synthetic: Some("pack:1 [numa] l3:1 l2:16 core:1 pu:1"),
+        sizes: &[1, 2, 4, 8, 16],
+        lines: &["CPUs: 16"],
+        says: &["pairs of CPUs hand over in about the same time"],
+        lacks: &[NO_SMT, NO_NUMA],
+        levels: &[],
+        advice: None,
+    },
+];
+
+/// A cost that follows the machine: hand-offs by class, siblings slow each other down, remote memory costs more.
+fn cost(case: &Case, topology: &Topology) -> f64 {
+    let threads = f64::from(case.threads.unwrap_or(1));
+    let thread = |cpu: u32| topology.threads.iter().find(|thread| thread.os == cpu).unwrap();
+    let of_family = match case.primitive.as_str() {
+        id if id.starts_with("cpu.wake") => 60.0,
+        "cpu.lock.cohort" => 2.0,
+        id if id.starts_with("cpu.lock") => 3.0,
+        id if id.starts_with("cpu.barrier") => 5.0,
+        _ => 1.0,
+    };
+    let near = match case.group_word() {
+        "sibling_busy" => 9.0,
+        "sibling_idle" => 5.0,
+        "same_core" => 8.0,
+        "same_l2" => 25.0,
+        "same_l3" => 50.0,
+        "same_node" => 90.0,
+        "same_package" => 130.0,
+        "across" => 250.0,
+        "line_on_node #" => {
+            let Some(Placement::List(cpus)) = &case.placement else { panic!("a pair of CPUs") };
+            let homes: Vec<u32> = cpus.iter().map(|cpu| thread(*cpu).numa_node).collect();
+            if homes.iter().all(|home| case.group_number("line_on_node #") == Some(*home)) { 100.0 } else { 160.0 }
+        }
+        _ => {
+            let shared =
+                threads > f64::from(topology.cores()) || case.placement == Some(Placement::Close) && topology.has_smt();
+            let apart = if case.placement == Some(Placement::Spread) { 2.5 } else { 1.0 };
+            20.0 * threads * apart * if shared { 1.6 } else { 1.0 }
+        }
+    };
+    of_family * near
+}
+
+/// The quick run of the machine that the environment describes.
+fn made_up(name: &str) -> RunData {
+    let laboratory = CpuLaboratory::open().unwrap();
+    let mut run = Run { status: Status::Done, ..Run::new("quick", UNIX_EPOCH) };
+    run.machine = Machine { cpu: laboratory.machine(), ..Machine::default() };
+    run.machine.cpu.model = format!("Made up: {name}");
+    laboratory.describe(&mut run.environment);
+    let around = |ns: f64, share: f64| Some(Interval { low: ns * (1.0 - share), high: ns * (1.0 + share) });
+    let row = |case: Case| {
+        let ns = cost(&case, laboratory.topology());
+        Row {
+            ns: Some(Nanoseconds(ns)),
+            ns_within: around(ns, 0.01),
+            ns_interval: around(ns, 0.05),
+            ops_per_s_total: Some(f64::from(case.threads.unwrap_or(1)) * 1e9 / ns),
+            ..Row::unmeasured(case, Verdict::Resolved)
+        }
+    };
+    let rows: Vec<Row> = laboratory.plan(Preset::Quick).into_iter().map(row).collect();
+    run.planned = rows.len() as u64;
+    RunData {
+        name: name.to_owned(),
+        run,
+        rows,
+        details: HashMap::new(),
+        sections: Vec::new(),
+        damage: Damage::default(),
+        catalogue: catalogue::catalogue(),
+    }
+}
+
+#[test]
+#[ignore = "started by the other tests of this file, in a process of its own"]
+#[allow(clippy::print_stdout, reason = "its output is read by the process that started it")]
+fn describe() {
+    let name = std::env::var("SYNCSCOPE_MACHINE").unwrap();
+    let data = made_up(&name);
+    let html = page::render(std::slice::from_ref(&data));
+    let (_, rest) = html.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
+    let shown: Value = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
+    if let Ok(folder) = std::env::var("SYNCSCOPE_PAGES") {
+        std::fs::write(PathBuf::from(folder).join(format!("{}.html", name.replace(' ', "-"))), html).unwrap();
+    }
+    let usual = if data.run.machine.cpu.cores < data.run.machine.cpu.hardware_threads { "cores" } else { "close" };
+    let is_usual = |row: &&Row| {
+        row.case.primitive == "cpu.lock.mcs" && row.case.placement.as_ref().is_some_and(|own| own.to_string() == usual)
+    };
+    let sizes: Vec<u32> = data.rows.iter().filter(is_usual).filter_map(|row| row.case.threads).collect();
+    let advice: Vec<String> = advise(&data, Need::Protect, Asked::default())
+        .into_iter()
+        .flat_map(|advice| match advice.decision {
+            Decision::Take(choice) => choice.notes,
+            Decision::Undecided(text) | Decision::Missing(text) => vec![text],
+        })
+        .collect();
+    let groups: Vec<String> = data.rows.iter().filter_map(|row| Some(row.case.group.as_ref()?.to_string())).collect();
+    let run = &shown["runs"][0];
+    let found = json!({
+        "sizes": sizes, "usual": usual, "groups": groups, "advice": advice,
+        "lines": run["lines"], "answers": run["answers"], "decisions": run["decisions"],
+    });
+    println!("FOUND {found}");
+}
+
+/// What that process finds about a machine.
+fn found(machine: &Described) -> Value {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--ignored", "--exact", "--nocapture", "describe"]).env("SYNCSCOPE_MACHINE", machine.name);
+    let hybrid: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "topologies", "hybrid.xml"].iter().collect();
+    match machine.synthetic {
+        Some(text) => command.env("HWLOC_SYNTHETIC", text),
+        None => command.env("HWLOC_XMLFILE", hybrid),
+    };
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let (_, json) = text.split_once("FOUND ").unwrap_or_else(|| panic!("{}: {text}", machine.name));
+    serde_json::from_str(json.lines().next().unwrap()).unwrap()
+}
+
+fn texts(value: &Value) -> Vec<&str> {
+    value.as_array().unwrap().iter().filter_map(Value::as_str).collect()
+}
+
+fn decision<'a>(found: &'a Value, id: &str) -> Option<&'a Value> {
+    found["decisions"].as_array().unwrap().iter().find(|decision| decision["id"] == id)
+}
+
+#[test]
+fn every_machine_shows_what_it_has() {
+    for machine in &MACHINES {
+        let (found, name) = (found(machine), machine.name);
+        // The plan.
+        let sizes: Vec<u64> = found["sizes"].as_array().unwrap().iter().filter_map(Value::as_u64).collect();
+        assert!(machine.sizes.iter().all(|size| sizes.contains(&u64::from(*size))), "{name}: {sizes:?}");
+        // The lines of the usual placement.
+        let lines = found["lines"][found["usual"].as_str().unwrap()].as_array().unwrap().iter();
+        let labels: Vec<&str> = lines.map(|line| line[1].as_str().unwrap()).collect();
+        assert_eq!(labels, machine.lines, "{name}");
+        // Sentences: the first of each question about places at the top, the others with their tables. None is cut.
+        let answers = found["answers"]["certain"].as_array().unwrap().iter();
+        let top: Vec<&str> = answers.map(|answer| answer["text"].as_str().unwrap()).collect();
+        let cards = found["decisions"].as_array().unwrap().iter().filter_map(|one| one["sentence"].as_str());
+        let said = top.iter().copied().chain(cards).collect::<Vec<_>>().join(" ");
+        assert!(
+            machine.lacks.contains(&NO_SMT) || top.iter().any(|text| text.starts_with(SIBLINGS)),
+            "{name}: {top:#?}"
+        );
+        for text in machine.says {
+            assert!(said.contains(text), "{name}: no '{text}' in {said}");
+        }
+        // What there is not, in one line.
+        let note = decision(&found, "decide-placement").unwrap()["note"].as_str().unwrap_or_default();
+        for lacking in [NO_SMT, NO_NUMA] {
+            assert_eq!(note.contains(lacking), machine.lacks.contains(&lacking), "{name}: {note}");
+        }
+        // The studies.
+        let groups = texts(&found["groups"]);
+        let has_smt = !machine.lacks.contains(&NO_SMT);
+        for group in ["sibling_idle", "sibling_busy", "same_core"] {
+            assert_eq!(groups.contains(&group), has_smt, "{name}: {group}");
+        }
+        assert_eq!(decision(&found, "decide-smt").is_some(), has_smt, "{name}");
+        let homes = groups.iter().any(|group| group.starts_with("line_on_node"));
+        assert_eq!(homes, !machine.lacks.contains(&NO_NUMA), "{name}");
+        let levels = decision(&found, "decide-levels").map(|one| texts(&one["charts"][0]["columns"]));
+        assert_eq!(levels.unwrap_or_default(), machine.levels, "{name}");
+        // Advice says where its threads ran.
+        let advice = texts(&found["advice"]).join("; ");
+        let expected = machine.advice.map(|on| format!("measured with threads {on}"));
+        assert_eq!(advice.contains("measured with threads"), expected.is_some(), "{name}: {advice}");
+        assert!(expected.is_none_or(|expected| advice.contains(&expected)), "{name}: {advice}");
+    }
+}

@@ -1,0 +1,8 @@
+// A test-and-test-and-set lock with and without PAUSE, with work inside and outside of the critical section:
+//   syncscope measure --cpu examples/measure/locks.c --inside 0,100ns --outside 0,1us
+static inline _Bool taken(struct thread *me) { return atomic_exchange_explicit(me->x, 1, memory_order_acquire); }
+static inline _Bool looks_taken(struct thread *me) { return atomic_load_explicit(me->x, memory_order_relaxed); }
+
+void acquire_bare(struct thread *me) { while (taken(me)) while (looks_taken(me)) {} }
+void acquire_pause(struct thread *me) { while (taken(me)) while (looks_taken(me)) syncscope_pause(); }
+void release(struct thread *me) { atomic_store_explicit(me->x, 0, memory_order_release); }
