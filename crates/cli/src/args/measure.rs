@@ -29,7 +29,7 @@ pub(crate) struct MeasureArguments {
     /// Print what the code may use, the names in scope and the functions of a file, and exit
     #[arg(long, value_enum, value_name = "SIDE", exclusive = true, hide_short_help = true)]
     pub(crate) header: Option<Side>,
-    /// Print the machine code of the timed region with its control codes, for ARCH [sm_90], and exit
+    /// Print the machine code of the timed region with its control codes, for ARCH (sm_90 if none is named), and exit
     #[arg(long, value_name = "ARCH", num_args = 0..=1, default_missing_value = "sm_90", requires = "gpu", hide_short_help = true)]
     pub(crate) sass: Option<String>,
     /// Name of the operation [default: the file's, or line]
