@@ -138,8 +138,8 @@ fn two_packages_of_four_nodes_with_smt() {
     );
     let planned = plan_of("pack:2 numa:4 l3:2 l2:4 core:1 pu:2");
     let count = |wanted: &str| planned.iter().filter(|group| group.as_str() == wanted).count();
-    // On each of eight nodes an addition and a hand-off, by a pair of one node and a pair of two packages.
-    assert!((0..8).all(|node| count(&format!("line_on_node {node}")) == 4));
+    // On each of eight nodes an addition and a hand-off, by a pair of each node and by the pair that is farthest apart.
+    assert!((0..8).all(|node| count(&format!("line_on_node {node}")) == 2 * 9));
     assert_eq!((count("line_on_node"), count("sibling_idle"), count("sibling_busy")), (0, 2, 2));
 }
 
@@ -223,9 +223,9 @@ fn only_allowed_cpus_are_used() {
         scheduling::bind_to(&[first]).unwrap();
         let mut laboratory = CpuLaboratory::open().unwrap();
         assert_eq!(laboratory.topology().allowed_cpus(), [first]);
-        // Hand-offs, wake-ups and processes have two threads, which share the CPU here.
+        // Hand-offs, waits, wake-ups and processes have two threads, which share the CPU here.
         let shares = |case: &Case| {
-            ["cpu.handoff.", "cpu.wake.", "cpu.process."].iter().any(|start| case.primitive.starts_with(start))
+            ["cpu.handoff.", "cpu.wait.", "cpu.wake.", "cpu.process."].iter().any(|start| case.primitive.starts_with(start))
         };
         let alone = |case: &Case| case.threads == Some(1) || shares(case);
         for case in laboratory.plan(Preset::Standard).iter().filter(|case| !alone(case)) {

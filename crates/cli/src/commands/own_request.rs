@@ -13,7 +13,6 @@ use syncscope_core::{Case, Domain, MemoryOrder, OwnAxes, OwnCheck, OwnOperation,
 use syncscope_report::{Change, ComparedCase, Comparison, RunData, compare, export};
 
 use crate::args::{MeasureArguments, RunArguments};
-use crate::commands::begun_run::report;
 use crate::failure::{Failure, Outcome};
 use crate::{runs, terminal};
 
@@ -98,8 +97,12 @@ impl OwnRequest {
         RunArguments { only: self.only(), out, budget, device, seed, axes, ..usual }
     }
 
-    /// Shows a run that has ended, and what the comparison shows; only why, if nothing was measured.
-    pub(super) fn conclude(&self, finished: &Finished) -> Result<Outcome, Failure> {
+    /// Shows a run that has ended by `report`, and what the comparison shows; only why, if nothing was measured.
+    pub(super) fn conclude(
+        &self,
+        finished: &Finished,
+        report: impl FnOnce(&Finished) -> Result<Outcome, Failure>,
+    ) -> Result<Outcome, Failure> {
         let data = runs::load(finished.directory.path())?;
         let mut failures: Vec<String> = Vec::new();
         for row in data.rows.iter().filter(|row| row.verdict.is_failure()) {

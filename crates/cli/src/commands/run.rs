@@ -256,7 +256,7 @@ impl Request {
     /// Shows a run that has ended.
     fn report(&self, finished: &Finished) -> Result<Outcome, Failure> {
         match &self.own {
-            Some(own) => own.conclude(finished),
+            Some(own) => own.conclude(finished, report),
             None => report(finished),
         }
     }

@@ -42,6 +42,7 @@ fn nodes_of_one_kind_are_alike_and_one_that_cannot_be_read_is_left_out() {
         stderr(&few)
     );
     let help = String::from_utf8(output(&["fleet", "--help"]).stdout).unwrap();
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(help.contains("At least three runs"), "the help says what is refused: {help}");
     let none = output(&["fleet", runs[2].join("evidence").to_str().unwrap()]);
     assert_eq!(none.status.code(), Some(2), "{}", stderr(&none));

@@ -1,6 +1,29 @@
 //! The loop of a function, found in the graph of its branches.
 
-use super::function::{Decoded, Flow};
+/// One instruction, of whatever architecture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Decoded {
+    pub(super) address: u64,
+    /// Where the next one begins.
+    pub(super) end: u64,
+    /// As it is written, but the target of a branch.
+    pub(super) text: String,
+    pub(super) flow: Flow,
+}
+
+/// What may be executed after an instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flow {
+    Next,
+    /// The same, when the function has returned; where that begins, if it is known.
+    Call(Option<u64>),
+    /// The next one or the one at this address.
+    Branch(u64),
+    /// The one at this address.
+    Jump(u64),
+    /// Nothing in this function.
+    End,
+}
 
 /// A loop, by the indices of its instructions in the function.
 #[derive(Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Formatter, Instruction, IntelFormatter};
 
-use super::function::{Decoded, Flow};
+use super::control_flow::{Decoded, Flow};
 
 /// The instructions that follow each other from `address`.
 pub(super) fn instructions(code: &[u8], address: u64) -> impl Iterator<Item = Decoded> {
