@@ -225,7 +225,9 @@ fn only_allowed_cpus_are_used() {
         assert_eq!(laboratory.topology().allowed_cpus(), [first]);
         // Hand-offs, waits, wake-ups and processes have two threads, which share the CPU here.
         let shares = |case: &Case| {
-            ["cpu.handoff.", "cpu.wait.", "cpu.wake.", "cpu.process."].iter().any(|start| case.primitive.starts_with(start))
+            ["cpu.handoff.", "cpu.wait.", "cpu.wake.", "cpu.process."]
+                .iter()
+                .any(|start| case.primitive.starts_with(start))
         };
         let alone = |case: &Case| case.threads == Some(1) || shares(case);
         for case in laboratory.plan(Preset::Standard).iter().filter(|case| !alone(case)) {

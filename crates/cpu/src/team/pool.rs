@@ -149,7 +149,10 @@ mod tests {
         assert!(team.run(&body, &[shot], Duration::from_millis(500)).is_err());
         for _ in 0..2 {
             let refused = teams.team_on(None, &[None], &clock).err();
-            assert!(matches!(&refused, Some(Refusal::Lost(reason)) if reason.starts_with("a thread of an earlier case")), "{refused:?}");
+            assert!(
+                matches!(&refused, Some(Refusal::Lost(reason)) if reason.starts_with("a thread of an earlier case")),
+                "{refused:?}"
+            );
         }
         stuck.0.store(true, Ordering::Relaxed);
         teams.patience = PATIENCE;

@@ -18,7 +18,7 @@ use crate::sync::{ClhLock, CohortLock, Guarded, McsLock, ReciprocatingLock, Spin
 
 /// In the order of the catalogue.
 pub(in crate::primitives) static ENTRIES: &[&Entry] =
-    &[&TTAS, &TTAS_BACKOFF, &TICKET, &MCS, &CLH, &RECIPROCATING, &SPIN_PARK, &COHORT];
+    &[&TTAS, &TICKET, &MCS, &CLH, &SPIN_PARK, &COHORT, &TTAS_BACKOFF, &RECIPROCATING];
 
 /// An exchange of a byte that acquires.
 const TAKEN_BY_A_SWAP: Expected = Expected::once(&["xchg"], &["swpab", "outline swpab", "ldaxrb"]);
