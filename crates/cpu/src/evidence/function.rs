@@ -1,5 +1,6 @@
 //! Decoding a function of the running program.
 
+use std::ffi::c_void;
 use std::fmt::Write as _;
 
 use super::control_flow::{Decoded, Flow, Graph, Loop, index_of, outermost_loop};
@@ -61,14 +62,29 @@ pub(super) fn function(instructions: impl Iterator<Item = Decoded>, code: &[u8])
                 furthest = furthest.max(target);
             }
         }
-        // A call that never returns is followed by padding: breakpoint instructions.
-        let ends = matches!(instruction.flow, Flow::Jump(_) | Flow::End) && instruction.end > furthest;
+        // A call that never returns is followed by padding, or at once by the next function.
+        let ends = match instruction.flow {
+            Flow::Jump(_) | Flow::End => instruction.end > furthest,
+            Flow::Call(_) => !is_same_function(entry, instruction.end),
+            Flow::Next | Flow::Branch(_) => false,
+        };
         function.push(instruction);
         if ends {
             break;
         }
     }
     function
+}
+
+/// Whether two addresses are in one function, as the tables for unwinding say. Those of no function are alike.
+fn is_same_function(one: u64, other: u64) -> bool {
+    unsafe extern "C" {
+        /// Of the unwinder that every Rust program has: the entry of the function with the code before this address, or null.
+        fn _Unwind_FindEnclosingFunction(address: *mut c_void) -> *mut c_void;
+    }
+    // SAFETY: it looks the address up and does not read what is there.
+    let entry_of = |address: u64| unsafe { _Unwind_FindEnclosingFunction((address as usize + 1) as *mut c_void) };
+    entry_of(one) == entry_of(other)
 }
 
 /// The outermost loop of a function; `None` if it has none.
