@@ -56,8 +56,7 @@ pub(super) fn outermost_loop(graph: &Graph) -> Option<Loop> {
     Some(Loop { indices, head })
 }
 
-/// Which instruction may follow which, by their indices in the function. What cannot be reached from its entry, such as another
-/// function before the target of a tail call, is followed by nothing.
+/// Which instruction may follow which, by their indices in the function.
 pub(super) struct Graph {
     pub(super) next: Vec<Vec<usize>>,
     previous: Vec<Vec<usize>>,
@@ -65,9 +64,7 @@ pub(super) struct Graph {
 
 impl Graph {
     pub(super) fn of(function: &[Decoded]) -> Self {
-        let mut next: Vec<_> = (0..function.len()).map(|index| successors(function, index)).collect();
-        let live = reached(&next, 0);
-        next.iter_mut().zip(live).filter(|(_, live)| !live).for_each(|(next, _)| next.clear());
+        let next: Vec<_> = (0..function.len()).map(|index| successors(function, index)).collect();
         let mut previous = vec![Vec::new(); next.len()];
         for (index, followers) in next.iter().enumerate() {
             for follower in followers {
@@ -108,36 +105,11 @@ pub(super) fn index_of(function: &[Decoded], address: u64) -> Option<usize> {
 /// Whether each instruction can be reached from `start`.
 fn reached(edges: &[Vec<usize>], start: usize) -> Vec<bool> {
     let mut reached = vec![false; edges.len()];
-    let mut open = Vec::from_iter((start < edges.len()).then_some(start));
+    let mut open = vec![start];
     while let Some(index) = open.pop() {
         if !std::mem::replace(&mut reached[index], true) {
             open.extend(&edges[index]);
         }
     }
     reached
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_loop_of_the_function_behind_is_not_its_own() {
-        let flows = [
-            Flow::Next,
-            Flow::Branch(0),
-            // A tail call, over the function behind.
-            Flow::Jump(7),
-            Flow::Next,
-            Flow::Next,
-            Flow::Branch(3),
-            Flow::End,
-            Flow::End,
-        ];
-        let instruction = |(address, flow)| Decoded { address, end: address + 1, text: String::new(), flow };
-        let function: Vec<Decoded> = (0..).zip(flows).map(instruction).collect();
-        let found = outermost_loop(&Graph::of(&function));
-        assert_eq!(found, Some(Loop { indices: vec![0, 1], head: 0 }));
-        assert_eq!(outermost_loop(&Graph::of(&[])), None);
-    }
 }

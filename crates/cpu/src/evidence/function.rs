@@ -57,8 +57,8 @@ pub(super) fn function(instructions: impl Iterator<Item = Decoded>, code: &[u8])
     for instruction in instructions {
         let entry = function.first().unwrap_or(&instruction).address;
         if let Flow::Branch(target) | Flow::Jump(target) = instruction.flow {
-            // A jump beyond the code that was read is a tail call.
-            if target < entry + code.len() as u64 {
+            // A jump to another function, or beyond the code that was read, is a tail call.
+            if target < entry + code.len() as u64 && is_same_function(entry, target) {
                 furthest = furthest.max(target);
             }
         }
@@ -119,5 +119,12 @@ mod tests {
         assert_eq!(executable_end("55d0-55e0 rw-p 0 0 0", 0x55d8), None);
         assert_eq!(executable_end("nonsense", 0x55d8), None);
         assert!(timed_loop(8).is_err());
+    }
+
+    #[test]
+    fn a_function_ends_where_the_next_one_begins() {
+        let [one, other] = [timed_loop as *const () as u64, executable_end as *const () as u64];
+        assert!(is_same_function(one, one + 1) && is_same_function(8, 16));
+        assert!(!is_same_function(one, other) && !is_same_function(one, one - 1) && !is_same_function(one, 8));
     }
 }
