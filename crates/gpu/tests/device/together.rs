@@ -14,8 +14,7 @@ use super::open;
 
 /// Each pair has other addresses: as many as the long kernel has.
 fn engine() -> Engine {
-    let pairs = PLACES as u32;
-    let rule = PrecisionRule { precision: 0.0, min_pairs: pairs, max_pairs: pairs, max_time: Duration::from_secs(2) };
+    let rule = PrecisionRule { precision: 0.0, min_pairs: PLACES, max_pairs: PLACES, max_time: Duration::from_secs(2) };
     Engine::new(Settings { sample: Duration::from_micros(100), noisy_above: 0.05, rule }, Cancel::new())
 }
 
