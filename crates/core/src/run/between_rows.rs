@@ -105,7 +105,7 @@ mod tests {
             "nearer CPUs may be among them"
         );
         let pair = row("handoff", 2, &Placement::List(vec![0, 1]), 40.0);
-        assert!(is_beyond(row("lock", 4, &close, 120.0), 1.0, &[handoff.clone(), pair.clone()]));
+        assert!(is_beyond(row("lock", 4, &close, 100.0), 1.0, &[handoff.clone(), pair.clone()]));
         assert!(!is_beyond(row("lock", 4, &close, 160.0), 1.0, &[handoff, pair]));
     }
 }
