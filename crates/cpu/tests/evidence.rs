@@ -34,7 +34,10 @@ fn every_loop_holds_the_instructions_of_its_primitive() {
             Evidence::Substituted { .. } => false,
             // Without full optimization, parts of an operation are in functions that the loop calls.
             Evidence::NotAvailable(reason) => {
-                !reason.contains("no instruction is named") && (cfg!(debug_assertions) || !reason.contains("expected"))
+                // On AArch64 the attempt to take the token is a function that the loop calls.
+                let is_called = cfg!(target_arch = "aarch64") && case.primitive == "cpu.handoff.cas_pingpong";
+                let is_counted = cfg!(debug_assertions) || is_called || !reason.contains("expected");
+                !reason.contains("no instruction is named") && is_counted
             }
         };
         if !fine {
