@@ -79,7 +79,12 @@ const MACHINES: [Described; 6] = [
         synthetic: None,
         sizes: &[2, 4, 8, 16, 24, 32],
         lines: &["efficiency cores from 9", "hardware threads from 25", "CPUs: 32"],
-        says: &[SIBLINGS, ONE_CORE],
+        says: &[
+            SIBLINGS,
+            ONE_CORE,
+            "On efficiency cores instead of performance cores, operations take longer: an atomic add 1.5 times",
+            "With one thread on a core of each kind instead of both on performance cores, an atomic add takes 24.0 ns instead of 12.0 ns",
+        ],
         lacks: &[NO_NUMA],
         levels: &["share one core", "share one L2", "share one L3"],
         advice: Some("on hardware threads that share cores and on performance and efficiency cores"),
@@ -130,6 +135,9 @@ fn cost(case: &Case, topology: &Topology) -> f64 {
     let near = match case.group_word() {
         "sibling_busy" => 9.0,
         "sibling_idle" => 5.0,
+        "performance_cores" => 6.0 * threads,
+        "efficiency_cores" => 9.0 * threads,
+        "mixed_cores" => 24.0,
         "same_core" => 8.0,
         "same_l2" => 25.0,
         "same_l3" => 50.0,
@@ -273,6 +281,11 @@ fn every_machine_shows_what_it_has() {
             assert_eq!(groups.contains(&group), has_smt, "{name}: {group}");
         }
         assert_eq!(decision(&found, "decide-smt").is_some(), has_smt, "{name}");
+        let is_hybrid = machine.synthetic.is_none();
+        assert_eq!(decision(&found, "decide-kinds").is_some(), is_hybrid, "{name}");
+        for group in ["performance_cores", "efficiency_cores", "mixed_cores"] {
+            assert_eq!(groups.contains(&group), is_hybrid, "{name}: {group}");
+        }
         let homes = groups.iter().any(|group| group.starts_with("line_on_node"));
         assert_eq!(homes, !machine.lacks.contains(&NO_NUMA), "{name}");
         let levels = decision(&found, "decide-levels").map(|one| texts(&one["charts"][0]["columns"]));
