@@ -311,7 +311,8 @@ fn a_choice_comes_with_its_cost_elsewhere_in_the_machine() {
     );
     rows.push(placed(Placement::List(vec![0, 8]), Some("same_core"), 40.0));
     rows.push(placed(Placement::List(vec![0, 4]), Some("across"), 240.0));
-    let notes = &choice(&asked(&run(rows), Need::Phases, None)).notes[1..];
+    let answers = asked(&run(rows), Need::Phases, None);
+    let notes = &choice(&answers).notes[1..];
     assert_eq!(notes, ["two threads: 40.0 ns where they share one core and 240 ns where they share nothing"]);
 }
 
