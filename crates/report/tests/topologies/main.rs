@@ -43,6 +43,7 @@ struct Described {
 const SIBLINGS: &str = "Where the other hardware thread of the core is busy";
 const ONE_CORE: &str = "Two threads on one core instead of two cores";
 const MEMORY: &str = "For two threads of NUMA node 0 that contend for a line in memory of node";
+const PLACEMENT: &str = "Placement matters: add takes";
 const NO_SMT: &str = "nothing is said about hyperthreads";
 const NO_NUMA: &str = "nothing is said about remote memory";
 
@@ -57,6 +58,7 @@ const MACHINES: [Described; 6] = [
             "With all 20 hardware threads of 10 cores",
             ONE_CORE,
             "With 10 threads in all sockets",
+            PLACEMENT,
             MEMORY,
             "At 40 threads",
         ],
@@ -82,7 +84,8 @@ const MACHINES: [Described; 6] = [
         says: &[
             SIBLINGS,
             ONE_CORE,
-            "On efficiency cores instead of performance cores, operations take longer: an atomic add 1.5 times",
+            "On an efficiency core instead of a performance core, operations of one thread take longer: an atomic add 1.5 times",
+            "Two threads on efficiency cores instead of performance cores: an atomic add takes 18.0 ns instead of 12.0 ns",
             "With one thread on a core of each kind instead of both on performance cores, an atomic add takes 24.0 ns instead of 12.0 ns",
         ],
         lacks: &[NO_NUMA],

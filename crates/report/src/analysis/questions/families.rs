@@ -117,10 +117,11 @@ impl<'a> Contrast<'a> {
         Some(format!("{} instead of {}", both.more.time(), both.less.time()))
     }
 
-    /// How many times the work of one thread both do. Twice as many threads pass no more barriers, so these have none.
+    /// How many times the work of the one all threads of the other do. More threads pass no more barriers, so these have none.
     pub(super) fn gain(&self) -> Option<f64> {
         let is_barrier = has_role(self.data, &self.data.rows[self.rows[0]].case, Role::ThreadBarrier);
-        self.ratio().filter(|_| !is_barrier).map(|ratio| 2.0 / ratio.point)
+        let [one, other] = self.rows.map(|index| f64::from(self.data.rows[index].case.threads.unwrap_or(1)));
+        self.ratio().filter(|_| !is_barrier).map(|ratio| other / one / ratio.point)
     }
 
     /// The cells of both costs, and of their quotient.

@@ -72,10 +72,10 @@ fn same_threads(data: &RunData) -> Option<Said> {
         let threads = best.row.case.threads.unwrap_or(1);
         let name = short_name(&best.row.case.primitive);
         let [less, more] = [both.less.time(), both.more.time()];
-        words.push(format!("{name} {less} {best_place} against {more} {worst_place} ({threads} threads)"));
+        words.push(format!("{name} takes {less} with {best_place} and {more} with {worst_place} ({threads} threads)"));
         rows.extend([best.index, worst.index]);
     }
-    let text = format!("The place of the same threads decides: {}.", enumeration(&words));
+    let text = format!("Placement matters: {}.", enumeration(&words));
     (!words.is_empty()).then(|| Said::certain(text, rows))
 }
 
