@@ -7,6 +7,7 @@ use syncscope_core::Case;
 use super::rows::note;
 use super::spec::{Axis, Point, Series, Spec, Unit};
 use super::{Picture, Question, Said};
+use crate::analysis::contest::alike::Comparison;
 use crate::analysis::contest::{Basis, Known, bounds, is_absent};
 use crate::analysis::ladder::{on_rung, rung};
 use crate::analysis::matrix;
@@ -67,7 +68,7 @@ fn same_threads(data: &RunData) -> Option<Said> {
             all.iter().filter_map(|index| Known::with_figure(data, *index, Basis::Run)).collect();
         known.sort_by(|a, b| a.ns.total_cmp(&b.ns));
         let [best, .., worst] = known.as_slice() else { continue };
-        let Some(both) = best.against(*worst).filter(|both| both.is_certain()) else { continue };
+        let Some(both) = best.against(*worst).filter(Comparison::is_certain) else { continue };
         let [best_place, worst_place] = [best, worst].map(|one| placed(&one.row.case));
         let threads = best.row.case.threads.unwrap_or(1);
         let name = short_name(&best.row.case.primitive);
