@@ -6,6 +6,7 @@
 use syncscope_core::machine::CpuMachine;
 use syncscope_core::{Case, Placement};
 
+use super::matrix::list_length;
 use crate::RunData;
 
 /// The placements, the one that stands for a machine first.
@@ -23,7 +24,13 @@ pub(crate) fn shown(data: &RunData) -> Placement {
 /// threads of a core, and `close` elsewhere. `None` for teams that share cores in one run only.
 pub(crate) fn counterpart(case: &Case, own: &RunData, other: &RunData) -> Option<Case> {
     // A run of some of the CPUs (`--cpus`) may have no siblings on a machine that has.
-    let has_siblings = |data: &RunData| data.rows.iter().any(|row| row.case.placement == Some(Placement::Cores));
+    let has_siblings = |data: &RunData| {
+        let cpu = &data.run.machine.cpu;
+        let allowed = list_length(&data.run.environment.allowed_cpus).unwrap_or(0) as u32;
+        let is_restricted = (1..cpu.hardware_threads).contains(&allowed);
+        let has_name = || data.rows.iter().any(|row| row.case.placement == Some(Placement::Cores));
+        cpu.hardware_threads > cpu.cores && (!is_restricted || has_name())
+    };
     let cores = [own, other].map(|data| data.run.machine.cpu.cores);
     let threads = case.threads.unwrap_or(1);
     let fits = threads <= cores[0].min(cores[1]);
@@ -168,7 +175,9 @@ mod tests {
         };
         let smt = run(machine(2, 2, 20, 40), Placement::Cores);
         // The same machine where a run may use one hardware thread of each core looks like a machine without them.
-        for flat in [run(machine(1, 1, 16, 16), Placement::Close), run(machine(2, 2, 20, 40), Placement::Close)] {
+        let mut few = run(machine(2, 2, 20, 40), Placement::Close);
+        few.run.environment.allowed_cpus = "0-15".to_owned();
+        for flat in [run(machine(1, 1, 16, 16), Placement::Close), few] {
             let of = |case: Case, own, other| counterpart(&case, own, other).and_then(|case| case.placement);
             assert_eq!(of(on(Placement::Cores, 8), &smt, &flat), Some(Placement::Close));
             assert_eq!(of(on(Placement::Close, 8), &flat, &smt), Some(Placement::Cores));
