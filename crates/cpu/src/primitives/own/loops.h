@@ -41,7 +41,7 @@ static inline __attribute__((always_inline)) void syncscope_keep(struct thread *
 }
 
 static inline __attribute__((always_inline)) void syncscope_step(struct thread *me, int copies) {
-    syncscope_once(me);
+    syncscope_context(me);
     if (copies >= 1) syncscope_once(me);
     if (copies >= 2) syncscope_once(me);
 }

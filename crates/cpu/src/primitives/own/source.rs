@@ -68,6 +68,10 @@ fn text(own: &OwnOperation) -> String {
         Some(statement) => unit.push(in_scope(own, "syncscope_set_up", statement)),
         None => unit.push(format!("static void syncscope_set_up(struct thread *me) {{ (void)me; {set_up} }}\n")),
     }
+    match &own.baseline {
+        Some(statement) => unit.push(in_scope(own, "syncscope_context", statement)),
+        None => unit.push("#define syncscope_context syncscope_once\n".to_owned()),
+    }
     unit.push(format!(
         "static int syncscope_check(struct thread *me) {{ (void)me; {check} }}\n#line 1 \"loops.h\"\n{LOOPS}"
     ));
