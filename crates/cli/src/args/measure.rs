@@ -38,7 +38,7 @@ pub(crate) struct MeasureArguments {
     /// Statement that is executed before the operations of each sample
     #[arg(long, value_name = "CODE")]
     pub(crate) setup: Option<String>,
-    /// Statement around nothing in the baseline and before the operation in the test [default: the operation]
+    /// Statement in both loops, before the operation [default: itself]
     #[arg(long, value_name = "CODE", conflicts_with = "check")]
     pub(crate) baseline: Option<String>,
     /// Check the operation: counter, lock, barrier or message, see --header
