@@ -3,8 +3,8 @@
 #define STORE(word, value) atomic_store_explicit(word, value, memory_order_relaxed)
 
 // Two hold it: nothing keeps them apart.
-void acquire_open(struct thread *me) { (void)me; }
-void release_open(struct thread *me) { (void)me; }
+void acquire_open(struct thread *me) { (void)me, atomic_signal_fence(memory_order_seq_cst); }
+void release_open(struct thread *me) { (void)me, atomic_signal_fence(memory_order_seq_cst); }
 
 // Two hold it: the test and the set are two accesses.
 void acquire_test_then_set(struct thread *me) {
