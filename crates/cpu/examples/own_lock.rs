@@ -16,7 +16,9 @@ impl OwnLock for Spin {
 fn main() {
     let mut laboratory = CpuLaboratory::open().unwrap();
     for threads in [1, 2] {
-        for (name, lock) in [("std", Workload::of_lock::<Mutex<u64>>(threads)), ("spin", Workload::of_lock::<Spin>(threads))] {
+        for (name, lock) in
+            [("std", Workload::of_lock::<Mutex<u64>>(threads)), ("spin", Workload::of_lock::<Spin>(threads))]
+        {
             let found = laboratory.measure(lock.unwrap(), threads, Duration::from_secs(2)).unwrap();
             println!("{name}, {threads} threads: {:?} {:?}, check {:?}", found.verdict, found.estimate, found.check);
         }

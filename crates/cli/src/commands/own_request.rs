@@ -315,8 +315,7 @@ fn part(data: &RunData, id: &str, has_type: bool) -> RunData {
         let Case { threads, blocks, dtype, layout, placement, inside_ns, outside_ns, .. } = row.case.clone();
         let primitive = format!("{}.own.operation", row.case.domain_and_family().0);
         let (dtype, layout) = (dtype.filter(|_| has_type), layout.filter(|_| has_type));
-        let case =
-            Case { threads, blocks, dtype, layout, placement, inside_ns, outside_ns, ..Case::new(&primitive) };
+        let case = Case { threads, blocks, dtype, layout, placement, inside_ns, outside_ns, ..Case::new(&primitive) };
         if part.rows.iter().any(|known| known.case == case) {
             continue;
         }

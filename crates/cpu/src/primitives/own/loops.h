@@ -82,6 +82,11 @@ SYNCSCOPE_EXPORT void syncscope_execute(const struct syncscope_given *given) {
     syncscope_keep(&me);
 }
 
+SYNCSCOPE_EXPORT void syncscope_stress(const struct syncscope_given *given, uint64_t times) {
+    struct thread me = syncscope_thread(given);
+    while (times-- > 0) syncscope_stressed(&me);
+}
+
 SYNCSCOPE_EXPORT void syncscope_begin(const struct syncscope_given *given) {
     struct thread me = syncscope_thread(given);
     syncscope_set_up(&me);
