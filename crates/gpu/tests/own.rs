@@ -97,7 +97,7 @@ fn barriers_span_clusters_and_grids() {
     let cases = own::cases(DeviceLimits { multiprocessors: 132, max_threads: 1024 });
     let blocks = |name: &str| cases.iter().find(|case| case.primitive.ends_with(name)).map(|case| case.blocks.unwrap());
     assert_eq!(["cluster_wait", "grid_wait"].map(blocks), [Some(8), Some(132)]);
-    let includes = "#include <cooperative_groups.h>\n".to_owned();
+    let includes = "#include \"cooperative_groups.h\"\n".to_owned();
     let line = "cooperative_groups::this_grid().sync()";
     let grid = OwnOperation { includes, check: Some(OwnCheck::Barrier), ..statement("grid", line) };
     assert!(evidence(&grid, "sm_90").unwrap().contains("ATOM"));

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use syncscope_core::{
-    ActorRule, Case, Domain, Dtype, Facts, Group, Mode, OperationsAtOnce, OwnAxes, OwnCheck, OwnOperation, Role, own,
+    ActorRule, Case, Domain, Dtype, Facts, Group, Mode, OperationsAtOnce, OwnAxes, OwnCheck, OwnOperation, Role,
+    RunEffect, own,
 };
 
 use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
@@ -95,6 +96,8 @@ fn entry(source: &OwnOperation) -> Entry {
         actor,
         orders_memory: waits(source),
         mode: if waits(source) { Mode::Latency } else { Mode::Throughput },
+        // As the catalogue assumes of barriers of grids: a kernel's place in memory changes its cost by as much.
+        run_effect: |_| RunEffect::of_both(0.004),
         at_once: if is_lock { OperationsAtOnce::OfOneIn(32) } else { OperationsAtOnce::OfEach },
         ..Facts::of(Role::Own)
     };
@@ -192,7 +195,9 @@ fn options(source: &OwnOperation) -> Vec<String> {
 /// The whole program. Messages about the user's lines have the user's line numbers.
 fn text(source: &OwnOperation) -> String {
     const FUNCTION: &str = "__device__ __forceinline__ void";
-    let mut program = format!("{HEADER}\n{}", source.includes);
+    // In angle brackets, for which the folders of the toolkit are searched, too.
+    let includes = source.includes.replace("#include \"", "#include <").replace("\"\n", ">\n");
+    let mut program = format!("{HEADER}\n{includes}");
     let in_scope = |function: &str, statement: &str| {
         format!(
             "{FUNCTION} {function}(Thread &me) {{ [[maybe_unused]] T &x = me.x, &mine = me.mine, &value = me.value, \
