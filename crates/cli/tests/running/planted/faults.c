@@ -82,18 +82,17 @@ void receive_one_before(struct thread *me) {
     while (atomic_load(me->x) < (T)me->sent - 1) syncscope_pause();
 }
 
-// A lost wake-up: the sleeper looks, and then goes to sleep whatever has happened since.
+// A lost wake-up: who goes to sleep does not say so, and nobody wakes it.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 static void sleep_on(atomic_int *word, int value) { syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, 0, 0, 0); }
 static void wake(atomic_int *word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0); }
 void acquire_lost_wake_up(struct thread *me) {
-    atomic_int *const held = me->memory, *const ring = held + 32;
-    while (atomic_exchange(held, 1)) sleep_on(ring, 0);
+    atomic_int *const state = me->memory;
+    while (atomic_exchange(state, 1)) sleep_on(state, 1);
 }
 void release_lost_wake_up(struct thread *me) {
-    atomic_int *const held = me->memory;
-    atomic_store(held, 0);
-    wake(held + 32);
+    atomic_int *const state = me->memory;
+    if (atomic_exchange(state, 0) == 2) wake(state);
 }
