@@ -64,7 +64,9 @@ fn beyond_limit(judged: &Judged<'_>) -> Option<Verdict> {
     let high = judged.costs.cycles.as_ref()?.interval(Level::P95)?.high;
     (high < CERTAINLY_BELOW * least_cycles).then(|| {
         let found = format!("at most {high:.2} cycles per operation, below the {least_cycles:.2} of {name}");
-        Verdict::NotTogether(format!("{found}: the threads did not run at the same time"))
+        Verdict::NotTogether(format!(
+            "{found}: the threads did not run at the same time, or the loop hides a part of it"
+        ))
     })
 }
 
