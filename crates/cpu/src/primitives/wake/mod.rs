@@ -45,6 +45,8 @@ pub(super) static ENTRIES: &[&Entry] = &[
     &ways::EVENTFD,
     &ways::FUTEX_ALL,
     &ways::CONDVAR_ALL,
+    &ways::FUTEX_ONE_OF_ALL,
+    &ways::CONDVAR_ONE_OF_ALL,
 ];
 
 const FACTS: Facts = Facts { run_effect: facts::between_threads, ..Facts::of(Role::Wake).waiting(Waits::Sleeps) };
@@ -57,6 +59,9 @@ const FACTS_OF_ALL: Facts = Facts { role: Role::WakeAll, ..FACTS };
 
 const OPERATION_OF_ALL: &str =
     "one wake-up of all: from the waker's call until the last waiter runs; all were seen asleep before";
+
+const OPERATION_OF_ONE: &str =
+    "one wake-up of one: from the waker's call until a waiter runs; all were seen asleep before";
 
 /// Why instructions are not counted.
 const IN_THE_KERNEL: Expected = Expected::Uncounted("a wake-up is a system call behind a library function");
