@@ -2,6 +2,7 @@
 //!
 //! - `ways.rs`: what a way to wake a thread is, and all of them. Start here.
 //! - `spinning.rs`: waiters that stay awake, by what they do between two looks (`cpu.wait`).
+//! - `beside.rs`: what they leave to the other hardware thread of their core.
 //! - `sleeper.rs`: whether the waiter sleeps, as the kernel says.
 //! - `wake_pair.rs`: one wake-up: the waiter falls asleep, the waker sees it, reads the clock and wakes it.
 //! - This file: the samples, of one wake-up each, and the cases. `latencies.rs`: percentiles, a run after the samples.
@@ -12,6 +13,7 @@
 //!
 //! A hand-off (`cpu.handoff`) may find its partner awake. Here no waker calls before it has seen that the waiter sleeps.
 
+mod beside;
 mod latencies;
 mod sleeper;
 pub(super) mod spinning;
