@@ -35,6 +35,7 @@ use crate::model::case::{Case, CaseId};
 use crate::model::verdict::Verdict;
 use crate::run::directory::{RunDirectory, RunDirectoryError, WriteLock};
 use crate::run::fingerprint::Fingerprint;
+use crate::run::history::History;
 use crate::run::journal::Journal;
 use crate::run::provenance::{SessionRecord, StolenTime};
 use crate::run::row::Row;
@@ -99,6 +100,8 @@ pub struct Session {
     lost_at: Option<Case>,
     /// The passes of each fresh process.
     processes: Vec<[u32; 2]>,
+    /// The earlier runs of this machine; `None` where they do not count.
+    history: Option<History>,
     now: Box<dyn Fn() -> Instant>,
 }
 
@@ -111,6 +114,8 @@ pub struct Finished {
     pub status: Status,
     /// Where the measurements contradict what the system says of the CPUs' topology.
     pub contradictions: Vec<String>,
+    /// The runs of this machine, with this one if it is complete; `None` where they do not count.
+    pub history: Option<History>,
 }
 
 impl Session {
@@ -143,6 +148,7 @@ impl Session {
             replaced: HashSet::new(),
             lost_at: None,
             processes: Vec::new(),
+            history: None,
             now: Box::new(Instant::now),
         })
     }
@@ -195,6 +201,12 @@ impl Session {
     #[must_use]
     pub fn with_clock(self, now: impl Fn() -> Instant + 'static) -> Self {
         Self { now: Box::new(now), ..self }
+    }
+
+    /// The same with the earlier runs of this machine, which its intervals take into account.
+    #[must_use]
+    pub fn with_history(self, history: Option<History>) -> Self {
+        Self { history, ..self }
     }
 
     /// What stands in `run.json`.
@@ -270,7 +282,7 @@ impl Session {
         self.record_intervals()?;
         let topology = self.run.measured_topology;
         let contradictions = topology.map(|topology| topology.contradictions).unwrap_or_default();
-        Ok(Finished { directory: self.directory, status: self.run.status, contradictions })
+        Ok(Finished { directory: self.directory, status: self.run.status, contradictions, history: self.history })
     }
 
     /// Writes what follows from all rows together.
@@ -281,7 +293,14 @@ impl Session {
         };
         let mut rows: Vec<Row> = self.directory.read_rows()?.into_iter().map(facts).collect();
         let (details, catalogue) = (self.directory.read_details()?, &self.plan.catalogue);
-        self.run.shared = another_run::derive(&mut rows, &details, catalogue);
+        self.run.shared = another_run::derive(&mut rows, &details, catalogue, &[]);
+        if let Some(history) = &mut self.history {
+            self.run.between_runs = history.between_runs(&rows);
+            if self.run.status == Status::Done {
+                history.add(&self.run.started, &rows);
+            }
+            self.run.shared = another_run::derive(&mut rows, &details, catalogue, &self.run.between_runs);
+        }
         self.run.fingerprint = Fingerprint::of(&rows, &details, catalogue);
         self.directory.write_rows(&rows)?;
         self.directory.write_run(&self.run)
