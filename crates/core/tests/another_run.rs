@@ -12,7 +12,8 @@ use syncscope_core::run::another_run::{self, Shared};
 use syncscope_core::run::history::History;
 use syncscope_core::stats::{Clustered, Level, median};
 use syncscope_core::{
-    Case, CaseId, Catalogue, Class, Cycles, Detail, Facts, Layout, Nanoseconds, Primitive, Role, Row, RunEffect, Verdict,
+    Case, CaseId, Catalogue, Class, Cycles, Detail, Facts, Layout, Nanoseconds, Primitive, Role, Row, RunEffect,
+    Verdict,
 };
 
 const CASES: usize = 24;

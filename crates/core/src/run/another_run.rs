@@ -109,9 +109,18 @@ fn of_class<S: BuildHasher>(
     };
     let (of_ns, of_cycles) = (logs(Detail::PROCESS_NS, false), logs(Detail::PROCESS_CYCLES, true));
     let shares_nothing = class == Class::NothingShared;
-    let (between_ns, between_cycles) = (between.map(|between| between.ns), between.and_then(|between| between.cycles));
-    let (ns, common) = variances(&of_ns, shares_nothing, between_ns);
-    let (cycles, common_cycles) = variances(&of_cycles, shares_nothing, between_cycles);
+    let (between_ns, between_cycles) =
+        (between.map(|between| &between.ns), between.and_then(|between| between.cycles.as_ref()));
+    let over_runs = |found: BTreeMap<usize, Variance>, ratio: Option<&Ratio>| -> BTreeMap<usize, Variance> {
+        let of_row = |(row, own): (usize, Variance)| {
+            let id = rows[row].case.id();
+            (row, ratio.map_or(own, |ratio| ratio.of(&id, own.value)))
+        };
+        found.into_iter().map(of_row).collect()
+    };
+    let (ns, common) = variances(&of_ns, shares_nothing);
+    let (cycles, common_cycles) = variances(&of_cycles, shares_nothing);
+    let (ns, cycles) = (over_runs(ns, between_ns), over_runs(cycles, between_cycles));
     let runs = between.map_or(1, |between| between.runs);
     let (shared, shared_cycles) = (of_runs(&common, between_ns, runs), of_runs(&common_cycles, between_cycles, runs));
     for (row, own) in &cycles {
@@ -147,7 +156,7 @@ fn of_class<S: BuildHasher>(
 }
 
 /// The variance of the logarithm of each row as the figure of one run, and the factor that all rows share in each process.
-fn variances(cases: &[Logs], shares_nothing: bool, between: Option<Ratio>) -> (BTreeMap<usize, Variance>, Vec<f64>) {
+fn variances(cases: &[Logs], shares_nothing: bool) -> (BTreeMap<usize, Variance>, Vec<f64>) {
     let mut deviations: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for case in cases {
         let mean = case.of_process.values().sum::<f64>() / case.of_process.len() as f64;
@@ -176,9 +185,7 @@ fn variances(cases: &[Logs], shares_nothing: bool, between: Option<Ratio>) -> (B
         let prior = prior.unwrap_or(Variance { value: case.assumed, degrees: DEGREES_OF_ASSUMED });
         let Variance { value, degrees } = own.moderated(prior);
         let degrees = degrees.min(all + DEGREES_OF_ASSUMED);
-        let own = Variance { value: value * grown / case.of_process.len() as f64, degrees };
-        let of_runs = |ratio: Ratio| Variance { value: own.value * ratio.factor, degrees: ratio.degrees };
-        (case.row, between.map_or(own, of_runs))
+        (case.row, Variance { value: value * grown / case.of_process.len() as f64, degrees })
     };
     (cases.iter().zip(&variances).map(of_run).collect(), shared.into_values().collect())
 }
@@ -227,10 +234,10 @@ fn of_mean(values: &[f64]) -> Variance {
 
 /// The variance of what all cases of a class share, as that of one run. Where earlier runs show it, what the processes say counts
 /// as two observations.
-fn of_runs(common: &[f64], between: Option<Ratio>, runs: usize) -> Variance {
+fn of_runs(common: &[f64], between: Option<&Ratio>, runs: usize) -> Variance {
     let own = of_mean(common);
     let Some(Ratio { shared: value, .. }) = between else { return own };
-    Variance { value, degrees: runs as f64 - 1.0 }.moderated(Variance { degrees: DEGREES_OF_ASSUMED, ..own })
+    Variance { value: *value, degrees: runs as f64 - 1.0 }.moderated(Variance { degrees: DEGREES_OF_ASSUMED, ..own })
 }
 
 fn variance(values: &[f64]) -> f64 {

@@ -4,7 +4,8 @@
 //! the system has left) moves them all, and they agree too well. Earlier runs show by how much: for each case, the variance of
 //! its figure over the runs, less what its class has in common, relative to the variance that the processes predict. Over the
 //! cases of a class these ratios follow a scaled F distribution, whose scale and second degrees of freedom are estimated as
-//! in Smyth 2004 ([`Variance::prior_of`]). The scale widens all intervals of the class, and the degrees are those of its t.
+//! in Smyth 2004 ([`Variance::prior_of`]). They are the prior of each case, which its own variance over the runs moderates: what
+//! enters the kernel differs more from run to run than what does not.
 //!
 //! The file has a line for each case and run: `started,case_id,ns,ns_own,cycles,cycles_own`, where `own` is the standard deviation
 //! of the logarithm as the processes of that run predict it.
@@ -33,7 +34,7 @@ const ANOTHER_STATE: f64 = 0.1;
 const COLUMNS: [&str; 6] = ["started", "case_id", "ns", "ns_own", "cycles", "cycles_own"];
 
 /// How far runs of a machine were from each other in the cases of a class and a unit.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ratio {
     /// The variance between runs over the one that the processes of a run predict.
@@ -42,10 +43,22 @@ pub struct Ratio {
     pub degrees: f64,
     /// The variance of the logarithm of what all cases have in common, as that of one run.
     pub shared: f64,
+    /// By case, the variance of the rest of the logarithm between runs, and its degrees of freedom.
+    pub cases: BTreeMap<String, [f64; 2]>,
+}
+
+impl Ratio {
+    /// The variance of a case, given the one that the processes predict.
+    #[must_use]
+    pub fn of(&self, case: &CaseId, predicted: f64) -> Variance {
+        let prior = Variance { value: self.factor * predicted, degrees: self.degrees };
+        let seen = self.cases.get(&case.0).map(|[value, degrees]| Variance { value: *value, degrees: *degrees });
+        seen.map_or(prior, |seen| seen.moderated(prior))
+    }
 }
 
 /// The same of a class.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BetweenRuns {
     /// The class.
@@ -203,12 +216,15 @@ fn ratio(own: &BTreeMap<CaseId, Figures>, runs: &[&BTreeMap<CaseId, Figures>], f
             predicted.push(there.own);
         }
         let degrees = logs.len() as f64 - 1.0;
-        (degrees > 0.0).then(|| Variance { value: variance(&logs) / mean(&predicted), degrees })
+        (degrees > 0.0).then(|| (case.0.clone(), mean(&predicted), Variance { value: variance(&logs), degrees }))
     };
-    let found = Variance::prior_of(&own.iter().filter_map(of_case).collect::<Vec<_>>())?;
+    let found: Vec<(String, f64, Variance)> = own.iter().filter_map(of_case).collect();
+    let relative = |(_, predicted, seen): &(String, f64, Variance)| Variance { value: seen.value / predicted, ..*seen };
+    let prior = Variance::prior_of(&found.iter().map(relative).collect::<Vec<_>>())?;
     let shared: Vec<f64> = std::iter::once(0.0).chain(shifts.iter().map(|(shift, _)| *shift)).collect();
-    let [factor, degrees, shared] = [found.value, found.degrees, variance(&shared)].map(rounded);
-    Some(Ratio { factor, degrees, shared })
+    let [factor, degrees, shared] = [prior.value, prior.degrees, variance(&shared)].map(rounded);
+    let cases = found.into_iter().map(|(case, _, seen)| (case, [rounded(seen.value), seen.degrees]));
+    Some(Ratio { factor, degrees, shared, cases: cases.collect() })
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -218,4 +234,58 @@ fn mean(values: &[f64]) -> f64 {
 fn variance(values: &[f64]) -> f64 {
     let mean = mean(values);
     values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0).max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::case::{Case, Layout};
+    use crate::model::verdict::Verdict;
+    use crate::run::row::{Parts, RunToRun};
+
+    /// Rows of one thread, which cost so much more than usual; the number of the run moves each by its own.
+    fn rows(factor: f64, moved: f64) -> Vec<Row> {
+        let own = Variance { value: 1e-4, degrees: 6.0 };
+        let parts = Parts { own, shared: own };
+        (1..=12_u32)
+            .map(|stride| {
+                let layout = Some(Layout::Private { stride });
+                let cost = factor * (moved * (f64::from(stride % 3) - 1.0)).exp();
+                Row {
+                    ns: Some(Nanoseconds(10.0 * cost)),
+                    run_to_run: Some(RunToRun { class: Class::NothingShared, ns: parts, cycles: None }),
+                    ..Row::unmeasured(Case { layout, ..Case::new("cpu.atomic.add") }, Verdict::Resolved)
+                }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn runs_in_another_state_do_not_count_and_a_common_factor_is_apart() {
+        let mut history = History::default();
+        assert_eq!(history.between_runs(&rows(1.0, 0.0)), [], "nothing is known");
+        history.add("2026-01-01T00:00:00Z", &rows(1.5, 0.0));
+        assert_eq!(history.between_runs(&rows(1.0, 0.0)), [], "another state");
+        history.add("2026-01-02T00:00:00Z", &rows(1.05, 0.0));
+        history.add("2026-01-03T00:00:00Z", &rows(1.0, 0.0));
+        let [ref found] = history.between_runs(&rows(1.0, 0.04))[..] else { panic!("one class") };
+        assert_eq!((found.runs, &found.cycles), (3, &None));
+        // Of logarithms: 0.05 in one of three runs.
+        assert!((found.ns.shared - 1.05_f64.ln().powi(2) / 3.0).abs() < 1e-6, "{found:?}");
+        assert!(found.ns.factor > 1.0, "{found:?}");
+    }
+
+    #[test]
+    fn a_file_has_the_latest_runs_and_other_lines_are_passed_over() {
+        let mut history = History::default();
+        (10..30).for_each(|day| history.add(&format!("2026-01-{day}T00:00:00Z"), &rows(1.0, 0.01)));
+        history.add("2026-02-01T00:00:00Z", &[]);
+        assert_eq!((history.0.len(), history.0.keys().next().unwrap().as_str()), (MOST_RUNS, "2026-01-18T00:00:00Z"));
+        let mut bytes = history.to_bytes().unwrap();
+        bytes.extend_from_slice(b"2026,broken,,\n2026,x,-1,0.1,,\n");
+        let read = History::parse(&bytes);
+        assert_eq!(read.0.len(), MOST_RUNS);
+        assert_eq!(read.to_bytes().unwrap(), history.to_bytes().unwrap());
+        assert_eq!(History::parse(b"\xff\xfe\n"), History::default());
+    }
 }
