@@ -22,7 +22,7 @@ use syncscope_core::run::another_run;
 use syncscope_core::run::columns::COLUMNS;
 use syncscope_core::run::history::History;
 use syncscope_core::run::provenance::Tool;
-use syncscope_core::stats::median;
+use syncscope_core::stats::{Interval, median};
 use syncscope_core::{Case, CaseId, Catalogue, Class, Cycles, Detail, Nanoseconds, Row, Run, Verdict};
 use syncscope_report::{Change, Damage, RunData, compare};
 
@@ -194,6 +194,58 @@ fn compared(runs: &[RunData]) -> BTreeMap<&'static str, usize> {
     counts
 }
 
+/// A run of another build, in which every fourth case of one thread costs 3 % more and every fourth contended one 10 %.
+fn planted(run: &RunData) -> RunData {
+    let mut run = run.clone();
+    run.run.tool = Some(Tool { binary: Some("another".to_owned()), ..Tool::default() });
+    for row in run.rows.iter_mut().filter(|row| is_planted(row)) {
+        let factor = delay(row);
+        let times = |interval: Interval| Interval { low: interval.low * factor, high: interval.high * factor };
+        row.ns = row.ns.map(|ns| Nanoseconds(ns.value() * factor));
+        row.cycles = row.cycles.map(|cycles| Cycles(cycles.value() * factor));
+        (row.ns_within, row.cycles_within) = (row.ns_within.map(times), row.cycles_within.map(times));
+        for detail in run.details.get_mut(&row.case.id()).into_iter().flatten() {
+            detail.value *= factor;
+        }
+    }
+    run
+}
+
+fn is_planted(row: &Row) -> bool {
+    row.case.id().0.ends_with(['0', '4', '8', 'c'])
+}
+
+fn delay(row: &Row) -> f64 {
+    if row.case.threads == Some(1) { 1.03 } else { 1.1 }
+}
+
+/// Of the planted delays of one thread, and of several: how many are found, and of how many.
+fn found_of_planted(runs: &[RunData]) -> [[usize; 2]; 2] {
+    let mut found = [[0; 2]; 2];
+    for (number, a) in runs.iter().enumerate() {
+        let b = &runs[(number + 1) % runs.len()];
+        let rest: Vec<&RunData> = runs.iter().filter(|run| ![&a.name, &b.name].contains(&&run.name)).collect();
+        let (a, b) = (with_history(a, &rest), planted(b));
+        // The history of another build is another one: what is known of the first.
+        let mut b = with_history(&b, &[]);
+        b.run.between_runs.clone_from(&a.run.between_runs);
+        another_run::derive(&mut b.rows, &b.details, &b.catalogue, &b.run.between_runs);
+        for (several, threshold) in [(0, 0.01), (1, 0.0)] {
+            let comparison = compare(&a, &b, threshold);
+            let is_one = |case: &&syncscope_report::ComparedCase<'_>| {
+                let resolved =
+                    [case.a, case.b].iter().all(|row| row.verdict == Verdict::Resolved && row.run_to_run.is_some());
+                resolved && is_planted(case.a) && (case.a.case.threads == Some(1)) == (several == 0)
+            };
+            for case in comparison.cases.iter().filter(is_one) {
+                found[several][0] += usize::from(case.change == Change::Slower);
+                found[several][1] += 1;
+            }
+        }
+    }
+    found
+}
+
 /// Coverage of each case against the median half width of its interval.
 fn plot(cases: &Cases) -> String {
     const COLOURS: [&str; 4] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
@@ -239,7 +291,9 @@ fn stored_runs_hold_each_other() {
     tables.sort();
     let mut text = "table,history,class,cases,predictions,coverage,median_half_width\n".to_owned();
     let mut together = [Cases::new(), Cases::new()];
-    let mut pairs = "table,pairs,same,slower,faster,another_state,undecided\n".to_owned();
+    let mut pairs =
+        "table,pairs,same,slower,faster,another_state,undecided,delays_of_3_percent,found,delays_of_10_percent,found\n"
+            .to_owned();
     let mut all = |name: &str, found: &[Cases; 2]| {
         for (history, cases) in ["none", "others"].iter().zip(found) {
             for Line { class, cases, predictions, coverage, half_width } in summary(cases) {
@@ -260,8 +314,10 @@ fn stored_runs_hold_each_other() {
         let counts = compared(&runs);
         let of = |change: &str| counts.get(change).copied().unwrap_or(0);
         let [same, slower, faster] = [Change::Same, Change::Slower, Change::Faster].map(|change| of(change.as_str()));
-        writeln!(pairs, "{name},{},{same},{slower},{faster},{},{}", of("pairs"), of("another_state"), of("undecided"))
-            .unwrap();
+        let [[found, one], [found_too, several]] = found_of_planted(&runs);
+        let (states, undecided) = (of("another_state"), of("undecided"));
+        let counted = format!("{},{same},{slower},{faster},{states},{undecided}", of("pairs"));
+        writeln!(pairs, "{name},{counted},{one},{found},{several},{found_too}").unwrap();
         assert!(100 * (slower + faster) <= same + slower + faster + of("undecided"), "{name}: {counts:?}");
     }
     all("all", &together);
