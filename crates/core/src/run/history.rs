@@ -145,7 +145,7 @@ impl History {
     pub fn to_bytes(&self) -> Result<Vec<u8>, csv::Error> {
         let of_run = |(started, cases): (&String, &BTreeMap<CaseId, Figures>)| {
             let line = |(case, figures): (&CaseId, &Figures)| {
-                StringRecord::from_iter([started.clone(), case.0.clone()].into_iter().chain(figures.cells()))
+                [started.clone(), case.0.clone()].into_iter().chain(figures.cells()).collect::<StringRecord>()
             };
             cases.iter().map(line).collect::<Vec<_>>()
         };
@@ -176,26 +176,21 @@ impl History {
         }
         let of_class = |(class, own): (Class, BTreeMap<CaseId, Figures>)| {
             let states = self.0.values().filter(|run| {
-                let [ns, cycles] = [in_ns, in_cycles].map(|figure| shift(&own, run, figure));
+                let [ns, cycles] = [IN_NS, IN_CYCLES].map(|figure| shift(&own, run, figure));
                 ns.is_some_and(|ns| ns.abs().min(cycles.map_or(f64::INFINITY, f64::abs)) < ANOTHER_STATE)
             });
             let runs: Vec<&BTreeMap<CaseId, Figures>> = states.collect();
-            let ns = ratio(&own, &runs, in_ns)?;
-            Some(BetweenRuns { class, runs: 1 + runs.len(), ns, cycles: ratio(&own, &runs, in_cycles) })
+            let ns = ratio(&own, &runs, IN_NS)?;
+            Some(BetweenRuns { class, runs: 1 + runs.len(), ns, cycles: ratio(&own, &runs, IN_CYCLES) })
         };
         classes.into_iter().filter_map(of_class).collect()
     }
 }
 
-const fn in_ns(figures: &Figures) -> Option<Figure> {
-    Some(figures.ns)
-}
-
-const fn in_cycles(figures: &Figures) -> Option<Figure> {
-    figures.cycles
-}
-
 type InUnit = fn(&Figures) -> Option<Figure>;
+
+const IN_NS: InUnit = |figures| Some(figures.ns);
+const IN_CYCLES: InUnit = |figures| figures.cycles;
 
 /// What the cases have in common in another run, as a logarithm.
 fn shift(own: &BTreeMap<CaseId, Figures>, run: &BTreeMap<CaseId, Figures>, figure: InUnit) -> Option<f64> {

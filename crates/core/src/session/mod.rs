@@ -294,8 +294,6 @@ impl Session {
         };
         let mut rows: Vec<Row> = self.directory.read_rows()?.into_iter().map(facts).collect();
         let (details, catalogue) = (self.directory.read_details()?, &self.plan.catalogue);
-        self.run.shared = another_run::derive(&mut rows, &details, catalogue);
-        between_rows::judge(&mut rows, &details, |case| Some(catalogue.facts(&case.primitive)?.role));
         self.run.shared = another_run::derive(&mut rows, &details, catalogue, &[]);
         if let Some(history) = &mut self.history {
             self.run.between_runs = history.between_runs(&rows);
@@ -304,6 +302,7 @@ impl Session {
             }
             self.run.shared = another_run::derive(&mut rows, &details, catalogue, &self.run.between_runs);
         }
+        between_rows::judge(&mut rows, &details, |case| Some(catalogue.facts(&case.primitive)?.role));
         self.run.fingerprint = Fingerprint::of(&rows, &details, catalogue);
         self.directory.write_rows(&rows)?;
         self.directory.write_run(&self.run)
