@@ -22,6 +22,7 @@ use crate::commands::own_request::OwnRequest;
 use crate::commands::repeat;
 use crate::commands::together::{self, Together};
 use crate::failure::{Failure, Outcome};
+use crate::history;
 use crate::laboratories::Laboratories;
 use crate::launcher::{self, Part};
 use crate::progress::Progress;
@@ -80,6 +81,7 @@ fn measure_here(
     started: Instant,
     deadline: Option<Instant>,
 ) -> Result<Outcome, Failure> {
+    let is_together = together.is_some();
     let (processes, cancel) = together.map(|together| (together.laboratory, together.cancel)).unzip();
     if std::env::var_os(PROFILE).is_some() {
         profile::enable();
@@ -109,9 +111,12 @@ fn measure_here(
         terminal::note(&"another process has completed the run meanwhile");
         laboratories.dismiss_processes()?;
         let directory = RunDirectory::open(path)?;
-        return report(&Finished { directory, status: Status::Done, contradictions: Vec::new() });
+        return report(&Finished { directory, status: Status::Done, contradictions: Vec::new(), history: None });
     }
-    let mut session = begun?;
+    let session = begun?;
+    let has_history = !(is_together || request.own.is_some() || laboratories.are_fake());
+    let history = if has_history { history::read(session.run()) } else { None };
+    let mut session = session.with_history(history);
     board::begin(&Step::Preparing);
     if !request.target.is_known() {
         progress.suspend(|| {
@@ -135,6 +140,7 @@ fn measure_here(
     let lost_at = session.lost_at().filter(|_| !limits.cancel.is_cancelled() && supervisor::another_follows()).cloned();
     let outcome = profile::time(Phase::Report, || {
         let finished = session.finish(measured, &laboratories.all())?;
+        history::write(&finished);
         lost_at.map_or_else(|| request.report(&finished), |case| Ok(supervisor::lost(&case)))
     });
     dismissed?;
