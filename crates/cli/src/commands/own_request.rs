@@ -334,9 +334,9 @@ mod tests {
 
     #[test]
     fn where_the_answer_changes_once_it_is_said() {
+        use Change::{Faster, Same, Slower, Undecided};
         let case = |threads, blocks| Case { threads: Some(threads), blocks: Some(blocks), ..Case::new("gpu.own.a") };
         let cases = [case(1, 1), case(2, 1), case(4, 1), case(8, 1), case(1, 2), case(8, 2)];
-        use Change::{Faster, Same, Slower, Undecided};
         let said = |changes: [Change; 6]| -> Vec<String> {
             let compared: Vec<(&Case, Change)> = cases.iter().zip(changes).collect();
             crossings(&compared, "a", "b")

@@ -217,12 +217,12 @@ const OWN_STATE_BYTES: usize = 512 + 4096;
 /// each block; with several counters the pages of
 /// `near_counters.cuh`.
 pub(crate) fn state_bytes(case: &Case) -> usize {
-    if is_own(&case.primitive) {
-        return OWN_STATE_BYTES;
-    }
     const LINE: usize = 128;
     const PAGES: usize = 16;
     const PAGE_BYTES: usize = 4096;
+    if is_own(&case.primitive) {
+        return OWN_STATE_BYTES;
+    }
     if has_near_counters(case) || case.in_group(SPREAD) {
         return LINE + PAGES * PAGE_BYTES;
     }
