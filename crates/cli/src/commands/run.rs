@@ -81,7 +81,6 @@ fn measure_here(
     started: Instant,
     deadline: Option<Instant>,
 ) -> Result<Outcome, Failure> {
-    let is_together = together.is_some();
     let (processes, cancel) = together.map(|together| (together.laboratory, together.cancel)).unzip();
     if std::env::var_os(PROFILE).is_some() {
         profile::enable();
@@ -92,8 +91,7 @@ fn measure_here(
         restrict_to(cpus)?;
     }
     let mut progress = Progress::new("inspecting this machine");
-    let opened = profile::time(Phase::Open, || request.open(processes));
-    let mut laboratories = opened.inspect_err(|_| progress.finish())?;
+    let mut laboratories = profile::time(Phase::Open, || request.open(processes)).inspect_err(|_| progress.finish())?;
     laboratories.let_fresh_processes_measure();
     let plan = request.selection.plan(&mut laboratories, request.preset, request.seed);
     let plan = plan.inspect_err(|_| progress.finish())?;
@@ -114,7 +112,7 @@ fn measure_here(
         return report(&Finished { directory, status: Status::Done, contradictions: Vec::new(), history: None });
     }
     let session = begun?;
-    let has_history = !(is_together || request.own.is_some() || laboratories.are_fake());
+    let has_history = !(cancel.is_some() || request.own.is_some() || laboratories.are_fake());
     let history = if has_history { history::read(session.run()) } else { None };
     let mut session = session.with_history(history);
     board::begin(&Step::Preparing);
