@@ -102,6 +102,11 @@ impl Laboratories {
         [cpu, gpu, fake, mpi].into_iter().flatten().collect()
     }
 
+    /// Whether a fake stands for the machine.
+    pub(crate) const fn are_fake(&self) -> bool {
+        self.fake.is_some()
+    }
+
     /// Every primitive, and why it cannot be measured on this machine, if it cannot.
     pub(crate) fn listing(&mut self) -> Vec<Listing> {
         let mut listing: Vec<Listing> = self.all().iter().flat_map(|laboratory| laboratory.listing()).collect();

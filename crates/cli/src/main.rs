@@ -7,6 +7,7 @@ mod axes;
 mod catalogue;
 mod commands;
 mod failure;
+mod history;
 mod laboratories;
 mod launcher;
 mod page_file;

@@ -9,9 +9,11 @@
 use std::collections::HashMap;
 
 use syncscope_core::run::another_run::{self, Shared};
+use syncscope_core::run::history::History;
 use syncscope_core::stats::{Clustered, Level, median};
 use syncscope_core::{
-    Case, Catalogue, Class, Cycles, Detail, Facts, Layout, Nanoseconds, Primitive, Role, Row, RunEffect, Verdict,
+    Case, CaseId, Catalogue, Class, Cycles, Detail, Facts, Layout, Nanoseconds, Primitive, Role, Row, RunEffect,
+    Verdict,
 };
 
 const CASES: usize = 24;
@@ -93,14 +95,26 @@ fn catalogue(assumed: f64) -> Catalogue {
 
 /// The rows of a run, and what they share.
 fn run(class: Class, law: Law, cases: usize, seed: u64) -> (Vec<Row>, Vec<Shared>) {
+    let (mut rows, details) = measured(class, law, cases, seed, 0.0);
+    let shared = another_run::derive(&mut rows, &details, &catalogue(0.02), &[]);
+    (rows, shared)
+}
+
+type Details = HashMap<CaseId, Vec<Detail>>;
+
+/// The rows of a run as they are measured, in which all processes have `of_run` in common: the deviation of each case, and as much
+/// of all cases together.
+fn measured(class: Class, law: Law, cases: usize, seed: u64, of_run: f64) -> (Vec<Row>, Details) {
     let mut random = Random(fastrand::Rng::with_seed((seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
-    let common: Vec<f64> = (0..PROCESSES).map(|_| 0.03 * random.normal()).collect();
+    let all = of_run * random.normal();
+    let common: Vec<f64> = (0..PROCESSES).map(|_| all + 0.03 * random.normal()).collect();
     let (mut rows, mut details) = (Vec::new(), HashMap::new());
     for number in 0..cases {
         let mut blocks = Vec::new();
         let (mut of_case, mut drift) = (Vec::new(), 0.0);
+        let here = of_run * random.normal();
         for process in 0..PROCESSES {
-            let level = common[process as usize] + random.of_process(law, number);
+            let level = common[process as usize] + here + random.of_process(law, number);
             let own = (0..BLOCKS).map(|_| 100.0 * (level + random.of_block(law, &mut drift)).exp());
             let own: Vec<f64> = own.collect();
             // Where nothing is shared, what cases have in common is the clock, which cycles do not show.
@@ -122,8 +136,7 @@ fn run(class: Class, law: Law, cases: usize, seed: u64) -> (Vec<Row>, Vec<Shared
         };
         details.insert(case(class, number).id(), of_case.into_iter().flat_map(of_process).collect());
     }
-    let shared = another_run::derive(&mut rows, &details, &catalogue(0.02));
-    (rows, shared)
+    (rows, details)
 }
 
 fn pairs() -> u32 {
@@ -177,4 +190,47 @@ fn intervals_hold_the_figures_of_another_run() {
 #[test]
 fn intervals_without_extremes_hold_the_figures_of_another_run() {
     demand(Class::NothingShared, 0.86);
+}
+
+/// The share of the cases whose interval holds the figure of the next run where all processes of a run differ from those of others,
+/// after so many earlier runs, and that of the shared.
+fn coverage_after(earlier: u64, class: Class, law: Law) -> (f64, f64) {
+    let (mut held, mut all, mut shared_held) = (0_u32, 0_u32, 0_u32);
+    for seed in (0..pairs()).map(u64::from) {
+        let mut history = History::default();
+        let mut runs = Vec::new();
+        for number in 0..earlier + 2 {
+            let (mut rows, details) = measured(class, law, CASES, seed * 100 + number, 0.02);
+            another_run::derive(&mut rows, &details, &catalogue(0.02), &[]);
+            let between = history.between_runs(&rows);
+            history.add(&format!("{number:03}"), &rows);
+            // As a file has them.
+            history = History::parse(&history.to_bytes().unwrap());
+            let shared = another_run::derive(&mut rows, &details, &catalogue(0.02), &between);
+            runs.push((rows, shared));
+        }
+        let [.., (a, shared), (b, _)] = runs.as_slice() else { unreachable!() };
+        let log = |row: &Row| row.ns.unwrap().value().ln();
+        let shift = median(&a.iter().zip(b).map(|(a, b)| log(b) - log(a)).collect::<Vec<_>>()).unwrap();
+        shared_held += u32::from(shift.abs() <= shared[0].another_run);
+        for (a, b) in a.iter().zip(b) {
+            held += u32::from(a.ns_interval.unwrap().contains((log(b) - shift).exp()));
+            all += 1;
+        }
+    }
+    (f64::from(held) / f64::from(all), f64::from(shared_held) / f64::from(pairs()))
+}
+
+#[test]
+fn earlier_runs_widen_the_intervals_by_what_processes_do_not_show() {
+    let (alone, _) = coverage_after(0, Class::Lines, Law::Normal);
+    assert!(alone < 0.8, "{alone}: the law is one that processes do not show");
+    for law in [Law::Normal, Law::HeavyTails, Law::TwoModes, Law::Outliers] {
+        for earlier in [2, 6] {
+            let (held, shared) = coverage_after(earlier, Class::Lines, law);
+            println!("{law:?}, {earlier} earlier runs: {:.1} %, {:.1} % of the shared", held * 100.0, shared * 100.0);
+            assert!((0.92..=0.98).contains(&held), "{law:?}, {earlier} earlier runs: {held}");
+            assert!(shared >= 0.86, "{law:?}, {earlier} earlier runs: {shared} of the shared");
+        }
+    }
 }

@@ -28,4 +28,4 @@ mod file_hash;
 mod program;
 
 pub use file_hash::{content_hash, file_hash};
-pub use program::{c_library_version, cache_folder, exit_at_once, file_of};
+pub use program::{c_library_version, cache_folder, exit_at_once, file_of, state_folder};

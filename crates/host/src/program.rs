@@ -41,10 +41,23 @@ pub fn c_library_version() -> Option<(&'static str, String)> {
 /// `None` if the user has no home.
 #[must_use]
 pub fn cache_folder() -> Option<PathBuf> {
-    let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    variable("SYNCSCOPE_CACHE")
-        .or_else(|| variable("XDG_CACHE_HOME").map(|folder| folder.join("syncscope")))
-        .or_else(|| variable("HOME").map(|home| home.join(".cache/syncscope")))
+    variable("SYNCSCOPE_CACHE").or_else(|| folder_of_user("XDG_CACHE_HOME", ".cache"))
+}
+
+/// The folder for what this program learned of the machine: `$XDG_STATE_HOME/syncscope` or `~/.local/state/syncscope`; `None` if
+/// the user has no home.
+#[must_use]
+pub fn state_folder() -> Option<PathBuf> {
+    folder_of_user("XDG_STATE_HOME", ".local/state")
+}
+
+/// This program's part of the folder that a variable names, or of its usual place in the home.
+fn folder_of_user(name: &str, usual: &str) -> Option<PathBuf> {
+    Some(variable(name).or_else(|| Some(variable("HOME")?.join(usual)))?.join("syncscope"))
+}
+
+fn variable(name: &str) -> Option<PathBuf> {
+    env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Ends this process without its exit handlers, which may wait for others.

@@ -42,6 +42,9 @@ pub(crate) struct RunArguments {
     /// Seed of all random orders [default: random, recorded in run.json]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// Neither use the differences between earlier runs of this machine nor keep those of this one (~/.local/state/syncscope)
+    #[arg(long)]
+    pub(crate) no_history: bool,
     /// Under a launcher such as srun or mpirun: name the directories under --out by rank, not by node
     #[arg(long)]
     pub(crate) anonymous: bool,

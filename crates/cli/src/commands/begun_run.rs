@@ -92,7 +92,7 @@ pub(super) fn is_complete(directory: &Path) -> bool {
 
 /// Writes the page, shows the table and the command that resumes an incomplete run.
 pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
-    let Finished { directory, status, contradictions } = finished;
+    let Finished { directory, status, contradictions, .. } = finished;
     for text in contradictions {
         terminal::warning(text);
     }

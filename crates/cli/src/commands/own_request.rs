@@ -334,18 +334,18 @@ mod tests {
 
     #[test]
     fn where_the_answer_changes_once_it_is_said() {
+        use Change::{Faster, Same, Slower, Undecided};
         let case = |threads, blocks| Case { threads: Some(threads), blocks: Some(blocks), ..Case::new("gpu.own.a") };
         let cases = [case(1, 1), case(2, 1), case(4, 1), case(8, 1), case(1, 2), case(8, 2)];
-        use Change::{Faster, Same, Slower, Undecided};
         let said = |changes: [Change; 6]| -> Vec<String> {
             let compared: Vec<(&Case, Change)> = cases.iter().zip(changes).collect();
             crossings(&compared, "a", "b")
         };
         let once = said([Faster, Undecided, Slower, Slower, Same, Slower]);
-        assert_eq!(once, ["b is cheaper from 4 threads on (1 blocks)"]);
+        assert_eq!(once, ["b is cheaper from 4 threads on (1 block)"]);
         assert_eq!(said([Faster, Slower, Faster, Faster, Faster, Faster]), [""; 0], "to and fro");
         let blocks = said([Slower, Slower, Slower, Slower, Faster, Slower]);
-        assert!(blocks.contains(&"a is cheaper from 2 blocks on (1 threads)".to_owned()), "{blocks:?}");
+        assert!(blocks.contains(&"a is cheaper from 2 blocks on (1 thread)".to_owned()), "{blocks:?}");
     }
 
     #[test]

@@ -244,7 +244,7 @@ pub(super) fn run(arguments: &RunArguments, count: u32) -> Result<Outcome, Failu
         return Ok(interrupted(&request.folder, 0));
     }
     let directory = join(&request, status)?;
-    let shown = report(&Finished { directory, status, contradictions: Vec::new() })?;
+    let shown = report(&Finished { directory, status, contradictions: Vec::new(), history: None })?;
     Ok(if shown == Outcome::Done { outcome } else { shown })
 }
 
@@ -289,7 +289,8 @@ fn command(request: &Request, folder: &Path, number: u32, budget: Option<Duratio
     } else {
         remove_empty_start(folder);
         let seed = request.seed_of(number).to_string();
-        child.args(["--preset", request.preset.as_str(), "--seed", &seed, "--out"]).arg(folder);
+        // These runs show by themselves how far runs are from each other.
+        child.args(["--no-history", "--preset", request.preset.as_str(), "--seed", &seed, "--out"]).arg(folder);
         for (option, globs) in [("--only", &request.only), ("--skip", &request.skip)] {
             for glob in globs {
                 child.args([option, glob]);

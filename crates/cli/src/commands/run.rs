@@ -22,6 +22,7 @@ use crate::commands::own_request::OwnRequest;
 use crate::commands::repeat;
 use crate::commands::together::{self, Together};
 use crate::failure::{Failure, Outcome};
+use crate::history;
 use crate::laboratories::Laboratories;
 use crate::launcher::{self, Part};
 use crate::progress::Progress;
@@ -90,8 +91,7 @@ fn measure_here(
         restrict_to(cpus)?;
     }
     let mut progress = Progress::new("inspecting this machine");
-    let opened = profile::time(Phase::Open, || request.open(processes));
-    let mut laboratories = opened.inspect_err(|_| progress.finish())?;
+    let mut laboratories = profile::time(Phase::Open, || request.open(processes)).inspect_err(|_| progress.finish())?;
     laboratories.let_fresh_processes_measure();
     let plan = request.selection.plan(&mut laboratories, request.preset, request.seed);
     let plan = plan.inspect_err(|_| progress.finish())?;
@@ -109,9 +109,12 @@ fn measure_here(
         terminal::note(&"another process has completed the run meanwhile");
         laboratories.dismiss_processes()?;
         let directory = RunDirectory::open(path)?;
-        return report(&Finished { directory, status: Status::Done, contradictions: Vec::new() });
+        return report(&Finished { directory, status: Status::Done, contradictions: Vec::new(), history: None });
     }
-    let mut session = begun?;
+    let session = begun?;
+    let has_history = !(cancel.is_some() || request.own.is_some() || laboratories.are_fake());
+    let history = if has_history { history::read(session.run()) } else { None };
+    let mut session = session.with_history(history);
     board::begin(&Step::Preparing);
     if !request.target.is_known() {
         progress.suspend(|| {
@@ -135,6 +138,7 @@ fn measure_here(
     let lost_at = session.lost_at().filter(|_| !limits.cancel.is_cancelled() && supervisor::another_follows()).cloned();
     let outcome = profile::time(Phase::Report, || {
         let finished = session.finish(measured, &laboratories.all())?;
+        history::write(&finished);
         lost_at.map_or_else(|| request.report(&finished), |case| Ok(supervisor::lost(&case)))
     });
     dismissed?;

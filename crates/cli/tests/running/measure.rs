@@ -50,7 +50,7 @@ fn code_that_goes_wrong_ends_its_own_case() {
     let text = "#include <stdio.h>\n#include <stdlib.h>\n\
         void operation_crash(struct thread *me) { *(volatile int *)8 = 1; }\n\
         void operation_exit(struct thread *me) { static volatile int calls; if (++calls > 99) exit(0); }\n\
-        void operation_divides(struct thread *me) { me->value = 1 / (me->value - (T)me->number); }\n\
+        void operation_divides(struct thread *me) { me->value = 7 / (me->value - (T)me->number); }\n\
         void operation_endless(struct thread *me) { while (atomic_load(me->x) == 0) syncscope_pause(); }\n\
         void operation_prints(struct thread *me) { puts(\"noise\"); }\n\
         void operation_fine(struct thread *me) { atomic_fetch_add(me->x, 1); }\n";

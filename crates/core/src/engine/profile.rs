@@ -47,6 +47,8 @@ words! {
         Details = "details",
         /// Whether a second copy costs what the first one does.
         Additivity = "additivity",
+        /// What fresh processes took beyond the blocks that they measured: starting, looking at the machine, handing back.
+        Processes = "processes",
         /// Writing results.
         Write = "write",
         /// Report and table at the end.
@@ -72,11 +74,17 @@ pub fn time<T>(phase: Phase, work: impl FnOnce() -> T) -> T {
     }
     let started = Instant::now();
     let result = work();
-    let spent = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
-    // Relaxed: sums alone, read when all is done.
-    SPENT_NS[phase as usize].fetch_add(spent, Ordering::Relaxed);
-    TIMES[phase as usize].fetch_add(1, Ordering::Relaxed);
+    add(phase, started.elapsed());
     result
+}
+
+/// Counts time that a phase took elsewhere.
+pub fn add(phase: Phase, spent: Duration) {
+    if ENABLED.load(Ordering::Relaxed) {
+        // Relaxed: sums alone, read when all is done.
+        SPENT_NS[phase as usize].fetch_add(u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        TIMES[phase as usize].fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 /// The time of one phase.

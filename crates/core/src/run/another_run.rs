@@ -12,7 +12,8 @@
 //! of freedom for each case (fewer where threads share nothing and the extremes do not count: `stats/trimmed.rs`); it is
 //! moderated by that of the class (Smyth 2004, [`Variance::prior_of`]). The interval predicts the
 //! figure of another run of as many processes: Student's t with the moderated degrees, times the deviation of the difference of
-//! two means. Cases whose threads share nothing follow the clock exactly: their interval is that of their cycles.
+//! two means. Cases whose threads share nothing follow the clock exactly: their interval is that of their cycles. Where earlier
+//! runs of this machine are known, they say how much more than processes runs differ ([`BetweenRuns`]).
 //!
 //! Rows without processes (GPUs, older runs, other sides) keep the interval within the run, and say as their allowance what is
 //! assumed beyond it.
@@ -27,6 +28,7 @@ use crate::model::case::CaseId;
 use crate::model::catalogue::Catalogue;
 use crate::model::detail::Detail;
 use crate::model::facts::Class;
+use crate::run::history::{BetweenRuns, Ratio};
 use crate::run::row::{Parts, Row, RunToRun};
 use crate::stats::{Interval, Variance, median, student, trimmed_mean};
 use crate::units::{Cycles, Hertz, Nanoseconds, rounded};
@@ -71,6 +73,7 @@ pub fn derive<S: BuildHasher>(
     rows: &mut [Row],
     details: &HashMap<CaseId, Vec<Detail>, S>,
     catalogue: &Catalogue,
+    between_runs: &[BetweenRuns],
 ) -> Vec<Shared> {
     let mut classes: BTreeMap<Class, Vec<usize>> = BTreeMap::new();
     for (index, row) in rows.iter().enumerate() {
@@ -79,7 +82,10 @@ pub fn derive<S: BuildHasher>(
             classes.entry(facts.class_of(&row.case)).or_default().push(index);
         }
     }
-    classes.into_iter().filter_map(|(class, members)| of_class(class, &members, rows, details, catalogue)).collect()
+    let between = |class| between_runs.iter().find(|between| between.class == class);
+    let shared =
+        |(class, members): (Class, Vec<usize>)| of_class(class, &members, rows, details, catalogue, between(class));
+    classes.into_iter().filter_map(shared).collect()
 }
 
 fn of_class<S: BuildHasher>(
@@ -88,6 +94,7 @@ fn of_class<S: BuildHasher>(
     rows: &mut [Row],
     details: &HashMap<CaseId, Vec<Detail>, S>,
     catalogue: &Catalogue,
+    between: Option<&BetweenRuns>,
 ) -> Option<Shared> {
     let logs = |name: &str, of_cycles: bool| -> Vec<Logs> {
         let of_row = |row: &usize| {
@@ -102,9 +109,20 @@ fn of_class<S: BuildHasher>(
     };
     let (of_ns, of_cycles) = (logs(Detail::PROCESS_NS, false), logs(Detail::PROCESS_CYCLES, true));
     let shares_nothing = class == Class::NothingShared;
+    let (between_ns, between_cycles) =
+        (between.map(|between| &between.ns), between.and_then(|between| between.cycles.as_ref()));
+    let over_runs = |found: BTreeMap<usize, Variance>, ratio: Option<&Ratio>| -> BTreeMap<usize, Variance> {
+        let of_row = |(row, own): (usize, Variance)| {
+            let id = rows[row].case.id();
+            (row, ratio.map_or(own, |ratio| ratio.of(&id, own.value)))
+        };
+        found.into_iter().map(of_row).collect()
+    };
     let (ns, common) = variances(&of_ns, shares_nothing);
     let (cycles, common_cycles) = variances(&of_cycles, shares_nothing);
-    let (shared, shared_cycles) = (of_mean(&common), of_mean(&common_cycles));
+    let (ns, cycles) = (over_runs(ns, between_ns), over_runs(cycles, between_cycles));
+    let runs = between.map_or(1, |between| between.runs);
+    let (shared, shared_cycles) = (of_runs(&common, between_ns, runs), of_runs(&common_cycles, between_cycles, runs));
     for (row, own) in &cycles {
         let row = &mut rows[*row];
         row.cycles_interval = row.cycles.map(|at| around(at.value(), half_width(*own)));
@@ -212,6 +230,14 @@ pub fn half_width(of_run: Variance) -> f64 {
 fn of_mean(values: &[f64]) -> Variance {
     let count = values.len() as f64;
     Variance { value: variance(values) / count.max(1.0), degrees: (count - 1.0).max(1.0) }
+}
+
+/// The variance of what all cases of a class share, as that of one run. Where earlier runs show it, what the processes say counts
+/// as two observations.
+fn of_runs(common: &[f64], between: Option<&Ratio>, runs: usize) -> Variance {
+    let own = of_mean(common);
+    let Some(Ratio { shared: value, .. }) = between else { return own };
+    Variance { value: *value, degrees: runs as f64 - 1.0 }.moderated(Variance { degrees: DEGREES_OF_ASSUMED, ..own })
 }
 
 fn variance(values: &[f64]) -> f64 {

@@ -9,6 +9,7 @@
 //! | [`plain`] | tables of experiments that measure no cases |
 //! | [`another_run`] | the intervals for another run, by what processes differ by |
 //! | [`between_rows`] | limits that the rows of a run set each other |
+//! | [`history`] | how far earlier runs of a machine were from each other |
 //! | [`fingerprint`] | what tells the states of a machine from each other |
 //! | [`repeats`] | joins the rows of several runs |
 //! | [`stored_run`] | the form of the runs in `results/` |
@@ -22,6 +23,7 @@ pub mod columns;
 mod details;
 pub mod directory;
 pub mod fingerprint;
+pub mod history;
 pub mod journal;
 pub mod machine;
 pub mod plain;
@@ -41,6 +43,7 @@ use crate::model::own::OwnOperation;
 use crate::run::another_run::Shared;
 use crate::run::directory::{RunDirectory, RunDirectoryError};
 use crate::run::fingerprint::Fingerprint;
+use crate::run::history::BetweenRuns;
 use crate::run::machine::{Environment, Machine, MeasuredTopology};
 use crate::run::provenance::{SessionRecord, Tool};
 use crate::run::row::Row;
@@ -118,6 +121,9 @@ pub struct Run {
     /// What the rows of each class share, and by how much another run may shift it; none where it was not measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared: Vec<Shared>,
+    /// How far earlier runs of this machine were from it and from each other; none where none was known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub between_runs: Vec<BetweenRuns>,
     /// In which state the machine was, in each process and, where it changed, in each state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<Fingerprint>,

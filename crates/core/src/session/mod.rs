@@ -36,6 +36,7 @@ use crate::model::verdict::Verdict;
 use crate::run::between_rows;
 use crate::run::directory::{RunDirectory, RunDirectoryError, WriteLock};
 use crate::run::fingerprint::Fingerprint;
+use crate::run::history::History;
 use crate::run::journal::Journal;
 use crate::run::provenance::{SessionRecord, StolenTime};
 use crate::run::row::Row;
@@ -100,6 +101,8 @@ pub struct Session {
     lost_at: Option<Case>,
     /// The passes of each fresh process.
     processes: Vec<[u32; 2]>,
+    /// The earlier runs of this machine; `None` where they do not count.
+    history: Option<History>,
     now: Box<dyn Fn() -> Instant>,
 }
 
@@ -112,6 +115,8 @@ pub struct Finished {
     pub status: Status,
     /// Where the measurements contradict what the system says of the CPUs' topology.
     pub contradictions: Vec<String>,
+    /// The runs of this machine, with this one if it is complete; `None` where they do not count.
+    pub history: Option<History>,
 }
 
 impl Session {
@@ -144,6 +149,7 @@ impl Session {
             replaced: HashSet::new(),
             lost_at: None,
             processes: Vec::new(),
+            history: None,
             now: Box::new(Instant::now),
         })
     }
@@ -196,6 +202,12 @@ impl Session {
     #[must_use]
     pub fn with_clock(self, now: impl Fn() -> Instant + 'static) -> Self {
         Self { now: Box::new(now), ..self }
+    }
+
+    /// The same with the earlier runs of this machine, which its intervals take into account.
+    #[must_use]
+    pub fn with_history(self, history: Option<History>) -> Self {
+        Self { history, ..self }
     }
 
     /// What stands in `run.json`.
@@ -271,7 +283,7 @@ impl Session {
         self.record_intervals()?;
         let topology = self.run.measured_topology;
         let contradictions = topology.map(|topology| topology.contradictions).unwrap_or_default();
-        Ok(Finished { directory: self.directory, status: self.run.status, contradictions })
+        Ok(Finished { directory: self.directory, status: self.run.status, contradictions, history: self.history })
     }
 
     /// Writes what follows from all rows together.
@@ -282,7 +294,14 @@ impl Session {
         };
         let mut rows: Vec<Row> = self.directory.read_rows()?.into_iter().map(facts).collect();
         let (details, catalogue) = (self.directory.read_details()?, &self.plan.catalogue);
-        self.run.shared = another_run::derive(&mut rows, &details, catalogue);
+        self.run.shared = another_run::derive(&mut rows, &details, catalogue, &[]);
+        if let Some(history) = &mut self.history {
+            self.run.between_runs = history.between_runs(&rows);
+            if self.run.status == Status::Done {
+                history.add(&self.run.started, &rows);
+            }
+            self.run.shared = another_run::derive(&mut rows, &details, catalogue, &self.run.between_runs);
+        }
         between_rows::judge(&mut rows, &details, |case| Some(catalogue.facts(&case.primitive)?.role));
         self.run.fingerprint = Fingerprint::of(&rows, &details, catalogue);
         self.directory.write_rows(&rows)?;

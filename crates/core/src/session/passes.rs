@@ -151,6 +151,8 @@ impl Passes<'_> {
         let first = share.first_pass;
         self.session.processes.push([first, last]);
         let process = self.session.processes.len() as u32;
+        let measured: Duration = found.iter().map(|apart| apart.spent).sum();
+        profile::add(Phase::Processes, self.since(started).saturating_sub(measured));
         for apart in found {
             let Some(pending) = part.cases.iter_mut().find(|pending| pending.case.id() == apart.id) else { continue };
             let (before, spent) = (pending.blocks(), apart.spent);

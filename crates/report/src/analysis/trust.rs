@@ -2,13 +2,14 @@
 
 use syncscope_core::run::another_run;
 use syncscope_core::run::fingerprint::Fingerprint;
+use syncscope_core::run::history::BetweenRuns;
 use syncscope_core::run::machine::Environment;
 use syncscope_core::run::provenance::StolenTime;
 use syncscope_core::run::smt_interference::frequent_share;
 use syncscope_core::{Row, Verdict};
 
 use crate::RunData;
-use crate::analysis::matrix::list_length;
+use crate::analysis::cpu_list::list_length;
 use crate::figure::grouped;
 use crate::naming::capitalized;
 
@@ -28,10 +29,19 @@ pub(crate) fn trust(data: &RunData) -> Option<String> {
     let disturbed = if parts.is_empty() { String::new() } else { format!("{}. ", capitalized(&parts.join("; "))) };
     let shared = another_run::sentence(&data.run.shared);
     let known = format!("{disturbed}{} of {} costs are resolved.", grouped(resolved), grouped(existing));
-    let shared = (!shared.is_empty()).then(|| format!("Another run may shift all rows at once: {shared}."));
+    let shared = (!shared.is_empty())
+        .then(|| format!("Another run may shift all rows at once: {shared}. {}.", history(&data.run.between_runs)));
     let states = data.run.fingerprint.as_ref().and_then(Fingerprint::sentence);
     let states = states.map(|states| format!("The machine changed its state: {states}."));
     Some([Some(known), states, shared].into_iter().flatten().collect::<Vec<_>>().join(" "))
+}
+
+/// What the half widths of rows that several processes measured stand on.
+fn history(between: &[BetweenRuns]) -> String {
+    match between.iter().map(|between| between.runs).max() {
+        Some(runs) => format!("± follows from {runs} runs of this machine"),
+        None => "± follows from the processes of this run alone; runs may differ more".to_owned(),
+    }
 }
 
 fn emulated(data: &RunData) -> Option<String> {

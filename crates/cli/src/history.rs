@@ -1,0 +1,86 @@
+//! The earlier runs of this machine, in the user's state folder: `--no-history` leaves them out.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use syncscope_core::Run;
+use syncscope_core::machine::CpuMachine;
+use syncscope_core::run::history::History;
+use syncscope_core::run_directory::replace_file;
+use syncscope_core::session::Finished;
+
+/// The files of other builds and other machines with the same home go, the oldest first.
+const MOST_FILES: usize = 16;
+
+/// The file of this machine and its allowed CPUs, of this build and the preset of a run; `None` if the user has no home.
+fn file(run: &Run) -> Option<PathBuf> {
+    // Memory that a guest gives back is no other machine. Two that are built alike differ in their identity.
+    let cpu = CpuMachine { memory_bytes: None, ..run.machine.cpu.clone() };
+    let identity = fs::read_to_string("/etc/machine-id").unwrap_or_default();
+    let known = serde_json::to_vec(&(cpu, identity, &run.environment.allowed_cpus, &run.tool)).ok()?;
+    let name = format!("runs-{}-{}.csv", syncscope_host::content_hash(&known), run.preset);
+    Some(syncscope_host::state_folder()?.join(name))
+}
+
+/// What is known of earlier runs of the machine of a run: nothing where there is no file, and `None` where it is not to count.
+pub(crate) fn read(run: &Run) -> Option<History> {
+    // As the run was begun: a process that resumes it has another command.
+    if run.command.iter().any(|word| word == "--no-history") {
+        return None;
+    }
+    Some(fs::read(file(run)?).map(|bytes| History::parse(&bytes)).unwrap_or_default())
+}
+
+/// Keeps what a run added. Without a place for it, the next run knows less.
+pub(crate) fn write(finished: &Finished) {
+    let keep = |history: &History| {
+        let path = file(&finished.directory.read_run().ok()?)?;
+        let folder = path.parent()?;
+        fs::create_dir_all(folder).ok()?;
+        replace_file(&path, &history.to_bytes().ok()?).ok()?;
+        remove_oldest(folder)
+    };
+    let _ = finished.history.as_ref().and_then(keep);
+}
+
+/// Removes the oldest files beyond [`MOST_FILES`].
+fn remove_oldest(folder: &Path) -> Option<()> {
+    let is_history = |path: &PathBuf| {
+        let name = path.file_stem().and_then(|name| name.to_str());
+        name.is_some_and(|name| name.starts_with("runs-"))
+            && path.extension().is_some_and(|extension| extension == "csv")
+    };
+    let files = fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path())).filter(is_history);
+    let mut by_age: Vec<_> =
+        files.filter_map(|path| Some((fs::metadata(&path).ok()?.modified().ok()?, path))).collect();
+    by_age.sort();
+    let extra = by_age.len().saturating_sub(MOST_FILES);
+    by_age.iter().take(extra).for_each(|(_, path)| drop(fs::remove_file(path)));
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_files_go_and_other_files_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..MOST_FILES + 3 {
+            let path = folder.path().join(format!("runs-{number:02}-quick.csv"));
+            fs::write(&path, "").unwrap();
+            let age = std::time::Duration::from_secs(100 - number as u64);
+            fs::File::options()
+                .write(true)
+                .open(&path)
+                .unwrap()
+                .set_modified(std::time::SystemTime::now() - age)
+                .unwrap();
+        }
+        fs::write(folder.path().join("notes.csv"), "").unwrap();
+        remove_oldest(folder.path()).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), MOST_FILES + 1);
+        assert!(!folder.path().join("runs-02-quick.csv").exists() && folder.path().join("runs-03-quick.csv").exists());
+        assert!(folder.path().join("notes.csv").exists());
+    }
+}

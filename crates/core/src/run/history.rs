@@ -1,0 +1,286 @@
+//! How far runs of this machine were from each other: a small file in the user's state folder, which each finished run extends.
+//!
+//! The processes of a run share its minute. What changes more slowly (other guests, the place of a virtual CPU, the memory that
+//! the system has left) moves them all, and they agree too well. Earlier runs show by how much: for each case, the variance of
+//! its figure over the runs, less what its class has in common, relative to the variance that the processes predict. Over the
+//! cases of a class these ratios follow a scaled F distribution, whose scale and second degrees of freedom are estimated as
+//! in Smyth 2004 ([`Variance::prior_of`]). They are the prior of each case, which its own variance over the runs moderates: what
+//! enters the kernel differs more from run to run than what does not.
+//!
+//! The file has a line for each case and run: `started,case_id,ns,ns_own,cycles,cycles_own`, where `own` is the standard deviation
+//! of the logarithm as the processes of that run predict it.
+
+use std::collections::BTreeMap;
+
+use csv::{ReaderBuilder, StringRecord};
+use serde::{Deserialize, Serialize};
+
+use crate::model::case::CaseId;
+use crate::model::facts::Class;
+use crate::run::files::lines;
+use crate::run::row::Row;
+use crate::stats::{Variance, median};
+use crate::units::{Cycles, Nanoseconds, rounded, significant};
+
+/// The latest runs count.
+const MOST_RUNS: usize = 12;
+
+/// Of fewer cases, what a run has in common with another is not told from what each case has of its own.
+const FEWEST_CASES: usize = 8;
+
+/// A class of which the costs differ by more is in another state of the machine: 10 %, of logarithms.
+const ANOTHER_STATE: f64 = 0.1;
+
+const COLUMNS: [&str; 6] = ["started", "case_id", "ns", "ns_own", "cycles", "cycles_own"];
+
+/// How far runs of a machine were from each other in the cases of a class and a unit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ratio {
+    /// The variance between runs over the one that the processes of a run predict.
+    pub factor: f64,
+    /// How well the variance of a single case is known thereby: degrees of freedom.
+    pub degrees: f64,
+    /// The variance of the logarithm of what all cases have in common, as that of one run.
+    pub shared: f64,
+    /// By case, the variance of the rest of the logarithm between runs, and its degrees of freedom.
+    pub cases: BTreeMap<String, [f64; 2]>,
+}
+
+impl Ratio {
+    /// The variance of a case, given the one that the processes predict.
+    #[must_use]
+    pub fn of(&self, case: &CaseId, predicted: f64) -> Variance {
+        let prior = Variance { value: self.factor * predicted, degrees: self.degrees };
+        let seen = self.cases.get(&case.0).map(|[value, degrees]| Variance { value: *value, degrees: *degrees });
+        seen.map_or(prior, |seen| seen.moderated(prior))
+    }
+}
+
+/// The same of a class.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BetweenRuns {
+    /// The class.
+    pub class: Class,
+    /// The runs in one state of the machine, the last one among them.
+    pub runs: usize,
+    /// In nanoseconds.
+    pub ns: Ratio,
+    /// In cycles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycles: Option<Ratio>,
+}
+
+/// The figure of a case in one run and one unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Figure {
+    log: f64,
+    /// The variance of the logarithm, as the processes predict it.
+    own: f64,
+}
+
+/// A case in one run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Figures {
+    ns: Figure,
+    cycles: Option<Figure>,
+}
+
+/// The latest runs of a machine, by the time when they started.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct History(BTreeMap<String, BTreeMap<CaseId, Figures>>);
+
+impl Figures {
+    fn of(row: &Row) -> Option<Self> {
+        let between = row.run_to_run?;
+        let figure = |cost: f64, own: Variance| {
+            Some(Figure { log: cost.ln(), own: own.value }).filter(|figure| figure.log.is_finite() && figure.own > 0.0)
+        };
+        let cycles = row.cycles.map(Cycles::value).zip(between.cycles);
+        Some(Self {
+            ns: figure(row.ns.map(Nanoseconds::value)?, between.ns.own)?,
+            cycles: cycles.and_then(|(cost, parts)| figure(cost, parts.own)),
+        })
+    }
+
+    fn from_cells(cells: &StringRecord) -> Option<Self> {
+        let number = |at: usize| cells.get(at)?.parse::<f64>().ok().filter(|number| *number > 0.0);
+        let figure = |at| Some(Figure { log: number(at)?.ln(), own: number(at + 1)?.powi(2) });
+        Some(Self { ns: figure(2)?, cycles: figure(4) })
+    }
+
+    fn cells(&self) -> [String; 4] {
+        let [mut ns, mut cycles] = [Some(self.ns), self.cycles].map(|figure| {
+            figure.map_or_else(Default::default, |figure| [figure.log.exp(), figure.own.sqrt()].map(significant))
+        });
+        [
+            std::mem::take(&mut ns[0]),
+            std::mem::take(&mut ns[1]),
+            std::mem::take(&mut cycles[0]),
+            std::mem::take(&mut cycles[1]),
+        ]
+    }
+}
+
+impl History {
+    /// Reads a file. A line that another version wrote is passed over.
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Self {
+        let mut history = Self::default();
+        for cells in ReaderBuilder::new().flexible(true).from_reader(bytes).records().map_while(Result::ok) {
+            if let (Some(started), Some(case), Some(figures)) =
+                (cells.get(0), cells.get(1), Figures::from_cells(&cells))
+            {
+                history.0.entry(started.to_owned()).or_default().insert(CaseId(case.to_owned()), figures);
+            }
+        }
+        history
+    }
+
+    /// The file.
+    ///
+    /// # Errors
+    /// None that memory does not give.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, csv::Error> {
+        let of_run = |(started, cases): (&String, &BTreeMap<CaseId, Figures>)| {
+            let line = |(case, figures): (&CaseId, &Figures)| {
+                [started.clone(), case.0.clone()].into_iter().chain(figures.cells()).collect::<StringRecord>()
+            };
+            cases.iter().map(line).collect::<Vec<_>>()
+        };
+        lines(std::iter::once(StringRecord::from(&COLUMNS[..])).chain(self.0.iter().flat_map(of_run)))
+    }
+
+    /// Adds a run, whose rows have what its processes predict. Only the latest runs are kept.
+    pub fn add(&mut self, started: &str, rows: &[Row]) {
+        let known: BTreeMap<CaseId, Figures> =
+            rows.iter().filter_map(|row| Some((row.case.id(), Figures::of(row)?))).collect();
+        if !known.is_empty() {
+            self.0.insert(started.to_owned(), known);
+        }
+        while self.0.len() > MOST_RUNS {
+            self.0.pop_first();
+        }
+    }
+
+    /// How far earlier runs were from these rows and from each other, by class; nothing of a class without an earlier run in
+    /// the same state.
+    #[must_use]
+    pub fn between_runs(&self, rows: &[Row]) -> Vec<BetweenRuns> {
+        let mut classes: BTreeMap<Class, BTreeMap<CaseId, Figures>> = BTreeMap::new();
+        for row in rows {
+            if let (Some(between), Some(figures)) = (row.run_to_run, Figures::of(row)) {
+                classes.entry(between.class).or_default().insert(row.case.id(), figures);
+            }
+        }
+        let of_class = |(class, own): (Class, BTreeMap<CaseId, Figures>)| {
+            let states = self.0.values().filter(|run| {
+                let [ns, cycles] = [IN_NS, IN_CYCLES].map(|figure| shift(&own, run, figure));
+                ns.is_some_and(|ns| ns.abs().min(cycles.map_or(f64::INFINITY, f64::abs)) < ANOTHER_STATE)
+            });
+            let runs: Vec<&BTreeMap<CaseId, Figures>> = states.collect();
+            let ns = ratio(&own, &runs, IN_NS)?;
+            Some(BetweenRuns { class, runs: 1 + runs.len(), ns, cycles: ratio(&own, &runs, IN_CYCLES) })
+        };
+        classes.into_iter().filter_map(of_class).collect()
+    }
+}
+
+type InUnit = fn(&Figures) -> Option<Figure>;
+
+const IN_NS: InUnit = |figures| Some(figures.ns);
+const IN_CYCLES: InUnit = |figures| figures.cycles;
+
+/// What the cases have in common in another run, as a logarithm.
+fn shift(own: &BTreeMap<CaseId, Figures>, run: &BTreeMap<CaseId, Figures>, figure: InUnit) -> Option<f64> {
+    let log = |(case, of_own): (&CaseId, &Figures)| Some(figure(run.get(case)?)?.log - figure(of_own)?.log);
+    let logs: Vec<f64> = own.iter().filter_map(log).collect();
+    median(&logs).filter(|_| logs.len() >= FEWEST_CASES)
+}
+
+fn ratio(own: &BTreeMap<CaseId, Figures>, runs: &[&BTreeMap<CaseId, Figures>], figure: InUnit) -> Option<Ratio> {
+    let shifts: Vec<(f64, &BTreeMap<CaseId, Figures>)> =
+        runs.iter().filter_map(|run| Some((shift(own, run, figure)?, *run))).collect();
+    let of_case = |(case, of_own): (&CaseId, &Figures)| {
+        let here = figure(of_own)?;
+        let there = shifts.iter().filter_map(|(shift, run)| Some((figure(run.get(case)?)?, shift)));
+        let (mut logs, mut predicted) = (vec![here.log], vec![here.own]);
+        for (there, shift) in there {
+            logs.push(there.log - shift);
+            predicted.push(there.own);
+        }
+        let degrees = logs.len() as f64 - 1.0;
+        (degrees > 0.0).then(|| (case.0.clone(), mean(&predicted), Variance { value: variance(&logs), degrees }))
+    };
+    let found: Vec<(String, f64, Variance)> = own.iter().filter_map(of_case).collect();
+    let relative = |(_, predicted, seen): &(String, f64, Variance)| Variance { value: seen.value / predicted, ..*seen };
+    let prior = Variance::prior_of(&found.iter().map(relative).collect::<Vec<_>>())?;
+    let shared: Vec<f64> = std::iter::once(0.0).chain(shifts.iter().map(|(shift, _)| *shift)).collect();
+    let [factor, degrees, shared] = [prior.value, prior.degrees, variance(&shared)].map(rounded);
+    let cases = found.into_iter().map(|(case, _, seen)| (case, [rounded(seen.value), seen.degrees]));
+    Some(Ratio { factor, degrees, shared, cases: cases.collect() })
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn variance(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0).max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::case::{Case, Layout};
+    use crate::model::verdict::Verdict;
+    use crate::run::row::{Parts, RunToRun};
+
+    /// Rows of one thread, which cost so much more than usual; the number of the run moves each by its own.
+    fn rows(factor: f64, moved: f64) -> Vec<Row> {
+        let own = Variance { value: 1e-4, degrees: 6.0 };
+        let parts = Parts { own, shared: own };
+        (1..=12_u32)
+            .map(|stride| {
+                let layout = Some(Layout::Private { stride });
+                let cost = factor * (moved * (f64::from(stride % 3) - 1.0)).exp();
+                Row {
+                    ns: Some(Nanoseconds(10.0 * cost)),
+                    run_to_run: Some(RunToRun { class: Class::NothingShared, ns: parts, cycles: None }),
+                    ..Row::unmeasured(Case { layout, ..Case::new("cpu.atomic.add") }, Verdict::Resolved)
+                }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn runs_in_another_state_do_not_count_and_a_common_factor_is_apart() {
+        let mut history = History::default();
+        assert_eq!(history.between_runs(&rows(1.0, 0.0)), [], "nothing is known");
+        history.add("2026-01-01T00:00:00Z", &rows(1.5, 0.0));
+        assert_eq!(history.between_runs(&rows(1.0, 0.0)), [], "another state");
+        history.add("2026-01-02T00:00:00Z", &rows(1.05, 0.0));
+        history.add("2026-01-03T00:00:00Z", &rows(1.0, 0.0));
+        let [ref found] = history.between_runs(&rows(1.0, 0.04))[..] else { panic!("one class") };
+        assert_eq!((found.runs, &found.cycles), (3, &None));
+        // Of logarithms: 0.05 in one of three runs.
+        assert!((found.ns.shared - 1.05_f64.ln().powi(2) / 3.0).abs() < 1e-6, "{found:?}");
+        assert!(found.ns.factor > 1.0, "{found:?}");
+    }
+
+    #[test]
+    fn a_file_has_the_latest_runs_and_other_lines_are_passed_over() {
+        let mut history = History::default();
+        (10..30).for_each(|day| history.add(&format!("2026-01-{day}T00:00:00Z"), &rows(1.0, 0.01)));
+        history.add("2026-02-01T00:00:00Z", &[]);
+        assert_eq!((history.0.len(), history.0.keys().next().unwrap().as_str()), (MOST_RUNS, "2026-01-18T00:00:00Z"));
+        let mut bytes = history.to_bytes().unwrap();
+        bytes.extend_from_slice(b"2026,broken,,\n2026,x,-1,0.1,,\n");
+        let read = History::parse(&bytes);
+        assert_eq!(read.0.len(), MOST_RUNS);
+        assert_eq!(read.to_bytes().unwrap(), history.to_bytes().unwrap());
+        assert_eq!(History::parse(b"\xff\xfe\n"), History::default());
+    }
+}
