@@ -135,7 +135,7 @@ fn is_allowed(name: &str, unit: &str, cell: &str, allowed: &BTreeSet<String>) ->
     match name {
         "case_id" => cell.len() == 16 && cell.chars().all(|digit| digit.is_ascii_hexdigit()),
         "verdict" => Verdict::NAMES.contains(&cell),
-        "actor" => cell == "slowest" || cell == "median",
+        "actor" => ["slowest", "median", "mean"].contains(&cell),
         "beside_share" => number().is_some_and(|share| (0.0..=1.0).contains(&share)),
         "placement" => allowed.contains(cell) || cell.split(',').all(|cpu| cpu.parse::<u32>().is_ok()),
         name if CLOSED.contains(&name) => allowed.contains(cell),
