@@ -38,11 +38,14 @@ fn catalogue() -> Arc<Catalogue> {
     Arc::new(all.into_iter().collect())
 }
 
+/// The rows of a run and their details.
+type Tables = (Vec<Row>, HashMap<CaseId, Vec<Detail>>);
+
 /// The runs of a table, by the time when they started, each as its files had it.
 fn runs(path: &Path, catalogue: &Arc<Catalogue>) -> Vec<RunData> {
     let mut reader = csv::Reader::from_reader(GzDecoder::new(File::open(path).unwrap()));
     let names = reader.headers().unwrap().clone();
-    let mut runs: BTreeMap<String, (Vec<Row>, HashMap<CaseId, Vec<Detail>>)> = BTreeMap::new();
+    let mut runs: BTreeMap<String, Tables> = BTreeMap::new();
     for line in reader.records().map(Result::unwrap) {
         let cell = |name: &str| names.iter().position(|one| one == name).map_or("", |at| &line[at]);
         let record: StringRecord = COLUMNS.iter().map(|column| cell(column.name)).collect();
@@ -55,7 +58,7 @@ fn runs(path: &Path, catalogue: &Arc<Catalogue>) -> Vec<RunData> {
         }
         rows.push(row.clone().with_facts(catalogue.facts(&row.case.primitive)));
     }
-    let run = |(started, (rows, details)): (String, (Vec<Row>, HashMap<CaseId, Vec<Detail>>))| RunData {
+    let run = |(started, (rows, details)): (String, Tables)| RunData {
         name: started.clone(),
         run: Run { started, tool: Some(Tool::default()), ..Run::default() },
         rows,
@@ -72,7 +75,9 @@ fn with_history(run: &RunData, others: &[&RunData]) -> RunData {
     let mut run = run.clone();
     another_run::derive(&mut run.rows, &run.details, &run.catalogue, &[]);
     let mut history = History::default();
-    others.iter().for_each(|other| history.add(&other.run.started, &other.rows));
+    for other in others {
+        history.add(&other.run.started, &other.rows);
+    }
     run.run.between_runs = history.between_runs(&run.rows);
     another_run::derive(&mut run.rows, &run.details, &run.catalogue, &run.run.between_runs);
     run
@@ -128,13 +133,12 @@ fn tested(run: &RunData, other: &RunData) -> Vec<(Class, Tested)> {
 
 type Cases = BTreeMap<(Class, String), Vec<Tested>>;
 
-/// All predictions of a table, without a history and with one of the other runs.
+/// All predictions of the runs of a table, which have the intervals of their processes, without a history and with one of the other runs.
 fn all_tested(runs: &[RunData]) -> [Cases; 2] {
     let mut found = [Cases::new(), Cases::new()];
-    let derived: Vec<RunData> = runs.iter().map(|run| with_history(run, &[])).collect();
-    for (left_out, other) in derived.iter().enumerate() {
-        for (number, run) in derived.iter().enumerate().filter(|(number, _)| *number != left_out) {
-            let rest = derived.iter().enumerate().filter(|(at, _)| *at != left_out && *at != number);
+    for (left_out, other) in runs.iter().enumerate() {
+        for (number, run) in runs.iter().enumerate().filter(|(number, _)| *number != left_out) {
+            let rest = runs.iter().enumerate().filter(|(at, _)| *at != left_out && *at != number);
             let rest: Vec<&RunData> = rest.map(|(_, run)| run).collect();
             for (into, run) in found.iter_mut().zip([run.clone(), with_history(run, &rest)]) {
                 for (class, tested) in tested(&run, other) {
@@ -258,7 +262,7 @@ fn plot(cases: &Cases) -> String {
          <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
     );
     for share in [0.0, 0.25, 0.5, 0.75, 0.95, 1.0] {
-        let dash = if share == 0.95 { "" } else { " stroke-dasharray=\"2 4\"" };
+        let dash = if (0.9..1.0).contains(&share) { "" } else { " stroke-dasharray=\"2 4\"" };
         let (at, right) = (y(share), width - 20.0);
         writeln!(svg, "<path d=\"M{left} {at:.1}H{right}\" stroke=\"#888\"{dash}/>").unwrap();
         writeln!(svg, "<text x=\"12\" y=\"{:.0}\">{:.0} %</text>", at + 4.0, 100.0 * share).unwrap();
@@ -302,14 +306,14 @@ fn stored_runs_hold_each_other() {
         }
     };
     for path in &tables {
-        let runs = runs(path, &catalogue);
+        let runs: Vec<RunData> = runs(path, &catalogue).iter().map(|run| with_history(run, &[])).collect();
         let name = path.file_name().unwrap().to_string_lossy().replace(".csv.gz", "");
         let found = all_tested(&runs);
         all(&name, &found);
         for (into, found) in together.iter_mut().zip(found) {
-            found.into_iter().for_each(|((class, case), all)| {
-                into.entry((class, format!("{name} {case}"))).or_default().extend(all)
-            });
+            for ((class, case), all) in found {
+                into.entry((class, format!("{name} {case}"))).or_default().extend(all);
+            }
         }
         let counts = compared(&runs);
         let of = |change: &str| counts.get(change).copied().unwrap_or(0);

@@ -81,7 +81,6 @@ fn measure_here(
     started: Instant,
     deadline: Option<Instant>,
 ) -> Result<Outcome, Failure> {
-    let is_together = together.is_some();
     let (processes, cancel) = together.map(|together| (together.laboratory, together.cancel)).unzip();
     if std::env::var_os(PROFILE).is_some() {
         profile::enable();
@@ -113,10 +112,7 @@ fn measure_here(
         let directory = RunDirectory::open(path)?;
         return report(&Finished { directory, status: Status::Done, contradictions: Vec::new(), history: None });
     }
-    let session = begun?;
-    let has_history = !(is_together || request.own.is_some() || laboratories.are_fake());
-    let history = if has_history { history::read(session.run()) } else { None };
-    let mut session = session.with_history(history);
+    let mut session = begun?;
     board::begin(&Step::Preparing);
     if !request.target.is_known() {
         progress.suspend(|| {
@@ -300,7 +296,9 @@ fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Resu
     };
     board::results_in(request.target.path());
     session.give_up(&given_up(board::instructions()))?;
-    Ok(session)
+    let has_history = request.own.is_none() && laboratories.are_one_machine();
+    let history = if has_history { history::read(session.run()) } else { None };
+    Ok(session.with_history(history))
 }
 
 /// The cases that ended earlier processes.

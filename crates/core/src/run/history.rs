@@ -145,7 +145,8 @@ impl History {
     pub fn to_bytes(&self) -> Result<Vec<u8>, csv::Error> {
         let of_run = |(started, cases): (&String, &BTreeMap<CaseId, Figures>)| {
             let line = |(case, figures): (&CaseId, &Figures)| {
-                StringRecord::from_iter([started.clone(), case.0.clone()].into_iter().chain(figures.cells()))
+                let named = [started.clone(), case.0.clone()].into_iter();
+                named.chain(figures.cells()).collect::<StringRecord>()
             };
             cases.iter().map(line).collect::<Vec<_>>()
         };
@@ -187,6 +188,7 @@ impl History {
     }
 }
 
+#[allow(clippy::unnecessary_wraps, reason = "cycles may be unknown, and both are asked for in the same way")]
 const fn in_ns(figures: &Figures) -> Option<Figure> {
     Some(figures.ns)
 }
