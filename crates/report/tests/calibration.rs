@@ -20,6 +20,7 @@ use csv::StringRecord;
 use flate2::read::GzDecoder;
 use syncscope_core::run::another_run;
 use syncscope_core::run::columns::COLUMNS;
+use syncscope_core::run::fingerprint::{Chosen, figure_of};
 use syncscope_core::run::history::History;
 use syncscope_core::run::provenance::Tool;
 use syncscope_core::stats::{Interval, median};
@@ -78,7 +79,7 @@ fn with_history(run: &RunData, others: &[&RunData]) -> RunData {
     for other in others {
         history.add(&other.run.started, &other.rows);
     }
-    run.run.between_runs = history.between_runs(&run.rows);
+    run.run.between_runs = history.between_runs(&run.rows, &run.catalogue);
     another_run::derive(&mut run.rows, &run.details, &run.catalogue, &run.run.between_runs);
     run
 }
@@ -112,8 +113,20 @@ fn tested(run: &RunData, other: &RunData) -> Vec<(Class, Tested)> {
     let shift = |pairs: &[(Row, Row)], value: &dyn Fn(&Row) -> Option<f64>| {
         median(&pairs.iter().filter_map(|(a, b)| Some((value(b)? / value(a)?).ln())).collect::<Vec<_>>())
     };
+    // Hand-offs say whether the threads are at other places.
+    let own: Vec<&Row> = run.rows.iter().filter(|row| of_other.contains_key(&row.case.id())).collect();
+    let chosen = Chosen::of(&own, &run.catalogue);
+    let handoffs = [false, true].map(|in_cycles| {
+        let here = chosen.reading(|row, _| figure_of(row, in_cycles));
+        let there = chosen.reading(|row, _| figure_of(of_other.get(&row.case.id())?, in_cycles));
+        here.handoffs_to(&there).map_or(0.0, |ratio| ratio.ln().abs())
+    });
+    let is_elsewhere = handoffs[0].min(handoffs[1]) > ANOTHER_STATE;
     let mut found = Vec::new();
     for (class, pairs) in classes {
+        if is_elsewhere && matches!(class, Class::Lines | Class::Sleeping) {
+            continue;
+        }
         let (Some(of_ns), of_cycles) = (shift(&pairs, &ns), shift(&pairs, &cycles)) else { continue };
         if pairs.len() < 4 || of_ns.abs().min(of_cycles.map_or(f64::INFINITY, f64::abs)) > ANOTHER_STATE {
             continue;
@@ -140,8 +153,13 @@ fn all_tested(runs: &[RunData]) -> [Cases; 2] {
         for (number, run) in runs.iter().enumerate().filter(|(number, _)| *number != left_out) {
             let rest = runs.iter().enumerate().filter(|(at, _)| *at != left_out && *at != number);
             let rest: Vec<&RunData> = rest.map(|(_, run)| run).collect();
-            for (into, run) in found.iter_mut().zip([run.clone(), with_history(run, &rest)]) {
-                for (class, tested) in tested(&run, other) {
+            let after = with_history(run, &rest);
+            // Of a class that no other run has in this state, nothing is known but its processes.
+            let known: Vec<Class> = after.run.between_runs.iter().map(|between| between.class).collect();
+            for (number, (into, run)) in found.iter_mut().zip([run, &after]).enumerate() {
+                for (class, tested) in
+                    tested(run, other).into_iter().filter(|(class, _)| number == 0 || known.contains(class))
+                {
                     into.entry((class, tested.case.to_string())).or_default().push(tested);
                 }
             }
