@@ -22,14 +22,23 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     let workspace = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../..");
     watch(SOURCES.iter().map(|source| workspace.join(source)));
+    let version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
+    println!("cargo:rustc-env=SYNCSCOPE_VERSION={version}");
     // An archive that lies in another project's repository must not take that project's commit.
     if !workspace.join(".git").exists() {
         return;
     }
     let Some(commit) = git(&workspace, &["rev-parse", "HEAD"]) else { return };
     println!("cargo:rustc-env=SYNCSCOPE_COMMIT={commit}");
-    if let Some(changes) = git(&workspace, &["status", "--porcelain", "--untracked-files=no"]) {
-        println!("cargo:rustc-env=SYNCSCOPE_MODIFIED={}", !changes.is_empty());
+    let changes = git(&workspace, &["status", "--porcelain", "--untracked-files=no"]);
+    let is_modified = changes.map(|changes| !changes.is_empty());
+    if let Some(is_modified) = is_modified {
+        println!("cargo:rustc-env=SYNCSCOPE_MODIFIED={is_modified}");
+    }
+    if let Some(name) = git(&workspace, &["show", "--no-patch", "--format=%h %cs", "--abbrev=12", "HEAD"]) {
+        let modified = if is_modified == Some(true) { ", modified" } else { "" };
+        // The last one counts.
+        println!("cargo:rustc-env=SYNCSCOPE_VERSION={version} ({name}{modified})");
     }
     let branch = git(&workspace, &["symbolic-ref", "--quiet", "HEAD"]);
     let heads = ["HEAD", "logs/HEAD", "packed-refs"].map(str::to_owned).into_iter().chain(branch);

@@ -1,12 +1,15 @@
 //! The progress of a run: a bar on a terminal, or a line every few seconds elsewhere.
 
 use std::io::{IsTerminal, stderr};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use syncscope_core::Case;
 use syncscope_core::session::observer::{Observer, Work};
+use syncscope_report::{RunData, first_figures};
 
+use crate::catalogue::catalogue;
 use crate::supervisor::board::{self, Step};
 use crate::terminal;
 
@@ -18,7 +21,20 @@ pub(crate) struct Progress {
     bar: ProgressBar,
     last_line: Option<Instant>,
     laboratories: Vec<LaboratoryProgress>,
+    /// The run directory, until its first figures are shown.
+    first_figures: Option<FirstFigures>,
 }
+
+/// The figures that people look for first, each shown as soon as it is known. The report has the final ones.
+struct FirstFigures {
+    directory: PathBuf,
+    last_look: Instant,
+    shown: Vec<String>,
+}
+
+/// How often the run directory is read for them, at most, and how many are shown.
+const LOOKS_EVERY: Duration = Duration::from_secs(3);
+const MOST_FIRST_FIGURES: usize = 8;
 
 /// The progress of one laboratory.
 struct LaboratoryProgress {
@@ -36,7 +52,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
             bar.set_style(style);
         }
-        let mut progress = Self { bar, last_line: None, laboratories: Vec::new() };
+        let mut progress = Self { bar, last_line: None, laboratories: Vec::new(), first_figures: None };
         progress.show(message);
         progress.bar.tick();
         progress
@@ -58,6 +74,24 @@ impl Progress {
                 terminal::line(message);
             }
         }
+    }
+
+    /// From here on, the figures of this run directory are shown as they become known.
+    pub(crate) fn follow(&mut self, directory: &Path) {
+        let directory = directory.to_owned();
+        let figures = FirstFigures { directory, last_look: Instant::now(), shown: Vec::new() };
+        self.first_figures = Some(figures).filter(|_| !terminal::is_silent());
+    }
+
+    fn show_first_figures(&mut self) {
+        let Some(figures) = self.first_figures.as_mut().filter(|known| known.last_look.elapsed() >= LOOKS_EVERY) else {
+            return;
+        };
+        let lines = figures.new_ones();
+        if figures.shown.len() >= MOST_FIRST_FIGURES {
+            self.first_figures = None;
+        }
+        self.suspend(|| lines.iter().for_each(|text| terminal::line(text)));
     }
 
     /// The number of finished measurement blocks, and of all.
@@ -94,6 +128,17 @@ impl Progress {
     }
 }
 
+impl FirstFigures {
+    /// Those that were not known at the last look. A directory that cannot be read has none; the run itself will say so.
+    fn new_ones(&mut self) -> Vec<String> {
+        let known = RunData::load(&self.directory, catalogue()).map_or_else(|_| Vec::new(), |run| first_figures(&run));
+        self.last_look = Instant::now();
+        let new: Vec<(String, String)> = known.into_iter().filter(|(name, _)| !self.shown.contains(name)).collect();
+        self.shown.extend(new.iter().map(|(name, _)| name.clone()));
+        new.into_iter().map(|(name, figure)| format!("first look: {name}: {figure}")).collect()
+    }
+}
+
 impl Observer for Progress {
     fn preparing(&mut self, done: usize, total: usize) {
         board::begin(&Step::Preparing);
@@ -124,6 +169,7 @@ impl Observer for Progress {
         }
         self.bar.set_prefix(self.time_left());
         self.bar.set_position(self.count().0);
+        self.show_first_figures();
     }
 
     fn warning(&mut self, text: &str) {

@@ -6,10 +6,10 @@ use std::time::Duration;
 use syncscope_core::sample::ActorTime;
 use syncscope_core::{
     Actor, Check, Detail, Disturbance, Evidence, Experiment, ExperimentError, Population, Protocol, Ruler, Sample,
-    Shot, Side, Ticks,
+    Shot, Side, Ticks, stats,
 };
 
-use crate::fairness::Fairness;
+use crate::fairness::{Fairness, jain_index};
 use crate::machine::cpu_time::Occupancy;
 use crate::primitives::Workload;
 use crate::primitives::window::operations_in_turns;
@@ -45,6 +45,10 @@ const OVERSUBSCRIBED_SHARE: f64 = 0.5;
 
 /// Windows after the samples, for what is known of a case besides its cost.
 const MORE_WINDOWS: u64 = 10;
+
+/// Longer windows, in which locks with work show how fair they are: a thread that waits for milliseconds may get its share in a second.
+const LONG_WINDOWS: [(&str, Duration, u32); 2] =
+    [("jain_index_10ms", Duration::from_millis(10), 5), ("jain_index_1s", Duration::from_secs(1), 1)];
 
 /// Iterations of the loop that proves a primitive.
 const PROOF_ITERATIONS: u64 = 200;
@@ -168,6 +172,26 @@ impl<'a> TeamExperiment<'a> {
             details.extend(each.map(|each| Detail::of_case(Detail::ACQUISITIONS_PER_HANDOVER, each)));
         }
         Ok(details)
+    }
+
+    /// Jain's index in the median window of each long length.
+    fn of_long_windows(&mut self) -> Result<Vec<Detail>, String> {
+        let mut found = Vec::new();
+        for (name, length, count) in LONG_WINDOWS {
+            let windows = self.workload.windows.as_mut().filter(|_| self.defect.is_none());
+            let Some(body) = windows.and_then(|windows| windows.long_body(length, self.clock)) else { break };
+            let shots: Vec<Shot> =
+                (0..count.into()).map(|pair| Shot { side: Side::Test, iterations: 1, pair }).collect();
+            let records = self.team.run_windows(&body, &shots, GRACE + 4 * length * count);
+            let records = records.map_err(|error| error.to_string())?;
+            let index = |shot: usize| {
+                let turns: Option<Vec<f64>> = records.iter().map(|of_thread| of_thread.get(shot)?.counted).collect();
+                jain_index(&turns?)
+            };
+            let indices: Vec<f64> = (0..shots.len()).filter_map(index).collect();
+            found.extend(stats::median(&indices).map(|index| Detail::of_case(name, index)));
+        }
+        Ok(found)
     }
 
     /// Runs shots of another job, whose time does not count, and keeps the error of its verification.
@@ -352,6 +376,7 @@ impl Experiment for TeamExperiment<'_> {
             self.run_untimed(self.workload.proofs, |team, shots, limit| team.prove(&proof, shots, limit));
         }
         let mut found = self.of_windows()?;
+        found.extend(self.of_long_windows()?);
         let follow_up = self.workload.follow_up.as_ref().map(|make| make(self.clock));
         if let (Some(follow_up), None) = (&follow_up, &self.defect) {
             let body = Arc::clone(follow_up) as Arc<dyn Body>;

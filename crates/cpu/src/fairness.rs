@@ -31,7 +31,7 @@ impl Fairness {
 
 /// 1 where all shares are equal, 1/n where one of n is everything (Jain, Chiu, Hawe, *A Quantitative Measure of
 /// Fairness and Discrimination*, DEC-TR-301, 1984). `None` where all shares are zero.
-fn jain_index(shares: &[f64]) -> Option<f64> {
+pub(crate) fn jain_index(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|share| share * share).sum();
     let index = sum * sum / (shares.len() as f64 * squares);

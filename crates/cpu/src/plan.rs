@@ -58,12 +58,17 @@ mod tests {
         plan(preset, topology).len()
     }
 
+    /// On AArch64 relaxed and ordered atomic operations differ.
+    const fn most(cases_on_x86_64: usize) -> usize {
+        if cfg!(target_arch = "x86_64") { cases_on_x86_64 } else { cases_on_x86_64 * 3 / 2 }
+    }
+
     #[test]
     fn plans_are_affordable() {
         let small = regular(1, 1, 1, 2, 1);
         let large = regular(2, 1, 1, 4, 2);
-        assert!(count(Preset::Quick, &small) < 105, "{}", count(Preset::Quick, &small));
-        assert!(count(Preset::Quick, &large) <= 480, "{}", count(Preset::Quick, &large));
+        assert!(count(Preset::Quick, &small) < most(105), "{}", count(Preset::Quick, &small));
+        assert!(count(Preset::Quick, &large) <= most(480), "{}", count(Preset::Quick, &large));
         assert!(count(Preset::Standard, &large) > count(Preset::Quick, &large));
     }
 
@@ -120,7 +125,8 @@ mod tests {
         for machine in [regular(2, 4, 4, 16, 2), regular(8, 1, 8, 8, 2), regular(2, 1, 8, 8, 2), regular(3, 1, 5, 5, 4)]
         {
             let counts = Preset::ALL.iter().map(|preset| count(*preset, &machine)).collect::<Vec<_>>();
-            assert!(counts[0] < 1_100 && counts[1] < 7_000 && counts[2] < 40_000, "{counts:?}");
+            let bounds = [1_100, 7_000, 40_000].map(most);
+            assert!(counts.iter().zip(bounds).all(|(count, bound)| *count < bound), "{counts:?}");
         }
     }
 

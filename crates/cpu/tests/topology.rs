@@ -140,8 +140,12 @@ fn two_packages_of_four_nodes_with_smt() {
     let count = |wanted: &str| planned.iter().filter(|group| group.as_str() == wanted).count();
     // On each of eight nodes an addition and a hand-off, by a pair of each node and by the pair that is farthest apart.
     assert!((0..8).all(|node| count(&format!("line_on_node {node}")) == 2 * 9));
-    assert_eq!((count("line_on_node"), count("sibling_idle"), count("sibling_busy")), (0, 5, 5));
+    let siblings = if cfg!(target_arch = "x86_64") { 5 } else { 8 };
+    assert_eq!((count("line_on_node"), count("sibling_idle"), count("sibling_busy")), (0, siblings, siblings));
 }
+
+/// Most cases of the standard preset. On AArch64 relaxed and ordered atomic operations differ.
+const MOST: usize = if cfg!(target_arch = "x86_64") { 7_000 } else { 10_500 };
 
 #[test]
 fn three_hundred_cpus_on_an_odd_machine() {
@@ -153,7 +157,7 @@ fn three_hundred_cpus_on_an_odd_machine() {
     for class in ["same_core", "same_l3", "same_node", "across"] {
         assert!(of_class(class) >= 100, "{class}: {}", of_class(class));
     }
-    assert!(planned.len() < 7_000, "{}", planned.len());
+    assert!(planned.len() < MOST, "{}", planned.len());
 }
 
 /// Packages of 64 cores with two hardware threads each, eight cores on a cache: locks and barriers are measured where a team
@@ -165,7 +169,7 @@ fn locks_and_barriers_are_planned_by_class_on_large_machines() {
     {
         let most = packages * 128;
         assert_eq!(topology_of(description).unwrap().threads.len(), most as usize);
-        assert!((1_000..7_000).contains(&plan_of(description).len()), "{}", plan_of(description).len());
+        assert!((1_000..MOST).contains(&plan_of(description).len()), "{}", plan_of(description).len());
         // The cohort lock needs groups of CPUs, which the nodes are.
         for primitive in ["cpu.lock.ticket", "cpu.lock.mcs", "cpu.lock.clh", "cpu.lock.cohort", "cpu.barrier.tree"] {
             let cores = sizes_of(description, primitive, "cores");

@@ -35,6 +35,7 @@ pub use analysis::compare::{
 };
 pub use analysis::findings::{ClaimVerdict, Finding, Outcome, Paper, findings};
 pub use analysis::fleet::{ExaminedFleet, Fleet, FleetCell, FleetNode};
+pub use analysis::ladder::first_figures;
 pub use analysis::questions::advice::{Advice, Asked, Choice, CostFigure, Decision, Need, RunnerUp, advise};
 pub use chart::Chart;
 pub use export::grid::plain;

@@ -27,7 +27,7 @@ use crate::failure::Failure;
 
 /// Measure the cost of synchronization primitives on CPUs and GPUs
 #[derive(Debug, Parser)]
-#[command(name = "syncscope", version, max_term_width = 100, disable_help_subcommand = true, disable_help_flag = true)]
+#[command(name = "syncscope", version = env!("SYNCSCOPE_VERSION"), max_term_width = 100, disable_help_subcommand = true, disable_help_flag = true)]
 #[command(after_help = "Also: import (results of other tools), paper (experiments of papers), completions, man")]
 pub(crate) struct Arguments {
     #[command(subcommand)]

@@ -120,6 +120,7 @@ fn measure_here(
             laboratories.without_gpu().iter().for_each(|text| terminal::note(text));
         });
     }
+    progress.follow(request.target.path());
     let start = SessionStart::now(&laboratories);
     let limits = Limits { cancel: cancel.unwrap_or_else(cancel_on_signal), deadline };
     // What the user wrote may print as much as it likes.

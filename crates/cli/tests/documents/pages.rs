@@ -50,6 +50,21 @@ fn anchors(text: &str) -> Vec<String> {
 }
 
 #[test]
+fn recipes_and_citation_name_this_version() {
+    let version = env!("CARGO_PKG_VERSION");
+    for (file, words) in [
+        ("CITATION.cff", format!("\nversion: {version}\n")),
+        ("packaging/conda/recipe.yaml", format!("  version: \"{version}\"\n")),
+        ("packaging/conda/recipe.yaml", format!("  tag: v{version}\n")),
+        ("packaging/spack/package.py", format!("version(\"{version}\", tag=\"v{version}\")")),
+        ("CHANGELOG.md", format!("## {version} ")),
+    ] {
+        let text = fs::read_to_string(root().join(file)).unwrap();
+        assert!(text.contains(&words), "{file} has no {words:?}");
+    }
+}
+
+#[test]
 fn every_link_leads_somewhere() {
     let documents = documents();
     let mut broken = Vec::new();

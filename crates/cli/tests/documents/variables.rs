@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 
 /// Set by build scripts for the compiler, not for people.
-const OF_THE_BUILD: [&str; 4] = ["SYNCSCOPE_COMMIT", "SYNCSCOPE_MODIFIED", "SYNCSCOPE_LIBRARIES", "SYNCSCOPE_RUSTC"];
+const OF_THE_BUILD: [&str; 5] =
+    ["SYNCSCOPE_COMMIT", "SYNCSCOPE_MODIFIED", "SYNCSCOPE_VERSION", "SYNCSCOPE_LIBRARIES", "SYNCSCOPE_RUSTC"];
 
 /// The variables that stand as texts of their own in the Rust files below a folder.
 fn variables(folder: &Path, found: &mut BTreeSet<String>) {

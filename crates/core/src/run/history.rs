@@ -183,25 +183,21 @@ impl History {
                 if matches!(class, Class::Lines | Class::Sleeping) && is_elsewhere(&chosen, run) {
                     return false;
                 }
-                let [ns, cycles] = [in_ns, in_cycles].map(|figure| shift(&own, run, figure));
+                let [ns, cycles] = [IN_NS, IN_CYCLES].map(|figure| shift(&own, run, figure));
                 ns.is_some_and(|ns| ns.abs().min(cycles.map_or(f64::INFINITY, f64::abs)) < ANOTHER_STATE)
             });
             let runs: Vec<&BTreeMap<CaseId, Figures>> = states.collect();
-            let ns = ratio(&own, &runs, in_ns)?;
-            Some(BetweenRuns { class, runs: 1 + runs.len(), ns, cycles: ratio(&own, &runs, in_cycles) })
+            let ns = ratio(&own, &runs, IN_NS)?;
+            Some(BetweenRuns { class, runs: 1 + runs.len(), ns, cycles: ratio(&own, &runs, IN_CYCLES) })
         };
         classes.into_iter().filter_map(of_class).collect()
     }
 }
 
-#[allow(clippy::unnecessary_wraps, reason = "cycles may be unknown, and both are asked for in the same way")]
-const fn in_ns(figures: &Figures) -> Option<Figure> {
-    Some(figures.ns)
-}
+type InUnit = fn(&Figures) -> Option<Figure>;
 
-const fn in_cycles(figures: &Figures) -> Option<Figure> {
-    figures.cycles
-}
+const IN_NS: InUnit = |figures| Some(figures.ns);
+const IN_CYCLES: InUnit = |figures| figures.cycles;
 
 /// Whether hand-offs say that the threads were at other places in another run: by more than the clock of the cores explains.
 fn is_elsewhere(chosen: &Chosen<'_>, run: &BTreeMap<CaseId, Figures>) -> bool {
@@ -210,11 +206,9 @@ fn is_elsewhere(chosen: &Chosen<'_>, run: &BTreeMap<CaseId, Figures>) -> bool {
         let there = chosen.reading(|row, _| Some(figure(run.get(&row.case.id())?)?.log.exp()));
         here.handoffs_to(&there).map(|ratio| ratio.ln().abs())
     };
-    let changes = [change(false, in_ns), change(true, in_cycles)].into_iter().flatten();
+    let changes = [change(false, IN_NS), change(true, IN_CYCLES)].into_iter().flatten();
     changes.reduce(f64::min).is_some_and(|change| change > ANOTHER_STATE)
 }
-
-type InUnit = fn(&Figures) -> Option<Figure>;
 
 /// What the cases have in common in another run, as a logarithm.
 fn shift(own: &BTreeMap<CaseId, Figures>, run: &BTreeMap<CaseId, Figures>, figure: InUnit) -> Option<f64> {

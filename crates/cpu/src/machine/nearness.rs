@@ -2,9 +2,11 @@
 //! a cache nearer to them than to the others.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use syncscope_core::Group;
 
+use super::hwloc;
 use super::topology::{HardwareThread, Topology};
 
 /// The nearest thing that two CPUs share.
@@ -98,6 +100,11 @@ impl<'a> SharedLevels<'a> {
         self.threads[index].os
     }
 
+    /// The kind of the core at an index.
+    pub(crate) fn kind(&self, index: usize) -> u32 {
+        self.threads[index].kind
+    }
+
     /// The class of the CPUs at two different indices.
     pub(crate) fn class(&self, a: usize, b: usize) -> PairClass {
         let (first, second) = (self.threads[a], self.threads[b]);
@@ -150,6 +157,12 @@ pub(crate) struct CpuGroups {
 }
 
 impl CpuGroups {
+    /// Those of this machine, looked up once.
+    pub(crate) fn here() -> Option<&'static Self> {
+        static HERE: LazyLock<Option<CpuGroups>> = LazyLock::new(|| hwloc::load().as_ref().and_then(CpuGroups::of));
+        HERE.as_ref()
+    }
+
     /// The NUMA nodes. Where there is one, the CPUs of each third-level cache, or else of each second-level cache that
     /// several cores share. `None` where no level has two groups of CPUs that this process may use.
     pub(crate) fn of(topology: &Topology) -> Option<Self> {

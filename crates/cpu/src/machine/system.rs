@@ -171,12 +171,21 @@ impl System {
     /// or where that is hidden in the name of its own models of a processor.
     #[must_use]
     pub fn emulator(&self) -> Option<String> {
-        // User-mode emulation shows the file of the machine it runs on.
-        if cfg!(target_arch = "aarch64") && self.field(CPUINFO, ':', "vendor_id").is_some() {
+        if self.is_emulated_in_user_mode() {
             return Some("QEMU user mode".to_owned());
         }
         let is_named = self.processor().is_some_and(|name| name.contains("TCG"));
         (is_named || cpuid_hypervisor().as_deref() == Some(TCG)).then(|| TCG.to_owned())
+    }
+
+    /// QEMU's emulation of single programs hides itself behind the one that it executes in `/proc/self` alone. Versions before
+    /// 8.1 show the processors of the machine that they run on.
+    pub(crate) fn is_emulated_in_user_mode(&self) -> bool {
+        let shows_another = cfg!(target_arch = "aarch64") && self.field(CPUINFO, ':', "vendor_id").is_some();
+        let program = fs::read_link(self.root.join("proc/thread-self/exe")).ok();
+        let is_qemu =
+            |program: PathBuf| program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("qemu-"));
+        shows_another || program.is_some_and(is_qemu)
     }
 
     /// The monitor that the firmware of a virtual machine names. Needed where there is no CPUID.
@@ -279,6 +288,10 @@ pub(crate) mod tests {
         assert_eq!(emulated.emulator().as_deref(), Some("QEMU TCG"));
         let (_root, guest) = named("AMD EPYC 9575F");
         assert_eq!(guest.emulator().is_some(), cpuid_hypervisor().as_deref() == Some(TCG));
+        let (root, user_mode) = named("AMD EPYC 9575F");
+        fs::create_dir_all(root.path().join("proc/thread-self")).unwrap();
+        std::os::unix::fs::symlink("/usr/bin/qemu-aarch64-static", root.path().join("proc/thread-self/exe")).unwrap();
+        assert_eq!(user_mode.emulator().as_deref(), Some("QEMU user mode"));
     }
 
     #[test]

@@ -262,6 +262,8 @@ pub(crate) struct Windows {
     pub(crate) functions: LoopFunctions,
     /// How long a window is.
     pub(crate) length: Duration,
+    /// Whether longer windows show how fair the threads are for longer.
+    has_long: bool,
     /// Whether the context executes something else, so that its time has to be taken off.
     pub(crate) has_baseline: bool,
 }
@@ -284,6 +286,7 @@ impl Windows {
             state: Arc::new(Window::of(threads as usize)?),
             functions: LoopFunctions { baseline: baseline as usize, test: test as usize, unroll: UNROLL },
             length: (LENGTH_PER_THREAD * threads).clamp(SHORTEST, LONGEST),
+            has_long: false,
             has_baseline: O::IN_CONTEXT == 0,
         })
     }
@@ -291,6 +294,11 @@ impl Windows {
     /// The same with windows of at least this length.
     pub(super) fn of_at_least(self, length: Duration) -> Self {
         Self { length: self.length.max(length), ..self }
+    }
+
+    /// The same with longer ones, in which the fairness is looked at.
+    pub(super) fn with_long_ones(self) -> Self {
+        Self { has_long: true, ..self }
     }
 
     /// The same with a run that counts handovers.
@@ -301,6 +309,17 @@ impl Windows {
     /// The job of the case.
     pub(crate) fn body(&self, clock: &Clock) -> Arc<dyn Body> {
         (self.make)(self, clock)
+    }
+
+    /// The job of the case in windows of this length; `None` without long ones.
+    pub(crate) fn long_body(&mut self, length: Duration, clock: &Clock) -> Option<Arc<dyn Body>> {
+        if !self.has_long {
+            return None;
+        }
+        let usual = std::mem::replace(&mut self.length, length);
+        let body = self.body(clock);
+        self.length = usual;
+        Some(body)
     }
 
     /// The same windows with another operation.

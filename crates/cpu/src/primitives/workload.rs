@@ -106,7 +106,8 @@ impl Workload {
 
     /// With windows that are long enough for threads that work around each operation.
     pub(super) fn at_work(self, work: Work) -> Self {
-        self.in_windows_of_at_least(ROUNDS * work.round)
+        let windows = self.windows.map(Windows::with_long_ones);
+        Self { windows, ..self }.in_windows_of_at_least(ROUNDS * work.round)
     }
 
     fn in_windows_of_at_least(self, length: Duration) -> Self {

@@ -9,6 +9,7 @@ use syncscope_host::{child_process, scheduling};
 use super::wire::{LATE, READY, Request, line_of};
 use crate::machine::inherited::{self, Inherited};
 use crate::machine::memory::Pages;
+use crate::machine::system::System;
 use crate::primitives::{self, Workload};
 use crate::sync::{Barrier as _, LocalSense, SenseBarrier};
 use crate::team::{Body, PEER_TIMEOUT, Record, Stopped, TeamThread};
@@ -64,8 +65,10 @@ impl Worker {
         let number = |word: &str| word.parse::<u32>().map_err(|_| format!("{word} is no number"));
         let (thread, workers) = (number(thread)?, number(workers)?);
         child_process::end_with_parent(number(parent)?).map_err(|error| error.to_string())?;
+        // QEMU's emulation has a thread of its own.
+        let at_start = 1 + usize::from(System::default().is_emulated_in_user_mode());
         let threads = scheduling::threads_of_process().unwrap_or(1);
-        if threads != 1 {
+        if threads > at_start {
             return Err(format!("the process has {threads} threads at its start; unset LD_PRELOAD"));
         }
         let cpu = cpu.parse().ok();

@@ -86,6 +86,34 @@ impl Study for Smt {
     }
 }
 
+/// The group of a thread that works on one hardware thread of a core, while the other one waits.
+pub(crate) const SIBLING_WAITS: &str = "sibling_waits";
+
+/// What a thread that waits takes from its sibling, by the way in which it waits.
+pub(crate) struct WaitingSibling;
+
+impl Study for WaitingSibling {
+    fn name(&self) -> &'static str {
+        "waiting_sibling"
+    }
+
+    /// Every template on the hardware threads of a core, beyond the quick preset. A machine without SMT has one case.
+    fn cases(&self, setting: &Setting, templates: &[Case]) -> Vec<Case> {
+        let siblings = setting.classes.iter().find(|(class, _)| *class == PairClass::SameCore).map(|(_, pair)| pair);
+        let on = |case: &Case| Case {
+            threads: Some(2),
+            placement: siblings.map(|pair| Placement::List(pair.to_vec())),
+            group: Some(Group::named(SIBLING_WAITS)),
+            ..case.clone()
+        };
+        templates.iter().take(if siblings.is_some() { templates.len() } else { 1 }).map(on).collect()
+    }
+
+    fn unavailable(&self, case: &Case) -> Option<String> {
+        (case.in_group(SIBLING_WAITS) && case.placement.is_none()).then(|| PairClass::SameCore.missing().to_owned())
+    }
+}
+
 /// What it costs that two threads take turns on one CPU: the one that is woken has to wait for the other one to leave.
 pub(crate) struct OneCpu;
 

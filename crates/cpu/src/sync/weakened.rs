@@ -99,6 +99,11 @@ impl AtomicU32 {
     }
 
     #[track_caller]
+    pub(in crate::sync) fn fetch_or(&self, value: u32, ordering: Ordering) -> u32 {
+        self.0.fetch_or(value, effective(Location::caller(), ordering))
+    }
+
+    #[track_caller]
     pub(in crate::sync) fn fetch_sub(&self, value: u32, ordering: Ordering) -> u32 {
         self.0.fetch_sub(value, effective(Location::caller(), ordering))
     }

@@ -32,6 +32,12 @@ pub(crate) fn contention_ratio(clock: &Clock) -> Option<f64> {
     (ratio.is_finite() && ratio > 0.0).then_some(ratio)
 }
 
+/// Independent additions, eight in each iteration: what a core has for its hardware threads, of which each gets a part.
+#[inline(never)]
+pub(crate) fn independent_additions(iterations: u64) {
+    add(iterations);
+}
+
 fn timed(clock: &Clock, run: impl FnOnce() -> bool) -> Option<u64> {
     /// With fewer ticks, one step of the clock would be more than a hundredth of the loop.
     const FEWEST_TICKS: u64 = 100;

@@ -1,16 +1,19 @@
 //! Barriers with algorithms of their own; each algorithm stands in `sync/barriers`. Start with the sense barrier.
 
-use syncscope_core::{Primitive, Waits};
+use syncscope_core::{Case, Primitive, Waits};
 
 use crate::evidence::Expected;
+use crate::machine::hwloc;
+use crate::machine::nearness::CpuGroups;
+use crate::machine::placement::place;
 use crate::primitives::barrier;
 use crate::primitives::entry::Entry;
 use crate::primitives::wait::LIMIT;
-use crate::studies::{CpuPairs, Participation};
-use crate::sync::{DisseminationBarrier, FutexBarrier, SenseBarrier, TreeBarrier};
+use crate::studies::{CoreKinds, CpuPairs, Participation};
+use crate::sync::{ClusterBarrier, DisseminationBarrier, FutexBarrier, SenseBarrier, TreeBarrier};
 
 /// In the order of the catalogue.
-pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&SENSE, &DISSEMINATION, &TREE, &FUTEX];
+pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&SENSE, &DISSEMINATION, &TREE, &FUTEX, &CLUSTERS];
 
 /// In theory: n atomic decrements of one line, one after the other, then n - 1 threads fetch one line. The cost is
 /// linear in the number of threads. There is no system call as long as every thread has a CPU.
@@ -46,7 +49,7 @@ static DISSEMINATION: Entry = Entry::of(
         )
     },
 )
-.in_studies(&[Participation::plain(&CpuPairs)]);
+.in_studies(&[Participation::plain(&CpuPairs), Participation::plain(&CoreKinds)]);
 
 /// In theory: log4(n) levels up, where a parent collects four transfers one after the other, and log2(n) levels down.
 /// The path is longer than that of the dissemination barrier, but there are 2n - 2 transfers instead of n log2(n).
@@ -86,3 +89,36 @@ static FUTEX: Entry = Entry::of(
     },
 )
 .beyond_quick();
+
+/// In theory: log4(n / c) levels up in clusters of n / c threads, log2(c) rounds across, and one line that a cluster reads from its cache.
+/// Each signal across clusters is one of log2(c) of one thread, where the dissemination barrier sends all of its rounds anywhere.
+static CLUSTERS: Entry = Entry::of(
+    Primitive {
+        id: "cpu.barrier.clusters",
+        summary: "Arrival up a tree in each NUMA node or cache group, or each four CPUs; dissemination across; one line wakes a group",
+        operation: barrier::OPERATION,
+        source: "Gao et al., Optimizing Barrier Synchronization on ARMv8 Many-Core Architectures, IEEE CLUSTER 2021",
+        facts: barrier::FACTS.waiting(Waits::Spins),
+    },
+    barrier::cases,
+    |case| {
+        let clusters = clusters_of(case)?;
+        Some(
+            barrier::workload(case, |_| ClusterBarrier::new(&clusters, LIMIT))?
+                .expecting(Expected::Uncounted("a barrier of plain stores has no instruction of its own")),
+        )
+    },
+)
+.beyond_quick();
+
+/// The cluster of each thread: by the CPU that it is bound to where the machine has groups of CPUs, else of four threads each.
+fn clusters_of(case: &Case) -> Option<Vec<usize>> {
+    let threads = case.threads?;
+    let placed = hwloc::load().zip(case.placement.as_ref());
+    let cpus =
+        placed.and_then(|(topology, placement)| place(&topology, placement, threads).ok()).map(|placed| placed.cpus);
+    let by_group =
+        |cpus: Vec<Option<u32>>, groups: &CpuGroups| cpus.into_iter().map(|cpu| Some(groups.of_cpu(cpu?))).collect();
+    let known: Option<Vec<usize>> = cpus.zip(CpuGroups::here()).and_then(|(cpus, groups)| by_group(cpus, groups));
+    Some(known.unwrap_or_else(|| (0..threads as usize).map(|thread| thread / 4).collect()))
+}

@@ -1,6 +1,5 @@
 //! Locks with algorithms of their own; each algorithm stands in `sync/locks`. Start with the ticket lock.
 
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use syncscope_core::{Case, Facts, Group, Primitive, Waits};
@@ -14,11 +13,14 @@ use crate::primitives::entry::Entry;
 use crate::primitives::lock::{self, LockKind, PlainNumber, Raw};
 use crate::primitives::wait::LIMIT;
 use crate::primitives::workload::Workload;
-use crate::sync::{ClhLock, CohortLock, Guarded, McsLock, ReciprocatingLock, SpinParkLock, TicketLock, TtasLock};
+use crate::sync::{
+    ClhLock, CnaLock, CohortLock, Guarded, HemLock, McsLock, QueuedSpinLock, ReciprocatingLock, SpinParkLock,
+    TicketLock, TtasLock,
+};
 
 /// In the order of the catalogue.
 pub(in crate::primitives) static ENTRIES: &[&Entry] =
-    &[&TTAS, &TICKET, &MCS, &CLH, &SPIN_PARK, &COHORT, &TTAS_BACKOFF, &RECIPROCATING];
+    &[&TTAS, &TICKET, &MCS, &CLH, &SPIN_PARK, &COHORT, &TTAS_BACKOFF, &RECIPROCATING, &HEMLOCK, &QSPINLOCK, &CNA];
 
 /// An exchange of a byte that acquires.
 const TAKEN_BY_A_SWAP: Expected = Expected::once(&["xchg"], &["swpab", "outline swpab", "ldaxrb"]);
@@ -28,6 +30,9 @@ const TAKEN_BY_A_TICKET: Expected = Expected::once(&["lock xadd"], &["ldadd", "o
 
 /// An exchange that acquires and releases.
 const QUEUED_BY_A_SWAP: Expected = Expected::once(&["xchg"], &["swpal", "outline swpal", "ldaxr"]);
+
+/// A compare-and-swap that acquires.
+const TAKEN_BY_A_COMPARISON: Expected = Expected::once(&["lock cmpxchg"], &["casa", "outline casa", "ldaxr"]);
 
 /// In theory: one atomic exchange to take the lock, a plain store to give it back. Contended: each release invalidates
 /// every waiter's copy of the line. All of them fetch it and try, so the number of transfers grows with the waiters.
@@ -132,6 +137,61 @@ static RECIPROCATING: Entry = Entry::of(
 )
 .with_most_threads_in_quick();
 
+/// In theory: without contention as an MCS lock. Contended: one word for each thread instead of a node; whoever gives the lock back waits
+/// until the next thread has seen it.
+static HEMLOCK: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.hemlock",
+        summary: "Hemlock: a queue without nodes, waiters spin on the word of the thread before them, after a while they yield",
+        operation: lock::OPERATION,
+        source: "Dice and Kogan, Hemlock: Compact and Scalable Mutual Exclusion, SPAA 2021, listing 2",
+        facts: lock::FACTS.waiting(Waits::Spins),
+    },
+    lock::cases_of_one_type,
+    |case| {
+        let kind = Raw(|threads| HemLock::new(threads, LIMIT));
+        Some(lock::workload_of_one_type(case, &kind)?.expecting(QUEUED_BY_A_SWAP))
+    },
+)
+.beyond_quick();
+
+/// In theory: a compare-and-swap to take the lock and a plain store to give it back. Two threads that contend change one word alone; from
+/// the third on, they queue as in an MCS lock.
+static QSPINLOCK: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.qspinlock",
+        summary: "The Linux kernel's spin lock: one waiter spins on the word, the others in an MCS queue; after a while they yield",
+        operation: lock::OPERATION,
+        source: "Linux, kernel/locking/qspinlock.c, in its form for 16,384 CPUs and more; Long and Zijlstra, 2014",
+        facts: lock::FACTS.waiting(Waits::Spins),
+    },
+    lock::cases_of_one_type,
+    |case| {
+        let kind = Raw(|threads| QueuedSpinLock::new(threads, LIMIT));
+        Some(lock::workload_of_one_type(case, &kind)?.expecting(TAKEN_BY_A_COMPARISON))
+    },
+)
+.beyond_quick();
+
+/// In theory: without contention as an MCS lock. Contended: the lock stays within a group of CPUs as with the cohort lock, by a search
+/// through the queue instead of a second lock.
+static CNA: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.cna",
+        summary: "Compact NUMA-aware lock: an MCS queue whose holder prefers waiters of its NUMA node or cache group",
+        operation: lock::OPERATION,
+        source: "Dice and Kogan, Compact NUMA-aware Locks, EuroSys 2019, figures 2 to 4",
+        facts: lock::FACTS.waiting(Waits::Spins),
+    },
+    cohort_cases,
+    |case| {
+        let kind = Raw(|threads| CnaLock::new(threads, group_of_this_thread, LIMIT));
+        Some(lock::workload_of_one_type(case, &kind)?.expecting(QUEUED_BY_A_SWAP))
+    },
+)
+.requiring(groups_of_cpus)
+.beyond_quick();
+
 /// In theory: without contention as the standard library's mutex, a compare-and-swap and an exchange. Contended, the
 /// spinning time decides: shorter than a wake-up, and threads sleep that would have got the lock soon; longer, and CPUs
 /// spin that others could use. The competitive choice is what a sleep and a wake-up cost, which `cpu.wake` shows.
@@ -190,29 +250,25 @@ static COHORT: Entry = Entry::of(
     cohort_cases,
     // Not the addition for all groups: a thread that the lock was passed to leaves it out.
     |case| {
-        let make = |_| CohortLock::new(groups().map_or(1, CpuGroups::count), group_of_this_thread, LIMIT);
+        let make = |_| CohortLock::new(CpuGroups::here().map_or(1, CpuGroups::count), group_of_this_thread, LIMIT);
         Some(lock::workload_of_one_type(case, &Raw(make))?.expecting(TAKEN_BY_A_TICKET))
     },
 )
-.requiring(|| match groups() {
-    Some(_) => Ok(()),
-    None => Err(CpuGroups::absence(hwloc::load().as_ref()).to_owned()),
-});
+.requiring(groups_of_cpus);
+
+fn groups_of_cpus() -> Result<(), String> {
+    let absence = || CpuGroups::absence(hwloc::load().as_ref()).to_owned();
+    CpuGroups::here().map(|_| ()).ok_or_else(absence)
+}
 
 fn cohort_cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     if axes.has_cpu_groups { lock::cases_of_one_type(primitive, axes) } else { Vec::new() }
 }
 
-/// The groups of this machine.
-fn groups() -> Option<&'static CpuGroups> {
-    static GROUPS: LazyLock<Option<CpuGroups>> = LazyLock::new(|| hwloc::load().as_ref().and_then(CpuGroups::of));
-    GROUPS.as_ref()
-}
-
 /// Threads of a team are bound: the CPU stays the same.
 fn group_of_this_thread(_thread: usize) -> usize {
     let cpu = scheduling::current_cpu();
-    groups().zip(cpu).map_or(0, |(groups, cpu)| groups.of_cpu(cpu))
+    CpuGroups::here().zip(cpu).map_or(0, |(groups, cpu)| groups.of_cpu(cpu))
 }
 
 #[cfg(all(test, target_arch = "x86_64"))]

@@ -90,7 +90,7 @@ impl<W: Way> FollowUp for Latencies<W> {
 #[cfg(test)]
 mod tests {
     use super::super::spinning::{Hints, Nothing, Snooze, SpinFutex, Watched, Yield};
-    use super::super::ways::{Event, FutexWord, Parked, ParkingLotSignal, StdSignal};
+    use super::super::ways::{Event, FutexWord, GuardedTokens, Parked, ParkingLotSignal, StdSignal, Tokens};
     use super::*;
     use crate::primitives::wait;
     use crate::sync::WaitTimeout;
@@ -136,11 +136,13 @@ mod tests {
     }
 
     #[test]
-    fn one_call_wakes_all_sleepers() {
+    fn one_call_wakes_all_sleepers_or_one_of_them() {
         let clock = Clock::calibrate();
         for details in [
             details_of_team(WakePair::<FutexWord<true>>::new(5), 6, &clock),
             details_of_team(WakePair::<StdSignal<true>>::new(5), 6, &clock),
+            details_of_team(WakePair::<Tokens>::new(5), 6, &clock),
+            details_of_team(WakePair::<GuardedTokens>::new(5), 6, &clock),
         ] {
             let share = details.iter().find(|detail| detail.name == "asleep_share").unwrap().value;
             assert!(share >= 0.99, "{details:?}");

@@ -2,6 +2,7 @@
 //!
 //! - `ways.rs`: what a way to wake a thread is, and all of them. Start here.
 //! - `spinning.rs`: waiters that stay awake, by what they do between two looks (`cpu.wait`).
+//! - `beside.rs`: what they leave to the other hardware thread of their core.
 //! - `sleeper.rs`: whether the waiter sleeps, as the kernel says.
 //! - `wake_pair.rs`: one wake-up: the waiter falls asleep, the waker sees it, reads the clock and wakes it.
 //! - This file: the samples, of one wake-up each, and the cases. `latencies.rs`: percentiles, a run after the samples.
@@ -12,6 +13,7 @@
 //!
 //! A hand-off (`cpu.handoff`) may find its partner awake. Here no waker calls before it has seen that the waiter sleeps.
 
+mod beside;
 mod latencies;
 mod sleeper;
 pub(super) mod spinning;
@@ -45,6 +47,8 @@ pub(super) static ENTRIES: &[&Entry] = &[
     &ways::EVENTFD,
     &ways::FUTEX_ALL,
     &ways::CONDVAR_ALL,
+    &ways::FUTEX_ONE_OF_ALL,
+    &ways::CONDVAR_ONE_OF_ALL,
 ];
 
 const FACTS: Facts = Facts { run_effect: facts::between_threads, ..Facts::of(Role::Wake).waiting(Waits::Sleeps) };
@@ -57,6 +61,9 @@ const FACTS_OF_ALL: Facts = Facts { role: Role::WakeAll, ..FACTS };
 
 const OPERATION_OF_ALL: &str =
     "one wake-up of all: from the waker's call until the last waiter runs; all were seen asleep before";
+
+const OPERATION_OF_ONE: &str =
+    "one wake-up of one: from the waker's call until a waiter runs; all were seen asleep before";
 
 /// Why instructions are not counted.
 const IN_THE_KERNEL: Expected = Expected::Uncounted("a wake-up is a system call behind a library function");

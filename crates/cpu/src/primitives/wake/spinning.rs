@@ -11,12 +11,14 @@ use std::time::{Duration, Instant};
 use crossbeam::utils::Backoff;
 use syncscope_core::{Case, Facts, Group, Primitive, Role, Waits};
 
+use super::beside;
 use super::wake_pair::WakePair;
 use super::ways::{FutexWord, Way};
 use crate::axes::Axes;
 use crate::primitives::entry::Entry;
 use crate::primitives::wait::LIMIT;
 use crate::primitives::wake;
+use crate::studies::{Participation, SIBLING_WAITS, WaitingSibling};
 use crate::sync::WaitTimeout;
 
 /// In the order of the catalogue: the later ones leave more of the core to others.
@@ -38,11 +40,17 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 }
 
 const fn entry<W: Way>(primitive: Primitive) -> Entry {
-    Entry::of(primitive, cases, |case| {
+    let workload: fn(&Case) -> _ = |case| {
+        if case.in_group(SIBLING_WAITS) {
+            return Some(beside::workload::<W>());
+        }
         let after = Duration::from_micros(case.group_number(AFTER)?.into());
         wake::one_by_one(case, WakePair::<W>::after(after))
-    })
+    };
+    Entry::of(primitive, cases, workload).in_studies(BESIDE)
 }
+
+const BESIDE: &[Participation] = &[Participation::beyond_quick(&WaitingSibling)];
 
 /// What a waiting thread does between two looks.
 trait Between: Default + 'static {
@@ -96,7 +104,8 @@ static SPIN: Entry = entry::<Watched<Nothing>>(Primitive {
     operation: OPERATION,
     source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, on spinning",
     facts: FACTS,
-});
+})
+.in_studies(&[Participation::beyond_quick(&WaitingSibling).reporting()]);
 
 #[derive(Default)]
 pub(super) struct Nothing;

@@ -21,6 +21,8 @@ pub(super) struct WakePair<W> {
     way: W,
     clock: Clock,
     waiters: Box<[CachePadded<Waiter>]>,
+    /// The wake-ups that all waiters have seen.
+    rounds: AtomicU32,
     /// The CPU of the waker, counted from 1; 0 where it is not known.
     waker_cpu: AtomicU32,
     found: Found,
@@ -75,6 +77,7 @@ impl<W: Way> WakePair<W> {
             way: W::new(),
             clock: Clock::uncalibrated(),
             waiters: (0..waiters).map(|_| CachePadded::default()).collect(),
+            rounds: AtomicU32::new(0),
             waker_cpu: AtomicU32::new(0),
             found: Found::default(),
             wait_limit: WaitLimit::new(LIMIT),
@@ -130,6 +133,10 @@ impl<W: Way> WakePair<W> {
     pub(super) fn sleep(&self, thread: usize) -> Result<(), WaitTimeout> {
         let own = &self.waiters[thread - 1];
         let number = own.number();
+        if W::WAKES_ONE_OF_ALL {
+            // Whoever was woken must not take the wake-up of another one.
+            self.wait_until(|| self.rounds.load(Ordering::Acquire).wrapping_add(1) == number)?;
+        }
         own.announced.store(number, Ordering::Release);
         self.way.sleep(number)?;
         let now = self.clock.stop();
@@ -139,7 +146,13 @@ impl<W: Way> WakePair<W> {
         Ok(())
     }
 
-    /// Wakes the waiters once they sleep, then gives them the CPU, should they be on that of the waker.
+    /// How many waiters have seen this wake-up.
+    fn woken(&self, number: u32) -> usize {
+        self.waiters.iter().filter(|waiter| waiter.seen.load(Ordering::Acquire) == number).count()
+    }
+
+    /// Wakes the waiters once they sleep, then gives them the CPU, should they be on that of the waker. Where a call wakes one of them, the
+    /// first counts, and the others are woken after it.
     pub(super) fn wake(&self) -> Result<WakeUp, WaitTimeout> {
         let number = self.waiters[0].number();
         self.all_wait_until(|waiter| waiter.announced.load(Ordering::Acquire) == number)?;
@@ -153,10 +166,18 @@ impl<W: Way> WakePair<W> {
         let called_at = self.clock.start();
         self.way.wake(number);
         let returned_at = self.clock.stop();
-        self.all_wait_until(|waiter| waiter.seen.load(Ordering::Acquire) == number)?;
-        let woken_at = |waiter: &CachePadded<Waiter>| waiter.woken_at.load(Ordering::Relaxed);
-        let first = self.waiters.iter().map(woken_at).min().unwrap_or_default();
-        let last = self.waiters.iter().map(woken_at).max().unwrap_or_default();
+        let all = self.waiters.len();
+        let called = if W::WAKES_ONE_OF_ALL { 1 } else { all };
+        self.wait_until(|| self.woken(number) >= called)?;
+        let woken = self.waiters.iter().filter(|waiter| waiter.seen.load(Ordering::Acquire) == number);
+        let times: Vec<u64> = woken.map(|waiter| waiter.woken_at.load(Ordering::Relaxed)).collect();
+        let first = times.iter().copied().min().unwrap_or_default();
+        let last = times.iter().copied().max().unwrap_or_default();
+        for woken in called..all {
+            self.way.wake(number);
+            self.wait_until(|| self.woken(number) > woken)?;
+        }
+        self.rounds.store(number, Ordering::Release);
         self.found.wake_ups.fetch_add(1, Ordering::Relaxed);
         self.found.asleep.fetch_add(asleep.into(), Ordering::Relaxed);
         self.found.early.fetch_add((first < called_at).into(), Ordering::Relaxed);

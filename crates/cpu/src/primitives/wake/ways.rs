@@ -13,11 +13,14 @@ use syncscope_host::futex::{self, FutexTimeout, Scope};
 use crate::primitives::entry::Entry;
 use crate::primitives::wait::{LIMIT, or_fail};
 use crate::primitives::wake;
-use crate::studies::{CpuPairs, OneCpu, Participation};
+use crate::studies::{CoreKinds, CpuPairs, OneCpu, Participation};
 use crate::sync::WaitTimeout;
 
 /// A way for one thread to wake another one, or all others. Wake-ups are numbered from 1, and after the largest number comes 0.
 pub(super) trait Way: Send + Sync + 'static {
+    /// Whether a call wakes one of all that wait, whichever it is.
+    const WAKES_ONE_OF_ALL: bool = false;
+
     /// No wake-up yet.
     fn new() -> Self;
 
@@ -43,7 +46,11 @@ pub(super) static FUTEX: Entry = wake::entry::<FutexWord>(Primitive {
     source: "Linux, futex(2); Drepper, Futexes Are Tricky, 2011",
     facts: wake::FACTS,
 })
-.in_studies(&[Participation::plain(&CpuPairs), Participation::plain(&OneCpu).reporting()]);
+.in_studies(&[
+    Participation::plain(&CpuPairs),
+    Participation::plain(&CoreKinds),
+    Participation::plain(&OneCpu).reporting(),
+]);
 
 /// In theory: one system call that makes all waiters runnable one after the other, and an interrupt to each of their CPUs. The last one
 /// runs later the more there are.
@@ -89,6 +96,79 @@ impl<const ALL: bool> Way for FutexWord<ALL> {
         } else {
             futex::wake_one(&self.0, Scope::Process);
         }
+    }
+}
+
+/// In theory: as `cpu.wake.futex`: the kernel takes the first of its list, however many there are.
+pub(super) static FUTEX_ONE_OF_ALL: Entry = wake::entry_of_all::<Tokens>(Primitive {
+    id: "cpu.wake.futex_one_of_all",
+    summary: "A token and a futex call wake one of all other threads of the team, which sleep on the word",
+    operation: wake::OPERATION_OF_ONE,
+    source: "Linux, futex(2); Drepper, Futexes Are Tricky, 2011",
+    facts: wake::FACTS_OF_ALL,
+})
+.beyond_quick();
+
+/// A semaphore: the number of wake-ups that no waiter has taken.
+pub(super) struct Tokens(AtomicU32);
+
+impl Way for Tokens {
+    const WAKES_ONE_OF_ALL: bool = true;
+
+    fn new() -> Self {
+        Self(AtomicU32::new(0))
+    }
+
+    fn sleep(&self, _: u32) -> Result<(), WaitTimeout> {
+        // Acquire and release: a wake-up publishes what the waker wrote before.
+        while self.0.compare_exchange(1, 0, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            futex::wait(&self.0, 0, LIMIT, Scope::Process).map_err(|FutexTimeout| WaitTimeout)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn wake(&self, _: u32) {
+        self.0.store(1, Ordering::Release);
+        futex::wake_one(&self.0, Scope::Process);
+    }
+}
+
+/// In theory: as `cpu.wake.futex_one_of_all`, and the mutex, which nobody else wants.
+pub(super) static CONDVAR_ONE_OF_ALL: Entry = wake::entry_of_all::<GuardedTokens>(Primitive {
+    id: "cpu.wake.condvar_one_of_all",
+    summary: "A token under the mutex and notify_one wake one of all other threads of the team, which sleep on a condition variable",
+    operation: wake::OPERATION_OF_ONE,
+    source: "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_signal",
+    facts: wake::FACTS_OF_ALL,
+})
+.beyond_quick();
+
+/// The same under a mutex.
+pub(super) struct GuardedTokens(Mutex<u32>, Condvar);
+
+impl Way for GuardedTokens {
+    const WAKES_ONE_OF_ALL: bool = true;
+
+    fn new() -> Self {
+        Self(Mutex::new(0), Condvar::new())
+    }
+
+    fn sleep(&self, _: u32) -> Result<(), WaitTimeout> {
+        let guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.1.wait_timeout_while(guard, LIMIT, |tokens| *tokens == 0);
+        let (mut tokens, outcome) = waited.unwrap_or_else(PoisonError::into_inner);
+        if outcome.timed_out() {
+            return Err(WaitTimeout);
+        }
+        *tokens -= 1;
+        Ok(())
+    }
+
+    #[inline]
+    fn wake(&self, _: u32) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.1.notify_one();
     }
 }
 

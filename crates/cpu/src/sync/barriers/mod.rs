@@ -1,10 +1,12 @@
 //! The barriers. Start with `sense.rs`, which also starts the shots of every team.
 //!
 //! - `sense.rs`: central. `signals.rs`: plain stores to partners, and up and down two trees.
+//! - `clusters.rs`: within the clusters of a machine, then across.
 //! - `futex.rs`: central, and waiters sleep.
 //!
 //! A new barrier is a module here and a line of [`visit_barriers`], from which all tests of barriers come.
 
+mod clusters;
 mod futex;
 mod sense;
 mod signals;
@@ -13,6 +15,7 @@ use std::time::Duration;
 
 use super::{CachePadded, WaitLimit, WaitTimeout, shim};
 
+pub use self::clusters::ClusterBarrier;
 pub use self::futex::FutexBarrier;
 pub use self::sense::{LocalSense, SenseBarrier};
 pub use self::signals::{DisseminationBarrier, TreeBarrier};
@@ -45,5 +48,7 @@ pub fn visit_barriers(visitor: &mut impl BarrierVisitor) {
     visitor.visit("sense", SenseBarrier::new, 3);
     visitor.visit("dissemination", DisseminationBarrier::new, 2);
     visitor.visit("tree", TreeBarrier::new, 3);
+    let in_two = |threads, limit| ClusterBarrier::new(&Vec::from_iter((0..threads as usize).map(|one| one % 2)), limit);
+    visitor.visit("clusters", in_two, 2);
     visitor.visit("futex", FutexBarrier::new, 3);
 }

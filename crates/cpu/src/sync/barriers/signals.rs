@@ -31,14 +31,14 @@ struct Signalled {
 
 /// Whether `flag` has reached `episode`; episodes may wrap around.
 #[inline(always)]
-fn has_reached(flag: &AtomicU32, episode: u32) -> bool {
+pub(super) fn has_reached(flag: &AtomicU32, episode: u32) -> bool {
     // Acquire: all that the other threads did before their signals; each passes on what it acquired.
     flag.load(Ordering::Acquire).wrapping_sub(episode).cast_signed() >= 0
 }
 
 /// Counts one more episode of a thread.
 #[inline(always)]
-fn next_episode(episode: &AtomicU32) -> u32 {
+pub(super) fn next_episode(episode: &AtomicU32) -> u32 {
     // Relaxed: it is this thread's own.
     let next = episode.load(Ordering::Relaxed).wrapping_add(1);
     episode.store(next, Ordering::Relaxed);
@@ -107,7 +107,7 @@ struct Node {
 
 /// The children of node `thread` in a tree of `threads` nodes, numbered level by level.
 #[inline(always)]
-fn children<const ARITY: usize>(thread: usize, threads: usize) -> std::ops::Range<usize> {
+pub(super) fn children<const ARITY: usize>(thread: usize, threads: usize) -> std::ops::Range<usize> {
     let first = (ARITY * thread + 1).min(threads);
     first..(first + ARITY).min(threads)
 }

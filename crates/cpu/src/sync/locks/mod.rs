@@ -1,14 +1,17 @@
 //! The locks. Start with `guarded.rs`: what a lock is, and a value that it protects; then read `ticket.rs`.
 //!
-//! - `ttas.rs`, `ticket.rs`: one line. `mcs.rs`, `clh.rs`: a queue of nodes. `reciprocating.rs`: stacks. `cohort.rs`: a ticket lock for each group of
-//!   threads. `spin_park.rs`: waiters sleep after a while.
+//! - `ttas.rs`, `ticket.rs`: one line. `mcs.rs`, `clh.rs`, `hemlock.rs`: a queue. `queued_spin.rs`: both, as in Linux. `reciprocating.rs`: stacks.
+//!   `cohort.rs`, `cna.rs`: threads of a group pass it among themselves. `spin_park.rs`: waiters sleep after a while.
 //!
 //! A new lock is a module here and a line of [`visit_locks`], from which all tests of locks come.
 
 mod clh;
+mod cna;
 mod cohort;
 mod guarded;
+mod hemlock;
 mod mcs;
+mod queued_spin;
 mod reciprocating;
 mod spin_park;
 mod ticket;
@@ -19,9 +22,12 @@ use std::time::Duration;
 use super::{CachePadded, WaitLimit, WaitTimeout, shim};
 
 pub use self::clh::{ClhLock, ClhState};
+pub use self::cna::CnaLock;
 pub use self::cohort::CohortLock;
 pub use self::guarded::{Guarded, RawLock, ThreadState};
+pub use self::hemlock::HemLock;
 pub use self::mcs::McsLock;
+pub use self::queued_spin::QueuedSpinLock;
 pub use self::reciprocating::{ReciprocatingLock, ReciprocatingState};
 pub use self::spin_park::SpinParkLock;
 pub use self::ticket::TicketLock;
@@ -42,6 +48,9 @@ pub fn visit_locks(visitor: &mut impl LockVisitor) {
     visitor.visit("mcs", McsLock::new, 2);
     visitor.visit("clh", ClhLock::new, 2);
     visitor.visit("reciprocating", ReciprocatingLock::new, 2);
+    visitor.visit("hemlock", HemLock::new, 1);
+    visitor.visit("qspinlock", QueuedSpinLock::new, 1);
+    visitor.visit("cna", |threads, limit| CnaLock::new(threads, |thread| thread % 2, limit), 1);
     visitor.visit("cohort", |_, limit| CohortLock::new(2, |thread| thread % 2, limit), 1);
     visitor.visit("spin_park", |_, limit| SpinParkLock::new(Duration::from_micros(10), limit), 1);
 }

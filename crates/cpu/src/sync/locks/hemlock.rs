@@ -1,0 +1,68 @@
+//! The Hemlock.
+
+use std::time::Duration;
+
+use super::shim::{AtomicU32, Ordering};
+use super::{CachePadded, RawLock, WaitLimit, WaitTimeout};
+
+/// A queue without pointers: each waiting thread spins on the word of the thread before it, and takes the grant out of it, for which
+/// the holder before waits (Dice and Kogan, *Hemlock: Compact and Scalable Mutual Exclusion*, SPAA 2021, listing 2). A lock is one word,
+/// and a thread has one word for all locks that it takes; here the words belong to the lock, as the nodes in `mcs.rs`.
+///
+/// Waiters look with a read-modify-write, which fetches the line for writing at once ("coherence traffic reduction").
+#[derive(Debug)]
+pub struct HemLock {
+    /// The last thread of the queue, counted from 1; [`NONE`] when the lock is free.
+    tail: CachePadded<AtomicU32>,
+    /// For each thread, whether it has granted the lock to the one behind it.
+    grants: Box<[CachePadded<AtomicU32>]>,
+    wait_limit: WaitLimit,
+}
+
+const NONE: u32 = 0;
+const EMPTY: u32 = 0;
+const GRANTED: u32 = 1;
+
+impl HemLock {
+    /// A free lock for `threads` threads, for which none waits longer than `limit`.
+    #[must_use]
+    pub fn new(threads: u32, limit: Duration) -> Self {
+        let grants = (0..threads).map(|_| CachePadded::new(AtomicU32::new(EMPTY))).collect();
+        Self { tail: CachePadded::new(AtomicU32::new(NONE)), grants, wait_limit: WaitLimit::new(limit) }
+    }
+}
+
+// SAFETY: the exchanges of the tail put all threads in one queue. The first one holds the lock. Every other one waits until the thread
+// before it, the only one that writes a grant there, has granted it. The acquiring exchange or compare-and-swap reads what the releasing
+// compare-and-swap or store of the thread before wrote.
+unsafe impl RawLock for HemLock {
+    /// The number of the thread.
+    type ThreadState = u32;
+
+    #[inline(always)]
+    fn thread_state(&self, thread: usize) -> u32 {
+        thread as u32 + 1
+    }
+
+    #[inline(always)]
+    unsafe fn lock(&self, number: &mut u32) -> Result<(), WaitTimeout> {
+        // Acquire: what the last holder did, if it left the queue empty.
+        let before = self.tail.swap(*number, Ordering::Acquire);
+        if before == NONE {
+            return Ok(());
+        }
+        let grant = &*self.grants[before as usize - 1];
+        self.wait_limit.wait(|| grant.compare_exchange(GRANTED, EMPTY, Ordering::Acquire, Ordering::Relaxed).is_ok())
+    }
+
+    #[inline(always)]
+    unsafe fn unlock(&self, number: &mut u32) -> Result<(), WaitTimeout> {
+        if self.tail.compare_exchange(*number, NONE, Ordering::Release, Ordering::Relaxed).is_ok() {
+            return Ok(());
+        }
+        let grant = &*self.grants[*number as usize - 1];
+        grant.store(GRANTED, Ordering::Release);
+        // Relaxed: only that the word is free again.
+        self.wait_limit.wait(|| grant.fetch_add(0, Ordering::Relaxed) == EMPTY)
+    }
+}
