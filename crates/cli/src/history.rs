@@ -47,7 +47,8 @@ pub(crate) fn write(finished: &Finished) {
 fn remove_oldest(folder: &Path) -> Option<()> {
     let is_history = |path: &PathBuf| {
         let name = path.file_stem().and_then(|name| name.to_str());
-        name.is_some_and(|name| name.starts_with("runs-")) && path.extension().is_some_and(|end| end == "csv")
+        name.is_some_and(|name| name.starts_with("runs-"))
+            && path.extension().is_some_and(|extension| extension == "csv")
     };
     let files = fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path())).filter(is_history);
     let mut by_age: Vec<_> =

@@ -102,9 +102,9 @@ impl Laboratories {
         [cpu, gpu, fake, mpi].into_iter().flatten().collect()
     }
 
-    /// Whether they are this machine: no fake, and no other machines.
-    pub(crate) const fn are_one_machine(&self) -> bool {
-        self.fake.is_none() && self.mpi.is_none()
+    /// Whether a fake stands for the machine.
+    pub(crate) const fn are_fake(&self) -> bool {
+        self.fake.is_some()
     }
 
     /// Every primitive, and why it cannot be measured on this machine, if it cannot.

@@ -171,19 +171,20 @@ fn a_run_of_this_machine_survives_kills() {
 fn two_processes_do_not_write_into_one_directory() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
-    let few = Victim::few();
-    let mut first = few.start(folder.path());
+    // Long enough that the second process starts before the first one ends.
+    let victim = Victim::new(Some("threads=100"), OF_FAKES, 1);
+    let mut first = victim.start(folder.path());
     let deadline = Instant::now() + Duration::from_secs(20);
     while RunDirectory::open(folder.path()).is_err() {
         assert!(Instant::now() < deadline, "the first run does not begin");
         sleep(Duration::from_millis(5));
     }
-    for mut second in [few.command(&["run", "--resume", out]), few.begin(out)] {
+    for mut second in [victim.command(&["run", "--resume", out]), victim.begin(out)] {
         let second = second.output().unwrap();
         assert!(!second.status.success());
         let text = stderr(&second);
         assert!(text.contains("in use by another syncscope") || text.contains("is not empty"), "{text}");
     }
     assert!(first.wait().unwrap().success());
-    assert_eq!(finished(folder.path()).len(), 80);
+    assert_eq!(finished(folder.path()).len(), 400);
 }

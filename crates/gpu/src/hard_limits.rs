@@ -92,8 +92,8 @@ fn is_one_by_one(case: &Case) -> bool {
 }
 
 /// How many blocks certainly run on a multiprocessor at the same time, if a grid has as many (CUDA C++ Programming Guide,
-/// "Technical Specifications per Compute Capability"). Kernels leave room for two blocks of the most threads, and those on variables
-/// in shared memory take much of it.
+/// "Technical Specifications per Compute Capability"). Kernels take at most 32 registers of a thread, and those on variables in
+/// shared memory much of it.
 fn resident(case: &Case, threads: u32, capability: (u32, u32)) -> u32 {
     let (room, blocks) = match capability {
         (7, 5) => (1024, 16),

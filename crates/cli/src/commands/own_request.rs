@@ -342,10 +342,10 @@ mod tests {
             crossings(&compared, "a", "b")
         };
         let once = said([Faster, Undecided, Slower, Slower, Same, Slower]);
-        assert_eq!(once, ["b is cheaper from 4 threads on (1 blocks)"]);
+        assert_eq!(once, ["b is cheaper from 4 threads on (1 block)"]);
         assert_eq!(said([Faster, Slower, Faster, Faster, Faster, Faster]), [""; 0], "to and fro");
         let blocks = said([Slower, Slower, Slower, Slower, Faster, Slower]);
-        assert!(blocks.contains(&"a is cheaper from 2 blocks on (1 threads)".to_owned()), "{blocks:?}");
+        assert!(blocks.contains(&"a is cheaper from 2 blocks on (1 thread)".to_owned()), "{blocks:?}");
     }
 
     #[test]

@@ -91,8 +91,7 @@ fn measure_here(
         restrict_to(cpus)?;
     }
     let mut progress = Progress::new("inspecting this machine");
-    let opened = profile::time(Phase::Open, || request.open(processes));
-    let mut laboratories = opened.inspect_err(|_| progress.finish())?;
+    let mut laboratories = profile::time(Phase::Open, || request.open(processes)).inspect_err(|_| progress.finish())?;
     laboratories.let_fresh_processes_measure();
     let plan = request.selection.plan(&mut laboratories, request.preset, request.seed);
     let plan = plan.inspect_err(|_| progress.finish())?;
@@ -112,7 +111,10 @@ fn measure_here(
         let directory = RunDirectory::open(path)?;
         return report(&Finished { directory, status: Status::Done, contradictions: Vec::new(), history: None });
     }
-    let mut session = begun?;
+    let session = begun?;
+    let has_history = !(cancel.is_some() || request.own.is_some() || laboratories.are_fake());
+    let history = if has_history { history::read(session.run()) } else { None };
+    let mut session = session.with_history(history);
     board::begin(&Step::Preparing);
     if !request.target.is_known() {
         progress.suspend(|| {
@@ -297,9 +299,7 @@ fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Resu
     };
     board::results_in(request.target.path());
     session.give_up(&given_up(board::instructions()))?;
-    let has_history = request.own.is_none() && laboratories.are_one_machine();
-    let history = if has_history { history::read(session.run()) } else { None };
-    Ok(session.with_history(history))
+    Ok(session)
 }
 
 /// The cases that ended earlier processes.

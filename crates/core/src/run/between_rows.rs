@@ -77,6 +77,7 @@ mod tests {
         Row { case, ns_interval, verdict: Verdict::Resolved, ops_per_s_total: Some(1.0), ..Row::default() }
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "the function that a catalogue gives")]
     fn role(case: &Case) -> Option<Role> {
         Some(if case.primitive == "lock" { Role::ThreadLock } else { Role::SpinHandoff })
     }

@@ -7,6 +7,7 @@ use syncscope_core::stats::Interval;
 use syncscope_core::{Placement, Row, Run, Verdict};
 
 use super::contest::bounds;
+use super::cpu_list::list_length;
 use crate::figure::has_figure;
 
 /// The primitive whose rows fill the matrix.
@@ -59,27 +60,6 @@ pub(crate) fn matrix(run: &Run, rows: &[Row]) -> Option<Matrix> {
         Err(doubt) => (None, Some(doubt)),
     };
     Some(Matrix { cpus, pairs, possible, alike, doubt })
-}
-
-/// The first and last CPUs in a list such as `0-3,8`; `None` for other texts.
-fn ranges(list: &str) -> Option<Vec<(u32, u32)>> {
-    let part = |part: &str| {
-        let (from, to) = part.split_once('-').unwrap_or((part, part));
-        let ends: (u32, u32) = (from.parse().ok()?, to.parse().ok()?);
-        (ends.0 <= ends.1).then_some(ends)
-    };
-    list.trim().split(',').map(part).collect()
-}
-
-/// The number of CPUs in a list.
-pub(super) fn list_length(list: &str) -> Option<usize> {
-    ranges(list).map(|ranges| ranges.iter().map(|(from, to)| (to - from) as usize + 1).sum())
-}
-
-/// Whether one of these CPUs is in a list.
-pub(super) fn list_has_any(list: &str, cpus: &[u32]) -> bool {
-    let is_in = |cpu: &u32| ranges(list).unwrap_or_default().iter().any(|(from, to)| (from..=to).contains(&cpu));
-    cpus.iter().any(is_in)
 }
 
 /// The pairs that are certainly one level: the intervals within the run of all of them lie within [`LEVEL`]. Pairs with a wider

@@ -17,6 +17,7 @@
 pub(crate) mod anchors;
 pub(crate) mod compare;
 pub(crate) mod contest;
+pub(crate) mod cpu_list;
 pub(crate) mod false_sharing;
 pub(crate) mod findings;
 pub(crate) mod fleet;

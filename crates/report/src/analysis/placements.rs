@@ -6,7 +6,7 @@
 use syncscope_core::machine::CpuMachine;
 use syncscope_core::{Case, Placement};
 
-use super::matrix::list_length;
+use super::cpu_list::list_length;
 use crate::RunData;
 
 /// The placements, the one that stands for a machine first.

@@ -48,7 +48,8 @@ pub fn visit_barriers(visitor: &mut impl BarrierVisitor) {
     visitor.visit("sense", SenseBarrier::new, 3);
     visitor.visit("dissemination", DisseminationBarrier::new, 2);
     visitor.visit("tree", TreeBarrier::new, 3);
-    let in_two = |threads, limit| ClusterBarrier::new(&Vec::from_iter((0..threads as usize).map(|one| one % 2)), limit);
+    let in_two =
+        |threads, limit| ClusterBarrier::new(&(0..threads as usize).map(|one| one % 2).collect::<Vec<_>>(), limit);
     visitor.visit("clusters", in_two, 2);
     visitor.visit("futex", FutexBarrier::new, 3);
 }

@@ -54,17 +54,17 @@ impl CnaLock {
 
     /// The node behind.
     #[inline(always)]
-    fn behind(&self, node: &Node) -> u32 {
+    fn behind(node: &Node) -> u32 {
         // Acquire: that node.
         node.next.load(Ordering::Acquire)
     }
 
     /// The next thread of the holder's group; those before it move to the second queue. Relaxed, as the holder alone does so.
     fn successor(&self, own: &Node) -> Option<u32> {
-        let (skipped, group) = (self.behind(own), own.group.load(Ordering::Relaxed));
+        let (skipped, group) = (Self::behind(own), own.group.load(Ordering::Relaxed));
         let (mut last, mut next) = (NONE, skipped);
         while next != NONE && self.node(next).group.load(Ordering::Relaxed) != group {
-            (last, next) = (next, self.behind(self.node(next)));
+            (last, next) = (next, Self::behind(self.node(next)));
         }
         if next != NONE && last != NONE {
             let mut first = own.second.load(Ordering::Relaxed);
@@ -112,7 +112,7 @@ unsafe impl RawLock for CnaLock {
     unsafe fn unlock(&self, number: &mut u32) -> Result<(), WaitTimeout> {
         let own = self.node(*number);
         let first = own.second.load(Ordering::Relaxed);
-        if self.behind(own) == NONE {
+        if Self::behind(own) == NONE {
             // The second queue becomes the main one.
             let last = if first == EMPTY { NONE } else { self.node(first).last.load(Ordering::Relaxed) };
             if self.tail.compare_exchange(*number, last, Ordering::Release, Ordering::Relaxed).is_ok() {
@@ -121,7 +121,7 @@ unsafe impl RawLock for CnaLock {
                 }
                 return Ok(());
             }
-            self.wait_limit.wait(|| self.behind(own) != NONE)?;
+            self.wait_limit.wait(|| Self::behind(own) != NONE)?;
         }
         let passes = self.passes.load(Ordering::Relaxed);
         let local = if passes < MOST_PASSES { self.successor(own) } else { None };
@@ -129,10 +129,10 @@ unsafe impl RawLock for CnaLock {
         let first = own.second.load(Ordering::Relaxed);
         let (next, second) = match local {
             Some(next) => (next, first),
-            None if first == EMPTY => (self.behind(own), EMPTY),
+            None if first == EMPTY => (Self::behind(own), EMPTY),
             None => {
                 let last = self.node(self.node(first).last.load(Ordering::Relaxed));
-                last.next.store(self.behind(own), Ordering::Relaxed);
+                last.next.store(Self::behind(own), Ordering::Relaxed);
                 (first, EMPTY)
             }
         };

@@ -37,7 +37,7 @@ impl QueuedSpinLock {
         #[cfg(all(target_arch = "x86_64", not(loom)))]
         // SAFETY: the lowest byte of the word is within it, and the holder alone changes it.
         unsafe {
-            let held = (by == HELD) as u8;
+            let held = u8::from(by == HELD);
             std::arch::asm!("mov byte ptr [{}], {}", in(reg) self.word.as_ptr(), in(reg_byte) held, options(nostack));
         }
         #[cfg(not(all(target_arch = "x86_64", not(loom))))]
@@ -64,7 +64,7 @@ impl QueuedSpinLock {
         }
         self.wait_limit.wait(|| {
             word = self.word.load(Ordering::Acquire);
-            word % THREAD == 0
+            word.is_multiple_of(THREAD)
         })?;
         // Relaxed: the load above acquired the lock.
         let is_last = word == number * THREAD

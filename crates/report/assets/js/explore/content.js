@@ -218,7 +218,9 @@ function fitsMachine(row) {
 function contentOf(state) {
   const measure = measureNamed(state.y);
   const { rows: found, note } = queriedRows(state.q);
-  const all = withoutRepeatedLists(found.filter((row) => fitsMachine(row) && (!measure.applies || measure.applies(row))));
+  const all = withoutRepeatedLists(
+    found.filter((row) => fitsMachine(row) && (!measure.applies || measure.applies(row))),
+  );
   const axes = axesOf(all);
   const x = axes.includes(state.x) ? state.x : usualAxis(all, axes);
   const placed = x ? all.filter((row) => dimension(x).of(row) !== null) : all;

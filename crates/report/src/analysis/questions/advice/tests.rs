@@ -148,7 +148,7 @@ fn what_has_no_interval_may_be_the_cheapest() {
 fn what_is_yet_to_be_measured_may_be_the_cheapest() {
     let mut data = run(vec![lock("ticket", 16, 1000.0), lock("std_mutex", 16, 2000.0), lock("mcs", 2, 50.0)]);
     let subset = asked(&data, Need::Protect, None);
-    assert_eq!(choice(&subset).notes[0], "the cheapest of the 2 measured; 12 more have no row at this size");
+    assert_eq!(choice(&subset).notes[0], "the cheapest of the 2 measured; 15 more have no row at this size");
     data.run.status = Status::Interrupted;
     let plan = [("ticket", 2), ("std_mutex", 1), ("mcs", 2), ("clh", 1)];
     data.run.planned_by_primitive = plan.map(|(name, count)| (format!("cpu.lock.{name}"), count)).into();
