@@ -202,7 +202,7 @@ fn coverage_after(earlier: u64, class: Class, law: Law) -> (f64, f64) {
         for number in 0..earlier + 2 {
             let (mut rows, details) = measured(class, law, CASES, seed * 100 + number, 0.02);
             another_run::derive(&mut rows, &details, &catalogue(0.02), &[]);
-            let between = history.between_runs(&rows);
+            let between = history.between_runs(&rows, &catalogue(0.02));
             history.add(&format!("{number:03}"), &rows);
             // As a file has them.
             history = History::parse(&history.to_bytes().unwrap());

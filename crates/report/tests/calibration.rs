@@ -20,6 +20,7 @@ use csv::StringRecord;
 use flate2::read::GzDecoder;
 use syncscope_core::run::another_run;
 use syncscope_core::run::columns::COLUMNS;
+use syncscope_core::run::fingerprint::{Chosen, figure_of};
 use syncscope_core::run::history::History;
 use syncscope_core::run::provenance::Tool;
 use syncscope_core::stats::{Interval, median};
@@ -38,13 +39,14 @@ fn catalogue() -> Arc<Catalogue> {
     Arc::new(all.into_iter().collect())
 }
 
-type RowsAndDetails = (Vec<Row>, HashMap<CaseId, Vec<Detail>>);
+/// The rows of a run and their details.
+type Tables = (Vec<Row>, HashMap<CaseId, Vec<Detail>>);
 
 /// The runs of a table, by the time when they started, each as its files had it.
 fn runs(path: &Path, catalogue: &Arc<Catalogue>) -> Vec<RunData> {
     let mut reader = csv::Reader::from_reader(GzDecoder::new(File::open(path).unwrap()));
     let names = reader.headers().unwrap().clone();
-    let mut runs: BTreeMap<String, RowsAndDetails> = BTreeMap::new();
+    let mut runs: BTreeMap<String, Tables> = BTreeMap::new();
     for line in reader.records().map(Result::unwrap) {
         let cell = |name: &str| names.iter().position(|one| one == name).map_or("", |at| &line[at]);
         let record: StringRecord = COLUMNS.iter().map(|column| cell(column.name)).collect();
@@ -57,7 +59,7 @@ fn runs(path: &Path, catalogue: &Arc<Catalogue>) -> Vec<RunData> {
         }
         rows.push(row.clone().with_facts(catalogue.facts(&row.case.primitive)));
     }
-    let run = |(started, (rows, details)): (String, RowsAndDetails)| RunData {
+    let run = |(started, (rows, details)): (String, Tables)| RunData {
         name: started.clone(),
         run: Run { started, tool: Some(Tool::default()), ..Run::default() },
         rows,
@@ -77,7 +79,7 @@ fn with_history(run: &RunData, others: &[&RunData]) -> RunData {
     for other in others {
         history.add(&other.run.started, &other.rows);
     }
-    run.run.between_runs = history.between_runs(&run.rows);
+    run.run.between_runs = history.between_runs(&run.rows, &run.catalogue);
     another_run::derive(&mut run.rows, &run.details, &run.catalogue, &run.run.between_runs);
     run
 }
@@ -111,8 +113,20 @@ fn tested(run: &RunData, other: &RunData) -> Vec<(Class, Tested)> {
     let shift = |pairs: &[(Row, Row)], value: &dyn Fn(&Row) -> Option<f64>| {
         median(&pairs.iter().filter_map(|(a, b)| Some((value(b)? / value(a)?).ln())).collect::<Vec<_>>())
     };
+    // Hand-offs say whether the threads are at other places.
+    let own: Vec<&Row> = run.rows.iter().filter(|row| of_other.contains_key(&row.case.id())).collect();
+    let chosen = Chosen::of(&own, &run.catalogue);
+    let handoffs = [false, true].map(|in_cycles| {
+        let here = chosen.reading(|row, _| figure_of(row, in_cycles));
+        let there = chosen.reading(|row, _| figure_of(of_other.get(&row.case.id())?, in_cycles));
+        here.handoffs_to(&there).map_or(0.0, |ratio| ratio.ln().abs())
+    });
+    let is_elsewhere = handoffs[0].min(handoffs[1]) > ANOTHER_STATE;
     let mut found = Vec::new();
     for (class, pairs) in classes {
+        if is_elsewhere && matches!(class, Class::Lines | Class::Sleeping) {
+            continue;
+        }
         let (Some(of_ns), of_cycles) = (shift(&pairs, &ns), shift(&pairs, &cycles)) else { continue };
         if pairs.len() < 4 || of_ns.abs().min(of_cycles.map_or(f64::INFINITY, f64::abs)) > ANOTHER_STATE {
             continue;
@@ -132,16 +146,20 @@ fn tested(run: &RunData, other: &RunData) -> Vec<(Class, Tested)> {
 
 type Cases = BTreeMap<(Class, String), Vec<Tested>>;
 
-/// All predictions of a table, without a history and with one of the other runs.
+/// All predictions of the runs of a table, which have the intervals of their processes, without a history and with one of the other runs.
 fn all_tested(runs: &[RunData]) -> [Cases; 2] {
     let mut found = [Cases::new(), Cases::new()];
-    let derived: Vec<RunData> = runs.iter().map(|run| with_history(run, &[])).collect();
-    for (left_out, other) in derived.iter().enumerate() {
-        for (number, run) in derived.iter().enumerate().filter(|(number, _)| *number != left_out) {
-            let rest = derived.iter().enumerate().filter(|(at, _)| *at != left_out && *at != number);
+    for (left_out, other) in runs.iter().enumerate() {
+        for (number, run) in runs.iter().enumerate().filter(|(number, _)| *number != left_out) {
+            let rest = runs.iter().enumerate().filter(|(at, _)| *at != left_out && *at != number);
             let rest: Vec<&RunData> = rest.map(|(_, run)| run).collect();
-            for (into, run) in found.iter_mut().zip([run.clone(), with_history(run, &rest)]) {
-                for (class, tested) in tested(&run, other) {
+            let after = with_history(run, &rest);
+            // Of a class that no other run has in this state, nothing is known but its processes.
+            let known: Vec<Class> = after.run.between_runs.iter().map(|between| between.class).collect();
+            for (number, (into, run)) in found.iter_mut().zip([run, &after]).enumerate() {
+                for (class, tested) in
+                    tested(run, other).into_iter().filter(|(class, _)| number == 0 || known.contains(class))
+                {
                     into.entry((class, tested.case.to_string())).or_default().push(tested);
                 }
             }
@@ -262,7 +280,7 @@ fn plot(cases: &Cases) -> String {
          <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
     );
     for share in [0.0, 0.25, 0.5, 0.75, 0.95, 1.0] {
-        let dash = if (share - 0.95_f64).abs() < 1e-9 { "" } else { " stroke-dasharray=\"2 4\"" };
+        let dash = if (0.9..1.0).contains(&share) { "" } else { " stroke-dasharray=\"2 4\"" };
         let (at, right) = (y(share), width - 20.0);
         writeln!(svg, "<path d=\"M{left} {at:.1}H{right}\" stroke=\"#888\"{dash}/>").unwrap();
         writeln!(svg, "<text x=\"12\" y=\"{:.0}\">{:.0} %</text>", at + 4.0, 100.0 * share).unwrap();
@@ -306,7 +324,7 @@ fn stored_runs_hold_each_other() {
         }
     };
     for path in &tables {
-        let runs = runs(path, &catalogue);
+        let runs: Vec<RunData> = runs(path, &catalogue).iter().map(|run| with_history(run, &[])).collect();
         let name = path.file_name().unwrap().to_string_lossy().replace(".csv.gz", "");
         let found = all_tested(&runs);
         all(&name, &found);

@@ -16,8 +16,10 @@ use csv::{ReaderBuilder, StringRecord};
 use serde::{Deserialize, Serialize};
 
 use crate::model::case::CaseId;
+use crate::model::catalogue::Catalogue;
 use crate::model::facts::Class;
 use crate::run::files::lines;
+use crate::run::fingerprint::{Chosen, figure_of};
 use crate::run::row::Row;
 use crate::stats::{Variance, median};
 use crate::units::{Cycles, Nanoseconds, rounded, significant};
@@ -145,7 +147,8 @@ impl History {
     pub fn to_bytes(&self) -> Result<Vec<u8>, csv::Error> {
         let of_run = |(started, cases): (&String, &BTreeMap<CaseId, Figures>)| {
             let line = |(case, figures): (&CaseId, &Figures)| {
-                [started.clone(), case.0.clone()].into_iter().chain(figures.cells()).collect::<StringRecord>()
+                let named = [started.clone(), case.0.clone()].into_iter();
+                named.chain(figures.cells()).collect::<StringRecord>()
             };
             cases.iter().map(line).collect::<Vec<_>>()
         };
@@ -167,7 +170,8 @@ impl History {
     /// How far earlier runs were from these rows and from each other, by class; nothing of a class without an earlier run in
     /// the same state.
     #[must_use]
-    pub fn between_runs(&self, rows: &[Row]) -> Vec<BetweenRuns> {
+    pub fn between_runs(&self, rows: &[Row], catalogue: &Catalogue) -> Vec<BetweenRuns> {
+        let chosen = Chosen::of(&rows.iter().filter(|row| row.run_to_run.is_some()).collect::<Vec<_>>(), catalogue);
         let mut classes: BTreeMap<Class, BTreeMap<CaseId, Figures>> = BTreeMap::new();
         for row in rows {
             if let (Some(between), Some(figures)) = (row.run_to_run, Figures::of(row)) {
@@ -176,6 +180,9 @@ impl History {
         }
         let of_class = |(class, own): (Class, BTreeMap<CaseId, Figures>)| {
             let states = self.0.values().filter(|run| {
+                if matches!(class, Class::Lines | Class::Sleeping) && is_elsewhere(&chosen, run) {
+                    return false;
+                }
                 let [ns, cycles] = [IN_NS, IN_CYCLES].map(|figure| shift(&own, run, figure));
                 ns.is_some_and(|ns| ns.abs().min(cycles.map_or(f64::INFINITY, f64::abs)) < ANOTHER_STATE)
             });
@@ -191,6 +198,17 @@ type InUnit = fn(&Figures) -> Option<Figure>;
 
 const IN_NS: InUnit = |figures| Some(figures.ns);
 const IN_CYCLES: InUnit = |figures| figures.cycles;
+
+/// Whether hand-offs say that the threads were at other places in another run: by more than the clock of the cores explains.
+fn is_elsewhere(chosen: &Chosen<'_>, run: &BTreeMap<CaseId, Figures>) -> bool {
+    let change = |in_cycles: bool, figure: InUnit| {
+        let here = chosen.reading(|row, _| figure_of(row, in_cycles));
+        let there = chosen.reading(|row, _| Some(figure(run.get(&row.case.id())?)?.log.exp()));
+        here.handoffs_to(&there).map(|ratio| ratio.ln().abs())
+    };
+    let changes = [change(false, IN_NS), change(true, IN_CYCLES)].into_iter().flatten();
+    changes.reduce(f64::min).is_some_and(|change| change > ANOTHER_STATE)
+}
 
 /// What the cases have in common in another run, as a logarithm.
 fn shift(own: &BTreeMap<CaseId, Figures>, run: &BTreeMap<CaseId, Figures>, figure: InUnit) -> Option<f64> {
@@ -258,12 +276,14 @@ mod tests {
     #[test]
     fn runs_in_another_state_do_not_count_and_a_common_factor_is_apart() {
         let mut history = History::default();
-        assert_eq!(history.between_runs(&rows(1.0, 0.0)), [], "nothing is known");
+        assert_eq!(history.between_runs(&rows(1.0, 0.0), &Catalogue::default()), [], "nothing is known");
         history.add("2026-01-01T00:00:00Z", &rows(1.5, 0.0));
-        assert_eq!(history.between_runs(&rows(1.0, 0.0)), [], "another state");
+        assert_eq!(history.between_runs(&rows(1.0, 0.0), &Catalogue::default()), [], "another state");
         history.add("2026-01-02T00:00:00Z", &rows(1.05, 0.0));
         history.add("2026-01-03T00:00:00Z", &rows(1.0, 0.0));
-        let [ref found] = history.between_runs(&rows(1.0, 0.04))[..] else { panic!("one class") };
+        let [ref found] = history.between_runs(&rows(1.0, 0.04), &Catalogue::default())[..] else {
+            panic!("one class")
+        };
         assert_eq!((found.runs, &found.cycles), (3, &None));
         // Of logarithms: 0.05 in one of three runs.
         assert!((found.ns.shared - 1.05_f64.ln().powi(2) / 3.0).abs() < 1e-6, "{found:?}");

@@ -296,7 +296,7 @@ impl Session {
         let (details, catalogue) = (self.directory.read_details()?, &self.plan.catalogue);
         self.run.shared = another_run::derive(&mut rows, &details, catalogue, &[]);
         if let Some(history) = &mut self.history {
-            self.run.between_runs = history.between_runs(&rows);
+            self.run.between_runs = history.between_runs(&rows, catalogue);
             if self.run.status == Status::Done {
                 history.add(&self.run.started, &rows);
             }
