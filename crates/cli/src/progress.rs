@@ -28,12 +28,14 @@ pub(crate) struct Progress {
 /// The figures that people look for first, each shown as soon as it is known. The report has the final ones.
 struct FirstFigures {
     directory: PathBuf,
-    last_look: Instant,
+    next_look: Instant,
     shown: Vec<String>,
 }
 
-/// How often the run directory is read for them, at most, and how many are shown.
+/// How often the run directory is read for them, at most, how many times as long as a look takes there is none, because a large
+/// directory takes long to read while nothing is measured, and how many are shown.
 const LOOKS_EVERY: Duration = Duration::from_secs(3);
+const LOOKS_APART: u32 = 100;
 const MOST_FIRST_FIGURES: usize = 8;
 
 /// The progress of one laboratory.
@@ -79,12 +81,12 @@ impl Progress {
     /// From here on, the figures of this run directory are shown as they become known.
     pub(crate) fn follow(&mut self, directory: &Path) {
         let directory = directory.to_owned();
-        let figures = FirstFigures { directory, last_look: Instant::now(), shown: Vec::new() };
+        let figures = FirstFigures { directory, next_look: Instant::now() + LOOKS_EVERY, shown: Vec::new() };
         self.first_figures = Some(figures).filter(|_| !terminal::is_silent());
     }
 
     fn show_first_figures(&mut self) {
-        let Some(figures) = self.first_figures.as_mut().filter(|known| known.last_look.elapsed() >= LOOKS_EVERY) else {
+        let Some(figures) = self.first_figures.as_mut().filter(|known| known.next_look <= Instant::now()) else {
             return;
         };
         let lines = figures.new_ones();
@@ -131,8 +133,9 @@ impl Progress {
 impl FirstFigures {
     /// Those that were not known at the last look. A directory that cannot be read has none; the run itself will say so.
     fn new_ones(&mut self) -> Vec<String> {
+        let begin = Instant::now();
         let known = RunData::load(&self.directory, catalogue()).map_or_else(|_| Vec::new(), |run| first_figures(&run));
-        self.last_look = Instant::now();
+        self.next_look = Instant::now() + LOOKS_EVERY.max(begin.elapsed() * LOOKS_APART);
         let new: Vec<(String, String)> = known.into_iter().filter(|(name, _)| !self.shown.contains(name)).collect();
         self.shown.extend(new.iter().map(|(name, _)| name.clone()));
         new.into_iter().map(|(name, figure)| format!("first look: {name}: {figure}")).collect()

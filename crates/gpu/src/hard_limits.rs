@@ -20,7 +20,7 @@ struct Unit {
 }
 
 /// The units of a multiprocessor (CUDA C++ Best Practices Guide, "Throughput of Native Arithmetic Instructions"; a table of the
-/// Programming Guide before CUDA 13). Votes are as measured on an H200; the guide has 128 for compute capability 12.0.
+/// Programming Guide before CUDA 13). As others quote them; votes are as measured on an H200.
 const UNITS: [Unit; 3] = [
     Unit {
         name: "32 lanes of shuffles per clock and multiprocessor",
