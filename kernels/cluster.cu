@@ -60,35 +60,15 @@ struct Operation {
         if constexpr (KIND == ARRIVE_WAIT) static_cast<u32 *>(arguments.memory)[grid_thread()] = value;
     }
 
-    // Every thread writes to the shared memory of its block, passes the barrier, and reads what a thread of another
-    // block wrote. Blocks and warps arrive at different times. A relaxed barrier orders neither access, so the thread
-    // reads its own write back before it arrives, and the last read is a relaxed one: only the arrivals are tested.
     __device__ static void check(const Arguments &arguments) {
-        __shared__ volatile u32 phases[1024];
         Operation barrier(arguments);
-        phases[threadIdx.x] = 0;
-        barrier.run();
-        const u32 blocks = cluster_blocks(), rank = cluster_rank();
-#pragma unroll 1
-        for (u32 phase = 1; phase <= 16; phase++) {
-            const u32 partner = (rank + phase) % blocks;
-            delay((rank * 11 + threadIdx.x / 32 * 7 + phase * 5) % 32);
-            phases[threadIdx.x] = phase;
-            if constexpr (!IS_ORDERED) {
-                const u32 written = phases[threadIdx.x];
-                if (written != phase) report_mismatch(arguments, phase, written);
-            }
+        check_cluster_barrier<IS_ORDERED>(arguments, barrier, [&] {
             if constexpr (KIND == SYNC) {
                 barrier.run();
             } else {
                 AroundWork<2>::run<0>(barrier);
             }
-            const u32 address = address_in(partner, &phases[threadIdx.x]);
-            const u32 found = IS_ORDERED ? load_cluster(address) : load_cluster_relaxed(address);
-            if (found != phase) report_mismatch(arguments, phase, found);
-            barrier.run();
-        }
-        barrier.finish(arguments);
+        });
     }
 };
 

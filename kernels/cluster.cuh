@@ -42,6 +42,33 @@ __device__ __forceinline__ u32 load_cluster_relaxed(u32 address) {
     return value;
 }
 
+// Every thread writes to the shared memory of its block, passes the barrier with `pass`, and reads what a thread of
+// another block wrote. Blocks and warps arrive at different times. A relaxed barrier orders neither access, so the
+// thread reads its own write back before it arrives, and the last read is a relaxed one: only the arrivals are tested.
+template <bool IS_ORDERED = true, typename Arguments, typename Barrier, typename Pass>
+__device__ __forceinline__ void check_cluster_barrier(const Arguments &arguments, Barrier &barrier, Pass pass) {
+    __shared__ volatile u32 phases[1024];
+    phases[threadIdx.x] = 0;
+    barrier.run();
+    const u32 blocks = cluster_blocks(), rank = cluster_rank();
+#pragma unroll 1
+    for (u32 phase = 1; phase <= 16; phase++) {
+        const u32 partner = (rank + phase) % blocks;
+        delay((rank * 11 + threadIdx.x / 32 * 7 + phase * 5) % 32);
+        phases[threadIdx.x] = phase;
+        if constexpr (!IS_ORDERED) {
+            const u32 written = phases[threadIdx.x];
+            if (written != phase) report_mismatch(arguments, phase, written);
+        }
+        pass();
+        const u32 address = address_in(partner, &phases[threadIdx.x]);
+        const u32 found = IS_ORDERED ? load_cluster(address) : load_cluster_relaxed(address);
+        if (found != phase) report_mismatch(arguments, phase, found);
+        barrier.run();
+    }
+    barrier.finish(arguments);
+}
+
 // Kernels that can only be launched with a cluster size. In other kernels every barrier tests at run time whether there
 // is a cluster.
 #define SYNCSCOPE_CLUSTER_KERNEL extern "C" __global__ void __cluster_dims__() __launch_bounds__(1024, 2)

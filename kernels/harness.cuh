@@ -421,8 +421,11 @@ __device__ void check_barrier(const Arguments &arguments, u32 group) {
 }
 
 // A multiprocessor with room for 2048 threads runs two full blocks of 1024 threads at a time. That leaves 32 registers
-// for each thread.
-#define SYNCSCOPE_KERNEL extern "C" __global__ void __launch_bounds__(1024, 2)
+// for each thread, and more where blocks are smaller.
+#ifndef SYNCSCOPE_MOST_THREADS
+#define SYNCSCOPE_MOST_THREADS 1024
+#endif
+#define SYNCSCOPE_KERNEL extern "C" __global__ void __launch_bounds__(SYNCSCOPE_MOST_THREADS, 2)
 
 // An empty kernel, which sets the block order; see `block_order.rs`.
 SYNCSCOPE_KERNEL idle() {}

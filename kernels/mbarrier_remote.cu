@@ -60,24 +60,9 @@ struct Operation {
         if (threadIdx.x == 0) asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(here) : "memory");
     }
 
-    // Every thread writes to the shared memory of its block, passes the barrier, and reads what a thread of another
-    // block wrote. Blocks and warps arrive at different times.
     __device__ static void check(const Arguments &arguments) {
-        __shared__ volatile u32 phases[1024];
-        phases[threadIdx.x] = 0;
         Operation barrier(arguments);
-        const u32 blocks = cluster_blocks(), rank = cluster_rank();
-#pragma unroll 1
-        for (u32 phase = 1; phase <= 16; phase++) {
-            const u32 partner = (rank + phase) % blocks;
-            delay((rank * 11 + threadIdx.x / 32 * 7 + phase * 5) % 32);
-            phases[threadIdx.x] = phase;
-            barrier.run();
-            const u32 found = load_cluster(address_in(partner, &phases[threadIdx.x]));
-            if (found != phase) report_mismatch(arguments, phase, found);
-            barrier.run();
-        }
-        barrier.finish(arguments);
+        check_cluster_barrier(arguments, barrier, [&] { barrier.run(); });
     }
 };
 

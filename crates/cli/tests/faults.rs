@@ -46,7 +46,7 @@ fn a_case_that_ends_its_process_fails_alone() {
         ("panics", "Failed panicked", "panicked"),
         ("hangs", "TimedOut 1s", "did not end within 1s"),
         ("breaks", "Failed context", "another process measures the rest"),
-        ("loses", "Failed lost", "its laboratory was lost"),
+        ("loses", "Failed lost", "its threads, or its device, did not come back"),
     ];
     for (fault, verdict, message) in faults {
         let folder = tempfile::tempdir().unwrap();

@@ -8,7 +8,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use syncscope_core::{Case, CaseId, Detail, Layout, Mode, Row, Space, Verdict, stored_run};
+use syncscope_core::run::between_rows::locks_beyond_handoffs;
+use syncscope_core::{Case, Layout, Mode, Role, Row, Space, Verdict, stored_run};
 
 /// The certain bounds of a cost, in nanoseconds.
 fn bounds(row: &Row) -> Option<(f64, f64)> {
@@ -59,21 +60,6 @@ fn rates_above_saturation(rows: &[Row], multiprocessors: u32) -> Vec<String> {
     gains.into_iter().map(line).collect()
 }
 
-/// Contended locks that certainly change hands in less time than the fastest hand-off between two CPUs takes. A lock may be taken
-/// again and again by one thread, so its cost alone says nothing.
-fn locks_above_handoffs(rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Vec<String> {
-    let handoffs = rows.iter().filter(|row| row.case.primitive.contains(".handoff.")).filter_map(bounds);
-    let Some(fastest) = handoffs.map(|(least, _)| least).min_by(f64::total_cmp) else { return Vec::new() };
-    let broken = rows.iter().filter_map(|row| {
-        let is_acquisitions = |detail: &&Detail| detail.name == Detail::ACQUISITIONS_PER_HANDOVER;
-        let acquisitions = details.get(&row.case.id())?.iter().find(is_acquisitions)?.value;
-        let most = bounds(row)?.1 * acquisitions / f64::from(row.case.threads?);
-        (most < fastest)
-            .then(|| format!("{}: changes hands each {most:.1} ns, a hand-off takes {fastest:.1} ns", row.case))
-    });
-    broken.collect()
-}
-
 #[test]
 fn rows_of_stored_runs_agree_with_each_other() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -83,7 +69,13 @@ fn rows_of_stored_runs_agree_with_each_other() {
         let name = run.path().file_name().unwrap().to_string_lossy();
         let multiprocessors = run.read_run().unwrap().machine.gpus.first().map_or(u32::MAX, |gpu| gpu.multiprocessors);
         let on_devices = rates_above_latencies(&rows).into_iter().chain(rates_above_saturation(&rows, multiprocessors));
-        for line in on_devices.chain(locks_above_handoffs(&rows, &run.read_details().unwrap())) {
+        let role = |case: &Case| match case.domain_and_family().1 {
+            "lock" => Some(Role::ThreadLock),
+            "handoff" => Some(Role::SpinHandoff),
+            _ => None,
+        };
+        let locks = locks_beyond_handoffs(&rows, &run.read_details().unwrap(), role).into_iter();
+        for line in on_devices.chain(locks.map(|(row, reason)| format!("{}: {reason}", rows[row].case))) {
             found.push(format!("{name}: {line}\n"));
         }
     }

@@ -9,14 +9,38 @@ use crate::catalogue::{Method, entry_of};
 /// Programming Guide, "Compute Capabilities", the architecture of each).
 const SCHEDULERS: f64 = 4.0;
 
-/// Lanes that a unit of a multiprocessor serves in a clock, from compute capability 7.5 to 9.0, by the instructions that use it
-/// (CUDA C++ Programming Guide, "Arithmetic Instructions", throughput of native instructions).
-const UNITS: [(&str, &[&str], f64); 3] = [
-    ("32 lanes of shuffles per clock and multiprocessor", &["SHFL"], 32.0),
-    ("16 lanes of reductions per clock and multiprocessor", &["REDUX"], 16.0),
-    ("64 lanes of votes per clock and multiprocessor", &["VOTE", "VOTEU"], 64.0),
+/// A unit that serves so many lanes in a clock.
+struct Unit {
+    name: &'static str,
+    /// The instructions that use it.
+    instructions: &'static [&'static str],
+    lanes_per_clock: f64,
+    /// The lowest and the highest compute capability that are known to have that throughput.
+    on: [(u32, u32); 2],
+}
+
+/// The units of a multiprocessor (CUDA C++ Best Practices Guide, "Throughput of Native Arithmetic Instructions"; a table of the
+/// Programming Guide before CUDA 13). Votes are as measured on an H200; the guide has 128 for compute capability 12.0.
+const UNITS: [Unit; 3] = [
+    Unit {
+        name: "32 lanes of shuffles per clock and multiprocessor",
+        instructions: &["SHFL"],
+        lanes_per_clock: 32.0,
+        on: [(7, 5), (9, 0)],
+    },
+    Unit {
+        name: "16 lanes of reductions per clock and multiprocessor",
+        instructions: &["REDUX"],
+        lanes_per_clock: 16.0,
+        on: [(8, 0), (9, 0)],
+    },
+    Unit {
+        name: "64 lanes of votes per clock and multiprocessor",
+        instructions: &["VOTE", "VOTEU"],
+        lanes_per_clock: 64.0,
+        on: [(9, 0), (9, 0)],
+    },
 ];
-const DOCUMENTED: [(u32, u32); 2] = [(7, 5), (9, 0)];
 
 /// The highest of the limits of a case on a device: the least possible cost of an operation, as a thread sees it.
 pub(crate) fn least_cycles(
@@ -44,10 +68,9 @@ pub(crate) fn least_cycles(
         let per_scheduler = (on_multiprocessor / SCHEDULERS).max(1.0);
         limits.push(limit(receipt.all() * per_scheduler, "4 instructions issued per clock and multiprocessor"));
         let lanes = f64::from(together * threads);
-        let is_documented = (DOCUMENTED[0]..=DOCUMENTED[1]).contains(&capability);
-        for (name, instructions, lanes_per_clock) in UNITS.iter().filter(|_| is_documented) {
-            let count: f64 = instructions.iter().map(|instruction| receipt.of_name(instruction)).sum();
-            limits.push(limit(count * lanes / lanes_per_clock, name));
+        for unit in UNITS.iter().filter(|unit| (unit.on[0]..=unit.on[1]).contains(&capability)) {
+            let count: f64 = unit.instructions.iter().map(|instruction| receipt.of_name(instruction)).sum();
+            limits.push(limit(count * lanes / unit.lanes_per_clock, unit.name));
         }
     }
     if case.layout == Some(Layout::Shared) && case.space == Some(Space::Global) {
@@ -69,8 +92,8 @@ fn is_one_by_one(case: &Case) -> bool {
 }
 
 /// How many blocks certainly run on a multiprocessor at the same time, if a grid has as many (CUDA C++ Programming Guide,
-/// "Technical Specifications per Compute Capability"). Kernels take at most 32 registers of a thread, and those on variables in
-/// shared memory much of it.
+/// "Technical Specifications per Compute Capability"). Kernels leave room for two blocks of the most threads, and those on variables
+/// in shared memory take much of it.
 fn resident(case: &Case, threads: u32, capability: (u32, u32)) -> u32 {
     let (room, blocks) = match capability {
         (7, 5) => (1024, 16),
@@ -129,12 +152,12 @@ mod tests {
         let of = |primitive: &str, instruction: &str, threads| {
             limit(&case(primitive, threads, 132), &evidence(&[instruction], Counted::Executed)).unwrap()
         };
-        assert_eq!(of("gpu.shuffle.idx", "SHFL", 1024), (32_000, UNITS[0].0.to_owned()));
-        assert_eq!(of("gpu.reduce.add", "REDUX", 1024), (64_000, UNITS[1].0.to_owned()));
-        assert_eq!(of("gpu.vote.any", "VOTE", 1024), (16_000, UNITS[2].0.to_owned()));
+        assert_eq!(of("gpu.shuffle.idx", "SHFL", 1024), (32_000, UNITS[0].name.to_owned()));
+        assert_eq!(of("gpu.reduce.add", "REDUX", 1024), (64_000, UNITS[1].name.to_owned()));
+        assert_eq!(of("gpu.vote.any", "VOTE", 1024), (16_000, UNITS[2].name.to_owned()));
         let vote = evidence(&["VOTE"], Counted::Executed);
         let later = limit_on((12, 0), &case("gpu.vote.any", 1024, 1), &vote).unwrap();
-        assert_eq!(later.0, 8_000, "no throughput is documented, and the issue slots are the limit");
+        assert_eq!(later.0, 8_000, "the throughput is not known, and the issue slots are the limit");
     }
 
     #[test]

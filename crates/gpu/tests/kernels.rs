@@ -23,8 +23,10 @@ use syncscope_sass::{Cubin, Instruction, Region, timed_region as decoded_region}
 const ARCHITECTURES: [&str; 7] = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
 
 /// Other instructions between the first expected one and the end of the timed region: those of the loop, and with 64 bits a
-/// register move.
-const MOST_OTHERS: usize = 10;
+/// register move. On Turing the compiler also tests once in each run of the loop whether the warp is converged.
+fn most_others(arch: &str) -> usize {
+    if arch == "sm_75" { 10 } else { 8 }
+}
 
 fn compiler(arch: &str, cache: &Path) -> Compiler {
     let nvrtc = Nvrtc::find(&Surroundings::of_process(), None).unwrap_or_else(|error| panic!("{error}"));
@@ -248,7 +250,7 @@ fn the_loop_of_an_operation_of_one_instruction_has_few_others() {
                 assert_eq!(found, unroll * repeat * each, "{name} in {kernel} of {case} on {arch}: {region:#?}");
                 let looped = region.iter().skip_while(|text| !text.starts_with(name)).count();
                 let others = looped - found;
-                assert!(others <= MOST_OTHERS, "{others} others in {kernel} of {case} on {arch}: {region:#?}");
+                assert!(others <= most_others(arch), "{others} others in {kernel} of {case} on {arch}: {region:#?}");
             }
         }
     }

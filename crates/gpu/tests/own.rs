@@ -18,7 +18,9 @@ fn evidence(operation: &OwnOperation, arch: &str) -> Result<String, String> {
     let nvrtc = Nvrtc::find(&Surroundings::of_process(), None).unwrap();
     let mut compiler = Compiler::new(nvrtc, Cache::of_user(), arch.to_owned(), headers());
     let cubin = compiler.cubin(&program_of(&case).unwrap()).map_err(|error| error.to_string())?;
-    compiler.cubin(&third_loop_of(&case).unwrap()).map_err(|error| error.to_string())?;
+    if let Some(third) = third_loop_of(&case) {
+        compiler.cubin(&third).map_err(|error| error.to_string())?;
+    }
     let found = evidence_of(&case, &cubin);
     Ok(found.summary().map_or_else(|| format!("{found:?}"), str::to_owned))
 }
@@ -72,6 +74,41 @@ fn files_have_operations_locks_and_barriers() {
     let prepared =
         OwnOperation { setup: Some("shared[0] = 1".to_owned()), ..statement("prepared", "value += shared[0]") };
     assert!(evidence(&prepared, "sm_90").is_ok());
+}
+
+#[test]
+fn barriers_span_clusters_and_grids() {
+    let text = "__device__ void wait(Thread &me) { __syncthreads(); }\n\
+        __device__ void cluster_wait(Thread &me) { asm volatile(\"barrier.cluster.arrive;barrier.cluster.wait;\" ::: \"memory\"); }\n\
+        __device__ void grid_wait(Thread &me) {\n\
+            __syncthreads();\n\
+            if (threadIdx.x == 0) {\n\
+                atomicAdd((u32 *)me.memory, 1u);\n\
+                me.wait_until([&] { return *(volatile u32 *)me.memory >= (me.passed + 1) * gridDim.x; });\n\
+            }\n\
+            __syncthreads();\n\
+        }\n\
+        __device__ void send(Thread &me) { __threadfence(); me.x = me.sent; }\n\
+        __device__ void receive(Thread &me) { me.wait_until([&] { return *(volatile T *)&me.x == me.sent; }); __threadfence(); }\n";
+    for (name, instruction) in [("cluster_wait", "UCGABAR_ARV"), ("grid_wait", "RED"), ("send", "MEMBAR")] {
+        let found = evidence(&function(name, text), "sm_90").unwrap();
+        assert!(found.contains(instruction), "{name}: {found}");
+    }
+    let cases = own::cases(DeviceLimits { multiprocessors: 132, max_threads: 1024 });
+    let blocks = |name: &str| cases.iter().find(|case| case.primitive.ends_with(name)).map(|case| case.blocks.unwrap());
+    assert_eq!(["cluster_wait", "grid_wait"].map(blocks), [Some(8), Some(132)]);
+    let includes = "#include \"cooperative_groups.h\"\n".to_owned();
+    let line = "cooperative_groups::this_grid().sync()";
+    let grid = OwnOperation { includes, check: Some(OwnCheck::Barrier), ..statement("grid", line) };
+    assert!(evidence(&grid, "sm_90").unwrap().contains("ATOM"));
+}
+
+#[test]
+fn a_statement_has_a_context() {
+    let fence = statement("alone", "__threadfence()");
+    let context = OwnOperation { baseline: Some("mine++".to_owned()), ..statement("between", "__threadfence()") };
+    let [alone, between] = [fence, context].map(|operation| evidence(&operation, "sm_90").unwrap());
+    assert!(alone.contains("MEMBAR.SC.GPU 32/64") && between.contains("MEMBAR.SC.GPU 0/32"), "{alone}; {between}");
 }
 
 #[test]

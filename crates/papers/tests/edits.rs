@@ -9,7 +9,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{ARCHITECTURES, capability, compiler, nvdisasm};
-use syncscope_papers::timeline::versions::{Prepared, prepare, program};
+use syncscope_papers::timeline::versions::{Prepared, own_program, prepare, program};
 use syncscope_papers::timeline::{Snippet, Version};
 use syncscope_sass::{Clock, Control, Cubin, CubinFile, Instruction, KernelEdit};
 
@@ -20,10 +20,15 @@ fn compiled(arch: &str) -> Vec<u8> {
 /// Both versions of each snippet that the architecture has.
 fn versions(arch: &str) -> Vec<[Prepared; 2]> {
     let cubin = compiled(arch);
+    let example = own_program("region.cu", include_str!("../../../examples/measure/region.cu"));
+    let own = compiler(arch).cubin(&example).unwrap_or_else(|error| panic!("{error}"));
     let snippets =
         Snippet::ALL.iter().filter(|&&snippet| snippet != Snippet::ProducerConsumer || capability(arch) >= (8, 0));
     snippets
-        .map(|&snippet| prepare(&cubin, snippet).unwrap_or_else(|error| panic!("{arch} {snippet}: {error}")))
+        .map(|&snippet| {
+            let cubin = if snippet == Snippet::Own { &own } else { &cubin[..] };
+            prepare(cubin, snippet).unwrap_or_else(|error| panic!("{arch} {snippet}: {error}"))
+        })
         .collect()
 }
 

@@ -27,6 +27,7 @@ pub struct Cubin {
 /// The instructions of one kernel (or of a device function that was not inlined into one).
 #[derive(Debug, Clone)]
 pub struct Kernel {
+    arch: Arch,
     name: String,
     instructions: Vec<Instruction>,
 }
@@ -86,7 +87,13 @@ impl Kernel {
         let decode = |(index, word): (usize, &[u8; SIZE_BYTES])| {
             Instruction::decode((index * SIZE_BYTES) as u64, u128::from_le_bytes(*word), arch)
         };
-        Ok(Self { name: name.to_owned(), instructions: words.iter().enumerate().map(decode).collect() })
+        Ok(Self { arch, name: name.to_owned(), instructions: words.iter().enumerate().map(decode).collect() })
+    }
+
+    /// The architecture the code was compiled for.
+    #[must_use]
+    pub const fn arch(&self) -> Arch {
+        self.arch
     }
 
     /// The name, mangled as in the file.

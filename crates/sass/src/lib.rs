@@ -61,5 +61,5 @@ pub use edit::{Correction, CubinFile, KernelEdit, correct_clock_reads};
 pub use error::{EditError, SassError};
 pub use flow::{Unawaited, unawaited_results};
 pub use instruction::{Clock, Control, Instruction, Predicate};
-pub use operands::{Bank, Effects, Kind, Register};
+pub use operands::{Bank, Effects, Kind, Register, with_registers};
 pub use region::{Region, timed_region};

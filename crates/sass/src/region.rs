@@ -3,13 +3,16 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
+use crate::arch::Arch;
 use crate::cubin::Kernel;
 use crate::error::SassError;
 use crate::instruction::{Clock, Instruction, position};
+use crate::operands::with_registers;
 
 /// The instructions between two clock reads.
 #[derive(Debug, Clone)]
 pub struct Region {
+    arch: Arch,
     kernel: String,
     inline: Vec<Instruction>,
     /// The timed loop within `inline`, from the target of its branch back to that branch.
@@ -32,6 +35,7 @@ pub fn timed_region(kernel: &Kernel) -> Result<Region, SassError> {
     let body = timed.clone().map(|body| body.start).min().unwrap_or(range.start)
         ..timed.map(|body| body.end).max().unwrap_or(range.end);
     Ok(Region {
+        arch: kernel.arch(),
         kernel: kernel.name().to_owned(),
         body: body.start - range.start..body.end - range.start,
         out_of_line: out_of_line(instructions, &range),
@@ -110,7 +114,7 @@ impl Region {
         self.blocks().flatten().filter(|instruction| !instruction.is_known()).count()
     }
 
-    /// The disassembly, one line for each instruction.
+    /// The disassembly, one line for each instruction, with the registers that it writes and reads.
     #[must_use]
     pub fn listing(&self) -> String {
         let mut text = format!("kernel {}: {} instructions between the clock reads", self.kernel, self.inline.len());
@@ -124,7 +128,7 @@ impl Region {
                 text.push_str("out of line:\n");
             }
             for instruction in block {
-                let _ = writeln!(text, "{instruction}");
+                let _ = writeln!(text, "{}", with_registers(instruction, self.arch));
             }
         }
         text

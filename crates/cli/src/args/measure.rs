@@ -38,6 +38,9 @@ pub(crate) struct MeasureArguments {
     /// Statement that is executed before the operations of each sample
     #[arg(long, value_name = "CODE")]
     pub(crate) setup: Option<String>,
+    /// Statement in both loops, before the operation [default: itself]
+    #[arg(long, value_name = "CODE", conflicts_with = "check")]
+    pub(crate) baseline: Option<String>,
     /// Check the operation: counter, lock, barrier or message, see --header
     #[arg(long, value_name = "KIND", value_parser = one_of(checks()), hide_possible_values = true)]
     pub(crate) check: Option<OwnCheck>,

@@ -1,6 +1,6 @@
 //! What the user wrote and wants to know: the operations of `syncscope measure`, and what is said of their rows.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -54,6 +54,9 @@ impl OwnRequest {
         }
         if arguments.check == Some(OwnCheck::Message) && !operations.iter().all(|own| own.is("send")) {
             return usage("--check message is for files with `send` and `receive`; see --header");
+        }
+        if arguments.baseline.is_some() && operations.iter().any(|own| own.is_barrier() || own.is("acquire")) {
+            return usage("--baseline is for operations whose threads do not wait for each other");
         }
         if arguments.fail_if_slower.is_some() && operations.len() + arguments.against.len() < 2 {
             return usage("--fail-if-slower needs something to compare with: name it with --against");
@@ -125,12 +128,15 @@ impl OwnRequest {
         let ids = self.only();
         let threshold = self.arguments.fail_if_slower.map_or(0.0, |percentage| percentage.0);
         let (mut json, mut markdown, mut is_slower) = (Vec::new(), String::new(), false);
+        // The type is that of the words that a lock or a barrier is made of: others have no such parameter, or other words.
+        let waits = |own: &OwnOperation| own.is("acquire") || own.is_barrier();
+        let has_type = !self.operations.iter().any(waits);
         for domain in [Domain::Cpu, Domain::Gpu] {
             let mut of_domain = ids.iter().filter(|id| id.split('.').next() == Some(domain.as_str()));
             let Some(first) = of_domain.next().filter(|_| !self.arguments.against.is_empty()) else { continue };
-            let a = part(data, first);
+            let a = part(data, first, has_type);
             for other in of_domain {
-                let b = part(data, other);
+                let b = part(data, other, has_type);
                 // The ratio is that of the first operation to the other one: it is the one that the user asks about.
                 let comparison = compare(&b, &a, threshold);
                 if comparison.cases.is_empty() {
@@ -183,7 +189,41 @@ fn in_words(comparison: &Comparison<'_>, first: &str, other: &str) -> String {
         // Writing to a String cannot fail.
         let _ = write!(text, "\n  {parameters}: {what}");
     }
+    let compared: Vec<(&Case, Change)> =
+        comparison.cases.iter().map(|compared| (&compared.a.case, compared.change)).collect();
+    for change in crossings(&compared, first, other) {
+        let _ = write!(text, "\n  {change}");
+    }
     text
+}
+
+/// From how many threads or blocks on the other one of two operations is the cheaper one, where that changes once.
+fn crossings(cases: &[(&Case, Change)], first: &str, other: &str) -> Vec<String> {
+    type Axis = (&'static str, fn(&mut Case) -> &mut Option<u32>);
+    const AXES: [Axis; 2] = [("threads", |case| &mut case.threads), ("blocks", |case| &mut case.blocks)];
+    let mut found = Vec::new();
+    for (unit, of) in AXES {
+        // By what they have in common: the number, and whether the first operation is cheaper.
+        let mut lines: BTreeMap<Case, Vec<(u32, bool)>> = BTreeMap::new();
+        for (case, change) in cases {
+            let mut rest = (*case).clone();
+            let number = of(&mut rest).take();
+            if let (Some(number), Change::Faster | Change::Slower) = (number, change) {
+                lines.entry(rest).or_default().push((number, *change == Change::Faster));
+            }
+        }
+        for (rest, mut line) in lines {
+            line.sort_unstable();
+            let switches: Vec<&[(u32, bool)]> = line.windows(2).filter(|pair| pair[0].1 != pair[1].1).collect();
+            if let [[_, (number, first_is_cheaper)]] = switches[..] {
+                let cheaper = if *first_is_cheaper { first } else { other };
+                let rest = rest.to_string();
+                let rest = rest.split_once(' ').map_or(String::new(), |(_, rest)| format!(" ({rest})"));
+                found.push(format!("{cheaper} is cheaper from {number} {unit} on{rest}"));
+            }
+        }
+    }
+    found
 }
 
 /// Whether its threads can work inside and outside of a critical section.
@@ -209,6 +249,7 @@ fn operations_of(arguments: &MeasureArguments, domain: Domain, code: &str) -> Re
         file: file.map(str::to_owned),
         function: function.map(str::to_owned),
         setup: arguments.setup.clone(),
+        baseline: arguments.baseline.clone(),
         check: arguments.check,
         includes: includes.clone(),
         options: arguments.compiler_options(),
@@ -264,16 +305,17 @@ fn id_of(name: &str) -> String {
 
 /// The rows of one operation, as those of a run of its own. They were measured in turn with the others, so that their intervals
 /// are those within the run.
-fn part(data: &RunData, id: &str) -> RunData {
+fn part(data: &RunData, id: &str, has_type: bool) -> RunData {
     let mut part = RunData { name: id.to_owned(), rows: Vec::new(), details: HashMap::new(), ..data.clone() };
     let is_usual = |case: &Case| {
         let is_relaxed = case.order.is_none_or(|order| order == MemoryOrder::Relaxed);
         is_own(id) || (case.form.is_none() && is_relaxed)
     };
     for row in data.rows.iter().filter(|row| row.case.primitive == id && is_usual(&row.case)) {
-        let Case { threads, blocks, dtype, layout, placement, .. } = row.case.clone();
+        let Case { threads, blocks, dtype, layout, placement, inside_ns, outside_ns, .. } = row.case.clone();
         let primitive = format!("{}.own.operation", row.case.domain_and_family().0);
-        let case = Case { threads, blocks, dtype, layout, placement, ..Case::new(&primitive) };
+        let (dtype, layout) = (dtype.filter(|_| has_type), layout.filter(|_| has_type));
+        let case = Case { threads, blocks, dtype, layout, placement, inside_ns, outside_ns, ..Case::new(&primitive) };
         if part.rows.iter().any(|known| known.case == case) {
             continue;
         }
@@ -289,6 +331,22 @@ fn part(data: &RunData, id: &str) -> RunData {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_the_answer_changes_once_it_is_said() {
+        let case = |threads, blocks| Case { threads: Some(threads), blocks: Some(blocks), ..Case::new("gpu.own.a") };
+        let cases = [case(1, 1), case(2, 1), case(4, 1), case(8, 1), case(1, 2), case(8, 2)];
+        use Change::{Faster, Same, Slower, Undecided};
+        let said = |changes: [Change; 6]| -> Vec<String> {
+            let compared: Vec<(&Case, Change)> = cases.iter().zip(changes).collect();
+            crossings(&compared, "a", "b")
+        };
+        let once = said([Faster, Undecided, Slower, Slower, Same, Slower]);
+        assert_eq!(once, ["b is cheaper from 4 threads on (1 blocks)"]);
+        assert_eq!(said([Faster, Slower, Faster, Faster, Faster, Faster]), [""; 0], "to and fro");
+        let blocks = said([Slower, Slower, Slower, Slower, Faster, Slower]);
+        assert!(blocks.contains(&"a is cheaper from 2 blocks on (1 threads)".to_owned()), "{blocks:?}");
+    }
 
     #[test]
     fn a_word_is_a_file_by_its_ending() {

@@ -52,7 +52,7 @@ impl History {
     /// What to do after a worker that ended like this while it did `step`.
     pub(super) fn decide(&mut self, step: &Step, end: End) -> Decision {
         let what = match end {
-            End::Code(LABORATORY_LOST) => "its laboratory was lost".to_owned(),
+            End::Code(LABORATORY_LOST) => "its threads, or its device, did not come back".to_owned(),
             End::Code(PANICKED) => "the process that measured it panicked".to_owned(),
             End::Code(code) if *step == Step::Done => return Decision::Done(code),
             End::Code(code) => format!("the process that measured it ended with exit code {code}"),

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
+use syncscope_core::own::is_own;
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::session::observer::Observer;
 use syncscope_core::{Cancel, Case};
@@ -37,6 +38,9 @@ const STEP_LIMIT: &str = "SYNCSCOPE_STEP_LIMIT";
 /// Longest time of one step. A measurement block takes milliseconds to seconds; a driver that opens eight devices for the
 /// first time takes half a minute.
 const LIMIT: Duration = Duration::from_secs(120);
+
+/// The same for what a user wrote, which may wait for ever: it is compiled, and executed for some milliseconds.
+const OWN_LIMIT: Duration = Duration::from_secs(30);
 
 /// The results of a large run are written, and its page.
 const ENDING_LIMIT: Duration = Duration::from_secs(900);
@@ -249,6 +253,7 @@ impl Limits {
 
     fn of(&self, step: &Step) -> Duration {
         match step {
+            Step::Measuring { name, .. } if is_own(name) => self.asked.unwrap_or(OWN_LIMIT),
             Step::Starting | Step::OpeningCpu | Step::OpeningGpu | Step::Preparing | Step::Measuring { .. } => {
                 self.asked.unwrap_or(LIMIT)
             }

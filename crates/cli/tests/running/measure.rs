@@ -50,6 +50,7 @@ fn code_that_goes_wrong_ends_its_own_case() {
     let text = "#include <stdio.h>\n#include <stdlib.h>\n\
         void operation_crash(struct thread *me) { *(volatile int *)8 = 1; }\n\
         void operation_exit(struct thread *me) { static volatile int calls; if (++calls > 99) exit(0); }\n\
+        void operation_divides(struct thread *me) { me->value = 1 / (me->value - (T)me->number); }\n\
         void operation_endless(struct thread *me) { while (atomic_load(me->x) == 0) syncscope_pause(); }\n\
         void operation_prints(struct thread *me) { puts(\"noise\"); }\n\
         void operation_fine(struct thread *me) { atomic_fetch_add(me->x, 1); }\n";
@@ -70,6 +71,11 @@ fn code_that_goes_wrong_ends_its_own_case() {
         matches!(verdict("exit"), Verdict::Failed(reason) if reason.contains("exit code 0")),
         "{:?}",
         verdict("exit")
+    );
+    assert!(
+        matches!(verdict("divides"), Verdict::Failed(reason) if reason.contains("SIGFPE")),
+        "{:?}",
+        verdict("divides")
     );
     // A busy machine may have kept it from its CPU.
     assert!(matches!(verdict("endless"), Verdict::TimedOut(_) | Verdict::Interfered(_)), "{:?}", verdict("endless"));
@@ -104,6 +110,42 @@ fn mistakes_have_one_line_and_their_exit_code() {
     says(&["--cpu", "x++", "--gpu", "x++", "--against", "x--"], 2, "one side");
     says(&[], 2, "--cpu");
     says(&["--cpu", "atomic_fetch_add(&y, 1)", "--threads", "1,2,2", "--out", "run"], 1, "statement:1:");
+}
+
+#[test]
+fn threads_that_wait_for_each_other_for_ever_end_their_own_case() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "void wait_twice(struct thread *me) { meet(me); if (me->number == 0) meet(me); }\n\
+        void operation_fine(struct thread *me) { atomic_fetch_add(me->x, 1); }\n";
+    fs::write(folder.path().join("waits.c"), text).unwrap();
+    let output = measure(folder.path(), &["--cpu", "waits.c", "--threads", "2", "--out", "run"]);
+    let rows = RunDirectory::open(&folder.path().join("run")).unwrap().read_rows().unwrap();
+    let [twice, fine] = ["waits_twice", "waits_fine"]
+        .map(|name| rows.iter().find(|row| row.case.primitive.ends_with(name)).unwrap_or_else(|| panic!("{rows:?}")));
+    assert!(twice.ns.is_none() && !matches!(twice.verdict, Verdict::Resolved), "{twice:?}: {}", stderr(&output));
+    assert!(fine.pairs.is_some() || matches!(fine.verdict, Verdict::Interfered(_)), "{fine:?}");
+}
+
+#[test]
+fn without_a_compiler_its_name_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(program());
+    command.args(["measure", "--cpu", "x++", "--threads", "1"]).env("CC", "no-such-compiler");
+    let output = command.current_dir(folder.path()).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(error_line(&output).contains("there is no compiler `no-such-compiler`"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_statement_has_a_context() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = ["--cpu", "atomic_thread_fence(memory_order_seq_cst)", "--baseline", "mine++", "--type", "u64"];
+    let output = measure(folder.path(), &[&line[..], &["--threads", "1", "--stride", "8", "--out", "run"]].concat());
+    let rows = RunDirectory::open(&folder.path().join("run")).unwrap().read_rows().unwrap();
+    let evidence = rows[0].evidence.clone().unwrap_or_default();
+    assert!(evidence.starts_with("lock or 0/16"), "{evidence}: {}", stderr(&output));
+    let refused = measure(folder.path(), &["--cpu", "meet(me)", "--baseline", "mine++"]);
+    assert_eq!(refused.status.code(), Some(2));
 }
 
 #[test]

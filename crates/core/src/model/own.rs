@@ -24,7 +24,10 @@ words! {
 }
 
 /// The functions of a file that make an operation. `operation_fast` is another operation, named `fast`.
-const FUNCTIONS: [&str; 4] = ["operation", "acquire", "wait", "send"];
+const FUNCTIONS: [&str; 6] = ["operation", "acquire", "wait", "cluster_wait", "grid_wait", "send"];
+
+/// Those that are barriers: of a team, or of what is named.
+const BARRIERS: [&str; 3] = ["wait", "cluster_wait", "grid_wait"];
 
 /// An operation in the source that a user wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -43,6 +46,9 @@ pub struct OwnOperation {
     /// A statement that is executed once before the operations.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub setup: Option<String>,
+    /// A statement around nothing in the baseline, and before the operation in the test; the operation itself if there is none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub baseline: Option<String>,
     /// What proves that it did its work; `None` where nothing does.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub check: Option<OwnCheck>,
@@ -90,8 +96,8 @@ impl OwnOperation {
     /// What is checked of it whatever was asked for.
     #[must_use]
     pub fn check_of_function(&self) -> Option<OwnCheck> {
-        let of = |kind, check| self.is(kind).then_some(check);
-        of("acquire", OwnCheck::Lock).or(of("wait", OwnCheck::Barrier)).or(of("send", OwnCheck::Message))
+        let of = |kinds: &[&str], check| kinds.iter().any(|kind| self.is(kind)).then_some(check);
+        of(&["acquire"], OwnCheck::Lock).or(of(&BARRIERS, OwnCheck::Barrier)).or(of(&["send"], OwnCheck::Message))
     }
 
     /// Whether the source has a function of this name and of the operation's suffix, or of the name alone: that function.
@@ -119,9 +125,7 @@ impl OwnOperation {
     pub fn is_barrier(&self) -> bool {
         let has_barrier =
             ["meet(", "barrier", "__syncthreads", "bar.", ".sync("].iter().any(|word| self.text.contains(word));
-        self.is("wait")
-            || self.is("send")
-            || self.check == Some(OwnCheck::Barrier)
+        matches!(self.check_of_function().or(self.check), Some(OwnCheck::Barrier | OwnCheck::Message))
             || (!self.is("acquire") && has_barrier)
     }
 

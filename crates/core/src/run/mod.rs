@@ -8,6 +8,7 @@
 //! | [`samples`], `details` | `samples.csv` and `details.csv` as a whole |
 //! | [`plain`] | tables of experiments that measure no cases |
 //! | [`another_run`] | the intervals for another run, by what processes differ by |
+//! | [`between_rows`] | limits that the rows of a run set each other |
 //! | [`fingerprint`] | what tells the states of a machine from each other |
 //! | [`repeats`] | joins the rows of several runs |
 //! | [`stored_run`] | the form of the runs in `results/` |
@@ -15,6 +16,7 @@
 pub(crate) mod files;
 
 pub mod another_run;
+pub mod between_rows;
 pub mod chain_check;
 pub mod columns;
 mod details;

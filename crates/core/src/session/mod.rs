@@ -33,6 +33,7 @@ use std::time::{Instant, SystemTime};
 use crate::engine::cancel::Cancel;
 use crate::model::case::{Case, CaseId};
 use crate::model::verdict::Verdict;
+use crate::run::between_rows;
 use crate::run::directory::{RunDirectory, RunDirectoryError, WriteLock};
 use crate::run::fingerprint::Fingerprint;
 use crate::run::journal::Journal;
@@ -282,6 +283,7 @@ impl Session {
         let mut rows: Vec<Row> = self.directory.read_rows()?.into_iter().map(facts).collect();
         let (details, catalogue) = (self.directory.read_details()?, &self.plan.catalogue);
         self.run.shared = another_run::derive(&mut rows, &details, catalogue);
+        between_rows::judge(&mut rows, &details, |case| Some(catalogue.facts(&case.primitive)?.role));
         self.run.fingerprint = Fingerprint::of(&rows, &details, catalogue);
         self.directory.write_rows(&rows)?;
         self.directory.write_run(&self.run)

@@ -5,6 +5,8 @@ use std::time::Duration;
 use crate::engine::settings::{BlockCount, Settings};
 use crate::engine::stopping::PrecisionRule;
 use crate::model::case::Case;
+use crate::model::own;
+use crate::model::primitive::Domain;
 use crate::run::{IMPORTED, Run};
 use crate::session::pass_schedule::PassSchedule;
 use crate::words::words;
@@ -59,13 +61,26 @@ const GPU_BLOCK_PAIRS: u64 = 4;
 /// The passes after which every GPU case has been measured in as many contexts, each with memory of its own.
 pub const GPU_CONTEXTS: u32 = 3;
 
+/// Where a user compares operations of his own in few cases, small differences count: so many times as many blocks, a few seconds.
+const COMPARED_CASES: usize = 4;
+const COMPARED_BLOCKS: u64 = 4;
+
 impl Preset {
     /// How a case is measured, given how many `cases` its laboratory has.
     ///
     /// The time for a case is the time for the preset, divided by its number of cases. Experiments may ask for a larger or
     /// smaller share.
     pub(super) fn budget(self, case: &Case, cases: usize) -> Budget {
-        let (rule, blocks) = if case.is_on_cpus() { self.on_cpu(cases) } else { self.on_gpu() };
+        let (mut rule, mut blocks) = if case.is_on_cpus() { self.on_cpu(cases) } else { self.on_gpu() };
+        if case.is_on_cpus() && cases <= COMPARED_CASES && own::defined(Domain::Cpu).len() > 1 {
+            rule = PrecisionRule {
+                precision: rule.precision / 4.0,
+                max_pairs: rule.max_pairs * COMPARED_BLOCKS,
+                max_time: rule.max_time * COMPARED_BLOCKS as u32,
+                ..rule
+            };
+            blocks.max *= COMPARED_BLOCKS as u32;
+        }
         Budget { settings: Settings::with_rule(rule), blocks }
     }
 

@@ -3,11 +3,14 @@
 //! `description.rs` says what the machine is and what may disturb the figures.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use syncscope_core::machine::{AwakeDecision, MeasuredTopology};
 use syncscope_core::session::{Apart, Share};
+use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{
-    Actor, Case, CaseId, Detail, Domain, Experiment, Laboratory, Listing, Placement, Preset, Refusal, Row, own,
+    Actor, Cancel, Cancelled, Case, CaseId, Detail, Domain, Engine, Experiment, Laboratory, Listing, Measurement,
+    Placement, Preset, Refusal, Row, Settings, own,
 };
 use syncscope_host::cpu_list;
 use syncscope_host::scheduling::{self, AffinityGuard};
@@ -252,6 +255,17 @@ impl CpuLaboratory {
         let sharing = self.sharing(placement, &placed, None);
         let team = self.teams.team_on(workload.runtime, &placed.cpus, &self.clock)?;
         Ok(Box::new(TeamExperiment::new(team, &self.clock, &mut self.interference, workload, sharing)))
+    }
+
+    /// Measures any workload on `threads` threads of neighbouring CPUs, for at most this time.
+    ///
+    /// # Errors
+    /// When the team cannot be assembled.
+    pub fn measure(&mut self, workload: Workload, threads: u32, max_time: Duration) -> Result<Measurement, Refusal> {
+        let rule = PrecisionRule { precision: 0.01, min_pairs: 40, max_pairs: 4000, max_time };
+        let mut experiment = self.experiment_of(workload, &Placement::Close, threads)?;
+        let measured = Engine::new(Settings::with_rule(rule), Cancel::new()).measure(experiment.as_mut(), 1);
+        measured.map_err(|Cancelled| Refusal::Failed("cancelled".to_owned()))
     }
 
     /// The CPUs of a placement.

@@ -98,6 +98,11 @@ impl<'a> SharedLevels<'a> {
         self.threads[index].os
     }
 
+    /// The kind of the core at an index.
+    pub(crate) fn kind(&self, index: usize) -> u32 {
+        self.threads[index].kind
+    }
+
     /// The class of the CPUs at two different indices.
     pub(crate) fn class(&self, a: usize, b: usize) -> PairClass {
         let (first, second) = (self.threads[a], self.threads[b]);

@@ -5,6 +5,7 @@
 //! - `chosen_cpus.rs`: two threads, once for each class of CPU pairs (same core, same cache, same node, ...); one hardware
 //!   thread of a core with its sibling idle, and with it busy; two threads on one CPU.
 //! - [`core_to_core`]: the core-to-core matrix, two threads on many pairs of CPUs.
+//! - `core_kinds.rs`: one and two threads on performance and on efficiency cores.
 //! - `numa.rs`: a contended cache line on each NUMA node in turn.
 //! - [`inference`]: the topology that the rows of the matrix show, compared with the reported one.
 //!
@@ -15,19 +16,21 @@ pub mod core_to_core;
 pub mod inference;
 
 mod chosen_cpus;
+mod core_kinds;
 mod numa;
 mod study;
 
 use syncscope_core::Case;
 
 pub(crate) use self::chosen_cpus::{CpuPairs, OneCpu, Smt};
+pub(crate) use self::core_kinds::CoreKinds;
 pub(crate) use self::core_to_core::CoreToCore;
 pub(crate) use self::numa::Numa;
 pub(crate) use self::study::{Participation, Setting, Study};
 use crate::machine::topology::Topology;
 
 /// All studies, in the order in which their cases are planned.
-pub(crate) static STUDIES: [&dyn Study; 5] = [&CpuPairs, &CoreToCore, &Smt, &Numa, &OneCpu];
+pub(crate) static STUDIES: [&dyn Study; 6] = [&CpuPairs, &CoreToCore, &Smt, &CoreKinds, &Numa, &OneCpu];
 
 /// Why a case cannot be measured on this machine.
 pub(crate) fn unavailable(case: &Case) -> Option<String> {

@@ -14,14 +14,29 @@
 //   __device__ void operation(Thread &me)   what is measured; operation_fast(...) is another one
 //   __device__ void acquire(Thread &me)     a lock, with release(Thread &me): one thread of each warp adds to a plain
 //                                           counter under the lock, and the counter is checked
-//   __device__ void wait(Thread &me)        a barrier of the block; it is checked that nobody leaves too early
+//   __device__ void wait(Thread &me)        a barrier of the block; it is checked that nobody leaves too early, and that
+//   __device__ void cluster_wait(Thread &me)  what was written before it is seen behind it. The others are barriers of
+//   __device__ void grid_wait(Thread &me)   a cluster and of the grid, which is launched so that all blocks run at a time
+//   __device__ void send(Thread &me)        a message of the first thread, number me.sent from 1, with
+//   __device__ void receive(Thread &me)     which waits for it in the first thread of each other block; it is checked that
+//                                           they see plain data. The grid meets after each message, which is part of the cost
 //   __device__ void setup(Thread &me)       before the operations, by each thread
-// release and setup may have the ending of an operation, too: release_fast belongs to acquire_fast.
+// release, receive and setup may have the ending of an operation, too: release_fast belongs to acquire_fast.
+// A statement with `this_grid` or `this_cluster` is a barrier of these, if --check barrier is asked for.
+// me.wait_until([&] { return ...; }) spins until a condition holds, and gives up in a kernel that lasts too long.
 // A kernel has 32 registers for each thread, so that two blocks of 1024 threads fit on a multiprocessor.
 #pragma once
+#if SYNCSCOPE_SPAN == 2
+#include "grid_kinds.cuh"
+using Arguments = GridBarrierArguments;
+#else
+#if SYNCSCOPE_SPAN == 1
+#include "cluster.cuh"
+#endif
 #include "harness.cuh"
-
 using Arguments = VariableArguments;
+#endif
+
 using T = VALUE;
 
 struct Thread {
@@ -29,5 +44,25 @@ struct Thread {
     T value;
     T *shared;
     u32 number;
-    u32 *counter;  // what a lock protects
+    u32 *counter;  // what a lock protects, or a message announces
+    void *memory;  // grid_wait, send and receive: 4096 bytes that the grid shares, zero at first
+    u32 passed;    // grid_wait: barriers that each thread has passed before
+    u32 sent;      // send and receive: messages so far, this one included
+#if SYNCSCOPE_SPAN == 2
+    WaitLimit limit;
+
+    template <typename Condition>
+    __device__ __forceinline__ void wait_until(Condition holds) {
+        limit.wait_for(holds);
+    }
+#else
+    const volatile u32 *abort;
+
+    template <typename Condition>
+    __device__ __forceinline__ void wait_until(Condition holds) {
+        Spin spin(abort);
+        while (!holds() && spin.goes_on()) {
+        }
+    }
+#endif
 };

@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use syncscope_core::{
-    ActorRule, Case, Domain, Dtype, Facts, Mode, OperationsAtOnce, OwnAxes, OwnCheck, OwnOperation, Role, own,
+    ActorRule, Case, Domain, Dtype, Facts, Group, Mode, OperationsAtOnce, OwnAxes, OwnCheck, OwnOperation, Role,
+    RunEffect, own,
 };
 
-use crate::catalogue::entry::{Entry, Kernel, Proof};
-use crate::catalogue::families::value_of;
+use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
+use crate::catalogue::families::{CLUSTER_OF, value_of};
 use crate::catalogue::limits::DeviceLimits;
-use crate::catalogue::registry;
+use crate::catalogue::{entry_of, grid, registry};
 use crate::launch::arguments::{ArgumentKind, UNROLL};
 
 /// What the source may use: printed by `syncscope measure --header gpu`.
@@ -30,29 +31,73 @@ pub fn define(operations: &[OwnOperation], axes: &OwnAxes) {
     });
 }
 
+/// Which threads may wait for each other in an operation. `SYNCSCOPE_SPAN` is its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Span {
+    Block,
+    Cluster,
+    Grid,
+}
+
+/// By the function of a file; of a statement, by what it names.
+fn span_of(source: &OwnOperation) -> Span {
+    let is = |kind, words: &[&str]| {
+        let is_named = || source.file.is_none() && words.iter().any(|word| source.text.contains(word));
+        source.is(kind) || is_named()
+    };
+    match () {
+        () if is("grid_wait", &["this_grid"]) || check_of(source) == Some(OwnCheck::Message) => Span::Grid,
+        () if is("cluster_wait", &["this_cluster", "barrier.cluster"]) => Span::Cluster,
+        () => Span::Block,
+    }
+}
+
+/// Blocks of a cluster that every device with clusters has.
+const CLUSTER: u32 = 8;
+
 /// The cases of all of them.
 #[must_use]
 pub fn cases(limits: DeviceLimits) -> Vec<Case> {
-    let usual = OwnAxes {
+    let usual = |blocks| OwnAxes {
         threads: [32, 1024].into_iter().filter(|threads| *threads <= limits.max_threads).collect(),
-        blocks: vec![1, limits.multiprocessors],
+        blocks,
         dtypes: vec![Dtype::I32],
         strides: vec![1, 32],
         ..OwnAxes::default()
     };
-    own::defined(Domain::Gpu).iter().flat_map(|own| own.axes.cases(&own.source, &usual)).collect()
+    // The largest cluster of which the grid is made.
+    let in_clusters = |case: Case| {
+        let blocks = case.blocks.unwrap_or(1).max(1);
+        let size = CLUSTER.min(1 << blocks.trailing_zeros());
+        Case { group: Some(Group::numbered(CLUSTER_OF, size)), ..case }
+    };
+    let of = |own: &&own::DefinedOwn| -> Vec<Case> {
+        let cases = |blocks| own.axes.cases(&own.source, &usual(blocks));
+        match span_of(&own.source) {
+            Span::Block => cases(vec![1, limits.multiprocessors]),
+            Span::Cluster => cases(vec![CLUSTER]).into_iter().map(in_clusters).collect(),
+            Span::Grid => cases(vec![limits.multiprocessors]),
+        }
+    };
+    own::defined(Domain::Gpu).iter().flat_map(of).collect()
 }
 
 fn entry(source: &OwnOperation) -> Entry {
     let is_lock = source.is("acquire");
-    let kernel =
-        Kernel { file: source.id.clone().leak(), text: text(source).leak(), arguments: ArgumentKind::Variable };
+    let (method, needs, arguments) = match span_of(source) {
+        Span::Block => (Method::Kernel, (7, 5), ArgumentKind::Variable),
+        Span::Cluster => (Method::Cluster, (9, 0), ArgumentKind::Variable),
+        Span::Grid => (Method::GridBarrier, (7, 5), ArgumentKind::GridBarrier),
+    };
+    let kernel = Kernel { file: source.id.clone().leak(), text: text(source).leak(), arguments };
     let is_counted = matches!(check_of(source), Some(OwnCheck::Counter | OwnCheck::Lock));
     let actor = if waits(source) || source.names("x") { ActorRule::Slowest } else { ActorRule::Median };
     let facts = Facts {
         actor,
         orders_memory: waits(source),
         mode: if waits(source) { Mode::Latency } else { Mode::Throughput },
+        // As the catalogue assumes of barriers of grids: a kernel's place in memory changes its cost by as much.
+        run_effect: |_| RunEffect::of_both(0.004),
         at_once: if is_lock { OperationsAtOnce::OfOneIn(32) } else { OperationsAtOnce::OfEach },
         ..Facts::of(Role::Own)
     };
@@ -70,8 +115,15 @@ fn entry(source: &OwnOperation) -> Entry {
             std::iter::once(value_of(case)).chain(options).collect()
         },
         arrays: if source.names("mine") { 2 } else { 1 },
-        // As few as the catalogue has where operations of many threads take long.
-        unroll: |case| if case.actors() >= 4096 { 8 } else { UNROLL },
+        // As few as the catalogue has where operations take long.
+        unroll: |case| match entry_of(case).map(|entry| entry.method) {
+            Some(Method::GridBarrier) => grid::UNROLL,
+            _ if case.actors() >= 4096 => 8,
+            _ => UNROLL,
+        },
+        method,
+        needs,
+        has_third_loop: source.baseline.is_none(),
         ..Entry::of(kernel, if is_counted { Proof::Sum } else { Proof::Trial }, facts)
     }
 }
@@ -125,6 +177,8 @@ fn options(source: &OwnOperation) -> Vec<String> {
         format!("SYNCSCOPE_PRIVATE={}", number(source.names("mine"))),
         format!("SYNCSCOPE_SHARED={}", number(source.names("shared"))),
         format!("SYNCSCOPE_MEETS={}", number(waits(source))),
+        format!("SYNCSCOPE_SPAN={}", span_of(source) as u32),
+        format!("SYNCSCOPE_CONTEXT={}", number(source.baseline.is_some())),
     ];
     let folder = source.file.as_ref().and_then(|file| Path::new(file).parent()).map(Path::to_owned);
     if let Some(folder) = folder {
@@ -141,7 +195,9 @@ fn options(source: &OwnOperation) -> Vec<String> {
 /// The whole program. Messages about the user's lines have the user's line numbers.
 fn text(source: &OwnOperation) -> String {
     const FUNCTION: &str = "__device__ __forceinline__ void";
-    let mut program = format!("{HEADER}\n{}", source.includes);
+    // In angle brackets, for which the folders of the toolkit are searched, too.
+    let includes = source.includes.replace("#include \"", "#include <").replace("\"\n", ">\n");
+    let mut program = format!("{HEADER}\n{includes}");
     let in_scope = |function: &str, statement: &str| {
         format!(
             "{FUNCTION} {function}(Thread &me) {{ [[maybe_unused]] T &x = me.x, &mine = me.mine, &value = me.value, \
@@ -161,7 +217,15 @@ fn text(source: &OwnOperation) -> String {
             } else {
                 format!("{function}(me);")
             };
-            write!(program, "#line 1 \"{file}\"\n{}\n{FUNCTION} syncscope_once(Thread &me) {{ {body} }}\n", source.text)
+            let receive = source.helper("receive").filter(|_| source.is("send"));
+            let receive = receive.map_or_else(String::new, |name| {
+                format!("{FUNCTION} syncscope_receive(Thread &me) {{ {name}(me); }}\n")
+            });
+            write!(
+                program,
+                "#line 1 \"{file}\"\n{}\n{FUNCTION} syncscope_once(Thread &me) {{ {body} }}\n{receive}",
+                source.text
+            )
         }
         _ => write!(program, "{}", in_scope("syncscope_once", &source.text)),
     };
@@ -169,5 +233,7 @@ fn text(source: &OwnOperation) -> String {
         (Some(statement), _) => in_scope("syncscope_set_up", statement),
         (None, set_up) => format!("{FUNCTION} syncscope_set_up(Thread &me) {{ {} }}\n", set_up.unwrap_or_default()),
     };
-    program + &set_up + "#line 1 \"own_kernels.cuh\"\n" + KERNELS
+    let context = source.baseline.as_ref().map(|statement| in_scope("syncscope_context", statement));
+    let context = context.unwrap_or_else(|| format!("{FUNCTION} syncscope_context(Thread &) {{}}\n"));
+    program + &set_up + &context + "#line 1 \"own_kernels.cuh\"\n" + KERNELS
 }

@@ -1,9 +1,5 @@
 // The kernels of what a user wrote: `once` and `set_up` are made of it.
 
-#if SYNCSCOPE_CHECK == 4
-#error "messages are checked between threads of the CPU alone"
-#endif
-
 #if SYNCSCOPE_SHARED
 __shared__ T syncscope_shared[1024];
 #endif
@@ -14,6 +10,54 @@ __device__ constexpr u64 array_distance(u64 elements) {
     return (elements + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
+#if SYNCSCOPE_SPAN == 2
+// A barrier of the grid, or messages with such a barrier behind each. The harness checks every launch.
+struct Operation {
+    Thread me;
+    BarrierOf<COUNTER> meeting;
+
+    __device__ __forceinline__ explicit Operation(const Arguments &arguments)
+        : me{*reinterpret_cast<T *>(state_of(arguments)),
+             *reinterpret_cast<T *>(state_of(arguments)),
+             (T)grid_thread(),
+             nullptr,
+             grid_thread(),
+             state_of(arguments) + 64,
+             state_of(arguments) + 128,
+             (u32)arguments.barriers_passed,
+             (u32)arguments.barriers_passed,
+             WaitLimit(arguments.abort)},
+          meeting(arguments) {
+        meeting.state = state_of(arguments) + 32;
+#if SYNCSCOPE_SHARED
+        me.shared = syncscope_shared;
+        for (u32 element = threadIdx.x; element < 1024; element += blockDim.x) syncscope_shared[element] = 0;
+        __syncthreads();
+#endif
+        syncscope_set_up(me);
+    }
+
+    __device__ __forceinline__ void run() {
+#if SYNCSCOPE_CHECK == 4
+        me.sent++;
+        if (me.number == 0) {
+            store_plain(me.counter, me.sent);
+            syncscope_once(me);
+        } else if (threadIdx.x == 0) {
+            syncscope_receive(me);
+            const u32 found = load_plain(me.counter);
+            if (found != me.sent) count_mismatch(me.sent, found);
+        }
+        meeting.run();
+#else
+        syncscope_once(me);
+        me.passed++;
+#endif
+    }
+};
+
+SYNCSCOPE_GRID_BARRIERS(Operation)
+#else
 struct Operation {
     Thread me;
 
@@ -29,7 +73,11 @@ struct Operation {
              (T)(arguments.value_scale * grid_thread() + arguments.value_bias),
              nullptr,
              grid_thread(),
-             reinterpret_cast<u32 *>(variable(arguments)) + 32} {
+             reinterpret_cast<u32 *>(variable(arguments)) + 32,
+             nullptr,
+             0,
+             0,
+             arguments.abort} {
 #if SYNCSCOPE_SHARED
         me.shared = syncscope_shared;
         for (u32 element = threadIdx.x; element < 1024; element += blockDim.x) syncscope_shared[element] = 0;
@@ -39,6 +87,10 @@ struct Operation {
     }
 
     __device__ __forceinline__ void run() { syncscope_once(me); }
+
+    // --baseline, around nothing in the baseline.
+    __device__ __forceinline__ void before() { syncscope_context(me); }
+    __device__ __forceinline__ void after() {}
 
     __device__ __forceinline__ void finish(const Arguments &arguments) {
         // The register is used, and nothing is stored: no thread has this number.
@@ -59,6 +111,9 @@ struct Operation {
         const u32 found = *(reinterpret_cast<const u32 *>(variable(arguments)) + 32);
         const u32 expected = (u32)(operations * gridDim.x * ((blockDim.x + 31) / 32));
         if (grid_thread() == 0 && found != expected) report_mismatch(arguments, expected, found);
+#elif SYNCSCOPE_CHECK == 3 && SYNCSCOPE_SPAN == 1
+        Operation barrier(arguments);
+        check_cluster_barrier(arguments, barrier, [&] { barrier.run(); });
 #elif SYNCSCOPE_CHECK == 3
         check_barrier<Operation>(arguments, blockDim.x);
 #endif
@@ -68,7 +123,20 @@ struct Operation {
 
 #if SYNCSCOPE_MEETS
 template <>
-constexpr Meets MEETS<Operation> = Meets::BLOCK;
+constexpr Meets MEETS<Operation> = SYNCSCOPE_SPAN == 1 ? Meets::CLUSTER : Meets::BLOCK;
 #endif
 
-SYNCSCOPE_KERNELS
+#if SYNCSCOPE_CONTEXT
+template <int COUNT>
+using Body = InContext<COUNT>;
+#else
+template <int COUNT>
+using Body = Repeated<COUNT>;
+#endif
+
+#if SYNCSCOPE_SPAN == 1
+SYNCSCOPE_CLUSTER_KERNELS(Body)
+#else
+SYNCSCOPE_KERNELS_AS(Body, Together)
+#endif
+#endif

@@ -71,7 +71,7 @@ pub(crate) struct Request {
     pub(crate) carried: Rc<Cell<Carried>>,
     /// Whether the context is the primitive itself.
     pub(crate) is_own_context: bool,
-    /// Operations in one iteration of the baseline; a factor of [`UNROLL`].
+    /// Operations in one iteration of the baseline.
     pub(crate) unroll: u32,
     pub(crate) sampling: SamplingPolicy,
     /// How long a batch may take; `None` for the usual limit.

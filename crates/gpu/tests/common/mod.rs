@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::hash::Hash;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use syncscope_core::{Case, Preset};
 use syncscope_gpu::cache::Cache;
@@ -58,7 +58,10 @@ pub(crate) fn compiled_all(arch: &str) -> Vec<Compiled> {
     compiled_by(arch, |case| program_of(case).map(|program| (program.file, program.definitions)))
 }
 
+/// One test compiles at a time, with all CPUs; the next one finds the programs in the cache.
 fn compiled_by<K: Eq + Hash>(arch: &str, key: impl Fn(&Case) -> K) -> Vec<Compiled> {
+    static COMPILING: Mutex<()> = Mutex::new(());
+    let _one = COMPILING.lock().unwrap_or_else(PoisonError::into_inner);
     let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
     let mut seen = HashSet::new();
     let mut planned = cases(Preset::Paper, &limits);

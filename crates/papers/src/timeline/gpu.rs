@@ -8,8 +8,8 @@ use syncscope_gpu::{CudaError, GpuError, GpuLaboratory};
 
 use super::clock::{Step, Steps};
 use super::summary::{Block, LaunchRecord, Mark, Placed, summarize};
-use super::versions::{Prepared, prepare, program};
-use super::{Snippet, Timeline, Version};
+use super::versions::{Prepared, own_program, prepare, program};
+use super::{OwnRegion, Snippet, Timeline, Version};
 
 /// Launches of each version that count. One more is made before.
 const LAUNCHES: usize = 31;
@@ -55,17 +55,21 @@ pub struct MeasuredTimeline {
     pub warnings: Vec<String>,
 }
 
-/// Runs every snippet in both versions on the first device. `progress` gets the name of what runs.
+/// Runs every snippet, or the user's region, in both versions on the first device. `progress` gets the name of what runs.
 ///
 /// # Errors
 /// If the kernels cannot be compiled, or the device fails. A snippet that the device does not have, or whose edits are
 /// refused, is a warning.
-pub fn measure(gpu: &mut GpuLaboratory, progress: &mut dyn FnMut(&str)) -> Result<MeasuredTimeline, GpuError> {
+pub fn measure(
+    gpu: &mut GpuLaboratory,
+    own: Option<&OwnRegion>,
+    progress: &mut dyn FnMut(&str),
+) -> Result<MeasuredTimeline, GpuError> {
     progress("compiling");
-    let cubin = gpu.cubin(&program())?;
+    let cubin = gpu.cubin(&own.map_or_else(program, |own| own_program(&own.file, &own.text)))?;
     let multiprocessors = gpu.limits().multiprocessors;
     let mut measured = MeasuredTimeline { timeline: Timeline::default(), warnings: Vec::new() };
-    for &snippet in Snippet::ALL {
+    for &snippet in Snippet::ALL.iter().filter(|snippet| (**snippet == Snippet::Own) == own.is_some()) {
         let versions = match prepare(&cubin, snippet) {
             Ok(versions) => versions,
             Err(why) => {
@@ -75,7 +79,8 @@ pub fn measure(gpu: &mut GpuLaboratory, progress: &mut dyn FnMut(&str)) -> Resul
         };
         for version in versions {
             progress(&format!("{snippet} {}", version.version));
-            let mut launcher = Launcher::new(gpu.own_device()?, &version, Shape::of(snippet, multiprocessors))?;
+            let shape = own.map_or_else(|| Shape::of(snippet, multiprocessors), |own| Shape::from(own.shape));
+            let mut launcher = Launcher::new(gpu.own_device()?, &version, shape)?;
             launcher.launch()?;
             let records = (0..LAUNCHES).map(|_| launcher.launch()).collect::<Result<Vec<_>, _>>()?;
             measured.take(version, &records);
@@ -102,7 +107,7 @@ impl MeasuredTimeline {
                 self.timeline.spans.extend(launches[shown].spans.iter().cloned());
             }
         }
-        if snippet == Snippet::GridBarrier && version == Version::Corrected {
+        if matches!(snippet, Snippet::GridBarrier | Snippet::Own) && version == Version::Corrected {
             self.timeline.clocks = launches.last().map(LaunchRecord::clocks).unwrap_or_default();
         }
     }
@@ -115,10 +120,16 @@ struct Shape {
     threads: u32,
 }
 
+impl From<(u32, u32)> for Shape {
+    fn from((blocks, threads): (u32, u32)) -> Self {
+        Self { blocks, threads }
+    }
+}
+
 impl Shape {
     const fn of(snippet: Snippet, multiprocessors: u32) -> Self {
         let (blocks, threads) = match snippet {
-            Snippet::SharedMemory => (1, FEW_THREADS),
+            Snippet::SharedMemory | Snippet::Own => (1, FEW_THREADS),
             Snippet::GlobalAtomic => (ADDING_BLOCKS, FEW_THREADS),
             Snippet::LateWarp | Snippet::ProducerConsumer => (1, MANY_THREADS),
             Snippet::GridBarrier => (multiprocessors, 32),
@@ -167,7 +178,8 @@ impl Launcher {
         let name = CString::new(snippet.as_str()).unwrap_or_default();
         let kernel = device.load(&prepared.cubin)?.kernel(&name)?;
         // Its blocks wait for each other.
-        let kernel = if snippet == Snippet::GridBarrier { kernel.cooperative()? } else { kernel };
+        let waits = matches!(snippet, Snippet::GridBarrier | Snippet::Own);
+        let kernel = if waits { kernel.cooperative()? } else { kernel };
         let results = device.results(layout.end)?;
         let (indices, memory) = (device.memory(INDEX_BYTES)?, device.memory(MEMORY_BYTES)?);
         let at = |word: usize| results.address + (word * WORD) as u64;
@@ -197,7 +209,7 @@ impl Launcher {
 const fn late_cycles(snippet: Snippet) -> u32 {
     match snippet {
         Snippet::GridBarrier => 3000,
-        Snippet::SharedMemory | Snippet::GlobalAtomic | Snippet::LateWarp | Snippet::ProducerConsumer => 300,
+        _ => 300,
     }
 }
 
@@ -226,6 +238,7 @@ fn wrong_results(snippet: Snippet, shape: Shape, out: &[u64]) -> Option<usize> {
         match snippet {
             Snippet::SharedMemory => found == WRITTEN,
             Snippet::GlobalAtomic => found < additions,
+            Snippet::Own => true,
             Snippet::ProducerConsumer if thread < 32 => found == 0,
             Snippet::LateWarp | Snippet::GridBarrier | Snippet::ProducerConsumer => found == round + 1,
         }

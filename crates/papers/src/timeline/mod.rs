@@ -18,6 +18,9 @@ mod section;
 mod summary;
 pub mod versions;
 
+use std::fs;
+use std::path::PathBuf;
+
 use clap::{ArgMatches, Args, FromArgMatches};
 use serde::{Deserialize, Serialize};
 use syncscope_core::run::plain;
@@ -42,17 +45,44 @@ struct Options {
     /// Show only the corrected version of each snippet (both are measured and written)
     #[arg(long)]
     corrected: bool,
+    /// A file in CUDA C++ instead of the snippets: it defines `__device__ u32 region(u32 *memory, u32 round, Marks &marks)`,
+    /// whose code between `BEGIN_REGION` and `END_REGION` is timed and whose result is stored; `memory` has 4096 bytes, zero at first
+    #[arg(long, value_name = "FILE")]
+    kernel: Option<PathBuf>,
+    /// Blocks of the kernel's grid
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "kernel", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    blocks: u32,
+    /// Threads of its blocks
+    #[arg(long, value_name = "N", default_value_t = 128, requires = "kernel", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    threads: u32,
+}
+
+/// A region that the user wrote.
+#[derive(Debug, Clone)]
+pub struct OwnRegion {
+    /// As it was named.
+    pub file: String,
+    /// What stands there.
+    pub text: String,
+    /// Blocks and threads of the grid.
+    pub shape: (u32, u32),
 }
 
 fn plan(matches: &ArgMatches) -> Result<Plan, String> {
-    let Options { corrected } = Options::from_arg_matches(matches).map_err(|error| error.to_string())?;
+    let options = Options::from_arg_matches(matches).map_err(|error| error.to_string())?;
+    let Options { corrected, kernel, blocks, threads } = options;
     let shown = if corrected { &[Version::Corrected] } else { Version::ALL };
-    Ok(Plan::on_gpu(move |bench| measure(shown, bench)))
+    let own = kernel.map(|file| {
+        let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+        Ok::<_, String>(OwnRegion { file: file.display().to_string(), text, shape: (blocks, threads) })
+    });
+    let own = own.transpose()?;
+    Ok(Plan::on_gpu(move |bench| measure(shown, own.as_ref(), bench)))
 }
 
-fn measure(shown: &[Version], bench: &mut Bench<'_>) -> Result<Measured, String> {
+fn measure(shown: &[Version], own: Option<&OwnRegion>, bench: &mut Bench<'_>) -> Result<Measured, String> {
     let gpu = bench.gpu.as_deref_mut().ok_or("no GPU was opened")?;
-    let measured = gpu::measure(gpu, bench.progress).map_err(|error| error.to_string())?;
+    let measured = gpu::measure(gpu, own, bench.progress).map_err(|error| error.to_string())?;
     measured.timeline.write(bench.directory).map_err(|error| error.to_string())?;
     Ok(Measured { warnings: measured.warnings, text: measured.timeline.found(shown).section.to_string() })
 }
@@ -80,6 +110,8 @@ words! {
         GridBarrier = "grid_barrier",
         /// One warp writes a value and arrives at an mbarrier, the others wait there and read it.
         ProducerConsumer = "producer_consumer",
+        /// The user's.
+        Own = "own",
     }
 }
 
@@ -99,6 +131,7 @@ impl Snippet {
             Self::LateWarp => "block barrier with one late warp, then a read of what it wrote",
             Self::GridBarrier => "grid barrier with one late block, then a read of what it wrote",
             Self::ProducerConsumer => "mbarrier: one warp writes and arrives, the others wait and read",
+            Self::Own => "the region of the file",
         }
     }
 }

@@ -29,7 +29,10 @@ const SHOWN: usize = 16;
 pub(super) fn section(timeline: &Timeline, shown: &[Version]) -> Section {
     let claims = claims(timeline);
     let reads = Part::card("What the clock reads time", "cycles of the multiprocessor", vec![figures(timeline)]);
-    let mut parts = vec![reads, Part::card("What the post says, here", "", vec![Part::Claims(claims.clone())])];
+    let mut parts = vec![reads];
+    if !claims.is_empty() {
+        parts.push(Part::card("What the post says, here", "", vec![Part::Claims(claims.clone())]));
+    }
     for &snippet in Snippet::ALL {
         let warps = |version: &Version| warps(timeline, snippet, *version, shown.contains(version));
         let cards: Vec<Part> = Version::ALL.iter().filter_map(warps).collect();

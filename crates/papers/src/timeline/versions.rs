@@ -1,9 +1,7 @@
 //! The machine code of a snippet as it was compiled, and edited so that the clock reads wait for what they time.
 
 use syncscope_gpu::compile::Program;
-use syncscope_sass::{
-    Arch, Clock, Correction, CubinFile, Effects, Instruction, KernelEdit, Register, correct_clock_reads,
-};
+use syncscope_sass::{Clock, Correction, CubinFile, KernelEdit, correct_clock_reads, with_registers};
 
 use super::{CodeLine, Edit, Snippet, Version};
 
@@ -26,6 +24,13 @@ pub struct Prepared {
 #[must_use]
 pub fn program() -> Program {
     Program { file: "timeline.cu", text: include_str!("timeline.cu"), definitions: Vec::new() }
+}
+
+/// The program with the user's region, from the text of a file.
+#[must_use]
+pub fn own_program(file: &str, text: &str) -> Program {
+    let text = format!("{}#line 1 \"{file}\"\n{text}\n", program().text);
+    Program { file: "own region", text: text.leak(), definitions: vec!["OWN=1".to_owned()] }
 }
 
 /// Instructions shown before the first clock read.
@@ -94,16 +99,4 @@ fn listing(snippet: Snippet, version: Version, compiled: &KernelEdit, edit: &Ker
         edited: instructions[index].raw != before[index].raw,
     };
     (first.saturating_sub(SHOWN_BEFORE)..=*last).map(line).collect()
-}
-
-/// An instruction with what it writes and reads: `0x02c0: LDS  [B------:R0:W1:-:S02]  R23 <- R12`.
-fn with_registers(instruction: &Instruction, arch: Arch) -> String {
-    let Some(effects) = Effects::of(instruction, arch) else { return instruction.to_string() };
-    let names = |registers: &[Register]| registers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
-    match (names(&effects.defs).as_str(), names(&effects.uses).as_str()) {
-        ("", "") => instruction.to_string(),
-        (defs, "") => format!("{instruction}  {defs} <-"),
-        ("", uses) => format!("{instruction}  <- {uses}"),
-        (defs, uses) => format!("{instruction}  {defs} <- {uses}"),
-    }
 }

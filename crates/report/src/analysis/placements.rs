@@ -6,6 +6,7 @@
 use syncscope_core::machine::CpuMachine;
 use syncscope_core::{Case, Placement};
 
+use super::matrix::list_length;
 use crate::RunData;
 
 /// The placements, the one that stands for a machine first.
@@ -19,17 +20,26 @@ pub(crate) fn shown(data: &RunData) -> Placement {
     BY_RANK.into_iter().find(has).unwrap_or(Placement::Close)
 }
 
-/// The case of another machine whose threads run alike: one on each core is `cores` where cores have several hardware threads and
-/// `close` elsewhere. `None` for teams that share cores on one machine only.
-pub(crate) fn counterpart(case: &Case, own: &CpuMachine, other: &CpuMachine) -> Option<Case> {
-    let has_smt = |cpu: &CpuMachine| cpu.cores > 0 && cpu.hardware_threads > cpu.cores;
-    let fits = case.threads.unwrap_or(1) <= own.cores.min(other.cores);
+/// The case of another run whose threads run alike: one on each core is `cores` where the CPUs of a run include several hardware
+/// threads of a core, and `close` elsewhere. `None` for teams that share cores in one run only.
+pub(crate) fn counterpart(case: &Case, own: &RunData, other: &RunData) -> Option<Case> {
+    // A run of some of the CPUs (`--cpus`) may have no siblings on a machine that has.
+    let has_siblings = |data: &RunData| {
+        let cpu = &data.run.machine.cpu;
+        let allowed = list_length(&data.run.environment.allowed_cpus).unwrap_or(0) as u32;
+        let is_restricted = (1..cpu.hardware_threads).contains(&allowed);
+        let has_name = || data.rows.iter().any(|row| row.case.placement == Some(Placement::Cores));
+        cpu.hardware_threads > cpu.cores && (!is_restricted || has_name())
+    };
+    let cores = [own, other].map(|data| data.run.machine.cpu.cores);
+    let threads = case.threads.unwrap_or(1);
+    let fits = threads <= cores[0].min(cores[1]);
     let placed = |placement| fits.then(|| Case { placement: Some(placement), ..case.clone() });
-    let is_one = case.threads.is_none_or(|threads| threads == 1);
-    match (&case.placement, has_smt(own), has_smt(other)) {
-        (Some(Placement::Cores), true, false) if other.cores > 0 => placed(Placement::Close),
-        (Some(Placement::Close), false, true) if own.cores > 0 => placed(Placement::Cores),
-        (Some(Placement::Close), true, false) if other.cores > 0 && !is_one => None,
+    match (&case.placement, has_siblings(own), has_siblings(other)) {
+        _ if cores.contains(&0) => Some(case.clone()),
+        (Some(Placement::Cores), true, false) => placed(Placement::Close),
+        (Some(Placement::Close), false, true) => placed(Placement::Cores),
+        (Some(Placement::Close), true, false) if threads > 1 => None,
         _ => Some(case.clone()),
     }
 }
@@ -117,6 +127,7 @@ pub(crate) fn beyond_one_socket(cpu: &CpuMachine, case: &Case) -> Option<String>
 #[cfg(test)]
 mod tests {
     use syncscope_core::machine::CoreKind;
+    use syncscope_core::{Row, Verdict};
 
     use super::*;
 
@@ -152,24 +163,32 @@ mod tests {
 
     #[test]
     fn one_thread_on_each_core_has_two_names() {
-        let (smt, flat) = (machine(2, 2, 20, 40), machine(1, 1, 16, 16));
         let on = |placement, threads| Case {
             placement: Some(placement),
             threads: Some(threads),
             ..Case::new("cpu.lock.mcs")
         };
-        let of = |case: Case, own, other| counterpart(&case, own, other).and_then(|case| case.placement);
-        assert_eq!(of(on(Placement::Cores, 8), &smt, &flat), Some(Placement::Close));
-        assert_eq!(of(on(Placement::Close, 8), &flat, &smt), Some(Placement::Cores));
-        assert_eq!(of(on(Placement::Cores, 20), &smt, &flat), None, "more than its cores");
-        assert_eq!(of(on(Placement::Close, 2), &smt, &flat), None, "siblings there, cores here");
-        assert_eq!(of(on(Placement::Close, 2), &smt, &smt), Some(Placement::Close));
-        assert_eq!(of(on(Placement::Spread, 8), &smt, &flat), Some(Placement::Spread));
-        assert_eq!(
-            of(on(Placement::Cores, 8), &smt, &CpuMachine::default()),
-            Some(Placement::Cores),
-            "nothing is known"
-        );
+        let run = |cpu: CpuMachine, usual| {
+            let mut run = crate::testing::data(vec![Row::unmeasured(on(usual, 2), Verdict::Resolved)]);
+            run.run.machine.cpu = cpu;
+            run
+        };
+        let smt = run(machine(2, 2, 20, 40), Placement::Cores);
+        // The same machine where a run may use one hardware thread of each core looks like a machine without them.
+        let mut few = run(machine(2, 2, 20, 40), Placement::Close);
+        few.run.environment.allowed_cpus = "0-15".to_owned();
+        for flat in [run(machine(1, 1, 16, 16), Placement::Close), few] {
+            let of = |case: Case, own, other| counterpart(&case, own, other).and_then(|case| case.placement);
+            assert_eq!(of(on(Placement::Cores, 8), &smt, &flat), Some(Placement::Close));
+            assert_eq!(of(on(Placement::Close, 8), &flat, &smt), Some(Placement::Cores));
+            assert_eq!(of(on(Placement::Cores, 32), &smt, &flat), None, "more than its cores");
+            assert_eq!(of(on(Placement::Close, 2), &smt, &flat), None, "siblings there, cores here");
+            assert_eq!(of(on(Placement::Close, 2), &smt, &smt), Some(Placement::Close));
+            assert_eq!(of(on(Placement::Spread, 8), &smt, &flat), Some(Placement::Spread));
+        }
+        let unknown = run(CpuMachine::default(), Placement::Close);
+        let found = counterpart(&on(Placement::Cores, 8), &smt, &unknown).unwrap();
+        assert_eq!(found.placement, Some(Placement::Cores), "nothing is known of the other machine");
     }
 
     #[test]

@@ -49,6 +49,8 @@ struct PageRun<'a> {
     gpus: Vec<String>,
     /// By placement: where a chart over threads has vertical lines.
     lines: BTreeMap<String, Vec<(u32, String)>>,
+    /// The placement of the usual curve, which one thread begins.
+    usual_placement: String,
     /// How long the run took, as text.
     duration: Option<String>,
     /// The description of machine and environment: labels and texts.
@@ -200,6 +202,7 @@ fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
         cpu: naming::processor(&data.run.machine.cpu),
         gpus: naming::gpus(&data.run.machine),
         lines: lines(data),
+        usual_placement: placements::shown(data).to_string(),
         duration: data.seconds().map(figure::duration),
         facts: super::facts::facts(&data.run),
         verdicts: data.verdicts(),

@@ -26,7 +26,7 @@ pub fn summary(data: &RunData, width: usize, colour: bool) -> String {
     let mut lines = heading(data, width, painter);
     lines.extend(sentences(data, width, painter));
     let cheapest = contest::cheapest_rows(data);
-    let sections = sections::sections(&data.rows, &cheapest);
+    let sections = sections::sections(data, &cheapest);
     if !sections.is_empty() {
         lines.push(String::new());
         lines.extend(render::lines(&sections, width, painter));

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use syncscope_core::{Case, Nanoseconds, Placement, Row, Verdict};
 
-use crate::analysis::usual::short_name;
+use crate::RunData;
+use crate::analysis::placements;
+use crate::analysis::usual::{MachineSize, short_name};
 use crate::figure::{Cost, interval_within_run};
 use crate::naming;
 
@@ -40,18 +42,24 @@ const SAME_COST: f64 = 0.05;
 const SAME_COST_OF_GROUPS: f64 = 0.02;
 
 /// The sections of a run, CPU first.
-pub(super) fn sections(rows: &[Row], cheapest: &[&Row]) -> Vec<Section> {
+pub(super) fn sections(data: &RunData, cheapest: &[&Row]) -> Vec<Section> {
     let mut families: BTreeMap<_, Vec<Variant<'_>>> = BTreeMap::new();
-    for row in without_repeated_lists(rows) {
+    let (shown, machine) = (placements::shown(data), MachineSize::of(&data.run.machine));
+    for row in without_repeated_lists(&data.rows) {
         let (domain, family) = row.case.domain_and_family();
         let variants = families.entry((naming::family_order(domain, family), domain, family)).or_default();
-        let identity = without_size(&row.case);
+        let mut identity = without_size(&row.case);
+        // One thread has nobody to be near to: it begins the line of the usual placement.
+        let is_named = identity.placement.as_ref().is_some_and(|own| placements::BY_RANK.contains(own));
+        if domain == "cpu" && row.case.threads == Some(1) && is_named {
+            identity.placement = Some(shown.clone());
+        }
         match variants.iter_mut().find(|variant| variant.identity == identity) {
             Some(variant) => variant.rows.push(row),
             None => variants.push(Variant { identity, rows: vec![row] }),
         }
     }
-    families.into_values().flat_map(|variants| family_sections(variants, cheapest)).collect()
+    families.into_values().flat_map(|variants| family_sections(variants, machine, cheapest)).collect()
 }
 
 /// All rows, but of rows that differ only in the list of their CPUs just the one with the median cost: one pair of CPUs
@@ -97,10 +105,10 @@ fn same_size(a: &Case, b: &Case) -> bool {
 }
 
 /// The sections of a family. Variants that have none of the common sizes follow in a section with sizes of their own.
-fn family_sections(mut variants: Vec<Variant<'_>>, cheapest: &[&Row]) -> Vec<Section> {
+fn family_sections(mut variants: Vec<Variant<'_>>, machine: MachineSize, cheapest: &[&Row]) -> Vec<Section> {
     let mut sections = Vec::new();
     while !variants.is_empty() {
-        let sizes = common_sizes(&variants);
+        let sizes = common_sizes(&variants, machine);
         let (fitting, rest): (Vec<_>, Vec<_>) =
             variants.into_iter().partition(|variant| sizes.iter().any(|size| variant.at(size).is_some()));
         sections.push(section(&fitting, &sizes, cheapest));
@@ -111,11 +119,11 @@ fn family_sections(mut variants: Vec<Variant<'_>>, cheapest: &[&Row]) -> Vec<Sec
 
 /// The smallest size, the one next to the logarithmic middle and the largest. Only sizes count that have at least half as
 /// many variants as the most common size.
-fn common_sizes(variants: &[Variant<'_>]) -> Vec<Case> {
+fn common_sizes(variants: &[Variant<'_>], machine: MachineSize) -> Vec<Case> {
     let mut counts: Vec<(&Case, usize)> = Vec::new();
     let rows = || variants.iter().flat_map(|variant| &variant.rows);
-    // A size whose rows were all skipped is shown only if there is no other.
-    let exists = |row: &Row| !matches!(row.verdict, Verdict::Skipped(_));
+    // A size whose rows were all skipped, or with more threads than CPUs, is shown only if there is no other.
+    let exists = |row: &Row| !matches!(row.verdict, Verdict::Skipped(_)) && !machine.is_oversubscribed_by(&row.case);
     let any_exists = rows().any(|row| exists(row));
     for row in rows().filter(|row| exists(row) || !any_exists) {
         match counts.iter_mut().find(|(size, _)| same_size(size, &row.case)) {

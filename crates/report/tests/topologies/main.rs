@@ -43,6 +43,7 @@ struct Described {
 const SIBLINGS: &str = "Where the other hardware thread of the core is busy";
 const ONE_CORE: &str = "Two threads on one core instead of two cores";
 const MEMORY: &str = "For two threads of NUMA node 0 that contend for a line in memory of node";
+const PLACEMENT: &str = "Placement matters: add takes";
 const NO_SMT: &str = "nothing is said about hyperthreads";
 const NO_NUMA: &str = "nothing is said about remote memory";
 
@@ -57,6 +58,7 @@ const MACHINES: [Described; 6] = [
             "With all 20 hardware threads of 10 cores",
             ONE_CORE,
             "With 10 threads in all sockets",
+            PLACEMENT,
             MEMORY,
             "At 40 threads",
         ],
@@ -79,7 +81,13 @@ const MACHINES: [Described; 6] = [
         synthetic: None,
         sizes: &[2, 4, 8, 16, 24, 32],
         lines: &["efficiency cores from 9", "hardware threads from 25", "CPUs: 32"],
-        says: &[SIBLINGS, ONE_CORE],
+        says: &[
+            SIBLINGS,
+            ONE_CORE,
+            "On an efficiency core instead of a performance core, operations of one thread take longer: an atomic add 1.5 times",
+            "Two threads on efficiency cores instead of performance cores: an atomic add takes 18.0 ns instead of 12.0 ns",
+            "With one thread on a core of each kind instead of both on performance cores, an atomic add takes 24.0 ns instead of 12.0 ns",
+        ],
         lacks: &[NO_NUMA],
         levels: &["share one core", "share one L2", "share one L3"],
         advice: Some("on hardware threads that share cores and on performance and efficiency cores"),
@@ -130,6 +138,9 @@ fn cost(case: &Case, topology: &Topology) -> f64 {
     let near = match case.group_word() {
         "sibling_busy" => 9.0,
         "sibling_idle" => 5.0,
+        "performance_cores" => 6.0 * threads,
+        "efficiency_cores" => 9.0 * threads,
+        "mixed_cores" => 24.0,
         "same_core" => 8.0,
         "same_l2" => 25.0,
         "same_l3" => 50.0,
@@ -273,6 +284,11 @@ fn every_machine_shows_what_it_has() {
             assert_eq!(groups.contains(&group), has_smt, "{name}: {group}");
         }
         assert_eq!(decision(&found, "decide-smt").is_some(), has_smt, "{name}");
+        let is_hybrid = machine.synthetic.is_none();
+        assert_eq!(decision(&found, "decide-kinds").is_some(), is_hybrid, "{name}");
+        for group in ["performance_cores", "efficiency_cores", "mixed_cores"] {
+            assert_eq!(groups.contains(&group), is_hybrid, "{name}: {group}");
+        }
         let homes = groups.iter().any(|group| group.starts_with("line_on_node"));
         assert_eq!(homes, !machine.lacks.contains(&NO_NUMA), "{name}");
         let levels = decision(&found, "decide-levels").map(|one| texts(&one["charts"][0]["columns"]));

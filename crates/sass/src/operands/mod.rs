@@ -280,6 +280,19 @@ impl Shape {
     }
 }
 
+/// An instruction with what it writes and reads: `0x02c0: LDS  [B------:R0:W1:-:S02]  R23 <- R12`.
+#[must_use]
+pub fn with_registers(instruction: &Instruction, arch: Arch) -> String {
+    let Some(effects) = Effects::of(instruction, arch) else { return instruction.to_string() };
+    let names = |registers: &[Register]| registers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    match (names(&effects.defs).as_str(), names(&effects.uses).as_str()) {
+        ("", "") => instruction.to_string(),
+        (defs, "") => format!("{instruction}  {defs} <-"),
+        ("", uses) => format!("{instruction}  <- {uses}"),
+        (defs, uses) => format!("{instruction}  {defs} <- {uses}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,7 +11,7 @@ use crate::primitives::entry::Entry;
 use crate::primitives::number::Number;
 use crate::primitives::operation::Executed;
 use crate::primitives::orders::Access;
-use crate::studies::{CpuPairs, Numa, Participation, Smt};
+use crate::studies::{CoreKinds, CpuPairs, Numa, Participation, Smt};
 
 /// In theory: the core holds the line in exclusive state while it adds. One thread: 5 to 20 cycles, most of them for
 /// draining the store buffer. A variable shared by n threads: one transfer of the line per operation, so the cost of
@@ -31,6 +31,7 @@ pub(super) static ADD: Entry = Entry::of(
 .in_studies(&[
     Participation { study: &CpuPairs, templates: shared_and_private, reports_missing: true },
     Participation { study: &Smt, templates: private, reports_missing: true },
+    Participation { study: &CoreKinds, templates: shared_and_alone, reports_missing: true },
     Participation { study: &Numa, templates: shared, reports_missing: true },
 ]);
 
@@ -49,6 +50,12 @@ fn shared(primitive: &Primitive, _: Preset) -> Vec<Case> {
 fn shared_and_private(primitive: &Primitive, preset: Preset) -> Vec<Case> {
     let layouts: &[Layout] = if preset == Preset::Quick { &[Layout::Shared] } else { &[Layout::Shared, PRIVATE] };
     Sweep::of(primitive.id).dtypes(&[Dtype::U64]).layouts(layouts).orders(&[MemoryOrder::Relaxed]).cases()
+}
+
+/// A variable that two threads share, and one of one thread.
+fn shared_and_alone(primitive: &Primitive, preset: Preset) -> Vec<Case> {
+    let alone = private_integer(primitive, preset).into_iter().map(|case| Case { threads: Some(1), ..case });
+    shared(primitive, preset).into_iter().chain(alone).collect()
 }
 
 /// Lines of their own, for one locked instruction and for a loop around one.

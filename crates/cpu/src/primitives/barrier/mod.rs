@@ -134,6 +134,10 @@ where
         let (barrier, reached) = (&*(*self.barriers).as_ref()[slot_of(shot.pair)], self.reached.as_ref());
         let mut local = barrier.join(thread);
         for phase in 1..=shot.iterations {
+            // The threads arrive at different times, another one last each time: without a barrier, one leaves too early.
+            for _ in 0..(thread as u64 * 7 + phase * 5) % 32 * 16 {
+                std::hint::spin_loop();
+            }
             // Relaxed: the barrier has to make the store visible to the other threads.
             reached[thread].store(phase, Ordering::Relaxed);
             or_unwind(barrier.wait(&mut local));

@@ -6,7 +6,7 @@ use crate::evidence::Expected;
 use crate::primitives::barrier;
 use crate::primitives::entry::Entry;
 use crate::primitives::wait::LIMIT;
-use crate::studies::{CpuPairs, Participation};
+use crate::studies::{CoreKinds, CpuPairs, Participation};
 use crate::sync::{DisseminationBarrier, FutexBarrier, SenseBarrier, TreeBarrier};
 
 /// In the order of the catalogue.
@@ -46,7 +46,7 @@ static DISSEMINATION: Entry = Entry::of(
         )
     },
 )
-.in_studies(&[Participation::plain(&CpuPairs)]);
+.in_studies(&[Participation::plain(&CpuPairs), Participation::plain(&CoreKinds)]);
 
 /// In theory: log4(n) levels up, where a parent collects four transfers one after the other, and log2(n) levels down.
 /// The path is longer than that of the dissemination barrier, but there are 2n - 2 transfers instead of n log2(n).

@@ -19,7 +19,7 @@ use crate::primitives::entry::Entry;
 use crate::primitives::opaque;
 use crate::primitives::operation::{Executed, Operation};
 use crate::primitives::workload::Workload;
-use crate::studies::{Participation, Smt};
+use crate::studies::{CoreKinds, Participation, Smt};
 
 /// The family, in the order of the catalogue.
 pub(super) static ENTRIES: &[&Entry] =
@@ -149,4 +149,11 @@ static SEQ_CST: Entry = Entry::of(
         )
     },
 )
-.in_studies(&[Participation::plain(&Smt)]);
+.in_studies(&[
+    Participation::plain(&Smt),
+    Participation {
+        study: &CoreKinds,
+        templates: |primitive, _| vec![Case { threads: Some(1), ..Case::new(primitive.id) }],
+        reports_missing: false,
+    },
+]);

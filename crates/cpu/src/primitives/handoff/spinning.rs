@@ -9,7 +9,7 @@ use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
 use crate::primitives::handoff;
 use crate::primitives::handoff::token::{LineToken, TakeTurn};
-use crate::studies::{CoreToCore, Numa, Participation};
+use crate::studies::{CoreKinds, CoreToCore, Numa, Participation};
 use crate::sync::{BetweenProcesses, WaitLimit, WaitTimeout};
 
 /// In theory: a store that takes the line from the other core, and a read of the other core that fetches it: one
@@ -60,7 +60,12 @@ pub(super) static CAS: Entry = handoff::entry::<CasToken>(Primitive {
     source: "nviennot, core-to-core-latency (compare-and-swap mode)",
     facts: handoff::SPINNING,
 })
-.in_studies(&[handoff::ON_CPU_PAIRS, Participation::plain(&CoreToCore), Participation::beyond_quick(&Numa)]);
+.in_studies(&[
+    handoff::ON_CPU_PAIRS,
+    Participation::plain(&CoreToCore),
+    Participation::plain(&CoreKinds),
+    Participation::beyond_quick(&Numa),
+]);
 
 /// A token that both threads compare and swap.
 pub(super) type CasToken = LineToken<CompareAndSwap>;

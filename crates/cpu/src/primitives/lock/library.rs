@@ -9,7 +9,7 @@ use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
 use crate::primitives::lock::{self, Lock, LockKind, PlainNumber, Raw, library_lock};
 use crate::primitives::workload::Workload;
-use crate::studies::{CpuPairs, Participation};
+use crate::studies::{CoreKinds, CpuPairs, Participation};
 use crate::sync::{Guarded, PthreadMutex, PthreadSpin};
 use crate::team::openmp::{self, Critical, Runtime};
 
@@ -33,6 +33,13 @@ static STD_MUTEX: Entry = Entry::of(
 );
 
 library_lock!(StdMutex, Mutex, |lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
+
+impl lock::OwnLock for Mutex<u64> {
+    #[inline(always)]
+    fn with(&self, critical: impl FnOnce(&mut u64)) {
+        critical(&mut self.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
 
 /// Compare-and-swaps of a byte: one acquires, one releases.
 const ONE_BYTE_TWICE: Expected =
@@ -119,7 +126,10 @@ static PTHREAD_MUTEX: Entry = Entry::of(
     pthread_mutex_cases,
     pthread_mutex_workload,
 )
-.in_studies(&[Participation { study: &CpuPairs, templates: around_a_counter, reports_missing: false }]);
+.in_studies(&[
+    Participation { study: &CpuPairs, templates: around_a_counter, reports_missing: false },
+    Participation { study: &CoreKinds, templates: around_a_counter, reports_missing: false },
+]);
 
 fn around_a_counter(primitive: &Primitive, _: Preset) -> Vec<Case> {
     vec![Case { dtype: Some(Dtype::U64), layout: Some(Layout::Shared), ..Case::new(primitive.id) }]

@@ -61,6 +61,37 @@ trait Lock<N>: Send + Sync + 'static {
     fn with(&self, state: &mut Self::ThreadState, critical: impl FnOnce(&mut N));
 }
 
+/// A lock of one's own, with the counter that it protects; `Default` makes a free one around zero.
+pub trait OwnLock: Default + Send + Sync + 'static {
+    /// Takes the lock, lets `critical` change the counter, gives the lock back.
+    fn with(&self, critical: impl FnOnce(&mut u64));
+}
+
+/// The loops of a lock of one's own.
+struct Own<L>(L);
+
+impl<L: OwnLock> Lock<u64> for Own<L> {
+    type ThreadState = ();
+
+    #[inline(always)]
+    fn thread_state(&self, _thread: usize) {}
+
+    #[inline(always)]
+    fn with(&self, (): &mut (), critical: impl FnOnce(&mut u64)) {
+        self.0.with(critical);
+    }
+}
+
+impl Workload {
+    /// A lock of one's own, taken by so many threads. The counter is checked.
+    #[must_use]
+    pub fn of_lock<L: OwnLock>(threads: u32) -> Option<Self> {
+        let slots: Vec<_> = (0..SLOTS).map(|_| CachePadded::new(Own(L::default()))).collect();
+        let operation = Locked { slots, threads, kind: PhantomData::<fn(Own<L>, u64)> };
+        Self::contended(Arc::new(operation), &Case { threads: Some(threads), ..Case::default() })
+    }
+}
+
 /// A kind of lock, for any type of counter.
 trait LockKind {
     /// The lock around a counter.

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use libloading::Library;
-use syncscope_core::{Case, Dtype, Layout, OwnCheck};
+use syncscope_core::{Case, Dtype, Layout, OwnCheck, Shot};
 
 use crate::evidence::LoopFunctions;
 use crate::machine::memory::Pages;
-use crate::primitives::operation::{Executed, Operation, SLOTS, TURN, Turns, UNROLL};
+use crate::primitives::operation::{Executed, Operation, SLOTS, TURN, Turns, UNROLL, slot_of};
 use crate::primitives::work::Work;
 use crate::sync::{Barrier, CachePadded, WaitTimeout};
+use crate::team::Body;
 use crate::timing::chains::steps_of_additions;
 
 /// What the team gives to a thread: `syncscope_given` in `loops.h`.
@@ -49,6 +50,7 @@ pub(super) struct Loops {
     repeat: [Repeat; 3],
     window: [Window; 3],
     execute: Once,
+    stress: Repeat,
     begin: Once,
     verify: Verify,
 }
@@ -77,6 +79,7 @@ impl Loops {
                         window("syncscope_window_2")?,
                     ],
                     execute: *library.get(b"syncscope_execute\0")?,
+                    stress: get("syncscope_stress")?,
                     begin: *library.get(b"syncscope_begin\0")?,
                     verify: *library.get(b"syncscope_verify\0")?,
                 })
@@ -289,21 +292,35 @@ impl OwnBarrier {
 }
 
 impl Barrier for OwnBarrier {
-    /// The phase, too.
-    type Local = (Given, u32);
+    type Local = Given;
 
-    fn join(&self, thread: usize) -> (Given, u32) {
-        (self.operation.given(self.slot, thread, 0), 0)
+    fn join(&self, thread: usize) -> Given {
+        self.operation.given(self.slot, thread, 0)
     }
 
-    /// The threads arrive at different times, another one last each time: without a barrier, one leaves too early.
-    fn wait(&self, (given, phase): &mut (Given, u32)) -> Result<(), WaitTimeout> {
-        *phase += 1;
-        for _ in 0..(given.number * 7 + *phase * 5) % 32 * 16 {
-            std::hint::spin_loop();
-        }
+    fn wait(&self, given: &mut Given) -> Result<(), WaitTimeout> {
         // SAFETY: as in the loops.
         unsafe { (self.operation.loops.execute)(given) };
         Ok(())
+    }
+}
+
+/// The operation of a slot as a lock that is held for longer than in the timed loops, each time for another time.
+pub(super) struct StressedLock(pub(super) Arc<OwnLoop>);
+
+impl Body for StressedLock {
+    fn prepare(&self, shot: &Shot, thread: usize) {
+        self.0.prepare(slot_of(shot.pair), thread);
+    }
+
+    fn run(&self, shot: &Shot, thread: usize) {
+        let given = self.0.given(slot_of(shot.pair), thread, 0);
+        // SAFETY: as in the loops.
+        unsafe { (self.0.loops.stress)(&raw const given, shot.iterations) };
+    }
+
+    fn verify(&self, shot: &Shot, thread: usize) -> Result<(), String> {
+        let all = shot.iterations * u64::from(self.0.threads);
+        if thread == 0 { self.0.check_counts(slot_of(shot.pair), all) } else { Ok(()) }
     }
 }

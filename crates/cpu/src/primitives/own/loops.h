@@ -41,7 +41,7 @@ static inline __attribute__((always_inline)) void syncscope_keep(struct thread *
 }
 
 static inline __attribute__((always_inline)) void syncscope_step(struct thread *me, int copies) {
-    syncscope_once(me);
+    syncscope_context(me);
     if (copies >= 1) syncscope_once(me);
     if (copies >= 2) syncscope_once(me);
 }
@@ -80,6 +80,11 @@ SYNCSCOPE_EXPORT void syncscope_execute(const struct syncscope_given *given) {
     struct thread me = syncscope_thread(given);
     syncscope_once(&me);
     syncscope_keep(&me);
+}
+
+SYNCSCOPE_EXPORT void syncscope_stress(const struct syncscope_given *given, uint64_t times) {
+    struct thread me = syncscope_thread(given);
+    while (times-- > 0) syncscope_stressed(&me);
 }
 
 SYNCSCOPE_EXPORT void syncscope_begin(const struct syncscope_given *given) {

@@ -12,7 +12,7 @@ use syncscope_core::{
     Refusal, Role, own,
 };
 
-use self::library::{Loops, OwnBarrier, OwnLoop};
+use self::library::{Loops, OwnBarrier, OwnLoop, StressedLock};
 pub use self::source::HEADER;
 use crate::axes::powers_of_two;
 use crate::evidence::Expected;
@@ -60,7 +60,7 @@ fn facts_of(source: &OwnOperation) -> Facts {
     Facts { actor, orders_memory: false, mode: Mode::Throughput, run_effect: facts::on_variables, ..of_role }
 }
 
-/// Nothing is known of a barrier, so that its proof is repeated, in different memory: 200 phases each time.
+/// Nothing is known of a barrier or a lock, so that its proof is repeated, in different memory: 200 times each time.
 const PROOFS: u64 = 50;
 
 /// Elements of their own lines, besides neighbours.
@@ -106,6 +106,9 @@ fn workload(source: &OwnOperation, case: &Case) -> Result<Workload, String> {
     let mut workload = workload.expecting(Expected::Difference);
     if let Some(work) = Work::of(case) {
         workload = workload.at_work(work);
+    }
+    if source.is("acquire") {
+        return Ok(workload.with_proof(Arc::new(StressedLock(operation))).proved_so_often(PROOFS));
     }
     if !is_barrier {
         return Ok(workload);

@@ -42,6 +42,14 @@ fn text(own: &OwnOperation) -> String {
             unit.push(format!("{INLINED} void {name}(struct thread *me);\n"));
         }
         unit.push(format!("#line 1 \"{file}\"\n{}\n", own.text));
+        let stressed = release.as_ref().map(|release| {
+            format!(
+                "{INLINED} void syncscope_stressed(struct thread *me) {{ {function}(me); const uint64_t seen = *me->counter; \
+                 for (uint64_t i = (me->number * 7 + seen * 5) % 32; i > 0; i--) syncscope_pause(); *me->counter = seen + 1; \
+                 {release}(me); }}\n"
+            )
+        });
+        unit.extend(stressed);
         let body = match release {
             Some(release) => format!(
                 "if (SYNCSCOPE_WORK) me->work(me->outside); {function}(me); *me->counter = *me->counter + 1; \
@@ -67,6 +75,13 @@ fn text(own: &OwnOperation) -> String {
     match &own.setup {
         Some(statement) => unit.push(in_scope(own, "syncscope_set_up", statement)),
         None => unit.push(format!("static void syncscope_set_up(struct thread *me) {{ (void)me; {set_up} }}\n")),
+    }
+    if !own.is("acquire") {
+        unit.push("#define syncscope_stressed syncscope_once\n".to_owned());
+    }
+    match &own.baseline {
+        Some(statement) => unit.push(in_scope(own, "syncscope_context", statement)),
+        None => unit.push("#define syncscope_context syncscope_once\n".to_owned()),
     }
     unit.push(format!(
         "static int syncscope_check(struct thread *me) {{ (void)me; {check} }}\n#line 1 \"loops.h\"\n{LOOPS}"

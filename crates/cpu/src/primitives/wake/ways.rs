@@ -13,7 +13,7 @@ use syncscope_host::futex::{self, FutexTimeout, Scope};
 use crate::primitives::entry::Entry;
 use crate::primitives::wait::{LIMIT, or_fail};
 use crate::primitives::wake;
-use crate::studies::{CpuPairs, OneCpu, Participation};
+use crate::studies::{CoreKinds, CpuPairs, OneCpu, Participation};
 use crate::sync::WaitTimeout;
 
 /// A way for one thread to wake another one, or all others. Wake-ups are numbered from 1, and after the largest number comes 0.
@@ -43,7 +43,11 @@ pub(super) static FUTEX: Entry = wake::entry::<FutexWord>(Primitive {
     source: "Linux, futex(2); Drepper, Futexes Are Tricky, 2011",
     facts: wake::FACTS,
 })
-.in_studies(&[Participation::plain(&CpuPairs), Participation::plain(&OneCpu).reporting()]);
+.in_studies(&[
+    Participation::plain(&CpuPairs),
+    Participation::plain(&CoreKinds),
+    Participation::plain(&OneCpu).reporting(),
+]);
 
 /// In theory: one system call that makes all waiters runnable one after the other, and an interrupt to each of their CPUs. The last one
 /// runs later the more there are.

@@ -2,6 +2,7 @@
 //! minute; `kernels/grid_barrier.cuh` has the loops, checks and orderings around them, `kernels/near_counters.cuh` the counters in
 //! both halves of the cache. `kernels/multi.cu` makes barriers of several devices of the same parts.
 
+use syncscope_core::own::is_own;
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Facts, Group, Preset, Role, RunEffect, Waits};
 
@@ -32,7 +33,7 @@ pub(super) const NEAR_FLAGS: &str = "near_flags";
 const SPREAD: &str = "spread";
 
 /// One barrier takes a microsecond, so the loop contains only a few of them.
-pub(super) const UNROLL: u32 = 4;
+pub(crate) const UNROLL: u32 = 4;
 
 /// Most resident threads of a multiprocessor on any device (CUDA C++ Programming Guide, Technical Specifications per Compute
 /// Capability). On devices with fewer, the case is skipped with the numbers.
@@ -209,10 +210,16 @@ pub(crate) fn cluster_of(case: &Case) -> u32 {
     if case.in_group(CLUSTER_OF) { group_size(case) } else { 0 }
 }
 
+/// What a user's barrier works on: four lines, and the bytes that are the user's; as in `own_kernels.cuh`.
+const OWN_STATE_BYTES: usize = 512 + 4096;
+
 /// Bytes of the state of a barrier: a counter and a release word, each in a line of its own, or two flags of one byte for
 /// each block; with several counters the pages of
 /// `near_counters.cuh`.
 pub(crate) fn state_bytes(case: &Case) -> usize {
+    if is_own(&case.primitive) {
+        return OWN_STATE_BYTES;
+    }
     const LINE: usize = 128;
     const PAGES: usize = 16;
     const PAGE_BYTES: usize = 4096;

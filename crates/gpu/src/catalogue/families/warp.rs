@@ -6,6 +6,7 @@ use syncscope_core::{ActorRule, Case, Facts, Form, Group, Preset, Role, Waits};
 use crate::catalogue::entry::ExpectedInstructions;
 use crate::catalogue::entry::{Entry, Kernel, Proof};
 use crate::catalogue::families::{REGISTERS, group_size, kernel};
+use crate::launch::arguments::UNROLL;
 
 const KERNEL: Kernel = kernel!("warp.cu", Register);
 
@@ -84,6 +85,10 @@ static SYNCWARP: Entry = Entry {
 };
 
 /// In theory: the masks of the lanes are compared. If the whole warp is converged no tile has to wait, whatever its size.
+///
+/// Where one comparison in an iteration covers all its barriers, it must not hide them: a multiprocessor compares the masks of 32
+/// warps in some 2,048 cycles divided by the size of the tile (H200), and issues a NOP of each in 8. The loop has so many
+/// barriers that they take two to four times as long.
 static TILE: Entry = Entry {
     id: "gpu.warp.tile",
     summary: "Barrier of the tiles of a warp, all at the same time",
@@ -106,6 +111,7 @@ static TILE: Entry = Entry {
         let alone = some.forms(&[Some(Form::Alone)]).cases();
         [in_loops, alone].concat()
     },
+    unroll: |case| if case.form.is_some() { UNROLL } else { UNROLL.max((1024 / group_size(case)).min(512)) },
     ..Entry::of(KERNEL, Proof::Trial, FACTS)
 };
 

@@ -207,11 +207,18 @@ function facetOf(state, decided, x) {
     : null;
 }
 
+/** Whether the threads of a row had a CPU each. What others measured beyond the CPUs of their machine stands in the table alone. */
+function fitsMachine(row) {
+  const { preset, machine } = RUNS[row.run].run;
+  const cpus = machine.cpu.hardware_threads;
+  return preset !== "imported" || row.domain !== "cpu" || !cpus || row.threads <= cpus;
+}
+
 /** Everything that the explorer shows for a state. */
 function contentOf(state) {
   const measure = measureNamed(state.y);
   const { rows: found, note } = queriedRows(state.q);
-  const all = withoutRepeatedLists(measure.applies ? found.filter(measure.applies) : found);
+  const all = withoutRepeatedLists(found.filter((row) => fitsMachine(row) && (!measure.applies || measure.applies(row))));
   const axes = axesOf(all);
   const x = axes.includes(state.x) ? state.x : usualAxis(all, axes);
   const placed = x ? all.filter((row) => dimension(x).of(row) !== null) : all;

@@ -11,7 +11,7 @@ const runsOf = (rows) => [...new Set(rows.map((row) => row.run))];
 /** Where the teams of the only run and placement begin to use further parts of the machine. */
 function machineRules(rows, x, xs) {
   const runs = runsOf(rows);
-  const places = [...new Set(rows.map((row) => row.placement))];
+  const places = [...new Set(rows.map(dimension("placement").of))];
   if (x !== "threads" || runs.length !== 1 || places.length !== 1 || rows.some((row) => row.domain !== "cpu"))
     return [];
   const rules = (RUNS[runs[0]].lines[places[0]] || []).map(([at, label]) => ({ x: at, label }));

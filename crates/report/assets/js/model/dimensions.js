@@ -3,6 +3,8 @@
 
 const column = (id, title, text) => ({ id, title, of: (row) => row[id], text: text || String });
 
+const NAMED_PLACEMENT = /^(cores|close|spread|none)$/;
+
 const DIMENSIONS = [
   { id: "run", title: "run", of: (row) => row.run, text: (run) => RUNS[run].label },
   column("name", "primitive"),
@@ -21,7 +23,14 @@ const DIMENSIONS = [
   column("clusterSize", "blocks in the cluster"),
   column("devices", "devices"),
   column("elements", "elements"),
-  column("placement", "placement"),
+  {
+    ...column("placement", "placement"),
+    // One thread has nobody to be near to: it begins the usual curve.
+    of: (row) =>
+      row.domain === "cpu" && row.threads === 1 && NAMED_PLACEMENT.test(row.placement || "")
+        ? RUNS[row.run].usual_placement
+        : row.placement,
+  },
   column("scope", "scope"),
   column("space", "memory"),
   column("order", "order"),

@@ -74,7 +74,7 @@ pub struct Comparison<'a> {
 pub fn compare<'a>(a: &'a RunData, b: &'a RunData, threshold: f64) -> Comparison<'a> {
     let of_b: HashMap<CaseId, &Row> = b.rows.iter().map(|row| (row.case.id(), row)).collect();
     let counterpart = |row: &'a Row| {
-        let case = placements::counterpart(&row.case, &a.run.machine.cpu, &b.run.machine.cpu)?;
+        let case = placements::counterpart(&row.case, a, b)?;
         Some((row, *of_b.get(&case.id())?))
     };
     let both: Vec<(&Row, &Row)> = a.rows.iter().filter_map(counterpart).collect();

@@ -9,9 +9,13 @@ use serde::Serialize;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Detail, Domain, Role, Verdict};
 
+use super::families::by_class;
+use super::levels::SHARED;
 use super::{QUESTIONS, WITHOUT_INTERVALS, lacks_intervals};
 use crate::analysis::contest::{Contest, Known, Win, takes_part};
 use crate::analysis::placements;
+use crate::figure::Cost;
+use crate::naming::enumeration;
 use crate::{RunData, figure};
 
 /// What a program needs.
@@ -210,6 +214,7 @@ pub(super) fn decide(inquiry: Inquiry<'_>, contest: &Contest<'_>) -> Option<Deci
     let of_median = win.cost.is_of_another_actor().then(|| "both costs are those of the median thread".to_owned());
     let beyond = placements::beyond_one_socket(&inquiry.data.run.machine.cpu, case);
     let placed = beyond.map(|on| format!("measured with threads {on}"));
+    let elsewhere = elsewhere(inquiry.data, case);
     Some(Decision::Take(Box::new(Choice {
         name: win.name.to_owned(),
         id: case.primitive.clone(),
@@ -227,8 +232,40 @@ pub(super) fn decide(inquiry: Inquiry<'_>, contest: &Contest<'_>) -> Option<Deci
             ratio_high: ratio.high,
         },
         warnings: Vec::new(),
-        notes: placed.into_iter().chain(left_out).chain(of_median).chain(reversed(inquiry.data, &win)).collect(),
+        notes: placed
+            .into_iter()
+            .chain(elsewhere)
+            .chain(left_out)
+            .chain(of_median)
+            .chain(reversed(inquiry.data, &win))
+            .collect(),
     })))
+}
+
+/// What the same costs elsewhere in the machine: as many threads in other placements, and two threads by what their CPUs share.
+fn elsewhere(data: &RunData, case: &Case) -> Vec<String> {
+    let unplaced = |case: &Case| Case { placement: None, ..case.clone() };
+    let is_other = |other: &Case| {
+        let is_named = other.placement.as_ref().is_some_and(|own| placements::BY_RANK.contains(own));
+        is_named && other.placement != case.placement && unplaced(other) == unplaced(case)
+    };
+    let known = |index: usize| Some(&data.rows[index]).filter(|row| figure::has_figure(row));
+    let placed = |index: usize| {
+        let row = known(index)?;
+        Some(format!("{} {}", row.case.placement.as_ref()?, Cost::of(row).figure))
+    };
+    let others: Vec<String> = data.rows_where(|row| is_other(&row.case)).filter_map(placed).collect();
+    let of_pairs = by_class(data).into_iter().find(|rows| {
+        let first = rows.iter().flatten().next();
+        first.is_some_and(|index| data.rows[*index].case.primitive == case.primitive)
+    });
+    let classed = of_pairs.iter().flatten().zip(SHARED).filter_map(|(index, shared)| {
+        Some(format!("{} where they share {shared}", Cost::of(known((*index)?)?).figure))
+    });
+    let classed: Vec<String> = classed.collect();
+    let others = (!others.is_empty()).then(|| format!("as many threads placed otherwise: {}", enumeration(&others)));
+    let pairs = (classed.len() > 1).then(|| format!("two threads: {}", enumeration(&classed)));
+    others.into_iter().chain(pairs).collect()
 }
 
 /// The states of the machine in which a rival costs less than the winner.

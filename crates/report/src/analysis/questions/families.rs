@@ -14,8 +14,9 @@ use crate::figure::Cost;
 use crate::{RunData, figure};
 
 /// Families of operations, by the primitive that stands for each.
-const FAMILIES: [(&str, &str); 9] = [
+const FAMILIES: [(&str, &str); 10] = [
     ("atomic add", "cpu.atomic.add"),
+    ("atomic write", "cpu.atomic.write"),
     ("compare-and-swap", "cpu.atomic.cas_pass"),
     ("barrier", "cpu.barrier.dissemination"),
     ("OpenMP barrier", "cpu.barrier.openmp"),
@@ -91,11 +92,18 @@ impl<'a> Contrast<'a> {
         format!("{} {name}", if name.starts_with(['a', 'e', 'i', 'o', 'u', 'O']) { "an" } else { "a" })
     }
 
-    /// `a barrier 1.5 times (150 ns instead of 100 ns)`, where that is certain, with more in the parentheses.
-    pub(super) fn in_words(&self, more: &str) -> Option<String> {
+    /// `a barrier 1.5 times (150 ns instead of 100 ns)`, where that is certain, or with something else in the parentheses.
+    pub(super) fn in_words(&self, instead: Option<String>) -> Option<String> {
         let both = self.costs().filter(Comparison::is_certain)?;
-        let [other, one] = [both.more.time(), both.less.time()];
-        Some(format!("{} {} ({other} instead of {one}{more})", self.with_article(), both.times()))
+        let figures = || format!("{} instead of {}", both.more.time(), both.less.time());
+        Some(format!("{} {} ({})", self.with_article(), both.times(), instead.unwrap_or_else(figures)))
+    }
+
+    /// `a barrier 1.5 times` of figures that have no intervals.
+    pub(super) fn of_points(&self) -> Option<String> {
+        let has_none = self.rows.iter().all(|index| self.data.rows[*index].ns_within.is_none());
+        let ratio = self.ratio().filter(|_| has_none)?;
+        Some(format!("{} {} times", self.with_article(), figure::ratio(ratio.point)))
     }
 
     /// `a hand-off takes 6.00 ns instead of 48.0 ns`, where one of them is certainly the cheaper one.
@@ -109,10 +117,11 @@ impl<'a> Contrast<'a> {
         Some(format!("{} instead of {}", both.more.time(), both.less.time()))
     }
 
-    /// How many times the work of one thread both do. Twice as many threads pass no more barriers, so these have none.
+    /// How many times the work of the one all threads of the other do. More threads pass no more barriers, so these have none.
     pub(super) fn gain(&self) -> Option<f64> {
         let is_barrier = has_role(self.data, &self.data.rows[self.rows[0]].case, Role::ThreadBarrier);
-        self.ratio().filter(|_| !is_barrier).map(|ratio| 2.0 / ratio.point)
+        let [one, other] = self.rows.map(|index| f64::from(self.data.rows[index].case.threads.unwrap_or(1)));
+        self.ratio().filter(|_| !is_barrier).map(|ratio| other / one / ratio.point)
     }
 
     /// The cells of both costs, and of their quotient.
@@ -149,16 +158,21 @@ pub(super) fn of_teams<'a>(
     FAMILIES.iter().filter_map(move |(_, id)| Some(Contrast::of(data, of(id, one)?, of(id, other)?)))
 }
 
-/// Operations of two threads, each with its row on a pair of CPUs of each class: the median one where a class has several.
+/// Operations of two threads, each with its row on a pair of CPUs of each class.
 pub(super) fn by_class(data: &RunData) -> Vec<[Option<usize>; PAIR_CLASSES.len()]> {
-    let mut lines: BTreeMap<(usize, usize, Case), [Vec<usize>; PAIR_CLASSES.len()]> = BTreeMap::new();
+    by_group(data, PAIR_CLASSES)
+}
+
+/// Operations on chosen CPUs, each with its row of each group: the median one where a group has several.
+pub(super) fn by_group<const N: usize>(data: &RunData, groups: [&str; N]) -> Vec<[Option<usize>; N]> {
+    let mut lines: BTreeMap<(usize, usize, Case), [Vec<usize>; N]> = BTreeMap::new();
     for (index, row) in data.rows.iter().enumerate() {
-        let Some(class) = PAIR_CLASSES.iter().position(|class| row.case.in_group(class)) else { continue };
+        let Some(class) = groups.iter().position(|group| row.case.in_group(group)) else { continue };
         let place = FAMILIES.iter().position(|(_, id)| *id == row.case.primitive).unwrap_or(FAMILIES.len());
         let operation = Case { placement: None, group: None, ..row.case.clone() };
         if row.case.placement.is_some() && row.case.form.is_none() && !is_absent(row) {
             let key = (place, data.catalogue.position(&row.case.primitive), operation);
-            lines.entry(key).or_default()[class].push(index);
+            lines.entry(key).or_insert_with(|| std::array::from_fn(|_| Vec::new()))[class].push(index);
         }
     }
     let cost = |index: &usize| data.rows[*index].ns.map_or(f64::INFINITY, Nanoseconds::value);

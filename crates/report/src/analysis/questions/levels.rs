@@ -72,7 +72,7 @@ pub(super) fn teams(data: &RunData) -> Option<[(Placement, u32); 2]> {
 fn across(data: &RunData) -> Option<Said> {
     let ((_, part), teams) = (parts(data)?, teams(data)?);
     let all: Vec<Contrast<'_>> = of_teams(data, &teams).collect();
-    let words: Vec<String> = all.iter().filter_map(|one| one.in_words("")).collect();
+    let words: Vec<String> = all.iter().filter_map(|one| one.in_words(None)).collect();
     let text = format!(
         "With {} threads in all {part}s instead of one, operations take longer: {}.",
         teams[0].1,
@@ -155,7 +155,7 @@ fn cohort(data: &RunData) -> Option<Said> {
 }
 
 /// The names of the classes of pairs, in the order of [`crate::analysis::matrix::PAIR_CLASSES`].
-const SHARED: [&str; 6] = ["one core", "one L2", "one L3", "one node", "one package", "nothing"];
+pub(super) const SHARED: [&str; 6] = ["one core", "one L2", "one L3", "one node", "one package", "nothing"];
 
 /// A table of the columns in which some line has a cell.
 fn table(title: &str, columns: &[String], lines: &[Line]) -> Option<Spec> {

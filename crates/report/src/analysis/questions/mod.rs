@@ -11,6 +11,7 @@ mod atomics;
 mod barrier;
 mod block;
 mod break_even;
+mod core_kinds;
 mod counters;
 mod false_sharing;
 mod families;
@@ -53,7 +54,7 @@ struct Question {
 type Adviser = fn(Inquiry<'_>) -> Vec<Advice>;
 
 /// The questions, the one that most programs need first.
-const QUESTIONS: [Question; 14] = [
+const QUESTIONS: [Question; 15] = [
     relaunch::QUESTION,
     lock::QUESTION,
     false_sharing::QUESTION,
@@ -64,6 +65,7 @@ const QUESTIONS: [Question; 14] = [
     wait::QUESTION,
     placement::QUESTION,
     smt::QUESTION,
+    core_kinds::QUESTION,
     levels::QUESTION,
     block::WARP,
     block::BLOCK,
@@ -109,7 +111,7 @@ struct Picture {
 /// The most sentences at the top of the page, one for each question; the others stand with their charts. Those about places in
 /// the machine stand at the top in any case: they say what every other figure depends on.
 const MOST: usize = 5;
-const ABOUT_PLACES: [&str; 2] = [smt::QUESTION.id, levels::QUESTION.id];
+const ABOUT_PLACES: [&str; 3] = [smt::QUESTION.id, core_kinds::QUESTION.id, levels::QUESTION.id];
 
 /// The answers of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]

@@ -7,17 +7,19 @@ use syncscope_core::Case;
 use super::rows::note;
 use super::spec::{Axis, Point, Series, Spec, Unit};
 use super::{Picture, Question, Said};
-use crate::analysis::contest::{Basis, bounds, is_absent};
+use crate::analysis::contest::alike::Comparison;
+use crate::analysis::contest::{Basis, Known, bounds, is_absent};
 use crate::analysis::ladder::{on_rung, rung};
 use crate::analysis::matrix;
 use crate::analysis::placements;
 use crate::analysis::usual::{short_name, unusualness};
+use crate::naming::enumeration;
 use crate::{RunData, figure};
 
 pub(super) const QUESTION: Question = Question {
     id: "decide-placement",
     title: "Where to place threads?",
-    sentences: &[placement],
+    sentences: &[placement, same_threads],
     picture: Some(picture),
     advice: None,
 };
@@ -58,13 +60,36 @@ fn placement(data: &RunData) -> Option<Said> {
     Some(Said::certain(text, matrix.pairs.iter().map(|(_, _, row)| *row)))
 }
 
+/// In which placement the same threads cost the least.
+fn same_threads(data: &RunData) -> Option<Said> {
+    let (mut words, mut rows) = (Vec::new(), Vec::new());
+    for all in bindings(data) {
+        let mut known: Vec<Known<'_>> =
+            all.iter().filter_map(|index| Known::with_figure(data, *index, Basis::Run)).collect();
+        known.sort_by(|a, b| a.ns.total_cmp(&b.ns));
+        let [best, .., worst] = known.as_slice() else { continue };
+        let Some(both) = best.against(*worst).filter(Comparison::is_certain) else { continue };
+        let [best_place, worst_place] = [best, worst].map(|one| placed(&one.row.case));
+        let threads = best.row.case.threads.unwrap_or(1);
+        let name = short_name(&best.row.case.primitive);
+        let [less, more] = [both.less.time(), both.more.time()];
+        words.push(format!("{name} takes {less} with {best_place} and {more} with {worst_place} ({threads} threads)"));
+        rows.extend([best.index, worst.index]);
+    }
+    let text = format!("Placement matters: {}.", enumeration(&words));
+    (!words.is_empty()).then(|| Said::certain(text, rows))
+}
+
 fn picture(data: &RunData) -> Option<Picture> {
     let time = |label| Axis::log(label, Unit::Time);
     let charts: Vec<Spec> = [
         Spec::dots(time("time of a hand-off"), classes(data))
             .map(|chart| chart.titled("Hand-off by place of the pair")),
-        Spec::dots(time("time per operation"), bindings(data))
-            .map(|chart| chart.titled("The same threads in several placements")),
+        Spec::dots(
+            time("time per operation"),
+            bindings(data).concat().into_iter().map(|index| binding(data, index)).collect(),
+        )
+        .map(|chart| chart.titled("The same threads in several placements")),
     ]
     .into_iter()
     .flatten()
@@ -132,12 +157,11 @@ fn pairs(data: &RunData, like: &Case) -> Vec<usize> {
 /// Operations that are compared by the placement of their team.
 const BOUND: [&str; 3] = ["cpu.atomic.add", "cpu.barrier.dissemination", "cpu.lock.pthread_mutex"];
 
-/// The same threads in every placement: the usual case of each operation, at the largest team of at most half of
+/// The same threads in every placement: the rows of the usual case of each operation, at the largest team of at most half of
 /// the CPUs. With all CPUs, all placements are one set of CPUs.
-fn bindings(data: &RunData) -> Vec<Series> {
+fn bindings(data: &RunData) -> Vec<Vec<usize>> {
     let half = (data.run.machine.cpu.hardware_threads / 2).max(2);
-    let mut series = Vec::new();
-    for id in BOUND {
+    let of = |id: &str| {
         let mut sets: BTreeMap<Case, Vec<usize>> = BTreeMap::new();
         for (index, row) in data.rows.iter().enumerate() {
             let team = row.case.threads.is_some_and(|threads| (2..=half).contains(&threads));
@@ -154,21 +178,22 @@ fn bindings(data: &RunData) -> Vec<Series> {
         }
         sets.retain(|_, rows| rows.len() > 1);
         let usual = sets.into_iter().min_by_key(|(case, _)| (std::cmp::Reverse(case.threads), unusualness(case)));
-        for index in usual.map(|(_, rows)| rows).unwrap_or_default() {
-            let row = &data.rows[index];
-            let placement = row.case.placement.as_ref().map(ToString::to_string).unwrap_or_default();
-            let place = if placement == "none" { "unbound".to_owned() } else { placement };
-            let threads = row.case.threads.unwrap_or(1);
-            let label = format!("{}, {place}, {threads} threads", short_name(id));
-            series.push(Series {
-                label,
-                primitive: Some(id.to_owned()),
-                colour: None,
-                points: vec![Point::dot(row, index)],
-            });
-        }
-    }
-    series
+        usual.map(|(_, rows)| rows)
+    };
+    BOUND.into_iter().filter_map(of).collect()
+}
+
+/// The placement in words.
+fn placed(case: &Case) -> String {
+    let placement = case.placement.as_ref().map(ToString::to_string).unwrap_or_default();
+    if placement == "none" { "unbound".to_owned() } else { placement }
+}
+
+fn binding(data: &RunData, index: usize) -> Series {
+    let row = &data.rows[index];
+    let (id, threads) = (&row.case.primitive, row.case.threads.unwrap_or(1));
+    let label = format!("{}, {}, {threads} threads", short_name(id), placed(&row.case));
+    Series { label, primitive: Some(id.clone()), colour: None, points: vec![Point::dot(row, index)] }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use syncscope_core::run::IMPORTED;
 use syncscope_core::{Case, Placement, Row, Verdict};
 
 use super::Said;
@@ -10,7 +11,7 @@ use super::spec::{Axis, Point, Rule, Series, Spec, Unit, share_vertical_axis};
 use crate::RunData;
 use crate::analysis::contest::{Basis, Known, Open, Peers, Win};
 use crate::analysis::placements;
-use crate::analysis::usual::unusualness;
+use crate::analysis::usual::{MachineSize, unusualness};
 use crate::naming::enumeration;
 
 /// Of the rows with one name, those that differ only in the parameters that `free` clears: the largest such set, then the
@@ -64,8 +65,13 @@ pub(super) fn series(
     point: fn(&Row, usize, f64) -> Point,
 ) -> Vec<Series> {
     let mut all: Vec<(Series, Vec<(u64, Point)>)> = Vec::new();
+    let machine = MachineSize::of(&data.run.machine);
     for index in rows {
         let row = &data.rows[*index];
+        // Others measured what theirs does beyond its CPUs, which says nothing of the machine.
+        if data.run.preset == IMPORTED && machine.is_oversubscribed_by(&row.case) {
+            continue;
+        }
         let label = name(&row.case);
         let at = x(&row.case);
         let point = (at, point(row, *index, at as f64));

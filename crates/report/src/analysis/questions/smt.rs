@@ -3,6 +3,7 @@
 use syncscope_core::{Case, Placement};
 
 use super::families::{Contrast, by_class, line, of_teams, usual};
+use super::rows::note;
 use super::spec::{Line, Spec};
 use super::{Picture, Question, Said};
 use crate::analysis::placements;
@@ -36,10 +37,8 @@ fn independent(data: &RunData) -> Vec<Contrast<'_>> {
 /// The loss of a thread and the gain of a core.
 fn alone_and_beside(data: &RunData) -> Option<Said> {
     let all = independent(data);
-    let in_words = |one: &Contrast<'_>| {
-        let gain = one.gain().map(|gain| format!("; the core does {gain:.2} times the work"));
-        one.in_words(&gain.unwrap_or_default())
-    };
+    let in_words =
+        |one: &Contrast<'_>| one.in_words(one.gain().map(|gain| format!("the core does {gain:.2} times the work")));
     let words: Vec<String> = all.iter().filter_map(in_words).collect();
     if words.is_empty() {
         let open = "what a hardware thread loses to its sibling (intervals overlap)".to_owned();
@@ -76,7 +75,7 @@ pub(super) fn teams(data: &RunData) -> Option<[(Placement, u32); 2]> {
 fn teams_on_siblings(data: &RunData) -> Option<Said> {
     let teams = teams(data)?;
     let all: Vec<Contrast<'_>> = of_teams(data, &teams).collect();
-    let words: Vec<String> = all.iter().filter_map(|one| one.in_words("")).collect();
+    let words: Vec<String> = all.iter().filter_map(|one| one.in_words(None)).collect();
     let [(_, cores), (_, threads)] = teams;
     let text = format!(
         "With all {threads} hardware threads of {cores} cores instead of one each, operations take longer: {}.",
@@ -101,6 +100,19 @@ fn pairs_on_one_core(data: &RunData) -> Option<Said> {
     let rows = all.iter().filter(|one| one.is_below() || one.is_above()).flat_map(|one| one.rows);
     let text = format!("Two threads on one core instead of two cores: {}.", enumeration(&words));
     (!words.is_empty()).then(|| Said::certain(text, rows))
+}
+
+const WHAT_THEY_ARE: &str = "Operations without a number of cores are those of one core whose threads share no cache line. The core \
+                             does twice the work of one thread over what a thread takes longer.";
+
+/// What published figures say, which have no intervals.
+fn by_points(data: &RunData) -> Option<String> {
+    let teams = teams(data)?;
+    let words: Vec<String> = of_teams(data, &teams).filter_map(|one| one.of_points()).collect();
+    let [(_, cores), (_, threads)] = teams;
+    let text =
+        format!("Time of a thread with {threads} threads against {cores} on the same cores, by the points alone");
+    (!words.is_empty()).then(|| format!("{text}: {}.", enumeration(&words)))
 }
 
 fn picture(data: &RunData) -> Option<Picture> {
@@ -129,11 +141,7 @@ fn picture(data: &RunData) -> Option<Picture> {
         charts,
         text: None,
         otherwise: "What a hardware thread loses to its sibling is not certain in this run.",
-        note: Some(
-            "Operations without a number of cores are those of one core whose threads share no cache line. The core does twice the \
-             work of one thread over what a thread takes longer."
-                .to_owned(),
-        ),
+        note: note([by_points(data), Some(WHAT_THEY_ARE.to_owned())]),
     })
 }
 
@@ -191,7 +199,7 @@ mod tests {
             on("cpu.fence.seq_cst", SIBLING_BUSY, &[0, 8], 5.01),
         ];
         let sentence = "Where the other hardware thread of the core is busy with the same, operations take longer: an atomic add \
-                        1.8 times (9.00 ns instead of 5.00 ns; the core does 1.11 times the work).";
+                        1.8 times (the core does 1.11 times the work).";
         assert_eq!(said(alone_and_beside, rows.clone()), Some(Ok(sentence.into())));
         let Spec::Table { lines, .. } = &decision(QUESTION.id, &data(rows.clone())).unwrap().charts[0] else {
             panic!("a table")

@@ -5,7 +5,7 @@
 
 mod cells;
 
-use syncscope_core::machine::{Cache, CpuMachine, GpuLink, GpuMachine};
+use syncscope_core::machine::{Cache, CoreKind, CpuMachine, GpuLink, GpuMachine};
 
 use super::facts::bytes;
 use super::html::escape;
@@ -96,8 +96,17 @@ fn cpu_boxes(cpu: &CpuMachine) -> String {
     // Few cores are drawn larger.
     let scale = if cpu.cores <= FEW_CORES { 2 } else { 1 };
     let last_words = last.map(|cache| format!("L3 {}", bytes(cache.size_bytes)));
+    // Kinds of cores stand below each other where one box holds all cores.
+    let kinds: Vec<(u32, u32)> = cpu.core_kinds.iter().map(|kind| (kind.cores, kind.hardware_threads)).collect();
+    let pictures = |count: u32| match kinds.as_slice() {
+        [_, ..] if count == cpu.cores => {
+            kinds.iter().map(|(cores, threads)| (*cores, threads / cores.max(&1))).collect()
+        }
+        _ => vec![(count, threads)],
+    };
     let group = |count: u32| {
-        let picture = cells(count, threads, CORE_COLUMNS, scale, "cores").unwrap_or_default();
+        let picture = |(cores, threads): (u32, u32)| cells(cores, threads, CORE_COLUMNS, scale, "cores");
+        let picture: String = pictures(count).into_iter().filter_map(picture).collect();
         let words = last_words.as_deref().map(|text| format!("<span>{text}</span>")).unwrap_or_default();
         format!("<div class=\"box cache\">{picture}{words}</div>")
     };
@@ -119,9 +128,10 @@ fn cpu_boxes(cpu: &CpuMachine) -> String {
 
 /// What the system says of the CPUs.
 fn claims(cpu: &CpuMachine) -> String {
-    let smt = cpu.hardware_threads.checked_div(cpu.cores).filter(|threads| *threads > 1);
+    let smt = cpu.hardware_threads.checked_div(cpu.cores).filter(|threads| *threads > 1 && cpu.core_kinds.is_empty());
     let parts = [
         Some(plural(cpu.cores, "core")),
+        kinds_in_words(cpu),
         smt.map(|threads| format!("{} CPUs ({threads} hardware threads each core)", cpu.hardware_threads)),
         Some(plural(cpu.packages.max(1), "package")),
         (cpu.numa_nodes > 0).then(|| plural(cpu.numa_nodes, "NUMA node")),
@@ -130,6 +140,15 @@ fn claims(cpu: &CpuMachine) -> String {
         cpu.hypervisor.as_ref().map(|name| format!("virtual machine ({name})")),
     ];
     escape(&parts.into_iter().flatten().collect::<Vec<_>>().join(" · "))
+}
+
+/// `8 performance cores with 16 CPUs, 16 efficiency cores with 16 CPUs`.
+fn kinds_in_words(cpu: &CpuMachine) -> Option<String> {
+    let [fast, .., slow] = cpu.core_kinds.as_slice() else { return None };
+    let words = |kind: &CoreKind, name: &str| {
+        format!("{} with {}", plural(kind.cores, &format!("{name} core")), plural(kind.hardware_threads, "CPU"))
+    };
+    Some(format!("{}, {}", words(fast, "performance"), words(slow, "efficiency")))
 }
 
 fn host_link(figures: &[MachineFigure]) -> String {
@@ -250,6 +269,15 @@ mod tests {
         assert!(html.contains("64 CPUs (2 hardware threads each core)"), "{html}");
         let path = html.split("<path d=\"").nth(1).unwrap().split('"').next().unwrap();
         assert_eq!(path.matches('M').count(), 8, "four cores of two threads below each L3 cache");
+    }
+
+    #[test]
+    fn kinds_of_cores_are_drawn_with_their_hardware_threads() {
+        let kinds = [(8, 16), (16, 16)].map(|(cores, hardware_threads)| CoreKind { cores, hardware_threads });
+        let html = of(CpuMachine { core_kinds: kinds.to_vec(), ..cpu(1, 1, 24, 32, 1) }, vec![], vec![]);
+        assert!(html.contains("8 performance cores with 16 CPUs, 16 efficiency cores with 16 CPUs"), "{html}");
+        let paths = html.split("<path d=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
+        assert_eq!(paths.map(|path| path.matches('M').count()).collect::<Vec<_>>(), [16, 16]);
     }
 
     #[test]

@@ -291,8 +291,28 @@ fn spinning_and_sleeping_are_two_answers() {
     let [spins, sleeps] = answers.as_slice() else { panic!("{answers:?}") };
     let (Decision::Take(spins), Decision::Take(sleeps)) = (&spins.decision, &sleeps.decision) else { panic!() };
     assert!(spins.name == "cas_pingpong" && spins.warnings[0].contains("needs a CPU"));
-    assert_eq!(spins.notes[1], "where the other may sleep, park 140 ns and futex 3.00 µs cost more");
+    assert_eq!(spins.notes[0], "as many threads placed otherwise: spread 76.5 ns");
+    assert_eq!(spins.notes[2], "where the other may sleep, park 140 ns and futex 3.00 µs cost more");
     assert!(sleeps.name == "park" && sleeps.notes[1].contains("5.00 µs (median)"), "{sleeps:?}");
+}
+
+#[test]
+fn a_choice_comes_with_its_cost_elsewhere_in_the_machine() {
+    let barrier = |name: &str, ns| row(close(&format!("cpu.barrier.{name}"), 2), ns);
+    let placed = |placement, group: Option<&'static str>, ns| {
+        let row = barrier("dissemination", ns);
+        Row { case: Case { placement: Some(placement), group: group.map(Group::named), ..row.case.clone() }, ..row }
+    };
+    let pairs = [(Placement::List(vec![0, 8]), "same_core", 40.0), (Placement::List(vec![0, 4]), "across", 240.0)];
+    let mut rows =
+        vec![barrier("dissemination", 100.0), barrier("tree", 300.0), placed(Placement::Spread, None, 250.0)];
+    rows.extend(pairs.map(|(placement, group, ns)| placed(placement, Some(group), ns)));
+    let answers = asked(&run(rows), Need::Phases, None);
+    let expected = [
+        "as many threads placed otherwise: spread 250 ns",
+        "two threads: 40.0 ns where they share one core and 240 ns where they share nothing",
+    ];
+    assert_eq!(choice(&answers).notes[..2], expected);
 }
 
 #[test]

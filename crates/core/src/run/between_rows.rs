@@ -1,0 +1,111 @@
+//! Limits that the rows of a run set each other.
+
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+
+use crate::model::case::{Case, CaseId, Placement};
+use crate::model::detail::Detail;
+use crate::model::facts::Role;
+use crate::model::verdict::Verdict;
+use crate::run::row::Row;
+use crate::units::significant_digits;
+
+/// A lock changes hands certainly too fast below this part of the time of a hand-off. The rest is for acquisitions between
+/// hand-overs, which are counted in windows of their own.
+const CERTAINLY_BELOW: f64 = 0.8;
+
+/// Gives locks a verdict that change hands faster than their threads can hand over.
+pub fn judge<S: BuildHasher>(
+    rows: &mut [Row],
+    details: &HashMap<CaseId, Vec<Detail>, S>,
+    role: impl Fn(&Case) -> Option<Role>,
+) {
+    for (index, reason) in locks_beyond_handoffs(rows, details, role) {
+        rows[index].verdict = Verdict::NotTogether(reason);
+        rows[index].ops_per_s_total = None;
+    }
+}
+
+/// The resolved locks whose holder changes in certainly less time than a hand-off between two of their CPUs takes, and why. A lock
+/// may be taken again and again by one thread, so its cost alone says nothing.
+///
+/// Two threads are compared with hand-offs between the same CPUs, more with the fastest of the run, if it has hand-offs of
+/// pairs: two CPUs among many may be nearer to each other than those of the usual hand-off.
+pub fn locks_beyond_handoffs<S: BuildHasher>(
+    rows: &[Row],
+    details: &HashMap<CaseId, Vec<Detail>, S>,
+    role: impl Fn(&Case) -> Option<Role>,
+) -> Vec<(usize, String)> {
+    let handoffs: Vec<&Row> = rows.iter().filter(|row| role(&row.case) == Some(Role::SpinHandoff)).collect();
+    let has_pairs = handoffs.iter().any(|row| matches!(row.case.placement, Some(Placement::List(_))));
+    let fastest = |lock: &Case| {
+        let is_between = |row: &&&Row| match lock.threads {
+            Some(2) => row.case.threads == Some(2) && row.case.placement == lock.placement,
+            _ => has_pairs,
+        };
+        handoffs.iter().filter(is_between).filter_map(|row| Some(bounds(row)?.0)).min_by(f64::total_cmp)
+    };
+    let beyond = |(index, row): (usize, &Row)| {
+        let threads = row.case.threads.filter(|threads| *threads > 1)?;
+        let found = details.get(&row.case.id()).filter(|_| role(&row.case) == Some(Role::ThreadLock))?;
+        let kept = found.iter().find(|detail| detail.name == Detail::ACQUISITIONS_PER_HANDOVER)?.value;
+        let (handover, handoff) = (bounds(row)?.1 * kept / f64::from(threads), fastest(&row.case)?);
+        let [handover_ns, handoff_ns] = [handover, handoff].map(significant_digits);
+        let reason = format!(
+            "changes hands every {handover_ns} ns, below the {handoff_ns} ns of the fastest hand-off between its CPUs: the threads \
+             did not run at the same time"
+        );
+        (handover < CERTAINLY_BELOW * handoff).then_some((index, reason))
+    };
+    rows.iter().enumerate().filter_map(beyond).collect()
+}
+
+/// The bounds of a resolved cost for another run, in nanoseconds: a state of the machine may have changed between two rows.
+fn bounds(row: &Row) -> Option<(f64, f64)> {
+    let quoted = row.ns_interval.filter(|_| row.verdict == Verdict::Resolved)?;
+    Some((quoted.low, quoted.high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::Interval;
+
+    fn row(primitive: &str, threads: u32, placement: &Placement, ns: f64) -> Row {
+        let case = Case { threads: Some(threads), placement: Some(placement.clone()), ..Case::new(primitive) };
+        let ns_interval = Some(Interval { low: 0.95 * ns, high: 1.05 * ns });
+        Row { case, ns_interval, verdict: Verdict::Resolved, ops_per_s_total: Some(1.0), ..Row::default() }
+    }
+
+    fn role(case: &Case) -> Option<Role> {
+        Some(if case.primitive == "lock" { Role::ThreadLock } else { Role::SpinHandoff })
+    }
+
+    /// Whether a lock gets another verdict beside these hand-offs.
+    fn is_beyond(lock: Row, kept: f64, handoffs: &[Row]) -> bool {
+        let details = HashMap::from([(lock.case.id(), vec![Detail::of_case(Detail::ACQUISITIONS_PER_HANDOVER, kept)])]);
+        let mut rows = [&[lock], handoffs].concat();
+        judge(&mut rows, &details, role);
+        assert!(rows[1..].iter().all(|row| row.verdict == Verdict::Resolved));
+        assert_eq!(rows[0].ops_per_s_total.is_some(), rows[0].verdict == Verdict::Resolved);
+        matches!(rows[0].verdict, Verdict::NotTogether(_))
+    }
+
+    #[test]
+    fn a_lock_changes_hands_no_faster_than_its_cpus() {
+        let (close, spread) = (Placement::Close, Placement::Spread);
+        let handoff = row("handoff", 2, &close, 100.0);
+        // Two threads take it in turn every half of what each pays.
+        assert!(is_beyond(row("lock", 2, &close, 120.0), 1.0, std::slice::from_ref(&handoff)));
+        assert!(!is_beyond(row("lock", 2, &close, 200.0), 1.0, std::slice::from_ref(&handoff)));
+        assert!(!is_beyond(row("lock", 2, &close, 12.0), 17.0, std::slice::from_ref(&handoff)), "one thread keeps it");
+        assert!(!is_beyond(row("lock", 2, &spread, 120.0), 1.0, std::slice::from_ref(&handoff)), "other CPUs");
+        assert!(
+            !is_beyond(row("lock", 4, &close, 120.0), 1.0, std::slice::from_ref(&handoff)),
+            "nearer CPUs may be among them"
+        );
+        let pair = row("handoff", 2, &Placement::List(vec![0, 1]), 40.0);
+        assert!(is_beyond(row("lock", 4, &close, 100.0), 1.0, &[handoff.clone(), pair.clone()]));
+        assert!(!is_beyond(row("lock", 4, &close, 160.0), 1.0, &[handoff, pair]));
+    }
+}

@@ -1,0 +1,111 @@
+//! Performance and efficiency cores: one thread on a core of each kind, and two threads on two cores of one kind and of both.
+
+use syncscope_core::{Case, Group, Placement, Preset};
+
+use super::study::{Setting, Study};
+use crate::machine::nearness::{PairClass, SharedLevels};
+
+/// The groups, each with the kinds of the cores of two threads, the faster first. One thread has the groups of one kind.
+const FAST: &str = "performance_cores";
+const SLOW: &str = "efficiency_cores";
+const BOTH: &str = "mixed_cores";
+
+/// What an operation costs on cores of each kind, and between kinds.
+pub(crate) struct CoreKinds;
+
+impl Study for CoreKinds {
+    fn name(&self) -> &'static str {
+        "core_kinds"
+    }
+
+    /// Every template on cores of each kind, and those of two threads on one core of each. Of more than two kinds the fastest
+    /// and the slowest count. A machine of one kind has one case, in the quick preset none.
+    fn cases(&self, setting: &Setting, templates: &[Case]) -> Vec<Case> {
+        let slow = setting.topology.allowed().map(|thread| thread.kind).max().unwrap_or(0);
+        let fast = setting.topology.allowed().map(|thread| thread.kind).min().unwrap_or(0);
+        if slow == fast {
+            let count = usize::from(setting.preset != Preset::Quick);
+            let missing = |case: &Case| Case { threads: Some(2), group: Some(Group::named(BOTH)), ..case.clone() };
+            return templates.iter().take(count).map(missing).collect();
+        }
+        let levels = SharedLevels::of(setting.topology);
+        let mixed = pair(&levels, [fast, slow], None);
+        let like = mixed.map(|(class, _)| class);
+        let pairs = [(FAST, pair(&levels, [fast; 2], like)), (SLOW, pair(&levels, [slow; 2], like)), (BOTH, mixed)];
+        let on = |case: &Case, group: &'static str, cpus: &[u32]| Case {
+            threads: Some(cpus.len() as u32),
+            placement: Some(Placement::List(cpus.to_vec())),
+            group: Some(Group::named(group)),
+            ..case.clone()
+        };
+        let of_template = |case: &Case| -> Vec<Case> {
+            match mixed {
+                Some((_, [faster, slower])) if case.threads == Some(1) => {
+                    vec![on(case, FAST, &[faster]), on(case, SLOW, &[slower])]
+                }
+                _ => pairs.iter().filter_map(|(group, found)| Some(on(case, group, &found.as_ref()?.1))).collect(),
+            }
+        };
+        templates.iter().flat_map(of_template).collect()
+    }
+
+    fn unavailable(&self, case: &Case) -> Option<String> {
+        (case.in_group(BOTH) && case.placement.is_none())
+            .then(|| "all cores this process may use are of one kind".to_owned())
+    }
+}
+
+/// Two cores of these kinds, where possible as near to each other as `like` says: pairs of each kind are to differ in their kind alone.
+fn pair(levels: &SharedLevels<'_>, kinds: [u32; 2], like: Option<PairClass>) -> Option<(PairClass, [u32; 2])> {
+    let all = (0..levels.len()).flat_map(|a| (0..levels.len()).map(move |b| (a, b)));
+    let fits = |(a, b): &(usize, usize)| a != b && [levels.kind(*a), levels.kind(*b)] == kinds;
+    let classed = all.filter(fits).map(|(a, b)| (levels.class(a, b), [levels.cpu(a), levels.cpu(b)]));
+    classed.filter(|(class, _)| *class != PairClass::SameCore).min_by_key(|(class, _)| Some(*class) != like)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::topology::Topology;
+    use crate::machine::topology::tests::{hybrid, regular};
+
+    fn studied(topology: &Topology, preset: Preset) -> Vec<(String, String)> {
+        let templates = [Case::new("cpu.atomic.add"), Case { threads: Some(1), ..Case::new("cpu.fence.seq_cst") }];
+        let cases = CoreKinds.cases(&Setting::of(preset, topology), &templates);
+        let facts = |case: &Case| {
+            let placement = case.placement.as_ref().map(ToString::to_string).unwrap_or_default();
+            assert_eq!(CoreKinds.unavailable(case).is_some(), case.placement.is_none());
+            (case.group.as_ref().unwrap().to_string(), placement)
+        };
+        cases.iter().map(facts).collect()
+    }
+
+    #[test]
+    fn pairs_of_each_kind_differ_in_their_kind_alone() {
+        let named = |expected: &[(&str, &str)]| -> Vec<(String, String)> {
+            expected.iter().map(|(group, cpus)| ((*group).to_owned(), (*cpus).to_owned())).collect()
+        };
+        let mut machine = hybrid();
+        let expected = named(&[(FAST, "0,1"), (SLOW, "8,9"), (BOTH, "0,8"), (FAST, "0"), (SLOW, "8")]);
+        assert_eq!(studied(&machine, Preset::Quick), expected);
+        // Four efficiency cores share a second-level cache, which performance cores do not: their pair is of two such caches.
+        let mut near = machine.caches[0].clone();
+        (near.level, near.cpus) = (2, vec![8, 9, 10, 11]);
+        machine.caches.push(near);
+        assert_eq!(studied(&machine, Preset::Quick)[1], (SLOW.to_owned(), "8,12".to_owned()));
+        // One efficiency core has no second one.
+        let few = machine.restricted(|cpu| cpu <= 8);
+        assert_eq!(
+            studied(&few, Preset::Quick).iter().map(|(_, cpus)| cpus.as_str()).collect::<Vec<_>>(),
+            ["0,1", "0,8", "0", "8"]
+        );
+    }
+
+    #[test]
+    fn a_machine_of_one_kind_has_one_case() {
+        let machine = regular(1, 1, 1, 4, 2);
+        assert_eq!(studied(&machine, Preset::Standard), [(BOTH.to_owned(), String::new())]);
+        assert!(studied(&machine, Preset::Quick).is_empty());
+        assert!(studied(&hybrid().restricted(|cpu| cpu < 8), Preset::Quick).is_empty());
+    }
+}
