@@ -80,6 +80,9 @@ impl System {
             Some(name.map_or_else(|| format!("implementer {implementer} part {part}"), |(_, name)| (*name).to_owned()))
         };
         let board = || Some(self.read("proc/device-tree/model")?.trim_end_matches('\0').to_owned());
+        if self.shows_another_machine() {
+            return Some("emulated by QEMU".to_owned());
+        }
         self.field(CPUINFO, ':', "model name").or_else(arm).or_else(board)
     }
 
@@ -88,6 +91,9 @@ impl System {
     pub fn signature(&self) -> Option<CpuSignature> {
         let field = |key| self.field(CPUINFO, ':', key);
         let number = |key| field(key)?.parse().ok();
+        if self.shows_another_machine() {
+            return None;
+        }
         Some(CpuSignature {
             vendor: field("vendor_id")?,
             family: number("cpu family")?,
@@ -181,11 +187,14 @@ impl System {
     /// QEMU's emulation of single programs hides itself behind the one that it executes in `/proc/self` alone. Versions before
     /// 8.1 show the processors of the machine that they run on.
     pub(crate) fn is_emulated_in_user_mode(&self) -> bool {
-        let shows_another = cfg!(target_arch = "aarch64") && self.field(CPUINFO, ':', "vendor_id").is_some();
         let program = fs::read_link(self.root.join("proc/thread-self/exe")).ok();
         let is_qemu =
             |program: PathBuf| program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("qemu-"));
-        shows_another || program.is_some_and(is_qemu)
+        self.shows_another_machine() || program.is_some_and(is_qemu)
+    }
+
+    fn shows_another_machine(&self) -> bool {
+        cfg!(target_arch = "aarch64") && self.field(CPUINFO, ':', "vendor_id").is_some()
     }
 
     /// The monitor that the firmware of a virtual machine names. Needed where there is no CPUID.
