@@ -4,20 +4,28 @@ use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use syncscope_core::Case;
 use syncscope_core::session::observer::{Observer, Work};
+use syncscope_core::{Case, Catalogue, Row, Run};
+use syncscope_report::LiveLadder;
 
 use crate::supervisor::board::{self, Step};
 use crate::terminal;
 
 /// The time between two lines where no bar can be drawn.
 const LINE_EVERY: Duration = Duration::from_secs(5);
+/// The time between two drawings of the costs.
+const LADDER_EVERY: Duration = Duration::from_millis(500);
 
 /// Shows the current step, the number of finished measurement blocks and the time left.
 pub(crate) struct Progress {
     bar: ProgressBar,
     last_line: Option<Instant>,
     laboratories: Vec<LaboratoryProgress>,
+    /// The costs of the first screen, as far as they are known.
+    ladder: Option<LiveLadder>,
+    /// Its rungs that were written as lines.
+    written: Vec<String>,
+    drawn: Option<Instant>,
 }
 
 /// The progress of one laboratory.
@@ -36,15 +44,44 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
             bar.set_style(style);
         }
-        let mut progress = Self { bar, last_line: None, laboratories: Vec::new() };
+        let mut progress =
+            Self { bar, last_line: None, laboratories: Vec::new(), ladder: None, written: Vec::new(), drawn: None };
         progress.show(message);
         progress.bar.tick();
         progress
     }
 
+    /// From here on the costs of the first screen are shown as they become known.
+    pub(crate) fn show_ladder(&mut self, run: &Run, catalogue: &Catalogue) {
+        self.ladder = Some(LiveLadder::new(run.clone(), catalogue.clone()));
+    }
+
+    /// Draws the costs again; without a terminal, a line for each when it is known for the first time.
+    fn draw_ladder(&mut self) {
+        let Some(ladder) = self.ladder.as_ref().filter(|_| !terminal::is_silent()) else { return };
+        if self.drawn.is_some_and(|drawn| drawn.elapsed() < LADDER_EVERY) {
+            return;
+        }
+        self.drawn = Some(Instant::now());
+        let lines = ladder.lines();
+        if self.bar.is_hidden() {
+            let new: Vec<_> = lines.into_iter().filter(|(name, _)| !self.written.contains(name)).collect();
+            for (name, cost) in new {
+                terminal::line(&format!("  {name}: {cost}"));
+                self.written.push(name);
+            }
+        } else {
+            let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+            let lines: String = lines.iter().map(|(name, cost)| format!("\n  {name:width$}  {cost:>10}")).collect();
+            self.bar.set_message(lines);
+        }
+    }
+
     /// Shows the current step.
     pub(crate) fn show(&mut self, message: &str) {
-        self.bar.set_message(message.to_owned());
+        if self.ladder.is_none() {
+            self.bar.set_message(message.to_owned());
+        }
         self.bar.tick();
         if self.bar.is_hidden()
             && !terminal::is_silent()
@@ -53,7 +90,7 @@ impl Progress {
             self.last_line = Some(Instant::now());
             let (done, total) = self.count();
             if total > 0 {
-                terminal::line(&format!("[{done}/{total}, {} left] {message}", self.time_left()));
+                terminal::line(&format!("[{} %, {} left] {message}", 100 * done / total, self.time_left()));
             } else {
                 terminal::line(message);
             }
@@ -105,7 +142,7 @@ impl Observer for Progress {
             work.iter().map(|work| LaboratoryProgress { work: *work, done: 0, spent: Duration::ZERO }).collect();
         self.bar.set_length(self.count().1);
         self.bar.set_position(0);
-        if let Ok(style) = ProgressStyle::with_template("{bar:24.cyan/dim} {pos}/{len}  {prefix} left  {wide_msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{bar:24.cyan/dim} {percent} %  {prefix} left{msg}") {
             self.bar.set_style(style.progress_chars("━╸─"));
         }
         self.bar.set_prefix("?");
@@ -124,6 +161,17 @@ impl Observer for Progress {
         }
         self.bar.set_prefix(self.time_left());
         self.bar.set_position(self.count().0);
+    }
+
+    fn follows(&self, case: &Case) -> bool {
+        self.ladder.as_ref().is_some_and(|ladder| ladder.follows(case))
+    }
+
+    fn found(&mut self, row: Row) {
+        if let Some(ladder) = &mut self.ladder {
+            ladder.take(row);
+        }
+        self.draw_ladder();
     }
 
     fn warning(&mut self, text: &str) {

@@ -18,6 +18,7 @@ mod chart;
 mod figure;
 mod generation;
 mod legend;
+mod live;
 mod naming;
 mod run_data;
 #[cfg(test)]
@@ -39,6 +40,7 @@ pub use analysis::questions::advice::{Advice, Asked, Choice, CostFigure, Decisio
 pub use chart::Chart;
 pub use export::grid::plain;
 pub use figure::{grouped, time};
+pub use live::LiveLadder;
 pub use run_data::{Damage, RunData};
 pub use spec::{Axis, Point, Rectangle, Series};
 

@@ -119,6 +119,9 @@ fn measure_here(
             laboratories.without_gpu().iter().for_each(|text| terminal::note(text));
         });
     }
+    if request.own.is_none() {
+        progress.show_ladder(session.run(), session.catalogue());
+    }
     let start = SessionStart::now(&laboratories);
     let limits = Limits { cancel: cancel.unwrap_or_else(cancel_on_signal), deadline };
     // What the user wrote may print as much as it likes.

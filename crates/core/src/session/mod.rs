@@ -32,6 +32,7 @@ use std::time::{Instant, SystemTime};
 
 use crate::engine::cancel::Cancel;
 use crate::model::case::{Case, CaseId};
+use crate::model::catalogue::Catalogue;
 use crate::model::verdict::Verdict;
 use crate::run::directory::{RunDirectory, RunDirectoryError, WriteLock};
 use crate::run::fingerprint::Fingerprint;
@@ -195,6 +196,12 @@ impl Session {
     #[must_use]
     pub fn with_clock(self, now: impl Fn() -> Instant + 'static) -> Self {
         Self { now: Box::new(now), ..self }
+    }
+
+    /// What is known of the primitives of the plan.
+    #[must_use]
+    pub const fn catalogue(&self) -> &Catalogue {
+        &self.plan.catalogue
     }
 
     /// What stands in `run.json`.

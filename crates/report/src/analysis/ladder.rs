@@ -172,6 +172,12 @@ pub(crate) fn card(data: &RunData) -> Vec<(&'static str, String)> {
     CARD.iter().filter_map(named).take(MOST_ON_CARD).collect()
 }
 
+/// Whether a rung of the card may be a case of this run.
+pub(crate) fn may_be_on_card(data: &RunData, case: &Case) -> bool {
+    let of_card = |rung: &&Rung| CARD.iter().any(|(ids, _)| ids.contains(&rung.id));
+    LADDER.iter().filter(of_card).any(|rung| rung.query.is_about(data, case))
+}
+
 /// The group of processes on so many machines.
 const NODES: &str = "nodes #";
 
