@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use syncscope_core::{Case, Catalogue, Nanoseconds, Row, Run};
+use syncscope_core::stats::Interval;
+use syncscope_core::{Case, Catalogue, Nanoseconds, Row, Run, Verdict};
 
 use crate::RunData;
 use crate::analysis::ladder;
-use crate::figure::Cost;
+use crate::figure::{ROUGHLY, time};
 
 /// The rungs of which something is known.
 #[derive(Debug)]
@@ -27,20 +28,24 @@ impl LiveLadder {
         ladder::may_be_on_card(&self.0, case)
     }
 
-    /// Takes what is known so far of a case.
+    /// Takes what is known so far of a case. After few pairs a cost has no interval yet; all that is shown is rough.
     pub fn take(&mut self, row: Row) {
+        let Some(ns) = row.ns.map(Nanoseconds::value).filter(|ns| *ns > 0.0) else { return };
+        let within = row.ns_within.or(Some(Interval { low: ns, high: ns }));
+        let row = Row { verdict: Verdict::Resolved, ns_within: within, ns_interval: within, ..row };
         match self.0.rows.iter_mut().find(|known| known.case == row.case) {
             Some(known) => *known = row,
             None => self.0.rows.push(row),
         }
     }
 
-    /// What the rungs are called and cost, the cheapest first.
+    /// What the rungs are called and roughly cost, the cheapest first.
     #[must_use]
     pub fn lines(&self) -> Vec<(String, String)> {
         let cost = |(id, name)| {
             let row = self.0.rows.get(ladder::rung(&self.0, id)?.row)?;
-            Some((row.ns.map(Nanoseconds::value)?, name, Cost::of(row).figure))
+            let ns = row.ns?.value();
+            Some((ns, name, format!("{ROUGHLY}{}", time(ns))))
         };
         let mut all: Vec<(f64, String, String)> = ladder::card(&self.0).into_iter().filter_map(cost).collect();
         all.sort_by(|(a, ..), (b, ..)| a.total_cmp(b));
@@ -51,8 +56,6 @@ impl LiveLadder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syncscope_core::Verdict;
-    use syncscope_core::stats::Interval;
 
     #[test]
     fn a_rung_is_what_is_known_last_and_other_cases_are_not_followed() {
@@ -61,14 +64,9 @@ mod tests {
         let case = Case { threads: Some(1), ..Case::new("cpu.atomic.add") };
         assert!(live.follows(&case) && !live.follows(&Case { threads: Some(1), ..Case::new("cpu.atomic.max") }));
         for ns in [9.0, 2.0] {
-            let interval = Some(Interval { low: 0.99 * ns, high: 1.01 * ns });
-            live.take(Row {
-                ns: Some(Nanoseconds(ns)),
-                ns_interval: interval,
-                ns_within: interval,
-                ..Row::unmeasured(case.clone(), Verdict::Resolved)
-            });
+            let row = Row::unmeasured(case.clone(), Verdict::Noisy("few pairs".into()));
+            live.take(Row { ns: Some(Nanoseconds(ns)), ..row });
         }
-        assert_eq!(live.lines(), [("fetch_add, one thread".to_owned(), "2.00 ns".to_owned())]);
+        assert_eq!(live.lines(), [("fetch_add, one thread".to_owned(), "~2.00 ns".to_owned())]);
     }
 }

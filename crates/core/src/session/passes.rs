@@ -35,7 +35,7 @@ fn show(observer: &mut dyn Observer, pending: &PendingCase) {
     let Some(found) = pending.found.as_ref().filter(|_| observer.follows(&pending.case)) else { return };
     let costs: Vec<f64> = found.observations.iter().map(|pair| pair.ns).collect();
     let row = pending.row(found);
-    observer.found(Row { ns: row.ns.and(median(&costs)).map(Nanoseconds), ..row });
+    observer.found(Row { ns: median(&costs).map(Nanoseconds), ..row });
 }
 
 /// Measures the cases of a plan, pass after pass.
