@@ -1,12 +1,13 @@
 //! The progress of a run: a bar on a terminal, or a line every few seconds elsewhere.
 
+use std::collections::HashMap;
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use syncscope_core::session::observer::{Observer, Work};
 use syncscope_core::{Case, Catalogue, Row, Run};
-use syncscope_report::LiveLadder;
+use syncscope_report::{LiveLadder, time};
 
 use crate::supervisor::board::{self, Step};
 use crate::terminal;
@@ -15,6 +16,8 @@ use crate::terminal;
 const LINE_EVERY: Duration = Duration::from_secs(5);
 /// The time between two drawings of the costs.
 const LADDER_EVERY: Duration = Duration::from_millis(500);
+/// A cost that was written as a line is written again if it has changed by this factor: the logarithm of 1.2.
+const CHANGED: f64 = 0.18;
 
 /// Shows the current step, the number of finished measurement blocks and the time left.
 pub(crate) struct Progress {
@@ -23,8 +26,8 @@ pub(crate) struct Progress {
     laboratories: Vec<LaboratoryProgress>,
     /// The costs of the first screen, as far as they are known.
     ladder: Option<LiveLadder>,
-    /// Its rungs that were written as lines.
-    written: Vec<String>,
+    /// Its rungs that were written as lines, with their costs.
+    written: HashMap<String, f64>,
     drawn: Option<Instant>,
 }
 
@@ -45,7 +48,7 @@ impl Progress {
             bar.set_style(style);
         }
         let mut progress =
-            Self { bar, last_line: None, laboratories: Vec::new(), ladder: None, written: Vec::new(), drawn: None };
+            Self { bar, last_line: None, laboratories: Vec::new(), ladder: None, written: HashMap::new(), drawn: None };
         progress.show(message);
         progress.bar.tick();
         progress
@@ -56,7 +59,7 @@ impl Progress {
         self.ladder = Some(LiveLadder::new(run.clone(), catalogue.clone()));
     }
 
-    /// Draws the costs again; without a terminal, a line for each when it is known for the first time.
+    /// Draws the costs again; without a terminal, a line for each that is new or has changed.
     fn draw_ladder(&mut self) {
         let Some(ladder) = self.ladder.as_ref().filter(|_| !terminal::is_silent()) else { return };
         if self.drawn.is_some_and(|drawn| drawn.elapsed() < LADDER_EVERY) {
@@ -65,15 +68,17 @@ impl Progress {
         self.drawn = Some(Instant::now());
         let lines = ladder.lines();
         if self.bar.is_hidden() {
-            let new: Vec<_> = lines.into_iter().filter(|(name, _)| !self.written.contains(name)).collect();
-            for (name, cost) in new {
-                terminal::line(&format!("  {name}: {cost}"));
-                self.written.push(name);
+            for (name, ns) in lines {
+                let known = self.written.get(&name);
+                if known.is_none_or(|known| (ns / known).ln().abs() > CHANGED) {
+                    terminal::line(&format!("  {name}: ~{}", time(ns)));
+                    self.written.insert(name, ns);
+                }
             }
         } else {
             let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
-            let lines: String = lines.iter().map(|(name, cost)| format!("\n  {name:width$}  {cost:>10}")).collect();
-            self.bar.set_message(lines);
+            let line = |(name, ns): &(String, f64)| format!("\n  {name:width$}  ~{}", time(*ns));
+            self.bar.set_message(lines.iter().map(line).collect::<String>());
         }
     }
 

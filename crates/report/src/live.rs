@@ -7,7 +7,6 @@ use syncscope_core::{Case, Catalogue, Nanoseconds, Row, Run, Verdict};
 
 use crate::RunData;
 use crate::analysis::ladder;
-use crate::figure::{ROUGHLY, time};
 
 /// The rungs of which something is known.
 #[derive(Debug)]
@@ -39,17 +38,13 @@ impl LiveLadder {
         }
     }
 
-    /// What the rungs are called and roughly cost, the cheapest first.
+    /// What the rungs are called and cost so far, in nanoseconds, the cheapest first.
     #[must_use]
-    pub fn lines(&self) -> Vec<(String, String)> {
-        let cost = |(id, name)| {
-            let row = self.0.rows.get(ladder::rung(&self.0, id)?.row)?;
-            let ns = row.ns?.value();
-            Some((ns, name, format!("{ROUGHLY}{}", time(ns))))
-        };
-        let mut all: Vec<(f64, String, String)> = ladder::card(&self.0).into_iter().filter_map(cost).collect();
-        all.sort_by(|(a, ..), (b, ..)| a.total_cmp(b));
-        all.into_iter().map(|(_, name, text)| (name, text)).collect()
+    pub fn lines(&self) -> Vec<(String, f64)> {
+        let cost = |(id, name)| Some((name, self.0.rows.get(ladder::rung(&self.0, id)?.row)?.ns?.value()));
+        let mut all: Vec<(String, f64)> = ladder::card(&self.0).into_iter().filter_map(cost).collect();
+        all.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+        all
     }
 }
 
@@ -67,6 +62,6 @@ mod tests {
             let row = Row::unmeasured(case.clone(), Verdict::Noisy("few pairs".into()));
             live.take(Row { ns: Some(Nanoseconds(ns)), ..row });
         }
-        assert_eq!(live.lines(), [("fetch_add, one thread".to_owned(), "~2.00 ns".to_owned())]);
+        assert_eq!(live.lines(), [("fetch_add, one thread".to_owned(), 2.0)]);
     }
 }
