@@ -155,14 +155,14 @@ pub(crate) struct Decision {
     /// Its place on the page.
     pub(crate) id: &'static str,
     pub(crate) question: &'static str,
-    /// What the intervals make certain, first of all beyond the sentences at the top of the page.
+    /// What the intervals make certain, beyond the sentences at the top of the page.
     pub(crate) sentence: Option<String>,
     /// Its charts, side by side.
     pub(crate) charts: Vec<Spec>,
     pub(crate) note: Option<String>,
 }
 
-/// The decisions for which a run has rows. A sentence that stands at the top of the page is repeated only where there is no other.
+/// The decisions for which a run has rows. A sentence that stands at the top of the page is not repeated.
 pub(crate) fn decisions(data: &RunData, answers: &Answers) -> Vec<Decision> {
     let is_certain = !lacks_intervals(data);
     let of = |question: &Question| {
@@ -170,10 +170,8 @@ pub(crate) fn decisions(data: &RunData, answers: &Answers) -> Vec<Decision> {
         let rest = answers.rest.iter().filter(|answer| answer.figure == question.id).map(|answer| answer.text.clone());
         let parts: Vec<String> = text.into_iter().chain(rest).filter(|_| is_certain).collect();
         let says_nothing = || question.sentences.iter().all(|sentence| sentence(data).is_none());
-        let on_top =
-            || answers.certain.iter().find(|answer| answer.figure == question.id).map(|answer| answer.text.clone());
         let sentence = match parts.as_slice() {
-            [] => on_top().or_else(|| (is_certain && says_nothing()).then(|| otherwise.to_owned())),
+            [] => (is_certain && says_nothing()).then(|| otherwise.to_owned()),
             parts => Some(parts.join(" ")),
         };
         Some(Decision { id: question.id, question: question.title, sentence, charts, note })
