@@ -1,13 +1,13 @@
 //! The progress of a run: a bar on a terminal, or a line every few seconds elsewhere.
 
+use std::collections::HashMap;
 use std::io::{IsTerminal, stderr};
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use syncscope_core::Case;
 use syncscope_core::session::observer::{Observer, Work};
-use syncscope_report::{RunData, first_figures};
+use syncscope_core::{Case, Row, Run};
+use syncscope_report::{LiveLadder, time};
 
 use crate::catalogue::catalogue;
 use crate::supervisor::board::{self, Step};
@@ -15,28 +15,22 @@ use crate::terminal;
 
 /// The time between two lines where no bar can be drawn.
 const LINE_EVERY: Duration = Duration::from_secs(5);
+/// The time between two drawings of the costs.
+const LADDER_EVERY: Duration = Duration::from_millis(500);
+/// A cost that was written as a line is written again if it has changed by this factor: the logarithm of 1.2.
+const CHANGED: f64 = 0.18;
 
 /// Shows the current step, the number of finished measurement blocks and the time left.
 pub(crate) struct Progress {
     bar: ProgressBar,
     last_line: Option<Instant>,
     laboratories: Vec<LaboratoryProgress>,
-    /// The run directory, until its first figures are shown.
-    first_figures: Option<FirstFigures>,
+    /// The costs of the first screen, as far as they are known.
+    ladder: Option<LiveLadder>,
+    /// Its rungs that were written as lines, with their costs.
+    written: HashMap<String, f64>,
+    drawn: Option<Instant>,
 }
-
-/// The figures that people look for first, each shown as soon as it is known. The report has the final ones.
-struct FirstFigures {
-    directory: PathBuf,
-    next_look: Instant,
-    shown: Vec<String>,
-}
-
-/// How often the run directory is read for them, at most, how many times as long as a look takes there is none, because a large
-/// directory takes long to read while nothing is measured, and how many are shown.
-const LOOKS_EVERY: Duration = Duration::from_secs(3);
-const LOOKS_APART: u32 = 100;
-const MOST_FIRST_FIGURES: usize = 8;
 
 /// The progress of one laboratory.
 struct LaboratoryProgress {
@@ -51,18 +45,49 @@ impl Progress {
         let is_drawn = stderr().is_terminal() && !terminal::is_silent();
         let target = if is_drawn { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{spinner}{wide_msg}") {
             bar.set_style(style);
         }
-        let mut progress = Self { bar, last_line: None, laboratories: Vec::new(), first_figures: None };
+        let mut progress =
+            Self { bar, last_line: None, laboratories: Vec::new(), ladder: None, written: HashMap::new(), drawn: None };
         progress.show(message);
         progress.bar.tick();
         progress
     }
 
+    /// From here on the costs of the first screen are shown as they become known.
+    pub(crate) fn show_ladder(&mut self, run: &Run) {
+        self.ladder = Some(LiveLadder::new(run.clone(), catalogue()));
+    }
+
+    /// Draws the costs again; without a terminal, a line for each that is new or has changed.
+    fn draw_ladder(&mut self) {
+        let Some(ladder) = self.ladder.as_ref().filter(|_| !terminal::is_silent()) else { return };
+        if self.drawn.is_some_and(|drawn| drawn.elapsed() < LADDER_EVERY) {
+            return;
+        }
+        self.drawn = Some(Instant::now());
+        let lines = ladder.lines();
+        if self.bar.is_hidden() {
+            for (name, ns) in lines {
+                let known = self.written.get(&name);
+                if known.is_none_or(|known| (ns / known).ln().abs() > CHANGED) {
+                    terminal::line(&format!("  {name}: ~{}", time(ns)));
+                    self.written.insert(name, ns);
+                }
+            }
+        } else {
+            let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+            let line = |(name, ns): &(String, f64)| format!("\n  {name:width$}  ~{}", time(*ns));
+            self.bar.set_message(lines.iter().map(line).collect::<String>());
+        }
+    }
+
     /// Shows the current step.
     pub(crate) fn show(&mut self, message: &str) {
-        self.bar.set_message(message.to_owned());
+        if self.drawn.is_none() {
+            self.bar.set_message(format!("  {message}"));
+        }
         self.bar.tick();
         if self.bar.is_hidden()
             && !terminal::is_silent()
@@ -70,30 +95,11 @@ impl Progress {
         {
             self.last_line = Some(Instant::now());
             let (done, total) = self.count();
-            if total > 0 {
-                terminal::line(&format!("[{done}/{total}, {} left] {message}", self.time_left()));
-            } else {
-                terminal::line(message);
+            match (100 * done).checked_div(total) {
+                Some(percent) => terminal::line(&format!("[{percent} %, {} left] {message}", self.time_left())),
+                None => terminal::line(message),
             }
         }
-    }
-
-    /// From here on, the figures of this run directory are shown as they become known.
-    pub(crate) fn follow(&mut self, directory: &Path) {
-        let directory = directory.to_owned();
-        let figures = FirstFigures { directory, next_look: Instant::now() + LOOKS_EVERY, shown: Vec::new() };
-        self.first_figures = Some(figures).filter(|_| !terminal::is_silent());
-    }
-
-    fn show_first_figures(&mut self) {
-        let Some(figures) = self.first_figures.as_mut().filter(|known| known.next_look <= Instant::now()) else {
-            return;
-        };
-        let lines = figures.new_ones();
-        if figures.shown.len() >= MOST_FIRST_FIGURES {
-            self.first_figures = None;
-        }
-        self.suspend(|| lines.iter().for_each(|text| terminal::line(text)));
     }
 
     /// The number of finished measurement blocks, and of all.
@@ -130,18 +136,6 @@ impl Progress {
     }
 }
 
-impl FirstFigures {
-    /// Those that were not known at the last look. A directory that cannot be read has none; the run itself will say so.
-    fn new_ones(&mut self) -> Vec<String> {
-        let begin = Instant::now();
-        let known = RunData::load(&self.directory, catalogue()).map_or_else(|_| Vec::new(), |run| first_figures(&run));
-        self.next_look = Instant::now() + LOOKS_EVERY.max(begin.elapsed() * LOOKS_APART);
-        let new: Vec<(String, String)> = known.into_iter().filter(|(name, _)| !self.shown.contains(name)).collect();
-        self.shown.extend(new.iter().map(|(name, _)| name.clone()));
-        new.into_iter().map(|(name, figure)| format!("first look: {name}: {figure}")).collect()
-    }
-}
-
 impl Observer for Progress {
     fn preparing(&mut self, done: usize, total: usize) {
         board::begin(&Step::Preparing);
@@ -153,7 +147,7 @@ impl Observer for Progress {
             work.iter().map(|work| LaboratoryProgress { work: *work, done: 0, spent: Duration::ZERO }).collect();
         self.bar.set_length(self.count().1);
         self.bar.set_position(0);
-        if let Ok(style) = ProgressStyle::with_template("{bar:24.cyan/dim} {pos}/{len}  {prefix} left  {wide_msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{bar:24.cyan/dim} {percent} %  {prefix} left{msg}") {
             self.bar.set_style(style.progress_chars("━╸─"));
         }
         self.bar.set_prefix("?");
@@ -172,7 +166,17 @@ impl Observer for Progress {
         }
         self.bar.set_prefix(self.time_left());
         self.bar.set_position(self.count().0);
-        self.show_first_figures();
+    }
+
+    fn follows(&self, case: &Case) -> bool {
+        self.ladder.as_ref().is_some_and(|ladder| ladder.follows(case))
+    }
+
+    fn found(&mut self, row: Row) {
+        if let Some(ladder) = &mut self.ladder {
+            ladder.take(row);
+        }
+        self.draw_ladder();
     }
 
     fn warning(&mut self, text: &str) {

@@ -18,6 +18,7 @@ mod chart;
 mod figure;
 mod generation;
 mod legend;
+mod live;
 mod naming;
 mod run_data;
 #[cfg(test)]
@@ -35,11 +36,11 @@ pub use analysis::compare::{
 };
 pub use analysis::findings::{ClaimVerdict, Finding, Outcome, Paper, findings};
 pub use analysis::fleet::{ExaminedFleet, Fleet, FleetCell, FleetNode};
-pub use analysis::ladder::first_figures;
 pub use analysis::questions::advice::{Advice, Asked, Choice, CostFigure, Decision, Need, RunnerUp, advise};
 pub use chart::Chart;
 pub use export::grid::plain;
 pub use figure::{grouped, time};
+pub use live::LiveLadder;
 pub use run_data::{Damage, RunData};
 pub use spec::{Axis, Point, Rectangle, Series};
 

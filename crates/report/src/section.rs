@@ -87,7 +87,10 @@ impl Part {
             Self::Claims(found) => claims(found),
             Self::Charts(found) => charts(found),
             Self::Folded(summary, parts) => folded(summary, &html(parts)),
-            Self::Code(text) => format!("<div class=\"scroll\"><pre>{}</pre></div>\n", escape(text)),
+            Self::Code(text) => format!(
+                "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Listing\"><pre>{}</pre></div>\n",
+                escape(text)
+            ),
             Self::Terminal(_) => String::new(),
         }
     }
@@ -197,7 +200,9 @@ impl Table {
     fn html(&self) -> String {
         let has_prose = self.rows.iter().flatten().any(|cell| cell.chars().count() > LONGEST_WORDS);
         let wraps = if has_prose { " class=\"wraps\"" } else { "" };
-        let mut html = format!("<div class=\"scroll\"><table{wraps}><thead><tr>");
+        let mut html = format!(
+            "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table{wraps}><thead><tr>"
+        );
         let class = |column: usize| if self.is_number(column) { " class=\"number\"" } else { "" };
         let classes: Vec<&str> = (0..self.headings.len()).map(class).collect();
         for (heading, class) in self.headings.iter().zip(&classes) {

@@ -359,6 +359,7 @@ fn the_gallery_of_many_machines_fits_a_phone() {
         .map(|(at, name)| {
             let mut data = if at % 2 == 0 { synthetic::wide::complete() } else { synthetic::both() };
             data.name = format!("{name}{at}");
+            data.run.machine.cpu.model = format!("processor {at}");
             Entry { data, page: (at == 0).then(|| "x/report.html".to_owned()) }
         })
         .collect();

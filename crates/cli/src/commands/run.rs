@@ -108,12 +108,12 @@ fn measure_here(
         // It was not when this process started.
         terminal::note(&"another process has completed the run meanwhile");
         laboratories.dismiss_processes()?;
-        let directory = RunDirectory::open(path)?;
-        return report(&Finished { directory, status: Status::Done, contradictions: Vec::new(), history: None });
+        let (directory, status) = (RunDirectory::open(path)?, Status::Done);
+        return report(&Finished { directory, status, contradictions: Vec::new(), history: None });
     }
     let session = begun?;
     let has_history = !(cancel.is_some() || request.own.is_some() || laboratories.are_fake());
-    let history = if has_history { history::read(session.run()) } else { None };
+    let history = has_history.then(|| history::read(session.run())).flatten();
     let mut session = session.with_history(history);
     board::begin(&Step::Preparing);
     if !request.target.is_known() {
@@ -122,7 +122,7 @@ fn measure_here(
             laboratories.without_gpu().iter().for_each(|text| terminal::note(text));
         });
     }
-    progress.follow(request.target.path());
+    progress.show_ladder(session.run());
     let start = SessionStart::now(&laboratories);
     let limits = Limits { cancel: cancel.unwrap_or_else(cancel_on_signal), deadline };
     // What the user wrote may print as much as it likes.
@@ -135,7 +135,8 @@ fn measure_here(
     let record = start.ended(&laboratories);
     record.stolen.as_ref().and_then(StolenTime::warning).iter().for_each(|text| terminal::warning(text));
     session.add_record(record);
-    let lost_at = session.lost_at().filter(|_| !limits.cancel.is_cancelled() && supervisor::another_follows()).cloned();
+    let goes_on = !limits.cancel.is_cancelled() && supervisor::another_follows();
+    let lost_at = session.lost_at().filter(|_| goes_on).cloned();
     let outcome = profile::time(Phase::Report, || {
         let finished = session.finish(measured, &laboratories.all())?;
         history::write(&finished);

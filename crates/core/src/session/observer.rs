@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::model::case::Case;
+use crate::run::row::Row;
 
 /// What one laboratory has to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +34,17 @@ pub trait Observer {
     /// So many more blocks of a laboratory, counted from 0, are done or no longer needed. They took this long.
     fn measured(&mut self, laboratory: usize, blocks: u64, spent: Duration) {
         let _ = (laboratory, blocks, spent);
+    }
+
+    /// Whether it shows what is known of this case while the run goes on.
+    fn follows(&self, case: &Case) -> bool {
+        let _ = case;
+        false
+    }
+
+    /// What is known so far of a case that it follows.
+    fn found(&mut self, row: Row) {
+        let _ = row;
     }
 
     /// Something a user must know now.

@@ -19,6 +19,8 @@ use crate::session::preset::Preset;
 use crate::session::share::Apart;
 use crate::session::states::StatesOfClasses;
 use crate::session::{Limits, Session};
+use crate::stats::median;
+use crate::units::Nanoseconds;
 
 /// How a block, or a pass of one laboratory, ended.
 enum Ended {
@@ -26,6 +28,14 @@ enum Ended {
     Lost,
     Cancelled,
     OutOfTime,
+}
+
+/// Shows what is known of a case to an observer that follows it: the cost over all pairs so far.
+fn show(observer: &mut dyn Observer, pending: &PendingCase) {
+    let Some(found) = pending.found.as_ref().filter(|_| observer.follows(&pending.case)) else { return };
+    let costs: Vec<f64> = found.observations.iter().map(|pair| pair.ns).collect();
+    let row = pending.row(found);
+    observer.found(Row { ns: median(&costs).map(Nanoseconds), ..row });
 }
 
 /// Measures the cases of a plan, pass after pass.
@@ -41,13 +51,6 @@ impl Passes<'_> {
     /// Measures everything, or until a limit is reached.
     pub(super) fn measure(&mut self, laboratories: &mut [&mut dyn Laboratory]) -> Result<Status, RunDirectoryError> {
         let preset = self.session.preset;
-        for (laboratory, cases) in laboratories.iter_mut().zip(&self.session.plan.parts) {
-            let observer = &mut *self.observer;
-            profile::time(Phase::Prepare, || {
-                laboratory.prepare(cases, &mut |done, all| observer.preparing(done, all));
-            });
-        }
-        self.record_keep_awake(laboratories)?;
         let (plan, earlier_pairs) = (&self.session.plan, &self.session.earlier_pairs);
         let mut parts: Vec<Part> = plan
             .parts
@@ -55,6 +58,8 @@ impl Passes<'_> {
             .enumerate()
             .map(|(number, cases)| Part::new(number, cases, &plan.catalogue, preset, earlier_pairs))
             .collect();
+        self.prepare(laboratories, &mut parts)?;
+        self.record_keep_awake(laboratories)?;
         let (left, planned) = (self.time_left(), planned_time(&parts));
         let mut leaves_some = false;
         for part in &mut parts {
@@ -72,6 +77,31 @@ impl Passes<'_> {
             Status::Done if leaves_some => Status::BudgetSpent,
             ended => ended,
         })
+    }
+
+    /// Prepares the laboratories. The first one makes its first pass before the others prepare, which takes seconds, so that a
+    /// user sees figures; not with a budget, of which each part has a share.
+    fn prepare(
+        &mut self,
+        laboratories: &mut [&mut dyn Laboratory],
+        parts: &mut [Part],
+    ) -> Result<(), RunDirectoryError> {
+        let is_early = self.limits.deadline.is_none() && parts.len() > 1;
+        for (number, (laboratory, part)) in laboratories.iter_mut().zip(parts).enumerate() {
+            let (plan, observer) = (&self.session.plan, &mut *self.observer);
+            profile::time(Phase::Prepare, || {
+                laboratory.prepare(&plan.parts[number], &mut |done, all| observer.preparing(done, all));
+            });
+            if is_early && number == 0 && !part.cases.is_empty() {
+                let started = (self.session.now)();
+                match self.one_pass(*laboratory, part, None)? {
+                    Ended::Finished => part.end_pass(self.since(started), None),
+                    Ended::Lost => part.is_lost = true,
+                    Ended::Cancelled | Ended::OutOfTime => {}
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Writes what the laboratories decided when they prepared, so that a run that is killed has it too.
@@ -158,6 +188,7 @@ impl Passes<'_> {
             let (before, spent) = (pending.blocks(), apart.spent);
             pending.add_apart(apart, process);
             self.observer.measured(part.number, u64::from(pending.blocks() - before), spent);
+            show(self.observer, pending);
             if pending.is_finished {
                 self.record_everything(pending)?;
             }
@@ -207,6 +238,7 @@ impl Passes<'_> {
             // A finished case takes none of the blocks that are left.
             let after = if pending.is_finished { pending.budget.blocks.max } else { pending.blocks() };
             self.observer.measured(part.number, u64::from(after.saturating_sub(before)), spent);
+            show(self.observer, pending);
         }
         part.leave_waiting(reached);
         Ok(Ended::Finished)

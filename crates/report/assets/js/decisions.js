@@ -117,6 +117,21 @@ function decisionCard(decision, run, isWide) {
   return card;
 }
 
+/** Charts of several runs that stand side by side have one axis: that of all their points. */
+function shareAxes(decisions) {
+  const all = decisions.filter(Boolean).map(({ charts }) => charts.filter(({ kind }) => kind !== "table"));
+  const most = Math.max(0, ...all.map((charts) => charts.length));
+  for (let at = 0; at < most; at += 1) {
+    const specs = all.map((charts) => charts[at]).filter(Boolean);
+    for (const axis of ["x", "y"]) {
+      const own = specs.filter((spec) => spec[axis] && spec[axis].unit && !spec[axis].values);
+      const points = own.flatMap((spec) => (spec.series || spec.rows).flatMap((one) => one.points));
+      const domain = own.length > 1 ? domainFor(own[0][axis], points, axis) : null;
+      if (domain) for (const spec of own) spec[axis] = { ...spec[axis], domain };
+    }
+  }
+}
+
 /** The decisions of all runs, one group for each question, in the order of the first run that has it. */
 function decisionGroups() {
   const ids = [...new Set(RUNS.flatMap((run) => run.decisions.map(({ id }) => id)))];
@@ -127,6 +142,7 @@ function decisionGroups() {
 }
 
 function decisionsOfSeveral({ id, question, own }) {
+  shareAxes(own);
   const cards = own.map((decision, run) => (decision ? decisionCard(decision, run, false) : null)).filter(Boolean);
   return el("div", { id, class: "decision-group" }, el("h3", null, question), el("div", { class: "decisions" }, cards));
 }
@@ -158,11 +174,11 @@ function drawDecisions() {
     el(
       "p",
       { class: "lead" },
-      "What this run says for the choices of a program. Where the intervals do not decide, it says so.",
+      `What ${SEVERAL ? "each" : "this"} run says for the choices of a program. Where the intervals do not decide, it says so.`,
     ),
     cards,
   );
   const ladder = byId("ladder");
-  if (ladder) ladder.after(section);
+  if (ladder && !SEVERAL) ladder.after(section);
   else byId("charts").prepend(section);
 }

@@ -5,7 +5,7 @@ const MOST_LINKS = 7;
 
 function drawNavigation() {
   const targets = [
-    ["overview", "Answers"],
+    ["overview", SEVERAL ? "Compared" : "Answers"],
     ["changes", "Changes"],
     ["machine", "Machine"],
     ["decisions", "Decisions"],

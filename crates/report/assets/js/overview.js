@@ -77,7 +77,7 @@ function warnings(run) {
 }
 
 const runName = (run, at) =>
-  el("h2", { class: "run-name", style: `--c: var(--s${at % COLOURS})` }, el("i", { class: "swatch" }), run.label);
+  el("h2", { class: "run-name", style: `--c: var(--s${at % COLOURS})` }, el("i", { class: "swatch" }), `${shortRunName(at)}: ${run.label}`);
 
 function pageTitle() {
   if (SEVERAL) return el("h1", null, `What synchronization costs: ${RUNS.length} runs compared`);
@@ -93,19 +93,40 @@ function pageTitle() {
 /** How the run went: below the machine. */
 const runDetails = (run) => el("div", { class: "run" }, verdictBar(run), warnings(run), runFacts(run));
 
+/** Runs beside each other: each with its name and what `content` makes of it. */
+const sideBySide = (content) =>
+  el(
+    "div",
+    { class: "runs several" },
+    RUNS.map((run, at) => el("div", null, runName(run, at), content(run, at))),
+  );
+
+/** Several runs: which they are, what to know before any figure, and all of them in one chart; the answers of each come after it. */
+function drawComparison(overview) {
+  overview.append(sideBySide((run) => [runLine(run), trustLine(run)]));
+  const said = DATA.compared ? DATA.compared.said : [];
+  if (said.length)
+    overview.append(
+      el(
+        "ul",
+        { class: "said" },
+        said.map((text) => el("li", null, unbroken(text))),
+      ),
+    );
+  const ladder = ladderSection();
+  if (ladder) overview.append(ladder);
+  const title = el("h2", { id: "each-title" }, "What each run says");
+  byId("about").append(
+    el("section", { id: "each", "aria-labelledby": "each-title" }, title, sideBySide(answersCard)),
+    sideBySide(runDetails),
+  );
+}
+
 function drawOverview() {
   const overview = byId("overview");
   overview.append(pageTitle());
   if (SEVERAL) {
-    const runs = RUNS.map((run, at) => el("div", null, runName(run, at), runLine(run), answersCard(run, at)));
-    overview.append(el("div", { class: "runs several" }, runs));
-    byId("about").append(
-      el(
-        "div",
-        { class: "runs several" },
-        RUNS.map((run, at) => el("div", null, runName(run, at), runDetails(run))),
-      ),
-    );
+    drawComparison(overview);
     return;
   }
   RUNS.forEach((run) => {

@@ -132,8 +132,8 @@ pub(crate) fn against_equal_hardware(data: &RunData) -> Option<String> {
         several => format!("{several} operations have"),
     };
     Some(format!(
-        "What changed: {count} a figure in stored runs on hardware of the same name ({}). Certainly more than {:.0} % slower: {}. \
-         Certainly more than {:.0} % faster: {}.",
+        "What changed: {count} a figure in stored runs on hardware of the same name ({}). More than {:.0} % slower: {}. \
+         More than {:.0} % faster: {}.",
         hardware.into_iter().collect::<Vec<_>>().join("; "),
         100.0 * USUAL_THRESHOLD,
         of(&slower),

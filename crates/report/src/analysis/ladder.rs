@@ -6,7 +6,7 @@
 use syncscope_core::{Case, Layout, Mode, Placement, Role, Space};
 
 use crate::RunData;
-use crate::figure::{Cost, has_figure, time};
+use crate::figure::has_figure;
 use crate::naming::EMPTY_KERNEL;
 
 use super::contest::{Basis, Known, Size};
@@ -161,31 +161,21 @@ const MOST_ON_CARD: usize = 8;
 
 /// The rungs of the card with their names.
 pub(crate) fn card(data: &RunData) -> Vec<(&'static str, String)> {
-    of_card(data).map(|(rung, name, _)| (rung.id, name)).take(MOST_ON_CARD).collect()
-}
-
-/// What a run that goes on knows of the card: the name and the figure of each rung. The cheapest of several is left out: which
-/// one it is shows when all of them are known.
-#[must_use]
-pub fn first_figures(data: &RunData) -> Vec<(String, String)> {
-    let is_known = |rung: &Rung| !matches!(rung.query.choice, Choice::Cheapest(_) | Choice::CheapestSleep);
-    let known = of_card(data).filter(|(rung, ..)| is_known(rung)).map(|(_, name, figure)| (name, figure));
-    known.take(MOST_ON_CARD).collect()
-}
-
-/// The rungs that have a figure, their names and figures, the most wanted first.
-fn of_card(data: &RunData) -> impl Iterator<Item = (&'static Rung, String, String)> {
-    let with_figure = |id: &'static str| {
-        let rung = LADDER.iter().find(|rung| rung.id == id)?;
-        let Selected { row, median_ns, .. } = rung.find(data)?;
-        let row = data.rows.get(row)?;
-        let figure = median_ns.map(time).or_else(|| has_figure(row).then(|| Cost::of(row).figure))?;
-        Some((rung, row.case.threads.unwrap_or(1), figure))
+    let named = |(ids, name): &(&'static [&'static str], &str)| {
+        let shown = ids.iter().find_map(|id| {
+            let selected = rung(data, id)?;
+            let row = data.rows.get(selected.row)?;
+            (selected.median_ns.is_some() || has_figure(row)).then_some((*id, row))
+        });
+        shown.map(|(id, row)| (id, name.replace('#', &row.case.threads.unwrap_or(1).to_string())))
     };
-    CARD.iter().filter_map(move |(ids, name)| {
-        let (rung, threads, figure) = ids.iter().copied().find_map(with_figure)?;
-        Some((rung, name.replace('#', &threads.to_string()), figure))
-    })
+    CARD.iter().filter_map(named).take(MOST_ON_CARD).collect()
+}
+
+/// Whether a rung of the card may be a case of this run.
+pub(crate) fn may_be_on_card(data: &RunData, case: &Case) -> bool {
+    let of_card = |rung: &&Rung| CARD.iter().any(|(ids, _)| ids.contains(&rung.id));
+    LADDER.iter().filter(of_card).any(|rung| rung.query.is_about(data, case))
 }
 
 /// The group of processes on so many machines.
@@ -320,13 +310,6 @@ mod tests {
         let add = |threads, ns| cost(Case { threads: Some(threads), ..Case::new("cpu.atomic.add") }, ns);
         let unknown = Row { ns: None, ..add(4, 0.0) };
         assert_eq!(card(&data(&[add(1, 5.0), unknown.clone()])), [("core.add", "fetch_add, one thread".to_owned())]);
-        let (alone, sense) = (add(1, 5.0), barrier("sense", 2, 70.0));
-        let first = first_figures(&data(&[sense, alone]));
-        assert_eq!(
-            first,
-            [("fetch_add, one thread".to_owned(), "5.00 ns".to_owned())],
-            "the cheapest is not known yet"
-        );
         let both = card(&data(&[add(1, 5.0), add(4, 80.0)]));
         assert_eq!(both[1].1, "fetch_add, one variable, 4 threads");
         let ids = CARD.iter().flat_map(|(ids, _)| ids.iter());

@@ -99,15 +99,16 @@ impl RowQuery {
         }
     }
 
+    /// Whether a case of this run is among those from which it selects.
+    pub(crate) fn is_about(&self, data: &RunData, case: &Case) -> bool {
+        self.among.has(data, case)
+            && case.form.is_none()
+            && !is_relaxed(data, case)
+            && (self.fits)(case, MachineSize::of(&data.run.machine))
+    }
+
     fn fitting<'a>(&self, data: &'a RunData) -> Vec<IndexedRow<'a>> {
-        let machine = MachineSize::of(&data.run.machine);
-        let fits = |row: &Row| {
-            self.among.has(data, &row.case)
-                && row.case.form.is_none()
-                && !is_relaxed(data, &row.case)
-                && !matches!(row.verdict, Verdict::Skipped(_))
-                && (self.fits)(&row.case, machine)
-        };
+        let fits = |row: &Row| !matches!(row.verdict, Verdict::Skipped(_)) && self.is_about(data, &row.case);
         data.rows.iter().enumerate().filter(|(_, row)| fits(row)).collect()
     }
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use syncscope_core::run::columns::{COLUMNS, Column};
+use syncscope_core::stats::median;
 use syncscope_core::units::significant;
 use syncscope_core::{Domain, Nanoseconds, Row, Verdict};
 
@@ -108,6 +109,21 @@ pub(crate) fn states(comparison: &Comparison<'_>) -> Vec<String> {
     all
 }
 
+/// What to know before any figure: the clock of the cores, the states of the machine, and how many cases became what.
+pub(crate) fn first(comparison: &Comparison<'_>) -> Vec<String> {
+    clocks(comparison).into_iter().chain(states(comparison)).chain([summary(comparison)]).collect()
+}
+
+/// The clocks of the cores, where both runs measured them.
+fn clocks(comparison: &Comparison<'_>) -> Option<String> {
+    let of_cpu = comparison.cases.iter().filter(|case| case.a.case.domain_and_family().0 == "cpu");
+    let both: Vec<(f64, f64)> =
+        of_cpu.filter_map(|case| Some((case.a.clock?.value(), case.b.clock?.value()))).collect();
+    let (a, b): (Vec<f64>, Vec<f64>) = both.into_iter().unzip();
+    let ghz = |hz: &[f64]| Some(format!("{:.2} GHz", median(hz)? / 1e9));
+    Some(format!("cores at {} in A, {} in B", ghz(&a)?, ghz(&b)?))
+}
+
 /// The needs for which another primitive is to be taken in B than in A.
 fn reversed_advice(comparison: &Comparison<'_>) -> Vec<String> {
     let answers = |data: &RunData| -> Vec<(Need, Domain, String, Box<Choice>)> {
@@ -162,7 +178,7 @@ pub(crate) fn families(comparison: &Comparison<'_>) -> Grid {
 
 /// The certain changes in one direction.
 pub(crate) struct Changes {
-    /// `Certainly slower in B: 74 cases`.
+    /// `Slower in B: 74 cases`.
     pub(crate) title: String,
     /// Which of them stands first, as a part of a sentence.
     pub(crate) order: String,
@@ -186,7 +202,7 @@ pub(crate) fn directions(comparison: &Comparison<'_>, most: usize) -> Vec<Change
         let has_others = of_change().any(ComparedCase::has_other_instructions);
         let others = if has_others { "; cases with other machine instructions in B stand last" } else { "" };
         (count > 0).then(|| Changes {
-            title: format!("Certainly {} in B: {}", change.as_str(), naming::plural(count, "case")),
+            title: format!("{} in B: {}", naming::capitalized(change.as_str()), naming::plural(count, "case")),
             order: format!("sorted by the {first} first{others}"),
             grid: changes(of_change().take(most)),
             count,
@@ -382,7 +398,7 @@ mod tests {
             "  gpu.shuffle      2        1.00       0       0     2          0               0",
             "  gpu.cluster      1        1.50       1       0     0          0               0",
             "",
-            "Certainly slower in B: 1 case, sorted by the lower end of the interval, largest first",
+            "Slower in B: 1 case, sorted by the lower end of the interval, largest first",
             "   B/A  95 % interval       A       B  case",
             "  1.50  1.48 to 1.52   200 ns  300 ns  gpu.cluster.sync 1024 threads",
             "",
@@ -404,7 +420,7 @@ mod tests {
         for line in [
             "| A | &lt;before&gt;\\| | EPYC + X1 | standard | 4 | 2026-11-21T07:00:00Z |",
             "| GPU | X1 | X2 |",
-            "### Certainly slower in B: 1 case, sorted by the lower end of the interval, largest first",
+            "### Slower in B: 1 case, sorted by the lower end of the interval, largest first",
             "| 1.50 | 1.48 to 1.52 | 200 ns | 300 ns | gpu.cluster.sync 1024 threads |",
         ] {
             assert!(markdown.lines().any(|found| found == line), "{line}: {markdown}");
@@ -445,13 +461,11 @@ mod tests {
         let b = run("b", |threads| if threads == 41 { 0.85 } else { 1.5 + f64::from(threads) / 100.0 });
         let comparison = compare(&a, &b, 0.05);
         let text = for_terminal(&comparison, 120);
-        let faster = text
-            .split("Certainly faster in B: 1 case, sorted by the upper end of the interval, smallest first")
-            .nth(1)
-            .unwrap();
+        let faster =
+            text.split("Faster in B: 1 case, sorted by the upper end of the interval, smallest first").nth(1).unwrap();
         assert!(faster.contains("gpu.cluster.sync 41 threads") && faster.contains("0.850"), "{text}");
-        assert!(text.contains("Certainly slower in B: 40 cases") && text.contains("  and 20 more;"), "{text}");
-        assert!(as_markdown(&comparison).contains("### Certainly faster in B: 1 case"));
+        assert!(text.contains("Slower in B: 40 cases") && text.contains("  and 20 more;"), "{text}");
+        assert!(as_markdown(&comparison).contains("### Faster in B: 1 case"));
     }
 
     #[test]

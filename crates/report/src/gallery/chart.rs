@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::machine::Machine;
+use super::machine::Column;
 use super::rung::{Figure, Line};
 use crate::figure;
 use crate::page::html::escape;
@@ -23,7 +23,7 @@ const MOST_STRIPS: usize = 6;
 const AXIS: f64 = 24.0;
 
 /// A card for each level that has a figure.
-pub(super) fn charts(machines: &[&Machine<'_>], lines: &[Line]) -> String {
+pub(super) fn charts(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
     let mut html = String::new();
     for of_level in lines.chunk_by(|a, b| a.level == b.level) {
         let Some(axis) = Axis::around(of_level) else { continue };
@@ -35,7 +35,7 @@ pub(super) fn charts(machines: &[&Machine<'_>], lines: &[Line]) -> String {
                 html,
                 "<figure class=\"panel level-card\"><figcaption><h3>{}</h3></figcaption>{}</figure>",
                 escape(&title),
-                picture(machines, lines, &axis, &title)
+                picture(columns, lines, &axis, &title)
             );
         }
     }
@@ -51,7 +51,7 @@ struct Axis {
 impl Axis {
     /// Around all costs and intervals of these rungs; `None` without any.
     fn around(lines: &[Line]) -> Option<Self> {
-        let figures = lines.iter().flat_map(|line| line.figures.iter().flatten());
+        let figures = lines.iter().flat_map(|line| line.figures.iter().flatten()).filter(|figure| is_drawn(figure));
         let ends = figures.flat_map(|figure| {
             let interval = figure.interval.map(|interval| [interval.low, interval.high]);
             figure.ns.into_iter().chain(interval.into_iter().flatten().filter(|_| figure.ns.is_some()))
@@ -91,12 +91,12 @@ fn tick_label(ns: f64) -> String {
     format!("{digits} {unit}")
 }
 
-fn picture(machines: &[&Machine<'_>], lines: &[Line], axis: &Axis, title: &str) -> String {
+fn picture(columns: &[Column<'_, '_>], lines: &[Line], axis: &Axis, title: &str) -> String {
     // A lane for each machine that has a dot in this picture.
     let has_dot = |index: &usize| {
         lines.iter().any(|line| line.figures.get(*index).and_then(Option::as_ref).is_some_and(is_drawn))
     };
-    let drawn: Vec<usize> = (0..machines.len()).filter(has_dot).collect();
+    let drawn: Vec<usize> = (0..columns.len()).filter(has_dot).collect();
     let band = LANE * drawn.len().saturating_sub(1) as f64 + 10.0;
     let strip = TITLE + band + GAP;
     let bottom = strip * lines.len() as f64;
@@ -123,7 +123,7 @@ fn picture(machines: &[&Machine<'_>], lines: &[Line], axis: &Axis, title: &str) 
         let _ = write!(svg, "<text class=\"label\" x=\"2\" y=\"{:.1}\">{}</text>", top + 15.0, escape(line.title));
         for (lane, index) in drawn.iter().enumerate() {
             if let Some(Some(figure)) = line.figures.get(*index) {
-                svg.push_str(&mark(axis, machines[*index], figure, top + TITLE + 5.0 + LANE * lane as f64));
+                svg.push_str(&mark(axis, &columns[*index], figure, top + TITLE + 5.0 + LANE * lane as f64));
             }
         }
     }
@@ -133,25 +133,25 @@ fn picture(machines: &[&Machine<'_>], lines: &[Line], axis: &Axis, title: &str) 
     )
 }
 
-/// Whether a figure has a place on a logarithmic axis.
+/// Whether a figure has a place on a logarithmic axis, beside the others.
 fn is_drawn(figure: &Figure) -> bool {
-    figure.ns.is_some_and(|ns| ns > 0.0)
+    figure.ns.is_some_and(|ns| ns > 0.0) && !figure.is_other
 }
 
 /// The dot of a machine with its interval; what it says under the pointer.
-fn mark(axis: &Axis, machine: &Machine<'_>, figure: &Figure, y: f64) -> String {
-    let Some(ns) = figure.ns.filter(|ns| *ns > 0.0) else { return String::new() };
+fn mark(axis: &Axis, column: &Column<'_, '_>, figure: &Figure, y: f64) -> String {
+    let Some(ns) = figure.ns.filter(|_| is_drawn(figure)) else { return String::new() };
     let whisker = figure.interval.map_or_else(String::new, |interval| {
         let (low, high) = (axis.place(interval.low), axis.place(interval.high));
         format!("<path class=\"whisker\" d=\"M{low:.1},{y:.1}H{high:.1}\"/>")
     });
     let interval = figure.interval_text.as_deref().map(|text| format!(" {text}")).unwrap_or_default();
-    let tip = format!("{}: {}{interval}, {}", machine.name, figure.text, figure.case);
+    let tip = format!("{}: {}{interval}, {}", column.name(), figure.text, figure.case);
     format!(
         "<g class=\"series\" style=\"--c: {}\"><title>{}</title>{whisker}{}</g>",
-        escape(&machine.colour()),
+        escape(&column.colour()),
         escape(&tip),
-        machine.dot(axis.place(ns), y, figure.is_rough)
+        column.dot(axis.place(ns), y, figure.is_rough)
     )
 }
 

@@ -1,4 +1,4 @@
-//! A run as a column of the page.
+//! A run of the page, and a machine with its runs as a column.
 
 use syncscope_core::Verdict;
 use syncscope_core::run::IMPORTED;
@@ -12,7 +12,7 @@ use crate::{RunData, naming};
 /// Colours of the page's lines: `--s0` to `--s7`.
 const COLOURS: usize = 8;
 
-/// A run, and how it is called and drawn.
+/// A run, and how it is called.
 #[derive(Debug)]
 pub(super) struct Machine<'a> {
     pub(super) data: &'a RunData,
@@ -21,11 +21,9 @@ pub(super) struct Machine<'a> {
     pub(super) name: String,
     /// Figures of others, without intervals: drawn in grey.
     pub(super) is_published: bool,
-    /// The number of its colour and shape, among its kind.
-    number: usize,
 }
 
-/// The runs as columns, the measured ones first.
+/// The runs, the measured ones first.
 pub(super) fn machines(entries: &[Entry]) -> Vec<Machine<'_>> {
     let mut machines: Vec<Machine<'_>> = entries
         .iter()
@@ -38,7 +36,6 @@ pub(super) fn machines(entries: &[Entry]) -> Vec<Machine<'_>> {
                 page: entry.page.as_deref(),
                 name: if before > 0 { format!("{name} ({})", before + 1) } else { name.clone() },
                 is_published: entry.data.run.preset == IMPORTED,
-                number: 0,
             }
         })
         .collect();
@@ -46,23 +43,49 @@ pub(super) fn machines(entries: &[Entry]) -> Vec<Machine<'_>> {
     machines
 }
 
-/// Those with a rung of the ladder, as columns: of the measured ones and of the published ones each, those with the most
-/// rungs first. Colours and shapes follow this order.
-pub(super) fn columns<'m, 'a>(machines: &'m mut [Machine<'a>]) -> Vec<&'m Machine<'a>> {
-    let mut counted: Vec<(usize, &'m mut Machine<'a>)> =
-        machines.iter_mut().map(|machine| (machine.rungs(), machine)).filter(|(rungs, _)| *rungs > 0).collect();
-    counted.sort_by_key(|(rungs, machine)| (machine.is_published, usize::MAX - rungs));
-    let first_published = counted.iter().filter(|(_, machine)| !machine.is_published).count();
-    for (at, (_, machine)) in counted.iter_mut().enumerate() {
-        machine.number = at.checked_sub(first_published).unwrap_or(at);
+/// The machines that have a rung of the ladder, each with all of its runs: of the measured ones and of the published ones each,
+/// those with the most rungs first. Colours and shapes follow this order.
+pub(super) fn columns<'m, 'a>(machines: &'m [Machine<'a>]) -> Vec<Column<'m, 'a>> {
+    let mut columns: Vec<Column<'m, 'a>> = Vec::new();
+    for machine in machines.iter().filter(|machine| machine.rungs() > 0) {
+        let parts = machine.parts();
+        match columns.iter_mut().find(|one| one.parts == parts && one.is_published == machine.is_published) {
+            Some(column) => column.runs.push(machine),
+            None => columns.push(Column { parts, runs: vec![machine], is_published: machine.is_published, number: 0 }),
+        }
     }
-    counted.into_iter().map(|(_, machine)| &*machine).collect()
+    for column in &mut columns {
+        column.runs.sort_by(|a, b| b.data.run.started.cmp(&a.data.run.started));
+    }
+    columns.sort_by_key(|column| (column.is_published, usize::MAX - column.rungs()));
+    let first_published = columns.iter().filter(|column| !column.is_published).count();
+    for (at, column) in columns.iter_mut().enumerate() {
+        column.number = at.checked_sub(first_published).unwrap_or(at);
+    }
+    columns
 }
 
-impl Machine<'_> {
+/// A machine with its runs, and how it is called and drawn.
+#[derive(Debug)]
+pub(super) struct Column<'m, 'a> {
+    /// `Intel Xeon, 16 CPUs` and `NVIDIA H200`.
+    pub(super) parts: Vec<String>,
+    /// The newest first.
+    pub(super) runs: Vec<&'m Machine<'a>>,
+    /// Figures of others, without intervals: drawn in grey.
+    pub(super) is_published: bool,
+    /// The number of its colour and shape, among its kind.
+    number: usize,
+}
+
+impl Column<'_, '_> {
     /// How many rungs of the ladder have a row.
     fn rungs(&self) -> usize {
-        LADDER.iter().filter(|rung| rung.find(self.data).is_some()).count()
+        LADDER.iter().filter(|rung| self.runs.iter().any(|run| rung.find(run.data).is_some())).count()
+    }
+
+    pub(super) fn name(&self) -> String {
+        self.parts.join(" + ")
     }
 
     /// The colour of its dots, as a value for `--c`.
@@ -90,6 +113,22 @@ impl Machine<'_> {
         format!(
             "<svg class=\"dot-key\" width=\"14\" height=\"14\" aria-hidden=\"true\" style=\"--c: {style}\">{dot}</svg>"
         )
+    }
+}
+
+impl Machine<'_> {
+    /// How many rungs of the ladder have a row.
+    fn rungs(&self) -> usize {
+        LADDER.iter().filter(|rung| rung.find(self.data).is_some()).count()
+    }
+
+    /// What it is made of, as far as it was measured.
+    fn parts(&self) -> Vec<String> {
+        let mut parts = self.data.measured_parts();
+        if let Some(cpu) = parts.first_mut() {
+            *cpu = self.cpu();
+        }
+        parts
     }
 
     /// `402 of 439`; a published experiment has no rows.

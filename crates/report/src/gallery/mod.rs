@@ -1,7 +1,7 @@
 //! The index page over many runs: who measured what, what each rung of the cost ladder costs on each machine, and a chart
 //! for each level. One file without scripts, in the style sheets of the reports.
 //!
-//! - `machine`: a run as a column of the page, with the colour and the shape of its dots
+//! - `machine`: the runs, and the machines as columns, with the colour and the shape of their dots
 //! - `rung`: what a rung costs on each machine, and where the cheapest is certain
 //! - `tables`: the table of runs and the table of rungs
 //! - `chart`: all machines as dots on one axis
@@ -29,9 +29,8 @@ pub struct Entry {
 /// The page.
 #[must_use]
 pub fn render(entries: &[Entry], title: Option<&str>) -> String {
-    let mut machines = machine::machines(entries);
-    let runs = tables::runs(&machines);
-    let columns = machine::columns(&mut machines);
+    let machines = machine::machines(entries);
+    let columns = machine::columns(&machines);
     let lines = rung::lines(&columns);
     let default = match entries.len() {
         1 => "syncscope: one run".to_owned(),
@@ -41,7 +40,7 @@ pub fn render(entries: &[Entry], title: Option<&str>) -> String {
     page::fill(TEMPLATE, |placeholder| match placeholder {
         "title" => escape(title),
         "style" => [&page::STYLES.concat(), STYLE].concat(),
-        "runs" => runs.clone(),
+        "runs" => tables::runs(&machines),
         "keys" => tables::keys(&columns),
         "rungs" => tables::rungs(&columns, &lines),
         "charts" => chart::charts(&columns, &lines),
@@ -99,7 +98,7 @@ mod tests {
     fn one_run_has_no_cheapest_and_a_chart() {
         let html = page(&[with_rows("alone", vec![add(10.0)])]);
         assert!(
-            html.contains("</small>syncscope: one run</h1>")
+            html.contains("<p class=\"meta\">syncscope: one run</p>")
                 && html.contains("1 of 1")
                 && html.contains("<svg class=\"chart\"")
         );
@@ -175,13 +174,17 @@ mod tests {
         assert!(html.contains("href=\"a&quot;b\""));
     }
 
+    fn table(html: &str) -> &str {
+        html.split("rungs-table").nth(1).unwrap().split("</table>").next().unwrap()
+    }
+
     #[test]
     fn runs_without_rungs_have_a_line_and_no_column() {
         let mut experiment = with_rows("check", vec![]);
         "crosscheck".clone_into(&mut experiment.data.run.preset);
         let html = page(&[experiment.clone(), with_rows("run", vec![add(10.0)])]);
         assert!(html.contains("published experiment: crosscheck"));
-        assert_eq!(html.split("rungs-table").nth(1).unwrap().matches("scope=\"col\"").count(), 2, "one operation, run");
+        assert_eq!(table(&html).matches("scope=\"col\"").count(), 2, "one operation, run");
         assert!(page(&[experiment]).contains("None of these runs has a row"));
     }
 

@@ -3,10 +3,12 @@
 use syncscope_core::stats::Interval;
 use syncscope_core::{Nanoseconds, Row};
 
-use super::machine::Machine;
+use super::machine::{Column, Machine};
+use crate::analysis::compare::is_one_definition;
 use crate::analysis::contest::machines::{OnMachine, cheapest_machine};
 use crate::analysis::ladder::{LADDER, Rung};
 use crate::analysis::placements;
+use crate::analysis::row_query::Selected;
 use crate::figure::{self, Cost};
 use crate::naming;
 
@@ -23,8 +25,10 @@ pub(super) struct Figure {
     pub(super) is_rough: bool,
     /// Which primitive was chosen, where one was, and the size where machines may differ in it.
     pub(super) note: String,
-    /// The case in one line.
+    /// The case in one line, with its run.
     pub(super) case: String,
+    /// Whether the loop is another one than that of the newest run: no figure to compare with the others.
+    pub(super) is_other: bool,
 }
 
 /// A rung with what each machine has on it.
@@ -41,26 +45,37 @@ pub(super) struct Line {
 const SIZED: [&str; 3] = ["All threads", "Device", "Several GPUs"];
 
 /// The rungs that some machine has a row for.
-pub(super) fn lines(machines: &[&Machine<'_>]) -> Vec<Line> {
-    LADDER.iter().filter_map(|rung| line(rung, machines)).collect()
+pub(super) fn lines(columns: &[Column<'_, '_>]) -> Vec<Line> {
+    LADDER.iter().filter_map(|rung| line(rung, columns)).collect()
 }
 
-fn line(rung: &Rung, machines: &[&Machine<'_>]) -> Option<Line> {
-    let mut figures = Vec::new();
+/// The newest row of each machine that has a figure. The newest of all says which loop the rung is about.
+fn line(rung: &Rung, columns: &[Column<'_, '_>]) -> Option<Line> {
+    let found_in = columns.iter().enumerate().flat_map(|(at, column)| column.runs.iter().map(move |run| (at, *run)));
+    let all: Vec<(usize, &Machine<'_>, Selected)> =
+        found_in.filter_map(|(at, run)| Some((at, run, rung.find(run.data)?))).collect();
+    let row = |(_, machine, selected): &(usize, &Machine<'_>, Selected)| machine.data.rows.get(selected.row).cloned();
+    let measured = all.iter().filter(|(_, machine, _)| !machine.is_published);
+    let newest = measured.max_by(|a, b| a.1.data.run.started.cmp(&b.1.data.run.started)).and_then(row);
+    let is_other = |row: &Row| newest.as_ref().is_some_and(|newest| !is_one_definition(row, newest));
+    let mut figures: Vec<Option<Figure>> = columns.iter().map(|_| None).collect();
     let mut entrants = Vec::new();
-    for (index, machine) in machines.iter().enumerate() {
-        let Some(selected) = rung.find(machine.data) else {
-            figures.push(None);
-            continue;
-        };
+    for (column, machine, selected) in &all {
         let Some(row) = machine.data.rows.get(selected.row) else { continue };
         let on = placements::beyond_one_socket(&machine.data.run.machine.cpu, &row.case);
-        let figure = figure_of(rung.level, row, [selected.note, on], selected.median_ns);
-        // Figures without an interval take no part.
-        if figure.interval.is_some() {
-            entrants.extend(OnMachine::of(index, machine.data, selected.row));
+        let figure = figure_of(rung.level, row, [selected.note.clone(), on], selected.median_ns);
+        let is_other = !machine.is_published && is_other(row);
+        // Figures without an interval and those of another loop take no part.
+        if figure.interval.is_some() && !is_other {
+            entrants.extend(OnMachine::of(*column, machine.data, selected.row));
         }
-        figures.push(Some(figure));
+        let case = format!("{}, {}", machine.name, figure.case);
+        let found = Figure { case, is_other, ..figure };
+        // Runs come newest first; what can be compared comes before what cannot.
+        let worth = |figure: &Figure| (figure.ns.is_some(), !figure.is_other);
+        if figures[*column].as_ref().is_none_or(|known| worth(&found) > worth(known)) {
+            figures[*column] = Some(found);
+        }
     }
     let is_there = figures.iter().any(Option::is_some);
     is_there.then(|| Line { level: rung.level, title: rung.title, figures, cheapest: cheapest_machine(&entrants) })
@@ -85,6 +100,7 @@ fn figure_of(level: &str, row: &Row, notes: [Option<String>; 2], median_ns: Opti
         is_rough: is_rough && median_ns.is_none(),
         note: note.join(", "),
         case: row.case.to_string(),
+        is_other: false,
     }
 }
 
@@ -112,8 +128,8 @@ mod tests {
     }
 
     fn of_entries(entries: &[Entry]) -> Option<usize> {
-        let mut machines = machines(entries);
-        let lines = lines(&columns(&mut machines));
+        let machines = machines(entries);
+        let lines = lines(&columns(&machines));
         assert_eq!(lines.len(), 1, "{lines:?}");
         lines[0].cheapest
     }
@@ -165,8 +181,8 @@ mod tests {
             Row { case, ..add(ns, 0.02) }
         };
         let entries = [with_rows("a", vec![barrier(16, 1000.0)]), with_rows("b", vec![barrier(64, 9000.0)])];
-        let mut machines = machines(&entries);
-        let lines = lines(&columns(&mut machines));
+        let machines = machines(&entries);
+        let lines = lines(&columns(&machines));
         assert!(lines.iter().all(|line| line.cheapest.is_none()), "{lines:?}");
         let figure = lines.iter().find(|line| line.level == "All threads").unwrap().figures[1].as_ref().unwrap();
         assert_eq!((figure.note.as_str(), figure.text.as_str()), ("std, 64 threads", "9.00 µs"));

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::machine::Machine;
+use super::machine::{Column, Machine};
 use super::rung::{Figure, Line};
 use crate::page::html::escape;
 
@@ -31,25 +31,26 @@ pub(super) fn runs(machines: &[Machine<'_>]) -> String {
 }
 
 /// Which dot is whose.
-pub(super) fn keys(machines: &[&Machine<'_>]) -> String {
-    let key = |machine: &&Machine<'_>| {
-        format!("<li class=\"key\">{}<span>{}</span></li>", machine.swatch(), escape(&machine.name))
+pub(super) fn keys(columns: &[Column<'_, '_>]) -> String {
+    let key = |column: &Column<'_, '_>| {
+        format!("<li class=\"key\">{}<span>{}</span></li>", column.swatch(), escape(&column.name()))
     };
-    format!("<ul class=\"keys gallery-keys\">{}</ul>", machines.iter().map(key).collect::<String>())
+    format!("<ul class=\"keys gallery-keys\">{}</ul>", columns.iter().map(key).collect::<String>())
 }
 
 /// One line for each rung, one column for each machine.
-pub(super) fn rungs(machines: &[&Machine<'_>], lines: &[Line]) -> String {
+pub(super) fn rungs(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
     if lines.is_empty() {
         return "<p class=\"empty\">None of these runs has a row of the cost ladder.</p>".to_owned();
     }
-    let heading = |machine: &&Machine<'_>| {
-        let class = if machine.is_published { " class=\"published-column\"" } else { "" };
-        format!("<th scope=\"col\"{class}>{}{}</th>", machine.swatch(), escape(&machine.name))
+    let heading = |column: &Column<'_, '_>| {
+        let class = if column.is_published { " class=\"published-column\"" } else { "" };
+        let parts: Vec<String> = column.parts.iter().map(|part| escape(part)).collect();
+        format!("<th scope=\"col\"{class}>{}{}</th>", column.swatch(), parts.join("<br>"))
     };
     let mut html = format!(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table of costs\"><table class=\"rungs-table\"><thead><tr><th scope=\"col\" class=\"stuck\">one operation</th>{}</tr></thead>",
-        machines.iter().map(heading).collect::<String>()
+        columns.iter().map(heading).collect::<String>()
     );
     let mut level = "";
     for line in lines {
@@ -59,12 +60,12 @@ pub(super) fn rungs(machines: &[&Machine<'_>], lines: &[Line]) -> String {
                 html,
                 "<tbody><tr class=\"level-row\"><th scope=\"rowgroup\" class=\"stuck\">{}</th><td colspan=\"{}\"></td></tr></tbody>",
                 escape(level),
-                machines.len()
+                columns.len()
             );
         }
-        let cells: String = (0..machines.len())
+        let cells: String = (0..columns.len())
             .map(|index| {
-                cell(line.figures.get(index).and_then(Option::as_ref), line.cheapest == Some(index), machines[index])
+                cell(line.figures.get(index).and_then(Option::as_ref), line.cheapest == Some(index), &columns[index])
             })
             .collect();
         let title = escape(line.title);
@@ -74,13 +75,17 @@ pub(super) fn rungs(machines: &[&Machine<'_>], lines: &[Line]) -> String {
     html
 }
 
-fn cell(figure: Option<&Figure>, is_cheapest: bool, machine: &Machine<'_>) -> String {
+fn cell(figure: Option<&Figure>, is_cheapest: bool, column: &Column<'_, '_>) -> String {
     let Some(figure) = figure else { return "<td></td>".to_owned() };
     let part = |class: &str, text: &str| {
         if text.is_empty() { String::new() } else { format!("<span class=\"{class}\">{}</span>", escape(text)) }
     };
-    let mark = if is_cheapest { "<span class=\"badge good\">cheapest</span>" } else { "" };
-    let class = match (machine.is_published, figure.ns) {
+    let mark = match (is_cheapest, figure.is_other) {
+        (true, _) => "<span class=\"badge good\">cheapest</span>",
+        (false, true) => "<span class=\"cost-note\">another loop</span>",
+        (false, false) => "",
+    };
+    let class = match (column.is_published || figure.is_other, figure.ns) {
         (true, _) => "cost published-column",
         (false, Some(_)) => "cost",
         (false, None) => "cost no-figure",

@@ -1,11 +1,14 @@
 //! The section of a page of two runs that says what changed from the first to the second.
 
+use serde::Serialize;
+use syncscope_core::Row;
+
 use super::html::escape;
-use crate::RunData;
-use crate::analysis::compare::{Comparison, USUAL_THRESHOLD, compare};
+use crate::analysis::compare::{Change, ComparedCase, Comparison, USUAL_THRESHOLD, compare, is_one_definition};
 use crate::export::{comparison, grid::Grid};
 use crate::naming::capitalized;
 use crate::section::{self, card, folded, paragraph, table};
+use crate::{RunData, figure};
 
 /// The most changes of each direction that the page shows; `syncscope compare` has all.
 const MOST_CHANGES: usize = 20;
@@ -19,6 +22,36 @@ pub(super) fn section(runs: &[RunData], labels: &[String]) -> String {
     }
     let lead = format!("From A, {label_a}, to B, {label_b}: {}.", comparison::summary(&found));
     section::of_runs("changes", "What changed", &escape(&lead), &[("", content(&found))], false)
+}
+
+/// What two runs have on the first screen: what to know before any figure, and the ratio of the costs of rows.
+#[derive(Debug, Serialize)]
+pub(super) struct Compared<'a> {
+    said: Vec<String>,
+    #[serde(skip)]
+    cases: Vec<ComparedCase<'a>>,
+}
+
+impl<'a> Compared<'a> {
+    /// `None` unless there are two runs that have a case in common.
+    pub(super) fn of(runs: &'a [RunData]) -> Option<Self> {
+        let [a, b] = runs else { return None };
+        let found = compare(a, b, USUAL_THRESHOLD);
+        let said = comparison::first(&found).iter().map(|text| sentence(text)).collect();
+        (!found.cases.is_empty()).then_some(Self { said, cases: found.cases })
+    }
+
+    /// The cost in B over that in A; `~` where the difference is undecided, no number where the rows are not of one case.
+    pub(super) fn ratio(&self, a: &Row, b: &Row) -> String {
+        let found = self.cases.iter().find(|case| std::ptr::eq(case.a, a) && std::ptr::eq(case.b, b));
+        let have_figures = [a, b].into_iter().all(figure::has_figure);
+        let is_one = |case: &&ComparedCase<'_>| case.change != Change::NotComparable && is_one_definition(a, b);
+        let known = found.filter(|case| have_figures && is_one(case));
+        known.and_then(|case| Some((case.ratio?, case.change))).map_or("–".to_owned(), |(ratio, change)| {
+            let rough = if change == Change::Undecided { "~" } else { "" };
+            format!("{rough}{}×", figure::ratio(ratio))
+        })
+    }
 }
 
 fn content(found: &Comparison<'_>) -> String {
@@ -36,8 +69,7 @@ fn content(found: &Comparison<'_>) -> String {
         }
         table(&headings, &lines)
     };
-    let said = comparison::states(found);
-    let mut html: String = said.iter().chain(&found.remarks).map(|remark| paragraph(&sentence(remark))).collect();
+    let mut html: String = found.remarks.iter().map(|remark| paragraph(&sentence(remark))).collect();
     let directions = comparison::directions(found, MOST_CHANGES);
     for changes in &directions {
         let more = match changes.left_out() {
@@ -93,7 +125,7 @@ mod tests {
             html.contains("From A, &lt;a&gt;, to B, b: 3 in common: 1 slower, 0 faster, 2 same within 5 %"),
             "{html}"
         );
-        assert!(html.contains(">Certainly slower in B: 1 case<") && html.contains(">2.00<"), "{html}");
+        assert!(html.contains(">Slower in B: 1 case<") && html.contains(">2.00<"), "{html}");
     }
 
     #[test]
@@ -101,11 +133,8 @@ mod tests {
         let (mut before, mut after) = (vec![100.0; 41], vec![200.0; 41]);
         (before[40], after[40]) = (100.0, 80.0);
         let html = html(&[run("a", &before), run("b", &after)]);
-        assert!(
-            html.contains("Certainly slower in B: 40 cases") && html.contains("; 20 more: syncscope compare"),
-            "{html}"
-        );
-        assert!(html.contains("Certainly faster in B: 1 case") && html.contains(">0.800<"), "{html}");
+        assert!(html.contains("Slower in B: 40 cases") && html.contains("; 20 more: syncscope compare"), "{html}");
+        assert!(html.contains("Faster in B: 1 case") && html.contains(">0.800<"), "{html}");
     }
 
     #[test]

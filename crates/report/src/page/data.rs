@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use syncscope_core::{Form, Placement, Row, Run};
 
+use super::changes::Compared;
 use super::columns::{self, Cells};
 use super::html::escape_json;
 use crate::analysis::anchors::{self, Mark};
@@ -24,6 +25,9 @@ struct Page<'a> {
     /// The columns that the table of rows shows under a title, as they are.
     labelled: Vec<columns::Labelled>,
     runs: Vec<PageRun<'a>>,
+    /// For a page of two runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compared: Option<Compared<'a>>,
     ladder: Vec<PageRung>,
     /// What changed since stored runs on the same hardware; for a page of one run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,6 +122,9 @@ struct PageRung {
     grid: Option<String>,
     #[serde(flatten)]
     selection: Selection,
+    /// The cost in the second of two runs over that in the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ratio: Option<String>,
     /// Its name on the first screen, where it is one of the few there.
     #[serde(skip_serializing_if = "Option::is_none")]
     card: Option<String>,
@@ -147,11 +154,13 @@ struct PageFamily<'a> {
 
 /// The data as JSON, safe inside a `script` element.
 pub(super) fn json(runs: &[RunData], labels: &[String]) -> String {
+    let compared = Compared::of(runs);
     let page = Page {
         columns: columns::names(),
         labelled: columns::labelled(),
         runs: runs.iter().zip(labels).map(|(data, label)| page_run(data, label)).collect(),
-        ladder: ladder(runs),
+        ladder: ladder(runs, compared.as_ref()),
+        compared,
         changed: if let [data] = runs { anchors::against_equal_hardware(data) } else { None },
         families: families(runs),
         primitives: primitives(runs),
@@ -163,7 +172,7 @@ pub(super) fn json(runs: &[RunData], labels: &[String]) -> String {
     escape_json(&serde_json::to_string(&page).unwrap_or_default())
 }
 
-fn ladder(runs: &[RunData]) -> Vec<PageRung> {
+fn ladder(runs: &[RunData], compared: Option<&Compared<'_>>) -> Vec<PageRung> {
     let card = if let [data] = runs { ladder::card(data) } else { Vec::new() };
     let line = |rung: &Rung| {
         let found: Vec<Option<Selected>> = runs.iter().map(|data| rung.find(data)).collect();
@@ -174,9 +183,14 @@ fn ladder(runs: &[RunData]) -> Vec<PageRung> {
         let grid = grid(runs, &found);
         let row = runs.iter().zip(&found).find_map(|(data, found)| data.rows.get(found.as_ref()?.row))?;
         let domain = row.case.domain_and_family().0.to_owned();
+        let row_of = |run: usize| found.get(run)?.as_ref().filter(|one| one.median_ns.is_none()).map(|one| one.row);
+        let ratio = compared.map(|compared| {
+            let rows = row_of(0).zip(row_of(1));
+            rows.map_or("–".to_owned(), |(a, b)| compared.ratio(&runs[0].rows[a], &runs[1].rows[b]))
+        });
         let selection = Selection::of(found)?;
         let card = card.iter().find(|(id, _)| *id == rung.id).map(|(_, name)| name.clone());
-        Some(PageRung { domain, level: rung.level, title: rung.title, grid, selection, card, anchors })
+        Some(PageRung { domain, level: rung.level, title: rung.title, grid, selection, ratio, card, anchors })
     };
     LADDER.iter().filter_map(line).collect()
 }

@@ -31,10 +31,11 @@ function rungTitle(rung) {
 /** Each number stands in the column of its run, so that a missing one moves no other. */
 function rungTexts(rung) {
   const answers = answersOf(rung);
-  return RUNS.map((_, run) => {
+  const costs = RUNS.map((_, run) => {
     const answer = answers.find((one) => one.run === run);
     return answer ? answerText(answer, !SEVERAL) : "–";
   });
+  return DATA.compared ? [...costs, rung.ratio] : costs;
 }
 
 /** The rungs, with a line before the first of each level. */
@@ -101,7 +102,8 @@ function anchorLine() {
 function ladderSection() {
   if (DATA.ladder.length < 3) return null;
   const card = el("article", { class: "panel wide ladder" }, ladderKeys());
-  const titles = SEVERAL ? RUNS.map((_, at) => shortRunName(at)) : ["cost ±"];
+  const names = SEVERAL ? RUNS.map((_, at) => shortRunName(at)) : ["cost ±"];
+  const titles = DATA.compared ? [...names, "B/A"] : names;
   drawChart(card, {
     kind: "dots",
     label: "The cost ladder",
@@ -118,7 +120,9 @@ function ladderSection() {
     el(
       "p",
       { class: "lead" },
-      "The cost of one synchronization operation at each level of the machine, on one logarithmic axis.",
+      DATA.compared
+        ? "The cost of one synchronization operation in both runs, and B over A: ~ where the intervals do not decide, – where the rows are not of one case."
+        : "The cost of one synchronization operation at each level of the machine, on one logarithmic axis.",
     ),
     card,
   );

@@ -87,6 +87,18 @@ impl ComparedCase<'_> {
     }
 }
 
+/// Whether the loops of two rows are defined alike, as far as both say: the same instructions of one primitive, operations that
+/// follow each other alike, and the cost of the same kind of thread. Versions of syncscope differ in that.
+pub(crate) fn is_one_definition(a: &Row, b: &Row) -> bool {
+    let have_same_code = match (&a.evidence, &b.evidence) {
+        (Some(one), Some(other)) => instructions(one) == instructions(other),
+        _ => true,
+    };
+    let is_same_primitive = a.case.primitive == b.case.primitive;
+    let have_same_actor = a.case.has_one_thread() || b.case.has_one_thread() || a.actor == b.actor;
+    !is_same_primitive || (have_same_code && a.case.mode == b.case.mode && have_same_actor)
+}
+
 /// The instructions that evidence names: `REDG` and `REDUX.SUM` in `REDG 32/64, aggregated by the compiler: REDUX.SUM 1/1`.
 pub(crate) fn instructions(evidence: &str) -> BTreeSet<Vec<&str>> {
     // What follows the name is a count: `lock add 16/32`, `NOP 32/64 for WARPSYNC`.

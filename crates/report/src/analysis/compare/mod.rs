@@ -27,8 +27,8 @@ use self::hypotheses::{Draft, judge};
 use crate::RunData;
 use crate::analysis::placements;
 
-pub(crate) use self::case::instructions;
 pub use self::case::{Change, ComparedCase};
+pub(crate) use self::case::{instructions, is_one_definition};
 pub use self::differences::Difference;
 pub use self::families::FamilyChange;
 pub(crate) use self::hypotheses::measurement_blocks;

@@ -5,7 +5,7 @@ use syncscope_core::Row;
 
 use super::{Basis, Known};
 use crate::analysis::compare::ratio::{UncertainCost, p_at_most};
-use crate::analysis::compare::{instructions, measurement_blocks};
+use crate::analysis::compare::{is_one_definition, measurement_blocks};
 use crate::{RunData, naming};
 
 /// What a machine has: a row whose cost may be written, with an interval.
@@ -26,15 +26,9 @@ impl<'a> OnMachine<'a> {
         Some(Self { machine, row, hardware, cost: UncertainCost::of(row, blocks)? })
     }
 
-    /// Whether both cases are of one size, and of one primitive only where they executed the same instructions: versions of
-    /// syncscope compile some primitives otherwise.
+    /// Whether both cases are of one size, and of one primitive only where their loops are defined alike.
     fn is_comparable(&self, other: &Self) -> bool {
-        let is_same_primitive = self.row.case.primitive == other.row.case.primitive;
-        let has_same_code = match (&self.row.evidence, &other.row.evidence) {
-            (Some(one), Some(another)) => instructions(one) == instructions(another),
-            _ => true,
-        };
-        naming::size(&self.row.case) == naming::size(&other.row.case) && (has_same_code || !is_same_primitive)
+        naming::size(&self.row.case) == naming::size(&other.row.case) && is_one_definition(self.row, other.row)
     }
 }
 
