@@ -87,9 +87,7 @@ fn measure_here(
     }
     // Checked first, because opening the laboratories takes time.
     let request = Request::new(arguments, own)?;
-    if let Some(CpuList(cpus)) = &request.cpus {
-        restrict_to(cpus)?;
-    }
+    request.cpus.as_ref().map_or(Ok(()), |CpuList(cpus)| restrict_to(cpus))?;
     let mut progress = Progress::new("inspecting this machine");
     let mut laboratories = profile::time(Phase::Open, || request.open(processes)).inspect_err(|_| progress.finish())?;
     laboratories.let_fresh_processes_measure();
