@@ -1,10 +1,6 @@
 //! Does the closing clock read of every timed region wait for what is timed? Needs NVRTC, but no GPU.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a helper of a test that fails is a failed test")]
-
-mod common;
-
-use common::{ARCHITECTURES, compiled};
+use crate::common::{ARCHITECTURES, compiled};
 use syncscope_core::Mode;
 use syncscope_gpu::evidence::ClosingRead;
 use syncscope_gpu::evidence_of;
