@@ -78,9 +78,12 @@ pub(crate) fn some_programs(arch: &str) -> Vec<(Case, Program)> {
     programs_on(arch).into_iter().filter(|(case, _)| arch == "sm_90" || is_new(case)).collect()
 }
 
-/// The snippets, and one of these programs for each primitive, type and form, on each memory and in each mode.
+/// The snippets, and one program of each primitive, layout, type and form, on each memory and in each mode.
 pub(crate) fn compiled(arch: &str) -> Vec<Compiled> {
-    compiled_by(arch, |case| (case.primitive.clone(), case.space, case.mode, case.dtype, case.form))
+    compiled_by(arch, |case| {
+        let is_one = case.layout == Some(Layout::Shared);
+        (case.primitive.clone(), case.space, is_one, case.mode, case.dtype, case.form)
+    })
 }
 
 /// The snippets, and one program of each family.

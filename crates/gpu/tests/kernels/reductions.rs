@@ -72,11 +72,14 @@ fn expected(name: &str, is_max: bool) -> Vec<(&'static [&'static str], usize)> {
 #[test]
 fn every_variant_synchronizes_as_it_says_on_every_architecture() {
     for arch in ARCHITECTURES {
-        let is_reduction =
-            |(case, _): &(Case, _)| case.primitive.starts_with("gpu.reduction.") && case.elements.is_some();
+        // Sums of a warp have their own test.
+        let is_reduction = |(case, _): &(Case, _)| {
+            let name = case.primitive.strip_prefix("gpu.reduction.");
+            name.is_some_and(|name| !name.starts_with("warp_"))
+        };
         let programs = some_programs(arch).into_iter().filter(is_reduction);
         let compiled = compiled_all(arch, programs.map(|(case, program)| (Some(case), program)).collect());
-        assert!(compiled.len() >= if arch == "sm_90" { 40 } else { 20 }, "{arch}: {}", compiled.len());
+        assert!(compiled.len() >= if arch == "sm_90" { 20 } else { 10 }, "{arch}: {}", compiled.len());
         for compiled in compiled {
             let (case, cubin) = (compiled.case.unwrap(), compiled.cubin);
             let name = case.primitive.strip_prefix("gpu.reduction.").unwrap().to_owned();
