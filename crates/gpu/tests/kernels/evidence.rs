@@ -14,7 +14,8 @@ use syncscope_gpu::{
 use syncscope_sass::{Cubin, Instruction, Region, timed_region as decoded_region};
 
 use crate::common::{
-    ARCHITECTURES, capability, compiler, compiler_in, nvdisasm, nvrtc, prepared, programs, programs_on, some_programs,
+    ARCHITECTURES, capability, compiled, compiler, compiler_in, nvdisasm, nvrtc, prepared, programs, programs_on,
+    some_programs,
 };
 
 /// Other instructions between the first expected one and the end of the timed region: those of the loop, and with 64 bits a
@@ -167,9 +168,10 @@ fn only_instruction(case: &Case) -> Option<(&'static str, usize)> {
 fn the_loop_of_an_operation_of_one_instruction_has_few_others() {
     for arch in ["sm_75", "sm_90", "sm_120"] {
         let mut compiler = compiler(arch);
-        for (case, program) in some_programs(arch) {
+        for one in compiled(arch) {
+            let Some(case) = one.case else { continue };
             let Some((name, each)) = only_instruction(&case) else { continue };
-            let program = third_loop_of(&case).unwrap_or(program);
+            let program = third_loop_of(&case).unwrap_or(one.program);
             let unroll = program.definitions.iter().find_map(|text| text.strip_prefix("SYNCSCOPE_UNROLL="));
             let unroll = unroll.map_or(UNROLL as usize, |number| number.parse().unwrap());
             let listing = nvdisasm(&compiler.cubin(&program).unwrap(), &["-c"]);
