@@ -46,10 +46,12 @@ fn counts(region: &[String], name: &str) -> (usize, usize) {
     (found, region.len() - found)
 }
 
+/// All lengths on one architecture: the others differ in the instructions around the chain alone.
 #[test]
 fn exactly_the_additions_are_between_the_readings() {
+    const SHAPES: [(u64, u64); 5] = [(512, 0), (0, 512), (1024, 0), (1024, 520), (7680, 0)];
     for arch in ARCHITECTURES {
-        for (body, tail) in [(1024, 0), (1024, 520), (512, 0), (0, 512), (7680, 0)] {
+        for &(body, tail) in if arch == "sm_90" { &SHAPES[..] } else { &SHAPES[..2] } {
             let region = region(Operation::FloatAddition, body, tail, arch);
             let (found, others) = counts(&region, "FADD");
             assert_eq!(found as u64, body + tail, "{arch}, body {body}, tail {tail}: {region:#?}");

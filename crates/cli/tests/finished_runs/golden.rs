@@ -30,6 +30,11 @@ fn stored() -> Vec<RunData> {
     runs
 }
 
+/// One of them.
+fn named(name: &str) -> RunData {
+    RunData::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results").join(name), catalogue()).unwrap()
+}
+
 /// The data of the page of one run, and its drawing of the machine.
 fn page_of(data: &RunData) -> (Value, String) {
     let html = page::render(std::slice::from_ref(data));
@@ -165,7 +170,7 @@ fn resolved(case: Case, ns: f64) -> Row {
 /// A lock is ranked because it has a role: nothing names it.
 #[test]
 fn a_lock_that_was_never_measured_before_wins_everywhere() {
-    let mut data = stored().into_iter().find(|data| data.name == "h200").unwrap();
+    let mut data = named("h200");
     let like = data.rows.iter().map(|row| &row.case);
     let like =
         like.filter(|case| case.primitive == "cpu.lock.pthread_mutex" && case.threads == Some(16)).min().unwrap();
@@ -189,7 +194,7 @@ type Shape<'a> = &'a dyn Fn(Case) -> Case;
 /// Each primitive of a role that people choose from, cheaper than another one of its role, is named by an answer.
 #[test]
 fn every_primitive_of_a_choice_is_reachable_from_a_question() {
-    let template = stored().into_iter().find(|data| data.name == "h200-x2").unwrap();
+    let template = named("h200-x2");
     let multiprocessors = template.run.machine.gpus.first().map(|gpu| gpu.multiprocessors);
     let by_two_threads =
         |case: Case| Case { threads: Some(2), placement: Some(syncscope_core::Placement::Close), ..case };
