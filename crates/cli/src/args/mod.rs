@@ -156,6 +156,27 @@ pub(crate) struct ImportArguments {
 pub(crate) enum ImportSource {
     /// Import the results of SyncPerformance (Burtchell and Burtscher, IISWC 2024)
     Syncperformance(SyncperformanceArguments),
+    /// Import a matrix of core-to-core-latency (github.com/nviennot/core-to-core-latency, --csv)
+    CoreToCoreLatency(CoreToCoreArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportTarget {
+    /// Directory for the run; must be new or empty
+    #[arg(short, long, alias = "output", value_name = "RUN")]
+    pub(crate) out: PathBuf,
+    /// JSON file with what is known of `machine` and `environment`, named as in run.json
+    #[arg(long, value_name = "FILE")]
+    pub(crate) machine: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CoreToCoreArguments {
+    /// CSV file named after the processor
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) target: ImportTarget,
 }
 
 #[derive(Debug, Args)]
@@ -163,12 +184,8 @@ pub(crate) struct SyncperformanceArguments {
     /// Directory with the results of one system: runtimes.csv files in directories named after their programs
     #[arg(value_name = "DIR")]
     pub(crate) results: PathBuf,
-    /// Directory for the run; must be new or empty
-    #[arg(short, long, alias = "output", value_name = "RUN")]
-    pub(crate) out: PathBuf,
-    /// JSON file with what is known of `machine` and `environment`, named as in run.json
-    #[arg(long, value_name = "FILE")]
-    pub(crate) machine: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) target: ImportTarget,
     /// OMP_PLACES or OMP_PROC_BIND was set, so that programs named _close and _spread bound their threads
     #[arg(long)]
     pub(crate) bound: bool,
