@@ -58,8 +58,8 @@ fn a_barrier_and_a_launch_stand_with_their_grids() {
     let Some(dom) = text(&[run(rows)]) else { return };
     for label in [
         "Grid barrier, best, 132×32: counter",
-        "One kernel more, in a graph, 1×32",
-        "One kernel more, in a stream, 132×32",
+        "Kernel boundary, graph, 1×32",
+        "Kernel boundary, stream, 132×32",
     ] {
         assert!(dom.contains(&format!(">{label}<")), "no {label}");
     }
