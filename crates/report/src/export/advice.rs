@@ -34,7 +34,7 @@ pub fn overview(data: &RunData, answers: &[Advice], width: usize) -> String {
     let warned = taken(answers).any(|(_, choice)| !choice.warnings.is_empty());
     let warning = if warned { " (!): there is a warning; --need shows it." } else { "" };
     format!(
-        "{}\n\n{}\n\n  Intervals are of at least 95 %; those of costs are for another run.{warning}",
+        "{}\n\n{}\n\n  Intervals have at least 95 % confidence; those of costs are run-to-run.{warning}",
         grid::plain(&heading(data)),
         table_of(answers, width)
     )
