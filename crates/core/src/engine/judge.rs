@@ -110,9 +110,7 @@ fn of_blocks(judged: &Judged<'_>) -> Verdict {
     let blocks = exclusion::lost_blocks(observations);
     if blocks.len() < judged.fewest_blocks as usize {
         let (taken, fewest) = (blocks.len(), judged.fewest_blocks);
-        return Verdict::Noisy(format!(
-            "only {taken} of the required {fewest} measurement blocks were taken"
-        ));
+        return Verdict::Noisy(format!("only {taken} of the required {fewest} measurement blocks were taken"));
     }
     let lost = blocks.iter().filter(|is_lost| **is_lost).count();
     if blocks.len() < FEW_BLOCKS || lost as f64 <= MOST_BLOCKS_LOST * blocks.len() as f64 {

@@ -206,7 +206,11 @@ mod tests {
         let answers = [unknown, taken_with("first", &[])];
         for text in [overview(&data, &answers, 100), for_terminal(&data, &answers, 100)] {
             assert!(text.lines().any(|line| line.trim() == command), "{text}");
-            assert_eq!((text.matches('`').count(), text.contains("To measure protect (CPU), run:")), (0, true), "{text}");
+            assert_eq!(
+                (text.matches('`').count(), text.contains("To measure protect (CPU), run:")),
+                (0, true),
+                "{text}"
+            );
         }
         assert!(as_markdown(&data, &answers).contains("measures them"));
         let (reason, none) = without_command("no rows at 3 threads; the run has 2");

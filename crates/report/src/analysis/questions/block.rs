@@ -63,10 +63,8 @@ fn block_barriers(data: &RunData) -> Option<Said> {
     if costlier.is_empty() {
         return None;
     }
-    let texts: Vec<String> = costlier
-        .iter()
-        .map(|(name, both)| format!("{name} ({}) {} as much", both.more.time(), both.times()))
-        .collect();
+    let texts: Vec<String> =
+        costlier.iter().map(|(name, both)| format!("{name} ({}) {} as much", both.more.time(), both.times())).collect();
     let text = format!("In a block of 1,024 threads __syncthreads costs {}, {}.", plain.time(), enumeration(&texts));
     let rows = std::iter::once(plain.index).chain(costlier.iter().map(|(_, both)| both.more.index));
     Some(Said::certain(text, rows))

@@ -140,7 +140,10 @@ fn picture(data: &RunData) -> Option<Picture> {
         text: None,
         otherwise: "Whether to spin or to sleep is undecided: the run lacks rows of wake-ups or of waiters that spin.",
         note: note([
-            Some("Two CPU threads, placed close; a waiter that spins keeps its CPU. Hints are those of one thread.".to_owned()),
+            Some(
+                "Two CPU threads, placed close; a waiter that spins keeps its CPU. Hints are those of one thread."
+                    .to_owned(),
+            ),
             unreliable(data, &rows),
         ]),
     })
