@@ -16,14 +16,23 @@ pub(crate) const RUNS: &str = "syncscope-runs";
 
 /// The named directories; without any, the newest run of [`RUNS`].
 pub(crate) fn named_or_latest(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    if named.is_empty() { latest(1) } else { Ok(named.iter().map(|path| run_of(path)).collect()) }
+    named_or(named, |_| true)
 }
 
-/// The newest runs of [`RUNS`], the newest last.
-pub(crate) fn latest(count: usize) -> Result<Vec<PathBuf>, Failure> {
+/// The same, but the newest run of the catalogue's primitives, not of an operation that `measure` was given.
+pub(crate) fn named_or_latest_of_catalogue(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    named_or(named, |run| run.read_run().is_ok_and(|run| run.own.is_empty()))
+}
+
+fn named_or(named: &[PathBuf], counts: fn(&RunDirectory) -> bool) -> Result<Vec<PathBuf>, Failure> {
+    if named.is_empty() { latest(1, counts) } else { Ok(named.iter().map(|path| run_of(path)).collect()) }
+}
+
+/// The newest runs of [`RUNS`] that count, the newest last.
+pub(crate) fn latest(count: usize, counts: fn(&RunDirectory) -> bool) -> Result<Vec<PathBuf>, Failure> {
     let entries = std::fs::read_dir(RUNS).into_iter().flatten();
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let mut runs: Vec<PathBuf> = paths.filter(|path| RunDirectory::open(path).is_ok()).collect();
+    let mut runs: Vec<PathBuf> = paths.filter(|path| RunDirectory::open(path).is_ok_and(|run| counts(&run))).collect();
     // Their names begin with the time.
     runs.sort();
     if runs.len() < count {

@@ -53,15 +53,15 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// Write an index page over many runs: every machine, and what each operation costs on it
     Gallery(GalleryArguments),
-    /// Compare two runs, case by case: what is slower, faster or the same, and what cannot be decided
+    /// Compare two runs, case by case: slower, faster, the same or undecided
     Compare(CompareArguments),
     /// Compare the runs of three or more nodes: what is typical, and which nodes differ
     Fleet(FleetArguments),
     /// Show the rows of a finished run
     Show(ShowArguments),
-    /// Test the claims of papers on finished runs: what holds, what does not, what is undecided
+    /// Check published claims against finished runs
     Findings(FindingsArguments),
-    /// Recommend a primitive for a need, where the rows of a finished run decide
+    /// Recommend the cheapest lock, barrier, ... measured in a run
     Advise(AdviseArguments),
     /// Convert the results of another tool into a run
     #[command(hide = true)]
@@ -135,7 +135,7 @@ pub(crate) struct ReportArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct GalleryArguments {
-    /// Directories of the runs; what holds no run is left out
+    /// Directories of the runs; directories that are not runs are skipped
     #[arg(required = true, value_name = "DIR")]
     pub(crate) runs: Vec<PathBuf>,
     /// HTML file to write; it links to NAME/report.html where that exists in the same directory

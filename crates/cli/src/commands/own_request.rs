@@ -180,7 +180,7 @@ fn in_words(comparison: &Comparison<'_>, first: &str, other: &str) -> String {
         };
         let what = match compared.change {
             Change::Slower => format!("{} as expensive", times(false)),
-            Change::Faster => format!("{} cheaper", times(true)),
+            Change::Faster => format!("{} as fast", times(true)),
             Change::Same => format!("{} the cost: the same", times(false)),
             Change::Undecided => format!("{} the cost: no difference shown", times(false)),
             Change::NotComparable => format!("not comparable: {}", compared.remark),

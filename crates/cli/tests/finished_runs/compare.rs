@@ -58,7 +58,7 @@ fn two_runs_of_one_machine_have_no_certain_change() {
     let summary = text.lines().last().unwrap();
     assert!(summary.starts_with("12 in common: 0 slower, 0 faster, "), "{text}");
     assert!(summary.contains("same within 5 %") && !summary.contains("only in"), "{text}");
-    assert!(text.contains("No difference of machine and environment"), "{text}");
+    assert!(text.contains("Same machine and environment"), "{text}");
 }
 
 #[test]

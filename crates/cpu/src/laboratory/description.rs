@@ -63,9 +63,9 @@ impl CpuLaboratory {
                     "the frequency governor is {governor}: `cpupower frequency-set -g performance` steadies the clock"
                 )
             }),
-            self.system.emulator().map(|name| {
-                format!("every instruction is emulated ({name}): the figures are those of no hardware; only their cases are real")
-            }),
+            self.system
+                .emulator()
+                .map(|name| format!("every instruction is emulated ({name}): timings are meaningless")),
             self.system.hypervisor().filter(|_| self.system.emulator().is_none()).map(|name| {
                 format!(
                     "this is a virtual machine ({name}): its topology may be wrong and other guests may disturb it; \
@@ -79,7 +79,10 @@ impl CpuLaboratory {
                 )
             }),
             self.load.filter(|load| Environment::is_high_load(*load, count)).map(|load| {
-                format!("the load is {load:.2} on {count} CPU{}: stop other programs, or wait until they are done", if count == 1 { "" } else { "s" })
+                format!(
+                    "the load average is {load:.2} on {count} CPU{}: other programs disturb the measurement",
+                    if count == 1 { "" } else { "s" }
+                )
             }),
             self.clock.fallback_reason().map(|reason| {
                 format!("{reason}: the clock of the operating system is used, which is coarser and costs more to read")

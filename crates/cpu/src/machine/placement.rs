@@ -14,7 +14,9 @@ use crate::machine::topology::{HardwareThread, Topology};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlacementError {
     /// No CPU is allowed.
-    #[error("this process may use no CPU of the topology: check taskset and the cpuset of its control group")]
+    #[error(
+        "none of the CPUs in the topology is in this process's affinity mask: check taskset and the cpuset of its control group"
+    )]
     NoCpu,
     /// A CPU on the list is not allowed.
     #[error("CPU {cpu} does not exist or this process may not use it; it may use {allowed}")]

@@ -1,4 +1,4 @@
-//! The core-to-core matrix: the cost of a hand-off between each two CPUs, ordered by the measured costs.
+//! The core-to-core matrix: the cost of a hand-off between two CPUs, ordered by the measured costs.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -100,7 +100,7 @@ struct NamedCell<'a> {
     cell: &'a FleetCell,
 }
 
-/// `200 nodes, 7 primitives: 5 nodes certainly differ from the median node by more than 5 %`, with `7 of 9 primitives` where the
+/// `200 nodes, 7 primitives: 5 nodes differ from the median node by more than 5 %`, with `7 of 9 primitives` where the
 /// others are on too few nodes. A fleet without comparable cases gets the sentence of `nothing_compared`.
 #[must_use]
 pub fn summary(fleet: &ExaminedFleet) -> String {

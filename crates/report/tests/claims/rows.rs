@@ -96,7 +96,7 @@ fn a_primitive_says_what_it_is() {
 #[test]
 fn reasons_that_differ_in_their_numbers_only_are_one_reason() {
     let wide = |threads| Row {
-        verdict: Verdict::Noisy(format!("the interval is +/- {threads}1 % wide after 10{threads} pairs")),
+        verdict: Verdict::Noisy(format!("the 95 % interval is still ±{threads}1 % after 10{threads} pairs")),
         ..row(case("cpu.atomic.add", threads), 8.0, 10.0, 12.0)
     };
     let rows = (1..9).map(wide).collect();

@@ -10,7 +10,7 @@ use crate::terminal;
 
 /// Shows the answers.
 pub(crate) fn advise(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
-    let data = runs::load(&runs::named_or_latest(arguments.run.as_slice())?[0])?;
+    let data = runs::load(&runs::named_or_latest_of_catalogue(arguments.run.as_slice())?[0])?;
     if arguments.wait.is_some() && arguments.need != Some(Need::Wait) {
         return Err(Failure::Usage("--for is how long a thread waits: add `--need wait`".to_owned()));
     }

@@ -6,7 +6,7 @@ use syncscope_core::stats::Interval;
 
 use crate::analysis::contest::{Contest, Known};
 
-/// One kernel more, launched in one way, by the length of the kernels in microseconds.
+/// A new kernel, launched in one way, by the length of the kernels in microseconds.
 pub(super) type ByLength<'a> = Vec<(u32, Known<'a>)>;
 
 /// Where the cheaper one changes, as the length grows.

@@ -204,7 +204,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     (!charts.is_empty()).then_some(Picture {
         charts,
         text: None,
-        otherwise: "What the boundaries of the machine cost is not certain in this run.",
+        otherwise: "What the boundaries of the machine cost is undecided in this run.",
         note: confirmed,
     })
 }

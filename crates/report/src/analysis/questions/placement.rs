@@ -100,7 +100,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     Some(Picture {
         charts,
         text: None,
-        otherwise: "Whether the place of threads matters cannot be decided: the run has one class of pairs only.",
+        otherwise: "Whether the place of threads matters is undecided: the run has one class of pairs only.",
         note: note([missing(data)]),
     })
 }

@@ -25,7 +25,7 @@ pub(super) const QUESTION: Question = Question {
     advice: Some((Need::EndGpuPhase, end_gpu_phase)),
 };
 
-/// What a sentence and what a chart call a way to have one kernel more behind another one.
+/// What a sentence and what a chart call a way to launch a kernel behind another one.
 fn words(id: &str) -> (&str, &str) {
     match short_name(id) {
         "graph" => ("in a graph", "in a graph"),
@@ -65,7 +65,7 @@ fn working_launches(data: &RunData, barrier: &Case) -> Vec<usize> {
     launch_rows(data, barrier, |case| length(case).is_some())
 }
 
-/// One kernel more against a barrier of the grid. The host times launches and the device times barriers, so the intervals
+/// A new kernel against a barrier of the grid. The host times launches and the device times barriers, so the intervals
 /// for another run are compared.
 fn kernel_or_grid_barrier(data: &RunData) -> Option<Said> {
     let peers = of_grid(data, None)?;
@@ -161,13 +161,13 @@ fn picture(data: &RunData) -> Option<Picture> {
     let blocks = data.rows[launches[0]].case.blocks.unwrap_or(1);
     let last = if let [one] = known.as_slice() { format!("last {one} µs and ") } else { String::new() };
     let shape = format!("The kernels {last}have {blocks} block{}.", if blocks == 1 { "" } else { "s" });
-    let why = "The cost of a kernel more is the gap between two kernels. Where kernels are shorter than a launch by the host, it \
+    let why = "The cost of a new kernel is the gap between two kernels. Where kernels are shorter than a launch by the host, it \
                is the time in which the host launches one.";
     let all: Vec<usize> = rows.iter().chain(&launches).copied().collect();
     Some(Picture {
         charts: charts.into_iter().flatten().collect(),
         text,
-        otherwise: "Whether one kernel more is cheaper than a grid barrier cannot be decided: one of the two has no figure.",
+        otherwise: "Whether a new kernel is cheaper than a grid barrier is undecided: one of the two has no figure.",
         note: note([Some(shape), Some(why.to_owned()), missing(data), unreliable(data, &all)]),
     })
 }
@@ -275,7 +275,7 @@ fn signed(ns: f64) -> String {
     format!("{}{}", if ns < 0.0 { "−" } else { "+" }, figure::time(ns.abs()))
 }
 
-/// The break-even points, and what a kernel more costs more than the best barrier for the shortest and the longest kernels.
+/// The break-even points, and how much more a new kernel costs than the best barrier for the shortest and the longest kernels.
 fn margins(ways: &[Way<'_>], grid: &Contest<'_>) -> Option<Spec> {
     let (best, best_cost) = grid.best()?;
     let cell = |(_, known): &(u32, Known<'_>)| {
@@ -306,7 +306,7 @@ fn margins(ways: &[Way<'_>], grid: &Contest<'_>) -> Option<Spec> {
     };
     let columns = vec!["break-even".to_owned(), format!("at {shortest} µs"), format!("at {longest} µs")];
     let lines: Vec<Line> = ways.iter().filter_map(line).collect();
-    let title = format!("One kernel more against the barrier ({})", best.name);
+    let title = format!("A new kernel against the barrier ({})", best.name);
     Some(Spec::Table { title: None, columns, lines }.titled(title))
 }
 
@@ -325,7 +325,7 @@ fn by_length_in_words(ways: &[Way<'_>], grid: &Contest<'_>) -> Option<String> {
     let blocks = best_cost.row.case.blocks.map(|blocks| format!(" of {blocks} blocks")).unwrap_or_default();
     (!parts.is_empty()).then(|| {
         format!(
-            "One kernel more, or a grid barrier{blocks} ({}, {})? {}.",
+            "A new kernel, or a grid barrier{blocks} ({}, {})? {}.",
             best.name,
             best_cost.time(),
             capitalized(&parts.join("; "))
@@ -350,7 +350,7 @@ fn missing(data: &RunData) -> Option<String> {
     note(reasons.into_iter().map(words))
 }
 
-/// For each kernel length, the barriers of a grid against one kernel more of that grid, compared as in the sentence.
+/// For each kernel length, the barriers of a grid against a new kernel of that grid, compared as in the sentence.
 fn end_gpu_phase(inquiry: Inquiry<'_>) -> Vec<Advice> {
     let data = inquiry.data;
     if !inquiry.wants(Domain::Gpu) || !data.rows.iter().any(|row| takes_part(data, row, Role::Launch)) {
@@ -393,14 +393,14 @@ fn of_length<'a>(
     let what = if is_empty { "empty kernels".to_owned() } else { format!("kernels of {}", naming::group(length)) };
     let situation = format!("{what}, grid of {}", naming::size(barrier));
     let launch = |(id, index): &(&str, usize)| Entrant {
-        name: format!("one kernel more, {}", words(id).0),
+        name: format!("a new kernel, {}", words(id).0),
         ..Entrant::of(data, *index, Basis::Machine)
     };
     let pending = data
         .catalogue
         .with_role(Role::Launch)
         .filter(|one| data.has_more_planned(one.id) && !ways.iter().any(|(id, _)| *id == one.id));
-    let pending = pending.map(|one| format!("one kernel more, {}", words(one.id).0)).collect();
+    let pending = pending.map(|one| format!("a new kernel, {}", words(one.id).0)).collect();
     let kernels = Contest::of(ways.iter().map(launch).collect(), pending);
     let contest = grid.named(|name| format!("a grid barrier ({name})")).with(kernels);
     let mut decision = decide(inquiry, &contest)?;
@@ -485,7 +485,7 @@ mod tests {
         let found = decision("decide-relaunch", &run).unwrap();
         assert_eq!(
             found.sentence.unwrap(),
-            "One kernel more, or a grid barrier of 132 blocks (counter, 806 ns)? In a stream, in another stream behind a value or \
+            "A new kernel, or a grid barrier of 132 blocks (counter, 806 ns)? In a stream, in another stream behind a value or \
              in another stream behind an event it is slower at every length that is decided; in a graph it is cheaper at every \
              length that is decided; by programmatic launch it is cheaper for longer kernels than about 5.0 µs (between 2 and 100 \
              µs). Programmatic launch starts the next kernel 1.9 times sooner: 806 ns after the one before, 1.50 µs in a stream."
