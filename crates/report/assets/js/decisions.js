@@ -85,7 +85,7 @@ function rowsOfDecision({ charts }, run) {
 function claimOf({ id, sentence }, run) {
   const top = RUNS[run].answers.certain.find(({ figure }) => figure === id);
   const text = [top && top.text, sentence].filter(Boolean).join(" ");
-  const [first, ...rest] = unbroken(text).split(/(?<=[\w)]\.) (?=[A-Z_])/);
+  const [first, ...rest] = unbroken(text).split(/(?<=[\w)]\.) (?=[A-Z_\d])/);
   return text ? [el("b", null, `${first} `), el("span", null, rest.join(" "))] : null;
 }
 
