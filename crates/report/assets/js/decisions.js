@@ -19,7 +19,7 @@ function cellShade(value, values) {
 }
 
 /** The room of the names of lines, in letters. */
-const labelWidth = (spec) => Math.max(4.6, ...spec.lines.map(({ label }) => 0.75 * label.length + 1));
+const labelWidth = (spec) => Math.max(4.6, ...spec.lines.map(({ label }) => 0.58 * label.length + 1));
 
 /** A table with a cost and an instruction in each cell. A press shows the row. */
 function costTable(spec, run) {
