@@ -81,9 +81,10 @@ function drawTable() {
   fillTable(rows.slice(0, TABLE.limit));
   const shown = Math.min(rows.length, TABLE.limit);
   const filtered = rows.length < ROWS.length ? `, filtered from ${formatCount(ROWS.length)}` : "";
-  tableCount.textContent = [found.note, `${formatCount(shown)} of ${plural(rows.length, "row")}${filtered}`]
-    .filter(Boolean)
-    .join(" ");
+  tableCount.replaceChildren(
+    ...(found.note ? [el("b", null, `${found.note} `)] : []),
+    `${formatCount(shown)} of ${plural(rows.length, "row")}${filtered}`,
+  );
   const show = (limit) => () => {
     TABLE.limit = limit;
     drawTable();
