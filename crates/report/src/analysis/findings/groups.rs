@@ -1,6 +1,7 @@
 //! Zhang, Wahib, Zhang and Matsuoka: barriers within a warp and within a block.
 
 use syncscope_core::Case;
+use syncscope_core::order::Order;
 use syncscope_core::stats::Interval;
 
 use super::super::contest::Known;
@@ -156,7 +157,7 @@ fn full_block(rows: &[Known<'_>], blocks: u32) -> Option<Outcome> {
 fn groups<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec<Known<'a>> {
     let one_warp = |case: &Case| case.blocks == Some(1) && case.threads == Some(WARP);
     let mut rows = blocks(data, primitive, |case| one_warp(case) && fits(case));
-    rows.sort_by(|a, b| a.row.case.group.cmp(&b.row.case.group));
+    rows.order_by(|a, b| a.row.case.group.cmp(&b.row.case.group));
     rows
 }
 
@@ -200,7 +201,7 @@ fn saturation(data: &RunData) -> Option<Outcome> {
             .then(|| (*row, warps / row.bounds.high, warps / row.ns, warps / row.bounds.low))
     });
     let mut rates: Vec<_> = rates.collect();
-    rates.sort_by(|a, b| a.2.total_cmp(&b.2));
+    rates.order_by(|a, b| a.2.total_cmp(&b.2));
     let (slowest, fastest) = (rates.first()?, rates.last()?);
     if rates.len() < 2 {
         return None;
