@@ -1,20 +1,17 @@
 //! What an operation is made of, by the machine code of both loops. Needs NVRTC, but no GPU.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a helper of a test that fails is a failed test")]
-
-mod common;
-
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use common::{compiled, compiled_all};
 use syncscope_core::{Case, Counted, Evidence, MOST_OTHERS, Mode, Receipt};
 use syncscope_gpu::evidence_of;
 
+use crate::common::{compiled, compiled_all, some_programs};
+
 /// The receipts of the primitives of an architecture, with their names.
 fn receipts(arch: &str) -> Vec<(Case, Receipt)> {
-    let programs = if arch == "sm_90" { compiled_all(arch) } else { compiled(arch) };
-    let found = programs.into_iter().filter_map(|program| {
+    let programs = some_programs(arch).into_iter().map(|(case, program)| (Some(case), program));
+    let found = compiled_all(arch, programs.collect()).into_iter().filter_map(|program| {
         let case = program.case?;
         let receipt = evidence_of(&case, &program.cubin).receipt()?.clone();
         Some((Case { threads: None, blocks: None, devices: None, ..case }, receipt))

@@ -1,13 +1,9 @@
 //! Compares the registers that `syncscope-sass` says an instruction reads and writes with the life ranges that `nvdisasm`
 //! prints. Needs NVRTC and `nvdisasm`, but no GPU.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a helper of a test that fails is a failed test")]
-
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::{ARCHITECTURES, compiled_families, compiled_snippets, nvdisasm};
+use crate::common::{ARCHITECTURES, compiled_families, compiled_snippets, nvdisasm};
 use syncscope_sass::{Arch, Bank, Cubin, Effects, Instruction, Register};
 
 /// What `nvdisasm` says about the registers of one instruction.

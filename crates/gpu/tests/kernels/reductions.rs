@@ -1,29 +1,11 @@
 //! The kernels of `gpu.reduction.*` compile for every architecture and synchronize as their variants say. Needs NVRTC, which
 //! `make nvrtc` installs, but no GPU.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a missing requirement fails the test")]
-
-use std::path::Path;
-
 use syncscope_core::{Case, Group, Preset};
-use syncscope_gpu::cache::Cache;
-use syncscope_gpu::compile::Compiler;
-use syncscope_gpu::discovery::Surroundings;
-use syncscope_gpu::nvrtc::Nvrtc;
-use syncscope_gpu::verify::ARCHITECTURES;
-use syncscope_gpu::{DeviceLimits, cases, headers, program_of, unavailable};
+use syncscope_gpu::{DeviceLimits, cases, program_of, unavailable};
 use syncscope_sass::{Cubin, timed_region};
 
-fn compiler(arch: &str) -> Compiler {
-    let kept = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../.syncscope/kernel-test-cache"));
-    let nvrtc = Nvrtc::find(&Surroundings::of_process(), None).unwrap_or_else(|error| panic!("{error}"));
-    Compiler::new(nvrtc, Cache::in_folder(kept), arch.to_owned(), headers())
-}
-
-fn capability(arch: &str) -> (u32, u32) {
-    let number: u32 = arch.strip_prefix("sm_").unwrap().parse().unwrap();
-    (number / 10, number % 10)
-}
+use crate::common::{ARCHITECTURES, capability, compiled_all, compiler, some_programs};
 
 /// How often a kernel has one of the instructions.
 fn count(cubin: &[u8], kernel: &str, names: &[&str]) -> usize {
@@ -90,13 +72,17 @@ fn expected(name: &str, is_max: bool) -> Vec<(&'static [&'static str], usize)> {
 #[test]
 fn every_variant_synchronizes_as_it_says_on_every_architecture() {
     for arch in ARCHITECTURES {
-        let mut compiler = compiler(arch);
-        let variants = variants(arch);
-        assert!(variants.len() >= 40, "{arch}: {}", variants.len());
-        let programs: Vec<_> = variants.iter().filter_map(|(_, case)| program_of(case)).collect();
-        compiler.prepare(&programs, &mut |_, _| {});
-        for (name, case) in variants {
-            let cubin = compiler.cubin(&program_of(&case).unwrap()).unwrap_or_else(|error| panic!("{arch}: {error}"));
+        // Sums of a warp have their own test.
+        let is_reduction = |(case, _): &(Case, _)| {
+            let name = case.primitive.strip_prefix("gpu.reduction.");
+            name.is_some_and(|name| !name.starts_with("warp_"))
+        };
+        let programs = some_programs(arch).into_iter().filter(is_reduction);
+        let compiled = compiled_all(arch, programs.map(|(case, program)| (Some(case), program)).collect());
+        assert!(compiled.len() >= if arch == "sm_90" { 20 } else { 10 }, "{arch}: {}", compiled.len());
+        for compiled in compiled {
+            let (case, cubin) = (compiled.case.unwrap(), compiled.cubin);
+            let name = case.primitive.strip_prefix("gpu.reduction.").unwrap().to_owned();
             for (names, times) in expected(&name, is_max(&case)) {
                 let found = count(&cubin, "reduce", names);
                 // Turing has no reduce instruction: the compiler writes shuffles and a second path for full warps. The

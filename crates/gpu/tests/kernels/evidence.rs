@@ -1,78 +1,26 @@
 //! Every kernel of the catalogue compiles for every architecture, and exactly the expected instructions are between the two
 //! readings of the clock. Needs NVRTC and nvdisasm, which `make nvrtc` installs, but no GPU.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a missing requirement fails the test")]
-
 use std::collections::HashSet;
-use std::path::Path;
-use std::process::Command;
-use std::sync::{Mutex, PoisonError};
 
 use syncscope_core::{Case, Dtype, Evidence, Layout, Mode, Preset, Space};
-use syncscope_gpu::cache::Cache;
-use syncscope_gpu::compile::{Compiler, Program};
+use syncscope_gpu::compile::Program;
 use syncscope_gpu::discovery::Surroundings;
-use syncscope_gpu::nvrtc::{Nvrtc, Source};
+use syncscope_gpu::nvrtc::Source;
 use syncscope_gpu::verify::elided_by_nature;
 use syncscope_gpu::{
-    DeviceLimits, UNROLL, argument_bytes, cases, evidence_of, headers, orderings, program_of, third_loop_of,
-    unavailable, weakened_program,
+    DeviceLimits, UNROLL, argument_bytes, cases, evidence_of, orderings, program_of, third_loop_of, weakened_program,
 };
 use syncscope_sass::{Cubin, Instruction, Region, timed_region as decoded_region};
 
-const ARCHITECTURES: [&str; 7] = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
+use crate::common::{
+    ARCHITECTURES, capability, compiler, compiler_in, nvdisasm, nvrtc, prepared, programs, programs_on, some_programs,
+};
 
 /// Other instructions between the first expected one and the end of the timed region: those of the loop, and with 64 bits a
 /// register move. On Turing the compiler also tests once in each run of the loop whether the warp is converged.
 fn most_others(arch: &str) -> usize {
     if arch == "sm_75" { 10 } else { 8 }
-}
-
-fn compiler(arch: &str, cache: &Path) -> Compiler {
-    let nvrtc = Nvrtc::find(&Surroundings::of_process(), None).unwrap_or_else(|error| panic!("{error}"));
-    Compiler::new(nvrtc, Cache::in_folder(cache), arch.to_owned(), headers())
-}
-
-/// A compiler that has these programs. One test compiles at a time, with all CPUs; the next one finds them in the cache.
-fn prepared<'a>(arch: &str, programs: impl IntoIterator<Item = &'a Program>) -> Compiler {
-    static COMPILING: Mutex<()> = Mutex::new(());
-    let _one = COMPILING.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut compiler = compiler(arch, kept());
-    let programs: Vec<Program> = programs.into_iter().cloned().collect();
-    compiler.prepare(&programs, &mut |_, _| {});
-    compiler
-}
-
-/// A cache of machine code that is kept between test runs.
-fn kept() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../.syncscope/kernel-test-cache"))
-}
-
-/// One case for each program.
-fn programs() -> Vec<(Case, Program)> {
-    let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
-    let mut seen = HashSet::new();
-    // Some primitives cannot be measured on any device.
-    let measured =
-        cases(Preset::Paper, &limits).into_iter().filter(|case| unavailable(&case.primitive, (99, 0)).is_none());
-    let planned = measured.filter_map(|case| Some((program_of(&case)?, case)));
-    planned.filter(|(program, _)| seen.insert(program.clone())).map(|(program, case)| (case, program)).collect()
-}
-
-/// The capability of `sm_75` is 7.5.
-fn capability(arch: &str) -> (u32, u32) {
-    let number: u32 = arch.strip_prefix("sm_").unwrap().parse().unwrap();
-    (number / 10, number % 10)
-}
-
-fn disassemble(cubin: &[u8], folder: &Path) -> String {
-    let nvdisasm = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.syncscope/cuda/nvidia/cu13/bin/nvdisasm");
-    let file = folder.join("kernel.cubin");
-    std::fs::write(&file, cubin).unwrap();
-    let output = Command::new(nvdisasm).arg("-c").arg(&file).output();
-    let output = output.unwrap_or_else(|error| panic!("{nvdisasm}: {error}; run `make nvrtc`"));
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
 }
 
 /// The instructions of a kernel, predicates left out: `BAR.SYNC 0x0`.
@@ -114,11 +62,7 @@ fn is_known_substitute(case: &Case, arch: &str, summary: &str) -> bool {
 
 /// Messages about wrong evidence of some programs on an architecture.
 fn wrong_evidence(arch: &str, programs: &[(Case, Program)]) -> Vec<String> {
-    let is_there = |(case, _): &&(Case, Program)| unavailable(&case.primitive, capability(arch)).is_none();
-    let there: Vec<_> = programs.iter().filter(is_there).collect();
-    // Reductions and the barrier object came with Ampere, clusters with Hopper.
-    assert_eq!(there.len() == programs.len(), capability(arch) >= (9, 0));
-    let mut compiler = prepared(arch, there.iter().map(|(_, program)| program));
+    let mut compiler = prepared(arch, programs.iter().map(|(_, program)| program));
     let wrong = |(case, program): &(Case, Program)| {
         // What is declared as elided must not become an instruction, and nothing else may be elided.
         let is_elided = elided_by_nature(case, capability(arch)).is_some();
@@ -133,29 +77,15 @@ fn wrong_evidence(arch: &str, programs: &[(Case, Program)]) -> Vec<String> {
             Err(error) => Some(format!("{arch} {case}: {error}")),
         }
     };
-    there.into_iter().filter_map(wrong).collect()
+    programs.iter().filter_map(wrong).collect()
 }
 
-fn is_one(layout: Layout) -> bool {
-    layout == Layout::Shared
-}
-
-fn is_design(case: &Case) -> bool {
-    ["gpu.grid.hierarchical", "gpu.multi.flags"].contains(&case.primitive.as_str())
-}
-
-/// All programs for one architecture; for the oldest and the newest one of each primitive on each memory, in each mode and form;
-/// for those between, whose instructions are of one of the others, one of each primitive.
-fn some_programs(arch: &str) -> Vec<(Case, Program)> {
-    let mut seen = HashSet::new();
-    let is_last = ["sm_75", "sm_120"].contains(&arch);
-    let mut is_new = |case: &Case| {
-        let form = (case.space, case.mode, case.layout.is_some_and(is_one), case.form);
-        // Orders and designs of wide barriers are programs of their own.
-        let design = (case.order, is_design(case).then(|| case.group.clone()));
-        seen.insert((case.primitive.clone(), is_last.then_some((form, design))))
-    };
-    programs().into_iter().filter(|(case, _)| arch == "sm_90" || is_new(case)).collect()
+#[test]
+fn architectures_lack_what_came_later() {
+    // Reductions and the barrier object came with Ampere, clusters with Hopper.
+    for arch in ARCHITECTURES {
+        assert_eq!(programs_on(arch).len() == programs().len(), capability(arch) >= (9, 0), "{arch}");
+    }
 }
 
 /// Without the cache this takes a minute or two on two cores.
@@ -169,7 +99,8 @@ fn the_expected_instructions_are_between_the_clock_readings() {
 #[test]
 #[ignore = "takes minutes the first time; `make test-kernels` runs it"]
 fn every_program_has_its_instructions_on_every_architecture() {
-    let wrong: Vec<String> = ARCHITECTURES.into_iter().flat_map(|arch| wrong_evidence(arch, &programs())).collect();
+    let wrong: Vec<String> =
+        ARCHITECTURES.into_iter().flat_map(|arch| wrong_evidence(arch, &programs_on(arch))).collect();
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
@@ -177,8 +108,7 @@ fn every_program_has_its_instructions_on_every_architecture() {
 #[test]
 fn every_kernel_takes_the_arguments_that_the_host_passes() {
     for arch in ARCHITECTURES {
-        let mut programs = some_programs(arch);
-        programs.retain(|(case, _)| unavailable(&case.primitive, capability(arch)).is_none());
+        let programs = some_programs(arch);
         let mut compiler = prepared(arch, programs.iter().map(|(_, program)| program));
         for (case, program) in programs {
             let taken = syncscope_sass::parameter_bytes(&compiler.cubin(&program).unwrap()).unwrap();
@@ -235,15 +165,14 @@ fn only_instruction(case: &Case) -> Option<(&'static str, usize)> {
 /// With the vendor's disassembler instead of the project's decoder.
 #[test]
 fn the_loop_of_an_operation_of_one_instruction_has_few_others() {
-    let folder = tempfile::tempdir().unwrap();
-    for arch in ARCHITECTURES {
-        let mut compiler = compiler(arch, kept());
+    for arch in ["sm_75", "sm_90", "sm_120"] {
+        let mut compiler = compiler(arch);
         for (case, program) in some_programs(arch) {
             let Some((name, each)) = only_instruction(&case) else { continue };
             let program = third_loop_of(&case).unwrap_or(program);
             let unroll = program.definitions.iter().find_map(|text| text.strip_prefix("SYNCSCOPE_UNROLL="));
             let unroll = unroll.map_or(UNROLL as usize, |number| number.parse().unwrap());
-            let listing = disassemble(&compiler.cubin(&program).unwrap(), folder.path());
+            let listing = nvdisasm(&compiler.cubin(&program).unwrap(), &["-c"]);
             for (kernel, repeat) in [("baseline", 1), ("test", 2), ("third", 3)] {
                 let region = timed_region(&instructions(&listing, kernel));
                 let found = region.iter().filter(|text| text.starts_with(name)).count();
@@ -264,8 +193,7 @@ fn third_loops(arch: &str) -> Vec<(Case, Program)> {
         let (domain, family) = case.domain_and_family();
         seen.insert(if arch == "sm_90" { case.primitive.clone() } else { format!("{domain}.{family}") })
     };
-    let there = programs().into_iter().filter(|(case, _)| unavailable(&case.primitive, capability(arch)).is_none());
-    let third = there.filter_map(|(case, _)| Some((third_loop_of(&case)?, case)));
+    let third = programs_on(arch).into_iter().filter_map(|(case, _)| Some((third_loop_of(&case)?, case)));
     third.filter(|(_, case)| is_new(case)).map(|(program, case)| (case, program)).collect()
 }
 
@@ -278,7 +206,7 @@ fn count_of(region: &Region, name: &str, is_out_of_line: bool) -> usize {
 #[test]
 fn the_third_loop_has_one_more_copy_than_the_test_and_changes_nothing_else() {
     for arch in ["sm_80", "sm_90"] {
-        let mut compiler = compiler(arch, kept());
+        let mut compiler = compiler(arch);
         let third = third_loops(arch);
         assert!(third.len() > 8, "{arch}: {}", third.len());
         let both = third.iter().flat_map(|(case, third)| [third.clone(), program_of(case).unwrap()]);
@@ -314,16 +242,16 @@ fn the_third_loop_has_one_more_copy_than_the_test_and_changes_nothing_else() {
 fn kernels_come_from_the_cache_the_second_time() {
     let folder = tempfile::tempdir().unwrap();
     let (_, program) = programs().remove(0);
-    let first = compiler("sm_90", folder.path()).cubin(&program).unwrap();
+    let first = compiler_in("sm_90", folder.path()).cubin(&program).unwrap();
     let kept: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(kept.len(), 1, "{kept:?}");
     let written = std::fs::metadata(&kept[0]).unwrap().modified().unwrap();
-    assert_eq!(compiler("sm_90", folder.path()).cubin(&program).unwrap(), first);
+    assert_eq!(compiler_in("sm_90", folder.path()).cubin(&program).unwrap(), first);
     assert_eq!(std::fs::metadata(&kept[0]).unwrap().modified().unwrap(), written);
 
     std::fs::write(&kept[0], "damaged").unwrap();
-    assert_eq!(compiler("sm_90", folder.path()).cubin(&program).unwrap(), first, "compiled again");
-    compiler("sm_80", folder.path()).cubin(&program).unwrap();
+    assert_eq!(compiler_in("sm_90", folder.path()).cubin(&program).unwrap(), first, "compiled again");
+    compiler_in("sm_80", folder.path()).cubin(&program).unwrap();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "another architecture is another kernel");
 }
 
@@ -332,7 +260,7 @@ fn a_cache_that_cannot_be_written_to_causes_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
-    let mut compiler = compiler("sm_90", &file);
+    let mut compiler = compiler_in("sm_90", &file);
     let (_, program) = programs().remove(0);
     compiler.cubin(&program).unwrap();
     assert!(compiler.warning().is_some_and(|warning| warning.contains("cannot be kept")));
@@ -352,17 +280,15 @@ fn the_cooperative_barrier_is_that_of_the_vendor() {
         extern \"C\" __global__ void __launch_bounds__(1024, 2) theirs() { cooperative_groups::this_grid().sync(); }";
     // Without the arithmetic between them. POPC is counted, because its position differs from program to program.
     const KEPT: [&str; 9] = ["BAR.", "MEMBAR", "ERRBAR", "ATOM", "LD.", "LDG.E.STRONG", "CCTL", "VOTE", "SHFL"];
-    let nvrtc = Nvrtc::find(&Surroundings::of_process(), None).unwrap_or_else(|error| panic!("{error}"));
     let folders = Surroundings::of_process().include_folders();
     let mut options: Vec<String> = folders.iter().map(|folder| format!("-I{}", folder.display())).collect();
     options.push("--std=c++17".to_owned());
-    let folder = tempfile::tempdir().unwrap();
     let is_ours = |(case, _): &(Case, Program)| case.primitive == "gpu.grid.cooperative";
     let (_, program) = programs().into_iter().find(is_ours).unwrap();
     for arch in ["sm_80", "sm_90", "sm_100"] {
         let source = Source { file: "theirs.cu", text: THEIRS, headers: &[] };
-        let theirs = disassemble(&nvrtc.compile(source, arch, &options).unwrap(), folder.path());
-        let ours = disassemble(&compiler(arch, kept()).cubin(&program).unwrap(), folder.path());
+        let theirs = nvdisasm(&nvrtc().compile(source, arch, &options).unwrap(), &["-c"]);
+        let ours = nvdisasm(&compiler(arch).cubin(&program).unwrap(), &["-c"]);
         let essence = |all: &[&str]| {
             let name = |text: &&str| text.split([' ', ';']).next().unwrap_or_default().to_owned();
             let names = all.iter().map(name).map(|name| name.replace("VOTEU", "VOTE"));
@@ -403,11 +329,10 @@ fn the_orderings_of_a_barrier_are_those_that_can_be_left_out() {
     };
     let programs: Vec<(Case, Vec<Program>)> = designs.into_iter().map(|case| (case.clone(), weakened(&case))).collect();
     let mut compiler = prepared("sm_90", programs.iter().flat_map(|(_, programs)| programs));
-    let folder = tempfile::tempdir().unwrap();
     for (case, programs) in &programs {
         let mut code = programs.iter().map(|program| {
-            let listing = disassemble(&compiler.cubin(program).unwrap(), folder.path());
-            instructions(&listing, "check").into_iter().map(str::to_owned).collect::<Vec<String>>()
+            let cubin = Cubin::parse(&compiler.cubin(program).unwrap()).unwrap();
+            cubin.kernel("check").unwrap().instructions().iter().map(|found| found.raw).collect::<Vec<_>>()
         });
         let whole = code.next().unwrap();
         assert!(!whole.is_empty());
