@@ -50,7 +50,9 @@ fn picture(data: &RunData) -> Option<Picture> {
     let charts: Vec<Spec> = values(0).into_iter().filter_map(map).collect();
     (!charts.is_empty()).then(|| Picture {
         charts,
-        text: Some("The lock with the least time per acquisition, work included, or those that may have it.".to_owned()),
+        text: Some(
+            "The lock with the least time per acquisition, work included, or those that may have it.".to_owned(),
+        ),
         otherwise: "Which lock is the cheapest is not certain in this run.",
         note: Some("The work is a loop of additions without memory accesses.".to_owned()),
     })
@@ -86,7 +88,8 @@ mod tests {
     fn cells(rows: Vec<Row>) -> Option<Vec<(String, Vec<String>)>> {
         let spec = decision("decide-lock-work", &data(rows))?.charts.remove(0);
         let Spec::Table { lines, .. } = spec else { panic!("a table") };
-        let texts = |line: Line| line.cells.into_iter().map(|cell| cell.map_or("none".into(), |cell| cell.text)).collect();
+        let texts =
+            |line: Line| line.cells.into_iter().map(|cell| cell.map_or("none".into(), |cell| cell.text)).collect();
         Some(lines.into_iter().map(|line| (line.label.clone(), texts(line))).collect())
     }
 
