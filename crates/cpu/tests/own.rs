@@ -107,7 +107,8 @@ fn checks_find_what_is_wrong() {
 
 #[test]
 fn the_example_measures_a_lock_of_a_rust_program() {
-    let lines = own_lock::measure(Duration::from_millis(20));
-    assert_eq!(lines.len(), 4);
+    // A holder that a busy machine stops would let the other thread of a team time out.
+    let lines = own_lock::measure(&[1], Duration::from_millis(20));
+    assert_eq!(lines.len(), 2);
     assert!(lines.iter().all(|line| line.ends_with("check Ok")), "{lines:?}");
 }
