@@ -19,6 +19,7 @@ mod fences;
 mod handoff;
 mod levels;
 mod lock;
+mod lock_work;
 mod placement;
 mod reduce;
 mod relaunch;
@@ -54,9 +55,10 @@ struct Question {
 type Adviser = fn(Inquiry<'_>) -> Vec<Advice>;
 
 /// The questions, the one that most programs need first.
-const QUESTIONS: [Question; 15] = [
+const QUESTIONS: [Question; 16] = [
     relaunch::QUESTION,
     lock::QUESTION,
+    lock_work::QUESTION,
     false_sharing::QUESTION,
     atomics::QUESTION,
     barrier::QUESTION,
