@@ -2,11 +2,11 @@
 
 use std::io;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 // linux/io_uring.h and linux/futex.h; the C library has no names for them.
-const NO_MMAP: u32 = 1 << 14;
 const NO_SQARRAY: u32 = 1 << 16;
 const GETEVENTS: u32 = 1;
 const EXT_ARG: u32 = 1 << 3;
@@ -16,27 +16,51 @@ const FUTEX_OF_32_BITS: u32 = 2;
 /// Places in `struct io_uring_params`, in words.
 mod parameter {
     pub(super) const COUNT: usize = 30;
+    /// How many answers have room.
+    pub(super) const PLACES: usize = 1;
     pub(super) const FLAGS: usize = 2;
     pub(super) const REQUEST_TAIL: usize = 11;
-    pub(super) const REQUESTS: usize = 18;
     pub(super) const ANSWER_HEAD: usize = 20;
     pub(super) const ANSWER_TAIL: usize = 21;
     pub(super) const ANSWERS: usize = 25;
-    pub(super) const RINGS: usize = 28;
 }
 
-/// As large as a page of most systems; where pages are larger, the kernel wants no ring here.
-#[repr(align(16384))]
-#[derive(Debug)]
-struct Page([AtomicU32; 4096]);
+/// Where the descriptor offers the requests; the rings are at 0.
+const AT_REQUESTS: libc::off_t = 0x1000_0000;
 
-impl Page {
-    fn new() -> Box<Self> {
-        Box::new(Self([const { AtomicU32::new(0) }; 4096]))
+/// Memory of the kernel that both sides read and write. It may write there after the descriptor is closed, so that memory of this
+/// process would not do.
+#[derive(Debug)]
+struct Mapped {
+    words: NonNull<AtomicU32>,
+    count: usize,
+}
+
+// SAFETY: what is shared are atomics.
+unsafe impl Send for Mapped {}
+// SAFETY: as above.
+unsafe impl Sync for Mapped {}
+
+impl Mapped {
+    fn new(descriptor: &OwnedFd, at: libc::off_t, count: usize) -> io::Result<Self> {
+        let (size, access) = (count * size_of::<u32>(), libc::PROT_READ | libc::PROT_WRITE);
+        // SAFETY: the kernel chooses an address that is free.
+        let found =
+            unsafe { libc::mmap(std::ptr::null_mut(), size, access, libc::MAP_SHARED, descriptor.as_raw_fd(), at) };
+        let words = NonNull::new(found.cast()).filter(|_| found != libc::MAP_FAILED);
+        words.map(|words| Self { words, count }).ok_or_else(io::Error::last_os_error)
     }
 
-    fn address(&self) -> [u32; 2] {
-        halves(self.0.as_ptr() as u64)
+    fn words(&self) -> &[AtomicU32] {
+        // SAFETY: so many words are mapped there until this value is dropped.
+        unsafe { std::slice::from_raw_parts(self.words.as_ptr(), self.count) }
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // SAFETY: it was mapped with this size, and no reference outlives the value.
+        unsafe { libc::munmap(self.words.as_ptr().cast(), self.count * size_of::<u32>()) };
     }
 }
 
@@ -49,8 +73,8 @@ fn halves(number: u64) -> [u32; 2] {
 #[derive(Debug)]
 pub struct Ring {
     descriptor: OwnedFd,
-    rings: Box<Page>,
-    request: Box<Page>,
+    rings: Mapped,
+    request: Mapped,
     /// `struct io_uring_params`, as the kernel filled it.
     parameters: [u32; parameter::COUNT],
 }
@@ -61,25 +85,27 @@ impl Ring {
     /// # Errors
     /// What the operating system says (`EINVAL`: Linux before 6.7; `EPERM`: `kernel.io_uring_disabled`).
     pub fn new() -> io::Result<Self> {
-        let (rings, request, mut parameters) = (Page::new(), Page::new(), [0; parameter::COUNT]);
-        parameters[parameter::FLAGS] = NO_MMAP | NO_SQARRAY;
-        parameters[parameter::REQUESTS..][..2].copy_from_slice(&request.address());
-        parameters[parameter::RINGS..][..2].copy_from_slice(&rings.address());
-        // SAFETY: the kernel fills the parameters. It uses the two pages as memory of atomics until the descriptor is closed,
-        // which is dropped before them.
+        let mut parameters = [0; parameter::COUNT];
+        parameters[parameter::FLAGS] = NO_SQARRAY;
+        // SAFETY: the kernel fills the parameters, which are as large as it knows them.
         let descriptor = unsafe { libc::syscall(libc::SYS_io_uring_setup, 1, parameters.as_mut_ptr()) };
         if descriptor < 0 {
             return Err(io::Error::last_os_error());
         }
         // SAFETY: the kernel has just opened it, and nothing else owns it.
         let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor as i32) };
+        // One request of 16 words. The answers, of four words each, are the last part of the rings.
+        let words =
+            parameters[parameter::ANSWERS] as usize / size_of::<u32>() + 4 * parameters[parameter::PLACES] as usize;
+        let rings = Mapped::new(&descriptor, 0, words)?;
+        let request = Mapped::new(&descriptor, AT_REQUESTS, 16)?;
         let ring = Self { descriptor, rings, request, parameters };
         ring.wait(&AtomicU32::new(0), 1, Duration::from_secs(1)).map(|_| ring)
     }
 
     /// A word of the rings, by its place in the parameters.
     fn word(&self, parameter: usize, further: usize) -> &AtomicU32 {
-        &self.rings.0[self.parameters[parameter] as usize / size_of::<u32>() + further]
+        &self.rings.words()[self.parameters[parameter] as usize / size_of::<u32>() + further]
     }
 
     /// Sleeps while the word is `value`, until a call for threads of this process wakes the futex. `false` if nothing did within `limit`.
@@ -93,7 +119,7 @@ impl Ring {
         request[..6].copy_from_slice(&[FUTEX_WAIT, FUTEX_OF_32_BITS | private, 0, 0, address, rest]);
         request[2..4].copy_from_slice(&halves(value.into()));
         request[12..14].copy_from_slice(&halves(u32::MAX.into()));
-        self.request.0.iter().zip(request).for_each(|(to, word)| to.store(word, Ordering::Relaxed));
+        self.request.words().iter().zip(request).for_each(|(to, word)| to.store(word, Ordering::Relaxed));
         self.word(parameter::REQUEST_TAIL, 0).fetch_add(1, Ordering::Release);
         let (started, mut requests) = (Instant::now(), 1);
         let (head, tail) = (self.word(parameter::ANSWER_HEAD, 0), self.word(parameter::ANSWER_TAIL, 0));
