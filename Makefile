@@ -4,7 +4,7 @@
 
 run: build            ## measure this machine (ARGS="--preset standard" for more)
 	scripts/setup gpu
-	target/release/syncscope run $(ARGS)
+	$${CARGO_TARGET_DIR:-target}/release/syncscope run $(ARGS)
 
 build:
 	scripts/setup build

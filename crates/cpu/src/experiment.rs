@@ -143,8 +143,8 @@ impl<'a> TeamExperiment<'a> {
         let share = started.share(self.sharing.cpus);
         (share < LEAST_SHARE).then(|| {
             ExperimentError::Interfered(format!(
-                "not done after {:.1} s, in which its threads got {:.0} % of the time of their CPUs: stop other programs, or \
-                 wait until they are done",
+                "not done after {:.1} s, in which its threads got {:.0} % of the time of their CPUs: stop other \
+                 programs",
                 limit.as_secs_f64(),
                 share * 100.0
             ))

@@ -19,7 +19,7 @@ pub(crate) struct Sign {
 pub(crate) const SIGNS: [Sign; 6] = [
     Sign {
         text: "~",
-        meaning: "a rough figure, whose interval within this run is wider than ±5 % or of too few measurement blocks",
+        meaning: "a rough figure, whose interval within this run is wider than ±5 % or based on too few blocks",
         occurs: |data| has_figure(data, |figure| figure.starts_with('~')),
     },
     Sign {
@@ -34,7 +34,7 @@ pub(crate) const SIGNS: [Sign; 6] = [
     },
     Sign {
         text: "not additive",
-        meaning: "a second copy costs something else",
+        meaning: "a second copy costs more or less than the first",
         occurs: |data| has_figure(data, |figure| figure == "not additive"),
     },
     Sign {

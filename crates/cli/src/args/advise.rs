@@ -16,13 +16,13 @@ pub(crate) struct AdviseArguments {
     /// Directory of the run [default: the latest in ./syncscope-runs]
     #[arg(value_name = "DIR")]
     pub(crate) run: Option<PathBuf>,
-    /// What the program needs [default: one line for each need and side]
+    /// What the program needs [default: one line for each need]
     #[arg(long, value_parser = needs())]
     pub(crate) need: Option<Need>,
     /// Threads of the team on the CPU, or of a block on the GPU [default: the largest team in the run that fits the CPUs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) threads: Option<u32>,
-    /// Side of the machine [default: every side that the run measured]
+    /// Restrict to the CPU or the GPU [default: both, as far as measured]
     #[arg(long, value_parser = sides())]
     pub(crate) on: Option<Domain>,
     /// How long a thread waits, such as 5us; with `--need wait`

@@ -15,13 +15,11 @@ pub(crate) struct CompareArguments {
     /// Directories of the two runs [default: the latest run for B, and the one before it for A]
     #[arg(value_name = "RUN", num_args = 0..=2, value_names = ["A", "B"])]
     pub(crate) runs: Vec<PathBuf>,
-    /// Smallest change of the cost that counts. With 5%, a case is slower if B/A is certainly above 1.05, faster if A/B
-    /// certainly is, and the same if neither can be. These verdicts are corrected for the number of cases; a printed interval
-    /// is the 95 % interval of its case alone
+    /// Smallest change that counts. With 5%: slower if B/A > 1.05, faster if A/B > 1.05, the same if both are below, otherwise
+    /// undecided. The verdicts have a false-discovery rate of 5 %; a printed interval is the 95 % interval of its case alone
     #[arg(long, value_name = "PERCENT", default_value_t = Percentage(USUAL_THRESHOLD))]
     pub(crate) threshold: Percentage,
-    /// End with exit code 3 if a case is certainly slower; otherwise with 4 if the machine was in another state, whose costs say
-    /// nothing of it
+    /// End with exit code 3 if a case is slower, otherwise with 4 if the machine was in another state, so that costs do not compare
     #[arg(long, value_enum, value_name = "CHANGE")]
     pub(crate) fail_on: Option<FailOn>,
     /// Compare only primitives whose id matches, such as 'gpu.cluster.*' (repeatable)
@@ -35,7 +33,7 @@ pub(crate) struct CompareArguments {
 /// The changes that a comparison can fail on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOn {
-    /// A case is certainly slower by more than the threshold
+    /// A case is slower by more than the threshold
     Slower,
 }
 

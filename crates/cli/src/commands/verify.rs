@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use syncscope_core::order::Order;
 use syncscope_core::{Case, Evidence, Experiment, Laboratory, Preset};
 use syncscope_gpu::verify::{ARCHITECTURES, Verified};
 
@@ -23,7 +24,9 @@ pub(crate) fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     for group in grouped(&programs) {
         terminal::show(&line(&group))?;
     }
-    terminal::show(&format!("\n{}", summary(&programs)))?;
+    if !programs.is_empty() {
+        terminal::show(&format!("\n{}", summary(&programs)))?;
+    }
     // The last line is what a reader of a long listing sees.
     for (reason, what) in &unchecked {
         terminal::show(&format!("NOT CHECKED: {}: {reason}", what.join(", ")))?;
@@ -156,7 +159,7 @@ fn grouped(programs: &[Verified]) -> Vec<Vec<&Verified>> {
             None => groups.push(vec![program]),
         }
     }
-    groups.sort_by_key(|group| group[0].case.clone());
+    groups.order_by_key(|group| group[0].case.clone());
     groups
 }
 

@@ -316,7 +316,7 @@ fn what_advice_takes_is_drawn_and_named() {
                     Need::EndGpuPhase => {
                         let barrier =
                             choice.name.strip_prefix("a grid barrier (").and_then(|name| name.strip_suffix(')'));
-                        barrier.unwrap_or_else(|| choice.name.trim_start_matches("one kernel more, ")).to_owned()
+                        barrier.unwrap_or_else(|| choice.name.trim_start_matches("a new kernel, ")).to_owned()
                     }
                     _ => continue,
                 };

@@ -110,9 +110,7 @@ fn of_blocks(judged: &Judged<'_>) -> Verdict {
     let blocks = exclusion::lost_blocks(observations);
     if blocks.len() < judged.fewest_blocks as usize {
         let (taken, fewest) = (blocks.len(), judged.fewest_blocks);
-        return Verdict::Noisy(format!(
-            "{taken} of at least {fewest} measurement blocks: too few to see how they differ"
-        ));
+        return Verdict::Noisy(format!("only {taken} of the required {fewest} measurement blocks were taken"));
     }
     let lost = blocks.iter().filter(|is_lost| **is_lost).count();
     if blocks.len() < FEW_BLOCKS || lost as f64 <= MOST_BLOCKS_LOST * blocks.len() as f64 {
@@ -145,7 +143,7 @@ fn of_cost(ns: &Cost, judged: &Judged<'_>, noisy_above: f64) -> Verdict {
     if narrower > noisy_above || wide.contains(0.0) {
         let percent = relative * 100.0;
         let pairs = ns.count();
-        return Verdict::Noisy(format!("the interval is still +/- {percent:.0} % wide after {pairs} pairs"));
+        return Verdict::Noisy(format!("the 95 % interval is still ±{percent:.0} % after {pairs} pairs"));
     }
     Verdict::Resolved
 }

@@ -277,7 +277,7 @@ pub static COLUMNS: [Column; 54] = [
     number!(
         "ns_low",
         "ns",
-        "lower end of the 95 % interval of `ns` for another run on this machine in the same state (prediction): the one to quote",
+        "lower end of the 95 % interval of `ns` for another run on this machine in the same state (run-to-run, a prediction)",
         ns_interval.low
     )
     .measured_by_runs(),

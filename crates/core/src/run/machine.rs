@@ -211,7 +211,7 @@ pub struct Environment {
     /// Whether idle CPUs were kept from halting, and why; of each process that measured a part of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep_awake: Option<String>,
-    /// What executed the instructions in place of a processor, such as `QEMU TCG`: the figures are those of no hardware.
+    /// What executed the instructions in place of a processor, such as `QEMU TCG`: timings are meaningless.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emulator: Option<String>,
     /// Versions of the libraries that are themselves measured, such as parking_lot.

@@ -66,7 +66,7 @@ fn a_case_that_was_interrupted_before_its_fewest_blocks_is_not_resolved() {
     let engine = Engine::new(settings(), Cancel::new()).with_blocks(BlockCount { min: 3, max: 5 });
     let mut silent = FakeExperiment::new(5.0, 1);
     let mut found = engine.measure_block(&mut silent, None, 42).unwrap();
-    let reason = "1 of at least 3 measurement blocks: too few to see how they differ";
+    let reason = "only 1 of the required 3 measurement blocks were taken";
     assert_eq!(found.verdict, Verdict::Noisy(reason.to_owned()));
     assert!(found.estimate.is_some(), "the figure is there, and provisional");
     for _ in 0..2 {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use syncscope_core::machine::{CpuMachine, Environment};
+use syncscope_core::order::Ordered;
 use syncscope_host::{c_library_version, cpu_list};
 
 use super::CpuLaboratory;
@@ -63,9 +64,9 @@ impl CpuLaboratory {
                     "the frequency governor is {governor}: `cpupower frequency-set -g performance` steadies the clock"
                 )
             }),
-            self.system.emulator().map(|name| {
-                format!("every instruction is emulated ({name}): the figures are those of no hardware; only their cases are real")
-            }),
+            self.system
+                .emulator()
+                .map(|name| format!("every instruction is emulated ({name}): timings are meaningless")),
             self.system.hypervisor().filter(|_| self.system.emulator().is_none()).map(|name| {
                 format!(
                     "this is a virtual machine ({name}): its topology may be wrong and other guests may disturb it; \
@@ -79,7 +80,10 @@ impl CpuLaboratory {
                 )
             }),
             self.load.filter(|load| Environment::is_high_load(*load, count)).map(|load| {
-                format!("the load is {load:.2} on {count} CPU{}: stop other programs, or wait until they are done", if count == 1 { "" } else { "s" })
+                format!(
+                    "the load average is {load:.2} on {count} CPU{}: other programs disturb the measurement",
+                    if count == 1 { "" } else { "s" }
+                )
             }),
             self.clock.fallback_reason().map(|reason| {
                 format!("{reason}: the clock of the operating system is used, which is coarser and costs more to read")
@@ -109,5 +113,5 @@ fn libraries() -> BTreeMap<String, String> {
     let compiler = Some(env!("SYNCSCOPE_RUSTC").to_owned()).filter(|version| !version.is_empty());
     let locked = locked.map(|(name, version)| (name, version.to_owned()));
     let known = locked.chain(compiler.map(|version| ("rust", version)));
-    known.chain(c_library_version()).map(|(name, version)| (name.to_owned(), version)).collect()
+    known.chain(c_library_version()).map(|(name, version)| (name.to_owned(), version)).into_map()
 }

@@ -7,6 +7,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use syncscope_core::Placement;
+use syncscope_core::order::Order;
 
 use crate::machine::topology::{HardwareThread, Topology};
 
@@ -14,7 +15,9 @@ use crate::machine::topology::{HardwareThread, Topology};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlacementError {
     /// No CPU is allowed.
-    #[error("this process may use no CPU of the topology: check taskset and the cpuset of its control group")]
+    #[error(
+        "none of the CPUs in the topology is in this process's affinity mask: check taskset and the cpuset of its control group"
+    )]
     NoCpu,
     /// A CPU on the list is not allowed.
     #[error("CPU {cpu} does not exist or this process may not use it; it may use {allowed}")]
@@ -81,7 +84,7 @@ fn in_order(places: &[&HardwareThread], placement: &Placement, count: usize) -> 
             };
             let rank: Vec<u32> = places.iter().map(&mut siblings_before).collect();
             let mut order: Vec<usize> = (0..places.len()).collect();
-            order.sort_by_key(|index| (rank[*index], places[*index].kind));
+            order.order_by_key(|index| (rank[*index], places[*index].kind));
             order.truncate(count);
             order
         }

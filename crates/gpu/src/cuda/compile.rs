@@ -29,7 +29,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// The same with one kernel more, `third`; see `harness.cuh`.
+    /// The same with another kernel, `third`; see `harness.cuh`.
     #[must_use]
     pub fn with_third_loop(mut self) -> Self {
         self.definitions.push("THIRD_LOOP=1".to_owned());

@@ -34,7 +34,7 @@ pub fn overview(data: &RunData, answers: &[Advice], width: usize) -> String {
     let warned = taken(answers).any(|(_, choice)| !choice.warnings.is_empty());
     let warning = if warned { " (!): there is a warning; --need shows it." } else { "" };
     format!(
-        "{}\n\n{}\n\n  Intervals are of at least 95 %; those of costs are for another run.{warning}",
+        "{}\n\n{}\n\n  Intervals have at least 95 % confidence; those of costs are run-to-run.{warning}",
         grid::plain(&heading(data)),
         table_of(answers, width)
     )
@@ -83,7 +83,7 @@ fn table_of(answers: &[Advice], width: usize) -> String {
     let remedy = |advice: &Advice| {
         let Decision::Missing(why) = &advice.decision else { return None };
         let command = without_command(why).1?;
-        let need = format!("  {} ({}) is measured by", advice.need.as_str(), side_name(advice.on));
+        let need = format!("  To measure {} ({}), run:", advice.need.as_str(), side_name(advice.on));
         Some(format!("{need}\n    {}", grid::plain(&command)))
     };
     let remedies: Vec<String> = answers.iter().filter_map(remedy).collect();
@@ -127,10 +127,10 @@ fn cost_text(cost: &CostFigure) -> String {
     format!("{} ({low} to {high})", cost.figure())
 }
 
-/// `1.8 times cheaper (1.6 to 2.1) than std_mutex`.
+/// `std_mutex costs 1.8 times as much (1.6 to 2.1)`.
 fn next_text(next: &RunnerUp) -> String {
     let ends = figure::ends(next.ratio_low, next.ratio_high);
-    format!("{} times cheaper ({ends}) than {}", figure::ratio(next.ratio), next.name)
+    format!("{} costs {} times as much ({ends})", next.name, figure::ratio(next.ratio))
 }
 
 fn json_advice(advice: &Advice) -> Value {
@@ -188,7 +188,7 @@ mod tests {
         let text = overview(&data, &answers, 160);
         assert!(text.contains("first (!)") && text.contains("10.0 ns (9.00 ns to 11.0 ns)"), "{text}");
         assert!(
-            text.contains("3.00 times cheaper (above 2.50) than second") && text.contains("--need shows it"),
+            text.contains("second costs 3.00 times as much (above 2.50)") && text.contains("--need shows it"),
             "{text}"
         );
         assert!(!overview(&data, &[taken_with("first", &[])], 160).contains("(!)"));
@@ -206,7 +206,11 @@ mod tests {
         let answers = [unknown, taken_with("first", &[])];
         for text in [overview(&data, &answers, 100), for_terminal(&data, &answers, 100)] {
             assert!(text.lines().any(|line| line.trim() == command), "{text}");
-            assert_eq!((text.matches('`').count(), text.contains("protect (CPU) is measured by")), (0, true), "{text}");
+            assert_eq!(
+                (text.matches('`').count(), text.contains("To measure protect (CPU), run:")),
+                (0, true),
+                "{text}"
+            );
         }
         assert!(as_markdown(&data, &answers).contains("measures them"));
         let (reason, none) = without_command("no rows at 3 threads; the run has 2");

@@ -21,7 +21,7 @@ pub fn for_terminal(comparison: &Comparison<'_>, width: usize) -> String {
     let mut parts = vec![runs(comparison).for_terminal(width)];
     parts.push(match differences(comparison) {
         Some(differences) => format!("Differences\n{}", differences.for_terminal(width)),
-        None => "No difference of machine and environment is recorded.".to_owned(),
+        None => "Same machine and environment, as far as recorded.".to_owned(),
     });
     let states: Vec<String> = states(comparison).iter().map(|line| format!("  {}", grid::plain(line))).collect();
     if !states.is_empty() {

@@ -11,7 +11,7 @@ pub(super) fn runs(machines: &[Machine<'_>]) -> String {
     let mut html = String::from(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table of runs\"><table class=\"runs-table\"><thead><tr><th scope=\"col\" class=\"stuck\">run</th>\
          <th scope=\"col\">CPU</th><th scope=\"col\">GPU</th><th scope=\"col\">date</th><th scope=\"col\">preset</th>\
-         <th scope=\"col\" class=\"number\">resolved rows</th><th scope=\"col\">how far to trust it</th></tr></thead><tbody>",
+         <th scope=\"col\" class=\"number\">resolved rows</th><th scope=\"col\">data quality</th></tr></thead><tbody>",
     );
     for machine in machines {
         let name = escape(&machine.name);

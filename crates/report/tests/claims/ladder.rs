@@ -56,11 +56,9 @@ fn a_barrier_and_a_launch_stand_with_their_grids() {
     };
     let rows = vec![exact(grid("gpu.grid.counter", 132, 32), 719.0), kernel("graph", 1), kernel("stream", 132)];
     let Some(dom) = text(&[run(rows)]) else { return };
-    for label in [
-        "Grid barrier, best, 132×32: counter",
-        "One kernel more, in a graph, 1×32",
-        "One kernel more, in a stream, 132×32",
-    ] {
+    for label in
+        ["Grid barrier, best, 132×32: counter", "Kernel boundary, graph, 1×32", "Kernel boundary, stream, 132×32"]
+    {
         assert!(dom.contains(&format!(">{label}<")), "no {label}");
     }
 }

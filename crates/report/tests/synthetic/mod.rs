@@ -197,7 +197,7 @@ fn with_some_failures(index: usize, row: Row) -> Row {
     let verdict = match index % 53 {
         23 => return overlapped(row),
         41 => return not_additive(row),
-        17 => Verdict::Noisy("the interval is still +/- 38 % wide after 400 pairs".into()),
+        17 => Verdict::Noisy("the 95 % interval is still ±38 % after 400 pairs".into()),
         29 => Verdict::Interfered("36 of 40 pairs excluded: involuntary context switch".into()),
         _ => return row,
     };

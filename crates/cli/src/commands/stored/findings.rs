@@ -11,7 +11,7 @@ use crate::{runs, terminal};
 pub(crate) fn findings(arguments: &FindingsArguments) -> Result<Outcome, Failure> {
     let papers = &arguments.paper;
     let mut found = Vec::new();
-    for path in runs::named_or_latest(&arguments.runs)? {
+    for path in runs::named_or_latest_of_catalogue(&arguments.runs)? {
         let data = runs::load(&path)?;
         let mut findings = findings_of(&data);
         findings.retain(|finding| papers.is_empty() || papers.contains(&finding.paper));

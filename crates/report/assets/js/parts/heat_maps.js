@@ -79,7 +79,7 @@ function costMap(map, axis, range, unit) {
   return { ...mapSpec(map.title, map.rows, axis, cells), range };
 }
 
-/** The cheapest primitive at each size, with how many times cheaper it is; ≈ where that is not certain. */
+/** The cheapest primitive at each size, and how many times the next costs as much; ≈ where the intervals overlap. */
 function winnerCells(maps, axis, columns, lines) {
   const { run, devices, rows } = maps[0];
   const all = RUNS[run].winners.map(({ row, times }) => ({ best: ROWS_OF[run][row], times }));
@@ -99,7 +99,7 @@ function winnerMap(maps, axis) {
   const title = devices === null ? "Which is cheapest" : `Which is cheapest · ${plural(devices, "device")}`;
   const spec = mapSpec(title, rows, axis, (columns, lines) => winnerCells(maps, axis, columns, lines));
   if (spec.cells.length === 0) return null;
-  spec.label = `${title}, and how many times cheaper than the next`;
+  spec.label = `${title}, and how many times the next costs as much`;
   return spec;
 }
 

@@ -1,4 +1,4 @@
-// The core-to-core matrix: the cost of a hand-off between each two CPUs. CPUs with fast hand-offs are adjacent.
+// The core-to-core matrix: the cost of a hand-off between two CPUs. CPUs with fast hand-offs are adjacent.
 
 /** Both directions of each pair. */
 function matrixSpec(run) {
@@ -12,7 +12,7 @@ function matrixSpec(run) {
     ];
   });
   const names = cpus.map(String);
-  const label = "Hand-off between each two CPUs";
+  const label = "Core-to-core latency";
   return { kind: "cells", label, square: true, columns: names, lines: names, xTitle: "CPU", yTitle: "CPU", cells };
 }
 

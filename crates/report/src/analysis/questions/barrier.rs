@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use syncscope_core::order::Ordered;
 use syncscope_core::{Case, Domain, Group, Mode, Role, Row, Verdict};
 
 use super::advice::{Advice, Decision, Inquiry, Need, decide, missing_size};
@@ -76,12 +77,12 @@ fn cluster_or_grid(data: &RunData) -> Option<Said> {
     }
     let measured = if grid.left_out > 0 { "measured " } else { "" };
     let text = format!(
-        "cluster.sync() of {size} blocks ({}) is {} cheaper than the cheapest {measured}grid barrier{} ({}, {}).",
+        "cluster.sync() of {size} blocks costs {}, the cheapest {measured}grid barrier{} ({}, {}) {} as much.",
         cluster.time(),
-        cluster.across(cost)?.times(),
         that_orders(data, peers.like),
         best.name,
-        cost.time()
+        cost.time(),
+        cluster.across(cost)?.times()
     );
     Some(Said::certain(text, std::iter::once(cluster.index).chain(grid.rows())))
 }
@@ -269,7 +270,7 @@ fn of_kind(inquiry: Inquiry<'_>, on: Domain, role: Role, peers: Option<Peers<'_>
 pub(crate) struct Winner {
     /// The index of the row with the least upper bound.
     row: usize,
-    /// How many times cheaper it is than the next; `None` where it is not certainly the cheapest.
+    /// How many times the next costs as much; `None` where the intervals do not decide.
     times: Option<String>,
 }
 
@@ -279,7 +280,7 @@ pub(crate) fn winners(data: &RunData) -> Vec<Winner> {
     for role in [Role::GridBarrier, Role::DeviceBarrier] {
         let cases = data.rows.iter().filter(|row| takes_part(data, row, role)).map(|row| &row.case);
         let key = |case: &Case| (case.devices, case.blocks, case.threads);
-        let sizes: BTreeMap<_, &Case> = cases.map(|case| (key(case), case)).collect();
+        let sizes: BTreeMap<_, &Case> = cases.map(|case| (key(case), case)).into_map();
         found.extend(sizes.into_values().filter_map(|like| winner(data, role, like)));
     }
     found
@@ -363,7 +364,7 @@ mod tests {
     #[test]
     fn a_cluster_is_cheaper_than_the_grid() {
         let grid = |ns| row(on_blocks("gpu.grid.counter", 132, 32), ns, 0.3);
-        let sentence = "cluster.sync() of 8 blocks (167 ns) is 4.8 times cheaper than the cheapest measured grid barrier (counter, 806 ns).";
+        let sentence = "cluster.sync() of 8 blocks costs 167 ns, the cheapest measured grid barrier (counter, 806 ns) 4.8 times as much.";
         assert_eq!(said(cluster_or_grid, vec![cluster(167.0), grid(806.0)]), Some(Ok(sentence.into())));
         assert!(said(cluster_or_grid, vec![cluster(167.0), grid(168.0)]).unwrap().is_err());
         assert_eq!(said(cluster_or_grid, vec![cluster(167.0)]), None);

@@ -63,11 +63,9 @@ fn block_barriers(data: &RunData) -> Option<Said> {
     if costlier.is_empty() {
         return None;
     }
-    let texts: Vec<String> = costlier
-        .iter()
-        .map(|(name, both)| format!("{} cheaper than {name} ({})", both.times(), both.more.time()))
-        .collect();
-    let text = format!("In a block of 1,024 threads __syncthreads ({}) is {}.", plain.time(), enumeration(&texts));
+    let texts: Vec<String> =
+        costlier.iter().map(|(name, both)| format!("{name} ({}) {} as much", both.more.time(), both.times())).collect();
+    let text = format!("In a block of 1,024 threads __syncthreads costs {}, {}.", plain.time(), enumeration(&texts));
     let rows = std::iter::once(plain.index).chain(costlier.iter().map(|(_, both)| both.more.index));
     Some(Said::certain(text, rows))
 }
@@ -97,8 +95,8 @@ mod tests {
     fn syncthreads_is_compared_with_the_other_barriers_of_a_block() {
         let block = |name: &str, ns| row(on_blocks(&format!("gpu.block.{name}"), 1, 1024), ns, 0.3);
         let rows = vec![block("syncthreads", 38.4), block("mbarrier", 100.0), block("syncthreads_count", 75.8)];
-        let sentence = "In a block of 1,024 threads __syncthreads (38.4 ns) is 2.6 times cheaper than an mbarrier (100 ns) and \
-                        2.0 times cheaper than __syncthreads_count (75.8 ns).";
+        let sentence = "In a block of 1,024 threads __syncthreads costs 38.4 ns, an mbarrier (100 ns) 2.6 times as much and \
+                        __syncthreads_count (75.8 ns) 2.0 times as much.";
         assert_eq!(said(block_barriers, rows.clone()), Some(Ok(sentence.into())));
         assert_eq!(said(block_barriers, rows[..1].to_vec()), None);
         assert_eq!(said(block_barriers, vec![rows[0].clone(), within(rows[1].clone(), 30.0, 200.0)]), None, "overlap");

@@ -35,7 +35,7 @@ pub(super) fn length(case: &Case) -> Option<u32> {
     case.group_number(KERNEL_US)
 }
 
-/// One kernel more, launched in one way, by the length of the kernels in microseconds.
+/// A new kernel, launched in one way, by the length of the kernels in microseconds.
 pub(super) type ByLength<'a> = Vec<(u32, Known<'a>)>;
 
 /// Where the cheaper one changes, as the length grows.

@@ -74,7 +74,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     Some(Picture {
         charts: vec![table],
         text: None,
-        otherwise: "What the kinds of cores cost is not certain in this run.",
+        otherwise: "What the kinds of cores cost is undecided in this run.",
         note: Some("The pairs of cores share the same cache where the machine has such pairs.".to_owned()),
     })
 }

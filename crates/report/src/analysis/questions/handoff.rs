@@ -115,7 +115,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     Some(Picture {
         charts: vec![chart],
         text: None,
-        otherwise: "What it costs to wake a sleeping thread cannot be decided: no thread of this run was seen asleep.",
+        otherwise: "What it costs to wake a sleeping thread is undecided: no thread of this run was seen asleep.",
         note: note([Some(spin.to_owned()), medians, Some(advice.to_owned())]),
     })
 }
@@ -180,7 +180,7 @@ fn hand_over(inquiry: Inquiry<'_>) -> Vec<Advice> {
         if let Decision::Take(choice) = &mut decision {
             // The median of single hand-offs says whether the thread was asleep: a loop of them keeps both awake.
             let median = data.detail(&data.rows[choice.row].case, MEDIAN_DETAIL).map(figure::time);
-            choice.notes.extend(median.map(|time| format!("a single hand-off, alone in time, takes {time} (median)")));
+            choice.notes.extend(median.map(|time| format!("an isolated hand-off takes {time} (median)")));
         }
         answers.push(advice("2 threads, the other may sleep", decision));
     }

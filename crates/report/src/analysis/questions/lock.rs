@@ -1,5 +1,6 @@
 //! Which lock? Cost by threads, fairness, and what to know before taking the cheapest.
 
+use syncscope_core::order::Order;
 use syncscope_core::{Case, Detail, Domain, Mode, Role, Row, Verdict, Waits};
 
 use super::advice::{Advice, Choice, Decision, Inquiry, Need, decide, missing_size};
@@ -82,7 +83,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     Some(Picture {
         charts: [Some(cost), fairness].into_iter().flatten().collect(),
         text: by_threads(data, &peers, "lock", 1),
-        otherwise: "One lock alone has figures: there is nothing to choose from.",
+        otherwise: "Only one lock was measured.",
         note: note([
             Some(format!(
                 "The critical section is one addition{dtype}. A lock that is cheap because one thread keeps it is not fair."
@@ -105,8 +106,8 @@ fn fairness(data: &RunData, rows: &[usize], threads: u32) -> Option<Spec> {
         })
     };
     let mut all: Vec<Series> = if threads > 1 { rows.iter().filter_map(of_row).collect() } else { Vec::new() };
-    all.sort_by(|a, b| b.points[0].y.unwrap_or(0.0).total_cmp(&a.points[0].y.unwrap_or(0.0)));
-    let axis = Axis::share("Jain's index: 1 if all threads get the lock alike");
+    all.order_by(|a, b| b.points[0].y.unwrap_or(0.0).total_cmp(&a.points[0].y.unwrap_or(0.0)));
+    let axis = Axis::share("Jain's fairness index (1 = fair)");
     Some(Spec::dots(axis, all)?.titled(format!("Fairness at {threads} threads")))
 }
 

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
+use syncscope_core::order::{Order, Ordered};
 use syncscope_core::{Case, Domain, Group, Role, Row, Verdict};
 
 use super::advice::{Advice, Decision, Inquiry, Need, decide, missing_size};
@@ -41,7 +42,7 @@ fn working_launches(data: &RunData, barrier: &Case) -> Vec<usize> {
     launch_rows(data, barrier, |case| length(case).is_some())
 }
 
-/// One kernel more against a barrier of the grid. The host times launches and the device times barriers, so the intervals
+/// A new kernel against a barrier of the grid. The host times launches and the device times barriers, so the intervals
 /// for another run are compared.
 fn kernel_or_grid_barrier(data: &RunData) -> Option<Said> {
     let peers = of_grid(data, None)?;
@@ -55,7 +56,7 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Said> {
     let ways = launches(data, &rows, usual.group.as_ref()?).into_iter();
     let mut kernels: Vec<(&str, Known<'_>)> =
         ways.filter_map(|(id, index)| Some((words(id).0, Known::with_figure(data, index, Basis::Machine)?))).collect();
-    kernels.sort_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns));
+    kernels.order_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns));
     let (name, time) = (&best.name, best_cost.time());
     let stands = |wanted: Option<Ordering>| {
         let of = kernels.iter().filter(|(_, kernel)| standing(kernel, &grid) == wanted);
@@ -125,7 +126,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     if launches.is_empty() || rows.is_empty() {
         return None;
     }
-    let known: BTreeSet<u32> = launches.iter().filter_map(|index| length(&data.rows[*index].case)).collect();
+    let known: BTreeSet<u32> = launches.iter().filter_map(|index| length(&data.rows[*index].case)).into_set();
     let known: Vec<u32> = known.into_iter().collect();
     let (charts, text) = if known.len() > 1 {
         let ways = ways(data, &launches, &grid);
@@ -137,13 +138,13 @@ fn picture(data: &RunData) -> Option<Picture> {
     let blocks = data.rows[launches[0]].case.blocks.unwrap_or(1);
     let last = if let [one] = known.as_slice() { format!("last {one} µs and ") } else { String::new() };
     let shape = format!("The kernels {last}have {blocks} block{}.", if blocks == 1 { "" } else { "s" });
-    let why = "The cost of a kernel more is the gap between two kernels. Where kernels are shorter than a launch by the host, it \
+    let why = "The cost of a new kernel is the gap between two kernels. Where kernels are shorter than a launch by the host, it \
                is the time in which the host launches one.";
     let all: Vec<usize> = rows.iter().chain(&launches).copied().collect();
     Some(Picture {
         charts: charts.into_iter().flatten().collect(),
         text,
-        otherwise: "Whether one kernel more is cheaper than a grid barrier cannot be decided: one of the two has no figure.",
+        otherwise: "Whether a new kernel is cheaper than a grid barrier is undecided: one of the two has no figure.",
         note: note([Some(shape), Some(why.to_owned()), missing(data), unreliable(data, &all)]),
     })
 }
@@ -167,7 +168,7 @@ fn label(data: &RunData, case: &Case) -> String {
 fn as_dots(data: &RunData, grid: &[usize], launches: &[usize]) -> Option<Spec> {
     let mut rows: Vec<usize> = launches.iter().chain(grid).copied().collect();
     let cost = |index: &usize| data.rows[*index].ns.map_or(f64::INFINITY, syncscope_core::Nanoseconds::value);
-    rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
+    rows.order_by(|a, b| cost(a).total_cmp(&cost(b)));
     let series = rows.into_iter().map(|index| {
         let row = &data.rows[index];
         Series::plain(label(data, &row.case), usize::from(length(&row.case).is_none()), vec![Point::dot(row, index)])
@@ -210,7 +211,7 @@ fn missing(data: &RunData) -> Option<String> {
     note(reasons.into_iter().map(words))
 }
 
-/// For each kernel length, the barriers of a grid against one kernel more of that grid, compared as in the sentence.
+/// For each kernel length, the barriers of a grid against a new kernel of that grid, compared as in the sentence.
 fn end_gpu_phase(inquiry: Inquiry<'_>) -> Vec<Advice> {
     let data = inquiry.data;
     if !inquiry.wants(Domain::Gpu) || !data.rows.iter().any(|row| takes_part(data, row, Role::Launch)) {
@@ -253,14 +254,14 @@ fn of_length<'a>(
     let what = if is_empty { "empty kernels".to_owned() } else { format!("kernels of {}", naming::group(length)) };
     let situation = format!("{what}, grid of {}", naming::size(barrier));
     let launch = |(id, index): &(&str, usize)| Entrant {
-        name: format!("one kernel more, {}", words(id).0),
+        name: format!("a new kernel, {}", words(id).0),
         ..Entrant::of(data, *index, Basis::Machine)
     };
     let pending = data
         .catalogue
         .with_role(Role::Launch)
         .filter(|one| data.has_more_planned(one.id) && !ways.iter().any(|(id, _)| *id == one.id));
-    let pending = pending.map(|one| format!("one kernel more, {}", words(one.id).0)).collect();
+    let pending = pending.map(|one| format!("a new kernel, {}", words(one.id).0)).collect();
     let kernels = Contest::of(ways.iter().map(launch).collect(), pending);
     let contest = grid.named(|name| format!("a grid barrier ({name})")).with(kernels);
     let mut decision = decide(inquiry, &contest)?;
@@ -346,7 +347,7 @@ mod tests {
         let found = decision("decide-relaunch", &run).unwrap();
         assert_eq!(
             found.sentence.unwrap(),
-            "One kernel more, or a grid barrier of 132 blocks (counter, 806 ns)? In a stream, in another stream behind a value or \
+            "A new kernel, or a grid barrier of 132 blocks (counter, 806 ns)? In a stream, in another stream behind a value or \
              in another stream behind an event it is slower at every length that is decided; in a graph it is cheaper at every \
              length that is decided; by programmatic launch it is cheaper for longer kernels than about 5.0 µs (between 2 and 100 \
              µs). Programmatic launch starts the next kernel 1.9 times sooner: 806 ns after the one before, 1.50 µs in a stream."

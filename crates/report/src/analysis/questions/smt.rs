@@ -140,7 +140,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     (!charts.is_empty()).then(|| Picture {
         charts,
         text: None,
-        otherwise: "What a hardware thread loses to its sibling is not certain in this run.",
+        otherwise: "What a hardware thread loses to its sibling is undecided in this run.",
         note: note([by_points(data), Some(WHAT_THEY_ARE.to_owned())]),
     })
 }

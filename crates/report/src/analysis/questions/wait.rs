@@ -138,9 +138,12 @@ fn picture(data: &RunData) -> Option<Picture> {
     (!charts.is_empty()).then(|| Picture {
         charts,
         text: None,
-        otherwise: "Whether to spin or to sleep cannot be decided: the run lacks rows of wake-ups or of waiters that spin.",
+        otherwise: "Whether to spin or to sleep is undecided: the run lacks rows of wake-ups or of waiters that spin.",
         note: note([
-            Some("Two CPU threads, placed close; a waiter that spins keeps its CPU. Hints are those of one thread.".to_owned()),
+            Some(
+                "Two CPU threads, placed close; a waiter that spins keeps its CPU. Hints are those of one thread."
+                    .to_owned(),
+            ),
             unreliable(data, &rows),
         ]),
     })
