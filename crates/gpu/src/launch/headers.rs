@@ -22,7 +22,7 @@ static FILES: LazyLock<String> = LazyLock::new(|| {
 static LAYOUTS_TEXT: LazyLock<String> = LazyLock::new(|| layouts_text(LAYOUTS));
 
 static HEADERS: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
-    let headers = files().filter(|(name, _)| name.ends_with(".cuh"));
+    let headers = files().filter(|(name, _)| name.strip_suffix(".cuh").is_some());
     headers.chain([("layouts.cuh", LAYOUTS_TEXT.as_str())]).collect()
 });
 
