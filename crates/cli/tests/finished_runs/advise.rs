@@ -122,3 +122,23 @@ fn errors_say_what_is_wrong() {
     let output = syncscope(&["advise", "/nonexistent"]);
     assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
 }
+
+#[test]
+fn the_newest_run_that_counts_is_not_one_of_measure() {
+    let folder = tempfile::tempdir().unwrap();
+    let runs = folder.path().join("syncscope-runs");
+    for (name, own) in [("1-quick", None), ("2-measure", Some(r#"{"own":[{"id":"cpu.own.line","text":"x"}],"#))] {
+        std::fs::create_dir_all(runs.join(name)).unwrap();
+        for file in ["run.json", "measurements.csv"] {
+            let text = std::fs::read_to_string(Path::new(&stored("h200")).join(file)).unwrap();
+            let text = own.filter(|_| file == "run.json").map_or(text.clone(), |own| text.replacen('{', own, 1));
+            std::fs::write(runs.join(name).join(file), text).unwrap();
+        }
+    }
+    for (command, run) in [("advise", "1-quick"), ("findings", "1-quick"), ("show", "2-measure")] {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_syncscope"));
+        let output = program.arg(command).current_dir(folder.path()).stdin(Stdio::null()).output().unwrap();
+        let note = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success() && note.contains(run), "{command}: {note}");
+    }
+}
