@@ -176,7 +176,7 @@ impl AxisFilter {
 /// At most so many values are listed.
 const MOST_VALUES: usize = 20;
 
-fn shortened(values: &[String]) -> String {
+pub(crate) fn shortened(values: &[String]) -> String {
     let more = if values.len() > MOST_VALUES { ", ..." } else { "" };
     format!("{}{more}", values[..values.len().min(MOST_VALUES)].join(", "))
 }

@@ -20,7 +20,10 @@ const LADDER_EVERY: Duration = Duration::from_millis(500);
 /// A cost that was written as a line is written again if it has changed by this factor: the logarithm of 1.2.
 const CHANGED: f64 = 0.18;
 
-/// Shows the current step, the number of finished measurement blocks and the time left.
+/// How often a second a terminal is drawn.
+const DRAWN_PER_SECOND: u8 = 8;
+
+/// Shows the current step, the costs that are known, and the time left.
 pub(crate) struct Progress {
     bar: ProgressBar,
     last_line: Option<Instant>,
@@ -43,7 +46,8 @@ impl Progress {
     /// Shows the first message at once.
     pub(crate) fn new(message: &str) -> Self {
         let is_drawn = stderr().is_terminal() && !terminal::is_silent();
-        let target = if is_drawn { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let target =
+            if is_drawn { ProgressDrawTarget::stderr_with_hz(DRAWN_PER_SECOND) } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
         if let Ok(style) = ProgressStyle::with_template("{spinner}{wide_msg}") {
             bar.set_style(style);
@@ -94,17 +98,11 @@ impl Progress {
             && self.last_line.is_none_or(|last| last.elapsed() >= LINE_EVERY)
         {
             self.last_line = Some(Instant::now());
-            let (done, total) = self.count();
-            match (100 * done).checked_div(total) {
-                Some(percent) => terminal::line(&format!("[{percent} %, {} left] {message}", self.time_left())),
+            match self.state() {
+                Some((percent, left)) => terminal::line(&format!("[{percent} %, {left}] {message}")),
                 None => terminal::line(message),
             }
         }
-    }
-
-    /// The number of finished measurement blocks, and of all.
-    fn count(&self) -> (u64, u64) {
-        self.laboratories.iter().fold((0, 0), |(done, total), part| (done + part.done, total + part.work.blocks))
     }
 
     /// Hides the bar while `write` writes lines.
@@ -120,19 +118,29 @@ impl Progress {
     /// The estimated time left: the mean time of a block so far, times the blocks left, for each laboratory. A laboratory
     /// without a block yet counts with the mean of all. Cases come in random order, so the mean is unbiased. Cases that are
     /// precise early make the time shorter.
-    fn time_left(&self) -> String {
+    fn time_left(&self) -> Option<f64> {
         let each = |spent: Duration, done: u64| (done > 0).then(|| spent.as_secs_f64() / done as f64);
-        let Some(mean) = each(self.laboratories.iter().map(|part| part.spent).sum(), self.count().0) else {
-            return "?".to_owned();
-        };
+        let done = self.laboratories.iter().map(|part| part.done).sum();
+        let mean = each(self.laboratories.iter().map(|part| part.spent).sum(), done)?;
         let left = |part: &LaboratoryProgress| {
             let blocks =
                 part.work.blocks.saturating_sub(part.done) as f64 * each(part.spent, part.done).unwrap_or(mean);
             let time = part.work.time.map(|time| time.saturating_sub(part.spent));
             time.map_or(blocks, |time| blocks.min(time.as_secs_f64()))
         };
-        let left = self.laboratories.iter().map(left).sum::<f64>();
-        humantime::format_duration(Duration::from_secs(left.round() as u64)).to_string()
+        Some(self.laboratories.iter().map(left).sum())
+    }
+
+    /// How many percent of the time are over, and how long the rest takes.
+    fn state(&self) -> Option<(u64, String)> {
+        let spent: f64 = self.laboratories.iter().map(|part| part.spent.as_secs_f64()).sum();
+        let left = self.time_left()?;
+        let percent = (100.0 * spent / (spent + left)).min(99.0) as u64;
+        let words = match left.round() as u64 {
+            0 => "last measurements".to_owned(),
+            seconds => format!("{} left", humantime::format_duration(Duration::from_secs(seconds))),
+        };
+        Some((percent, words))
     }
 }
 
@@ -145,12 +153,11 @@ impl Observer for Progress {
     fn planned(&mut self, work: &[Work]) {
         self.laboratories =
             work.iter().map(|work| LaboratoryProgress { work: *work, done: 0, spent: Duration::ZERO }).collect();
-        self.bar.set_length(self.count().1);
+        self.bar.set_length(100);
         self.bar.set_position(0);
-        if let Ok(style) = ProgressStyle::with_template("{bar:24.cyan/dim} {percent} %  {prefix} left{msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{bar:24.cyan/dim} {percent} %  {prefix}{msg}") {
             self.bar.set_style(style.progress_chars("━╸─"));
         }
-        self.bar.set_prefix("?");
     }
 
     fn measuring(&mut self, case: &Case) {
@@ -164,8 +171,10 @@ impl Observer for Progress {
             part.done += blocks;
             part.spent += spent;
         }
-        self.bar.set_prefix(self.time_left());
-        self.bar.set_position(self.count().0);
+        if let Some((percent, left)) = self.state() {
+            self.bar.set_prefix(left);
+            self.bar.set_position(percent);
+        }
     }
 
     fn follows(&self, case: &Case) -> bool {

@@ -7,6 +7,7 @@ use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::{Catalogue, Domain, OwnAxes, own};
 use syncscope_report::RunData;
 
+use crate::axes::shortened;
 use crate::catalogue::catalogue;
 use crate::failure::Failure;
 use crate::terminal;
@@ -25,16 +26,13 @@ pub(crate) fn named_or_latest_of_catalogue(named: &[PathBuf]) -> Result<Vec<Path
 }
 
 fn named_or(named: &[PathBuf], counts: fn(&RunDirectory) -> bool) -> Result<Vec<PathBuf>, Failure> {
-    if named.is_empty() { latest(1, counts) } else { Ok(named.iter().map(|path| run_of(path)).collect()) }
+    if named.is_empty() { latest(1, counts) } else { named.iter().map(|path| run_of(path)).collect() }
 }
 
 /// The newest runs of [`RUNS`] that count, the newest last.
 pub(crate) fn latest(count: usize, counts: fn(&RunDirectory) -> bool) -> Result<Vec<PathBuf>, Failure> {
-    let entries = std::fs::read_dir(RUNS).into_iter().flatten();
-    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let mut runs: Vec<PathBuf> = paths.filter(|path| RunDirectory::open(path).is_ok_and(|run| counts(&run))).collect();
     // Their names begin with the time.
-    runs.sort();
+    let mut runs = runs_in(Path::new(RUNS), counts);
     if runs.len() < count {
         let what = if count == 1 { "a run".to_owned() } else { format!("{count} runs") };
         return Err(Failure::Usage(format!(
@@ -48,10 +46,24 @@ pub(crate) fn latest(count: usize, counts: fn(&RunDirectory) -> bool) -> Result<
     Ok(newest)
 }
 
+/// The runs in a folder that count, by name.
+fn runs_in(folder: &Path, counts: fn(&RunDirectory) -> bool) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut runs: Vec<PathBuf> = paths.filter(|path| RunDirectory::open(path).is_ok_and(|run| counts(&run))).collect();
+    runs.sort();
+    runs
+}
+
 /// The directory of a run, also where a file in it is named.
-fn run_of(path: &Path) -> PathBuf {
+fn run_of(path: &Path) -> Result<PathBuf, Failure> {
     let is_in_run = path.is_file() && path.parent().is_some_and(|folder| RunDirectory::open(folder).is_ok());
-    path.parent().filter(|_| is_in_run).unwrap_or(path).to_owned()
+    let within = if RunDirectory::open(path).is_ok() { Vec::new() } else { runs_in(path, |_| true) };
+    if within.is_empty() {
+        return Ok(path.parent().filter(|_| is_in_run).unwrap_or(path).to_owned());
+    }
+    let names: Vec<String> = within.iter().map(|run| run.display().to_string()).collect();
+    Err(Failure::Usage(format!("{} is a folder of runs; name one: {}", path.display(), shortened(&names))))
 }
 
 /// All primitives, and those that the user of a run wrote.

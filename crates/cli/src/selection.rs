@@ -5,6 +5,7 @@ use syncscope_core::own::is_own;
 use syncscope_core::session::plan::Plan;
 use syncscope_core::{Case, Laboratory, Listing, Preset, Primitive};
 use syncscope_gpu::peer::PEER_PROGRAMS;
+use syncscope_host::scheduling::allowed_cpus;
 use syncscope_report::RunData;
 
 use crate::axes::AxisFilter;
@@ -113,7 +114,10 @@ impl Selection {
         let parts = self.with_missing_values(&candidates, larger.map(|preset| planned(laboratories, preset)));
         if parts.iter().all(Vec::is_empty) {
             let paper = planned(laboratories, Preset::Paper);
-            return Err(Failure::Usage(self.axes.nothing_left(&candidates.iter().chain(&paper).flatten())));
+            let why = self.axes.nothing_left(&candidates.iter().chain(&paper).flatten());
+            let of_threads = self.axes.options().iter().any(|option| option == "--threads");
+            let cpus = if of_threads { format!("; CPUs here: {}", allowed_cpus().len()) } else { String::new() };
+            return Err(Failure::Usage(why + &cpus));
         }
         let catalogue = listing.iter().map(|listing| *listing.primitive).collect();
         Ok(Plan::shuffled(parts, catalogue, seed))

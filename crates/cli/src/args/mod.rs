@@ -82,6 +82,9 @@ pub(crate) struct ListArguments {
     /// List only primitives with all of these words, or whose id matches, such as mutex, atomicAdd or 'gpu.vote.*'
     #[arg(value_name = "WORD")]
     pub(crate) words: Vec<String>,
+    /// As for the other commands
+    #[arg(long, value_name = "GLOB", hide = true)]
+    pub(crate) only: Vec<String>,
     /// Output format
     #[arg(long, value_enum, default_value_t = ListFormat::Table)]
     pub(crate) format: ListFormat,
@@ -156,6 +159,27 @@ pub(crate) struct ImportArguments {
 pub(crate) enum ImportSource {
     /// Import the results of SyncPerformance (Burtchell and Burtscher, IISWC 2024)
     Syncperformance(SyncperformanceArguments),
+    /// Import a matrix of core-to-core-latency (github.com/nviennot/core-to-core-latency, --csv)
+    CoreToCoreLatency(CoreToCoreArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportTarget {
+    /// Directory for the run; must be new or empty
+    #[arg(short, long, alias = "output", value_name = "RUN")]
+    pub(crate) out: PathBuf,
+    /// JSON file with what is known of `machine` and `environment`, named as in run.json
+    #[arg(long, value_name = "FILE")]
+    pub(crate) machine: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CoreToCoreArguments {
+    /// CSV file named after the processor
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) target: ImportTarget,
 }
 
 #[derive(Debug, Args)]
@@ -163,12 +187,8 @@ pub(crate) struct SyncperformanceArguments {
     /// Directory with the results of one system: runtimes.csv files in directories named after their programs
     #[arg(value_name = "DIR")]
     pub(crate) results: PathBuf,
-    /// Directory for the run; must be new or empty
-    #[arg(short, long, alias = "output", value_name = "RUN")]
-    pub(crate) out: PathBuf,
-    /// JSON file with what is known of `machine` and `environment`, named as in run.json
-    #[arg(long, value_name = "FILE")]
-    pub(crate) machine: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) target: ImportTarget,
     /// OMP_PLACES or OMP_PROC_BIND was set, so that programs named _close and _spread bound their threads
     #[arg(long)]
     pub(crate) bound: bool,
@@ -231,9 +251,9 @@ fn one_line(error: &clap::Error) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let message = lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
     let message = message.collect::<Vec<_>>().join(" ").replace(" tip: ", "; ");
-    let command =
-        crate::provenance::command_line().into_iter().nth(1).filter(|word| !word.starts_with('-')).unwrap_or_default();
-    let help = if command.is_empty() { "syncscope --help".to_owned() } else { format!("syncscope {command} --help") };
+    let is_known = |word: &String| <Arguments as clap::CommandFactory>::command().find_subcommand(word).is_some();
+    let command = crate::provenance::command_line().into_iter().nth(1).filter(is_known);
+    let help = command.map_or("syncscope --help".to_owned(), |command| format!("syncscope {command} --help"));
     format!("{} (see `{help}`)", range_in_words(message.trim_start_matches("error: ")))
 }
 

@@ -13,11 +13,16 @@ use crate::terminal;
 /// Lists the primitives that this machine can measure, then the others with the reasons.
 pub(crate) fn list(arguments: &ListArguments) -> Result<Outcome, Failure> {
     let mut listing = Laboratories::open(None)?.listing();
-    if !arguments.words.is_empty() {
+    let words: Vec<&String> = arguments.words.iter().chain(&arguments.only).collect();
+    if !words.is_empty() {
         let all: Vec<_> = listing.iter().map(|entry| entry.primitive).collect();
-        listing.retain(|entry| arguments.words.iter().all(|word| selection::is_called(entry.primitive, word)));
+        let is_called = |entry: &Listing, word: &&String| selection::is_called(entry.primitive, word);
+        let (words_fit, globs) =
+            (|entry: &Listing| arguments.words.iter().all(|word| is_called(entry, &word)), &arguments.only);
+        listing
+            .retain(|entry| words_fit(entry) && (globs.is_empty() || globs.iter().any(|glob| is_called(entry, &glob))));
         if listing.is_empty() {
-            let words = arguments.words.join(" ");
+            let words = words.iter().map(|word| word.as_str()).collect::<Vec<_>>().join(" ");
             return Err(Failure::Usage(format!(
                 "no primitive is called `{words}`; {}",
                 selection::advice(&words, &all)

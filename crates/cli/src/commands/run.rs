@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::run::Status;
-use syncscope_core::run::directory::RunDirectory;
+use syncscope_core::run::directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::run::provenance::StolenTime;
 use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Finished, Here, Limits, Session, SessionError};
@@ -331,6 +331,10 @@ fn new_run(request: &Request, laboratories: &mut Laboratories, plan: &Plan) -> R
 }
 
 fn show_plan(plan: &Plan, preset: Preset, arguments: &RunArguments) -> Result<(), Failure> {
+    let is_full = |path: &&PathBuf| std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
+    if let Some(path) = arguments.out.as_ref().filter(is_full) {
+        return Err(RunDirectoryError::NotEmpty(path.clone()).into());
+    }
     for (primitive, count) in plan.count_by_primitive() {
         terminal::show(&format!("{count:6}  {primitive}"))?;
     }

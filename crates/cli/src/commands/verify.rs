@@ -23,7 +23,9 @@ pub(crate) fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     for group in grouped(&programs) {
         terminal::show(&line(&group))?;
     }
-    terminal::show(&format!("\n{}", summary(&programs)))?;
+    if !programs.is_empty() {
+        terminal::show(&format!("\n{}", summary(&programs)))?;
+    }
     // The last line is what a reader of a long listing sees.
     for (reason, what) in &unchecked {
         terminal::show(&format!("NOT CHECKED: {}: {reason}", what.join(", ")))?;

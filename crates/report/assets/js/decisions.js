@@ -19,7 +19,7 @@ function cellShade(value, values) {
 }
 
 /** The room of the names of lines, in letters. */
-const labelWidth = (spec) => Math.max(4.6, ...spec.lines.map(({ label }) => 0.75 * label.length + 1));
+const labelWidth = (spec) => Math.max(4.6, ...spec.lines.map(({ label }) => 0.58 * label.length + 1));
 
 /** A table with a cost and an instruction in each cell. A press shows the row. */
 function costTable(spec, run) {
@@ -81,6 +81,14 @@ function rowsOfDecision({ charts }, run) {
   return [...new Set(charts.flatMap(ofChart).map((one) => one.row))].map((index) => ROWS_OF[run][index]);
 }
 
+/** What a card claims: its first sentence, which may stand at the top of the page, before the others. */
+function claimOf({ id, sentence }, run) {
+  const top = RUNS[run].answers.certain.find(({ figure }) => figure === id);
+  const text = [top && top.text, sentence].filter(Boolean).join(" ");
+  const [first, ...rest] = unbroken(text).split(/(?<=[\w)]\.) (?=[A-Z_\d])/);
+  return text ? [el("b", null, `${first} `), el("span", null, rest.join(" "))] : null;
+}
+
 /** One decision of one run. */
 function decisionCard(decision, run, isWide) {
   // Lines need more room than dots.
@@ -102,7 +110,7 @@ function decisionCard(decision, run, isWide) {
     el(
       "p",
       { class: "claim" },
-      decision.sentence ? unbroken(decision.sentence) : null,
+      claimOf(decision, run),
       el(
         "button",
         { type: "button", class: "quiet", click: () => showRows(rows, decision.question) },
@@ -147,26 +155,37 @@ function decisionsOfSeveral({ id, question, own }) {
   return el("div", { id, class: "decision-group" }, el("h3", null, question), el("div", { class: "decisions" }, cards));
 }
 
+const hasWholeRow = ({ charts }) => charts.length > 1;
+
+/** The cards of one chart in pairs, so that no row is half empty: one is followed by the next. */
+function inPairs(decisions) {
+  const left = [...decisions];
+  const placed = [];
+  while (left.length > 0) {
+    const [first] = left.splice(0, 1);
+    placed.push(first);
+    const partner = hasWholeRow(first) ? -1 : left.findIndex((one) => !hasWholeRow(one));
+    if (partner >= 0) placed.push(...left.splice(partner, 1));
+  }
+  return placed;
+}
+
 /** Cards of several charts have the whole row, and the last of an odd number of others. */
-function wideDecisions(decisions) {
-  const narrow = decisions.filter((decision) => decision.charts.length < 2);
-  const last = narrow.length % 2 ? narrow[narrow.length - 1] : null;
-  return decisions.filter((decision) => decision.charts.length > 1 || decision === last);
+function decisionsOfOne(decisions) {
+  const narrow = inPairs(decisions).filter((decision) => !hasWholeRow(decision));
+  const alone = narrow.length % 2 ? narrow[narrow.length - 1] : null;
+  return el(
+    "div",
+    { class: "decisions" },
+    inPairs(decisions).map((decision) => decisionCard(decision, 0, hasWholeRow(decision) || decision === alone)),
+  );
 }
 
 /** The section stands after the cost ladder. */
 function drawDecisions() {
   const groups = decisionGroups();
   if (groups.length === 0) return;
-  const cards = SEVERAL
-    ? groups.map(decisionsOfSeveral)
-    : el(
-        "div",
-        { class: "decisions" },
-        RUNS[0].decisions.map((decision) =>
-          decisionCard(decision, 0, wideDecisions(RUNS[0].decisions).includes(decision)),
-        ),
-      );
+  const cards = SEVERAL ? groups.map(decisionsOfSeveral) : decisionsOfOne(RUNS[0].decisions);
   const section = el(
     "section",
     { id: "decisions", "aria-labelledby": "decisions-title" },

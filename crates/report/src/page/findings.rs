@@ -29,15 +29,28 @@ fn of_run(run: usize, findings: &[Finding]) -> String {
             .filter(|(_, count)| *count > 0)
             .map(|(verdict, count)| format!("{count} {}", plural(*verdict)))
             .collect();
-        let items: String = own.iter().map(|finding| item(run, finding)).collect();
-        let list = format!("<dl class=\"claims\">{items}</dl>");
-        html.push_str(&section::card(paper.title(), &counts.join(", "), &list));
+        html.push_str(&section::card(paper.title(), &counts.join(", "), &lists(run, &own)));
     }
     let lacking = findings.iter().filter(|finding| !finding.measured).count();
     if lacking > 0 {
         let _ = writeln!(html, "<p class=\"note\">{lacking} further claims need rows that this run lacks.</p>");
     }
     html
+}
+
+/// What does not hold is news; the rest is folded.
+fn lists(run: usize, findings: &[&Finding]) -> String {
+    let list = |verdicts: &[ClaimVerdict]| -> String {
+        let of = |verdict| findings.iter().filter(move |finding| finding.outcome.verdict == verdict);
+        let items: String = verdicts.iter().copied().flat_map(of).map(|finding| item(run, finding)).collect();
+        if items.is_empty() { items } else { format!("<dl class=\"claims\">{items}</dl>") }
+    };
+    let (news, rest) = (list(&[ClaimVerdict::DoesNotHold]), list(&[ClaimVerdict::Holds, ClaimVerdict::Open]));
+    if rest.is_empty() {
+        news
+    } else {
+        format!("{news}<details><summary>What holds or stays open</summary>{rest}</details>")
+    }
 }
 
 const fn plural(verdict: ClaimVerdict) -> &'static str {

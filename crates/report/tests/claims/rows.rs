@@ -60,6 +60,23 @@ fn the_filter_finds_what_programmers_call_things() {
     assert_eq!(counts, expected, "{queries:?}");
 }
 
+/// Of a machine without a GPU, a query of CUDA finds no row that it could mean.
+#[test]
+fn the_filter_of_a_run_without_a_gpu_says_so() {
+    let rows = [1, 2].map(|threads| exact(case("cpu.atomic.add", threads), 2.0)).to_vec();
+    let script = "const input = page.querySelector('#rows input[type=search]');
+        root.dataset.said = ['__syncthreads 256', 'atomicAdd', 'xyzzy 256'].map((query) => {
+            input.value = query;
+            input.dispatchEvent(new Event('input'));
+            return page.querySelector('#rows p[role=status]').textContent;
+        }).join('|');";
+    let Some((counts, _)) = open_and(&[run(rows)], DESKTOP, script) else { return };
+    let said: Vec<&str> = counts["said"].split('|').collect();
+    assert!(said[0].starts_with("This run has no GPU rows."), "{said:?}");
+    assert!(said[1].starts_with("2 of 2 rows"), "{said:?}");
+    assert!(said[2].contains("“xyzzy”") && !said[2].contains("To measure it"), "{said:?}");
+}
+
 #[test]
 fn a_row_of_the_table_is_as_high_as_its_text_and_readable_on_a_phone() {
     let data = synthetic::both();

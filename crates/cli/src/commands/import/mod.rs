@@ -1,5 +1,6 @@
 //! `syncscope import`: converts the results of another tool into a run.
 
+mod core_to_core;
 mod openmp;
 
 use std::collections::BTreeMap;
@@ -16,7 +17,7 @@ use syncscope_core::{Case, Nanoseconds, Row, Run};
 use syncscope_gpu::peer::peer_program;
 use syncscope_report::syncperformance::{ResultFigure, ResultFile, ResultFileError};
 
-use crate::args::{ImportArguments, ImportSource, SyncperformanceArguments};
+use crate::args::{ImportArguments, ImportSource, ImportTarget, SyncperformanceArguments};
 use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
 use crate::provenance;
@@ -33,8 +34,10 @@ const MAX_DEPTH: usize = 4;
 
 /// Converts the results of the tool that the arguments name.
 pub(crate) fn import(arguments: &ImportArguments) -> Result<Outcome, Failure> {
-    let ImportSource::Syncperformance(source) = &arguments.source;
-    syncperformance(source)
+    match &arguments.source {
+        ImportSource::Syncperformance(source) => syncperformance(source),
+        ImportSource::CoreToCoreLatency(source) => core_to_core::core_to_core(source),
+    }
 }
 
 impl From<ResultFileError> for Failure {
@@ -64,19 +67,24 @@ fn syncperformance(arguments: &SyncperformanceArguments) -> Result<Outcome, Fail
             "{folder} holds the results of several systems ({first}, {second}); name one"
         )));
     }
-    let mut run = results.run(&arguments.results);
-    if let Some(file) = &arguments.machine {
+    let run = results.run(&arguments.results);
+    let rows = results.rows.into_values().map(|(row, _)| row).collect::<Vec<_>>();
+    write_run(run, &rows, &arguments.target, &arguments.results)
+}
+
+/// Writes a run with what the user says of its machine and the licence of its `source`, and says what a reader must know.
+fn write_run(mut run: Run, rows: &[Row], target: &ImportTarget, source: &Path) -> Result<Outcome, Failure> {
+    if let Some(file) = &target.machine {
         describe(&mut run, file)?;
     }
-    let rows = results.rows.into_values().map(|(row, _)| row).collect::<Vec<_>>();
-    let directory = write_rows(&arguments.out, &rows)?;
-    keep_license(&arguments.results, &arguments.out)?;
+    let directory = write_rows(&target.out, rows)?;
+    keep_license(source, &target.out)?;
     // The last file: without it, what a full disk leaves is no run.
     directory.write_run(&run)?;
     for warning in &run.warnings {
         terminal::warning(warning);
     }
-    terminal::note(&format!("wrote {} rows to {}", rows.len(), arguments.out.display()));
+    terminal::note(&format!("wrote {} rows to {}", rows.len(), target.out.display()));
     Ok(Outcome::Done)
 }
 

@@ -27,6 +27,10 @@ pub(crate) fn advise(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
         DocumentFormat::Markdown => advice::as_markdown(&data, &answers),
         DocumentFormat::Json => advice::as_json(&data, &answers),
     })?;
+    let is_asked = arguments.need.is_some() || arguments.threads.is_some() || arguments.on.is_some();
+    if is_asked && answers.iter().all(|advice| matches!(advice.decision, Decision::Missing(_))) {
+        return Err(Failure::CouldNot("the run has no rows that answer this".to_owned()));
+    }
     Ok(Outcome::Done)
 }
 

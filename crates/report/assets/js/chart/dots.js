@@ -137,6 +137,8 @@ function dotAxis(spec, domain, box, position) {
   const unit = unitOf(spec.x);
   const all = spec.x.values || ticksOf(spec.x, domain, Math.round((box.right - box.left) / 64));
   const ticks = fittingTicks(all, position, 52);
+  // A long title has the width of the chart.
+  const startsLeft = box.stacked || box.left + CHARACTER * (spec.x.label || "").length > box.width;
   return [
     Plot.gridX(ticks, { className: "grid", stroke: "var(--faint)", strokeOpacity: 1 }),
     ...["top", "bottom"]
@@ -149,7 +151,7 @@ function dotAxis(spec, domain, box, position) {
         "g",
         { class: "axes" },
         svg("line", { class: "base", x1: box.left, x2: box.left, y1: box.top, y2: box.bottom }),
-        words({ class: "axis-title", x: box.stacked ? 0 : box.left, y: 12 }, spec.x.label),
+        words({ class: "axis-title", x: startsLeft ? 0 : box.left, y: 12 }, spec.x.label),
       ),
   ];
 }

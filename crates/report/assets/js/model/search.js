@@ -81,6 +81,9 @@ const FIELDS = {
   verdict: (row) => verdictText(row.verdict),
 };
 
+/** What is said of GPUs alone. */
+const OF_GPUS = /__|cuda|gpu|cluster|warp|grid|kernel|mbarrier|nvlink|programmatic|atomic(add|sub|cas|exch|min|max)/i;
+
 /** Words that say nothing of a row. */
 const STOP_WORDS = new Set("a an the of to from with on in for is how what vs my".split(" "));
 
@@ -108,6 +111,13 @@ function wordsOf(row) {
   const texts = [row.form && row.title, ...parameters(row), verdictText(row.verdict), SEVERAL && RUNS[row.run].label];
   row.words = row.words || once(texts.join(" "), () => indexed(texts));
   return [of, row.words];
+}
+
+/** Looks at all rows before the reader types: the first key would wait for it. */
+function indexRows(from = 0) {
+  const end = Math.min(from + 500, ROWS.length);
+  for (let at = from; at < end; at += 1) wordsOf(ROWS[at]);
+  if (end < ROWS.length) setTimeout(() => indexRows(end));
 }
 
 /** Words may be the beginning of others, so that lock is not block. */
@@ -199,8 +209,8 @@ const weightOf = (condition) => (isSize(condition) ? 1 : 4);
 /** The command that measures the value of a parameter for the first of these rows. */
 const commandFor = ({ field, value }, [row]) => `syncscope run --only ${row.primitive} --${field} ${value}`;
 
-/** Which values there are in place of one that is missing, and how to measure it. */
-function missingSize(missing, rows) {
+/** Which values there are in place of one that is missing, and how to measure it for rows that were meant. */
+function missingSize(missing, rows, areMeant) {
   const { field, value } = missing;
   const there = [...new Set(rows.map(FIELDS[field]).filter((one) => one !== null))];
   const isNumber = there.every((one) => typeof one === "number");
@@ -215,17 +225,18 @@ function missingSize(missing, rows) {
   const name = field === "dtype" ? "type" : field;
   const last = near.pop();
   const has = last ? `; this run has ${near.length ? `${near.join(", ")} and ${last}` : last}` : "";
-  return `No such row has ${name} ${value}${has}. To measure it: ${commandFor(missing, rows)}`;
+  const command = areMeant ? ` To measure it: ${commandFor(missing, rows)}` : "";
+  return `No such row has ${name} ${value}${has}.${command}`;
 }
 
 const isSize = ({ field }) => MEASURABLE.includes(field);
 
 /** What a query asks for that no row has. */
-function missingText(missing, rows) {
+function missingText(missing, rows, areMeant) {
   if (missing.length === 0) return "No row has all of these words.";
   const words = missing.filter((one) => !isSize(one)).map(({ word }) => `“${word}”`);
   const unknown = words.length ? [`Nothing in this run is called ${words.join(" or ")}.`] : [];
-  return [...unknown, ...missing.filter(isSize).map((one) => missingSize(one, rows))].join(" ");
+  return [...unknown, ...missing.filter(isSize).map((one) => missingSize(one, rows, areMeant))].join(" ");
 }
 
 /** How far the sizes of a row are from those that no row has. */
@@ -238,8 +249,13 @@ const distanceOf = (row, missing) =>
 /** The rows with the most telling ones first. */
 function ranked(rows, conditions, missing) {
   const worth = (row) => conditions.reduce((sum, one) => sum + (one.worth ? one.worth(row) : 0), 0);
-  const rank = new Map(rows.map((row) => [row, worth(row) - 0.1 * distanceOf(row, missing)]));
-  return rows.sort((a, b) => rank.get(b) - rank.get(a));
+  const ofRank = new Map();
+  for (const row of rows) {
+    const rank = worth(row) - 0.1 * distanceOf(row, missing);
+    if (ofRank.has(rank)) ofRank.get(rank).push(row);
+    else ofRank.set(rank, [row]);
+  }
+  return [...ofRank.keys()].sort((a, b) => b - a).flatMap((rank) => ofRank.get(rank));
 }
 
 /** The rows that a query finds among others, and what to know of them: {rows, note}. Without a row that fits, the nearest ones. */
@@ -257,6 +273,8 @@ function search(query, candidates) {
     best > 0 || missing.every(isSize)
       ? "The nearest rows:"
       : `\`syncscope list ${query.trim()}\` looks among all primitives. All rows:`;
-  ranked(near, conditions, missing);
-  return { rows: near, note: `${missingText(missing, near)} ${rest}` };
+  const lacksGpu = OF_GPUS.test(query) && !candidates.some((row) => row.domain !== "cpu");
+  const areMeant = conditions.some((one) => !isSize(one) && !missing.includes(one));
+  const text = lacksGpu ? "This run has no GPU rows." : missingText(missing, near, areMeant);
+  return { rows: ranked(near, conditions, missing), note: `${text} ${rest}` };
 }

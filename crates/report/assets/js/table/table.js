@@ -1,6 +1,8 @@
 // The table of all rows, which can be sorted by any column and filtered by words and by verdict.
 
 const PAGE_ROWS = 100;
+/** So many appear with a key; the others follow in the next frames. */
+const FIRST_ROWS = 30;
 const MORE_ROWS = 500;
 /** only: the rows of one sentence, with its text; null for all rows. */
 const TABLE = { sort: null, descending: false, words: "", verdict: "", only: null, limit: PAGE_ROWS };
@@ -69,7 +71,7 @@ function fillTable(rows) {
     tableBody.append(...rows.slice(from, from + count).map(rowElement));
     if (from + count < rows.length) requestAnimationFrame(() => add(from + count, 2 * count));
   };
-  add(0, PAGE_ROWS);
+  add(0, TABLE.words ? FIRST_ROWS : PAGE_ROWS);
 }
 
 function drawTable() {
@@ -79,9 +81,10 @@ function drawTable() {
   fillTable(rows.slice(0, TABLE.limit));
   const shown = Math.min(rows.length, TABLE.limit);
   const filtered = rows.length < ROWS.length ? `, filtered from ${formatCount(ROWS.length)}` : "";
-  tableCount.textContent = [found.note, `${formatCount(shown)} of ${plural(rows.length, "row")}${filtered}`]
-    .filter(Boolean)
-    .join(" ");
+  tableCount.replaceChildren(
+    ...(found.note ? [el("b", null, `${found.note} `)] : []),
+    `${formatCount(shown)} of ${plural(rows.length, "row")}${filtered}`,
+  );
   const show = (limit) => () => {
     TABLE.limit = limit;
     drawTable();
@@ -260,4 +263,5 @@ function drawRows() {
   );
   drawHeader();
   drawTable();
+  setTimeout(indexRows);
 }

@@ -1,7 +1,7 @@
 //! Zhang, Wahib, Zhang and Matsuoka: barriers within a warp and within a block.
 
-use syncscope_core::Case;
 use syncscope_core::stats::Interval;
+use syncscope_core::{Case, Evidence};
 
 use super::super::contest::Known;
 use super::cuda_syncs::converged;
@@ -110,7 +110,8 @@ pub(super) const CLAIMS: &[Claim] = &[
             let block = at(&blocks(data, SYNCTHREADS, |_| true), 1, WARP)?;
             let warp = |group: &str| {
                 let rows = blocks(data, SYNCWARP, |case| case.in_group(group));
-                rows.into_iter().find(|row| row.row.case.threads == Some(WARP) && row.row.case.blocks == Some(1))
+                let one_warp = at(&rows, 1, WARP)?;
+                (!is_nop(&one_warp)).then_some(one_warp)
             };
             let named = [("a converged warp,", "converged"), ("a divergent warp,", "divergent")];
             let parts = named
@@ -152,10 +153,18 @@ fn full_block(rows: &[Known<'_>], blocks: u32) -> Option<Outcome> {
     Some(two(Test::AtLeast(ALIKE), ("", &at(rows, blocks, 1024)?), ("", &at(rows, blocks, WARP)?)))
 }
 
+fn is_nop(row: &Known<'_>) -> bool {
+    row.row.evidence.as_deref().is_some_and(Evidence::is_nop)
+}
+
 /// Barriers of groups within one warp, in a loop.
 fn groups<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec<Known<'a>> {
     let one_warp = |case: &Case| case.blocks == Some(1) && case.threads == Some(WARP);
     let mut rows = blocks(data, primitive, |case| one_warp(case) && fits(case));
+    // What is compiled to nothing counts only where nothing else was measured.
+    if !rows.iter().all(is_nop) {
+        rows.retain(|row| !is_nop(row));
+    }
     rows.sort_by(|a, b| a.row.case.group.cmp(&b.row.case.group));
     rows
 }

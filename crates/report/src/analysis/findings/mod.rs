@@ -32,6 +32,7 @@ mod pick;
 mod tests;
 
 use serde::Serialize;
+use syncscope_core::Evidence;
 
 use crate::RunData;
 use crate::figure::interval_within_run;
@@ -203,6 +204,11 @@ fn evaluate(paper: Paper, claim: &Claim, data: &RunData) -> Finding {
         sentence: format!("the run lacks {}", claim.needs),
         rows: Vec::new(),
     });
+    let evidence = |row: &usize| data.rows.get(*row)?.evidence.as_deref();
+    if let Some(nop) = outcome.rows.iter().filter_map(evidence).find(|text| Evidence::is_nop(text)) {
+        let sentence = format!("cannot be tested: compiled to nothing ({nop}); {}", outcome.sentence);
+        outcome = Outcome { verdict: ClaimVerdict::Open, sentence, rows: outcome.rows };
+    }
     if outcome.rows.iter().any(|row| data.rows.get(*row).is_some_and(|row| interval_within_run(row).is_none())) {
         outcome.sentence.push_str(" (points alone, without intervals)");
     }

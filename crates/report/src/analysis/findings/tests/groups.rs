@@ -1,6 +1,6 @@
 //! Claims of Zhang, Wahib, Zhang and Matsuoka.
 
-use super::super::claims;
+use super::super::{ClaimVerdict, claims, findings};
 use super::{Example, example, rows};
 use crate::testing;
 
@@ -143,4 +143,20 @@ fn a_single_coalesced_group_is_not_the_cheapest_of_one() {
     assert!(one.ends_with("the only coalesced group that was measured"), "{one}");
     let two = sentence("gpu.warp.coalesced b1 t32 group8 =1; group16 =2");
     assert!(two.ends_with("the cheapest of 2 coalesced groups"), "{two}");
+}
+
+#[test]
+fn a_claim_about_what_is_compiled_to_nothing_cannot_be_tested() {
+    let found = |nops: &[bool]| {
+        let mut data = testing::data(rows("gpu.warp.coalesced b1 t32 group8 =1; group16 =14"));
+        for (row, is_nop) in data.rows.iter_mut().zip(nops) {
+            row.evidence = is_nop.then(|| "NOP 32/64 for WARPSYNC".into());
+        }
+        findings(&data).into_iter().find(|finding| finding.id == "zhang.one_cycle").unwrap().outcome
+    };
+    let all = found(&[true, true]);
+    assert_eq!(all.verdict, ClaimVerdict::Open);
+    assert!(all.sentence.starts_with("cannot be tested: compiled to nothing (NOP 32/64"), "{}", all.sentence);
+    let rest = found(&[true, false]);
+    assert_eq!((rest.verdict, rest.rows.len()), (ClaimVerdict::Holds, 1), "{}", rest.sentence);
 }
