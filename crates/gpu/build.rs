@@ -1,22 +1,25 @@
-//! Lists the headers of `kernels/`, so that a new one is found without being named anywhere.
+//! Compresses the files of `kernels/`, so that a new one is found without being named anywhere: name and text of each, and a
+//! zero after both.
 
-use std::fmt::Write as _;
-use std::path::Path;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::{env, fs, io};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=kernels");
     let missing = |_| io::Error::other("cargo sets it");
     let folder = Path::new(&env::var("CARGO_MANIFEST_DIR").map_err(missing)?).join("kernels");
     let files = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>()?;
-    let mut headers: Vec<_> =
-        files.into_iter().filter(|path| path.extension().is_some_and(|end| end == "cuh")).collect();
-    headers.sort();
-    let mut list = String::new();
-    for path in headers {
-        let (name, path) = (path.file_name().unwrap_or_default().to_string_lossy(), path.to_string_lossy());
-        // Writing to a String cannot fail.
-        let _ = writeln!(list, "({name:?}, include_str!({path:?})),");
+    let is_source = |path: &PathBuf| path.extension().is_some_and(|end| end == "cuh" || end == "cu");
+    let mut sources: Vec<_> = files.into_iter().filter(is_source).collect();
+    sources.sort();
+    let packed = fs::File::create(Path::new(&env::var("OUT_DIR").map_err(missing)?).join("kernels"))?;
+    let mut packed = GzEncoder::new(packed, Compression::best());
+    for path in sources {
+        write!(packed, "{}\0{}\0", path.file_name().unwrap_or_default().display(), fs::read_to_string(&path)?)?;
     }
-    fs::write(Path::new(&env::var("OUT_DIR").map_err(missing)?).join("headers.rs"), format!("&[{list}]"))
+    packed.finish()?.flush()
 }

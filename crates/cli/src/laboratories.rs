@@ -73,7 +73,7 @@ impl Laboratories {
     fn open_gpu(devices: Option<&[u32]>) -> Result<Result<GpuLaboratory, GpuError>, Failure> {
         let gpu = match gpu_fault() {
             Some(reason) => Err(GpuError::EndedProcess(reason)),
-            None => GpuLaboratory::open(devices),
+            None => GpuLaboratory::open(devices, &crosscheck::programs_of_a_check()),
         };
         match gpu {
             Err(error) if error.is_usage() => Err(Failure::Usage(error.to_string())),

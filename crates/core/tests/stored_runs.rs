@@ -76,7 +76,7 @@ fn the_published_ids_are_those_of_the_parameters() {
 #[test]
 fn what_follows_from_other_columns_is_not_read() {
     let folder = tempfile::tempdir().unwrap();
-    for name in ["h200", "xeon-16cpu-vm", "published-system1"] {
+    for name in ["h200", "h200-paper", "published-system1"] {
         let run = RunDirectory::open(&results().join(name)).unwrap();
         let (_, bytes) = run.measurement_bytes().unwrap();
         let mut reader = csv::Reader::from_reader(bytes.as_slice());

@@ -14,13 +14,16 @@ impl OwnLock for Spin {
 }
 
 fn main() {
+    measure(&[1, 2], Duration::from_secs(2)).iter().for_each(|line| println!("{line}"));
+}
+
+#[rustfmt::skip]
+pub(crate) fn measure(teams: &[u32], time: Duration) -> Vec<String> {
     let mut laboratory = CpuLaboratory::open().unwrap();
-    for threads in [1, 2] {
-        for (name, lock) in
-            [("std", Workload::of_lock::<Mutex<u64>>(threads)), ("spin", Workload::of_lock::<Spin>(threads))]
-        {
-            let found = laboratory.measure(lock.unwrap(), threads, Duration::from_secs(2)).unwrap();
-            println!("{name}, {threads} threads: {:?} {:?}, check {:?}", found.verdict, found.estimate, found.check);
-        }
-    }
+    let locks = |&n: &u32| [("std", n, Workload::of_lock::<Mutex<u64>>(n)), ("spin", n, Workload::of_lock::<Spin>(n))];
+    teams.iter().flat_map(locks).map(|(name, threads, lock)| {
+        let found = laboratory.measure(lock.unwrap(), threads, time).unwrap();
+        let cost = found.estimate.map_or("no figure".into(), |estimate| format!("{:.1} ns", estimate.ns.value()));
+        format!("{name}, {threads} threads: {cost}, {:?}, check {:?}", found.verdict, found.check)
+    }).collect()
 }

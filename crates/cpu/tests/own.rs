@@ -3,11 +3,17 @@
 #![cfg(target_arch = "x86_64")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a missing requirement fails the test")]
 
+use std::time::Duration;
+
 use syncscope_core::{
     Case, Check, Dtype, Laboratory as _, Layout, OwnAxes, OwnCheck, OwnOperation, Placement, Refusal, Shot, Side,
 };
 use syncscope_cpu::primitives::own;
 use syncscope_cpu::{CpuLaboratory, evidence_of};
+
+#[path = "../examples/own_lock.rs"]
+#[allow(dead_code, reason = "the example's `main`")]
+mod own_lock;
 
 fn statement(name: &str, text: &str) -> OwnOperation {
     OwnOperation { id: format!("cpu.own.{name}"), text: text.to_owned(), ..OwnOperation::default() }
@@ -97,4 +103,12 @@ fn checks_find_what_is_wrong() {
                 void release(struct thread *me) { atomic_store(me->x, 0); }\nint check(struct thread *me) { return 0; }";
     let refused = check(&in_file("lock.c", "acquire", text));
     assert!(matches!(&refused, Check::Failed(text) if text == "check() returned 0"), "{refused:?}");
+}
+
+#[test]
+fn the_example_measures_a_lock_of_a_rust_program() {
+    // A holder that a busy machine stops would let the other thread of a team time out.
+    let lines = own_lock::measure(&[1], Duration::from_millis(20));
+    assert_eq!(lines.len(), 2);
+    assert!(lines.iter().all(|line| line.ends_with("check Ok")), "{lines:?}");
 }

@@ -4,6 +4,7 @@
 //! - [`clock`]: the raw monotonic clock.
 //! - [`descriptors`]: event counters and waiting for a descriptor.
 //! - [`futex`]: sleeping on a word of memory, and waking the sleeper.
+//! - [`ring`]: sleeping until a request to the kernel is done.
 //! - [`membarrier`]: a memory barrier on all threads of the process.
 //! - [`shared_memory`]: memory that several processes map.
 //! - [`child_process`]: what a child gets from its parent, and how both end.
@@ -21,6 +22,7 @@ pub mod cpu_list;
 pub mod descriptors;
 pub mod futex;
 pub mod membarrier;
+pub mod ring;
 pub mod scheduling;
 pub mod shared_memory;
 

@@ -33,6 +33,7 @@ pub mod table;
 
 pub use analysis::compare::{
     Change, ClassChange, ComparedCase, Comparison, Difference, FamilyChange, MachineStates, USUAL_THRESHOLD, compare,
+    compare_in_turn,
 };
 pub use analysis::findings::{ClaimVerdict, Finding, Outcome, Paper, findings};
 pub use analysis::fleet::{ExaminedFleet, Fleet, FleetCell, FleetNode};

@@ -44,12 +44,9 @@ fn series<'a>(page: &'a Value, id: &str, chart: usize) -> &'a [Value] {
     chart[name].as_array().unwrap()
 }
 
-/// An older run of the quick preset launched kernels of one block; newer ones and the paper preset launch those of the
-/// barriers' grid, too.
 #[test]
 fn only_kernels_of_the_barriers_grid_decide() {
     let answers = |run: &str| page_of(&stored(run)).1["runs"][0]["answers"]["certain"].to_string();
-    assert!(!answers("h200-x4").contains("decide-relaunch"), "{}", answers("h200-x4"));
     assert!(answers("h200").contains("decide-relaunch"), "{}", answers("h200"));
     let paper = answers("h200-launch-lengths");
     assert!(paper.contains("Undecided: 690 ns in a graph."), "{paper}");
@@ -167,11 +164,11 @@ const COMPARE: &str = "
 
 #[test]
 fn every_chart_has_the_series_of_its_data() {
-    let Some((counts, _)) = open_undrawn(&[stored("h200-x4")], 390, COMPARE, "") else { return };
+    let Some((counts, _)) = open_undrawn(&[stored("h200-x2")], 390, COMPARE, "") else { return };
     assert_eq!((counts.get("errors"), counts["wrong"].as_str()), (None, ""), "{counts:?}");
     assert_eq!(number(&counts, "drawn"), 10);
-    // One package with its cache, and four devices.
-    assert_eq!(number(&counts, "boxes"), 2 + 4);
+    // One package with its cache, and two devices.
+    assert_eq!(number(&counts, "boxes"), 2 + 2);
     assert!(number(&counts, "wide") <= 0, "the drawing is wider than a phone: {counts:?}");
 }
 
@@ -190,7 +187,7 @@ fn labels_of_close_rules_touch_nothing_on_a_phone() {
         root.dataset.touching = touching;
         root.dataset.labels = labels;
         root.dataset.text = page.querySelector('#decide-lock .rules').textContent;";
-    let mut data = stored("xeon-16cpu-vm");
+    let mut data = stored("h200");
     data.run.machine.cpu.cores = 15;
     for row in &mut data.rows {
         row.case.placement = row.case.placement.take().map(|_| syncscope_core::Placement::None);

@@ -2,7 +2,7 @@
 //! instructions are printed without modifiers.
 //!
 //! How they were found: kernels were compiled for every architecture, single bits of their instructions were flipped, and the
-//! output of `nvdisasm` showed which word changes. A test of `syncscope-gpu`, `tests/sass.rs`, repeats the comparison.
+//! output of `nvdisasm` showed which word changes. A test of `syncscope-gpu`, `tests/kernels/sass.rs`, repeats the comparison.
 
 use std::fmt::Write as _;
 

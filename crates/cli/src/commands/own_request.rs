@@ -5,12 +5,15 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use syncscope_core::order::Order;
 use syncscope_core::own::is_own;
 use syncscope_core::run::Status;
-use syncscope_core::run_directory::replace_file;
+use syncscope_core::run::samples::StoredPair;
+use syncscope_core::run_directory::{RunDirectory, replace_file};
 use syncscope_core::session::Finished;
-use syncscope_core::{Case, Domain, MemoryOrder, OwnAxes, OwnCheck, OwnOperation, Row};
-use syncscope_report::{Change, ComparedCase, Comparison, RunData, compare, export};
+use syncscope_core::stats::median;
+use syncscope_core::{Case, CaseId, Domain, Dtype, MemoryOrder, OwnAxes, OwnCheck, OwnOperation, Row};
+use syncscope_report::{Change, ComparedCase, Comparison, RunData, compare_in_turn, export};
 
 use crate::args::{MeasureArguments, RunArguments};
 use crate::failure::{Failure, Outcome};
@@ -119,26 +122,34 @@ impl OwnRequest {
             return Err(Failure::CouldNot(failures.join("\n")));
         }
         let outcome = report(finished)?;
-        let slower = self.compare(&data)?;
+        let slower = self.compare(&data, &finished.directory)?;
         Ok(if slower && outcome == Outcome::Done { Outcome::SomeCasesSlower } else { outcome })
     }
 
     /// Compares the first operation of each side with the others. Whether it is slower than one, by more than the user accepts.
-    fn compare(&self, data: &RunData) -> Result<bool, Failure> {
+    fn compare(&self, data: &RunData, directory: &RunDirectory) -> Result<bool, Failure> {
         let ids = self.only();
         let threshold = self.arguments.fail_if_slower.map_or(0.0, |percentage| percentage.0);
         let (mut json, mut markdown, mut is_slower) = (Vec::new(), String::new(), false);
         // The type is that of the words that a lock or a barrier is made of: others have no such parameter, or other words.
         let waits = |own: &OwnOperation| own.is("acquire") || own.is_barrier();
-        let has_type = !self.operations.iter().any(waits);
+        let is_typed = |own: &OwnOperation| !waits(own) && (own.names("x") || own.names("mine"));
+        let has_type = self.operations.iter().all(is_typed);
+        let dtype = self.arguments.axes.dtype.first().copied().unwrap_or(Dtype::I32);
+        let of_passes = costs_of_passes(directory)?;
         for domain in [Domain::Cpu, Domain::Gpu] {
             let mut of_domain = ids.iter().filter(|id| id.split('.').next() == Some(domain.as_str()));
             let Some(first) = of_domain.next().filter(|_| !self.arguments.against.is_empty()) else { continue };
-            let a = part(data, first, has_type);
+            let (a, ids_of_a) = part(data, first, has_type, dtype);
             for other in of_domain {
-                let b = part(data, other, has_type);
+                let (b, ids_of_b) = part(data, other, has_type, dtype);
                 // The ratio is that of the first operation to the other one: it is the one that the user asks about.
-                let comparison = compare(&b, &a, threshold);
+                let ratio = |(id, of_b): (&CaseId, &CaseId)| {
+                    let (a, b) = (of_passes.get(ids_of_a.get(id)?)?, of_passes.get(of_b)?);
+                    let both = b.iter().filter_map(|(pass, cost)| Some(a.get(pass)? / cost));
+                    Some((id.clone(), both.filter(|ratio| ratio.is_finite() && *ratio > 0.0).collect()))
+                };
+                let comparison = compare_in_turn(&b, &a, threshold, &ids_of_b.iter().filter_map(ratio).collect());
                 if comparison.cases.is_empty() {
                     terminal::warning(&format!("{first} and {other} have no case in common"));
                     continue;
@@ -167,7 +178,7 @@ impl OwnRequest {
 /// The comparison of the first operation with another one, a line for each case, in the order of their parameters.
 fn in_words(comparison: &Comparison<'_>, first: &str, other: &str) -> String {
     let mut cases: Vec<&ComparedCase<'_>> = comparison.cases.iter().collect();
-    cases.sort_by_key(|compared| &compared.a.case);
+    cases.order_by_key(|compared| &compared.a.case);
     let mut text = format!("\n{first} against {other}, measured in turn:");
     for compared in cases {
         let parameters = compared.a.case.to_string();
@@ -304,14 +315,19 @@ fn id_of(name: &str) -> String {
 }
 
 /// The rows of one operation, as those of a run of its own. They were measured in turn with the others, so that their intervals
-/// are those within the run.
-fn part(data: &RunData, id: &str, has_type: bool) -> RunData {
+/// are those within the run. And for each of its cases the one of the run.
+fn part(data: &RunData, id: &str, has_type: bool, dtype: Dtype) -> (RunData, HashMap<CaseId, CaseId>) {
+    let mut ids = HashMap::new();
     let mut part = RunData { name: id.to_owned(), rows: Vec::new(), details: HashMap::new(), ..data.clone() };
     let is_usual = |case: &Case| {
         let is_relaxed = case.order.is_none_or(|order| order == MemoryOrder::Relaxed);
         is_own(id) || (case.form.is_none() && is_relaxed)
     };
-    for row in data.rows.iter().filter(|row| row.case.primitive == id && is_usual(&row.case)) {
+    let rows = data.rows.iter().filter(|row| row.case.primitive == id && is_usual(&row.case));
+    // Where types do not count, that of the operations comes first.
+    let mut rows: Vec<&Row> = rows.collect();
+    rows.sort_by_key(|row| row.case.dtype != Some(dtype));
+    for row in rows {
         let Case { threads, blocks, dtype, layout, placement, inside_ns, outside_ns, .. } = row.case.clone();
         let primitive = format!("{}.own.operation", row.case.domain_and_family().0);
         let (dtype, layout) = (dtype.filter(|_| has_type), layout.filter(|_| has_type));
@@ -322,10 +338,23 @@ fn part(data: &RunData, id: &str, has_type: bool) -> RunData {
         if let Some(details) = data.details.get(&row.case.id()) {
             part.details.insert(case.id(), details.clone());
         }
+        ids.insert(case.id(), row.case.id());
         let (ns_interval, cycles_interval) = (row.ns_within, row.cycles_within);
         part.rows.push(Row { case, ns_interval, cycles_interval, allowance: None, run_to_run: None, ..row.clone() });
     }
-    part
+    (part, ids)
+}
+
+/// The cost of each case in each pass over the cases, of which every operation has a block.
+fn costs_of_passes(directory: &RunDirectory) -> Result<HashMap<CaseId, BTreeMap<u32, f64>>, Failure> {
+    let of_passes = |pairs: Vec<StoredPair>| {
+        let mut passes: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for pair in pairs.iter().filter(|pair| pair.excluded.is_none()) {
+            passes.entry(pair.block).or_default().push(pair.ns);
+        }
+        passes.into_iter().filter_map(|(pass, costs)| Some((pass, median(&costs)?))).collect()
+    };
+    Ok(directory.read_samples()?.into_iter().map(|(id, pairs)| (id, of_passes(pairs))).collect())
 }
 
 #[cfg(test)]

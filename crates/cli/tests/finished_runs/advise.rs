@@ -91,7 +91,7 @@ fn sides_sizes_and_formats() {
     );
     let table = stdout(&["advise", &run, "--on", "gpu"]);
     assert!(!table.contains("cpu.handoff"), "a hand-off between CPU threads is no remedy: {table}");
-    let table = stdout(&["advise", &stored("epyc-zen3-2cpu-vm"), "--on", "gpu"]);
+    let table = stdout(&["advise", &stored("epyc-zen5-2cpu-vm"), "--on", "gpu"]);
     assert!(table.contains("no GPU") && !table.contains("measured by"), "{table}");
     let table = stdout(&["advise", &run, "--need", "phases"]);
     assert!(table.contains("source: "), "{table}");

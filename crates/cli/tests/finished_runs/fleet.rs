@@ -68,7 +68,7 @@ fn a_fleet_without_a_comparable_case_is_no_all_clear() {
 /// Two of three machines differ a little in what the third differs much: its three cluster barriers, as `compare` says.
 #[test]
 fn the_h100_differs_in_all_cluster_barriers_and_its_intervals_say_so() {
-    let done = output(&["fleet", &stored("h100"), &stored("h200"), &stored("h200-x2"), "--format", "json"]);
+    let done = output(&["fleet", &stored("h100"), &stored("h200-older"), &stored("h200-x2"), "--format", "json"]);
     let json: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
     let h100 = json["nodes"].as_array().unwrap().iter().find(|node| node["node"] == "h100").unwrap();
     let mut slower = Vec::new();
@@ -89,7 +89,7 @@ fn the_h100_differs_in_all_cluster_barriers_and_its_intervals_say_so() {
 #[test]
 fn the_h100_among_h200_differs_in_the_cluster_barrier() {
     let words =
-        ["fleet", &stored("h100"), &stored("h200"), &stored("h200-x4"), "--only", "gpu.*", "--fail-on", "outlier"];
+        ["fleet", &stored("h100"), &stored("h200-older"), &stored("h200-x2"), "--only", "gpu.*", "--fail-on", "outlier"];
     let done = output(&[&words[..], &["--format", "json"]].concat());
     assert_eq!(done.status.code(), Some(3), "{}", stderr(&done));
     let json: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();

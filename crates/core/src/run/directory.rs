@@ -14,7 +14,7 @@ use csv::ReaderBuilder;
 use crate::model::case::CaseId;
 use crate::model::detail::Detail;
 use crate::run::details::DetailTable;
-use crate::run::files::{At, body, lines, packed, read_if_there, read_table, replace, write_plain};
+use crate::run::files::{At, body, lines, packed, read_table, replace, write_plain};
 pub use crate::run::files::{RunDirectoryError, replace_file};
 use crate::run::journal::id_of;
 use crate::run::row::Row;
@@ -222,8 +222,7 @@ impl RunDirectory {
 
     /// `details.csv` as it stands there; `None` if there is no such file.
     pub(super) fn detail_table(&self) -> Result<Option<DetailTable>, RunDirectoryError> {
-        let path = self.details();
-        let Some(bytes) = read_if_there(&path)? else { return Ok(None) };
+        let Some((path, bytes)) = read_table(&self.details())? else { return Ok(None) };
         DetailTable::parse(body(&path, &bytes, &details::COLUMNS)?).map(Some).at(&path)
     }
 

@@ -81,13 +81,17 @@ pub fn store(run: &RunDirectory, results: &Path, name: &str) -> Result<RunDirect
         copy(&run.details(), &stored.details())?;
     }
     stored.tidy()?;
-    let (_, rows) = stored.measurement_bytes()?;
-    if rows.len() > LARGEST_PLAIN {
-        write_packed(&stored.measurements(), &rows)?;
-        fs::remove_file(stored.measurements()).at(&stored.measurements())?;
+    for table in [stored.measurements(), stored.details()] {
+        if let Some(bytes) = read_if_there(&table)?.filter(|bytes| bytes.len() > LARGEST_PLAIN) {
+            write_packed(&table, &bytes)?;
+            fs::remove_file(&table).at(&table)?;
+        }
     }
-    // Those of the paper preset are too large for a repository.
-    if let (Some((_, bytes)), Ok(Preset::Quick | Preset::Standard)) = (samples, preset) {
+    // Samples and disassemblies of the paper preset are too large for a repository.
+    if !matches!(preset, Ok(Preset::Quick | Preset::Standard)) {
+        return Ok(stored);
+    }
+    if let Some((_, bytes)) = samples {
         stored.write_compressed_samples(&bytes)?;
     }
     if !evidence.is_empty() {

@@ -89,11 +89,16 @@ impl Part {
     }
 
     /// After how long the first pass over new cases should end, so that they get their fewest blocks in the time that is left
-    /// for this laboratory. `None` in later passes.
+    /// for this laboratory. `None` in later passes, and for what a user compares: half of a comparison is none.
     pub(super) fn time_of_first_pass(&self, left: Duration) -> Option<Duration> {
         // Passes differ.
         const RESERVE: f64 = 0.9;
-        (self.schedule.made == 0).then(|| left.mul_f64(RESERVE) / self.schedule.fewest)
+        (self.schedule.made == 0 && !self.has_own()).then(|| left.mul_f64(RESERVE) / self.schedule.fewest)
+    }
+
+    /// Whether a user wrote some of it: it is in this process alone, and compared with cases that are measured in turn with it.
+    fn has_own(&self) -> bool {
+        self.cases.iter().any(|pending| is_own(&pending.case.primitive))
     }
 
     /// Leaves cases to later runs, so that those that are kept can be finished in the time that is `left`. Only where an earlier
@@ -152,9 +157,7 @@ impl Part {
     /// What the next fresh process is to measure; `None` where there is none, or no time for one. This process has made the
     /// first pass.
     pub(super) fn next_share(&mut self, preset: Preset, seed: u64, left: Option<Duration>) -> Option<Share> {
-        // What a user wrote is in this process alone, and is compared with cases that are measured in turn with it.
-        let is_here_alone = self.cases.iter().any(|pending| is_own(&pending.case.primitive));
-        if self.processes_left == 0 || self.schedule.made == 0 || self.is_short_of_time() || is_here_alone {
+        if self.processes_left == 0 || self.schedule.made == 0 || self.is_short_of_time() || self.has_own() {
             return None;
         }
         let (time, shares) = self.schedule.shares(self.processes_left + 1, left);
@@ -242,6 +245,7 @@ mod tests {
         let time = |part: &Part| part.time_of_first_pass(part.share_of(80 * SECOND, planned)).unwrap().as_secs_f64();
         assert!((time(&parts[0]) - 80.0 * 0.9 / 2.0 / 8.0).abs() < 1e-9);
         assert!((time(&parts[1]) - 80.0 * 0.9 / 2.0 / 3.0).abs() < 1e-9);
+        assert_eq!(part(0, "cpu.own.line").time_of_first_pass(SECOND), None, "half of a comparison is none");
         parts[0].end_pass(SECOND, None);
         assert_eq!(parts[0].time_of_first_pass(SECOND), None, "later passes are over the same cases");
         parts[0].is_lost = true;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use syncscope_host::clock::{process_cpu_time, ticks_per_second};
 
 use crate::machine::system::System;
+use syncscope_core::order::Ordered;
 
 /// The smallest CPU quota that applies, in CPUs; `None` where there is none. `root` is `/` except in tests.
 ///
@@ -76,9 +77,9 @@ impl StealCounters {
     #[must_use]
     pub fn read(system: &System, cpus: &[u32]) -> Option<Self> {
         let text = system.read("proc/stat")?;
-        let all: BTreeMap<u32, u64> = text.lines().filter_map(counter).collect();
-        let wanted: Option<BTreeMap<u32, u64>> = cpus.iter().map(|cpu| Some((*cpu, *all.get(cpu)?))).collect();
-        wanted.filter(|counters| !counters.is_empty()).map(Self)
+        let all: BTreeMap<u32, u64> = text.lines().filter_map(counter).into_map();
+        let wanted = cpus.iter().filter_map(|cpu| Some((*cpu, *all.get(cpu)?))).into_map();
+        (!cpus.is_empty() && cpus.iter().all(|cpu| wanted.contains_key(cpu))).then_some(Self(wanted))
     }
 
     /// Seconds stolen from each CPU since `earlier`.
@@ -93,7 +94,7 @@ impl StealCounters {
             // The kernel documents that counters may decrease.
             (*cpu, ticks.saturating_sub(before) as f64 / ticks_per_second)
         };
-        self.0.iter().map(seconds).collect()
+        self.0.iter().map(seconds).into_map()
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use syncscope_core::machine::SystemSettings;
+use syncscope_core::order::Ordered;
 
 use crate::machine::system::System;
 
@@ -63,7 +64,7 @@ fn mitigations(system: &System) -> BTreeMap<String, String> {
         .filter_map(|name| Some((system.read(&format!("{FOLDER}/{name}"))?, name)))
         .filter(|(state, _)| state != "Not affected")
         .map(|(state, name)| (name, state))
-        .collect()
+        .into_map()
 }
 
 /// The word in brackets: `always [madvise] never`.

@@ -89,7 +89,7 @@ fn entry(source: &OwnOperation) -> Entry {
         Span::Cluster => (Method::Cluster, (9, 0), ArgumentKind::Variable),
         Span::Grid => (Method::GridBarrier, (7, 5), ArgumentKind::GridBarrier),
     };
-    let kernel = Kernel { file: source.id.clone().leak(), text: text(source).leak(), arguments };
+    let kernel = Kernel { file: source.id.clone().leak(), text: Some(text(source).leak()), arguments };
     let is_counted = matches!(check_of(source), Some(OwnCheck::Counter | OwnCheck::Lock));
     let actor = if waits(source) || source.names("x") { ActorRule::Slowest } else { ActorRule::Median };
     let facts = Facts {

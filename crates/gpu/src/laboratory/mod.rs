@@ -82,6 +82,13 @@ impl GpuLaboratory {
     }
 }
 
+/// The programs of these cases, with the third loops of those that will run one: compiled on all CPUs, not later one by one.
+fn programs_for(cases: &[Case]) -> Vec<Program> {
+    let sample = additivity_sample(cases);
+    let third_loops = cases.iter().filter(|case| sample.contains(&case.id())).filter_map(third_loop_of);
+    cases.iter().filter_map(program_of).chain(third_loops).collect()
+}
+
 impl Drop for GpuLaboratory {
     fn drop(&mut self) {
         // Contexts first, as long as the libraries are loaded. Those of occupied devices are leaked.
@@ -107,12 +114,7 @@ impl Laboratory for GpuLaboratory {
 
     fn prepare(&mut self, cases: &[Case], progress: &mut dyn FnMut(usize, usize)) {
         let here = cases.iter().filter(|case| self.unavailable(&case.primitive).is_none());
-        let mut programs: Vec<Program> = here.filter_map(program_of).collect();
-        // The third loops of the cases that will run one: compiled here on all CPUs, and later one after the other.
-        let sample = additivity_sample(cases);
-        let third_loops = cases.iter().filter(|case| sample.contains(&case.id())).filter_map(third_loop_of);
-        programs.extend(third_loops);
-        self.compiler.prepare(&programs, progress);
+        self.compiler.prepare(&programs_for(&here.cloned().collect::<Vec<_>>()), progress);
     }
 
     /// Passes after the first have contexts of their own, with other allocations: what a case costs there is one of several

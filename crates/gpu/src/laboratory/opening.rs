@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::thread;
 
 use syncscope_core::machine::{Clock, Environment, GpuLink, GpuMachine, GpuState};
 use syncscope_core::profile::{self, Phase};
@@ -12,9 +13,10 @@ use syncscope_host::scheduling;
 
 use crate::catalogue;
 use crate::catalogue::limits::DeviceLimits;
+use crate::catalogue::own;
 use crate::catalogue::peer::peer_cases;
 use crate::cuda::cache::Cache;
-use crate::cuda::compile::Compiler;
+use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::describe;
 use crate::cuda::discovery::Surroundings;
 use crate::cuda::driver::{self, Driver};
@@ -22,8 +24,8 @@ use crate::cuda::error::{CudaError, GpuError, NvrtcError};
 use crate::cuda::nvml::{Nvml, Watch};
 use crate::cuda::nvrtc::{Needs, Nvrtc};
 use crate::hybrid::nearby_cpus::NearbyCpus;
-use crate::laboratory::GpuLaboratory;
 use crate::laboratory::nccl::NcclState;
+use crate::laboratory::{GpuLaboratory, programs_for};
 use crate::launch::arguments::MAX_BLOCK_THREADS;
 use crate::launch::bench::Bench;
 use crate::launch::headers::headers;
@@ -31,11 +33,11 @@ use crate::launch::{host_clock, ruler};
 
 impl GpuLaboratory {
     /// Opens the devices with the driver's numbers `devices`; all devices if none are named. Warms up the first one and
-    /// measures its clock, in about a second.
+    /// measures its clock, in about a second. Meanwhile it compiles `programs` and what users wrote.
     ///
     /// # Errors
     /// What is missing and how to get it: a driver, a device, the device named, NVRTC.
-    pub fn open(devices: Option<&[u32]>) -> Result<Self, GpuError> {
+    pub fn open(devices: Option<&[u32]>, programs: &[Program]) -> Result<Self, GpuError> {
         let driver = profile::time(Phase::Driver, driver::load)?;
         let numbers = chosen(devices, driver::device_count(driver)?)?;
         let machines = numbers
@@ -49,7 +51,11 @@ impl GpuLaboratory {
             max_threads: first.max_threads_per_block.min(MAX_BLOCK_THREADS),
         };
         let mut compiler = profile::time(Phase::Compiler, || compiler_for(first.compute_capability, driver))?;
-        let mut bench = profile::time(Phase::Context, || Bench::new(device, limits.multiprocessors, 0))?;
+        let wanted = [&[catalogue::ruler_program()], programs, &programs_for(&own::cases(limits))].concat();
+        let mut bench = thread::scope(|scope| {
+            scope.spawn(|| compiler.prepare(&wanted, &mut |_, _| {}));
+            profile::time(Phase::Context, || Bench::new(device, limits.multiprocessors, 0))
+        })?;
         let ruler = profile::time(Phase::Clock, || measured_ruler(&mut bench, &mut compiler, limits))?;
         let nvml = profile::time(Phase::Watch, Nvml::load).map(Rc::new);
         let address = describe::pci_address(device)?;

@@ -1,19 +1,40 @@
-//! The headers that kernels include: those of `kernels/`, and one that asserts the layout of shared structures.
+//! The kernels and the headers that they include: the files of `kernels/`, and a header that asserts the layout of shared
+//! structures.
 //!
 //! They are part of the program: a binary needs no other file.
 
 use std::fmt::Write as _;
+use std::io::Read as _;
 use std::sync::LazyLock;
+
+use flate2::read::GzDecoder;
 
 use super::arguments::{LAYOUTS, Layout};
 
-/// Those of `kernels/`, found by `build.rs`.
-const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/headers.rs"));
+/// Name and text of each file of `kernels/`, as `build.rs` packs them.
+static FILES: LazyLock<String> = LazyLock::new(|| {
+    let mut files = String::new();
+    // It cannot fail: the build packed them.
+    let _ = GzDecoder::new(include_bytes!(concat!(env!("OUT_DIR"), "/kernels")).as_slice()).read_to_string(&mut files);
+    files
+});
 
 static LAYOUTS_TEXT: LazyLock<String> = LazyLock::new(|| layouts_text(LAYOUTS));
 
-static HEADERS: LazyLock<Vec<(&str, &str)>> =
-    LazyLock::new(|| FILES.iter().copied().chain([("layouts.cuh", LAYOUTS_TEXT.as_str())]).collect());
+static HEADERS: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
+    let headers = files().filter(|(name, _)| name.ends_with(".cuh"));
+    headers.chain([("layouts.cuh", LAYOUTS_TEXT.as_str())]).collect()
+});
+
+fn files() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let mut parts = FILES.split('\0');
+    std::iter::from_fn(move || parts.next().zip(parts.next()))
+}
+
+/// The text of a file of `kernels/`.
+pub(crate) fn text_of(file: &str) -> Option<&'static str> {
+    files().find_map(|(name, text)| (name == file).then_some(text))
+}
 
 /// Name and text of each header.
 #[must_use]
@@ -55,6 +76,20 @@ mod tests {
     use crate::cuda::error::NvrtcError;
     use crate::cuda::nvrtc::{Nvrtc, Source};
     use crate::multi;
+
+    #[test]
+    fn every_file_of_the_folder_is_in_the_program() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
+        let mut found = 0;
+        for file in std::fs::read_dir(folder).unwrap() {
+            let path = file.unwrap().path();
+            let text = std::fs::read_to_string(&path).unwrap();
+            assert_eq!(text_of(&path.file_name().unwrap().to_string_lossy()), Some(text.as_str()));
+            found += 1;
+        }
+        assert_eq!(found, files().count());
+        assert!(headers().len() > 1 && headers().iter().all(|(name, text)| name.ends_with(".cuh") && !text.is_empty()));
+    }
 
     /// Compiles all structures with these layouts asserted.
     fn compiled_with(layouts: &[Layout]) -> Result<Vec<u8>, NvrtcError> {

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use syncscope_core::{Case, Preset};
+use syncscope_core::{Case, Layout, Preset};
 use syncscope_gpu::cache::Cache;
 use syncscope_gpu::compile::{Compiler, Program};
 use syncscope_gpu::discovery::Surroundings;
@@ -22,6 +22,7 @@ pub(crate) struct Compiled {
     pub(crate) name: String,
     /// One of its cases; the snippets have none.
     pub(crate) case: Option<Case>,
+    pub(crate) program: Program,
     pub(crate) cubin: Arc<[u8]>,
 }
 
@@ -33,14 +34,56 @@ pub(crate) fn capability(arch: &str) -> (u32, u32) {
 
 /// A compiler with the cache that is kept between test runs.
 pub(crate) fn compiler(arch: &str) -> Compiler {
-    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.syncscope/kernel-test-cache");
-    let nvrtc = Nvrtc::find(&Surroundings::of_process(), None).unwrap_or_else(|error| panic!("{error}"));
-    Compiler::new(nvrtc, Cache::in_folder(Path::new(kept)), arch.to_owned(), headers())
+    compiler_in(arch, Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../.syncscope/kernel-test-cache")))
 }
 
-/// The snippets, and one program of each primitive on each memory and in each mode.
+/// A compiler with its cache in this folder.
+pub(crate) fn compiler_in(arch: &str, cache: &Path) -> Compiler {
+    Compiler::new(nvrtc(), Cache::in_folder(cache), arch.to_owned(), headers())
+}
+
+pub(crate) fn nvrtc() -> Nvrtc {
+    Nvrtc::find(&Surroundings::of_process(), None).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// One case for each program.
+pub(crate) fn programs() -> Vec<(Case, Program)> {
+    let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
+    let mut seen = HashSet::new();
+    // Some primitives cannot be measured on any device.
+    let measured =
+        cases(Preset::Paper, &limits).into_iter().filter(|case| unavailable(&case.primitive, (99, 0)).is_none());
+    let planned = measured.filter_map(|case| Some((program_of(&case)?, case)));
+    planned.filter(|(program, _)| seen.insert(program.clone())).map(|(program, case)| (case, program)).collect()
+}
+
+/// Those that an architecture has.
+pub(crate) fn programs_on(arch: &str) -> Vec<(Case, Program)> {
+    let is_there = |(case, _): &(Case, Program)| unavailable(&case.primitive, capability(arch)).is_none();
+    programs().into_iter().filter(is_there).collect()
+}
+
+/// All programs for one architecture; for the oldest and the newest one of each primitive on each memory, in each mode and form;
+/// for those between, whose instructions are of one of the others, one of each primitive.
+pub(crate) fn some_programs(arch: &str) -> Vec<(Case, Program)> {
+    let mut seen = HashSet::new();
+    let is_last = ["sm_75", "sm_120"].contains(&arch);
+    let mut is_new = |case: &Case| {
+        let form = (case.space, case.mode, case.layout == Some(Layout::Shared), case.form);
+        // Orders and designs of wide barriers are programs of their own.
+        let is_design = ["gpu.grid.hierarchical", "gpu.multi.flags"].contains(&case.primitive.as_str());
+        let design = (case.order, is_design.then(|| case.group.clone()));
+        seen.insert((case.primitive.clone(), is_last.then_some((form, design))))
+    };
+    programs_on(arch).into_iter().filter(|(case, _)| arch == "sm_90" || is_new(case)).collect()
+}
+
+/// The snippets, and one program of each primitive, layout, type and form, on each memory and in each mode.
 pub(crate) fn compiled(arch: &str) -> Vec<Compiled> {
-    compiled_by(arch, |case| (case.primitive.clone(), case.space, case.mode))
+    compiled_by(arch, |case| {
+        let is_one = case.layout == Some(Layout::Shared);
+        (case.primitive.clone(), case.space, is_one, case.mode, case.dtype, case.form)
+    })
 }
 
 /// The snippets, and one program of each family.
@@ -50,33 +93,34 @@ pub(crate) fn compiled_families(arch: &str) -> Vec<Compiled> {
 
 /// The snippets alone.
 pub(crate) fn compiled_snippets(arch: &str) -> Vec<Compiled> {
-    compiled_families(arch).into_iter().filter(|program| program.case.is_none()).collect()
+    compiled_all(arch, vec![(None, snippets())])
 }
 
-/// The snippets, and every program of the catalogue.
-pub(crate) fn compiled_all(arch: &str) -> Vec<Compiled> {
-    compiled_by(arch, |case| program_of(case).map(|program| (program.file, program.definitions)))
-}
-
-/// One test compiles at a time, with all CPUs; the next one finds the programs in the cache.
 fn compiled_by<K: Eq + Hash>(arch: &str, key: impl Fn(&Case) -> K) -> Vec<Compiled> {
-    static COMPILING: Mutex<()> = Mutex::new(());
-    let _one = COMPILING.lock().unwrap_or_else(PoisonError::into_inner);
-    let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
     let mut seen = HashSet::new();
-    let mut planned = cases(Preset::Paper, &limits);
-    planned.retain(|case| unavailable(&case.primitive, capability(arch)).is_none());
-    planned.retain(|case| seen.insert(key(case)));
-    let of_catalogue = planned.into_iter().filter_map(|case| Some((program_of(&case)?, Some(case))));
-    let programs: Vec<(Program, Option<Case>)> = std::iter::once((snippets(), None)).chain(of_catalogue).collect();
-    let mut compiler = compiler(arch);
-    compiler.prepare(&programs.iter().map(|(program, _)| program.clone()).collect::<Vec<_>>(), &mut |_, _| {});
-    let compile = |(program, case): (Program, Option<Case>)| {
+    let some = some_programs(arch).into_iter().filter(|(case, _)| seen.insert(key(case)));
+    let some = some.map(|(case, program)| (Some(case), program));
+    compiled_all(arch, std::iter::once((None, snippets())).chain(some).collect())
+}
+
+/// These programs, each with one of its cases, if it has one.
+pub(crate) fn compiled_all(arch: &str, programs: Vec<(Option<Case>, Program)>) -> Vec<Compiled> {
+    let mut compiler = prepared(arch, programs.iter().map(|(_, program)| program));
+    let compile = |(case, program): (Option<Case>, Program)| {
         let cubin = compiler.cubin(&program).unwrap_or_else(|error| panic!("{error}"));
         let name = case.as_ref().map_or_else(|| program.file.to_owned(), ToString::to_string);
-        Compiled { name: format!("{arch} {name}"), case, cubin }
+        Compiled { name: format!("{arch} {name}"), case, program, cubin }
     };
     programs.into_iter().map(compile).collect()
+}
+
+/// A compiler that has these programs. One test compiles at a time, with all CPUs; the next one finds them in the cache.
+pub(crate) fn prepared<'a>(arch: &str, programs: impl IntoIterator<Item = &'a Program>) -> Compiler {
+    static COMPILING: Mutex<()> = Mutex::new(());
+    let _one = COMPILING.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut compiler = compiler(arch);
+    compiler.prepare(&programs.into_iter().cloned().collect::<Vec<_>>(), &mut |_, _| {});
+    compiler
 }
 
 /// The program of the timed snippets, which is no part of the catalogue.

@@ -76,6 +76,12 @@ pub fn measure_check(gpu: &mut GpuLaboratory, seed: u64) -> Result<Option<Crossc
     Ok(measure_chains(gpu, &[chain_of_a_check()], SCHEDULE_OF_A_CHECK, seed)?.pop())
 }
 
+/// What it compiles.
+#[must_use]
+pub fn programs_of_a_check() -> [Program; 2] {
+    chain_of_a_check().programs()
+}
+
 fn measure_chains(
     gpu: &mut GpuLaboratory,
     cases: &[ChainCase],

@@ -37,6 +37,7 @@ use syncscope_cpu::CpuLaboratory;
 use syncscope_gpu::{GpuError, GpuLaboratory};
 
 pub use self::chains::chain_program;
+pub use self::gpu::programs_of_a_check;
 pub use self::rows::{CrosscheckRow, CrosscheckSample};
 pub use self::schedule::Schedule;
 use crate::experiment::{Bench, Experiment, Found, Measured, Plan};

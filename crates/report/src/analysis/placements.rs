@@ -4,6 +4,7 @@
 //! rows may have neither. Nothing else of this crate ranks placements.
 
 use syncscope_core::machine::CpuMachine;
+use syncscope_core::order::Order;
 use syncscope_core::{Case, Placement};
 
 use super::cpu_list::list_length;
@@ -100,7 +101,7 @@ pub(crate) fn lines(cpu: &CpuMachine, placement: &Placement, most: u32) -> Vec<(
         }),
     ];
     let mut lines: Vec<(u32, String)> = lines.into_iter().flatten().collect();
-    lines.sort_by_key(|(at, _)| *at);
+    lines.order_by_key(|(at, _)| *at);
     lines
 }
 

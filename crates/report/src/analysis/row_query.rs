@@ -4,6 +4,7 @@
 //! takes the usual one: an `i32` shared by all threads. So the selected case does not depend on the costs, except for the
 //! choices by cost, which the contest decides.
 
+use syncscope_core::order::Order;
 use syncscope_core::{Case, Role, Row, Verdict};
 
 use super::contest::{Basis, Open, Peers, Size, bounds, has_role, is_relaxed};
@@ -134,7 +135,7 @@ impl RowQuery {
         let cost = |row: &Row| Some(bounds(row).and(row.ns)?.value());
         let mut known: Vec<(usize, f64)> =
             self.of_first(data).into_iter().filter_map(|(index, row)| Some((index, cost(row)?))).collect();
-        known.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+        known.order_by(|(_, a), (_, b)| a.total_cmp(b));
         known.get(known.len().saturating_sub(1) / 2).map(|(index, _)| *index)
     }
 

@@ -1,6 +1,7 @@
 //! A run of the page, and a machine with its runs as a column.
 
 use syncscope_core::Verdict;
+use syncscope_core::order::Order;
 use syncscope_core::run::IMPORTED;
 
 use super::Entry;
@@ -39,7 +40,7 @@ pub(super) fn machines(entries: &[Entry]) -> Vec<Machine<'_>> {
             }
         })
         .collect();
-    machines.sort_by_key(|machine| machine.is_published);
+    machines.order_by_key(|machine| machine.is_published);
     machines
 }
 
@@ -55,9 +56,9 @@ pub(super) fn columns<'m, 'a>(machines: &'m [Machine<'a>]) -> Vec<Column<'m, 'a>
         }
     }
     for column in &mut columns {
-        column.runs.sort_by(|a, b| b.data.run.started.cmp(&a.data.run.started));
+        column.runs.order_by(|a, b| b.data.run.started.cmp(&a.data.run.started));
     }
-    columns.sort_by_key(|column| (column.is_published, usize::MAX - column.rungs()));
+    columns.order_by_key(|column| (column.is_published, usize::MAX - column.rungs()));
     let first_published = columns.iter().filter(|column| !column.is_published).count();
     for (at, column) in columns.iter_mut().enumerate() {
         column.number = at.checked_sub(first_published).unwrap_or(at);

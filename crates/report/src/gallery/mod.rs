@@ -39,7 +39,7 @@ pub fn render(entries: &[Entry], title: Option<&str>) -> String {
     let title = title.unwrap_or(&default);
     page::fill(TEMPLATE, |placeholder| match placeholder {
         "title" => escape(title),
-        "style" => [&page::STYLES.concat(), STYLE].concat(),
+        "style" => [&page::styles(), STYLE].concat(),
         "runs" => tables::runs(&machines),
         "keys" => tables::keys(&columns),
         "rungs" => tables::rungs(&columns, &lines),

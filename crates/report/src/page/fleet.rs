@@ -1,9 +1,10 @@
 //! The page of a fleet: the nodes that differ, and a heat map of primitives and nodes. One file without scripts.
 
 use std::fmt::Write;
+use syncscope_core::order::Order;
 
 use super::html::escape;
-use super::{STYLES, fill};
+use super::{fill, styles};
 use crate::analysis::fleet::{ExaminedFleet, FleetCell, FleetNode};
 use crate::export;
 
@@ -17,7 +18,7 @@ pub fn render(fleet: &ExaminedFleet, pages: &[Option<String>]) -> String {
     let page_of = |at: usize| pages.get(at).and_then(Option::as_deref);
     fill(TEMPLATE, |placeholder| match placeholder {
         "title" => format!("A fleet of {} nodes", fleet.nodes.len()),
-        "style" => [&STYLES.concat(), STYLE].concat(),
+        "style" => [&styles(), STYLE].concat(),
         "summary" => escape(&export::fleet::summary(fleet)),
         "differ" => differ(fleet, &page_of),
         "map" => map(fleet, &page_of),
@@ -40,7 +41,7 @@ fn differ<'a>(fleet: &ExaminedFleet, page_of: &impl Fn(usize) -> Option<&'a str>
     let mut lines = String::new();
     for (at, node) in fleet.nodes.iter().enumerate().filter(|(_, node)| node.is_outlier()) {
         let mut outlying: Vec<(usize, &FleetCell)> = node.outlying().collect();
-        outlying.sort_by(|(_, a), (_, b)| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));
+        outlying.order_by(|(_, a), (_, b)| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));
         let primitive = |(primitive, cell): &(usize, &FleetCell)| {
             let name = &fleet.primitives[*primitive];
             format!("{name} {:.2} times ({:.2} to {:.2})", cell.ratio, cell.low, cell.high)

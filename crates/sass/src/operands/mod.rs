@@ -2,7 +2,7 @@
 //!
 //! [`Effects::of`] says them for the operations of the table in `shapes.rs`; of the others nothing is known.
 //!
-//! How the fields were found: as those of the modifiers in `modifiers.rs`. A test of `syncscope-gpu`, `tests/operands.rs`, compares
+//! How the fields were found: as those of the modifiers in `modifiers.rs`. A test of `syncscope-gpu`, `tests/kernels/operands.rs`, compares
 //! reads and writes with the life ranges of registers that `nvdisasm` prints.
 
 mod shapes;

@@ -29,7 +29,8 @@ const TAKEN_BY_A_SWAP: Expected = Expected::once(&["xchg"], &["swpab", "outline 
 const TAKEN_BY_A_TICKET: Expected = Expected::once(&["lock xadd"], &["ldadd", "outline ldadd", "stxr"]);
 
 /// An exchange that acquires and releases.
-const QUEUED_BY_A_SWAP: Expected = Expected::once(&["xchg"], &["swpal", "outline swpal", "ldaxr"]);
+const QUEUED_BY_A_SWAP: Expected =
+    Expected::once(&["xchg"], &["swpal", "swpa", "outline swpal", "outline swpa", "ldaxr"]);
 
 /// A compare-and-swap that acquires.
 const TAKEN_BY_A_COMPARISON: Expected = Expected::once(&["lock cmpxchg"], &["casa", "outline casa", "ldaxr"]);

@@ -45,6 +45,7 @@ pub(super) static ENTRIES: &[&Entry] = &[
     &ways::PARK,
     &ways::PARKING_LOT,
     &ways::EVENTFD,
+    &ways::IO_URING,
     &ways::FUTEX_ALL,
     &ways::CONDVAR_ALL,
     &ways::FUTEX_ONE_OF_ALL,

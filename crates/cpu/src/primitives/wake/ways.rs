@@ -9,6 +9,7 @@ use std::time::Instant;
 use syncscope_core::Primitive;
 use syncscope_host::descriptors::EventFd;
 use syncscope_host::futex::{self, FutexTimeout, Scope};
+use syncscope_host::ring::Ring;
 
 use crate::primitives::entry::Entry;
 use crate::primitives::wait::{LIMIT, or_fail};
@@ -331,5 +332,44 @@ impl Way for Event {
     #[inline]
     fn wake(&self, _: u32) {
         or_fail(self.counter().add(1), "the eventfd could not be written");
+    }
+}
+
+/// In theory: as `cpu.wake.futex` for the waker. The waiter pays for a request and its answer, and can wait for files in the same call.
+pub(super) static IO_URING: Entry = wake::entry::<Requested>(Primitive {
+    id: "cpu.wake.io_uring",
+    summary: "A store and a futex call wake a thread that sleeps in io_uring_enter, where it waits for the futex",
+    operation: wake::OPERATION,
+    source: "Linux 6.7, io_uring_prep_futex_wait(3)",
+    facts: wake::FACTS,
+})
+.requiring(|| Ring::new().map(drop).map_err(|error| format!("no futexes of io_uring ({error}): Linux 6.7 has them")))
+.beyond_quick();
+
+/// The word, and the ring of the waiter.
+pub(super) struct Requested(FutexWord, io::Result<Ring>);
+
+impl Way for Requested {
+    fn new() -> Self {
+        Self(FutexWord::new(), Ring::new())
+    }
+
+    fn sleep(&self, number: u32) -> Result<(), WaitTimeout> {
+        let (word, ring) = (self.0.word(), or_fail(self.1.as_ref(), "no ring of io_uring"));
+        loop {
+            // Acquire: as for the futex alone.
+            let found = word.load(Ordering::Acquire);
+            if found == number {
+                return Ok(());
+            }
+            if !or_fail(ring.wait(word, found, LIMIT), "io_uring_enter") {
+                return Err(WaitTimeout);
+            }
+        }
+    }
+
+    #[inline]
+    fn wake(&self, number: u32) {
+        self.0.wake(number);
     }
 }

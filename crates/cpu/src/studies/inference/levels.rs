@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use syncscope_core::order::Order;
 use syncscope_core::stats::median;
 use syncscope_core::{Placement, Row, Verdict};
 use syncscope_host::cpu_list;
@@ -144,7 +145,7 @@ pub(super) fn domains(matrix: &Matrix, cores: &Partition) -> Vec<Partition> {
         .filter(|(misfits, partition)| is_level(matrix, partition, cores, *misfits))
         .collect();
     // The clearest first; the others must be compatible with it.
-    candidates.sort_by_key(|(misfits, _)| *misfits);
+    candidates.order_by_key(|(misfits, _)| *misfits);
     candidates
         .into_iter()
         .fold(Vec::new(), |levels, (_, partition)| with_level(matrix, &levels, partition, cores).unwrap_or(levels))
@@ -184,7 +185,7 @@ fn steps(matrix: &Matrix, cores: &Partition) -> Vec<f64> {
     let mut steps: Vec<(f64, f64)> =
         costs.windows(2).map(|pair| (pair[1] / pair[0], (pair[0] * pair[1]).sqrt())).collect();
     steps.retain(|(step, _)| *step >= LEAST_STEP);
-    steps.sort_by(|one, other| other.0.total_cmp(&one.0));
+    steps.order_by(|one, other| other.0.total_cmp(&one.0));
     steps.into_iter().take(MAX_STEPS).map(|(_, middle)| middle).collect()
 }
 

@@ -42,12 +42,12 @@ pub(super) static FAMILIES: &[&[&Entry]] = &[
     hybrid::ENTRIES,
 ];
 
-/// Embeds a file of `kernels/`. The second word is the kind of arguments that its kernels take.
+/// Names a file of `kernels/`. The second word is the kind of arguments that its kernels take.
 macro_rules! kernel {
     ($file:literal, $arguments:ident) => {
         $crate::catalogue::entry::Kernel {
             file: $file,
-            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/", $file)),
+            text: None,
             arguments: $crate::launch::arguments::ArgumentKind::$arguments,
         }
     };

@@ -39,6 +39,7 @@ impl<'a> Draft<'a> {
         (b, b_blocks): (&'a Row, f64),
         threshold: f64,
         states: &MachineStates,
+        in_turn: Option<[UncertainCost; 2]>,
     ) -> Self {
         let not = |remark: String| ComparedCase {
             a,
@@ -55,7 +56,8 @@ impl<'a> Draft<'a> {
             return Self { case: not(reason), tests: None };
         }
         let whole = || Some((UncertainCost::of(a, a_blocks)?, UncertainCost::of(b, b_blocks)?, 1.0));
-        let Some((of_a, of_b, common_factor)) = states.costs(a, b).or_else(whole) else {
+        let in_turn = in_turn.map(|[of_a, of_b]| (of_a, of_b, 1.0));
+        let Some((of_a, of_b, common_factor)) = in_turn.or_else(|| states.costs(a, b)).or_else(whole) else {
             return Self { case: not("a row has no interval".to_owned()), tests: None };
         };
         let limit = 1.0 + threshold;

@@ -21,9 +21,11 @@ mod remarks;
 use std::collections::{BTreeMap, HashMap};
 
 use syncscope_core::machine::{CpuMachine, Machine};
+use syncscope_core::order::Order;
 use syncscope_core::{CaseId, Row};
 
 use self::hypotheses::{Draft, judge};
+use self::ratio::UncertainCost;
 use crate::RunData;
 use crate::analysis::placements;
 
@@ -72,6 +74,18 @@ pub struct Comparison<'a> {
 /// certainly below 1 / 1.05.
 #[must_use]
 pub fn compare<'a>(a: &'a RunData, b: &'a RunData, threshold: f64) -> Comparison<'a> {
+    compare_in_turn(a, b, threshold, &HashMap::new())
+}
+
+/// The same for rows of one run that were measured in turn: of a case of A that has some, `ratios` are those of the cost in B to that
+/// in A, one of each pass.
+#[must_use]
+pub fn compare_in_turn<'a>(
+    a: &'a RunData,
+    b: &'a RunData,
+    threshold: f64,
+    ratios: &HashMap<CaseId, Vec<f64>>,
+) -> Comparison<'a> {
     let of_b: HashMap<CaseId, &Row> = b.rows.iter().map(|row| (row.case.id(), row)).collect();
     let counterpart = |row: &'a Row| {
         let case = placements::counterpart(&row.case, a, b)?;
@@ -82,7 +96,8 @@ pub fn compare<'a>(a: &'a RunData, b: &'a RunData, threshold: f64) -> Comparison
     let states = if same_machine { MachineStates::of(a, b, &both) } else { MachineStates::default() };
     let draft = |(row, other): (&'a Row, &'a Row)| {
         let blocks = |data: &RunData, row: &Row| measurement_blocks(row, data.details.get(&row.case.id()));
-        Draft::of((row, blocks(a, row)), (other, blocks(b, other)), threshold, &states)
+        let in_turn = ratios.get(&row.case.id()).and_then(|ratios| UncertainCost::in_turn(ratios));
+        Draft::of((row, blocks(a, row)), (other, blocks(b, other)), threshold, &states, in_turn)
     };
     let mut drafts: Vec<Draft<'a>> = both.into_iter().map(draft).collect();
     judge(&mut drafts);
@@ -97,7 +112,7 @@ pub fn compare<'a>(a: &'a RunData, b: &'a RunData, threshold: f64) -> Comparison
     }
     let families = families::of(&cases);
     // What executes other instructions has changed by itself, whatever the machine does.
-    cases.sort_by(|one, other| {
+    cases.order_by(|one, other| {
         let factors = other.certain_factor().total_cmp(&one.certain_factor());
         one.has_other_instructions().cmp(&other.has_other_instructions()).then(factors)
     });

@@ -24,12 +24,16 @@
 
 use syncscope_core::Row;
 use syncscope_core::run::row::Parts;
-use syncscope_core::stats::{Interval, student};
+use syncscope_core::stats::{Clustered, Interval, Level, student};
 
 use crate::analysis::contest::has_cost_of_case;
 
 /// The normal quantile that core multiplies what runs differ by with.
 const Z95: f64 = 1.960;
+
+/// The standard deviation of the cost of one code at several places in memory, relative to it: comparisons of an operation with itself
+/// gave ratios of 1.001 to 1.005, certainly above 1 where the noise was less.
+const PLACE: f64 = 0.004;
 
 /// No ratio of two costs of one case is larger.
 const LARGEST_RATIO: f64 = 1e9;
@@ -103,6 +107,22 @@ impl UncertainCost {
         let cost = Self { ns, below: side(interval.low), above: side(interval.high) };
         let numbers = [ns, cost.below.measured, cost.above.measured];
         numbers.into_iter().all(f64::is_finite).then_some(cost)
+    }
+
+    /// The ratio of two costs that were measured in turn, one ratio for each pass over the cases, and the cost of one that it stands
+    /// beside. What both passes have in common, such as the state of the machine, cancels out. `None` of too few passes.
+    pub(super) fn in_turn(ratios: &[f64]) -> Option<[Self; 2]> {
+        let logarithms: Vec<(u32, f64)> = (0..).zip(ratios.iter().map(|ratio| ratio.ln())).collect();
+        let found = Clustered::of(&logarithms)?;
+        let Interval { low, high } = found.interval(Level::P95)?;
+        let ratio = found.median()?.exp();
+        let interval = Interval { low: low.exp(), high: high.exp() };
+        let mut of_ratio = Self::of_interval(ratio, interval, ratios.len() as f64)?;
+        for side in [&mut of_ratio.below, &mut of_ratio.above] {
+            side.run = 2.0 * (PLACE * ratio).powi(2);
+        }
+        let none = Uncertainty { measured: 0.0, degrees: f64::INFINITY, run: 0.0 };
+        Some([Self { ns: 1.0, below: none, above: none }, of_ratio])
     }
 
     /// The standard deviation of the run, relative to the cost.
@@ -180,6 +200,21 @@ mod tests {
         let p = |ratio: f64| p_at_most(&cost(ratio, 0.0, run), 1.0, &cost(1.0, 0.0, run));
         assert!(p(factor * 0.998) > 0.025 && p(factor * 1.005) < 0.025, "{} {}", p(factor * 0.998), p(factor * 1.005));
         assert!((cost(5.0, 0.1, run).run_deviation() - run).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_both_have_in_common_cancels_out() {
+        // A machine whose state changes the cost by half from pass to pass, and operations that differ by 2 % or not at all.
+        let mut random = fastrand::Rng::with_seed(7);
+        let ratios = |factor: f64, random: &mut fastrand::Rng| -> Vec<f64> {
+            (0..100).map(|_| factor * (1.0 + 0.04 * (random.f64() - 0.5))).collect()
+        };
+        let p = |factor: f64, random: &mut fastrand::Rng| {
+            let [one, ratio] = UncertainCost::in_turn(&ratios(factor, random)).unwrap();
+            p_at_most(&ratio, 1.0, &one)
+        };
+        assert!(p(1.02, &mut random) < 0.01 && p(1.0, &mut random) > 0.025 && p(1.005, &mut random) > 0.025);
+        assert_eq!(UncertainCost::in_turn(&[1.0; 3]), None, "too few");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The rows that a claim is about.
 
+use syncscope_core::order::Order;
 use syncscope_core::{Case, Dtype, Form, Layout, MemoryOrder, Mode, Placement, Scope, Space};
 
 use super::super::contest::alike::of_one_actor;
@@ -42,11 +43,16 @@ pub(super) const DTYPES: [Dtype; 4] = [Dtype::I32, Dtype::U64, Dtype::F32, Dtype
 
 /// Rows of known cost, by devices, blocks, threads and stride.
 pub(super) fn rows<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec<Known<'a>> {
+    in_order(data, primitive, &fits)
+}
+
+/// The same, compiled once for all conditions.
+fn in_order<'a>(data: &'a RunData, primitive: &str, fits: &dyn Fn(&Case) -> bool) -> Vec<Known<'a>> {
     let fitting =
         |index: &usize| data.rows.get(*index).is_some_and(|row| row.case.primitive == primitive && fits(&row.case));
     let mut rows: Vec<Known<'a>> =
         (0..data.rows.len()).filter(fitting).filter_map(|index| Known::of(data, index, Basis::Run)).collect();
-    rows.sort_by_key(|row| {
+    rows.order_by_key(|row| {
         let case = &row.row.case;
         (case.devices, case.blocks, case.threads, case.layout.and_then(Layout::stride))
     });
@@ -65,7 +71,7 @@ pub(super) fn teams_in<'a>(
     data: &'a RunData,
     primitive: &str,
     placement: &Placement,
-    fits: &impl Fn(&Case) -> bool,
+    fits: &dyn Fn(&Case) -> bool,
 ) -> Vec<Known<'a>> {
     let most = data.run.machine.cpu.hardware_threads;
     rows(data, primitive, |case| {

@@ -1,10 +1,39 @@
-//! The length of kernels from which one way to synchronize is cheaper than another.
+//! The ways to launch kernels, and the length of kernels from which one of them is cheaper than a barrier, as table and words.
 
 use std::cmp::Ordering;
 
 use syncscope_core::stats::Interval;
+use syncscope_core::{Case, Role};
 
-use crate::analysis::contest::{Contest, Known};
+use super::spec::{Cell, Line, Rule, Spec};
+use crate::analysis::contest::{Basis, Contest, Known};
+use crate::analysis::usual::short_name;
+use crate::naming::{KERNEL_US, capitalized, either, enumeration};
+use crate::{RunData, figure};
+
+/// What a sentence and what a chart call a way to have one kernel more behind another one.
+pub(super) fn words(id: &str) -> (&str, &str) {
+    match short_name(id) {
+        "graph" => ("in a graph", "in a graph"),
+        "stream" => ("in a stream", "in a stream"),
+        "wait_value" => ("in another stream behind a value", "behind a value"),
+        "event_wait" => ("in another stream behind an event", "behind an event"),
+        "conditional" => ("in a loop of a graph", "in a loop of a graph"),
+        "programmatic" => ("by programmatic launch", "programmatic"),
+        "device_graph" => ("in a graph that the device launches", "in a device graph"),
+        other => (other, other),
+    }
+}
+
+/// What a chart calls it.
+pub(super) fn way(id: &str) -> &str {
+    words(id).1
+}
+
+/// The length of a kernel in microseconds; `None` for empty kernels.
+pub(super) fn length(case: &Case) -> Option<u32> {
+    case.group_number(KERNEL_US)
+}
 
 /// A new kernel, launched in one way, by the length of the kernels in microseconds.
 pub(super) type ByLength<'a> = Vec<(u32, Known<'a>)>;
@@ -62,6 +91,122 @@ pub(super) fn margin(launch: &Known<'_>, grid: &Contest<'_>) -> Option<(f64, Int
     let (_, best) = grid.best()?;
     let interval = Interval { low: launch.bounds.low - best.bounds.high, high: launch.bounds.high - best.bounds.low };
     Some((launch.ns - best.ns, interval))
+}
+
+/// The costs of a way to launch kernels by their length, and its break-even points with the barriers.
+pub(super) struct Way<'a> {
+    id: &'static str,
+    launch: ByLength<'a>,
+    points: Vec<BreakEven>,
+}
+
+impl Way<'_> {
+    /// The break-even points as vertical lines.
+    pub(super) fn rules(&self) -> Vec<Rule> {
+        let label = |at_us| format!("{}: {}", way(self.id), microseconds(at_us));
+        self.points.iter().map(|point| Rule { x: point.at_us, label: label(point.at_us) }).collect()
+    }
+
+    /// What is certain of it: where it is cheaper than any barrier, and by how much at the longest length that decides it.
+    fn in_words(&self, grid: &Contest<'_>) -> String {
+        let first = self.launch.iter().find_map(|(_, known)| standing(known, grid));
+        match (self.points.as_slice(), first) {
+            (_, None) => "it is undecided".to_owned(),
+            ([], Some(Ordering::Less)) => "it is cheaper at every length that is decided".to_owned(),
+            ([], Some(_)) => "it is slower at every length that is decided".to_owned(),
+            ([one], Some(_)) => {
+                let side = if one.launch_wins { "longer" } else { "shorter" };
+                let ((from, to), point) = (one.between, microseconds(one.at_us));
+                format!("it is cheaper for {side} kernels than about {point} (between {from} and {to} µs)")
+            }
+            (several, Some(_)) => {
+                let all: Vec<String> = several.iter().map(|one| microseconds(one.at_us)).collect();
+                format!("the cheaper one changes at about {}", enumeration(&all))
+            }
+        }
+    }
+}
+
+/// Each way, in the order of the catalogue. Ways without a known cost are left out.
+pub(super) fn ways<'a>(data: &'a RunData, launches: &[usize], grid: &Contest<'_>) -> Vec<Way<'a>> {
+    let of = |id: &'static str| {
+        let own = launches.iter().filter(|index| data.rows[**index].case.primitive == id);
+        let known =
+            own.filter_map(|index| Some((length(&data.rows[*index].case)?, Known::of(data, *index, Basis::Machine)?)));
+        let mut launch: ByLength<'_> = known.collect();
+        launch.sort_by_key(|(length, _)| *length);
+        let points = break_evens(&launch, grid);
+        Way { id, launch, points }
+    };
+    data.catalogue.with_role(Role::Launch).map(|one| of(one.id)).filter(|way| !way.launch.is_empty()).collect()
+}
+
+/// `1.9 µs`, `24 µs`.
+fn microseconds(length: f64) -> String {
+    if length < 9.95 { format!("{length:.1} µs") } else { format!("{length:.0} µs") }
+}
+
+/// A difference of times with its sign: `−118 ns`.
+fn signed(ns: f64) -> String {
+    format!("{}{}", if ns < 0.0 { "−" } else { "+" }, figure::time(ns.abs()))
+}
+
+/// The break-even points, and what a kernel more costs more than the best barrier for the shortest and the longest kernels.
+pub(super) fn margins(ways: &[Way<'_>], grid: &Contest<'_>) -> Option<Spec> {
+    let (best, best_cost) = grid.best()?;
+    let cell = |(_, known): &(u32, Known<'_>)| {
+        let (more, interval) = margin(known, grid)?;
+        Some(Cell {
+            value: Some(more).filter(|_| standing(known, grid) == Some(Ordering::Greater)),
+            text: if known.has_figure() && best_cost.has_figure() { signed(more) } else { "not resolved".to_owned() },
+            detail: Some(format!("{} to {}", signed(interval.low), signed(interval.high))),
+            row: known.index,
+        })
+    };
+    let shortest = ways.iter().filter_map(|way| way.launch.first()).map(|(length, _)| *length).min()?;
+    let longest = ways.iter().filter_map(|way| way.launch.last()).map(|(length, _)| *length).max()?;
+    let line = |Way { id, launch, points }: &Way<'_>| {
+        let at = |length: u32| launch.iter().find(|(own, _)| *own == length).and_then(cell);
+        let (_, first) = launch.first()?;
+        let text = |one: &BreakEven| microseconds(one.at_us);
+        let between = |one: &BreakEven| format!("{} to {} µs", one.between.0, one.between.1);
+        let words = |of: &dyn Fn(&BreakEven) -> String| points.iter().map(of).collect::<Vec<_>>().join(", ");
+        let is_any = !points.is_empty();
+        let break_even = Cell {
+            value: None,
+            text: if is_any { words(&text) } else { "none".to_owned() },
+            detail: is_any.then(|| words(&between)),
+            row: first.index,
+        };
+        Some(Line { label: way(id).to_owned(), cells: vec![Some(break_even), at(shortest), at(longest)] })
+    };
+    let columns = vec!["break-even".to_owned(), format!("at {shortest} µs"), format!("at {longest} µs")];
+    let lines: Vec<Line> = ways.iter().filter_map(line).collect();
+    let title = format!("One kernel more against the barrier ({})", best.name);
+    Some(Spec::Table { title: None, columns, lines }.titled(title))
+}
+
+/// What is certain of each way; ways of which the same is true stand together.
+pub(super) fn by_length_in_words(ways: &[Way<'_>], grid: &Contest<'_>) -> Option<String> {
+    let (best, best_cost) = grid.best()?;
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for way in ways {
+        let (group, words) = (way.in_words(grid), words(way.id).0.to_owned());
+        match groups.iter_mut().find(|(known, _)| *known == group) {
+            Some((_, all)) => all.push(words),
+            None => groups.push((group, vec![words])),
+        }
+    }
+    let parts: Vec<String> = groups.into_iter().map(|(group, words)| format!("{} {group}", either(&words))).collect();
+    let blocks = best_cost.row.case.blocks.map(|blocks| format!(" of {blocks} blocks")).unwrap_or_default();
+    (!parts.is_empty()).then(|| {
+        format!(
+            "One kernel more, or a grid barrier{blocks} ({}, {})? {}.",
+            best.name,
+            best_cost.time(),
+            capitalized(&parts.join("; "))
+        )
+    })
 }
 
 #[cfg(test)]

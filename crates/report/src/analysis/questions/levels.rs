@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use syncscope_core::order::Ordered;
 use syncscope_core::{Case, Layout, Nanoseconds, Placement, Role};
 
 use super::families::{Contrast, by_class, cell, line, name, of_teams};
@@ -63,7 +64,7 @@ pub(super) fn teams(data: &RunData) -> Option<[(Placement, u32); 2]> {
     let of = |placement: &Placement| {
         let rows = data.rows_where(|row| row.case.placement.as_ref() == Some(placement));
         let teams = rows.filter_map(|index| data.rows[index].case.threads);
-        teams.filter(|threads| (2..=cores).contains(threads)).collect::<BTreeSet<_>>()
+        teams.filter(|threads| (2..=cores).contains(threads)).into_set()
     };
     let threads = of(&usual).intersection(&of(&Placement::Spread)).max().copied()?;
     Some([(usual, threads), (Placement::Spread, threads)])
@@ -176,7 +177,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     };
     let by_class: Vec<Line> = by_class(data).iter().filter_map(of_class).collect();
     let found = homes(data);
-    let nodes: BTreeSet<u32> = found.iter().flat_map(|(_, homes)| homes.keys().copied()).collect();
+    let nodes: BTreeSet<u32> = found.iter().flat_map(|(_, homes)| homes.keys().copied()).into_set();
     let of_node = |(operation, homes): &(Case, Homes)| {
         let rows: Vec<Option<usize>> = nodes.iter().map(|node| homes.get(node).copied()).collect();
         line(format!("{}, {}", name(operation), place(data, operation)), cells(&rows))

@@ -19,6 +19,7 @@ mod fences;
 mod handoff;
 mod levels;
 mod lock;
+mod lock_work;
 mod placement;
 mod reduce;
 mod relaunch;
@@ -54,9 +55,10 @@ struct Question {
 type Adviser = fn(Inquiry<'_>) -> Vec<Advice>;
 
 /// The questions, the one that most programs need first.
-const QUESTIONS: [Question; 15] = [
+const QUESTIONS: [Question; 16] = [
     relaunch::QUESTION,
     lock::QUESTION,
+    lock_work::QUESTION,
     false_sharing::QUESTION,
     atomics::QUESTION,
     barrier::QUESTION,
@@ -308,11 +310,13 @@ mod tests {
     fn stored_runs_answer_every_question_that_their_machine_has() {
         let all = ["relaunch", "lock", "false-sharing", "atomics", "barrier", "fences", "handoff", "placement"];
         let without_gpu: Vec<&str> = all.into_iter().filter(|id| *id != "relaunch").collect();
-        for (name, expected) in [("h200", all.as_slice()), ("xeon-16cpu-vm-paper", &without_gpu)] {
-            let data = stored(name);
+        let mut of_cpus = stored("h200");
+        of_cpus.run.machine.gpus.clear();
+        of_cpus.rows.retain(|row| row.case.is_on_cpus());
+        for (data, expected) in [(stored("h200"), all.as_slice()), (of_cpus, &without_gpu)] {
             let found = decisions(&data, &answers(&data));
             let ids: Vec<&str> = found.iter().filter_map(|one| one.id.strip_prefix("decide-")).collect();
-            assert_eq!(ids, expected, "{name}");
+            assert_eq!(ids, expected, "{} devices", data.run.machine.gpus.len());
             for chart in found.iter().flat_map(|decision| &decision.charts) {
                 for point in series(chart).iter().flat_map(|one| &one.points) {
                     assert!(point.row.is_some_and(|row| row < data.rows.len()));

@@ -3,19 +3,20 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
+use syncscope_core::order::{Order, Ordered};
 use syncscope_core::{Case, Domain, Group, Role, Row, Verdict};
 
 use super::advice::{Advice, Decision, Inquiry, Need, decide, missing_size};
 use super::barrier::{RESIDENT, of_grid, that_orders};
-use super::break_even::{BreakEven, ByLength, break_evens, margin, standing};
+use super::break_even::{Way, by_length_in_words, length, margins, standing, way, ways, words};
 use super::rows::{note, plain_series, unreliable};
-use super::spec::{Axis, Cell, Line, Point, Rule, Series, Spec, Unit};
+use super::spec::{Axis, Point, Series, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::alike::Comparison;
 use crate::analysis::contest::{Basis, Contest, Entrant, Known, has_role, short_design, takes_part};
 use crate::analysis::usual::{short_name, unusualness};
-use crate::naming::{EMPTY_KERNEL, KERNEL_US, capitalized, either, enumeration};
-use crate::{RunData, figure, naming};
+use crate::naming::{EMPTY_KERNEL, either};
+use crate::{RunData, naming};
 
 pub(super) const QUESTION: Question = Question {
     id: "decide-relaunch",
@@ -24,30 +25,6 @@ pub(super) const QUESTION: Question = Question {
     picture: Some(picture),
     advice: Some((Need::EndGpuPhase, end_gpu_phase)),
 };
-
-/// What a sentence and what a chart call a way to launch a kernel behind another one.
-fn words(id: &str) -> (&str, &str) {
-    match short_name(id) {
-        "graph" => ("in a graph", "in a graph"),
-        "stream" => ("in a stream", "in a stream"),
-        "wait_value" => ("in another stream behind a value", "behind a value"),
-        "event_wait" => ("in another stream behind an event", "behind an event"),
-        "conditional" => ("in a loop of a graph", "in a loop of a graph"),
-        "programmatic" => ("by programmatic launch", "programmatic"),
-        "device_graph" => ("in a graph that the device launches", "in a device graph"),
-        other => (other, other),
-    }
-}
-
-/// What a chart calls it.
-fn way(id: &str) -> &str {
-    words(id).1
-}
-
-/// The length of a kernel in microseconds; `None` for empty kernels.
-fn length(case: &Case) -> Option<u32> {
-    case.group_number(KERNEL_US)
-}
 
 /// Each way to launch kernels of this length that has one of these rows, in the order of the catalogue. The charts show the
 /// same rows.
@@ -79,7 +56,7 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Said> {
     let ways = launches(data, &rows, usual.group.as_ref()?).into_iter();
     let mut kernels: Vec<(&str, Known<'_>)> =
         ways.filter_map(|(id, index)| Some((words(id).0, Known::with_figure(data, index, Basis::Machine)?))).collect();
-    kernels.sort_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns));
+    kernels.order_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns));
     let (name, time) = (&best.name, best_cost.time());
     let stands = |wanted: Option<Ordering>| {
         let of = kernels.iter().filter(|(_, kernel)| standing(kernel, &grid) == wanted);
@@ -149,7 +126,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     if launches.is_empty() || rows.is_empty() {
         return None;
     }
-    let known: BTreeSet<u32> = launches.iter().filter_map(|index| length(&data.rows[*index].case)).collect();
+    let known: BTreeSet<u32> = launches.iter().filter_map(|index| length(&data.rows[*index].case)).into_set();
     let known: Vec<u32> = known.into_iter().collect();
     let (charts, text) = if known.len() > 1 {
         let ways = ways(data, &launches, &grid);
@@ -191,7 +168,7 @@ fn label(data: &RunData, case: &Case) -> String {
 fn as_dots(data: &RunData, grid: &[usize], launches: &[usize]) -> Option<Spec> {
     let mut rows: Vec<usize> = launches.iter().chain(grid).copied().collect();
     let cost = |index: &usize| data.rows[*index].ns.map_or(f64::INFINITY, syncscope_core::Nanoseconds::value);
-    rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
+    rows.order_by(|a, b| cost(a).total_cmp(&cost(b)));
     let series = rows.into_iter().map(|index| {
         let row = &data.rows[index];
         Series::plain(label(data, &row.case), usize::from(length(&row.case).is_none()), vec![Point::dot(row, index)])
@@ -215,122 +192,6 @@ fn by_length(data: &RunData, grid: &[usize], launches: &[usize], lengths: &[u32]
         series.push(Series { label: label(data, &row.case), primitive: None, colour: None, points });
     }
     Spec::lines(Axis::log("length of the kernels (µs)", Unit::Count), Axis::log("time", Unit::Time), series)
-}
-
-/// The costs of a way to launch kernels by their length, and its break-even points with the barriers.
-struct Way<'a> {
-    id: &'static str,
-    launch: ByLength<'a>,
-    points: Vec<BreakEven>,
-}
-
-impl Way<'_> {
-    /// The break-even points as vertical lines.
-    fn rules(&self) -> Vec<Rule> {
-        let label = |at_us| format!("{}: {}", way(self.id), microseconds(at_us));
-        self.points.iter().map(|point| Rule { x: point.at_us, label: label(point.at_us) }).collect()
-    }
-
-    /// What is certain of it: where it is cheaper than any barrier, and by how much at the longest length that decides it.
-    fn in_words(&self, grid: &Contest<'_>) -> String {
-        let first = self.launch.iter().find_map(|(_, known)| standing(known, grid));
-        match (self.points.as_slice(), first) {
-            (_, None) => "it is undecided".to_owned(),
-            ([], Some(Ordering::Less)) => "it is cheaper at every length that is decided".to_owned(),
-            ([], Some(_)) => "it is slower at every length that is decided".to_owned(),
-            ([one], Some(_)) => {
-                let side = if one.launch_wins { "longer" } else { "shorter" };
-                let ((from, to), point) = (one.between, microseconds(one.at_us));
-                format!("it is cheaper for {side} kernels than about {point} (between {from} and {to} µs)")
-            }
-            (several, Some(_)) => {
-                let all: Vec<String> = several.iter().map(|one| microseconds(one.at_us)).collect();
-                format!("the cheaper one changes at about {}", enumeration(&all))
-            }
-        }
-    }
-}
-
-/// Each way, in the order of the catalogue. Ways without a known cost are left out.
-fn ways<'a>(data: &'a RunData, launches: &[usize], grid: &Contest<'_>) -> Vec<Way<'a>> {
-    let of = |id: &'static str| {
-        let own = launches.iter().filter(|index| data.rows[**index].case.primitive == id);
-        let known =
-            own.filter_map(|index| Some((length(&data.rows[*index].case)?, Known::of(data, *index, Basis::Machine)?)));
-        let mut launch: ByLength<'_> = known.collect();
-        launch.sort_by_key(|(length, _)| *length);
-        let points = break_evens(&launch, grid);
-        Way { id, launch, points }
-    };
-    data.catalogue.with_role(Role::Launch).map(|one| of(one.id)).filter(|way| !way.launch.is_empty()).collect()
-}
-
-/// `1.9 µs`, `24 µs`.
-fn microseconds(length: f64) -> String {
-    if length < 9.95 { format!("{length:.1} µs") } else { format!("{length:.0} µs") }
-}
-
-/// A difference of times with its sign: `−118 ns`.
-fn signed(ns: f64) -> String {
-    format!("{}{}", if ns < 0.0 { "−" } else { "+" }, figure::time(ns.abs()))
-}
-
-/// The break-even points, and how much more a new kernel costs than the best barrier for the shortest and the longest kernels.
-fn margins(ways: &[Way<'_>], grid: &Contest<'_>) -> Option<Spec> {
-    let (best, best_cost) = grid.best()?;
-    let cell = |(_, known): &(u32, Known<'_>)| {
-        let (more, interval) = margin(known, grid)?;
-        Some(Cell {
-            value: Some(more).filter(|_| standing(known, grid) == Some(Ordering::Greater)),
-            text: if known.has_figure() && best_cost.has_figure() { signed(more) } else { "not resolved".to_owned() },
-            detail: Some(format!("{} to {}", signed(interval.low), signed(interval.high))),
-            row: known.index,
-        })
-    };
-    let shortest = ways.iter().filter_map(|way| way.launch.first()).map(|(length, _)| *length).min()?;
-    let longest = ways.iter().filter_map(|way| way.launch.last()).map(|(length, _)| *length).max()?;
-    let line = |Way { id, launch, points }: &Way<'_>| {
-        let at = |length: u32| launch.iter().find(|(own, _)| *own == length).and_then(cell);
-        let (_, first) = launch.first()?;
-        let text = |one: &BreakEven| microseconds(one.at_us);
-        let between = |one: &BreakEven| format!("{} to {} µs", one.between.0, one.between.1);
-        let words = |of: &dyn Fn(&BreakEven) -> String| points.iter().map(of).collect::<Vec<_>>().join(", ");
-        let is_any = !points.is_empty();
-        let break_even = Cell {
-            value: None,
-            text: if is_any { words(&text) } else { "none".to_owned() },
-            detail: is_any.then(|| words(&between)),
-            row: first.index,
-        };
-        Some(Line { label: way(id).to_owned(), cells: vec![Some(break_even), at(shortest), at(longest)] })
-    };
-    let columns = vec!["break-even".to_owned(), format!("at {shortest} µs"), format!("at {longest} µs")];
-    let lines: Vec<Line> = ways.iter().filter_map(line).collect();
-    let title = format!("A new kernel against the barrier ({})", best.name);
-    Some(Spec::Table { title: None, columns, lines }.titled(title))
-}
-
-/// What is certain of each way; ways of which the same is true stand together.
-fn by_length_in_words(ways: &[Way<'_>], grid: &Contest<'_>) -> Option<String> {
-    let (best, best_cost) = grid.best()?;
-    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
-    for way in ways {
-        let (group, words) = (way.in_words(grid), words(way.id).0.to_owned());
-        match groups.iter_mut().find(|(known, _)| *known == group) {
-            Some((_, all)) => all.push(words),
-            None => groups.push((group, vec![words])),
-        }
-    }
-    let parts: Vec<String> = groups.into_iter().map(|(group, words)| format!("{} {group}", either(&words))).collect();
-    let blocks = best_cost.row.case.blocks.map(|blocks| format!(" of {blocks} blocks")).unwrap_or_default();
-    (!parts.is_empty()).then(|| {
-        format!(
-            "A new kernel, or a grid barrier{blocks} ({}, {})? {}.",
-            best.name,
-            best_cost.time(),
-            capitalized(&parts.join("; "))
-        )
-    })
 }
 
 /// The ways that this run could not measure, with the reason that its rows give.
@@ -422,6 +283,7 @@ mod tests {
     use super::super::testing::{case, data, on_blocks, row, said};
     use super::super::testing::{decision, series};
     use super::*;
+    use crate::naming::KERNEL_US;
     use syncscope_core::{MemoryOrder, Row};
 
     #[test]

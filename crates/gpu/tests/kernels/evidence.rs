@@ -1,0 +1,344 @@
+//! Every kernel of the catalogue compiles for every architecture, and exactly the expected instructions are between the two
+//! readings of the clock. Needs NVRTC and nvdisasm, which `make nvrtc` installs, but no GPU.
+
+use std::collections::HashSet;
+
+use syncscope_core::{Case, Dtype, Evidence, Layout, Mode, Preset, Space};
+use syncscope_gpu::compile::Program;
+use syncscope_gpu::discovery::Surroundings;
+use syncscope_gpu::nvrtc::Source;
+use syncscope_gpu::verify::elided_by_nature;
+use syncscope_gpu::{
+    DeviceLimits, UNROLL, argument_bytes, cases, evidence_of, orderings, program_of, third_loop_of, weakened_program,
+};
+use syncscope_sass::{Cubin, Instruction, Region, timed_region as decoded_region};
+
+use crate::common::{
+    ARCHITECTURES, capability, compiler, compiler_in, nvdisasm, nvrtc, prepared, programs, programs_on, some_programs,
+};
+
+/// Other instructions between the first expected one and the end of the timed region: those of the loop, and with 64 bits a
+/// register move. On Turing the compiler also tests once in each run of the loop whether the warp is converged.
+fn most_others(arch: &str) -> usize {
+    if arch == "sm_75" { 10 } else { 8 }
+}
+
+/// The instructions of a kernel, predicates left out: `BAR.SYNC 0x0`.
+fn instructions<'a>(listing: &'a str, kernel: &str) -> Vec<&'a str> {
+    let start = format!(".text.{kernel}:");
+    let body = listing.lines().skip_while(|line| *line != start).skip(1);
+    let body = body.take_while(|line| !line.starts_with("//---") && !line.contains(".section"));
+    let instruction = |line: &'a str| {
+        let text = line.trim().strip_prefix("/*")?.split_once("*/")?.1.trim();
+        Some(if text.starts_with('@') { text.split_once(' ')?.1.trim() } else { text })
+    };
+    body.filter_map(instruction).collect()
+}
+
+/// The instructions between the two readings of the whole clock. There must be no third reading.
+fn timed_region<'a>(instructions: &[&'a str]) -> Vec<&'a str> {
+    let is_reading =
+        |text: &&str| ["CS2R ", "CS2UR "].iter().any(|name| text.starts_with(name)) && text.contains("SR_CLOCKLO");
+    let parts: Vec<_> = instructions.split(is_reading).collect();
+    assert_eq!(parts.len(), 3, "the clock is read twice: {instructions:#?}");
+    parts[1].to_vec()
+}
+
+/// Known substitutes of expected instructions: start of the id, architectures, start of the summary.
+const SUBSTITUTES: [(&str, &[&str], &str); 5] = [
+    ("gpu.warp.", &ARCHITECTURES, "MATCH.ANY "),
+    ("gpu.vote.all", &["sm_75"], "VOTE.ANY "),
+    ("gpu.match.all", &["sm_75"], "MATCH.ANY"),
+    ("gpu.atomic.", &ARCHITECTURES, "ATOMS.CAST.SPIN "),
+    ("gpu.atomic.", &ARCHITECTURES, "ATOMS.CAST.SPIN.64 "),
+];
+
+fn is_known_substitute(case: &Case, arch: &str, summary: &str) -> bool {
+    let is_this = |(start, archs, found): &(&str, &[&str], &str)| {
+        case.primitive.starts_with(start) && archs.contains(&arch) && summary.starts_with(found)
+    };
+    SUBSTITUTES.iter().any(is_this)
+}
+
+/// Messages about wrong evidence of some programs on an architecture.
+fn wrong_evidence(arch: &str, programs: &[(Case, Program)]) -> Vec<String> {
+    let mut compiler = prepared(arch, programs.iter().map(|(_, program)| program));
+    let wrong = |(case, program): &(Case, Program)| {
+        // What is declared as elided must not become an instruction, and nothing else may be elided.
+        let is_elided = elided_by_nature(case, capability(arch)).is_some();
+        match compiler.cubin(program).map(|cubin| evidence_of(case, &cubin)) {
+            Ok(Evidence::Substituted { summary, .. }) if is_elided && summary.starts_with("NOP ") => None,
+            Ok(Evidence::Present { .. }) if !is_elided => None,
+            Ok(Evidence::NotAvailable(reason)) if reason.starts_with("timed by the host") => None,
+            Ok(Evidence::Substituted { summary, .. }) if !is_elided && is_known_substitute(case, arch, &summary) => {
+                None
+            }
+            Ok(evidence) => Some(format!("{arch} {case}: {:?} {:?}", evidence.summary(), program.definitions)),
+            Err(error) => Some(format!("{arch} {case}: {error}")),
+        }
+    };
+    programs.iter().filter_map(wrong).collect()
+}
+
+#[test]
+fn architectures_lack_what_came_later() {
+    // Reductions and the barrier object came with Ampere, clusters with Hopper.
+    for arch in ARCHITECTURES {
+        assert_eq!(programs_on(arch).len() == programs().len(), capability(arch) >= (9, 0), "{arch}");
+    }
+}
+
+/// Without the cache this takes a minute or two on two cores.
+#[test]
+fn the_expected_instructions_are_between_the_clock_readings() {
+    let wrong: Vec<String> =
+        ARCHITECTURES.into_iter().flat_map(|arch| wrong_evidence(arch, &some_programs(arch))).collect();
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+#[ignore = "takes minutes the first time; `make test-kernels` runs it"]
+fn every_program_has_its_instructions_on_every_architecture() {
+    let wrong: Vec<String> =
+        ARCHITECTURES.into_iter().flat_map(|arch| wrong_evidence(arch, &programs_on(arch))).collect();
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// What the host passes to a kernel must be what the kernel takes. (The compiler compares the fields; see `headers`.)
+#[test]
+fn every_kernel_takes_the_arguments_that_the_host_passes() {
+    for arch in ARCHITECTURES {
+        let programs = some_programs(arch);
+        let mut compiler = prepared(arch, programs.iter().map(|(_, program)| program));
+        for (case, program) in programs {
+            let taken = syncscope_sass::parameter_bytes(&compiler.cubin(&program).unwrap()).unwrap();
+            for kernel in ["baseline", "test", "check"] {
+                assert_eq!(taken.get(kernel).copied(), argument_bytes(&case), "{kernel} of {case} on {arch}");
+            }
+            assert_eq!(taken.get("idle").copied().unwrap_or(0), 0, "{case} on {arch}");
+        }
+    }
+}
+
+/// The compiler must know the two functions of the CUDA device runtime as functions of the driver: nothing is linked. If it
+/// did not, the programs would not compile. Each has one of them.
+#[test]
+fn loops_of_a_graph_call_a_function_of_the_driver() {
+    let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
+    let plan = cases(Preset::Quick, &limits);
+    let calls = [
+        ("gpu.launch.conditional", "cudaGraphSetConditional", "cudaGraphLaunch"),
+        ("gpu.launch.device_graph", "cudaGraphLaunch", "cudaGraphSetConditional"),
+    ];
+    for (id, function, other) in calls {
+        let case = plan.iter().find(|case| case.primitive == id).unwrap();
+        let program = program_of(case).unwrap();
+        for arch in ARCHITECTURES {
+            let mut compiler = prepared(arch, [&program]);
+            let cubin = compiler.cubin(&program).unwrap_or_else(|error| panic!("{arch}: {error}"));
+            let names = |name: &str| cubin.windows(name.len()).any(|bytes| bytes == name.as_bytes());
+            assert!(names(function) && !names(other), "{id} on {arch}");
+            let taken = syncscope_sass::parameter_bytes(&cubin).unwrap();
+            for kernel in ["baseline", "test", "check"] {
+                assert_eq!(taken.get(kernel).copied(), argument_bytes(case), "{kernel} on {arch}");
+            }
+            let Evidence::Present { summary, .. } = evidence_of(case, &cubin) else { panic!("{arch}: no evidence") };
+            assert!(summary.starts_with("CALL.ABS 1/1"), "{arch}: {summary}");
+        }
+    }
+}
+
+/// For some primitives: the start of the only expected instruction, and how many of them make one operation.
+fn only_instruction(case: &Case) -> Option<(&'static str, usize)> {
+    let words = case.dtype.map_or(4, Dtype::size_bytes) / 4;
+    match case.primitive.as_str() {
+        "gpu.block.syncthreads" => Some(("BAR.SYNC", 1)),
+        // One variable has an aggregation of its values beside it.
+        "gpu.atomic.add" if case.space == Some(Space::Global) && case.mode == Some(Mode::Throughput) => {
+            matches!(case.layout, Some(Layout::Private { .. })).then_some(("RED", 1))
+        }
+        "gpu.shuffle.idx" => Some(("SHFL.IDX", words)),
+        _ => None,
+    }
+}
+
+/// With the vendor's disassembler instead of the project's decoder.
+#[test]
+fn the_loop_of_an_operation_of_one_instruction_has_few_others() {
+    for arch in ["sm_75", "sm_90", "sm_120"] {
+        let mut compiler = compiler(arch);
+        for (case, program) in some_programs(arch) {
+            let Some((name, each)) = only_instruction(&case) else { continue };
+            let program = third_loop_of(&case).unwrap_or(program);
+            let unroll = program.definitions.iter().find_map(|text| text.strip_prefix("SYNCSCOPE_UNROLL="));
+            let unroll = unroll.map_or(UNROLL as usize, |number| number.parse().unwrap());
+            let listing = nvdisasm(&compiler.cubin(&program).unwrap(), &["-c"]);
+            for (kernel, repeat) in [("baseline", 1), ("test", 2), ("third", 3)] {
+                let region = timed_region(&instructions(&listing, kernel));
+                let found = region.iter().filter(|text| text.starts_with(name)).count();
+                assert_eq!(found, unroll * repeat * each, "{name} in {kernel} of {case} on {arch}: {region:#?}");
+                let looped = region.iter().skip_while(|text| !text.starts_with(name)).count();
+                let others = looped - found;
+                assert!(others <= most_others(arch), "{others} others in {kernel} of {case} on {arch}: {region:#?}");
+            }
+        }
+    }
+}
+
+/// One case of each primitive on an architecture that has it, with the program of its third loop; on other architectures
+/// than Hopper one of each family.
+fn third_loops(arch: &str) -> Vec<(Case, Program)> {
+    let mut seen = HashSet::new();
+    let mut is_new = |case: &Case| {
+        let (domain, family) = case.domain_and_family();
+        seen.insert(if arch == "sm_90" { case.primitive.clone() } else { format!("{domain}.{family}") })
+    };
+    let third = programs_on(arch).into_iter().filter_map(|(case, _)| Some((third_loop_of(&case)?, case)));
+    third.filter(|(_, case)| is_new(case)).map(|(program, case)| (case, program)).collect()
+}
+
+/// How often the instruction of a summary such as `BAR.SYNC 32/64` is in a region.
+fn count_of(region: &Region, name: &str, is_out_of_line: bool) -> usize {
+    let is_one = |found: &&Instruction| found.matches(name);
+    if is_out_of_line { region.out_of_line().iter().flatten().filter(is_one).count() } else { region.count(name) }
+}
+
+#[test]
+fn the_third_loop_has_one_more_copy_than_the_test_and_changes_nothing_else() {
+    for arch in ["sm_80", "sm_90"] {
+        let mut compiler = compiler(arch);
+        let third = third_loops(arch);
+        assert!(third.len() > 8, "{arch}: {}", third.len());
+        let both = third.iter().flat_map(|(case, third)| [third.clone(), program_of(case).unwrap()]);
+        compiler.prepare(&both.collect::<Vec<_>>(), &mut |_, _| {});
+        for (case, third) in third {
+            let (without, with) =
+                (compiler.cubin(&program_of(&case).unwrap()).unwrap(), compiler.cubin(&third).unwrap());
+            let [without, cubin] = [&without, &with].map(|cubin| Cubin::parse(cubin).unwrap());
+            for kernel in ["baseline", "test", "check", "idle"] {
+                let [without, with] = [&without, &cubin].map(|cubin| {
+                    cubin.kernel(kernel).unwrap().instructions().iter().map(|found| found.raw).collect::<Vec<_>>()
+                });
+                assert!(without == with, "{kernel} of {case} on {arch}: {} and {}", without.len(), with.len());
+            }
+            assert!(without.kernel("third").is_none(), "{case} on {arch}: only when it is asked for");
+            let taken = syncscope_sass::parameter_bytes(&with).unwrap();
+            assert_eq!(taken.get("third").copied(), argument_bytes(&case), "{case} on {arch}");
+
+            let evidence = evidence_of(&case, &with);
+            let summary = evidence.summary().unwrap_or_else(|| panic!("{case} on {arch}: {evidence:?}"));
+            let name = summary.split(' ').next().unwrap();
+            let [baseline, test, third] = ["baseline", "test", "third"].map(|kernel| {
+                let region = decoded_region(cubin.kernel(kernel).unwrap()).unwrap();
+                count_of(&region, name, summary.contains(" out of line"))
+            });
+            assert!(test > baseline, "{case} on {arch}: {summary}");
+            assert_eq!(third - test, test - baseline, "{case} on {arch}: {summary}, {baseline} {test} {third}");
+        }
+    }
+}
+
+#[test]
+fn kernels_come_from_the_cache_the_second_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, program) = programs().remove(0);
+    let first = compiler_in("sm_90", folder.path()).cubin(&program).unwrap();
+    let kept: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    let written = std::fs::metadata(&kept[0]).unwrap().modified().unwrap();
+    assert_eq!(compiler_in("sm_90", folder.path()).cubin(&program).unwrap(), first);
+    assert_eq!(std::fs::metadata(&kept[0]).unwrap().modified().unwrap(), written);
+
+    std::fs::write(&kept[0], "damaged").unwrap();
+    assert_eq!(compiler_in("sm_90", folder.path()).cubin(&program).unwrap(), first, "compiled again");
+    compiler_in("sm_80", folder.path()).cubin(&program).unwrap();
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "another architecture is another kernel");
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_to_causes_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let mut compiler = compiler_in("sm_90", &file);
+    let (_, program) = programs().remove(0);
+    compiler.cubin(&program).unwrap();
+    assert!(compiler.warning().is_some_and(|warning| warning.contains("cannot be kept")));
+}
+
+#[test]
+fn headers_for_cooperative_groups_are_found() {
+    let folders = Surroundings::of_process().include_folders();
+    assert!(folders.iter().any(|folder| folder.join("nv/target").is_file()), "{folders:?}; run `make nvrtc`");
+}
+
+/// The vendor's barrier of a grid and ours have the same barriers, fences, atomic operations, loads and votes in the same
+/// order. Registers and the time limit are not compared.
+#[test]
+fn the_cooperative_barrier_is_that_of_the_vendor() {
+    const THEIRS: &str = "#include <cooperative_groups.h>\n\
+        extern \"C\" __global__ void __launch_bounds__(1024, 2) theirs() { cooperative_groups::this_grid().sync(); }";
+    // Without the arithmetic between them. POPC is counted, because its position differs from program to program.
+    const KEPT: [&str; 9] = ["BAR.", "MEMBAR", "ERRBAR", "ATOM", "LD.", "LDG.E.STRONG", "CCTL", "VOTE", "SHFL"];
+    let folders = Surroundings::of_process().include_folders();
+    let mut options: Vec<String> = folders.iter().map(|folder| format!("-I{}", folder.display())).collect();
+    options.push("--std=c++17".to_owned());
+    let is_ours = |(case, _): &(Case, Program)| case.primitive == "gpu.grid.cooperative";
+    let (_, program) = programs().into_iter().find(is_ours).unwrap();
+    for arch in ["sm_80", "sm_90", "sm_100"] {
+        let source = Source { file: "theirs.cu", text: THEIRS, headers: &[] };
+        let theirs = nvdisasm(&nvrtc().compile(source, arch, &options).unwrap(), &["-c"]);
+        let ours = nvdisasm(&compiler(arch).cubin(&program).unwrap(), &["-c"]);
+        let essence = |all: &[&str]| {
+            let name = |text: &&str| text.split([' ', ';']).next().unwrap_or_default().to_owned();
+            let names = all.iter().map(name).map(|name| name.replace("VOTEU", "VOTE"));
+            names.filter(|name| KEPT.iter().any(|kept| name.starts_with(kept))).collect::<Vec<_>>()
+        };
+        let counts =
+            |all: &[&str]| all.iter().filter(|text| text.starts_with("POPC") || text.starts_with("UPOPC")).count();
+        let (theirs, ours) = (instructions(&theirs, "theirs"), instructions(&ours, "baseline"));
+        let ours = timed_region(&ours);
+        assert_eq!(counts(&ours), 4 * counts(&theirs), "{arch}");
+        let (theirs, ours) = (essence(&theirs), essence(&ours));
+        assert!(!ours.is_empty() && ours.len().is_multiple_of(4), "{arch}: four barriers are in the loop: {ours:#?}");
+        // The path of a divergent warp may follow the end of theirs.
+        for barrier in ours.chunks(ours.len() / 4) {
+            assert_eq!(Some(barrier), theirs.get(..barrier.len()), "{arch}");
+        }
+    }
+}
+
+/// One case for each design of a barrier with orderings.
+fn designs() -> Vec<Case> {
+    let mut seen = HashSet::new();
+    let with_orderings = programs().into_iter().map(|(case, _)| case).filter(|case| !orderings(case).is_empty());
+    // Clusters of all sizes have one barrier.
+    let group = |case: &Case| case.group.clone().filter(|group| group.word() != "cluster #");
+    let design = |case: &Case| (case.primitive.clone(), orderings(case), group(case));
+    with_orderings.filter(|case| seen.insert(design(case))).collect()
+}
+
+/// A name that stands for no instruction, or an instruction without a name, would be a mutation that tests nothing.
+#[test]
+fn the_orderings_of_a_barrier_are_those_that_can_be_left_out() {
+    let designs = designs();
+    assert!(designs.len() >= 9, "{designs:?}");
+    let weakened = |case: &Case| -> Vec<Program> {
+        let numbers = 0..=u32::try_from(orderings(case).len()).unwrap() + 1;
+        numbers.map(|number| weakened_program(case, number).unwrap()).collect()
+    };
+    let programs: Vec<(Case, Vec<Program>)> = designs.into_iter().map(|case| (case.clone(), weakened(&case))).collect();
+    let mut compiler = prepared("sm_90", programs.iter().flat_map(|(_, programs)| programs));
+    for (case, programs) in &programs {
+        let mut code = programs.iter().map(|program| {
+            let cubin = Cubin::parse(&compiler.cubin(program).unwrap()).unwrap();
+            cubin.kernel("check").unwrap().instructions().iter().map(|found| found.raw).collect::<Vec<_>>()
+        });
+        let whole = code.next().unwrap();
+        assert!(!whole.is_empty());
+        let changed: Vec<bool> = code.map(|code| code != whole).collect();
+        let mut expected = vec![true; orderings(case).len()];
+        expected.push(false);
+        assert_eq!(changed, expected, "{case}: {:?}", orderings(case));
+    }
+}

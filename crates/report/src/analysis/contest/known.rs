@@ -1,0 +1,182 @@
+//! What is known of the cost of one row: where it lies, and how it stands to another one.
+
+use syncscope_core::stats::Interval;
+use syncscope_core::{Cycles, Row, Verdict};
+
+use crate::RunData;
+use crate::analysis::usual::short_name;
+use crate::figure::{self, Cost, interval_within_run};
+
+/// By which interval rows are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Basis {
+    /// The one within the run: for rows that are measured in the same way.
+    Run,
+    /// The one for another run, the one to quote: for a statement about the machine.
+    Machine,
+}
+
+/// Where the cost of a row lies by the rows of its run: the interval within the run. A cost below the resolution lies in its
+/// interval, too; without an interval, a resolved cost is taken as exact. `None` where the figure is no cost of its own.
+pub(crate) fn bounds(row: &Row) -> Option<Interval> {
+    let ns = row.ns?.value();
+    match row.verdict {
+        Verdict::Resolved => Some(interval_within_run(row).unwrap_or(Interval { low: ns, high: ns })),
+        Verdict::Noisy(_) | Verdict::BelowResolution(_) => interval_within_run(row),
+        _ => None,
+    }
+}
+
+/// Whether a row has a cost that can be compared with that of the same case in another run. One that is not additive can: the
+/// other run adds up in the same way.
+pub(crate) fn has_cost_of_case(row: &Row) -> bool {
+    matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_) | Verdict::NonAdditive(_))
+}
+
+/// A row whose cost is known to lie in an interval.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Known<'a> {
+    pub(crate) index: usize,
+    pub(crate) row: &'a Row,
+    pub(crate) ns: f64,
+    pub(crate) bounds: Interval,
+}
+
+impl<'a> Known<'a> {
+    /// `None` where the row has no cost, or no interval to compare it by.
+    pub(crate) fn of(data: &'a RunData, index: usize, basis: Basis) -> Option<Self> {
+        Self::of_row(data.rows.get(index)?, index, basis)
+    }
+
+    pub(crate) fn of_row(row: &'a Row, index: usize, basis: Basis) -> Option<Self> {
+        let within = bounds(row)?;
+        let bounds = match basis {
+            Basis::Run => within,
+            Basis::Machine => row.ns_with_allowance().unwrap_or(within),
+        };
+        Some(Self { index, row, ns: row.ns?.value(), bounds })
+    }
+
+    /// The same for a row whose cost a sentence writes: `None` where it may not be written, too.
+    pub(crate) fn with_figure(data: &'a RunData, index: usize, basis: Basis) -> Option<Self> {
+        Self::of(data, index, basis).filter(Self::has_figure)
+    }
+
+    /// Whether its cost may be written, see [`figure::has_figure`]. Without a figure it can still be compared.
+    pub(crate) fn has_figure(&self) -> bool {
+        figure::has_figure(self.row)
+    }
+
+    /// Its cycles, where they may be written: those of a noisy row may not, see [`Cost::cycles`]. A row has none of its other threads.
+    pub(crate) fn cycles_figure(&self) -> Option<Cycles> {
+        self.row.cycles.filter(|_| self.row.verdict == Verdict::Resolved && !self.is_of_another_actor())
+    }
+
+    /// The interval for another run.
+    pub(crate) fn quoted(&self) -> Interval {
+        let factor = self.row.ns.map_or(1.0, |own| self.ns / own.value());
+        let scaled = |Interval { low, high }: Interval| Interval { low: factor * low, high: factor * high };
+        self.row.ns_with_allowance().map_or(self.bounds, scaled)
+    }
+
+    /// Whether it certainly costs less than the other one, which is alike.
+    pub(super) fn is_below(&self, other: &Self) -> bool {
+        self.bounds.high < other.bounds.low
+    }
+
+    /// `1.20 µs`, `~1.20 µs` where the row is noisy, and `not resolved` where it has no figure.
+    pub(crate) fn time(&self) -> String {
+        if self.has_figure() && self.is_of_another_actor() {
+            let doubt = if self.row.verdict == Verdict::Resolved { "" } else { figure::ROUGHLY };
+            return format!("{doubt}{}", figure::time(self.ns));
+        }
+        Cost::of(self.row).figure
+    }
+
+    /// The name of its primitive; the design of a rival is the name of its [`Entrant`].
+    pub(crate) fn name(&self) -> String {
+        short_name(&self.row.case.primitive).to_owned()
+    }
+
+    /// Its cost over that of `other`, which is alike.
+    pub(super) fn over(&self, other: &Self) -> Ratio {
+        Ratio::of((self.ns, self.bounds), (other.ns, other.bounds))
+    }
+}
+
+/// One cost over another one of the same run, with its interval.
+///
+/// Its ends are the least of the one over the most of the other, and the most over the least. So the interval lies above 1
+/// exactly where the intervals of the costs do not touch, which is what makes a comparison certain. Two independent intervals
+/// of 95 % make one of at least 95 %.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Ratio {
+    pub(crate) point: f64,
+    /// `None`: no bound on that side, because a cost may be zero.
+    pub(crate) low: Option<f64>,
+    pub(crate) high: Option<f64>,
+}
+
+/// A ratio is written as a figure if its interval is within this factor; of a wider one, the certain part is written.
+const NARROW: f64 = 1.5;
+
+impl Ratio {
+    /// The first cost over the second one, each with its interval.
+    pub(crate) fn of((ns, bounds): (f64, Interval), (other_ns, other): (f64, Interval)) -> Self {
+        let quotient = |a: f64, b: f64| (a > 0.0 && b > 0.0).then(|| a / b);
+        Self { point: ns / other_ns, low: quotient(bounds.low, other.high), high: quotient(bounds.high, other.low) }
+    }
+
+    /// Whether it is certainly above 1.
+    pub(crate) fn is_above_one(self) -> bool {
+        self.low.is_some_and(|low| low > 1.0)
+    }
+
+    /// `2.2 times`, or `at least 1.6 times` where the ratio itself is uncertain. Close to 1, where one decimal would say that
+    /// nothing differs, `1.04 times` and `1.04 to 1.7 times`.
+    pub(crate) fn times(self) -> String {
+        let text = |value: f64| match value {
+            ..1.095 => format!("{value:.2}"),
+            ..9.95 => format!("{value:.1}"),
+            _ => figure::grouped(format!("{value:.0}")),
+        };
+        // Rounded down: it must stay certain.
+        let floor = |value: f64, parts: f64| (value * parts).floor() / parts;
+        let low = self.low.unwrap_or_default();
+        match self.high {
+            Some(high) if high <= NARROW * low => format!("{} times", text(self.point)),
+            Some(high) if low < 1.1 => {
+                format!("{:.2} to {} times", floor(low, 100.0), text((high * 10.0).ceil() / 10.0))
+            }
+            None if low < 1.1 => format!("at least {:.2} times", floor(low, 100.0)),
+            _ => format!("at least {} times", text(floor(low, if low < 9.95 { 10.0 } else { 1.0 }))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_is_as_precise_as_it_is_certain() {
+        let times = |point, low, high| Ratio { point, low: Some(low), high: Some(high) }.times();
+        assert_eq!(times(2.24, 2.1, 2.4), "2.2 times");
+        assert_eq!(times(21.7, 20.0, 24.0), "22 times");
+        assert_eq!(times(1308.4, 1300.0, 1310.0), "1,308 times", "as other counts");
+        assert_eq!(times(2.24, 1.69, 3.0), "at least 1.6 times", "rounded down");
+        assert_eq!(times(1.04, 1.02, 1.06), "1.04 times");
+        assert_eq!(times(1.3, 1.049, 1.61), "1.04 to 1.7 times", "rounded away from each other");
+        assert_eq!(times(1.4, 1.1, 2.0), "at least 1.1 times");
+        assert_eq!(Ratio { point: 3.0, low: Some(1.049), high: None }.times(), "at least 1.04 times");
+    }
+
+    #[test]
+    fn the_interval_of_a_ratio_is_above_one_where_the_intervals_do_not_touch() {
+        let bounds = |low, high| Interval { low, high };
+        let ratio = |low, high| Ratio::of((12.0, bounds(low, high)), (10.0, bounds(8.0, 11.0)));
+        assert_eq!((ratio(11.1, 13.0).is_above_one(), ratio(10.9, 13.0).is_above_one()), (true, false));
+        let zero = Ratio::of((12.0, bounds(11.0, 13.0)), (1.0, bounds(-0.5, 2.0)));
+        assert_eq!((zero.low, zero.high), (Some(5.5), None), "a cost that may be zero has no upper end");
+    }
+}
