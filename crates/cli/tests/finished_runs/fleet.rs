@@ -88,8 +88,16 @@ fn the_h100_differs_in_all_cluster_barriers_and_its_intervals_say_so() {
 /// multiprocessor costs the same on all.
 #[test]
 fn the_h100_among_h200_differs_in_the_cluster_barrier() {
-    let words =
-        ["fleet", &stored("h100"), &stored("h200-older"), &stored("h200-x2"), "--only", "gpu.*", "--fail-on", "outlier"];
+    let words = [
+        "fleet",
+        &stored("h100"),
+        &stored("h200-older"),
+        &stored("h200-x2"),
+        "--only",
+        "gpu.*",
+        "--fail-on",
+        "outlier",
+    ];
     let done = output(&[&words[..], &["--format", "json"]].concat());
     assert_eq!(done.status.code(), Some(3), "{}", stderr(&done));
     let json: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
