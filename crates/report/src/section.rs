@@ -314,7 +314,7 @@ mod tests {
     fn claims_say_what_became_of_them() {
         let part = Part::Claims(ClaimVerdict::ALL.map(claim).to_vec());
         let (html, text) = (part.html(), part.to_string());
-        for part in ["good\">holds", "bad\">does not hold", "void\">open", "a &amp; b", "1 &lt; 2"] {
+        for part in ["good\">holds", "bad\">does not hold", "void\">undecided", "a &amp; b", "1 &lt; 2"] {
             assert!(html.contains(part), "{part}: {html}");
         }
         assert!(text.starts_with("holds: a & b\n    table 1; here: 1 < 2\n"), "{text}");

@@ -58,14 +58,14 @@ fn findings() -> Vec<Finding> {
     runs.as_array().unwrap().iter().flat_map(of_run).collect()
 }
 
-/// `holds: a, b; open: c`.
+/// `holds: a, b; undecided: c`.
 fn verdicts(of_claim: &[&Finding]) -> String {
     let on = |(verdict, words): (&str, &str)| {
         let runs: Vec<&str> =
             of_claim.iter().filter(|one| one.text("verdict") == verdict).map(|one| one.run.as_str()).collect();
         (!runs.is_empty()).then(|| format!("{words}: {}", runs.join(", ")))
     };
-    let all = [("holds", "**holds**"), ("does_not_hold", "**does not hold**"), ("open", "**open**")];
+    let all = [("holds", "**holds**"), ("does_not_hold", "**does not hold**"), ("open", "**undecided**")];
     all.into_iter().filter_map(on).collect::<Vec<_>>().join("; ")
 }
 

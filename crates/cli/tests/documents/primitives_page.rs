@@ -40,3 +40,10 @@ fn the_page_of_primitives_is_up_to_date() {
     let found = fs::read_to_string(&path).unwrap_or_default();
     assert!(found == page(), "docs/PRIMITIVES.md is out of date; run this test with SYNCSCOPE_UPDATE=1");
 }
+
+#[test]
+fn the_readme_says_how_many_primitives_there_are() {
+    let count = page().lines().filter(|line| line.starts_with("| `")).count();
+    let about = format!("about {} primitives", (count + 25) / 50 * 50);
+    assert!(crate::pages::documents()["README.md"].contains(&about), "{count}");
+}

@@ -73,7 +73,7 @@ fn measure(plan: Plan, bench: &mut Bench<'_>) -> Result<Measured, String> {
     let mut progress = |done, all| (bench.progress)(&format!("kernels and block sizes done: {done} of {all}"));
     let measured = gpu::measure(gpu, &plan, &mut progress).map_err(|error| error.to_string())?;
     measured.write(bench.directory).map_err(|error| error.to_string())?;
-    let nothing = "no inconsistency was found with any kernel and block size; most claims cannot be decided here";
+    let nothing = "no inconsistency was found with any kernel and block size; most claims are undecided here";
     let warnings = measured.positions.iter().all(|row| row.inconsistencies == 0).then(|| nothing.to_owned());
     let text = measured.found(&device).section.to_string();
     Ok(Measured { warnings: warnings.into_iter().collect(), text })

@@ -46,7 +46,7 @@ fn history(between: &[BetweenRuns]) -> String {
 
 fn emulated(data: &RunData) -> Option<String> {
     let emulator = data.run.environment.emulator.as_ref();
-    emulator.map(|name| format!("every instruction was emulated ({name}), so no cost is that of a machine"))
+    emulator.map(|name| format!("every instruction was emulated ({name}), so timings are meaningless"))
 }
 
 /// Other programs at the start, where the run warns of them.

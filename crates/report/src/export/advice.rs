@@ -108,8 +108,8 @@ fn grid_of(answers: &[Advice], missing: impl Fn(&str) -> String) -> Grid {
     let take = |advice: &Advice| match &advice.decision {
         Decision::Take(choice) if choice.warnings.is_empty() => choice.name.clone(),
         Decision::Take(choice) => format!("{} (!)", choice.name),
-        Decision::Undecided(why) => format!("cannot be decided: {why}"),
-        Decision::Missing(why) => format!("unknown: {}", missing(why)),
+        Decision::Undecided(why) => format!("undecided: {why}"),
+        Decision::Missing(why) => format!("not measured: {}", missing(why)),
     };
     Grid::of(answers)
         .text("need", |advice| advice.need.as_str().to_owned())

@@ -36,14 +36,14 @@ impl RunFindings {
         format!("{} ({machine}, {}, {})", self.data.name, run.preset, run.started)
     }
 
-    /// `holds: 4, does not hold: 2, open: 1; needs rows that this run lacks: 30`.
+    /// `holds: 4, does not hold: 2, undecided: 1; needs rows that this run lacks: 30`.
     fn counts(&self) -> String {
         let count = |verdict| {
             self.findings.iter().filter(|finding| finding.measured && finding.outcome.verdict == verdict).count()
         };
         let lacking = self.findings.iter().filter(|finding| !finding.measured).count();
         let [holds, fails, open] = ClaimVerdict::ALL.map(count);
-        let counts = format!("holds: {holds}, does not hold: {fails}, open: {open}");
+        let counts = format!("holds: {holds}, does not hold: {fails}, undecided: {open}");
         if lacking == 0 { counts } else { format!("{counts}; needs rows that this run lacks: {lacking}") }
     }
 }
@@ -245,7 +245,7 @@ mod tests {
             assert!(!text.contains('\u{1b}') && text.contains("does not hold"), "{text}");
             assert!(
                 text.replace('\n', " ")
-                    .contains("holds: 1, does not hold: 1, open: 0; needs rows that this run lacks: 1"),
+                    .contains("holds: 1, does not hold: 1, undecided: 0; needs rows that this run lacks: 1"),
                 "{text}"
             );
         }

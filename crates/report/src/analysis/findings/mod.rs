@@ -101,7 +101,7 @@ impl ClaimVerdict {
         match self {
             Self::Holds => "holds",
             Self::DoesNotHold => "does not hold",
-            Self::Open => "open",
+            Self::Open => "undecided",
         }
     }
 

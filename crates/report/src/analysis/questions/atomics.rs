@@ -243,7 +243,7 @@ fn cpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
     } else if let Some(times) = beyond(&all, &few) {
         format!("{most} CPU threads together add {times} as often to one variable as {fewest}")
     } else {
-        format!("Whether {most} CPU threads add more often to one variable than {fewest} cannot be decided")
+        format!("Whether {most} CPU threads add more often to one variable than {fewest} is undecided")
     };
     let apart = of(most, false).and_then(|apart| beyond(&apart, &all));
     let apart =
@@ -288,7 +288,7 @@ mod tests {
         );
         let text = sentence("decide-atomics", rows(161e6));
         assert!(
-            text.starts_with("Whether 16 CPU threads add more often to one variable than 1 cannot be decided"),
+            text.starts_with("Whether 16 CPU threads add more often to one variable than 1 is undecided"),
             "{text}"
         );
     }

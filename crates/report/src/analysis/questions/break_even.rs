@@ -11,7 +11,7 @@ use crate::analysis::usual::short_name;
 use crate::naming::{KERNEL_US, capitalized, either, enumeration};
 use crate::{RunData, figure};
 
-/// What a sentence and what a chart call a way to have one kernel more behind another one.
+/// What a sentence and what a chart call a way to launch a kernel behind another one.
 pub(super) fn words(id: &str) -> (&str, &str) {
     match short_name(id) {
         "graph" => ("in a graph", "in a graph"),
@@ -151,7 +151,7 @@ fn signed(ns: f64) -> String {
     format!("{}{}", if ns < 0.0 { "−" } else { "+" }, figure::time(ns.abs()))
 }
 
-/// The break-even points, and what a kernel more costs more than the best barrier for the shortest and the longest kernels.
+/// The break-even points, and how much more a new kernel costs than the best barrier for the shortest and the longest kernels.
 pub(super) fn margins(ways: &[Way<'_>], grid: &Contest<'_>) -> Option<Spec> {
     let (best, best_cost) = grid.best()?;
     let cell = |(_, known): &(u32, Known<'_>)| {
@@ -182,7 +182,7 @@ pub(super) fn margins(ways: &[Way<'_>], grid: &Contest<'_>) -> Option<Spec> {
     };
     let columns = vec!["break-even".to_owned(), format!("at {shortest} µs"), format!("at {longest} µs")];
     let lines: Vec<Line> = ways.iter().filter_map(line).collect();
-    let title = format!("One kernel more against the barrier ({})", best.name);
+    let title = format!("A new kernel against the barrier ({})", best.name);
     Some(Spec::Table { title: None, columns, lines }.titled(title))
 }
 
@@ -201,7 +201,7 @@ pub(super) fn by_length_in_words(ways: &[Way<'_>], grid: &Contest<'_>) -> Option
     let blocks = best_cost.row.case.blocks.map(|blocks| format!(" of {blocks} blocks")).unwrap_or_default();
     (!parts.is_empty()).then(|| {
         format!(
-            "One kernel more, or a grid barrier{blocks} ({}, {})? {}.",
+            "A new kernel, or a grid barrier{blocks} ({}, {})? {}.",
             best.name,
             best_cost.time(),
             capitalized(&parts.join("; "))

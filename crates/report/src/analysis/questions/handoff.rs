@@ -216,7 +216,7 @@ mod tests {
         let close = |name: &str| Case { placement: Some(Placement::Close), ..case(&format!("cpu.handoff.{name}"), 2) };
         let mut run = data(vec![row(close("cas_pingpong"), 71.5, 0.1), row(close("park"), 133.0, 0.1)]);
         let text = decision("decide-handoff", &run).unwrap().sentence.unwrap();
-        assert!(text.starts_with("What it costs to wake a sleeping thread cannot be decided"), "{text}");
+        assert!(text.starts_with("What it costs to wake a sleeping thread is undecided"), "{text}");
         let details = [("p50_ns", 4540.0), ("p90_ns", 5000.0), ("p99_ns", 9000.0)];
         run.details.insert(run.rows[1].case.id(), details.map(|(name, ns)| Detail::of_case(name, ns)).to_vec());
         let found = decision("decide-handoff", &run).unwrap();

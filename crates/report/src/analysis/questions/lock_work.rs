@@ -53,7 +53,7 @@ fn picture(data: &RunData) -> Option<Picture> {
         text: Some(
             "The lock with the least time per acquisition, work included, or those that may have it.".to_owned(),
         ),
-        otherwise: "Which lock is the cheapest is not certain in this run.",
+        otherwise: "Which lock is the cheapest is undecided in this run.",
         note: Some("The work is a loop of additions without memory accesses.".to_owned()),
     })
 }
