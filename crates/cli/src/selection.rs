@@ -178,7 +178,12 @@ pub(crate) fn is_called(primitive: &Primitive, word: &str) -> bool {
     let word = word.to_lowercase();
     let word = word.trim_start_matches("__").trim_end_matches("()");
     let texts = [primitive.id, primitive.summary, primitive.operation, primitive.source];
-    texts.iter().any(|text| text.to_lowercase().contains(word))
+    // A lock is no block.
+    let begins = |text: &str| {
+        let mut found = text.match_indices(word);
+        found.any(|(at, _)| !text[..at].ends_with(char::is_alphanumeric))
+    };
+    texts.iter().any(|text| begins(&text.to_lowercase()))
 }
 
 /// What to write instead of a glob or word that matches nothing: it may be the beginning of ids, a part of them, or a word of
