@@ -20,6 +20,8 @@ const LADDER_EVERY: Duration = Duration::from_millis(500);
 /// A cost that was written as a line is written again if it has changed by this factor: the logarithm of 1.2.
 const CHANGED: f64 = 0.18;
 
+/// The most letters of a step beside the bar.
+const MOST_LETTERS: usize = 40;
 /// How often a second a terminal is drawn.
 const DRAWN_PER_SECOND: u8 = 8;
 
@@ -90,7 +92,8 @@ impl Progress {
     /// Shows the current step.
     pub(crate) fn show(&mut self, message: &str) {
         if self.drawn.is_none() {
-            self.bar.set_message(format!("  {message}"));
+            // A line that wraps is not removed whole.
+            self.bar.set_message(format!("  {}", message.chars().take(MOST_LETTERS).collect::<String>()));
         }
         self.bar.tick();
         if self.bar.is_hidden()

@@ -178,7 +178,12 @@ pub(crate) fn is_called(primitive: &Primitive, word: &str) -> bool {
     let word = word.to_lowercase();
     let word = word.trim_start_matches("__").trim_end_matches("()");
     let texts = [primitive.id, primitive.summary, primitive.operation, primitive.source];
-    texts.iter().any(|text| text.to_lowercase().contains(word))
+    // A lock is no block.
+    let begins = |text: &str| {
+        let mut found = text.match_indices(word);
+        found.any(|(at, _)| !text[..at].ends_with(char::is_alphanumeric))
+    };
+    texts.iter().any(|text| begins(&text.to_lowercase()))
 }
 
 /// What to write instead of a glob or word that matches nothing: it may be the beginning of ids, a part of them, or a word of
@@ -204,6 +209,7 @@ pub(crate) fn advice(glob: &str, primitives: &[&Primitive]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalogue;
 
     #[test]
     fn what_prevents_a_selection_is_said_of_what_it_selects() {
@@ -218,5 +224,18 @@ mod tests {
         assert!(reason(&[SYNCPERFORMANCE]).contains(": gpu."), "{}", reason(&[SYNCPERFORMANCE]));
         assert!(reason(&["cpu.fence.*"]).contains(": cpu.fence."));
         assert!(reason(&[SYNCPERFORMANCE, "cpu.*"]).contains("select no primitive"), "its programs measure GPUs");
+    }
+
+    #[test]
+    fn words_begin_where_they_are_found() {
+        let called = |word: &str| -> Vec<&str> {
+            let all = catalogue::catalogue();
+            all.primitives().iter().filter(|one| is_called(one, word)).map(|one| one.id).collect()
+        };
+        let locks = called("lock");
+        assert!(locks.contains(&"cpu.lock.mcs") && !locks.contains(&"cpu.barrier.pthread"), "{locks:?}");
+        assert!(called("mutex").contains(&"cpu.lock.std_mutex"));
+        assert!(called("__syncthreads()").contains(&"gpu.block.syncthreads"));
+        assert!(called("gpu.vote.*").iter().all(|id| id.starts_with("gpu.vote.")));
     }
 }

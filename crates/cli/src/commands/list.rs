@@ -13,21 +13,16 @@ use crate::terminal;
 /// Lists the primitives that this machine can measure, then the others with the reasons.
 pub(crate) fn list(arguments: &ListArguments) -> Result<Outcome, Failure> {
     let mut listing = Laboratories::open(None)?.listing();
-    let words: Vec<&String> = arguments.words.iter().chain(&arguments.only).collect();
-    if !words.is_empty() {
-        let all: Vec<_> = listing.iter().map(|entry| entry.primitive).collect();
-        let is_called = |entry: &Listing, word: &&String| selection::is_called(entry.primitive, word);
-        let (words_fit, globs) =
-            (|entry: &Listing| arguments.words.iter().all(|word| is_called(entry, &word)), &arguments.only);
-        listing
-            .retain(|entry| words_fit(entry) && (globs.is_empty() || globs.iter().any(|glob| is_called(entry, &glob))));
-        if listing.is_empty() {
-            let words = words.iter().map(|word| word.as_str()).collect::<Vec<_>>().join(" ");
-            return Err(Failure::Usage(format!(
-                "no primitive is called `{words}`; {}",
-                selection::advice(&words, &all)
-            )));
-        }
+    let all: Vec<_> = listing.iter().map(|entry| entry.primitive).collect();
+    let (words, globs) = (&arguments.words, &arguments.only);
+    listing.retain(|entry| {
+        let is_called = |word: &String| selection::is_called(entry.primitive, word);
+        words.iter().all(is_called) && (globs.is_empty() || globs.iter().any(is_called))
+    });
+    if listing.is_empty() {
+        let asked = words.iter().chain(globs).cloned().collect::<Vec<_>>().join(" ");
+        let advice = selection::advice(&asked, &all);
+        return Err(Failure::Usage(format!("no primitive is called `{asked}`; {advice}")));
     }
     match arguments.format {
         ListFormat::Table => terminal::show(&as_table(&listing))?,

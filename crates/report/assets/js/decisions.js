@@ -19,7 +19,7 @@ function cellShade(value, values) {
 }
 
 /** The room of the names of lines, in letters. */
-const labelWidth = (spec) => Math.max(4.6, ...spec.lines.map(({ label }) => 0.58 * label.length + 1));
+const labelWidth = (spec) => Math.max(4.6, ...spec.lines.map(({ label }) => 0.62 * label.length + 1.6));
 
 /** A table with a cost and an instruction in each cell. A press shows the row. */
 function costTable(spec, run) {
@@ -62,7 +62,9 @@ function costTable(spec, run) {
     el(
       "tbody",
       null,
-      spec.lines.map((line) => el("tr", null, el("th", { scope: "row" }, line.label), line.cells.map(box(line)))),
+      spec.lines
+        .filter(({ cells }) => cells.some(Boolean))
+        .map((line) => el("tr", null, el("th", { scope: "row" }, line.label), line.cells.map(box(line)))),
     ),
   );
 }

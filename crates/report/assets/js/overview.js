@@ -77,7 +77,12 @@ function warnings(run) {
 }
 
 const runName = (run, at) =>
-  el("h2", { class: "run-name", style: `--c: var(--s${at % COLOURS})` }, el("i", { class: "swatch" }), `${shortRunName(at)}: ${run.label}`);
+  el(
+    "h2",
+    { class: "run-name", style: `--c: var(--s${at % COLOURS})` },
+    el("i", { class: "swatch" }),
+    `${shortRunName(at)}: ${run.label}`,
+  );
 
 function pageTitle() {
   if (SEVERAL) return el("h1", null, `What synchronization costs: ${RUNS.length} runs compared`);

@@ -46,6 +46,8 @@ function drawSectionCharts() {
 
 function drawSections() {
   if (DATA.families.length === 0) return;
-  byId("charts").append(...[SEVERAL ? null : ladderSection(), explorerSection(), gpuNote(), detailSections()].filter(Boolean));
+  byId("charts").append(
+    ...[SEVERAL ? null : ladderSection(), explorerSection(), gpuNote(), detailSections()].filter(Boolean),
+  );
   startExplorer();
 }

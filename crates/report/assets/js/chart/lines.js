@@ -216,7 +216,7 @@ function lineBox(spec, width, domain, labelled, longest) {
   const box = {
     left: Math.round(widest * CHARACTER + 12),
     right: Math.round(width - room),
-    top: spec.rules && spec.rules.length ? 42 : 30,
+    top: ruleRoom(spec.rules || [], width),
     bottom: height - 46,
   };
   return { ...box, width, height };
@@ -248,13 +248,19 @@ function lineAxes(spec, domains, box) {
 /** The width of a character of a rule's label. */
 const RULE_CHARACTER = 6.3;
 
+/** The room above a chart: for its title, and for one or two lines of labels of rules. */
+function ruleRoom(rules, width) {
+  const letters = rules.reduce((sum, { label }) => sum + label.length + 2, 0);
+  return rules.length === 0 ? 30 : letters * RULE_CHARACTER > width - 40 ? 56 : 42;
+}
+
 /** The labels of rules, from the left. Labels that would touch become one, so that each is read on a phone. */
 function ruleLabels(rules, position, left, right) {
   const wide = (text) => text.length * RULE_CHARACTER;
   const placed = (group) => {
     const text = group.map(({ label }) => label).join(", ");
     const middle = group.reduce((sum, { x }) => sum + position(x), 0) / group.length;
-    const start = Math.max(left, Math.min(middle - wide(text) / 2, right - wide(text)));
+    const start = Math.max(0, Math.min(Math.max(left, middle - wide(text) / 2), right - wide(text)));
     return { group, text, start, end: start + wide(text) };
   };
   const labels = [];
@@ -276,7 +282,12 @@ function ruleMarks(rules, position, box) {
     const at = round(position(x));
     return svg("line", { class: "rule", x1: at, x2: at, y1: top - 2, y2: bottom });
   };
-  const label = ({ text, start }) => words({ x: round(start), y: top - 7 }, text);
+  // A label that is wider than the chart has two lines.
+  const label = ({ group, text, start, end }) => {
+    const parts = end > right + 14 ? [group.slice(0, -1), group.slice(-1)] : null;
+    const lines = parts ? parts.map((part) => part.map((rule) => rule.label).join(", ")) : [text];
+    return lines.map((one, at) => words({ x: round(start), y: top - 7 - 13 * (lines.length - 1 - at) }, one));
+  };
   return [
     () => svg("g", { class: "rules" }, rules.map(line), ruleLabels(rules, position, left, right + 10).map(label)),
   ];

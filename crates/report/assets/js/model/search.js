@@ -106,11 +106,13 @@ const once = (key, make) => WORDS.get(key) || WORDS.set(key, make()).get(key);
 
 /** The words of a row: those of its primitive, and those of its parameters. */
 function wordsOf(row) {
+  if (row.allWords) return row.allWords;
   const known = PRIMITIVES.get(row.primitive) || {};
   const of = once(row.primitive, () => indexed([row.primitive, known.summary, known.operation, known.source]));
   const texts = [row.form && row.title, ...parameters(row), verdictText(row.verdict), SEVERAL && RUNS[row.run].label];
-  row.words = row.words || once(texts.join(" "), () => indexed(texts));
-  return [of, row.words];
+  row.words = once(texts.join(" "), () => indexed(texts));
+  row.allWords = [of, row.words];
+  return row.allWords;
 }
 
 /** Looks at all rows before the reader types: the first key would wait for it. */

@@ -69,7 +69,7 @@ function fillTable(rows) {
   const add = (from, count) => {
     if (request !== fillTable.latest) return;
     tableBody.append(...rows.slice(from, from + count).map(rowElement));
-    if (from + count < rows.length) requestAnimationFrame(() => add(from + count, 2 * count));
+    if (from + count < rows.length) requestAnimationFrame(() => setTimeout(() => add(from + count, 2 * count)));
   };
   add(0, TABLE.words ? FIRST_ROWS : PAGE_ROWS);
 }

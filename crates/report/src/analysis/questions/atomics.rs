@@ -1,5 +1,7 @@
 //! How do atomics scale? The rate of all threads together, on both sides of the machine.
 
+use std::collections::BTreeSet;
+
 use syncscope_core::{Case, Form, Layout, MemoryOrder, Mode, Row, Scope, Space, Verdict};
 
 use super::advice::Need;
@@ -125,7 +127,7 @@ const SEPARATE_BYTES: u64 = 64;
 
 fn picture(data: &RunData) -> Option<Picture> {
     let cpu = one_line_each(data, &cpu_rows(data), label, |case| case.threads = None);
-    let gpu = one_line_each(data, &gpu_rows(data), label, sizes);
+    let gpu = on_one_path(data, one_line_each(data, &gpu_rows(data), label, sizes));
     let lines = |rows: &[usize], x: fn(&Case) -> u64| plain_series(data, rows, label, x, Point::total_rate);
     let charts = both_sides(
         data,
@@ -157,6 +159,20 @@ fn cpu_rows(data: &RunData) -> Vec<usize> {
 /// Independent additions on the device in global memory: to one variable, and each thread to its own.
 fn gpu_rows(data: &RunData) -> Vec<usize> {
     rows_of(data, GPU, |case| matches!(case.space, None | Some(Space::Global)) && case.group.is_none())
+}
+
+/// Numbers of blocks from which on a line over threads would go to and fro between blocks of several sizes.
+const MANY_GRIDS: usize = 3;
+
+/// Rows of one block, and of full blocks where a run has many grids: each number of threads comes once.
+fn on_one_path(data: &RunData, rows: Vec<usize>) -> Vec<usize> {
+    let case = |index: &usize| &data.rows[*index].case;
+    let blocks: BTreeSet<u32> = rows.iter().filter_map(|index| case(index).blocks).collect();
+    let most = rows.iter().filter_map(|index| case(index).threads).max();
+    if blocks.len() < MANY_GRIDS {
+        return rows;
+    }
+    rows.into_iter().filter(|index| case(index).blocks == Some(1) || case(index).threads == most).collect()
 }
 
 /// The rows of independent operations that fit. Of private variables, only the nearest of them are shown, as advice takes
@@ -335,6 +351,18 @@ mod tests {
             "135,168 GPU threads add 47.4 billion times a second to one variable (1.47 billion where the compiler does not add up \
              each warp first)."
         );
+    }
+
+    #[test]
+    fn many_grids_are_one_line_without_zigzag() {
+        let add = |(blocks, threads)| with_rate(row(on_blocks("gpu.atomic.add", blocks, threads), 10.0, 0.02), 1e9);
+        let grids = [(1, 32), (1, 1024), (2, 32), (2, 1024), (66, 32), (66, 1024)];
+        let points = |count: usize| {
+            let found = decision("decide-atomics", &data(grids[..count].iter().copied().map(add).collect())).unwrap();
+            series(&found.charts[0])[0].points.iter().filter_map(|point| point.x).collect::<Vec<_>>()
+        };
+        assert_eq!(points(4), [32.0, 64.0, 1024.0, 2048.0]);
+        assert_eq!(points(6), [32.0, 1024.0, 2048.0, 67_584.0]);
     }
 
     fn with_rate(row: Row, rate: f64) -> Row {
