@@ -1,5 +1,7 @@
 // std::barrier and atomic::wait of the C++ library, against barriers of the catalogue:
 //   syncscope measure --std c++20 --cpu examples/measure/atomic_wait.cpp --against cpu.barrier.sense cpu.barrier.futex
+// On 16 virtual CPUs of an Emerald Rapids beside other guests (measured/16cpus-atomic_wait.csv): std::barrier takes 2.3, 10.9 and 11.8 times
+// as long as the sense-reversing one at 2, 8 and 16 threads (20 us against 1.7), the plain atomic::wait 5.3 us at 16.
 #include <barrier>
 #include <new>
 

@@ -1,5 +1,7 @@
 // The barrier of ggml (ggml-cpu.c, ggml_barrier) against OpenMP's:
 //   syncscope measure --cpu examples/measure/ggml_barrier.c --against cpu.barrier.openmp cpu.barrier.sense
+// On 16 virtual CPUs of an Emerald Rapids beside other guests (measured/16cpus-ggml_barrier.csv): 1.37 times (1.24 to 1.52) cheaper than
+// libgomp at 2 threads, at 8 and 16 no difference shown (1.7 us at 16).
 struct ggml { _Alignas(64) atomic_int arrived; _Alignas(64) atomic_int passed; };
 
 void wait(struct thread *me) {

@@ -1,5 +1,7 @@
 // Barriers of a grid and of a cluster as runtimes for machine learning write them, against grid.sync() and ours:
 //   syncscope measure --gpu examples/measure/grid_barriers.cuh --against gpu.grid.cooperative gpu.grid.hierarchical
+// On an H200 with 132 blocks of 1,024 threads (measured/h200-grid_barriers.csv): this_grid().sync() 1.02 us, the counter with acquire
+// and release 967 ns, with fences 1.06 us, gpu.grid.hierarchical 743 ns; this_cluster().sync() of 8 blocks 327 ns.
 #include <cooperative_groups.h>
 #include <cuda/atomic>
 

@@ -14,7 +14,9 @@ impl OwnLock for Spin {
 }
 
 fn main() {
-    measure(&[1, 2], Duration::from_secs(2)).iter().for_each(|line| println!("{line}"));
+    for line in measure(&[1, 2], Duration::from_secs(2)) {
+        println!("{line}");
+    }
 }
 
 #[rustfmt::skip]

@@ -140,6 +140,11 @@ impl<'a> TeamExperiment<'a> {
         if self.workload.blocks || self.workload.in_processes {
             return None;
         }
+        // What a user wrote may sleep for ever.
+        let is_asleep = |share: f64| self.workload.may_sleep && share > LEAST_SHARE;
+        if started.share_asleep(self.sharing.cpus).is_some_and(is_asleep) {
+            return None;
+        }
         let share = started.share(self.sharing.cpus);
         (share < LEAST_SHARE).then(|| {
             ExperimentError::Interfered(format!(

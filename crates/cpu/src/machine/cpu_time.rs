@@ -110,17 +110,34 @@ fn counter(line: &str) -> Option<(u32, u64)> {
 pub(crate) struct Occupancy {
     started: Instant,
     spent: Duration,
+    /// How long the threads of this process have waited for a CPU; `None` where the kernel does not count it.
+    waited: Option<Duration>,
+}
+
+/// The second number of `schedstat` of each thread (Linux, Documentation/scheduler/sched-stats.rst).
+fn waited_for_cpus() -> Option<Duration> {
+    let of_thread = |thread: fs::DirEntry| -> Option<u64> {
+        fs::read_to_string(thread.path().join("schedstat")).ok()?.split_whitespace().nth(1)?.parse().ok()
+    };
+    let threads = fs::read_dir("/proc/self/task").ok()?.flatten();
+    threads.map(of_thread).sum::<Option<u64>>().map(Duration::from_nanos)
 }
 
 impl Occupancy {
     /// The stretch begins now.
     pub(crate) fn begin() -> Self {
-        Self { started: Instant::now(), spent: process_cpu_time() }
+        Self { started: Instant::now(), spent: process_cpu_time(), waited: waited_for_cpus() }
     }
 
     /// The share of the time of so many CPUs that this process has spent since then.
     pub(crate) fn share(&self, cpus: u32) -> f64 {
         share(process_cpu_time().saturating_sub(self.spent), self.started.elapsed(), cpus)
+    }
+
+    /// The share of that time in which its threads neither ran nor waited for a CPU.
+    pub(crate) fn share_asleep(&self, cpus: u32) -> Option<f64> {
+        let waited = waited_for_cpus()?.saturating_sub(self.waited?);
+        Some(1.0 - self.share(cpus) - share(waited, self.started.elapsed(), cpus))
     }
 }
 
@@ -141,6 +158,21 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         cpu_quota(root.path())
+    }
+
+    #[test]
+    fn a_thread_that_sleeps_does_not_lack_a_cpu() {
+        let asleep = |wait: fn()| {
+            let started = Occupancy::begin();
+            wait();
+            started.share_asleep(1)
+        };
+        assert!(asleep(|| std::thread::sleep(Duration::from_millis(100))).is_none_or(|share| share > 0.5));
+        let spinning = asleep(|| {
+            let started = Instant::now();
+            while started.elapsed() < Duration::from_millis(100) {}
+        });
+        assert!(spinning.is_none_or(|share| share < 0.5), "{spinning:?}");
     }
 
     #[test]

@@ -53,6 +53,8 @@ pub struct Workload {
     pub(crate) runtime: Option<&'static Runtime>,
     /// Whether threads block in the kernel while they wait for each other.
     pub(crate) blocks: bool,
+    /// Whether they may, as far as is known.
+    pub(crate) may_sleep: bool,
     /// Whether processes run the job, each with one thread, instead of threads of this one.
     pub(crate) in_processes: bool,
     /// How it is timed in windows, where its threads contend.
@@ -149,6 +151,7 @@ impl Workload {
             extents: Vec::new(),
             runtime: None,
             blocks: false,
+            may_sleep: false,
             in_processes: false,
             windows: None,
             follow_up: None,

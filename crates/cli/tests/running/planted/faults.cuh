@@ -14,7 +14,7 @@ __device__ void poll_acquire(Thread &me, unsigned target) {
 }
 
 // Neither the arrival nor the wait orders anything.
-__device__ void grid_poll_relaxed(Thread &me) {
+__device__ void grid_wait_relaxed(Thread &me) {
     __syncthreads();
     if (threadIdx.x == 0) atomicAdd(counter_of(me), 1u), poll_relaxed(me, (me.passed + 1) * gridDim.x);
     __syncthreads();

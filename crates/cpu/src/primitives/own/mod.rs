@@ -96,6 +96,7 @@ fn workload(source: &OwnOperation, case: &Case) -> Result<Workload, String> {
     let is_barrier = source.is_barrier();
     let mut workload = Workload::contended(Arc::clone(&operation), case).ok_or_else(no_threads)?;
     workload.functions = loops.functions();
+    workload.may_sleep = true;
     if let Some(windows) = &mut workload.windows {
         windows.functions = loops.in_window();
     }

@@ -74,7 +74,7 @@ pub struct Comparison<'a> {
 /// certainly below 1 / 1.05.
 #[must_use]
 pub fn compare<'a>(a: &'a RunData, b: &'a RunData, threshold: f64) -> Comparison<'a> {
-    compare_in_turn(a, b, threshold, &HashMap::new())
+    compare_in_turn(a, b, threshold, &BTreeMap::new())
 }
 
 /// The same for rows of one run that were measured in turn: of a case of A that has some, `ratios` are those of the cost in B to that
@@ -85,7 +85,7 @@ pub fn compare_in_turn<'a>(
     a: &'a RunData,
     b: &'a RunData,
     threshold: f64,
-    ratios: &HashMap<CaseId, Vec<f64>>,
+    ratios: &BTreeMap<CaseId, Vec<f64>>,
 ) -> Comparison<'a> {
     let of_b: HashMap<CaseId, &Row> = b.rows.iter().map(|row| (row.case.id(), row)).collect();
     let counterpart = |row: &'a Row| {

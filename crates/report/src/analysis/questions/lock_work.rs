@@ -26,10 +26,10 @@ fn place(case: &Case) -> [u32; 3] {
 fn picture(data: &RunData) -> Option<Picture> {
     let idle = |case: &Case| Case { inside_ns: None, outside_ns: None, ..case.clone() };
     let is_lock = |row: &Row| takes_part(data, &Row { case: idle(&row.case), ..row.clone() }, Role::ThreadLock);
-    let like = &data.rows.iter().find(|row| row.case.has_work() && is_lock(row))?.case;
+    let first = &data.rows.iter().find(|row| row.case.has_work() && is_lock(row))?.case;
     let mut places: BTreeMap<[u32; 3], Vec<Entrant<'_>>> = BTreeMap::new();
     for (index, row) in data.rows.iter().enumerate().filter(|(_, row)| is_lock(row)) {
-        if (row.case.dtype, &row.case.placement, row.case.layout) == (like.dtype, &like.placement, like.layout) {
+        if (row.case.dtype, &row.case.placement, row.case.layout) == (first.dtype, &first.placement, first.layout) {
             places.entry(place(&row.case)).or_default().push(Entrant::of(data, index, Basis::Run));
         }
     }
