@@ -275,9 +275,12 @@ pub(crate) mod tests {
             ("sys/devices/cpu_core/cpus", "0-1\n"),
             ("sys/devices/cpu_atom/cpus", "2\n"),
         ]);
-        assert_eq!(system.processor().as_deref(), Some("AMD EPYC 9575F"));
-        let signature = system.signature().unwrap();
-        assert_eq!((signature.vendor.as_str(), signature.family, signature.model), ("AuthenticAMD", 26, 2));
+        // Elsewhere, this is the processor of the machine that emulates.
+        if cfg!(target_arch = "x86_64") {
+            assert_eq!(system.processor().as_deref(), Some("AMD EPYC 9575F"));
+            let signature = system.signature().unwrap();
+            assert_eq!((signature.vendor.as_str(), signature.family, signature.model), ("AuthenticAMD", 26, 2));
+        }
         assert_eq!(system.memory_bytes(), Some(1 << 20));
         assert_eq!(system.peak_memory_bytes(), Some(20 << 20));
         assert_eq!(system.load(), Some(0.25));
