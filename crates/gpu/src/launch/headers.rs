@@ -88,7 +88,7 @@ mod tests {
             found += 1;
         }
         assert_eq!(found, files().count());
-        assert!(headers().len() > 1 && headers().iter().all(|(name, text)| name.ends_with(".cuh") && !text.is_empty()));
+        assert!(headers().len() > 1 && headers().iter().all(|(_, text)| !text.is_empty()));
     }
 
     /// Compiles all structures with these layouts asserted.
