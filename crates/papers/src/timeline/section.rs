@@ -321,6 +321,6 @@ mod tests {
         assert!(drawn.contains("* LDS  R1 <- R2") && drawn.contains("a < b") && drawn.contains("0x0020"), "{drawn}");
         let text = section.to_string();
         assert!(text.contains("up to 0.000 million") && text.contains("2.5 cycles at most"), "{text}");
-        assert!(text.contains("\nopen: "), "no figures decide nothing: {text}");
+        assert!(text.contains("\nundecided: "), "no figures decide nothing: {text}");
     }
 }

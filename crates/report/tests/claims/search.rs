@@ -40,7 +40,7 @@ fn no_query_ends_empty_and_the_first_row_is_what_was_meant() {
     }
     assert!(wrong.is_empty(), "{wrong}");
     let missing = &counts["missing"];
-    assert!(missing.starts_with("No such row has threads 200; this run has 32 and 1,024."), "{missing}");
+    assert!(missing.starts_with("No such row has threads 200; this run has 64, 128, 256 and 512."), "{missing}");
     assert!(missing.contains("syncscope run --only gpu.block.syncthreads --threads 200"), "{missing}");
     assert_eq!(counts["address"], "#rows?q=__syncthreads+200");
 }

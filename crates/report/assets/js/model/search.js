@@ -181,7 +181,7 @@ function wordCondition(written) {
   }
   if (/^\d+$/.test(word)) return [sizeCondition(word)];
   const meaning = MEANING_OF.get(word) || MEANING_OF.get(word.replace(/^std::/, ""));
-  const found = finder(meaning || [word]);
+  const found = finder(meaning || [word, word.replaceAll("-", "_")]);
   const parts = partsOf(written);
   if (!meaning && parts.length > 1 && !ROWS.some(found.holds)) return parts.flatMap((part) => wordCondition(part));
   const isType = meaning && DTYPES.includes(meaning[0]);

@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn stored_runs_answer_every_question_that_their_machine_has() {
-        let all = ["relaunch", "lock", "false-sharing", "atomics", "barrier", "fences", "handoff", "placement"];
+        let all = ["relaunch", "lock", "false-sharing", "atomics", "barrier", "fences", "handoff", "wait", "placement"];
         let without_gpu: Vec<&str> = all.into_iter().filter(|id| *id != "relaunch").collect();
         let mut of_cpus = stored("h200");
         of_cpus.run.machine.gpus.clear();
