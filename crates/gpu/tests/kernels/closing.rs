@@ -16,7 +16,7 @@ fn results_that_the_closing_read_does_not_wait_for_drop_out_or_are_of_a_rate() {
     let (mut waiting, mut last_only, mut rates) = (0, 0, 0);
     for arch in ARCHITECTURES {
         for program in compiled(arch) {
-            let Some(case) = program.case.as_ref().filter(|case| case.form.is_none()) else { continue };
+            let Some(case) = &program.case else { continue };
             let Some(read) = ClosingRead::of(&program.cubin) else { continue };
             let names: Vec<&str> = read.mnemonics().collect();
             if names.is_empty() {
@@ -28,6 +28,9 @@ fn results_that_the_closing_read_does_not_wait_for_drop_out_or_are_of_a_rate() {
                 let is_one = [" 1/1:", " 2/2:"].iter().any(|last| read.summary().contains(last));
                 let is_last = is_one || case.mode == Some(Mode::Throughput);
                 assert!(is_last, "{}: {}", program.name, read.summary());
+            } else if (arch, names.as_slice(), case.mode) == ("sm_120", &["MATCH.ALL"], Some(Mode::Latency)) {
+                // The last result of the loop with the operation, one of thousands.
+                assert!(read.summary().contains(" 0/1:"), "{}: {}", program.name, read.summary());
             } else {
                 rates += 1;
                 let is_unread = names.iter().all(|name| UNREAD.iter().any(|unread| name.starts_with(unread)));

@@ -50,6 +50,11 @@ const fn usual(
 /// All pairs of CPUs are measured with this one.
 const HANDOFF: Among = Among::Id("cpu.handoff.cas_pingpong");
 
+/// Two CPUs, of which it may be unknown what they share.
+const fn is_pair(case: &Case) -> bool {
+    matches!(case.placement, Some(Placement::List(_)))
+}
+
 /// A class of pairs of CPUs.
 const fn pair(id: &'static str, title: &'static str, fits: fn(&Case, MachineSize) -> bool) -> Rung {
     of(id, "Two threads", title, HANDOFF, fits, Choice::MedianCost)
@@ -78,7 +83,10 @@ pub(crate) const LADDER: &[Rung] = {
         usual("core.add", "One core", "Atomic add, alone", Id("cpu.atomic.add"), one_actor),
         usual("core.fence", "One core", "Full fence", Id("cpu.fence.seq_cst"), one_actor),
         of("core.lock", "One core", "Uncontended lock (cheapest)", LOCK, one_actor, Cheapest(Fewest)),
-        usual("handoff.close", "Two threads", "Hand-off, close", HANDOFF, no_group),
+        usual("handoff.close", "Two threads", "Hand-off, close", HANDOFF, |case, size| {
+            no_group(case, size) && !is_pair(case)
+        }),
+        pair("handoff.any", "Hand-off, any two CPUs", |case, size| no_group(case, size) && is_pair(case)),
         pair("handoff.core", "Hand-off, same core", |case, _| case.in_group("same_core")),
         pair("handoff.l2", "Hand-off, same L2", |case, _| case.in_group("same_l2")),
         pair("handoff.l3", "Hand-off, same L3", |case, _| case.in_group("same_l3")),
@@ -347,7 +355,10 @@ mod tests {
         let mut rows = vec![pair(0, 1, 60.0), pair(0, 2, 45.0), pair(0, 3, 52.0)];
         rows.push(Row { verdict: Verdict::Noisy(String::new()), ..pair(0, 4, 1.0) });
         assert_eq!(find("handoff.l3", &rows), Some(2));
-        assert_eq!(find("handoff.core", &rows), None);
+        assert_eq!((find("handoff.core", &rows), find("handoff.any", &rows)), (None, None));
+        let imported: Vec<Row> =
+            rows.iter().map(|row| Row { case: Case { group: None, ..row.case.clone() }, ..row.clone() }).collect();
+        assert_eq!((find("handoff.any", &imported), find("handoff.close", &imported)), (Some(2), None));
         // Noisy pairs count: the few that are resolved are not the typical ones.
         let noise = [pair(0, 5, 70.0), pair(0, 6, 71.0)].map(|row| noisy(row, 50.0, 90.0));
         assert_eq!(find("handoff.l3", &[rows, noise.to_vec()].concat()), Some(0));

@@ -10,6 +10,7 @@ use syncscope_core::{Case, Role, Row, Verdict};
 use super::contest::{Basis, Open, Peers, Size, bounds, has_role, is_relaxed};
 use super::usual::{MachineSize, short_name, unusualness};
 use crate::RunData;
+use crate::figure::has_figure;
 use crate::naming::either;
 
 /// Which of the rows that fit is selected.
@@ -130,11 +131,14 @@ impl RowQuery {
         rows.min_by_key(|(_, row)| (key(&row.case), &row.case)).map(|(index, _)| index)
     }
 
-    /// The row with the median cost.
+    /// The row with the median cost: of those with bounds, or where none has any, as in imported figures, of all.
     fn median(&self, data: &RunData) -> Option<usize> {
-        let cost = |row: &Row| Some(bounds(row).and(row.ns)?.value());
+        let rows = self.of_first(data);
+        let has_bounds = rows.iter().any(|(_, row)| bounds(row).is_some());
+        let counts = |row: &Row| if has_bounds { bounds(row).is_some() } else { has_figure(row) };
+        let cost = |row: &Row| row.ns.filter(|_| counts(row));
         let mut known: Vec<(usize, f64)> =
-            self.of_first(data).into_iter().filter_map(|(index, row)| Some((index, cost(row)?))).collect();
+            rows.into_iter().filter_map(|(index, row)| Some((index, cost(row)?.value()))).collect();
         known.order_by(|(_, a), (_, b)| a.total_cmp(b));
         known.get(known.len().saturating_sub(1) / 2).map(|(index, _)| *index)
     }

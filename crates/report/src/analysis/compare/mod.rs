@@ -80,7 +80,6 @@ pub fn compare<'a>(a: &'a RunData, b: &'a RunData, threshold: f64) -> Comparison
 /// The same for rows of one run that were measured in turn: of a case of A that has some, `ratios` are those of the cost in B to that
 /// in A, one of each pass.
 #[must_use]
-#[allow(clippy::implicit_hasher, reason = "the command makes the map")]
 pub fn compare_in_turn<'a>(
     a: &'a RunData,
     b: &'a RunData,
