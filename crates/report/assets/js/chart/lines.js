@@ -282,10 +282,13 @@ function ruleMarks(rules, position, box) {
     const at = round(position(x));
     return svg("line", { class: "rule", x1: at, x2: at, y1: top - 2, y2: bottom });
   };
-  // A label that is wider than the chart has two lines.
+  // A label that is wider than the chart has two lines, about as long as each other.
   const label = ({ group, text, start, end }) => {
-    const parts = end > right + 14 ? [group.slice(0, -1), group.slice(-1)] : null;
-    const lines = parts ? parts.map((part) => part.map((rule) => rule.label).join(", ")) : [text];
+    const joined = (part) => part.map((rule) => rule.label).join(", ");
+    const splits = group.slice(1).map((_, at) => [joined(group.slice(0, at + 1)), joined(group.slice(at + 1))]);
+    const longest = (split) => Math.max(...split.map((one) => one.length));
+    const [shortest] = splits.sort((a, b) => longest(a) - longest(b));
+    const lines = end > right + 14 && shortest ? shortest : [text];
     return lines.map((one, at) => words({ x: round(start), y: top - 7 - 13 * (lines.length - 1 - at) }, one));
   };
   return [
