@@ -127,9 +127,10 @@ impl Ring {
             let Some(left) = limit.checked_sub(started.elapsed()) else { return Ok(false) };
             self.enter(std::mem::take(&mut requests), left)?;
         }
-        // The answers take turns in two places of four words, of which the third is the result.
+        // The answers take turns in places of four words, of which the third is the result.
         let number = head.fetch_add(1, Ordering::Release) as usize;
-        match self.word(parameter::ANSWERS, number % 2 * 4 + 2).load(Ordering::Relaxed).cast_signed() {
+        let places = self.parameters[parameter::PLACES] as usize;
+        match self.word(parameter::ANSWERS, number % places * 4 + 2).load(Ordering::Relaxed).cast_signed() {
             0.. => Ok(true),
             error if error == -libc::EAGAIN => Ok(true),
             error => Err(io::Error::from_raw_os_error(-error)),

@@ -16,9 +16,9 @@ use crate::provenance;
 const PRIMITIVE: &str = "cpu.handoff.cas_pingpong";
 
 /// What a reader of every imported run must know.
-const WARNING: &str = "imported from core-to-core-latency: half the mean time of a round trip, without intervals; all pairs share one \
-                       cache line in the memory of the first CPU, so that pairs on another NUMA node or socket cost more than with a \
-                       line of their own (its issue 97); what CPUs share is not recorded; the date is that of the import";
+const WARNING: &str = "imported from core-to-core-latency: half the mean time of a round trip, without intervals; a \
+                       pair's cache line may lie in the memory of another NUMA node, so that pairs on a further socket cost more than \
+                       with memory of their own (its issue 97); what CPUs share is not recorded; the date is that of the import";
 
 /// Converts one matrix.
 pub(super) fn core_to_core(arguments: &CoreToCoreArguments) -> Result<Outcome, Failure> {
@@ -27,7 +27,7 @@ pub(super) fn core_to_core(arguments: &CoreToCoreArguments) -> Result<Outcome, F
     let text = std::fs::read_to_string(file).map_err(|error| failed(&error))?;
     let rows = rows(&text).map_err(|error| failed(&error))?;
     let model = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let cpus = rows.iter().filter_map(|row| row.case.placement.as_ref()).filter_map(last_cpu).max().unwrap_or(0) + 1;
+    let cpus = u32::try_from(text.lines().count()).unwrap_or(u32::MAX);
     let run = Run {
         command: provenance::command_line(),
         status: Status::Done,
@@ -40,10 +40,6 @@ pub(super) fn core_to_core(arguments: &CoreToCoreArguments) -> Result<Outcome, F
         ..Run::new(IMPORTED, SystemTime::now())
     };
     write_run(run, &rows, &arguments.target, file.parent().unwrap_or(file))
-}
-
-fn last_cpu(placement: &Placement) -> Option<u32> {
-    if let Placement::List(cpus) = placement { cpus.iter().max().copied() } else { None }
 }
 
 /// A row for each pair that has a figure.
