@@ -155,11 +155,25 @@ impl Part {
     }
 
     /// What the next fresh process is to measure; `None` where there is none, or no time for one. This process has made the
-    /// first pass.
+    /// first pass, and makes the last one.
     pub(super) fn next_share(&mut self, preset: Preset, seed: u64, left: Option<Duration>) -> Option<Share> {
-        if self.processes_left == 0 || self.schedule.made == 0 || self.is_short_of_time() || self.has_own() {
+        if self.processes_left == 0 || self.schedule.made == 0 || self.has_own() {
             return None;
         }
+        let (time, most_passes) = if self.is_short_of_time() {
+            // A process for each of the fewest passes over these cases.
+            (self.schedule.made + 1 < self.schedule.fewest).then_some((Duration::ZERO, 1))?
+        } else {
+            self.part_of_the_rest(left)?
+        };
+        let known =
+            |pending: &PendingCase| Some(KnownCase { case: pending.case.clone(), calibration: pending.calibration()? });
+        let cases = self.cases.iter().filter_map(known).collect();
+        Some(Share { preset, seed, first_pass: self.schedule.all_made + 1, most_passes, time, cases })
+    }
+
+    /// The time and the most passes of one of the fresh processes that are left, which share the rest with this one.
+    fn part_of_the_rest(&mut self, left: Option<Duration>) -> Option<(Duration, u32)> {
         let (time, shares) = self.schedule.shares(self.processes_left + 1, left);
         let most = self.cases.iter().map(|pending| pending.budget.blocks.max).max().unwrap_or(0);
         let most_passes = most.saturating_sub(self.schedule.all_made) / shares.max(1);
@@ -168,10 +182,7 @@ impl Part {
             return None;
         }
         self.processes_left -= 1;
-        let known =
-            |pending: &PendingCase| Some(KnownCase { case: pending.case.clone(), calibration: pending.calibration()? });
-        let cases = self.cases.iter().filter_map(known).collect();
-        Some(Share { preset, seed, first_pass: self.schedule.all_made + 1, most_passes, time, cases })
+        Some((time, most_passes))
     }
 
     /// Whether the preset has no time for another pass after the next one.
@@ -292,6 +303,25 @@ mod tests {
         part.end_pass(SECOND, None);
         let share = part.next_share(Preset::Quick, 1, None).unwrap();
         assert_eq!((share.first_pass, share.time), (3, 15 * SECOND / 7));
+    }
+
+    #[test]
+    fn where_time_is_short_fresh_processes_make_the_fewest_passes_over_the_cases_that_were_reached() {
+        let mut part = part(0, "cpu.atomic.add");
+        part.leave_waiting(6);
+        let fewest = part.schedule.fewest;
+        assert_eq!(part.next_share(Preset::Quick, 1, None), None, "this process makes the first pass");
+        for _ in 0..2 {
+            part.end_pass(SECOND, None);
+            for made in 1..fewest - 1 {
+                let share = part.next_share(Preset::Quick, 1, None).unwrap();
+                assert_eq!((share.most_passes, part.schedule.made), (1, made));
+                part.end_share(1, SECOND);
+            }
+            assert_eq!(part.next_share(Preset::Quick, 1, None), None, "and the last one");
+            part.end_pass(SECOND, None);
+        }
+        assert!(part.waiting.is_empty() && part.ahead.is_empty());
     }
 
     #[test]

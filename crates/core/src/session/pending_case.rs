@@ -118,11 +118,10 @@ impl PendingCase {
     /// Its details for what was `found`.
     pub(super) fn details(&self, found: &Measurement) -> Vec<Detail> {
         // How many times the case was measured, where it could have been more than one.
-        let blocks = (self.is_finished && self.budget.blocks.max > 1)
+        let blocks = (self.budget.blocks.max > 1)
             .then(|| Detail::of_case(Detail::MEASUREMENT_BLOCKS, f64::from(found.blocks)));
-        let strata = if self.is_finished { strata(found) } else { Vec::new() };
-        let rest = if self.is_finished { states_and_processes(found) } else { Vec::new() };
-        found.details.iter().cloned().chain(blocks).chain(strata).chain(rest).collect()
+        let rest = strata(found).into_iter().chain(states_and_processes(found));
+        found.details.iter().cloned().chain(blocks).chain(rest).collect()
     }
 
     /// Keeps how it went, without its pairs: they are in the file.
