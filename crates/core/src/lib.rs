@@ -22,7 +22,6 @@ pub mod engine;
 pub mod fake;
 pub mod model;
 pub mod numbers;
-pub mod order;
 pub mod run;
 pub mod session;
 pub mod stats;

@@ -1,6 +1,5 @@
 //! What was executed: the instructions found in the timed region, and whether they are the expected ones.
 
-use crate::order::Order;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -127,7 +126,7 @@ impl Receipt {
         let of_kind = |kind: bool| {
             let found = counts.iter().filter(|((is_expected, _), count)| *is_expected == kind && **count != 0);
             let mut found: Vec<(String, i64)> = found.map(|((_, name), count)| ((*name).to_owned(), *count)).collect();
-            found.order_by_key(|(_, count)| Reverse(*count));
+            found.sort_by_key(|(_, count)| Reverse(*count));
             found
         };
         let receipt = Self { operations, expected: of_kind(true), others: of_kind(false), counted };

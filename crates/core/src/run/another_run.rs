@@ -28,7 +28,6 @@ use crate::model::case::CaseId;
 use crate::model::catalogue::Catalogue;
 use crate::model::detail::Detail;
 use crate::model::facts::Class;
-use crate::order::Ordered;
 use crate::run::history::{BetweenRuns, Ratio};
 use crate::run::row::{Parts, Row, RunToRun};
 use crate::stats::{Interval, Variance, median, student, trimmed_mean};
@@ -102,7 +101,7 @@ fn of_class<S: BuildHasher>(
             let case = &rows[*row].case;
             let effect = catalogue.facts(&case.primitive)?.run_effect_of(case);
             let found = details.get(&case.id())?.iter().filter(|detail| detail.name == name && detail.value > 0.0);
-            let of_process: BTreeMap<u32, f64> = found.filter_map(|one| Some((one.actor?, one.value.ln()))).into_map();
+            let of_process: BTreeMap<u32, f64> = found.filter_map(|one| Some((one.actor?, one.value.ln()))).collect();
             let assumed = if of_cycles { effect.cycles } else { effect.ns };
             (of_process.len() >= FEWEST_PROCESSES).then_some(Logs { row: *row, of_process, assumed: assumed * assumed })
         };
@@ -167,7 +166,7 @@ fn variances(cases: &[Logs], shares_nothing: bool) -> (BTreeMap<usize, Variance>
     }
     let shared = |of: &Vec<f64>| median(of).filter(|_| of.len() >= FEWEST_CASES);
     let shared: BTreeMap<u32, f64> =
-        deviations.iter().filter_map(|(process, of)| Some((*process, shared(of)?))).into_map();
+        deviations.iter().filter_map(|(process, of)| Some((*process, shared(of)?))).collect();
     // In the order of time: the process that writes the run measures most of its blocks last.
     let own = |case: &Logs| -> Vec<f64> {
         let rest = |(process, log): (&u32, &f64)| log - shared.get(process).copied().unwrap_or(0.0);

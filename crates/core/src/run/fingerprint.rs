@@ -10,7 +10,6 @@ use crate::model::case::CaseId;
 use crate::model::catalogue::Catalogue;
 use crate::model::detail::Detail;
 use crate::model::facts::{Class, Role};
-use crate::order::Order;
 use crate::run::row::Row;
 use crate::stats::median;
 use crate::units::{Cycles, Nanoseconds, rounded, significant_digits};
@@ -78,7 +77,7 @@ impl<'a> Chosen<'a> {
             let is_one = move |row: &&Row| catalogue.facts(&row.case.primitive).is_some_and(|facts| facts.role == role);
             let mut found: Vec<&Row> =
                 rows.iter().copied().filter(is_one).filter(|row| row.case.form.is_none()).collect();
-            found.order_by(|one, other| one.case.cmp(&other.case));
+            found.sort_by(|one, other| one.case.cmp(&other.case));
             found
         };
         let all = with_role(Role::SpinHandoff);

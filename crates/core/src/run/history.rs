@@ -18,7 +18,6 @@ use serde::{Deserialize, Serialize};
 use crate::model::case::CaseId;
 use crate::model::catalogue::Catalogue;
 use crate::model::facts::Class;
-use crate::order::Ordered;
 use crate::run::files::lines;
 use crate::run::fingerprint::{Chosen, figure_of};
 use crate::run::row::Row;
@@ -159,7 +158,7 @@ impl History {
     /// Adds a run, whose rows have what its processes predict. Only the latest runs are kept.
     pub fn add(&mut self, started: &str, rows: &[Row]) {
         let known: BTreeMap<CaseId, Figures> =
-            rows.iter().filter_map(|row| Some((row.case.id(), Figures::of(row)?))).into_map();
+            rows.iter().filter_map(|row| Some((row.case.id(), Figures::of(row)?))).collect();
         if !known.is_empty() {
             self.0.insert(started.to_owned(), known);
         }

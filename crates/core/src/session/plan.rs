@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::model::case::{Case, CaseId};
 use crate::model::catalogue::Catalogue;
-use crate::order::Order;
 use crate::session::laboratory::Laboratory;
 use crate::session::preset::Preset;
 
@@ -76,7 +75,7 @@ impl Plan {
     /// The plan with these cases behind the others.
     #[must_use]
     pub(crate) fn with_last(mut self, last: impl Fn(&Case) -> bool) -> Self {
-        self.parts.iter_mut().for_each(|part| part.order_by_key(&last));
+        self.parts.iter_mut().for_each(|part| part.sort_by_key(&last));
         self
     }
 

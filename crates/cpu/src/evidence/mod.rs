@@ -16,7 +16,6 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use syncscope_core::order::Ordered;
 use syncscope_core::{Counted, Evidence, Receipt};
 
 /// Where the machine code of the two loops of a case begins, and how often each iteration repeats its step.
@@ -294,7 +293,7 @@ fn difference(loops: [&TimedLoop; 2], unroll: u32) -> Evidence {
     let listing = format!("baseline:\n{}test:\n{}", loops[0].listing(), loops[1].listing());
     let count = |timed: &TimedLoop, name: &str| timed.lines.iter().filter(|line| line.name() == name).count();
     let is_first = |name: &str| loops[1].architecture.is_costly(name);
-    let names: BTreeSet<&str> = loops[1].lines.iter().map(Line::name).into_set();
+    let names: BTreeSet<&str> = loops[1].lines.iter().map(Line::name).collect();
     let more = names.into_iter().map(|name| (name, count(loops[0], name), count(loops[1], name)));
     let more = more.filter(|(_, baseline, test)| test > baseline);
     let Some((name, baseline, test)) = more.max_by_key(|(name, baseline, test)| (is_first(name), test - baseline))

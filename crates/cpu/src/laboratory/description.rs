@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use syncscope_core::machine::{CpuMachine, Environment};
-use syncscope_core::order::Ordered;
 use syncscope_host::{c_library_version, cpu_list};
 
 use super::CpuLaboratory;
@@ -113,5 +112,5 @@ fn libraries() -> BTreeMap<String, String> {
     let compiler = Some(env!("SYNCSCOPE_RUSTC").to_owned()).filter(|version| !version.is_empty());
     let locked = locked.map(|(name, version)| (name, version.to_owned()));
     let known = locked.chain(compiler.map(|version| ("rust", version)));
-    known.chain(c_library_version()).map(|(name, version)| (name.to_owned(), version)).into_map()
+    known.chain(c_library_version()).map(|(name, version)| (name.to_owned(), version)).collect()
 }

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use syncscope_host::clock::{process_cpu_time, ticks_per_second};
 
 use crate::machine::system::System;
-use syncscope_core::order::Ordered;
 
 /// The smallest CPU quota that applies, in CPUs; `None` where there is none. `root` is `/` except in tests.
 ///
@@ -77,8 +76,8 @@ impl StealCounters {
     #[must_use]
     pub fn read(system: &System, cpus: &[u32]) -> Option<Self> {
         let text = system.read("proc/stat")?;
-        let all: BTreeMap<u32, u64> = text.lines().filter_map(counter).into_map();
-        let wanted = cpus.iter().filter_map(|cpu| Some((*cpu, *all.get(cpu)?))).into_map();
+        let all: BTreeMap<u32, u64> = text.lines().filter_map(counter).collect();
+        let wanted: BTreeMap<u32, u64> = cpus.iter().filter_map(|cpu| Some((*cpu, *all.get(cpu)?))).collect();
         (!cpus.is_empty() && cpus.iter().all(|cpu| wanted.contains_key(cpu))).then_some(Self(wanted))
     }
 
@@ -94,7 +93,7 @@ impl StealCounters {
             // The kernel documents that counters may decrease.
             (*cpu, ticks.saturating_sub(before) as f64 / ticks_per_second)
         };
-        self.0.iter().map(seconds).into_map()
+        self.0.iter().map(seconds).collect()
     }
 }
 

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use syncscope_core::machine::SystemSettings;
-use syncscope_core::order::Ordered;
 
 use crate::machine::system::System;
 
@@ -64,7 +63,7 @@ fn mitigations(system: &System) -> BTreeMap<String, String> {
         .filter_map(|name| Some((system.read(&format!("{FOLDER}/{name}"))?, name)))
         .filter(|(state, _)| state != "Not affected")
         .map(|(state, name)| (name, state))
-        .into_map()
+        .collect()
 }
 
 /// The word in brackets: `always [madvise] never`.

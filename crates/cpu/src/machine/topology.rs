@@ -5,7 +5,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use syncscope_core::machine::{self, CoreKind};
-use syncscope_core::order::Ordered;
 
 use syncscope_host::cpu_list;
 
@@ -154,7 +153,7 @@ impl Topology {
     #[must_use]
     pub fn node_cpus(&self) -> BTreeMap<u32, String> {
         let own = self.numa_nodes.iter().filter(|node| !node.cpus.is_empty());
-        let lists: BTreeMap<u32, String> = own.map(|node| (node.os, cpu_list::format(&node.cpus))).into_map();
+        let lists: BTreeMap<u32, String> = own.map(|node| (node.os, cpu_list::format(&node.cpus))).collect();
         if lists.len() > 1 { lists } else { BTreeMap::new() }
     }
 

@@ -4,7 +4,6 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use syncscope_core::order::Order;
 
 /// Where `make nvrtc` installs the wheels, below the project's folder.
 const PROJECT_FOLDER: &str = ".syncscope/cuda";
@@ -107,7 +106,7 @@ impl Surroundings {
     fn system_toolkits(&self) -> Vec<PathBuf> {
         let mut toolkits = self.system.as_deref().map(entries).unwrap_or_default();
         toolkits.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("cuda")));
-        toolkits.order_by_key(|path| std::cmp::Reverse(numbers(path)));
+        toolkits.sort_by_key(|path| std::cmp::Reverse(numbers(path)));
         toolkits
     }
 
@@ -154,7 +153,7 @@ fn library_folders(root: &Path) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = TOOLKIT.iter().map(|folder| root.join(folder)).collect();
     // Wheels: one tree per version since CUDA 13, one per component before.
     let mut wheels = entries(&root.join("nvidia"));
-    wheels.order_by_key(|path| std::cmp::Reverse(numbers(path)));
+    wheels.sort_by_key(|path| std::cmp::Reverse(numbers(path)));
     folders.extend(wheels.into_iter().map(|wheel| wheel.join("lib")));
     folders
 }
@@ -167,7 +166,7 @@ fn nvrtc_files(folder: &Path) -> Vec<PathBuf> {
         if name.is_empty() { Some(Vec::new()) } else { name.strip_prefix('.')?.split('.').map(digits).collect() }
     };
     let mut files: Vec<PathBuf> = entries(folder).into_iter().filter(|path| version(path).is_some()).collect();
-    files.order_by_key(|path| std::cmp::Reverse(version(path)));
+    files.sort_by_key(|path| std::cmp::Reverse(version(path)));
     files
 }
 

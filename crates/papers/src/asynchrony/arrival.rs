@@ -7,7 +7,6 @@
 use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
-use syncscope_core::order::Ordered;
 use syncscope_core::run::plain::above_zero;
 use syncscope_core::stats::{BatchCount, Level, Proportion, median};
 
@@ -140,7 +139,7 @@ impl LaunchArrivals {
     /// Whether the places are those of an order: each from 0 to the number of blocks, once.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        let places: BTreeSet<u32> = self.blocks.iter().map(|block| block.place).into_set();
+        let places: BTreeSet<u32> = self.blocks.iter().map(|block| block.place).collect();
         places.len() == self.blocks.len() && places.last().is_none_or(|last| *last as usize + 1 == self.blocks.len())
     }
 }

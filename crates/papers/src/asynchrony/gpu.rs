@@ -6,7 +6,6 @@
 
 use std::ffi::CStr;
 use std::time::Duration;
-use syncscope_core::order::Order;
 
 use syncscope_gpu::compile::Program;
 use syncscope_gpu::own_device::{Arguments, Kernel, Launch, Loaded, Outage, OwnDevice};
@@ -153,7 +152,7 @@ pub fn measure(
 }
 
 fn tables(mut taken: Taken) -> Asynchrony {
-    taken.counted.order_by_key(|counted| (counted.variant, counted.block_threads));
+    taken.counted.sort_by_key(|counted| (counted.variant, counted.block_threads));
     Asynchrony {
         positions: taken.counted.iter().flat_map(Counted::positions).collect(),
         classes: taken.counted.iter().flat_map(Counted::classes).collect(),

@@ -1,7 +1,6 @@
 //! What the rows say.
 
 use super::{CrosscheckRow, Executor, Form, Operation};
-use syncscope_core::order::Order;
 
 /// Both methods agree if they differ by no more than this part: what the paper calls its margin of error is 0.2 % to 4.4 %.
 pub const AGREEMENT: f64 = 0.02;
@@ -39,7 +38,7 @@ pub fn instruction_cache(rows: &[CrosscheckRow]) -> Option<InstructionCache> {
             row.form == Form::Body && row.operation == Operation::FloatAddition && row.inside_cycles.is_some()
         })
         .collect();
-    bodies.order_by_key(|row| row.body);
+    bodies.sort_by_key(|row| row.body);
     let cached_cycles = bodies.first()?.inside_cycles?;
     // From which body on all are slower: one slow body between fast ones is noise.
     let is_slower = |row: &&CrosscheckRow| row.inside_cycles_low.or(row.inside_cycles) > Some(BEYOND * cached_cycles);

@@ -1,7 +1,6 @@
 //! Tables 7 to 9 and figure 11 of Zhang, Wahib, Matsuoka (*A Study of Synchronization Methods in Modern GPUs*) with the figures
 //! of a run compared with those of the paper. Figures 8 to 10 are the heat maps of the page.
 
-use syncscope_core::order::Order;
 use syncscope_core::{Case, Evidence, Form, Group, MemoryOrder, Role, Row};
 
 use crate::RunData;
@@ -276,7 +275,7 @@ pub(crate) fn over_devices(data: &RunData) -> Vec<DeviceLine> {
                 Some((known.row.case.devices?, known.ns / 1e3, ends))
             };
             let mut points: Vec<_> = own.filter_map(point).collect();
-            points.order_by_key(|(devices, ..)| *devices);
+            points.sort_by_key(|(devices, ..)| *devices);
             points.dedup_by_key(|(devices, ..)| *devices);
             if let Some(threads) = threads.filter(|_| points.len() > 1) {
                 let shape = format!("{blocks} × {threads}");

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use syncscope_core::order::{Order, Ordered};
 use syncscope_core::{Form, Placement, Row, Run};
 
 use super::changes::Compared;
@@ -291,7 +290,7 @@ fn details(data: &RunData) -> Vec<(usize, &str, Option<u32>, f64)> {
 fn primitives<'a>(runs: &'a [RunData]) -> Vec<PagePrimitive<'a>> {
     let catalogue = runs.first().map_or(&[][..], |data| data.catalogue.primitives());
     let used: BTreeSet<&str> =
-        runs.iter().flat_map(|data| &data.rows).map(|row| row.case.primitive.as_str()).into_set();
+        runs.iter().flat_map(|data| &data.rows).map(|row| row.case.primitive.as_str()).collect();
     let unknown = used.iter().filter(|id| !catalogue.iter().any(|primitive| primitive.id == **id));
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut numbered = |id: &'a str, summary, operation, source| {
@@ -315,6 +314,6 @@ fn families(runs: &[RunData]) -> Vec<PageFamily<'_>> {
             families.push(PageFamily { domain, family, title: naming::family(family) });
         }
     }
-    families.order_by_key(|known| naming::family_order(known.domain, known.family));
+    families.sort_by_key(|known| naming::family_order(known.domain, known.family));
     families
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use syncscope_core::order::Ordered;
 use syncscope_core::{Case, Domain, Group, Mode, Role, Row, Verdict};
 
 use super::advice::{Advice, Decision, Inquiry, Need, decide, missing_size};
@@ -280,7 +279,7 @@ pub(crate) fn winners(data: &RunData) -> Vec<Winner> {
     for role in [Role::GridBarrier, Role::DeviceBarrier] {
         let cases = data.rows.iter().filter(|row| takes_part(data, row, role)).map(|row| &row.case);
         let key = |case: &Case| (case.devices, case.blocks, case.threads);
-        let sizes: BTreeMap<_, &Case> = cases.map(|case| (key(case), case)).into_map();
+        let sizes: BTreeMap<_, &Case> = cases.map(|case| (key(case), case)).collect();
         found.extend(sizes.into_values().filter_map(|like| winner(data, role, like)));
     }
     found

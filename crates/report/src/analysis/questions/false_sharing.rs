@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use syncscope_core::order::Order;
 use syncscope_core::{Case, Layout, Mode, Row};
 
 use super::rows::{note, one_line_each, plain_series, unreliable};
@@ -37,7 +36,7 @@ fn drop_of_the_cost(data: &RunData) -> Option<Said> {
     let known = rows.iter().filter_map(|index| Known::with_figure(data, *index, Basis::Run));
     let mut strides: Vec<(u32, Known<'_>)> =
         known.filter_map(|one| Some((one.row.case.layout?.stride()?, one))).collect();
-    strides.order_by_key(|(stride, _)| *stride);
+    strides.sort_by_key(|(stride, _)| *stride);
     let (_, adjacent) = strides.first()?;
     let (_, distant) = strides.iter().find(|(stride, _)| *stride == drop.stride)?;
     let both = distant.against(*adjacent)?;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use syncscope_core::order::Order;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Dtype, Mode, Nanoseconds, Placement, Role};
 
@@ -178,7 +177,7 @@ pub(super) fn by_group<const N: usize>(data: &RunData, groups: [&str; N]) -> Vec
     }
     let cost = |index: &usize| data.rows[*index].ns.map_or(f64::INFINITY, Nanoseconds::value);
     let median = |mut rows: Vec<usize>| {
-        rows.order_by(|a, b| cost(a).total_cmp(&cost(b)));
+        rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
         rows.get(rows.len().saturating_sub(1) / 2).copied()
     };
     lines.into_values().map(|classes| classes.map(median)).collect()

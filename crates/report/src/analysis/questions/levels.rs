@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use syncscope_core::order::Ordered;
 use syncscope_core::{Case, Layout, Nanoseconds, Placement, Role};
 
 use super::families::{Contrast, by_class, cell, line, name, of_teams};
@@ -64,7 +63,7 @@ pub(super) fn teams(data: &RunData) -> Option<[(Placement, u32); 2]> {
     let of = |placement: &Placement| {
         let rows = data.rows_where(|row| row.case.placement.as_ref() == Some(placement));
         let teams = rows.filter_map(|index| data.rows[index].case.threads);
-        teams.filter(|threads| (2..=cores).contains(threads)).into_set()
+        teams.filter(|threads| (2..=cores).contains(threads)).collect::<BTreeSet<u32>>()
     };
     let threads = of(&usual).intersection(&of(&Placement::Spread)).max().copied()?;
     Some([(usual, threads), (Placement::Spread, threads)])
@@ -177,7 +176,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     };
     let by_class: Vec<Line> = by_class(data).iter().filter_map(of_class).collect();
     let found = homes(data);
-    let nodes: BTreeSet<u32> = found.iter().flat_map(|(_, homes)| homes.keys().copied()).into_set();
+    let nodes: BTreeSet<u32> = found.iter().flat_map(|(_, homes)| homes.keys().copied()).collect();
     let of_node = |(operation, homes): &(Case, Homes)| {
         let rows: Vec<Option<usize>> = nodes.iter().map(|node| homes.get(node).copied()).collect();
         line(format!("{}, {}", name(operation), place(data, operation)), cells(&rows))

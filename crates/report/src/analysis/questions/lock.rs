@@ -1,6 +1,5 @@
 //! Which lock? Cost by threads, fairness, and what to know before taking the cheapest.
 
-use syncscope_core::order::Order;
 use syncscope_core::{Case, Detail, Domain, Mode, Role, Row, Verdict, Waits};
 
 use super::advice::{Advice, Choice, Decision, Inquiry, Need, decide, missing_size};
@@ -106,7 +105,7 @@ fn fairness(data: &RunData, rows: &[usize], threads: u32) -> Option<Spec> {
         })
     };
     let mut all: Vec<Series> = if threads > 1 { rows.iter().filter_map(of_row).collect() } else { Vec::new() };
-    all.order_by(|a, b| b.points[0].y.unwrap_or(0.0).total_cmp(&a.points[0].y.unwrap_or(0.0)));
+    all.sort_by(|a, b| b.points[0].y.unwrap_or(0.0).total_cmp(&a.points[0].y.unwrap_or(0.0)));
     let axis = Axis::share("Jain's fairness index (1 = fair)");
     Some(Spec::dots(axis, all)?.titled(format!("Fairness at {threads} threads")))
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use syncscope_core::Case;
-use syncscope_core::order::Order;
 
 use super::rows::note;
 use super::spec::{Axis, Point, Series, Spec, Unit};
@@ -67,7 +66,7 @@ fn same_threads(data: &RunData) -> Option<Said> {
     for all in bindings(data) {
         let mut known: Vec<Known<'_>> =
             all.iter().filter_map(|index| Known::with_figure(data, *index, Basis::Run)).collect();
-        known.order_by(|a, b| a.ns.total_cmp(&b.ns));
+        known.sort_by(|a, b| a.ns.total_cmp(&b.ns));
         let [best, .., worst] = known.as_slice() else { continue };
         let Some(both) = best.against(*worst).filter(Comparison::is_certain) else { continue };
         let [best_place, worst_place] = [best, worst].map(|one| placed(&one.row.case));
@@ -150,7 +149,7 @@ fn pairs(data: &RunData, like: &Case) -> Vec<usize> {
     let same = |case: &Case| Case { placement: like.placement.clone(), ..case.clone() } == *like;
     let cost = |index: &usize| data.rows[*index].ns.map_or(f64::INFINITY, syncscope_core::Nanoseconds::value);
     let mut rows: Vec<usize> = data.rows_where(|row| same(&row.case) && bounds(row).is_some()).collect();
-    rows.order_by(|a, b| cost(a).total_cmp(&cost(b)));
+    rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
     let step = rows.len().div_ceil(MOST_PAIRS).max(1);
     rows.into_iter().step_by(step).collect()
 }

@@ -3,7 +3,6 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use syncscope_core::order::{Order, Ordered};
 use syncscope_core::{Case, Domain, Group, Role, Row, Verdict};
 
 use super::advice::{Advice, Decision, Inquiry, Need, decide, missing_size};
@@ -56,7 +55,7 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Said> {
     let ways = launches(data, &rows, usual.group.as_ref()?).into_iter();
     let mut kernels: Vec<(&str, Known<'_>)> =
         ways.filter_map(|(id, index)| Some((words(id).0, Known::with_figure(data, index, Basis::Machine)?))).collect();
-    kernels.order_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns));
+    kernels.sort_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns));
     let (name, time) = (&best.name, best_cost.time());
     let stands = |wanted: Option<Ordering>| {
         let of = kernels.iter().filter(|(_, kernel)| standing(kernel, &grid) == wanted);
@@ -126,7 +125,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     if launches.is_empty() || rows.is_empty() {
         return None;
     }
-    let known: BTreeSet<u32> = launches.iter().filter_map(|index| length(&data.rows[*index].case)).into_set();
+    let known: BTreeSet<u32> = launches.iter().filter_map(|index| length(&data.rows[*index].case)).collect();
     let known: Vec<u32> = known.into_iter().collect();
     let (charts, text) = if known.len() > 1 {
         let ways = ways(data, &launches, &grid);
@@ -168,7 +167,7 @@ fn label(data: &RunData, case: &Case) -> String {
 fn as_dots(data: &RunData, grid: &[usize], launches: &[usize]) -> Option<Spec> {
     let mut rows: Vec<usize> = launches.iter().chain(grid).copied().collect();
     let cost = |index: &usize| data.rows[*index].ns.map_or(f64::INFINITY, syncscope_core::Nanoseconds::value);
-    rows.order_by(|a, b| cost(a).total_cmp(&cost(b)));
+    rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
     let series = rows.into_iter().map(|index| {
         let row = &data.rows[index];
         Series::plain(label(data, &row.case), usize::from(length(&row.case).is_none()), vec![Point::dot(row, index)])
