@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use crate::common::{error_line, path, program, stderr};
-use syncscope_core::Verdict;
 use syncscope_core::run_directory::RunDirectory;
+use syncscope_core::{Verdict, Work};
 
 /// Measures something in a folder, with real hardware.
 fn measure(folder: &Path, words: &[&str]) -> Output {
@@ -160,10 +160,12 @@ fn locks_have_work_and_messages_have_data() {
         let rows = RunDirectory::open(&folder.path().join(out)).and_then(|run| run.read_rows());
         rows.unwrap_or_else(|error| panic!("{error}: {}", stderr(&output)))
     };
-    let rows = run(&["--cpu", "both.c:acquire", "--threads", "1", "--inside", "0,5us", "--outside", "20us"], "work");
-    let cost = |inside| rows.iter().find(|row| row.case.inside_ns == inside).unwrap().ns.unwrap().value();
+    let rows = run(&["--cpu", "both.c:acquire", "--threads", "1", "--inside", "0,5us,4KiB", "--outside", "20us"], "work");
+    let cost = |inside| rows.iter().find(|row| row.case.inside == inside).unwrap().ns.unwrap().value();
     // The loop takes at least the time asked for; a busy machine only adds.
-    assert!(cost(None) > 10_000.0 && cost(Some(5_000)) > cost(None), "{rows:?}");
+    assert!(cost(None) > 10_000.0 && cost(Some(Work::Time(5_000))) > cost(None), "{rows:?}");
+    let walked = rows.iter().find(|row| row.case.inside == Some(Work::Memory(4_096))).unwrap();
+    assert!(walked.check == Some(true) && walked.case.to_string().ends_with("4KiB inside 20us outside"), "{walked:?}");
     let early = run(&["--cpu", "both.c:early", "--threads", "2"], "early");
     assert!(
         early.iter().all(|row| row.verdict.is_failure() || matches!(row.verdict, Verdict::Interfered(_))),
