@@ -4,13 +4,15 @@
 #else
 #define ADD "add %0, %0, %1\n"
 #endif
-static inline void chain(int additions) {
-    uint64_t sum = 0, one = 1;
+// Those of an operation follow those of the one before.
+static inline void chain(struct thread *me, int additions) {
+    uint64_t sum = me->value, one = 1;
     for (int i = 0; i < additions; i += 4) __asm__ volatile(ADD ADD ADD ADD : "+r"(sum) : "r"(one) : "memory");
+    me->value = sum;
 }
 
-void operation_few(struct thread *me) { (void)me; chain(FEW); }
-void operation_more(struct thread *me) { (void)me; chain(MORE); }
+void operation_few(struct thread *me) { chain(me, FEW); }
+void operation_more(struct thread *me) { chain(me, MORE); }
 
 // A ticket lock: the delay does not change who gets it next, and is paid in every hand-over.
 static inline void take(struct thread *me) {
@@ -18,8 +20,8 @@ static inline void take(struct thread *me) {
     const uint32_t ticket = atomic_fetch_add_explicit(next, 1, memory_order_relaxed);
     while (atomic_load_explicit(serving, memory_order_acquire) != ticket) syncscope_pause();
 }
-void acquire_few(struct thread *me) { take(me); chain(FEW); }
-void acquire_more(struct thread *me) { take(me); chain(MORE); }
+void acquire_few(struct thread *me) { take(me); chain(me, FEW); }
+void acquire_more(struct thread *me) { take(me); chain(me, MORE); }
 void release(struct thread *me) {
     _Atomic uint32_t *serving = (_Atomic uint32_t *)me->memory + 1;
     atomic_store_explicit(serving, atomic_load_explicit(serving, memory_order_relaxed) + 1, memory_order_release);
