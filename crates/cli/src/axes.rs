@@ -6,11 +6,11 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
-use std::ops::RangeInclusive;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use syncscope_core::{Case, Dtype, Layout, Placement};
+use syncscope_core::words::UnknownWord;
+use syncscope_core::{Case, Dtype, Layout, Placement, Work};
 
 /// What part of each axis is measured. Values that the preset leaves out are taken from a larger preset.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
@@ -31,22 +31,19 @@ pub(crate) struct AxisArguments {
     /// Measure only grids of these numbers of thread blocks, such as 1,132
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) blocks: Vec<u32>,
-    /// Work for these times in each critical section of a lock, such as 0,100ns
+    /// Work in each critical section of a lock: 0, times such as 100ns or memory such as 4KiB
     ///
-    /// The time is a part of the cost
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = work_ns)]
-    pub(crate) inside: Vec<u32>,
-    /// Work between a release and the next acquisition, such as 0,1us
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = work_ns)]
-    pub(crate) outside: Vec<u32>,
+    /// Of memory that the lock guards, every cache line is changed, one after the other (read under a lock for readers). The
+    /// work is a part of the cost
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = work)]
+    pub(crate) inside: Vec<Option<Work>>,
+    /// Work between a release and the next acquisition, such as 0,1us or 64KiB of the thread's own memory
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = work)]
+    pub(crate) outside: Vec<Option<Work>>,
 }
 
-/// A time of work in nanoseconds: 0, or long against the steps of a loop and short against a time slice.
-fn work_ns(text: &str) -> Result<u32, String> {
-    const POSSIBLE: RangeInclusive<u128> = 10..=100_000;
-    let ns = if text == "0" { Some(0) } else { humantime::parse_duration(text).ok().map(|time| time.as_nanos()) };
-    let possible = ns.filter(|ns| *ns == 0 || POSSIBLE.contains(ns)).and_then(|ns| ns.try_into().ok());
-    possible.ok_or_else(|| "0 or a time from 10ns to 100us is needed".to_owned())
+fn work(text: &str) -> Result<Option<Work>, UnknownWord> {
+    if text == "0" { Ok(None) } else { text.parse().map(Some) }
 }
 
 fn placement_parser() -> impl TypedValueParser<Value = Placement> {
@@ -77,12 +74,12 @@ const AXES: [Axis; 7] = [
     Axis { option: "--blocks", value: |case| text(case.blocks), asked: |asked| texts(&asked.blocks) },
     Axis {
         option: "--inside",
-        value: |case| Some(work_text(case.inside_ns.unwrap_or(0))),
+        value: |case| Some(work_text(case.inside)),
         asked: |asked| asked.inside.iter().copied().map(work_text).collect(),
     },
     Axis {
         option: "--outside",
-        value: |case| Some(work_text(case.outside_ns.unwrap_or(0))),
+        value: |case| Some(work_text(case.outside)),
         asked: |asked| asked.outside.iter().copied().map(work_text).collect(),
     },
 ];
@@ -92,8 +89,8 @@ pub(crate) fn options() -> impl Iterator<Item = &'static str> {
     AXES.iter().map(|axis| axis.option)
 }
 
-fn work_text(ns: u32) -> String {
-    if ns == 0 { "0".to_owned() } else { format!("{ns}ns") }
+fn work_text(work: Option<Work>) -> String {
+    work.map_or_else(|| "0".to_owned(), |work| work.to_string())
 }
 
 fn text<T: Display>(value: Option<T>) -> Option<String> {
@@ -109,8 +106,8 @@ fn texts<T: Display>(values: &[T]) -> Vec<String> {
 pub(crate) struct AxisFilter {
     /// For each of [`AXES`]; empty: all values.
     asked: [Vec<String>; AXES.len()],
-    /// Work inside and outside, in nanoseconds.
-    work: [Vec<u32>; 2],
+    /// Work inside and outside.
+    work: [Vec<Option<Work>>; 2],
 }
 
 impl AxisFilter {
@@ -135,9 +132,8 @@ impl AxisFilter {
         if !can_have_work(&case) {
             return Vec::new();
         }
-        let values = |at: usize| if self.work[at].is_empty() { &[0][..] } else { &self.work[at] };
-        let some = |ns: u32| Some(ns).filter(|ns| *ns > 0);
-        let with = |(inside, outside)| Case { inside_ns: some(inside), outside_ns: some(outside), ..case.clone() };
+        let values = |at: usize| if self.work[at].is_empty() { &[None][..] } else { &self.work[at] };
+        let with = |(inside, outside)| Case { inside, outside, ..case.clone() };
         values(0).iter().flat_map(|inside| values(1).iter().map(|outside| (*inside, *outside))).map(with).collect()
     }
 
@@ -250,20 +246,20 @@ mod tests {
 
     #[test]
     fn work_multiplies_the_cases_that_can_have_it() {
-        let with = |inside: Vec<u32>, outside: Vec<u32>| {
+        let with = |inside: &[&str], outside: &[&str]| {
+            let [inside, outside] =
+                [inside, outside].map(|words| words.iter().map(|word| work(word).unwrap()).collect());
             filter(&AxisArguments { inside, outside, ..AxisArguments::default() })
         };
-        assert_eq!(with(vec![], vec![]).with_work(case(1, None), |_| false), [case(1, None)]);
-        let asked = with(vec![0, 100], vec![1_000]);
+        assert_eq!(with(&[], &[]).with_work(case(1, None), |_| false), [case(1, None)]);
+        let asked = with(&["0", "100ns"], &["4KiB"]);
         let cases = asked.with_work(case(2, None), |_| true);
         let words: Vec<_> = cases.iter().filter_map(Case::work_in_words).collect();
-        assert_eq!(words, ["1000 ns outside", "100 ns inside 1000 ns outside"]);
+        assert_eq!(words, ["4KiB outside", "100ns inside 4KiB outside"]);
         assert!(cases.iter().all(|case| asked.selects(case)) && !asked.selects(&case(2, None)));
         assert!(asked.with_work(case(1, None), |_| false).is_empty());
-        assert_eq!(asked.options(), ["--inside", "0,100ns", "--outside", "1000ns"]);
-        assert_eq!(with(vec![0], vec![]).with_work(case(1, None), |_| true), [case(1, None)], "the usual case");
-        assert_eq!(["0", "100ns", "2us"].map(work_ns), [Ok(0), Ok(100), Ok(2_000)]);
-        assert!(["1ns", "1s", "7"].map(work_ns).iter().all(Result::is_err));
+        assert_eq!(asked.options(), ["--inside", "0,100ns", "--outside", "4KiB"]);
+        assert_eq!(with(&["0"], &[]).with_work(case(1, None), |_| true), [case(1, None)], "the usual case");
     }
 
     #[test]

@@ -327,10 +327,10 @@ fn part(data: &RunData, id: &str, has_type: bool, dtype: Dtype) -> (RunData, Has
     let mut rows: Vec<&Row> = rows.collect();
     rows.sort_by_key(|row| row.case.dtype != Some(dtype));
     for row in rows {
-        let Case { threads, blocks, dtype, layout, placement, inside_ns, outside_ns, .. } = row.case.clone();
+        let Case { threads, blocks, dtype, layout, placement, inside, outside, .. } = row.case.clone();
         let primitive = format!("{}.own.operation", row.case.domain_and_family().0);
         let (dtype, layout) = (dtype.filter(|_| has_type), layout.filter(|_| has_type));
-        let case = Case { threads, blocks, dtype, layout, placement, inside_ns, outside_ns, ..Case::new(&primitive) };
+        let case = Case { threads, blocks, dtype, layout, placement, inside, outside, ..Case::new(&primitive) };
         if part.rows.iter().any(|known| known.case == case) {
             continue;
         }

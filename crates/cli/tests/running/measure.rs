@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use crate::common::{error_line, path, program, stderr};
-use syncscope_core::Verdict;
 use syncscope_core::run_directory::RunDirectory;
+use syncscope_core::{Verdict, Work};
 
 /// Measures something in a folder, with real hardware.
 fn measure(folder: &Path, words: &[&str]) -> Output {
@@ -110,6 +110,7 @@ fn mistakes_have_one_line_and_their_exit_code() {
     says(&["--cpu", "x++", "--gpu", "x++", "--against", "x--"], 2, "one side");
     says(&[], 2, "--cpu");
     says(&["--cpu", "atomic_fetch_add(&y, 1)", "--threads", "1,2,2", "--out", "run"], 1, "statement:1:");
+    says(&["--cpu", "atomic_fetch_add(&x, 1", "--threads", "1", "--out", "open"], 1, "is it complete?");
 }
 
 #[test]
@@ -127,13 +128,17 @@ fn threads_that_wait_for_each_other_for_ever_end_their_own_case() {
 }
 
 #[test]
-fn without_a_compiler_its_name_is_said() {
+fn what_the_machine_lacks_is_said() {
     let folder = tempfile::tempdir().unwrap();
-    let mut command = Command::new(program());
-    command.args(["measure", "--cpu", "x++", "--threads", "1"]).env("CC", "no-such-compiler");
-    let output = command.current_dir(folder.path()).stdin(Stdio::null()).output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    assert!(error_line(&output).contains("there is no compiler `no-such-compiler`"), "{}", stderr(&output));
+    let says = |side: &str, (variable, value): (&str, &str), text: &str| {
+        let mut command = Command::new(program());
+        command.args(["measure", side, "x++", "--threads", "1"]).env(variable, value);
+        let output = command.current_dir(folder.path()).stdin(Stdio::null()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        assert!(error_line(&output).contains(text), "{}", stderr(&output));
+    };
+    says("--cpu", ("CC", "no-such-compiler"), "there is no compiler `no-such-compiler`");
+    says("--gpu", ("CUDA_VISIBLE_DEVICES", ""), "none of the selected primitives");
 }
 
 #[test]
@@ -160,10 +165,13 @@ fn locks_have_work_and_messages_have_data() {
         let rows = RunDirectory::open(&folder.path().join(out)).and_then(|run| run.read_rows());
         rows.unwrap_or_else(|error| panic!("{error}: {}", stderr(&output)))
     };
-    let rows = run(&["--cpu", "both.c:acquire", "--threads", "1", "--inside", "0,5us", "--outside", "20us"], "work");
-    let cost = |inside| rows.iter().find(|row| row.case.inside_ns == inside).unwrap().ns.unwrap().value();
+    let rows =
+        run(&["--cpu", "both.c:acquire", "--threads", "1", "--inside", "0,5us,4KiB", "--outside", "20us"], "work");
+    let cost = |inside| rows.iter().find(|row| row.case.inside == inside).unwrap().ns.unwrap().value();
     // The loop takes at least the time asked for; a busy machine only adds.
-    assert!(cost(None) > 10_000.0 && cost(Some(5_000)) > cost(None), "{rows:?}");
+    assert!(cost(None) > 10_000.0 && cost(Some(Work::Time(5_000))) > cost(None), "{rows:?}");
+    let walked = rows.iter().find(|row| row.case.inside == Some(Work::Memory(4_096))).unwrap();
+    assert!(walked.check == Some(true) && walked.case.to_string().ends_with("4KiB inside 20us outside"), "{walked:?}");
     let early = run(&["--cpu", "both.c:early", "--threads", "2"], "early");
     assert!(
         early.iter().all(|row| row.verdict.is_failure() || matches!(row.verdict, Verdict::Interfered(_))),

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use crate::model::group::Group;
 use crate::model::primitive::Domain;
+use crate::model::work::Work;
 pub use crate::words::UnknownWord;
 use crate::words::words;
 
@@ -271,10 +272,10 @@ pub struct Case {
     pub form: Option<Form>,
     /// Elements of a vector that is reduced as a whole.
     pub elements: Option<u64>,
-    /// Nanoseconds of work in each critical section; `None` for one addition alone.
-    pub inside_ns: Option<u32>,
-    /// Nanoseconds of work between a release and the next acquisition; `None` for none.
-    pub outside_ns: Option<u32>,
+    /// Work in each critical section; `None` for one addition alone.
+    pub inside: Option<Work>,
+    /// Work between a release and the next acquisition.
+    pub outside: Option<Work>,
 }
 
 impl Case {
@@ -287,7 +288,7 @@ impl Case {
     /// Whether its threads work between the operations, as those of a program do.
     #[must_use]
     pub const fn has_work(&self) -> bool {
-        self.inside_ns.is_some() || self.outside_ns.is_some()
+        self.inside.is_some() || self.outside.is_some()
     }
 
     /// Whether its actors are threads or processes of the system.
@@ -340,12 +341,12 @@ impl Case {
         Some(stride as usize * self.dtype.map_or(8, Dtype::size_bytes))
     }
 
-    /// Its work inside and outside of critical sections, in words: `100 ns inside`.
+    /// Its work inside and outside of critical sections, in words: `100ns inside`.
     #[must_use]
     pub fn work_in_words(&self) -> Option<String> {
-        let of = |ns: Option<u32>, place: &str| ns.map(|ns| format!("{ns} ns {place}"));
+        let of = |work: Option<Work>, place: &str| work.map(|work| format!("{work} {place}"));
         let words: Vec<String> =
-            [of(self.inside_ns, "inside"), of(self.outside_ns, "outside")].into_iter().flatten().collect();
+            [of(self.inside, "inside"), of(self.outside, "outside")].into_iter().flatten().collect();
         (!words.is_empty()).then(|| words.join(" "))
     }
 

@@ -17,3 +17,4 @@ pub mod primitive;
 pub mod sample;
 pub mod sweep;
 pub mod verdict;
+pub mod work;

@@ -137,17 +137,10 @@ pub static PARAMETERS: [&Parameter; 17] = [
         ..of_field!(elements, LATER)
     },
     &Parameter {
-        unit: "ns",
-        meaning: "work under a lock (`--inside`), part of `ns`",
-        is_number: true,
-        ..of_field!(inside_ns, LATER)
+        meaning: "work under a lock (`--inside`) such as `100ns` or `4KiB`, part of `ns`",
+        ..of_field!(inside, LATER)
     },
-    &Parameter {
-        unit: "ns",
-        meaning: "work between critical sections (`--outside`), part of `ns`",
-        is_number: true,
-        ..of_field!(outside_ns, LATER)
-    },
+    &Parameter { meaning: "work between critical sections (`--outside`), part of `ns`", ..of_field!(outside, LATER) },
 ];
 
 impl Case {
@@ -200,6 +193,7 @@ mod tests {
     use crate::model::case::tests::example;
     use crate::model::case::{Dtype, Form, MemoryOrder, Mode, Placement, Scope, Space};
     use crate::model::group::Group;
+    use crate::model::work::Work;
 
     #[test]
     fn the_id_of_a_case_never_changes() {
@@ -235,8 +229,8 @@ mod tests {
             Case { group: Some(Group::of_word("tile 4")), ..base.clone() },
             Case { form: Some(Form::Varying), ..base.clone() },
             Case { elements: Some(1 << 20), ..base.clone() },
-            Case { inside_ns: Some(100), ..base.clone() },
-            Case { outside_ns: Some(100), ..base.clone() },
+            Case { inside: Some(Work::Time(100)), ..base.clone() },
+            Case { outside: Some(Work::Memory(64)), ..base.clone() },
         ];
         let mut ids: Vec<_> = variants.iter().chain([&base]).map(Case::id).collect();
         ids.sort();

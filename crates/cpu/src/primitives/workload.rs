@@ -9,7 +9,7 @@ use syncscope_core::{Case, Evidence, Side, Waits};
 use super::follow_up::MakeFollowUp;
 use super::operation::{Operation, Repeated, loop_functions};
 use super::window::{HandoverRun, Windows, operations_in_turns};
-use super::work::Work;
+use super::work::LockWork;
 use crate::evidence::{self, Expected, LoopFunctions};
 use crate::team::Body;
 use crate::team::openmp::Runtime;
@@ -107,7 +107,7 @@ impl Workload {
     }
 
     /// With windows that are long enough for threads that work around each operation.
-    pub(super) fn at_work(self, work: Work) -> Self {
+    pub(super) fn at_work(self, work: &LockWork) -> Self {
         let windows = self.windows.map(Windows::with_long_ones);
         Self { windows, ..self }.in_windows_of_at_least(ROUNDS * work.round)
     }

@@ -243,7 +243,7 @@ fn cost(row: &Row) -> String {
 }
 
 /// Those that came later than the others, and stand behind them.
-const LATER: [&str; 4] = ["form", "elements", "inside_ns", "outside_ns"];
+const LATER: [&str; 4] = ["form", "elements", "inside", "outside"];
 
 /// The columns that name a case, as in `measurements.csv`.
 fn parameters() -> impl Iterator<Item = &'static Column> {
@@ -428,7 +428,7 @@ mod tests {
         let csv = as_csv(&comparison);
         let lines: Vec<&str> = csv.lines().collect();
         assert!(lines[0].starts_with("case_id,domain,family,primitive,dtype,"), "{}", lines[0]);
-        assert!(lines[0].ends_with(",form,elements,inside_ns,outside_ns,a_ns,a_ns_low,a_ns_high,b_ns,b_ns_low,b_ns_high,ratio,ratio_low,ratio_high,common_factor,p_value,change,a_verdict,b_verdict,class,remark"));
+        assert!(lines[0].ends_with(",form,elements,inside,outside,a_ns,a_ns_low,a_ns_high,b_ns,b_ns_low,b_ns_high,ratio,ratio_low,ratio_high,common_factor,p_value,change,a_verdict,b_verdict,class,remark"));
         assert!(
             lines[1].contains(",gpu.cluster.sync,") && lines[1].contains(",slower,Resolved,Resolved,"),
             "{}",

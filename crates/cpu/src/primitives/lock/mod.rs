@@ -28,7 +28,7 @@ use crate::primitives::number::Number;
 use crate::primitives::operation::{Executed, Operation, SLOTS};
 use crate::primitives::wait::or_unwind;
 use crate::primitives::window::Windows;
-use crate::primitives::work::{self, Work};
+use crate::primitives::work::{self, LockWork};
 use crate::primitives::workload::Workload;
 use crate::sync::{BetweenProcesses, CachePadded, Guarded, RawLock, ThreadState};
 use crate::timing::clock::Clock;
@@ -59,6 +59,11 @@ trait Lock<N>: Send + Sync + 'static {
 
     /// Takes the lock, lets `critical` change the counter, gives the lock back.
     fn with(&self, state: &mut Self::ThreadState, critical: impl FnOnce(&mut N));
+
+    /// What the threads do around it.
+    fn work(&self) -> Option<&LockWork> {
+        None
+    }
 }
 
 /// A lock of one's own, with the counter that it protects; `Default` makes a free one around zero.
@@ -140,46 +145,51 @@ fn workload<K: LockKind>(case: &Case, kind: &K) -> Option<Workload> {
 
 /// The same for one type of the counter.
 fn workload_of_one_type<K: LockKind>(case: &Case, kind: &K) -> Option<Workload> {
-    match Work::of(case) {
+    match LockWork::of(case, false).map(Arc::new) {
         _ if case.dtype? != Dtype::U64 => None,
         None => locked::<K, u64>(case, kind),
-        Some(work) => Some(locked::<_, u64>(case, &KindAtWork { kind, work })?.at_work(work)),
+        Some(work) => Some(locked::<_, u64>(case, &KindAtWork { kind, work: Arc::clone(&work) })?.at_work(&work)),
     }
 }
 
 /// A lock whose threads work inside and outside of it.
 struct AtWork<L> {
     lock: L,
-    work: Work,
+    work: Arc<LockWork>,
 }
 
 impl<N, L: Lock<N>> Lock<N> for AtWork<L> {
-    type ThreadState = L::ThreadState;
+    /// The thread is counted from 0.
+    type ThreadState = (L::ThreadState, usize);
 
-    fn thread_state(&self, thread: usize) -> L::ThreadState {
-        self.lock.thread_state(thread)
+    fn thread_state(&self, thread: usize) -> Self::ThreadState {
+        (self.lock.thread_state(thread), thread)
     }
 
     #[inline(always)]
-    fn with(&self, state: &mut L::ThreadState, critical: impl FnOnce(&mut N)) {
-        self.work.outside();
+    fn with(&self, (state, thread): &mut Self::ThreadState, critical: impl FnOnce(&mut N)) {
+        self.work.outside[*thread].run();
         self.lock.with(state, |number| {
             critical(number);
-            self.work.inside();
+            self.work.inside.run();
         });
+    }
+
+    fn work(&self) -> Option<&LockWork> {
+        Some(&self.work)
     }
 }
 
 struct KindAtWork<'a, K> {
     kind: &'a K,
-    work: Work,
+    work: Arc<LockWork>,
 }
 
 impl<K: LockKind> LockKind for KindAtWork<'_, K> {
     type Around<N: PlainNumber> = AtWork<K::Around<N>>;
 
     fn make<N: PlainNumber>(&self, threads: u32) -> AtWork<K::Around<N>> {
-        AtWork { lock: self.kind.make(threads), work: self.work }
+        AtWork { lock: self.kind.make(threads), work: Arc::clone(&self.work) }
     }
 }
 
@@ -244,10 +254,15 @@ where
         if thread == 0 {
             self.with_counter(slot, thread, |counter| *counter = N::default());
         }
+        // Last, as whoever takes the lock works.
+        if let Some(work) = self.lock(slot).work() {
+            work.prepare(thread);
+        }
     }
 
     /// Two holders at the same time would lose additions.
     fn verify(&self, slot: usize, thread: usize, executed: Executed) -> Result<(), String> {
+        self.lock(slot).work().map_or(Ok(()), |work| work.verify(thread, executed))?;
         if thread != 0 {
             return Ok(());
         }

@@ -12,7 +12,7 @@ use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
 use crate::primitives::lock::{self, AtWork, Lock, LockKind, PlainNumber, library_lock};
 use crate::primitives::operation::{Executed, Operation, SLOTS};
-use crate::primitives::work::Work;
+use crate::primitives::work::LockWork;
 use crate::primitives::workload::Workload;
 use crate::sync::CachePadded;
 
@@ -21,8 +21,13 @@ const READING_OPERATION: &str = "one addition of the value read under the lock t
 
 /// A lock that one writer or many readers hold, around a number.
 trait SharedLock<N>: Send + Sync + 'static {
-    /// Takes the lock for reading, gives `reader` the number, gives the lock back.
-    fn read(&self, reader: impl FnOnce(N));
+    /// Takes the lock for reading, gives `reader` the number, gives the lock back. The thread is counted from 0.
+    fn read(&self, thread: usize, reader: impl FnOnce(N));
+
+    /// What the threads do around it.
+    fn work(&self) -> Option<&LockWork> {
+        None
+    }
 }
 
 /// A kind of such a lock, for any type of number.
@@ -36,12 +41,16 @@ trait SharedLockKind {
 
 impl<N, L: SharedLock<N>> SharedLock<N> for AtWork<L> {
     #[inline(always)]
-    fn read(&self, reader: impl FnOnce(N)) {
-        self.work.outside();
-        self.lock.read(|number| {
+    fn read(&self, thread: usize, reader: impl FnOnce(N)) {
+        self.work.outside[thread].run();
+        self.lock.read(thread, |number| {
             reader(number);
-            self.work.inside();
+            self.work.inside.run();
         });
+    }
+
+    fn work(&self) -> Option<&LockWork> {
+        Some(&self.work)
     }
 }
 
@@ -59,12 +68,12 @@ fn readers<K: SharedLockKind>(case: &Case) -> Option<Workload> {
 
 /// The same for one type of the number.
 fn readers_of_one_type<K: SharedLockKind>(case: &Case) -> Option<Workload> {
-    match Work::of(case) {
+    match LockWork::of(case, true).map(Arc::new) {
         _ if case.dtype? != Dtype::U64 => None,
         None => Readers::<_, u64>::workload(case, K::around),
         Some(work) => {
-            let around = |number| AtWork { lock: K::around(number), work };
-            Some(Readers::<_, u64>::workload(case, around)?.at_work(work))
+            let around = |number| AtWork { lock: K::around(number), work: Arc::clone(&work) };
+            Some(Readers::<_, u64>::workload(case, around)?.at_work(&work))
         }
     }
 }
@@ -85,7 +94,7 @@ macro_rules! shared_lock {
 
         impl<N: PlainNumber> SharedLock<N> for $($lock)::+<N> {
             #[inline(always)]
-            fn read(&self, reader: impl FnOnce(N)) {
+            fn read(&self, _thread: usize, reader: impl FnOnce(N)) {
                 // Acquire to take it: a writer's value would be visible. Release to give it back: a writer would wait for
                 // the read.
                 let $it = self;
@@ -128,6 +137,7 @@ fn set_sum<N: PlainNumber>(sum: &Mutex<N>, value: N) {
 /// A thread's sum, which is published at the end of the loop.
 struct Reader<'a, L, N: PlainNumber> {
     one: &'a L,
+    thread: usize,
     sum: N,
     published: &'a Mutex<N>,
 }
@@ -142,20 +152,24 @@ impl<L: SharedLock<N>, N: PlainNumber> Operation for Readers<L, N> {
     type Local<'a> = Reader<'a, L, N>;
 
     fn local(&self, slot: usize, thread: usize) -> Reader<'_, L, N> {
-        Reader { one: &self.ones[slot], sum: N::default(), published: &self.sums_of(slot)[thread] }
+        Reader { one: &self.ones[slot], thread, sum: N::default(), published: &self.sums_of(slot)[thread] }
     }
 
     #[inline(always)]
     fn execute(reader: &mut Reader<'_, L, N>) {
         let sum = &mut reader.sum;
-        reader.one.read(|one| *sum += one);
+        reader.one.read(reader.thread, |one| *sum += one);
     }
 
     fn prepare(&self, slot: usize, thread: usize) {
         set_sum(&self.sums_of(slot)[thread], N::default());
+        if let Some(work) = self.ones[slot].work() {
+            work.prepare(thread);
+        }
     }
 
     fn verify(&self, slot: usize, thread: usize, executed: Executed) -> Result<(), String> {
+        self.ones[slot].work().map_or(Ok(()), |work| work.verify(thread, executed))?;
         let found = self.sums_of(slot)[thread].lock().unwrap_or_else(PoisonError::into_inner).count();
         let reads = executed.own;
         if found == reads { Ok(()) } else { Err(format!("{reads} reads of the number 1 add up to {found}")) }
@@ -324,7 +338,7 @@ struct Sequence<N>(AtomicCell<[N; 3]>);
 
 impl<N: PlainNumber> SharedLock<N> for Sequence<N> {
     #[inline(always)]
-    fn read(&self, reader: impl FnOnce(N)) {
+    fn read(&self, _thread: usize, reader: impl FnOnce(N)) {
         reader(self.0.load()[2]);
     }
 }
@@ -359,7 +373,7 @@ struct Protected<N>(epoch::Atomic<N>);
 
 impl<N: PlainNumber> SharedLock<N> for Protected<N> {
     #[inline(always)]
-    fn read(&self, reader: impl FnOnce(N)) {
+    fn read(&self, _thread: usize, reader: impl FnOnce(N)) {
         let pin = epoch::pin();
         // Acquire: what a writer wrote before it published the pointer.
         let found = self.0.load(Ordering::Acquire, &pin);

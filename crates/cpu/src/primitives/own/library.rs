@@ -4,6 +4,7 @@
 
 use std::ffi::c_void;
 use std::path::Path;
+use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -13,10 +14,9 @@ use syncscope_core::{Case, Dtype, Layout, OwnCheck, Shot};
 use crate::evidence::LoopFunctions;
 use crate::machine::memory::Pages;
 use crate::primitives::operation::{Executed, Operation, SLOTS, TURN, Turns, UNROLL, slot_of};
-use crate::primitives::work::Work;
+use crate::primitives::work::{LockWork, Task};
 use crate::sync::{Barrier, CachePadded, WaitTimeout};
 use crate::team::Body;
-use crate::timing::chains::steps_of_additions;
 
 /// What the team gives to a thread: `syncscope_given` in `loops.h`.
 #[repr(C)]
@@ -30,13 +30,19 @@ pub(super) struct Given {
     number: u32,
     threads: u32,
     executed: u64,
-    work: extern "C" fn(u64) -> u64,
-    inside: u64,
-    outside: u64,
+    work: unsafe extern "C" fn(*const c_void),
+    inside: *const c_void,
+    outside: *const c_void,
 }
 
 // SAFETY: the pointers are to memory of the operation, all of it atomic, which outlives the threads that work on it.
 unsafe impl Send for Given {}
+
+/// Does the work that a pointer of [`Given`] stands for.
+unsafe extern "C" fn run_task(task: *const c_void) {
+    // SAFETY: the loops give what the operation gave them, a task that lives as long.
+    unsafe { &*task.cast::<Task>() }.run();
+}
 
 type Repeat = unsafe extern "C-unwind" fn(*const Given, u64);
 type Look = unsafe extern "C-unwind" fn(*mut c_void) -> u64;
@@ -125,7 +131,7 @@ pub(super) struct OwnLoop {
     dtype: Dtype,
     check: Option<OwnCheck>,
     is_shared: bool,
-    work: Option<Work>,
+    work: Option<Arc<LockWork>>,
 }
 
 /// A thread of an operation.
@@ -135,15 +141,19 @@ pub(super) struct OwnThread<'a> {
 }
 
 impl OwnLoop {
-    pub(super) fn new(loops: &'static Loops, case: &Case, check: Option<OwnCheck>) -> Option<Self> {
+    pub(super) fn new(
+        loops: &'static Loops,
+        case: &Case,
+        check: Option<OwnCheck>,
+        work: Option<Arc<LockWork>>,
+    ) -> Option<Self> {
         let (dtype, threads) = (case.dtype.unwrap_or(Dtype::I32), case.threads?);
         let stride = case.layout.and_then(Layout::stride).map(|stride| stride as usize);
         let distance = stride.map_or(LINE, |stride| stride * dtype.size_bytes());
         let per_slot = BEFORE_MEMORY + MEMORY_LINES + (threads as usize * distance).div_ceil(LINE);
         let line = |_| CachePadded::new(std::array::from_fn(|_| AtomicU64::new(0)));
         let lines = Pages::filled(SLOTS * per_slot, line);
-        let (is_shared, work) = (stride.is_none(), Work::of(case));
-        Some(Self { loops, lines, per_slot, distance, threads, dtype, check, is_shared, work })
+        Some(Self { loops, lines, per_slot, distance, threads, dtype, check, is_shared: stride.is_none(), work })
     }
 
     fn slot(&self, slot: usize) -> &[Line] {
@@ -152,6 +162,8 @@ impl OwnLoop {
 
     fn given(&self, slot: usize, thread: usize, executed: u64) -> Given {
         let lines = self.slot(slot);
+        let work = self.work.as_deref();
+        let task = |task: Option<&Task>| task.map_or(ptr::null(), |task| ptr::from_ref(task).cast());
         let elements: *const c_void = lines[BEFORE_MEMORY + MEMORY_LINES..].as_ptr().cast();
         Given {
             x: &raw const lines[0][0],
@@ -166,9 +178,9 @@ impl OwnLoop {
             number: thread as u32,
             threads: self.threads,
             executed,
-            work: steps_of_additions,
-            inside: self.work.map_or(0, |work| work.inside),
-            outside: self.work.map_or(0, |work| work.outside),
+            work: run_task,
+            inside: task(work.map(|work| &work.inside)),
+            outside: task(work.map(|work| &work.outside[thread])),
         }
     }
 
@@ -247,6 +259,9 @@ impl Operation for OwnLoop {
 
     /// The first thread clears the slot and begins it.
     fn prepare(&self, slot: usize, thread: usize) {
+        if let Some(work) = &self.work {
+            work.prepare(thread);
+        }
         if thread != 0 {
             return;
         }
@@ -259,6 +274,7 @@ impl Operation for OwnLoop {
     }
 
     fn verify(&self, slot: usize, thread: usize, executed: Executed) -> Result<(), String> {
+        self.work.as_ref().map_or(Ok(()), |work| work.verify(thread, executed))?;
         if thread != 0 {
             return Ok(());
         }

@@ -7,8 +7,8 @@ struct syncscope_given {
     uint32_t *meeting;
     uint32_t number, threads;
     uint64_t executed;
-    uint64_t (*work)(uint64_t);
-    uint64_t inside, outside;
+    void (*work)(const void *);
+    const void *inside, *outside;
 };
 
 #ifdef __cplusplus

@@ -19,7 +19,7 @@ use crate::evidence::Expected;
 use crate::facts;
 use crate::machine::topology::Topology;
 use crate::primitives::barrier;
-use crate::primitives::work::{self, Work};
+use crate::primitives::work::{self, LockWork};
 use crate::primitives::workload::Workload;
 use crate::sync::CachePadded;
 
@@ -92,7 +92,8 @@ fn workload(source: &OwnOperation, case: &Case) -> Result<Workload, String> {
     let loops = loops_of(source, case)?;
     let check = source.check_of_function().or(source.check);
     let no_threads = || "it has no number of threads".to_owned();
-    let operation = Arc::new(OwnLoop::new(loops, case, check).ok_or_else(no_threads)?);
+    let work = LockWork::of(case, false).map(Arc::new);
+    let operation = Arc::new(OwnLoop::new(loops, case, check, work.clone()).ok_or_else(no_threads)?);
     let is_barrier = source.is_barrier();
     let mut workload = Workload::contended(Arc::clone(&operation), case).ok_or_else(no_threads)?;
     workload.functions = loops.functions();
@@ -105,7 +106,7 @@ fn workload(source: &OwnOperation, case: &Case) -> Result<Workload, String> {
         workload = workload.with_most_operations(1 << f32::MANTISSA_DIGITS, threads);
     }
     let mut workload = workload.expecting(Expected::Difference);
-    if let Some(work) = Work::of(case) {
+    if let Some(work) = &work {
         workload = workload.at_work(work);
     }
     if source.is("acquire") {

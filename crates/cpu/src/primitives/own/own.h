@@ -52,8 +52,8 @@ struct thread {
     uint64_t *counter;  // what a lock protects, or a message announces
     uint64_t sent;      // messages so far, this one included
     uint32_t *meeting;
-    uint64_t (*work)(uint64_t);  // --inside and --outside
-    uint64_t inside, outside;
+    void (*work)(const void *);  // --inside and --outside
+    const void *inside, *outside;
 };
 
 static inline void syncscope_pause(void) {

@@ -16,6 +16,9 @@ const LOOPS: &str = include_str!("loops.h");
 /// The name of a statement in the compiler's messages.
 const STATEMENT: &str = "statement";
 
+/// What stands behind the user's lines in the compiler's messages.
+const BEHIND: &str = "loops.h";
+
 /// Longest time for one operation; those of templates take seconds.
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -41,7 +44,7 @@ fn text(own: &OwnOperation) -> String {
         for name in [Some(function.clone()), release.clone(), receive.clone()].into_iter().flatten() {
             unit.push(format!("{INLINED} void {name}(struct thread *me);\n"));
         }
-        unit.push(format!("#line 1 \"{file}\"\n{}\n", own.text));
+        unit.push(format!("#line 1 \"{file}\"\n{}\n#line 1 \"{BEHIND}\"\n", own.text));
         let stressed = release.as_ref().map(|release| {
             format!(
                 "{INLINED} void syncscope_stressed(struct thread *me) {{ {function}(me); const uint64_t seen = *me->counter; \
@@ -84,7 +87,7 @@ fn text(own: &OwnOperation) -> String {
         None => unit.push("#define syncscope_context syncscope_once\n".to_owned()),
     }
     unit.push(format!(
-        "static int syncscope_check(struct thread *me) {{ (void)me; {check} }}\n#line 1 \"loops.h\"\n{LOOPS}"
+        "static int syncscope_check(struct thread *me) {{ (void)me; {check} }}\n#line 1 \"{BEHIND}\"\n{LOOPS}"
     ));
     unit.concat()
 }
@@ -105,7 +108,7 @@ fn in_scope(own: &OwnOperation, function: &str, statement: &str) -> String {
         (macros, String::new(), of_each(|name, _| format!("#undef {name}\n")))
     };
     format!(
-        "{before}{INLINED} void {function}(struct thread *me) {{ {inside}\n#line 1 \"{STATEMENT}\"\n{statement}\n;\n}}\n{after}"
+        "{before}{INLINED} void {function}(struct thread *me) {{ {inside}\n#line 1 \"{STATEMENT}\"\n{statement}\n;\n}}\n#line 1 \"{BEHIND}\"\n{after}"
     )
 }
 
@@ -151,8 +154,16 @@ pub(super) fn compile(own: &OwnOperation, dtype: Dtype, has_work: bool) -> Resul
     // The loader takes a file of a known name for the one that it has loaded.
     let name = format!("syncscope-{}-{}-{dtype}-{has_work}.so", process::id(), own.id);
     let file = env::temp_dir().join(name);
-    c_compiler::compile(Path::new(compiler), &options, (ending, &text(own)), &file, LIMIT, || false)?;
-    Ok(file)
+    let user = own.file.as_deref().unwrap_or(STATEMENT);
+    c_compiler::compile(Path::new(compiler), &options, (ending, &text(own)), &file, LIMIT, || false)
+        .map(|()| file)
+        .map_err(|error| {
+            if error.starts_with(BEHIND) {
+                format!("{error} (behind the end of the {user}: is it complete?)")
+            } else {
+                error
+            }
+        })
 }
 
 #[cfg(test)]
@@ -174,6 +185,13 @@ mod tests {
     #[test]
     fn errors_have_the_lines_of_the_user() {
         assert!(error("atomic_fetch_add(&y, 1)", None).starts_with("statement:1:19: error: "), "{}", error("&y", None));
+        for open in ["atomic_fetch_add(&x, 1", "{ x++"] {
+            assert!(
+                error(open, None).ends_with("(behind the end of the statement: is it complete?)"),
+                "{}",
+                error(open, None)
+            );
+        }
         let missing = error("#include <stdint.h>\n\nvoid operation(struct thread *me) { me->y = 1; }", Some("mine.c"));
         assert!(missing.starts_with("mine.c:3:") && missing.contains("no member named"), "{missing}");
         let wrong = error("void operation(int me) {}", Some("mine.cpp"));

@@ -85,8 +85,8 @@ function parameters(row) {
   else if (row.blocks !== null) words.push(plural(row.blocks, "block"));
   if (row.devices > 1) words.push(plural(row.devices, "device"));
   if (row.elements !== null) words.push(`${row.elements} elements`);
-  if (row.inside_ns !== null) words.push(`${row.inside_ns} ns inside`);
-  if (row.outside_ns !== null) words.push(`${row.outside_ns} ns outside`);
+  if (row.inside !== null) words.push(`${row.inside} inside`);
+  if (row.outside !== null) words.push(`${row.outside} outside`);
   words.push(
     row.placement,
     row.scope && `${row.scope} scope`,

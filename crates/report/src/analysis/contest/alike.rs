@@ -8,7 +8,7 @@
 //!   [`Known::across`].
 
 use syncscope_core::stats::Interval;
-use syncscope_core::{Actor, Case, Form, Nanoseconds, Population};
+use syncscope_core::{Actor, Case, Form, Nanoseconds, Population, Work};
 
 use super::{Known, Ratio};
 
@@ -82,8 +82,8 @@ pub(super) fn is_alike(one: &Case, other: &Case) -> bool {
 
 /// What is executed, and the work around it. A CPU's compiler sums no warp first, so there the form that forbids it is the
 /// default.
-fn form(case: &Case) -> (Option<Form>, [Option<u32>; 2]) {
-    (case.form.filter(|form| *form != Form::NotAggregated), [case.inside_ns, case.outside_ns])
+fn form(case: &Case) -> (Option<Form>, [Option<Work>; 2]) {
+    (case.form.filter(|form| *form != Form::NotAggregated), [case.inside, case.outside])
 }
 
 /// Who takes part: the elements of a reduction, which chooses its threads itself; elsewhere threads, blocks and devices.

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use syncscope_core::{Case, Role, Row};
+use syncscope_core::{Case, Role, Row, Work};
 
 use super::spec::{Cell, Line, Spec};
 use super::{Picture, Question};
+use crate::RunData;
 use crate::analysis::contest::{Basis, Contest, Entrant, takes_part};
-use crate::{RunData, figure};
 
 pub(super) const QUESTION: Question = Question {
     id: "decide-lock-work",
@@ -17,49 +17,55 @@ pub(super) const QUESTION: Question = Question {
     advice: None,
 };
 
-/// Work inside and outside in nanoseconds, and the threads.
-fn place(case: &Case) -> [u32; 3] {
-    [case.outside_ns, case.inside_ns, case.threads].map(Option::unwrap_or_default)
+/// Work outside and inside, and the threads.
+type Place = (Option<Work>, Option<Work>, u32);
+
+fn place(case: &Case) -> Place {
+    (case.outside, case.inside, case.threads.unwrap_or_default())
 }
 
 /// A map for each length of the work outside; `None` in a run without work, or with one lock.
 fn picture(data: &RunData) -> Option<Picture> {
-    let idle = |case: &Case| Case { inside_ns: None, outside_ns: None, ..case.clone() };
+    let idle = |case: &Case| Case { inside: None, outside: None, ..case.clone() };
     let is_lock = |row: &Row| takes_part(data, &Row { case: idle(&row.case), ..row.clone() }, Role::ThreadLock);
     let first = &data.rows.iter().find(|row| row.case.has_work() && is_lock(row))?.case;
-    let mut places: BTreeMap<[u32; 3], Vec<Entrant<'_>>> = BTreeMap::new();
+    let mut places: BTreeMap<Place, Vec<Entrant<'_>>> = BTreeMap::new();
     for (index, row) in data.rows.iter().enumerate().filter(|(_, row)| is_lock(row)) {
         if (row.case.dtype, &row.case.placement, row.case.layout) == (first.dtype, &first.placement, first.layout) {
             places.entry(place(&row.case)).or_default().push(Entrant::of(data, index, Basis::Run));
         }
     }
     places.retain(|_, entrants| entrants.len() > 1);
-    let values = |axis: usize| places.keys().map(|place| place[axis]).collect::<BTreeSet<u32>>();
-    let columns: Vec<String> = values(2).iter().map(|threads| format!("{threads} threads")).collect();
+    let all_threads: BTreeSet<u32> = places.keys().map(|(_, _, threads)| *threads).collect();
+    let columns: Vec<String> = all_threads.iter().map(|threads| format!("{threads} threads")).collect();
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-    let map = |outside: u32| {
-        let at = |inside: u32, threads: u32| cheapest(places.get(&[outside, inside, threads])?);
-        let line = |inside: u32| Line {
-            label: length(inside, "inside"),
-            cells: values(2).into_iter().map(|threads| at(inside, threads)).collect(),
+    let map = |outside: Option<Work>| {
+        let line = |inside: Option<Work>| Line {
+            label: amount(inside, "inside"),
+            cells: all_threads.iter().map(|threads| cheapest(places.get(&(outside, inside, *threads))?)).collect(),
         };
-        let lines: Vec<Line> = values(1).into_iter().map(line).collect();
+        let insides: BTreeSet<Option<Work>> = places.keys().map(|(_, inside, _)| *inside).collect();
+        let lines: Vec<Line> = insides.into_iter().map(line).collect();
         let has_cell = lines.iter().flat_map(|line| &line.cells).any(Option::is_some);
-        Spec::table(&length(outside, "outside"), &columns, lines).filter(|_| has_cell)
+        Spec::table(&amount(outside, "outside"), &columns, lines).filter(|_| has_cell)
     };
-    let charts: Vec<Spec> = values(0).into_iter().filter_map(map).collect();
+    let outsides: BTreeSet<Option<Work>> = places.keys().map(|(outside, _, _)| *outside).collect();
+    let charts: Vec<Spec> = outsides.into_iter().filter_map(map).collect();
     (!charts.is_empty()).then(|| Picture {
         charts,
         text: Some(
             "The lock with the least time per acquisition, work included, or those that may have it.".to_owned(),
         ),
         otherwise: "Which lock is the cheapest is undecided in this run.",
-        note: Some("The work is a loop of additions without memory accesses.".to_owned()),
+        note: Some(
+            "Work of a time is a loop of additions without memory accesses; work of a size changes a word in each cache line."
+                .to_owned(),
+        ),
     })
 }
 
-fn length(ns: u32, side: &str) -> String {
-    if ns == 0 { format!("no work {side}") } else { format!("{} {side}", figure::time(f64::from(ns))) }
+fn amount(work: Option<Work>, side: &str) -> String {
+    work.map_or_else(|| format!("no work {side}"), |work| format!("{work} {side}"))
 }
 
 /// The lock of one place, or those that may be the cheapest.
@@ -80,9 +86,9 @@ mod tests {
     use super::super::testing::{data, decision, lock, within};
     use super::*;
 
-    fn at(name: &str, inside_ns: Option<u32>, threads: u32, ns: f64) -> Row {
+    fn at(name: &str, inside: Option<Work>, threads: u32, ns: f64) -> Row {
         let row = lock(name, threads, ns);
-        Row { case: Case { inside_ns, ..row.case.clone() }, ..row }
+        Row { case: Case { inside, ..row.case.clone() }, ..row }
     }
 
     fn cells(rows: Vec<Row>) -> Option<Vec<(String, Vec<String>)>> {
@@ -99,13 +105,13 @@ mod tests {
             vec![
                 at("ticket", None, 1, 9.0),
                 at("pthread_mutex", None, 1, 15.0),
-                at("ticket", Some(200), 16, 6000.0),
-                at("pthread_mutex", Some(200), 16, 3600.0),
-                at("mcs", Some(200), 1, 210.0),
+                at("ticket", Some(Work::Memory(4096)), 16, 6000.0),
+                at("pthread_mutex", Some(Work::Memory(4096)), 16, 3600.0),
+                at("mcs", Some(Work::Memory(4096)), 1, 210.0),
             ]
         };
         let line = |label: &str, cells: [&str; 2]| (label.to_owned(), cells.map(str::to_owned).to_vec());
-        let expected = [line("no work inside", ["ticket", "none"]), line("200 ns inside", ["none", "pthread_mutex"])];
+        let expected = [line("no work inside", ["ticket", "none"]), line("4KiB inside", ["none", "pthread_mutex"])];
         assert_eq!(cells(rows()).unwrap(), expected, "one lock alone is no choice");
         let mut overlapping = rows();
         overlapping[3] = within(overlapping[3].clone(), 3000.0, 6500.0);
