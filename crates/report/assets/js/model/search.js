@@ -37,6 +37,7 @@ const MEANINGS = {
   pdl: "programmatic",
   "cuda::barrier|std::barrier": "barrier mbarrier",
   "nvlink|multi-gpu|multigpu": "multi devices",
+  "own|separate|padded": "private",
   pcie: "hybrid flag",
   cudadevicesynchronize: "stream_sync",
   "slow|slowest|expensive": "barrier lock",
