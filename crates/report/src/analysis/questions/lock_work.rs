@@ -47,15 +47,10 @@ fn picture(data: &RunData) -> Option<Picture> {
         let has_cell = lines.iter().flat_map(|line| &line.cells).any(Option::is_some);
         Spec::table(&length(outside, "outside"), &columns, lines).filter(|_| has_cell)
     };
-    let charts: Vec<Spec> = values(0).into_iter().filter_map(map).collect();
-    (!charts.is_empty()).then(|| Picture {
-        charts,
-        text: Some(
-            "The lock with the least time per acquisition, work included, or those that may have it.".to_owned(),
-        ),
-        otherwise: "Which lock is the cheapest is undecided in this run.",
-        note: Some("The work is a loop of additions without memory accesses.".to_owned()),
-    })
+    let text = "The lock with the least time per acquisition, work included, or those that may have it.".to_owned();
+    let note = "The work is a loop of additions without memory accesses.".to_owned();
+    let otherwise = "Which lock is the cheapest is undecided in this run.";
+    Some(Picture::of(values(0).into_iter().map(map), otherwise, [Some(note)])?.saying(Some(text)))
 }
 
 fn length(ns: u32, side: &str) -> String {
