@@ -102,12 +102,11 @@ function indexed(text) {
   return [...new Set(parts.map((word) => word.toLowerCase().replace(/^_+/, "")))].filter(Boolean);
 }
 
-/** The texts that say what rows are: how much a word of theirs says, their words, and the rows, by number. */
+/** The texts of rows: how much a word of theirs says, their words, and the numbers of the rows. */
 const INDEX = new Map();
 
 function indexRow(row, at) {
-  const { summary, operation, source } = PRIMITIVES.get(row.primitive) || {};
-  const about = [summary, operation, source].filter(Boolean).join(" ");
+  const { summary, operation, source } = PRIMITIVES.get(row.primitive);
   const others = [row.form && row.title, ...parameters(row), verdictText(row.verdict), SEVERAL && RUNS[row.run].label];
   const add = (worth) => (text) => {
     if (!INDEX.has(text)) INDEX.set(text, { worth, words: indexed(text), rows: [] });
@@ -115,7 +114,7 @@ function indexRow(row, at) {
   };
   row.at = at;
   add(IN_NAME)(row.primitive);
-  add(IN_DESCRIPTION)(about);
+  add(IN_DESCRIPTION)(`${summary} ${operation} ${source}`);
   others.filter(Boolean).forEach(add(IN_PARAMETER));
 }
 
@@ -251,8 +250,8 @@ function ranked(rows, conditions, missing) {
   return [...ofRank.keys()].sort((a, b) => b - a).flatMap((rank) => ofRank.get(rank));
 }
 
-/** The rows that a query finds among others, and what to know of them: {rows, note}. Without a row that fits, the nearest ones.
-    The most telling ones are first, unless the others are sorted. */
+/** The rows that a query finds among others, the most telling first unless these are sorted: {rows, note}. Without a row that
+    fits, the nearest ones. */
 function search(query, candidates, areSorted) {
   const conditions = conditionsOf(query);
   if (conditions.length === 0) return { rows: candidates, note: null };
