@@ -49,9 +49,12 @@ fn ids_of(data: &RunData, role: Role) -> Vec<&'static str> {
 
 /// The ordered barriers of a run in their default form, without a variant.
 fn barriers<'a>(data: &'a RunData, ids: &'a [&str]) -> impl Iterator<Item = Known<'a>> {
-    (0..data.rows.len())
-        .filter(move |index| is_ordered(&data.rows[*index], ids) && data.rows[*index].case.group.is_none())
-        .filter_map(|index| Known::with_figure(data, index, Basis::Run))
+    known(data, move |row| is_ordered(row, ids) && row.case.group.is_none())
+}
+
+/// The rows that fit and have a figure.
+fn known<'a>(data: &'a RunData, fits: impl Fn(&Row) -> bool + 'a) -> impl Iterator<Item = Known<'a>> {
+    data.rows_where(fits).filter_map(|index| Known::with_figure(data, index, Basis::Run))
 }
 
 /// Whether a row is an ordered barrier of these in its default form.
@@ -85,8 +88,7 @@ fn warp_rate(data: &RunData, id: &str, group: &Group, form: Option<Form>) -> Opt
             && row.case.group.as_ref() == Some(group)
             && row.case.form == form
     };
-    let mut known = (0..data.rows.len()).filter_map(|index| Known::with_figure(data, index, Basis::Run));
-    let row = known.find(|known| fits(known.row))?.row;
+    let row = known(data, fits).next()?.row;
     if form.is_none() && row.evidence.as_deref().is_some_and(Evidence::is_nop) {
         return Some("a NOP".to_owned());
     }
@@ -192,9 +194,7 @@ fn grid(data: &RunData) -> Option<PaperTable> {
     ];
     // A variant of a barrier is another algorithm. Whole clusters leave multiprocessors without a block.
     let ids = ids_of(data, Role::GridBarrier);
-    let each: Vec<(String, u32, Known<'_>)> = (0..data.rows.len())
-        .filter(|index| is_ordered(&data.rows[*index], &ids))
-        .filter_map(|index| Known::with_figure(data, index, Basis::Run))
+    let each: Vec<(String, u32, Known<'_>)> = known(data, |row| is_ordered(row, &ids))
         .filter_map(|known| {
             Some((design(&data.catalogue, &known.row.case), on_multiprocessor(data, &known.row.case)?.0, known))
         })

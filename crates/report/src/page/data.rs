@@ -17,6 +17,7 @@ use crate::analysis::questions::{self, Answers, Decision, Winner};
 use crate::analysis::row_query::Selected;
 use crate::analysis::trust;
 use crate::legend::{self, Sign};
+use crate::run_data::Damage;
 use crate::{RunData, figure, naming};
 
 #[derive(Serialize)]
@@ -244,12 +245,10 @@ fn lines(data: &RunData) -> BTreeMap<String, Vec<(u32, String)>> {
 }
 
 fn run_with_damage(data: &RunData) -> Cow<'_, Run> {
-    let damage: Vec<String> = data.damage.warnings().collect();
-    if damage.is_empty() {
+    if data.damage == Damage::default() {
         return Cow::Borrowed(&data.run);
     }
-    let warnings = damage.into_iter().chain(data.run.warnings.iter().cloned()).collect();
-    Cow::Owned(Run { warnings, ..data.run.clone() })
+    Cow::Owned(Run { warnings: data.warnings().collect(), ..data.run.clone() })
 }
 
 /// The details that a script reads. Others, such as the clocks of every pass, would double the page of a large run; they are

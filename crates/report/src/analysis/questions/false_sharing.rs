@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use syncscope_core::{Case, Layout, Mode, Row};
 
-use super::rows::{note, one_line_each, plain_series, unreliable};
+use super::rows::{one_line_each, plain_series, unreliable};
 use super::spec::{Axis, Point, Rule, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::RunData;
@@ -79,12 +79,9 @@ fn picture(data: &RunData) -> Option<Picture> {
          median thread."
             .to_owned()
     });
-    Some(Picture {
-        charts: vec![chart.ruled(rules.into_iter().collect())],
-        text: none,
-        otherwise: "Where false sharing ends is undecided in this run: too few strides have a reliable figure.",
-        note: note([types, whose, unreliable(data, &rows)]),
-    })
+    let chart = chart.ruled(rules.into_iter().collect());
+    let otherwise = "Where false sharing ends is undecided in this run: too few strides have a reliable figure.";
+    Some(Picture::of([Some(chart)], otherwise, [types, whose, unreliable(data, &rows)])?.saying(none))
 }
 
 fn bytes(case: &Case) -> u64 {

@@ -3,7 +3,7 @@
 use syncscope_core::{Case, Detail, Domain, Mode, Role, Row, Verdict, Waits};
 
 use super::advice::{Advice, Choice, Decision, Inquiry, Need, decide, missing_size};
-use super::rows::{by_threads, cheapest_in_words, cpu_rules, largest_team, note, series, team, unreliable};
+use super::rows::{by_threads, cheapest_in_words, cpu_rules, largest_team, series, team, unreliable};
 use super::spec::{Axis, Point, Series, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::alike::Comparison;
@@ -79,17 +79,12 @@ fn picture(data: &RunData) -> Option<Picture> {
         .ruled(rules);
     let fairness = largest_team(data, &rows).and_then(|threads| fairness(data, &rows, threads));
     let dtype = peers.like.dtype.map(|dtype| format!(" ({dtype})")).unwrap_or_default();
-    Some(Picture {
-        charts: [Some(cost), fairness].into_iter().flatten().collect(),
-        text: by_threads(data, &peers, "lock", 1),
-        otherwise: "Only one lock was measured.",
-        note: note([
-            Some(format!(
-                "The critical section is one addition{dtype}. A lock that is cheap because one thread keeps it is not fair."
-            )),
-            unreliable(data, &rows),
-        ]),
-    })
+    let about = format!(
+        "The critical section is one addition{dtype}. A lock that is cheap because one thread keeps it is not fair."
+    );
+    let sentences = [Some(about), unreliable(data, &rows)];
+    let picture = Picture::of([Some(cost), fairness], "Only one lock was measured.", sentences)?;
+    Some(picture.saying(by_threads(data, &peers, "lock", 1)))
 }
 
 /// Jain's index of each lock at so many threads: 1 if all threads got the lock equally often, 1/n if one thread alone did.

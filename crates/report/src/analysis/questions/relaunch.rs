@@ -31,7 +31,7 @@ fn launches(data: &RunData, rows: &[usize], length: &Group) -> Vec<(&'static str
     let of = |id: &'static str| {
         let case = |index: &usize| &data.rows[*index].case;
         let own = rows.iter().filter(|index| case(index).primitive == id && case(index).group.as_ref() == Some(length));
-        own.min_by_key(|index| (unusualness(case(index)), case(index))).map(|index| (id, *index))
+        data.most_usual(own.copied()).map(|index| (id, index))
     };
     data.catalogue.with_role(Role::Launch).filter_map(|primitive| of(primitive.id)).collect()
 }
@@ -92,9 +92,7 @@ fn programmatic(data: &RunData) -> Option<Said> {
             let case = &row.case;
             takes_part(data, row, Role::Launch) && short_name(&case.primitive) == way && length(case).is_some()
         };
-        let rows = data.rows_where(fits);
-        let row = rows.min_by_key(|index| (unusualness(&data.rows[*index].case), data.rows[*index].case.clone()));
-        Known::with_figure(data, row?, Basis::Run)
+        Known::with_figure(data, data.most_usual(data.rows_where(fits))?, Basis::Run)
     };
     let both = of("programmatic")?.against(of("stream")?).filter(Comparison::is_certain)?;
     let text = format!(
@@ -140,12 +138,9 @@ fn picture(data: &RunData) -> Option<Picture> {
     let why = "The cost of a new kernel is the gap between two kernels. Where kernels are shorter than a launch by the host, it \
                is the time in which the host launches one.";
     let all: Vec<usize> = rows.iter().chain(&launches).copied().collect();
-    Some(Picture {
-        charts: charts.into_iter().flatten().collect(),
-        text,
-        otherwise: "Whether a new kernel is cheaper than a grid barrier is undecided: one of the two has no figure.",
-        note: note([Some(shape), Some(why.to_owned()), missing(data), unreliable(data, &all)]),
-    })
+    let otherwise = "Whether a new kernel is cheaper than a grid barrier is undecided: one of the two has no figure.";
+    let sentences = [Some(shape), Some(why.to_owned()), missing(data), unreliable(data, &all)];
+    Some(Picture::of(charts, otherwise, sentences)?.saying(text))
 }
 
 /// Launches that fit, of the grid of the barriers. A kernel without a number of blocks has one.
@@ -165,9 +160,7 @@ fn label(data: &RunData, case: &Case) -> String {
 }
 
 fn as_dots(data: &RunData, grid: &[usize], launches: &[usize]) -> Option<Spec> {
-    let mut rows: Vec<usize> = launches.iter().chain(grid).copied().collect();
-    let cost = |index: &usize| data.rows[*index].ns.map_or(f64::INFINITY, syncscope_core::Nanoseconds::value);
-    rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
+    let rows = data.by_cost(launches.iter().chain(grid).copied().collect());
     let series = rows.into_iter().map(|index| {
         let row = &data.rows[index];
         Series::plain(label(data, &row.case), usize::from(length(&row.case).is_none()), vec![Point::dot(row, index)])

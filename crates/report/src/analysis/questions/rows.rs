@@ -134,13 +134,19 @@ pub(super) fn both_sides(
     y: &Axis,
     (cpu_x, cpu): (&'static str, Vec<Series>),
     (gpu_x, gpu): (&'static str, Vec<Series>),
-) -> Option<Vec<Spec>> {
+) -> [Option<Spec>; 2] {
     let chart = |x, series, title: &str| Some(Spec::lines(Axis::log(x, Unit::Count), y.clone(), series)?.titled(title));
     let rules = cpu_rules(data, &cpu);
     let cpu = chart(cpu_x, cpu, "CPU").map(|chart| chart.ruled(rules));
-    let mut charts: Vec<Spec> = [cpu, chart(gpu_x, gpu, "GPU")].into_iter().flatten().collect();
+    let mut charts = [cpu, chart(gpu_x, gpu, "GPU")];
     share_vertical_axis(&mut charts);
-    (!charts.is_empty()).then_some(charts)
+    charts
+}
+
+/// Whether each certainly costs more than the one before it.
+pub(super) fn each_costs_more(known: &[(&str, Known<'_>)]) -> bool {
+    let is_certain = |one: Known<'_>, other| one.against(other).is_some_and(|both| both.is_certain());
+    known.windows(2).all(|pair| is_certain(pair[0].1, pair[1].1))
 }
 
 /// Sentences as one note.
