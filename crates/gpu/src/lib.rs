@@ -49,7 +49,6 @@ pub use launch::arguments::UNROLL;
 pub use launch::headers::headers;
 
 /// The primitives, with or without a GPU.
-#[must_use]
 pub fn primitives() -> &'static [syncscope_core::Primitive] {
     static PRIMITIVES: std::sync::LazyLock<Vec<syncscope_core::Primitive>> = std::sync::LazyLock::new(|| {
         let mut primitives = catalogue::primitives().to_vec();

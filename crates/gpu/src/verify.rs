@@ -102,7 +102,6 @@ pub fn listings_of_own(arch: &str) -> Result<Vec<(String, String)>, String> {
 
 /// Why nothing but a NOP is left of the operation of a case on a device of this compute capability; `None` where
 /// something is.
-#[must_use]
 pub fn elided_by_nature(case: &Case, capability: (u32, u32)) -> Option<&'static str> {
     ((entry_of(case)?.expected)(case).elided_by_nature)(capability)
 }

@@ -89,7 +89,6 @@ pub struct Protocol {
 
 impl Protocol {
     /// The usual one of a loop with so many operations in an iteration.
-    #[must_use]
     pub const fn of(unroll: u32) -> Self {
         Self {
             unroll,

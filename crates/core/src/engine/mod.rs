@@ -64,7 +64,6 @@ pub struct Engine {
 
 impl Engine {
     /// An engine with these settings that takes all pairs of a case in one block, and stops when `cancel` is raised.
-    #[must_use]
     pub fn new(settings: Settings, cancel: Cancel) -> Self {
         Self {
             settings,
@@ -80,20 +79,17 @@ impl Engine {
     }
 
     /// The same, dividing the pairs of a case into measurement blocks.
-    #[must_use]
     pub fn with_blocks(self, blocks: BlockCount) -> Self {
         Self { blocks, ..self }
     }
 
     /// The same; if `is_final`, the next block is the last, whatever it finds.
-    #[must_use]
     pub fn final_block(self, is_final: bool) -> Self {
         Self { is_final, ..self }
     }
 
     /// The same; after the last block, experiments that have a third loop show whether a second copy costs what the first
     /// one does.
-    #[must_use]
     pub fn test_additivity(self, tests_additivity: bool) -> Self {
         Self { tests_additivity, ..self }
     }
@@ -141,7 +137,6 @@ impl Engine {
     }
 
     /// Whether the case needs another block.
-    #[must_use]
     pub fn needs_another_block(&self, measurement: &Measurement) -> bool {
         measurement.stop.is_some_and(|stop| self.is_unfinished(measurement.blocks, stop))
     }

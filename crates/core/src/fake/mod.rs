@@ -104,7 +104,6 @@ const CYCLES_PER_TICK: f64 = 0.25;
 
 impl FakeExperiment {
     /// A case without noise.
-    #[must_use]
     pub fn new(cost_ns: f64, seed: u64) -> Self {
         Self {
             cost_ns,
@@ -120,31 +119,26 @@ impl FakeExperiment {
     }
 
     /// The same with noise.
-    #[must_use]
     pub fn with_noise(self, noise: Noise) -> Self {
         Self { noise, ..self }
     }
 
     /// The same with a fault.
-    #[must_use]
     pub fn with_fault(self, fault: Fault) -> Self {
         Self { fault, ..self }
     }
 
     /// The same with another cost of the loop.
-    #[must_use]
     pub fn with_loop(self, loop_ns: f64) -> Self {
         Self { loop_ns, ..self }
     }
 
     /// The same with a limit of the hardware.
-    #[must_use]
     pub fn with_limit(self, limit: Limit) -> Self {
         Self { limit: Some(limit), ..self }
     }
 
     /// The same, taking real time for each sample.
-    #[must_use]
     pub fn with_dwell(self, dwell: Duration) -> Self {
         Self { dwell, ..self }
     }

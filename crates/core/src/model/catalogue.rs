@@ -9,19 +9,16 @@ pub struct Catalogue(Vec<Primitive>);
 
 impl Catalogue {
     /// All primitives, in their order.
-    #[must_use]
     pub fn primitives(&self) -> &[Primitive] {
         &self.0
     }
 
     /// The primitive of this id.
-    #[must_use]
     pub fn get(&self, id: &str) -> Option<&Primitive> {
         self.0.iter().find(|primitive| primitive.id == id)
     }
 
     /// What is known of the primitive of this id.
-    #[must_use]
     pub fn facts(&self, id: &str) -> Option<&Facts> {
         self.get(id).map(|primitive| &primitive.facts)
     }
@@ -32,7 +29,6 @@ impl Catalogue {
     }
 
     /// The place of a primitive; those that are unknown come after all others.
-    #[must_use]
     pub fn position(&self, id: &str) -> usize {
         self.0.iter().position(|primitive| primitive.id == id).unwrap_or(self.0.len())
     }

@@ -44,7 +44,6 @@ pub struct Observation {
 
 impl Observation {
     /// Whether nothing but SMT interference speaks against it.
-    #[must_use]
     pub fn is_undisturbed(&self) -> bool {
         matches!(self.excluded, None | Some(Disturbance::SmtInterference))
     }

@@ -86,25 +86,21 @@ impl Primitive {
     }
 
     /// The first part of the id. `None` for an id that breaks the contract; catalogues are tested for that.
-    #[must_use]
     pub fn domain(&self) -> Option<Domain> {
         self.part(0).parse().ok()
     }
 
     /// The second part of the id.
-    #[must_use]
     pub fn family(&self) -> Option<Family> {
         self.part(1).parse().ok()
     }
 
     /// The last part of the id.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         self.part(2)
     }
 
     /// Why this description breaks the contract on ids and texts, if it does. For the tests of the catalogues.
-    #[must_use]
     pub fn defect(&self) -> Option<String> {
         let parts: Vec<&str> = self.id.split('.').collect();
         if parts.len() != 3 || self.domain().is_none() || self.family().is_none() {

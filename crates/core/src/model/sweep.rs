@@ -24,7 +24,6 @@ pub struct Sweep {
 macro_rules! axis {
     ($(#[$meta:meta])* $method:ident, $field:ident, $value:ty) => {
         $(#[$meta])*
-        #[must_use]
         pub fn $method(self, values: &[$value]) -> Self {
             self.vary(values, |case, value| case.$field = Some(value.clone()))
         }
@@ -33,7 +32,6 @@ macro_rules! axis {
 
 impl Sweep {
     /// The sweep with no axis: one case.
-    #[must_use]
     pub fn of(primitive: &str) -> Self {
         Self { cases: vec![Case::new(primitive)] }
     }
@@ -74,7 +72,6 @@ impl Sweep {
         placements, placement, Placement
     );
     /// Varies the form; `None` is the default.
-    #[must_use]
     pub fn forms(self, values: &[Option<Form>]) -> Self {
         self.vary(values, |case, value| case.form = *value)
     }
@@ -105,14 +102,12 @@ impl Sweep {
     );
 
     /// Leaves out the cases of which `excluded` says so.
-    #[must_use]
     pub fn except(mut self, excluded: impl Fn(&Case) -> bool) -> Self {
         self.cases.retain(|case| !excluded(case));
         self
     }
 
     /// The cases.
-    #[must_use]
     pub fn cases(self) -> Vec<Case> {
         self.cases
     }

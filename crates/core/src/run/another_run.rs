@@ -222,7 +222,6 @@ fn by_drift(rests: &[Vec<f64>]) -> f64 {
 }
 
 /// Half of the interval for the figure of another run, in logarithms: both runs differ from what they measure.
-#[must_use]
 pub fn half_width(of_run: Variance) -> f64 {
     student::quantile_95(of_run.degrees) * (2.0 * of_run.value).sqrt()
 }
@@ -253,7 +252,6 @@ fn around(at: f64, half: f64) -> Interval {
 }
 
 /// What the rows of a run share, in one line for people; empty where that was not measured.
-#[must_use]
 pub fn sentence(shared: &[Shared]) -> String {
     let percent = |share: f64| format!("±{} %", significant_of_percent(100.0 * share));
     let of = |shared: &Shared| match shared.clock_hz {

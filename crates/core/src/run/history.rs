@@ -52,7 +52,6 @@ pub struct Ratio {
 
 impl Ratio {
     /// The variance of a case, given the one that the processes predict.
-    #[must_use]
     pub fn of(&self, case: &CaseId, predicted: f64) -> Variance {
         let prior = Variance { value: self.factor * predicted, degrees: self.degrees };
         let seen = self.cases.get(&case.0).map(|[value, degrees]| Variance { value: *value, degrees: *degrees });
@@ -128,7 +127,6 @@ impl Figures {
 
 impl History {
     /// Reads a file. A line that another version wrote is passed over.
-    #[must_use]
     pub fn parse(bytes: &[u8]) -> Self {
         let mut history = Self::default();
         for cells in ReaderBuilder::new().flexible(true).from_reader(bytes).records().map_while(Result::ok) {
@@ -170,7 +168,6 @@ impl History {
 
     /// How far earlier runs were from these rows and from each other, by class; nothing of a class without an earlier run in
     /// the same state.
-    #[must_use]
     pub fn between_runs(&self, rows: &[Row], catalogue: &Catalogue) -> Vec<BetweenRuns> {
         let chosen = Chosen::of(&rows.iter().filter(|row| row.run_to_run.is_some()).collect::<Vec<_>>(), catalogue);
         let mut classes: BTreeMap<Class, BTreeMap<CaseId, Figures>> = BTreeMap::new();

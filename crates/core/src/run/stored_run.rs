@@ -30,7 +30,6 @@ const LARGEST_PLAIN: usize = 512 * 1024;
 
 impl RunDirectory {
     /// The index of the disassemblies of a stored run.
-    #[must_use]
     pub fn evidence_index(&self) -> PathBuf {
         self.path().join("evidence.csv")
     }

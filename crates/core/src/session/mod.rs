@@ -199,19 +199,16 @@ impl Session {
     }
 
     /// The same with another clock, for tests.
-    #[must_use]
     pub fn with_clock(self, now: impl Fn() -> Instant + 'static) -> Self {
         Self { now: Box::new(now), ..self }
     }
 
     /// The same with the earlier runs of this machine, which its intervals take into account.
-    #[must_use]
     pub fn with_history(self, history: Option<History>) -> Self {
         Self { history, ..self }
     }
 
     /// What stands in `run.json`.
-    #[must_use]
     pub fn run(&self) -> &Run {
         &self.run
     }
@@ -237,7 +234,6 @@ impl Session {
 
     /// The case that could not be set up, because its laboratory can measure nothing any more in this process. It and the
     /// others of the laboratory are left for another one.
-    #[must_use]
     pub const fn lost_at(&self) -> Option<&Case> {
         self.lost_at.as_ref()
     }

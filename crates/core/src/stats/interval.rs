@@ -11,26 +11,22 @@ pub struct Interval {
 
 impl Interval {
     /// Half of its width.
-    #[must_use]
     pub fn half_width(&self) -> f64 {
         (self.high - self.low) / 2.0
     }
 
     /// Whether `value` lies in it.
-    #[must_use]
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
 
     /// This interval, with an independent uncertainty of `half_width` to both sides of `centre` added (in quadrature).
-    #[must_use]
     pub fn widened(self, centre: f64, half_width: f64) -> Self {
         let distance = |end: f64| (centre - end).hypot(half_width);
         Self { low: centre - distance(self.low), high: centre + distance(self.high) }
     }
 
     /// This interval, at least `margin` wide to both sides of `centre`.
-    #[must_use]
     pub fn at_least(self, centre: f64, margin: f64) -> Self {
         Self { low: self.low.min(centre - margin), high: self.high.max(centre + margin) }
     }

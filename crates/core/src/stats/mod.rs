@@ -29,7 +29,6 @@ pub(crate) use trimmed::trimmed_mean;
 pub(crate) const MIN_PAIRS: u64 = 6;
 
 /// The middle value; of an even number of values, the mean of the two in the middle.
-#[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     if values.is_empty() {
         return None;
@@ -45,14 +44,12 @@ pub fn median(values: &[f64]) -> Option<f64> {
 
 /// The median absolute deviation from the median, in the unit of the values and without a factor for any
 /// distribution (Rousseeuw and Croux, 1993).
-#[must_use]
 pub fn median_absolute_deviation(values: &[f64]) -> Option<f64> {
     let centre = median(values)?;
     median(&values.iter().map(|value| (value - centre).abs()).collect::<Vec<_>>())
 }
 
 /// The median absolute deviation relative to the median: "noise". `None` where the median is zero.
-#[must_use]
 pub fn noise(values: &[f64]) -> Option<f64> {
     let centre = median(values)?;
     let noise = median_absolute_deviation(values)? / centre.abs();
@@ -61,7 +58,6 @@ pub fn noise(values: &[f64]) -> Option<f64> {
 
 /// The value that a share `level` (0 to 1) of the values does not exceed, linearly between ranks (type 7 of Hyndman and
 /// Fan, *The American Statistician* 50, 1996).
-#[must_use]
 pub fn percentile(values: &[f64], level: f64) -> Option<f64> {
     let mut values = values.to_vec();
     values.sort_unstable_by(f64::total_cmp);

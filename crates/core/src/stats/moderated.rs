@@ -20,7 +20,6 @@ const MOST_PRIOR_DEGREES: f64 = 100.0;
 impl Variance {
     /// Moderated by a prior: the mean of both, weighted by their degrees of freedom (Smyth, *Statistical Applications in Genetics
     /// and Molecular Biology* 3, 2004). Three values alone say little about how much a fourth differs.
-    #[must_use]
     pub fn moderated(self, prior: Self) -> Self {
         let degrees = prior.degrees + self.degrees;
         Self { value: (prior.degrees * prior.value + self.degrees * self.value) / degrees, degrees }
@@ -28,7 +27,6 @@ impl Variance {
 
     /// The prior that these variances of one kind have in common: a scaled inverse chi-square distribution, whose scale and degrees
     /// of freedom follow from mean and variance of their logarithms (Smyth 2004, section 6.2). `None` for fewer than four.
-    #[must_use]
     pub fn prior_of(variances: &[Self]) -> Option<Self> {
         let usable: Vec<&Self> = variances.iter().filter(|one| one.value > 0.0 && one.degrees > 0.0).collect();
         if usable.len() < FEWEST {

@@ -12,7 +12,6 @@ pub struct Ranked {
 
 impl Ranked {
     /// Ranks observations that stand in the order they were taken.
-    #[must_use]
     pub fn of(observations: &[f64]) -> Self {
         let mut sorted = observations.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -22,7 +21,6 @@ impl Ranked {
     }
 
     /// The middle value; of an even number of values, the mean of the two in the middle.
-    #[must_use]
     pub fn median(&self) -> Option<f64> {
         median_of_sorted(&self.sorted)
     }
@@ -38,7 +36,6 @@ impl Ranked {
     /// and Lewis, *Quantile estimation in dependent sequences*, Operations Research 32, 1984).
     ///
     /// `None` if there are too few observations for this level (fewer than 6 for 95 %, 8 for 99 %).
-    #[must_use]
     pub fn interval(&self, level: Level) -> Option<Interval> {
         let last = self.sorted.len().checked_sub(1)?;
         let middle = last as f64 / 2.0;
@@ -49,14 +46,12 @@ impl Ranked {
     }
 
     /// Whether all observations are finite numbers.
-    #[must_use]
     pub fn is_finite(&self) -> bool {
         // The total order puts NaN and the infinities to the ends.
         [self.sorted.first(), self.sorted.last()].into_iter().flatten().all(|value| value.is_finite())
     }
 
     /// Half of the 95 % interval, relative to the median.
-    #[must_use]
     pub fn relative_half_width(&self) -> Option<f64> {
         let width = self.interval(Level::P95)?.half_width() / self.median()?.abs();
         width.is_finite().then_some(width)

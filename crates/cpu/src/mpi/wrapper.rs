@@ -54,7 +54,6 @@ impl Family {
 }
 
 /// Why primitives between processes cannot be measured by this process, which no launcher started together with others.
-#[must_use]
 pub fn unavailable() -> String {
     match wrappers(Family::Any) {
         Ok(_) => {

@@ -62,7 +62,6 @@ static FAMILIES: [&[&Entry]; 13] = [
 ];
 
 /// The descriptions of all primitives, whether they can be measured here or not.
-#[must_use]
 pub fn catalogue() -> &'static [Primitive] {
     static CATALOGUE: LazyLock<Vec<Primitive>> = LazyLock::new(|| entries().map(|entry| entry.primitive).collect());
     &CATALOGUE
@@ -94,7 +93,6 @@ pub fn evidence_of(case: &Case) -> Result<Evidence, Refusal> {
 }
 
 /// Why a primitive is no instruction on the architecture of this name (`std::env::consts::ARCH`); `None` where it is one.
-#[must_use]
 pub fn elided_by_nature(primitive: &str, architecture: &str) -> Option<&'static str> {
     find(primitive)?.why_elided(architecture)
 }

@@ -75,13 +75,11 @@ const LONG_BLOCKING_WINDOW: Duration = Duration::from_millis(4);
 
 impl Workload {
     /// Both loops of `operation`.
-    #[must_use]
     pub fn of<O: Operation>(operation: O) -> Self {
         Self::of_shared(Arc::new(operation))
     }
 
     /// Both loops of `operation`, and the windows in which its threads contend. `None` for a case without threads.
-    #[must_use]
     pub fn contended<O: Operation>(operation: Arc<O>, case: &Case) -> Option<Self> {
         let windows = match case.threads? {
             1 => None,
@@ -159,7 +157,6 @@ impl Workload {
     }
 
     /// Sets what the machine code must hold.
-    #[must_use]
     pub fn expecting(self, expected: Expected) -> Self {
         Self { expected, ..self }
     }
@@ -232,14 +229,12 @@ impl Workload {
     }
 
     /// What the machine code of both loops shows.
-    #[must_use]
     pub fn evidence(&self) -> Evidence {
         let functions = self.windows.as_ref().map_or(self.functions, |windows| windows.functions);
         evidence::examine(functions, self.expected)
     }
 
     /// Operations that one thread executes in `iterations` of `side`.
-    #[must_use]
     pub fn operations(&self, side: Side, iterations: u64) -> u64 {
         if self.windows.is_some() {
             return operations_in_turns(side, iterations);

@@ -42,7 +42,6 @@ const IS_WORKER: &str = "SYNCSCOPE_WORKER_PROCESS";
 
 /// Serves shots if this process is a worker, until the parent closes the pipe. `None` in any other process. Has to be
 /// called before anything starts a thread.
-#[must_use]
 pub fn serve_if_asked() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     (arguments.next()? == ARGUMENT).then(|| {

@@ -16,7 +16,6 @@ pub struct Key(u128);
 
 impl Key {
     /// The key of these parts. The limits between the parts matter.
-    #[must_use]
     pub fn of(parts: &[&str]) -> Self {
         let lengths = parts.iter().map(|part| part.len().to_string()).collect::<Vec<_>>().join(",");
         Self(hash([FORMAT, &lengths].iter().chain(parts).flat_map(|part| part.bytes())))
@@ -40,13 +39,11 @@ pub struct Cache {
 impl Cache {
     /// The user's cache: `$SYNCSCOPE_CACHE`, `$XDG_CACHE_HOME/syncscope` or `~/.cache/syncscope`; none if the user has no
     /// home.
-    #[must_use]
     pub fn of_user() -> Self {
         Self { folder: syncscope_host::cache_folder().map(|folder| folder.join("kernels")) }
     }
 
     /// A cache in this folder.
-    #[must_use]
     pub fn in_folder(folder: &Path) -> Self {
         Self { folder: Some(folder.to_owned()) }
     }
@@ -56,7 +53,6 @@ impl Cache {
     }
 
     /// The kernel with this key; `None` if there is none or it is damaged.
-    #[must_use]
     pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
         let content = fs::read(self.path(key)?).ok()?;
         let header = header(key, content.get(header(key, &[]).len()..)?);

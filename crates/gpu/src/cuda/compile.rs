@@ -30,7 +30,6 @@ pub struct Program {
 
 impl Program {
     /// The same with another kernel, `third`; see `harness.cuh`.
-    #[must_use]
     pub fn with_third_loop(mut self) -> Self {
         self.definitions.push("THIRD_LOOP=1".to_owned());
         self
@@ -72,25 +71,21 @@ pub struct Compiler {
 
 impl Compiler {
     /// A compiler for `arch`, such as `sm_90`, of kernels that include `headers`.
-    #[must_use]
     pub fn new(nvrtc: Nvrtc, cache: Cache, arch: String, headers: Headers) -> Self {
         Self { nvrtc, cache, arch, headers, done: HashMap::new(), warning: None }
     }
 
     /// The compiler's version, such as `13.0`.
-    #[must_use]
     pub fn version(&self) -> String {
         self.nvrtc.version()
     }
 
     /// The architecture compiled for.
-    #[must_use]
     pub fn arch(&self) -> &str {
         &self.arch
     }
 
     /// A problem with the cache, for the user.
-    #[must_use]
     pub fn warning(&self) -> Option<&str> {
         self.warning.as_deref()
     }

@@ -39,7 +39,6 @@ pub enum Candidate {
 
 impl Candidate {
     /// The name or path for the loader.
-    #[must_use]
     pub fn name(&self) -> &Path {
         match self {
             Self::File(path) => path,
@@ -50,7 +49,6 @@ impl Candidate {
 
 impl Surroundings {
     /// The environment of this process.
-    #[must_use]
     pub fn of_process() -> Self {
         let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let home = variable("HOME").map(|home| home.join(".local"));
@@ -67,7 +65,6 @@ impl Surroundings {
     }
 
     /// All candidates for NVRTC, in the order in which to try them.
-    #[must_use]
     pub fn nvrtc_libraries(&self) -> Vec<Candidate> {
         let files = |root: &PathBuf| {
             let folders = library_folders(root);
@@ -83,7 +80,6 @@ impl Surroundings {
     }
 
     /// All candidates for NCCL, in the order in which to try them. `SYNCSCOPE_NCCL` names a file or a folder.
-    #[must_use]
     pub fn nccl_libraries(&self) -> Vec<Candidate> {
         const FILE: &str = "libnccl.so.2";
         let chosen = env::var_os("SYNCSCOPE_NCCL").filter(|chosen| !chosen.is_empty()).map(PathBuf::from);
@@ -97,7 +93,6 @@ impl Surroundings {
     }
 
     /// The include folders of the CUDA headers; empty if there are none. The kernels of this project do not need them.
-    #[must_use]
     pub fn include_folders(&self) -> Vec<PathBuf> {
         let roots = [self.toolkits.clone(), self.system_toolkits(), self.project_folders(), self.site_packages()];
         roots.iter().flatten().find_map(|root| headers(root)).unwrap_or_default()

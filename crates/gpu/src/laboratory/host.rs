@@ -105,7 +105,6 @@ impl GpuLaboratory {
 
     /// Whether the driver says that atomic operations of a kernel on host memory are atomic for the CPU too.
     #[doc(hidden)]
-    #[must_use]
     pub fn adds_natively_to_host_memory(&self) -> bool {
         self.machines.first().and_then(|device| device.host_native_atomics).unwrap_or(false)
     }

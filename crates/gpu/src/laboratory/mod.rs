@@ -76,7 +76,6 @@ impl GpuLaboratory {
     }
 
     /// What matters of the first device for grids.
-    #[must_use]
     pub const fn limits(&self) -> DeviceLimits {
         self.limits
     }

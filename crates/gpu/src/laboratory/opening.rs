@@ -112,19 +112,16 @@ fn measured_ruler(bench: &mut Bench, compiler: &mut Compiler, limits: DeviceLimi
 
 impl GpuLaboratory {
     /// The properties of each device.
-    #[must_use]
     pub fn machine(&self) -> Vec<GpuMachine> {
         self.machines.clone()
     }
 
     /// The cases of SyncPerformance's CUDA programs on this device.
-    #[must_use]
     pub fn peer_cases(&self) -> HashSet<Case> {
         peer_cases(self.limits.multiprocessors)
     }
 
     /// The links between the devices.
-    #[must_use]
     pub fn links(&self) -> Vec<GpuLink> {
         let devices = self.machines.iter().map(|machine| Ok((machine.index, self.driver.device(machine.index)?)));
         let devices: Result<Vec<_>, CudaError> = devices.collect();
@@ -162,7 +159,6 @@ impl GpuLaboratory {
     }
 
     /// What may disturb the figures, and what to do about it.
-    #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings: Vec<String> = self.compiler.warning().map(str::to_owned).into_iter().collect();
         if let [first, _, ..] = &self.machines[..] {

@@ -117,7 +117,6 @@ pub struct Plan {
 
 impl Variant {
     /// Whether the kernel is none of the paper's, but one of ours that shows what a result of the paper's comes from.
-    #[must_use]
     pub const fn is_control(self) -> bool {
         matches!(self, Self::GlobalLeftFirst | Self::SharedUniform)
     }
@@ -138,7 +137,6 @@ impl Plan {
     pub const MOST_COMPONENTS: u32 = 1 << 22;
 
     /// What is wrong with it, for the user; `None` if nothing is.
-    #[must_use]
     pub fn fault(&self) -> Option<String> {
         let Self { executions, components, draws } = *self;
         let is_multiple = components.is_multiple_of(Self::COMPONENTS_STEP);
@@ -150,7 +148,6 @@ impl Plan {
     }
 
     /// Executions of a kernel with each block size, at least.
-    #[must_use]
     pub const fn executions_of(&self, variant: Variant) -> u64 {
         if variant.is_control() { self.executions.div_ceil(10) } else { self.executions }
     }

@@ -96,7 +96,6 @@ fn measure(on: On, bench: &mut Bench<'_>) -> Result<Measured, String> {
 }
 
 /// What a chain on the CPU says about the machine at the start of a run; `None` where none is written for it.
-#[must_use]
 pub fn check_cpu(cpu: &CpuLaboratory, seed: u64) -> Option<ChainCheck> {
     cpu::measure_check(cpu, seed).map(|series| chain_check(&series))
 }
@@ -177,7 +176,6 @@ pub struct CrosscheckCase {
 
 impl CrosscheckCase {
     /// Repetitions that the longer chain has more.
-    #[must_use]
     pub const fn difference(&self) -> u64 {
         self.many.saturating_sub(self.few)
     }
@@ -238,7 +236,6 @@ pub struct Crosscheck {
 }
 
 /// What a series says about the machine that measured it, at the start of a run.
-#[must_use]
 pub fn chain_check(series: &CrosscheckSeries) -> ChainCheck {
     let row = rows::row_of(series);
     let figures = (row.inferred_cycles, row.inside_cycles);
@@ -249,7 +246,6 @@ const SAMPLES: &str = "crosscheck_samples";
 
 impl Crosscheck {
     /// What these series say.
-    #[must_use]
     pub fn of(series: &[CrosscheckSeries]) -> Self {
         let samples = series.iter().enumerate().flat_map(|(number, series)| rows::samples_of(number as u64, series));
         Self { rows: series.iter().map(rows::row_of).collect(), samples: samples.collect() }

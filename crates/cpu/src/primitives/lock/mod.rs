@@ -84,7 +84,6 @@ impl<L: OwnLock> Lock<u64> for Own<L> {
 
 impl Workload {
     /// A lock of one's own, taken by so many threads. The counter is checked.
-    #[must_use]
     pub fn of_lock<L: OwnLock>(threads: u32) -> Option<Self> {
         let slots: Vec<_> = (0..SLOTS).map(|_| CachePadded::new(Own(L::default()))).collect();
         let operation = Locked { slots, threads, kind: PhantomData::<fn(Own<L>, u64)> };
