@@ -318,11 +318,6 @@ impl Experiment for TeamExperiment<'_> {
         self.workload.operations(side, iterations)
     }
 
-    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
-        let samples = self.samples(&[shot])?;
-        samples.into_iter().next().ok_or_else(|| ExperimentError::Failed("the team has no threads".to_owned()))
-    }
-
     fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
         let started = Occupancy::begin();
         let timed: Vec<Shot> = shots.iter().filter(|shot| self.is_timed(shot.side)).copied().collect();

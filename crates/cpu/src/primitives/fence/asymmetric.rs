@@ -3,7 +3,6 @@
 
 use std::sync::atomic::{Ordering, compiler_fence};
 
-use syncscope_core::Primitive;
 use syncscope_host::membarrier;
 
 use crate::evidence::Expected;
@@ -17,14 +16,10 @@ const SOURCE: &str = "Linux, membarrier(2), MEMBARRIER_CMD_PRIVATE_EXPEDITED; C+
 const FOR_THE_COMPILER: &str = "no instruction: the other side's membarrier orders the accesses of this thread";
 
 /// In theory: nothing. It keeps the compiler from moving accesses, as a reader needs whose writers call membarrier.
-pub(super) static LIGHT: Entry = Entry::of(
-    Primitive {
-        id: "cpu.fence.asymmetric_light",
-        summary: "The reader's side of an asymmetric fence: a fence for the compiler alone",
-        operation: fence::OPERATION,
-        source: SOURCE,
-        facts: fence::FACTS,
-    },
+pub(super) static LIGHT: Entry = fence::entry(
+    "cpu.fence.asymmetric_light",
+    "The reader's side of an asymmetric fence: a fence for the compiler alone",
+    SOURCE,
     fence::cases_of_one_thread,
     |_| {
         let light = Bare(|| compiler_fence(Ordering::SeqCst));
@@ -36,14 +31,10 @@ pub(super) static LIGHT: Entry = Entry::of(
 
 /// In theory: a system call, and an interrupt to each other CPU that runs a thread of the process, which is waited for: some
 /// microseconds where threads run, a few hundred nanoseconds where none does.
-pub(super) static HEAVY: Entry = Entry::of(
-    Primitive {
-        id: "cpu.fence.asymmetric_heavy",
-        summary: "The writer's side of an asymmetric fence: membarrier, a full fence on all running threads of the process",
-        operation: fence::OPERATION,
-        source: SOURCE,
-        facts: fence::FACTS,
-    },
+pub(super) static HEAVY: Entry = fence::entry(
+    "cpu.fence.asymmetric_heavy",
+    "The writer's side of an asymmetric fence: membarrier, a full fence on all running threads of the process",
+    SOURCE,
     fence::cases,
     |_| {
         let heavy = Bare(|| or_fail(membarrier::barrier(), "membarrier"));

@@ -15,7 +15,7 @@ use syncscope_core::{Case, Facts, Mode, Primitive, Role};
 use crate::axes::Axes;
 use crate::evidence::{Beginnings, Expected};
 use crate::facts;
-use crate::primitives::entry::Entry;
+use crate::primitives::entry::{Entry, MakeWorkload, kinds};
 use crate::primitives::opaque;
 use crate::primitives::operation::{Executed, Operation};
 use crate::primitives::workload::Workload;
@@ -32,8 +32,10 @@ const FACTS: Facts = Facts {
     ..Facts::of(Role::Fence)
 };
 
-/// What `ns` is the cost of, for every fence.
-const OPERATION: &str = "one fence by each thread";
+kinds! {
+    /// A fence.
+    entry: "one fence by each thread", FACTS;
+}
 
 /// Where the processor keeps this order anyway (Intel SDM volume 3, 9.2.2: loads are not reordered with loads, nor
 /// stores with stores or older loads).
@@ -60,8 +62,13 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 }
 
 /// A fence that is no instruction on x86-64, where one thread is enough.
-const fn for_the_compiler(primitive: Primitive, workload: fn(&Case) -> Option<Workload>) -> Entry {
-    Entry::of(primitive, cases_of_one_thread, workload).elided_by_nature(ELIDED)
+const fn for_the_compiler(
+    id: &'static str,
+    summary: &'static str,
+    source: &'static str,
+    workload: MakeWorkload,
+) -> Entry {
+    entry(id, summary, source, cases_of_one_thread, workload).elided_by_nature(ELIDED)
 }
 
 fn cases_of_one_thread(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
@@ -96,51 +103,35 @@ impl<F: Fn() + Copy + Send + Sync + 'static> Operation for Bare<F> {
 
 /// In theory: nothing on x86. On AArch64 a `dmb ishld`, which waits for earlier loads.
 static ACQUIRE: Entry = for_the_compiler(
-    Primitive {
-        id: "cpu.fence.acquire",
-        summary: "Acquire fence with no access before or after it",
-        operation: OPERATION,
-        source: "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush acquire)",
-        facts: FACTS,
-    },
+    "cpu.fence.acquire",
+    "Acquire fence with no access before or after it",
+    "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush acquire)",
     |_| Some(Workload::of(Bare(|| atomic::fence(Ordering::Acquire))).expecting(for_the_compiler_or(&["dmb ishld"]))),
 );
 
 /// In theory: nothing on x86. On AArch64 a `dmb ish`, which waits for earlier loads and stores.
 static RELEASE: Entry = for_the_compiler(
-    Primitive {
-        id: "cpu.fence.release",
-        summary: "Release fence with no access before or after it",
-        operation: OPERATION,
-        source: "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush release)",
-        facts: FACTS,
-    },
+    "cpu.fence.release",
+    "Release fence with no access before or after it",
+    "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush release)",
     |_| Some(Workload::of(Bare(|| atomic::fence(Ordering::Release))).expecting(for_the_compiler_or(&["dmb ish"]))),
 );
 
 /// In theory: as the release fence.
 static ACQ_REL: Entry = for_the_compiler(
-    Primitive {
-        id: "cpu.fence.acq_rel",
-        summary: "Acquire and release fence with no access before or after it",
-        operation: OPERATION,
-        source: "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush acq_rel)",
-        facts: FACTS,
-    },
+    "cpu.fence.acq_rel",
+    "Acquire and release fence with no access before or after it",
+    "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush acq_rel)",
     |_| Some(Workload::of(Bare(|| atomic::fence(Ordering::AcqRel))).expecting(for_the_compiler_or(&["dmb ish"]))),
 );
 
 /// In theory: the store buffer drains before the next load. On x86 this is a locked instruction on the thread's own
 /// stack, which costs as much as an uncontended atomic addition (an `mfence` would take 30 to 60 cycles). Each core
 /// pays for itself: the cost does not depend on the number of threads.
-static SEQ_CST: Entry = Entry::of(
-    Primitive {
-        id: "cpu.fence.seq_cst",
-        summary: "Sequentially consistent fence with no access before or after it",
-        operation: OPERATION,
-        source: "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush seq_cst)",
-        facts: FACTS,
-    },
+static SEQ_CST: Entry = entry(
+    "cpu.fence.seq_cst",
+    "Sequentially consistent fence with no access before or after it",
+    "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush seq_cst)",
     cases,
     |_| {
         Some(

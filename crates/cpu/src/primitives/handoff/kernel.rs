@@ -6,7 +6,6 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use syncscope_core::Primitive;
 use syncscope_host::descriptors::{EventFd, wait_readable};
 
 use crate::evidence::Expected;
@@ -22,13 +21,11 @@ pub(in crate::primitives) struct Inherited;
 
 /// In theory: three system calls, write, poll and read, and the time until the operating system runs the waiter again: a
 /// futex hand-off has two. What a program pays that waits for threads, timers and sockets in one place.
-pub(super) static EVENTFD: Entry = handoff::entry::<Events>(Primitive {
-    id: "cpu.handoff.eventfd",
-    summary: "Two threads wake each other by writes to eventfds; the waiter polls and then reads",
-    operation: handoff::OPERATION,
-    source: "Linux, eventfd(2), poll(2)",
-    facts: handoff::SLEEPING,
-})
+pub(super) static EVENTFD: Entry = handoff::sleeps::<Events>(
+    "cpu.handoff.eventfd",
+    "Two threads wake each other by writes to eventfds; the waiter polls and then reads",
+    "Linux, eventfd(2), poll(2)",
+)
 .in_studies(&[handoff::ON_PAIRS_THAT_EXIST]);
 
 /// The number of turns, and the counters that the threads wait for: `E` has them.
@@ -102,13 +99,11 @@ impl<E: Counters> Handoff for Events<E> {
 }
 
 /// In theory: as an eventfd, with a buffer page and a mutex of the pipe, and four bytes that are copied in and out.
-pub(super) static PIPE: Entry = handoff::entry::<Pipes>(Primitive {
-    id: "cpu.handoff.pipe",
-    summary: "Two threads send a number to each other through pipes; the waiter polls and then reads",
-    operation: handoff::OPERATION,
-    source: "Linux, pipe(2), poll(2)",
-    facts: handoff::SLEEPING,
-})
+pub(super) static PIPE: Entry = handoff::sleeps::<Pipes>(
+    "cpu.handoff.pipe",
+    "Two threads send a number to each other through pipes; the waiter polls and then reads",
+    "Linux, pipe(2), poll(2)",
+)
 .in_studies(&[handoff::ON_PAIRS_THAT_EXIST])
 .beyond_quick();
 

@@ -78,9 +78,24 @@ const ON_CPU_PAIRS: Participation = ON_PAIRS_THAT_EXIST.reporting();
 /// The same without a row for each class that this machine lacks.
 const ON_PAIRS_THAT_EXIST: Participation = Participation::beyond_quick(&CpuPairs);
 
-/// A hand-off between two threads.
-const fn entry<H: Handoff>(primitive: Primitive) -> Entry {
-    Entry::of(primitive, cases, workload::<H>)
+/// Functions that make entries of hand-offs between two threads. An entry has an id, a summary and a source.
+macro_rules! handoffs {
+    ($($(#[$about:meta])* $kind:ident: $facts:expr;)+) => {$(
+        $(#[$about])*
+        const fn $kind<H: Handoff>(id: &'static str, summary: &'static str, source: &'static str) -> Entry {
+            let primitive = Primitive { id, summary, operation: OPERATION, source, facts: $facts };
+            Entry::of(primitive, cases, workload::<H>)
+        }
+    )+};
+}
+
+handoffs! {
+    /// Both threads spin.
+    spins: SPINNING;
+    /// The waiting thread sleeps.
+    sleeps: SLEEPING;
+    /// By a channel, whose receiver spins for a time, then sleeps.
+    channel: CHANNEL;
 }
 
 /// The loops of a hand-off.

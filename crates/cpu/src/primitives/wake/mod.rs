@@ -57,9 +57,6 @@ const FACTS: Facts = Facts { run_effect: facts::between_threads, ..Facts::of(Rol
 /// What `ns` is the cost of, for every wake-up.
 const OPERATION: &str = "one wake-up: from the waker's call until the waiter runs, which was seen asleep before";
 
-/// One call wakes several threads.
-const FACTS_OF_ALL: Facts = Facts { role: Role::WakeAll, ..FACTS };
-
 const OPERATION_OF_ALL: &str =
     "one wake-up of all: from the waker's call until the last waiter runs; all were seen asleep before";
 
@@ -78,7 +75,8 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 const STUDIES: &[Participation] = &[Participation::beyond_quick(&CpuPairs), Participation::plain(&OneCpu).reporting()];
 
 /// A way to wake a thread.
-const fn entry<W: Way>(primitive: Primitive) -> Entry {
+const fn entry<W: Way>(id: &'static str, summary: &'static str, source: &'static str) -> Entry {
+    let primitive = Primitive { id, summary, operation: OPERATION, source, facts: FACTS };
     Entry::of(primitive, cases, workload::<W>).in_studies(STUDIES).requiring(sleeper::states_are_shown)
 }
 
@@ -87,7 +85,9 @@ fn workload<W: Way>(case: &Case) -> Option<Workload> {
 }
 
 /// A way to wake all other threads of a team.
-const fn entry_of_all<W: Way>(primitive: Primitive) -> Entry {
+const fn entry_of_all<W: Way>(id: &'static str, summary: &'static str, source: &'static str) -> Entry {
+    let operation = if W::WAKES_ONE_OF_ALL { OPERATION_OF_ONE } else { OPERATION_OF_ALL };
+    let primitive = Primitive { id, summary, operation, source, facts: Facts { role: Role::WakeAll, ..FACTS } };
     let cases = |primitive: &Primitive, axes: &Axes| {
         let teams: Vec<u32> = powers_of_two(axes.cpus.max(2)).into_iter().filter(|threads| *threads > 1).collect();
         axes.in_usual_places(primitive, &teams).cases()

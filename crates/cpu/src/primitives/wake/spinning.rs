@@ -39,7 +39,8 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     axes.waits_us.iter().map(after).map(|case| placed(&case)).collect()
 }
 
-const fn entry<W: Way>(primitive: Primitive) -> Entry {
+const fn entry<W: Way>(id: &'static str, summary: &'static str, source: &'static str) -> Entry {
+    let primitive = Primitive { id, summary, operation: OPERATION, source, facts: FACTS };
     let workload: fn(&Case) -> _ = |case| {
         if case.in_group(SIBLING_WAITS) {
             return Some(beside::workload::<W>());
@@ -98,13 +99,11 @@ impl<B: Between> Way for Watched<B> {
 
 /// In theory: the line moves once from the waker to the waiter, and nothing is quicker. The other hardware thread of the core
 /// has half of it at most.
-static SPIN: Entry = entry::<Watched<Nothing>>(Primitive {
-    id: "cpu.wait.spin",
-    summary: "A waiter that looks again at once",
-    operation: OPERATION,
-    source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, on spinning",
-    facts: FACTS,
-})
+static SPIN: Entry = entry::<Watched<Nothing>>(
+    "cpu.wait.spin",
+    "A waiter that looks again at once",
+    "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, on spinning",
+)
 .in_studies(&[Participation::beyond_quick(&WaitingSibling).reporting()]);
 
 #[derive(Default)]
@@ -116,22 +115,18 @@ impl Between for Nothing {
 }
 
 /// In theory: half a hint more than without one, as the store falls anywhere in it.
-static HINT: Entry = entry::<Watched<Hints<1>>>(Primitive {
-    id: "cpu.wait.spin_hint",
-    summary: "A waiter that executes std::hint::spin_loop between two looks",
-    operation: OPERATION,
-    source: "Rust std::hint::spin_loop; Intel optimization manual, spin-wait loops",
-    facts: FACTS,
-});
+static HINT: Entry = entry::<Watched<Hints<1>>>(
+    "cpu.wait.spin_hint",
+    "A waiter that executes std::hint::spin_loop between two looks",
+    "Rust std::hint::spin_loop; Intel optimization manual, spin-wait loops",
+);
 
 /// In theory: eight hints more than without one.
-static HINTS: Entry = entry::<Watched<Hints<16>>>(Primitive {
-    id: "cpu.wait.spin_16_hints",
-    summary: "A waiter that executes std::hint::spin_loop 16 times between two looks",
-    operation: OPERATION,
-    source: "Rust std::hint::spin_loop",
-    facts: FACTS,
-})
+static HINTS: Entry = entry::<Watched<Hints<16>>>(
+    "cpu.wait.spin_16_hints",
+    "A waiter that executes std::hint::spin_loop 16 times between two looks",
+    "Rust std::hint::spin_loop",
+)
 .beyond_quick();
 
 #[derive(Default)]
@@ -146,13 +141,11 @@ impl<const COUNT: u32> Between for Hints<COUNT> {
 
 /// In theory: the longer the wait, the later the look: half of what lies between two of them, at most 32 hints, then half a
 /// yield.
-static BACKOFF: Entry = entry::<Watched<Snooze>>(Primitive {
-    id: "cpu.wait.spin_backoff",
-    summary: "A waiter that calls crossbeam's Backoff::snooze between two looks: 1, 2, 4, ... 64 hints, then yields",
-    operation: OPERATION,
-    source: "crossbeam::utils::Backoff",
-    facts: FACTS,
-})
+static BACKOFF: Entry = entry::<Watched<Snooze>>(
+    "cpu.wait.spin_backoff",
+    "A waiter that calls crossbeam's Backoff::snooze between two looks: 1, 2, 4, ... 64 hints, then yields",
+    "crossbeam::utils::Backoff",
+)
 .beyond_quick();
 
 #[derive(Default)]
@@ -166,13 +159,11 @@ impl Between for Snooze {
 }
 
 /// In theory: half a system call more than without. Any other thread that wants the CPU gets it.
-static YIELD: Entry = entry::<Watched<Yield>>(Primitive {
-    id: "cpu.wait.spin_yield",
-    summary: "A waiter that calls std::thread::yield_now between two looks",
-    operation: OPERATION,
-    source: "POSIX.1-2017, sched_yield",
-    facts: FACTS,
-})
+static YIELD: Entry = entry::<Watched<Yield>>(
+    "cpu.wait.spin_yield",
+    "A waiter that calls std::thread::yield_now between two looks",
+    "POSIX.1-2017, sched_yield",
+)
 .beyond_quick();
 
 #[derive(Default)]
@@ -187,13 +178,12 @@ impl Between for Yield {
 
 /// In theory: as a waiter with a hint while it spins, then as `cpu.wake.futex`. A thread that spins for as long as a wake-up
 /// takes waits at most twice as long as with the better choice.
-static SPIN_FUTEX: Entry = entry::<SpinFutex>(Primitive {
-    id: "cpu.wait.spin_futex",
-    summary: "A waiter that spins with a hint for 10 us, then sleeps on a futex; the waker calls the futex each time",
-    operation: OPERATION,
-    source: "Karlin, Li, Manasse and Owicki, SOSP 1991; Linux, futex(2)",
-    facts: FACTS.waiting(Waits::SpinsThenSleeps),
-})
+static SPIN_FUTEX: Entry = entry::<SpinFutex>(
+    "cpu.wait.spin_futex",
+    "A waiter that spins with a hint for 10 us, then sleeps on a futex; the waker calls the futex each time",
+    "Karlin, Li, Manasse and Owicki, SOSP 1991; Linux, futex(2)",
+)
+.waiting(Waits::SpinsThenSleeps)
 .beyond_quick();
 
 /// How long it spins.
