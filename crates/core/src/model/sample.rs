@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::units::Ticks;
 
 /// Which of the two loops of a case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Side {
     /// The context alone.
     Baseline,
@@ -37,7 +37,7 @@ impl Side {
 }
 
 /// The request to run one side once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shot {
     /// Which loop.
     pub side: Side,
