@@ -9,7 +9,7 @@ use crate::engine::experiment::{Experiment, ExperimentError};
 use crate::engine::population::States;
 use crate::engine::profile::{self, Phase};
 use crate::engine::stopping::{PrecisionRule, Progress, Stop};
-use crate::model::observation::Observation;
+use crate::model::estimate::Observation;
 use crate::model::sample::{Shot, Side};
 use crate::stats::{Level, MIN_PAIRS};
 

@@ -1,13 +1,12 @@
 //! The engine: from an [`Experiment`] to an estimate and its verdict. `docs/METHOD.md` explains each step.
 //!
 //! [`Engine::measure_block`] is the way of one case: choose the iterations (`calibration.rs`), take pairs in random order
-//! (`measurement_block.rs`), exclude disturbed pairs (`exclusion.rs`), compute the cost (`cost_formula.rs`)
+//! (`measurement_block.rs`), exclude disturbed pairs (`judge.rs`), compute the cost (`cost_formula.rs`)
 //! and judge it (`judge.rs`, `population.rs`, `additivity.rs`). When to stop is an object of its own ([`stopping`]).
 
 mod additivity;
 pub(crate) mod calibration;
 mod cost_formula;
-mod exclusion;
 mod judge;
 mod measurement_block;
 pub(crate) mod population;
@@ -31,9 +30,8 @@ use crate::engine::population::States;
 use crate::engine::profile::Phase;
 use crate::engine::settings::{BlockCount, Settings};
 use crate::engine::stopping::Stop;
-use crate::model::check::Check;
 use crate::model::detail::Detail;
-use crate::model::evidence::Evidence;
+use crate::model::evidence::{Check, Evidence};
 use crate::model::sample::Side;
 use crate::model::verdict::Verdict;
 

@@ -25,13 +25,13 @@ use std::hash::BuildHasher;
 use serde::{Deserialize, Serialize};
 
 use crate::model::case::CaseId;
-use crate::model::catalogue::Catalogue;
 use crate::model::detail::Detail;
 use crate::model::facts::Class;
+use crate::model::primitive::Catalogue;
 use crate::order::Ordered;
 use crate::run::history::{BetweenRuns, Ratio};
 use crate::run::row::{Parts, Row, RunToRun};
-use crate::stats::{Interval, Variance, median, student, trimmed_mean};
+use crate::stats::{Interval, Variance, mean, median, student, trimmed_mean, variance};
 use crate::units::{Cycles, Hertz, Nanoseconds, rounded};
 
 /// Fewer processes do not show how processes differ.
@@ -208,7 +208,7 @@ fn by_drift(rests: &[Vec<f64>]) -> f64 {
     }
     let (mut products, mut squares) = (0.0, 0.0);
     for rest in rests {
-        let mean = rest.iter().sum::<f64>() / rest.len() as f64;
+        let mean = mean(rest);
         let square = rest.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
         if square > 0.0 {
             products += rest.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>() / square;
@@ -238,11 +238,6 @@ fn of_runs(common: &[f64], between: Option<&Ratio>, runs: usize) -> Variance {
     let own = of_mean(common);
     let Some(Ratio { shared: value, .. }) = between else { return own };
     Variance { value: *value, degrees: runs as f64 - 1.0 }.moderated(Variance { degrees: DEGREES_OF_ASSUMED, ..own })
-}
-
-fn variance(values: &[f64]) -> f64 {
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0).max(1.0)
 }
 
 /// The interval to both sides of a cost. The one within the run may be wider: it holds what the class shares.

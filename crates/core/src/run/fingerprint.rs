@@ -7,9 +7,9 @@ use std::hash::BuildHasher;
 use serde::{Deserialize, Serialize};
 
 use crate::model::case::CaseId;
-use crate::model::catalogue::Catalogue;
 use crate::model::detail::Detail;
 use crate::model::facts::{Class, Role};
+use crate::model::primitive::Catalogue;
 use crate::order::Order;
 use crate::run::row::Row;
 use crate::stats::median;

@@ -16,13 +16,13 @@ use csv::{ReaderBuilder, StringRecord};
 use serde::{Deserialize, Serialize};
 
 use crate::model::case::CaseId;
-use crate::model::catalogue::Catalogue;
 use crate::model::facts::Class;
+use crate::model::primitive::Catalogue;
 use crate::order::Ordered;
 use crate::run::files::lines;
 use crate::run::fingerprint::{Chosen, figure_of};
 use crate::run::row::Row;
-use crate::stats::{Variance, median};
+use crate::stats::{Variance, mean, median, variance};
 use crate::units::{Cycles, Nanoseconds, rounded, significant};
 
 /// The latest runs count.
@@ -236,15 +236,6 @@ fn ratio(own: &BTreeMap<CaseId, Figures>, runs: &[&BTreeMap<CaseId, Figures>], f
     let [factor, degrees, shared] = [prior.value, prior.degrees, variance(&shared)].map(rounded);
     let cases = found.into_iter().map(|(case, _, seen)| (case, [rounded(seen.value), seen.degrees]));
     Some(Ratio { factor, degrees, shared, cases: cases.collect() })
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
-fn variance(values: &[f64]) -> f64 {
-    let mean = mean(values);
-    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0).max(1.0)
 }
 
 #[cfg(test)]

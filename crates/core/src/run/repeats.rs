@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::model::case::CaseId;
-use crate::model::catalogue::Catalogue;
+use crate::model::primitive::Catalogue;
 use crate::model::verdict::Verdict;
 use crate::run::columns::COLUMNS;
 use crate::run::row::Row;

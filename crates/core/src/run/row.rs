@@ -4,8 +4,8 @@ use csv::StringRecord;
 
 use crate::engine::measurement::Measurement;
 use crate::model::case::{Actor, Case, Mode, Population};
-use crate::model::check::Check;
 use crate::model::estimate::Estimate;
+use crate::model::evidence::Check;
 use crate::model::facts::{Class, Facts};
 use crate::model::parameter::Cells;
 use crate::model::verdict::Verdict;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::engine::population::{Cost, mean_over_processes, process_costs};
 use crate::model::case::CaseId;
-use crate::model::observation::{Observation, Strata};
+use crate::model::estimate::{Observation, Strata};
 use crate::run::directory::RunDirectory;
 use crate::run::files::{At, RunDirectoryError, body, complete_lines, packed, read_table, write_packed, write_plain};
 use crate::stats::{Interval, Level};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::model::case::{Case, CaseId};
-use crate::model::catalogue::Catalogue;
+use crate::model::primitive::Catalogue;
 use crate::order::Order;
 use crate::session::laboratory::Laboratory;
 use crate::session::preset::Preset;

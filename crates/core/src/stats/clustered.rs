@@ -1,6 +1,6 @@
 //! Medians and intervals of observations that were taken in measurement blocks.
 
-use crate::stats::interval::{Interval, Level};
+use crate::stats::ranked::{Interval, Level};
 use crate::stats::{Ranked, median, student};
 
 /// Fewer blocks give no 95 % interval from their ranks.

@@ -5,25 +5,21 @@
 //! the distribution of the mean of few values, [`Variance`] moderates variances of few values, and [`states`] finds where a series changes
 //! its level.
 
-mod autocorrelation;
 mod clustered;
-mod interval;
-mod moderated;
 mod proportion;
 mod ranked;
 mod states;
 pub mod student;
-mod trimmed;
+mod variance;
 
-pub(crate) use autocorrelation::share_interval;
 pub use clustered::Clustered;
 pub(crate) use clustered::{block_medians, student_half_width};
-pub use interval::{Interval, Level};
-pub use moderated::Variance;
 pub use proportion::{BatchCount, Proportion};
-pub use ranked::Ranked;
+pub(crate) use ranked::share_interval;
+pub use ranked::{Interval, Level, Ranked};
 pub use states::states;
-pub(crate) use trimmed::trimmed_mean;
+pub use variance::Variance;
+pub(crate) use variance::{mean, trimmed_mean, variance};
 
 /// Fewer pairs give no 95 % interval of a median.
 pub(crate) const MIN_PAIRS: u64 = 6;

@@ -1,6 +1,6 @@
 //! Shares of trials, and how sure they are.
 
-use super::interval::{Interval, Level};
+use super::ranked::{Interval, Level};
 
 /// How many of the trials of one batch succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

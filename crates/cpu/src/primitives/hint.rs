@@ -3,20 +3,15 @@
 //!
 //! An instruction that this processor lacks has no cases; `list` says why.
 
+use crate::primitives::prelude::*;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
-use syncscope_core::{ActorRule, Case, Facts, Mode, Primitive, Role, Waits};
+use syncscope_core::ActorRule;
 use syncscope_host::futex::{self, Scope};
 
 use super::fence::Bare;
 use super::find;
-use crate::axes::Axes;
-use crate::evidence::Expected;
-use crate::facts;
-use crate::primitives::entry::{Entry, MakeWorkload, kinds};
-use crate::primitives::workload::Workload;
-use crate::studies::{Participation, Smt};
 
 /// The family, in the order of the catalogue.
 pub(super) static ENTRIES: &[&Entry] =

@@ -5,13 +5,8 @@
 //! process: a futex is not found by its address but by the page of its file, and no library can leave anything out because
 //! it sees all users of a lock.
 
-use syncscope_core::{Case, Dtype, Facts, Layout, Primitive, Role, Waits};
-
-use crate::axes::Axes;
-use crate::facts;
-use crate::primitives::entry::{Entry, kinds};
 use crate::primitives::handoff::{self, Events, Inherited, Pipes, StoreToken};
-use crate::primitives::wait::LIMIT;
+use crate::primitives::prelude::*;
 use crate::primitives::{atomic, barrier, lock};
 use crate::sync::{FutexBarrier, PthreadBarrier, PthreadMutex, SpinParkLock};
 

@@ -1,17 +1,13 @@
 //! Barriers of libraries and runtimes.
 
+use crate::primitives::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crossbeam::sync::WaitGroup;
-use syncscope_core::{Case, Primitive};
 
-use crate::axes::Axes;
-use crate::evidence::Expected;
 use crate::primitives::barrier;
-use crate::primitives::entry::Entry;
-use crate::primitives::workload::Workload;
-use crate::sync::{Barrier, CachePadded, PthreadBarrier, WaitTimeout};
+use crate::sync::{Barrier, PthreadBarrier};
 use crate::team::openmp::{self, Runtime};
 
 /// In the order of the catalogue.

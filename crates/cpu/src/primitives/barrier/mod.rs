@@ -9,23 +9,13 @@
 pub(super) mod library;
 pub(super) mod own;
 
+use crate::primitives::prelude::*;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Facts, Primitive, Role, Shot, Waits};
-
-use crate::axes::Axes;
-use crate::evidence::Expected;
-use crate::facts;
 use crate::machine::inherited;
-use crate::primitives::entry::kinds;
-use crate::primitives::operation::{Executed, Operation, SLOTS, slot_of};
-use crate::primitives::wait::or_unwind;
-use crate::primitives::workload::{Proof, Workload};
-use crate::sync::{Barrier, BetweenProcesses, CachePadded};
-use crate::team::Body;
+use crate::sync::Barrier;
 
 const FACTS: Facts = Facts { run_effect: facts::between_threads, ..Facts::of(Role::ThreadBarrier) };
 

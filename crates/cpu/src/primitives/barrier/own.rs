@@ -1,14 +1,10 @@
 //! Barriers with algorithms of their own; each algorithm stands in `sync/barriers`. Start with the sense barrier.
 
-use syncscope_core::Case;
-
 use crate::machine::hwloc;
 use crate::machine::nearness::CpuGroups;
 use crate::machine::placement::place;
 use crate::primitives::barrier;
-use crate::primitives::entry::Entry;
-use crate::primitives::wait::LIMIT;
-use crate::studies::{CoreKinds, CpuPairs, Participation};
+use crate::primitives::prelude::*;
 use crate::sync::{ClusterBarrier, DisseminationBarrier, FutexBarrier, SenseBarrier, TreeBarrier};
 
 /// In the order of the catalogue.

@@ -2,28 +2,17 @@
 //! updates.
 //!
 //! Start with [`SEQ_CST`], which is one instruction everywhere. [`Bare`] is the operation of the first four; `flush.rs` has
-//! the fifth, `asymmetric.rs` those of which one side pays.
+//! the fifth. At the end of this file are those of which one side pays.
 
-mod asymmetric;
+use crate::primitives::opaque;
+use crate::primitives::prelude::*;
+use std::sync::atomic::{self, Ordering, compiler_fence};
+use syncscope_host::membarrier;
+
 mod flush;
 
-use std::sync::atomic::{self, Ordering};
-
-use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Facts, Mode, Primitive, Role};
-
-use crate::axes::Axes;
-use crate::evidence::{Beginnings, Expected};
-use crate::facts;
-use crate::primitives::entry::{Entry, MakeWorkload, kinds};
-use crate::primitives::opaque;
-use crate::primitives::operation::{Executed, Operation};
-use crate::primitives::workload::Workload;
-use crate::studies::{CoreKinds, Participation, Smt};
-
 /// The family, in the order of the catalogue.
-pub(super) static ENTRIES: &[&Entry] =
-    &[&ACQUIRE, &RELEASE, &ACQ_REL, &SEQ_CST, &flush::ENTRY, &asymmetric::LIGHT, &asymmetric::HEAVY];
+pub(super) static ENTRIES: &[&Entry] = &[&ACQUIRE, &RELEASE, &ACQ_REL, &SEQ_CST, &flush::ENTRY, &LIGHT, &HEAVY];
 
 const FACTS: Facts = Facts {
     mode: Mode::Throughput,
@@ -148,3 +137,41 @@ static SEQ_CST: Entry = entry(
         reports_missing: false,
     },
 ]);
+
+// Asymmetric fences: the side that often runs pays nothing, because the other one executes a barrier on its CPU, too. Hazard
+// pointers, epochs and user-space RCU are built on them.
+
+const SOURCE: &str = "Linux, membarrier(2), MEMBARRIER_CMD_PRIVATE_EXPEDITED; C++ P1202, asymmetric fences";
+
+const FOR_THE_COMPILER: &str = "no instruction: the other side's membarrier orders the accesses of this thread";
+
+/// In theory: nothing. It keeps the compiler from moving accesses, as a reader needs whose writers call membarrier.
+static LIGHT: Entry = entry(
+    "cpu.fence.asymmetric_light",
+    "The reader's side of an asymmetric fence: a fence for the compiler alone",
+    SOURCE,
+    cases_of_one_thread,
+    |_| {
+        let light = Bare(|| compiler_fence(Ordering::SeqCst));
+        Some(Workload::of(light).expecting(Expected::NoInstruction(FOR_THE_COMPILER)))
+    },
+)
+.elided_by_nature(&[("x86_64", FOR_THE_COMPILER), ("aarch64", FOR_THE_COMPILER)])
+.beyond_quick();
+
+/// In theory: a system call, and an interrupt to each other CPU that runs a thread of the process, which is waited for: some
+/// microseconds where threads run, a few hundred nanoseconds where none does.
+static HEAVY: Entry = entry(
+    "cpu.fence.asymmetric_heavy",
+    "The writer's side of an asymmetric fence: membarrier, a full fence on all running threads of the process",
+    SOURCE,
+    cases,
+    |_| {
+        let heavy = Bare(|| or_fail(membarrier::barrier(), "membarrier"));
+        Some(Workload::of(heavy).expecting(Expected::Uncounted("a system call behind a library function")))
+    },
+)
+.requiring(|| {
+    membarrier::register().map_err(|error| format!("the kernel refuses membarrier ({error}): Linux 4.14 has it"))
+})
+.beyond_quick();

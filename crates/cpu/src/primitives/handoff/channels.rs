@@ -1,19 +1,14 @@
 //! Hand-offs of messages through channels: of crossbeam, by their capacity, and of the standard library.
 
+use crate::primitives::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{self, SyncSender, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crossbeam::channel::{self, Receiver, Sender};
-use syncscope_core::{Case, Group, Primitive};
 
-use crate::axes::Axes;
-use crate::evidence::Expected;
-use crate::primitives::entry::Entry;
 use crate::primitives::handoff::{self, Handoff};
-use crate::primitives::wait::LIMIT;
-use crate::sync::WaitTimeout;
 
 const IN_A_LIBRARY: Expected = Expected::Uncounted("a channel is a library, not an instruction");
 

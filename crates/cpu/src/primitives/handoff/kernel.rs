@@ -1,6 +1,7 @@
 //! Hand-offs through file descriptors: eventfds and pipes. The waiter sleeps in `poll`, which has a time limit, and then reads,
 //! as event loops do.
 
+use crate::primitives::prelude::*;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,12 +9,8 @@ use std::time::Duration;
 
 use syncscope_host::descriptors::{EventFd, wait_readable};
 
-use crate::evidence::Expected;
 use crate::machine::inherited;
-use crate::primitives::entry::Entry;
 use crate::primitives::handoff::{self, Handoff};
-use crate::primitives::wait::{LIMIT, or_fail};
-use crate::sync::{BetweenProcesses, WaitTimeout};
 
 /// Descriptors that two processes have from the one that started them.
 #[derive(Default)]

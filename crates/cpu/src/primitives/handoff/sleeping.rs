@@ -1,5 +1,6 @@
 //! Hand-offs of threads that sleep: futex, condition variables and parking.
 
+use crate::primitives::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, Thread};
@@ -8,11 +9,7 @@ use std::time::Instant;
 use crossbeam::sync::{Parker, Unparker};
 use syncscope_host::futex::{self, FutexTimeout, Scope};
 
-use crate::evidence::Expected;
-use crate::primitives::entry::Entry;
 use crate::primitives::handoff::{self, Handoff};
-use crate::primitives::wait::LIMIT;
-use crate::sync::WaitTimeout;
 
 /// In theory: a system call to wake, a system call to block, and the time until the operating system runs the waiter
 /// again. What condition variables, parking and channels cost beyond this is their own.

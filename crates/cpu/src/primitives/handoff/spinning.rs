@@ -1,16 +1,14 @@
 //! Hand-offs of threads that spin: plain stores, compare-and-swap, and crossbeam's Backoff, each on lines of its own.
 
+use crate::primitives::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crossbeam::utils::Backoff;
-use syncscope_core::{Case, Preset, Primitive};
 
-use crate::evidence::Expected;
-use crate::primitives::entry::Entry;
 use crate::primitives::handoff;
-use crate::primitives::handoff::token::{LineToken, TakeTurn};
-use crate::studies::{CoreKinds, CoreToCore, Numa, Participation};
-use crate::sync::{BetweenProcesses, WaitLimit, WaitTimeout};
+use crate::primitives::handoff::{LineToken, TakeTurn};
+use crate::studies::CoreToCore;
+use crate::sync::WaitLimit;
 
 /// In theory: a store that takes the line from the other core, and a read of the other core that fetches it: one
 /// transfer of a line, and the delay until the waiting core reads again. No message between cores costs less. A sample

@@ -1,15 +1,11 @@
 //! Mutexes of libraries and runtimes.
 
+use crate::primitives::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
-use syncscope_core::{Case, Dtype, Form, Layout, Preset, Primitive};
+use syncscope_core::Form;
 
-use crate::axes::Axes;
-use crate::evidence::Expected;
-use crate::primitives::entry::Entry;
 use crate::primitives::lock::{self, Lock, LockKind, PlainNumber, Raw, library_lock};
-use crate::primitives::workload::Workload;
-use crate::studies::{CoreKinds, CpuPairs, Participation};
 use crate::sync::{Guarded, PthreadMutex, PthreadSpin};
 use crate::team::openmp::{self, Critical, Runtime};
 

@@ -14,25 +14,16 @@ pub(super) mod library;
 pub(super) mod own;
 pub(super) mod readers_writer;
 
+use crate::primitives::prelude::*;
 use std::marker::PhantomData;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
-use syncscope_core::{Case, Dtype, Facts, Layout, Primitive, Role, Waits};
-
-use crate::axes::Axes;
-use crate::evidence::Expected;
-use crate::facts;
 use crate::machine::inherited;
-use crate::primitives::entry::kinds;
 use crate::primitives::number::Number;
-use crate::primitives::operation::{Executed, Operation, SLOTS};
-use crate::primitives::wait::or_unwind;
 use crate::primitives::window::Windows;
 use crate::primitives::work::{self, Work};
-use crate::primitives::workload::Workload;
-use crate::sync::{BetweenProcesses, CachePadded, Guarded, RawLock, ThreadState};
-use crate::timing::clock::Clock;
+use crate::sync::{Guarded, RawLock, ThreadState};
 
 use self::handovers::Handovers;
 

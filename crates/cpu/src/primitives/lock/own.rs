@@ -1,18 +1,13 @@
 //! Locks with algorithms of their own; each algorithm stands in `sync/locks`. Start with the ticket lock.
 
+use crate::primitives::prelude::*;
 use std::time::Duration;
 
-use syncscope_core::{Case, Group, Primitive};
 use syncscope_host::scheduling;
 
-use crate::axes::Axes;
-use crate::evidence::Expected;
 use crate::machine::hwloc;
 use crate::machine::nearness::CpuGroups;
-use crate::primitives::entry::Entry;
 use crate::primitives::lock::{self, LockKind, PlainNumber, Raw};
-use crate::primitives::wait::LIMIT;
-use crate::primitives::workload::Workload;
 use crate::sync::{
     ClhLock, CnaLock, CohortLock, Guarded, HemLock, McsLock, QueuedSpinLock, ReciprocatingLock, SpinParkLock,
     TicketLock, TtasLock,

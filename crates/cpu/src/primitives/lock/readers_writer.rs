@@ -1,20 +1,15 @@
 //! Locks that one writer or many readers hold.
 
+use crate::primitives::prelude::*;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crossbeam::atomic::AtomicCell;
 use crossbeam::epoch;
 use crossbeam::sync::ShardedLock;
-use syncscope_core::{Case, Dtype, Layout, Waits};
 
-use crate::evidence::Expected;
-use crate::primitives::entry::Entry;
 use crate::primitives::lock::{self, AtWork, Lock, LockKind, PlainNumber, library_lock};
-use crate::primitives::operation::{Executed, Operation, SLOTS};
 use crate::primitives::work::Work;
-use crate::primitives::workload::Workload;
-use crate::sync::CachePadded;
 
 /// A lock that one writer or many readers hold, around a number.
 trait SharedLock<N>: Send + Sync + 'static {

@@ -1,5 +1,6 @@
 //! Ways to wake a sleeping thread: futex, condition variables, parking, an event counter of the kernel.
 
+use crate::primitives::prelude::*;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
@@ -10,11 +11,7 @@ use syncscope_host::descriptors::EventFd;
 use syncscope_host::futex::{self, FutexTimeout, Scope};
 use syncscope_host::ring::Ring;
 
-use crate::primitives::entry::Entry;
-use crate::primitives::wait::{LIMIT, or_fail};
 use crate::primitives::wake;
-use crate::studies::{CoreKinds, CpuPairs, OneCpu, Participation};
-use crate::sync::WaitTimeout;
 
 /// A way for one thread to wake another one, or all others. Wake-ups are numbered from 1, and after the largest number comes 0.
 pub(super) trait Way: Send + Sync + 'static {
