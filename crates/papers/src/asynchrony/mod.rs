@@ -22,14 +22,13 @@ mod section;
 mod updates;
 
 use clap::{ArgMatches, Args, FromArgMatches};
-use syncscope_core::Run;
 use syncscope_core::run::plain;
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
-use syncscope_core::words;
+use syncscope_core::{Run, words};
 
 use self::arrival::{ArrivalRow, LaunchRow, NeighbourRow};
 use self::counted::{ClassRow, PositionRow};
-use crate::experiment::{self, Bench, Experiment, Found, Measured};
+use crate::{Bench, Experiment, Found, Measured};
 
 pub use self::counted::WARP_THREADS;
 
@@ -57,13 +56,13 @@ struct Options {
     draws: u32,
 }
 
-fn plan(matches: &ArgMatches) -> Result<experiment::Plan, String> {
+fn plan(matches: &ArgMatches) -> Result<crate::Plan, String> {
     let options = Options::from_arg_matches(matches).map_err(|error| error.to_string())?;
     let Options { executions, components, draws } = options;
     let plan = Plan { executions, components, draws };
     match plan.fault() {
         Some(fault) => Err(fault),
-        None => Ok(experiment::Plan::on_gpu(move |bench| measure(plan, bench))),
+        None => Ok(crate::Plan::on_gpu(move |bench| measure(plan, bench))),
     }
 }
 

@@ -27,7 +27,7 @@ use syncscope_core::run::plain;
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::words;
 
-use crate::experiment::{Bench, Experiment, Found, Measured, Plan};
+use crate::{Bench, Experiment, Found, Measured, Plan};
 
 const NAME: &str = "timeline";
 
