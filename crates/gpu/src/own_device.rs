@@ -18,8 +18,8 @@ use crate::launch::arguments::Rate;
 use crate::launch::runner::{DeviceQueue, Runner};
 use crate::launch::samples;
 
-pub use crate::launch::outage::Outage;
 pub use crate::launch::ruler::run_until_stable;
+pub use crate::launch::runner::Outage;
 
 /// The host may be timing a launch, so it polls for its end without a pause for this time.
 const EAGER: Duration = Duration::from_millis(50);

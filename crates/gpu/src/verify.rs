@@ -6,8 +6,7 @@ use syncscope_core::{Case, Evidence, Preset};
 
 use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::{cases, entry_of, own, program_of, unavailable};
-use crate::cuda::cache::Cache;
-use crate::cuda::compile::{Compiler, Program};
+use crate::cuda::compile::{Cache, Compiler, Program};
 use crate::cuda::discovery::Surroundings;
 use crate::cuda::error::NvrtcError;
 use crate::cuda::nvrtc::Nvrtc;

@@ -1,9 +1,8 @@
 //! Finds NVRTC and the CUDA headers: in a toolkit, through the dynamic loader, in the project's folder, or in a Python
 //! environment.
 
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 use syncscope_core::order::Order;
 
 /// Where `make nvrtc` installs the wheels, below the project's folder.

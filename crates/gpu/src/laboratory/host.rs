@@ -13,8 +13,8 @@ use crate::evidence::evidence_of;
 use crate::experiments::launch_chain::{self, LaunchChain};
 use crate::hybrid::nearby_cpus::{Distance, NearbyCpus};
 use crate::hybrid::{self, Addition, CpuAddition, CpuThread, RoundTrip, WithHost};
-use crate::laboratory::contexts::failed;
-use crate::launch::request::Kernels;
+use crate::laboratory::failed;
+use crate::launch::device_context::Kernels;
 use crate::launch::ruler;
 
 /// CPU threads of cases with several of them.
