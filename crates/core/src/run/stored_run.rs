@@ -9,9 +9,8 @@
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use csv::StringRecord;
 
@@ -30,7 +29,6 @@ const LARGEST_PLAIN: usize = 256 * 1024;
 
 impl RunDirectory {
     /// The index of the disassemblies of a stored run.
-    #[must_use]
     pub fn evidence_index(&self) -> PathBuf {
         self.path().join("evidence.csv")
     }
@@ -218,7 +216,7 @@ mod tests {
     use super::*;
     use crate::model::case::Case;
     use crate::model::detail::Detail;
-    use crate::model::observation::Observation;
+    use crate::model::estimate::Observation;
     use crate::model::verdict::Verdict;
     use crate::run::journal::Journal;
     use crate::run::row::Row;

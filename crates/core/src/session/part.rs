@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::model::case::{Case, CaseId};
-use crate::model::catalogue::Catalogue;
 use crate::model::own::is_own;
+use crate::model::primitive::Catalogue;
 use crate::session::additivity_sample::additivity_sample;
 use crate::session::observer::Work;
 use crate::session::pass_schedule::PassSchedule;

@@ -23,7 +23,6 @@ const SHORTEST: usize = 3;
 /// by five times the noise, which follows from the differences of neighbours. Parts whose levels differ by
 /// less than that are one state. In simulations without a change (independent noise, heavy tails, drift), fewer than one of a
 /// hundred series has one.
-#[must_use]
 pub fn states(values: &[f64]) -> Vec<usize> {
     if values.len() < FEWEST {
         return vec![0; values.len()];

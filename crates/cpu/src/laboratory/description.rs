@@ -11,7 +11,6 @@ use crate::machine::settings::settings;
 
 impl CpuLaboratory {
     /// What the hardware is.
-    #[must_use]
     pub fn machine(&self) -> CpuMachine {
         CpuMachine {
             model: self.system.processor().unwrap_or_else(|| "unknown".to_owned()),
@@ -48,7 +47,6 @@ impl CpuLaboratory {
     }
 
     /// What may disturb the figures, and what to do about it.
-    #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let cpus = self.topology.allowed_cpus();
         let count = cpus.len();
@@ -92,7 +90,6 @@ impl CpuLaboratory {
     }
 
     /// What to say where this process may not use all CPUs.
-    #[must_use]
     pub fn restriction(&self) -> Option<String> {
         let cpus = self.topology.allowed_cpus();
         let (count, all) = (cpus.len(), self.topology.threads.len());

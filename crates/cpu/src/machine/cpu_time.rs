@@ -13,7 +13,6 @@ use crate::machine::system::System;
 ///
 /// The limit of a group applies to the groups below it, so every group from the process's own to the top is read
 /// (Linux `Documentation/admin-guide/cgroup-v2.rst`, `cpu.max`; `scheduler/sched-bwc.rst` for version 1).
-#[must_use]
 pub fn cpu_quota(root: &Path) -> Option<f64> {
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
     groups
@@ -73,7 +72,6 @@ pub struct StealCounters(BTreeMap<u32, u64>);
 
 impl StealCounters {
     /// The counters of `cpus` now; `None` where the system does not count steal time of each of them.
-    #[must_use]
     pub fn read(system: &System, cpus: &[u32]) -> Option<Self> {
         let text = system.read("proc/stat")?;
         let all: BTreeMap<u32, u64> = text.lines().filter_map(counter).collect();
@@ -82,7 +80,6 @@ impl StealCounters {
     }
 
     /// Seconds stolen from each CPU since `earlier`.
-    #[must_use]
     pub fn seconds_since(&self, earlier: &Self) -> BTreeMap<u32, f64> {
         self.since(earlier, ticks_per_second())
     }

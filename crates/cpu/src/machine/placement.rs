@@ -39,7 +39,6 @@ pub struct Placed {
 
 impl Placed {
     /// Whether threads of the team have to share a CPU.
-    #[must_use]
     pub fn oversubscribed(&self) -> bool {
         self.cpus.len() > self.available as usize
     }

@@ -8,7 +8,6 @@ use syncscope_core::machine::SystemSettings;
 use crate::machine::system::System;
 
 /// The settings of this system.
-#[must_use]
 pub fn settings(system: &System) -> SystemSettings {
     let number = |path: &str| system.read(path)?.parse::<u32>().ok();
     SystemSettings {

@@ -1,9 +1,8 @@
 //! Finds NVRTC and the CUDA headers: in a toolkit, through the dynamic loader, in the project's folder, or in a Python
 //! environment.
 
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 /// Where `make nvrtc` installs the wheels, below the project's folder.
 const PROJECT_FOLDER: &str = ".syncscope/cuda";
@@ -38,7 +37,6 @@ pub enum Candidate {
 
 impl Candidate {
     /// The name or path for the loader.
-    #[must_use]
     pub fn name(&self) -> &Path {
         match self {
             Self::File(path) => path,
@@ -49,7 +47,6 @@ impl Candidate {
 
 impl Surroundings {
     /// The environment of this process.
-    #[must_use]
     pub fn of_process() -> Self {
         let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let home = variable("HOME").map(|home| home.join(".local"));
@@ -66,7 +63,6 @@ impl Surroundings {
     }
 
     /// All candidates for NVRTC, in the order in which to try them.
-    #[must_use]
     pub fn nvrtc_libraries(&self) -> Vec<Candidate> {
         let files = |root: &PathBuf| {
             let folders = library_folders(root);
@@ -82,7 +78,6 @@ impl Surroundings {
     }
 
     /// All candidates for NCCL, in the order in which to try them. `SYNCSCOPE_NCCL` names a file or a folder.
-    #[must_use]
     pub fn nccl_libraries(&self) -> Vec<Candidate> {
         const FILE: &str = "libnccl.so.2";
         let chosen = env::var_os("SYNCSCOPE_NCCL").filter(|chosen| !chosen.is_empty()).map(PathBuf::from);
@@ -96,7 +91,6 @@ impl Surroundings {
     }
 
     /// The include folders of the CUDA headers; empty if there are none. The kernels of this project do not need them.
-    #[must_use]
     pub fn include_folders(&self) -> Vec<PathBuf> {
         let roots = [self.toolkits.clone(), self.system_toolkits(), self.project_folders(), self.site_packages()];
         roots.iter().flatten().find_map(|root| headers(root)).unwrap_or_default()

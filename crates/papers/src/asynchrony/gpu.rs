@@ -66,7 +66,6 @@ pub enum AsynchronyError {
 }
 
 /// The program for blocks of so many threads.
-#[must_use]
 pub fn asynchrony_program(block_threads: u32) -> Program {
     let definitions = vec![format!("BLOCK_THREADS={block_threads}")];
     Program { file: "asynchrony.cu", text: include_str!("asynchrony.cu"), definitions }

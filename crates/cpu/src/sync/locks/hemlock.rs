@@ -25,7 +25,6 @@ const GRANTED: u32 = 1;
 
 impl HemLock {
     /// A free lock for `threads` threads, for which none waits longer than `limit`.
-    #[must_use]
     pub fn new(threads: u32, limit: Duration) -> Self {
         let grants = (0..threads).map(|_| CachePadded::new(AtomicU32::new(EMPTY))).collect();
         Self { tail: CachePadded::new(AtomicU32::new(NONE)), grants, wait_limit: WaitLimit::new(limit) }

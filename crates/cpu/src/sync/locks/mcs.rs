@@ -30,7 +30,6 @@ const NONE: u32 = 0;
 
 impl McsLock {
     /// A free lock for `threads` threads, for which none waits longer than `limit`.
-    #[must_use]
     pub fn new(threads: u32, limit: Duration) -> Self {
         let node = |_| CachePadded::new(Node { waiting: AtomicBool::new(false), next: AtomicU32::new(NONE) });
         let nodes = (0..threads).map(node).collect();

@@ -24,7 +24,6 @@ const THREAD: u32 = 1 << 9;
 
 impl QueuedSpinLock {
     /// A free lock for `threads` threads, for which none waits longer than `limit`.
-    #[must_use]
     pub fn new(threads: u32, limit: Duration) -> Self {
         let nodes = (0..threads).map(|_| CachePadded::default()).collect();
         Self { word: CachePadded::new(AtomicU32::new(0)), nodes, wait_limit: WaitLimit::new(limit) }

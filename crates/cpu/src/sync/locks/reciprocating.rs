@@ -36,7 +36,6 @@ pub struct ReciprocatingState {
 
 impl ReciprocatingLock {
     /// A free lock for `threads` threads, for which none waits longer than `limit`.
-    #[must_use]
     pub fn new(threads: u32, limit: Duration) -> Self {
         let gates = (0..threads).map(|_| CachePadded::new(AtomicU32::new(WAITING))).collect();
         Self { arrivals: CachePadded::new(AtomicU32::new(FREE)), gates, wait_limit: WaitLimit::new(limit) }
