@@ -9,7 +9,6 @@ use syncscope_core::run::{Status, another_run, seconds_between};
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::{Case, CaseId, Catalogue, Detail, Nanoseconds, Row, Run, Verdict};
 
-use crate::analysis::usual::unusualness;
 use crate::naming;
 use crate::section::Section;
 
@@ -130,12 +129,6 @@ impl RunData {
         let cost = |index: &usize| self.rows[*index].ns.map_or(f64::INFINITY, Nanoseconds::value);
         rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
         rows
-    }
-
-    /// The most usual one of these rows.
-    pub(crate) fn most_usual(&self, rows: impl Iterator<Item = usize>) -> Option<usize> {
-        let case = |index: &usize| &self.rows[*index].case;
-        rows.min_by(|a, b| (unusualness(case(a)), case(a)).cmp(&(unusualness(case(b)), case(b))))
     }
 
     /// What is damaged, and the warnings of the run.

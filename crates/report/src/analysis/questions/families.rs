@@ -10,7 +10,7 @@ use super::spec::{Cell, Line, Point};
 use crate::analysis::contest::alike::Comparison;
 use crate::analysis::contest::{Basis, Known, Ratio, has_role, is_absent};
 use crate::analysis::matrix::PAIR_CLASSES;
-use crate::analysis::usual::short_name;
+use crate::analysis::usual::{most_usual, short_name};
 use crate::figure::Cost;
 use crate::naming::enumeration;
 use crate::{RunData, figure};
@@ -40,7 +40,7 @@ pub(super) fn name(case: &Case) -> String {
 /// The row of the usual case that fits, in its default form.
 pub(super) fn usual(data: &RunData, fits: impl Fn(&Case) -> bool) -> Option<usize> {
     let is_default = |case: &Case| case.form.is_none() && case.mode != Some(Mode::Latency);
-    data.most_usual(data.rows_where(|row| is_default(&row.case) && !is_absent(row) && fits(&row.case)))
+    most_usual(data, data.rows_where(|row| is_default(&row.case) && !is_absent(row) && fits(&row.case)))
 }
 
 /// The same operation in two places.

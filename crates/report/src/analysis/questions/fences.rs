@@ -9,7 +9,7 @@ use crate::RunData;
 use crate::analysis::contest::alike::Comparison;
 use crate::analysis::contest::{Basis, Known};
 use crate::analysis::ladder::on_rung;
-use crate::analysis::usual::{is_one_block, short_name};
+use crate::analysis::usual::{is_one_block, most_usual, short_name};
 use crate::figure::{Cost, grouped};
 use crate::naming::{capitalized, enumeration};
 
@@ -146,7 +146,7 @@ fn instruction(row: &Row) -> Option<String> {
 fn usual(data: &RunData, fits: impl Fn(&Case) -> bool) -> Option<usize> {
     let is_default = |case: &Case| case.form.is_none() && case.mode != Some(Mode::Latency);
     let exists = |row: &Row| !matches!(row.verdict, Verdict::Skipped(_));
-    data.most_usual(data.rows_where(|row| is_default(&row.case) && exists(row) && fits(&row.case)))
+    most_usual(data, data.rows_where(|row| is_default(&row.case) && exists(row) && fits(&row.case)))
 }
 
 /// Which orders are free on the CPU, and what the full fence costs. A figure is no comparison.

@@ -13,7 +13,7 @@ use super::spec::{Axis, Point, Series, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::alike::Comparison;
 use crate::analysis::contest::{Basis, Contest, Entrant, Known, has_role, short_design, takes_part};
-use crate::analysis::usual::{short_name, unusualness};
+use crate::analysis::usual::{most_usual, short_name, unusualness};
 use crate::naming::{EMPTY_KERNEL, either};
 use crate::{RunData, naming};
 
@@ -31,7 +31,7 @@ fn launches(data: &RunData, rows: &[usize], length: &Group) -> Vec<(&'static str
     let of = |id: &'static str| {
         let case = |index: &usize| &data.rows[*index].case;
         let own = rows.iter().filter(|index| case(index).primitive == id && case(index).group.as_ref() == Some(length));
-        data.most_usual(own.copied()).map(|index| (id, index))
+        most_usual(data, own.copied()).map(|index| (id, index))
     };
     data.catalogue.with_role(Role::Launch).filter_map(|primitive| of(primitive.id)).collect()
 }
@@ -92,7 +92,7 @@ fn programmatic(data: &RunData) -> Option<Said> {
             let case = &row.case;
             takes_part(data, row, Role::Launch) && short_name(&case.primitive) == way && length(case).is_some()
         };
-        Known::with_figure(data, data.most_usual(data.rows_where(fits))?, Basis::Run)
+        Known::with_figure(data, most_usual(data, data.rows_where(fits))?, Basis::Run)
     };
     let both = of("programmatic")?.against(of("stream")?).filter(Comparison::is_certain)?;
     let text = format!(
