@@ -117,8 +117,8 @@ impl PendingCase {
     /// Its details for what was `found`.
     pub(super) fn details(&self, found: &Measurement) -> Vec<Detail> {
         // How many times the case was measured, where it could have been more than one.
-        let blocks = (self.budget.blocks.max > 1)
-            .then(|| Detail::of_case(Detail::MEASUREMENT_BLOCKS, f64::from(found.blocks)));
+        let blocks =
+            (self.budget.blocks.max > 1).then(|| Detail::of_case(Detail::MEASUREMENT_BLOCKS, f64::from(found.blocks)));
         let rest = strata(found).into_iter().chain(states_and_processes(found));
         found.details.iter().cloned().chain(blocks).chain(rest).collect()
     }

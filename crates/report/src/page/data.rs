@@ -288,8 +288,7 @@ fn details(data: &RunData) -> Vec<(usize, &str, Option<u32>, f64)> {
 /// The primitives of all rows. Those that the catalogue does not know come last.
 fn primitives<'a>(runs: &'a [RunData]) -> Vec<PagePrimitive<'a>> {
     let catalogue = runs.first().map_or(&[][..], |data| data.catalogue.primitives());
-    let used: BTreeSet<&str> =
-        runs.iter().flat_map(|data| &data.rows).map(|row| row.case.primitive.as_str()).collect();
+    let used: BTreeSet<&str> = runs.iter().flat_map(|data| &data.rows).map(|row| row.case.primitive.as_str()).collect();
     let unknown = used.iter().filter(|id| !catalogue.iter().any(|primitive| primitive.id == **id));
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut numbered = |id: &'a str, summary, operation, source| {
