@@ -31,7 +31,7 @@ pub(crate) struct AxisArguments {
     /// Measure only grids of these numbers of thread blocks, such as 1,132
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) blocks: Vec<u32>,
-    /// Work in each critical section of a lock: 0, times such as 100ns or memory such as 4KiB
+    /// Work in each critical section of a lock: 0, times such as 100ns, memory such as 4KiB
     ///
     /// Of memory that the lock guards, every cache line is changed, one after the other (read under a lock for readers). The
     /// work is a part of the cost

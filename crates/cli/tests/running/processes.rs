@@ -137,6 +137,6 @@ fn a_run_that_is_killed_leaves_no_worker() {
 fn a_worker_without_a_parent_says_so() {
     let worker = command(&["--worker-process", "0", "1", "any", "0", "0"]).output().unwrap();
     let answer = String::from_utf8_lossy(&worker.stdout).into_owned();
-    assert!(answer.starts_with("error: ") && answer.contains("has ended"), "{answer}");
+    assert!(answer.starts_with("{\"Error\":") && answer.contains("has ended"), "{answer}");
     assert_eq!(answer.lines().count(), 1);
 }

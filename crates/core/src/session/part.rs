@@ -91,12 +91,9 @@ impl Part {
     /// After how long the first pass over new cases should end, so that they get their fewest blocks in the time that is left
     /// for this laboratory. `None` in later passes, and for what a user compares: half of a comparison is none.
     pub(super) fn time_of_first_pass(&self, left: Duration) -> Option<Duration> {
-        // Passes differ, and the first one chooses the length of samples, reads the machine code and tests additivity: it took 1.6
-        // times as long as another one on a GPU and 1.8 times on 16 CPUs.
+        // Passes differ.
         const RESERVE: f64 = 0.9;
-        const FIRST: f64 = 1.5;
-        let share = FIRST / (FIRST + f64::from(self.schedule.fewest) - 1.0);
-        (self.schedule.made == 0 && !self.has_own()).then(|| left.mul_f64(RESERVE * share))
+        (self.schedule.made == 0 && !self.has_own()).then(|| left.mul_f64(RESERVE) / self.schedule.fewest)
     }
 
     /// Whether a user wrote some of it: it is in this process alone, and compared with cases that are measured in turn with it.
@@ -257,8 +254,8 @@ mod tests {
         let planned = planned_time(&parts);
         assert_eq!(planned, 20 * SECOND);
         let time = |part: &Part| part.time_of_first_pass(part.share_of(80 * SECOND, planned)).unwrap().as_secs_f64();
-        assert!((time(&parts[0]) - 80.0 * 0.9 / 2.0 * 1.5 / 8.5).abs() < 1e-6);
-        assert!((time(&parts[1]) - 80.0 * 0.9 / 2.0 * 1.5 / 3.5).abs() < 1e-6);
+        assert!((time(&parts[0]) - 80.0 * 0.9 / 2.0 / 8.0).abs() < 1e-9);
+        assert!((time(&parts[1]) - 80.0 * 0.9 / 2.0 / 3.0).abs() < 1e-9);
         assert_eq!(part(0, "cpu.own.line").time_of_first_pass(SECOND), None, "half of a comparison is none");
         parts[0].end_pass(SECOND, None);
         assert_eq!(parts[0].time_of_first_pass(SECOND), None, "later passes are over the same cases");

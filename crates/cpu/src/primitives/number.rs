@@ -18,6 +18,11 @@ pub(crate) trait Number: Copy + PartialEq + Send + Sync + 'static {
     /// The largest count up to which adding one is exact.
     const LARGEST_COUNT: u64;
 
+    /// What so many additions of one make of zero, as a count. A floating-point number stays at the largest one.
+    fn after_additions(additions: u64) -> u64 {
+        if Self::FLOATING { additions.min(Self::LARGEST_COUNT) } else { additions }
+    }
+
     /// The number for a count.
     fn of(count: u64) -> Self;
 
@@ -308,5 +313,6 @@ mod tests {
         assert_eq!(f32::LARGEST_COUNT, f32::load(&full, Relaxed).count());
         f32::fetch_increment(&full, Relaxed);
         assert_eq!(f32::load(&full, Relaxed).count(), f32::LARGEST_COUNT);
+        assert_eq!([f32::after_additions(1 << 25), u64::after_additions(1 << 25)], [1 << 24, 1 << 25]);
     }
 }

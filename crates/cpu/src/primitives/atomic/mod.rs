@@ -211,7 +211,7 @@ impl<N: Number, U: Update, O: StaticOrdering, const DEPENDENT: bool> Operation f
 
     fn verify(&self, slot: usize, thread: usize, executed: Executed) -> Result<(), String> {
         let Some(variable) = self.elements.owned(slot, thread) else { return Ok(()) };
-        let expected = U::result(self.elements.sharers(), executed);
+        let expected = N::after_additions(U::result(self.elements.sharers(), executed));
         let found = N::load(variable, Ordering::Relaxed).count();
         if expected == found { Ok(()) } else { Err(format!("expected {expected} in the variable, found {found}")) }
     }

@@ -73,7 +73,7 @@ impl<N: Number> Operation for Flush<N> {
     fn verify(&self, slot: usize, thread: usize, executed: Executed) -> Result<(), String> {
         let found = |elements: &Elements<N::Atomic>| N::load(elements.get(slot, thread), Ordering::Relaxed).count();
         let (first, second, operations) = (found(&self.first), found(&self.second), executed.own);
-        if first == second && first > 0 && (operations == 0 || first == operations) {
+        if first == second && first > 0 && (operations == 0 || first == N::after_additions(operations)) {
             return Ok(());
         }
         Err(format!("{operations} fences between updates that left {first} and {second}"))

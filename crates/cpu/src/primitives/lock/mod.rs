@@ -274,7 +274,7 @@ where
         if thread != 0 {
             return Ok(());
         }
-        let (expected, mut found) = (executed.by_all(self.threads), 0);
+        let (expected, mut found) = (N::after_additions(executed.by_all(self.threads)), 0);
         self.with_counter(slot, 0, |counter| found = counter.count());
         if found == expected { Ok(()) } else { Err(format!("{expected} additions under the lock made {found}")) }
     }
