@@ -9,7 +9,6 @@ use std::fmt::Display;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use syncscope_core::order::Ordered;
 use syncscope_core::words::UnknownWord;
 use syncscope_core::{Case, Dtype, Layout, Placement, Work};
 
@@ -160,7 +159,7 @@ impl AxisFilter {
         let axes = AXES.iter().zip(&self.asked).filter(|(_, asked)| !asked.is_empty());
         let there = axes.map(|(axis, _)| {
             let values: BTreeSet<(usize, String)> =
-                cases.clone().filter_map(axis.value).map(|value| (value.len(), value)).into_set();
+                cases.clone().filter_map(axis.value).map(|value| (value.len(), value)).collect();
             let values: Vec<String> = values.into_iter().map(|(_, value)| value).collect();
             let known = if values.is_empty() { "no value".to_owned() } else { shortened(&values) };
             format!("{} has {known}", axis.option)

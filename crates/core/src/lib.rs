@@ -22,7 +22,6 @@ pub mod engine;
 pub mod fake;
 pub mod model;
 pub mod numbers;
-pub mod order;
 pub mod run;
 pub mod session;
 pub mod stats;
@@ -37,16 +36,13 @@ pub use engine::{Cancelled, Engine, cancel, experiment, profile, stopping};
 pub use model::case::{
     Actor, Case, CaseId, Dtype, Form, Layout, MemoryOrder, Mode, Placement, Population, Scope, Space,
 };
-pub use model::catalogue::Catalogue;
-pub use model::check::Check;
 pub use model::detail::Detail;
-pub use model::estimate::Estimate;
-pub use model::evidence::{Counted, Evidence, MOST_OTHERS, Receipt};
+pub use model::estimate::{Estimate, Observation};
+pub use model::evidence::{Check, Counted, Evidence, MOST_OTHERS, Receipt};
 pub use model::facts::{ActorRule, Class, Facts, OperationsAtOnce, Role, RunEffect, Waits};
 pub use model::group::Group;
-pub use model::observation::Observation;
 pub use model::own::{OwnAxes, OwnCheck, OwnOperation};
-pub use model::primitive::{Domain, Family, Primitive};
+pub use model::primitive::{Catalogue, Domain, Family, Primitive};
 pub use model::sample::{Disturbance, Sample, Shot, Side};
 pub use model::verdict::Verdict;
 pub use model::work::Work;

@@ -1,7 +1,6 @@
 //! Small arithmetic that several modules need.
 
 /// The greatest common divisor; that of 0 and a number is the number.
-#[must_use]
 pub const fn gcd(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
         (a, b) = (b, a % b);
@@ -11,7 +10,6 @@ pub const fn gcd(mut a: u64, mut b: u64) -> u64 {
 
 /// A step whose multiples reach every number below `count`, and lie far apart where they follow each other: about the golden
 /// section of `count` (Knuth, The Art of Computer Programming 3, 6.4, theorem S).
-#[must_use]
 pub fn scattering_step(count: usize) -> usize {
     const GOLDEN: f64 = 0.618_033_988_749_895;
     let wanted = ((count as f64 * GOLDEN) as usize).max(1);

@@ -11,7 +11,6 @@ macro_rules! quantity {
 
         impl $name {
             /// The bare number, in the unit this type is named for.
-            #[must_use]
             pub const fn value(self) -> f64 {
                 self.0
             }
@@ -52,26 +51,22 @@ pub struct Ticks(pub u64);
 
 impl Ticks {
     /// The bare count.
-    #[must_use]
     pub const fn count(self) -> u64 {
         self.0
     }
 
     /// `self - earlier` as a signed number: differences of two samples may be negative.
-    #[must_use]
     pub fn minus(self, earlier: Self) -> f64 {
         self.0 as f64 - earlier.0 as f64
     }
 }
 
 /// A number with seven significant digits: more than any clock here resolves, and no trailing noise.
-#[must_use]
 pub fn significant(number: f64) -> String {
     format!("{}", rounded(number))
 }
 
 /// The number that [`significant`] writes.
-#[must_use]
 pub fn rounded(number: f64) -> f64 {
     let rounded: f64 = format!("{number:.6e}").parse().unwrap_or(number);
     // `-0` is no figure.

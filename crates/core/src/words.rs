@@ -25,7 +25,6 @@ macro_rules! words {
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
             /// The word that stands for this value in files and on the command line.
-            #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word,)+ }
             }

@@ -140,7 +140,7 @@ fn stored_runs_hold_nothing_that_can_be_made_again() {
         assert_eq!(imported, run.path().join("LICENSE").is_file(), "{name}: the licence of imported figures");
         let (measurements, rows) = run.measurement_bytes().unwrap();
         // Up to this size code hosts show a table; above it, compressed.
-        let form = if rows.len() > 512 * 1024 { "measurements.csv.gz" } else { "measurements.csv" };
+        let form = if rows.len() > 256 * 1024 { "measurements.csv.gz" } else { "measurements.csv" };
         assert!(measurements.ends_with(form), "{name}: {} bytes", rows.len());
         for entry in fs::read_dir(run.path()).unwrap() {
             let file = entry.unwrap().file_name().into_string().unwrap();

@@ -1,10 +1,9 @@
 //! Whether the CPUs are kept awake during a run. A short trial decides, because it helps on some machines and harms on
 //! others.
 
-use std::io;
 use std::ops::RangeInclusive;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use syncscope_core::machine::AwakeDecision;
 use syncscope_core::{

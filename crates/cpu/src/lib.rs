@@ -37,7 +37,6 @@ pub mod timing;
 mod awake_policy;
 mod axes;
 mod facts;
-mod fairness;
 mod plan;
 
 pub use laboratory::{CpuError, CpuLaboratory};

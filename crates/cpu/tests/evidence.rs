@@ -24,7 +24,14 @@ fn kinds() -> Vec<Case> {
 fn every_loop_holds_the_instructions_of_its_primitive() {
     let mut differences = Vec::new();
     for case in kinds() {
-        let evidence = evidence_of(&case).unwrap();
+        let evidence = match evidence_of(&case) {
+            // An emulator knows no futexes of io_uring.
+            Err(Refusal::Skipped(reason)) if case.primitive == "cpu.wake.io_uring" => {
+                println!("{case}: skipped: {reason}");
+                continue;
+            }
+            other => other.unwrap(),
+        };
         println!("{case}: {}", text_of(&evidence));
         // A primitive that is declared as no instruction must not become one, and no other may be lost.
         let nature = elided_by_nature(&case.primitive, std::env::consts::ARCH);

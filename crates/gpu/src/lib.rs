@@ -41,7 +41,7 @@ pub use catalogue::{Fault, orderings, weakened_program};
 pub use catalogue::{argument_bytes, cases, own, peer, program_of, third_loop_of, unavailable};
 pub use cuda::error::{CudaError, GpuError, NvrtcError};
 pub use cuda::nccl::turn_multicast_off;
-pub use cuda::{cache, compile, compiler_process, discovery, nvrtc};
+pub use cuda::{compile, compiler_process, discovery, nvrtc};
 pub use evidence::evidence_of;
 pub use experiments::grid_barrier::{BothClocksOfLaunch, GridBarrierExperiment};
 pub use laboratory::GpuLaboratory;
@@ -49,7 +49,6 @@ pub use launch::arguments::UNROLL;
 pub use launch::headers::headers;
 
 /// The primitives, with or without a GPU.
-#[must_use]
 pub fn primitives() -> &'static [syncscope_core::Primitive] {
     static PRIMITIVES: std::sync::LazyLock<Vec<syncscope_core::Primitive>> = std::sync::LazyLock::new(|| {
         let mut primitives = catalogue::primitives().to_vec();

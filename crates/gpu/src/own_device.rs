@@ -18,8 +18,8 @@ use crate::launch::arguments::Rate;
 use crate::launch::runner::{DeviceQueue, Runner};
 use crate::launch::samples;
 
-pub use crate::launch::outage::Outage;
 pub use crate::launch::ruler::run_until_stable;
+pub use crate::launch::runner::Outage;
 
 /// The host may be timing a launch, so it polls for its end without a pause for this time.
 const EAGER: Duration = Duration::from_millis(50);
@@ -33,7 +33,6 @@ pub struct Arguments {
 
 impl Arguments {
     /// With one more field of 64 bits: a number, or an address of [`Memory`].
-    #[must_use]
     pub fn wide(mut self, value: u64) -> Self {
         self.words.push(value);
         self.bytes = self.words.len() * size_of::<u64>();
@@ -41,7 +40,6 @@ impl Arguments {
     }
 
     /// With one more field of 32 bits. CUDA devices are little-endian.
-    #[must_use]
     pub fn word(mut self, value: u32) -> Self {
         match self.words.last_mut().filter(|_| !self.bytes.is_multiple_of(size_of::<u64>())) {
             Some(last) => *last |= u64::from(value) << 32,
@@ -122,7 +120,6 @@ pub struct Launch {
 
 impl Launch {
     /// A kernel on a grid of so many blocks and threads of each.
-    #[must_use]
     pub const fn new(kernel: Kernel, (blocks, threads): (u32, u32), arguments: Arguments) -> Self {
         Self { kernel, blocks, threads, arguments }
     }
@@ -322,7 +319,6 @@ impl OwnDevice {
 }
 
 /// The length of a cycle, by a span in ns of the global timer and in cycles; `None` if the timer did not say.
-#[must_use]
 pub fn ns_per_cycle(nanoseconds: u64, cycles: u64) -> Option<f64> {
     samples::ns_per_cycle(Rate { nanoseconds, cycles })
 }

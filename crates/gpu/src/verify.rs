@@ -6,8 +6,7 @@ use syncscope_core::{Case, Evidence, Preset};
 
 use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::{cases, entry_of, own, program_of, unavailable};
-use crate::cuda::cache::Cache;
-use crate::cuda::compile::{Compiler, Program};
+use crate::cuda::compile::{Cache, Compiler, Program};
 use crate::cuda::discovery::Surroundings;
 use crate::cuda::error::NvrtcError;
 use crate::cuda::nvrtc::Nvrtc;
@@ -102,7 +101,6 @@ pub fn listings_of_own(arch: &str) -> Result<Vec<(String, String)>, String> {
 
 /// Why nothing but a NOP is left of the operation of a case on a device of this compute capability; `None` where
 /// something is.
-#[must_use]
 pub fn elided_by_nature(case: &Case, capability: (u32, u32)) -> Option<&'static str> {
     ((entry_of(case)?.expected)(case).elided_by_nature)(capability)
 }

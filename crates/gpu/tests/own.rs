@@ -4,8 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a missing requirement fails the test")]
 
 use syncscope_core::{Case, OwnAxes, OwnCheck, OwnOperation};
-use syncscope_gpu::cache::Cache;
-use syncscope_gpu::compile::Compiler;
+use syncscope_gpu::compile::{Cache, Compiler};
 use syncscope_gpu::discovery::Surroundings;
 use syncscope_gpu::nvrtc::Nvrtc;
 use syncscope_gpu::{DeviceLimits, evidence_of, headers, own, program_of, third_loop_of};

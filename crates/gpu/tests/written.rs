@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use syncscope_core::{Case, Dtype, Evidence, Form, Group, Layout, MemoryOrder, Mode, Scope, Space};
-use syncscope_gpu::cache::Cache;
-use syncscope_gpu::compile::Compiler;
+use syncscope_gpu::compile::{Cache, Compiler};
 use syncscope_gpu::discovery::Surroundings;
 use syncscope_gpu::nvrtc::{Nvrtc, Source};
 use syncscope_gpu::{UNROLL, evidence_of, headers, program_of};

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 /// Nanoseconds of `CLOCK_MONOTONIC_RAW`, which no time service adjusts.
 #[inline]
-#[must_use]
 pub fn raw_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer is to a `timespec` on this thread's stack; this clock exists since Linux 2.6.28.
@@ -14,7 +13,6 @@ pub fn raw_ns() -> u64 {
 
 /// The time that all threads of this process have spent on CPUs so far.
 #[inline]
-#[must_use]
 pub fn process_cpu_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer is to a `timespec` on this thread's stack; this clock exists since Linux 2.6.12.
@@ -23,7 +21,6 @@ pub fn process_cpu_time() -> Duration {
 }
 
 /// Ticks of the kernel's accounts (`/proc/stat`) in a second.
-#[must_use]
 pub fn ticks_per_second() -> f64 {
     // SAFETY: the call has no requirement.
     let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };

@@ -5,7 +5,6 @@
 /// ```
 /// assert_eq!(syncscope_host::cpu_list::format(&[8, 0, 1, 3, 2]), "0-3,8");
 /// ```
-#[must_use]
 pub fn format(cpus: &[u32]) -> String {
     let mut sorted = cpus.to_vec();
     sorted.sort_unstable();
@@ -20,7 +19,6 @@ pub fn format(cpus: &[u32]) -> String {
 
 /// The numbers of a list such as `0-3,8`. `None` where the text is something else, names no CPU, or names more than there
 /// can be.
-#[must_use]
 pub fn parse(text: &str) -> Option<Vec<u32>> {
     let run = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

@@ -6,7 +6,6 @@ use std::path::Path;
 
 /// The 64-bit FNV-1a hash (Fowler, Noll, Vo; IETF draft-eastlake-fnv) of a file's bytes, as 16 lower-case hexadecimal
 /// digits; `None` where it cannot be read. It identifies a file and protects against no one.
-#[must_use]
 pub fn file_hash(path: &Path) -> Option<String> {
     let mut file = File::open(path).ok()?;
     let mut buffer = vec![0_u8; 1 << 16];
@@ -20,7 +19,6 @@ pub fn file_hash(path: &Path) -> Option<String> {
 }
 
 /// The same of bytes in memory.
-#[must_use]
 pub fn content_hash(bytes: &[u8]) -> String {
     format!("{:016x}", hashed(OFFSET_BASIS, bytes))
 }

@@ -7,7 +7,6 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 /// The file of the loaded library that holds this address, a function of it for example.
-#[must_use]
 #[allow(clippy::not_unsafe_ptr_arg_deref, reason = "the address is looked up and nothing is read there")]
 pub fn file_of(address: *const c_void) -> Option<PathBuf> {
     let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
@@ -25,7 +24,6 @@ pub fn file_of(address: *const c_void) -> Option<PathBuf> {
 /// Name and version of the C library, `("glibc", "2.36")`; `None` where it has no function that says so (musl).
 ///
 /// The version belongs to the library that was loaded, not to the one that the program was built with.
-#[must_use]
 pub fn c_library_version() -> Option<(&'static str, String)> {
     #[cfg(target_env = "gnu")]
     {
@@ -39,14 +37,12 @@ pub fn c_library_version() -> Option<(&'static str, String)> {
 
 /// The folder for what this program can make again: `$SYNCSCOPE_CACHE`, `$XDG_CACHE_HOME/syncscope` or `~/.cache/syncscope`;
 /// `None` if the user has no home.
-#[must_use]
 pub fn cache_folder() -> Option<PathBuf> {
     variable("SYNCSCOPE_CACHE").or_else(|| folder_of_user("XDG_CACHE_HOME", ".cache"))
 }
 
 /// The folder for what this program learned of the machine: `$XDG_STATE_HOME/syncscope` or `~/.local/state/syncscope`; `None` if
 /// the user has no home.
-#[must_use]
 pub fn state_folder() -> Option<PathBuf> {
     folder_of_user("XDG_STATE_HOME", ".local/state")
 }

@@ -14,7 +14,6 @@ const NO_CPU: Mask = [0; MAX_CPUS as usize / 64];
 /// The CPUs that the calling thread may use, in ascending order; empty where the system does not say.
 ///
 /// Call it before the thread is bound: afterwards only the CPUs of the binding are left.
-#[must_use]
 pub fn allowed_cpus() -> Vec<u32> {
     // Its mask ends at 1,024 CPUs; on larger systems the call fails, and the own mask serves.
     let known = core_affinity::get_core_ids();
@@ -23,7 +22,6 @@ pub fn allowed_cpus() -> Vec<u32> {
 }
 
 /// How many threads this process has; `None` where the system does not say.
-#[must_use]
 pub fn threads_of_process() -> Option<usize> {
     Some(std::fs::read_dir("/proc/self/task").ok()?.count())
 }
@@ -68,7 +66,6 @@ pub fn lower_to_idle_priority() -> io::Result<()> {
 
 /// The CPU that the calling thread runs on now; `None` where the system does not say.
 #[inline]
-#[must_use]
 pub fn current_cpu() -> Option<u32> {
     // SAFETY: the call takes nothing and returns a number.
     u32::try_from(unsafe { libc::sched_getcpu() }).ok()
@@ -76,7 +73,6 @@ pub fn current_cpu() -> Option<u32> {
 
 /// How often the operating system has taken the CPU away from the calling thread so far.
 #[inline]
-#[must_use]
 pub fn involuntary_switches() -> i64 {
     // SAFETY: all zeroes are a valid `rusage`, a struct of integers.
     let mut usage: libc::rusage = unsafe { mem::zeroed() };
@@ -91,13 +87,11 @@ pub struct AffinityGuard(Option<Mask>);
 
 impl AffinityGuard {
     /// Remembers which CPUs the thread may use now. Where the system does not say, nothing is given back.
-    #[must_use]
     pub fn save() -> Self {
         Self(current_mask())
     }
 
     /// Binds the thread to one CPU. Where that fails, the thread stays where it is: its figures are noisier, not wrong.
-    #[must_use]
     pub fn bind_to(cpu: u32) -> Self {
         let saved = Self::save();
         // The comment above says what a failure means.
@@ -106,7 +100,6 @@ impl AffinityGuard {
     }
 
     /// Keeps the thread off these CPUs, unless it may use no others.
-    #[must_use]
     pub fn keep_off(cpus: &[u32]) -> Self {
         let saved = Self::save();
         let others: Vec<u32> = saved.cpus().into_iter().filter(|cpu| !cpus.contains(cpu)).collect();

@@ -60,13 +60,11 @@ impl SharedMemory {
     }
 
     /// Its first byte; it begins a page.
-    #[must_use]
     pub const fn first(&self) -> NonNull<u8> {
         self.first
     }
 
     /// How long it is.
-    #[must_use]
     pub const fn bytes(&self) -> usize {
         self.bytes
     }

@@ -7,8 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use syncscope_gpu::cache::Cache;
-use syncscope_gpu::compile::{Compiler, Program};
+use syncscope_gpu::compile::{Cache, Compiler, Program};
 use syncscope_gpu::discovery::Surroundings;
 use syncscope_gpu::headers;
 use syncscope_gpu::nvrtc::Nvrtc;

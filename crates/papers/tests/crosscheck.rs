@@ -6,8 +6,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use syncscope_gpu::cache::Cache;
-use syncscope_gpu::compile::Compiler;
+use syncscope_gpu::compile::{Cache, Compiler};
 use syncscope_gpu::discovery::Surroundings;
 use syncscope_gpu::headers;
 use syncscope_gpu::nvrtc::Nvrtc;

@@ -5,6 +5,8 @@ use std::fmt::Display;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Nanoseconds, Row, Verdict};
 
+use crate::naming;
+
 /// A number with this many significant digits and without an exponent: `0.0521`, `9.18`, `212`.
 fn digits(value: f64, count: i32) -> String {
     // The exponent is taken after rounding: 0.9996 is written as 1.00.
@@ -84,7 +86,7 @@ pub(crate) fn relative(point: f64, interval: Interval) -> Option<String> {
 }
 
 /// The cost of a row as short texts.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Cost {
     /// `9.18 ns`, `~9.18 ns` (noisy), `< 0.05 ns`, `not resolved`, `skipped`.
     pub(crate) figure: String,
@@ -109,22 +111,14 @@ impl Cost {
                 Some(interval) if interval.high > 0.0 => format!("< {}", time_with(interval.high, 2)),
                 _ => "not resolved".to_owned(),
             },
-            Verdict::Overlapped(_) => "overlapped".to_owned(),
-            Verdict::NonAdditive(_) => "not additive".to_owned(),
             Verdict::Noisy(_) | Verdict::Interfered(_) => "not resolved".to_owned(),
-            Verdict::Elided(_) => "elided".to_owned(),
-            Verdict::TimedOut(_) => "timed out".to_owned(),
-            Verdict::Skipped(_) => "skipped".to_owned(),
-            Verdict::NotTogether(_) => "not together".to_owned(),
-            Verdict::Failed(_) => "failed".to_owned(),
+            other => naming::verdict(other.name()).to_owned(),
         };
-        Self { figure, interval: None, cycles: None, resolved: false }
+        Self { figure, ..Self::default() }
     }
 
     fn resolved(row: &Row) -> Self {
-        let Some(ns) = row.ns else {
-            return Self { figure: "no figure".to_owned(), interval: None, cycles: None, resolved: false };
-        };
+        let Some(ns) = row.ns else { return Self { figure: "no figure".to_owned(), ..Self::default() } };
         Self {
             figure: time(ns.value()),
             interval: row.ns_interval.and_then(|interval| relative(ns.value(), interval)),

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use syncscope_core::order::Order;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Catalogue, Nanoseconds, Row, Run, Verdict};
 
@@ -43,7 +42,7 @@ impl LiveLadder {
     pub fn lines(&self) -> Vec<(String, f64)> {
         let cost = |(id, name)| Some((name, self.0.rows.get(ladder::rung(&self.0, id)?.row)?.ns?.value()));
         let mut all: Vec<(String, f64)> = ladder::card(&self.0).into_iter().filter_map(cost).collect();
-        all.order_by(|(_, a), (_, b)| a.total_cmp(b));
+        all.sort_by(|(_, a), (_, b)| a.total_cmp(b));
         all
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use syncscope_core::run::fingerprint::Fingerprint;
 use syncscope_core::run::{Status, another_run, seconds_between};
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
-use syncscope_core::{Case, CaseId, Catalogue, Detail, Row, Run, Verdict};
+use syncscope_core::{Case, CaseId, Catalogue, Detail, Nanoseconds, Row, Run, Verdict};
 
 use crate::naming;
 use crate::section::Section;
@@ -122,6 +122,18 @@ impl RunData {
     /// The indices of the rows that fit.
     pub(crate) fn rows_where<'a>(&'a self, fits: impl Fn(&Row) -> bool + 'a) -> impl Iterator<Item = usize> + 'a {
         (0..self.rows.len()).filter(move |index| fits(&self.rows[*index]))
+    }
+
+    /// These rows, the cheapest first; those without a cost last.
+    pub(crate) fn by_cost(&self, mut rows: Vec<usize>) -> Vec<usize> {
+        let cost = |index: &usize| self.rows[*index].ns.map_or(f64::INFINITY, Nanoseconds::value);
+        rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
+        rows
+    }
+
+    /// What is damaged, and the warnings of the run.
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = String> {
+        self.damage.warnings().chain(self.run.warnings.iter().cloned())
     }
 
     /// A number of a case that stands in no column, such as a percentile; not one of a single thread.

@@ -11,10 +11,10 @@ use syncscope_core::stats::Interval;
 use syncscope_core::{
     Actor, Case, Cycles, Detail, Dtype, Form, Group, Layout, Nanoseconds, Population, Row, Space, Verdict,
 };
-use syncscope_report::RunData;
 use syncscope_report::gallery::{Entry, render};
+use syncscope_report::{RunData, page};
 
-use chromium::{Counts, number, open, open_and, open_still, open_undrawn, plain};
+use chromium::{Counts, inaccessible, number, open, open_and, open_still, open_undrawn, plain};
 
 /// The widths of the page.
 const DESKTOP: u32 = 1280;
@@ -345,6 +345,18 @@ fn twenty_thousand_rows() {
         // The times are printed, not checked: the machine may be busy.
         let [opened, drawn] = ["opened", "milliseconds"].map(|name| number(&counts, name));
         eprintln!("{} rows: open after {opened} ms, every chart drawn after {drawn} ms", runs[0].rows.len());
+    }
+}
+
+#[test]
+fn axe_finds_nothing_on_pages_of_one_run_and_of_two() {
+    let runs = [synthetic::wide::complete(), synthetic::cpu_only()];
+    let entries: Vec<Entry> = runs.iter().map(|data| Entry { data: data.clone(), page: None }).collect();
+    let experiment = [synthetic::published::experiment()];
+    let pages = [page::render(&runs[..1]), page::render(&runs), page::render(&experiment), render(&entries, None)];
+    for (at, html) in pages.iter().enumerate() {
+        let Some(broken) = inaccessible(html, DESKTOP) else { return };
+        assert_eq!(broken, "", "page {at}");
     }
 }
 

@@ -9,13 +9,11 @@ pub struct Arch(u32);
 impl Arch {
     /// The architecture of compute capability `major.minor`, given as `10 * major + minor`. `None` before Turing
     /// (7.5), whose encoding is different or is no longer supported by CUDA 13.
-    #[must_use]
     pub const fn new(number: u32) -> Option<Self> {
         if number >= 75 { Some(Self(number)) } else { None }
     }
 
     /// `10 * major + minor` of the compute capability.
-    #[must_use]
     pub const fn number(self) -> u32 {
         self.0
     }

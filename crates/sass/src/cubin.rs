@@ -57,7 +57,6 @@ impl Cubin {
     }
 
     /// The architecture the code was compiled for.
-    #[must_use]
     pub const fn arch(&self) -> Arch {
         self.arch
     }
@@ -68,7 +67,6 @@ impl Cubin {
     }
 
     /// The kernel of this (mangled) name.
-    #[must_use]
     pub fn kernel(&self, name: &str) -> Option<&Kernel> {
         self.kernels.iter().find(|kernel| kernel.name == name)
     }
@@ -91,25 +89,21 @@ impl Kernel {
     }
 
     /// The architecture the code was compiled for.
-    #[must_use]
     pub const fn arch(&self) -> Arch {
         self.arch
     }
 
     /// The name, mangled as in the file.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// All instructions in the order of their addresses, with the padding at the end.
-    #[must_use]
     pub fn instructions(&self) -> &[Instruction] {
         &self.instructions
     }
 
     /// How many instructions have an unknown opcode.
-    #[must_use]
     pub fn unknown(&self) -> usize {
         self.instructions.iter().filter(|instruction| !instruction.is_known()).count()
     }

@@ -198,7 +198,6 @@ pub struct Unawaited {
 ///
 /// Instructions that set no barrier for a result are not named: nothing can wait for the end of a store or of a reduction
 /// without a result, and the results of arithmetic are there after a fixed time.
-#[must_use]
 pub fn unawaited_results(kernel: &Kernel, region: &Region) -> Vec<Unawaited> {
     let instructions = kernel.instructions();
     let graph = Graph::of(instructions);

@@ -68,7 +68,6 @@ pub struct Instruction {
 
 impl Instruction {
     /// Decodes the instruction at `offset` of a kernel. Any bits give an instruction; see [`Self::is_known`].
-    #[must_use]
     pub fn decode(offset: u64, raw: u128, arch: Arch) -> Self {
         let generation = arch.generation();
         let code = raw.field(0, 12) as u16;
@@ -95,7 +94,6 @@ impl Instruction {
     }
 
     /// Whether the operation is in the tables.
-    #[must_use]
     pub fn is_known(&self) -> bool {
         self.opcode != UNKNOWN
     }
@@ -103,7 +101,6 @@ impl Instruction {
     /// Whether this instruction matches `pattern`. The first word of the pattern is the bare mnemonic. The others are
     /// modifiers, which must occur in this order; others may be between them. `REDG.ADD.GPU` matches
     /// `REDG.E.ADD.STRONG.GPU`; `RED` does not match `REDG`.
-    #[must_use]
     pub fn matches(&self, pattern: &str) -> bool {
         let mut words = self.mnemonic.split('.');
         let mut wanted = pattern.split('.');
@@ -209,7 +206,6 @@ const NO_BARRIER: u8 = 7;
 
 impl Control {
     /// Reads the field from a whole instruction.
-    #[must_use]
     pub fn of(raw: u128) -> Self {
         let field = |low, width| raw.field(low, width) as u8;
         let barrier = |low| Some(field(low, 3)).filter(|&number| number != NO_BARRIER);
@@ -227,7 +223,6 @@ impl Control {
     pub const MASK: u128 = 0x1f_ffff << 105;
 
     /// The field as bits of an instruction, all others 0.
-    #[must_use]
     pub fn bits(self) -> u128 {
         let put = |value: u8, low: u32| u128::from(value) << low;
         put(self.stall & 0xf, 105)
@@ -239,7 +234,6 @@ impl Control {
     }
 
     /// Whether it waits for this barrier.
-    #[must_use]
     pub const fn waits_for(self, barrier: u8) -> bool {
         self.wait_mask >> barrier & 1 == 1
     }

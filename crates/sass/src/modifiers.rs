@@ -98,30 +98,14 @@ const SIZE: Field = Field::new(73, 3, &["U8", "S8", "U16", "S16", "", "64", "128
 const SIZE_TURING: Field = Field::new(73, 3, &["U8", "S8", "U16", "S16", "", "64", "128", "U.128"]);
 
 /// Memory ordering and scope are one field since Ampere. These are its words, except the last three and word 4.
+#[rustfmt::skip]
 macro_rules! order {
     ($plain:literal, $thirteen:literal, $fourteen:literal, $fifteen:literal) => {
-        Field::new(
-            77,
-            4,
-            &[
-                "",
-                "CONSTANT.PRIVATE",
-                "CONSTANT.CTA",
-                "CONSTANT.CTA.PRIVATE",
-                $plain,
-                "STRONG.SM",
-                "STRONG.GPU.PRIVATE",
-                "STRONG.GPU",
-                "MMIO.GPU",
-                "CONSTANT.SM",
-                "STRONG.SYS",
-                "CONSTANT.SM.PRIVATE",
-                "MMIO.SYS",
-                $thirteen,
-                $fourteen,
-                $fifteen,
-            ],
-        )
+        Field::new(77, 4, &[
+            "", "CONSTANT.PRIVATE", "CONSTANT.CTA", "CONSTANT.CTA.PRIVATE", $plain, "STRONG.SM", "STRONG.GPU.PRIVATE",
+            "STRONG.GPU", "MMIO.GPU", "CONSTANT.SM", "STRONG.SYS", "CONSTANT.SM.PRIVATE", "MMIO.SYS", $thirteen,
+            $fourteen, $fifteen,
+        ])
     };
 }
 const LOAD_ORDER: Field = order!("CONSTANT", "CONSTANT.VC", "CONSTANT.VC.PRIVATE", "CONSTANT.GPU");
@@ -158,23 +142,10 @@ const SHARED_TYPE_OLD: Field = Field::new(73, 2, &["", "S32", "64"]);
 
 /// Types of floating-point atomics since Hopper. Bit 87 is the highest of their number and never set in a valid one.
 const FLOAT_TYPE: Field = Field::new(73, 4, FLOAT_TYPES).when(|raw| raw.field(87, 1) == 0);
+#[rustfmt::skip]
 const FLOAT_TYPES: &[&str] = &[
-    "F16x2.RN",
-    "F16x4.RN",
-    "F16x8.RN",
-    "BF16x2.RN",
-    "BF16x4.RN",
-    "BF16x8.RN",
-    "INVALID6",
-    "INVALID7",
-    "INVALID8",
-    "F32.FTZ.RN",
-    "F32x2.FTZ.RN",
-    "F32x4.FTZ.RN",
-    "F32.RN",
-    "F32x2.RN",
-    "F32x4.RN",
-    "F64.RN",
+    "F16x2.RN", "F16x4.RN", "F16x8.RN", "BF16x2.RN", "BF16x4.RN", "BF16x8.RN", "INVALID6", "INVALID7", "INVALID8",
+    "F32.FTZ.RN", "F32x2.FTZ.RN", "F32x4.FTZ.RN", "F32.RN", "F32x2.RN", "F32x4.RN", "F64.RN",
 ];
 
 const BARRIER_KIND: Field = Field::new(77, 3, &["SYNC", "ARV", "RED", "SCAN", "SYNCALL"]);

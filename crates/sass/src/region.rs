@@ -64,27 +64,23 @@ fn widest(kernel: &Kernel, bodies: &[Range<usize>]) -> Result<Range<usize>, Sass
 
 impl Region {
     /// The instructions between the clock reads, in the order of their addresses, each once.
-    #[must_use]
     pub fn instructions(&self) -> &[Instruction] {
         &self.inline
     }
 
     /// The offset behind the last instruction between the clock reads.
-    #[must_use]
     pub fn end(&self) -> u64 {
         self.inline.last().map_or(0, |last| last.offset + 1)
     }
 
     /// The instructions that the timed loop repeats, without those that the compiler moved in front of the loop because
     /// their result never changes.
-    #[must_use]
     pub fn body(&self) -> &[Instruction] {
         &self.inline[self.body.clone()]
     }
 
     /// Whether every iteration executes each instruction of [`Self::body`] once: the loop has one path and no inner loop. A path
     /// out of line for a warp that is divergent is not counted as another path.
-    #[must_use]
     pub fn is_straight(&self) -> bool {
         let is_branch = |found: &Instruction| match found.opcode {
             "BRA" => !found.mnemonic.starts_with("BRA.DIV"),
@@ -97,25 +93,21 @@ impl Region {
 
     /// Blocks elsewhere in the kernel that the region branches to and that branch back, and functions that it calls: mostly
     /// slow paths that the compiler expects not to be taken.
-    #[must_use]
     pub fn out_of_line(&self) -> &[Vec<Instruction>] {
         &self.out_of_line
     }
 
     /// How many instructions in the body of the timed loop match `pattern`; see [`Instruction::matches`].
-    #[must_use]
     pub fn count(&self, pattern: &str) -> usize {
         self.body().iter().filter(|instruction| instruction.matches(pattern)).count()
     }
 
     /// How many instructions, also out of line, have an unknown operation.
-    #[must_use]
     pub fn unknown(&self) -> usize {
         self.blocks().flatten().filter(|instruction| !instruction.is_known()).count()
     }
 
     /// The disassembly, one line for each instruction, with the registers that it writes and reads.
-    #[must_use]
     pub fn listing(&self) -> String {
         let mut text = format!("kernel {}: {} instructions between the clock reads", self.kernel, self.inline.len());
         // Writing to a String cannot fail.

@@ -82,8 +82,8 @@ pub(crate) struct ListArguments {
     /// List only primitives with all of these words, or whose id matches, such as mutex, atomicAdd or 'gpu.vote.*'
     #[arg(value_name = "WORD")]
     pub(crate) words: Vec<String>,
-    /// As for the other commands
-    #[arg(long, value_name = "GLOB", hide = true)]
+    /// List only primitives whose id matches one of these, as `run` takes them (repeatable)
+    #[arg(long, value_name = "GLOB")]
     pub(crate) only: Vec<String>,
     /// Output format
     #[arg(long, value_enum, default_value_t = ListFormat::Table)]

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use syncscope_core::order::Order;
 use syncscope_core::own::is_own;
 use syncscope_core::run::Status;
 use syncscope_core::run::samples::StoredPair;
@@ -178,7 +177,7 @@ impl OwnRequest {
 /// The comparison of the first operation with another one, a line for each case, in the order of their parameters.
 fn in_words(comparison: &Comparison<'_>, first: &str, other: &str) -> String {
     let mut cases: Vec<&ComparedCase<'_>> = comparison.cases.iter().collect();
-    cases.order_by_key(|compared| &compared.a.case);
+    cases.sort_by_key(|compared| &compared.a.case);
     let mut text = format!("\n{first} against {other}, measured in turn:");
     for compared in cases {
         let parameters = compared.a.case.to_string();

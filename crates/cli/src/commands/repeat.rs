@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use syncscope_core::order::Order;
 use syncscope_core::run::Status;
 use syncscope_core::run::directory::{RunDirectory, WriteLock};
 use syncscope_core::run::journal::Journal;
@@ -198,7 +197,7 @@ pub(super) fn run(arguments: &RunArguments, count: u32) -> Result<Outcome, Failu
     let mut status = Status::Done;
     // Those that have not begun come first: a budget may not last for all.
     let mut left: Vec<u32> = (1..=count).filter(|number| !is_complete(&request.folder_of(*number))).collect();
-    left.order_by_key(|number| has_begun(&request.folder_of(*number)));
+    left.sort_by_key(|number| has_begun(&request.folder_of(*number)));
     let mut is_joined = false;
     for (at, &number) in left.iter().enumerate() {
         let child_folder = request.folder_of(number);

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use syncscope_core::order::Order;
 use syncscope_core::{Case, Evidence, Experiment, Laboratory, Preset};
 use syncscope_gpu::verify::{ARCHITECTURES, Verified};
 
@@ -159,7 +158,7 @@ fn grouped(programs: &[Verified]) -> Vec<Vec<&Verified>> {
             None => groups.push(vec![program]),
         }
     }
-    groups.order_by_key(|group| group[0].case.clone());
+    groups.sort_by_key(|group| group[0].case.clone());
     groups
 }
 

@@ -65,54 +65,29 @@ fn a_fleet_without_a_comparable_case_is_no_all_clear() {
     assert!(!page.exists());
 }
 
-/// Two of three machines differ a little in what the third differs much: its three cluster barriers, as `compare` says.
+/// Of three machines with a GPU of one generation, the H200 has cheap cluster barriers, and the busy host an expensive fence for
+/// the system. What stays within a multiprocessor costs the same on all.
 #[test]
-fn the_h100_differs_in_all_cluster_barriers_and_its_intervals_say_so() {
-    let done = output(&["fleet", &stored("h100"), &stored("h200-older"), &stored("h200-x2"), "--format", "json"]);
-    let json: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
-    let h100 = json["nodes"].as_array().unwrap().iter().find(|node| node["node"] == "h100").unwrap();
-    let mut slower = Vec::new();
-    for cell in h100["primitives"].as_array().unwrap() {
-        let is_slower = cell["change"] == "slower";
-        assert_eq!(is_slower, cell["ratio_low"].as_f64().unwrap() > 1.05, "{cell}");
-        if is_slower {
-            slower.push(cell["primitive"].as_str().unwrap());
-        }
-    }
-    for barrier in ["gpu.cluster.arrive_wait", "gpu.cluster.mbarrier_remote", "gpu.cluster.sync"] {
-        assert!(slower.contains(&barrier), "{slower:?}");
-    }
-}
-
-/// Of three machines with a GPU of the same generation, one has an expensive cluster barrier. What stays within a
-/// multiprocessor costs the same on all.
-#[test]
-fn the_h100_among_h200_differs_in_the_cluster_barrier() {
-    let words = [
-        "fleet",
-        &stored("h100"),
-        &stored("h200-older"),
-        &stored("h200-x2"),
-        "--only",
-        "gpu.*",
-        "--fail-on",
-        "outlier",
-    ];
-    let done = output(&[&words[..], &["--format", "json"]].concat());
+fn the_h200_among_h100_differs_in_all_cluster_barriers_and_its_intervals_say_so() {
+    let runs = ["h100", "h200", "h100-x2"].map(stored);
+    let words = ["--only", "gpu.*", "--fail-on", "outlier", "--format", "json"];
+    let done = output(&[&["fleet"], &runs.each_ref().map(String::as_str)[..], &words].concat());
     assert_eq!(done.status.code(), Some(3), "{}", stderr(&done));
     let json: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
-    let h100 = json["nodes"].as_array().unwrap().iter().find(|node| node["node"] == "h100").unwrap();
-    let slower: Vec<&str> = h100["primitives"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|cell| cell["change"] == "slower")
-        .map(|cell| cell["primitive"].as_str().unwrap())
-        .collect();
-    for barrier in ["gpu.cluster.arrive_wait", "gpu.cluster.sync"] {
-        assert!(slower.contains(&barrier), "{slower:?}");
+    let changed = |name: &str, change: &str, is_beyond: fn(&serde_json::Value) -> bool| -> Vec<String> {
+        let node = json["nodes"].as_array().unwrap().iter().find(|node| node["node"] == name).unwrap();
+        let (changed, others): (Vec<_>, Vec<_>) =
+            node["primitives"].as_array().unwrap().iter().partition(|cell| cell["change"] == change);
+        assert!(changed.iter().all(|cell| is_beyond(cell)) && !others.iter().any(|cell| is_beyond(cell)), "{node}");
+        changed.iter().map(|cell| cell["primitive"].as_str().unwrap().to_owned()).collect()
+    };
+    let faster = changed("h200", "faster", |cell| cell["ratio_high"].as_f64().unwrap() < 1.0 / 1.05);
+    for barrier in ["gpu.cluster.arrive_wait", "gpu.cluster.mbarrier_remote", "gpu.cluster.sync"] {
+        assert!(faster.iter().any(|id| id == barrier), "{faster:?}");
     }
     for local in ["gpu.block.", "gpu.warp.", "gpu.shuffle.", "gpu.vote.", "gpu.match.", "gpu.reduce."] {
-        assert!(!slower.iter().any(|id| id.starts_with(local)), "{slower:?}");
+        assert!(!faster.iter().any(|id| id.starts_with(local)), "{faster:?}");
     }
+    let slower = changed("h100-x2", "slower", |cell| cell["ratio_low"].as_f64().unwrap() > 1.05);
+    assert_eq!(slower, ["gpu.fence.system"]);
 }

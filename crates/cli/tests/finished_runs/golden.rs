@@ -194,7 +194,7 @@ type Shape<'a> = &'a dyn Fn(Case) -> Case;
 /// Each primitive of a role that people choose from, cheaper than another one of its role, is named by an answer.
 #[test]
 fn every_primitive_of_a_choice_is_reachable_from_a_question() {
-    let template = named("h200-x2");
+    let template = named("h100-x2");
     let multiprocessors = template.run.machine.gpus.first().map(|gpu| gpu.multiprocessors);
     let by_two_threads =
         |case: Case| Case { threads: Some(2), placement: Some(syncscope_core::Placement::Close), ..case };
@@ -338,5 +338,5 @@ fn what_advice_takes_is_drawn_and_named() {
             }
         }
     }
-    assert!(taken.len() >= 5 && taken.values().sum::<usize>() > 4 * runs_of_teams(), "{taken:?}");
+    assert!(taken.len() >= 5 && taken.values().sum::<usize>() > 3 * runs_of_teams(), "{taken:?}");
 }

@@ -3,8 +3,7 @@
 use crate::engine::experiment::{Experiment, Protocol, Ruler};
 use crate::engine::population::{self, Cost, ProcessCost, States, mean_over_processes};
 use crate::model::case::{Actor, Population};
-use crate::model::estimate::Estimate;
-use crate::model::observation::{Observation, Strata};
+use crate::model::estimate::{Estimate, Observation, Strata};
 use crate::model::sample::{Disturbance, Sample, Shot, Side};
 use crate::stats::{self, Interval, Level};
 use crate::units::{Cycles, Hertz, Nanoseconds};

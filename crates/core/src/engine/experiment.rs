@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use crate::model::case::{Actor, Population};
-use crate::model::check::Check;
 use crate::model::detail::Detail;
-use crate::model::evidence::Evidence;
+use crate::model::evidence::{Check, Evidence};
 use crate::model::sample::{Sample, Shot, Side};
 use crate::units::{Hertz, Ticks};
 
@@ -89,7 +88,6 @@ pub struct Protocol {
 
 impl Protocol {
     /// The usual one of a loop with so many operations in an iteration.
-    #[must_use]
     pub const fn of(unroll: u32) -> Self {
         Self {
             unroll,
@@ -130,13 +128,15 @@ pub trait Experiment {
     /// How many operations an actor executes in `iterations` of `side`.
     fn operations(&self, side: Side, iterations: u64) -> u64;
 
-    /// Runs one side once.
+    /// Runs one side once. An experiment implements this or [`Self::samples`].
     ///
     /// # Errors
     /// When the loop does not end within its bound, or cannot run at all.
-    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError>;
+    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+        self.samples(&[shot])?.pop().ok_or_else(|| ExperimentError::Failed("a loop ran and left no result".to_owned()))
+    }
 
-    /// Runs several shots in their order. Overridden where queueing them saves time between samples.
+    /// Runs several shots in their order. Implemented where queueing them saves time between samples.
     ///
     /// # Errors
     /// As [`Self::sample`]; the samples of the shots before the failing one are lost.

@@ -1,15 +1,16 @@
 //! From costs to a verdict.
 
 use crate::engine::cost_formula::Costs;
-use crate::engine::exclusion;
 use crate::engine::experiment::{ExperimentError, Limit};
 use crate::engine::population::{Cost, StateCost};
-use crate::model::check::Check;
-use crate::model::estimate::Estimate;
-use crate::model::observation::Observation;
+use crate::model::estimate::{Estimate, Observation};
+use crate::model::evidence::Check;
+use crate::model::sample::Disturbance;
 use crate::model::verdict::Verdict;
+use crate::stats;
 use crate::stats::{Level, MIN_PAIRS};
-use crate::units::significant_digits;
+use crate::units::{Hertz, significant_digits};
+use std::collections::BTreeMap;
 
 /// What is judged.
 pub(crate) struct Judged<'a> {
@@ -34,8 +35,8 @@ pub(crate) fn verdict(check: &Check, judged: &Judged<'_>, noisy_above: f64) -> V
     if !judged.costs.is_finite() {
         return Verdict::Failed("both loops execute the same number of operations".to_owned());
     }
-    if exclusion::is_mostly_apart(judged.observations) {
-        return Verdict::NotTogether(exclusion::summary(judged.observations));
+    if is_mostly_apart(judged.observations) {
+        return Verdict::NotTogether(summary(judged.observations));
     }
     let (starved, of) = starved_pairs(judged.observations);
     if starved > 0 && 2 * starved >= of {
@@ -51,7 +52,7 @@ pub(crate) fn verdict(check: &Check, judged: &Judged<'_>, noisy_above: f64) -> V
         _ if judged.observations.iter().all(|pair| pair.excluded.is_none()) => {
             Verdict::Noisy(format!("{} pairs are too few for an interval", judged.observations.len()))
         }
-        _ => Verdict::Interfered(exclusion::summary(judged.observations)),
+        _ => Verdict::Interfered(summary(judged.observations)),
     }
 }
 
@@ -107,7 +108,7 @@ const FEW_BLOCKS: usize = 4;
 /// one or two of 90 blocks gave the figure of all to a tenth for 56 to 92 % of the CPU cases (H200 and H100 machines).
 fn of_blocks(judged: &Judged<'_>) -> Verdict {
     let observations = judged.observations;
-    let blocks = exclusion::lost_blocks(observations);
+    let blocks = lost_blocks(observations);
     if blocks.len() < judged.fewest_blocks as usize {
         let (taken, fewest) = (blocks.len(), judged.fewest_blocks);
         return Verdict::Noisy(format!("only {taken} of the required {fewest} measurement blocks were taken"));
@@ -116,7 +117,7 @@ fn of_blocks(judged: &Judged<'_>) -> Verdict {
     if blocks.len() < FEW_BLOCKS || lost as f64 <= MOST_BLOCKS_LOST * blocks.len() as f64 {
         return Verdict::Resolved;
     }
-    let summary = exclusion::summary(observations);
+    let summary = summary(observations);
     Verdict::Interfered(format!("{summary}; nothing is left of {lost} of {} measurement blocks", blocks.len()))
 }
 
@@ -179,4 +180,52 @@ fn clock_drift(estimate: &Estimate, noisy_above: f64) -> Option<String> {
     let text = |percent: f64| if percent < 0.1 { "below 0.1".to_owned() } else { format!("+/- {percent:.1}") };
     (ns > noisy_above * 100.0)
         .then(|| format!("{} % in nanoseconds, {} % in cycles: the clock changed meanwhile", text(ns), text(cycles)))
+}
+
+// Which pairs are excluded from an estimate, and why. The causes are seen outside the measured value; the value itself
+// never decides.
+
+/// The median clock of the pairs.
+pub(crate) fn usual_clock(observations: &[Observation]) -> Option<Hertz> {
+    let clocks: Vec<f64> = observations.iter().filter_map(|o| o.clock).map(Hertz::value).collect();
+    stats::median(&clocks).map(Hertz)
+}
+
+/// Excludes the pairs whose clock differs from the usual one by more than `tolerance` (relative). A clock that changed
+/// between two pairs shows in neither of their differences, so the pair cannot show it itself.
+pub(crate) fn exclude_other_clocks(observations: &mut [Observation], usual: Hertz, tolerance: f64) {
+    for observation in observations {
+        if observation.clock.is_some_and(|clock| (clock.value() / usual.value() - 1.0).abs() > tolerance) {
+            observation.excluded.get_or_insert(Disturbance::ClockChange);
+        }
+    }
+}
+
+/// Whether a measurement block was lost to other processes, for each block: no pair counts, and one at least lost its CPU.
+pub(crate) fn lost_blocks(observations: &[Observation]) -> Vec<bool> {
+    let mut pairs: BTreeMap<u32, Vec<Option<&Disturbance>>> = BTreeMap::new();
+    for observation in observations {
+        pairs.entry(observation.block).or_default().push(observation.excluded.as_ref());
+    }
+    let is_of_others = |cause: &Disturbance| matches!(cause, Disturbance::InvoluntarySwitch | Disturbance::Migration);
+    let is_lost = |causes: &Vec<Option<&Disturbance>>| {
+        causes.iter().all(Option::is_some) && causes.iter().copied().flatten().any(is_of_others)
+    };
+    pairs.values().map(is_lost).collect()
+}
+
+/// Whether the actors ran apart in more than half of the pairs.
+pub(crate) fn is_mostly_apart(observations: &[Observation]) -> bool {
+    let apart = observations.iter().filter(|o| o.excluded == Some(Disturbance::NotTogether)).count();
+    2 * apart > observations.len()
+}
+
+/// How many pairs were excluded, and why.
+pub(crate) fn summary(observations: &[Observation]) -> String {
+    let mut causes: Vec<String> =
+        observations.iter().filter_map(|o| o.excluded.as_ref()).map(ToString::to_string).collect();
+    let count = causes.len();
+    causes.sort();
+    causes.dedup();
+    format!("{count} of {} pairs excluded: {}", observations.len(), causes.join(", "))
 }

@@ -3,15 +3,13 @@
 use crate::engine::cost_formula::{CostFormula, Costs};
 use crate::engine::experiment::{Experiment, Limit};
 use crate::engine::judge::{self, Judged};
+use crate::engine::population;
 use crate::engine::population::{ProcessCost, Stage, StateCost, States, process_costs};
 use crate::engine::stopping::Stop;
-use crate::engine::{exclusion, population};
 use crate::model::case::Actor;
-use crate::model::check::Check;
 use crate::model::detail::Detail;
-use crate::model::estimate::Estimate;
-use crate::model::evidence::{Evidence, Receipt};
-use crate::model::observation::Observation;
+use crate::model::estimate::{Estimate, Observation};
+use crate::model::evidence::{Check, Evidence, Receipt};
 use crate::model::verdict::Verdict;
 use crate::stats;
 use crate::units::Hertz;
@@ -97,9 +95,9 @@ impl Measurement {
     /// nobody asks for them.
     pub fn settle(&mut self) {
         let Some(basis) = self.basis.take() else { return };
-        self.clock = exclusion::usual_clock(&self.observations);
+        self.clock = judge::usual_clock(&self.observations);
         if let (Some(clock), Some(tolerance)) = (self.clock, basis.clock_tolerance) {
-            exclusion::exclude_other_clocks(&mut self.observations, clock, tolerance);
+            judge::exclude_other_clocks(&mut self.observations, clock, tolerance);
         }
         self.states = basis.states.exclude_others(&mut self.observations);
         // What the class has in common makes the interval within the run wider, and says nothing about this case.

@@ -9,7 +9,7 @@ use crate::engine::experiment::{Experiment, ExperimentError};
 use crate::engine::population::States;
 use crate::engine::profile::{self, Phase};
 use crate::engine::stopping::{PrecisionRule, Progress, Stop};
-use crate::model::observation::Observation;
+use crate::model::estimate::Observation;
 use crate::model::sample::{Shot, Side};
 use crate::stats::{Level, MIN_PAIRS};
 
@@ -147,7 +147,6 @@ pub struct PairOrder {
 
 impl PairOrder {
     /// The order of the pairs from number `first_pair` on, of samples with so many iterations.
-    #[must_use]
     pub fn new(seed: u64, iterations: u64, first_pair: u64) -> Self {
         // A later block draws other orders than the first.
         let random = fastrand::Rng::with_seed(seed.wrapping_add(first_pair));

@@ -1,13 +1,12 @@
 //! The engine: from an [`Experiment`] to an estimate and its verdict. `docs/METHOD.md` explains each step.
 //!
 //! [`Engine::measure_block`] is the way of one case: choose the iterations (`calibration.rs`), take pairs in random order
-//! (`measurement_block.rs`), exclude disturbed pairs (`exclusion.rs`), compute the cost (`cost_formula.rs`)
+//! (`measurement_block.rs`), exclude disturbed pairs (`judge.rs`), compute the cost (`cost_formula.rs`)
 //! and judge it (`judge.rs`, `population.rs`, `additivity.rs`). When to stop is an object of its own ([`stopping`]).
 
 mod additivity;
 pub(crate) mod calibration;
 mod cost_formula;
-mod exclusion;
 mod judge;
 mod measurement_block;
 pub(crate) mod population;
@@ -31,9 +30,8 @@ use crate::engine::population::States;
 use crate::engine::profile::Phase;
 use crate::engine::settings::{BlockCount, Settings};
 use crate::engine::stopping::Stop;
-use crate::model::check::Check;
 use crate::model::detail::Detail;
-use crate::model::evidence::Evidence;
+use crate::model::evidence::{Check, Evidence};
 use crate::model::sample::Side;
 use crate::model::verdict::Verdict;
 
@@ -64,7 +62,6 @@ pub struct Engine {
 
 impl Engine {
     /// An engine with these settings that takes all pairs of a case in one block, and stops when `cancel` is raised.
-    #[must_use]
     pub fn new(settings: Settings, cancel: Cancel) -> Self {
         Self {
             settings,
@@ -80,20 +77,17 @@ impl Engine {
     }
 
     /// The same, dividing the pairs of a case into measurement blocks.
-    #[must_use]
     pub fn with_blocks(self, blocks: BlockCount) -> Self {
         Self { blocks, ..self }
     }
 
     /// The same; if `is_final`, the next block is the last, whatever it finds.
-    #[must_use]
     pub fn final_block(self, is_final: bool) -> Self {
         Self { is_final, ..self }
     }
 
     /// The same; after the last block, experiments that have a third loop show whether a second copy costs what the first
     /// one does.
-    #[must_use]
     pub fn test_additivity(self, tests_additivity: bool) -> Self {
         Self { tests_additivity, ..self }
     }
@@ -141,7 +135,6 @@ impl Engine {
     }
 
     /// Whether the case needs another block.
-    #[must_use]
     pub fn needs_another_block(&self, measurement: &Measurement) -> bool {
         measurement.stop.is_some_and(|stop| self.is_unfinished(measurement.blocks, stop))
     }

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::case::Population;
-use crate::model::estimate::{StrataEstimate, Stratum};
-use crate::model::observation::{Observation, Strata};
+use crate::model::estimate::{Observation, Strata, StrataEstimate, Stratum};
 use crate::model::sample::Disturbance;
 use crate::stats::{
     self, Clustered, Interval, Level, MIN_PAIRS, block_medians, share_interval, student_half_width, trimmed_mean,

@@ -99,7 +99,6 @@ pub struct PhaseTime {
 }
 
 /// The times of the phases so far; `None` if not enabled.
-#[must_use]
 pub fn phase_times() -> Option<Vec<PhaseTime>> {
     let entry = |phase: &Phase| PhaseTime {
         phase: *phase,

@@ -22,7 +22,6 @@ impl Settings {
 
     /// The settings of every preset, with this rule. Samples of 100 us are a thousand times longer than reading the clock and ten
     /// times shorter than a scheduler tick; experiments may ask for others.
-    #[must_use]
     pub const fn with_rule(rule: PrecisionRule) -> Self {
         Self { sample: Duration::from_micros(100), noisy_above: Self::NOISY_ABOVE, rule }
     }

@@ -46,14 +46,12 @@ pub struct PrecisionRule {
 
 impl PrecisionRule {
     /// The same with this share of the time. A share that is no positive number changes nothing.
-    #[must_use]
     pub fn with_share_of_time(&self, share: f64) -> Self {
         let seconds = self.max_time.as_secs_f64() * if share > 0.0 { share } else { 1.0 };
         Self { max_time: Duration::try_from_secs_f64(seconds).unwrap_or(self.max_time), ..self.clone() }
     }
 
     /// The same for one of `blocks` among which the pairs and the time are divided.
-    #[must_use]
     pub fn divided_by(&self, blocks: u32) -> Self {
         let blocks = blocks.max(1);
         let max_pairs = self.max_pairs.div_ceil(u64::from(blocks)).max(self.min_pairs);
@@ -64,14 +62,12 @@ impl PrecisionRule {
     ///
     /// Each look gives chance another opportunity to stop early on a lucky interval, so there are few: each half as
     /// far again as the one before.
-    #[must_use]
     pub fn next_look(&self, look: u32) -> u64 {
         let pairs = self.min_pairs as f64 * 1.5_f64.powi(look.min(1000).cast_signed());
         pairs.min(self.max_pairs as f64) as u64
     }
 
     /// Why to stop; `None` to go on.
-    #[must_use]
     pub fn judge(&self, progress: &Progress) -> Option<Stop> {
         if let Some((point, interval)) = progress.estimate
             && progress.pairs >= self.min_pairs

@@ -1,17 +1,17 @@
 //! An experiment made of numbers: it drives the engine, the journal, the command and the reports where no
 //! hardware is wanted, and holds the truth against which the statistics are tested.
 
-mod laboratory;
-
-pub use laboratory::FakeLaboratory;
-
-use std::time::Duration;
-
 use crate::engine::experiment::{Experiment, ExperimentError, Limit, Protocol, Ruler};
-use crate::model::check::Check;
-use crate::model::evidence::Evidence;
+use crate::model::case::{Case, Dtype};
+use crate::model::evidence::{Check, Evidence};
+use crate::model::facts::{Facts, Role};
+use crate::model::primitive::Primitive;
 use crate::model::sample::{Disturbance, Sample, Shot, Side};
+use crate::model::sweep::Sweep;
+use crate::session::laboratory::{Laboratory, Listing, Refusal};
+use crate::session::preset::Preset;
 use crate::units::{Hertz, Ticks};
+use std::time::Duration;
 
 /// Noise added to the length of a sample, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -104,7 +104,6 @@ const CYCLES_PER_TICK: f64 = 0.25;
 
 impl FakeExperiment {
     /// A case without noise.
-    #[must_use]
     pub fn new(cost_ns: f64, seed: u64) -> Self {
         Self {
             cost_ns,
@@ -120,31 +119,26 @@ impl FakeExperiment {
     }
 
     /// The same with noise.
-    #[must_use]
     pub fn with_noise(self, noise: Noise) -> Self {
         Self { noise, ..self }
     }
 
     /// The same with a fault.
-    #[must_use]
     pub fn with_fault(self, fault: Fault) -> Self {
         Self { fault, ..self }
     }
 
     /// The same with another cost of the loop.
-    #[must_use]
     pub fn with_loop(self, loop_ns: f64) -> Self {
         Self { loop_ns, ..self }
     }
 
     /// The same with a limit of the hardware.
-    #[must_use]
     pub fn with_limit(self, limit: Limit) -> Self {
         Self { limit: Some(limit), ..self }
     }
 
     /// The same, taking real time for each sample.
-    #[must_use]
     pub fn with_dwell(self, dwell: Duration) -> Self {
         Self { dwell, ..self }
     }
@@ -247,5 +241,78 @@ impl Experiment for FakeExperiment {
         } else {
             Evidence::Present { summary: format!("fake {UNROLL}/{}", 2 * UNROLL), listing, receipt: None }
         }
+    }
+}
+
+// A laboratory of fakes: the command, the journal and the reports run on it where hardware is not the question.
+
+const fn fake(id: &'static str, summary: &'static str, role: Role) -> Primitive {
+    let facts = Facts::of(role);
+    Primitive { id, summary, operation: "one operation that is only a number", source: "nowhere", facts }
+}
+
+/// One primitive for each way a case can end.
+static CATALOGUE: [Primitive; 5] = [
+    fake("cpu.atomic.add", "A cost that grows with the threads and is resolved", Role::Update),
+    fake("cpu.atomic.read", "A cost of zero", Role::Access),
+    fake("cpu.barrier.std", "A cost that drowns in noise", Role::ThreadBarrier),
+    fake("cpu.fence.flush", "A primitive that does not exist here", Role::Fence),
+    fake("cpu.lock.std_mutex", "A primitive that fails on request", Role::ThreadLock),
+];
+
+/// Makes fakes.
+#[derive(Debug, Clone, Default)]
+pub struct FakeLaboratory {
+    /// Time every sample takes for real.
+    pub dwell: Duration,
+    /// Each primitive is planned with 1 to so many threads; 0 leaves that to the preset.
+    pub most_threads: u32,
+    /// What goes wrong with `cpu.lock.std_mutex`.
+    pub fault: Fault,
+    /// A case has broken it.
+    is_broken: bool,
+}
+
+impl Laboratory for FakeLaboratory {
+    fn listing(&self) -> Vec<Listing> {
+        let reason = |primitive: &Primitive| (primitive.name() == "flush").then(|| "no such fake".to_owned());
+        CATALOGUE.iter().map(|primitive| Listing { primitive, unavailable: reason(primitive) }).collect()
+    }
+
+    fn plan(&self, preset: Preset) -> Vec<Case> {
+        let threads: Vec<u32> = match preset {
+            _ if self.most_threads > 0 => (1..=self.most_threads).collect(),
+            Preset::Quick => vec![1, 2],
+            Preset::Standard | Preset::Paper => vec![1, 2, 4, 8],
+        };
+        let sweep = |id: &str| Sweep::of(id).threads(&threads);
+        let mut cases = sweep("cpu.atomic.add").dtypes(&[Dtype::I32, Dtype::F64]).cases();
+        for primitive in &CATALOGUE[1..] {
+            cases.extend(sweep(primitive.id).cases());
+        }
+        cases
+    }
+
+    fn prepare(&mut self, cases: &[Case], progress: &mut dyn FnMut(usize, usize)) {
+        progress(cases.len(), cases.len());
+    }
+
+    fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        if self.is_broken {
+            return Err(Refusal::Lost("an earlier case broke the laboratory of fakes".to_owned()));
+        }
+        self.is_broken = self.fault == Fault::BreaksLaboratory && case.primitive == "cpu.lock.std_mutex";
+        let threads = f64::from(case.threads.unwrap_or(1));
+        let cost = |ns: f64| FakeExperiment::new(ns, case.id().number()).with_dwell(self.dwell);
+        Ok(Box::new(match case.primitive.as_str() {
+            "cpu.atomic.add" => cost(5.0 * threads).with_noise(Noise::Normal(50.0)),
+            "cpu.atomic.read" => cost(0.0).with_noise(Noise::Normal(50.0)),
+            "cpu.barrier.std" => cost(100.0 * threads).with_noise(Noise::Proportional(1.0)),
+            "cpu.lock.std_mutex" if self.fault == Fault::LosesLaboratory => {
+                return Err(Refusal::Lost("the fake broke its laboratory".to_owned()));
+            }
+            "cpu.lock.std_mutex" => cost(20.0 * threads).with_fault(self.fault.clone()),
+            other => return Err(Refusal::Skipped(format!("there is no fake of {other}"))),
+        }))
     }
 }

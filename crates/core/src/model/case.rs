@@ -27,7 +27,6 @@ words! {
 
 impl Dtype {
     /// Size of one value in bytes.
-    #[must_use]
     pub const fn size_bytes(self) -> usize {
         match self {
             Self::I32 | Self::U32 | Self::F32 => 4,
@@ -144,7 +143,6 @@ pub enum Layout {
 
 impl Layout {
     /// The word in the column `layout`.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Shared => "shared",
@@ -153,7 +151,6 @@ impl Layout {
     }
 
     /// The number in the column `stride`.
-    #[must_use]
     pub const fn stride(self) -> Option<u32> {
         match self {
             Self::Shared => None,
@@ -235,7 +232,6 @@ impl CaseId {
     }
 
     /// The hash as a number, for seeding what must differ from case to case.
-    #[must_use]
     pub fn number(&self) -> u64 {
         u64::from_str_radix(&self.0, 16).unwrap_or_default()
     }
@@ -280,69 +276,58 @@ pub struct Case {
 
 impl Case {
     /// A case of `primitive` to which no parameter applies yet.
-    #[must_use]
     pub fn new(primitive: &str) -> Self {
         Self { primitive: primitive.to_owned(), ..Self::default() }
     }
 
     /// Whether its threads work between the operations, as those of a program do.
-    #[must_use]
     pub const fn has_work(&self) -> bool {
         self.inside.is_some() || self.outside.is_some()
     }
 
     /// Whether its actors are threads or processes of the system.
-    #[must_use]
     pub fn is_on_cpus(&self) -> bool {
         [Domain::Cpu, Domain::Mpi].iter().any(|domain| self.domain_and_family().0 == domain.as_str())
     }
 
     /// The word of its group, with `#` where its number stands; empty without a group.
-    #[must_use]
     pub fn group_word(&self) -> &str {
         self.group.as_ref().map_or("", Group::word)
     }
 
     /// Whether its group has this word.
-    #[must_use]
     pub fn in_group(&self, word: &str) -> bool {
         self.group.as_ref().is_some_and(|group| group.word() == word)
     }
 
     /// The number of its group, if that has this word.
-    #[must_use]
     pub fn group_number(&self, word: &str) -> Option<u32> {
         self.group.as_ref()?.number_of(word)
     }
 
     /// `domain` and `family`, the first two parts of the primitive's id.
-    #[must_use]
     pub fn domain_and_family(&self) -> (&str, &str) {
         let mut parts = self.primitive.split('.');
         (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
     }
 
     /// How many threads take part on all devices together; 1 where nothing else is said.
-    #[must_use]
     pub fn actors(&self) -> u64 {
         [self.threads, self.blocks, self.devices].into_iter().flatten().map(u64::from).product()
     }
 
     /// Whether one thread alone takes part.
-    #[must_use]
     pub fn has_one_thread(&self) -> bool {
         self.threads == Some(1) && self.actors() == 1
     }
 
     /// The distance of the elements of two threads, in bytes; `None` where they do not have elements of their own.
-    #[must_use]
     pub fn bytes_apart(&self) -> Option<usize> {
         let Some(Layout::Private { stride }) = self.layout else { return None };
         Some(stride as usize * self.dtype.map_or(8, Dtype::size_bytes))
     }
 
     /// Its work inside and outside of critical sections, in words: `100ns inside`.
-    #[must_use]
     pub fn work_in_words(&self) -> Option<String> {
         let of = |work: Option<Work>, place: &str| work.map(|work| format!("{work} {place}"));
         let words: Vec<String> =
@@ -352,7 +337,6 @@ impl Case {
 
     /// The same case, as a file names it that gives the mode of every row: a mode that the primitive implies is no
     /// parameter of the case, and its identity `id` is without it.
-    #[must_use]
     pub(crate) fn without_implied_mode(self, id: &str) -> Self {
         let implied = Self { mode: None, ..self.clone() };
         if implied.id().0 == id { implied } else { self }

@@ -50,13 +50,11 @@ impl Detail {
     pub(crate) const COLUMNS: [&'static str; 3] = ["name", "actor", "value"];
 
     /// A number of the case as a whole.
-    #[must_use]
     pub fn of_case(name: &str, value: f64) -> Self {
         Self { name: name.to_owned(), actor: None, value }
     }
 
     /// A number of one actor.
-    #[must_use]
     pub fn of_actor(name: &str, actor: u32, value: f64) -> Self {
         Self { actor: Some(actor), ..Self::of_case(name, value) }
     }

@@ -1,6 +1,5 @@
 //! What was executed: the instructions found in the timed region, and whether they are the expected ones.
 
-use crate::order::Order;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -44,13 +43,11 @@ impl Default for Evidence {
 
 impl Evidence {
     /// Whether a summary says that an instruction which does nothing stands for the operation: `NOP 32/64 for WARPSYNC`.
-    #[must_use]
     pub fn is_nop(summary: &str) -> bool {
         summary.split(' ').next() == Some("NOP")
     }
 
     /// The cell in the column `evidence`; empty if nobody looked.
-    #[must_use]
     pub fn summary(&self) -> Option<&str> {
         match self {
             Self::Present { summary, .. } | Self::Substituted { summary, .. } | Self::Elided { summary, .. } => {
@@ -61,7 +58,6 @@ impl Evidence {
     }
 
     /// The disassembly, if there is one.
-    #[must_use]
     pub fn listing(&self) -> Option<&str> {
         match self {
             Self::Present { listing, .. } | Self::Substituted { listing, .. } | Self::Elided { listing, .. } => {
@@ -72,7 +68,6 @@ impl Evidence {
     }
 
     /// Every instruction of an operation, where they were counted.
-    #[must_use]
     pub const fn receipt(&self) -> Option<&Receipt> {
         match self {
             Self::Present { receipt, .. } | Self::Substituted { receipt, .. } => receipt.as_ref(),
@@ -112,7 +107,6 @@ pub enum Counted {
 impl Receipt {
     /// Of the instructions of baseline and test, each with whether it is an expected one; `operations` are those that the test
     /// has more. `None` where the test has no more of the expected ones.
-    #[must_use]
     pub fn of<'a, I: IntoIterator<Item = (&'a str, bool)>>(
         loops: [I; 2],
         operations: u32,
@@ -127,7 +121,7 @@ impl Receipt {
         let of_kind = |kind: bool| {
             let found = counts.iter().filter(|((is_expected, _), count)| *is_expected == kind && **count != 0);
             let mut found: Vec<(String, i64)> = found.map(|((_, name), count)| ((*name).to_owned(), *count)).collect();
-            found.order_by_key(|(_, count)| Reverse(*count));
+            found.sort_by_key(|(_, count)| Reverse(*count));
             found
         };
         let receipt = Self { operations, expected: of_kind(true), others: of_kind(false), counted };
@@ -135,31 +129,26 @@ impl Receipt {
     }
 
     /// Instructions of an operation beside the expected ones.
-    #[must_use]
     pub fn others(&self) -> f64 {
         self.each(sum(&self.others))
     }
 
     /// All instructions of an operation.
-    #[must_use]
     pub fn all(&self) -> f64 {
         self.each(sum(&self.expected)) + self.others()
     }
 
     /// Instructions of this name in an operation.
-    #[must_use]
     pub fn of_name(&self, name: &str) -> f64 {
         self.each(self.both().filter(|(found, _)| found == name).map(|(_, count)| count).sum())
     }
 
     /// Which instructions were counted.
-    #[must_use]
     pub const fn counted(&self) -> Counted {
         self.counted
     }
 
     /// The others as the end of a summary: ` + ISETP 1 + IMAD 1`; empty if there are none.
-    #[must_use]
     pub fn others_in_brief(&self) -> String {
         let listed = self.others.iter().filter(|(_, count)| self.each(*count).abs() >= LEAST);
         let (shown, rest): (Vec<_>, Vec<_>) = listed.enumerate().partition(|(index, _)| *index < MOST_NAMES);
@@ -177,7 +166,6 @@ impl Receipt {
     }
 
     /// All instructions in one line: `5 instructions per operation: VOTE 1, ISETP 1, ...`.
-    #[must_use]
     pub fn line(&self) -> String {
         let listed = self.both().filter(|(_, count)| self.each(*count).abs() >= LEAST);
         let listed: Vec<String> = listed.map(|(name, count)| format!("{name} {}", number(self.each(*count)))).collect();
@@ -191,7 +179,6 @@ impl Receipt {
 
     /// What a reader of a figure must know: that much of it is of other instructions. Nothing where it is not known which
     /// instructions are executed.
-    #[must_use]
     pub fn remark(&self) -> Option<String> {
         (self.counted == Counted::Executed && self.others() > MOST_OTHERS).then(|| self.line())
     }
@@ -216,6 +203,20 @@ const MOST_NAMES: usize = 4;
 fn number(value: f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+// The check: proof, from the state after the samples, that the primitive did its work.
+
+/// Whether the primitive did its work, as far as that can be seen after the samples.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Check {
+    /// It did.
+    Ok,
+    /// It did not; expected and found.
+    Failed(String),
+    /// There is nothing to be seen.
+    #[default]
+    NotApplicable,
 }
 
 #[cfg(test)]

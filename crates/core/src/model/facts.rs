@@ -152,7 +152,6 @@ impl RunEffect {
     pub const NONE: Self = Self::of_both(0.0);
 
     /// The same in both units.
-    #[must_use]
     pub const fn of_both(deviation: f64) -> Self {
         Self { ns: deviation, cycles: deviation }
     }
@@ -184,7 +183,6 @@ pub struct Facts {
 impl Facts {
     /// The facts of most primitives of a role: each thread takes part, the next operation begins when the one before is
     /// complete, and the slowest thread ends it.
-    #[must_use]
     pub const fn of(role: Role) -> Self {
         Self {
             role,
@@ -200,25 +198,21 @@ impl Facts {
     }
 
     /// The same of primitives that wait in another way.
-    #[must_use]
     pub const fn waiting(self, waits: Waits) -> Self {
         Self { waits, ..self }
     }
 
     /// How the operations of a case follow each other: as the case says, or as its primitive implies.
-    #[must_use]
     pub fn mode_of(&self, case: &Case) -> Mode {
         case.mode.unwrap_or(self.mode)
     }
 
     /// Whether a case orders memory accesses.
-    #[must_use]
     pub fn orders_memory_in(&self, case: &Case) -> bool {
         self.orders_memory && case.order != Some(MemoryOrder::Relaxed)
     }
 
     /// Whose cost the figure of a case is. It is the same for all numbers of threads but one.
-    #[must_use]
     pub fn actor_of(&self, case: &Case) -> Actor {
         let contends = match self.actor {
             ActorRule::Slowest => true,
@@ -231,7 +225,6 @@ impl Facts {
     }
 
     /// How many operations all threads of a case do at once.
-    #[must_use]
     pub fn operations_at_once(&self, case: &Case) -> u64 {
         match self.at_once {
             OperationsAtOnce::OfEach => case.actors(),
@@ -244,7 +237,6 @@ impl Facts {
     }
 
     /// What the cost of a case moves with.
-    #[must_use]
     pub fn class_of(&self, case: &Case) -> Class {
         if !case.is_on_cpus() {
             Class::Device
@@ -258,7 +250,6 @@ impl Facts {
     }
 
     /// By how much runs are assumed to differ in the cost of a case.
-    #[must_use]
     pub fn run_effect_of(&self, case: &Case) -> RunEffect {
         (self.run_effect)(case)
     }

@@ -18,19 +18,16 @@ pub struct Group {
 
 impl Group {
     /// A group without a number: `near`.
-    #[must_use]
     pub const fn named(word: &'static str) -> Self {
         Self { word: Cow::Borrowed(word), number: None }
     }
 
     /// A group with a number, which stands at the `#` of the word: `tile #`, `spin # us`.
-    #[must_use]
     pub const fn numbered(word: &'static str, number: u32) -> Self {
         Self { word: Cow::Borrowed(word), number: Some(number) }
     }
 
     /// The group that a file calls so. Every text is one, and is written as it was read.
-    #[must_use]
     pub fn of_word(text: &str) -> Self {
         let parts: Vec<&str> = text.split(' ').collect();
         let number = |part: &&str| part.parse().ok().filter(|number: &u32| number.to_string() == **part);
@@ -45,19 +42,16 @@ impl Group {
     }
 
     /// The word, with `#` where its number stands.
-    #[must_use]
     pub fn word(&self) -> &str {
         &self.word
     }
 
     /// The number.
-    #[must_use]
     pub const fn number(&self) -> Option<u32> {
         self.number
     }
 
     /// The number of a group of this word.
-    #[must_use]
     pub fn number_of(&self, word: &str) -> Option<u32> {
         self.number.filter(|_| self.word == word)
     }

@@ -3,14 +3,11 @@
 //! Start with [`case`]: a case is one point of a sweep over a primitive's parameters.
 
 pub mod case;
-pub mod catalogue;
-pub mod check;
 pub mod detail;
 pub mod estimate;
 pub mod evidence;
 pub mod facts;
 pub mod group;
-pub mod observation;
 pub mod own;
 pub mod parameter;
 pub mod primitive;

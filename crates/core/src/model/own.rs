@@ -62,7 +62,6 @@ pub struct OwnOperation {
 
 impl OwnOperation {
     /// The operations of a file, by their functions: `(function, name)`; the name is that of the function behind its kind.
-    #[must_use]
     pub fn functions(text: &str) -> Vec<(String, String)> {
         let mut found: Vec<(String, String)> = Vec::new();
         for (at, _) in text.match_indices("void ") {
@@ -81,27 +80,23 @@ impl OwnOperation {
     }
 
     /// What follows the kind of its function, such as `_fast`; empty for a statement.
-    #[must_use]
     pub fn suffix(&self) -> &str {
         let function = self.function.as_deref().unwrap_or_default();
         FUNCTIONS.iter().find_map(|kind| function.strip_prefix(kind)).unwrap_or_default()
     }
 
     /// Whether its function is of this kind: `acquire`, `wait`.
-    #[must_use]
     pub fn is(&self, kind: &str) -> bool {
         self.function.as_deref().is_some_and(|function| function.starts_with(kind))
     }
 
     /// What is checked of it whatever was asked for.
-    #[must_use]
     pub fn check_of_function(&self) -> Option<OwnCheck> {
         let of = |kinds: &[&str], check| kinds.iter().any(|kind| self.is(kind)).then_some(check);
         of(&["acquire"], OwnCheck::Lock).or(of(&BARRIERS, OwnCheck::Barrier)).or(of(&["send"], OwnCheck::Message))
     }
 
     /// Whether the source has a function of this name and of the operation's suffix, or of the name alone: that function.
-    #[must_use]
     pub fn helper(&self, name: &str) -> Option<String> {
         let named =
             |name: &String| self.text.contains(&format!(" {name}(")) || self.text.contains(&format!("*{name}("));
@@ -109,7 +104,6 @@ impl OwnOperation {
     }
 
     /// Whether the source names a word. In a statement a member of something else, such as `threadIdx.x`, does not count.
-    #[must_use]
     pub fn names(&self, word: &str) -> bool {
         self.text.match_indices(word).any(|(at, _)| {
             let (before, after) = (&self.text[..at], &self.text[at + word.len()..]);
@@ -121,7 +115,6 @@ impl OwnOperation {
     }
 
     /// Whether its threads wait for each other in it, all of them equally often.
-    #[must_use]
     pub fn is_barrier(&self) -> bool {
         let has_barrier =
             ["meet(", "barrier", "__syncthreads", "bar.", ".sync("].iter().any(|word| self.text.contains(word));
@@ -130,7 +123,6 @@ impl OwnOperation {
     }
 
     /// Whether each thread works on an element of its own and on nothing else.
-    #[must_use]
     pub fn is_private(&self) -> bool {
         self.names("mine") && !self.names("x") && !self.is_barrier()
     }
@@ -172,7 +164,6 @@ fn or<T: Clone + PartialEq>(asked: &[T], usual: &[T]) -> Vec<T> {
 
 impl OwnAxes {
     /// The cases of an operation, with these values where none were asked for.
-    #[must_use]
     pub fn cases(&self, own: &OwnOperation, usual: &Self) -> Vec<Case> {
         let mut sweep = Sweep::of(&own.id).threads(&or(&self.threads, &usual.threads));
         if !usual.blocks.is_empty() {
@@ -223,7 +214,6 @@ pub fn define(
 }
 
 /// Those of a side of the machine.
-#[must_use]
 pub fn defined(domain: Domain) -> Vec<&'static DefinedOwn> {
     let mut defined = DEFINED.read().unwrap_or_else(PoisonError::into_inner).clone();
     defined.retain(|own| own.primitive.domain() == Some(domain));
@@ -231,13 +221,11 @@ pub fn defined(domain: Domain) -> Vec<&'static DefinedOwn> {
 }
 
 /// The operation of this id.
-#[must_use]
 pub fn find(id: &str) -> Option<&'static DefinedOwn> {
     DEFINED.read().unwrap_or_else(PoisonError::into_inner).iter().copied().find(|own| own.source.id == id)
 }
 
 /// Whether an id is that of an operation that a user wrote.
-#[must_use]
 pub fn is_own(id: &str) -> bool {
     id.split('.').nth(1) == Some(Family::Own.as_str())
 }

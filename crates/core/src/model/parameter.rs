@@ -145,7 +145,6 @@ pub static PARAMETERS: [&Parameter; 17] = [
 
 impl Case {
     /// The identity of this case; see [`CaseId`].
-    #[must_use]
     pub fn id(&self) -> CaseId {
         self.id_over(&PARAMETERS)
     }

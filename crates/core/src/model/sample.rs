@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::units::Ticks;
 
 /// Which of the two loops of a case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Side {
     /// The context alone.
     Baseline,
@@ -19,7 +19,6 @@ pub enum Side {
 
 impl Side {
     /// The other loop of a pair.
-    #[must_use]
     pub const fn other(self) -> Self {
         match self {
             Self::Baseline => Self::Test,
@@ -28,7 +27,6 @@ impl Side {
     }
 
     /// How many copies of the primitive stand beside the context.
-    #[must_use]
     pub const fn copies(self) -> u64 {
         match self {
             Self::Baseline => 0,
@@ -39,7 +37,7 @@ impl Side {
 }
 
 /// The request to run one side once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shot {
     /// Which loop.
     pub side: Side,
@@ -118,7 +116,6 @@ pub struct Sample {
 
 impl Sample {
     /// Summarizes the elapsed ticks of all actors. `None` if there is no actor.
-    #[must_use]
     pub fn of_actors(elapsed: &mut [Ticks], ns_per_tick: f64) -> Option<Self> {
         elapsed.sort_unstable();
         let (fastest, slowest) = (*elapsed.first()?, *elapsed.last()?);
@@ -136,7 +133,6 @@ impl Sample {
     }
 
     /// The sample of one actor.
-    #[must_use]
     pub fn of_one(elapsed: Ticks, ns_per_tick: f64) -> Self {
         Self {
             fastest: elapsed,
@@ -149,7 +145,6 @@ impl Sample {
     }
 
     /// How long the slowest actor took, in nanoseconds.
-    #[must_use]
     pub fn slowest_ns(&self) -> f64 {
         self.slowest.0 as f64 * self.ns_per_tick
     }

@@ -21,19 +21,46 @@ pub struct Sweep {
     cases: Vec<Case>,
 }
 
-macro_rules! axis {
-    ($(#[$meta:meta])* $method:ident, $field:ident, $value:ty) => {
-        $(#[$meta])*
-        #[must_use]
-        pub fn $method(self, values: &[$value]) -> Self {
-            self.vary(values, |case, value| case.$field = Some(value.clone()))
+macro_rules! axes {
+    ($($(#[$meta:meta])* $method:ident: $field:ident, $value:ty;)+) => {
+        impl Sweep {
+            $($(#[$meta])*
+            pub fn $method(self, values: &[$value]) -> Self {
+                self.vary(values, |case, value| case.$field = Some(value.clone()))
+            })+
         }
     };
 }
 
+axes! {
+    /// Varies the type.
+    dtypes: dtype, Dtype;
+    /// Varies the layout, and with it the stride.
+    layouts: layout, Layout;
+    /// Varies the threads of the team or of the block.
+    threads: threads, u32;
+    /// Varies the blocks of the grid.
+    blocks: blocks, u32;
+    /// Varies the number of devices.
+    devices: devices, u32;
+    /// Varies the placement.
+    placements: placement, Placement;
+    /// Varies the scope.
+    scopes: scope, Scope;
+    /// Varies the memory.
+    spaces: space, Space;
+    /// Varies the memory ordering.
+    orders: order, MemoryOrder;
+    /// Varies between throughput and latency.
+    modes: mode, Mode;
+    /// Varies the group.
+    groups: group, Group;
+    /// Varies the elements of a vector.
+    elements: elements, u64;
+}
+
 impl Sweep {
     /// The sweep with no axis: one case.
-    #[must_use]
     pub fn of(primitive: &str) -> Self {
         Self { cases: vec![Case::new(primitive)] }
     }
@@ -49,70 +76,18 @@ impl Sweep {
         Self { cases: product.collect() }
     }
 
-    axis!(
-        /// Varies the type.
-        dtypes, dtype, Dtype
-    );
-    axis!(
-        /// Varies the layout, and with it the stride.
-        layouts, layout, Layout
-    );
-    axis!(
-        /// Varies the threads of the team or of the block.
-        threads, threads, u32
-    );
-    axis!(
-        /// Varies the blocks of the grid.
-        blocks, blocks, u32
-    );
-    axis!(
-        /// Varies the number of devices.
-        devices, devices, u32
-    );
-    axis!(
-        /// Varies the placement.
-        placements, placement, Placement
-    );
     /// Varies the form; `None` is the default.
-    #[must_use]
     pub fn forms(self, values: &[Option<Form>]) -> Self {
         self.vary(values, |case, value| case.form = *value)
     }
 
-    axis!(
-        /// Varies the scope.
-        scopes, scope, Scope
-    );
-    axis!(
-        /// Varies the memory.
-        spaces, space, Space
-    );
-    axis!(
-        /// Varies the memory ordering.
-        orders, order, MemoryOrder
-    );
-    axis!(
-        /// Varies between throughput and latency.
-        modes, mode, Mode
-    );
-    axis!(
-        /// Varies the group.
-        groups, group, Group
-    );
-    axis!(
-        /// Varies the elements of a vector.
-        elements, elements, u64
-    );
-
     /// Leaves out the cases of which `excluded` says so.
-    #[must_use]
     pub fn except(mut self, excluded: impl Fn(&Case) -> bool) -> Self {
         self.cases.retain(|case| !excluded(case));
         self
     }
 
     /// The cases.
-    #[must_use]
     pub fn cases(self) -> Vec<Case> {
         self.cases
     }

@@ -19,7 +19,6 @@ macro_rules! verdicts {
                 ["Resolved", $(stringify!($verdict)),+];
 
             /// The word in the column `verdict`.
-            #[must_use]
             pub const fn name(&self) -> &'static str {
                 match self {
                     Self::Resolved => "Resolved",
@@ -28,7 +27,6 @@ macro_rules! verdicts {
             }
 
             /// The text in the column `reason`; empty for `Resolved`.
-            #[must_use]
             pub fn reason(&self) -> &str {
                 match self {
                     Self::Resolved => "",
@@ -37,7 +35,6 @@ macro_rules! verdicts {
             }
 
             /// The verdict that a file holds. `None` for a word that is no verdict.
-            #[must_use]
             pub fn from_columns(name: &str, reason: &str) -> Option<Self> {
                 match name {
                     "Resolved" => Some(Self::Resolved),
@@ -81,7 +78,6 @@ impl Default for Verdict {
 
 impl Verdict {
     /// Whether this verdict makes a run end with exit code 3.
-    #[must_use]
     pub const fn is_failure(&self) -> bool {
         matches!(self, Self::TimedOut(_) | Self::Failed(_))
     }

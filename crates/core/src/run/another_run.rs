@@ -25,13 +25,12 @@ use std::hash::BuildHasher;
 use serde::{Deserialize, Serialize};
 
 use crate::model::case::CaseId;
-use crate::model::catalogue::Catalogue;
 use crate::model::detail::Detail;
 use crate::model::facts::Class;
-use crate::order::Ordered;
+use crate::model::primitive::Catalogue;
 use crate::run::history::{BetweenRuns, Ratio};
 use crate::run::row::{Parts, Row, RunToRun};
-use crate::stats::{Interval, Variance, median, student, trimmed_mean};
+use crate::stats::{Interval, Variance, mean, median, student, trimmed_mean, variance};
 use crate::units::{Cycles, Hertz, Nanoseconds, rounded};
 
 /// Fewer processes do not show how processes differ.
@@ -102,7 +101,7 @@ fn of_class<S: BuildHasher>(
             let case = &rows[*row].case;
             let effect = catalogue.facts(&case.primitive)?.run_effect_of(case);
             let found = details.get(&case.id())?.iter().filter(|detail| detail.name == name && detail.value > 0.0);
-            let of_process: BTreeMap<u32, f64> = found.filter_map(|one| Some((one.actor?, one.value.ln()))).into_map();
+            let of_process: BTreeMap<u32, f64> = found.filter_map(|one| Some((one.actor?, one.value.ln()))).collect();
             let assumed = if of_cycles { effect.cycles } else { effect.ns };
             (of_process.len() >= FEWEST_PROCESSES).then_some(Logs { row: *row, of_process, assumed: assumed * assumed })
         };
@@ -167,7 +166,7 @@ fn variances(cases: &[Logs], shares_nothing: bool) -> (BTreeMap<usize, Variance>
     }
     let shared = |of: &Vec<f64>| median(of).filter(|_| of.len() >= FEWEST_CASES);
     let shared: BTreeMap<u32, f64> =
-        deviations.iter().filter_map(|(process, of)| Some((*process, shared(of)?))).into_map();
+        deviations.iter().filter_map(|(process, of)| Some((*process, shared(of)?))).collect();
     // In the order of time: the process that writes the run measures most of its blocks last.
     let own = |case: &Logs| -> Vec<f64> {
         let rest = |(process, log): (&u32, &f64)| log - shared.get(process).copied().unwrap_or(0.0);
@@ -208,7 +207,7 @@ fn by_drift(rests: &[Vec<f64>]) -> f64 {
     }
     let (mut products, mut squares) = (0.0, 0.0);
     for rest in rests {
-        let mean = rest.iter().sum::<f64>() / rest.len() as f64;
+        let mean = mean(rest);
         let square = rest.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
         if square > 0.0 {
             products += rest.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>() / square;
@@ -222,7 +221,6 @@ fn by_drift(rests: &[Vec<f64>]) -> f64 {
 }
 
 /// Half of the interval for the figure of another run, in logarithms: both runs differ from what they measure.
-#[must_use]
 pub fn half_width(of_run: Variance) -> f64 {
     student::quantile_95(of_run.degrees) * (2.0 * of_run.value).sqrt()
 }
@@ -241,11 +239,6 @@ fn of_runs(common: &[f64], between: Option<&Ratio>, runs: usize) -> Variance {
     Variance { value: *value, degrees: runs as f64 - 1.0 }.moderated(Variance { degrees: DEGREES_OF_ASSUMED, ..own })
 }
 
-fn variance(values: &[f64]) -> f64 {
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0).max(1.0)
-}
-
 /// The interval to both sides of a cost. The one within the run may be wider: it holds what the class shares.
 fn around(at: f64, half: f64) -> Interval {
     let at = rounded(at);
@@ -253,7 +246,6 @@ fn around(at: f64, half: f64) -> Interval {
 }
 
 /// What the rows of a run share, in one line for people; empty where that was not measured.
-#[must_use]
 pub fn sentence(shared: &[Shared]) -> String {
     let percent = |share: f64| format!("±{} %", significant_of_percent(100.0 * share));
     let of = |shared: &Shared| match shared.clock_hz {

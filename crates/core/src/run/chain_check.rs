@@ -31,7 +31,6 @@ pub struct ChainCheck {
 
 impl ChainCheck {
     /// Judges what was measured. `check` says what was wrong with the work of the chain, if something was.
-    #[must_use]
     pub fn of(
         (executor, operation): (&str, &str),
         (outside_cycles, inside_cycles): (Option<f64>, Option<f64>),
@@ -48,14 +47,12 @@ impl ChainCheck {
     }
 
     /// A chain that could not be measured.
-    #[must_use]
     pub fn without_figures(executor: &str, operation: &str, reason: String) -> Self {
         let (executor, operation) = (executor.to_owned(), operation.to_owned());
         Self { executor, operation, failure: Some(reason), ..Self::default() }
     }
 
     /// The warning where the machine failed it: what is wrong, and what that means for the figures.
-    #[must_use]
     pub fn warning(&self) -> Option<String> {
         let failure = self.failure.as_ref()?;
         let (executor, operation) = (self.executor.to_uppercase(), self.operation.replace('_', " "));

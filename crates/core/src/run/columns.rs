@@ -126,13 +126,11 @@ impl Column {
 
     /// Whether it follows from other columns and the catalogue, so that nobody reads it; that may depend on whether the row
     /// joins runs.
-    #[must_use]
     pub const fn is_derived(&self, joins_runs: bool) -> bool {
         matches!(self.content, Content::Derived(_)) || (self.is_measured_by_runs && !joins_runs)
     }
 
     /// The cell of a row.
-    #[must_use]
     pub fn write(&self, row: &Row) -> String {
         match self.content {
             Content::Implied(_, write) | Content::Derived(write) | Content::Text { write, .. } => write(row),
@@ -404,7 +402,6 @@ pub static COLUMNS: [Column; 54] = [
 ];
 
 /// The header of the table.
-#[must_use]
 pub fn names() -> Vec<&'static str> {
     COLUMNS.iter().map(|column| column.name).collect()
 }

@@ -12,7 +12,6 @@ use csv::{ReaderBuilder, StringRecord};
 use crate::model::case::CaseId;
 use crate::model::detail::Detail;
 use crate::model::primitive::Domain;
-use crate::order::Order;
 use crate::run::files::lines;
 use crate::run::row::Row;
 
@@ -63,7 +62,7 @@ impl DetailTable {
             }
         }
         for of_case in details.values_mut() {
-            of_case.order_by(|a, b| key(a).cmp(&key(b)));
+            of_case.sort_by(|a, b| key(a).cmp(&key(b)));
         }
         details
     }
@@ -125,7 +124,7 @@ fn key(detail: &Detail) -> (&str, Option<u32>) {
 /// actor.
 fn usual_details(cases: &[CaseId], details: &Details) -> Vec<Detail> {
     let mut lines: Vec<&Detail> = cases.iter().filter_map(|case| details.get(case)).flatten().collect();
-    lines.order_by(|a, b| key(a).cmp(&key(b)).then(a.value.total_cmp(&b.value)));
+    lines.sort_by(|a, b| key(a).cmp(&key(b)).then(a.value.total_cmp(&b.value)));
     let of_each_key = lines.chunk_by(|a, b| key(a) == key(b));
     let of_all_cases = of_each_key.filter(|lines| cases.len() > 1 && has_one_each(cases, details, key(lines[0])));
     of_all_cases

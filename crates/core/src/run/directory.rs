@@ -68,25 +68,21 @@ impl RunDirectory {
     }
 
     /// The folder itself.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
     }
 
     /// The journal of all cases.
-    #[must_use]
     pub fn measurements(&self) -> PathBuf {
         self.0.join("measurements.csv")
     }
 
     /// The same compressed; of runs that are stored to be kept.
-    #[must_use]
     pub fn compressed_measurements(&self) -> PathBuf {
         packed(&self.measurements())
     }
 
     /// Whether there is a journal, plain or compressed. The directory of a published experiment has none.
-    #[must_use]
     pub fn has_measurements(&self) -> bool {
         self.measurements().is_file() || self.compressed_measurements().is_file()
     }
@@ -104,25 +100,21 @@ impl RunDirectory {
     }
 
     /// Every observation.
-    #[must_use]
     pub fn samples(&self) -> PathBuf {
         self.0.join("samples.csv")
     }
 
     /// What is known of the cases besides their costs.
-    #[must_use]
     pub fn details(&self) -> PathBuf {
         self.0.join("details.csv")
     }
 
     /// Who, where, when.
-    #[must_use]
     pub fn run_json(&self) -> PathBuf {
         self.0.join("run.json")
     }
 
     /// The page.
-    #[must_use]
     pub fn report(&self) -> PathBuf {
         self.0.join("report.html")
     }
@@ -232,7 +224,6 @@ impl RunDirectory {
     }
 
     /// The disassemblies.
-    #[must_use]
     pub fn evidence(&self) -> PathBuf {
         self.0.join("evidence")
     }

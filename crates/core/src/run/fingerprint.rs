@@ -7,10 +7,9 @@ use std::hash::BuildHasher;
 use serde::{Deserialize, Serialize};
 
 use crate::model::case::CaseId;
-use crate::model::catalogue::Catalogue;
 use crate::model::detail::Detail;
 use crate::model::facts::{Class, Role};
-use crate::order::Order;
+use crate::model::primitive::Catalogue;
 use crate::run::row::Row;
 use crate::stats::median;
 use crate::units::{Cycles, Nanoseconds, rounded, significant_digits};
@@ -72,13 +71,12 @@ pub struct Chosen<'a> {
 
 impl<'a> Chosen<'a> {
     /// Of these rows, in whatever order.
-    #[must_use]
     pub fn of(rows: &[&'a Row], catalogue: &Catalogue) -> Self {
         let with_role = |role: Role| {
             let is_one = move |row: &&Row| catalogue.facts(&row.case.primitive).is_some_and(|facts| facts.role == role);
             let mut found: Vec<&Row> =
                 rows.iter().copied().filter(is_one).filter(|row| row.case.form.is_none()).collect();
-            found.order_by(|one, other| one.case.cmp(&other.case));
+            found.sort_by(|one, other| one.case.cmp(&other.case));
             found
         };
         let all = with_role(Role::SpinHandoff);
@@ -100,7 +98,6 @@ impl<'a> Chosen<'a> {
 }
 
 /// The figure of a row.
-#[must_use]
 pub fn figure_of(row: &Row, in_cycles: bool) -> Option<f64> {
     if in_cycles { row.cycles.map(Cycles::value) } else { row.ns.map(Nanoseconds::value) }
 }
@@ -142,7 +139,6 @@ impl Fingerprint {
     }
 
     /// What the states of the machine were, in words; `None` where there was one.
-    #[must_use]
     pub fn sentence(&self) -> Option<String> {
         let of_class = |states: &[StateOfClass]| {
             let [usual, others @ ..] = states else { return Vec::new() };
@@ -217,20 +213,17 @@ const OTHER_CLOCK: f64 = 1.01;
 
 impl Reading {
     /// The clock of the core that made the addition.
-    #[must_use]
     pub fn clock_hz(&self) -> Option<f64> {
         Some(self.add_cycles? / self.add_ns? * 1e9)
     }
 
     /// By what the hand-offs cost more in another reading of the same cases; `None` without one.
-    #[must_use]
     pub fn handoffs_to(&self, other: &Self) -> Option<f64> {
         let ratios: Vec<f64> = self.handoff_ns.iter().zip(&other.handoff_ns).map(|(one, other)| other / one).collect();
         median(&ratios).filter(|_| self.handoff_ns.len() == other.handoff_ns.len())
     }
 
     /// What distinguishes this state from the other one, as far as the figures tell: each cause as it is in either.
-    #[must_use]
     pub fn causes(&self, other: &Self) -> Vec<[String; 2]> {
         [self.clocks(other), self.neighbours(other), self.places(other)].into_iter().flatten().collect()
     }

@@ -16,13 +16,12 @@ use csv::{ReaderBuilder, StringRecord};
 use serde::{Deserialize, Serialize};
 
 use crate::model::case::CaseId;
-use crate::model::catalogue::Catalogue;
 use crate::model::facts::Class;
-use crate::order::Ordered;
+use crate::model::primitive::Catalogue;
 use crate::run::files::lines;
 use crate::run::fingerprint::{Chosen, figure_of};
 use crate::run::row::Row;
-use crate::stats::{Variance, median};
+use crate::stats::{Variance, mean, median, variance};
 use crate::units::{Cycles, Nanoseconds, rounded, significant};
 
 /// The latest runs count.
@@ -52,7 +51,6 @@ pub struct Ratio {
 
 impl Ratio {
     /// The variance of a case, given the one that the processes predict.
-    #[must_use]
     pub fn of(&self, case: &CaseId, predicted: f64) -> Variance {
         let prior = Variance { value: self.factor * predicted, degrees: self.degrees };
         let seen = self.cases.get(&case.0).map(|[value, degrees]| Variance { value: *value, degrees: *degrees });
@@ -128,7 +126,6 @@ impl Figures {
 
 impl History {
     /// Reads a file. A line that another version wrote is passed over.
-    #[must_use]
     pub fn parse(bytes: &[u8]) -> Self {
         let mut history = Self::default();
         for cells in ReaderBuilder::new().flexible(true).from_reader(bytes).records().map_while(Result::ok) {
@@ -159,7 +156,7 @@ impl History {
     /// Adds a run, whose rows have what its processes predict. Only the latest runs are kept.
     pub fn add(&mut self, started: &str, rows: &[Row]) {
         let known: BTreeMap<CaseId, Figures> =
-            rows.iter().filter_map(|row| Some((row.case.id(), Figures::of(row)?))).into_map();
+            rows.iter().filter_map(|row| Some((row.case.id(), Figures::of(row)?))).collect();
         if !known.is_empty() {
             self.0.insert(started.to_owned(), known);
         }
@@ -170,7 +167,6 @@ impl History {
 
     /// How far earlier runs were from these rows and from each other, by class; nothing of a class without an earlier run in
     /// the same state.
-    #[must_use]
     pub fn between_runs(&self, rows: &[Row], catalogue: &Catalogue) -> Vec<BetweenRuns> {
         let chosen = Chosen::of(&rows.iter().filter(|row| row.run_to_run.is_some()).collect::<Vec<_>>(), catalogue);
         let mut classes: BTreeMap<Class, BTreeMap<CaseId, Figures>> = BTreeMap::new();
@@ -239,15 +235,6 @@ fn ratio(own: &BTreeMap<CaseId, Figures>, runs: &[&BTreeMap<CaseId, Figures>], f
     let [factor, degrees, shared] = [prior.value, prior.degrees, variance(&shared)].map(rounded);
     let cases = found.into_iter().map(|(case, _, seen)| (case, [rounded(seen.value), seen.degrees]));
     Some(Ratio { factor, degrees, shared, cases: cases.collect() })
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
-fn variance(values: &[f64]) -> f64 {
-    let mean = mean(values);
-    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0).max(1.0)
 }
 
 #[cfg(test)]

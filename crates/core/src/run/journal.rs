@@ -11,7 +11,7 @@ use csv::StringRecord;
 
 use crate::model::case::CaseId;
 use crate::model::detail::Detail;
-use crate::model::observation::Observation;
+use crate::model::estimate::Observation;
 use crate::run::details::DetailTable;
 use crate::run::directory::RunDirectory;
 use crate::run::files::{At, RunDirectoryError, body, complete_lines, lines, read_if_there, replace, write_plain};

@@ -22,7 +22,6 @@ pub struct Machine {
 impl Machine {
     /// Whether this may be the other machine: everything that both descriptions say is the same. Some lack the
     /// signature of the processor, or the CPUs of its nodes and its kinds of cores.
-    #[must_use]
     pub fn may_be(&self, other: &Self) -> bool {
         let is_signed = self.cpu.signature.is_some() && other.cpu.signature.is_some();
         let compared = |machine: &Self| {
@@ -259,13 +258,11 @@ impl fmt::Display for AwakeDecision {
 
 impl Environment {
     /// Whether idle CPUs were kept from halting, as the first process of the run decided.
-    #[must_use]
     pub fn kept_cpus_awake(&self) -> Option<bool> {
         self.keep_awake.as_ref().map(|text| !text.starts_with(OFF))
     }
 
     /// Whether a load average on so many CPUs probably disturbs the figures: other work takes a quarter of them.
-    #[must_use]
     pub fn is_high_load(load: f64, cpus: usize) -> bool {
         load > 0.25 * cpus as f64
     }

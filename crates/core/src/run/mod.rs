@@ -135,7 +135,6 @@ pub const IMPORTED: &str = "imported";
 impl Run {
     /// A run by this version of syncscope that begins: nothing is planned, and nothing is known of the machine. Where more is
     /// known, the caller replaces fields.
-    #[must_use]
     pub fn new(preset: impl Into<String>, started: SystemTime) -> Self {
         Self {
             schema: SCHEMA,
@@ -160,14 +159,12 @@ pub struct Completeness {
 
 impl Completeness {
     /// Counts the rows of a run.
-    #[must_use]
     pub fn of(run: &Run, rows: &[Row]) -> Self {
         let provisional = rows.iter().filter(|row| row.provisional).count() as u64;
         Self { planned: run.planned, rows: rows.len() as u64, provisional }
     }
 
     /// Whether nothing is left to measure.
-    #[must_use]
     pub const fn is_complete(&self) -> bool {
         self.rows >= self.planned && self.provisional == 0
     }
@@ -176,7 +173,6 @@ impl Completeness {
 impl Run {
     /// Why the rows of a run that is done are not those that it wrote; `None` if they are, or if it is not done. A table that
     /// was cut off or replaced has fewer.
-    #[must_use]
     pub fn damage(&self, rows: &[Row]) -> Option<String> {
         let found = Completeness::of(self, rows);
         if self.status != Status::Done || found.is_complete() {
@@ -199,13 +195,11 @@ impl RunDirectory {
 }
 
 /// A moment as RFC 3339 text, to the second, UTC.
-#[must_use]
 pub fn timestamp(moment: SystemTime) -> String {
     humantime::format_rfc3339_seconds(moment).to_string()
 }
 
 /// The time between two timestamps in seconds, if both can be read.
-#[must_use]
 pub fn seconds_between(start: &str, end: &str) -> Option<f64> {
     let start = humantime::parse_rfc3339(start).ok()?;
     let end = humantime::parse_rfc3339(end).ok()?;

@@ -64,7 +64,6 @@ impl StolenTime {
     pub const LARGEST_SHARE: f64 = 0.01;
 
     /// What the seconds stolen from each of the allowed CPUs are of `elapsed` seconds.
-    #[must_use]
     pub fn of(stolen_seconds: &BTreeMap<u32, f64>, elapsed_seconds: f64) -> Self {
         let seconds: f64 = stolen_seconds.values().sum();
         let available = elapsed_seconds * stolen_seconds.len() as f64;
@@ -74,7 +73,6 @@ impl StolenTime {
     }
 
     /// The warning where too much was stolen.
-    #[must_use]
     pub fn warning(&self) -> Option<String> {
         (self.share > Self::LARGEST_SHARE).then(|| {
             format!(

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::model::case::CaseId;
-use crate::model::catalogue::Catalogue;
+use crate::model::primitive::Catalogue;
 use crate::model::verdict::Verdict;
 use crate::run::columns::COLUMNS;
 use crate::run::row::Row;
@@ -18,7 +18,6 @@ use crate::units::{Cycles, Nanoseconds};
 
 /// Joins the rows of several runs: one row for each case that any of them has, in the order of the first. The catalogue says what
 /// one run alone says of another.
-#[must_use]
 pub fn join(runs: &[Vec<Row>], catalogue: &Catalogue) -> Vec<Row> {
     let facts = |row: &Row| catalogue.facts(&row.case.primitive);
     let derived = |rows: &Vec<Row>| rows.iter().map(|row| row.clone().with_facts(facts(row))).collect();

@@ -4,8 +4,8 @@ use csv::StringRecord;
 
 use crate::engine::measurement::Measurement;
 use crate::model::case::{Actor, Case, Mode, Population};
-use crate::model::check::Check;
 use crate::model::estimate::Estimate;
+use crate::model::evidence::Check;
 use crate::model::facts::{Class, Facts};
 use crate::model::parameter::Cells;
 use crate::model::verdict::Verdict;
@@ -139,13 +139,11 @@ impl Cells for Line<'_> {
 
 impl Row {
     /// The row of a case that was not measured.
-    #[must_use]
     pub fn unmeasured(case: Case, verdict: Verdict) -> Self {
         Self { mode: case.mode, case, verdict, ..Self::default() }
     }
 
     /// The same with what is known of its primitive: whose cost it has, and how the operations follow each other.
-    #[must_use]
     pub fn described(self, facts: Option<&Facts>) -> Self {
         let Some(facts) = facts else { return self };
         Self { actor: Some(facts.actor_of(&self.case)), mode: Some(facts.mode_of(&self.case)), ..self }
@@ -153,7 +151,6 @@ impl Row {
 
     /// The row of a case that was measured. Without the `facts` of its primitive, it has no interval for another run
     /// and no rate of all threads.
-    #[must_use]
     pub fn measured(case: Case, facts: Option<&Facts>, measurement: &Measurement) -> Self {
         let estimate = measurement.estimate.as_ref();
         // A fastest or median thread can lose the race in one of the loops alone. Beside a resolved cost such a difference,
@@ -195,7 +192,6 @@ impl Row {
     /// With what follows from what was measured and is known of the primitive: the intervals for another run as one row alone
     /// gives them (see [`crate::run::another_run`]), unless it joins runs, which measured them, and the rate of all actors. They follow from the numbers as they are written, so that a row
     /// that was read has the same.
-    #[must_use]
     pub fn with_facts(self, facts: Option<&Facts>) -> Self {
         let Some(facts) = facts else { return self };
         let rate = self.rate_ns.map(|time| facts.operations_at_once(&self.case) as f64 * 1e9 / rounded(time.value()));
@@ -215,14 +211,12 @@ impl Row {
 
     /// The interval of `ns` for another run, with what is assumed beyond what was measured: for comparisons of runs and of
     /// instruments.
-    #[must_use]
     pub fn ns_with_allowance(&self) -> Option<Interval> {
         let (ns, interval) = (self.ns?.value(), self.ns_interval?);
         Some(interval.widened(ns, self.allowance.unwrap_or(0.0) * ns.abs()))
     }
 
     /// The cells of this row, in the order of [`COLUMNS`].
-    #[must_use]
     pub fn to_record(&self) -> StringRecord {
         COLUMNS.iter().map(|column| column.write(self)).collect()
     }
@@ -256,7 +250,6 @@ impl Row {
 
     /// What is wrong with a row that was measured; `None` if nothing is. Beyond [`Self::contradiction`], a verdict says why,
     /// and a cost that was resolved has its interval.
-    #[must_use]
     pub fn defect(&self) -> Option<String> {
         if let Some(contradiction) = self.contradiction() {
             return Some(contradiction);
@@ -270,7 +263,6 @@ impl Row {
 
     /// Which of its figures cannot be, given the others and the verdict; `None` if all can. Every figure is a number, no
     /// interval ends before it begins, and a cost that was resolved is there, above zero, inside its interval and checked.
-    #[must_use]
     pub fn contradiction(&self) -> Option<String> {
         let intervals = [
             ("ns", self.ns_interval),
@@ -319,7 +311,6 @@ impl Row {
     }
 
     /// The row for a reader: of one that contradicts itself nothing is left but the case and why.
-    #[must_use]
     pub fn without_contradiction(self) -> Self {
         match self.contradiction() {
             Some(text) => {
@@ -333,14 +324,12 @@ impl Row {
 
     /// Operations per second of one thread; only of a resolved cost. It follows from the cost as it is written, so that a row
     /// that was read gives the same rate.
-    #[must_use]
     pub fn ops_per_s_thread(&self) -> Option<f64> {
         let ns = rounded(self.ns?.value());
         (self.verdict == Verdict::Resolved && ns > 0.0).then(|| 1e9 / ns)
     }
 
     /// The text in the column `reason`: the verdict's reason and the remark.
-    #[must_use]
     pub fn explanation(&self) -> String {
         let reason = Some(self.verdict.reason()).filter(|reason| !reason.is_empty());
         let parts = [reason, self.remark.as_deref()];

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::engine::population::{Cost, mean_over_processes, process_costs};
 use crate::model::case::CaseId;
-use crate::model::observation::{Observation, Strata};
+use crate::model::estimate::{Observation, Strata};
 use crate::run::directory::RunDirectory;
 use crate::run::files::{At, RunDirectoryError, body, complete_lines, packed, read_table, write_packed, write_plain};
 use crate::stats::{Interval, Level};
@@ -91,7 +91,6 @@ fn is_baseline<'de, D: Deserializer<'de>>(word: D) -> Result<bool, D::Error> {
 /// `shares_nothing` says whether the threads of the case share nothing. `None` if there are too few pairs.
 ///
 /// [`SessionRecord::processes`]: crate::run::provenance::SessionRecord::processes
-#[must_use]
 pub fn cost_of(pairs: &[StoredPair], processes: &[[u32; 2]], shares_nothing: bool) -> Option<(f64, Interval)> {
     let counted = pairs.iter().filter(|pair| pair.excluded.is_none());
     let of_process = |pair: &StoredPair| {
@@ -140,7 +139,6 @@ impl StoredPair {
 
 impl RunDirectory {
     /// Every observation, compressed; of runs that are stored to be kept.
-    #[must_use]
     pub fn compressed_samples(&self) -> PathBuf {
         packed(&self.samples())
     }

@@ -16,7 +16,6 @@ const ENOUGH_PAIRS: f64 = 100.0;
 
 /// The share of the pairs of one CPU thread during which another hardware thread of its core was active, where that was
 /// frequent. Only cases of one thread count: threads of a team may be siblings of each other.
-#[must_use]
 pub fn frequent_share<S: BuildHasher>(rows: &[Row], details: &HashMap<CaseId, Vec<Detail>, S>) -> Option<f64> {
     let is_on_cpu = |row: &Row| row.case.domain_and_family().0 == Domain::Cpu.as_str();
     let has_one_thread = |row: &&Row| row.case.threads == Some(1) && !row.provisional && is_on_cpu(row);

@@ -3,15 +3,14 @@
 //! ```text
 //! results/NAME/run.json, measurements.csv   as the run wrote them; a large table as measurements.csv.gz
 //! results/NAME/details.csv                  compact, as a finished run leaves it
-//! results/NAME/samples.csv.gz               of the quick and the standard preset
-//! results/NAME/evidence.csv                 name,file: where each disassembly of the run is
+//! results/NAME/samples.csv.gz               of the quick preset
+//! results/NAME/evidence.csv                 of the quick preset, name,file: where each disassembly of the run is
 //! results/evidence/*.txt                    each distinct disassembly once, for all runs
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use csv::StringRecord;
 
@@ -26,11 +25,10 @@ const EVIDENCE: &str = "evidence";
 const LICENSE: &str = "LICENSE";
 
 /// A larger table is compressed, in bytes. Up to this size code hosts show a CSV file as a table.
-const LARGEST_PLAIN: usize = 512 * 1024;
+const LARGEST_PLAIN: usize = 256 * 1024;
 
 impl RunDirectory {
     /// The index of the disassemblies of a stored run.
-    #[must_use]
     pub fn evidence_index(&self) -> PathBuf {
         self.path().join("evidence.csv")
     }
@@ -87,8 +85,8 @@ pub fn store(run: &RunDirectory, results: &Path, name: &str) -> Result<RunDirect
             fs::remove_file(&table).at(&table)?;
         }
     }
-    // Samples and disassemblies of the paper preset are too large for a repository.
-    if !matches!(preset, Ok(Preset::Quick | Preset::Standard)) {
+    // Samples and disassemblies of more than the quick preset are too large for a repository.
+    if !matches!(preset, Ok(Preset::Quick)) {
         return Ok(stored);
     }
     if let Some((_, bytes)) = samples {
@@ -218,7 +216,7 @@ mod tests {
     use super::*;
     use crate::model::case::Case;
     use crate::model::detail::Detail;
-    use crate::model::observation::Observation;
+    use crate::model::estimate::Observation;
     use crate::model::verdict::Verdict;
     use crate::run::journal::Journal;
     use crate::run::row::Row;

@@ -15,7 +15,6 @@ const LEAST_OF_FAMILY: usize = 2;
 /// and of operations on one variable, all: nothing but the third loop shows what a fence waits for, and what contends for one
 /// variable is seldom additive. A large plan for a GPU has time for some of them only. (Cases that are counted in windows run
 /// it too.)
-#[must_use]
 pub fn additivity_sample(cases: &[Case]) -> HashSet<CaseId> {
     let is_large = cases.len() > LARGE_PLAN;
     let (all, others): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|case| {

@@ -33,14 +33,13 @@ use std::time::{Instant, SystemTime};
 use crate::engine::cancel::Cancel;
 use crate::model::case::{Case, CaseId};
 use crate::model::verdict::Verdict;
-use crate::run::between_rows;
 use crate::run::directory::{RunDirectory, RunDirectoryError, WriteLock};
 use crate::run::fingerprint::Fingerprint;
 use crate::run::history::History;
 use crate::run::journal::Journal;
 use crate::run::provenance::{SessionRecord, StolenTime};
 use crate::run::row::Row;
-use crate::run::{Completeness, Run, Status, another_run, timestamp};
+use crate::run::{Completeness, Run, Status, another_run, between_rows, timestamp};
 use crate::session::laboratory::Laboratory;
 use crate::session::observer::Observer;
 use crate::session::passes::Passes;
@@ -199,19 +198,16 @@ impl Session {
     }
 
     /// The same with another clock, for tests.
-    #[must_use]
     pub fn with_clock(self, now: impl Fn() -> Instant + 'static) -> Self {
         Self { now: Box::new(now), ..self }
     }
 
     /// The same with the earlier runs of this machine, which its intervals take into account.
-    #[must_use]
     pub fn with_history(self, history: Option<History>) -> Self {
         Self { history, ..self }
     }
 
     /// What stands in `run.json`.
-    #[must_use]
     pub fn run(&self) -> &Run {
         &self.run
     }
@@ -237,7 +233,6 @@ impl Session {
 
     /// The case that could not be set up, because its laboratory can measure nothing any more in this process. It and the
     /// others of the laboratory are left for another one.
-    #[must_use]
     pub const fn lost_at(&self) -> Option<&Case> {
         self.lost_at.as_ref()
     }

@@ -7,11 +7,10 @@ use crate::engine::calibration::Calibration;
 use crate::engine::measurement::Measurement;
 use crate::engine::population::Stage;
 use crate::model::case::Case;
-use crate::model::check::Check;
 use crate::model::detail::Detail;
-use crate::model::estimate::Stratum;
+use crate::model::estimate::{Observation, Stratum};
+use crate::model::evidence::Check;
 use crate::model::facts::{Class, Facts};
-use crate::model::observation::Observation;
 use crate::model::verdict::Verdict;
 use crate::run::row::Row;
 use crate::session::preset::{Budget, MIN_BLOCKS};
@@ -118,11 +117,10 @@ impl PendingCase {
     /// Its details for what was `found`.
     pub(super) fn details(&self, found: &Measurement) -> Vec<Detail> {
         // How many times the case was measured, where it could have been more than one.
-        let blocks = (self.is_finished && self.budget.blocks.max > 1)
-            .then(|| Detail::of_case(Detail::MEASUREMENT_BLOCKS, f64::from(found.blocks)));
-        let strata = if self.is_finished { strata(found) } else { Vec::new() };
-        let rest = if self.is_finished { states_and_processes(found) } else { Vec::new() };
-        found.details.iter().cloned().chain(blocks).chain(strata).chain(rest).collect()
+        let blocks =
+            (self.budget.blocks.max > 1).then(|| Detail::of_case(Detail::MEASUREMENT_BLOCKS, f64::from(found.blocks)));
+        let rest = strata(found).into_iter().chain(states_and_processes(found));
+        found.details.iter().cloned().chain(blocks).chain(rest).collect()
     }
 
     /// Keeps how it went, without its pairs: they are in the file.

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::model::case::{Case, CaseId};
-use crate::model::catalogue::Catalogue;
-use crate::order::Order;
+use crate::model::primitive::Catalogue;
 use crate::session::laboratory::Laboratory;
 use crate::session::preset::Preset;
 
@@ -21,7 +20,6 @@ impl Plan {
     /// The cases of a preset that `is_selected` takes, each laboratory's in a random order that `seed` decides.
     ///
     /// Cases are shuffled within a laboratory, not across: while the CPU is measured, the clock of a GPU falls.
-    #[must_use]
     pub fn new(
         laboratories: &[&mut dyn Laboratory],
         preset: Preset,
@@ -37,7 +35,6 @@ impl Plan {
     }
 
     /// These cases, a list for each laboratory, each in a random order that `seed` decides.
-    #[must_use]
     pub fn shuffled(mut parts: Vec<Vec<Case>>, catalogue: Catalogue, seed: u64) -> Self {
         let mut random = fastrand::Rng::with_seed(seed);
         for part in &mut parts {
@@ -52,7 +49,6 @@ impl Plan {
     }
 
     /// The number of cases of each primitive.
-    #[must_use]
     pub fn count_by_primitive(&self) -> BTreeMap<String, u64> {
         let mut counts = BTreeMap::new();
         for case in self.cases() {
@@ -62,21 +58,18 @@ impl Plan {
     }
 
     /// Number of cases.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.parts.iter().map(Vec::len).sum()
     }
 
     /// Whether there is nothing to measure.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The plan with these cases behind the others.
-    #[must_use]
     pub(crate) fn with_last(mut self, last: impl Fn(&Case) -> bool) -> Self {
-        self.parts.iter_mut().for_each(|part| part.order_by_key(&last));
+        self.parts.iter_mut().for_each(|part| part.sort_by_key(&last));
         self
     }
 

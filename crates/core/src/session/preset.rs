@@ -25,7 +25,6 @@ words! {
 
 impl Run {
     /// The name of the experiment whose tables the directory holds; `None` for a run of cases, measured or imported.
-    #[must_use]
     pub fn experiment(&self) -> Option<&str> {
         let has_cases = self.preset == IMPORTED || self.preset.parse::<Preset>().is_ok();
         (!has_cases).then_some(self.preset.as_str())
@@ -138,7 +137,6 @@ impl Preset {
 
     /// About how long the cases of one laboratory take: as long as their passes may, or less where they are few. Setting up
     /// is not in it.
-    #[must_use]
     pub fn planned_time(self, cases: &[Case]) -> Duration {
         let Some(case) = cases.first() else { return Duration::ZERO };
         let is_cpu = case.is_on_cpus();
@@ -157,7 +155,6 @@ impl Preset {
 }
 
 /// The pairs that a full measurement block of a case has.
-#[must_use]
 pub fn pairs_of_a_block(case: &Case) -> u64 {
     if case.is_on_cpus() { CPU_BLOCK_PAIRS } else { GPU_BLOCK_PAIRS }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::calibration::Calibration;
 use crate::model::case::{Case, CaseId};
-use crate::model::observation::Observation;
+use crate::model::estimate::Observation;
 use crate::session::preset::Preset;
 
 /// The processes that measure the cases of a CPU, the one that writes the run among them.

@@ -1,6 +1,6 @@
 //! Medians and intervals of observations that were taken in measurement blocks.
 
-use crate::stats::interval::{Interval, Level};
+use crate::stats::ranked::{Interval, Level};
 use crate::stats::{Ranked, median, student};
 
 /// Fewer blocks give no 95 % interval from their ranks.
@@ -23,7 +23,6 @@ pub struct Clustered {
 
 impl Clustered {
     /// From observations in the order they were taken, each with the number of its block. `None` without observations.
-    #[must_use]
     pub fn of(observations: &[(u32, f64)]) -> Option<Self> {
         let values: Vec<f64> = observations.iter().map(|(_, value)| *value).collect();
         let lowest = values.iter().copied().min_by(f64::total_cmp)?;
@@ -35,13 +34,11 @@ impl Clustered {
     }
 
     /// The median.
-    #[must_use]
     pub fn median(&self) -> Option<f64> {
         self.ranked.median()
     }
 
     /// An interval that holds the median of the distribution of the blocks. `None` if there are too few observations.
-    #[must_use]
     pub fn interval(&self, level: Level) -> Option<Interval> {
         let interval = self.ranked.interval(level)?;
         let Some(half_width) = student_half_width(&self.few_blocks, level) else { return Some(interval) };
@@ -49,13 +46,11 @@ impl Clustered {
     }
 
     /// The interval, or the range of the observations where they are too few for one.
-    #[must_use]
     pub fn interval_or_range(&self, level: Level) -> Interval {
         self.interval(level).unwrap_or(Interval { low: self.lowest, high: self.highest })
     }
 
     /// Whether all observations are finite numbers.
-    #[must_use]
     pub fn is_finite(&self) -> bool {
         self.lowest.is_finite() && self.highest.is_finite()
     }

@@ -5,31 +5,26 @@
 //! the distribution of the mean of few values, [`Variance`] moderates variances of few values, and [`states`] finds where a series changes
 //! its level.
 
-mod autocorrelation;
 mod clustered;
-mod interval;
-mod moderated;
 mod proportion;
 mod ranked;
 mod states;
 pub mod student;
-mod trimmed;
+mod variance;
 
-pub(crate) use autocorrelation::share_interval;
 pub use clustered::Clustered;
 pub(crate) use clustered::{block_medians, student_half_width};
-pub use interval::{Interval, Level};
-pub use moderated::Variance;
 pub use proportion::{BatchCount, Proportion};
-pub use ranked::Ranked;
+pub(crate) use ranked::share_interval;
+pub use ranked::{Interval, Level, Ranked};
 pub use states::states;
-pub(crate) use trimmed::trimmed_mean;
+pub use variance::Variance;
+pub(crate) use variance::{mean, trimmed_mean, variance};
 
 /// Fewer pairs give no 95 % interval of a median.
 pub(crate) const MIN_PAIRS: u64 = 6;
 
 /// The middle value; of an even number of values, the mean of the two in the middle.
-#[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     if values.is_empty() {
         return None;
@@ -45,14 +40,12 @@ pub fn median(values: &[f64]) -> Option<f64> {
 
 /// The median absolute deviation from the median, in the unit of the values and without a factor for any
 /// distribution (Rousseeuw and Croux, 1993).
-#[must_use]
 pub fn median_absolute_deviation(values: &[f64]) -> Option<f64> {
     let centre = median(values)?;
     median(&values.iter().map(|value| (value - centre).abs()).collect::<Vec<_>>())
 }
 
 /// The median absolute deviation relative to the median: "noise". `None` where the median is zero.
-#[must_use]
 pub fn noise(values: &[f64]) -> Option<f64> {
     let centre = median(values)?;
     let noise = median_absolute_deviation(values)? / centre.abs();
@@ -61,7 +54,6 @@ pub fn noise(values: &[f64]) -> Option<f64> {
 
 /// The value that a share `level` (0 to 1) of the values does not exceed, linearly between ranks (type 7 of Hyndman and
 /// Fan, *The American Statistician* 50, 1996).
-#[must_use]
 pub fn percentile(values: &[f64], level: f64) -> Option<f64> {
     let mut values = values.to_vec();
     values.sort_unstable_by(f64::total_cmp);

@@ -1,6 +1,6 @@
 //! Shares of trials, and how sure they are.
 
-use super::interval::{Interval, Level};
+use super::ranked::{Interval, Level};
 
 /// How many of the trials of one batch succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,6 @@ impl Proportion {
     /// The interval is Wilson's (*Journal of the American Statistical Association* 22, 1927). Trials of one batch may resemble
     /// each other: where batches differ by more than chance, as many trials less count (the design effect of Kish, *Survey
     /// Sampling*, 1965). Without a success no batch differs, and the interval takes all trials as independent.
-    #[must_use]
     pub fn of(batches: &[BatchCount], level: Level) -> Option<Self> {
         let sum = |of: fn(&BatchCount) -> u64| batches.iter().map(of).sum::<u64>();
         let (successes, trials) = (sum(|batch| batch.successes), sum(|batch| batch.trials));

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use crate::order::Order;
 use crate::stats::{median, median_absolute_deviation};
 
 /// A change counts if it is at least so large: 10 %, of logarithms. Smaller ones are drift, which the differences between
@@ -24,7 +23,6 @@ const SHORTEST: usize = 3;
 /// by five times the noise, which follows from the differences of neighbours. Parts whose levels differ by
 /// less than that are one state. In simulations without a change (independent noise, heavy tails, drift), fewer than one of a
 /// hundred series has one.
-#[must_use]
 pub fn states(values: &[f64]) -> Vec<usize> {
     if values.len() < FEWEST {
         return vec![0; values.len()];
@@ -36,7 +34,7 @@ pub fn states(values: &[f64]) -> Vec<usize> {
     let mut parts = Vec::new();
     divide(values, 0..values.len(), least, &mut parts);
     let level = |part: &Range<usize>| median(&values[part.clone()]).unwrap_or(0.0);
-    parts.order_by(|one, other| level(one).total_cmp(&level(other)));
+    parts.sort_by(|one, other| level(one).total_cmp(&level(other)));
     let mut groups: Vec<Vec<Range<usize>>> = Vec::new();
     for part in parts {
         match groups.last_mut() {
@@ -44,7 +42,7 @@ pub fn states(values: &[f64]) -> Vec<usize> {
             _ => groups.push(vec![part]),
         }
     }
-    groups.order_by_key(|group| std::cmp::Reverse(group.iter().map(Range::len).sum::<usize>()));
+    groups.sort_by_key(|group| std::cmp::Reverse(group.iter().map(Range::len).sum::<usize>()));
     let mut states = vec![0; values.len()];
     for (state, part) in
         groups.iter().enumerate().flat_map(|(state, group)| group.iter().map(move |part| (state, part)))

@@ -4,7 +4,6 @@
 const MOST_DEGREES: f64 = 1e4;
 
 /// The probability that a variable with Student's t distribution is above `t`.
-#[must_use]
 pub fn upper_tail(t: f64, degrees: f64) -> f64 {
     let degrees = degrees.clamp(1.0, MOST_DEGREES);
     // Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.1 with 26.5.27.
@@ -13,13 +12,11 @@ pub fn upper_tail(t: f64, degrees: f64) -> f64 {
 }
 
 /// The half-width of a two-sided 95 % interval in standard errors.
-#[must_use]
 pub fn quantile_95(degrees: f64) -> f64 {
     quantile(0.025, degrees)
 }
 
 /// The value above which a variable with Student's t distribution is with the probability `tail`, at most one half.
-#[must_use]
 pub fn quantile(tail: f64, degrees: f64) -> f64 {
     let is_below = |t: f64| upper_tail(t, degrees) > tail;
     // One degree of freedom has the heaviest tail, about 1 / (π t).
@@ -36,7 +33,6 @@ pub fn quantile(tail: f64, degrees: f64) -> f64 {
 }
 
 /// The derivative of the logarithm of the gamma function, for positive numbers.
-#[must_use]
 pub(crate) fn digamma(x: f64) -> f64 {
     // Abramowitz and Stegun, 6.3.5 and 6.3.18.
     if x < 8.0 {
@@ -47,7 +43,6 @@ pub(crate) fn digamma(x: f64) -> f64 {
 }
 
 /// Its derivative, for positive numbers.
-#[must_use]
 pub(crate) fn trigamma(x: f64) -> f64 {
     // Abramowitz and Stegun, 6.4.6 and 6.4.12.
     if x < 8.0 {
@@ -58,7 +53,6 @@ pub(crate) fn trigamma(x: f64) -> f64 {
 }
 
 /// The number whose trigamma is `y`, above zero: trigamma falls with its argument.
-#[must_use]
 pub(crate) fn inverse_trigamma(y: f64) -> f64 {
     let (mut low, mut high) = (1e-4, 1e7);
     for _ in 0..80 {

@@ -16,7 +16,6 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use syncscope_core::order::Ordered;
 use syncscope_core::{Counted, Evidence, Receipt};
 
 /// Where the machine code of the two loops of a case begins, and how often each iteration repeats its step.
@@ -64,19 +63,16 @@ pub enum Expected {
 
 impl Expected {
     /// One of these instructions in each operation: once in a step of the baseline, twice in a step of the test.
-    #[must_use]
     pub const fn once(x86_64: Beginnings, aarch64: Beginnings) -> Self {
         Self::times(1, x86_64, aarch64)
     }
 
     /// `each` of these instructions in each operation, which stands once in the baseline and twice in the test.
-    #[must_use]
     pub const fn times(each: u32, x86_64: Beginnings, aarch64: Beginnings) -> Self {
         Self::Instructions(Expectation { x86_64, aarch64, in_baseline: each, in_test: 2 * each })
     }
 
     /// One of these instructions in the test, none in the baseline.
-    #[must_use]
     pub const fn added(x86_64: Beginnings, aarch64: Beginnings) -> Self {
         Self::Instructions(Expectation { x86_64, aarch64, in_baseline: 0, in_test: 1 })
     }
@@ -144,7 +140,6 @@ impl TimedLoop {
     ///
     /// A compiler may add retries, slow paths and second copies of a path. They do not count: the result is that of
     /// its shortest path.
-    #[must_use]
     pub fn count(&self, any_of: &[&str]) -> u32 {
         self.shortest_path(any_of).filter(|line| line.is_one_of(any_of)).count() as u32
     }
@@ -187,7 +182,6 @@ impl TimedLoop {
     }
 
     /// All instructions, one in a line.
-    #[must_use]
     pub fn listing(&self) -> String {
         self.lines.iter().fold(String::new(), |listing, line| listing + &format!("{:6x}  {}\n", line.offset, line.text))
     }
@@ -233,7 +227,6 @@ fn begins_with_words(line: &str, start: &str) -> bool {
 }
 
 /// Disassembles both loops and judges them.
-#[must_use]
 pub fn examine(functions: LoopFunctions, expected: Expected) -> Evidence {
     if let Expected::Uncounted(reason) = expected {
         return Evidence::NotAvailable(reason.to_owned());
@@ -253,7 +246,6 @@ fn cached_loop(entry: usize) -> Result<Arc<TimedLoop>, String> {
 }
 
 /// Compares what both loops hold, in `unroll` steps each, with what is expected of one step.
-#[must_use]
 pub fn judge(baseline: &TimedLoop, test: &TimedLoop, unroll: u32, expected: Expected) -> Evidence {
     let listing = || format!("baseline:\n{}test:\n{}", baseline.listing(), test.listing());
     match expected {
@@ -294,7 +286,7 @@ fn difference(loops: [&TimedLoop; 2], unroll: u32) -> Evidence {
     let listing = format!("baseline:\n{}test:\n{}", loops[0].listing(), loops[1].listing());
     let count = |timed: &TimedLoop, name: &str| timed.lines.iter().filter(|line| line.name() == name).count();
     let is_first = |name: &str| loops[1].architecture.is_costly(name);
-    let names: BTreeSet<&str> = loops[1].lines.iter().map(Line::name).into_set();
+    let names: BTreeSet<&str> = loops[1].lines.iter().map(Line::name).collect();
     let more = names.into_iter().map(|name| (name, count(loops[0], name), count(loops[1], name)));
     let more = more.filter(|(_, baseline, test)| test > baseline);
     let Some((name, baseline, test)) = more.max_by_key(|(name, baseline, test)| (is_first(name), test - baseline))

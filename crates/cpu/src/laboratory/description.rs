@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use syncscope_core::machine::{CpuMachine, Environment};
-use syncscope_core::order::Ordered;
 use syncscope_host::{c_library_version, cpu_list};
 
 use super::CpuLaboratory;
@@ -12,7 +11,6 @@ use crate::machine::settings::settings;
 
 impl CpuLaboratory {
     /// What the hardware is.
-    #[must_use]
     pub fn machine(&self) -> CpuMachine {
         CpuMachine {
             model: self.system.processor().unwrap_or_else(|| "unknown".to_owned()),
@@ -49,7 +47,6 @@ impl CpuLaboratory {
     }
 
     /// What may disturb the figures, and what to do about it.
-    #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let cpus = self.topology.allowed_cpus();
         let count = cpus.len();
@@ -93,7 +90,6 @@ impl CpuLaboratory {
     }
 
     /// What to say where this process may not use all CPUs.
-    #[must_use]
     pub fn restriction(&self) -> Option<String> {
         let cpus = self.topology.allowed_cpus();
         let (count, all) = (cpus.len(), self.topology.threads.len());
@@ -113,5 +109,5 @@ fn libraries() -> BTreeMap<String, String> {
     let compiler = Some(env!("SYNCSCOPE_RUSTC").to_owned()).filter(|version| !version.is_empty());
     let locked = locked.map(|(name, version)| (name, version.to_owned()));
     let known = locked.chain(compiler.map(|version| ("rust", version)));
-    known.chain(c_library_version()).map(|(name, version)| (name.to_owned(), version)).into_map()
+    known.chain(c_library_version()).map(|(name, version)| (name.to_owned(), version)).collect()
 }

@@ -106,37 +106,31 @@ impl CpuLaboratory {
     }
 
     /// The machine's topology.
-    #[must_use]
     pub const fn topology(&self) -> &Topology {
         &self.topology
     }
 
     /// The clock samples are timed with.
-    #[must_use]
     pub const fn clock(&self) -> &Clock {
         &self.clock
     }
 
     /// Load average over the last minute, when the laboratory was opened: before this program added to it.
-    #[must_use]
     pub const fn initial_load(&self) -> Option<f64> {
         self.load
     }
 
     /// The same now.
-    #[must_use]
     pub fn current_load(&self) -> Option<f64> {
         self.system.load()
     }
 
     /// The steal time of the allowed CPUs so far, where the system counts it.
-    #[must_use]
     pub fn steal_counters(&self) -> Option<StealCounters> {
         StealCounters::read(&self.system, &self.topology.allowed_cpus())
     }
 
     /// The most memory that this process had at a time, where the system reports it.
-    #[must_use]
     pub fn peak_memory_bytes(&self) -> Option<u64> {
         self.system.peak_memory_bytes()
     }

@@ -2,13 +2,12 @@
 //!
 //! A CPU of a virtual machine that halts gives its core back to the host. Later it may get another one, and costs change.
 
-use std::hint;
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+use std::{hint, io};
 
 use syncscope_host::scheduling;
 

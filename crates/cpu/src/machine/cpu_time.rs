@@ -8,13 +8,11 @@ use std::time::{Duration, Instant};
 use syncscope_host::clock::{process_cpu_time, ticks_per_second};
 
 use crate::machine::system::System;
-use syncscope_core::order::Ordered;
 
 /// The smallest CPU quota that applies, in CPUs; `None` where there is none. `root` is `/` except in tests.
 ///
 /// The limit of a group applies to the groups below it, so every group from the process's own to the top is read
 /// (Linux `Documentation/admin-guide/cgroup-v2.rst`, `cpu.max`; `scheduler/sched-bwc.rst` for version 1).
-#[must_use]
 pub fn cpu_quota(root: &Path) -> Option<f64> {
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
     groups
@@ -74,16 +72,14 @@ pub struct StealCounters(BTreeMap<u32, u64>);
 
 impl StealCounters {
     /// The counters of `cpus` now; `None` where the system does not count steal time of each of them.
-    #[must_use]
     pub fn read(system: &System, cpus: &[u32]) -> Option<Self> {
         let text = system.read("proc/stat")?;
-        let all: BTreeMap<u32, u64> = text.lines().filter_map(counter).into_map();
-        let wanted = cpus.iter().filter_map(|cpu| Some((*cpu, *all.get(cpu)?))).into_map();
+        let all: BTreeMap<u32, u64> = text.lines().filter_map(counter).collect();
+        let wanted: BTreeMap<u32, u64> = cpus.iter().filter_map(|cpu| Some((*cpu, *all.get(cpu)?))).collect();
         (!cpus.is_empty() && cpus.iter().all(|cpu| wanted.contains_key(cpu))).then_some(Self(wanted))
     }
 
     /// Seconds stolen from each CPU since `earlier`.
-    #[must_use]
     pub fn seconds_since(&self, earlier: &Self) -> BTreeMap<u32, f64> {
         self.since(earlier, ticks_per_second())
     }
@@ -94,7 +90,7 @@ impl StealCounters {
             // The kernel documents that counters may decrease.
             (*cpu, ticks.saturating_sub(before) as f64 / ticks_per_second)
         };
-        self.0.iter().map(seconds).into_map()
+        self.0.iter().map(seconds).collect()
     }
 }
 

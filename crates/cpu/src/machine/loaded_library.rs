@@ -12,7 +12,6 @@ use crate::machine::system::System;
 const SYSTEM_FOLDERS: [&str; 4] = ["/usr/", "/lib/", "/lib64/", "/opt/"];
 
 /// The library of this name, such as `libgomp`; `None` if it is not loaded.
-#[must_use]
 pub fn loaded_library(system: &System, name: &str) -> Option<LoadedLibrary> {
     let path = loaded_file(system, name)?;
     let file_name = Path::new(&path).file_name()?.to_str()?.to_owned();

@@ -32,7 +32,6 @@ impl PairClass {
         [Self::SameCore, Self::SameL2, Self::SameL3, Self::SameNode, Self::SamePackage, Self::Across];
 
     /// The group of cases on such a pair.
-    #[must_use]
     pub const fn group(self) -> Group {
         Group::named(match self {
             Self::SameCore => "same_core",
@@ -130,7 +129,6 @@ impl<'a> SharedLevels<'a> {
 pub type ClassedPair = (PairClass, [u32; 2]);
 
 /// The classes of this machine, the nearest first, each with its first pair in topology order.
-#[must_use]
 pub fn classes(topology: &Topology) -> Vec<ClassedPair> {
     let levels = SharedLevels::of(topology);
     let mut found: Vec<ClassedPair> = Vec::new();

@@ -7,7 +7,6 @@
 use std::collections::{BTreeSet, HashMap};
 
 use syncscope_core::Placement;
-use syncscope_core::order::Order;
 
 use crate::machine::topology::{HardwareThread, Topology};
 
@@ -40,7 +39,6 @@ pub struct Placed {
 
 impl Placed {
     /// Whether threads of the team have to share a CPU.
-    #[must_use]
     pub fn oversubscribed(&self) -> bool {
         self.cpus.len() > self.available as usize
     }
@@ -84,7 +82,7 @@ fn in_order(places: &[&HardwareThread], placement: &Placement, count: usize) -> 
             };
             let rank: Vec<u32> = places.iter().map(&mut siblings_before).collect();
             let mut order: Vec<usize> = (0..places.len()).collect();
-            order.order_by_key(|index| (rank[*index], places[*index].kind));
+            order.sort_by_key(|index| (rank[*index], places[*index].kind));
             order.truncate(count);
             order
         }

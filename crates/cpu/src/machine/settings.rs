@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use syncscope_core::machine::SystemSettings;
-use syncscope_core::order::Ordered;
 
 use crate::machine::system::System;
 
 /// The settings of this system.
-#[must_use]
 pub fn settings(system: &System) -> SystemSettings {
     let number = |path: &str| system.read(path)?.parse::<u32>().ok();
     SystemSettings {
@@ -64,7 +62,7 @@ fn mitigations(system: &System) -> BTreeMap<String, String> {
         .filter_map(|name| Some((system.read(&format!("{FOLDER}/{name}"))?, name)))
         .filter(|(state, _)| state != "Not affected")
         .map(|(state, name)| (name, state))
-        .into_map()
+        .collect()
 }
 
 /// The word in brackets: `always [madvise] never`.

@@ -43,13 +43,11 @@ impl Default for System {
 
 impl System {
     /// The system whose files lie under `root`.
-    #[must_use]
     pub fn at(root: &Path) -> Self {
         Self { root: root.to_owned() }
     }
 
     /// Where its files lie.
-    #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -71,7 +69,6 @@ impl System {
     }
 
     /// The processor's name. ARM systems have numbers or, in the device tree, the board's name.
-    #[must_use]
     pub fn processor(&self) -> Option<String> {
         let arm = || {
             let field = |key| self.field(CPUINFO, ':', key);
@@ -87,7 +84,6 @@ impl System {
     }
 
     /// Which design the processor is; `None` but on x86-64.
-    #[must_use]
     pub fn signature(&self) -> Option<CpuSignature> {
         let field = |key| self.field(CPUINFO, ':', key);
         let number = |key| field(key)?.parse().ok();
@@ -103,7 +99,6 @@ impl System {
     }
 
     /// Distribution and kernel.
-    #[must_use]
     pub fn os(&self) -> String {
         let name = self.field("etc/os-release", '=', "PRETTY_NAME").unwrap_or_else(|| "Linux".to_owned());
         match self.read("proc/sys/kernel/osrelease") {
@@ -113,13 +108,11 @@ impl System {
     }
 
     /// Main memory in bytes.
-    #[must_use]
     pub fn memory_bytes(&self) -> Option<u64> {
         bytes(&self.field("proc/meminfo", ':', "MemTotal")?)
     }
 
     /// The most memory that this process had at a time.
-    #[must_use]
     pub fn peak_memory_bytes(&self) -> Option<u64> {
         bytes(&self.field("proc/self/status", ':', "VmHWM")?)
     }
@@ -144,7 +137,6 @@ impl System {
     }
 
     /// The frequency governors of `cpus`; several are joined by commas.
-    #[must_use]
     pub fn governor(&self, cpus: &[u32]) -> Option<String> {
         let of_cpu = |cpu| self.read(&format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"));
         let mut governors: Vec<String> = cpus.iter().filter_map(of_cpu).collect();
@@ -154,7 +146,6 @@ impl System {
     }
 
     /// Whether the processor may exceed its base frequency.
-    #[must_use]
     pub fn boost(&self) -> Option<bool> {
         let flag = |path: &str| self.read(path).map(|text| text == "1");
         let generic = flag("sys/devices/system/cpu/cpufreq/boost");
@@ -162,20 +153,17 @@ impl System {
     }
 
     /// Load average over the last minute.
-    #[must_use]
     pub fn load(&self) -> Option<f64> {
         self.read("proc/loadavg")?.split_whitespace().next()?.parse().ok()
     }
 
     /// The virtual machine monitor; `None` where none is detected.
-    #[must_use]
     pub fn hypervisor(&self) -> Option<String> {
         cpuid_hypervisor().or_else(|| self.read("sys/hypervisor/type")).or_else(|| self.firmware_hypervisor())
     }
 
     /// The emulator that executes the instructions; `None` on a processor, under a monitor too. QEMU names its own in CPUID,
     /// or where that is hidden in the name of its own models of a processor.
-    #[must_use]
     pub fn emulator(&self) -> Option<String> {
         if self.is_emulated_in_user_mode() {
             return Some("QEMU user mode".to_owned());

@@ -5,7 +5,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use syncscope_core::machine::{self, CoreKind};
-use syncscope_core::order::Ordered;
 
 use syncscope_host::cpu_list;
 
@@ -42,7 +41,6 @@ pub enum CacheKind {
 
 impl CacheKind {
     /// The word in files.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Data => "data",
@@ -106,7 +104,6 @@ impl Topology {
     }
 
     /// Their numbers, in ascending order.
-    #[must_use]
     pub fn allowed_cpus(&self) -> Vec<u32> {
         let mut cpus: Vec<u32> = self.allowed().map(|thread| thread.os).collect();
         cpus.sort_unstable();
@@ -114,7 +111,6 @@ impl Topology {
     }
 
     /// Restricts the allowed CPUs to those for which `may_use` is true.
-    #[must_use]
     pub fn restricted(mut self, may_use: impl Fn(u32) -> bool) -> Self {
         for thread in &mut self.threads {
             thread.allowed &= may_use(thread.os);
@@ -124,7 +120,6 @@ impl Topology {
 
     /// With what the system says of its memory. A container may hide a part from hwloc or from the system, so the larger
     /// value counts. A topology of another machine keeps its own.
-    #[must_use]
     pub(crate) fn with_memory_of_system(mut self, bytes: Option<u64>) -> Self {
         if self.this_system {
             self.memory_bytes = self.memory_bytes.max(bytes);
@@ -133,33 +128,28 @@ impl Topology {
     }
 
     /// Number of packages.
-    #[must_use]
     pub fn packages(&self) -> u32 {
         distinct(self.threads.iter().map(|thread| thread.package))
     }
 
     /// Number of physical cores.
-    #[must_use]
     pub fn cores(&self) -> u32 {
         distinct(self.threads.iter().map(|thread| thread.core))
     }
 
     /// Whether some core has more than one hardware thread.
-    #[must_use]
     pub fn has_smt(&self) -> bool {
         (self.cores() as usize) < self.threads.len()
     }
 
     /// The CPUs of each NUMA node, where there are several that have some.
-    #[must_use]
     pub fn node_cpus(&self) -> BTreeMap<u32, String> {
         let own = self.numa_nodes.iter().filter(|node| !node.cpus.is_empty());
-        let lists: BTreeMap<u32, String> = own.map(|node| (node.os, cpu_list::format(&node.cpus))).into_map();
+        let lists: BTreeMap<u32, String> = own.map(|node| (node.os, cpu_list::format(&node.cpus))).collect();
         if lists.len() > 1 { lists } else { BTreeMap::new() }
     }
 
     /// The kinds of cores, the fastest first, where there are several.
-    #[must_use]
     pub fn core_kinds(&self) -> Vec<CoreKind> {
         let mut kinds: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for thread in &self.threads {
@@ -172,7 +162,6 @@ impl Topology {
 
     /// With the kinds of the cores by how fast the system says that the CPUs are. A described machine has no system: there the
     /// cores with more hardware threads are the fast ones, as in all processors that have both.
-    #[must_use]
     pub(crate) fn with_core_kinds(mut self, speeds: &HashMap<u32, u32>) -> Self {
         let siblings = |core| self.threads.iter().filter(|thread| thread.core == core).count() as u32;
         let of = |thread: &HardwareThread| {
@@ -188,7 +177,6 @@ impl Topology {
     }
 
     /// Whether two of these CPUs are reported as hardware threads of one core.
-    #[must_use]
     pub fn share_a_core(&self, cpus: &[Option<u32>]) -> bool {
         let core = |cpu: &u32| self.threads.iter().find(|thread| thread.os == *cpu).map(|thread| thread.core);
         let mut cores: Vec<u32> = cpus.iter().flatten().filter_map(core).collect();
@@ -199,7 +187,6 @@ impl Topology {
     }
 
     /// The caches, those of one level, kind and size counted together.
-    #[must_use]
     pub fn cache_summary(&self) -> Vec<machine::Cache> {
         let mut summary: Vec<machine::Cache> = Vec::new();
         for cache in &self.caches {

@@ -81,7 +81,6 @@ static ENTRIES: [Entry; 4] = [
 ];
 
 /// The primitives between processes.
-#[must_use]
 pub fn primitives() -> &'static [Primitive] {
     static PRIMITIVES: [Primitive; ENTRIES.len()] =
         [ENTRIES[0].primitive, ENTRIES[1].primitive, ENTRIES[2].primitive, ENTRIES[3].primitive];

@@ -29,7 +29,6 @@ pub enum Started {
 
 impl Started {
     /// The part of a process that has joined the others.
-    #[must_use]
     pub fn of(process: MpiProcess) -> Self {
         if process.is_first() {
             let (slots, proofs) = (HashMap::new(), HashMap::new());

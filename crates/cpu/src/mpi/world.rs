@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use syncscope_core::order::Ordered;
 use syncscope_core::{Case, Group};
 use syncscope_host::cpu_list;
 
@@ -81,7 +80,7 @@ pub(super) struct World {
 impl World {
     /// The ranks of each node, the node of rank 0 first.
     fn nodes(&self) -> Vec<Vec<u32>> {
-        let names: BTreeSet<u32> = self.processes.iter().map(|process| process.node).into_set();
+        let names: BTreeSet<u32> = self.processes.iter().map(|process| process.node).collect();
         let ranks = |node: u32| {
             (0_u32..).zip(&self.processes).filter(move |(_, process)| process.node == node).map(|(rank, _)| rank)
         };
@@ -98,7 +97,7 @@ impl World {
         let on_one_node = doubled(on_first).into_iter().map(|processes| Team { nodes: 1, processes });
         let on_several = doubled(count(nodes.len())).into_iter();
         let on_several = on_several.flat_map(|nodes| [1, each].map(|each| Team { nodes, processes: nodes * each }));
-        on_one_node.chain(on_several).into_set()
+        on_one_node.chain(on_several).collect()
     }
 
     /// The ranks of a team, in the order of the nodes; `None` if there are not so many.
@@ -114,11 +113,11 @@ impl World {
     /// How the processes with these ranks share CPUs.
     pub(super) fn sharing(&self, ranks: &[u32]) -> Sharing {
         let of = |rank: &u32| self.processes.get(*rank as usize);
-        let names: BTreeSet<u32> = ranks.iter().filter_map(of).map(|process| process.node).into_set();
+        let names: BTreeSet<u32> = ranks.iter().filter_map(of).map(|process| process.node).collect();
         let (mut cpus, mut is_oversubscribed) = (0, false);
         for node in names {
             let there: Vec<&Process> = ranks.iter().filter_map(of).filter(|process| process.node == node).collect();
-            let usable: BTreeSet<u32> = there.iter().flat_map(|process| &process.cpus).copied().into_set();
+            let usable: BTreeSet<u32> = there.iter().flat_map(|process| &process.cpus).copied().collect();
             cpus += usable.len();
             is_oversubscribed |= usable.len() < there.len();
         }
@@ -162,7 +161,7 @@ pub(super) struct Sharing {
 /// 2, 4, 8... up to `most`, and `most` itself.
 fn doubled(most: u32) -> BTreeSet<u32> {
     let powers = (1..u32::BITS).map(|bit| 1 << bit).take_while(|count| *count <= most);
-    powers.chain(Some(most).filter(|most| *most > 1)).into_set()
+    powers.chain(Some(most).filter(|most| *most > 1)).collect()
 }
 
 #[cfg(test)]

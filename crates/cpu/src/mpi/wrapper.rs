@@ -3,10 +3,9 @@
 //! MPI libraries differ in their binary interfaces: in Open MPI a communicator is a pointer, in MPICH a number. The site's
 //! own wrapper knows its library. It compiles the shim once, into the user's cache.
 
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{env, fs};
 
 use syncscope_core::Cancel;
 use syncscope_host::{cache_folder, content_hash, file_hash};
@@ -54,7 +53,6 @@ impl Family {
 }
 
 /// Why primitives between processes cannot be measured by this process, which no launcher started together with others.
-#[must_use]
 pub fn unavailable() -> String {
     match wrappers(Family::Any) {
         Ok(_) => {

@@ -1,27 +1,52 @@
 //! An entry of the catalogue: a primitive and how it is measured.
 
-use syncscope_core::{Case, Primitive};
+use syncscope_core::{Case, Primitive, Waits};
 
 use super::workload::Workload;
 use crate::axes::Axes;
 use crate::studies::Participation;
+
+/// Makes the cases of a primitive.
+pub(super) type Cases = fn(&Primitive, &Axes) -> Vec<Case>;
+
+/// Makes a case ready to run.
+pub(super) type MakeWorkload = fn(&Case) -> Option<Workload>;
+
+/// Functions that make entries of a kind: the operation and the facts that these have in common. An entry of the kind has an id, a
+/// summary, a source, cases, and the workload of a case.
+macro_rules! kinds {
+    ($($(#[$about:meta])* $kind:ident: $operation:expr, $facts:expr;)+) => {$(
+        $(#[$about])*
+        const fn $kind(
+            id: &'static str,
+            summary: &'static str,
+            source: &'static str,
+            cases: $crate::primitives::entry::Cases,
+            workload: $crate::primitives::entry::MakeWorkload,
+        ) -> $crate::primitives::entry::Entry {
+            let primitive = Primitive { id, summary, operation: $operation, source, facts: $facts };
+            $crate::primitives::entry::Entry::of(primitive, cases, workload)
+        }
+    )+};
+}
+pub(super) use kinds;
 
 /// A primitive and how it is measured.
 pub(crate) struct Entry {
     /// Its description.
     pub(crate) primitive: Primitive,
     /// Its cases on the given axes.
-    pub(crate) cases: fn(&Primitive, &Axes) -> Vec<Case>,
+    pub(crate) cases: Cases,
     /// Makes a case ready to run; `None` for parameters that this primitive does not have.
-    pub(crate) workload: fn(&Case) -> Option<Workload>,
+    pub(crate) workload: MakeWorkload,
     /// The studies that it takes part in.
     pub(crate) studies: &'static [Participation],
     /// What the quick preset plans of it.
     pub(crate) in_quick: InQuick,
     /// What it needs of the system.
-    requirement: fn() -> Result<(), String>,
+    pub(super) requirement: fn() -> Result<(), String>,
     /// The architectures on which it is no instruction, each with why.
-    elided_by_nature: &'static [(&'static str, &'static str)],
+    pub(super) elided_by_nature: &'static [(&'static str, &'static str)],
 }
 
 /// What the quick preset plans of the cases of a primitive.
@@ -34,11 +59,7 @@ pub(crate) enum InQuick {
 
 impl Entry {
     /// A primitive, its cases, and the workload of a case.
-    pub(super) const fn of(
-        primitive: Primitive,
-        cases: fn(&Primitive, &Axes) -> Vec<Case>,
-        workload: fn(&Case) -> Option<Workload>,
-    ) -> Self {
+    pub(super) const fn of(primitive: Primitive, cases: Cases, workload: MakeWorkload) -> Self {
         Self {
             primitive,
             cases,
@@ -48,6 +69,18 @@ impl Entry {
             requirement: || Ok(()),
             elided_by_nature: &[],
         }
+    }
+
+    /// The same for a primitive whose threads wait in another way than others of its kind.
+    pub(super) const fn waiting(mut self, waits: Waits) -> Self {
+        self.primitive.facts.waits = waits;
+        self
+    }
+
+    /// The same for a primitive whose groups are implementations of their own.
+    pub(super) const fn with_designs(mut self) -> Self {
+        self.primitive.facts.has_designs = true;
+        self
     }
 
     /// The same for a primitive that takes part in studies of the machine.

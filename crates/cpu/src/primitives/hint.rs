@@ -3,20 +3,15 @@
 //!
 //! An instruction that this processor lacks has no cases; `list` says why.
 
+use crate::primitives::prelude::*;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
-use syncscope_core::{ActorRule, Case, Facts, Mode, Primitive, Role, Waits};
+use syncscope_core::ActorRule;
 use syncscope_host::futex::{self, Scope};
 
 use super::fence::Bare;
 use super::find;
-use crate::axes::Axes;
-use crate::evidence::Expected;
-use crate::facts;
-use crate::primitives::entry::Entry;
-use crate::primitives::workload::Workload;
-use crate::studies::{Participation, Smt};
 
 /// The family, in the order of the catalogue.
 pub(super) static ENTRIES: &[&Entry] =
@@ -30,8 +25,10 @@ const FACTS: Facts = Facts {
     ..Facts::of(Role::WaitHint)
 };
 
-/// What `ns` is the cost of, for every hint.
-const OPERATION: &str = "one hint by a thread for which nothing has changed";
+kinds! {
+    /// A hint, or a call that hands over the CPU.
+    entry: "one hint by a thread for which nothing has changed", FACTS;
+}
 
 const INTEL: &str = "Intel SDM volume 2, 4.3";
 const ARM: &str = "Arm Architecture Reference Manual, C6.2";
@@ -52,8 +49,8 @@ const ON_SIBLINGS: &[Participation] = &[Participation {
 }];
 
 /// An instruction, executed alone and on both hardware threads of a core.
-const fn instruction(primitive: Primitive, workload: fn(&Case) -> Option<Workload>) -> Entry {
-    Entry::of(primitive, cases, workload).in_studies(ON_SIBLINGS)
+const fn instruction(id: &'static str, summary: &'static str, source: &'static str, workload: MakeWorkload) -> Entry {
+    entry(id, summary, source, cases, workload).in_studies(ON_SIBLINGS)
 }
 
 /// Whether this is an architecture of that name.
@@ -77,45 +74,26 @@ macro_rules! instruction_of {
 
 /// In theory: 9 cycles until Broadwell, about 140 since Skylake, 10 to 65 on AMD's processors: no loop of a fixed number of them
 /// lasts as long on the next machine. The core leaves its issue slots to the other hardware thread meanwhile.
-static PAUSE: Entry = instruction(
-    Primitive {
-        id: "cpu.wait.pause",
-        summary: "PAUSE, which std::hint::spin_loop is on x86-64",
-        operation: OPERATION,
-        source: INTEL,
-        facts: FACTS,
-    },
-    |_| Some(Workload::of(Bare(std::hint::spin_loop)).expecting(Expected::once(&["pause"], &["isb"]))),
-)
+static PAUSE: Entry = instruction("cpu.wait.pause", "PAUSE, which std::hint::spin_loop is on x86-64", INTEL, |_| {
+    Some(Workload::of(Bare(std::hint::spin_loop)).expecting(Expected::once(&["pause"], &["isb"])))
+})
 .requiring(|| only_on("x86_64"));
 
 /// In theory: the core would enter a light sleep state until a deadline; as the deadline has passed, it is what the instruction
 /// costs beyond its wait.
-static TPAUSE: Entry = instruction(
-    Primitive {
-        id: "cpu.wait.tpause",
-        summary: "TPAUSE to the state C0.1, whose deadline has passed",
-        operation: OPERATION,
-        source: INTEL,
-        facts: FACTS,
-    },
-    |_| {
+static TPAUSE: Entry =
+    instruction("cpu.wait.tpause", "TPAUSE to the state C0.1, whose deadline has passed", INTEL, |_| {
         let tpause = Bare(instruction_of!("x86_64", "tpause {:e}", in(reg) 1_u32, in("eax") 0_u32, in("edx") 0_u32));
         Some(Workload::of(tpause).expecting(Expected::once(&["tpause"], &[])))
-    },
-)
-.requiring(waits_in_user_mode)
-.beyond_quick();
+    })
+    .requiring(waits_in_user_mode)
+    .beyond_quick();
 
 /// In theory: as TPAUSE, and the monitor that would end the wait when another core writes the line.
 static UMWAIT: Entry = instruction(
-    Primitive {
-        id: "cpu.wait.umwait",
-        summary: "UMONITOR of a line and UMWAIT to the state C0.1, whose deadline has passed",
-        operation: OPERATION,
-        source: INTEL,
-        facts: FACTS,
-    },
+    "cpu.wait.umwait",
+    "UMONITOR of a line and UMWAIT to the state C0.1, whose deadline has passed",
+    INTEL,
     |_| {
         let umwait = Bare(instruction_of!(
             "x86_64", "umonitor {}", "umwait {:e}", in(reg) WORD.as_ptr(), in(reg) 1_u32, in("eax") 0_u32, in("edx") 0_u32
@@ -144,40 +122,26 @@ fn waits_in_user_mode() -> Result<(), String> {
 }
 
 /// In theory: nothing on most cores, which have no other hardware thread to give their slots to.
-static YIELD: Entry = instruction(
-    Primitive {
-        id: "cpu.wait.yield",
-        summary: "YIELD, the hint of AArch64 for cores with several hardware threads",
-        operation: OPERATION,
-        source: ARM,
-        facts: FACTS,
-    },
-    |_| Some(Workload::of(Bare(instruction_of!("aarch64", "yield"))).expecting(Expected::once(&[], &["yield"]))),
-)
-.requiring(|| only_on("aarch64"));
+static YIELD: Entry =
+    instruction("cpu.wait.yield", "YIELD, the hint of AArch64 for cores with several hardware threads", ARM, |_| {
+        Some(Workload::of(Bare(instruction_of!("aarch64", "yield"))).expecting(Expected::once(&[], &["yield"])))
+    })
+    .requiring(|| only_on("aarch64"));
 
 /// In theory: the pipeline is flushed, some 20 to 60 cycles: a delay, though no hint, which is why runtimes took it for PAUSE.
 static ISB: Entry = instruction(
-    Primitive {
-        id: "cpu.wait.isb",
-        summary: "ISB, which std::hint::spin_loop is on AArch64",
-        operation: OPERATION,
-        source: "Arm Architecture Reference Manual, C6.2; rust-lang/rust #84725",
-        facts: FACTS,
-    },
+    "cpu.wait.isb",
+    "ISB, which std::hint::spin_loop is on AArch64",
+    "Arm Architecture Reference Manual, C6.2; rust-lang/rust #84725",
     |_| Some(Workload::of(Bare(instruction_of!("aarch64", "isb"))).expecting(Expected::once(&[], &["isb"]))),
 )
 .requiring(|| only_on("aarch64"));
 
 /// In theory: later instructions wait until earlier ones are no longer speculative, without the refetch of an ISB.
 static SB: Entry = instruction(
-    Primitive {
-        id: "cpu.wait.sb",
-        summary: "SB, the speculation barrier",
-        operation: OPERATION,
-        source: ARM,
-        facts: FACTS,
-    },
+    "cpu.wait.sb",
+    "SB, the speculation barrier",
+    ARM,
     // As a number: assemblers know the name for processors that have it.
     |_| {
         Some(Workload::of(Bare(instruction_of!("aarch64", ".inst 0xd50330ff"))).expecting(Expected::once(&[], &["sb"])))
@@ -194,29 +158,18 @@ static SB: Entry = instruction(
 
 /// In theory: a few cycles, because an event is there. Without one the core would sleep until a line that it monitors changes,
 /// or until the kernel's event stream wakes it, every 100 us.
-static WFE: Entry = instruction(
-    Primitive {
-        id: "cpu.wait.wfe",
-        summary: "SEVL and WFE, which finds the event and does not wait",
-        operation: OPERATION,
-        source: ARM,
-        facts: FACTS,
-    },
-    |_| Some(Workload::of(Bare(instruction_of!("aarch64", "sevl", "wfe"))).expecting(Expected::once(&[], &["wfe"]))),
-)
+static WFE: Entry = instruction("cpu.wait.wfe", "SEVL and WFE, which finds the event and does not wait", ARM, |_| {
+    Some(Workload::of(Bare(instruction_of!("aarch64", "sevl", "wfe"))).expecting(Expected::once(&[], &["wfe"])))
+})
 .requiring(|| only_on("aarch64"));
 
 const IN_THE_KERNEL: Expected = Expected::Uncounted("a system call behind a library function");
 
 /// In theory: a system call that asks the scheduler for another thread. Where none waits for this CPU, the caller goes on.
-static SCHED_YIELD: Entry = Entry::of(
-    Primitive {
-        id: "cpu.wait.sched_yield",
-        summary: "std::thread::yield_now, which is sched_yield, with no other thread on the CPU",
-        operation: OPERATION,
-        source: "POSIX.1-2017, sched_yield",
-        facts: FACTS,
-    },
+static SCHED_YIELD: Entry = entry(
+    "cpu.wait.sched_yield",
+    "std::thread::yield_now, which is sched_yield, with no other thread on the CPU",
+    "POSIX.1-2017, sched_yield",
     cases,
     |_| Some(Workload::of(Bare(std::thread::yield_now)).expecting(IN_THE_KERNEL)),
 );
@@ -226,14 +179,10 @@ static WORD: AtomicU32 = AtomicU32::new(0);
 
 /// In theory: the way into the kernel and back, and a look at the word under the lock of a hash bucket. Whoever sleeps pays at
 /// least this.
-static FUTEX: Entry = Entry::of(
-    Primitive {
-        id: "cpu.wait.futex",
-        summary: "A futex wait that returns at once, because the word has another value",
-        operation: OPERATION,
-        source: "Linux, futex(2)",
-        facts: FACTS,
-    },
+static FUTEX: Entry = entry(
+    "cpu.wait.futex",
+    "A futex wait that returns at once, because the word has another value",
+    "Linux, futex(2)",
     cases,
     |_| {
         let wait = || {
@@ -245,15 +194,12 @@ static FUTEX: Entry = Entry::of(
 );
 
 /// In theory: the timer's slack, 50 us by default, on top of what is asked for, and a wake-up.
-static NANOSLEEP: Entry = Entry::of(
-    Primitive {
-        id: "cpu.wait.nanosleep",
-        summary: "std::thread::sleep for one nanosecond",
-        operation: OPERATION,
-        source: "POSIX.1-2017, clock_nanosleep; Linux, prctl(2), PR_SET_TIMERSLACK",
-        facts: FACTS.waiting(Waits::Sleeps),
-    },
+static NANOSLEEP: Entry = entry(
+    "cpu.wait.nanosleep",
+    "std::thread::sleep for one nanosecond",
+    "POSIX.1-2017, clock_nanosleep; Linux, prctl(2), PR_SET_TIMERSLACK",
     cases,
     |_| Some(Workload::of(Bare(|| std::thread::sleep(Duration::from_nanos(1)))).expecting(IN_THE_KERNEL)),
 )
+.waiting(Waits::Sleeps)
 .beyond_quick();

@@ -6,8 +6,8 @@
 //! - `lines.rs`: variables at known distances. `number.rs`, `orders.rs`: types and memory orderings known to the
 //!   compiler. `opaque.rs`: what the optimizer must not remove. `wait.rs`: waits that time out inside a loop.
 //! - `work.rs`: what threads do inside and outside of a critical section.
-//! - `window.rs`: threads that contend, timed in a window that they share. `follow_up.rs`: a run after the samples, the
-//!   percentiles of hand-offs and wake-ups.
+//! - `window.rs`: threads that contend, timed in a window that they share. `workload.rs` has the runs after the samples,
+//!   too: percentiles of hand-offs and wake-ups.
 //!
 //! To add a primitive, write a `static NAME: Entry` in a file of its family and name it in the list `ENTRIES` there.
 
@@ -17,7 +17,6 @@ mod atomic;
 mod barrier;
 mod entry;
 mod fence;
-mod follow_up;
 mod handoff;
 mod hint;
 mod lines;
@@ -27,6 +26,7 @@ mod opaque;
 mod operation;
 mod orders;
 pub mod own;
+mod prelude;
 mod process;
 mod reduction;
 pub(crate) mod wait;
@@ -62,7 +62,6 @@ static FAMILIES: [&[&Entry]; 13] = [
 ];
 
 /// The descriptions of all primitives, whether they can be measured here or not.
-#[must_use]
 pub fn catalogue() -> &'static [Primitive] {
     static CATALOGUE: LazyLock<Vec<Primitive>> = LazyLock::new(|| entries().map(|entry| entry.primitive).collect());
     &CATALOGUE
@@ -94,7 +93,6 @@ pub fn evidence_of(case: &Case) -> Result<Evidence, Refusal> {
 }
 
 /// Why a primitive is no instruction on the architecture of this name (`std::env::consts::ARCH`); `None` where it is one.
-#[must_use]
 pub fn elided_by_nature(primitive: &str, architecture: &str) -> Option<&'static str> {
     find(primitive)?.why_elided(architecture)
 }

@@ -109,13 +109,11 @@ pub struct Executed {
 
 impl Executed {
     /// So many by each thread.
-    #[must_use]
     pub const fn by_each(operations: u64) -> Self {
         Self { own: operations, most: operations, all: None }
     }
 
     /// By all of so many threads together.
-    #[must_use]
     pub fn by_all(&self, threads: u32) -> u64 {
         self.all.unwrap_or(self.own * u64::from(threads))
     }

@@ -5,14 +5,8 @@
 //! process: a futex is not found by its address but by the page of its file, and no library can leave anything out because
 //! it sees all users of a lock.
 
-use syncscope_core::{Case, Dtype, Facts, Layout, Primitive, Role, Waits};
-
-use crate::axes::Axes;
-use crate::evidence::Expected;
-use crate::facts;
-use crate::primitives::entry::Entry;
 use crate::primitives::handoff::{self, Events, Inherited, Pipes, StoreToken};
-use crate::primitives::wait::LIMIT;
+use crate::primitives::prelude::*;
 use crate::primitives::{atomic, barrier, lock};
 use crate::sync::{FutexBarrier, PthreadBarrier, PthreadMutex, SpinParkLock};
 
@@ -25,6 +19,17 @@ const BARRIER: Facts =
 const LOCK: Facts = Facts { role: Role::ProcessLock, ..BARRIER };
 const HANDOFF: Facts = Facts { role: Role::ProcessHandoff, ..BARRIER };
 const UPDATE: Facts = Facts { role: Role::Update, orders_memory: false, ..BARRIER.waiting(Waits::NoWait) };
+
+kinds! {
+    /// A lock that several processes map.
+    locked: "one addition to a counter under the lock by each process", LOCK;
+    /// A barrier that several processes map.
+    passed: "one barrier passed by all processes", BARRIER;
+    /// A hand-off between two processes.
+    handed_off: "one hand-off from one process to the other: half a round trip", HANDOFF;
+    /// An update of a variable that several processes map.
+    updated: "one addition of 1 by each process", UPDATE;
+}
 
 /// Two processes that pass something to each other.
 fn two(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
@@ -44,31 +49,21 @@ fn several_on_a_counter(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 
 /// In theory: what `cpu.atomic.add` costs between threads. Caches hold physical addresses, so that the line moves between
 /// cores in the same way; each process has an entry of its own for the page in its core's TLB.
-static ATOMIC_ADD: Entry = Entry::of(
-    Primitive {
-        id: "cpu.process.atomic_add",
-        summary: "Atomic addition whose result is not used, to a variable that several processes map",
-        operation: "one addition of 1 by each process",
-        source: "C++20 [atomics.lockfree], on address-free operations; Linux, memfd_create(2), mmap(2) with MAP_SHARED",
-        facts: UPDATE,
-    },
+static ATOMIC_ADD: Entry = updated(
+    "cpu.process.atomic_add",
+    "Atomic addition whose result is not used, to a variable that several processes map",
+    "C++20 [atomics.lockfree], on address-free operations; Linux, memfd_create(2), mmap(2) with MAP_SHARED",
     several_on_a_counter,
     atomic::addition_between_processes,
 )
 .beyond_quick();
 
-const OPERATION_UNDER_A_LOCK: &str = "one addition to a counter under the lock by each process";
-
 /// In theory: without contention as `cpu.lock.spin_park`. Contended, each system call takes a reference to the page of the
 /// word, because a futex of several processes is found by the page and not by the address.
-static FUTEX_LOCK: Entry = Entry::of(
-    Primitive {
-        id: "cpu.process.futex_lock",
-        summary: "A futex mutex that several processes map; waiters sleep at once on a futex that is not private",
-        operation: OPERATION_UNDER_A_LOCK,
-        source: "Drepper, Futexes Are Tricky, 2011, mutex 2; Linux, futex(2), on FUTEX_PRIVATE_FLAG",
-        facts: LOCK,
-    },
+static FUTEX_LOCK: Entry = locked(
+    "cpu.process.futex_lock",
+    "A futex mutex that several processes map; waiters sleep at once on a futex that is not private",
+    "Drepper, Futexes Are Tricky, 2011, mutex 2; Linux, futex(2), on FUTEX_PRIVATE_FLAG",
     several_on_a_counter,
     |case| {
         let workload = lock::workload_between_processes(case, || SpinParkLock::between_processes(LIMIT))?;
@@ -79,14 +74,10 @@ static FUTEX_LOCK: Entry = Entry::of(
 
 /// In theory: as `cpu.lock.pthread_mutex`, with futex calls that are not private. The wait has no time limit of its own: the
 /// parent kills processes that are late.
-static PTHREAD_MUTEX: Entry = Entry::of(
-    Primitive {
-        id: "cpu.process.pthread_mutex",
-        summary: "pthread_mutex_t of the default kind with the attribute for several processes",
-        operation: OPERATION_UNDER_A_LOCK,
-        source: "POSIX.1-2017, pthread_mutexattr_setpshared; run.json holds the C library's version",
-        facts: LOCK,
-    },
+static PTHREAD_MUTEX: Entry = locked(
+    "cpu.process.pthread_mutex",
+    "pthread_mutex_t of the default kind with the attribute for several processes",
+    "POSIX.1-2017, pthread_mutexattr_setpshared; run.json holds the C library's version",
     several_on_a_counter,
     |case| {
         let workload = lock::workload_between_processes(case, PthreadMutex::between_processes)?;
@@ -95,18 +86,12 @@ static PTHREAD_MUTEX: Entry = Entry::of(
 )
 .beyond_quick();
 
-const PASSED_BARRIER: &str = "one barrier passed by all processes";
-
 /// In theory: as `cpu.barrier.futex`, with a reference to the page of the word in each system call.
-static FUTEX_BARRIER: Entry = Entry::of(
-    Primitive {
-        id: "cpu.process.futex_barrier",
-        summary: "Central barrier that several processes map; waiters sleep on a futex that is not private",
-        operation: PASSED_BARRIER,
-        source: "Drepper, Futexes Are Tricky, 2011, on the futex; Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, \
-                 algorithm 7 on the count",
-        facts: BARRIER,
-    },
+static FUTEX_BARRIER: Entry = passed(
+    "cpu.process.futex_barrier",
+    "Central barrier that several processes map; waiters sleep on a futex that is not private",
+    "Drepper, Futexes Are Tricky, 2011, on the futex; Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, \
+     algorithm 7 on the count",
     several,
     |case| {
         let make = |processes| FutexBarrier::between_processes(processes, LIMIT);
@@ -117,62 +102,44 @@ static FUTEX_BARRIER: Entry = Entry::of(
 
 /// In theory: glibc counts arrivals with one atomic addition and sleeps on a futex; each thread that leaves counts itself
 /// out, so that the barrier may be destroyed: two changes of a line for each thread instead of one.
-static PTHREAD_BARRIER: Entry = Entry::of(
-    Primitive {
-        id: "cpu.process.pthread_barrier",
-        summary: "pthread_barrier_t with the attribute for several processes: waiters block",
-        operation: PASSED_BARRIER,
-        source: "POSIX.1-2017, pthread_barrierattr_setpshared; run.json holds the C library's version",
-        facts: BARRIER,
-    },
+static PTHREAD_BARRIER: Entry = passed(
+    "cpu.process.pthread_barrier",
+    "pthread_barrier_t with the attribute for several processes: waiters block",
+    "POSIX.1-2017, pthread_barrierattr_setpshared; run.json holds the C library's version",
     several,
     |case| {
         let workload = barrier::workload_between_processes(case, PthreadBarrier::between_processes)?;
-        let expected = Expected::Uncounted("the barrier is passed in a library, behind a call");
-        Some(workload.expecting(expected).long_blocking(case))
+        Some(workload.expecting(barrier::IN_A_LIBRARY).long_blocking(case))
     },
 )
 .beyond_quick();
 
-const HANDED_OFF: &str = "one hand-off from one process to the other: half a round trip";
-
 /// In theory: what `cpu.handoff.store_pingpong` costs between threads: caches hold physical addresses.
-static STORE: Entry = Entry::of(
-    Primitive {
-        id: "cpu.process.store_pingpong",
-        summary: "Two processes write one variable in turn that both map; each reads it without a pause until it is its turn",
-        operation: HANDED_OFF,
-        source: "nviennot, core-to-core-latency (read/write mode); Linux, memfd_create(2), mmap(2) with MAP_SHARED",
-        facts: HANDOFF.waiting(Waits::Spins),
-    },
+static STORE: Entry = handed_off(
+    "cpu.process.store_pingpong",
+    "Two processes write one variable in turn that both map; each reads it without a pause until it is its turn",
+    "nviennot, core-to-core-latency (read/write mode); Linux, memfd_create(2), mmap(2) with MAP_SHARED",
     two,
     handoff::workload_between_processes::<StoreToken>,
 )
+.waiting(Waits::Spins)
 .beyond_quick();
 
 /// In theory: as `cpu.handoff.eventfd`, and a change of the address space where both processes share a CPU.
-static EVENTFD: Entry = Entry::of(
-    Primitive {
-        id: "cpu.process.eventfd",
-        summary: "Two processes wake each other by writes to eventfds that both inherited; the waiter polls and then reads",
-        operation: HANDED_OFF,
-        source: "Linux, eventfd(2), poll(2)",
-        facts: HANDOFF,
-    },
+static EVENTFD: Entry = handed_off(
+    "cpu.process.eventfd",
+    "Two processes wake each other by writes to eventfds that both inherited; the waiter polls and then reads",
+    "Linux, eventfd(2), poll(2)",
     two,
     handoff::workload_between_processes::<Events<Inherited>>,
 )
 .beyond_quick();
 
 /// In theory: as `cpu.handoff.pipe`, and a change of the address space where both processes share a CPU.
-static PIPE: Entry = Entry::of(
-    Primitive {
-        id: "cpu.process.pipe",
-        summary: "Two processes send a number to each other through pipes; the waiter polls and then reads",
-        operation: HANDED_OFF,
-        source: "POSIX.1-2017, pipe; Linux, pipe(7), poll(2)",
-        facts: HANDOFF,
-    },
+static PIPE: Entry = handed_off(
+    "cpu.process.pipe",
+    "Two processes send a number to each other through pipes; the waiter polls and then reads",
+    "POSIX.1-2017, pipe; Linux, pipe(7), poll(2)",
     two,
     handoff::workload_between_processes::<Pipes<Inherited>>,
 )

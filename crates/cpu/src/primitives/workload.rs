@@ -1,12 +1,5 @@
 //! A case made ready for a team: its two loops, and what else is known of them.
 
-use std::ops::Range;
-use std::sync::Arc;
-use std::time::Duration;
-
-use syncscope_core::{Case, Evidence, Side, Waits};
-
-use super::follow_up::MakeFollowUp;
 use super::operation::{Operation, Repeated, loop_functions};
 use super::window::{HandoverRun, Windows, operations_in_turns};
 use super::work::LockWork;
@@ -14,6 +7,10 @@ use crate::evidence::{self, Expected, LoopFunctions};
 use crate::team::Body;
 use crate::team::openmp::Runtime;
 use crate::timing::clock::Clock;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+use syncscope_core::{Case, Detail, Evidence, Side, Waits};
 
 /// The maximum of iterations of a shot: a quarter of a billion operations. At a quarter of a nanosecond each they take
 /// far longer than any sample. It ends the search for the length of a sample where a loop does not get longer.
@@ -75,13 +72,11 @@ const LONG_BLOCKING_WINDOW: Duration = Duration::from_millis(4);
 
 impl Workload {
     /// Both loops of `operation`.
-    #[must_use]
     pub fn of<O: Operation>(operation: O) -> Self {
         Self::of_shared(Arc::new(operation))
     }
 
     /// Both loops of `operation`, and the windows in which its threads contend. `None` for a case without threads.
-    #[must_use]
     pub fn contended<O: Operation>(operation: Arc<O>, case: &Case) -> Option<Self> {
         let windows = match case.threads? {
             1 => None,
@@ -159,7 +154,6 @@ impl Workload {
     }
 
     /// Sets what the machine code must hold.
-    #[must_use]
     pub fn expecting(self, expected: Expected) -> Self {
         Self { expected, ..self }
     }
@@ -232,20 +226,43 @@ impl Workload {
     }
 
     /// What the machine code of both loops shows.
-    #[must_use]
     pub fn evidence(&self) -> Evidence {
         let functions = self.windows.as_ref().map_or(self.functions, |windows| windows.functions);
         evidence::examine(functions, self.expected)
     }
 
     /// Operations that one thread executes in `iterations` of `side`.
-    #[must_use]
     pub fn operations(&self, side: Side, iterations: u64) -> u64 {
         if self.windows.is_some() {
             return operations_in_turns(side, iterations);
         }
         self.per_execution * (self.in_context + side.copies()) * u64::from(self.functions.unroll) * iterations
     }
+}
+
+// What is measured of a case after its samples: a run that yields details, and the percentiles of single operations.
+
+/// One run after the samples that yields details. It is a job of the same team on the same CPUs. A defect that its
+/// [`Body::verify`] finds counts as a defect of the case.
+pub(crate) trait FollowUp: Body {
+    /// What the run found; called once, after it.
+    fn details(&self) -> Vec<Detail>;
+}
+
+/// Makes the follow-up of a case, with the clock that its samples were timed with.
+pub(crate) type MakeFollowUp = Box<dyn Fn(&Clock) -> Arc<dyn FollowUp> + Send + Sync>;
+
+/// Fewer values have no 99th percentile.
+pub(super) const FEWEST: usize = 100;
+
+/// Percentiles by the nearest rank (Hyndman and Fan, 1996, definition 1): each is one of the values.
+pub(super) fn percentiles(values: &[f64]) -> Vec<Detail> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let Some(max) = sorted.last().filter(|_| sorted.len() >= FEWEST) else { return Vec::new() };
+    let at = |share: f64| sorted[((share * sorted.len() as f64).ceil() as usize).clamp(1, sorted.len()) - 1];
+    let named = [("p50_ns", at(0.50)), ("p90_ns", at(0.90)), ("p99_ns", at(0.99)), ("max_ns", *max)];
+    named.into_iter().map(|(name, value)| Detail::of_case(name, value)).collect()
 }
 
 #[cfg(test)]
@@ -291,5 +308,19 @@ mod tests {
     fn a_limit_on_operations_limits_iterations() {
         let workload = Workload::of(Count(AtomicU64::new(0))).with_most_operations(1 << 24, 4);
         assert_eq!(workload.max_iterations, (1 << 24) / (32 * 4));
+    }
+}
+
+#[cfg(test)]
+mod follow_up_tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_among_the_values() {
+        let values: Vec<f64> = (1..=200).rev().map(f64::from).collect();
+        let found: Vec<(String, f64)> = percentiles(&values).into_iter().map(|d| (d.name, d.value)).collect();
+        let expected = [("p50_ns", 100.0), ("p90_ns", 180.0), ("p99_ns", 198.0), ("max_ns", 200.0)];
+        assert_eq!(found, expected.map(|(name, value)| (name.to_owned(), value)));
+        assert!(percentiles(&values[..FEWEST - 1]).is_empty(), "too few for the 99th");
     }
 }

@@ -39,7 +39,6 @@ fn ask(share: &Share) -> io::Result<Option<Vec<Apart>>> {
 }
 
 /// Measures a share if this process was started for that, and tells `observer` what it does. `None` in any other process.
-#[must_use]
 pub fn measure_if_asked<O: Observer>(observer: impl FnOnce() -> O) -> Option<ExitCode> {
     let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let [argument, parent, request] = words.as_slice() else { return None };

@@ -15,8 +15,8 @@
 //! are those of any other case, because parent and workers are one program.
 //!
 //! ```text
-//! parent: "new cpu.lock.pthread_mutex u64 one_thread_process" | "run baseline 400 0;test 400 0" | "prove test 200 0"
-//! worker: "ready" | one line of readings for each shot | "late" | "error: ..."
+//! parent: {"New": case} | {"Run": [shots]} | {"Windows": [shots]} | {"Prove": [shots]}
+//! worker: "Ready" | {"Records": [readings of each shot]} | "Late" | {"Error": "..."}
 //! ```
 //!
 //! Every wait ends. The parent kills the workers of a team when one of them ends, reports an error or is late; the system
@@ -27,7 +27,7 @@ mod team;
 mod wire;
 mod worker;
 
-use std::io::{self, Write as _};
+use std::io;
 use std::process::ExitCode;
 
 pub(crate) use self::apart::measure as measure_apart;
@@ -42,14 +42,13 @@ const IS_WORKER: &str = "SYNCSCOPE_WORKER_PROCESS";
 
 /// Serves shots if this process is a worker, until the parent closes the pipe. `None` in any other process. Has to be
 /// called before anything starts a thread.
-#[must_use]
 pub fn serve_if_asked() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     (arguments.next()? == ARGUMENT).then(|| {
         let words: Vec<String> = arguments.collect();
         let mut output = io::stdout().lock();
         let served = worker::serve(&words, &mut io::stdin().lock(), &mut output);
-        let reported = served.or_else(|reason| writeln!(output, "{}{reason}", wire::ERROR).map_err(|_| reason));
+        let reported = served.or_else(|reason| wire::send(&mut output, &wire::Answer::Error(reason)));
         if reported.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     })
 }

@@ -1,6 +1,6 @@
 //! The workers of some CPUs, as a team, and the teams that are kept for the next case.
 
-use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::io::{self, BufRead as _, BufReader};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
@@ -15,19 +15,19 @@ use super::{ARGUMENT, IS_WORKER};
 use crate::machine::inherited::Inherited;
 use crate::team::{Body, Executor, Record, TeamError};
 
-use super::wire::{ERROR, LATE, READY, Request, record_from};
+use super::wire::{Answer, Request, send};
 
 /// How long workers may take until they are ready: each calibrates the clock.
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A line of a worker, by its number; `None` when it has ended.
-type Answer = (usize, Option<String>);
+type Received = (usize, Option<Answer>);
 
 /// Processes of one thread each, one for each CPU. Between two shots they sleep, as the threads of a team do.
 pub(super) struct ProcessTeam {
     cpus: Vec<Option<u32>>,
     workers: Vec<Worker>,
-    answers: Receiver<Answer>,
+    answers: Receiver<Received>,
     failed: bool,
 }
 
@@ -67,10 +67,8 @@ impl ProcessTeam {
     }
 
     fn ask(&mut self, request: &Request, workers: std::ops::Range<usize>) -> Result<(), TeamError> {
-        let line = request.line();
         for worker in workers {
-            let input = self.workers[worker].input.as_mut();
-            let sent = input.map(|input| writeln!(input, "{line}").and_then(|()| input.flush()));
+            let sent = self.workers[worker].input.as_mut().map(|input| send(input, request));
             if sent.and_then(Result::ok).is_none() {
                 return Err(self.ended(worker));
             }
@@ -79,40 +77,36 @@ impl ProcessTeam {
     }
 
     /// So many lines of each of these workers, which come within `limit`. After an error the team takes no more requests.
-    fn answers(
-        &mut self,
-        limit: Duration,
-        workers: std::ops::Range<usize>,
-        lines: usize,
-    ) -> Result<Vec<Vec<String>>, TeamError> {
+    fn answers(&mut self, limit: Duration, workers: std::ops::Range<usize>) -> Result<Vec<Answer>, TeamError> {
         let (started, first) = (Instant::now(), workers.start);
-        let mut found: Vec<Vec<String>> = workers.map(|_| Vec::with_capacity(lines)).collect();
-        while found.iter().any(|of_worker| of_worker.len() < lines) {
+        let mut found: Vec<Option<Answer>> = workers.map(|_| None).collect();
+        while found.iter().any(Option::is_none) {
             let left = limit.saturating_sub(started.elapsed());
-            let (worker, line) = match self.answers.recv_timeout(left) {
-                Ok(answer) => answer,
+            let (worker, answer) = match self.answers.recv_timeout(left) {
+                Ok(received) => received,
                 Err(RecvTimeoutError::Timeout) => return Err(self.end(TeamError::TimedOut(limit))),
                 Err(RecvTimeoutError::Disconnected) => return Err(self.ended(0)),
             };
-            let Some(line) = line else { return Err(self.ended(worker)) };
-            if line == LATE {
-                let waited = Duration::from_millis(started.elapsed().as_millis() as u64);
-                return Err(self.end(TeamError::TimedOut(waited)));
-            }
-            if let Some(reason) = line.strip_prefix(ERROR) {
-                return Err(self.end(TeamError::Process(format!("worker process {worker}: {reason}"))));
-            }
-            match worker.checked_sub(first).and_then(|index| found.get_mut(index)) {
-                Some(of_worker) => of_worker.push(line),
-                None => return Err(self.end(does_not_serve("answered unasked"))),
+            match answer {
+                None => return Err(self.ended(worker)),
+                Some(Answer::Late) => {
+                    let waited = Duration::from_millis(started.elapsed().as_millis() as u64);
+                    return Err(self.end(TeamError::TimedOut(waited)));
+                }
+                Some(Answer::Error(reason)) => {
+                    return Err(self.end(TeamError::Process(format!("worker process {worker}: {reason}"))));
+                }
+                answer => match worker.checked_sub(first).and_then(|index| found.get_mut(index)) {
+                    Some(of_worker @ None) => *of_worker = answer,
+                    _ => return Err(self.end(does_not_serve("answered unasked"))),
+                },
             }
         }
-        Ok(found)
+        Ok(found.into_iter().flatten().collect())
     }
 
     fn expect_ready(&mut self, limit: Duration, workers: std::ops::Range<usize>) -> Result<(), TeamError> {
-        let lines = self.answers(limit, workers, 1)?;
-        if lines.iter().flatten().all(|line| line == READY) {
+        if self.answers(limit, workers)?.iter().all(|answer| *answer == Answer::Ready) {
             return Ok(());
         }
         Err(self.end(does_not_serve("gave another answer")))
@@ -123,9 +117,11 @@ impl ProcessTeam {
             return Err(TeamError::Poisoned);
         }
         self.ask(request, 0..self.workers.len())?;
-        let lines = self.answers(limit, 0..self.workers.len(), shots)?;
-        let records: Option<Vec<Vec<Record>>> =
-            lines.iter().map(|of_worker| of_worker.iter().map(|line| record_from(line)).collect()).collect();
+        let of_worker = |answer| match answer {
+            Answer::Records(records) if records.len() == shots => Some(records),
+            _ => None,
+        };
+        let records: Option<Vec<_>> = self.answers(limit, 0..self.workers.len())?.into_iter().map(of_worker).collect();
         records.ok_or_else(|| self.end(does_not_serve("gave another answer")))
     }
 
@@ -189,7 +185,7 @@ impl Worker {
         workers: usize,
         cpu: Option<u32>,
         inherited: &Inherited,
-        answers: &Sender<Answer>,
+        answers: &Sender<Received>,
     ) -> io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         command
@@ -207,7 +203,11 @@ impl Worker {
         // It ends with the pipe, which the end of the child closes.
         thread::spawn(move || {
             let lines = output.into_iter().flat_map(|output| BufReader::new(output).lines()).map_while(Result::ok);
-            lines.map(Some).chain([None]).for_each(|line| drop(answers.send((number, line))));
+            let answer = |line: String| {
+                let read = serde_json::from_str(&line);
+                read.unwrap_or_else(|_| Answer::Error(format!("`{line}` cannot be read")))
+            };
+            lines.map(answer).map(Some).chain([None]).for_each(|answer| drop(answers.send((number, answer))));
         });
         Ok(Self { child, input })
     }

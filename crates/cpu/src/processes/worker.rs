@@ -6,13 +6,13 @@ use std::sync::Arc;
 use syncscope_core::{Case, Shot};
 use syncscope_host::{child_process, scheduling};
 
-use super::wire::{LATE, READY, Request, line_of};
+use super::wire::{Answer, Request, send};
 use crate::machine::inherited::{self, Inherited};
 use crate::machine::memory::Pages;
 use crate::machine::system::System;
 use crate::primitives::{self, Workload};
 use crate::sync::{Barrier as _, LocalSense, SenseBarrier};
-use crate::team::{Body, PEER_TIMEOUT, Record, Stopped, TeamThread};
+use crate::team::{Body, PEER_TIMEOUT, Stopped, TeamThread};
 use crate::timing::clock::Clock;
 
 /// The process that a worker is.
@@ -39,20 +39,18 @@ struct Job {
 /// and the numbers of its descriptors.
 pub(super) fn serve(words: &[String], input: &mut impl BufRead, output: &mut impl Write) -> Result<(), String> {
     let mut worker = Worker::of(words)?;
-    let mut send = |text: &str| writeln!(output, "{text}").and_then(|()| output.flush()).map_err(|e| e.to_string());
-    send(READY)?;
+    let mut send = |answer: &Answer| send(output, answer).map_err(|error| error.to_string());
+    send(&Answer::Ready)?;
     for line in input.lines() {
         let line = line.map_err(|error| error.to_string())?;
-        let request = Request::of_line(&line, worker.workers).ok_or_else(|| format!("`{line}` cannot be read"))?;
-        match request {
-            Request::New(case) => {
-                worker.renew(&case)?;
-                send(READY)?;
-            }
-            Request::Run(shots) => send(&worker.run(&shots, |job| Some(job.workload.body.as_ref()))?)?,
-            Request::Windows(shots) => send(&worker.run(&shots, |job| job.windowed.as_deref())?)?,
-            Request::Prove(shots) => send(&worker.run(&shots, |job| job.workload.proof.as_deref())?)?,
-        }
+        let request = serde_json::from_str(&line).map_err(|error| format!("`{line}` cannot be read: {error}"))?;
+        let answer = match request {
+            Request::New(case) => worker.renew(&case).map(|()| Answer::Ready),
+            Request::Run(shots) => worker.run(&shots, |job| Some(job.workload.body.as_ref())),
+            Request::Windows(shots) => worker.run(&shots, |job| job.windowed.as_deref()),
+            Request::Prove(shots) => worker.run(&shots, |job| job.workload.proof.as_deref()),
+        };
+        send(&answer?)?;
     }
     Ok(())
 }
@@ -96,22 +94,18 @@ impl Worker {
     }
 
     /// Runs shots of a job of the case: the lines of their records, or of what stopped them.
-    fn run(&mut self, shots: &[Shot], body: impl Fn(&Job) -> Option<&dyn Body>) -> Result<String, String> {
+    fn run(&mut self, shots: &[Shot], body: impl Fn(&Job) -> Option<&dyn Body>) -> Result<Answer, String> {
         let job = self.job.as_mut().ok_or("no case was named")?;
         let mut sense = job.sense;
         let body = body(job).ok_or("the case has no such job")?;
         let found = self.team_thread.run_shots(&self.clock, &job.barrier[0], body, shots, &mut sense);
         job.sense = sense;
         match found {
-            Ok(records) => Ok(lines_of(&records)),
-            Err(Stopped::WaitTimeout) => Ok(LATE.to_owned()),
+            Ok(records) => Ok(Answer::Records(records)),
+            Err(Stopped::WaitTimeout) => Ok(Answer::Late),
             Err(Stopped::Panicked(message)) => Err(message),
         }
     }
-}
-
-fn lines_of(records: &[Record]) -> String {
-    records.iter().map(line_of).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

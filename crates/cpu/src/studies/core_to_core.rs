@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashSet};
 
 use syncscope_core::numbers::scattered;
-use syncscope_core::order::{Order, Ordered};
 use syncscope_core::{Case, Placement};
 
 use super::chosen_cpus::class_of;
@@ -82,7 +81,7 @@ pub(in crate::studies) fn pairs(topology: &Topology, classes: &[ClassedPair], ma
     let levels = SharedLevels::of(topology);
     // The pair that stands for its class is measured in any case.
     let mut by_class: BTreeMap<PairClass, Vec<[u32; 2]>> =
-        classes.iter().map(|(class, first)| (*class, vec![*first])).into_map();
+        classes.iter().map(|(class, first)| (*class, vec![*first])).collect();
     for [a, b] in in_sampling_order(levels.len()) {
         let pairs = by_class.entry(levels.class(a, b)).or_default();
         let pair = [levels.cpu(a), levels.cpu(b)];
@@ -119,7 +118,7 @@ fn in_sampling_order(count: usize) -> impl Iterator<Item = [usize; 2]> {
 fn shares(available: &[usize], max: usize) -> Vec<usize> {
     let mut shares = vec![0; available.len()];
     let mut order: Vec<usize> = (0..available.len()).collect();
-    order.order_by_key(|index| available[*index]);
+    order.sort_by_key(|index| available[*index]);
     let mut left = max;
     for (rank, index) in order.into_iter().enumerate() {
         shares[index] = available[index].min(left / (available.len() - rank));

@@ -15,14 +15,12 @@ unsafe impl Send for PthreadMutex {}
 
 impl PthreadMutex {
     /// A free lock.
-    #[must_use]
     pub fn free() -> Self {
         // The static initializer is a value: the mutex may be moved until it is first locked.
         Self(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER))
     }
 
     /// A free lock for the threads of several processes.
-    #[must_use]
     pub fn between_processes() -> Self {
         let (mut attributes, mut mutex) = (MaybeUninit::uninit(), MaybeUninit::uninit());
         // SAFETY: the pointers are to memory of this thread's stack, which the calls fill; Linux lets none of them fail for
@@ -69,7 +67,6 @@ unsafe impl Send for PthreadSpin {}
 
 impl PthreadSpin {
     /// A free lock.
-    #[must_use]
     pub fn free() -> Self {
         let mut lock = MaybeUninit::uninit();
         // SAFETY: the pointer is to memory of this thread's stack, which the call fills; it cannot fail on Linux, where
@@ -118,13 +115,11 @@ unsafe impl Send for PthreadBarrier {}
 
 impl PthreadBarrier {
     /// A barrier for `threads` threads of this process.
-    #[must_use]
     pub fn new(threads: u32) -> Self {
         Self::of(threads, libc::PTHREAD_PROCESS_PRIVATE)
     }
 
     /// A barrier for one thread of each of so many processes.
-    #[must_use]
     pub fn between_processes(processes: u32) -> Self {
         Self::of(processes, libc::PTHREAD_PROCESS_SHARED)
     }

@@ -30,7 +30,6 @@ const EAGER_LOOKS: u32 = 20_000;
 
 impl WaitLimit {
     /// A limit: no thread waits longer than `limit`.
-    #[must_use]
     pub const fn new(limit: Duration) -> Self {
         Self { limit, aborted: AtomicBool::new(false) }
     }

@@ -24,7 +24,6 @@ static SEEN: Mutex<BTreeSet<Use>> = Mutex::new(BTreeSet::new());
 static WEAKENED: Mutex<Option<(String, Ordering)>> = Mutex::new(None);
 
 /// The uses of this process so far, with an ordering that orders.
-#[must_use]
 pub fn seen() -> Vec<Use> {
     SEEN.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
 }

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use syncscope_core::{Shot, Ticks};
 
 use self::mailbox::{Command, Shared};
@@ -62,7 +63,7 @@ pub trait Body: Send + Sync {
 }
 
 /// What one thread saw of one shot.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// When [`Body::run`] began.
     pub started: Ticks,

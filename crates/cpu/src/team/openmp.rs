@@ -42,7 +42,6 @@ pub(crate) const USUAL: &str = KNOWN[0].0;
 
 /// The runtimes that are installed. The first call loads them; they stay loaded, because their threads outlive a
 /// region.
-#[must_use]
 pub fn runtimes() -> &'static [Runtime] {
     static RUNTIMES: LazyLock<Vec<Runtime>> = LazyLock::new(|| {
         KNOWN.iter().filter_map(|(name, files)| files.iter().find_map(|file| Runtime::load(name, file))).collect()

@@ -80,13 +80,11 @@ chain! {
 }
 
 /// Adds 1 to 0 so many times, rounded down to a multiple of [`STEP`].
-#[must_use]
 pub fn additions(repeats: u64) -> u64 {
     steps_of_additions(repeats / STEP)
 }
 
 /// Multiplies 1 by 3 so many times, modulo 2^32, rounded down to a multiple of [`STEP`].
-#[must_use]
 pub fn multiplications(repeats: u64) -> u64 {
     u64::from(steps_of_multiplications(repeats / STEP))
 }

@@ -40,7 +40,6 @@ const READINGS: usize = 2000;
 
 impl Clock {
     /// Chooses the counter and measures it; takes about 30 ms.
-    #[must_use]
     pub fn calibrate() -> Self {
         let (source, fallback) = choose();
         Self::measure(source, fallback)
@@ -63,7 +62,6 @@ impl Clock {
 
     /// A reading before the timed region: all earlier instructions are done, no later one has begun.
     #[inline]
-    #[must_use]
     pub fn start(&self) -> u64 {
         match self.source {
             #[cfg(target_arch = "x86_64")]
@@ -76,7 +74,6 @@ impl Clock {
 
     /// A reading after the timed region, ordered in the same way.
     #[inline]
-    #[must_use]
     pub fn stop(&self) -> u64 {
         match self.source {
             #[cfg(target_arch = "x86_64")]
@@ -88,7 +85,6 @@ impl Clock {
     }
 
     /// The clock's name: `tsc`, `cntvct` or `monotonic_raw`.
-    #[must_use]
     pub const fn name(&self) -> &'static str {
         match self.source {
             #[cfg(target_arch = "x86_64")]
@@ -100,25 +96,21 @@ impl Clock {
     }
 
     /// Why the processor's own counter is not used; `None` where it is.
-    #[must_use]
     pub const fn fallback_reason(&self) -> Option<&'static str> {
         self.fallback
     }
 
     /// Nanoseconds in a tick.
-    #[must_use]
     pub fn ns_per_tick(&self) -> f64 {
         1e9 / self.frequency.value()
     }
 
     /// Its properties for the engine.
-    #[must_use]
     pub const fn ruler(&self) -> Ruler {
         Ruler { name: self.name(), frequency: self.frequency, resolution: self.resolution, read_cost: self.read_cost }
     }
 
     /// Its properties for `run.json`.
-    #[must_use]
     pub fn description(&self) -> machine::Clock {
         let ns = |ticks: Ticks| ticks.0 as f64 * self.ns_per_tick();
         machine::Clock {

@@ -218,7 +218,6 @@ pub struct ExpectedInstructions {
 
 impl ExpectedInstructions {
     /// One of these instructions, once for each operation of baseline and test.
-    #[must_use]
     pub const fn of(instructions: &'static [&'static str]) -> Self {
         Self {
             instructions,
@@ -233,13 +232,11 @@ impl ExpectedInstructions {
     }
 
     /// The same, if one operation takes several instructions.
-    #[must_use]
     pub const fn times(self, times: usize) -> Self {
         Self { times, ..self }
     }
 
     /// The same, if a compiler may use others instead.
-    #[must_use]
     pub const fn or_substitutes(self, substitutes: &'static [&'static str]) -> Self {
         Self { substitutes, ..self }
     }

@@ -56,7 +56,6 @@ fn span_of(source: &OwnOperation) -> Span {
 const CLUSTER: u32 = 8;
 
 /// The cases of all of them.
-#[must_use]
 pub fn cases(limits: DeviceLimits) -> Vec<Case> {
     let usual = |blocks| OwnAxes {
         threads: [32, 1024].into_iter().filter(|threads| *threads <= limits.max_threads).collect(),

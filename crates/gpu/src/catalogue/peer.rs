@@ -52,7 +52,6 @@ pub enum PeerOperation {
 
 impl PeerProgram {
     /// The case that measures what the program measured.
-    #[must_use]
     pub fn case(&self, dtype: Option<Dtype>, stride: u32, blocks: u32, threads: u32) -> Case {
         let layout = match self.layout {
             PeerLayout::None => None,
@@ -124,7 +123,6 @@ pub static PEER_PROGRAMS: &[PeerProgram] = {
 
 impl PeerProgram {
     /// The strides it was run with; 1 where there is no array.
-    #[must_use]
     pub fn strides(&self) -> &'static [u32] {
         if self.layout == PeerLayout::Array { &STRIDES } else { &[1] }
     }
@@ -147,14 +145,12 @@ const MOST_THREADS: u32 = 1024;
 
 /// The cases of all programs on a device with this many multiprocessors, and beside each other form the default one. Two
 /// programs that measure the same have one case.
-#[must_use]
 pub fn peer_cases(multiprocessors: u32) -> HashSet<Case> {
     let own = PEER_PROGRAMS.iter().flat_map(|program| program.cases(multiprocessors));
     own.flat_map(|case| [Case { form: None, ..case.clone() }, case]).collect()
 }
 
 /// The program with this name.
-#[must_use]
 pub fn peer_program(name: &str) -> Option<&'static PeerProgram> {
     PEER_PROGRAMS.iter().find(|program| program.name == name)
 }

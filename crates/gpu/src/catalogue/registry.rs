@@ -23,7 +23,6 @@ pub(crate) fn primitives() -> &'static [Primitive] {
 }
 
 /// The cases of `preset`, in the catalogue's order.
-#[must_use]
 pub fn cases(preset: Preset, limits: &DeviceLimits) -> Vec<Case> {
     entries().flat_map(|entry| (entry.cases)(entry.id, preset, limits)).collect()
 }
@@ -49,7 +48,6 @@ pub(crate) fn entry_of(case: &Case) -> Option<&'static Entry> {
 }
 
 /// Why a primitive cannot be measured on a device of this compute capability, if so.
-#[must_use]
 pub fn unavailable(primitive: &str, capability: (u32, u32)) -> Option<String> {
     let entry = entry(primitive)?;
     let (major, minor) = entry.needs;
@@ -65,7 +63,6 @@ pub(crate) fn arrays_of(case: &Case) -> usize {
 }
 
 /// The program of a case; `None` if the primitive does not exist.
-#[must_use]
 pub fn program_of(case: &Case) -> Option<Program> {
     let entry = entry_of(case)?;
     let mut definitions = (entry.definitions)(case);
@@ -77,7 +74,6 @@ pub fn program_of(case: &Case) -> Option<Program> {
 }
 
 /// The program of a case with the third loop; `None` if there is no such loop.
-#[must_use]
 pub fn third_loop_of(case: &Case) -> Option<Program> {
     let has_loop = |entry: &&Entry| {
         entry.has_third_loop && matches!(entry.method, Method::Kernel | Method::Cluster | Method::GridBarrier)
@@ -87,7 +83,6 @@ pub fn third_loop_of(case: &Case) -> Option<Program> {
 }
 
 /// How many bytes of arguments the kernels `baseline`, `test` and `check` of a case take; `None` if there are none.
-#[must_use]
 pub fn argument_bytes(case: &Case) -> Option<usize> {
     entry_of(case)?.kernel.arguments.bytes()
 }
@@ -115,14 +110,12 @@ pub(crate) fn absent_block_program(case: &Case) -> Option<Program> {
 
 /// The orderings of a barrier of a grid that can be left out one at a time, as the kernels number them from 1 (`ORDERS` in
 /// `grid_barrier.cuh`). None for other primitives, for a barrier that orders nothing, and for CUDA's.
-#[must_use]
 pub fn orderings(case: &Case) -> &'static [&'static str] {
     let ordered = Some(case).filter(|case| case.order != Some(MemoryOrder::Relaxed));
     ordered.and_then(entry_of).map_or(&[], |entry| (entry.orderings)(case))
 }
 
 /// A barrier of a grid without one of its [`orderings`], by its number from 1.
-#[must_use]
 pub fn weakened_program(case: &Case, ordering: u32) -> Option<Program> {
     let mut program = program_of(case)?;
     program.definitions.push(format!("WEAKENED={ordering}"));

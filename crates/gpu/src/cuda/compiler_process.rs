@@ -38,7 +38,6 @@ const MOST_BYTES: u64 = 1 << 30;
 static SERVES: AtomicBool = AtomicBool::new(false);
 
 /// Compiles for the parent if this process is the child, until the parent closes the pipe. `None` in any other process.
-#[must_use]
 pub fn serve_if_asked() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_none_or(|word| word != ARGUMENT) {

@@ -1,10 +1,8 @@
 //! Finds NVRTC and the CUDA headers: in a toolkit, through the dynamic loader, in the project's folder, or in a Python
 //! environment.
 
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
-use syncscope_core::order::Order;
+use std::{env, fs};
 
 /// Where `make nvrtc` installs the wheels, below the project's folder.
 const PROJECT_FOLDER: &str = ".syncscope/cuda";
@@ -39,7 +37,6 @@ pub enum Candidate {
 
 impl Candidate {
     /// The name or path for the loader.
-    #[must_use]
     pub fn name(&self) -> &Path {
         match self {
             Self::File(path) => path,
@@ -50,7 +47,6 @@ impl Candidate {
 
 impl Surroundings {
     /// The environment of this process.
-    #[must_use]
     pub fn of_process() -> Self {
         let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let home = variable("HOME").map(|home| home.join(".local"));
@@ -67,7 +63,6 @@ impl Surroundings {
     }
 
     /// All candidates for NVRTC, in the order in which to try them.
-    #[must_use]
     pub fn nvrtc_libraries(&self) -> Vec<Candidate> {
         let files = |root: &PathBuf| {
             let folders = library_folders(root);
@@ -83,7 +78,6 @@ impl Surroundings {
     }
 
     /// All candidates for NCCL, in the order in which to try them. `SYNCSCOPE_NCCL` names a file or a folder.
-    #[must_use]
     pub fn nccl_libraries(&self) -> Vec<Candidate> {
         const FILE: &str = "libnccl.so.2";
         let chosen = env::var_os("SYNCSCOPE_NCCL").filter(|chosen| !chosen.is_empty()).map(PathBuf::from);
@@ -97,7 +91,6 @@ impl Surroundings {
     }
 
     /// The include folders of the CUDA headers; empty if there are none. The kernels of this project do not need them.
-    #[must_use]
     pub fn include_folders(&self) -> Vec<PathBuf> {
         let roots = [self.toolkits.clone(), self.system_toolkits(), self.project_folders(), self.site_packages()];
         roots.iter().flatten().find_map(|root| headers(root)).unwrap_or_default()
@@ -107,7 +100,7 @@ impl Surroundings {
     fn system_toolkits(&self) -> Vec<PathBuf> {
         let mut toolkits = self.system.as_deref().map(entries).unwrap_or_default();
         toolkits.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("cuda")));
-        toolkits.order_by_key(|path| std::cmp::Reverse(numbers(path)));
+        toolkits.sort_by_key(|path| std::cmp::Reverse(numbers(path)));
         toolkits
     }
 
@@ -154,7 +147,7 @@ fn library_folders(root: &Path) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = TOOLKIT.iter().map(|folder| root.join(folder)).collect();
     // Wheels: one tree per version since CUDA 13, one per component before.
     let mut wheels = entries(&root.join("nvidia"));
-    wheels.order_by_key(|path| std::cmp::Reverse(numbers(path)));
+    wheels.sort_by_key(|path| std::cmp::Reverse(numbers(path)));
     folders.extend(wheels.into_iter().map(|wheel| wheel.join("lib")));
     folders
 }
@@ -167,7 +160,7 @@ fn nvrtc_files(folder: &Path) -> Vec<PathBuf> {
         if name.is_empty() { Some(Vec::new()) } else { name.strip_prefix('.')?.split('.').map(digits).collect() }
     };
     let mut files: Vec<PathBuf> = entries(folder).into_iter().filter(|path| version(path).is_some()).collect();
-    files.order_by_key(|path| std::cmp::Reverse(version(path)));
+    files.sort_by_key(|path| std::cmp::Reverse(version(path)));
     files
 }
 

@@ -155,7 +155,6 @@ pub enum GpuError {
 
 impl GpuError {
     /// Whether the request was wrong, and not the machine.
-    #[must_use]
     pub const fn is_usage(&self) -> bool {
         matches!(self, Self::NoSuchDevice { .. })
     }

@@ -7,11 +7,10 @@
 //! | [`driver`] | the CUDA driver: contexts, modules, streams, memory, launches |
 //! | [`discovery`] | where libraries may be on this machine |
 //! | [`nvrtc`] | the binding of NVRTC, the run-time compiler |
-//! | [`compile`], [`cache`] | from a kernel's text to machine code, kept from run to run |
+//! | [`compile`] | from a kernel's text to machine code, kept from run to run |
 //! | [`compiler_process`] | NVRTC in processes of their own, which may crash or hang |
 //! | [`nccl`] | the library for collectives of several devices |
-//! | [`nvml`] | the management library: clocks, throttling, NVLink |
-//! | [`device_state`] | firmware, limits and modes of a device, by the management library |
+//! | [`nvml`] | the management library: clocks, throttling, NVLink, firmware, limits and modes |
 //! | [`describe`] | what a device is, how devices are connected, whether the Multi-Process Service is active |
 //! | [`error`] | what can go wrong, with the remedy |
 //!
@@ -44,14 +43,12 @@ macro_rules! functions {
     };
 }
 
-pub mod cache;
 pub mod compile;
 pub mod compiler_process;
 pub mod discovery;
 pub mod nvrtc;
 
 pub(crate) mod describe;
-pub(crate) mod device_state;
 pub(crate) mod driver;
 pub(crate) mod error;
 pub(crate) mod nccl;

@@ -153,20 +153,17 @@ impl Nvrtc {
     }
 
     /// Its version, such as `13.0`.
-    #[must_use]
     pub fn version(&self) -> String {
         dotted(self.version)
     }
 
     /// Where it was found.
-    #[must_use]
     pub const fn found(&self) -> &Candidate {
         &self.found
     }
 
     /// The architecture to compile for, such as `sm_90`: the device's own, or the nearest below it of the same major
     /// version, whose code it runs as well (CUDA C++ Programming Guide, "Binary Compatibility"). `None` if there is none.
-    #[must_use]
     pub fn target(&self, capability: (u32, u32)) -> Option<String> {
         let own = arch_number(capability);
         let nearest = self.archs.iter().filter(|arch| **arch / 10 == capability.0 && **arch <= own).max()?;

@@ -10,7 +10,6 @@ use crate::evidence::TIMED;
 
 /// Compares the timed regions of a baseline and its test, whose loops have so many operations in an iteration of the baseline, with
 /// what they should contain.
-#[must_use]
 pub fn judge(baseline: &Region, test: &Region, expected: &ExpectedInstructions, unroll: u32) -> Evidence {
     let listing = format!("baseline\n{}\ntest\n{}", baseline.listing(), test.listing());
     let counts = expected.counts(unroll);
@@ -128,7 +127,6 @@ pub struct ClosingRead {
 
 impl ClosingRead {
     /// What the closing reads of a program do not wait for; `None` if the program has no timed regions.
-    #[must_use]
     pub fn of(cubin: &[u8]) -> Option<Self> {
         let cubin = Cubin::parse(cubin).ok()?;
         let [baseline, test] = super::regions(&cubin).ok()?;
@@ -150,7 +148,6 @@ impl ClosingRead {
     }
 
     /// Whether the same results are outstanding in both loops, so that they drop out of the difference.
-    #[must_use]
     pub fn drops_out(&self) -> bool {
         self.unawaited.values().all(|[baseline, test]| baseline == test)
     }
@@ -161,7 +158,6 @@ impl ClosingRead {
     }
 
     /// A line for the evidence.
-    #[must_use]
     pub fn summary(&self) -> String {
         let counts: Vec<String> =
             self.unawaited.iter().map(|(name, [baseline, test])| format!("{name} {baseline}/{test}")).collect();

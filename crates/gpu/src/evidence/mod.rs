@@ -22,7 +22,6 @@ pub(crate) const TIMED_BY_THE_HOST: &str =
     "timed by the host: no instruction of a kernel is between the clock readings";
 
 /// The evidence in the compiled program of a case.
-#[must_use]
 pub fn evidence_of(case: &Case, cubin: &[u8]) -> Evidence {
     let Some(entry) = entry_of(case) else {
         return Evidence::NotAvailable(format!("there is no primitive {} in this version", case.primitive));

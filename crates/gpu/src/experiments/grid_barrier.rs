@@ -2,15 +2,13 @@
 
 use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Protocol, Ruler, Sample, Shot, Side, Ticks};
 
-use crate::experiments::third_loop::{self, ThirdLoop};
+use crate::experiments::{ThirdLoop, no_third_loop};
 use crate::launch::arguments::{Finding, GridBarrierArguments, LoopArguments, Rate, Warp};
 use crate::launch::bench::BlockOrder;
-use crate::launch::host_clock;
 use crate::launch::offsets::MemoryOffsets;
-use crate::launch::outage::Outage;
-use crate::launch::ruler;
-use crate::launch::samples::Timing;
-use crate::launch::samples::{by_threads, joined, mark_clock_changes, ns_per_cycle, warm_up_operations};
+use crate::launch::runner::Outage;
+use crate::launch::samples::{Timing, by_threads, joined, mark_clock_changes, ns_per_cycle, warm_up_operations};
+use crate::launch::{host_clock, ruler};
 use crate::multi::{DeviceGroup, GroupLaunch, LoadedProgram, PhaseCounts, Role};
 
 /// Barriers of one check in the kernel (`check_once` in `grid_barrier.cuh`): one after the writes, one after the reads.
@@ -131,7 +129,7 @@ impl<'a> GridBarrierExperiment<'a> {
     fn load_third_loop(&mut self, shots: &[Shot]) -> Result<(), ExperimentError> {
         if shots.iter().any(is_third) {
             let Self { device_group, setup, third, .. } = self;
-            let third = third.as_mut().ok_or_else(third_loop::absent)?;
+            let third = third.as_mut().ok_or_else(no_third_loop)?;
             third.loaded(|program, cubin| device_group.load_third_loop(&setup.program, program, cubin))?;
         }
         Ok(())
@@ -141,7 +139,7 @@ impl<'a> GridBarrierExperiment<'a> {
     fn run(&mut self, shots: &[Shot], launches: &[GroupLaunch]) -> Result<Vec<Vec<Timing>>, ExperimentError> {
         let Self { device_group, setup, third, .. } = self;
         let program = match shots.first() {
-            Some(shot) if is_third(shot) => third.as_ref().and_then(ThirdLoop::get).ok_or_else(third_loop::absent)?,
+            Some(shot) if is_third(shot) => third.as_ref().and_then(ThirdLoop::get).ok_or_else(no_third_loop)?,
             _ => &setup.program,
         };
         Ok(device_group.run(program, launches)?)
@@ -228,11 +226,6 @@ impl Experiment for GridBarrierExperiment<'_> {
 
     fn operations(&self, side: Side, iterations: u64) -> u64 {
         self.looped(side, iterations) * u64::from(self.setup.offsets.per_sample())
-    }
-
-    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
-        let mut samples = self.samples(&[shot])?;
-        samples.pop().ok_or_else(|| ExperimentError::Failed("a launch left no result".to_owned()))
     }
 
     fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {

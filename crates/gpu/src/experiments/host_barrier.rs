@@ -12,7 +12,7 @@ use crate::evidence::TIMED_BY_THE_HOST;
 use crate::experiments::grid_barrier::judged;
 use crate::launch::arguments::HostBarrierArguments;
 use crate::launch::host_clock;
-use crate::launch::outage::Outage;
+use crate::launch::runner::Outage;
 use crate::multi::{DeviceGroup, DeviceHandle, LoadedProgram};
 
 /// A longer wait for the barrier of host threads or for the end of a kernel has failed.

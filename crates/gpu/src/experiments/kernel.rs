@@ -15,12 +15,12 @@ use crate::catalogue::{Proof, SamplingPolicy};
 use crate::cuda::compile::Program;
 use crate::cuda::driver::Function;
 use crate::cuda::nvml::{ClockState, Watch};
-use crate::experiments::third_loop::{self, ThirdLoop};
+use crate::experiments::{ThirdLoop, no_third_loop};
 use crate::launch::arguments::{BenchArguments, Finding};
-use crate::launch::bench::{Bench, BlockOrder};
+use crate::launch::bench::{Bench, BlockOrder, Launch, Shape};
+use crate::launch::device_context::Kernels;
 use crate::launch::offsets::{ALIGNMENT, Executed, MemoryOffsets};
-use crate::launch::outage::Outage;
-use crate::launch::request::{Kernels, Launch, Shape};
+use crate::launch::runner::Outage;
 use crate::launch::samples::{
     CHUNKS_OF_SAMPLE, CLOCK_CHANGE, Timing, mark_clock_changes, ns_per_cycle, operations, sample_of, with_warm_up,
 };
@@ -143,7 +143,7 @@ impl<'a> KernelExperiment<'a> {
             Side::Test => Ok(setup.kernels.test),
             Side::Double => {
                 let cluster = request.parameters.cluster;
-                let third = setup.third.as_mut().ok_or_else(third_loop::absent)?;
+                let third = setup.third.as_mut().ok_or_else(no_third_loop)?;
                 third.loaded(|program, cubin| Ok(bench.load_third_loop(program, cubin, cluster)?)).copied()
             }
         }
@@ -304,11 +304,6 @@ impl Experiment for KernelExperiment<'_> {
 
     fn operations(&self, side: Side, iterations: u64) -> u64 {
         operations(side, iterations, self.request.unroll) * self.loops() * CHUNKS_OF_SAMPLE
-    }
-
-    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
-        let mut samples = self.samples(&[shot])?;
-        samples.pop().ok_or_else(|| ExperimentError::Failed("a launch left no result".to_owned()))
     }
 
     fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {

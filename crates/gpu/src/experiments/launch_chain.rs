@@ -15,11 +15,10 @@ use crate::catalogue::Launching;
 use crate::cuda::driver::{DeviceBuffer, Event, ExecutableGraph, Function, HostBuffer, Stream};
 use crate::cuda::error::CudaError;
 use crate::launch::arguments::{Finding, LaunchChainArguments};
-use crate::launch::bench::Bench;
+use crate::launch::bench::{Bench, Shape};
+use crate::launch::device_context::Kernels;
 use crate::launch::host_clock;
-use crate::launch::outage::{Health, Outage};
-use crate::launch::request::{Kernels, Shape};
-use crate::launch::runner::{HostClock, poll};
+use crate::launch::runner::{Health, HostClock, Outage, poll};
 use crate::launch::samples::finding_of;
 use syncscope_host::scheduling::AffinityGuard;
 

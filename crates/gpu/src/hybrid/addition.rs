@@ -12,8 +12,7 @@ use crate::cuda::driver::HostBuffer;
 use crate::cuda::error::CudaError;
 use crate::hybrid::cpu_threads::{Report, Turn, with_cpu_threads};
 use crate::hybrid::{Setup, Work, common, disturbance, no_result};
-use crate::launch::arguments::UNROLL;
-use crate::launch::arguments::{BenchArguments, VariableArguments};
+use crate::launch::arguments::{BenchArguments, UNROLL, VariableArguments};
 use crate::launch::host_clock;
 use crate::launch::samples::{operations, with_warm_up};
 

@@ -27,8 +27,8 @@ use crate::cuda::driver::HostBuffer;
 use crate::cuda::error::CudaError;
 use crate::hybrid::cpu_threads::{Report, Turn, with_cpu_threads};
 use crate::launch::arguments::{BenchArguments, LoopArguments, UNROLL};
-use crate::launch::bench::Bench;
-use crate::launch::request::{Kernels, Launch, Shape};
+use crate::launch::bench::{Bench, Launch, Shape};
+use crate::launch::device_context::Kernels;
 use crate::launch::samples::{mark_clock_changes, operations, sample_of};
 
 pub(crate) use crate::hybrid::addition::{Addition, CpuAddition};
@@ -129,10 +129,6 @@ impl<W: Work> Experiment for WithHost<'_, W> {
 
     fn operations(&self, side: Side, iterations: u64) -> u64 {
         operations(side, iterations, UNROLL)
-    }
-
-    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
-        self.samples(&[shot])?.pop().ok_or_else(no_result)
     }
 
     fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {

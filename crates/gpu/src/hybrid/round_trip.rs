@@ -11,10 +11,9 @@ use super::cpu_threads::{Report, Turn, with_cpu_threads};
 use super::{Setup, Work, common};
 use crate::cuda::driver::HostBuffer;
 use crate::cuda::error::CudaError;
-use crate::launch::arguments::UNROLL;
-use crate::launch::arguments::{BenchArguments, Finding, HybridFlagArguments};
+use crate::launch::arguments::{BenchArguments, Finding, HybridFlagArguments, UNROLL};
+use crate::launch::bench::Launch;
 use crate::launch::host_clock;
-use crate::launch::request::Launch;
 use crate::launch::samples::with_warm_up;
 
 /// Bytes between the words: two cache lines, as in `hybrid_flag.cu`.

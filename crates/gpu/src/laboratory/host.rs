@@ -13,8 +13,8 @@ use crate::evidence::evidence_of;
 use crate::experiments::launch_chain::{self, LaunchChain};
 use crate::hybrid::nearby_cpus::{Distance, NearbyCpus};
 use crate::hybrid::{self, Addition, CpuAddition, CpuThread, RoundTrip, WithHost};
-use crate::laboratory::contexts::failed;
-use crate::launch::request::Kernels;
+use crate::laboratory::failed;
+use crate::launch::device_context::Kernels;
 use crate::launch::ruler;
 
 /// CPU threads of cases with several of them.
@@ -105,7 +105,6 @@ impl GpuLaboratory {
 
     /// Whether the driver says that atomic operations of a kernel on host memory are atomic for the CPU too.
     #[doc(hidden)]
-    #[must_use]
     pub fn adds_natively_to_host_memory(&self) -> bool {
         self.machines.first().and_then(|device| device.host_native_atomics).unwrap_or(false)
     }

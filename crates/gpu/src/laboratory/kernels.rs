@@ -6,8 +6,7 @@ use std::time::Duration;
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::{Case, Evidence, Experiment, Layout, Limit, Refusal};
 
-use super::GpuLaboratory;
-use super::contexts::usable;
+use super::{GpuLaboratory, usable};
 use crate::catalogue::entry::Entry;
 use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::{
@@ -17,14 +16,14 @@ use crate::cuda::compile::Program;
 use crate::cuda::driver::Way;
 use crate::cuda::error::CudaError;
 use crate::evidence::evidence_of;
+use crate::experiments::ThirdLoop;
 use crate::experiments::kernel::{KernelExperiment, Parameters, Request, Setup};
-use crate::experiments::third_loop::ThirdLoop;
 use crate::hard_limits;
-use crate::laboratory::contexts::failed;
+use crate::laboratory::failed;
 use crate::launch::arguments::{ArgumentKind, BenchArguments, RegisterArguments, UNROLL, VariableArguments};
-use crate::launch::bench::Bench;
+use crate::launch::bench::{Bench, Shape};
+use crate::launch::device_context::Kernels;
 use crate::launch::offsets::{MemoryOffsets, POOL_BYTES};
-use crate::launch::request::{Kernels, Shape};
 use crate::launch::ruler;
 
 impl GpuLaboratory {

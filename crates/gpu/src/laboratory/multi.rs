@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use syncscope_core::{Case, Check, Experiment, Refusal};
 
-use super::GpuLaboratory;
-use super::contexts::{lost, usable};
+use super::{GpuLaboratory, lost, usable};
 use crate::catalogue::{
     Method, absent_block_program, entry_of, grid, multi, program_of, third_loop_of, weakened_program,
 };
@@ -13,12 +12,12 @@ use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::describe::adds_natively;
 use crate::cuda::driver::{Device, Way, launches_on_several_devices};
 use crate::evidence::evidence_of;
+use crate::experiments::ThirdLoop;
 use crate::experiments::grid_barrier::{GridBarrierExperiment, Setup};
 use crate::experiments::host_barrier::HostBarrierExperiment;
-use crate::experiments::third_loop::ThirdLoop;
-use crate::laboratory::contexts::failed;
+use crate::laboratory::failed;
+use crate::launch::bench::Shape;
 use crate::launch::offsets::MemoryOffsets;
-use crate::launch::request::Shape;
 use crate::multi::{DeviceGroup, LIMIT, LaunchCall, LoadedProgram, MOST_DEVICES};
 
 /// More memory offsets than most cases use; each is as large as the flags of its barrier.

@@ -11,7 +11,7 @@ use crate::cuda::discovery::Surroundings;
 use crate::cuda::driver::Device;
 use crate::cuda::error::GpuError;
 use crate::cuda::nccl::Nccl;
-use crate::laboratory::contexts::failed;
+use crate::laboratory::failed;
 use crate::nccl::{Launching, NcclExperiment, NcclGroup, PRIMITIVES, cases};
 
 /// NCCL as far as it was used.

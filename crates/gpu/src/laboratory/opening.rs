@@ -15,8 +15,7 @@ use crate::catalogue;
 use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::own;
 use crate::catalogue::peer::peer_cases;
-use crate::cuda::cache::Cache;
-use crate::cuda::compile::{Compiler, Program};
+use crate::cuda::compile::{Cache, Compiler, Program};
 use crate::cuda::describe;
 use crate::cuda::discovery::Surroundings;
 use crate::cuda::driver::{self, Driver};
@@ -112,19 +111,16 @@ fn measured_ruler(bench: &mut Bench, compiler: &mut Compiler, limits: DeviceLimi
 
 impl GpuLaboratory {
     /// The properties of each device.
-    #[must_use]
     pub fn machine(&self) -> Vec<GpuMachine> {
         self.machines.clone()
     }
 
     /// The cases of SyncPerformance's CUDA programs on this device.
-    #[must_use]
     pub fn peer_cases(&self) -> HashSet<Case> {
         peer_cases(self.limits.multiprocessors)
     }
 
     /// The links between the devices.
-    #[must_use]
     pub fn links(&self) -> Vec<GpuLink> {
         let devices = self.machines.iter().map(|machine| Ok((machine.index, self.driver.device(machine.index)?)));
         let devices: Result<Vec<_>, CudaError> = devices.collect();
@@ -162,7 +158,6 @@ impl GpuLaboratory {
     }
 
     /// What may disturb the figures, and what to do about it.
-    #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings: Vec<String> = self.compiler.warning().map(str::to_owned).into_iter().collect();
         if let [first, _, ..] = &self.machines[..] {

@@ -2,15 +2,14 @@
 
 use syncscope_core::{Case, Experiment, Refusal};
 
-use super::GpuLaboratory;
-use super::contexts::failed;
 use super::multi::opened_group;
+use super::{GpuLaboratory, failed};
 use crate::catalogue::program_of;
 use crate::catalogue::reduction::{Operation, Recipe};
 use crate::cuda::compile::Program;
 use crate::cuda::error::NvrtcError;
 use crate::experiments::reduction::{LEAST_ROOM, Queue, ReductionExperiment, Request};
-use crate::launch::outage::Outage;
+use crate::launch::runner::Outage;
 
 impl GpuLaboratory {
     /// A chain of reductions.

@@ -1,18 +1,16 @@
 //! The measuring bench: one device with everything that launches need, prepared before the first one; and the order in which
 //! the blocks of a launch are assigned to the multiprocessors.
 
-use syncscope_core::Shot;
-use syncscope_core::profile::{self, Phase};
-
+use super::arguments::{BenchArguments, WARP_THREADS};
 use crate::cuda::compile::Program;
 use crate::cuda::driver::{Attribute, Context, Device, Function, HostBuffer, Module, Stream, Way};
 use crate::cuda::error::CudaError;
-use crate::launch::arguments::{DevicePointer, Finding, LoopArguments, MAX_BLOCK_THREADS, WARP_THREADS};
-use crate::launch::device_context::DeviceContext;
-use crate::launch::outage::Outage;
-use crate::launch::request::{Kernels, Launch, Shape};
-use crate::launch::runner::{DeviceQueue, Runner};
+use crate::launch::arguments::{DevicePointer, Finding, LoopArguments, MAX_BLOCK_THREADS};
+use crate::launch::device_context::{DeviceContext, Kernels};
+use crate::launch::runner::{DeviceQueue, Outage, Runner};
 use crate::launch::samples::{HEAD_WORDS, Timing, WORDS_OF_RATE, WORDS_OF_WARP, finding_of};
+use syncscope_core::Shot;
+use syncscope_core::profile::{self, Phase};
 
 /// The largest grid that a batch of [`BATCH`] launches is prepared for has two full blocks on each multiprocessor.
 const BATCH: usize = 32;
@@ -234,6 +232,55 @@ impl Idle {
     }
 }
 
+// What is launched: a kernel, its arguments and the shape of its grid.
+
+/// The shape of a grid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub(crate) blocks: u32,
+    pub(crate) threads: u32,
+}
+
+impl Shape {
+    /// Warps of the whole grid; a partial warp counts as one.
+    pub(crate) const fn warps(self) -> u32 {
+        self.blocks * self.threads.div_ceil(WARP_THREADS)
+    }
+
+    /// Threads of the whole grid.
+    pub(crate) const fn grid_threads(self) -> usize {
+        self.blocks as usize * self.threads as usize
+    }
+}
+
+/// One kernel to run. The bench fills in the addresses in the arguments.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Launch {
+    pub(crate) function: Function,
+    pub(crate) arguments: BenchArguments,
+    /// Where in the memory its variables begin, in bytes.
+    pub(crate) offset: usize,
+    /// In which order its blocks are assigned to the multiprocessors.
+    pub(crate) order: BlockOrder,
+}
+
+impl Launch {
+    /// A launch on the first memory offset, with its blocks in any order.
+    pub(crate) const fn of(function: Function, arguments: BenchArguments) -> Self {
+        Self { function, arguments, offset: 0, order: BlockOrder::Any }
+    }
+
+    /// Words of 8 bytes that it leaves.
+    pub(crate) const fn words(&self, shape: Shape) -> usize {
+        words_of(shape, self.arguments.common().used_offsets())
+    }
+}
+
+/// Words of 8 bytes that a launch leaves on one device: its rate, then the warps at each memory offset.
+pub(crate) const fn words_of(shape: Shape, offsets: usize) -> usize {
+    WORDS_OF_RATE + WORDS_OF_WARP * shape.warps() as usize * offsets
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -253,5 +300,23 @@ mod tests {
         let orders: Vec<BlockOrder> = BlockOrder::of(&shots).collect();
         assert_eq!(orders, [one, BlockOrder::Same, other, BlockOrder::Same, one]);
         assert_eq!(BlockOrder::of(&[]).count(), 0);
+    }
+}
+
+#[cfg(test)]
+mod request_tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_warp_is_a_warp() {
+        assert_eq!(Shape { blocks: 3, threads: 1 }.warps(), 3);
+        assert_eq!(Shape { blocks: 3, threads: 33 }.warps(), 6);
+        assert_eq!(Shape { blocks: 264, threads: 1024 }.warps(), 8448);
+    }
+
+    #[test]
+    fn a_launch_leaves_its_rate_and_its_warps_at_each_offset() {
+        assert_eq!(words_of(Shape { blocks: 2, threads: 33 }, 1), 2 + 3 * 4);
+        assert_eq!(words_of(Shape { blocks: 2, threads: 33 }, 8), 2 + 8 * 3 * 4);
     }
 }

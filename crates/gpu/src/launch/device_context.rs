@@ -4,12 +4,34 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use crate::cuda::compile::Program;
-use crate::cuda::driver::{Context, Device, DeviceBuffer, HostBuffer, Module, Stream};
+use crate::cuda::driver::{Context, Device, DeviceBuffer, Function, HostBuffer, Module, Stream, Way};
 use crate::cuda::error::CudaError;
 use crate::launch::arguments::{DevicePointer, Gate, LoopArguments, Rate};
-use crate::launch::request::Kernels;
 use crate::launch::runner::DeviceQueue;
 use crate::launch::samples::{HEAD_WORDS, Timing, WORD};
+
+/// The kernels of a program.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Kernels {
+    pub(crate) baseline: Function,
+    pub(crate) test: Function,
+    pub(crate) check: Function,
+}
+
+impl Kernels {
+    /// The same kernels, launched in this way.
+    pub(crate) fn launched(self, way: Way) -> Result<Self, CudaError> {
+        let Self { baseline, test, check } = self;
+        Ok(Self { baseline: baseline.launched(way)?, test: test.launched(way)?, check: check.launched(way)? })
+    }
+
+    /// How many blocks of each of them run at the same time on a device with so many multiprocessors; 0 if no cluster does.
+    pub(crate) fn resident_blocks(self, threads: u32, multiprocessors: u32) -> Result<u32, CudaError> {
+        let kernels = [self.baseline, self.test, self.check];
+        let resident = kernels.map(|kernel| kernel.resident_blocks(threads, multiprocessors));
+        Ok(resident.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().min().unwrap_or(0))
+    }
+}
 
 /// A program, loaded on one device.
 #[derive(Debug)]

@@ -37,7 +37,6 @@ pub(crate) fn text_of(file: &str) -> Option<&'static str> {
 }
 
 /// Name and text of each header.
-#[must_use]
 pub fn headers() -> &'static [(&'static str, &'static str)] {
     &HEADERS
 }

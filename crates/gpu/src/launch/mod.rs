@@ -8,12 +8,10 @@
 //! |---|---|
 //! | [`arguments`] | the structures that host and kernels share, as in `kernels/arguments.cuh` |
 //! | [`headers`] | the headers that kernels include |
-//! | [`request`] | what is launched |
 //! | [`samples`] | what launches leave, and the samples that it becomes |
-//! | [`mod@bench`] | one device with all that launches need; it runs batches of launches, with their blocks in a chosen order |
+//! | [`mod@bench`] | what is launched; one device with all that launches need; it runs batches of launches, with their blocks in a chosen order |
 //! | [`device_context`] | the context, the stream and the buffers of one device |
-//! | [`runner`] | launches on one device or several, waits with a limit, aborts; tested without a GPU |
-//! | [`outage`] | why a batch gave no results |
+//! | [`runner`] | launches on one device or several, waits with a limit, aborts; why a batch gave no results; tested without a GPU |
 //! | [`offsets`] | which memory offsets the samples of a case use |
 //! | [`ruler`] | the multiprocessor's clock: frequency and cost of a reading |
 //! | [`host_clock`] | the host's clock, for what no device clock sees |
@@ -26,8 +24,6 @@ pub(crate) mod device_context;
 pub(crate) mod headers;
 pub(crate) mod host_clock;
 pub(crate) mod offsets;
-pub(crate) mod outage;
-pub(crate) mod request;
 pub(crate) mod ruler;
 pub(crate) mod runner;
 pub(crate) mod samples;

@@ -6,9 +6,9 @@ use syncscope_core::{Hertz, Ruler, Side, Ticks};
 
 use crate::cuda::driver::Function;
 use crate::launch::arguments::{BenchArguments, LoopArguments, RegisterArguments, UNROLL};
-use crate::launch::bench::Bench;
-use crate::launch::outage::Outage;
-use crate::launch::request::{Kernels, Launch, Shape};
+use crate::launch::bench::{Bench, Launch, Shape};
+use crate::launch::device_context::Kernels;
+use crate::launch::runner::Outage;
 use crate::launch::samples::ns_per_cycle;
 
 /// A device that was idle for longer may have lowered its clock. (An idle H200 falls from 1,980 to 345 MHz.)

@@ -20,15 +20,14 @@
 //! A poisoned context is destroyed and replaced. The contexts of an occupied device are never destroyed, as this would
 //! wait for a kernel that does not end: they are leaked until the process ends.
 
+use crate::cuda::error::{CudaError, GpuError};
+use std::time::{Duration, Instant};
+use syncscope_core::ExperimentError;
+
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
-
-use std::time::{Duration, Instant};
-
-use crate::cuda::error::CudaError;
-use crate::launch::outage::{Health, Outage};
 
 /// Kernels are asked to stop when a batch takes longer. The longest correct one, two samples of some hundred million
 /// atomic additions to one variable, takes a second.
@@ -346,5 +345,51 @@ impl Clock for HostClock {
 
     fn sleep(&self, pause: Duration) {
         std::thread::sleep(pause);
+    }
+}
+
+// Why a batch of launches gave no results, and whether the next one can run.
+
+/// Whether the next launch can run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Health {
+    /// It can.
+    Usable,
+    /// The error of a kernel made the context unusable: a new context is needed.
+    Poisoned,
+    /// A kernel does not end. Nothing else can be measured, and destroying its context would wait for it.
+    Occupied,
+}
+
+/// Why a batch gave no results.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Outage {
+    /// It lasted longer than the limit.
+    #[error("not done after {0:?}")]
+    TimedOut(Duration),
+    /// A call or a kernel failed.
+    #[error(transparent)]
+    Cuda(#[from] CudaError),
+    /// The results of one launch do not fit.
+    #[error("a grid of {0} warps is too large")]
+    TooLarge(u32),
+}
+
+impl From<Outage> for ExperimentError {
+    fn from(outage: Outage) -> Self {
+        match outage {
+            Outage::TimedOut(limit) => Self::TimedOut { limit },
+            Outage::TooLarge(_) => Self::Unsupported(outage.to_string()),
+            Outage::Cuda(error) => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<Outage> for GpuError {
+    fn from(outage: Outage) -> Self {
+        match outage {
+            Outage::Cuda(error) => Self::Cuda(error),
+            Outage::TimedOut(_) | Outage::TooLarge(_) => Self::Unusable(outage.to_string()),
+        }
     }
 }

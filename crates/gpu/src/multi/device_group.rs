@@ -7,12 +7,10 @@ use crate::cuda::compile::Program;
 use crate::cuda::driver::{Context, Device, Function, Part, Stream, launch_together};
 use crate::cuda::error::CudaError;
 use crate::launch::arguments::{DevicePointer, GridBarrierArguments, HostBarrierArguments};
-use crate::launch::bench::Idle;
-use crate::launch::device_context::{DeviceContext, LoadedModule};
+use crate::launch::bench::{Idle, Shape, words_of};
+use crate::launch::device_context::{DeviceContext, Kernels, LoadedModule};
 use crate::launch::offsets::MemoryOffsets;
-use crate::launch::outage::Outage;
-use crate::launch::request::{Kernels, Shape, words_of};
-use crate::launch::runner::{DeviceQueue, Runner};
+use crate::launch::runner::{DeviceQueue, Outage, Runner};
 use crate::launch::samples::{HEAD_WORDS, Timing, WORD};
 use crate::multi::loaded_program::{
     DeviceTable, GroupLaunch, LaunchCall, Layout, LoadedProgram, MOST_DEVICES, Member, PhaseCounts, Role, counts_of,

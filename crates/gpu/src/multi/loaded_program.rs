@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use crate::cuda::driver::Way;
 use crate::launch::arguments::{DevicePointer, Finding, GridBarrierArguments};
-use crate::launch::bench::{BlockOrder, Idle};
+use crate::launch::bench::{BlockOrder, Idle, Shape, words_of};
+use crate::launch::device_context::Kernels;
 use crate::launch::offsets::MemoryOffsets;
-use crate::launch::request::{Kernels, Shape, words_of};
 use crate::launch::samples::{HEAD_WORDS, WORD};
 
 /// `MOST_DEVICES` in `grid_barrier.cuh`.

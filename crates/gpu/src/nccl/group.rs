@@ -7,8 +7,7 @@ use std::time::Duration;
 use crate::cuda::driver::{CapturedGraph, Context, Device, DeviceBuffer, ExecutableGraph, HostBuffer, Stream};
 use crate::cuda::error::CudaError;
 use crate::cuda::nccl::{Communicator, Nccl};
-use crate::launch::outage::Outage;
-use crate::launch::runner::{HostClock, poll};
+use crate::launch::runner::{HostClock, Outage, poll};
 use crate::nccl::Launching;
 
 /// A chain takes milliseconds. After this time the devices do not answer.

@@ -22,7 +22,7 @@ use syncscope_host::scheduling::AffinityGuard;
 
 use crate::catalogue::families::WITH_HOST;
 use crate::launch::host_clock;
-use crate::launch::outage::Outage;
+use crate::launch::runner::Outage;
 use crate::nccl::group::SUMS_OF_GRAPH;
 
 pub(crate) use crate::nccl::group::NcclGroup;

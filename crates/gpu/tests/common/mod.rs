@@ -9,8 +9,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use syncscope_core::{Case, Layout, Preset};
-use syncscope_gpu::cache::Cache;
-use syncscope_gpu::compile::{Compiler, Program};
+use syncscope_gpu::compile::{Cache, Compiler, Program};
 use syncscope_gpu::discovery::Surroundings;
 use syncscope_gpu::nvrtc::Nvrtc;
 use syncscope_gpu::{DeviceLimits, cases, headers, program_of, unavailable};

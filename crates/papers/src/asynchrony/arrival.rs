@@ -7,7 +7,6 @@
 use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
-use syncscope_core::order::Ordered;
 use syncscope_core::run::plain::above_zero;
 use syncscope_core::stats::{BatchCount, Level, Proportion, median};
 
@@ -138,9 +137,8 @@ impl LaunchArrivals {
     }
 
     /// Whether the places are those of an order: each from 0 to the number of blocks, once.
-    #[must_use]
     pub fn is_complete(&self) -> bool {
-        let places: BTreeSet<u32> = self.blocks.iter().map(|block| block.place).into_set();
+        let places: BTreeSet<u32> = self.blocks.iter().map(|block| block.place).collect();
         places.len() == self.blocks.len() && places.last().is_none_or(|last| *last as usize + 1 == self.blocks.len())
     }
 }
@@ -149,7 +147,6 @@ impl LaunchArrivals {
 const KEPT_DRAWS: u32 = 60;
 
 /// A line for each block of the launches of the first draws, and of the first launch with each assignment.
-#[must_use]
 pub fn arrival_rows(launches: &[LaunchArrivals]) -> Vec<ArrivalRow> {
     let mut seen = BTreeSet::new();
     let is_new = launches.iter().map(|launch| seen.insert(launch.assignment())).collect::<Vec<bool>>();
@@ -171,7 +168,6 @@ pub fn arrival_rows(launches: &[LaunchArrivals]) -> Vec<ArrivalRow> {
 }
 
 /// A line for each launch. The launches of a draw stand together.
-#[must_use]
 pub fn launch_rows(launches: &[LaunchArrivals]) -> Vec<LaunchRow> {
     let mut assignments: HashMap<Vec<u32>, u32> = HashMap::new();
     let mut orders: HashMap<BTreeSet<u32>, u32> = HashMap::new();
@@ -195,7 +191,6 @@ fn number_of<T: std::hash::Hash + Eq>(numbers: &mut HashMap<T, u32>, thing: T) -
 }
 
 /// Counts the orders; `None` without a launch.
-#[must_use]
 pub fn summary(rows: &[LaunchRow]) -> Option<OrderSummary> {
     let distinct = |of: fn(&LaunchRow) -> u32| rows.iter().map(of).max();
     let draws: Vec<&[LaunchRow]> = rows.chunk_by(|one, next| one.draw == next.draw).collect();
@@ -216,7 +211,6 @@ fn alternates(draw: &[LaunchRow]) -> bool {
 }
 
 /// How neighbouring blocks arrived in launches of one grid.
-#[must_use]
 pub fn neighbour_row(block_threads: u32, launches: &[LaunchArrivals]) -> NeighbourRow {
     let counts: Vec<BatchCount> = launches.iter().map(LaunchArrivals::neighbours).collect();
     let proportion = Proportion::of(&counts, Level::P95);

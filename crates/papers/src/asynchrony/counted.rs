@@ -32,7 +32,6 @@ words! {
 
 impl PositionClass {
     /// The class of a component of the vector, for blocks of so many threads.
-    #[must_use]
     pub const fn of(position: u32, block_threads: u32) -> Self {
         let thread = position % block_threads;
         if thread == 0 {
@@ -49,7 +48,6 @@ impl PositionClass {
     }
 
     /// Its place in [`Self::ALL`], and its bit on the device.
-    #[must_use]
     pub const fn index(self) -> usize {
         self as usize
     }
@@ -148,13 +146,11 @@ pub const MOST_THREADS: usize = 12;
 
 impl Counted {
     /// All executions.
-    #[must_use]
     pub fn executions(&self) -> u64 {
         self.batches.iter().map(|batch| batch.executions).sum()
     }
 
     /// The histogram, folded modulo 256 as in the paper.
-    #[must_use]
     pub fn positions(&self) -> Vec<PositionRow> {
         let row = |position| PositionRow {
             variant: self.variant,
@@ -174,7 +170,6 @@ impl Counted {
     }
 
     /// A row for each class of positions, whether there is such a component or not.
-    #[must_use]
     pub fn classes(&self) -> Vec<ClassRow> {
         PositionClass::ALL.iter().map(|class| self.class(*class)).collect()
     }

@@ -6,7 +6,6 @@
 
 use std::ffi::CStr;
 use std::time::Duration;
-use syncscope_core::order::Order;
 
 use syncscope_gpu::compile::Program;
 use syncscope_gpu::own_device::{Arguments, Kernel, Launch, Loaded, Outage, OwnDevice};
@@ -67,7 +66,6 @@ pub enum AsynchronyError {
 }
 
 /// The program for blocks of so many threads.
-#[must_use]
 pub fn asynchrony_program(block_threads: u32) -> Program {
     let definitions = vec![format!("BLOCK_THREADS={block_threads}")];
     Program { file: "asynchrony.cu", text: include_str!("asynchrony.cu"), definitions }
@@ -153,7 +151,7 @@ pub fn measure(
 }
 
 fn tables(mut taken: Taken) -> Asynchrony {
-    taken.counted.order_by_key(|counted| (counted.variant, counted.block_threads));
+    taken.counted.sort_by_key(|counted| (counted.variant, counted.block_threads));
     Asynchrony {
         positions: taken.counted.iter().flat_map(Counted::positions).collect(),
         classes: taken.counted.iter().flat_map(Counted::classes).collect(),

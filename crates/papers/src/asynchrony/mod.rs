@@ -22,14 +22,13 @@ mod section;
 mod updates;
 
 use clap::{ArgMatches, Args, FromArgMatches};
-use syncscope_core::Run;
 use syncscope_core::run::plain;
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
-use syncscope_core::words;
+use syncscope_core::{Run, words};
 
 use self::arrival::{ArrivalRow, LaunchRow, NeighbourRow};
 use self::counted::{ClassRow, PositionRow};
-use crate::experiment::{self, Bench, Experiment, Found, Measured};
+use crate::{Bench, Experiment, Found, Measured};
 
 pub use self::counted::WARP_THREADS;
 
@@ -57,13 +56,13 @@ struct Options {
     draws: u32,
 }
 
-fn plan(matches: &ArgMatches) -> Result<experiment::Plan, String> {
+fn plan(matches: &ArgMatches) -> Result<crate::Plan, String> {
     let options = Options::from_arg_matches(matches).map_err(|error| error.to_string())?;
     let Options { executions, components, draws } = options;
     let plan = Plan { executions, components, draws };
     match plan.fault() {
         Some(fault) => Err(fault),
-        None => Ok(experiment::Plan::on_gpu(move |bench| measure(plan, bench))),
+        None => Ok(crate::Plan::on_gpu(move |bench| measure(plan, bench))),
     }
 }
 
@@ -117,7 +116,6 @@ pub struct Plan {
 
 impl Variant {
     /// Whether the kernel is none of the paper's, but one of ours that shows what a result of the paper's comes from.
-    #[must_use]
     pub const fn is_control(self) -> bool {
         matches!(self, Self::GlobalLeftFirst | Self::SharedUniform)
     }
@@ -138,7 +136,6 @@ impl Plan {
     pub const MOST_COMPONENTS: u32 = 1 << 22;
 
     /// What is wrong with it, for the user; `None` if nothing is.
-    #[must_use]
     pub fn fault(&self) -> Option<String> {
         let Self { executions, components, draws } = *self;
         let is_multiple = components.is_multiple_of(Self::COMPONENTS_STEP);
@@ -150,7 +147,6 @@ impl Plan {
     }
 
     /// Executions of a kernel with each block size, at least.
-    #[must_use]
     pub const fn executions_of(&self, variant: Variant) -> u64 {
         if variant.is_control() { self.executions.div_ceil(10) } else { self.executions }
     }

@@ -239,6 +239,6 @@ mod tests {
 
     #[test]
     fn the_kernel_has_as_many_threads() {
-        assert_eq!(crate::experiment::constant_of(include_str!("asynchrony.cu"), "TILE"), TILE.to_string());
+        assert_eq!(crate::constant_of(include_str!("asynchrony.cu"), "TILE"), TILE.to_string());
     }
 }

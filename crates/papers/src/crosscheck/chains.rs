@@ -63,7 +63,6 @@ impl Chain {
 }
 
 /// The program of a chain: its kernel `chain` has `body` operations in a loop and `tail` after it.
-#[must_use]
 pub fn chain_program(operation: Operation, body: u64, tail: u64) -> Program {
     let kind = if operation == Operation::BlockBarrier { "BLOCK_BARRIER" } else { "FLOAT_ADDITION" };
     Program {

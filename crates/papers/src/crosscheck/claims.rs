@@ -1,6 +1,5 @@
 //! The statements of the paper, tested against rows of this machine.
 
-use syncscope_core::order::Order;
 use syncscope_report::{Finding, Outcome, Paper};
 
 use super::findings::{INSTRUCTION_BYTES, instruction_cache, most_certain};
@@ -118,7 +117,7 @@ fn instructions(rows: &[CrosscheckRow]) -> Claim {
 
 fn deviation(rows: &[CrosscheckRow]) -> Claim {
     let mut rows = additions(rows, Form::Looped);
-    rows.order_by_key(|row| row.difference());
+    rows.sort_by_key(|row| row.difference());
     let ends = rows.first().zip(rows.last()).filter(|(first, last)| first.difference() < last.difference());
     let deviations = ends.and_then(|(first, last)| {
         Some(((first, first.inferred_deviation_cycles?), (last, last.inferred_deviation_cycles?)))

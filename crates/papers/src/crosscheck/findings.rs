@@ -1,7 +1,6 @@
 //! What the rows say.
 
 use super::{CrosscheckRow, Executor, Form, Operation};
-use syncscope_core::order::Order;
 
 /// Both methods agree if they differ by no more than this part: what the paper calls its margin of error is 0.2 % to 4.4 %.
 pub const AGREEMENT: f64 = 0.02;
@@ -31,7 +30,6 @@ pub struct InstructionCache {
 }
 
 /// Finds it in the rows of growing bodies, by the clock inside. `None` if no body is slower, or there are too few.
-#[must_use]
 pub fn instruction_cache(rows: &[CrosscheckRow]) -> Option<InstructionCache> {
     let mut bodies: Vec<&CrosscheckRow> = rows
         .iter()
@@ -39,7 +37,7 @@ pub fn instruction_cache(rows: &[CrosscheckRow]) -> Option<InstructionCache> {
             row.form == Form::Body && row.operation == Operation::FloatAddition && row.inside_cycles.is_some()
         })
         .collect();
-    bodies.order_by_key(|row| row.body);
+    bodies.sort_by_key(|row| row.body);
     let cached_cycles = bodies.first()?.inside_cycles?;
     // From which body on all are slower: one slow body between fast ones is noise.
     let is_slower = |row: &&CrosscheckRow| row.inside_cycles_low.or(row.inside_cycles) > Some(BEYOND * cached_cycles);
@@ -55,7 +53,6 @@ pub fn instruction_cache(rows: &[CrosscheckRow]) -> Option<InstructionCache> {
 }
 
 /// The row of the largest difference of repetitions of an operation in this form and on these threads: the most certain one.
-#[must_use]
 pub fn most_certain(
     rows: &[CrosscheckRow],
     executor: Executor,
@@ -69,7 +66,6 @@ pub fn most_certain(
 }
 
 /// What is wrong with a row, for people: a failed check, two methods that disagree, a known cost that is not met.
-#[must_use]
 pub fn objections(row: &CrosscheckRow) -> Vec<String> {
     let mut objections = Vec::new();
     if let Some(wrong) = row.check.as_ref().filter(|check| *check != "ok") {
@@ -99,7 +95,6 @@ pub struct Agreement {
 
 impl Agreement {
     /// Of all executors with rows, the CPU last.
-    #[must_use]
     pub fn of(rows: &[CrosscheckRow]) -> Vec<Self> {
         let of = |executor: Executor| {
             let own = || rows.iter().filter(move |row| row.executor == executor);
@@ -114,7 +109,6 @@ impl Agreement {
     }
 
     /// `CPU: 17 of 18 rows agree with the other clock and with the known costs`.
-    #[must_use]
     pub fn summary(&self) -> String {
         let count = match self.rows - self.objections.len() {
             _ if self.objections.is_empty() => format!("all rows ({}) agree", self.rows),

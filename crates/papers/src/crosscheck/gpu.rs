@@ -77,7 +77,6 @@ pub fn measure_check(gpu: &mut GpuLaboratory, seed: u64) -> Result<Option<Crossc
 }
 
 /// What it compiles.
-#[must_use]
 pub fn programs_of_a_check() -> [Program; 2] {
     chain_of_a_check().programs()
 }

@@ -10,14 +10,24 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | this one | what is repeated and measured, the tables, and the command |
+//! | this one | what is repeated and measured, in which order and how often, the tables, and the command |
 //! | `chains` | the chains of the GPU: their programs, repetitions and evidence |
 //! | [`gpu`], `cpu` | who executes them |
-//! | `schedule` | in which order pairs are taken, and how many |
 //! | `rows` | from pairs to rows, with the formulas |
 //! | [`findings`] | what the rows say: agreement, known costs, the instruction cache |
 //! | `claims` | the statements of the paper, tested |
 //! | `section` | what page and terminal show |
+
+use crate::{Bench, Experiment, Found, Measured, Plan};
+use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
+use std::time::{Duration, Instant};
+use syncscope_core::engine::PairOrder;
+use syncscope_core::run::chain_check::ChainCheck;
+use syncscope_core::run::plain;
+use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
+use syncscope_core::{Side, words};
+use syncscope_cpu::CpuLaboratory;
+use syncscope_gpu::{GpuError, GpuLaboratory};
 
 mod chains;
 mod claims;
@@ -25,22 +35,11 @@ mod cpu;
 pub mod findings;
 pub mod gpu;
 mod rows;
-mod schedule;
 mod section;
-
-use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
-use syncscope_core::run::chain_check::ChainCheck;
-use syncscope_core::run::plain;
-use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
-use syncscope_core::words;
-use syncscope_cpu::CpuLaboratory;
-use syncscope_gpu::{GpuError, GpuLaboratory};
 
 pub use self::chains::chain_program;
 pub use self::gpu::programs_of_a_check;
 pub use self::rows::{CrosscheckRow, CrosscheckSample};
-pub use self::schedule::Schedule;
-use crate::experiment::{Bench, Experiment, Found, Measured, Plan};
 
 const NAME: &str = "crosscheck";
 
@@ -96,7 +95,6 @@ fn measure(on: On, bench: &mut Bench<'_>) -> Result<Measured, String> {
 }
 
 /// What a chain on the CPU says about the machine at the start of a run; `None` where none is written for it.
-#[must_use]
 pub fn check_cpu(cpu: &CpuLaboratory, seed: u64) -> Option<ChainCheck> {
     cpu::measure_check(cpu, seed).map(|series| chain_check(&series))
 }
@@ -177,7 +175,6 @@ pub struct CrosscheckCase {
 
 impl CrosscheckCase {
     /// Repetitions that the longer chain has more.
-    #[must_use]
     pub const fn difference(&self) -> u64 {
         self.many.saturating_sub(self.few)
     }
@@ -238,7 +235,6 @@ pub struct Crosscheck {
 }
 
 /// What a series says about the machine that measured it, at the start of a run.
-#[must_use]
 pub fn chain_check(series: &CrosscheckSeries) -> ChainCheck {
     let row = rows::row_of(series);
     let figures = (row.inferred_cycles, row.inside_cycles);
@@ -249,7 +245,6 @@ const SAMPLES: &str = "crosscheck_samples";
 
 impl Crosscheck {
     /// What these series say.
-    #[must_use]
     pub fn of(series: &[CrosscheckSeries]) -> Self {
         let samples = series.iter().enumerate().flat_map(|(number, series)| rows::samples_of(number as u64, series));
         Self { rows: series.iter().map(rows::row_of).collect(), samples: samples.collect() }
@@ -276,6 +271,59 @@ impl Crosscheck {
     pub fn read(directory: &RunDirectory) -> Result<Option<Self>, RunDirectoryError> {
         let Some(rows) = plain::read(directory, NAME)? else { return Ok(None) };
         Ok(Some(Self { rows, samples: plain::read(directory, SAMPLES)?.unwrap_or_default() }))
+    }
+}
+
+// In which order pairs are taken, and how many.
+
+/// How many pairs the cases of a set get.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Schedule {
+    /// Pairs of one case before the next one comes.
+    pub pairs_at_once: usize,
+    /// Each case gets as many, whatever they take. The paper averages 20.
+    pub fewest_pairs: usize,
+    /// No case gets more.
+    pub most_pairs: usize,
+    /// After this time no case gets more than the fewest.
+    pub budget: Duration,
+}
+
+impl Schedule {
+    /// Takes the pairs of `cases` cases in turn, so that a disturbance of some milliseconds does not hit one case alone. In
+    /// each turn the cases come in another random order, and [`PairOrder`] draws which chain of a pair is first.
+    /// `take` gets the number of the case and whether that is the longer one. The first pair of each case counts for nothing: it brings kernels
+    /// and code to where they are executed.
+    ///
+    /// # Errors
+    /// The first error of `take`.
+    pub fn take<E>(
+        self,
+        seed: u64,
+        cases: usize,
+        mut take: impl FnMut(usize, bool) -> Result<CrosscheckPair, E>,
+    ) -> Result<Vec<Vec<CrosscheckPair>>, E> {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut order_of_pairs = PairOrder::new(seed, 0, 0);
+        let mut pairs = vec![Vec::new(); cases];
+        for case in 0..cases {
+            take(case, false)?;
+        }
+        let started = Instant::now();
+        let mut order: Vec<usize> = (0..cases).collect();
+        loop {
+            let most = if started.elapsed() < self.budget { self.most_pairs } else { self.fewest_pairs };
+            order.retain(|case| pairs[*case].len() < most);
+            if order.is_empty() {
+                return Ok(pairs);
+            }
+            random.shuffle(&mut order);
+            for case in &order {
+                for _ in 0..self.pairs_at_once.min(most - pairs[*case].len()) {
+                    pairs[*case].push(take(*case, order_of_pairs.first_side() == Side::Test)?);
+                }
+            }
+        }
     }
 }
 
@@ -376,5 +424,55 @@ mod tests {
         assert!(REPEAT_DIFFERENCES.is_sorted() && REPEAT_DIFFERENCES[0] == BASIC_REPEATS);
         // Chains of the CPU and loops of barriers repeat in steps of eight and of four.
         assert!(REPEAT_DIFFERENCES.iter().all(|difference| difference.is_multiple_of(8)));
+    }
+}
+
+#[cfg(test)]
+mod schedule_tests {
+    use super::BothClocks;
+    use super::*;
+
+    fn pair(many_first: bool) -> CrosscheckPair {
+        let side = BothClocks { outside_ns: 1.0, inside_cycles: 1.0 };
+        CrosscheckPair { many_first, few: side, many: side, cycles_per_ns: 1.0 }
+    }
+
+    fn schedule(budget: Duration) -> Schedule {
+        Schedule { pairs_at_once: 5, fewest_pairs: 20, most_pairs: 42, budget }
+    }
+
+    #[test]
+    fn cases_take_turns_in_a_random_order() {
+        let mut calls = Vec::new();
+        let taken = schedule(Duration::MAX).take(7, 3, |case, many_first| {
+            calls.push(case);
+            Ok::<_, ()>(pair(many_first))
+        });
+        let taken = taken.unwrap();
+        assert_eq!(taken.iter().map(Vec::len).collect::<Vec<_>>(), [42; 3], "no more than the most");
+        assert_eq!(calls[..3], [0, 1, 2], "a pair of each that does not count");
+        let turns: Vec<Vec<usize>> = calls[3..].chunks(15).map(<[usize]>::to_vec).collect();
+        let complete =
+            turns.iter().take(8).all(|turn| (0..3).all(|case| turn.iter().filter(|at| **at == case).count() == 5));
+        assert!(complete && turns.windows(2).any(|two| two[0] != two[1]), "{turns:?}");
+        let first = taken.iter().flatten().filter(|pair| pair.many_first).count();
+        assert!((30..97).contains(&first), "either chain is first about as often: {first} of 126");
+    }
+
+    #[test]
+    fn the_budget_leaves_the_fewest_pairs() {
+        let taken = schedule(Duration::ZERO).take(7, 2, |_, many_first| Ok::<_, ()>(pair(many_first))).unwrap();
+        assert_eq!(taken.iter().map(Vec::len).collect::<Vec<_>>(), [20; 2]);
+        assert_eq!(schedule(Duration::ZERO).take(7, 0, |_, _| Err(())), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn an_error_ends_it() {
+        let mut left = 9;
+        let taken = schedule(Duration::MAX).take(7, 2, |_, many_first| {
+            left -= 1;
+            if left > 0 { Ok(pair(many_first)) } else { Err("lost") }
+        });
+        assert_eq!((taken, left), (Err("lost"), 0));
     }
 }

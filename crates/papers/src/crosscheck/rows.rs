@@ -65,13 +65,11 @@ pub struct CrosscheckRow {
 
 impl CrosscheckRow {
     /// Repetitions that the longer chain has more.
-    #[must_use]
     pub const fn difference(&self) -> u64 {
         self.repeats_many.saturating_sub(self.repeats_few)
     }
 
     /// By which part the cost inferred from outside is larger than that from inside; `None` if either is not known.
-    #[must_use]
     pub fn disagreement(&self) -> Option<f64> {
         let part = self.inferred_cycles? / self.inside_cycles? - 1.0;
         part.is_finite().then_some(part)

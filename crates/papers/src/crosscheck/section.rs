@@ -1,6 +1,5 @@
 //! What page and terminal show of the experiment.
 
-use syncscope_core::order::Order;
 use syncscope_report::section::{Part, Section};
 use syncscope_report::{Axis, Chart, Point, Series};
 
@@ -21,7 +20,7 @@ pub(super) fn section(rows: &[CrosscheckRow]) -> Section {
     }
     let straight = of(rows, Operation::FloatAddition, Form::Straight);
     let mut bodies = of(rows, Operation::FloatAddition, Form::Body);
-    bodies.order_by_key(|row| row.body);
+    bodies.sort_by_key(|row| row.body);
     let mut charts = Vec::new();
     if !straight.is_empty() {
         charts.push(Part::card(
@@ -42,7 +41,7 @@ pub(super) fn section(rows: &[CrosscheckRow]) -> Section {
         parts.push(Part::card("Table 1", "cycles of a float addition", vec![table_1(&straight)]));
     }
     let mut compared: Vec<&CrosscheckRow> = rows.iter().filter(|row| row.form == Form::Looped).collect();
-    compared.order_by_key(|row| (row.executor, row.operation, row.threads, row.difference()));
+    compared.sort_by_key(|row| (row.executor, row.operation, row.threads, row.difference()));
     if !compared.is_empty() {
         let looped = vec![chart_of_disagreement(&compared), looped(&compared)];
         parts.push(Part::card("Both clocks in loops", "cycles of one operation", looped));

@@ -16,7 +16,6 @@ mod prediction;
 mod section;
 mod terms;
 
-use syncscope_core::order::Order;
 use syncscope_core::{Row, Verdict};
 use syncscope_report::time;
 
@@ -108,7 +107,7 @@ impl<'a> Measured<'a> {
 /// The measured reductions, by problem.
 fn measured(rows: &[Row]) -> Vec<Measured<'_>> {
     let mut all: Vec<Measured<'_>> = rows.iter().filter_map(Measured::of).collect();
-    all.order_by_key(Measured::problem);
+    all.sort_by_key(Measured::problem);
     all
 }
 

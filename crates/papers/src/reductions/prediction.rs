@@ -4,7 +4,6 @@
 //! other such variant of the class, the measured difference of the two times is compared with the difference of their terms.
 //! What both have in common, reading the vector above all, drops out.
 
-use syncscope_core::order::Order;
 use syncscope_core::{Case, Row, Verdict};
 
 use super::terms::{KERNEL_US, Term, terms_of};
@@ -106,7 +105,7 @@ pub(super) fn predicted(rows: &[Row]) -> (Vec<Decision<'_>>, Vec<Prediction<'_>>
         let fastest = problem.iter().map(|one| one.ns).fold(f64::INFINITY, f64::min);
         let mut priced: Vec<Priced<'_>> =
             problem.iter().filter_map(|one| Priced::of(one, &all, kernel_us(fastest), rows)).collect();
-        priced.order_by(|one, other| one.measured.ns.total_cmp(&other.measured.ns));
+        priced.sort_by(|one, other| one.measured.ns.total_cmp(&other.measured.ns));
         let complete: Vec<&Priced<'_>> = priced.iter().filter(|one| one.is_complete()).collect();
         let Some(reference) = complete.first() else { continue };
         decisions.extend(decision(&complete));

@@ -9,7 +9,6 @@ use super::prediction::{Agreement, Decision, Prediction, predicted};
 use super::{difference, size};
 
 /// The section of a run; `None` if it measured no reductions. Their times are in the charts of all families.
-#[must_use]
 pub fn section(rows: &[Row]) -> Option<Section> {
     let claims = listing_claims(rows);
     let listing = || {

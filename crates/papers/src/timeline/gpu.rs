@@ -309,6 +309,6 @@ mod tests {
 
     #[test]
     fn the_kernel_takes_as_many_steps() {
-        assert_eq!(crate::experiment::constant_of(include_str!("timeline.cu"), "STEPS"), STEPS.to_string());
+        assert_eq!(crate::constant_of(include_str!("timeline.cu"), "STEPS"), STEPS.to_string());
     }
 }

@@ -27,7 +27,7 @@ use syncscope_core::run::plain;
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::words;
 
-use crate::experiment::{Bench, Experiment, Found, Measured, Plan};
+use crate::{Bench, Experiment, Found, Measured, Plan};
 
 const NAME: &str = "timeline";
 
@@ -117,13 +117,11 @@ words! {
 
 impl Snippet {
     /// Whether all warps wait for the last one, so that its arrival begins what is timed.
-    #[must_use]
     pub const fn waits_for_the_last(self) -> bool {
         matches!(self, Self::LateWarp | Self::GridBarrier | Self::ProducerConsumer)
     }
 
     /// What stands between the clock reads.
-    #[must_use]
     pub const fn description(self) -> &'static str {
         match self {
             Self::SharedMemory => "shared memory: write, block barrier, read",
@@ -174,7 +172,6 @@ pub struct Span {
 
 impl Span {
     /// Where what is timed begins for this warp alone.
-    #[must_use]
     pub fn begin_cycles(&self) -> f64 {
         self.arrival_cycles.unwrap_or(self.start_cycles)
     }
@@ -242,14 +239,12 @@ pub struct ClockOffset {
 
 impl Timeline {
     /// The figure of a snippet and version once the code is in the caches.
-    #[must_use]
     pub fn figure(&self, snippet: Snippet, version: Version) -> Option<&Figure> {
         let of_this = self.figures.iter().filter(|figure| (figure.snippet, figure.version) == (snippet, version));
         of_this.max_by_key(|figure| figure.round)
     }
 
     /// The corrected figure as a fraction of the naive one.
-    #[must_use]
     pub fn corrected_to_naive(&self, snippet: Snippet) -> Option<f64> {
         let [naive, corrected] =
             [Version::Naive, Version::Corrected].map(|version| Some(self.figure(snippet, version)?.median_cycles));

@@ -1,7 +1,6 @@
 //! What page and terminal show of the experiment.
 
 use std::fmt::Write as _;
-use syncscope_core::order::Order;
 
 use syncscope_report::section::{Part, Section};
 use syncscope_report::{Axis, Chart, Rectangle};
@@ -91,7 +90,7 @@ fn warps(timeline: &Timeline, snippet: Snippet, version: Version, in_terminal: b
     let mut spans: Vec<Span> = timeline.spans.iter().filter(of_this).cloned().collect();
     let end = spans.iter().map(|span| span.stop_cycles).reduce(f64::max).filter(|end| *end > 0.0)?;
     if spans.len() > FEW {
-        spans.order_by(|a, b| a.begin_cycles().total_cmp(&b.begin_cycles()));
+        spans.sort_by(|a, b| a.begin_cycles().total_cmp(&b.begin_cycles()));
     }
     let mut parts = vec![Part::Charts(vec![chart(snippet, &spans, end)])];
     if spans.len() <= FEW {

@@ -2,7 +2,6 @@
 
 use super::clock::{Relation, Steps};
 use super::{ClockOffset, Figure, Snippet, Span, Version};
-use syncscope_core::order::Order;
 
 /// The clock reads of one warp, by the counter of its multiprocessor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,7 +99,7 @@ impl LaunchRecord {
     pub(super) fn clocks(&self) -> Vec<ClockOffset> {
         let mut known: Vec<(u32, Relation)> =
             self.blocks.iter().filter_map(|block| Some((block.multiprocessor, Relation::of(&block.steps)?))).collect();
-        known.order_by_key(|(multiprocessor, _)| *multiprocessor);
+        known.sort_by_key(|(multiprocessor, _)| *multiprocessor);
         known.dedup_by_key(|(multiprocessor, _)| *multiprocessor);
         let Some((_, first)) = known.first().copied() else { return Vec::new() };
         let moment = first.origin_ns();
@@ -179,7 +178,7 @@ pub(super) fn summarize(
         cycles.sort_by(f64::total_cmp);
         timed.push((at, [*cycles.first()?, *cycles.get(cycles.len() / 2)?, *cycles.last()?]));
     }
-    timed.order_by(|(_, a), (_, b)| a[1].total_cmp(&b[1]));
+    timed.sort_by(|(_, a), (_, b)| a[1].total_cmp(&b[1]));
     let (shown, _) = *timed.get(timed.len() / 2)?;
     let [shortest, middle, longest] =
         [0, 1, 2].map(|which| upper_median(&timed.iter().map(|(_, cycles)| cycles[which]).collect::<Vec<_>>()));

@@ -21,13 +21,11 @@ pub struct Prepared {
 }
 
 /// The program with all snippets.
-#[must_use]
 pub fn program() -> Program {
     Program { file: "timeline.cu", text: include_str!("timeline.cu"), definitions: Vec::new() }
 }
 
 /// The program with the user's region, from the text of a file.
-#[must_use]
 pub fn own_program(file: &str, text: &str) -> Program {
     let text = format!("{}#line 1 \"{file}\"\n{text}\n", program().text);
     Program { file: "own region", text: text.leak(), definitions: vec!["OWN=1".to_owned()] }

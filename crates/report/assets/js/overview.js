@@ -109,13 +109,13 @@ const sideBySide = (content) =>
 /** Several runs: which they are, what to know before any figure, and all of them in one chart; the answers of each come after it. */
 function drawComparison(overview) {
   overview.append(sideBySide((run) => [runLine(run), trustLine(run)]));
-  const said = DATA.compared ? DATA.compared.said : [];
-  if (said.length)
+  if (DATA.compared)
     overview.append(
       el(
         "ul",
         { class: "said" },
-        said.map((text) => el("li", null, unbroken(text))),
+        DATA.compared.said.map((text) => el("li", null, unbroken(text))),
+        el("li", null, el("a", { href: "#changes" }, unbroken(DATA.compared.summary))),
       ),
     );
   const ladder = ladderSection();

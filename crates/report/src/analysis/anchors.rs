@@ -8,7 +8,6 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 use syncscope_core::Row;
-use syncscope_core::order::Ordered;
 use syncscope_core::stats::Interval;
 
 use crate::analysis::compare::ratio::{UncertainCost, p_at_most};
@@ -116,7 +115,7 @@ const PLAUSIBLE_NS: f64 = 0.1;
 /// Both intervals are those for another run. `None` where no stored run has one of the rungs.
 pub(crate) fn against_equal_hardware(data: &RunData) -> Option<String> {
     let found = pairs_on_equal_hardware(data);
-    let hardware: BTreeSet<&str> = found.iter().map(|pair| pair.anchor.hardware.as_str()).into_set();
+    let hardware: BTreeSet<&str> = found.iter().map(|pair| pair.anchor.hardware.as_str()).collect();
     let level = 0.025 / (found.len().max(1) as f64);
     let names = |is_so: &dyn Fn(&Pair<'_>) -> bool| -> Vec<String> {
         found.iter().filter(|pair| is_so(pair)).map(Pair::words).collect()

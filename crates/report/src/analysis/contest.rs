@@ -25,7 +25,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 pub(crate) use known::{Basis, Known, Ratio, bounds, has_cost_of_case};
-use syncscope_core::order::{Order, Ordered};
 use syncscope_core::{Case, Catalogue, Placement, Role, Row, Verdict};
 
 use super::usual::{MachineSize, short_name, unusualness};
@@ -130,7 +129,7 @@ impl<'a> Peers<'a> {
         let usual = sets.into_iter().min_by_key(|(shape, rows)| {
             let case = &data.rows[rows[0]].case;
             let designs = rows.iter().map(|index| design(&data.catalogue, &data.rows[*index].case));
-            let designs = Reverse(designs.into_set().len());
+            let designs = Reverse(designs.collect::<BTreeSet<_>>().len());
             (machine.is_oversubscribed_by(case), size.rank(case), designs, unusualness(shape), shape.clone())
         });
         usual.map(|(_, rows)| Self { data, role, like: &data.rows[rows[0]].case })
@@ -173,7 +172,7 @@ const CHOICES: [Role; 5] =
 pub(crate) fn cheapest_rows(data: &RunData) -> Vec<&Row> {
     let of_role = |role: Role| {
         let rows = data.rows.iter().filter(move |row| takes_part(data, row, role));
-        let sets: BTreeSet<Case> = rows.map(|row| shape(&data.catalogue, &row.case)).into_set();
+        let sets: BTreeSet<Case> = rows.map(|row| shape(&data.catalogue, &row.case)).collect();
         sets.into_iter().filter_map(move |like| {
             let contest = Contest::like(data, role, &like, Basis::Run);
             contest.outcome().and_then(Result::ok).map(|win| &data.rows[win.cost.index])
@@ -325,7 +324,7 @@ impl<'a> Contest<'a> {
     /// Those of other designs with a known cost, the cheapest first.
     fn rivals_of(&self, best: &Entrant<'_>) -> Vec<(&Entrant<'a>, Known<'a>)> {
         let mut rivals: Vec<_> = self.known().filter(|(other, _)| other.name != best.name).collect();
-        rivals.order_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns));
+        rivals.sort_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns));
         rivals
     }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use syncscope_core::order::Order;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Dtype, Layout, Placement, Row, Run, Verdict};
 
@@ -87,7 +86,7 @@ fn finding(dtype: Dtype, sweeps: &BTreeMap<Case, Vec<Known<'_>>>) -> Option<Stri
         Some(StrideCost { stride: known.row.case.layout?.stride()?, ns: known.ns, bounds: known.bounds })
     };
     let mut costs: Vec<StrideCost> = costs.iter().filter_map(of_stride).collect();
-    costs.order_by_key(|cost| cost.stride);
+    costs.sort_by_key(|cost| cost.stride);
     let cost_drop = cost_drop(&costs, dtype);
     let is_certain = cost_drop.is_some() || is_flat(&costs);
     let (threads, placement) = (case.threads?, case.placement.clone());

@@ -1,9 +1,8 @@
 //! The core-to-core matrix: the cost of a hand-off between two CPUs, ordered by the measured costs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use syncscope_core::order::{Order, Ordered};
 use syncscope_core::stats::Interval;
 use syncscope_core::{Placement, Row, Run, Verdict};
 
@@ -51,7 +50,7 @@ pub(crate) fn matrix(run: &Run, rows: &[Row]) -> Option<Matrix> {
         return None;
     }
     let cpus = order(rows, &measured);
-    let indices: BTreeMap<u32, usize> = cpus.iter().enumerate().map(|(index, cpu)| (*cpu, index)).into_map();
+    let indices: BTreeMap<u32, usize> = cpus.iter().enumerate().map(|(index, cpu)| (*cpu, index)).collect();
     let pairs = measured.iter().map(|((a, b), row)| (indices[a], indices[b], *row)).collect();
     // A sample of pairs need not meet every CPU. Without a list of CPUs, those that were met are all that is known.
     let usable = list_length(&run.environment.allowed_cpus).unwrap_or(0).max(cpus.len());
@@ -122,9 +121,9 @@ fn order(rows: &[Row], measured: &BTreeMap<(u32, u32), usize>) -> Vec<u32> {
         .filter(|(_, row)| rows[**row].verdict == Verdict::Resolved)
         .filter_map(|((a, b), row)| Some((rows[*row].ns?.value(), *a, *b)))
         .collect();
-    costs.order_by(|a, b| a.0.total_cmp(&b.0));
-    let mut groups: Vec<Vec<u32>> =
-        measured.keys().flat_map(|(a, b)| [*a, *b]).into_set().into_iter().map(|cpu| vec![cpu]).collect();
+    costs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let cpus: BTreeSet<u32> = measured.keys().flat_map(|(a, b)| [*a, *b]).collect();
+    let mut groups: Vec<Vec<u32>> = cpus.into_iter().map(|cpu| vec![cpu]).collect();
     let mut rest = costs.as_slice();
     while let Some((least, _, _)) = rest.first() {
         let level = rest.partition_point(|(cost, _, _)| *cost <= LEVEL * least).max(1);
@@ -137,7 +136,7 @@ fn order(rows: &[Row], measured: &BTreeMap<(u32, u32), usize>) -> Vec<u32> {
 /// The groups after the pairs have joined them, in the order of their first CPUs.
 fn joined(groups: Vec<Vec<u32>>, pairs: &[(f64, u32, u32)]) -> Vec<Vec<u32>> {
     let group_of: BTreeMap<u32, usize> =
-        groups.iter().enumerate().flat_map(|(index, group)| group.iter().map(move |cpu| (*cpu, index))).into_map();
+        groups.iter().enumerate().flat_map(|(index, group)| group.iter().map(move |cpu| (*cpu, index))).collect();
     // Union-find: each group points to an earlier group that it is joined to, or to itself.
     let mut parents: Vec<usize> = (0..groups.len()).collect();
     for (_, a, b) in pairs {

@@ -1,7 +1,6 @@
 //! Tables 7 to 9 and figure 11 of Zhang, Wahib, Matsuoka (*A Study of Synchronization Methods in Modern GPUs*) with the figures
 //! of a run compared with those of the paper. Figures 8 to 10 are the heat maps of the page.
 
-use syncscope_core::order::Order;
 use syncscope_core::{Case, Evidence, Form, Group, MemoryOrder, Role, Row};
 
 use crate::RunData;
@@ -50,9 +49,12 @@ fn ids_of(data: &RunData, role: Role) -> Vec<&'static str> {
 
 /// The ordered barriers of a run in their default form, without a variant.
 fn barriers<'a>(data: &'a RunData, ids: &'a [&str]) -> impl Iterator<Item = Known<'a>> {
-    (0..data.rows.len())
-        .filter(move |index| is_ordered(&data.rows[*index], ids) && data.rows[*index].case.group.is_none())
-        .filter_map(|index| Known::with_figure(data, index, Basis::Run))
+    known(data, move |row| is_ordered(row, ids) && row.case.group.is_none())
+}
+
+/// The rows that fit and have a figure.
+fn known<'a>(data: &'a RunData, fits: impl Fn(&Row) -> bool + 'a) -> impl Iterator<Item = Known<'a>> {
+    data.rows_where(fits).filter_map(|index| Known::with_figure(data, index, Basis::Run))
 }
 
 /// Whether a row is an ordered barrier of these in its default form.
@@ -86,8 +88,7 @@ fn warp_rate(data: &RunData, id: &str, group: &Group, form: Option<Form>) -> Opt
             && row.case.group.as_ref() == Some(group)
             && row.case.form == form
     };
-    let mut known = (0..data.rows.len()).filter_map(|index| Known::with_figure(data, index, Basis::Run));
-    let row = known.find(|known| fits(known.row))?.row;
+    let row = known(data, fits).next()?.row;
     if form.is_none() && row.evidence.as_deref().is_some_and(Evidence::is_nop) {
         return Some("a NOP".to_owned());
     }
@@ -193,9 +194,7 @@ fn grid(data: &RunData) -> Option<PaperTable> {
     ];
     // A variant of a barrier is another algorithm. Whole clusters leave multiprocessors without a block.
     let ids = ids_of(data, Role::GridBarrier);
-    let each: Vec<(String, u32, Known<'_>)> = (0..data.rows.len())
-        .filter(|index| is_ordered(&data.rows[*index], &ids))
-        .filter_map(|index| Known::with_figure(data, index, Basis::Run))
+    let each: Vec<(String, u32, Known<'_>)> = known(data, |row| is_ordered(row, &ids))
         .filter_map(|known| {
             Some((design(&data.catalogue, &known.row.case), on_multiprocessor(data, &known.row.case)?.0, known))
         })
@@ -276,7 +275,7 @@ pub(crate) fn over_devices(data: &RunData) -> Vec<DeviceLine> {
                 Some((known.row.case.devices?, known.ns / 1e3, ends))
             };
             let mut points: Vec<_> = own.filter_map(point).collect();
-            points.order_by_key(|(devices, ..)| *devices);
+            points.sort_by_key(|(devices, ..)| *devices);
             points.dedup_by_key(|(devices, ..)| *devices);
             if let Some(threads) = threads.filter(|_| points.len() > 1) {
                 let shape = format!("{blocks} × {threads}");

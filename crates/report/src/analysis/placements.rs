@@ -4,7 +4,6 @@
 //! rows may have neither. Nothing else of this crate ranks placements.
 
 use syncscope_core::machine::CpuMachine;
-use syncscope_core::order::Order;
 use syncscope_core::{Case, Placement};
 
 use super::cpu_list::list_length;
@@ -101,7 +100,7 @@ pub(crate) fn lines(cpu: &CpuMachine, placement: &Placement, most: u32) -> Vec<(
         }),
     ];
     let mut lines: Vec<(u32, String)> = lines.into_iter().flatten().collect();
-    lines.order_by_key(|(at, _)| *at);
+    lines.sort_by_key(|(at, _)| *at);
     lines
 }
 

@@ -4,7 +4,6 @@
 //! takes the usual one: an `i32` shared by all threads. So the selected case does not depend on the costs, except for the
 //! choices by cost, which the contest decides.
 
-use syncscope_core::order::Order;
 use syncscope_core::{Case, Role, Row, Verdict};
 
 use super::contest::{Basis, Open, Peers, Size, bounds, has_role, is_relaxed};
@@ -139,7 +138,7 @@ impl RowQuery {
         let cost = |row: &Row| row.ns.filter(|_| counts(row));
         let mut known: Vec<(usize, f64)> =
             rows.into_iter().filter_map(|(index, row)| Some((index, cost(row)?.value()))).collect();
-        known.order_by(|(_, a), (_, b)| a.total_cmp(b));
+        known.sort_by(|(_, a), (_, b)| a.total_cmp(b));
         known.get(known.len().saturating_sub(1) / 2).map(|(index, _)| *index)
     }
 

@@ -4,6 +4,7 @@ use syncscope_core::machine::Machine;
 use syncscope_core::{Case, Dtype, Group, Layout, Mode, Scope, Space};
 
 use super::placements;
+use crate::RunData;
 
 /// The sizes of a machine that decide which cases fit.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +55,12 @@ pub(crate) fn unusualness(case: &Case) -> [usize; 7] {
         // Kernels that last longer than a launch: the host is ahead of the device.
         rank(case.group.as_ref(), &[Group::of_word("5 us")]),
     ]
+}
+
+/// The most usual one of these rows.
+pub(crate) fn most_usual(data: &RunData, rows: impl Iterator<Item = usize>) -> Option<usize> {
+    let case = |index: &usize| &data.rows[*index].case;
+    rows.min_by(|a, b| (unusualness(case(a)), case(a)).cmp(&(unusualness(case(b)), case(b))))
 }
 
 /// Whether the case runs one block of so many threads.

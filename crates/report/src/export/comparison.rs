@@ -109,9 +109,9 @@ pub(crate) fn states(comparison: &Comparison<'_>) -> Vec<String> {
     all
 }
 
-/// What to know before any figure: the clock of the cores, the states of the machine, and how many cases became what.
+/// What to know before any figure: the clock of the cores and the states of the machine.
 pub(crate) fn first(comparison: &Comparison<'_>) -> Vec<String> {
-    clocks(comparison).into_iter().chain(states(comparison)).chain([summary(comparison)]).collect()
+    clocks(comparison).into_iter().chain(states(comparison)).collect()
 }
 
 /// The clocks of the cores, where both runs measured them.

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use syncscope_core::Nanoseconds;
-use syncscope_core::order::Order;
 
 use super::grid::{self, Grid, wrapped};
 use crate::RunData;
@@ -58,7 +57,7 @@ struct OverRuns<'a> {
 /// Each claim that some run decides, on all runs, the largest machine first. A verdict of one machine may be that of its size.
 fn over_runs<'a>(runs: &'a [RunFindings]) -> Vec<OverRuns<'a>> {
     let mut sorted: Vec<&'a RunFindings> = runs.iter().collect();
-    sorted.order_by_key(|run| {
+    sorted.sort_by_key(|run| {
         let machine = &run.data.run.machine;
         Reverse((machine.cpu.hardware_threads, machine.gpus.len()))
     });

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::json;
-use syncscope_core::order::Order;
 use syncscope_core::stats::median;
 use syncscope_core::units::significant;
 
@@ -187,7 +186,7 @@ fn outliers(fleet: &ExaminedFleet, most: usize) -> (Grid, usize) {
     };
     let mut lines: Vec<(&FleetNode, usize, FleetCell)> =
         fleet.nodes.iter().filter_map(|node| largest(node).map(|(primitive, cell)| (node, primitive, cell))).collect();
-    lines.order_by(|(.., a), (.., b)| size(b).total_cmp(&size(a)));
+    lines.sort_by(|(.., a), (.., b)| size(b).total_cmp(&size(a)));
     let left_out = lines.len().saturating_sub(most);
     let causes =
         |node: &FleetNode| if node.causes.is_empty() { "none recorded".to_owned() } else { node.causes.join("; ") };

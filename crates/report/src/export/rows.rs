@@ -1,7 +1,6 @@
 //! The rows of a run as text.
 
 use serde_json::json;
-use syncscope_core::order::Order;
 use syncscope_core::run::columns::COLUMNS;
 use syncscope_core::{Nanoseconds, Row};
 
@@ -42,7 +41,7 @@ pub fn as_json(data: &RunData) -> String {
 /// The rows by their cost, the most expensive first; those without a figure at the end.
 pub fn sort_by_cost(rows: &mut [Row]) {
     let cost = |row: &Row| row.ns.filter(|_| has_cost_of_case(row)).map_or(f64::NEG_INFINITY, Nanoseconds::value);
-    rows.order_by(|one, other| cost(other).total_cmp(&cost(one)));
+    rows.sort_by(|one, other| cost(other).total_cmp(&cost(one)));
 }
 
 fn heading(data: &RunData) -> String {

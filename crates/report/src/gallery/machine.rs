@@ -1,7 +1,6 @@
 //! A run of the page, and a machine with its runs as a column.
 
 use syncscope_core::Verdict;
-use syncscope_core::order::Order;
 use syncscope_core::run::IMPORTED;
 
 use super::Entry;
@@ -40,7 +39,7 @@ pub(super) fn machines(entries: &[Entry]) -> Vec<Machine<'_>> {
             }
         })
         .collect();
-    machines.order_by_key(|machine| machine.is_published);
+    machines.sort_by_key(|machine| machine.is_published);
     machines
 }
 
@@ -56,9 +55,9 @@ pub(super) fn columns<'m, 'a>(machines: &'m [Machine<'a>]) -> Vec<Column<'m, 'a>
         }
     }
     for column in &mut columns {
-        column.runs.order_by(|a, b| b.data.run.started.cmp(&a.data.run.started));
+        column.runs.sort_by(|a, b| b.data.run.started.cmp(&a.data.run.started));
     }
-    columns.order_by_key(|column| (column.is_published, usize::MAX - column.rungs()));
+    columns.sort_by_key(|column| (column.is_published, usize::MAX - column.rungs()));
     let first_published = columns.iter().filter(|column| !column.is_published).count();
     for (at, column) in columns.iter_mut().enumerate() {
         column.number = at.checked_sub(first_published).unwrap_or(at);

@@ -5,7 +5,7 @@ use syncscope_core::{Nanoseconds, Row};
 
 use super::machine::{Column, Machine};
 use crate::analysis::compare::is_one_definition;
-use crate::analysis::contest::machines::{OnMachine, cheapest_machine};
+use crate::analysis::contest::machines::{OnMachine, cheapest_machines};
 use crate::analysis::ladder::{LADDER, Rung};
 use crate::analysis::placements;
 use crate::analysis::row_query::Selected;
@@ -37,8 +37,8 @@ pub(super) struct Line {
     pub(super) level: &'static str,
     pub(super) title: &'static str,
     pub(super) figures: Vec<Option<Figure>>,
-    /// The machine that is certainly the cheapest.
-    pub(super) cheapest: Option<usize>,
+    /// The machines whose hardware is certainly the cheapest.
+    pub(super) cheapest: Vec<usize>,
 }
 
 /// Levels at which a case is as large as the machine.
@@ -78,7 +78,7 @@ fn line(rung: &Rung, columns: &[Column<'_, '_>]) -> Option<Line> {
         }
     }
     let is_there = figures.iter().any(Option::is_some);
-    is_there.then(|| Line { level: rung.level, title: rung.title, figures, cheapest: cheapest_machine(&entrants) })
+    is_there.then(|| Line { level: rung.level, title: rung.title, figures, cheapest: cheapest_machines(&entrants) })
 }
 
 fn figure_of(level: &str, row: &Row, notes: [Option<String>; 2], median_ns: Option<f64>) -> Figure {
@@ -131,7 +131,7 @@ mod tests {
         let machines = machines(entries);
         let lines = lines(&columns(&machines));
         assert_eq!(lines.len(), 1, "{lines:?}");
-        lines[0].cheapest
+        lines[0].cheapest.first().copied()
     }
 
     #[test]
@@ -183,7 +183,7 @@ mod tests {
         let entries = [with_rows("a", vec![barrier(16, 1000.0)]), with_rows("b", vec![barrier(64, 9000.0)])];
         let machines = machines(&entries);
         let lines = lines(&columns(&machines));
-        assert!(lines.iter().all(|line| line.cheapest.is_none()), "{lines:?}");
+        assert!(lines.iter().all(|line| line.cheapest.is_empty()), "{lines:?}");
         let figure = lines.iter().find(|line| line.level == "All threads").unwrap().figures[1].as_ref().unwrap();
         assert_eq!((figure.note.as_str(), figure.text.as_str()), ("std, 64 threads", "9.00 µs"));
     }

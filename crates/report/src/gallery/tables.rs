@@ -65,7 +65,7 @@ pub(super) fn rungs(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
         }
         let cells: String = (0..columns.len())
             .map(|index| {
-                cell(line.figures.get(index).and_then(Option::as_ref), line.cheapest == Some(index), &columns[index])
+                cell(line.figures.get(index).and_then(Option::as_ref), line.cheapest.contains(&index), &columns[index])
             })
             .collect();
         let title = escape(line.title);

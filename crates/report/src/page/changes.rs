@@ -24,10 +24,12 @@ pub(super) fn section(runs: &[RunData], labels: &[String]) -> String {
     section::of_runs("changes", "What changed", &escape(&lead), &[("", content(&found))], false)
 }
 
-/// What two runs have on the first screen: what to know before any figure, and the ratio of the costs of rows.
+/// What two runs have on the first screen: what to know before any figure, how many cases became what, and the ratio of the
+/// costs of rows.
 #[derive(Debug, Serialize)]
 pub(super) struct Compared<'a> {
     said: Vec<String>,
+    summary: String,
     #[serde(skip)]
     cases: Vec<ComparedCase<'a>>,
 }
@@ -38,7 +40,8 @@ impl<'a> Compared<'a> {
         let [a, b] = runs else { return None };
         let found = compare(a, b, USUAL_THRESHOLD);
         let said = comparison::first(&found).iter().map(|text| sentence(text)).collect();
-        (!found.cases.is_empty()).then_some(Self { said, cases: found.cases })
+        let summary = sentence(&comparison::summary(&found));
+        (!found.cases.is_empty()).then_some(Self { said, summary, cases: found.cases })
     }
 
     /// The cost in B over that in A; `~` where the difference is undecided, no number where the rows are not of one case.

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use syncscope_core::order::{Order, Ordered};
 use syncscope_core::{Form, Placement, Row, Run};
 
 use super::changes::Compared;
@@ -18,6 +17,7 @@ use crate::analysis::questions::{self, Answers, Decision, Winner};
 use crate::analysis::row_query::Selected;
 use crate::analysis::trust;
 use crate::legend::{self, Sign};
+use crate::run_data::Damage;
 use crate::{RunData, figure, naming};
 
 #[derive(Serialize)]
@@ -245,12 +245,10 @@ fn lines(data: &RunData) -> BTreeMap<String, Vec<(u32, String)>> {
 }
 
 fn run_with_damage(data: &RunData) -> Cow<'_, Run> {
-    let damage: Vec<String> = data.damage.warnings().collect();
-    if damage.is_empty() {
+    if data.damage == Damage::default() {
         return Cow::Borrowed(&data.run);
     }
-    let warnings = damage.into_iter().chain(data.run.warnings.iter().cloned()).collect();
-    Cow::Owned(Run { warnings, ..data.run.clone() })
+    Cow::Owned(Run { warnings: data.warnings().collect(), ..data.run.clone() })
 }
 
 /// The details that a script reads. Others, such as the clocks of every pass, would double the page of a large run; they are
@@ -290,8 +288,7 @@ fn details(data: &RunData) -> Vec<(usize, &str, Option<u32>, f64)> {
 /// The primitives of all rows. Those that the catalogue does not know come last.
 fn primitives<'a>(runs: &'a [RunData]) -> Vec<PagePrimitive<'a>> {
     let catalogue = runs.first().map_or(&[][..], |data| data.catalogue.primitives());
-    let used: BTreeSet<&str> =
-        runs.iter().flat_map(|data| &data.rows).map(|row| row.case.primitive.as_str()).into_set();
+    let used: BTreeSet<&str> = runs.iter().flat_map(|data| &data.rows).map(|row| row.case.primitive.as_str()).collect();
     let unknown = used.iter().filter(|id| !catalogue.iter().any(|primitive| primitive.id == **id));
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut numbered = |id: &'a str, summary, operation, source| {
@@ -315,6 +312,6 @@ fn families(runs: &[RunData]) -> Vec<PageFamily<'_>> {
             families.push(PageFamily { domain, family, title: naming::family(family) });
         }
     }
-    families.order_by_key(|known| naming::family_order(known.domain, known.family));
+    families.sort_by_key(|known| naming::family_order(known.domain, known.family));
     families
 }

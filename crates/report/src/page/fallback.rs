@@ -25,7 +25,7 @@ pub(super) fn tables(runs: &[RunData], labels: &[String]) -> String {
             data.rows.len(),
             data.run.planned
         );
-        for warning in data.damage.warnings().chain(data.run.warnings.iter().cloned()) {
+        for warning in data.warnings() {
             let _ = write!(html, "<p>Warning: {}</p>", escape(&warning));
         }
         html.push_str("<div class=\"scroll\"><table><thead><tr><th>Case</th><th>Cost</th><th>95 % interval</th>");

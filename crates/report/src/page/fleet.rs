@@ -1,7 +1,6 @@
 //! The page of a fleet: the nodes that differ, and a heat map of primitives and nodes. One file without scripts.
 
 use std::fmt::Write;
-use syncscope_core::order::Order;
 
 use super::html::escape;
 use super::{fill, styles};
@@ -41,7 +40,7 @@ fn differ<'a>(fleet: &ExaminedFleet, page_of: &impl Fn(usize) -> Option<&'a str>
     let mut lines = String::new();
     for (at, node) in fleet.nodes.iter().enumerate().filter(|(_, node)| node.is_outlier()) {
         let mut outlying: Vec<(usize, &FleetCell)> = node.outlying().collect();
-        outlying.order_by(|(_, a), (_, b)| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));
+        outlying.sort_by(|(_, a), (_, b)| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));
         let primitive = |(primitive, cell): &(usize, &FleetCell)| {
             let name = &fleet.primitives[*primitive];
             format!("{name} {:.2} times ({:.2} to {:.2})", cell.ratio, cell.low, cell.high)

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use syncscope_core::order::Order;
 use syncscope_core::{Case, Nanoseconds, Placement, Row, Verdict};
 
 use crate::RunData;
@@ -74,7 +73,7 @@ fn without_repeated_lists(rows: &[Row]) -> Vec<&Row> {
     }
     let cost = |row: &Row| row.ns.map_or(f64::INFINITY, Nanoseconds::value);
     for rows in alike.values_mut() {
-        rows.order_by(|a, b| cost(a).total_cmp(&cost(b)));
+        rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
     }
     let is_shown = |row: &Row| match alike.get(&Case { placement: None, ..row.case.clone() }) {
         Some(rows) if matches!(row.case.placement, Some(Placement::List(_))) => {
@@ -134,7 +133,7 @@ fn common_sizes(variants: &[Variant<'_>], machine: MachineSize) -> Vec<Case> {
     }
     let most = counts.iter().map(|(_, count)| *count).max().unwrap_or_default();
     let mut sizes: Vec<&Case> = counts.iter().filter(|(_, count)| 2 * count >= most).map(|(size, _)| *size).collect();
-    sizes.order_by_key(|size| (size.actors(), size.blocks));
+    sizes.sort_by_key(|size| (size.actors(), size.blocks));
     let (Some(first), Some(last)) = (sizes.first(), sizes.last()) else { return Vec::new() };
     let middle = (first.actors() as f64 * last.actors() as f64).sqrt().ln();
     let distance = |size: &&&Case| ((size.actors() as f64).ln() - middle).abs();
@@ -226,7 +225,7 @@ fn primitive_lines(
 ) -> Vec<Line> {
     let mut own: Vec<_> = drafts.iter().filter(|draft| draft.primitive == primitive).collect();
     // The default form comes first, and is among the lines that are shown.
-    own.order_by_key(|draft| !draft.words[FORM][0].is_empty());
+    own.sort_by_key(|draft| !draft.words[FORM][0].is_empty());
     let shown = own.iter().take(MOST_VARIANTS).enumerate();
     let mut lines: Vec<Line> = shown
         .map(|(index, draft)| {

@@ -153,6 +153,34 @@ pub(crate) fn open_still(html: &str, width: u32, selectors: &[(&str, &str)]) -> 
     open_html(html, width, &script, "").map(|(counts, _)| counts)
 }
 
+/// The rules of axe-core that a page breaks in the light and in the dark theme, each with its first element. `None` if the
+/// browser tests are skipped or axe-core is not there.
+pub(crate) fn inaccessible(html: &str, width: u32) -> Option<String> {
+    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.syncscope/tools");
+    let is_axe =
+        |folder: &PathBuf| folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with("axe-core-"));
+    let Some(folder) = fs::read_dir(tools).into_iter().flatten().flatten().map(|one| one.path()).find(is_axe) else {
+        eprintln!("SKIPPED: no axe-core, which `scripts/setup browser` installs");
+        return None;
+    };
+    let axe = fs::read_to_string(folder.join("node_modules/axe-core/axe.min.js")).unwrap();
+    let script = format!(
+        "const script = page.createElement('script');
+        script.textContent = {};
+        page.head.append(script);
+        page.querySelectorAll('details').forEach((details) => (details.open = true));
+        root.dataset.inaccessible = '';
+        for (root.dataset.theme of ['light', 'dark']) {{
+            const {{ violations }} = await page.defaultView.axe.run(page, {{ resultTypes: ['violations'] }});
+            root.dataset.inaccessible += violations.map((rule) => `${{rule.id}} at ${{rule.nodes[0].target}}; `).join('');
+        }}",
+        serde_json::to_string(&axe).unwrap().replace('<', "\\u003c")
+    );
+    // Pages without scripts let none run.
+    let html = html.replace("http-equiv=\"Content-Security-Policy\"", "name=\"policy\"");
+    open_html(&html, width, &script, "#selftest").map(|(counts, _)| counts["inaccessible"].clone())
+}
+
 fn open_at(runs: &[RunData], width: u32, script: &str, hash: &str) -> Option<(Counts, String)> {
     open_html(&page::render(runs), width, script, hash)
 }

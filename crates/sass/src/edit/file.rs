@@ -65,13 +65,11 @@ impl CubinFile {
     }
 
     /// The decoded code, as it is now.
-    #[must_use]
     pub const fn cubin(&self) -> &Cubin {
         &self.cubin
     }
 
     /// The bytes, as they are now.
-    #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

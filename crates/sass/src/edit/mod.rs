@@ -52,7 +52,6 @@ impl KernelEdit {
     }
 
     /// The name of the kernel.
-    #[must_use]
     pub fn name(&self) -> &str {
         self.rules.kernel().name()
     }
@@ -63,7 +62,6 @@ impl KernelEdit {
     }
 
     /// The decoded instructions as they are now.
-    #[must_use]
     pub fn instructions(&self) -> Vec<Instruction> {
         let decode = |(index, (_, raw)): (usize, &(usize, u128))| {
             Instruction::decode((index * SIZE_BYTES) as u64, *raw, self.rules.arch())
@@ -72,19 +70,16 @@ impl KernelEdit {
     }
 
     /// The architecture.
-    #[must_use]
     pub const fn arch(&self) -> Arch {
         self.rules.arch()
     }
 
     /// The offset that an instruction had when the kernel was compiled.
-    #[must_use]
     pub fn compiled_offset(&self, offset: u64) -> Option<u64> {
         self.code.get(index_of(offset)?).map(|(original, _)| (original * SIZE_BYTES) as u64)
     }
 
     /// The offset that an instruction has now, by the one that it had when the kernel was compiled.
-    #[must_use]
     pub fn current_offset(&self, compiled: u64) -> Option<u64> {
         let original = index_of(compiled)?;
         let index = self.code.iter().position(|(found, _)| *found == original)?;
@@ -146,7 +141,6 @@ impl KernelEdit {
 
     /// Bits that differ from the compiled code, by the offset of the instruction when it was compiled. Moved instructions
     /// whose bits are the same are not named.
-    #[must_use]
     pub fn changed_bits(&self) -> BTreeMap<u64, u128> {
         let compiled = self.rules.kernel().instructions();
         let differences = self.code.iter().map(|(original, raw)| (*original, compiled[*original].raw ^ raw));

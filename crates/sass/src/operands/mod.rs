@@ -25,7 +25,6 @@ pub struct Effects {
 
 impl Effects {
     /// The effects of an instruction; `None` if its operands are not in the table.
-    #[must_use]
     pub fn of(instruction: &Instruction, arch: Arch) -> Option<Self> {
         let shape = shapes::shape(instruction, arch.generation())?;
         let of_role = |role: Role| {
@@ -281,7 +280,6 @@ impl Shape {
 }
 
 /// An instruction with what it writes and reads: `0x02c0: LDS  [B------:R0:W1:-:S02]  R23 <- R12`.
-#[must_use]
 pub fn with_registers(instruction: &Instruction, arch: Arch) -> String {
     let Some(effects) = Effects::of(instruction, arch) else { return instruction.to_string() };
     let names = |registers: &[Register]| registers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");

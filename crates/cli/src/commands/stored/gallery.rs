@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn names_are_parts_of_an_address() {
-        assert_eq!(encoded("h200-x2"), "h200-x2");
+        assert_eq!(encoded("h100-x2"), "h200-x2");
         assert_eq!(encoded("a b/\"<ü>#?"), "a%20b%2F%22%3C%C3%BC%3E%23%3F");
     }
 }

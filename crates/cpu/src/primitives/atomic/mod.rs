@@ -7,23 +7,14 @@ mod read;
 mod update;
 mod write;
 
-use crate::primitives::entry::Entry;
+use crate::primitives::prelude::*;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use syncscope_core::{Case, Facts, MemoryOrder, Mode, Primitive, Role, Shot};
-
-use crate::axes::Axes;
-use crate::evidence::{Beginnings, Expected};
-use crate::facts;
 use crate::primitives::lines::Elements;
 use crate::primitives::number::{Number, by_dtype};
-use crate::primitives::operation::{Executed, Operation, slot_of};
 use crate::primitives::orders::{Access, Relaxed, StaticOrdering, by_order};
-use crate::primitives::workload::{Proof, Workload};
-use crate::sync::CachePadded;
-use crate::team::Body;
 
 /// The family, in the order of the catalogue.
 pub(super) static ENTRIES: &[&Entry] = &[

@@ -1,19 +1,13 @@
 //! `cpu.atomic.read`: an atomic read.
 
+use crate::primitives::prelude::*;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use syncscope_core::{Case, Dtype, Facts, MemoryOrder, Mode, Primitive, Role};
-
-use crate::axes::Axes;
-use crate::evidence::Expected;
 use crate::primitives::atomic;
-use crate::primitives::entry::Entry;
 use crate::primitives::lines::Elements;
 use crate::primitives::number::{Number, by_dtype};
-use crate::primitives::operation::{Executed, Operation};
 use crate::primitives::orders::{Access, StaticOrdering, by_order};
-use crate::primitives::workload::Workload;
 
 /// In theory: what any load of this width costs. No thread writes, so every core has the line in shared state and
 /// executes two or three loads in a cycle, with any number of threads.

@@ -1,17 +1,13 @@
 //! Barriers of libraries and runtimes.
 
+use crate::primitives::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crossbeam::sync::WaitGroup;
-use syncscope_core::{Case, Facts, Primitive, Waits};
 
-use crate::axes::Axes;
-use crate::evidence::Expected;
 use crate::primitives::barrier;
-use crate::primitives::entry::Entry;
-use crate::primitives::workload::Workload;
-use crate::sync::{Barrier, CachePadded, PthreadBarrier, WaitTimeout};
+use crate::sync::{Barrier, PthreadBarrier};
 use crate::team::openmp::{self, Runtime};
 
 /// In the order of the catalogue.
@@ -20,19 +16,16 @@ pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&STD, &PTHREAD, &WAIT_GR
 /// In theory: a mutex and a condition variable. The threads arrive in one critical section after the other. One system
 /// call wakes the waiters, and each of them takes the mutex again. Several microseconds, growing with the number of
 /// threads.
-static STD: Entry = Entry::of(
-    Primitive {
-        id: "cpu.barrier.std",
-        summary: "The standard library's barrier: a mutex and a condition variable, waiters block",
-        operation: barrier::OPERATION,
-        source: "Rust std::sync::Barrier",
-        facts: barrier::FACTS.waiting(Waits::Sleeps),
-    },
+static STD: Entry = barrier::sleeps(
+    "cpu.barrier.std",
+    "The standard library's barrier: a mutex and a condition variable, waiters block",
+    "Rust std::sync::Barrier",
     barrier::cases,
     |case| {
-        let workload = barrier::workload(case, |threads| std::sync::Barrier::new(threads as usize))?
-            .expecting(Expected::Uncounted("the barrier is a library function, behind a call"));
-        Some(workload.long_blocking(case))
+        Some(
+            barrier::workload(case, |threads| std::sync::Barrier::new(threads as usize), barrier::IN_A_LIBRARY)?
+                .long_blocking(case),
+        )
     },
 );
 
@@ -51,20 +44,12 @@ impl Barrier for std::sync::Barrier {
 
 /// In theory: an atomic addition and a futex call of each waiter to sleep, one call of the last thread to wake all. Each
 /// thread that leaves counts itself out, so that the barrier may be destroyed: one more change of the line.
-static PTHREAD: Entry = Entry::of(
-    Primitive {
-        id: "cpu.barrier.pthread",
-        summary: "pthread_barrier_t: waiters block at once",
-        operation: barrier::OPERATION,
-        source: "POSIX.1-2017, pthread_barrier_wait; run.json holds the C library's version",
-        facts: barrier::FACTS.waiting(Waits::Sleeps),
-    },
+static PTHREAD: Entry = barrier::sleeps(
+    "cpu.barrier.pthread",
+    "pthread_barrier_t: waiters block at once",
+    "POSIX.1-2017, pthread_barrier_wait; run.json holds the C library's version",
     barrier::cases,
-    |case| {
-        let expected = Expected::Uncounted("the barrier is passed in a library, behind a call");
-        let workload = barrier::workload(case, PthreadBarrier::new)?.expecting(expected);
-        Some(workload.long_blocking(case))
-    },
+    |case| Some(barrier::workload(case, PthreadBarrier::new, barrier::IN_A_LIBRARY)?.long_blocking(case)),
 )
 .beyond_quick();
 
@@ -72,20 +57,12 @@ static PTHREAD: Entry = Entry::of(
 /// once: `wait` gives up the thread's reference and returns when nobody has one. For a program of several phases, one
 /// thread makes the group of the next phase, with a reference for each thread, before it waits in this one. That memory
 /// and these references are part of the cost.
-static WAIT_GROUP: Entry = Entry::of(
-    Primitive {
-        id: "cpu.barrier.crossbeam_wait_group",
-        summary: "Crossbeam's wait group as a barrier: thread 0 makes a new group for each phase, waiters block",
-        operation: barrier::OPERATION,
-        source: "crossbeam::sync::WaitGroup",
-        facts: barrier::FACTS.waiting(Waits::Sleeps),
-    },
+static WAIT_GROUP: Entry = barrier::sleeps(
+    "cpu.barrier.crossbeam_wait_group",
+    "Crossbeam's wait group as a barrier: thread 0 makes a new group for each phase, waiters block",
+    "crossbeam::sync::WaitGroup",
     barrier::cases,
-    |case| {
-        let workload = barrier::workload(case, WaitGroups::new)?
-            .expecting(Expected::Uncounted("the barrier is a library function, behind a call"));
-        Some(workload.long_blocking(case))
-    },
+    |case| Some(barrier::workload(case, WaitGroups::new, barrier::IN_A_LIBRARY)?.long_blocking(case)),
 )
 .beyond_quick();
 
@@ -156,15 +133,10 @@ impl Barrier for WaitGroups {
 /// In theory: that of libgomp is central, with one atomic operation of each thread on one line and a generation that
 /// all others read. That of libomp is a tree by default. Waiters spin as long as the runtime's environment says, then
 /// block on a futex. With more threads than CPUs libgomp hardly spins.
-static OPENMP: Entry = Entry::of(
-    Primitive {
-        id: "cpu.barrier.openmp",
-        summary: "#pragma omp barrier: a call of GOMP_barrier by the threads of a parallel region",
-        operation: barrier::OPERATION,
-        source: "OpenMP 5.2, 15.3.1; GCC's libgomp or LLVM's libomp, as the column group says",
-        // Each runtime is another implementation.
-        facts: Facts { has_designs: true, ..barrier::FACTS.waiting(Waits::AsConfigured) },
-    },
+static OPENMP: Entry = barrier::of_openmp(
+    "cpu.barrier.openmp",
+    "#pragma omp barrier: a call of GOMP_barrier by the threads of a parallel region",
+    "OpenMP 5.2, 15.3.1; GCC's libgomp or LLVM's libomp, as the column group says",
     cases_of_runtimes,
     workload_of_runtime,
 )
@@ -177,7 +149,7 @@ fn cases_of_runtimes(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 fn workload_of_runtime(case: &Case) -> Option<Workload> {
     let runtime = openmp::of_case(case)?;
     let expected = Expected::Uncounted("the barrier is a function of the runtime, behind a call");
-    Some(barrier::workload(case, |_| OpenMpBarrier(runtime))?.on_threads_of(runtime).expecting(expected))
+    Some(barrier::workload(case, |_| OpenMpBarrier(runtime), expected)?.on_threads_of(runtime))
 }
 
 pub(in crate::primitives) struct OpenMpBarrier(pub(in crate::primitives) &'static Runtime);

@@ -9,27 +9,31 @@
 pub(super) mod library;
 pub(super) mod own;
 
+use crate::primitives::prelude::*;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Facts, Primitive, Role, Shot};
-
-use crate::axes::Axes;
-use crate::evidence::Expected;
-use crate::facts;
 use crate::machine::inherited;
-use crate::primitives::operation::{Executed, Operation, SLOTS, slot_of};
-use crate::primitives::wait::or_unwind;
-use crate::primitives::workload::{Proof, Workload};
-use crate::sync::{Barrier, BetweenProcesses, CachePadded};
-use crate::team::Body;
+use crate::sync::Barrier;
 
 const FACTS: Facts = Facts { run_effect: facts::between_threads, ..Facts::of(Role::ThreadBarrier) };
 
 /// What `ns` is the cost of, for every barrier.
 const OPERATION: &str = "one barrier passed by all threads";
+
+kinds! {
+    /// A barrier whose waiters spin.
+    spins: OPERATION, FACTS.waiting(Waits::Spins);
+    /// A barrier whose waiters sleep.
+    sleeps: OPERATION, FACTS.waiting(Waits::Sleeps);
+    /// The barrier of the OpenMP runtimes, each of which is another implementation.
+    of_openmp: OPERATION, Facts { has_designs: true, ..FACTS.waiting(Waits::AsConfigured) };
+}
+
+/// Why instructions of a barrier are not counted.
+const PLAIN_STORES: Expected = Expected::Uncounted("a barrier of plain stores has no instruction of its own");
+pub(super) const IN_A_LIBRARY: Expected = Expected::Uncounted("the barrier is passed in a library, behind a call");
 
 /// What the central barriers hold.
 pub(super) const ONE_DECREMENT: Expected =
@@ -40,11 +44,11 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 }
 
 /// The loops of a barrier that `make` creates for a number of threads.
-fn workload<B: Barrier>(case: &Case, make: impl Fn(u32) -> B) -> Option<Workload> {
+fn workload<B: Barrier>(case: &Case, make: impl Fn(u32) -> B, expected: Expected) -> Option<Workload> {
     let threads = case.threads?;
     let barriers: Vec<_> = (0..SLOTS).map(|_| CachePadded::new(make(threads))).collect();
     let reached: Vec<CachePadded<AtomicU64>> = (0..threads).map(|_| CachePadded::default()).collect();
-    Some(loops_and_proof(threads, barriers, reached))
+    Some(loops_and_proof(threads, barriers, reached).expecting(expected))
 }
 
 /// The same for a barrier whose threads belong to several processes.
@@ -179,7 +183,7 @@ mod tests {
     #[test]
     fn a_barrier_that_stops_no_thread_is_a_defect() {
         let case = Case { threads: Some(2), ..Case::new("cpu.barrier.std") };
-        let proof = workload(&case, |_| Open).unwrap().proof.unwrap();
+        let proof = workload(&case, |_| Open, PLAIN_STORES).unwrap().proof.unwrap();
         let mut team = Team::assemble(&[None, None], &Clock::calibrate()).unwrap();
         let shot = Shot { side: Side::Test, iterations: 100_000, pair: 0 };
         let records = team.run(&proof, &[shot], Duration::from_secs(20)).unwrap();

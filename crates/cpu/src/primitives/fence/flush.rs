@@ -1,30 +1,20 @@
 //! `cpu.fence.flush`: a fence between two updates, as the papers measure OpenMP's flush.
 
+use crate::primitives::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{self, Ordering};
 
-use syncscope_core::{Case, MemoryOrder, Primitive};
-
-use crate::axes::Axes;
-use crate::evidence::Expected;
-use crate::primitives::entry::Entry;
 use crate::primitives::fence::{self, FULL_FENCE, FULL_FENCE_OF_ARM};
 use crate::primitives::lines::Elements;
 use crate::primitives::number::{Number, by_dtype};
-use crate::primitives::operation::{Executed, Operation};
-use crate::primitives::workload::Workload;
 
 /// In theory: the fence waits until the update before it is in the cache. On lines of their own it costs as much as
 /// `cpu.fence.seq_cst` or less, because the updates hide a part of it, with any number of threads. With false sharing
 /// every update waits for its line at the fence; without the fence the store buffer hides that wait.
-pub(super) static ENTRY: Entry = Entry::of(
-    Primitive {
-        id: "cpu.fence.flush",
-        summary: "Sequentially consistent fence between plain updates of a private element of one array and of another",
-        operation: fence::OPERATION,
-        source: "OpenMP 5.2, 15.8.5 (flush); Burtchell and Burtscher, IISWC 2024, V.A.4",
-        facts: fence::FACTS,
-    },
+pub(super) static ENTRY: Entry = fence::entry(
+    "cpu.fence.flush",
+    "Sequentially consistent fence between plain updates of a private element of one array and of another",
+    "OpenMP 5.2, 15.8.5 (flush); Burtchell and Burtscher, IISWC 2024, V.A.4",
     cases,
     workload,
 );

@@ -2,28 +2,17 @@
 //! updates.
 //!
 //! Start with [`SEQ_CST`], which is one instruction everywhere. [`Bare`] is the operation of the first four; `flush.rs` has
-//! the fifth, `asymmetric.rs` those of which one side pays.
+//! the fifth. At the end of this file are those of which one side pays.
 
-mod asymmetric;
+use crate::primitives::opaque;
+use crate::primitives::prelude::*;
+use std::sync::atomic::{self, Ordering, compiler_fence};
+use syncscope_host::membarrier;
+
 mod flush;
 
-use std::sync::atomic::{self, Ordering};
-
-use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Facts, Mode, Primitive, Role};
-
-use crate::axes::Axes;
-use crate::evidence::{Beginnings, Expected};
-use crate::facts;
-use crate::primitives::entry::Entry;
-use crate::primitives::opaque;
-use crate::primitives::operation::{Executed, Operation};
-use crate::primitives::workload::Workload;
-use crate::studies::{CoreKinds, Participation, Smt};
-
 /// The family, in the order of the catalogue.
-pub(super) static ENTRIES: &[&Entry] =
-    &[&ACQUIRE, &RELEASE, &ACQ_REL, &SEQ_CST, &flush::ENTRY, &asymmetric::LIGHT, &asymmetric::HEAVY];
+pub(super) static ENTRIES: &[&Entry] = &[&ACQUIRE, &RELEASE, &ACQ_REL, &SEQ_CST, &flush::ENTRY, &LIGHT, &HEAVY];
 
 const FACTS: Facts = Facts {
     mode: Mode::Throughput,
@@ -32,8 +21,10 @@ const FACTS: Facts = Facts {
     ..Facts::of(Role::Fence)
 };
 
-/// What `ns` is the cost of, for every fence.
-const OPERATION: &str = "one fence by each thread";
+kinds! {
+    /// A fence.
+    entry: "one fence by each thread", FACTS;
+}
 
 /// Where the processor keeps this order anyway (Intel SDM volume 3, 9.2.2: loads are not reordered with loads, nor
 /// stores with stores or older loads).
@@ -60,8 +51,13 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 }
 
 /// A fence that is no instruction on x86-64, where one thread is enough.
-const fn for_the_compiler(primitive: Primitive, workload: fn(&Case) -> Option<Workload>) -> Entry {
-    Entry::of(primitive, cases_of_one_thread, workload).elided_by_nature(ELIDED)
+const fn for_the_compiler(
+    id: &'static str,
+    summary: &'static str,
+    source: &'static str,
+    workload: MakeWorkload,
+) -> Entry {
+    entry(id, summary, source, cases_of_one_thread, workload).elided_by_nature(ELIDED)
 }
 
 fn cases_of_one_thread(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
@@ -96,51 +92,35 @@ impl<F: Fn() + Copy + Send + Sync + 'static> Operation for Bare<F> {
 
 /// In theory: nothing on x86. On AArch64 a `dmb ishld`, which waits for earlier loads.
 static ACQUIRE: Entry = for_the_compiler(
-    Primitive {
-        id: "cpu.fence.acquire",
-        summary: "Acquire fence with no access before or after it",
-        operation: OPERATION,
-        source: "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush acquire)",
-        facts: FACTS,
-    },
+    "cpu.fence.acquire",
+    "Acquire fence with no access before or after it",
+    "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush acquire)",
     |_| Some(Workload::of(Bare(|| atomic::fence(Ordering::Acquire))).expecting(for_the_compiler_or(&["dmb ishld"]))),
 );
 
 /// In theory: nothing on x86. On AArch64 a `dmb ish`, which waits for earlier loads and stores.
 static RELEASE: Entry = for_the_compiler(
-    Primitive {
-        id: "cpu.fence.release",
-        summary: "Release fence with no access before or after it",
-        operation: OPERATION,
-        source: "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush release)",
-        facts: FACTS,
-    },
+    "cpu.fence.release",
+    "Release fence with no access before or after it",
+    "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush release)",
     |_| Some(Workload::of(Bare(|| atomic::fence(Ordering::Release))).expecting(for_the_compiler_or(&["dmb ish"]))),
 );
 
 /// In theory: as the release fence.
 static ACQ_REL: Entry = for_the_compiler(
-    Primitive {
-        id: "cpu.fence.acq_rel",
-        summary: "Acquire and release fence with no access before or after it",
-        operation: OPERATION,
-        source: "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush acq_rel)",
-        facts: FACTS,
-    },
+    "cpu.fence.acq_rel",
+    "Acquire and release fence with no access before or after it",
+    "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush acq_rel)",
     |_| Some(Workload::of(Bare(|| atomic::fence(Ordering::AcqRel))).expecting(for_the_compiler_or(&["dmb ish"]))),
 );
 
 /// In theory: the store buffer drains before the next load. On x86 this is a locked instruction on the thread's own
 /// stack, which costs as much as an uncontended atomic addition (an `mfence` would take 30 to 60 cycles). Each core
 /// pays for itself: the cost does not depend on the number of threads.
-static SEQ_CST: Entry = Entry::of(
-    Primitive {
-        id: "cpu.fence.seq_cst",
-        summary: "Sequentially consistent fence with no access before or after it",
-        operation: OPERATION,
-        source: "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush seq_cst)",
-        facts: FACTS,
-    },
+static SEQ_CST: Entry = entry(
+    "cpu.fence.seq_cst",
+    "Sequentially consistent fence with no access before or after it",
+    "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush seq_cst)",
     cases,
     |_| {
         Some(
@@ -157,3 +137,41 @@ static SEQ_CST: Entry = Entry::of(
         reports_missing: false,
     },
 ]);
+
+// Asymmetric fences: the side that often runs pays nothing, because the other one executes a barrier on its CPU, too. Hazard
+// pointers, epochs and user-space RCU are built on them.
+
+const SOURCE: &str = "Linux, membarrier(2), MEMBARRIER_CMD_PRIVATE_EXPEDITED; C++ P1202, asymmetric fences";
+
+const FOR_THE_COMPILER: &str = "no instruction: the other side's membarrier orders the accesses of this thread";
+
+/// In theory: nothing. It keeps the compiler from moving accesses, as a reader needs whose writers call membarrier.
+static LIGHT: Entry = entry(
+    "cpu.fence.asymmetric_light",
+    "The reader's side of an asymmetric fence: a fence for the compiler alone",
+    SOURCE,
+    cases_of_one_thread,
+    |_| {
+        let light = Bare(|| compiler_fence(Ordering::SeqCst));
+        Some(Workload::of(light).expecting(Expected::NoInstruction(FOR_THE_COMPILER)))
+    },
+)
+.elided_by_nature(&[("x86_64", FOR_THE_COMPILER), ("aarch64", FOR_THE_COMPILER)])
+.beyond_quick();
+
+/// In theory: a system call, and an interrupt to each other CPU that runs a thread of the process, which is waited for: some
+/// microseconds where threads run, a few hundred nanoseconds where none does.
+static HEAVY: Entry = entry(
+    "cpu.fence.asymmetric_heavy",
+    "The writer's side of an asymmetric fence: membarrier, a full fence on all running threads of the process",
+    SOURCE,
+    cases,
+    |_| {
+        let heavy = Bare(|| or_fail(membarrier::barrier(), "membarrier"));
+        Some(Workload::of(heavy).expecting(Expected::Uncounted("a system call behind a library function")))
+    },
+)
+.requiring(|| {
+    membarrier::register().map_err(|error| format!("the kernel refuses membarrier ({error}): Linux 4.14 has it"))
+})
+.beyond_quick();

@@ -1,31 +1,24 @@
 //! Hand-offs of messages through channels: of crossbeam, by their capacity, and of the standard library.
 
+use crate::primitives::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{self, SyncSender, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crossbeam::channel::{self, Receiver, Sender};
-use syncscope_core::{Case, Facts, Group, Primitive};
 
-use crate::axes::Axes;
-use crate::evidence::Expected;
-use crate::primitives::entry::Entry;
 use crate::primitives::handoff::{self, Handoff};
-use crate::primitives::wait::LIMIT;
-use crate::sync::WaitTimeout;
 
 const IN_A_LIBRARY: Expected = Expected::Uncounted("a channel is a library, not an instruction");
 
 /// In theory: an atomic operation and a store to send, the same to receive, and a system call on each side if the
 /// receiver blocks. Receivers spin for some microseconds first, so running threads need no call.
-pub(super) static CHANNEL: Entry = handoff::entry::<Channels>(Primitive {
-    id: "cpu.handoff.channel",
-    summary: "Two threads send a number to each other through crossbeam's channels of capacity one",
-    operation: handoff::OPERATION,
-    source: "crossbeam-channel, bounded(1)",
-    facts: handoff::CHANNEL,
-})
+pub(super) static CHANNEL: Entry = handoff::channel::<Channels>(
+    "cpu.handoff.channel",
+    "Two threads send a number to each other through crossbeam's channels of capacity one",
+    "crossbeam-channel, bounded(1)",
+)
 .in_studies(&[handoff::ON_CPU_PAIRS]);
 
 /// The inboxes of both threads. The token is in that of the thread whose turn it is.
@@ -75,21 +68,20 @@ impl<const CAPACITY: usize> Handoff for Channels<CAPACITY> {
 
 /// In theory: as `cpu.handoff.channel`, which has room for one message. Of a larger buffer a token uses one place after
 /// the other, on several lines, but no sender ever waits for room: what more room costs where it is not needed.
-pub(super) static BOUNDED: Entry = Entry::of(
-    Primitive {
-        id: "cpu.handoff.crossbeam_bounded",
-        summary: "Two threads send a number to each other through crossbeam's channels of the capacity in the column group",
-        operation: handoff::OPERATION,
-        source: "crossbeam-channel, bounded(1) and bounded(64)",
-        facts: Facts { has_designs: true, ..handoff::CHANNEL },
-    },
+pub(super) static BOUNDED: Entry = Entry {
     cases,
-    |case| match case.group_number(CAPACITY)? {
+    workload: |case| match case.group_number(CAPACITY)? {
         1 => handoff::workload::<Channels<1>>(case),
         64 => handoff::workload::<Channels<64>>(case),
         _ => None,
     },
-)
+    ..handoff::channel::<Channels>(
+        "cpu.handoff.crossbeam_bounded",
+        "Two threads send a number to each other through crossbeam's channels of the capacity in the column group",
+        "crossbeam-channel, bounded(1) and bounded(64)",
+    )
+}
+.with_designs()
 .beyond_quick();
 
 /// The group: channels with room for so many messages.
@@ -102,13 +94,11 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 
 /// In theory: sender and receiver wait for each other. The one that comes first enters itself in a list under a lock and
 /// spins, then sleeps; the other one finds it there, gives or takes the message and wakes it.
-pub(super) static RENDEZVOUS: Entry = handoff::entry::<Rendezvous>(Primitive {
-    id: "cpu.handoff.crossbeam_rendezvous",
-    summary: "Two threads meet to hand over a number, through crossbeam's channels of capacity zero",
-    operation: handoff::OPERATION,
-    source: "crossbeam-channel, bounded(0)",
-    facts: handoff::CHANNEL,
-})
+pub(super) static RENDEZVOUS: Entry = handoff::channel::<Rendezvous>(
+    "cpu.handoff.crossbeam_rendezvous",
+    "Two threads meet to hand over a number, through crossbeam's channels of capacity zero",
+    "crossbeam-channel, bounded(0)",
+)
 .in_studies(&[handoff::ON_PAIRS_THAT_EXIST])
 .beyond_quick();
 
@@ -159,13 +149,11 @@ impl Handoff for Rendezvous {
 
 /// In theory: as `cpu.handoff.channel`. The standard library's channels are those of crossbeam since Rust 1.67, and differ
 /// in when a receiver stops spinning.
-pub(super) static STD_MPSC: Entry = handoff::entry::<Inboxes>(Primitive {
-    id: "cpu.handoff.std_mpsc",
-    summary: "Two threads send a number to each other through the standard library's channels of capacity one",
-    operation: handoff::OPERATION,
-    source: "Rust std::sync::mpsc::sync_channel(1)",
-    facts: handoff::CHANNEL,
-})
+pub(super) static STD_MPSC: Entry = handoff::channel::<Inboxes>(
+    "cpu.handoff.std_mpsc",
+    "Two threads send a number to each other through the standard library's channels of capacity one",
+    "Rust std::sync::mpsc::sync_channel(1)",
+)
 .in_studies(&[handoff::ON_PAIRS_THAT_EXIST])
 .beyond_quick();
 

@@ -1,20 +1,16 @@
 //! Hand-offs through file descriptors: eventfds and pipes. The waiter sleeps in `poll`, which has a time limit, and then reads,
 //! as event loops do.
 
+use crate::primitives::prelude::*;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use syncscope_core::Primitive;
 use syncscope_host::descriptors::{EventFd, wait_readable};
 
-use crate::evidence::Expected;
 use crate::machine::inherited;
-use crate::primitives::entry::Entry;
 use crate::primitives::handoff::{self, Handoff};
-use crate::primitives::wait::{LIMIT, or_fail};
-use crate::sync::{BetweenProcesses, WaitTimeout};
 
 /// Descriptors that two processes have from the one that started them.
 #[derive(Default)]
@@ -22,13 +18,11 @@ pub(in crate::primitives) struct Inherited;
 
 /// In theory: three system calls, write, poll and read, and the time until the operating system runs the waiter again: a
 /// futex hand-off has two. What a program pays that waits for threads, timers and sockets in one place.
-pub(super) static EVENTFD: Entry = handoff::entry::<Events>(Primitive {
-    id: "cpu.handoff.eventfd",
-    summary: "Two threads wake each other by writes to eventfds; the waiter polls and then reads",
-    operation: handoff::OPERATION,
-    source: "Linux, eventfd(2), poll(2)",
-    facts: handoff::SLEEPING,
-})
+pub(super) static EVENTFD: Entry = handoff::sleeps::<Events>(
+    "cpu.handoff.eventfd",
+    "Two threads wake each other by writes to eventfds; the waiter polls and then reads",
+    "Linux, eventfd(2), poll(2)",
+)
 .in_studies(&[handoff::ON_PAIRS_THAT_EXIST]);
 
 /// The number of turns, and the counters that the threads wait for: `E` has them.
@@ -102,13 +96,11 @@ impl<E: Counters> Handoff for Events<E> {
 }
 
 /// In theory: as an eventfd, with a buffer page and a mutex of the pipe, and four bytes that are copied in and out.
-pub(super) static PIPE: Entry = handoff::entry::<Pipes>(Primitive {
-    id: "cpu.handoff.pipe",
-    summary: "Two threads send a number to each other through pipes; the waiter polls and then reads",
-    operation: handoff::OPERATION,
-    source: "Linux, pipe(2), poll(2)",
-    facts: handoff::SLEEPING,
-})
+pub(super) static PIPE: Entry = handoff::sleeps::<Pipes>(
+    "cpu.handoff.pipe",
+    "Two threads send a number to each other through pipes; the waiter polls and then reads",
+    "Linux, pipe(2), poll(2)",
+)
 .in_studies(&[handoff::ON_PAIRS_THAT_EXIST])
 .beyond_quick();
 

@@ -1,8 +1,7 @@
 //! Hand-offs: two threads pass a token to each other, and the token counts how often.
 //!
-//! - `token.rs`: what a hand-off is, and what those that spin have in common. Start here, then read one of them in
-//!   `spinning.rs`. `channels.rs`: messages. `sleeping.rs`: waiters sleep. `kernel.rs`: through file descriptors.
-//! - This file: the loops that pass tokens, and the cases of the family.
+//! - This file: what a hand-off is, what those that spin have in common, the loops that pass tokens, and the cases of the
+//!   family. Start here, then read one of them in `spinning.rs`. `channels.rs`: messages. `sleeping.rs`: waiters sleep. `kernel.rs`: through file descriptors.
 //! - `round_trips.rs`: the percentiles of single round trips, a run after the samples.
 //!
 //! What a hand-off between spinning threads costs depends on the home of its cache line. On two CPUs some lines cost 64
@@ -12,34 +11,23 @@
 //! there, because no thread has the new token yet: one round trip of an iteration overlaps with the last one on the
 //! line before. This happens once in an iteration of both loops and cancels in their difference.
 
+use self::round_trips::RoundTrips;
+use crate::machine::inherited;
+use crate::machine::memory::Pages;
+use crate::primitives::prelude::*;
+use crate::sync::WaitLimit;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 mod channels;
 mod kernel;
 mod round_trips;
 mod sleeping;
 mod spinning;
-mod token;
-
-use std::sync::Arc;
-
-use syncscope_core::{Case, Facts, Primitive, Role, Waits};
-
-use self::round_trips::RoundTrips;
-use self::token::{counted, prepare};
 
 pub(super) use self::kernel::{Events, Inherited, Pipes};
 pub(super) use self::spinning::StoreToken;
-pub(super) use self::token::Handoff;
-use crate::axes::Axes;
-use crate::facts;
-use crate::machine::inherited;
-use crate::machine::memory::Pages;
-use crate::primitives::entry::Entry;
-use crate::primitives::follow_up::MakeFollowUp;
-use crate::primitives::operation::{Executed, Operation, SLOTS};
-use crate::primitives::wait::or_unwind;
-use crate::primitives::workload::Workload;
-use crate::studies::{CpuPairs, Participation};
-use crate::sync::{BetweenProcesses, CachePadded};
 
 /// The family, in the order of the catalogue.
 pub(super) static ENTRIES: &[&Entry] = &[
@@ -78,9 +66,24 @@ const ON_CPU_PAIRS: Participation = ON_PAIRS_THAT_EXIST.reporting();
 /// The same without a row for each class that this machine lacks.
 const ON_PAIRS_THAT_EXIST: Participation = Participation::beyond_quick(&CpuPairs);
 
-/// A hand-off between two threads.
-const fn entry<H: Handoff>(primitive: Primitive) -> Entry {
-    Entry::of(primitive, cases, workload::<H>)
+/// Functions that make entries of hand-offs between two threads. An entry has an id, a summary and a source.
+macro_rules! handoffs {
+    ($($(#[$about:meta])* $kind:ident: $facts:expr;)+) => {$(
+        $(#[$about])*
+        const fn $kind<H: Handoff>(id: &'static str, summary: &'static str, source: &'static str) -> Entry {
+            let primitive = Primitive { id, summary, operation: OPERATION, source, facts: $facts };
+            Entry::of(primitive, cases, workload::<H>)
+        }
+    )+};
+}
+
+handoffs! {
+    /// Both threads spin.
+    spins: SPINNING;
+    /// The waiting thread sleeps.
+    sleeps: SLEEPING;
+    /// By a channel, whose receiver spins for a time, then sleeps.
+    channel: CHANNEL;
 }
 
 /// The loops of a hand-off.
@@ -169,6 +172,101 @@ impl<H: Handoff> Operation for Passing<H> {
         }
         let (expected, found) = (2 * executed.own, counted(self.of_slot(slot)));
         if found == expected { Ok(()) } else { Err(format!("of {expected} hand-offs, the tokens counted {found}")) }
+    }
+}
+
+// A token that two threads pass to each other.
+
+/// A way to pass a token between threads 0 and 1.
+pub(in crate::primitives) trait Handoff: Send + Sync + 'static {
+    /// How many tokens a sample passes, one after the other. One, unless the cost is that of moving a cache line: where
+    /// a thread blocks, waking it takes a hundred times as long, and the library has lines of its own.
+    const TOKENS: usize = 1;
+
+    /// What the machine code of its loops must hold.
+    const EXPECTED: Expected;
+
+    /// Whether a thread that waits blocks in the kernel.
+    const BLOCKS: bool = true;
+
+    /// A token that was never passed.
+    fn new() -> Self;
+
+    /// Called by both threads before they take part.
+    fn join(&self, _thread: usize) {}
+
+    /// Makes the token one that was never passed. Called by thread 0 before the threads take part.
+    fn reset(&self);
+
+    /// Waits until the token was passed `turn` times, then passes it to the other thread.
+    ///
+    /// # Errors
+    /// [`WaitTimeout`] when the other thread does not pass it within the limit.
+    fn pass(&self, thread: usize, turn: u32) -> Result<(), WaitTimeout>;
+
+    /// How often the token was passed; called by one thread while no thread passes it.
+    fn turns(&self) -> u32;
+}
+
+/// Tokens of a sample whose cost is that of moving a line. A sample of 40 us has an iteration for each of them if a
+/// hand-off takes 80 ns or less. Slower hand-offs use some of them.
+const LINES: usize = 16;
+
+/// How often all of these tokens together were passed. For one thread at a time: reading a token may mean to take it.
+fn counted<H: Handoff>(tokens: &[CachePadded<H>]) -> u64 {
+    tokens.iter().map(|token| u64::from(token.turns())).sum()
+}
+
+/// Prepares tokens for both threads; `thread` is the one that calls.
+fn prepare<H: Handoff>(tokens: &[CachePadded<H>], thread: usize) {
+    for token in tokens {
+        token.join(thread);
+        if thread == 0 {
+            token.reset();
+        }
+    }
+}
+
+/// How a thread waits for its turn and gives it away.
+pub(in crate::primitives) trait TakeTurn: 'static {
+    /// As that of [`Handoff`].
+    const EXPECTED: Expected = Expected::Uncounted("a hand-off by plain stores has no instruction of its own");
+
+    /// Waits until the number is `turn`, then makes it the next one. What the other thread wrote before it gave the turn away is
+    /// seen by this one.
+    ///
+    /// # Errors
+    /// [`WaitTimeout`] when it does not become `turn` within the limit.
+    fn take(turns: &AtomicU32, turn: u32, wait_limit: &WaitLimit) -> Result<(), WaitTimeout>;
+}
+
+/// The number of turns; nothing else on its line changes.
+pub(in crate::primitives) struct LineToken<T> {
+    turns: AtomicU32,
+    wait_limit: WaitLimit,
+    way: PhantomData<fn() -> T>,
+}
+
+impl<T: TakeTurn> Handoff for LineToken<T> {
+    const TOKENS: usize = LINES;
+    const EXPECTED: Expected = T::EXPECTED;
+    const BLOCKS: bool = false;
+
+    fn new() -> Self {
+        Self { turns: AtomicU32::new(0), wait_limit: WaitLimit::new(LIMIT), way: PhantomData }
+    }
+
+    fn reset(&self) {
+        self.turns.store(0, Ordering::Relaxed);
+    }
+
+    #[inline(always)]
+    fn pass(&self, _thread: usize, turn: u32) -> Result<(), WaitTimeout> {
+        T::take(&self.turns, turn, &self.wait_limit)
+    }
+
+    fn turns(&self) -> u32 {
+        self.turns.load(Ordering::Relaxed)
     }
 }
 

@@ -1,20 +1,12 @@
 //! The percentiles of single round trips. The cost of a loop is an average and hides them.
 
-use std::sync::Arc;
+use crate::primitives::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use syncscope_core::{Detail, Shot};
-
-use super::token::{Handoff, counted, prepare};
+use super::{Handoff, counted, prepare};
 use crate::machine::memory::Pages;
-use crate::primitives::follow_up::{FollowUp, percentiles};
-use crate::primitives::operation::SLOTS;
-use crate::primitives::wait::or_unwind;
-use crate::sync::CachePadded;
-use crate::team::Body;
-use crate::timing::clock::Clock;
 
 /// Lines whose round trips are timed. They are at different distances from the two CPUs, as the lines of a program are.
 const TOKENS: usize = SLOTS;

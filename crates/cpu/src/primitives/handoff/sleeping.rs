@@ -1,29 +1,23 @@
 //! Hand-offs of threads that sleep: futex, condition variables and parking.
 
+use crate::primitives::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, Thread};
 use std::time::Instant;
 
 use crossbeam::sync::{Parker, Unparker};
-use syncscope_core::Primitive;
 use syncscope_host::futex::{self, FutexTimeout, Scope};
 
-use crate::evidence::Expected;
-use crate::primitives::entry::Entry;
 use crate::primitives::handoff::{self, Handoff};
-use crate::primitives::wait::LIMIT;
-use crate::sync::WaitTimeout;
 
 /// In theory: a system call to wake, a system call to block, and the time until the operating system runs the waiter
 /// again. What condition variables, parking and channels cost beyond this is their own.
-pub(super) static FUTEX: Entry = handoff::entry::<FutexToken>(Primitive {
-    id: "cpu.handoff.futex",
-    summary: "Two threads block on one word and wake each other by futex calls, without spinning",
-    operation: handoff::OPERATION,
-    source: "Linux, futex(2); Drepper, Futexes Are Tricky, 2011",
-    facts: handoff::SLEEPING,
-})
+pub(super) static FUTEX: Entry = handoff::sleeps::<FutexToken>(
+    "cpu.handoff.futex",
+    "Two threads block on one word and wake each other by futex calls, without spinning",
+    "Linux, futex(2); Drepper, Futexes Are Tricky, 2011",
+)
 .in_studies(&[handoff::ON_CPU_PAIRS]);
 
 /// The number of turns, which is the word of the futex.
@@ -63,13 +57,11 @@ impl Handoff for FutexToken {
 
 /// In theory: the mutex twice on each side, a futex call to wake and a futex call to block, and the time until the
 /// operating system runs the waiter again: several microseconds, more when its core is idle and sleeps.
-pub(super) static CONDVAR: Entry = handoff::entry::<StdSignal>(Primitive {
-    id: "cpu.handoff.condvar",
-    summary: "Two threads wait for each other on a condition variable of the standard library",
-    operation: handoff::OPERATION,
-    source: "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_wait",
-    facts: handoff::SLEEPING,
-})
+pub(super) static CONDVAR: Entry = handoff::sleeps::<StdSignal>(
+    "cpu.handoff.condvar",
+    "Two threads wait for each other on a condition variable of the standard library",
+    "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_wait",
+)
 .in_studies(&[handoff::ON_CPU_PAIRS]);
 
 /// The number of turns, and the signal that it has changed.
@@ -115,13 +107,11 @@ impl Handoff for StdSignal {
 }
 
 /// In theory: as `cpu.handoff.condvar`; the waiter also stands in a global table, whose bucket both threads lock.
-pub(super) static PARKING_LOT_CONDVAR: Entry = handoff::entry::<ParkingLotSignal>(Primitive {
-    id: "cpu.handoff.parking_lot_condvar",
-    summary: "Two threads wait for each other on a condition variable of parking_lot",
-    operation: handoff::OPERATION,
-    source: "parking_lot::Condvar; run.json holds its version",
-    facts: handoff::SLEEPING,
-})
+pub(super) static PARKING_LOT_CONDVAR: Entry = handoff::sleeps::<ParkingLotSignal>(
+    "cpu.handoff.parking_lot_condvar",
+    "Two threads wait for each other on a condition variable of parking_lot",
+    "parking_lot::Condvar; run.json holds its version",
+)
 .in_studies(&[handoff::ON_PAIRS_THAT_EXIST])
 .beyond_quick();
 
@@ -160,13 +150,11 @@ impl Handoff for ParkingLotSignal {
 /// In theory: an atomic exchange on the state of the waiter, a futex call to wake it if it blocks, the futex call of
 /// the waiter, and the time until the operating system runs it again. There is no lock, so it costs less than a
 /// condition variable.
-pub(super) static PARK: Entry = handoff::entry::<Parked>(Primitive {
-    id: "cpu.handoff.park",
-    summary: "Two threads park and unpark each other, as in the standard library",
-    operation: handoff::OPERATION,
-    source: "Rust std::thread::park, std::thread::Thread::unpark",
-    facts: handoff::SLEEPING,
-})
+pub(super) static PARK: Entry = handoff::sleeps::<Parked>(
+    "cpu.handoff.park",
+    "Two threads park and unpark each other, as in the standard library",
+    "Rust std::thread::park, std::thread::Thread::unpark",
+)
 .in_studies(&[handoff::ON_CPU_PAIRS]);
 
 /// The number of turns, and the threads to wake.
@@ -219,13 +207,11 @@ impl Handoff for Parked {
 /// In theory: a mutex and a condition variable of the standard library behind an atomic state, where the standard
 /// library's own parking is a futex: more steps on both sides. An object of its own, so that no other part of a program
 /// can unpark the thread by accident.
-pub(super) static PARKER: Entry = handoff::entry::<Parkers>(Primitive {
-    id: "cpu.handoff.crossbeam_parker",
-    summary: "Two threads park and unpark each other with crossbeam's Parker",
-    operation: handoff::OPERATION,
-    source: "crossbeam::sync::Parker",
-    facts: handoff::SLEEPING,
-})
+pub(super) static PARKER: Entry = handoff::sleeps::<Parkers>(
+    "cpu.handoff.crossbeam_parker",
+    "Two threads park and unpark each other with crossbeam's Parker",
+    "crossbeam::sync::Parker",
+)
 .in_studies(&[handoff::ON_PAIRS_THAT_EXIST])
 .beyond_quick();
 

@@ -1,27 +1,23 @@
 //! Hand-offs of threads that spin: plain stores, compare-and-swap, and crossbeam's Backoff, each on lines of its own.
 
+use crate::primitives::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crossbeam::utils::Backoff;
-use syncscope_core::{Case, Preset, Primitive};
 
-use crate::evidence::Expected;
-use crate::primitives::entry::Entry;
 use crate::primitives::handoff;
-use crate::primitives::handoff::token::{LineToken, TakeTurn};
-use crate::studies::{CoreKinds, CoreToCore, Numa, Participation};
-use crate::sync::{BetweenProcesses, WaitLimit, WaitTimeout};
+use crate::primitives::handoff::{LineToken, TakeTurn};
+use crate::studies::CoreToCore;
+use crate::sync::WaitLimit;
 
 /// In theory: a store that takes the line from the other core, and a read of the other core that fetches it: one
 /// transfer of a line, and the delay until the waiting core reads again. No message between cores costs less. A sample
 /// uses several lines.
-pub(super) static STORE: Entry = handoff::entry::<StoreToken>(Primitive {
-    id: "cpu.handoff.store_pingpong",
-    summary: "Two threads write one variable in turn; each reads it without a pause until it is its turn",
-    operation: handoff::OPERATION,
-    source: "nviennot, core-to-core-latency (read/write mode); Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, on spinning",
-    facts: handoff::SPINNING,
-})
+pub(super) static STORE: Entry = handoff::spins::<StoreToken>(
+    "cpu.handoff.store_pingpong",
+    "Two threads write one variable in turn; each reads it without a pause until it is its turn",
+    "nviennot, core-to-core-latency (read/write mode); Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, on spinning",
+)
 .in_studies(&[
     handoff::ON_CPU_PAIRS,
     Participation { study: &CoreToCore, templates: in_papers, reports_missing: false },
@@ -53,13 +49,11 @@ impl TakeTurn for ReadAndStore {
 /// In theory: the waiting core requests the line in exclusive state again and again, so that the line is transferred
 /// even when it is not its turn. A hand-off is one such transfer. Its distance depends on the line, so a sample uses
 /// several lines. Published core-to-core latencies are measured in this way.
-pub(super) static CAS: Entry = handoff::entry::<CasToken>(Primitive {
-    id: "cpu.handoff.cas_pingpong",
-    summary: "Two threads compare-and-swap one variable in turn; each retries without a pause until it is its turn",
-    operation: handoff::OPERATION,
-    source: "nviennot, core-to-core-latency (compare-and-swap mode)",
-    facts: handoff::SPINNING,
-})
+pub(super) static CAS: Entry = handoff::spins::<CasToken>(
+    "cpu.handoff.cas_pingpong",
+    "Two threads compare-and-swap one variable in turn; each retries without a pause until it is its turn",
+    "nviennot, core-to-core-latency (compare-and-swap mode)",
+)
 .in_studies(&[
     handoff::ON_CPU_PAIRS,
     Participation::plain(&CoreToCore),
@@ -87,13 +81,11 @@ impl TakeTurn for CompareAndSwap {
 /// In theory: `cpu.handoff.store_pingpong` and the delay until the waiter looks again. It pauses 1, 2, 4, ... 64 times
 /// between looks and then yields the CPU: the longer it waited, the later it sees the token, and the fewer looks disturb
 /// the other thread. What lock-free structures built on crossbeam do.
-pub(super) static BACKOFF: Entry = handoff::entry::<BackoffToken>(Primitive {
-    id: "cpu.handoff.crossbeam_backoff",
-    summary: "Two threads write one variable in turn; each waits for its turn with crossbeam's Backoff::snooze",
-    operation: handoff::OPERATION,
-    source: "crossbeam::utils::Backoff",
-    facts: handoff::SPINNING,
-})
+pub(super) static BACKOFF: Entry = handoff::spins::<BackoffToken>(
+    "cpu.handoff.crossbeam_backoff",
+    "Two threads write one variable in turn; each waits for its turn with crossbeam's Backoff::snooze",
+    "crossbeam::utils::Backoff",
+)
 .in_studies(&[handoff::ON_PAIRS_THAT_EXIST])
 .beyond_quick();
 

@@ -1,15 +1,11 @@
 //! Mutexes of libraries and runtimes.
 
+use crate::primitives::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
-use syncscope_core::{Case, Dtype, Facts, Form, Layout, Preset, Primitive, Waits};
+use syncscope_core::Form;
 
-use crate::axes::Axes;
-use crate::evidence::Expected;
-use crate::primitives::entry::Entry;
 use crate::primitives::lock::{self, Lock, LockKind, PlainNumber, Raw, library_lock};
-use crate::primitives::workload::Workload;
-use crate::studies::{CoreKinds, CpuPairs, Participation};
 use crate::sync::{Guarded, PthreadMutex, PthreadSpin};
 use crate::team::openmp::{self, Critical, Runtime};
 
@@ -20,16 +16,12 @@ pub(in crate::primitives) static ENTRIES: &[&Entry] =
 /// In theory: a compare-and-swap to take it, an exchange to give it back, both on the lock's line, and two checks
 /// whether the thread is panicking (poisoning). Contended: some 100 spins, then a futex call for each waiter. It does not
 /// use the C library's mutex and has no cheaper way in a process of one thread.
-static STD_MUTEX: Entry = Entry::of(
-    Primitive {
-        id: "cpu.lock.std_mutex",
-        summary: "The standard library's mutex: a futex with poisoning",
-        operation: lock::OPERATION,
-        source: "Rust std::sync::Mutex",
-        facts: lock::FACTS.waiting(Waits::SpinsThenSleeps),
-    },
+static STD_MUTEX: Entry = lock::spins_then_sleeps(
+    "cpu.lock.std_mutex",
+    "The standard library's mutex: a futex with poisoning",
+    "Rust std::sync::Mutex",
     lock::cases,
-    |case| Some(lock::workload(case, &StdMutex)?.expecting(lock::SWAPPED_TWICE)),
+    |case| lock::workload(case, &StdMutex, lock::SWAPPED_TWICE),
 );
 
 library_lock!(StdMutex, Mutex, |lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
@@ -50,35 +42,24 @@ const ONE_BYTE_TWICE: Expected =
 /// has waited longest, which may have to be woken (`Mutex`, Fairness). Only long samples show that cost: over 3 ms an
 /// acquisition took 1.4 to 1.6 times as long as in the first 40 to 350 us, on 4 to 16 threads of a Sapphire Rapids. The
 /// standard library's locks block, too, but have no such rule, and their long and short samples agreed.
-static PARKING_LOT_MUTEX: Entry = Entry::of(
-    Primitive {
-        id: "cpu.lock.parking_lot_mutex",
-        summary: "The mutex of parking_lot: one byte, waiters in a global table",
-        operation: lock::OPERATION,
-        source: "parking_lot::Mutex; run.json holds its version, because its fairness changed between versions",
-        facts: lock::FACTS.waiting(Waits::SpinsThenSleeps),
-    },
+static PARKING_LOT_MUTEX: Entry = lock::spins_then_sleeps(
+    "cpu.lock.parking_lot_mutex",
+    "The mutex of parking_lot: one byte, waiters in a global table",
+    "parking_lot::Mutex; run.json holds its version, because its fairness changed between versions",
     lock::cases,
-    |case| Some(lock::workload(case, &ParkingLotMutex)?.expecting(ONE_BYTE_TWICE).blocking(case)),
+    |case| Some(lock::workload(case, &ParkingLotMutex, ONE_BYTE_TWICE)?.blocking(case)),
 );
 
 library_lock!(ParkingLotMutex, parking_lot::Mutex, |lock| lock.lock());
 
 /// In theory: without contention as `parking_lot_mutex`. Contended: a thread that sleeps gets the lock at once and has to
 /// be woken before anyone goes on, so that each acquisition takes a wake-up as soon as threads sleep.
-static PARKING_LOT_FAIR: Entry = Entry::of(
-    Primitive {
-        id: "cpu.lock.parking_lot_fair",
-        summary: "The mutex of parking_lot, given back by MutexGuard::unlock_fair each time",
-        operation: lock::OPERATION,
-        source: "parking_lot::MutexGuard::unlock_fair; run.json holds the library's version",
-        facts: lock::FACTS.waiting(Waits::SpinsThenSleeps),
-    },
+static PARKING_LOT_FAIR: Entry = lock::spins_then_sleeps(
+    "cpu.lock.parking_lot_fair",
+    "The mutex of parking_lot, given back by MutexGuard::unlock_fair each time",
+    "parking_lot::MutexGuard::unlock_fair; run.json holds the library's version",
     lock::cases_of_one_type,
-    |case| {
-        let workload = lock::workload_of_one_type(case, &ParkingLotFair)?;
-        Some(workload.expecting(ONE_BYTE_TWICE).long_blocking(case))
-    },
+    |case| Some(lock::workload_of_one_type(case, &ParkingLotFair, ONE_BYTE_TWICE)?.long_blocking(case)),
 )
 .beyond_quick();
 
@@ -115,14 +96,10 @@ impl<N: PlainNumber> Lock<N> for Fair<N> {
 /// glibc takes and gives back a lock with ordinary instructions while the process has had one thread alone
 /// (`SINGLE_THREAD_P`). All other cases are of a process that has had several, as programs with locks have. The form
 /// `one_thread_process` is the same lock in a process of its own with one thread.
-static PTHREAD_MUTEX: Entry = Entry::of(
-    Primitive {
-        id: "cpu.lock.pthread_mutex",
-        summary: "pthread_mutex_t of the default kind: a futex, waiters block at once",
-        operation: lock::OPERATION,
-        source: "POSIX.1-2017, pthread_mutex_lock; run.json holds the C library's version",
-        facts: lock::FACTS.waiting(Waits::Sleeps),
-    },
+static PTHREAD_MUTEX: Entry = lock::sleeps(
+    "cpu.lock.pthread_mutex",
+    "pthread_mutex_t of the default kind: a futex, waiters block at once",
+    "POSIX.1-2017, pthread_mutex_lock; run.json holds the C library's version",
     pthread_mutex_cases,
     pthread_mutex_workload,
 )
@@ -154,35 +131,26 @@ fn pthread_mutex_workload(case: &Case) -> Option<Workload> {
     if case.form == Some(Form::OneThreadProcess) && case.threads != Some(1) {
         return None;
     }
-    let workload = lock::workload(case, &Raw(|_| PthreadMutex::free()))?.expecting(lock::IN_A_LIBRARY);
+    let workload = lock::workload(case, &Raw(|_| PthreadMutex::free()), lock::IN_A_LIBRARY)?;
     Some(if case.form == Some(Form::OneThreadProcess) { workload.in_processes() } else { workload })
 }
 
 /// In theory: two calls, one atomic read-modify-write to take the lock and a plain store to give it back: the fastest
 /// lock here without contention. Contended: bursts of exclusive requests for one line, and no order among waiters.
-static PTHREAD_SPIN: Entry = Entry::of(
-    Primitive {
-        id: "cpu.lock.pthread_spin",
-        summary: "pthread_spinlock_t: waiters spin and never yield",
-        operation: lock::OPERATION,
-        source: "POSIX.1-2017, pthread_spin_lock; run.json holds the C library's version",
-        facts: lock::FACTS.waiting(Waits::Spins),
-    },
+static PTHREAD_SPIN: Entry = lock::spins(
+    "cpu.lock.pthread_spin",
+    "pthread_spinlock_t: waiters spin and never yield",
+    "POSIX.1-2017, pthread_spin_lock; run.json holds the C library's version",
     lock::cases,
-    |case| Some(lock::workload(case, &Raw(|_| PthreadSpin::free()))?.expecting(lock::IN_A_LIBRARY)),
+    |case| lock::workload(case, &Raw(|_| PthreadSpin::free()), lock::IN_A_LIBRARY),
 );
 
 /// In theory: two calls and, in libgomp, a futex lock in the library's own memory, away from what it protects: at least
 /// two lines are transferred for every holder. All unnamed critical sections of a program share this lock.
-static OPENMP_CRITICAL: Entry = Entry::of(
-    Primitive {
-        id: "cpu.lock.openmp_critical",
-        summary: "#pragma omp critical: GOMP_critical_start and GOMP_critical_end by the threads of a parallel region",
-        operation: lock::OPERATION,
-        source: "OpenMP 5.2, 15.2; GCC's libgomp or LLVM's libomp, as the column group says",
-        // Each runtime is another implementation.
-        facts: Facts { has_designs: true, ..lock::FACTS.waiting(Waits::AsConfigured) },
-    },
+static OPENMP_CRITICAL: Entry = lock::of_openmp(
+    "cpu.lock.openmp_critical",
+    "#pragma omp critical: GOMP_critical_start and GOMP_critical_end by the threads of a parallel region",
+    "OpenMP 5.2, 15.2; GCC's libgomp or LLVM's libomp, as the column group says",
     openmp_cases,
     openmp_workload,
 )
@@ -194,7 +162,7 @@ fn openmp_cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 
 fn openmp_workload(case: &Case) -> Option<Workload> {
     let runtime = openmp::of_case(case)?;
-    Some(lock::workload(case, &OpenMp(runtime))?.on_threads_of(runtime).expecting(lock::IN_A_LIBRARY))
+    Some(lock::workload(case, &OpenMp(runtime), lock::IN_A_LIBRARY)?.on_threads_of(runtime))
 }
 
 struct OpenMp(&'static Runtime);

@@ -14,24 +14,16 @@ pub(super) mod library;
 pub(super) mod own;
 pub(super) mod readers_writer;
 
+use crate::primitives::prelude::*;
 use std::marker::PhantomData;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
-use syncscope_core::{Case, Dtype, Facts, Layout, Primitive, Role, Waits};
-
-use crate::axes::Axes;
-use crate::evidence::Expected;
-use crate::facts;
 use crate::machine::inherited;
 use crate::primitives::number::Number;
-use crate::primitives::operation::{Executed, Operation, SLOTS};
-use crate::primitives::wait::or_unwind;
 use crate::primitives::window::Windows;
 use crate::primitives::work::{self, LockWork};
-use crate::primitives::workload::Workload;
-use crate::sync::{BetweenProcesses, CachePadded, Guarded, RawLock, ThreadState};
-use crate::timing::clock::Clock;
+use crate::sync::{Guarded, RawLock, ThreadState};
 
 use self::handovers::Handovers;
 
@@ -48,6 +40,21 @@ const WRITING: Facts = Facts { role: Role::WriteLock, ..READING };
 
 /// What `ns` is the cost of, for most locks.
 const OPERATION: &str = "one addition to a counter under the lock by each thread";
+
+kinds! {
+    /// A lock whose waiters spin.
+    spins: OPERATION, FACTS.waiting(Waits::Spins);
+    /// A lock whose waiters sleep at once.
+    sleeps: OPERATION, FACTS.waiting(Waits::Sleeps);
+    /// A lock whose waiters spin for a time, then sleep.
+    spins_then_sleeps: OPERATION, FACTS.waiting(Waits::SpinsThenSleeps);
+    /// A lock of the OpenMP runtimes, each of which is another implementation.
+    of_openmp: OPERATION, Facts { has_designs: true, ..FACTS.waiting(Waits::AsConfigured) };
+    /// A lock that all threads take for reading.
+    reading: "one addition of the value read under the lock to a private sum by each thread", READING;
+    /// A lock for readers that all threads take for writing.
+    writing: OPERATION, WRITING;
+}
 
 /// A lock under study, with the counter that it protects.
 trait Lock<N>: Send + Sync + 'static {
@@ -89,7 +96,6 @@ impl<L: OwnLock> Lock<u64> for Own<L> {
 
 impl Workload {
     /// A lock of one's own, taken by so many threads. The counter is checked.
-    #[must_use]
     pub fn of_lock<L: OwnLock>(threads: u32) -> Option<Self> {
         let slots: Vec<_> = (0..SLOTS).map(|_| CachePadded::new(Own(L::default()))).collect();
         let operation = Locked { slots, threads, kind: PhantomData::<fn(Own<L>, u64)> };
@@ -124,32 +130,34 @@ fn cases_of_one_type(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     cases
 }
 
-/// Why instructions of a lock in a library are not counted.
 /// A compare-and-swap that acquires and an exchange that releases.
 pub(super) const SWAPPED_TWICE: Expected =
     Expected::times(2, &["lock cmpxchg", "xchg"], &["casa", "swpl", "outline casa", "outline swpl", "ldaxr", "ldxr"]);
 
+/// Why instructions of a lock in a library are not counted.
 pub(super) const IN_A_LIBRARY: Expected = Expected::Uncounted("the lock is taken in a library, behind a call");
 
 /// The loops of a kind of lock.
-fn workload<K: LockKind>(case: &Case, kind: &K) -> Option<Workload> {
-    match case.dtype? {
-        Dtype::U64 => workload_of_one_type(case, kind),
+fn workload<K: LockKind>(case: &Case, kind: &K, expected: Expected) -> Option<Workload> {
+    let workload = match case.dtype? {
+        Dtype::U64 => return workload_of_one_type(case, kind, expected),
+        Dtype::U32 => None,
         _ if case.has_work() => None,
         Dtype::I32 => locked::<K, i32>(case, kind),
         Dtype::F32 => locked::<K, f32>(case, kind),
         Dtype::F64 => locked::<K, f64>(case, kind),
-        Dtype::U32 => None,
-    }
+    };
+    Some(workload?.expecting(expected))
 }
 
 /// The same for one type of the counter.
-fn workload_of_one_type<K: LockKind>(case: &Case, kind: &K) -> Option<Workload> {
-    match LockWork::of(case, false).map(Arc::new) {
+fn workload_of_one_type<K: LockKind>(case: &Case, kind: &K, expected: Expected) -> Option<Workload> {
+    let workload = match LockWork::of(case, false).map(Arc::new) {
         _ if case.dtype? != Dtype::U64 => None,
         None => locked::<K, u64>(case, kind),
         Some(work) => Some(locked::<_, u64>(case, &KindAtWork { kind, work: Arc::clone(&work) })?.at_work(&work)),
-    }
+    };
+    Some(workload?.expecting(expected))
 }
 
 /// A lock whose threads work inside and outside of it.
@@ -370,7 +378,7 @@ mod tests {
             threads: Some(2),
             ..Case::new("cpu.lock.std_mutex")
         };
-        let body = workload(&case, &LeakyKind).unwrap().body;
+        let body = workload(&case, &LeakyKind, IN_A_LIBRARY).unwrap().body;
         let mut team = Team::assemble(&[None, None], &Clock::calibrate()).unwrap();
         // On a busy machine each iteration waits for a turn of the scheduler.
         let shot = Shot { side: Side::Test, iterations: 50, pair: 0 };

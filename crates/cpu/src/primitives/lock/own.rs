@@ -1,18 +1,13 @@
 //! Locks with algorithms of their own; each algorithm stands in `sync/locks`. Start with the ticket lock.
 
+use crate::primitives::prelude::*;
 use std::time::Duration;
 
-use syncscope_core::{Case, Facts, Group, Primitive, Waits};
 use syncscope_host::scheduling;
 
-use crate::axes::Axes;
-use crate::evidence::Expected;
 use crate::machine::hwloc;
 use crate::machine::nearness::CpuGroups;
-use crate::primitives::entry::Entry;
 use crate::primitives::lock::{self, LockKind, PlainNumber, Raw};
-use crate::primitives::wait::LIMIT;
-use crate::primitives::workload::Workload;
 use crate::sync::{
     ClhLock, CnaLock, CohortLock, Guarded, HemLock, McsLock, QueuedSpinLock, ReciprocatingLock, SpinParkLock,
     TicketLock, TtasLock,
@@ -37,157 +32,108 @@ const TAKEN_BY_A_COMPARISON: Expected = Expected::once(&["lock cmpxchg"], &["cas
 
 /// In theory: one atomic exchange to take the lock, a plain store to give it back. Contended: each release invalidates
 /// every waiter's copy of the line. All of them fetch it and try, so the number of transfers grows with the waiters.
-static TTAS: Entry = Entry::of(
-    Primitive {
-        id: "cpu.lock.ttas",
-        summary: "Test-and-test-and-set lock: waiters spin on their copy of the flag, after a while they yield",
-        operation: lock::OPERATION,
-        source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, 2.1; Rudolph and Segall, ISCA 1984",
-        facts: lock::FACTS.waiting(Waits::Spins),
-    },
+static TTAS: Entry = lock::spins(
+    "cpu.lock.ttas",
+    "Test-and-test-and-set lock: waiters spin on their copy of the flag, after a while they yield",
+    "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, 2.1; Rudolph and Segall, ISCA 1984",
     lock::cases,
-    |case| Some(lock::workload(case, &Raw(|_| TtasLock::<0>::new(LIMIT)))?.expecting(TAKEN_BY_A_SWAP)),
+    |case| lock::workload(case, &Raw(|_| TtasLock::<0>::new(LIMIT)), TAKEN_BY_A_SWAP),
 );
 
 /// In theory: without contention as `cpu.lock.ttas`. Contended: most waiters stay away from the line, so a holder often takes the lock
 /// again before another one looks. Cheap for the team and unfair.
-static TTAS_BACKOFF: Entry = Entry::of(
-    Primitive {
-        id: "cpu.lock.ttas_backoff",
-        summary: "Test-and-test-and-set lock: a waiter that tried in vain pauses 4, 8, ... 1024 times before it looks again",
-        operation: lock::OPERATION,
-        source: "Anderson, IEEE TPDS 1(1), 1990; Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, 2.1",
-        facts: lock::FACTS.waiting(Waits::Spins),
-    },
+static TTAS_BACKOFF: Entry = lock::spins(
+    "cpu.lock.ttas_backoff",
+    "Test-and-test-and-set lock: a waiter that tried in vain pauses 4, 8, ... 1024 times before it looks again",
+    "Anderson, IEEE TPDS 1(1), 1990; Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, 2.1",
     lock::cases_of_one_type,
-    |case| {
-        let kind = Raw(|_| TtasLock::<1024>::new(LIMIT));
-        Some(lock::workload_of_one_type(case, &kind)?.expecting(TAKEN_BY_A_SWAP))
-    },
+    |case| lock::workload_of_one_type(case, &Raw(|_| TtasLock::<1024>::new(LIMIT)), TAKEN_BY_A_SWAP),
 )
 .with_most_threads_in_quick();
 
 /// In theory: one atomic addition to take the lock, a plain store to give it back. Contended: each release causes a
 /// line transfer for every waiter, but only one of them goes on, in the order of arrival. With more threads than CPUs
 /// it is slow: while the next thread in the queue does not run, no thread gets the lock.
-static TICKET: Entry = Entry::of(
-    Primitive {
-        id: "cpu.lock.ticket",
-        summary: "Ticket lock: first come, first served, waiters spin, after a while they yield",
-        operation: lock::OPERATION,
-        source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 2 without its pause",
-        facts: lock::FACTS.waiting(Waits::Spins),
-    },
+static TICKET: Entry = lock::spins(
+    "cpu.lock.ticket",
+    "Ticket lock: first come, first served, waiters spin, after a while they yield",
+    "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 2 without its pause",
     lock::cases,
-    |case| Some(lock::workload(case, &Raw(|_| TicketLock::new(LIMIT)))?.expecting(TAKEN_BY_A_TICKET)),
+    |case| lock::workload(case, &Raw(|_| TicketLock::new(LIMIT)), TAKEN_BY_A_TICKET),
 );
 
 /// In theory: an atomic exchange to take the lock and a compare-and-swap to give it back. Contended: a constant number
 /// of line transfers for each holder, because each waiter spins on a line of its own. Threads get the lock in the order
 /// of arrival, and with more threads than CPUs it is as slow as a ticket lock.
-static MCS: Entry = Entry::of(
-    Primitive {
-        id: "cpu.lock.mcs",
-        summary: "MCS queue lock: waiters spin on lines of their own, after a while they yield",
-        operation: lock::OPERATION,
-        source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 5",
-        facts: lock::FACTS.waiting(Waits::Spins),
-    },
+static MCS: Entry = lock::spins(
+    "cpu.lock.mcs",
+    "MCS queue lock: waiters spin on lines of their own, after a while they yield",
+    "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 5",
     lock::cases,
     // Not the compare-and-swap of the release: the compiler writes several copies of it.
-    |case| Some(lock::workload(case, &Raw(|threads| McsLock::new(threads, LIMIT)))?.expecting(QUEUED_BY_A_SWAP)),
+    |case| lock::workload(case, &Raw(|threads| McsLock::new(threads, LIMIT)), QUEUED_BY_A_SWAP),
 );
 
 /// In theory: an atomic exchange to take the lock and a plain store to give it back, which an MCS lock cannot do without
 /// a compare-and-swap. Contended: each waiter spins on the node of the thread before it, so that a release transfers one
 /// line to one waiter. Threads get the lock in the order of arrival.
-static CLH: Entry = Entry::of(
-    Primitive {
-        id: "cpu.lock.clh",
-        summary: "CLH queue lock: waiters spin on the line of the thread before them, after a while they yield",
-        operation: lock::OPERATION,
-        source: "Craig, University of Washington TR 93-02-02, 1993; Magnusson, Landin and Hagersten, IPPS 1994; with a \
-                 standard interface as in Scott, Shared-Memory Synchronization, 2013, 4.3.2",
-        facts: lock::FACTS.waiting(Waits::Spins),
-    },
+static CLH: Entry = lock::spins(
+    "cpu.lock.clh",
+    "CLH queue lock: waiters spin on the line of the thread before them, after a while they yield",
+    "Craig, University of Washington TR 93-02-02, 1993; Magnusson, Landin and Hagersten, IPPS 1994; with a \
+     standard interface as in Scott, Shared-Memory Synchronization, 2013, 4.3.2",
     lock::cases_of_one_type,
-    |case| {
-        Some(
-            lock::workload_of_one_type(case, &Raw(|threads| ClhLock::new(threads, LIMIT)))?.expecting(QUEUED_BY_A_SWAP),
-        )
-    },
+    |case| lock::workload_of_one_type(case, &Raw(|threads| ClhLock::new(threads, LIMIT)), QUEUED_BY_A_SWAP),
 )
 .with_most_threads_in_quick();
 
 /// In theory: an exchange and a compare-and-swap without contention. Contended: one exchange to arrive and one store to pass the lock
 /// on, fewer transfers than any queue; the last to arrive is served first, once in each segment.
-static RECIPROCATING: Entry = Entry::of(
-    Primitive {
-        id: "cpu.lock.reciprocating",
-        summary: "Reciprocating lock: arrivals form a stack, which is served as a whole; waiters spin on lines of their own",
-        operation: lock::OPERATION,
-        source: "Dice and Kogan, Reciprocating Locks, PPoPP 2025, listing 1",
-        facts: lock::FACTS.waiting(Waits::Spins),
-    },
+static RECIPROCATING: Entry = lock::spins(
+    "cpu.lock.reciprocating",
+    "Reciprocating lock: arrivals form a stack, which is served as a whole; waiters spin on lines of their own",
+    "Dice and Kogan, Reciprocating Locks, PPoPP 2025, listing 1",
     lock::cases_of_one_type,
     // Not the exchange that detaches a segment: without contention there is none.
-    |case| {
-        let kind = Raw(|threads| ReciprocatingLock::new(threads, LIMIT));
-        Some(lock::workload_of_one_type(case, &kind)?.expecting(QUEUED_BY_A_SWAP))
-    },
+    |case| lock::workload_of_one_type(case, &Raw(|threads| ReciprocatingLock::new(threads, LIMIT)), QUEUED_BY_A_SWAP),
 )
 .with_most_threads_in_quick();
 
 /// In theory: without contention as an MCS lock. Contended: one word for each thread instead of a node; whoever gives the lock back waits
 /// until the next thread has seen it.
-static HEMLOCK: Entry = Entry::of(
-    Primitive {
-        id: "cpu.lock.hemlock",
-        summary: "Hemlock: a queue without nodes, waiters spin on the word of the thread before them, after a while they yield",
-        operation: lock::OPERATION,
-        source: "Dice and Kogan, Hemlock: Compact and Scalable Mutual Exclusion, SPAA 2021, listing 2",
-        facts: lock::FACTS.waiting(Waits::Spins),
-    },
+static HEMLOCK: Entry = lock::spins(
+    "cpu.lock.hemlock",
+    "Hemlock: a queue without nodes, waiters spin on the word of the thread before them, after a while they yield",
+    "Dice and Kogan, Hemlock: Compact and Scalable Mutual Exclusion, SPAA 2021, listing 2",
     lock::cases_of_one_type,
-    |case| {
-        let kind = Raw(|threads| HemLock::new(threads, LIMIT));
-        Some(lock::workload_of_one_type(case, &kind)?.expecting(QUEUED_BY_A_SWAP))
-    },
+    |case| lock::workload_of_one_type(case, &Raw(|threads| HemLock::new(threads, LIMIT)), QUEUED_BY_A_SWAP),
 )
 .beyond_quick();
 
 /// In theory: a compare-and-swap to take the lock and a plain store to give it back. Two threads that contend change one word alone; from
 /// the third on, they queue as in an MCS lock.
-static QSPINLOCK: Entry = Entry::of(
-    Primitive {
-        id: "cpu.lock.qspinlock",
-        summary: "The Linux kernel's spin lock: one waiter spins on the word, the others in an MCS queue; after a while they yield",
-        operation: lock::OPERATION,
-        source: "Linux, kernel/locking/qspinlock.c, in its form for 16,384 CPUs and more; Long and Zijlstra, 2014",
-        facts: lock::FACTS.waiting(Waits::Spins),
-    },
+static QSPINLOCK: Entry = lock::spins(
+    "cpu.lock.qspinlock",
+    "The Linux kernel's spin lock: one waiter spins on the word, the others in an MCS queue; after a while they yield",
+    "Linux, kernel/locking/qspinlock.c, in its form for 16,384 CPUs and more; Long and Zijlstra, 2014",
     lock::cases_of_one_type,
-    |case| {
-        let kind = Raw(|threads| QueuedSpinLock::new(threads, LIMIT));
-        Some(lock::workload_of_one_type(case, &kind)?.expecting(TAKEN_BY_A_COMPARISON))
-    },
+    |case| lock::workload_of_one_type(case, &Raw(|threads| QueuedSpinLock::new(threads, LIMIT)), TAKEN_BY_A_COMPARISON),
 )
 .beyond_quick();
 
 /// In theory: without contention as an MCS lock. Contended: the lock stays within a group of CPUs as with the cohort lock, by a search
 /// through the queue instead of a second lock.
-static CNA: Entry = Entry::of(
-    Primitive {
-        id: "cpu.lock.cna",
-        summary: "Compact NUMA-aware lock: an MCS queue whose holder prefers waiters of its NUMA node or cache group",
-        operation: lock::OPERATION,
-        source: "Dice and Kogan, Compact NUMA-aware Locks, EuroSys 2019, figures 2 to 4",
-        facts: lock::FACTS.waiting(Waits::Spins),
-    },
+static CNA: Entry = lock::spins(
+    "cpu.lock.cna",
+    "Compact NUMA-aware lock: an MCS queue whose holder prefers waiters of its NUMA node or cache group",
+    "Dice and Kogan, Compact NUMA-aware Locks, EuroSys 2019, figures 2 to 4",
     cohort_cases,
     |case| {
-        let kind = Raw(|threads| CnaLock::new(threads, group_of_this_thread, LIMIT));
-        Some(lock::workload_of_one_type(case, &kind)?.expecting(QUEUED_BY_A_SWAP))
+        lock::workload_of_one_type(
+            case,
+            &Raw(|threads| CnaLock::new(threads, group_of_this_thread, LIMIT)),
+            QUEUED_BY_A_SWAP,
+        )
     },
 )
 .requiring(groups_of_cpus)
@@ -196,17 +142,14 @@ static CNA: Entry = Entry::of(
 /// In theory: without contention as the standard library's mutex, a compare-and-swap and an exchange. Contended, the
 /// spinning time decides: shorter than a wake-up, and threads sleep that would have got the lock soon; longer, and CPUs
 /// spin that others could use. The competitive choice is what a sleep and a wake-up cost, which `cpu.wake` shows.
-static SPIN_PARK: Entry = Entry::of(
-    Primitive {
-        id: "cpu.lock.spin_park",
-        summary: "A futex mutex whose waiters spin for the time in the column group, then sleep",
-        operation: lock::OPERATION,
-        source: "Karlin, Li, Manasse and Owicki, SOSP 1991; Drepper, Futexes Are Tricky, 2011, mutex 2",
-        facts: Facts { has_designs: true, ..lock::FACTS.waiting(Waits::SpinsThenSleeps) },
-    },
+static SPIN_PARK: Entry = lock::spins_then_sleeps(
+    "cpu.lock.spin_park",
+    "A futex mutex whose waiters spin for the time in the column group, then sleep",
+    "Karlin, Li, Manasse and Owicki, SOSP 1991; Drepper, Futexes Are Tricky, 2011, mutex 2",
     spin_park_cases,
     spin_park_workload,
 )
+.with_designs()
 .beyond_quick();
 
 /// The group: waiters spin for so long before they sleep.
@@ -223,8 +166,7 @@ fn spin_park_cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 fn spin_park_workload(case: &Case) -> Option<Workload> {
     let us = case.group_number(SPIN)?;
     let kind = SpinPark(Duration::from_micros(us.into()));
-    let workload = lock::workload_of_one_type(case, &kind)?;
-    Some(workload.expecting(lock::SWAPPED_TWICE).blocking(case))
+    Some(lock::workload_of_one_type(case, &kind, lock::SWAPPED_TWICE)?.blocking(case))
 }
 
 struct SpinPark(Duration);
@@ -240,19 +182,15 @@ impl LockKind for SpinPark {
 /// In theory: two ticket locks, of the group and of all groups. Without contention both are taken: two atomic additions.
 /// Contended: while threads of the holder's group wait, the lock and what it protects stay in their caches, and only every
 /// 65th acquisition crosses to another group. The price is the wait of the other groups.
-static COHORT: Entry = Entry::of(
-    Primitive {
-        id: "cpu.lock.cohort",
-        summary: "Cohort lock of two levels of ticket locks: passed within a NUMA node or cache group up to 64 times",
-        operation: lock::OPERATION,
-        source: "Dice, Marathe and Shavit, Lock Cohorting, PPoPP 2012 and ACM TOPC 1(2), 2015, C-TKT-TKT",
-        facts: lock::FACTS.waiting(Waits::Spins),
-    },
+static COHORT: Entry = lock::spins(
+    "cpu.lock.cohort",
+    "Cohort lock of two levels of ticket locks: passed within a NUMA node or cache group up to 64 times",
+    "Dice, Marathe and Shavit, Lock Cohorting, PPoPP 2012 and ACM TOPC 1(2), 2015, C-TKT-TKT",
     cohort_cases,
     // Not the addition for all groups: a thread that the lock was passed to leaves it out.
     |case| {
         let make = |_| CohortLock::new(CpuGroups::here().map_or(1, CpuGroups::count), group_of_this_thread, LIMIT);
-        Some(lock::workload_of_one_type(case, &Raw(make))?.expecting(TAKEN_BY_A_TICKET))
+        lock::workload_of_one_type(case, &Raw(make), TAKEN_BY_A_TICKET)
     },
 )
 .requiring(groups_of_cpus);

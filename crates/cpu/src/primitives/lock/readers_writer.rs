@@ -1,23 +1,15 @@
 //! Locks that one writer or many readers hold.
 
+use crate::primitives::prelude::*;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crossbeam::atomic::AtomicCell;
 use crossbeam::epoch;
 use crossbeam::sync::ShardedLock;
-use syncscope_core::{Case, Dtype, Layout, Primitive, Waits};
 
-use crate::evidence::Expected;
-use crate::primitives::entry::Entry;
 use crate::primitives::lock::{self, AtWork, Lock, LockKind, PlainNumber, library_lock};
-use crate::primitives::operation::{Executed, Operation, SLOTS};
 use crate::primitives::work::LockWork;
-use crate::primitives::workload::Workload;
-use crate::sync::CachePadded;
-
-/// What `ns` is the cost of, for every lock that is taken for reading.
-const READING_OPERATION: &str = "one addition of the value read under the lock to a private sum by each thread";
 
 /// A lock that one writer or many readers hold, around a number.
 trait SharedLock<N>: Send + Sync + 'static {
@@ -55,27 +47,29 @@ impl<N, L: SharedLock<N>> SharedLock<N> for AtWork<L> {
 }
 
 /// The loops of a kind of lock, taken for reading by all threads.
-fn readers<K: SharedLockKind>(case: &Case) -> Option<Workload> {
-    match case.dtype? {
-        Dtype::U64 => readers_of_one_type::<K>(case),
+fn readers<K: SharedLockKind>(case: &Case, expected: Expected) -> Option<Workload> {
+    let workload = match case.dtype? {
+        Dtype::U64 => return readers_of_one_type::<K>(case, expected),
+        Dtype::U32 => None,
         _ if case.has_work() => None,
         Dtype::I32 => Readers::<_, i32>::workload(case, K::around),
         Dtype::F32 => Readers::<_, f32>::workload(case, K::around),
         Dtype::F64 => Readers::<_, f64>::workload(case, K::around),
-        Dtype::U32 => None,
-    }
+    };
+    Some(workload?.expecting(expected))
 }
 
 /// The same for one type of the number.
-fn readers_of_one_type<K: SharedLockKind>(case: &Case) -> Option<Workload> {
-    match LockWork::of(case, true).map(Arc::new) {
+fn readers_of_one_type<K: SharedLockKind>(case: &Case, expected: Expected) -> Option<Workload> {
+    let workload = match LockWork::of(case, true).map(Arc::new) {
         _ if case.dtype? != Dtype::U64 => None,
         None => Readers::<_, u64>::workload(case, K::around),
         Some(work) => {
             let around = |number| AtWork { lock: K::around(number), work: Arc::clone(&work) };
             Some(Readers::<_, u64>::workload(case, around)?.at_work(&work))
         }
-    }
+    };
+    Some(workload?.expecting(expected))
 }
 
 /// A kind of lock in a library: the name of the kind, the lock, and how a reader comes to the number. What that gives holds the
@@ -190,57 +184,42 @@ pub(in crate::primitives) static ENTRIES: &[&Entry] = &[
 
 /// A subtraction that releases, of one reader.
 const LEFT_BY_A_SUBTRACTION: Expected = Expected::once(&["lock xadd"], &["ldaddl", "outline ldaddl", "stlxr"]);
+const TAKEN_AND_LEFT: Expected =
+    Expected::times(2, &["lock cmpxchg"], &["casa", "casl", "outline casa", "outline casl", "ldaxr", "ldxr"]);
 
 /// In theory: readers do not exclude each other, but each of them adds itself to a count on the lock's line and
 /// subtracts itself again. These two atomic operations transfer the line, so that many readers scale no better than an
 /// atomic counter.
-static RWLOCK_READ: Entry = Entry::of(
-    Primitive {
-        id: "cpu.lock.rwlock_read",
-        summary: "The standard library's reader-writer lock, taken for reading by all threads",
-        operation: READING_OPERATION,
-        source: "Rust std::sync::RwLock",
-        facts: lock::READING,
-    },
+static RWLOCK_READ: Entry = lock::reading(
+    "cpu.lock.rwlock_read",
+    "The standard library's reader-writer lock, taken for reading by all threads",
+    "Rust std::sync::RwLock",
     lock::cases,
-    |case| Some(readers::<RwlockRead>(case)?.expecting(LEFT_BY_A_SUBTRACTION)),
+    |case| readers::<RwlockRead>(case, LEFT_BY_A_SUBTRACTION),
 );
 
 shared_lock!(RwlockRead, RwLock, |lock| lock.read().unwrap_or_else(PoisonError::into_inner));
 
 /// In theory: a compare-and-swap to take it, as the mutex, and an atomic subtraction to give it back. Contended: some
 /// spins, then a futex call for each waiter.
-static RWLOCK_WRITE: Entry = Entry::of(
-    Primitive {
-        id: "cpu.lock.rwlock_write",
-        summary: "The standard library's reader-writer lock, taken for writing: a futex",
-        operation: lock::OPERATION,
-        source: "Rust std::sync::RwLock",
-        facts: lock::WRITING,
-    },
+static RWLOCK_WRITE: Entry = lock::writing(
+    "cpu.lock.rwlock_write",
+    "The standard library's reader-writer lock, taken for writing: a futex",
+    "Rust std::sync::RwLock",
     lock::cases,
-    |case| {
-        Some(
-            lock::workload(case, &RwlockWrite)?
-                .expecting(Expected::once(&["lock cmpxchg"], &["casa", "outline casa", "ldaxr"])),
-        )
-    },
+    |case| lock::workload(case, &RwlockWrite, Expected::once(&["lock cmpxchg"], &["casa", "outline casa", "ldaxr"])),
 );
 
 library_lock!(RwlockWrite, RwLock, |lock| lock.write().unwrap_or_else(PoisonError::into_inner));
 
 /// In theory: as the standard library's, a compare-and-swap adds a reader to a count on the lock's line and an atomic
 /// addition subtracts it again. Readers that meet on the compare-and-swap try again, with growing pauses.
-static PARKING_LOT_RWLOCK_READ: Entry = Entry::of(
-    Primitive {
-        id: "cpu.lock.parking_lot_rwlock_read",
-        summary: "The reader-writer lock of parking_lot, taken for reading by all threads",
-        operation: READING_OPERATION,
-        source: "parking_lot::RwLock; run.json holds the library's version",
-        facts: lock::READING,
-    },
+static PARKING_LOT_RWLOCK_READ: Entry = lock::reading(
+    "cpu.lock.parking_lot_rwlock_read",
+    "The reader-writer lock of parking_lot, taken for reading by all threads",
+    "parking_lot::RwLock; run.json holds the library's version",
     lock::cases_of_one_type,
-    |case| Some(readers_of_one_type::<ParkingLotRead>(case)?.expecting(LEFT_BY_A_SUBTRACTION)),
+    |case| readers_of_one_type::<ParkingLotRead>(case, LEFT_BY_A_SUBTRACTION),
 )
 .with_most_threads_in_quick();
 
@@ -248,27 +227,12 @@ shared_lock!(ParkingLotRead, parking_lot::RwLock, |lock| lock.read());
 
 /// In theory: a compare-and-swap to take it and one to give it back. Contended: some spins with growing pauses, then a hash
 /// table of waiting threads, and the fairness of `parking_lot_mutex`: long samples for the same reason.
-static PARKING_LOT_RWLOCK_WRITE: Entry = Entry::of(
-    Primitive {
-        id: "cpu.lock.parking_lot_rwlock_write",
-        summary: "The reader-writer lock of parking_lot, taken for writing",
-        operation: lock::OPERATION,
-        source: "parking_lot::RwLock; run.json holds the library's version",
-        facts: lock::WRITING,
-    },
+static PARKING_LOT_RWLOCK_WRITE: Entry = lock::writing(
+    "cpu.lock.parking_lot_rwlock_write",
+    "The reader-writer lock of parking_lot, taken for writing",
+    "parking_lot::RwLock; run.json holds the library's version",
     lock::cases_of_one_type,
-    |case| {
-        let workload = lock::workload_of_one_type(case, &ParkingLotWrite)?;
-        Some(
-            workload
-                .expecting(Expected::times(
-                    2,
-                    &["lock cmpxchg"],
-                    &["casa", "casl", "outline casa", "outline casl", "ldaxr", "ldxr"],
-                ))
-                .blocking(case),
-        )
-    },
+    |case| Some(lock::workload_of_one_type(case, &ParkingLotWrite, TAKEN_AND_LEFT)?.blocking(case)),
 )
 .with_most_threads_in_quick();
 
@@ -276,16 +240,12 @@ library_lock!(ParkingLotWrite, parking_lot::RwLock, |lock| lock.write());
 
 /// In theory: each thread takes one of eight locks of the standard library, on a line of its own. Up to eight readers
 /// transfer no line, where a single lock transfers one for each of them.
-static CROSSBEAM_SHARDED_READ: Entry = Entry::of(
-    Primitive {
-        id: "cpu.lock.crossbeam_sharded_read",
-        summary: "Crossbeam's sharded reader-writer lock, taken for reading by all threads: one of eight locks each",
-        operation: READING_OPERATION,
-        source: "crossbeam::sync::ShardedLock",
-        facts: lock::READING,
-    },
+static CROSSBEAM_SHARDED_READ: Entry = lock::reading(
+    "cpu.lock.crossbeam_sharded_read",
+    "Crossbeam's sharded reader-writer lock, taken for reading by all threads: one of eight locks each",
+    "crossbeam::sync::ShardedLock",
     lock::cases_of_one_type,
-    |case| Some(readers_of_one_type::<ShardedRead>(case)?.expecting(lock::IN_A_LIBRARY)),
+    |case| readers_of_one_type::<ShardedRead>(case, lock::IN_A_LIBRARY),
 )
 .beyond_quick();
 
@@ -293,16 +253,12 @@ shared_lock!(ShardedRead, ShardedLock, |lock| lock.read().unwrap_or_else(PoisonE
 
 /// In theory: a writer takes all eight locks of the shards, one after the other, and gives them back in reverse order: eight
 /// times what a single lock costs.
-static CROSSBEAM_SHARDED_WRITE: Entry = Entry::of(
-    Primitive {
-        id: "cpu.lock.crossbeam_sharded_write",
-        summary: "Crossbeam's sharded reader-writer lock, taken for writing: all eight locks",
-        operation: lock::OPERATION,
-        source: "crossbeam::sync::ShardedLock",
-        facts: lock::WRITING,
-    },
+static CROSSBEAM_SHARDED_WRITE: Entry = lock::writing(
+    "cpu.lock.crossbeam_sharded_write",
+    "Crossbeam's sharded reader-writer lock, taken for writing: all eight locks",
+    "crossbeam::sync::ShardedLock",
     lock::cases_of_one_type,
-    |case| Some(lock::workload_of_one_type(case, &ShardedWrite)?.expecting(lock::IN_A_LIBRARY).blocking(case)),
+    |case| Some(lock::workload_of_one_type(case, &ShardedWrite, lock::IN_A_LIBRARY)?.blocking(case)),
 )
 .beyond_quick();
 
@@ -310,16 +266,12 @@ library_lock!(ShardedWrite, ShardedLock, |lock| lock.write().unwrap_or_else(Pois
 
 /// In theory: two loads of the sequence number around those of the value, and no store: readers share all lines. A reader that
 /// meets a writer tries again, so that writers are never held up.
-static SEQUENCE_READ: Entry = Entry::of(
-    Primitive {
-        id: "cpu.lock.sequence_read",
-        summary: "A sequence lock around three words, read by all threads: crossbeam's AtomicCell",
-        operation: READING_OPERATION,
-        source: "crossbeam::atomic::AtomicCell; Lameter, Effective Synchronization on Linux/NUMA Systems, 2005",
-        facts: lock::READING,
-    },
+static SEQUENCE_READ: Entry = lock::reading(
+    "cpu.lock.sequence_read",
+    "A sequence lock around three words, read by all threads: crossbeam's AtomicCell",
+    "crossbeam::atomic::AtomicCell; Lameter, Effective Synchronization on Linux/NUMA Systems, 2005",
     lock::cases_of_one_type,
-    |case| Some(readers_of_one_type::<SequenceRead>(case)?.expecting(lock::IN_A_LIBRARY)),
+    |case| readers_of_one_type::<SequenceRead>(case, lock::IN_A_LIBRARY),
 )
 .with_most_threads_in_quick();
 
@@ -345,17 +297,14 @@ impl<N: PlainNumber> SharedLock<N> for Sequence<N> {
 
 /// In theory: a store of the epoch to the thread's own line and a full fence, then the load; a counter of nested pins and, once in
 /// 128 pins, a look for garbage. No line is shared with other readers. What memory reclamation costs a reader.
-static EPOCH_READ: Entry = Entry::of(
-    Primitive {
-        id: "cpu.lock.epoch_read",
-        summary: "A read of a shared pointer under a pinned epoch of crossbeam, which stands for RCU",
-        operation: READING_OPERATION,
-        source: "crossbeam::epoch::pin; Fraser, Practical Lock-Freedom, 2004, 5.2.3",
-        facts: lock::READING.waiting(Waits::NoWait),
-    },
+static EPOCH_READ: Entry = lock::reading(
+    "cpu.lock.epoch_read",
+    "A read of a shared pointer under a pinned epoch of crossbeam, which stands for RCU",
+    "crossbeam::epoch::pin; Fraser, Practical Lock-Freedom, 2004, 5.2.3",
     lock::cases_of_one_type,
-    |case| Some(readers_of_one_type::<EpochRead>(case)?.expecting(lock::IN_A_LIBRARY)),
+    |case| readers_of_one_type::<EpochRead>(case, lock::IN_A_LIBRARY),
 )
+.waiting(Waits::NoWait)
 .with_most_threads_in_quick();
 
 struct EpochRead;

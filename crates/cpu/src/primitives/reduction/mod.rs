@@ -10,21 +10,16 @@
 
 mod joining;
 
+use crate::primitives::prelude::*;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use syncscope_core::{Case, Dtype, Facts, OperationsAtOnce, Primitive, Role, Shot, Waits};
+use syncscope_core::OperationsAtOnce;
 
 use self::joining::{Alone, Atomically, InCritical, Joining, Results, Tree, WithMutex, closing};
-use crate::axes::Axes;
-use crate::evidence::Expected;
 use crate::facts::between_threads;
 use crate::primitives::barrier::library::OpenMpBarrier;
-use crate::primitives::entry::Entry;
-use crate::primitives::wait::LIMIT;
-use crate::primitives::workload::Workload;
-use crate::sync::{CachePadded, DisseminationBarrier, Guarded, SenseBarrier, TreeBarrier};
-use crate::team::Body;
+use crate::sync::{DisseminationBarrier, Guarded, SenseBarrier, TreeBarrier};
 use crate::team::openmp::{self, Critical, Runtime};
 
 /// One of all threads, which spin in the barrier that ends it.

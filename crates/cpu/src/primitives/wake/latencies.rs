@@ -1,18 +1,14 @@
 //! The percentiles of single wake-ups.
 
+use crate::primitives::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use syncscope_core::{Detail, Shot, stats};
+use syncscope_core::stats;
 
 use super::wake_pair::{WakePair, WakeUp};
 use super::ways::Way;
-use crate::primitives::follow_up::{FollowUp, percentiles};
-use crate::primitives::wait::or_unwind;
-use crate::sync::CachePadded;
-use crate::team::Body;
-use crate::timing::clock::Clock;
 
 /// Some dozen wake-ups lie beyond the 99th percentile of so many.
 const WAKE_UPS: usize = 2000;

@@ -1,9 +1,8 @@
 //! Wake-ups: one thread sleeps in the kernel, another one wakes it.
 //!
 //! - `ways.rs`: what a way to wake a thread is, and all of them. Start here.
-//! - `spinning.rs`: waiters that stay awake, by what they do between two looks (`cpu.wait`).
-//! - `beside.rs`: what they leave to the other hardware thread of their core.
-//! - `sleeper.rs`: whether the waiter sleeps, as the kernel says.
+//! - `spinning.rs`: waiters that stay awake, by what they do between two looks (`cpu.wait`), and what
+//!   they leave to the other hardware thread of their core.
 //! - `wake_pair.rs`: one wake-up: the waiter falls asleep, the waker sees it, reads the clock and wakes it.
 //! - This file: the samples, of one wake-up each, and the cases. `latencies.rs`: percentiles, a run after the samples.
 //!
@@ -13,30 +12,19 @@
 //!
 //! A hand-off (`cpu.handoff`) may find its partner awake. Here no waker calls before it has seen that the waiter sleeps.
 
-mod beside;
 mod latencies;
-mod sleeper;
 pub(super) mod spinning;
 mod wake_pair;
 mod ways;
 
+use crate::primitives::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-use syncscope_core::{Case, Facts, Primitive, Role, Shot, Waits};
 
 use self::latencies::Latencies;
 use self::wake_pair::WakePair;
 use self::ways::Way;
-use crate::axes::{Axes, powers_of_two};
-use crate::evidence::Expected;
-use crate::facts;
-use crate::primitives::entry::Entry;
-use crate::primitives::follow_up::MakeFollowUp;
-use crate::primitives::wait::or_unwind;
-use crate::primitives::workload::Workload;
-use crate::studies::{CpuPairs, OneCpu, Participation};
-use crate::team::Body;
+use crate::axes::powers_of_two;
 
 /// The family, in the order of the catalogue.
 pub(super) static ENTRIES: &[&Entry] = &[
@@ -57,9 +45,6 @@ const FACTS: Facts = Facts { run_effect: facts::between_threads, ..Facts::of(Rol
 /// What `ns` is the cost of, for every wake-up.
 const OPERATION: &str = "one wake-up: from the waker's call until the waiter runs, which was seen asleep before";
 
-/// One call wakes several threads.
-const FACTS_OF_ALL: Facts = Facts { role: Role::WakeAll, ..FACTS };
-
 const OPERATION_OF_ALL: &str =
     "one wake-up of all: from the waker's call until the last waiter runs; all were seen asleep before";
 
@@ -78,8 +63,9 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 const STUDIES: &[Participation] = &[Participation::beyond_quick(&CpuPairs), Participation::plain(&OneCpu).reporting()];
 
 /// A way to wake a thread.
-const fn entry<W: Way>(primitive: Primitive) -> Entry {
-    Entry::of(primitive, cases, workload::<W>).in_studies(STUDIES).requiring(sleeper::states_are_shown)
+const fn entry<W: Way>(id: &'static str, summary: &'static str, source: &'static str) -> Entry {
+    let primitive = Primitive { id, summary, operation: OPERATION, source, facts: FACTS };
+    Entry::of(primitive, cases, workload::<W>).in_studies(STUDIES).requiring(wake_pair::states_are_shown)
 }
 
 fn workload<W: Way>(case: &Case) -> Option<Workload> {
@@ -87,13 +73,15 @@ fn workload<W: Way>(case: &Case) -> Option<Workload> {
 }
 
 /// A way to wake all other threads of a team.
-const fn entry_of_all<W: Way>(primitive: Primitive) -> Entry {
+const fn entry_of_all<W: Way>(id: &'static str, summary: &'static str, source: &'static str) -> Entry {
+    let operation = if W::WAKES_ONE_OF_ALL { OPERATION_OF_ONE } else { OPERATION_OF_ALL };
+    let primitive = Primitive { id, summary, operation, source, facts: Facts { role: Role::WakeAll, ..FACTS } };
     let cases = |primitive: &Primitive, axes: &Axes| {
         let teams: Vec<u32> = powers_of_two(axes.cpus.max(2)).into_iter().filter(|threads| *threads > 1).collect();
         axes.in_usual_places(primitive, &teams).cases()
     };
     let workload = |case: &Case| one_by_one(case, WakePair::<W>::new(case.threads?.checked_sub(1)? as usize));
-    Entry::of(primitive, cases, workload).requiring(sleeper::states_are_shown)
+    Entry::of(primitive, cases, workload).requiring(wake_pair::states_are_shown)
 }
 
 /// The samples of a way to wake a thread, and the percentiles after them.

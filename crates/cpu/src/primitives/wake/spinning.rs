@@ -4,22 +4,18 @@
 //! The waker and the waiter log their times by one clock, as for a thread that sleeps; `cpu.handoff.store_pingpong` measures the
 //! same by loops, with waiters that never wait long.
 
-use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
-
-use crossbeam::utils::Backoff;
-use syncscope_core::{Case, Facts, Group, Primitive, Role, Waits};
-
-use super::beside;
 use super::wake_pair::WakePair;
 use super::ways::{FutexWord, Way};
-use crate::axes::Axes;
-use crate::primitives::entry::Entry;
-use crate::primitives::wait::LIMIT;
+use crate::primitives::prelude::*;
 use crate::primitives::wake;
-use crate::studies::{Participation, SIBLING_WAITS, WaitingSibling};
-use crate::sync::WaitTimeout;
+use crate::studies::{SIBLING_WAITS, WaitingSibling};
+use crate::sync::WaitLimit;
+use crate::timing::smt_interference::independent_additions;
+use crossbeam::utils::Backoff;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// In the order of the catalogue: the later ones leave more of the core to others.
 pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&SPIN, &HINT, &HINTS, &BACKOFF, &YIELD, &SPIN_FUTEX];
@@ -39,10 +35,11 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     axes.waits_us.iter().map(after).map(|case| placed(&case)).collect()
 }
 
-const fn entry<W: Way>(primitive: Primitive) -> Entry {
+const fn entry<W: Way>(id: &'static str, summary: &'static str, source: &'static str) -> Entry {
+    let primitive = Primitive { id, summary, operation: OPERATION, source, facts: FACTS };
     let workload: fn(&Case) -> _ = |case| {
         if case.in_group(SIBLING_WAITS) {
-            return Some(beside::workload::<W>());
+            return Some(work_beside::<W>());
         }
         let after = Duration::from_micros(case.group_number(AFTER)?.into());
         wake::one_by_one(case, WakePair::<W>::after(after))
@@ -98,13 +95,11 @@ impl<B: Between> Way for Watched<B> {
 
 /// In theory: the line moves once from the waker to the waiter, and nothing is quicker. The other hardware thread of the core
 /// has half of it at most.
-static SPIN: Entry = entry::<Watched<Nothing>>(Primitive {
-    id: "cpu.wait.spin",
-    summary: "A waiter that looks again at once",
-    operation: OPERATION,
-    source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, on spinning",
-    facts: FACTS,
-})
+static SPIN: Entry = entry::<Watched<Nothing>>(
+    "cpu.wait.spin",
+    "A waiter that looks again at once",
+    "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, on spinning",
+)
 .in_studies(&[Participation::beyond_quick(&WaitingSibling).reporting()]);
 
 #[derive(Default)]
@@ -116,22 +111,18 @@ impl Between for Nothing {
 }
 
 /// In theory: half a hint more than without one, as the store falls anywhere in it.
-static HINT: Entry = entry::<Watched<Hints<1>>>(Primitive {
-    id: "cpu.wait.spin_hint",
-    summary: "A waiter that executes std::hint::spin_loop between two looks",
-    operation: OPERATION,
-    source: "Rust std::hint::spin_loop; Intel optimization manual, spin-wait loops",
-    facts: FACTS,
-});
+static HINT: Entry = entry::<Watched<Hints<1>>>(
+    "cpu.wait.spin_hint",
+    "A waiter that executes std::hint::spin_loop between two looks",
+    "Rust std::hint::spin_loop; Intel optimization manual, spin-wait loops",
+);
 
 /// In theory: eight hints more than without one.
-static HINTS: Entry = entry::<Watched<Hints<16>>>(Primitive {
-    id: "cpu.wait.spin_16_hints",
-    summary: "A waiter that executes std::hint::spin_loop 16 times between two looks",
-    operation: OPERATION,
-    source: "Rust std::hint::spin_loop",
-    facts: FACTS,
-})
+static HINTS: Entry = entry::<Watched<Hints<16>>>(
+    "cpu.wait.spin_16_hints",
+    "A waiter that executes std::hint::spin_loop 16 times between two looks",
+    "Rust std::hint::spin_loop",
+)
 .beyond_quick();
 
 #[derive(Default)]
@@ -146,13 +137,11 @@ impl<const COUNT: u32> Between for Hints<COUNT> {
 
 /// In theory: the longer the wait, the later the look: half of what lies between two of them, at most 32 hints, then half a
 /// yield.
-static BACKOFF: Entry = entry::<Watched<Snooze>>(Primitive {
-    id: "cpu.wait.spin_backoff",
-    summary: "A waiter that calls crossbeam's Backoff::snooze between two looks: 1, 2, 4, ... 64 hints, then yields",
-    operation: OPERATION,
-    source: "crossbeam::utils::Backoff",
-    facts: FACTS,
-})
+static BACKOFF: Entry = entry::<Watched<Snooze>>(
+    "cpu.wait.spin_backoff",
+    "A waiter that calls crossbeam's Backoff::snooze between two looks: 1, 2, 4, ... 64 hints, then yields",
+    "crossbeam::utils::Backoff",
+)
 .beyond_quick();
 
 #[derive(Default)]
@@ -166,13 +155,11 @@ impl Between for Snooze {
 }
 
 /// In theory: half a system call more than without. Any other thread that wants the CPU gets it.
-static YIELD: Entry = entry::<Watched<Yield>>(Primitive {
-    id: "cpu.wait.spin_yield",
-    summary: "A waiter that calls std::thread::yield_now between two looks",
-    operation: OPERATION,
-    source: "POSIX.1-2017, sched_yield",
-    facts: FACTS,
-})
+static YIELD: Entry = entry::<Watched<Yield>>(
+    "cpu.wait.spin_yield",
+    "A waiter that calls std::thread::yield_now between two looks",
+    "POSIX.1-2017, sched_yield",
+)
 .beyond_quick();
 
 #[derive(Default)]
@@ -187,13 +174,12 @@ impl Between for Yield {
 
 /// In theory: as a waiter with a hint while it spins, then as `cpu.wake.futex`. A thread that spins for as long as a wake-up
 /// takes waits at most twice as long as with the better choice.
-static SPIN_FUTEX: Entry = entry::<SpinFutex>(Primitive {
-    id: "cpu.wait.spin_futex",
-    summary: "A waiter that spins with a hint for 10 us, then sleeps on a futex; the waker calls the futex each time",
-    operation: OPERATION,
-    source: "Karlin, Li, Manasse and Owicki, SOSP 1991; Linux, futex(2)",
-    facts: FACTS.waiting(Waits::SpinsThenSleeps),
-})
+static SPIN_FUTEX: Entry = entry::<SpinFutex>(
+    "cpu.wait.spin_futex",
+    "A waiter that spins with a hint for 10 us, then sleeps on a futex; the waker calls the futex each time",
+    "Karlin, Li, Manasse and Owicki, SOSP 1991; Linux, futex(2)",
+)
+.waiting(Waits::SpinsThenSleeps)
 .beyond_quick();
 
 /// How long it spins.
@@ -213,5 +199,76 @@ impl Way for SpinFutex {
     #[inline]
     fn wake(&self, number: u32) {
         self.0.wake(number);
+    }
+}
+
+// What a thread that waits leaves to the other hardware thread of its core: thread 0 works there, and thread 1 waits for it in one of
+// the ways. The cost is that of eight independent additions; beside a thread that sleeps it is that of a core of its own.
+
+/// The longest loop: some milliseconds.
+const MOST_ITERATIONS: u64 = 1 << 20;
+
+/// How long the waiter waits before the work begins, so that it sleeps where it is going to.
+const SETTLED: Duration = Duration::from_micros(50);
+
+struct Beside<W> {
+    way: W,
+    clock: Clock,
+    wait_limit: WaitLimit,
+    /// The wake-up that the waiter waits for.
+    number: AtomicU32,
+    /// The one that it is about to wait for.
+    announced: AtomicU32,
+    /// Begin and end of the work.
+    interval: [AtomicU64; 2],
+}
+
+fn work_beside<W: Way>() -> Workload {
+    let (number, announced, interval) = Default::default();
+    let (clock, way, wait_limit) = (Clock::uncalibrated(), W::new(), WaitLimit::new(LIMIT));
+    let work: fn(u64) = independent_additions;
+    Workload::of_chain(
+        Arc::new(Beside { way, clock, wait_limit, number, announced, interval }),
+        work as usize,
+        MOST_ITERATIONS,
+    )
+    .expecting(Expected::Uncounted("the work beside the waiter is timed"))
+}
+
+impl<W: Way> Body for Beside<W> {
+    fn prepare(&self, _: &Shot, thread: usize) {
+        match thread {
+            0 => drop(self.number.fetch_add(1, Ordering::Relaxed)),
+            _ => self.way.join(),
+        }
+    }
+
+    fn run(&self, shot: &Shot, thread: usize) {
+        // Relaxed: a barrier stands between this and the addition.
+        let number = self.number.load(Ordering::Relaxed);
+        if thread > 0 {
+            self.announced.store(number, Ordering::Release);
+            return or_unwind(self.way.sleep(number));
+        }
+        or_unwind(self.wait_limit.wait(|| self.announced.load(Ordering::Acquire) == number));
+        let announced = Instant::now();
+        while announced.elapsed() < SETTLED {
+            std::hint::spin_loop();
+        }
+        let begin = self.clock.start();
+        independent_additions(shot.iterations * (1 + shot.side.copies()));
+        let end = self.clock.stop();
+        self.way.wake(number);
+        self.interval[0].store(begin, Ordering::Relaxed);
+        self.interval[1].store(end, Ordering::Relaxed);
+    }
+
+    /// That of the work, for both threads. Relaxed: a barrier stands between the stores and this.
+    fn interval(&self, _: &Shot, _: usize) -> Option<[u64; 2]> {
+        Some([0, 1].map(|end| self.interval[end].load(Ordering::Relaxed)))
+    }
+
+    fn verify(&self, _: &Shot, _: usize) -> Result<(), String> {
+        Ok(())
     }
 }

@@ -1,21 +1,17 @@
 //! Ways to wake a sleeping thread: futex, condition variables, parking, an event counter of the kernel.
 
+use crate::primitives::prelude::*;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::{self, Thread};
 use std::time::Instant;
 
-use syncscope_core::Primitive;
 use syncscope_host::descriptors::EventFd;
 use syncscope_host::futex::{self, FutexTimeout, Scope};
 use syncscope_host::ring::Ring;
 
-use crate::primitives::entry::Entry;
-use crate::primitives::wait::{LIMIT, or_fail};
 use crate::primitives::wake;
-use crate::studies::{CoreKinds, CpuPairs, OneCpu, Participation};
-use crate::sync::WaitTimeout;
 
 /// A way for one thread to wake another one, or all others. Wake-ups are numbered from 1, and after the largest number comes 0.
 pub(super) trait Way: Send + Sync + 'static {
@@ -40,13 +36,11 @@ pub(super) trait Way: Send + Sync + 'static {
 
 /// In theory: one system call that finds the waiter in a hash table and makes it runnable, an interrupt to its CPU where
 /// that one is idle, and the way of the waiter out of its own call. What the other wake-ups cost beyond this is their own.
-pub(super) static FUTEX: Entry = wake::entry::<FutexWord>(Primitive {
-    id: "cpu.wake.futex",
-    summary: "A store and a futex call wake a thread that sleeps on the word",
-    operation: wake::OPERATION,
-    source: "Linux, futex(2); Drepper, Futexes Are Tricky, 2011",
-    facts: wake::FACTS,
-})
+pub(super) static FUTEX: Entry = wake::entry::<FutexWord>(
+    "cpu.wake.futex",
+    "A store and a futex call wake a thread that sleeps on the word",
+    "Linux, futex(2); Drepper, Futexes Are Tricky, 2011",
+)
 .in_studies(&[
     Participation::plain(&CpuPairs),
     Participation::plain(&CoreKinds),
@@ -55,13 +49,11 @@ pub(super) static FUTEX: Entry = wake::entry::<FutexWord>(Primitive {
 
 /// In theory: one system call that makes all waiters runnable one after the other, and an interrupt to each of their CPUs. The last one
 /// runs later the more there are.
-pub(super) static FUTEX_ALL: Entry = wake::entry_of_all::<FutexWord<true>>(Primitive {
-    id: "cpu.wake.futex_all",
-    summary: "A store and a futex call wake all other threads of the team, which sleep on the word",
-    operation: wake::OPERATION_OF_ALL,
-    source: "Linux, futex(2)",
-    facts: wake::FACTS_OF_ALL,
-})
+pub(super) static FUTEX_ALL: Entry = wake::entry_of_all::<FutexWord<true>>(
+    "cpu.wake.futex_all",
+    "A store and a futex call wake all other threads of the team, which sleep on the word",
+    "Linux, futex(2)",
+)
 .with_most_threads_in_quick();
 
 /// The number of the last wake-up, for one waiter or for all.
@@ -101,13 +93,11 @@ impl<const ALL: bool> Way for FutexWord<ALL> {
 }
 
 /// In theory: as `cpu.wake.futex`: the kernel takes the first of its list, however many there are.
-pub(super) static FUTEX_ONE_OF_ALL: Entry = wake::entry_of_all::<Tokens>(Primitive {
-    id: "cpu.wake.futex_one_of_all",
-    summary: "A token and a futex call wake one of all other threads of the team, which sleep on the word",
-    operation: wake::OPERATION_OF_ONE,
-    source: "Linux, futex(2); Drepper, Futexes Are Tricky, 2011",
-    facts: wake::FACTS_OF_ALL,
-})
+pub(super) static FUTEX_ONE_OF_ALL: Entry = wake::entry_of_all::<Tokens>(
+    "cpu.wake.futex_one_of_all",
+    "A token and a futex call wake one of all other threads of the team, which sleep on the word",
+    "Linux, futex(2); Drepper, Futexes Are Tricky, 2011",
+)
 .beyond_quick();
 
 /// A semaphore: the number of wake-ups that no waiter has taken.
@@ -136,13 +126,11 @@ impl Way for Tokens {
 }
 
 /// In theory: as `cpu.wake.futex_one_of_all`, and the mutex, which nobody else wants.
-pub(super) static CONDVAR_ONE_OF_ALL: Entry = wake::entry_of_all::<GuardedTokens>(Primitive {
-    id: "cpu.wake.condvar_one_of_all",
-    summary: "A token under the mutex and notify_one wake one of all other threads of the team, which sleep on a condition variable",
-    operation: wake::OPERATION_OF_ONE,
-    source: "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_signal",
-    facts: wake::FACTS_OF_ALL,
-})
+pub(super) static CONDVAR_ONE_OF_ALL: Entry = wake::entry_of_all::<GuardedTokens>(
+    "cpu.wake.condvar_one_of_all",
+    "A token under the mutex and notify_one wake one of all other threads of the team, which sleep on a condition variable",
+    "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_signal",
+)
 .beyond_quick();
 
 /// The same under a mutex.
@@ -174,22 +162,18 @@ impl Way for GuardedTokens {
 }
 
 /// In theory: the waker takes and frees the mutex, then a futex call. The waiter takes the mutex again before it goes on.
-pub(super) static CONDVAR: Entry = wake::entry::<StdSignal>(Primitive {
-    id: "cpu.wake.condvar",
-    summary: "A change under the mutex and notify_one wake a thread that sleeps on a condition variable",
-    operation: wake::OPERATION,
-    source: "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_signal",
-    facts: wake::FACTS,
-});
+pub(super) static CONDVAR: Entry = wake::entry::<StdSignal>(
+    "cpu.wake.condvar",
+    "A change under the mutex and notify_one wake a thread that sleeps on a condition variable",
+    "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_signal",
+);
 
 /// In theory: as `cpu.wake.futex_all`, after which all waiters want the mutex, one after the other.
-pub(super) static CONDVAR_ALL: Entry = wake::entry_of_all::<StdSignal<true>>(Primitive {
-    id: "cpu.wake.condvar_all",
-    summary: "A change under the mutex and notify_all wake all other threads of the team, which sleep on a condition variable",
-    operation: wake::OPERATION_OF_ALL,
-    source: "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_broadcast",
-    facts: wake::FACTS_OF_ALL,
-})
+pub(super) static CONDVAR_ALL: Entry = wake::entry_of_all::<StdSignal<true>>(
+    "cpu.wake.condvar_all",
+    "A change under the mutex and notify_all wake all other threads of the team, which sleep on a condition variable",
+    "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_broadcast",
+)
 .beyond_quick();
 
 /// The number of the last wake-up, and the signal that it has changed, for one waiter or for all.
@@ -220,13 +204,11 @@ impl<const ALL: bool> Way for StdSignal<ALL> {
 }
 
 /// In theory: an atomic exchange on the state of the waiter and a futex call. There is no lock.
-pub(super) static PARK: Entry = wake::entry::<Parked>(Primitive {
-    id: "cpu.wake.park",
-    summary: "A store and unpark wake a thread that is parked, as in the standard library",
-    operation: wake::OPERATION,
-    source: "Rust std::thread::park, std::thread::Thread::unpark",
-    facts: wake::FACTS,
-});
+pub(super) static PARK: Entry = wake::entry::<Parked>(
+    "cpu.wake.park",
+    "A store and unpark wake a thread that is parked, as in the standard library",
+    "Rust std::thread::park, std::thread::Thread::unpark",
+);
 
 /// The number of the last wake-up, and the thread to wake.
 pub(super) struct Parked {
@@ -267,13 +249,11 @@ impl Way for Parked {
 
 /// In theory: as the standard library's, with one more step: the waiter stands in a global table, whose bucket both
 /// threads lock, and sleeps on a futex of its own thread.
-pub(super) static PARKING_LOT: Entry = wake::entry::<ParkingLotSignal>(Primitive {
-    id: "cpu.wake.parking_lot",
-    summary: "A change under the mutex and notify_one wake a thread that sleeps on parking_lot's condition variable",
-    operation: wake::OPERATION,
-    source: "parking_lot::Condvar; run.json holds its version",
-    facts: wake::FACTS,
-})
+pub(super) static PARKING_LOT: Entry = wake::entry::<ParkingLotSignal>(
+    "cpu.wake.parking_lot",
+    "A change under the mutex and notify_one wake a thread that sleeps on parking_lot's condition variable",
+    "parking_lot::Condvar; run.json holds its version",
+)
 .beyond_quick();
 
 /// The number of the last wake-up, and the signal that it has changed.
@@ -299,13 +279,11 @@ impl Way for ParkingLotSignal {
 
 /// In theory: a write system call that adds to the counter and wakes, and two calls of the waiter, which event loops make
 /// too: poll, in which it sleeps, and read, which takes the counter. More work in the kernel than a futex.
-pub(super) static EVENTFD: Entry = wake::entry::<Event>(Primitive {
-    id: "cpu.wake.eventfd",
-    summary: "A write to an eventfd wakes a thread that sleeps in poll and then reads it",
-    operation: wake::OPERATION,
-    source: "Linux, eventfd(2), poll(2)",
-    facts: wake::FACTS,
-})
+pub(super) static EVENTFD: Entry = wake::entry::<Event>(
+    "cpu.wake.eventfd",
+    "A write to an eventfd wakes a thread that sleeps in poll and then reads it",
+    "Linux, eventfd(2), poll(2)",
+)
 .beyond_quick();
 
 /// The counter: one for each wake-up that was not taken yet.
@@ -336,13 +314,11 @@ impl Way for Event {
 }
 
 /// In theory: as `cpu.wake.futex` for the waker. The waiter pays for a request and its answer, and can wait for files in the same call.
-pub(super) static IO_URING: Entry = wake::entry::<Requested>(Primitive {
-    id: "cpu.wake.io_uring",
-    summary: "A store and a futex call wake a thread that sleeps in io_uring_enter, where it waits for the futex",
-    operation: wake::OPERATION,
-    source: "Linux 6.7, io_uring_prep_futex_wait(3)",
-    facts: wake::FACTS,
-})
+pub(super) static IO_URING: Entry = wake::entry::<Requested>(
+    "cpu.wake.io_uring",
+    "A store and a futex call wake a thread that sleeps in io_uring_enter, where it waits for the futex",
+    "Linux 6.7, io_uring_prep_futex_wait(3)",
+)
 .requiring(|| Ring::new().map(drop).map_err(|error| format!("no futexes of io_uring ({error}): Linux 6.7 has them")))
 .beyond_quick();
 

@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use syncscope_core::order::Order;
 use syncscope_core::stats::median;
 use syncscope_core::{Placement, Row, Verdict};
 use syncscope_host::cpu_list;
@@ -145,7 +144,7 @@ pub(super) fn domains(matrix: &Matrix, cores: &Partition) -> Vec<Partition> {
         .filter(|(misfits, partition)| is_level(matrix, partition, cores, *misfits))
         .collect();
     // The clearest first; the others must be compatible with it.
-    candidates.order_by_key(|(misfits, _)| *misfits);
+    candidates.sort_by_key(|(misfits, _)| *misfits);
     candidates
         .into_iter()
         .fold(Vec::new(), |levels, (_, partition)| with_level(matrix, &levels, partition, cores).unwrap_or(levels))
@@ -185,7 +184,7 @@ fn steps(matrix: &Matrix, cores: &Partition) -> Vec<f64> {
     let mut steps: Vec<(f64, f64)> =
         costs.windows(2).map(|pair| (pair[1] / pair[0], (pair[0] * pair[1]).sqrt())).collect();
     steps.retain(|(step, _)| *step >= LEAST_STEP);
-    steps.order_by(|one, other| other.0.total_cmp(&one.0));
+    steps.sort_by(|one, other| other.0.total_cmp(&one.0));
     steps.into_iter().take(MAX_STEPS).map(|(_, middle)| middle).collect()
 }
 

@@ -19,7 +19,6 @@ use self::levels::{Matrix, Pair, Partition, members};
 use crate::machine::topology::Topology;
 
 /// The topology that `rows` show on a machine that reports `topology`. `None` where no pair of CPUs was measured.
-#[must_use]
 pub fn infer(topology: &Topology, rows: &[Row]) -> Option<MeasuredTopology> {
     let matrix = Matrix::of(topology, rows);
     if matrix.pairs.is_empty() {

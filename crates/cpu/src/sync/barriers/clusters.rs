@@ -38,7 +38,6 @@ struct Cluster {
 
 impl ClusterBarrier {
     /// A barrier for threads in these clusters, of which none waits longer than `limit`.
-    #[must_use]
     pub fn new(cluster_of: &[usize], limit: Duration) -> Self {
         let mut clusters: Vec<(usize, Cluster)> = Vec::new();
         let mut member = |(thread, number): (usize, &usize)| {

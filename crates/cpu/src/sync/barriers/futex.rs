@@ -18,7 +18,6 @@ pub struct FutexBarrier {
 
 impl FutexBarrier {
     /// A barrier for `threads` threads, of which none waits longer than `limit`.
-    #[must_use]
     pub fn new(threads: u32, limit: Duration) -> Self {
         Self {
             threads,
@@ -29,7 +28,6 @@ impl FutexBarrier {
     }
 
     /// The same for one thread of each of so many processes.
-    #[must_use]
     pub fn between_processes(processes: u32, limit: Duration) -> Self {
         Self { episode: CachePadded::new(Futex::between_processes(0)), ..Self::new(processes, limit) }
     }

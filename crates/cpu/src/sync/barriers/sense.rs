@@ -22,7 +22,6 @@ pub struct LocalSense(bool);
 
 impl SenseBarrier {
     /// A barrier for `threads` threads, of which none waits longer than `limit`.
-    #[must_use]
     pub fn new(threads: u32, limit: Duration) -> Self {
         Self {
             threads,

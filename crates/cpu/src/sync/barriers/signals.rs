@@ -47,7 +47,6 @@ pub(super) fn next_episode(episode: &AtomicU32) -> u32 {
 
 impl DisseminationBarrier {
     /// A barrier for `threads` threads, of which none waits longer than `limit`.
-    #[must_use]
     pub fn new(threads: u32, limit: Duration) -> Self {
         let rounds = threads.next_power_of_two().ilog2() as usize;
         Self {
@@ -114,7 +113,6 @@ pub(super) fn children<const ARITY: usize>(thread: usize, threads: usize) -> std
 
 impl TreeBarrier {
     /// A barrier for `threads` threads, of which none waits longer than `limit`.
-    #[must_use]
     pub fn new(threads: u32, limit: Duration) -> Self {
         Self { threads: (0..threads).map(|_| Node::default()).collect(), wait_limit: WaitLimit::new(limit) }
     }

@@ -40,7 +40,6 @@ const MOST_PASSES: u32 = if cfg!(any(loom, test)) { 1 } else { 0xFFFF };
 impl CnaLock {
     /// A free lock for `threads` threads; `group_of` names the group of a thread, and is called by the thread itself. None waits longer
     /// than `limit`.
-    #[must_use]
     pub fn new(threads: u32, group_of: fn(usize) -> usize, limit: Duration) -> Self {
         let (tail, passes) = Default::default();
         Self { tail, nodes: nodes(threads), passes, group_of, wait_limit: WaitLimit::new(limit) }

@@ -29,7 +29,6 @@ struct Group {
 impl CohortLock {
     /// A free lock for so many groups; `group_of` names the group of a thread, of the thread's number, and is called by
     /// the thread itself. No thread waits longer than `limit`.
-    #[must_use]
     pub fn new(groups: usize, group_of: fn(usize) -> usize, limit: Duration) -> Self {
         let group = |_| CachePadded::new(Group { own: TicketLock::new(limit), passes: AtomicU32::new(0) });
         let groups = (0..groups.max(1)).map(group).collect();

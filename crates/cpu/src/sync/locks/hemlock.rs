@@ -25,7 +25,6 @@ const GRANTED: u32 = 1;
 
 impl HemLock {
     /// A free lock for `threads` threads, for which none waits longer than `limit`.
-    #[must_use]
     pub fn new(threads: u32, limit: Duration) -> Self {
         Self { tail: CachePadded::default(), grants: nodes(threads), wait_limit: WaitLimit::new(limit) }
     }

@@ -30,7 +30,6 @@ const NONE: u32 = 0;
 
 impl McsLock {
     /// A free lock for `threads` threads, for which none waits longer than `limit`.
-    #[must_use]
     pub fn new(threads: u32, limit: Duration) -> Self {
         Self { tail: CachePadded::default(), nodes: nodes(threads), wait_limit: WaitLimit::new(limit) }
     }

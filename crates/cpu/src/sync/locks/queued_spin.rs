@@ -24,7 +24,6 @@ const THREAD: u32 = 1 << 9;
 
 impl QueuedSpinLock {
     /// A free lock for `threads` threads, for which none waits longer than `limit`.
-    #[must_use]
     pub fn new(threads: u32, limit: Duration) -> Self {
         Self { word: CachePadded::default(), nodes: nodes(threads), wait_limit: WaitLimit::new(limit) }
     }

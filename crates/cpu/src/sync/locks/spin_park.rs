@@ -22,13 +22,11 @@ const AWAITED: u32 = 2;
 
 impl SpinParkLock {
     /// A free lock whose waiters spin for `spin` and then sleep, none of them longer than `limit`.
-    #[must_use]
     pub fn new(spin: Duration, limit: Duration) -> Self {
         Self { futex: Futex::new(FREE), spin, limit }
     }
 
     /// A free lock for the threads of several processes, whose waiters sleep at once.
-    #[must_use]
     pub fn between_processes(limit: Duration) -> Self {
         Self { futex: Futex::between_processes(FREE), spin: Duration::ZERO, limit }
     }

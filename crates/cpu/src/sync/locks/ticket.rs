@@ -16,7 +16,6 @@ pub struct TicketLock {
 
 impl TicketLock {
     /// A free lock, for which no thread waits longer than `limit`.
-    #[must_use]
     pub fn new(limit: Duration) -> Self {
         Self { next: AtomicU32::new(0), serving: AtomicU32::new(0), wait_limit: WaitLimit::new(limit) }
     }

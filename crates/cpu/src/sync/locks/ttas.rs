@@ -21,7 +21,6 @@ const FIRST_PAUSES: u32 = 4;
 
 impl<const MOST_PAUSES: u32> TtasLock<MOST_PAUSES> {
     /// A free lock. A thread gives up when the lock was taken for as long as `limit`.
-    #[must_use]
     pub fn new(limit: Duration) -> Self {
         Self { held: AtomicBool::new(false), wait_limit: WaitLimit::new(limit) }
     }

@@ -1,15 +1,7 @@
 //! Atomic operations on global and shared memory.
 
-use syncscope_core::sweep::Sweep;
-use syncscope_core::{
-    ActorRule, Case, Dtype, Facts, Form, Layout, MemoryOrder, Mode, Preset, Role, RunEffect, Scope, Space,
-};
+use super::prelude::*;
 
-use crate::catalogue::entry::ExpectedInstructions;
-use crate::catalogue::entry::SamplingPolicy;
-use crate::catalogue::entry::{Entry, Kernel, Proof};
-use crate::catalogue::families::{kernel, value_of};
-use crate::catalogue::limits::{DeviceLimits, STRIDES};
 use crate::launch::arguments::UNROLL;
 
 const KERNEL: Kernel = kernel!("atomic.cu", Variable);

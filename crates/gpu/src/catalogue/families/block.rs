@@ -1,10 +1,6 @@
 //! Barriers of a thread block.
 
-use syncscope_core::{Case, Facts, Group, Mode, Preset, Role, Waits};
-
-use crate::catalogue::entry::ExpectedInstructions;
-use crate::catalogue::entry::{Entry, Kernel, Proof};
-use crate::catalogue::families::{REGISTERS, group_size, kernel};
+use super::prelude::*;
 use crate::catalogue::limits::without_repetitions;
 
 const KERNEL: Kernel = kernel!("block.cu", Register);

@@ -1,14 +1,6 @@
 //! Barriers of a cluster of blocks, and atomic additions to the shared memory of another block of it.
 
-use syncscope_core::Group;
-use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Dtype, Facts, Layout, Mode, Preset, Role, RunEffect, Space, Waits};
-
-use crate::catalogue::entry::ExpectedInstructions;
-use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
-use crate::catalogue::families::{CLUSTER_OF, group_size, in_order_of, kernel, relaxed};
-use crate::catalogue::limits::DeviceLimits;
-
+use super::prelude::*;
 const KERNEL: Kernel = kernel!("cluster.cu", Register);
 
 const FACTS: Facts =

@@ -1,12 +1,6 @@
 //! Memory fences.
 
-use syncscope_core::{ActorRule, Case, Dtype, Facts, Form, Layout, Mode, Preset, Role, RunEffect, Scope};
-
-use crate::catalogue::entry::ExpectedInstructions;
-use crate::catalogue::entry::SamplingPolicy;
-use crate::catalogue::entry::{Entry, Kernel, Proof};
-use crate::catalogue::families::{kernel, value_of};
-use crate::catalogue::limits::{DeviceLimits, STRIDES};
+use super::prelude::*;
 use crate::launch::arguments::UNROLL;
 
 const KERNEL: Kernel = kernel!("fence.cu", Variable);

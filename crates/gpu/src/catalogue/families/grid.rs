@@ -2,14 +2,8 @@
 //! minute; `kernels/grid_barrier.cuh` has the loops, checks and orderings around them, `kernels/near_counters.cuh` the counters in
 //! both halves of the cache. `kernels/multi.cu` makes barriers of several devices of the same parts.
 
+use super::prelude::*;
 use syncscope_core::own::is_own;
-use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Facts, Group, Preset, Role, RunEffect, Waits};
-
-use crate::catalogue::entry::ExpectedInstructions;
-use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
-use crate::catalogue::families::{CLUSTER_OF, group_size, in_order_of, kernel, relaxed};
-use crate::catalogue::limits::DeviceLimits;
 
 const KERNEL: Kernel = kernel!("grid.cu", GridBarrier);
 

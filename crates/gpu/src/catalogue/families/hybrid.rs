@@ -1,14 +1,8 @@
 //! CPU and GPU threads together. The laboratory chooses the CPUs and adds them to the cases.
 
-use syncscope_core::Group;
-use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Dtype, Facts, Form, MemoryOrder, Mode, Preset, Role, Scope, Waits};
-
 use super::atomic::AGGREGATION;
-use crate::catalogue::entry::ExpectedInstructions;
-use crate::catalogue::entry::{CpuThreads, Entry, Method, Proof};
-use crate::catalogue::families::{HYBRID, kernel, value_of};
-use crate::catalogue::limits::DeviceLimits;
+use super::prelude::*;
+use crate::catalogue::families::HYBRID;
 use crate::hybrid::nearby_cpus::Distance;
 
 /// In theory: two trips over the link, and on each side half an iteration of the polling loop. The GPU polls over the link:

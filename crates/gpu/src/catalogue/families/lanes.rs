@@ -1,9 +1,7 @@
 //! Shuffles, votes, comparisons and reductions of a warp: its lanes exchange, compare or combine registers.
 
-use syncscope_core::{Case, Dtype, Form, Mode, Preset};
-
-use crate::catalogue::entry::{Entry, ExpectedInstructions, Kernel, Proof};
-use crate::catalogue::families::{WARP_COLLECTIVE, kernel, value_of};
+use super::prelude::*;
+use crate::catalogue::families::WARP_COLLECTIVE;
 
 const SHUFFLES: Kernel = kernel!("shuffle.cu", Register);
 

@@ -1,14 +1,6 @@
 //! Kernel launches as barriers.
 
-use syncscope_core::Group;
-use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Facts, OperationsAtOnce, Preset, Role, RunEffect, Waits};
-
-use crate::catalogue::entry::ExpectedInstructions;
-use crate::catalogue::entry::{Entry, Kernel, Launching, Method, Proof};
-use crate::catalogue::families::kernel;
-use crate::catalogue::limits::DeviceLimits;
-
+use super::prelude::*;
 const KERNEL: Kernel = kernel!("launch.cu", LaunchChain);
 
 /// The device's front end: two runs of one build on one H200 gave 1,454 and 1,554 ns for a cooperative launch.

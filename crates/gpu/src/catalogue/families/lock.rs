@@ -1,13 +1,6 @@
 //! Locks in global memory.
 
-use syncscope_core::sweep::Sweep;
-use syncscope_core::{Facts, OperationsAtOnce, Preset, Role, RunEffect, Scope, Waits};
-
-use crate::catalogue::entry::ExpectedInstructions;
-use crate::catalogue::entry::SamplingPolicy;
-use crate::catalogue::entry::{Entry, Kernel, Proof};
-use crate::catalogue::families::kernel;
-
+use super::prelude::*;
 const KERNEL: Kernel = kernel!("lock.cu", Variable);
 
 /// One thread of each warp takes part.

@@ -42,6 +42,21 @@ pub(super) static FAMILIES: &[&[&Entry]] = &[
     hybrid::ENTRIES,
 ];
 
+/// What the files of the families use.
+mod prelude {
+    pub(super) use syncscope_core::sweep::Sweep;
+    pub(super) use syncscope_core::{
+        ActorRule, Case, Dtype, Facts, Form, Group, Layout, MemoryOrder, Mode, OperationsAtOnce, Preset, Role,
+        RunEffect, Scope, Space, Waits,
+    };
+
+    pub(super) use super::{CLUSTER_OF, REGISTERS, group_size, in_order_of, kernel, relaxed, value_of};
+    pub(super) use crate::catalogue::entry::{
+        CpuThreads, Entry, ExpectedInstructions, Kernel, Launching, Method, Proof, SamplingPolicy,
+    };
+    pub(super) use crate::catalogue::limits::{DeviceLimits, STRIDES};
+}
+
 /// Names a file of `kernels/`. The second word is the kind of arguments that its kernels take.
 macro_rules! kernel {
     ($file:literal, $arguments:ident) => {

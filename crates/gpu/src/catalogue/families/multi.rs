@@ -1,12 +1,7 @@
 //! Barriers of the grids of several devices.
 
-use syncscope_core::{Case, Facts, Group, Preset, Role, RunEffect, Waits};
-
 use super::grid::{NEAR_FLAGS, UNROLL, heat_map, one_block_each, roomy};
-use crate::catalogue::entry::ExpectedInstructions;
-use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
-use crate::catalogue::families::{in_order_of, kernel, relaxed};
-use crate::catalogue::limits::DeviceLimits;
+use super::prelude::*;
 
 const KERNEL: Kernel = kernel!("multi.cu", GridBarrier);
 

@@ -4,12 +4,8 @@
 //! read the vector by the same code on the same grid, so the difference of two of them is that of their synchronization. A
 //! [`Recipe`] says how a variant is queued, the macros of its kernel how its blocks join their results.
 
-use syncscope_core::sweep::Sweep;
-use syncscope_core::{ActorRule, Case, Dtype, Facts, Group, Mode, OperationsAtOnce, Preset, Role, RunEffect, Waits};
-
-use super::{WARP_COLLECTIVE, kernel};
-use crate::catalogue::entry::{Entry, ExpectedInstructions, Kernel, Method, Proof};
-use crate::catalogue::limits::DeviceLimits;
+use super::WARP_COLLECTIVE;
+use super::prelude::*;
 use crate::catalogue::registry::entry_of;
 use crate::cuda::driver::Way;
 

@@ -1,11 +1,6 @@
 //! Barriers of the threads of a warp.
 
-use syncscope_core::sweep::Sweep;
-use syncscope_core::{ActorRule, Case, Facts, Form, Group, Preset, Role, Waits};
-
-use crate::catalogue::entry::ExpectedInstructions;
-use crate::catalogue::entry::{Entry, Kernel, Proof};
-use crate::catalogue::families::{REGISTERS, group_size, kernel};
+use super::prelude::*;
 use crate::launch::arguments::UNROLL;
 
 const KERNEL: Kernel = kernel!("warp.cu", Register);

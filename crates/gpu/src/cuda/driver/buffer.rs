@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use cudarc::driver::sys;
 
-use super::context::Context;
-use super::device::DevicePointer;
+use super::device::{Context, DevicePointer};
 use crate::cuda::driver::library::checked;
 use crate::cuda::error::CudaError;
 

@@ -5,7 +5,7 @@ use std::ptr;
 
 use cudarc::driver::sys;
 
-use crate::cuda::driver::context::Context;
+use crate::cuda::driver::device::Context;
 use crate::cuda::driver::library::{self, checked};
 use crate::cuda::driver::stream::Stream;
 use crate::cuda::error::CudaError;
@@ -69,6 +69,12 @@ impl Stream {
     pub(crate) fn record(&self, event: &Event) -> Result<(), CudaError> {
         // SAFETY: stream and event are alive and of one context.
         checked("cuEventRecord", unsafe { sys::cuEventRecord(event.0, self.0) })
+    }
+
+    /// Lets what is queued from now on wait until the last recording of the event is reached.
+    pub(crate) fn wait_for(&self, event: &Event) -> Result<(), CudaError> {
+        // SAFETY: stream and event are alive; they may be of different contexts.
+        checked("cuStreamWaitEvent", unsafe { sys::cuStreamWaitEvent(self.0, event.0, 0) })
     }
 }
 

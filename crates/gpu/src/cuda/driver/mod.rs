@@ -6,26 +6,24 @@
 //! | file | contents |
 //! |---|---|
 //! | [`library`] | loads and initializes the driver; results of calls as errors |
-//! | [`device`] | the loaded driver, its devices, their properties and their access to each other |
-//! | [`context`], [`module`], [`stream`], [`buffer`] | what is made on a device |
-//! | [`launches`], [`graph`] | other launches than of one grid on a stream, and waits for other work |
+//! | [`device`] | the loaded driver, its devices, their properties and their access to each other; contexts |
+//! | [`module`], [`buffer`] | what is made in a context |
+//! | [`stream`], [`graph`] | launches, and waits for other work |
 //!
 //! Start with [`stream`].
 
 mod buffer;
-mod context;
 mod device;
 mod graph;
-mod launches;
 mod library;
 mod module;
 mod stream;
 
 pub(crate) use self::buffer::{DeviceBuffer, HostBuffer};
-pub(crate) use self::context::Context;
+pub(crate) use self::device::Context;
 pub(crate) use self::device::{Attribute, Device, DevicePointer, Driver, PeerAttribute, device_count};
 pub(crate) use self::graph::{CapturedGraph, Event, ExecutableGraph, has_conditional_nodes};
-pub(crate) use self::launches::{Part, launch_together, launches_on_several_devices};
 pub(crate) use self::library::{load, no_device};
 pub(crate) use self::module::{Function, KernelArguments, Module, Way};
 pub(crate) use self::stream::Stream;
+pub(crate) use self::stream::{Part, launch_together, launches_on_several_devices};

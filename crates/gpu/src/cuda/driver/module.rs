@@ -6,8 +6,7 @@ use std::ptr;
 
 use cudarc::driver::sys;
 
-use super::context::Context;
-use super::device::DevicePointer;
+use super::device::{Context, DevicePointer};
 use crate::cuda::driver::library::checked;
 use crate::cuda::error::CudaError;
 

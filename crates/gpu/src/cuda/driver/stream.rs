@@ -1,14 +1,13 @@
 //! Streams: queues of work on a device.
 
-use std::ffi::c_void;
-use std::ptr;
-
-use cudarc::driver::sys;
-
 use super::buffer::{DeviceBuffer, HostBuffer, Plain};
-use super::context::Context;
+use super::device::Context;
 use crate::cuda::driver::library::checked;
+use crate::cuda::driver::module::{Function, KernelArguments, Way};
 use crate::cuda::error::CudaError;
+use cudarc::driver::sys;
+use std::ffi::{c_int, c_void};
+use std::ptr;
 
 /// A queue of work on a device.
 #[derive(Debug)]
@@ -69,3 +68,192 @@ impl Drop for Stream {
 
 // SAFETY: as for contexts: handles are not bound to a thread.
 unsafe impl Sync for Stream {}
+
+// Launches with attributes (in clusters, all blocks at the same time, before the kernel ahead has ended), and waits of a stream for
+// a word of memory.
+
+/// Clusters of up to this many blocks run on every device that has clusters (CUDA C++ Programming Guide, Thread Block
+/// Clusters).
+const PORTABLE_CLUSTER: u32 = 8;
+
+impl Function {
+    /// The same kernel, launched in this way.
+    ///
+    /// # Errors
+    /// If the device does not allow clusters that are larger than portable ones.
+    pub(crate) fn launched(self, way: Way) -> Result<Self, CudaError> {
+        if matches!(way, Way::InClusters(blocks) if blocks > PORTABLE_CLUSTER) {
+            let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED;
+            // SAFETY: the module is loaded.
+            checked("cuFuncSetAttribute", unsafe { sys::cuFuncSetAttribute(self.handle, attribute, 1) })?;
+        }
+        Ok(Self { way, ..self })
+    }
+
+    /// How many of its blocks run at the same time on a device with so many multiprocessors; 0 if it cannot run one cluster.
+    pub(crate) fn resident_blocks(self, threads: u32, multiprocessors: u32) -> Result<u32, CudaError> {
+        Ok(match self.way {
+            Way::InClusters(blocks) => self.active_clusters(blocks, threads)?.saturating_mul(blocks),
+            _ => self.blocks_per_multiprocessor(threads)?.saturating_mul(multiprocessors),
+        })
+    }
+
+    /// How many clusters of this size the device runs at the same time; 0 if it cannot run one.
+    fn active_clusters(self, blocks: u32, threads: u32) -> Result<u32, CudaError> {
+        let mut attribute = cluster_attribute(blocks);
+        let config = configuration(ptr::null_mut(), blocks, threads, &mut attribute);
+        let mut clusters = 0;
+        // SAFETY: the pointers are valid for the call, the module is loaded.
+        let result = unsafe { sys::cuOccupancyMaxActiveClusters(&raw mut clusters, self.handle, &raw const config) };
+        // The results of the driver if no cluster fits.
+        if matches!(result, sys::CUresult::CUDA_ERROR_INVALID_CLUSTER_SIZE | sys::CUresult::CUDA_ERROR_INVALID_VALUE) {
+            return Ok(0);
+        }
+        checked("cuOccupancyMaxActiveClusters", result)?;
+        Ok(clusters.max(0).unsigned_abs())
+    }
+}
+
+/// An attribute whose value `set` chooses.
+fn attribute(
+    id: sys::CUlaunchAttributeID,
+    set: impl FnOnce(&mut sys::CUlaunchAttributeValue),
+) -> sys::CUlaunchAttribute {
+    // SAFETY: numbers, of which any bits are values; the one that `id` chooses is set below.
+    let mut attribute: sys::CUlaunchAttribute = unsafe { std::mem::zeroed() };
+    attribute.id = id;
+    set(&mut attribute.value);
+    attribute
+}
+
+fn cluster_attribute(blocks: u32) -> sys::CUlaunchAttribute {
+    attribute(sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, |value| {
+        value.clusterDim.x = blocks;
+        value.clusterDim.y = 1;
+        value.clusterDim.z = 1;
+    })
+}
+
+fn configuration(
+    stream: sys::CUstream,
+    blocks: u32,
+    threads: u32,
+    attribute: &mut sys::CUlaunchAttribute,
+) -> sys::CUlaunchConfig {
+    sys::CUlaunchConfig {
+        gridDimX: blocks,
+        gridDimY: 1,
+        gridDimZ: 1,
+        blockDimX: threads,
+        blockDimY: 1,
+        blockDimZ: 1,
+        sharedMemBytes: 0,
+        hStream: stream,
+        attrs: ptr::from_mut(attribute),
+        numAttrs: 1,
+    }
+}
+
+impl Stream {
+    /// Queues a kernel on a grid of `blocks` blocks, in its way.
+    pub(crate) fn launch<A: KernelArguments>(
+        &self,
+        function: Function,
+        blocks: u32,
+        threads: u32,
+        arguments: &A,
+    ) -> Result<(), CudaError> {
+        let (handle, mut parameters) = (function.handle, function.parameters(arguments)?);
+        let parameters = parameters.as_mut_ptr();
+        let mut attribute = match function.way {
+            Way::Plain => {
+                // SAFETY: the kernel takes one structure of this size by value (or nothing), which the driver copies
+                // before it returns; its layout is asserted when the kernel is compiled. The caller provides the
+                // addresses in it.
+                return checked("cuLaunchKernel", unsafe {
+                    let extra = ptr::null_mut();
+                    sys::cuLaunchKernel(handle, blocks, 1, 1, threads, 1, 1, 0, self.0, parameters, extra)
+                });
+            }
+            Way::Cooperative => {
+                // SAFETY: as above.
+                return checked("cuLaunchCooperativeKernel", unsafe {
+                    sys::cuLaunchCooperativeKernel(handle, blocks, 1, 1, threads, 1, 1, 0, self.0, parameters)
+                });
+            }
+            Way::InClusters(size) => cluster_attribute(size),
+            Way::Programmatic => {
+                let id = sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+                attribute(id, |value| value.programmaticStreamSerializationAllowed = 1)
+            }
+        };
+        let config = configuration(self.0, blocks, threads, &mut attribute);
+        // SAFETY: as above.
+        checked("cuLaunchKernelEx", unsafe {
+            sys::cuLaunchKernelEx(&raw const config, handle, parameters, ptr::null_mut())
+        })
+    }
+
+    /// Queues the writing of a value to the first word of a buffer.
+    pub(crate) fn write_value(&self, buffer: &DeviceBuffer, value: u32) -> Result<(), CudaError> {
+        // SAFETY: the stream is alive, and every buffer has a word (the driver's allocations are larger than one).
+        checked("cuStreamWriteValue32", unsafe { sys::cuStreamWriteValue32_v2(self.0, buffer.pointer, value, 0) })
+    }
+
+    /// Lets what is queued from now on wait until the first word of a buffer is at least `value`, modulo 2^32.
+    pub(crate) fn wait_for_value(&self, buffer: &DeviceBuffer, value: u32) -> Result<(), CudaError> {
+        let flags = sys::CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_GEQ as u32;
+        // SAFETY: as for `write_value`.
+        checked("cuStreamWaitValue32", unsafe { sys::cuStreamWaitValue32_v2(self.0, buffer.pointer, value, flags) })
+    }
+}
+
+/// One call for a grid on each of several devices: deprecated since CUDA 11.3, and missing in future drivers.
+const MULTI_DEVICE_LAUNCH: &[u8] = b"cuLaunchCooperativeKernelMultiDevice";
+
+/// The part of a launch on several devices that runs on one of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part<'a, A> {
+    pub(crate) stream: &'a Stream,
+    pub(crate) function: Function,
+    pub(crate) arguments: A,
+}
+
+/// Whether the driver still has the call that launches on several devices.
+pub(crate) fn launches_on_several_devices() -> bool {
+    // SAFETY: the library is loaded for as long as the process lives; the symbol is looked up and not called.
+    unsafe { sys::culib().get::<unsafe extern "C" fn()>(MULTI_DEVICE_LAUNCH) }.is_ok()
+}
+
+/// Queues a kernel on each of several devices by one call, each grid with all its blocks at the same time. Only if
+/// [`launches_on_several_devices`].
+pub(crate) fn launch_together<A: KernelArguments>(
+    parts: &[Part<'_, A>],
+    blocks: u32,
+    threads: u32,
+) -> Result<(), CudaError> {
+    let parameters: Result<Vec<[*mut c_void; 1]>, CudaError> =
+        parts.iter().map(|part| part.function.parameters(&part.arguments)).collect();
+    let mut parameters = parameters?;
+    let mut launches: Vec<sys::CUDA_LAUNCH_PARAMS> = parts
+        .iter()
+        .zip(&mut parameters)
+        .map(|(part, parameters)| sys::CUDA_LAUNCH_PARAMS {
+            function: part.function.handle,
+            gridDimX: blocks,
+            gridDimY: 1,
+            gridDimZ: 1,
+            blockDimX: threads,
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: 0,
+            hStream: part.stream.0,
+            kernelParams: parameters.as_mut_ptr(),
+        })
+        .collect();
+    let count = c_int::try_from(launches.len()).unwrap_or(c_int::MAX).unsigned_abs();
+    // SAFETY: the list is as long as said; each entry is a launch like any other, on a stream of its own device.
+    checked("cuLaunchCooperativeKernelMultiDevice", unsafe {
+        sys::cuLaunchCooperativeKernelMultiDevice(launches.as_mut_ptr(), count, 0)
+    })
+}

@@ -18,8 +18,8 @@ use crate::catalogue::reduction::{Joining, Queueing};
 use crate::cuda::driver::ExecutableGraph;
 use crate::cuda::error::CudaError;
 use crate::launch::host_clock;
-use crate::launch::outage::Outage;
 use crate::launch::ruler::is_warm;
+use crate::launch::runner::Outage;
 use crate::multi::LIMIT;
 
 pub(crate) use self::queue::{Queue, Request};

@@ -5,8 +5,7 @@ use crate::cuda::compile::Program;
 use crate::cuda::driver::{DevicePointer, Event, ExecutableGraph, Function, KernelArguments, Module, Stream};
 use crate::cuda::error::CudaError;
 use crate::launch::device_context::DeviceContext;
-use crate::launch::outage::Outage;
-use crate::launch::runner::DeviceQueue;
+use crate::launch::runner::{DeviceQueue, Outage};
 use crate::launch::samples::{HEAD_WORDS, WORD};
 use crate::multi::{DeviceGroup, DeviceTable, LIMIT};
 

@@ -5,10 +5,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use crate::cuda::error::CudaError;
-use crate::launch::outage::Outage;
-use crate::launch::runner::Clock;
-use crate::launch::runner::DeviceQueue;
-use crate::launch::runner::Runner;
+use crate::launch::runner::{Clock, DeviceQueue, Outage, Runner};
 
 /// What the kernels of a device do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

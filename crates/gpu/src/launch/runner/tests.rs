@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use super::testing::{Call, FakeDriver, Script, error, launch, run};
-use crate::launch::outage::{Health, Outage};
-use crate::launch::runner::{GRACE, LIMIT};
+use crate::launch::runner::{GRACE, Health, LIMIT, Outage};
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);

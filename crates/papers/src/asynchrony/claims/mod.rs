@@ -63,7 +63,6 @@ impl Claim {
 }
 
 /// Every claim, for each kernel and block size and over all sizes, on the device of this name.
-#[must_use]
 pub fn claims(found: &Asynchrony, device: &str) -> Vec<ClaimRow> {
     let mut all = claims_of_kernels(&found.classes);
     all.extend(claims_of_arrival(&found.neighbours));

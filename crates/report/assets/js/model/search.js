@@ -37,6 +37,7 @@ const MEANINGS = {
   pdl: "programmatic",
   "cuda::barrier|std::barrier": "barrier mbarrier",
   "nvlink|multi-gpu|multigpu": "multi devices",
+  "own|separate|padded": "private",
   pcie: "hybrid flag",
   cudadevicesynchronize: "stream_sync",
   "slow|slowest|expensive": "barrier lock",
@@ -90,60 +91,49 @@ const STOP_WORDS = new Set("a an the of to from with on in for is how what vs my
 /** The options of the command that measure other values. */
 const MEASURABLE = ["threads", "blocks", "stride", "dtype"];
 
-/** Texts as words, with their parts: `std::sync::Mutex` is std, sync and mutex, too. */
-function indexed(texts) {
-  const whole = texts
-    .filter(Boolean)
-    .join(" ")
-    .split(/[\s,;()\u00a0]+/);
+/** How much a word says: in the name of a row more than in its parameters, and more than in its description. */
+const [IN_DESCRIPTION, IN_PARAMETER, IN_NAME, WHOLE_NAME] = [0, 1, 2, 3];
+
+/** A text as words, with their parts: `std::sync::Mutex` is std, sync and mutex, too. */
+function indexed(text) {
+  const whole = text.split(/[\s,;()\u00a0]+/);
   const splits = [/[.:]+/, /[._:]+/, /(?<=[a-z])(?=[A-Z])/];
   const parts = whole.flatMap((word) => [word, ...splits.flatMap((split) => word.split(split))]);
   return [...new Set(parts.map((word) => word.toLowerCase().replace(/^_+/, "")))].filter(Boolean);
 }
 
-const WORDS = new Map();
-const once = (key, make) => WORDS.get(key) || WORDS.set(key, make()).get(key);
+/** The texts of rows: how much a word of theirs says, their words, and the numbers of the rows. */
+const INDEX = new Map();
 
-/** The words of a row: those of its primitive, and those of its parameters. */
-function wordsOf(row) {
-  if (row.allWords) return row.allWords;
-  const known = PRIMITIVES.get(row.primitive) || {};
-  const of = once(row.primitive, () => indexed([row.primitive, known.summary, known.operation, known.source]));
-  const texts = [row.form && row.title, ...parameters(row), verdictText(row.verdict), SEVERAL && RUNS[row.run].label];
-  row.words = once(texts.join(" "), () => indexed(texts));
-  row.allWords = [of, row.words];
-  return row.allWords;
+function indexRow(row, at) {
+  const { summary, operation, source } = PRIMITIVES.get(row.primitive);
+  const others = [row.form && row.title, ...parameters(row), verdictText(row.verdict), SEVERAL && RUNS[row.run].label];
+  const add = (worth) => (text) => {
+    if (!INDEX.has(text)) INDEX.set(text, { worth, words: indexed(text), rows: [] });
+    INDEX.get(text).rows.push(at);
+  };
+  row.at = at;
+  add(IN_NAME)(row.primitive);
+  add(IN_DESCRIPTION)(`${summary} ${operation} ${source}`);
+  others.filter(Boolean).forEach(add(IN_PARAMETER));
 }
 
 /** Looks at all rows before the reader types: the first key would wait for it. */
-function indexRows(from = 0) {
-  const end = Math.min(from + 500, ROWS.length);
-  for (let at = from; at < end; at += 1) wordsOf(ROWS[at]);
-  if (end < ROWS.length) setTimeout(() => indexRows(end));
-}
+const indexRows = () => INDEX.size || ROWS.forEach(indexRow);
 
 /** Words may be the beginning of others, so that lock is not block. */
 const isIn = (words, word) => words.some((known) => known.startsWith(word));
 
-/** A function of a list of words that remembers its answers: the rows of a primitive share theirs. */
-function remembering(answer) {
-  const memory = new Map();
-  return (list) => {
-    if (!memory.has(list)) memory.set(list, answer(list));
-    return memory.get(list);
-  };
-}
-
-/** Whether a row has one of the words, and how much that says: its name more than its parameters, and more than a word of its
-    description. */
+/** Whether a row has one of the words, and how much that says. */
 function finder(words) {
-  const isKnown = remembering((list) => words.some((word) => isIn(list, word)));
-  const inName = remembering((id) => {
-    const parts = indexed([id]);
-    return words.some((word) => parts.includes(word)) ? 3 : words.some((word) => isIn(parts, word)) ? 2 : 0;
-  });
-  const holds = (row) => wordsOf(row).some(isKnown);
-  return { holds, worth: (row) => inName(row.primitive) || (isKnown(row.words) ? 2 : 0) };
+  indexRows();
+  const worths = new Int8Array(ROWS.length).fill(-1);
+  for (const { worth, words: list, rows } of INDEX.values()) {
+    if (!words.some((word) => isIn(list, word))) continue;
+    const own = worth === IN_NAME && words.some((word) => list.includes(word)) ? WHOLE_NAME : worth;
+    for (const at of rows) worths[at] = Math.max(worths[at], own);
+  }
+  return { holds: ({ at }) => worths[at] >= 0, worth: ({ at }) => worths[at] };
 }
 
 const SIZES = ["threads", "blocks", "devices", "stride", "elements"];
@@ -260,11 +250,14 @@ function ranked(rows, conditions, missing) {
   return [...ofRank.keys()].sort((a, b) => b - a).flatMap((rank) => ofRank.get(rank));
 }
 
-/** The rows that a query finds among others, and what to know of them: {rows, note}. Without a row that fits, the nearest ones. */
-function search(query, candidates) {
+/** The rows that a query finds among others, the most telling first unless these are sorted: {rows, note}. Without a row that
+    fits, the nearest ones. */
+function search(query, candidates, areSorted) {
   const conditions = conditionsOf(query);
+  if (conditions.length === 0) return { rows: candidates, note: null };
+  const inOrder = (rows, missing) => (areSorted ? rows : ranked(rows, conditions, missing));
   const rows = candidates.filter((row) => conditions.every(({ holds }) => holds(row)));
-  if (rows.length > 0 || conditions.length === 0) return { rows: ranked(rows, conditions, []), note: null };
+  if (rows.length > 0) return { rows: inOrder(rows, []), note: null };
   const score = (row) => conditions.reduce((sum, one) => sum + (one.holds(row) ? weightOf(one) : 0), 0);
   const scores = candidates.map(score);
   const best = scores.reduce((most, one) => Math.max(most, one), 0);
@@ -278,5 +271,5 @@ function search(query, candidates) {
   const lacksGpu = OF_GPUS.test(query) && !candidates.some((row) => row.domain !== "cpu");
   const areMeant = conditions.some((one) => !isSize(one) && !missing.includes(one));
   const text = lacksGpu ? "This run has no GPU rows." : missingText(missing, near, areMeant);
-  return { rows: ranked(near, conditions, missing), note: `${text} ${rest}` };
+  return { rows: inOrder(near, missing), note: `${text} ${rest}` };
 }

@@ -6,7 +6,7 @@ function saveRows() {
     const value = column.key(row);
     return column.number ? value : cellText(column, row);
   };
-  const lines = matchingRows().map((row) => columns.map((column) => cell(column, row)));
+  const lines = foundRows().rows.map((row) => columns.map((column) => cell(column, row)));
   saveAs("rows.csv", csvText([columns.map(({ id }) => id), ...lines]), "text/csv");
 }
 
@@ -26,4 +26,4 @@ function markdownText(rows) {
   return [line(titles), line(rule), ...body].join("\n") + "\n";
 }
 
-const copyRows = (event) => copyText(markdownText(matchingRows()), event.currentTarget);
+const copyRows = (event) => copyText(markdownText(foundRows().rows), event.currentTarget);

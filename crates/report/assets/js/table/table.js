@@ -1,22 +1,21 @@
 // The table of all rows, which can be sorted by any column and filtered by words and by verdict.
 
 const PAGE_ROWS = 100;
-/** So many appear with a key; the others follow in the next frames. */
+/** So many rows appear with a key, the others after a pause, in milliseconds. */
 const FIRST_ROWS = 30;
+const PAUSE = 250;
 const MORE_ROWS = 500;
-/** only: the rows of one sentence, with its text; null for all rows. */
-const TABLE = { sort: null, descending: false, words: "", verdict: "", only: null, limit: PAGE_ROWS };
+/** sorted: all rows in the order of a column; only: the rows of one sentence, with its text; null for all rows. */
+const TABLE = { sort: null, descending: false, sorted: ROWS, words: "", verdict: "", only: null, limit: PAGE_ROWS };
 
 /** The rows of the filter, and what is to know of them. */
 function foundRows() {
-  const candidates = TABLE.only ? TABLE.only.rows : ROWS;
-  return search(
-    TABLE.words,
-    candidates.filter((row) => !TABLE.verdict || row.verdict === TABLE.verdict),
-  );
+  const candidates = TABLE.only ? sortedRows(TABLE.only.rows) : TABLE.sorted;
+  const { words, verdict, sort } = TABLE;
+  return search(words, verdict ? candidates.filter((row) => row.verdict === verdict) : candidates, sort);
 }
 
-const matchingRows = () => sortedRows(foundRows().rows);
+const BY_ALPHABET = new Intl.Collator().compare;
 
 function sortedRows(rows) {
   if (!TABLE.sort) return rows;
@@ -25,9 +24,9 @@ function sortedRows(rows) {
   const compare = (a, b) => {
     const [left, right] = [key(a), key(b)];
     if (left === null || right === null) return (left === null) - (right === null);
-    return direction * (typeof left === "number" ? left - right : String(left).localeCompare(String(right)));
+    return direction * (typeof left === "number" ? left - right : BY_ALPHABET(left, right));
   };
-  return rows.sort(compare);
+  return [...rows].sort(compare);
 }
 
 const tableCount = el("p", { class: "fixed", role: "status" });
@@ -62,27 +61,29 @@ function rowElement(row) {
   );
 }
 
-/** Adds rows in growing portions. The first rows appear at once, and the browser computes the layout only a few times. */
-function fillTable(rows) {
-  const request = (fillTable.latest = {});
-  tableBody.replaceChildren();
-  const add = (from, count) => {
-    if (request !== fillTable.latest) return;
-    tableBody.append(...rows.slice(from, from + count).map(rowElement));
-    if (from + count < rows.length) requestAnimationFrame(() => setTimeout(() => add(from + count, 2 * count)));
+/** Shows the first rows at once. The others follow in growing portions: the browser computes the layout only a few times. */
+function fillTable(rows, first) {
+  const elements = (from, to) => rows.slice(from, to).map(rowElement);
+  const add = (from, wait) => {
+    if (from >= rows.length) return;
+    fillTable.next = setTimeout(() => {
+      tableBody.append(...elements(from, 3 * from));
+      add(3 * from, 0);
+    }, wait);
   };
-  add(0, TABLE.words ? FIRST_ROWS : PAGE_ROWS);
+  clearTimeout(fillTable.next);
+  tableBody.replaceChildren(...elements(0, first));
+  add(first, PAUSE);
 }
 
-function drawTable() {
+function drawTable(first = PAGE_ROWS) {
   drawOnly();
-  const found = foundRows();
-  const rows = sortedRows(found.rows);
-  fillTable(rows.slice(0, TABLE.limit));
+  const { rows, note } = foundRows();
+  fillTable(rows.slice(0, TABLE.limit), first);
   const shown = Math.min(rows.length, TABLE.limit);
   const filtered = rows.length < ROWS.length ? `, filtered from ${formatCount(ROWS.length)}` : "";
   tableCount.replaceChildren(
-    ...(found.note ? [el("b", null, `${found.note} `)] : []),
+    ...(note ? [el("b", null, `${note} `)] : []),
     `${formatCount(shown)} of ${plural(rows.length, "row")}${filtered}`,
   );
   const show = (limit) => () => {
@@ -100,6 +101,7 @@ function drawTable() {
 function sortBy(column) {
   TABLE.descending = TABLE.sort === column && !TABLE.descending;
   TABLE.sort = column;
+  TABLE.sorted = sortedRows(ROWS);
   drawHeader();
   drawTable();
 }
@@ -242,7 +244,7 @@ function drawRows() {
   const type = (event) => {
     Object.assign(TABLE, { words: event.target.value, limit: PAGE_ROWS });
     rememberTable();
-    drawTable();
+    drawTable(FIRST_ROWS);
   };
   wordsInput = el("input", { type: "search", placeholder: "atomicAdd threads:32 type:i32", input: type });
   tableBox.append(el("table", null, tableHead, tableBody));

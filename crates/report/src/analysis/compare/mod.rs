@@ -21,7 +21,6 @@ mod remarks;
 use std::collections::{BTreeMap, HashMap};
 
 use syncscope_core::machine::{CpuMachine, Machine};
-use syncscope_core::order::Order;
 use syncscope_core::{CaseId, Row};
 
 use self::hypotheses::{Draft, judge};
@@ -112,7 +111,7 @@ pub fn compare_in_turn<'a>(
     }
     let families = families::of(&cases);
     // What executes other instructions has changed by itself, whatever the machine does.
-    cases.order_by(|one, other| {
+    cases.sort_by(|one, other| {
         let factors = other.certain_factor().total_cmp(&one.certain_factor());
         one.has_other_instructions().cmp(&other.has_other_instructions()).then(factors)
     });

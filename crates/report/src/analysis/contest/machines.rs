@@ -32,11 +32,11 @@ impl<'a> OnMachine<'a> {
     }
 }
 
-/// The machine of the cheapest, if it is certainly below each other one: each run on its hardware below each run on other
+/// The machines with the cheapest hardware, if it is certainly below all other: each run on its hardware below each run on other
 /// hardware, in one-sided tests at 2.5 % over the number of such pairs. Where sizes or instructions differ, the costs are of
 /// something else.
-pub(crate) fn cheapest_machine(entrants: &[OnMachine<'_>]) -> Option<usize> {
-    let best = entrants.iter().min_by(|a, b| a.cost.ns.total_cmp(&b.cost.ns))?;
+pub(crate) fn cheapest_machines(entrants: &[OnMachine<'_>]) -> Vec<usize> {
+    let Some(best) = entrants.iter().min_by(|a, b| a.cost.ns.total_cmp(&b.cost.ns)) else { return vec![] };
     let (own, rivals): (Vec<&OnMachine<'_>>, Vec<&OnMachine<'_>>) =
         entrants.iter().partition(|one| one.hardware == best.hardware);
     let level = 0.025 / (own.len() * rivals.len()) as f64;
@@ -44,5 +44,5 @@ pub(crate) fn cheapest_machine(entrants: &[OnMachine<'_>]) -> Option<usize> {
         rival.is_comparable(one) && p_at_most(&rival.cost, 1.0, &one.cost) <= level
     };
     let is_certain = !rivals.is_empty() && own.iter().all(|one| rivals.iter().all(|rival| is_below(one, rival)));
-    is_certain.then_some(best.machine)
+    if is_certain { own.iter().map(|one| one.machine).collect() } else { vec![] }
 }

@@ -1,6 +1,5 @@
 //! Burtchell and Burtscher, sections V-B3 and V-B5: fences in CUDA, and full or partial warps.
 
-use syncscope_core::order::Order;
 use syncscope_core::{Case, Dtype, Layout, Mode, Row, Verdict};
 
 use super::super::contest::{Basis, Known};
@@ -107,7 +106,7 @@ fn system_varies(data: &RunData) -> Option<Outcome> {
     let erratic = |primitive| {
         let rows = fences(data, primitive, |_| true);
         let mut sorted = rows.clone();
-        sorted.order_by(|a, b| a.ns.total_cmp(&b.ns));
+        sorted.sort_by(|a, b| a.ns.total_cmp(&b.ns));
         let median = sorted.get(sorted.len() / 2).filter(|_| sorted.len() >= 4).copied()?;
         let Tally { yes, no, all } = Tally::of(rows.iter().map(|row| Test::Within(ALIKE).of(row, &median)));
         Some((no as f64 / all as f64, 1.0 - yes as f64 / all as f64, median, all))

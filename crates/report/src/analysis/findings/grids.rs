@@ -3,9 +3,9 @@
 use syncscope_core::Case;
 
 use super::super::contest::Known;
-use super::Claim;
 use super::judge::{ALIKE, MUCH, Pair, Test, all, any_parts, generally, grows_more, two};
 use super::pick::{self, GRID, MULTI_COUNTER, MULTI_FLAGS, at, blocks, rows};
+use super::{Claim, Outcome};
 use crate::RunData;
 
 const WARP: u32 = 32;
@@ -48,13 +48,12 @@ pub(super) const CLAIMS: &[Claim] = &[
         needs: "barriers of several devices with one and with more blocks on each multiprocessor",
         predicate: |data| {
             let count = pick::multiprocessors(data)?;
-            any_parts(DEVICE_BARRIERS.into_iter().filter_map(|primitive| {
-                let rows = together(data, primitive);
+            of_each(data, |rows| {
                 let of_warps: Vec<_> = rows.into_iter().filter(|row| row.row.case.threads == Some(WARP)).collect();
                 let least = at(&of_warps, count, WARP)?;
                 let most = of_warps.last().filter(|most| most.row.case.blocks > Some(count))?;
                 Some(two(Test::AtLeast(ALIKE), (&most.name(), most), ("", &least)))
-            }))
+            })
         },
     },
     Claim {
@@ -64,12 +63,11 @@ pub(super) const CLAIMS: &[Claim] = &[
         needs: "barriers of several devices with blocks of several sizes",
         predicate: |data| {
             let count = pick::multiprocessors(data)?;
-            any_parts(DEVICE_BARRIERS.into_iter().filter_map(|primitive| {
-                let rows = together(data, primitive);
+            of_each(data, |rows| {
                 let most = rows.iter().rfind(|row| row.row.case.blocks == Some(count))?;
                 let least = at(&rows, count, WARP).filter(|least| least.index != most.index)?;
                 Some(two(Test::AtLeast(ALIKE), (&most.name(), most), ("", &least)))
-            }))
+            })
         },
     },
     Claim {
@@ -114,11 +112,10 @@ pub(super) const CLAIMS: &[Claim] = &[
         needs: "barriers of several devices with 1 block of 32 and 4 blocks of 256 threads on each multiprocessor",
         predicate: |data| {
             let count = pick::multiprocessors(data)?;
-            any_parts(DEVICE_BARRIERS.into_iter().filter_map(|primitive| {
-                let rows = together(data, primitive);
+            of_each(data, |rows| {
                 let (general, fastest) = (at(&rows, 4 * count, 256)?, at(&rows, count, WARP)?);
                 Some(two(Test::AtMost(2.0), (&general.name(), &general), ("", &fastest)))
-            }))
+            })
         },
     },
     Claim {
@@ -154,6 +151,11 @@ fn together<'a>(data: &'a RunData, primitive: &str) -> Vec<Known<'a>> {
     let of = |case: &Case| case.devices.unwrap_or(1);
     let most = data.rows.iter().filter(|row| row.case.primitive == primitive).map(|row| of(&row.case)).max();
     most.filter(|most| *most > 1).map(|most| of_devices(data, primitive, most)).unwrap_or_default()
+}
+
+/// Whether any barrier of devices is so, by its rows on all of them.
+fn of_each(data: &RunData, part: impl Fn(Vec<Known<'_>>) -> Option<Outcome>) -> Option<Outcome> {
+    any_parts(DEVICE_BARRIERS.into_iter().filter_map(|primitive| part(together(data, primitive))))
 }
 
 /// Pairs of barriers of so many devices and of fewer ones, alike in all else.

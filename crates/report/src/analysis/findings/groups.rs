@@ -1,6 +1,5 @@
 //! Zhang, Wahib, Zhang and Matsuoka: barriers within a warp and within a block.
 
-use syncscope_core::order::Order;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Evidence};
 
@@ -166,7 +165,7 @@ fn groups<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) 
     if !rows.iter().all(is_nop) {
         rows.retain(|row| !is_nop(row));
     }
-    rows.order_by(|a, b| a.row.case.group.cmp(&b.row.case.group));
+    rows.sort_by(|a, b| a.row.case.group.cmp(&b.row.case.group));
     rows
 }
 
@@ -210,7 +209,7 @@ fn saturation(data: &RunData) -> Option<Outcome> {
             .then(|| (*row, warps / row.bounds.high, warps / row.ns, warps / row.bounds.low))
     });
     let mut rates: Vec<_> = rates.collect();
-    rates.order_by(|a, b| a.2.total_cmp(&b.2));
+    rates.sort_by(|a, b| a.2.total_cmp(&b.2));
     let (slowest, fastest) = (rates.first()?, rates.last()?);
     if rates.len() < 2 {
         return None;

@@ -1,7 +1,6 @@
 //! Comparisons that intervals make certain, and the sentences that say them.
 
 use syncscope_core::Domain;
-use syncscope_core::order::Order;
 
 use super::super::contest::{Known, Ratio};
 use super::{ClaimVerdict, Outcome};
@@ -246,7 +245,7 @@ pub(super) fn flat(factor: f64, rows: &[Known<'_>]) -> Option<Outcome> {
 /// "Largely constant": [`GENERALLY`] of the costs are within [`LARGELY`] of their median.
 pub(super) fn largely_flat(rows: &[Known<'_>]) -> Option<Outcome> {
     let mut sorted = rows.to_vec();
-    sorted.order_by(|a, b| a.ns.total_cmp(&b.ns));
+    sorted.sort_by(|a, b| a.ns.total_cmp(&b.ns));
     let (least, median, most) = (sorted.first()?, sorted.get(sorted.len() / 2)?, sorted.last()?);
     if rows.len() < 3 {
         return None;

@@ -33,7 +33,6 @@ mod tests;
 
 use serde::Serialize;
 use syncscope_core::Evidence;
-use syncscope_core::order::Order;
 
 use crate::RunData;
 use crate::figure::interval_within_run;
@@ -193,7 +192,7 @@ fn claims() -> impl Iterator<Item = (Paper, &'static Claim)> {
 pub fn findings(data: &RunData) -> Vec<Finding> {
     let mut all: Vec<Finding> = claims().map(|(paper, claim)| evaluate(paper, claim, data)).collect();
     all.extend(data.sections.iter().flat_map(|section| section.claims.iter().cloned()));
-    all.order_by_key(|finding| finding.paper);
+    all.sort_by_key(|finding| finding.paper);
     all
 }
 

@@ -1,6 +1,5 @@
 //! Burtchell and Burtscher, section V-A2: atomic operations in OpenMP, and false sharing.
 
-use syncscope_core::order::Order;
 use syncscope_core::{Dtype, Mode};
 
 use super::judge::{ALIKE, MUCH, Pair, Test, all, any_parts, flat, generally, two, unique};
@@ -162,7 +161,7 @@ fn read_free(data: &RunData) -> Option<Outcome> {
     );
     let mut figures: Vec<(f64, usize)> =
         known.iter().filter_map(|(row, _)| Some((row.cycles_figure()?.value(), row.index))).collect();
-    figures.order_by(|a, b| a.0.total_cmp(&b.0));
+    figures.sort_by(|a, b| a.0.total_cmp(&b.0));
     let of_all = if figures.len() < known.len() { format!(" of {}", known.len()) } else { String::new() };
     let measured = match (figures.first(), figures.last()) {
         (Some((least, _)), Some((most, _))) => {

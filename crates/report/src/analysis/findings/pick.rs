@@ -1,6 +1,5 @@
 //! The rows that a claim is about.
 
-use syncscope_core::order::Order;
 use syncscope_core::{Case, Dtype, Form, Layout, MemoryOrder, Mode, Placement, Scope, Space};
 
 use super::super::contest::alike::of_one_actor;
@@ -52,7 +51,7 @@ fn in_order<'a>(data: &'a RunData, primitive: &str, fits: &dyn Fn(&Case) -> bool
         |index: &usize| data.rows.get(*index).is_some_and(|row| row.case.primitive == primitive && fits(&row.case));
     let mut rows: Vec<Known<'a>> =
         (0..data.rows.len()).filter(fitting).filter_map(|index| Known::of(data, index, Basis::Run)).collect();
-    rows.order_by_key(|row| {
+    rows.sort_by_key(|row| {
         let case = &row.row.case;
         (case.devices, case.blocks, case.threads, case.layout.and_then(Layout::stride))
     });

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use syncscope_core::Domain;
-use syncscope_core::order::Ordered;
 use syncscope_core::stats::median;
 
 use super::node::{Cost, Node};
@@ -105,7 +104,7 @@ impl Typical {
             let typical = self.instructions.get(case)?;
             (cost.instructions? != *typical).then(|| node.primitive_of(cost))
         };
-        let other: BTreeSet<&str> = node.costs.iter().filter_map(differs).into_set();
+        let other: BTreeSet<&str> = node.costs.iter().filter_map(differs).collect();
         let named: Vec<&str> =
             outlying.iter().map(|(primitive, _)| *primitive).filter(|primitive| other.contains(primitive)).collect();
         (!named.is_empty()).then(|| format!("other machine instructions: {}", named.join(", ")))

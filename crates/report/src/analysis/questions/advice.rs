@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::Serialize;
-use syncscope_core::order::Ordered;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Detail, Domain, Role, Verdict};
 
@@ -297,7 +296,7 @@ fn reversed(data: &RunData, win: &Win<'_, '_>) -> Vec<String> {
 /// Where no row has the asked number of threads, those that the run has instead; `None` where it has no rows at all.
 pub(super) fn missing_size(inquiry: Inquiry<'_>, role: Role, fits: impl Fn(&Case) -> bool) -> Option<Decision> {
     let rows = inquiry.data.rows.iter().filter(|row| takes_part(inquiry.data, row, role) && fits(&row.case));
-    let present: BTreeSet<u32> = rows.filter_map(|row| row.case.threads).into_set();
+    let present: BTreeSet<u32> = rows.filter_map(|row| row.case.threads).collect();
     let numbers: Vec<String> = present.iter().map(u32::to_string).collect();
     let asked = inquiry.asked.threads?;
     let text = format!("no rows at {asked} threads; the run has {}", numbers.join(", "));

@@ -134,18 +134,16 @@ fn picture(data: &RunData) -> Option<Picture> {
         &Axis::log("additions per second, all threads", Unit::Rate),
         ("threads", lines(&cpu, team)),
         ("threads on the device", lines(&gpu, Case::actors)),
-    )?;
+    );
     let all: Vec<usize> = cpu.iter().chain(&gpu).copied().collect();
-    Some(Picture {
-        charts,
-        text: note([cpu_sentence(data, &cpu), gpu_sentence(data, &gpu)]),
-        otherwise: "How additions scale is undecided in this run: too few rows have a reliable rate.",
-        note: note([
-            Some("Relaxed additions to one variable for all threads (shared), or to one for each.".to_owned()),
-            (!gpu.is_empty()).then(|| "Not aggregated: the compiler cannot add up each warp first.".to_owned()),
-            unreliable(data, &all),
-        ]),
-    })
+    let sentences = [
+        Some("Relaxed additions to one variable for all threads (shared), or to one for each.".to_owned()),
+        (!gpu.is_empty()).then(|| "Not aggregated: the compiler cannot add up each warp first.".to_owned()),
+        unreliable(data, &all),
+    ];
+    let otherwise = "How additions scale is undecided in this run: too few rows have a reliable rate.";
+    let text = note([cpu_sentence(data, &cpu), gpu_sentence(data, &gpu)]);
+    Some(Picture::of(charts, otherwise, sentences)?.saying(text))
 }
 
 /// Additions on the CPU in teams of the placement that is shown: to one variable, and to variables on lines of their own.

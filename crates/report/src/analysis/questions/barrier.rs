@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use syncscope_core::order::Ordered;
 use syncscope_core::{Case, Domain, Group, Mode, Role, Row, Verdict};
 
 use super::advice::{Advice, Decision, Inquiry, Need, decide, missing_size};
@@ -130,7 +129,7 @@ fn picture(data: &RunData) -> Option<Picture> {
         &Axis::log("time per barrier", Unit::Time),
         ("threads that wait", series(data, &cpu, name, team, Point::cost)),
         ("threads that wait", plain_series(data, &gpu, reach, Case::actors, Point::cost)),
-    )?;
+    );
     let on_cpu = threads.and_then(|peers| by_threads(data, &peers, "CPU barrier", LEAST_TEAM));
     let all: Vec<usize> = cpu.iter().chain(&gpu).copied().collect();
     let has_grid = gpu.iter().any(|index| has_role(data, &data.rows[*index].case, Role::GridBarrier));
@@ -140,12 +139,9 @@ fn picture(data: &RunData) -> Option<Picture> {
     });
     let relaxed = data.rows.iter().any(|row| row.case.domain_and_family().0 == "gpu" && is_relaxed(data, &row.case));
     let relaxed = relaxed.then(|| "Relaxed barriers, which order no memory accesses, are not drawn.".to_owned());
-    Some(Picture {
-        charts,
-        text: note([on_cpu, gpu_sentence(data)]),
-        otherwise: "Too few barriers have a figure in this run.",
-        note: note([shape, relaxed, unreliable(data, &all)]),
-    })
+    let otherwise = "Too few barriers have a figure in this run.";
+    let picture = Picture::of(charts, otherwise, [shape, relaxed, unreliable(data, &all)])?;
+    Some(picture.saying(note([on_cpu, gpu_sentence(data)])))
 }
 
 /// One line for each reach: a block, clusters, the grid by each barrier, and the cheapest barrier of several devices.
@@ -280,7 +276,7 @@ pub(crate) fn winners(data: &RunData) -> Vec<Winner> {
     for role in [Role::GridBarrier, Role::DeviceBarrier] {
         let cases = data.rows.iter().filter(|row| takes_part(data, row, role)).map(|row| &row.case);
         let key = |case: &Case| (case.devices, case.blocks, case.threads);
-        let sizes: BTreeMap<_, &Case> = cases.map(|case| (key(case), case)).into_map();
+        let sizes: BTreeMap<_, &Case> = cases.map(|case| (key(case), case)).collect();
         found.extend(sizes.into_values().filter_map(|like| winner(data, role, like)));
     }
     found

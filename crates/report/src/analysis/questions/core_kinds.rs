@@ -2,11 +2,10 @@
 
 use syncscope_core::Case;
 
-use super::families::{Contrast, by_group, cell, line, name};
+use super::families::{Contrast, by_group, cell, line, name, take_instead, take_longer};
 use super::spec::{Line, Spec};
 use super::{Picture, Question, Said};
 use crate::RunData;
-use crate::naming::enumeration;
 
 pub(super) const QUESTION: Question = Question {
     id: "decide-kinds",
@@ -28,29 +27,17 @@ fn kinds(data: &RunData, threads: u32) -> Vec<Contrast<'_>> {
 
 fn one_thread(data: &RunData) -> Option<Said> {
     let all = kinds(data, 1);
-    let words: Vec<String> = all.iter().filter_map(|one| one.in_words(None)).collect();
-    if words.is_empty() {
+    let words = "On an efficiency core instead of a performance core, operations of one thread";
+    take_longer(words, &all, |_| None).or_else(|| {
         let open = "what efficiency cores cost beside performance cores (intervals overlap)".to_owned();
-        return (!all.is_empty()).then_some(Said::Open(open));
-    }
-    let text = format!(
-        "On an efficiency core instead of a performance core, operations of one thread take longer: {}.",
-        enumeration(&words)
-    );
-    Some(Said::certain(text, all.iter().filter(|one| one.is_above()).flat_map(|one| one.rows)))
+        (!all.is_empty()).then_some(Said::Open(open))
+    })
 }
 
 /// That both threads of a pair are on slower cores.
 fn two_threads(data: &RunData) -> Option<Said> {
-    let all = kinds(data, 2);
     let text = |words| format!("Two threads on efficiency cores instead of performance cores: {words}.");
-    instead(&all, text)
-}
-
-fn instead(all: &[Contrast<'_>], text: impl Fn(String) -> String) -> Option<Said> {
-    let words: Vec<String> = all.iter().filter_map(Contrast::instead).collect();
-    let rows = all.iter().filter(|one| one.is_below() || one.is_above()).flat_map(|one| one.rows);
-    (!words.is_empty()).then(|| Said::certain(text(enumeration(&words)), rows))
+    take_instead(&kinds(data, 2), text)
 }
 
 /// Two threads of which one is on a slower core.
@@ -58,7 +45,7 @@ fn between(data: &RunData) -> Option<Said> {
     let mixed = |[fast, _, mixed]: [Option<usize>; 3]| Some(Contrast::of(data, fast?, mixed?));
     let all: Vec<Contrast<'_>> = by_group(data, KINDS).into_iter().filter_map(mixed).collect();
     let text = |words| format!("With one thread on a core of each kind instead of both on performance cores, {words}.");
-    instead(&all, text)
+    take_instead(&all, text)
 }
 
 fn picture(data: &RunData) -> Option<Picture> {
@@ -71,12 +58,8 @@ fn picture(data: &RunData) -> Option<Picture> {
     let lines: Vec<Line> = by_group(data, KINDS).iter().filter_map(of).collect();
     let title = "One thread on a core of each kind, and two on two cores";
     let table = Spec::table(title, &["performance", "efficiency", "one of each"], lines)?;
-    Some(Picture {
-        charts: vec![table],
-        text: None,
-        otherwise: "What the kinds of cores cost is undecided in this run.",
-        note: Some("The pairs of cores share the same cache where the machine has such pairs.".to_owned()),
-    })
+    let note = "The pairs of cores share the same cache where the machine has such pairs.".to_owned();
+    Picture::of([Some(table)], "What the kinds of cores cost is undecided in this run.", [Some(note)])
 }
 
 #[cfg(test)]

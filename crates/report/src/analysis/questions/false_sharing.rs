@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use syncscope_core::order::Order;
 use syncscope_core::{Case, Layout, Mode, Row};
 
-use super::rows::{note, one_line_each, plain_series, unreliable};
+use super::rows::{one_line_each, plain_series, unreliable};
 use super::spec::{Axis, Point, Rule, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::RunData;
@@ -37,7 +36,7 @@ fn drop_of_the_cost(data: &RunData) -> Option<Said> {
     let known = rows.iter().filter_map(|index| Known::with_figure(data, *index, Basis::Run));
     let mut strides: Vec<(u32, Known<'_>)> =
         known.filter_map(|one| Some((one.row.case.layout?.stride()?, one))).collect();
-    strides.order_by_key(|(stride, _)| *stride);
+    strides.sort_by_key(|(stride, _)| *stride);
     let (_, adjacent) = strides.first()?;
     let (_, distant) = strides.iter().find(|(stride, _)| *stride == drop.stride)?;
     let both = distant.against(*adjacent)?;
@@ -80,12 +79,9 @@ fn picture(data: &RunData) -> Option<Picture> {
          median thread."
             .to_owned()
     });
-    Some(Picture {
-        charts: vec![chart.ruled(rules.into_iter().collect())],
-        text: none,
-        otherwise: "Where false sharing ends is undecided in this run: too few strides have a reliable figure.",
-        note: note([types, whose, unreliable(data, &rows)]),
-    })
+    let chart = chart.ruled(rules.into_iter().collect());
+    let otherwise = "Where false sharing ends is undecided in this run: too few strides have a reliable figure.";
+    Some(Picture::of([Some(chart)], otherwise, [types, whose, unreliable(data, &rows)])?.saying(none))
 }
 
 fn bytes(case: &Case) -> u64 {

@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use syncscope_core::order::Order;
 use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Dtype, Mode, Nanoseconds, Placement, Role};
+use syncscope_core::{Case, Dtype, Mode, Placement, Role};
 
+use super::Said;
 use super::spec::{Cell, Line, Point};
 use crate::analysis::contest::alike::Comparison;
 use crate::analysis::contest::{Basis, Known, Ratio, has_role, is_absent};
 use crate::analysis::matrix::PAIR_CLASSES;
-use crate::analysis::usual::{short_name, unusualness};
+use crate::analysis::usual::{most_usual, short_name};
 use crate::figure::Cost;
+use crate::naming::enumeration;
 use crate::{RunData, figure};
 
 /// Families of operations, by the primitive that stands for each.
@@ -39,8 +40,7 @@ pub(super) fn name(case: &Case) -> String {
 /// The row of the usual case that fits, in its default form.
 pub(super) fn usual(data: &RunData, fits: impl Fn(&Case) -> bool) -> Option<usize> {
     let is_default = |case: &Case| case.form.is_none() && case.mode != Some(Mode::Latency);
-    let rows = data.rows_where(|row| is_default(&row.case) && !is_absent(row) && fits(&row.case));
-    rows.min_by_key(|index| (unusualness(&data.rows[*index].case), data.rows[*index].case.clone()))
+    most_usual(data, data.rows_where(|row| is_default(&row.case) && !is_absent(row) && fits(&row.case)))
 }
 
 /// The same operation in two places.
@@ -141,6 +141,24 @@ impl<'a> Contrast<'a> {
     }
 }
 
+/// What certainly takes longer: `... take longer: a barrier 2.1 times (..), ...`, with what `instead` puts in the place of figures.
+pub(super) fn take_longer(
+    what: &str,
+    all: &[Contrast<'_>],
+    instead: impl Fn(&Contrast<'_>) -> Option<String>,
+) -> Option<Said> {
+    let words: Vec<String> = all.iter().filter_map(|one| one.in_words(instead(one))).collect();
+    let rows = all.iter().filter(|one| one.is_above()).flat_map(|one| one.rows);
+    (!words.is_empty()).then(|| Said::certain(format!("{what} take longer: {}.", enumeration(&words)), rows))
+}
+
+/// What certainly takes longer or shorter, with both figures.
+pub(super) fn take_instead(all: &[Contrast<'_>], text: impl Fn(String) -> String) -> Option<Said> {
+    let words: Vec<String> = all.iter().filter_map(Contrast::instead).collect();
+    let rows = all.iter().filter(|one| one.is_below() || one.is_above()).flat_map(|one| one.rows);
+    (!words.is_empty()).then(|| Said::certain(text(enumeration(&words)), rows))
+}
+
 /// The cell of a cost.
 pub(super) fn cell(data: &RunData, index: usize) -> Cell {
     let row = &data.rows[index];
@@ -176,9 +194,8 @@ pub(super) fn by_group<const N: usize>(data: &RunData, groups: [&str; N]) -> Vec
             lines.entry(key).or_insert_with(|| std::array::from_fn(|_| Vec::new()))[class].push(index);
         }
     }
-    let cost = |index: &usize| data.rows[*index].ns.map_or(f64::INFINITY, Nanoseconds::value);
-    let median = |mut rows: Vec<usize>| {
-        rows.order_by(|a, b| cost(a).total_cmp(&cost(b)));
+    let median = |rows: Vec<usize>| {
+        let rows = data.by_cost(rows);
         rows.get(rows.len().saturating_sub(1) / 2).copied()
     };
     lines.into_values().map(|classes| classes.map(median)).collect()

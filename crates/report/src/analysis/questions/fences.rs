@@ -2,14 +2,14 @@
 
 use syncscope_core::{Case, MemoryOrder, Mode, Row, Scope, Verdict};
 
-use super::rows::note;
+use super::rows::each_costs_more;
 use super::spec::{Cell, Line, Point, Spec};
 use super::{Picture, Question, Said};
 use crate::RunData;
 use crate::analysis::contest::alike::Comparison;
 use crate::analysis::contest::{Basis, Known};
 use crate::analysis::ladder::on_rung;
-use crate::analysis::usual::{is_one_block, short_name, unusualness};
+use crate::analysis::usual::{is_one_block, most_usual, short_name};
 use crate::figure::{Cost, grouped};
 use crate::naming::{capitalized, enumeration};
 
@@ -31,8 +31,7 @@ fn fence_scopes(data: &RunData) -> Option<Said> {
     let known: Vec<(&str, Known<'_>)> =
         scopes.into_iter().filter_map(|(scope, id)| Some((scope, on_rung(data, id, Basis::Run)?))).collect();
     let [(narrow, first), .., (widest, last)] = known.as_slice() else { return None };
-    let is_certain = |one: Known<'_>, other| one.against(other).is_some_and(|both| both.is_certain());
-    if !known.windows(2).all(|pair| is_certain(pair[0].1, pair[1].1)) {
+    if !each_costs_more(&known) {
         return Some(Said::Open("whether a GPU fence costs more for a wider scope (intervals overlap)".to_owned()));
     }
     let figures: Vec<String> = known.iter().map(|(name, one)| format!("{name} {}", one.time())).collect();
@@ -106,12 +105,8 @@ fn picture(data: &RunData) -> Option<Picture> {
         .then(|| "One warp executes the fences of the GPU. __threadfence(), __threadfence_block() and __threadfence_system() are sequentially \
              consistent.".to_owned());
     let stores = Some("A fence that waits for more stores costs more.".to_owned());
-    Some(Picture {
-        charts: vec![chart],
-        text: cpu_sentence(data),
-        otherwise: "Too few fences have a figure in this run.",
-        note: note([cpu, gpu, stores]),
-    })
+    let picture = Picture::of([Some(chart)], "Too few fences have a figure in this run.", [cpu, gpu, stores])?;
+    Some(picture.saying(cpu_sentence(data)))
 }
 
 /// The cells of one order, on the CPU and by reach on the GPU.
@@ -149,11 +144,9 @@ fn instruction(row: &Row) -> Option<String> {
 
 /// The usual row that fits, in its default form.
 fn usual(data: &RunData, fits: impl Fn(&Case) -> bool) -> Option<usize> {
-    let rows = data.rows.iter().enumerate().filter(|(_, row)| {
-        let default = row.case.form.is_none() && row.case.mode != Some(Mode::Latency);
-        default && !matches!(row.verdict, Verdict::Skipped(_)) && fits(&row.case)
-    });
-    rows.min_by_key(|(_, row)| (unusualness(&row.case), &row.case)).map(|(index, _)| index)
+    let is_default = |case: &Case| case.form.is_none() && case.mode != Some(Mode::Latency);
+    let exists = |row: &Row| !matches!(row.verdict, Verdict::Skipped(_));
+    most_usual(data, data.rows_where(|row| is_default(&row.case) && exists(row) && fits(&row.case)))
 }
 
 /// Which orders are free on the CPU, and what the full fence costs. A figure is no comparison.

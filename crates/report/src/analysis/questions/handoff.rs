@@ -5,7 +5,6 @@ use syncscope_core::{Case, Domain, Role, Row};
 
 use super::advice::{Advice, Choice, Decision, Inquiry, Need, decide, missing_size};
 use super::placement::CLASSES;
-use super::rows::note;
 use super::spec::{Axis, Point, Series, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{Basis, Contest, Known, Peers, Ratio, Size, has_role, is_absent};
@@ -112,12 +111,8 @@ fn picture(data: &RunData) -> Option<Picture> {
     let spin = "Two CPU threads, placed close. A hand-off is one way; the flag between CPU and GPU is a round trip.";
     let advice = "A thread that spins for as long as a wake-up takes, and then sleeps, waits at most twice as long as with the \
                   best choice (Karlin et al., SOSP 1991).";
-    Some(Picture {
-        charts: vec![chart],
-        text: None,
-        otherwise: "What it costs to wake a sleeping thread is undecided: no thread of this run was seen asleep.",
-        note: note([Some(spin.to_owned()), medians, Some(advice.to_owned())]),
-    })
+    let otherwise = "What it costs to wake a sleeping thread is undecided: no thread of this run was seen asleep.";
+    Picture::of([Some(chart)], otherwise, [Some(spin.to_owned()), medians, Some(advice.to_owned())])
 }
 
 fn label(data: &RunData, case: &Case) -> String {

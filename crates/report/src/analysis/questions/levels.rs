@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use syncscope_core::order::Ordered;
 use syncscope_core::{Case, Layout, Nanoseconds, Placement, Role};
 
-use super::families::{Contrast, by_class, cell, line, name, of_teams};
+use super::families::{Contrast, by_class, cell, line, name, of_teams, take_longer};
 use super::placement::CLASSES;
+use super::rows::each_costs_more;
 use super::spec::{Line, Spec};
 use super::{Picture, Question, Said};
 use crate::RunData;
@@ -32,8 +32,7 @@ fn classes(data: &RunData) -> Option<Said> {
     let known: Vec<(&str, Known<'_>)> =
         CLASSES.into_iter().filter_map(|(id, words)| Some((words, on_rung(data, id, Basis::Run)?))).collect();
     if let [(_, nearest), .., (_, farthest)] = known.as_slice() {
-        let is_certain = |one: Known<'_>, other| one.against(other).is_some_and(|both| both.is_certain());
-        if !known.windows(2).all(|pair| is_certain(pair[0].1, pair[1].1)) {
+        if !each_costs_more(&known) {
             return Some(Said::Open("whether hand-offs between near CPUs are cheaper (intervals overlap)".to_owned()));
         }
         let figures: Vec<String> = known.iter().map(|(words, one)| format!("{} {words}", one.time())).collect();
@@ -64,7 +63,7 @@ pub(super) fn teams(data: &RunData) -> Option<[(Placement, u32); 2]> {
     let of = |placement: &Placement| {
         let rows = data.rows_where(|row| row.case.placement.as_ref() == Some(placement));
         let teams = rows.filter_map(|index| data.rows[index].case.threads);
-        teams.filter(|threads| (2..=cores).contains(threads)).into_set()
+        teams.filter(|threads| (2..=cores).contains(threads)).collect::<BTreeSet<u32>>()
     };
     let threads = of(&usual).intersection(&of(&Placement::Spread)).max().copied()?;
     Some([(usual, threads), (Placement::Spread, threads)])
@@ -72,15 +71,8 @@ pub(super) fn teams(data: &RunData) -> Option<[(Placement, u32); 2]> {
 
 fn across(data: &RunData) -> Option<Said> {
     let ((_, part), teams) = (parts(data)?, teams(data)?);
-    let all: Vec<Contrast<'_>> = of_teams(data, &teams).collect();
-    let words: Vec<String> = all.iter().filter_map(|one| one.in_words(None)).collect();
-    let text = format!(
-        "With {} threads in all {part}s instead of one, operations take longer: {}.",
-        teams[0].1,
-        enumeration(&words)
-    );
-    let rows = all.iter().filter(|one| one.is_above()).flat_map(|one| one.rows);
-    (!words.is_empty()).then(|| Said::certain(text, rows))
+    let where_longer = format!("With {} threads in all {part}s instead of one, operations", teams[0].1);
+    take_longer(&where_longer, &of_teams(data, &teams).collect::<Vec<_>>(), |_| None)
 }
 
 /// The group of two threads that contend for a line in memory of a NUMA node.
@@ -177,7 +169,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     };
     let by_class: Vec<Line> = by_class(data).iter().filter_map(of_class).collect();
     let found = homes(data);
-    let nodes: BTreeSet<u32> = found.iter().flat_map(|(_, homes)| homes.keys().copied()).into_set();
+    let nodes: BTreeSet<u32> = found.iter().flat_map(|(_, homes)| homes.keys().copied()).collect();
     let of_node = |(operation, homes): &(Case, Homes)| {
         let rows: Vec<Option<usize>> = nodes.iter().map(|node| homes.get(node).copied()).collect();
         line(format!("{}, {}", name(operation), place(data, operation)), cells(&rows))
@@ -191,23 +183,15 @@ fn picture(data: &RunData) -> Option<Picture> {
     let part = parts(data).map_or("part", |(_, part)| part);
     let threads = teams.map_or(0, |teams| teams[0].1);
     let compared = [format!("one {part}"), format!("all {part}s"), "all against one".to_owned()];
-    let charts: Vec<Spec> = [
+    let charts = [
         table("Two threads, by the nearest thing that their CPUs share", &shared, &by_class),
         table("Two threads that contend for a line on a NUMA node", &of_nodes, &by_node),
         table(&format!("{threads} threads in one {part} and in all"), &compared, &spread),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    ];
     let confirmed = (!nodes.is_empty()).then(|| {
         "The system confirmed for each row on which node the line was (move_pages); rows that it did not confirm are not here.".to_owned()
     });
-    (!charts.is_empty()).then_some(Picture {
-        charts,
-        text: None,
-        otherwise: "What the boundaries of the machine cost is undecided in this run.",
-        note: confirmed,
-    })
+    Picture::of(charts, "What the boundaries of the machine cost is undecided in this run.", [confirmed])
 }
 
 /// Where the CPUs of a pair are: `CPUs 0,1 of node 0`.

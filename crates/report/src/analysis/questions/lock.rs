@@ -1,10 +1,9 @@
 //! Which lock? Cost by threads, fairness, and what to know before taking the cheapest.
 
-use syncscope_core::order::Order;
 use syncscope_core::{Case, Detail, Domain, Mode, Role, Row, Verdict, Waits};
 
 use super::advice::{Advice, Choice, Decision, Inquiry, Need, decide, missing_size};
-use super::rows::{by_threads, cheapest_in_words, cpu_rules, largest_team, note, series, team, unreliable};
+use super::rows::{by_threads, cheapest_in_words, cpu_rules, largest_team, series, team, unreliable};
 use super::spec::{Axis, Point, Series, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::alike::Comparison;
@@ -80,17 +79,12 @@ fn picture(data: &RunData) -> Option<Picture> {
         .ruled(rules);
     let fairness = largest_team(data, &rows).and_then(|threads| fairness(data, &rows, threads));
     let dtype = peers.like.dtype.map(|dtype| format!(" ({dtype})")).unwrap_or_default();
-    Some(Picture {
-        charts: [Some(cost), fairness].into_iter().flatten().collect(),
-        text: by_threads(data, &peers, "lock", 1),
-        otherwise: "Only one lock was measured.",
-        note: note([
-            Some(format!(
-                "The critical section is one addition{dtype}. A lock that is cheap because one thread keeps it is not fair."
-            )),
-            unreliable(data, &rows),
-        ]),
-    })
+    let about = format!(
+        "The critical section is one addition{dtype}. A lock that is cheap because one thread keeps it is not fair."
+    );
+    let sentences = [Some(about), unreliable(data, &rows)];
+    let picture = Picture::of([Some(cost), fairness], "Only one lock was measured.", sentences)?;
+    Some(picture.saying(by_threads(data, &peers, "lock", 1)))
 }
 
 /// Jain's index of each lock at so many threads: 1 if all threads got the lock equally often, 1/n if one thread alone did.
@@ -106,7 +100,7 @@ fn fairness(data: &RunData, rows: &[usize], threads: u32) -> Option<Spec> {
         })
     };
     let mut all: Vec<Series> = if threads > 1 { rows.iter().filter_map(of_row).collect() } else { Vec::new() };
-    all.order_by(|a, b| b.points[0].y.unwrap_or(0.0).total_cmp(&a.points[0].y.unwrap_or(0.0)));
+    all.sort_by(|a, b| b.points[0].y.unwrap_or(0.0).total_cmp(&a.points[0].y.unwrap_or(0.0)));
     let axis = Axis::share("Jain's fairness index (1 = fair)");
     Some(Spec::dots(axis, all)?.titled(format!("Fairness at {threads} threads")))
 }

@@ -49,19 +49,11 @@ fn picture(data: &RunData) -> Option<Picture> {
         let has_cell = lines.iter().flat_map(|line| &line.cells).any(Option::is_some);
         Spec::table(&amount(outside, "outside"), &columns, lines).filter(|_| has_cell)
     };
+    let text = "The lock with the least time per acquisition, work included, or those that may have it.".to_owned();
+    let note = "Work of a time is a loop of additions without memory accesses; work of a size changes a word in each cache line.";
+    let otherwise = "Which lock is the cheapest is undecided in this run.";
     let outsides: BTreeSet<Option<Work>> = places.keys().map(|(outside, _, _)| *outside).collect();
-    let charts: Vec<Spec> = outsides.into_iter().filter_map(map).collect();
-    (!charts.is_empty()).then(|| Picture {
-        charts,
-        text: Some(
-            "The lock with the least time per acquisition, work included, or those that may have it.".to_owned(),
-        ),
-        otherwise: "Which lock is the cheapest is undecided in this run.",
-        note: Some(
-            "Work of a time is a loop of additions without memory accesses; work of a size changes a word in each cache line."
-                .to_owned(),
-        ),
-    })
+    Some(Picture::of(outsides.into_iter().map(map), otherwise, [Some(note.to_owned())])?.saying(Some(text)))
 }
 
 fn amount(work: Option<Work>, side: &str) -> String {

@@ -110,6 +110,22 @@ struct Picture {
     note: Option<String>,
 }
 
+impl Picture {
+    /// These charts and the sentences of their note; `None` without a chart.
+    fn of(
+        charts: impl IntoIterator<Item = Option<Spec>>,
+        otherwise: &'static str,
+        sentences: impl IntoIterator<Item = Option<String>>,
+    ) -> Option<Self> {
+        let charts: Vec<Spec> = charts.into_iter().flatten().collect();
+        (!charts.is_empty()).then(|| Self { charts, text: None, otherwise, note: rows::note(sentences) })
+    }
+
+    fn saying(self, text: Option<String>) -> Self {
+        Self { text, ..self }
+    }
+}
+
 /// The most sentences at the top of the page, one for each question; the others stand with their charts. Those about places in
 /// the machine stand at the top in any case: they say what every other figure depends on.
 const MOST: usize = 5;

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use syncscope_core::Case;
-use syncscope_core::order::Order;
 
-use super::rows::note;
 use super::spec::{Axis, Point, Series, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::alike::Comparison;
@@ -67,7 +65,7 @@ fn same_threads(data: &RunData) -> Option<Said> {
     for all in bindings(data) {
         let mut known: Vec<Known<'_>> =
             all.iter().filter_map(|index| Known::with_figure(data, *index, Basis::Run)).collect();
-        known.order_by(|a, b| a.ns.total_cmp(&b.ns));
+        known.sort_by(|a, b| a.ns.total_cmp(&b.ns));
         let [best, .., worst] = known.as_slice() else { continue };
         let Some(both) = best.against(*worst).filter(Comparison::is_certain) else { continue };
         let [best_place, worst_place] = [best, worst].map(|one| placed(&one.row.case));
@@ -83,7 +81,7 @@ fn same_threads(data: &RunData) -> Option<Said> {
 
 fn picture(data: &RunData) -> Option<Picture> {
     let time = |label| Axis::log(label, Unit::Time);
-    let charts: Vec<Spec> = [
+    let charts = [
         Spec::dots(time("time of a hand-off"), classes(data))
             .map(|chart| chart.titled("Hand-off by place of the pair")),
         Spec::dots(
@@ -91,19 +89,9 @@ fn picture(data: &RunData) -> Option<Picture> {
             bindings(data).concat().into_iter().map(|index| binding(data, index)).collect(),
         )
         .map(|chart| chart.titled("The same threads in several placements")),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    if charts.is_empty() {
-        return None;
-    }
-    Some(Picture {
-        charts,
-        text: None,
-        otherwise: "Whether the place of threads matters is undecided: the run has one class of pairs only.",
-        note: note([missing(data)]),
-    })
+    ];
+    let otherwise = "Whether the place of threads matters is undecided: the run has one class of pairs only.";
+    Picture::of(charts, otherwise, [missing(data)])
 }
 
 /// What the machine does not have, as the system reports it.
@@ -148,9 +136,7 @@ const MOST_PAIRS: usize = 120;
 /// The pairs of the same class, by cost.
 fn pairs(data: &RunData, like: &Case) -> Vec<usize> {
     let same = |case: &Case| Case { placement: like.placement.clone(), ..case.clone() } == *like;
-    let cost = |index: &usize| data.rows[*index].ns.map_or(f64::INFINITY, syncscope_core::Nanoseconds::value);
-    let mut rows: Vec<usize> = data.rows_where(|row| same(&row.case) && bounds(row).is_some()).collect();
-    rows.order_by(|a, b| cost(a).total_cmp(&cost(b)));
+    let rows = data.by_cost(data.rows_where(|row| same(&row.case) && bounds(row).is_some()).collect());
     let step = rows.len().div_ceil(MOST_PAIRS).max(1);
     rows.into_iter().step_by(step).collect()
 }

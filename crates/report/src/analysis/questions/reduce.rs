@@ -1,6 +1,5 @@
 //! Many values to one: how to join partial results?
 
-use syncscope_core::order::Order;
 use syncscope_core::{Case, Domain, Group, Role, Row};
 
 use super::Question;
@@ -23,7 +22,7 @@ type Problem = (Domain, Option<Group>, u32);
 /// For each problem, the fastest variant. Sizes that follow each other and have the same answer are one situation.
 fn reduce(inquiry: Inquiry<'_>) -> Vec<Advice> {
     let mut problems: Vec<Problem> = reductions(inquiry).filter_map(|(_, row)| problem(&row.case)).collect();
-    problems.order_by_key(|(on, group, devices)| (on.as_str(), *devices, group.clone()));
+    problems.sort_by_key(|(on, group, devices)| (on.as_str(), *devices, group.clone()));
     problems.dedup();
     problems.retain(|(on, _, _)| inquiry.wants(*on));
     problems.into_iter().flat_map(|of| of_problem(inquiry, &of)).collect()

@@ -3,7 +3,6 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use syncscope_core::order::{Order, Ordered};
 use syncscope_core::{Case, Domain, Group, Role, Row, Verdict};
 
 use super::advice::{Advice, Decision, Inquiry, Need, decide, missing_size};
@@ -14,7 +13,7 @@ use super::spec::{Axis, Point, Series, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::alike::Comparison;
 use crate::analysis::contest::{Basis, Contest, Entrant, Known, has_role, short_design, takes_part};
-use crate::analysis::usual::{short_name, unusualness};
+use crate::analysis::usual::{most_usual, short_name, unusualness};
 use crate::naming::{EMPTY_KERNEL, either};
 use crate::{RunData, naming};
 
@@ -32,7 +31,7 @@ fn launches(data: &RunData, rows: &[usize], length: &Group) -> Vec<(&'static str
     let of = |id: &'static str| {
         let case = |index: &usize| &data.rows[*index].case;
         let own = rows.iter().filter(|index| case(index).primitive == id && case(index).group.as_ref() == Some(length));
-        own.min_by_key(|index| (unusualness(case(index)), case(index))).map(|index| (id, *index))
+        most_usual(data, own.copied()).map(|index| (id, index))
     };
     data.catalogue.with_role(Role::Launch).filter_map(|primitive| of(primitive.id)).collect()
 }
@@ -56,7 +55,7 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Said> {
     let ways = launches(data, &rows, usual.group.as_ref()?).into_iter();
     let mut kernels: Vec<(&str, Known<'_>)> =
         ways.filter_map(|(id, index)| Some((words(id).0, Known::with_figure(data, index, Basis::Machine)?))).collect();
-    kernels.order_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns));
+    kernels.sort_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns));
     let (name, time) = (&best.name, best_cost.time());
     let stands = |wanted: Option<Ordering>| {
         let of = kernels.iter().filter(|(_, kernel)| standing(kernel, &grid) == wanted);
@@ -93,9 +92,7 @@ fn programmatic(data: &RunData) -> Option<Said> {
             let case = &row.case;
             takes_part(data, row, Role::Launch) && short_name(&case.primitive) == way && length(case).is_some()
         };
-        let rows = data.rows_where(fits);
-        let row = rows.min_by_key(|index| (unusualness(&data.rows[*index].case), data.rows[*index].case.clone()));
-        Known::with_figure(data, row?, Basis::Run)
+        Known::with_figure(data, most_usual(data, data.rows_where(fits))?, Basis::Run)
     };
     let both = of("programmatic")?.against(of("stream")?).filter(Comparison::is_certain)?;
     let text = format!(
@@ -126,7 +123,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     if launches.is_empty() || rows.is_empty() {
         return None;
     }
-    let known: BTreeSet<u32> = launches.iter().filter_map(|index| length(&data.rows[*index].case)).into_set();
+    let known: BTreeSet<u32> = launches.iter().filter_map(|index| length(&data.rows[*index].case)).collect();
     let known: Vec<u32> = known.into_iter().collect();
     let (charts, text) = if known.len() > 1 {
         let ways = ways(data, &launches, &grid);
@@ -141,12 +138,9 @@ fn picture(data: &RunData) -> Option<Picture> {
     let why = "The cost of a new kernel is the gap between two kernels. Where kernels are shorter than a launch by the host, it \
                is the time in which the host launches one.";
     let all: Vec<usize> = rows.iter().chain(&launches).copied().collect();
-    Some(Picture {
-        charts: charts.into_iter().flatten().collect(),
-        text,
-        otherwise: "Whether a new kernel is cheaper than a grid barrier is undecided: one of the two has no figure.",
-        note: note([Some(shape), Some(why.to_owned()), missing(data), unreliable(data, &all)]),
-    })
+    let otherwise = "Whether a new kernel is cheaper than a grid barrier is undecided: one of the two has no figure.";
+    let sentences = [Some(shape), Some(why.to_owned()), missing(data), unreliable(data, &all)];
+    Some(Picture::of(charts, otherwise, sentences)?.saying(text))
 }
 
 /// Launches that fit, of the grid of the barriers. A kernel without a number of blocks has one.
@@ -166,9 +160,7 @@ fn label(data: &RunData, case: &Case) -> String {
 }
 
 fn as_dots(data: &RunData, grid: &[usize], launches: &[usize]) -> Option<Spec> {
-    let mut rows: Vec<usize> = launches.iter().chain(grid).copied().collect();
-    let cost = |index: &usize| data.rows[*index].ns.map_or(f64::INFINITY, syncscope_core::Nanoseconds::value);
-    rows.order_by(|a, b| cost(a).total_cmp(&cost(b)));
+    let rows = data.by_cost(launches.iter().chain(grid).copied().collect());
     let series = rows.into_iter().map(|index| {
         let row = &data.rows[index];
         Series::plain(label(data, &row.case), usize::from(length(&row.case).is_none()), vec![Point::dot(row, index)])

@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use syncscope_core::order::{Order, Ordered};
 use syncscope_core::run::IMPORTED;
 use syncscope_core::{Case, Placement, Row, Verdict};
 
@@ -84,7 +83,7 @@ pub(super) fn series(
         }
     }
     let sorted = |(series, mut points): (Series, Vec<(u64, Point)>)| {
-        points.order_by_key(|(x, _)| *x);
+        points.sort_by_key(|(x, _)| *x);
         // Two shapes of a grid can have as many threads.
         points.dedup_by_key(|(x, _)| *x);
         Series { points: points.into_iter().map(|(_, point)| point).collect(), ..series }
@@ -135,13 +134,19 @@ pub(super) fn both_sides(
     y: &Axis,
     (cpu_x, cpu): (&'static str, Vec<Series>),
     (gpu_x, gpu): (&'static str, Vec<Series>),
-) -> Option<Vec<Spec>> {
+) -> [Option<Spec>; 2] {
     let chart = |x, series, title: &str| Some(Spec::lines(Axis::log(x, Unit::Count), y.clone(), series)?.titled(title));
     let rules = cpu_rules(data, &cpu);
     let cpu = chart(cpu_x, cpu, "CPU").map(|chart| chart.ruled(rules));
-    let mut charts: Vec<Spec> = [cpu, chart(gpu_x, gpu, "GPU")].into_iter().flatten().collect();
+    let mut charts = [cpu, chart(gpu_x, gpu, "GPU")];
     share_vertical_axis(&mut charts);
-    (!charts.is_empty()).then_some(charts)
+    charts
+}
+
+/// Whether each certainly costs more than the one before it.
+pub(super) fn each_costs_more(known: &[(&str, Known<'_>)]) -> bool {
+    let is_certain = |one: Known<'_>, other| one.against(other).is_some_and(|both| both.is_certain());
+    known.windows(2).all(|pair| is_certain(pair[0].1, pair[1].1))
 }
 
 /// Sentences as one note.
@@ -185,14 +190,14 @@ pub(super) fn cheapest_in_words(
 /// beyond it. Where the cost of some is unknown at the one that fits, the largest one below it without that follows.
 fn stops(data: &RunData, peers: &Peers<'_>, least: u32) -> Vec<u32> {
     let rows = peers.with_other_teams();
-    let teams: BTreeSet<u32> = rows.iter().filter_map(|index| data.rows[*index].case.threads).into_set();
+    let teams: BTreeSet<u32> = rows.iter().filter_map(|index| data.rows[*index].case.threads).collect();
     let teams: Vec<u32> = teams.into_iter().filter(|team| *team >= least).collect();
     let Some(fits) = largest_team(data, &rows) else { return Vec::new() };
     let is_unknown = |team: &u32| !matches!(peers.at(*team).outcome(), Some(Ok(_) | Err(Open::Overlap { .. })));
     let smaller = teams.iter().rev().copied().filter(|team| *team < fits).find(|team| !is_unknown(team));
     let stops = teams.iter().copied().filter(|team| *team <= 2);
     let all = stops.chain(smaller.filter(|_| is_unknown(&fits))).chain([fits]).chain(teams.last().copied());
-    all.into_set().into_iter().collect()
+    all.collect::<BTreeSet<u32>>().into_iter().collect()
 }
 
 /// `Cheapest lock: ticket at 1 thread (8.99 ns), pthread_mutex at 2 threads (88 ns) and at 16 (1.30 us); ...`, and `Cheapest

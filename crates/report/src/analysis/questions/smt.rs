@@ -2,8 +2,7 @@
 
 use syncscope_core::{Case, Placement};
 
-use super::families::{Contrast, by_class, line, of_teams, usual};
-use super::rows::note;
+use super::families::{Contrast, by_class, line, of_teams, take_instead, take_longer, usual};
 use super::spec::{Line, Spec};
 use super::{Picture, Question, Said};
 use crate::analysis::placements;
@@ -37,18 +36,13 @@ fn independent(data: &RunData) -> Vec<Contrast<'_>> {
 /// The loss of a thread and the gain of a core.
 fn alone_and_beside(data: &RunData) -> Option<Said> {
     let all = independent(data);
-    let in_words =
-        |one: &Contrast<'_>| one.in_words(one.gain().map(|gain| format!("the core does {gain:.2} times the work")));
-    let words: Vec<String> = all.iter().filter_map(in_words).collect();
-    if words.is_empty() {
-        let open = "what a hardware thread loses to its sibling (intervals overlap)".to_owned();
-        return (!all.is_empty()).then_some(Said::Open(open));
-    }
-    let text = format!(
-        "Where the other hardware thread of the core is busy with the same, operations take longer: {}.",
-        enumeration(&words)
-    );
-    Some(Said::certain(text, all.iter().filter(|one| one.is_above()).flat_map(|one| one.rows)))
+    let gain = |one: &Contrast<'_>| one.gain().map(|gain| format!("the core does {gain:.2} times the work"));
+    take_longer("Where the other hardware thread of the core is busy with the same, operations", &all, gain).or_else(
+        || {
+            let open = "what a hardware thread loses to its sibling (intervals overlap)".to_owned();
+            (!all.is_empty()).then_some(Said::Open(open))
+        },
+    )
 }
 
 /// The same cores with one thread each, and with one on each of their hardware threads: of a socket, or of the machine where
@@ -74,15 +68,9 @@ pub(super) fn teams(data: &RunData) -> Option<[(Placement, u32); 2]> {
 /// Threads that share something, on the same cores.
 fn teams_on_siblings(data: &RunData) -> Option<Said> {
     let teams = teams(data)?;
-    let all: Vec<Contrast<'_>> = of_teams(data, &teams).collect();
-    let words: Vec<String> = all.iter().filter_map(|one| one.in_words(None)).collect();
     let [(_, cores), (_, threads)] = teams;
-    let text = format!(
-        "With all {threads} hardware threads of {cores} cores instead of one each, operations take longer: {}.",
-        enumeration(&words)
-    );
-    let rows = all.iter().filter(|one| one.is_above()).flat_map(|one| one.rows);
-    (!words.is_empty()).then(|| Said::certain(text, rows))
+    let where_longer = format!("With all {threads} hardware threads of {cores} cores instead of one each, operations");
+    take_longer(&where_longer, &of_teams(data, &teams).collect::<Vec<_>>(), |_| None)
 }
 
 /// Two threads that meet, on the nearest two cores and on the hardware threads of one.
@@ -95,11 +83,7 @@ fn pairs(data: &RunData) -> Vec<Contrast<'_>> {
 }
 
 fn pairs_on_one_core(data: &RunData) -> Option<Said> {
-    let all = pairs(data);
-    let words: Vec<String> = all.iter().filter_map(Contrast::instead).collect();
-    let rows = all.iter().filter(|one| one.is_below() || one.is_above()).flat_map(|one| one.rows);
-    let text = format!("Two threads on one core instead of two cores: {}.", enumeration(&words));
-    (!words.is_empty()).then(|| Said::certain(text, rows))
+    take_instead(&pairs(data), |words| format!("Two threads on one core instead of two cores: {words}."))
 }
 
 const WHAT_THEY_ARE: &str = "Operations without a number of cores are those of one core whose threads share no cache line. The core \
@@ -136,13 +120,8 @@ fn picture(data: &RunData) -> Option<Picture> {
         ),
         Spec::table("Two threads that meet", &["two cores", "one core", "one core against two"], meeting),
     ];
-    let charts: Vec<Spec> = tables.into_iter().flatten().collect();
-    (!charts.is_empty()).then(|| Picture {
-        charts,
-        text: None,
-        otherwise: "What a hardware thread loses to its sibling is undecided in this run.",
-        note: note([by_points(data), Some(WHAT_THEY_ARE.to_owned())]),
-    })
+    let otherwise = "What a hardware thread loses to its sibling is undecided in this run.";
+    Picture::of(tables, otherwise, [by_points(data), Some(WHAT_THEY_ARE.to_owned())])
 }
 
 #[cfg(test)]

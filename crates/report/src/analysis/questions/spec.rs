@@ -320,19 +320,19 @@ impl Spec {
 const MARGIN: f64 = 1.25;
 
 /// Gives charts of lines that stand side by side one vertical axis, so that a reader can compare them.
-pub(super) fn share_vertical_axis(charts: &mut [Spec]) {
+pub(super) fn share_vertical_axis(charts: &mut [Option<Spec>]) {
     let ends = |point: &Point| {
         let certain = point.state == State::Resolved;
         [point.y, point.low.filter(|_| certain), point.high.filter(|_| certain)]
     };
     let mut figures = Vec::new();
-    for chart in charts.iter() {
+    for chart in charts.iter().flatten() {
         if let Spec::Lines { series, .. } = chart {
             figures.extend(series.iter().flat_map(|one| &one.points).flat_map(ends).flatten().filter(|end| *end > 0.0));
         }
     }
     let (low, high) = (figures.iter().copied().reduce(f64::min), figures.iter().copied().reduce(f64::max));
-    for chart in charts {
+    for chart in charts.iter_mut().flatten() {
         if let Spec::Lines { y, .. } = chart {
             y.domain = low.zip(high).map(|(low, high)| (low / MARGIN, high * MARGIN));
         }
@@ -376,10 +376,10 @@ mod tests {
             let series = vec![Series { label: "x".into(), primitive: None, colour: None, points }];
             Spec::lines(Axis::log("threads", Unit::Count), Axis::log("time", Unit::Time), series).unwrap()
         };
-        let mut charts = [chart(10.0), chart(4000.0)];
+        let mut charts = [chart(10.0), chart(4000.0)].map(Some);
         share_vertical_axis(&mut charts);
         for chart in charts {
-            let Spec::Lines { y, .. } = chart else { panic!("lines") };
+            let Some(Spec::Lines { y, .. }) = chart else { panic!("lines") };
             assert_eq!(y.domain, Some((8.0, 5000.0)));
         }
     }

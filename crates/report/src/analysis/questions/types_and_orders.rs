@@ -1,6 +1,5 @@
 //! What another type or order of an atomic operation costs: two rows that differ in that alone.
 
-use syncscope_core::order::Order;
 use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Mode, Row};
 
 use super::Said;
@@ -52,7 +51,7 @@ pub(super) fn sequential_store(data: &RunData) -> Option<Said> {
     let of =
         |(index, row): (usize, &Row)| pair(data, index, &Case { order: Some(MemoryOrder::SeqCst), ..row.case.clone() });
     let mut pairs: Vec<Comparison<'_>> = relaxed.filter_map(of).collect();
-    pairs.order_by_key(|both| both.less.row.case.actors());
+    pairs.sort_by_key(|both| both.less.row.case.actors());
     let alone = pairs.first().filter(|both| both.less.row.case.has_one_thread() && both.is_certain())?;
     let costs = |both: &Comparison<'_>| format!("{} against {}", both.more.time(), both.less.time());
     let together = pairs.last().filter(|both| !both.less.row.case.has_one_thread()).map(|both| {

@@ -3,7 +3,7 @@
 use syncscope_core::{Case, Domain, Role, Row, Waits};
 
 use super::advice::{Advice, Decision, Inquiry, Need, decide};
-use super::rows::{note, series, team, unreliable};
+use super::rows::{series, team, unreliable};
 use super::spec::{Axis, Point, Rule, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{Basis, Contest, Entrant, Known, Peers, Size, design, takes_part};
@@ -134,19 +134,9 @@ fn picture(data: &RunData) -> Option<Picture> {
         Axis::log("from the call until the last one runs", Unit::Time),
         series(data, &with_role(Role::WakeAll), name, team, Point::cost),
     );
-    let charts: Vec<Spec> = [reactions, costs, teams].into_iter().flatten().collect();
-    (!charts.is_empty()).then(|| Picture {
-        charts,
-        text: None,
-        otherwise: "Whether to spin or to sleep is undecided: the run lacks rows of wake-ups or of waiters that spin.",
-        note: note([
-            Some(
-                "Two CPU threads, placed close; a waiter that spins keeps its CPU. Hints are those of one thread."
-                    .to_owned(),
-            ),
-            unreliable(data, &rows),
-        ]),
-    })
+    let about = "Two CPU threads, placed close; a waiter that spins keeps its CPU. Hints are those of one thread.";
+    let otherwise = "Whether to spin or to sleep is undecided: the run lacks rows of wake-ups or of waiters that spin.";
+    Picture::of([reactions, costs, teams], otherwise, [Some(about.to_owned()), unreliable(data, &rows)])
 }
 
 /// What to do while waiting for so long; without a length, up to and beyond the break-even point.

@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::testing;
 use syncscope_core::machine::{CpuMachine, GpuMachine};
-use syncscope_core::order::Ordered;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Cycles, Form, Group, Layout, Mode, Nanoseconds, Placement, Row, Verdict};
 
@@ -128,8 +127,8 @@ fn check(example: &Example) {
 #[test]
 fn every_claim_comes_out_in_each_of_its_outcomes() {
     let examples = || [cpu::EXAMPLES, gpu::EXAMPLES, groups::EXAMPLES].into_iter().flatten();
-    let tested: BTreeSet<&str> = examples().map(|example| example.claim).into_set();
-    let known: BTreeSet<&str> = claims().map(|(_, claim)| claim.id).into_set();
+    let tested: BTreeSet<&str> = examples().map(|example| example.claim).collect();
+    let known: BTreeSet<&str> = claims().map(|(_, claim)| claim.id).collect();
     assert_eq!(tested, known);
     assert_eq!(examples().count(), known.len());
     examples().for_each(check);
