@@ -2,6 +2,8 @@
 //! order in which threads may see each other's accesses.
 
 use std::time::Duration;
+#[cfg(not(loom))]
+use std::time::Instant;
 
 #[cfg(not(loom))]
 use syncscope_host::futex::{self, Scope};
@@ -36,6 +38,30 @@ mod cell {
     }
 }
 
+/// Looks at least once and for so long whether it is `done`, with a pause after each look: whether it was.
+#[cfg(not(loom))]
+pub(in crate::sync) fn spin_for(time: Duration, mut done: impl FnMut() -> bool) -> bool {
+    if time.is_zero() {
+        return done();
+    }
+    let started = Instant::now();
+    loop {
+        if done() {
+            return true;
+        }
+        if started.elapsed() >= time {
+            return false;
+        }
+        std::hint::spin_loop();
+    }
+}
+
+/// Loom has no time.
+#[cfg(loom)]
+pub(in crate::sync) fn spin_for(_: Duration, mut done: impl FnMut() -> bool) -> bool {
+    done()
+}
+
 /// A word on which threads sleep (`futex(2)`).
 #[derive(Debug)]
 pub(in crate::sync) struct Futex {
@@ -64,6 +90,9 @@ impl Futex {
         futex::wait(&self.word, value, limit, self.scope).map_err(|futex::FutexTimeout| WaitTimeout)
     }
 
+    /// Out of line, as all that ends in the kernel.
+    #[cold]
+    #[inline(never)]
     pub(in crate::sync) fn wake_one(&self) {
         futex::wake_one(&self.word, self.scope);
     }

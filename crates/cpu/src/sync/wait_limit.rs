@@ -54,6 +54,20 @@ impl WaitLimit {
         self.wait_yielding(&mut done)
     }
 
+    /// Waits while `look` gives this value: what it gives then.
+    ///
+    /// # Errors
+    /// As [`Self::wait`].
+    #[inline(always)]
+    pub(in crate::sync) fn wait_while(&self, value: u32, mut look: impl FnMut() -> u32) -> Result<u32, WaitTimeout> {
+        let mut found = value;
+        self.wait(|| {
+            found = look();
+            found != value
+        })?;
+        Ok(found)
+    }
+
     /// Waits until `done` and sees it as early as possible: without a pause, which on many processors takes longer than
     /// the message. `done` owns what it compares with and is copied for the yielding part of the wait. If that part,
     /// which is not inlined, borrowed it, the loop here would have to keep it in memory and load it again before every

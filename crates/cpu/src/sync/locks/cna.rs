@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::shim::{AtomicU32, Ordering};
-use super::{CachePadded, RawLock, WaitLimit, WaitTimeout};
+use super::{CachePadded, RawLock, WaitLimit, WaitTimeout, nodes};
 
 /// An MCS lock whose holder passes it to the next thread of its own group, and moves those in between to a second queue, for which the
 /// first node of the main one stands (Dice and Kogan, *Compact NUMA-aware Locks*, EuroSys 2019, figures 2 to 4). One word for a lock.
@@ -41,9 +41,8 @@ impl CnaLock {
     /// A free lock for `threads` threads; `group_of` names the group of a thread, and is called by the thread itself. None waits longer
     /// than `limit`.
     pub fn new(threads: u32, group_of: fn(usize) -> usize, limit: Duration) -> Self {
-        let nodes = (0..threads).map(|_| CachePadded::default()).collect();
         let (tail, passes) = Default::default();
-        Self { tail, nodes, passes, group_of, wait_limit: WaitLimit::new(limit) }
+        Self { tail, nodes: nodes(threads), passes, group_of, wait_limit: WaitLimit::new(limit) }
     }
 
     #[inline(always)]

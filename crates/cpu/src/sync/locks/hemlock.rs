@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::shim::{AtomicU32, Ordering};
-use super::{CachePadded, RawLock, WaitLimit, WaitTimeout};
+use super::{CachePadded, RawLock, WaitLimit, WaitTimeout, nodes};
 
 /// A queue without pointers: each waiting thread spins on the word of the thread before it, and takes the grant out of it, for which
 /// the holder before waits (Dice and Kogan, *Hemlock: Compact and Scalable Mutual Exclusion*, SPAA 2021, listing 2). A lock is one word,
@@ -26,8 +26,7 @@ const GRANTED: u32 = 1;
 impl HemLock {
     /// A free lock for `threads` threads, for which none waits longer than `limit`.
     pub fn new(threads: u32, limit: Duration) -> Self {
-        let grants = (0..threads).map(|_| CachePadded::new(AtomicU32::new(EMPTY))).collect();
-        Self { tail: CachePadded::new(AtomicU32::new(NONE)), grants, wait_limit: WaitLimit::new(limit) }
+        Self { tail: CachePadded::default(), grants: nodes(threads), wait_limit: WaitLimit::new(limit) }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::shim::{AtomicBool, AtomicU32, Ordering};
-use super::{CachePadded, RawLock, WaitLimit, WaitTimeout};
+use super::{CachePadded, RawLock, WaitLimit, WaitTimeout, nodes};
 
 /// A queue of waiting threads, each of which spins on a line of its own (Mellor-Crummey and Scott, 1991, algorithm 5).
 ///
@@ -18,7 +18,7 @@ pub struct McsLock {
     wait_limit: WaitLimit,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Node {
     waiting: AtomicBool,
     /// The number of the node behind.
@@ -31,9 +31,7 @@ const NONE: u32 = 0;
 impl McsLock {
     /// A free lock for `threads` threads, for which none waits longer than `limit`.
     pub fn new(threads: u32, limit: Duration) -> Self {
-        let node = |_| CachePadded::new(Node { waiting: AtomicBool::new(false), next: AtomicU32::new(NONE) });
-        let nodes = (0..threads).map(node).collect();
-        Self { tail: CachePadded::new(AtomicU32::new(NONE)), nodes, wait_limit: WaitLimit::new(limit) }
+        Self { tail: CachePadded::default(), nodes: nodes(threads), wait_limit: WaitLimit::new(limit) }
     }
 
     #[inline(always)]
@@ -80,10 +78,7 @@ unsafe impl RawLock for McsLock {
                 return Ok(());
             }
             // A thread has exchanged the tail and has not yet stored its number here.
-            self.wait_limit.wait(|| {
-                next = node.next.load(Ordering::Acquire);
-                next != NONE
-            })?;
+            next = self.wait_limit.wait_while(NONE, || node.next.load(Ordering::Acquire))?;
         }
         self.node(next).waiting.store(false, Ordering::Release);
         Ok(())

@@ -33,6 +33,11 @@ pub use self::spin_park::SpinParkLock;
 pub use self::ticket::TicketLock;
 pub use self::ttas::TtasLock;
 
+/// For each thread a node as it is at first, on lines of its own.
+fn nodes<T: Default>(threads: u32) -> Box<[CachePadded<T>]> {
+    (0..threads).map(|_| CachePadded::default()).collect()
+}
+
 /// A test that every lock of this crate has to pass.
 pub trait LockVisitor {
     /// Takes the lock that `make` creates for a number of threads and a wait limit. `preemptions` is how many

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::shim::{AtomicU32, Ordering};
-use super::{CachePadded, RawLock, WaitLimit, WaitTimeout};
+use super::{CachePadded, RawLock, WaitLimit, WaitTimeout, nodes};
 
 /// One word: a byte that says held, a bit of the one thread that waits next to the holder, and the last thread of an MCS queue behind
 /// it (Linux, kernel/locking/qspinlock.c, by Waiman Long and Peter Zijlstra, 2014). Two threads that contend never queue.
@@ -25,8 +25,7 @@ const THREAD: u32 = 1 << 9;
 impl QueuedSpinLock {
     /// A free lock for `threads` threads, for which none waits longer than `limit`.
     pub fn new(threads: u32, limit: Duration) -> Self {
-        let nodes = (0..threads).map(|_| CachePadded::default()).collect();
-        Self { word: CachePadded::new(AtomicU32::new(0)), nodes, wait_limit: WaitLimit::new(limit) }
+        Self { word: CachePadded::default(), nodes: nodes(threads), wait_limit: WaitLimit::new(limit) }
     }
 
     /// Changes the byte that says held, as only the holder does: a plain store on x86-64, where a store to a part of a word is one
@@ -66,17 +65,13 @@ impl QueuedSpinLock {
             word.is_multiple_of(THREAD)
         })?;
         // Relaxed: the load above acquired the lock.
-        let is_last = word == number * THREAD
-            && self.word.compare_exchange(word, HELD, Ordering::Relaxed, Ordering::Relaxed).is_ok();
-        if is_last {
+        let free = || self.word.compare_exchange(word, HELD, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        if word == number * THREAD && free() {
             return Ok(());
         }
         self.change_held(HELD);
-        self.wait_limit.wait(|| {
-            word = next.load(Ordering::Acquire);
-            word != 0
-        })?;
-        self.nodes[word as usize - 1][0].store(1, Ordering::Release);
+        let next = self.wait_limit.wait_while(0, || next.load(Ordering::Acquire))?;
+        self.nodes[next as usize - 1][0].store(1, Ordering::Release);
         Ok(())
     }
 }

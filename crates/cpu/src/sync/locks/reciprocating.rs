@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::shim::{AtomicU32, Ordering};
-use super::{CachePadded, RawLock, WaitLimit, WaitTimeout};
+use super::{CachePadded, RawLock, WaitLimit, WaitTimeout, nodes};
 
 /// Threads push themselves on a stack of arrivals; a holder that finds its segment empty detaches the stack as the next segment,
 /// whose threads follow each other from its top (Dice and Kogan, *Reciprocating Locks*, PPoPP 2025, listing 1). A lock is one word,
@@ -15,7 +15,7 @@ use super::{CachePadded, RawLock, WaitLimit, WaitTimeout};
 pub struct ReciprocatingLock {
     /// The last arrival; [`FREE`], or [`NO_ARRIVALS`] where the lock is held.
     arrivals: CachePadded<AtomicU32>,
-    /// For each thread, once it holds the lock, the end of its segment; [`WAITING`] before.
+    /// For each thread, once it holds the lock, the end of its segment; [`WAITING`] before. The first one is of no thread.
     gates: Box<[CachePadded<AtomicU32>]>,
     wait_limit: WaitLimit,
 }
@@ -37,13 +37,7 @@ pub struct ReciprocatingState {
 impl ReciprocatingLock {
     /// A free lock for `threads` threads, for which none waits longer than `limit`.
     pub fn new(threads: u32, limit: Duration) -> Self {
-        let gates = (0..threads).map(|_| CachePadded::new(AtomicU32::new(WAITING))).collect();
-        Self { arrivals: CachePadded::new(AtomicU32::new(FREE)), gates, wait_limit: WaitLimit::new(limit) }
-    }
-
-    #[inline(always)]
-    fn gate(&self, number: u32) -> &AtomicU32 {
-        &self.gates[number as usize - 1]
+        Self { arrivals: CachePadded::default(), gates: nodes(threads + 1), wait_limit: WaitLimit::new(limit) }
     }
 }
 
@@ -60,7 +54,7 @@ unsafe impl RawLock for ReciprocatingLock {
 
     #[inline(always)]
     unsafe fn lock(&self, state: &mut ReciprocatingState) -> Result<(), WaitTimeout> {
-        let gate = self.gate(state.number);
+        let gate = &*self.gates[state.number as usize];
         // Relaxed: no thread opens this gate before it has seen the exchange, which releases it.
         gate.store(WAITING, Ordering::Relaxed);
         // Acquire: what the last holder did, if it left the lock free; and the gate of the thread before.
@@ -69,30 +63,23 @@ unsafe impl RawLock for ReciprocatingLock {
         if before == FREE {
             return Ok(());
         }
-        self.wait_limit.wait(|| {
-            state.end = gate.load(Ordering::Acquire);
-            state.end != WAITING
-        })?;
-        if before == NO_ARRIVALS || before == state.end {
-            state.end = NO_ARRIVALS;
-        } else {
-            state.next = before;
-        }
+        let end = self.wait_limit.wait_while(WAITING, || gate.load(Ordering::Acquire))?;
+        let is_last = before == NO_ARRIVALS || before == end;
+        (state.next, state.end) = if is_last { (NONE, NO_ARRIVALS) } else { (before, end) };
         Ok(())
     }
 
     #[inline(always)]
     unsafe fn unlock(&self, state: &mut ReciprocatingState) -> Result<(), WaitTimeout> {
-        if state.next != NONE {
-            self.gate(state.next).store(state.end, Ordering::Release);
-            return Ok(());
+        let mut next = state.next;
+        if next == NONE {
+            if self.arrivals.compare_exchange(state.end, FREE, Ordering::Release, Ordering::Relaxed).is_ok() {
+                return Ok(());
+            }
+            // Acquire: the gate of the last arrival, which waits.
+            next = self.arrivals.swap(NO_ARRIVALS, Ordering::Acquire);
         }
-        if self.arrivals.compare_exchange(state.end, FREE, Ordering::Release, Ordering::Relaxed).is_ok() {
-            return Ok(());
-        }
-        // Acquire: the gate of the last arrival, which waits.
-        let first = self.arrivals.swap(NO_ARRIVALS, Ordering::Acquire);
-        self.gate(first).store(state.end, Ordering::Release);
+        self.gates[next as usize].store(state.end, Ordering::Release);
         Ok(())
     }
 }

@@ -1,10 +1,8 @@
 //! A mutex whose waiters spin for a while and then sleep.
 
 use std::time::Duration;
-#[cfg(not(loom))]
-use std::time::Instant;
 
-use super::shim::{Futex, Ordering};
+use super::shim::{Futex, Ordering, spin_for};
 use super::{RawLock, WaitTimeout};
 
 /// A word with three values (Drepper, *Futexes Are Tricky*, 2011, mutex 2). A waiter spins for a fixed time before it
@@ -13,7 +11,6 @@ use super::{RawLock, WaitTimeout};
 #[derive(Debug)]
 pub struct SpinParkLock {
     futex: Futex,
-    #[cfg_attr(loom, expect(dead_code, reason = "loom has no time: a waiter looks once"))]
     spin: Duration,
     limit: Duration,
 }
@@ -43,7 +40,9 @@ impl SpinParkLock {
     #[cold]
     #[inline(never)]
     fn lock_slowly(&self) -> Result<(), WaitTimeout> {
-        if self.spins_until_taken() {
+        // Relaxed: the attempt acquires.
+        let takes = || self.futex.word.load(Ordering::Relaxed) == FREE && self.try_lock();
+        if spin_for(self.spin, takes) {
             return Ok(());
         }
         // A thread that has slept cannot know whether others still do, so it leaves the lock as awaited.
@@ -51,35 +50,6 @@ impl SpinParkLock {
             self.futex.sleep_while(AWAITED, self.limit)?;
         }
         Ok(())
-    }
-
-    #[cfg(not(loom))]
-    fn spins_until_taken(&self) -> bool {
-        if self.spin.is_zero() {
-            return self.try_lock();
-        }
-        let started = Instant::now();
-        loop {
-            // Relaxed: the attempt acquires.
-            if self.futex.word.load(Ordering::Relaxed) == FREE && self.try_lock() {
-                return true;
-            }
-            if started.elapsed() >= self.spin {
-                return false;
-            }
-            std::hint::spin_loop();
-        }
-    }
-
-    #[cfg(loom)]
-    fn spins_until_taken(&self) -> bool {
-        self.try_lock()
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn wake(&self) {
-        self.futex.wake_one();
     }
 }
 
@@ -99,7 +69,7 @@ unsafe impl RawLock for SpinParkLock {
     #[inline(always)]
     unsafe fn unlock(&self, (): &mut ()) -> Result<(), WaitTimeout> {
         if self.futex.word.swap(FREE, Ordering::Release) == AWAITED {
-            self.wake();
+            self.futex.wake_one();
         }
         Ok(())
     }

@@ -19,6 +19,14 @@ impl TicketLock {
     pub fn new(limit: Duration) -> Self {
         Self { next: AtomicU32::new(0), serving: AtomicU32::new(0), wait_limit: WaitLimit::new(limit) }
     }
+
+    /// Whether a thread waits behind the holder, who asks. A thread that takes its ticket now may be missed.
+    #[inline(always)]
+    pub(super) fn is_awaited(&self) -> bool {
+        // Relaxed: who asks can do without the answer.
+        let (next, serving) = (self.next.load(Ordering::Relaxed), self.serving.load(Ordering::Relaxed));
+        next.wrapping_sub(serving) > 1
+    }
 }
 
 // SAFETY: every ticket is taken once (up to 2^32 waiting threads), `serving` shows one ticket at a time, and only its
