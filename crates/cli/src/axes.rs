@@ -31,13 +31,13 @@ pub(crate) struct AxisArguments {
     /// Measure only grids of these numbers of thread blocks, such as 1,132
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) blocks: Vec<u32>,
-    /// Work in each critical section of a lock: 0, times such as 100ns, memory such as 4KiB
+    /// Work in each critical section of a lock, such as 0,100ns,4KiB
     ///
     /// Of memory that the lock guards, every cache line is changed, one after the other (read under a lock for readers). The
     /// work is a part of the cost
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = work)]
     pub(crate) inside: Vec<Option<Work>>,
-    /// Work between a release and the next acquisition, such as 0,1us or 64KiB of the thread's own memory
+    /// Work of a thread between a release and the next acquisition, such as 0,1us,64KiB
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = work)]
     pub(crate) outside: Vec<Option<Work>>,
 }
