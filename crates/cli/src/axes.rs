@@ -37,7 +37,7 @@ pub(crate) struct AxisArguments {
     /// work is a part of the cost
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = work)]
     pub(crate) inside: Vec<Option<Work>>,
-    /// Work of a thread between a release and the next acquisition, such as 0,1us,64KiB
+    /// Work between a release and the next acquisition, such as 0,1us,64KiB
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = work)]
     pub(crate) outside: Vec<Option<Work>>,
 }
