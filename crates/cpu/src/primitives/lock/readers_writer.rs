@@ -166,7 +166,11 @@ impl<L: SharedLock<N>, N: PlainNumber> Operation for Readers<L, N> {
         self.ones[slot].work().map_or(Ok(()), |work| work.verify(thread, executed))?;
         let found = self.sums_of(slot)[thread].lock().unwrap_or_else(PoisonError::into_inner).count();
         let reads = executed.own;
-        if found == N::after_additions(reads) { Ok(()) } else { Err(format!("{reads} reads of the number 1 add up to {found}")) }
+        if found == N::after_additions(reads) {
+            Ok(())
+        } else {
+            Err(format!("{reads} reads of the number 1 add up to {found}"))
+        }
     }
 }
 
