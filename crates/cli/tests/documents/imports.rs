@@ -1,6 +1,7 @@
 //! Imports between files of a crate form no circle: each file can be read, and tested, after those that it uses.
 //!
-//! A folder's own files may use what its `mod.rs` defines and are imported by it, so `super::` alone is no arrow.
+//! A folder's own files may use what its `mod.rs` defines and are imported by it, so `super::` alone is no arrow. Of a prelude, what
+//! a file names is imported.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -67,18 +68,19 @@ fn paths(tree: &str) -> Vec<String> {
     branches.flat_map(|branch| paths(branch.trim())).map(|path| format!("{}{path}", prefix.trim())).collect()
 }
 
-/// What a module imports and what it re-exports, as places in the crate.
-fn uses(module: &[String], text: &str, all: &BTreeMap<Module, String>) -> (Vec<Module>, Vec<Module>) {
-    let (mut imported, mut exported) = (Vec::new(), Vec::new());
+/// What a module imports, what it re-exports, and of which modules it imports all, as places in the crate.
+fn uses(module: &[String], text: &str, all: &BTreeMap<Module, String>) -> [Vec<Module>; 3] {
+    let (mut imported, mut exported, mut preludes) = (Vec::new(), Vec::new(), Vec::new());
     for (at, _) in text.match_indices("use ") {
         let line = text[..at].rsplit('\n').next().unwrap().trim();
         if !line.is_empty() && !line.starts_with("pub") {
             continue;
         }
         // `super::*` is for tests.
-        let listed = paths(text[at + 4..].split(';').next().unwrap()).into_iter().filter(|path| !path.ends_with('*'));
+        let listed = paths(text[at + 4..].split(';').next().unwrap()).into_iter().filter(|path| path != "super::*");
         for path in listed {
-            let parts: Module = path.split("::").map(|name| name.trim().to_owned()).collect();
+            let mut parts: Module = path.split("::").map(|name| name.trim().to_owned()).collect();
+            let is_all = parts.pop_if(|last| last == "*").is_some();
             let mut base = module.to_vec();
             let ups = parts.iter().take_while(|name| *name == "super").count();
             base.truncate(module.len().saturating_sub(ups));
@@ -89,10 +91,25 @@ fn uses(module: &[String], text: &str, all: &BTreeMap<Module, String>) -> (Vec<M
                 first if all.contains_key(&[base.as_slice(), &[first.to_owned()]].concat()) => [base, parts].concat(),
                 _ => continue,
             };
-            if line.is_empty() { imported.push(place) } else { exported.push(place) }
+            match (is_all, line.is_empty()) {
+                (true, _) => preludes.push(place),
+                (false, true) => imported.push(place),
+                (false, false) => exported.push(place),
+            }
         }
     }
-    (imported, exported)
+    [imported, exported, preludes]
+}
+
+/// Of what a module of re-exports offers, that which a text names.
+fn named<'a>(
+    text: &'a str,
+    prelude: &[String],
+    exports: &'a BTreeMap<&Module, Vec<Module>>,
+) -> impl Iterator<Item = &'a Module> {
+    let words: BTreeSet<&str> = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').collect();
+    let module = (0..=prelude.len()).rev().find_map(|depth| exports.get(&prelude[..depth].to_vec()));
+    module.into_iter().flatten().filter(move |place| place.last().is_some_and(|name| words.contains(name.as_str())))
 }
 
 /// The module that defines what a place names.
@@ -110,11 +127,12 @@ fn definer(place: &[String], all: &BTreeMap<Module, String>, exports: &BTreeMap<
 /// The modules of a crate that can be reached from themselves.
 fn circles(all: &BTreeMap<Module, String>) -> BTreeSet<Module> {
     let uses: BTreeMap<&Module, _> = all.iter().map(|(module, text)| (module, uses(module, text, all))).collect();
-    let exports = uses.iter().map(|(module, (_, exported))| (*module, exported.clone())).collect();
+    let exports = uses.iter().map(|(module, [_, exported, _])| (*module, exported.clone())).collect();
     let arrows: BTreeMap<&Module, BTreeSet<Module>> = uses
         .iter()
-        .map(|(module, (imported, _))| {
-            let defined = imported.iter().map(|place| definer(place, all, &exports));
+        .map(|(module, [imported, _, preludes])| {
+            let of_preludes = preludes.iter().flat_map(|prelude| named(&all[*module], prelude, &exports));
+            let defined = imported.iter().chain(of_preludes).map(|place| definer(place, all, &exports));
             (*module, defined.filter(|defined| !module.starts_with(defined)).collect())
         })
         .collect();
@@ -150,10 +168,13 @@ fn a_circle_over_a_re_export_is_found() {
             module("a::b", "use crate::{c, x::Y};\nuse super::Root;"),
             module("c", "use std::fmt;\nuse crate::d::{\n    D, E as F,\n};"),
             module("d", d),
+            module("prelude", "pub use crate::a::C;"),
         ]);
         circles(&all).into_iter().collect()
     };
     assert!(of("use crate::e;").is_empty());
     let names = |modules: Vec<Module>| modules.iter().map(|module| module.join("::")).collect::<Vec<_>>();
     assert_eq!(names(of("use crate::a::C;")), ["a::b", "c", "d"]);
+    assert_eq!(names(of("use crate::prelude::*;\nfn of(c: C) {}")), ["a::b", "c", "d"], "of all, it names this");
+    assert!(of("use crate::prelude::*;").is_empty());
 }

@@ -161,8 +161,9 @@ impl Part {
             return None;
         }
         let (time, most_passes) = if self.is_short_of_time() {
-            // A process for each of the fewest passes over these cases.
-            (self.schedule.made + 1 < self.schedule.fewest).then_some((Duration::ZERO, 1))?
+            // A process for each of the fewest passes over these cases, as far as it would end in time.
+            let is_in_time = left.is_none_or(|left| left >= self.schedule.latest);
+            (is_in_time && self.schedule.made + 1 < self.schedule.fewest).then_some((Duration::ZERO, 1))?
         } else {
             self.part_of_the_rest(left)?
         };
@@ -313,6 +314,7 @@ mod tests {
         assert_eq!(part.next_share(Preset::Quick, 1, None), None, "this process makes the first pass");
         for _ in 0..2 {
             part.end_pass(SECOND, None);
+            assert_eq!(part.next_share(Preset::Quick, 1, Some(SECOND / 2)), None, "it can end within a pass");
             for made in 1..fewest - 1 {
                 let share = part.next_share(Preset::Quick, 1, None).unwrap();
                 assert_eq!((share.most_passes, part.schedule.made), (1, made));

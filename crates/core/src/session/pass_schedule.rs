@@ -15,7 +15,8 @@ pub(super) struct PassSchedule {
     pub(super) all_made: u32,
     /// How long all of them took.
     pub(super) spent: Duration,
-    latest: Duration,
+    /// How long the latest one took.
+    pub(super) latest: Duration,
 }
 
 impl PassSchedule {

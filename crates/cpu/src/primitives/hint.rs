@@ -3,12 +3,13 @@
 //!
 //! An instruction that this processor lacks has no cases; `list` says why.
 
-use crate::primitives::prelude::*;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use syncscope_core::ActorRule;
 use syncscope_host::futex::{self, Scope};
+
+use crate::primitives::prelude::*;
 
 use super::fence::Bare;
 use super::find;

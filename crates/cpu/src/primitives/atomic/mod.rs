@@ -7,7 +7,6 @@ mod read;
 mod update;
 mod write;
 
-use crate::primitives::prelude::*;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::primitives::lines::Elements;
 use crate::primitives::number::{Number, by_dtype};
 use crate::primitives::orders::{Access, Relaxed, StaticOrdering, by_order};
+use crate::primitives::prelude::*;
 
 /// The family, in the order of the catalogue.
 pub(super) static ENTRIES: &[&Entry] = &[

@@ -1,6 +1,5 @@
 //! `cpu.atomic.read`: an atomic read.
 
-use crate::primitives::prelude::*;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,6 +7,7 @@ use crate::primitives::atomic;
 use crate::primitives::lines::Elements;
 use crate::primitives::number::{Number, by_dtype};
 use crate::primitives::orders::{Access, StaticOrdering, by_order};
+use crate::primitives::prelude::*;
 
 /// In theory: what any load of this width costs. No thread writes, so every core has the line in shared state and
 /// executes two or three loads in a cycle, with any number of threads.

@@ -1,11 +1,11 @@
 //! Read-modify-write operations: `cpu.atomic.add`, `add_capture`, `exchange`, `cas_pass`, `cas_fail` and `max`.
 
-use crate::primitives::prelude::*;
 use std::sync::atomic::Ordering;
 
 use crate::primitives::atomic::{self, Growth, Instructions, Update};
 use crate::primitives::number::Number;
 use crate::primitives::orders::Access;
+use crate::primitives::prelude::*;
 
 /// In theory: the core holds the line in exclusive state while it adds. One thread: 5 to 20 cycles, most of them for
 /// draining the store buffer. A variable shared by n threads: one transfer of the line per operation, so the cost of

@@ -1,6 +1,5 @@
 //! `cpu.atomic.write`: an atomic write.
 
-use crate::primitives::prelude::*;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,6 +8,7 @@ use crate::primitives::atomic;
 use crate::primitives::lines::Elements;
 use crate::primitives::number::{Number, by_dtype};
 use crate::primitives::orders::{Access, StaticOrdering, by_order};
+use crate::primitives::prelude::*;
 
 /// In theory: one thread stores into the store buffer, one store a cycle. Several threads transfer the lines, but no
 /// store waits for an answer: less than an exchange. A sequentially consistent store is an exchange on x86, because only

@@ -1,12 +1,12 @@
 //! Barriers of libraries and runtimes.
 
-use crate::primitives::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crossbeam::sync::WaitGroup;
 
 use crate::primitives::barrier;
+use crate::primitives::prelude::*;
 use crate::sync::{Barrier, PthreadBarrier};
 use crate::team::openmp::{self, Runtime};
 

@@ -9,12 +9,12 @@
 pub(super) mod library;
 pub(super) mod own;
 
-use crate::primitives::prelude::*;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::machine::inherited;
+use crate::primitives::prelude::*;
 use crate::sync::Barrier;
 
 const FACTS: Facts = Facts { run_effect: facts::between_threads, ..Facts::of(Role::ThreadBarrier) };

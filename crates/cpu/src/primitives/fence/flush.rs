@@ -1,12 +1,12 @@
 //! `cpu.fence.flush`: a fence between two updates, as the papers measure OpenMP's flush.
 
-use crate::primitives::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{self, Ordering};
 
 use crate::primitives::fence::{self, FULL_FENCE, FULL_FENCE_OF_ARM};
 use crate::primitives::lines::Elements;
 use crate::primitives::number::{Number, by_dtype};
+use crate::primitives::prelude::*;
 
 /// In theory: the fence waits until the update before it is in the cache. On lines of their own it costs as much as
 /// `cpu.fence.seq_cst` or less, because the updates hide a part of it, with any number of threads. With false sharing

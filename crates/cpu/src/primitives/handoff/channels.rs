@@ -1,6 +1,5 @@
 //! Hand-offs of messages through channels: of crossbeam, by their capacity, and of the standard library.
 
-use crate::primitives::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{self, SyncSender, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,6 +8,7 @@ use std::time::Instant;
 use crossbeam::channel::{self, Receiver, Sender};
 
 use crate::primitives::handoff::{self, Handoff};
+use crate::primitives::prelude::*;
 
 const IN_A_LIBRARY: Expected = Expected::Uncounted("a channel is a library, not an instruction");
 

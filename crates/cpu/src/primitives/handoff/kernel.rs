@@ -1,7 +1,6 @@
 //! Hand-offs through file descriptors: eventfds and pipes. The waiter sleeps in `poll`, which has a time limit, and then reads,
 //! as event loops do.
 
-use crate::primitives::prelude::*;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,6 +10,7 @@ use syncscope_host::descriptors::{EventFd, wait_readable};
 
 use crate::machine::inherited;
 use crate::primitives::handoff::{self, Handoff};
+use crate::primitives::prelude::*;
 
 /// Descriptors that two processes have from the one that started them.
 #[derive(Default)]

@@ -1,12 +1,12 @@
 //! The percentiles of single round trips. The cost of a loop is an average and hides them.
 
-use crate::primitives::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::{Handoff, counted, prepare};
 use crate::machine::memory::Pages;
+use crate::primitives::prelude::*;
 
 /// Lines whose round trips are timed. They are at different distances from the two CPUs, as the lines of a program are.
 const TOKENS: usize = SLOTS;

@@ -1,6 +1,5 @@
 //! Hand-offs of threads that sleep: futex, condition variables and parking.
 
-use crate::primitives::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, Thread};
@@ -10,6 +9,7 @@ use crossbeam::sync::{Parker, Unparker};
 use syncscope_host::futex::{self, FutexTimeout, Scope};
 
 use crate::primitives::handoff::{self, Handoff};
+use crate::primitives::prelude::*;
 
 /// In theory: a system call to wake, a system call to block, and the time until the operating system runs the waiter
 /// again. What condition variables, parking and channels cost beyond this is their own.

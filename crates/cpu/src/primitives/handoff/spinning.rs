@@ -1,12 +1,12 @@
 //! Hand-offs of threads that spin: plain stores, compare-and-swap, and crossbeam's Backoff, each on lines of its own.
 
-use crate::primitives::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crossbeam::utils::Backoff;
 
 use crate::primitives::handoff;
 use crate::primitives::handoff::{LineToken, TakeTurn};
+use crate::primitives::prelude::*;
 use crate::studies::CoreToCore;
 use crate::sync::WaitLimit;
 

@@ -1,12 +1,12 @@
 //! How often a lock passes from one thread to another: the guarded data hold the number of the last holder.
 
-use crate::primitives::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use syncscope_core::stats;
 
 use super::{Lock, Locked, PlainNumber};
+use crate::primitives::prelude::*;
 use crate::primitives::window::{HandoverRun, Windows};
 
 /// The locks of a case, each around the number of its last holder instead of a counter. It is another operation than the

@@ -1,11 +1,11 @@
 //! Mutexes of libraries and runtimes.
 
-use crate::primitives::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
 use syncscope_core::Form;
 
 use crate::primitives::lock::{self, Lock, LockKind, PlainNumber, Raw, library_lock};
+use crate::primitives::prelude::*;
 use crate::sync::{Guarded, PthreadMutex, PthreadSpin};
 use crate::team::openmp::{self, Critical, Runtime};
 

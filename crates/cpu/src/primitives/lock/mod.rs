@@ -14,13 +14,13 @@ pub(super) mod library;
 pub(super) mod own;
 pub(super) mod readers_writer;
 
-use crate::primitives::prelude::*;
 use std::marker::PhantomData;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
 use crate::machine::inherited;
 use crate::primitives::number::Number;
+use crate::primitives::prelude::*;
 use crate::primitives::window::Windows;
 use crate::primitives::work::{self, LockWork};
 use crate::sync::{Guarded, RawLock, ThreadState};

@@ -1,6 +1,5 @@
 //! Locks with algorithms of their own; each algorithm stands in `sync/locks`. Start with the ticket lock.
 
-use crate::primitives::prelude::*;
 use std::time::Duration;
 
 use syncscope_host::scheduling;
@@ -8,6 +7,7 @@ use syncscope_host::scheduling;
 use crate::machine::hwloc;
 use crate::machine::nearness::CpuGroups;
 use crate::primitives::lock::{self, LockKind, PlainNumber, Raw};
+use crate::primitives::prelude::*;
 use crate::sync::{
     ClhLock, CnaLock, CohortLock, Guarded, HemLock, McsLock, QueuedSpinLock, ReciprocatingLock, SpinParkLock,
     TicketLock, TtasLock,

@@ -1,6 +1,5 @@
 //! Locks that one writer or many readers hold.
 
-use crate::primitives::prelude::*;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -9,6 +8,7 @@ use crossbeam::epoch;
 use crossbeam::sync::ShardedLock;
 
 use crate::primitives::lock::{self, AtWork, Lock, LockKind, PlainNumber, library_lock};
+use crate::primitives::prelude::*;
 use crate::primitives::work::LockWork;
 
 /// A lock that one writer or many readers hold, around a number.

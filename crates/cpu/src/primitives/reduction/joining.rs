@@ -3,10 +3,10 @@
 //! Every reduction ends with a barrier of all threads, as a parallel region does: then the result is known. Where the
 //! variant is no barrier itself, it is the sense-reversing one for all variants, so that it drops out of differences.
 
-use crate::primitives::prelude::*;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI32, Ordering};
 
+use crate::primitives::prelude::*;
 use crate::sync::{Barrier, Guarded, RawLock, SenseBarrier, ThreadState};
 
 /// Less than every element.

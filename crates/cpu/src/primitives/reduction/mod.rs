@@ -10,7 +10,6 @@
 
 mod joining;
 
-use crate::primitives::prelude::*;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,6 +18,7 @@ use syncscope_core::OperationsAtOnce;
 use self::joining::{Alone, Atomically, InCritical, Joining, Results, Tree, WithMutex, closing};
 use crate::facts::between_threads;
 use crate::primitives::barrier::library::OpenMpBarrier;
+use crate::primitives::prelude::*;
 use crate::sync::{DisseminationBarrier, Guarded, SenseBarrier, TreeBarrier};
 use crate::team::openmp::{self, Critical, Runtime};
 

@@ -1,11 +1,12 @@
 //! The percentiles of single wake-ups.
 
-use crate::primitives::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use syncscope_core::stats;
+
+use crate::primitives::prelude::*;
 
 use super::wake_pair::{WakePair, WakeUp};
 use super::ways::Way;

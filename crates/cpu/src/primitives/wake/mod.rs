@@ -17,7 +17,6 @@ pub(super) mod spinning;
 mod wake_pair;
 mod ways;
 
-use crate::primitives::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -25,6 +24,7 @@ use self::latencies::Latencies;
 use self::wake_pair::WakePair;
 use self::ways::Way;
 use crate::axes::powers_of_two;
+use crate::primitives::prelude::*;
 
 /// The family, in the order of the catalogue.
 pub(super) static ENTRIES: &[&Entry] = &[

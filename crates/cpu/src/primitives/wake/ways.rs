@@ -1,6 +1,5 @@
 //! Ways to wake a sleeping thread: futex, condition variables, parking, an event counter of the kernel.
 
-use crate::primitives::prelude::*;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
@@ -11,6 +10,7 @@ use syncscope_host::descriptors::EventFd;
 use syncscope_host::futex::{self, FutexTimeout, Scope};
 use syncscope_host::ring::Ring;
 
+use crate::primitives::prelude::*;
 use crate::primitives::wake;
 
 /// A way for one thread to wake another one, or all others. Wake-ups are numbered from 1, and after the largest number comes 0.

@@ -114,7 +114,7 @@ function indexRow(row, at) {
   };
   row.at = at;
   add(IN_NAME)(row.primitive);
-  add(IN_DESCRIPTION)(`${summary} ${operation} ${source}`);
+  add(IN_DESCRIPTION)([summary, operation, source].filter(Boolean).join(" "));
   others.filter(Boolean).forEach(add(IN_PARAMETER));
 }
 
