@@ -153,23 +153,27 @@ impl<'a> TeamExperiment<'a> {
         })
     }
 
+    fn error_of(&self, error: TeamError, started: &Occupancy) -> ExperimentError {
+        self.lacked_cpus(&error, started).unwrap_or_else(|| error_of(error))
+    }
+
     fn record_speed(&mut self, shots: &[Shot], samples: &[Sample]) {
         let ns = |(shot, sample): (&Shot, &Sample)| sample.slowest_ns() / shot.iterations.max(1) as f64;
         self.ns_per_iteration = shots.iter().zip(samples).map(ns).fold(0.0, f64::max);
     }
 
     /// What further windows show: how fair they are, and how often a lock passes to another thread.
-    fn of_windows(&mut self) -> Result<Vec<Detail>, String> {
+    fn of_windows(&mut self) -> Result<Vec<Detail>, ExperimentError> {
         let Some(windows) = self.workload.windows.as_ref().filter(|_| self.defect.is_none()) else {
             return Ok(Vec::new());
         };
         let (length, in_a_turn) = (windows.length, operations_in_turns(Side::Test, 1));
         let handovers = windows.handovers(self.clock).filter(|_| !self.workload.in_processes);
         let shot = |pair| Shot { side: Side::Test, iterations: 1, pair };
-        self.samples(&(0..MORE_WINDOWS).map(shot).collect::<Vec<_>>()).map_err(|error| error.to_string())?;
+        self.samples(&(0..MORE_WINDOWS).map(shot).collect::<Vec<_>>())?;
         let mut details = self.fairness.details(length, in_a_turn);
         if let Some(handovers) = handovers {
-            self.run_untimed(MORE_WINDOWS, |team, shots, limit| team.run(&handovers.body, shots, limit));
+            self.run_untimed(MORE_WINDOWS, |team, shots, limit| team.run(&handovers.body, shots, limit))?;
             let each = (handovers.acquisitions_per_handover)();
             details.extend(each.map(|each| Detail::of_case(Detail::ACQUISITIONS_PER_HANDOVER, each)));
         }
@@ -177,7 +181,7 @@ impl<'a> TeamExperiment<'a> {
     }
 
     /// Jain's index in the median window of each long length.
-    fn of_long_windows(&mut self) -> Result<Vec<Detail>, String> {
+    fn of_long_windows(&mut self) -> Result<Vec<Detail>, ExperimentError> {
         let mut found = Vec::new();
         for (name, length, count) in LONG_WINDOWS {
             let windows = self.workload.windows.as_mut().filter(|_| self.defect.is_none());
@@ -185,7 +189,7 @@ impl<'a> TeamExperiment<'a> {
             let shots: Vec<Shot> =
                 (0..count.into()).map(|pair| Shot { side: Side::Test, iterations: 1, pair }).collect();
             let records = self.team.run_windows(&body, &shots, GRACE + 4 * length * count);
-            let records = records.map_err(|error| error.to_string())?;
+            let records = records.map_err(error_of)?;
             let index = |shot: usize| {
                 let turns: Option<Vec<f64>> = records.iter().map(|of_thread| of_thread.get(shot)?.counted).collect();
                 jain_index(&turns?)
@@ -201,15 +205,16 @@ impl<'a> TeamExperiment<'a> {
         &mut self,
         shots: u64,
         run: impl FnOnce(&mut dyn Executor, &[Shot], Duration) -> Result<Vec<Vec<Record>>, TeamError>,
-    ) {
+    ) -> Result<(), ExperimentError> {
         let shot = |pair| Shot { side: Side::Test, iterations: PROOF_ITERATIONS, pair };
         let shots: Vec<Shot> = (0..shots).map(shot).collect();
         // A busy machine, which made the samples longer, makes this longer too.
         let limit = self.limit(&shots);
-        match run(self.team, &shots, limit) {
-            Ok(records) => self.defect = records.into_iter().flatten().find_map(|record| record.defect),
-            Err(error) => self.defect = Some(error.to_string()),
-        }
+        let started = Occupancy::begin();
+        let outcome = run(self.team, &shots, limit);
+        let records = outcome.map_err(|error| self.error_of(error, &started))?;
+        self.defect = records.into_iter().flatten().find_map(|record| record.defect);
+        Ok(())
     }
 
     /// How long each thread took; in a window, how long it takes for the turns of its loop in the shot.
@@ -319,7 +324,7 @@ impl Experiment for TeamExperiment<'_> {
         let started = Occupancy::begin();
         let timed: Vec<Shot> = shots.iter().filter(|shot| self.is_timed(shot.side)).copied().collect();
         let outcome = self.run(&timed, self.limit(&timed));
-        let records = outcome.map_err(|error| self.lacked_cpus(&error, &started).unwrap_or_else(|| error_of(error)))?;
+        let records = outcome.map_err(|error| self.error_of(error, &started))?;
         if self.defect.is_none() {
             self.defect = records.iter().flatten().find_map(|record| record.defect.clone());
         }
@@ -368,19 +373,19 @@ impl Experiment for TeamExperiment<'_> {
     }
 
     /// Runs the proof that needs a loop of its own, then the follow-up.
-    fn details(&mut self) -> Result<Vec<Detail>, String> {
+    fn details(&mut self) -> Result<Vec<Detail>, ExperimentError> {
         if let Some(proof) = self.workload.proof.clone() {
-            self.run_untimed(self.workload.proofs, |team, shots, limit| team.prove(&proof, shots, limit));
+            self.run_untimed(self.workload.proofs, |team, shots, limit| team.prove(&proof, shots, limit))?;
         }
         let mut found = self.of_windows()?;
         found.extend(self.of_long_windows()?);
         let follow_up = self.workload.follow_up.as_ref().map(|make| make(self.clock));
         if let (Some(follow_up), None) = (&follow_up, &self.defect) {
             let body = Arc::clone(follow_up) as Arc<dyn Body>;
-            self.run_untimed(1, |team, shots, limit| team.run(&body, shots, limit));
+            self.run_untimed(1, |team, shots, limit| team.run(&body, shots, limit))?;
         }
         found.extend(follow_up.into_iter().flat_map(|follow_up| follow_up.details()));
-        self.defect.clone().map_or(Ok(found), Err)
+        self.defect.clone().map_or(Ok(found), |defect| Err(ExperimentError::Failed(defect)))
     }
 
     fn evidence(&mut self) -> Evidence {

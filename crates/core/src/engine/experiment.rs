@@ -175,8 +175,8 @@ pub trait Experiment {
     /// after the last sample and its check; may take some milliseconds.
     ///
     /// # Errors
-    /// What went wrong, if the primitive did not do its work meanwhile: expected and found.
-    fn details(&mut self) -> Result<Vec<Detail>, String> {
+    /// When the primitive did not do its work meanwhile; [`ExperimentError::Interfered`] when other programs did not let it.
+    fn details(&mut self) -> Result<Vec<Detail>, ExperimentError> {
         Ok(Vec::new())
     }
 }

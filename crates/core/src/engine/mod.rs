@@ -124,14 +124,15 @@ impl Engine {
             return Ok(Measurement::without_figure(experiment, verdict, evidence));
         }
         let blocks = earlier.as_ref().map_or(0, |earlier| earlier.blocks) + 1;
-        match self.take_pairs(experiment, earlier, seed) {
-            Ok(None) => Err(Cancelled),
-            Ok(Some(taken)) => Ok(self.conclude(experiment, taken, blocks, seed, evidence)),
-            Err(error) => {
-                let verdict = judge::of_error(error);
-                Ok(Measurement { blocks, ..Measurement::without_figure(experiment, verdict, evidence) })
-            }
-        }
+        let outcome = match self.take_pairs(experiment, earlier, seed) {
+            Ok(None) => return Err(Cancelled),
+            Ok(Some(taken)) => self.conclude(experiment, taken, blocks, seed, &evidence),
+            Err(error) => Err(error),
+        };
+        Ok(outcome.unwrap_or_else(|error| {
+            let verdict = judge::of_error(error);
+            Measurement { blocks, ..Measurement::without_figure(experiment, verdict, evidence) }
+        }))
     }
 
     /// Whether the case needs another block.
@@ -178,11 +179,11 @@ impl Engine {
         taken: Taken,
         blocks: u32,
         seed: u64,
-        evidence: Evidence,
-    ) -> Measurement {
+        evidence: &Evidence,
+    ) -> Result<Measurement, ExperimentError> {
         let Taken { iterations, observations, stop } = taken;
         let is_unfinished = self.is_unfinished(blocks, stop);
-        let (check, details) = examine(experiment, is_unfinished);
+        let (check, details) = examine(experiment, is_unfinished)?;
         let basis = Basis {
             formula: CostFormula::new(experiment, iterations),
             noisy_above: self.settings.noisy_above,
@@ -200,7 +201,7 @@ impl Engine {
             blocks,
             basis: Some(basis),
             stop: Some(stop),
-            ..Measurement::without_figure(experiment, Verdict::Noisy("not judged yet".to_owned()), evidence)
+            ..Measurement::without_figure(experiment, Verdict::Noisy("not judged yet".to_owned()), evidence.clone())
         };
         if !is_unfinished || matches!(found.check, Check::Failed(_)) {
             found.settle();
@@ -214,7 +215,7 @@ impl Engine {
         {
             self.add_additivity(experiment, seed, &mut found);
         }
-        found
+        Ok(found)
     }
 
     /// Runs the third loop of a resolved case. The figure stands without it: a third loop that fails is remarked.
@@ -240,13 +241,14 @@ impl Engine {
 }
 
 /// Asks for the check. After the last block it asks for the details too, whose runs may fail the check.
-fn examine(experiment: &mut dyn Experiment, is_unfinished: bool) -> (Check, Vec<Detail>) {
+fn examine(experiment: &mut dyn Experiment, is_unfinished: bool) -> Result<(Check, Vec<Detail>), ExperimentError> {
     let check = profile::time(Phase::Check, || experiment.check());
     if is_unfinished || matches!(check, Check::Failed(_)) {
-        return (check, Vec::new());
+        return Ok((check, Vec::new()));
     }
     match profile::time(Phase::Details, || experiment.details()) {
-        Ok(found) => (check, found.into_iter().filter(|detail| detail.value.is_finite()).collect()),
-        Err(reason) => (Check::Failed(reason), Vec::new()),
+        Ok(found) => Ok((check, found.into_iter().filter(|detail| detail.value.is_finite()).collect())),
+        Err(error @ ExperimentError::Interfered(_)) => Err(error),
+        Err(error) => Ok((Check::Failed(error.to_string()), Vec::new())),
     }
 }

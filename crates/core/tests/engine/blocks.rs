@@ -31,9 +31,13 @@ impl Experiment for Asked {
     fn evidence(&mut self) -> Evidence {
         self.0.evidence()
     }
-    fn details(&mut self) -> Result<Vec<Detail>, String> {
+    fn details(&mut self) -> Result<Vec<Detail>, ExperimentError> {
         self.1 += 1;
-        if self.1 == 1 { Ok(vec![Detail::of_case("p99_ns", 7.5)]) } else { Err("asked twice".to_owned()) }
+        match self.1 {
+            1 => Ok(vec![Detail::of_case("p99_ns", 7.5)]),
+            2 => Err(ExperimentError::Failed("asked twice".to_owned())),
+            _ => Err(ExperimentError::Interfered("no CPU was free".to_owned())),
+        }
     }
 }
 
@@ -98,4 +102,11 @@ fn details_are_asked_for_once_and_what_goes_amiss_then_is_a_failed_check() {
     assert_eq!((measurement.details.len(), measurement.verdict), (1, Verdict::Resolved));
     let failed = engine.measure(&mut experiment, 1).unwrap();
     assert_eq!(failed.verdict, Verdict::Failed("check failed: asked twice".to_owned()));
+    let interfered = engine.measure(&mut experiment, 1).unwrap();
+    assert_eq!(
+        interfered.verdict,
+        Verdict::Interfered("no CPU was free".to_owned()),
+        "it says nothing of the primitive"
+    );
+    assert_eq!((interfered.check, interfered.estimate), (Check::NotApplicable, None));
 }

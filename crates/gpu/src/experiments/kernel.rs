@@ -375,11 +375,14 @@ impl Experiment for KernelExperiment<'_> {
         self.clock_state.as_ref().and_then(ClockState::slowdown)
     }
 
-    fn details(&mut self) -> Result<Vec<Detail>, String> {
+    fn details(&mut self) -> Result<Vec<Detail>, ExperimentError> {
         let measured =
             self.request.carried.get().clocks.map(|(low, high)| [("sm_clock_hz_low", low), ("sm_clock_hz_high", high)]);
         let reported = self.clock_state.as_ref().map(ClockState::details);
-        let equal = self.equal_work_ns().map_err(|outage| outage.to_string())?.map(|ns| ("equal_work_ns", ns));
+        let equal = self
+            .equal_work_ns()
+            .map_err(|outage| ExperimentError::Failed(outage.to_string()))?
+            .map(|ns| ("equal_work_ns", ns));
         let all = measured.into_iter().flatten().chain(reported.into_iter().flatten()).chain(equal);
         Ok(all.map(|(name, value)| Detail::of_case(name, value)).collect())
     }

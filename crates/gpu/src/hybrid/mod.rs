@@ -154,7 +154,7 @@ impl<W: Work> Experiment for WithHost<'_, W> {
         (!remarks.is_empty()).then(|| remarks.join("; "))
     }
 
-    fn details(&mut self) -> Result<Vec<Detail>, String> {
+    fn details(&mut self) -> Result<Vec<Detail>, ExperimentError> {
         Ok(self.work.details(&self.setup))
     }
 }
