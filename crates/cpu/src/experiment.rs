@@ -138,8 +138,7 @@ impl<'a> TeamExperiment<'a> {
             return None;
         }
         // What a user wrote may sleep for ever.
-        let is_asleep = |share: f64| self.workload.may_sleep && share > LEAST_SHARE;
-        if started.share_asleep(self.sharing.cpus).is_some_and(is_asleep) {
+        if self.workload.may_sleep && started.was_mostly_asleep(self.sharing.cpus) == Some(true) {
             return None;
         }
         let share = started.share(self.sharing.cpus);

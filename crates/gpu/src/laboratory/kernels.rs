@@ -107,14 +107,20 @@ impl GpuLaboratory {
         let (ruler, watch) = (self.ruler.clone(), self.watch.clone());
         // The experiment has the compiler as well, for the third loop.
         let Self { bench, compiler, device, pass, .. } = self;
-        let bench = usable(
-            bench,
-            |bench| bench.runner.checked_health(),
-            || Bench::new(*device, limits.multiprocessors, *pass),
-        )?;
-        bench.runner.set_limit(None);
-        ruler::warm_up(bench, clock_kernels, limits.multiprocessors).map_err(failed)?;
-        let kernels = profile::time(Phase::Load, || bench.load(program, &cubin)).map_err(failed)?;
+        let mut load = || {
+            let bench = usable(
+                bench,
+                |bench| bench.runner.checked_health(),
+                || Bench::new(*device, limits.multiprocessors, *pass),
+            )?;
+            bench.runner.set_limit(None);
+            ruler::warm_up(bench, clock_kernels, limits.multiprocessors).map_err(failed)?;
+            profile::time(Phase::Load, || bench.load(program, &cubin)).map_err(failed)
+        };
+        // The fault of a kernel can outlive its context: the first program in the next context fails to load with the same
+        // error, which says nothing of this program.
+        let kernels = load().or_else(|_| load())?;
+        let Some(bench) = bench else { return Err(Refusal::Failed("the context is gone".to_owned())) };
         let kernels = kernels.launched(Way::in_clusters(parameters.cluster));
         let kernels = kernels.map_err(|error| no_such_cluster(parameters.cluster, &error))?;
         refuse_waves(kernels, parameters, limits)?;

@@ -72,10 +72,10 @@ const TIMED_NS: u32 = 4_000_000;
 const MOST_BYTES: usize = 264 * 1024 * 128 * 8;
 
 /// What an addition costs depends on its address, of neighbouring elements by up to a seventh: each rate is the median over elements
-/// that begin at so many places, as ours is over so many sets of offsets.
-const PLACES: u64 = 16;
-const PLACES_OF_EQUAL_WORK: u64 = 8;
-const FROM_PLACE_TO_PLACE: u64 = 777 * 512;
+/// that begin at so many places, as ours is over so many sets of offsets, and both reach as far as the second-level cache.
+const PLACES: u64 = 64;
+const FEWER_PLACES: u64 = 8;
+const FROM_PLACE_TO_PLACE: u64 = 777 * 1024;
 
 impl Long {
     fn of(laboratory: &mut GpuLaboratory, value: &str) -> Self {
@@ -100,13 +100,13 @@ impl Long {
     }
 
     /// Additions of all threads in a nanosecond while all of them add, at each place.
-    fn rates_of_all(&mut self, grid: (u32, u32), stride: u32, times: u32) -> Vec<f64> {
+    fn rates_of_all(&mut self, grid: (u32, u32), stride: u32, times: u32, places: u64) -> Vec<f64> {
         let mut rate_at = |place| {
             self.device.clear(self.total).unwrap();
             self.launch(self.timed, grid, stride, times, place);
             self.device.fetch(self.total, 1, LIMIT).unwrap()[0] as f64 / f64::from(TIMED_NS)
         };
-        (0..PLACES).map(&mut rate_at).collect()
+        (0..places).map(&mut rate_at).collect()
     }
 
     /// The same of a kernel in which every thread adds as often, timed from outside: from the difference of two lengths.
@@ -114,12 +114,12 @@ impl Long {
         let additions = |times: u32| f64::from(grid.0 * grid.1) * f64::from(times) * 8.0;
         let times = ((rate * 1e6 / additions(1)) as u32).max(1);
         let mut more_ns = 0.0;
-        for place in 0..PLACES_OF_EQUAL_WORK {
+        for place in 0..FEWER_PLACES {
             let mut of =
                 |times| (0..2).map(|_| self.launch(self.counted, grid, stride, times, place)).fold(f64::MAX, f64::min);
             more_ns += of(2 * times) - of(times);
         }
-        PLACES_OF_EQUAL_WORK as f64 * additions(times) / more_ns
+        FEWER_PLACES as f64 * additions(times) / more_ns
     }
 }
 
@@ -170,7 +170,8 @@ fn totals_of_private_additions_are_those_of_a_long_kernel() {
                 let of_loops = [Side::Baseline, Side::Test]
                     .map(|side| everyone / ns_in_loop(experiment.as_mut(), side, found.iterations));
                 drop(experiment);
-                let [rates, looking_less] = [1, 8].map(|times| long.rates_of_all((blocks, threads), stride, times));
+                let [rates, looking_less] = [(1, PLACES), (8, FEWER_PLACES)]
+                    .map(|(times, places)| long.rates_of_all((blocks, threads), stride, times, places));
                 let [all, less] = [&rates, &looking_less].map(|rates| stats::median(rates).unwrap());
                 let [low, high] = [0.1, 0.9].map(|part| stats::percentile(&rates, part).unwrap() / all);
                 let equal = long.rate_of_equal_work((blocks, threads), stride, all);
