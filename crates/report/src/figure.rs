@@ -88,7 +88,7 @@ pub(crate) fn relative(point: f64, interval: Interval) -> Option<String> {
 /// The cost of a row as short texts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Cost {
-    /// `9.18 ns`, `~9.18 ns` (noisy), `< 0.05 ns`, `not resolved`, `skipped`.
+    /// `9.18 ns`, `~9.18 ns` (noisy), `< 0.05 ns`, `no number`, `skipped`.
     pub(crate) figure: String,
     /// `±1.0 %`, where there is a figure and an interval.
     pub(crate) interval: Option<String>,
@@ -109,9 +109,9 @@ impl Cost {
             }
             Verdict::BelowResolution(_) => match row.ns_interval {
                 Some(interval) if interval.high > 0.0 => format!("< {}", time_with(interval.high, 2)),
-                _ => "not resolved".to_owned(),
+                _ => "no number".to_owned(),
             },
-            Verdict::Noisy(_) | Verdict::Interfered(_) => "not resolved".to_owned(),
+            Verdict::Noisy(_) | Verdict::Interfered(_) => "no number".to_owned(),
             other => naming::verdict(other.name()).to_owned(),
         };
         Self { figure, ..Self::default() }
@@ -144,7 +144,7 @@ pub(crate) fn has_figure(row: &Row) -> bool {
     }
 }
 
-/// What stands before a figure that is not resolved.
+/// What stands before a rough figure.
 pub(crate) const ROUGHLY: &str = "~";
 
 /// The relative half-width of an interval below which a noisy estimate is shown, as a rough one. The scripts of the page
@@ -216,9 +216,9 @@ mod tests {
         };
         let below = Verdict::BelowResolution("at most 0.050 ns".into());
         assert_eq!(Cost::of(&row(below.clone(), 0.05)).figure, "< 0.050 ns");
-        assert_eq!(Cost::of(&row(below, -0.01)).figure, "not resolved");
+        assert_eq!(Cost::of(&row(below, -0.01)).figure, "no number");
         let noisy = Cost::of(&row(Verdict::Noisy("wide".into()), 4.0));
-        assert_eq!((noisy.figure.as_str(), noisy.cycles, noisy.resolved), ("not resolved", None, false));
+        assert_eq!((noisy.figure.as_str(), noisy.cycles, noisy.resolved), ("no number", None, false));
         let rough = Row {
             ns: Some(Nanoseconds(2.0)),
             ns_interval: Some(Interval { low: 1.8, high: 2.2 }),
@@ -240,7 +240,7 @@ mod tests {
         // The verdict is about this run: within it, the estimate is narrow enough for a rough figure.
         let cost = Cost::of(&row);
         assert_eq!((cost.figure.as_str(), cost.interval.as_deref()), ("~2.00 ns", Some("±30 %")));
-        assert_eq!(Cost::of(&Row { ns_within: None, ..row }).figure, "not resolved");
+        assert_eq!(Cost::of(&Row { ns_within: None, ..row }).figure, "no number");
     }
 
     #[test]

@@ -28,9 +28,9 @@ pub(crate) const SIGNS: [Sign; 6] = [
         occurs: |data| has_figure(data, |figure| figure.starts_with('<')),
     },
     Sign {
-        text: "not resolved",
-        meaning: "no figure, the interval is wider than ±25 %",
-        occurs: |data| has_figure(data, |figure| figure == "not resolved"),
+        text: "no number",
+        meaning: "the interval is wider than ±25 %, or too many pairs were excluded",
+        occurs: |data| has_figure(data, |figure| figure == "no number"),
     },
     Sign {
         text: "not additive",
@@ -86,7 +86,7 @@ mod tests {
         let resolved = Row { verdict: Verdict::Resolved, ..noisy(0.1) };
         assert_eq!(of(&crate::testing::data(vec![resolved.clone()])), None);
         assert_eq!(signs(vec![resolved.clone(), noisy(1.0)]), ["~"]);
-        assert_eq!(signs(vec![noisy(5.0), resolved.clone()]), ["not resolved"]);
+        assert_eq!(signs(vec![noisy(5.0), resolved.clone()]), ["no number"]);
         let launch = Case { group: Some(Group::of_word("5 us")), ..Case::new("gpu.launch.stream") };
         let not_additive = Row { verdict: Verdict::NonAdditive("differs".into()), ..resolved.clone() };
         assert_eq!(signs(vec![Row { case: launch, ..resolved }, not_additive]), ["not additive", "5 µs"]);
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn the_width_that_decides_is_the_one_that_is_named() {
-        for (text, half_width) in [("~", Settings::NOISY_ABOVE), ("not resolved", ROUGH_HALF_WIDTH)] {
+        for (text, half_width) in [("~", Settings::NOISY_ABOVE), ("no number", ROUGH_HALF_WIDTH)] {
             let meaning = SIGNS.iter().find(|sign| sign.text == text).unwrap().meaning;
             assert!(meaning.contains(&format!("±{} %", 100.0 * half_width)), "{meaning}");
         }

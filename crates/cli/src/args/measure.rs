@@ -14,7 +14,7 @@ use crate::axes::AxisArguments;
     after_help = "It compiles and runs the code that you give it, with your rights: measure your own code only.\n  \
                   syncscope measure --cpu 'atomic_fetch_add(&x, 1)' --threads 1,2\n  \
                   syncscope measure --gpu 'atomicAdd(&x, 1)' --threads 32,1024 --blocks 1,132\n  \
-                  syncscope measure --cpu mine.c --against theirs.c cpu.lock.ticket --fail-if-slower 2%"
+                  syncscope measure --cpu lock.c --against other.c cpu.lock.ticket --fail-if-slower 2%"
 )]
 pub(crate) struct MeasureArguments {
     /// Statements or files in C11 or C++20 ($CC, $CXX); FILE:NAME is one operation

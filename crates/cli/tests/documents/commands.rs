@@ -113,7 +113,7 @@ const OF_OTHER_PROGRAMS: [(&str, &str); 4] = [
 
 /// Runs that stand for those of a reader.
 const STAND_FOR: [(&str, &[&str]); 2] = [
-    ("results/h200", &["mine", "a", "before", "siblings", "OLD", "RUN", "DIR"]),
+    ("results/h200", &["a", "before", "siblings", "OLD", "RUN", "DIR"]),
     ("results/h100", &["b", "after", "cores", "NEW"]),
 ];
 

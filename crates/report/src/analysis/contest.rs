@@ -309,13 +309,13 @@ impl<'a> Contest<'a> {
         if !self.pending.is_empty() {
             return Some(Err(Open::Pending { names: self.pending.clone(), of }));
         }
-        let Some((best, cost)) = self.best() else { return Some(Err(Open::NotResolved { names: designs, of })) };
+        let Some((best, cost)) = self.best() else { return Some(Err(Open::NoNumber { names: designs, of })) };
         let contenders = self.contenders();
         let is_open = |one: &&Entrant<'_>| one.known.is_none_or(|known| !known.has_figure());
         let unresolved = distinct(contenders.iter().copied().filter(is_open));
         let names = distinct(contenders);
         Some(match names.len() {
-            _ if !unresolved.is_empty() => Err(Open::NotResolved { names: unresolved, of }),
+            _ if !unresolved.is_empty() => Err(Open::NoNumber { names: unresolved, of }),
             1 => Ok(Win { name: &best.name, cost, rivals: self.rivals_of(best) }),
             several => Err(Open::Overlap { names, others: of - several }),
         })
@@ -385,7 +385,7 @@ pub(crate) enum Open {
     /// These are not measured yet.
     Pending { names: Vec<String>, of: usize },
     /// These have no figure, and may be the cheapest.
-    NotResolved { names: Vec<String>, of: usize },
+    NoNumber { names: Vec<String>, of: usize },
     /// The intervals of these overlap, and so many others certainly cost more.
     Overlap { names: Vec<String>, others: usize },
     /// These are no rivals: they differ in form or width.
@@ -404,15 +404,15 @@ fn few(names: &[String]) -> String {
 }
 
 impl fmt::Display for Open {
-    /// `3 of 8 are not resolved: ttas, ticket and mcs`.
+    /// `3 of 8 have no number: ttas, ticket and mcs`.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let counted = |out: &mut fmt::Formatter<'_>, names: &[String], of: &usize, what: &str| {
-            let verb = if names.len() == 1 { "is" } else { "are" };
-            write!(out, "{} of {of} {verb} {what}: {}", names.len(), few(names))
+        let counted = |out: &mut fmt::Formatter<'_>, names: &[String], of: &usize, what: [&str; 2]| {
+            let what = what[usize::from(names.len() > 1)];
+            write!(out, "{} of {of} {what}: {}", names.len(), few(names))
         };
         match self {
-            Self::Pending { names, of } => counted(out, names, of, "not measured yet"),
-            Self::NotResolved { names, of } => counted(out, names, of, "not resolved"),
+            Self::Pending { names, of } => counted(out, names, of, ["is not measured yet", "are not measured yet"]),
+            Self::NoNumber { names, of } => counted(out, names, of, ["has no number", "have no number"]),
             Self::Overlap { names, others } => {
                 write!(out, "the intervals of {} overlap", few(names))?;
                 let verb = if *others == 1 { "costs" } else { "cost" };
@@ -468,13 +468,13 @@ mod tests {
         let noisy = |row: Row, low, high| Row { verdict: Verdict::Noisy("wide".into()), ..within(row, low, high) };
         let with = |other: Row| outcome(vec![lock("ticket", 100.0), lock("mcs", 200.0), other]);
         assert_eq!(with(lock("ttas", 300.0)), Some(Ok("ticket 100 ns, 2 rivals".into())));
-        assert_eq!(with(noisy(lock("ttas", 300.0), 90.0, 900.0)), Some(Err("1 of 3 is not resolved: ttas".into())));
+        assert_eq!(with(noisy(lock("ttas", 300.0), 90.0, 900.0)), Some(Err("1 of 3 has no number: ttas".into())));
         assert_eq!(with(noisy(lock("ttas", 300.0), 150.0, 900.0)), Some(Ok("ticket 100 ns, 2 rivals".into())));
-        assert_eq!(with(noisy(lock("ttas", 60.0), 40.0, 80.0)), Some(Err("1 of 3 is not resolved: ttas".into())));
+        assert_eq!(with(noisy(lock("ttas", 60.0), 40.0, 80.0)), Some(Err("1 of 3 has no number: ttas".into())));
         let open = Verdict::Interfered("too many".into());
-        assert_eq!(with(Row { verdict: open, ..lock("ttas", 9.0) }), Some(Err("1 of 3 is not resolved: ttas".into())));
+        assert_eq!(with(Row { verdict: open, ..lock("ttas", 9.0) }), Some(Err("1 of 3 has no number: ttas".into())));
         let small = Row { verdict: Verdict::BelowResolution("at most".into()), ..lock("ttas", 9.0) };
-        assert_eq!(with(within(small, -50.0, 90.0)), Some(Err("1 of 3 is not resolved: ttas".into())));
+        assert_eq!(with(within(small, -50.0, 90.0)), Some(Err("1 of 3 has no number: ttas".into())));
         let overlap = "the intervals of ticket and ttas overlap; 1 more costs more";
         assert_eq!(with(within(lock("ttas", 110.0), 99.0, 120.0)), Some(Err(overlap.into())));
         assert_eq!(outcome(vec![lock("ticket", 100.0)]), None, "no rival");

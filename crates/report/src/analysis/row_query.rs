@@ -151,7 +151,7 @@ impl RowQuery {
             return Some(Selected { note: Some(UNRESOLVED.to_owned()), ..Selected::usual(contest.first_row()?) });
         };
         let note = match contest.outcome() {
-            Some(Err(Open::NotResolved { names, .. })) if names.contains(&best.name) => UNRESOLVED.to_owned(),
+            Some(Err(Open::NoNumber { names, .. })) if names.contains(&best.name) => UNRESOLVED.to_owned(),
             Some(Err(Open::Pending { .. })) => format!("{}, so far", either(&contest.candidates())),
             _ => either(&contest.candidates()),
         };
@@ -171,7 +171,7 @@ impl RowQuery {
 }
 
 /// The note of a choice by cost where the cheapest one has no figure.
-const UNRESOLVED: &str = "best not resolved";
+const UNRESOLVED: &str = "best without a number";
 
 /// Fits cases with one actor.
 pub(crate) fn one_actor(case: &Case, _: MachineSize) -> bool {

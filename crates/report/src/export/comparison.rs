@@ -234,7 +234,7 @@ fn changes<'a>(cases: impl Iterator<Item = &'a ComparedCase<'a>>) -> Grid {
         .grid()
 }
 
-/// The cost as far as it is known: `9.18 ns`, `~9.18 ns` if it is not resolved, `< 0.05 ns`.
+/// The cost as far as it is known: `9.18 ns`, `~9.18 ns` if it is rough, `< 0.05 ns`.
 fn cost(row: &Row) -> String {
     match (&row.verdict, row.ns) {
         (Verdict::NonAdditive(_), Some(ns)) => format!("{}{}", figure::ROUGHLY, figure::time(ns.value())),

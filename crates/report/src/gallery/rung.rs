@@ -15,7 +15,7 @@ use crate::naming;
 /// What a machine has on a rung.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Figure {
-    /// `9.18 ns`, `~9.18 ns`, `not resolved`.
+    /// `9.18 ns`, `~9.18 ns`, `no number`.
     pub(super) text: String,
     /// `±1.0 %`.
     pub(super) interval_text: Option<String>,

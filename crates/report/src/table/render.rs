@@ -181,7 +181,7 @@ pub(super) fn clip(line: &str, width: usize) -> String {
 
 /// The words that stand in place of a figure, with their colours.
 const WORDS: [(&str, Tone); 7] = [
-    ("not resolved", Tone::Doubt),
+    ("no number", Tone::Doubt),
     ("overlapped", Tone::Quiet),
     ("not additive", Tone::Doubt),
     ("elided", Tone::Doubt),

@@ -154,7 +154,7 @@ const MARK_WORDS = {
 /** Hollow marks are rough figures, estimates that are too wide for a figure, or both. */
 function hollowWords(points) {
   const rows = points.map(rowOfPoint).filter(Boolean);
-  const words = [rows.some(isRough) ? "rough (~)" : null, rows.every(isRough) ? null : "not resolved"];
+  const words = [rows.some(isRough) ? "rough (~)" : null, rows.every(isRough) ? null : "no number"];
   return `hollow: ${words.filter(Boolean).join(" or ")}`;
 }
 

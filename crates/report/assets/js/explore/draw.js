@@ -161,7 +161,7 @@ function unresolvedList(rows, isOpen) {
   // Reasons that differ in their numbers only are one cause.
   const cause = (row) => (ALIKE.includes(row.verdict) ? row.verdict : `${row.verdict} ${withoutNumbers(row.reason)}`);
   const groups = [...groupedBy(unresolved, cause).values()].sort((a, b) => b.length - a.length);
-  const summary = `${formatCount(unresolved.length)} of ${plural(rows.length, "case")} rough or not resolved`;
+  const summary = `${formatCount(unresolved.length)} of ${plural(rows.length, "case")} rough or without a number`;
   return el(
     "details",
     { class: "unresolved", open: isOpen },

@@ -99,7 +99,7 @@ function figureText(figure, row, measure) {
   const { text } = UNITS[measure.unit];
   if (["missing", "overlapped", "nonadditive"].includes(figure.state)) return verdictText(row.verdict);
   // As on the cards: an estimate of a wide interval is no figure, one of a narrower interval a rough one.
-  if (figure.state === "open") return isRough(row) ? `~${text(figure.y, 3)}` : "not resolved";
+  if (figure.state === "open") return isRough(row) ? `~${text(figure.y, 3)}` : "no number";
   if (figure.state === "bound") return (figure.above ? "> " : "< ") + text(figure.y, 2);
   return text(figure.y, 3);
 }

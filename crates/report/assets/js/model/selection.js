@@ -29,7 +29,7 @@ function answerWords({ row, median }) {
   if (row.verdict === "BelowResolution" && row.ns_high > 0)
     return { words: `< ${formatTime(row.ns_high, 2)}`, about: verdictText(row.verdict) };
   const named = row.verdict === "Overlapped" || row.verdict === "NonAdditive";
-  return { words: named ? verdictText(row.verdict) : "not resolved", about: named ? null : verdictText(row.verdict) };
+  return { words: named ? verdictText(row.verdict) : "no number", about: named ? null : verdictText(row.verdict) };
 }
 
 /** The same in one line: `~48.0 ns ±18 %`. */

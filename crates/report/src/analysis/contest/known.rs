@@ -84,7 +84,7 @@ impl<'a> Known<'a> {
         self.bounds.high < other.bounds.low
     }
 
-    /// `1.20 µs`, `~1.20 µs` where the row is noisy, and `not resolved` where it has no figure.
+    /// `1.20 µs`, `~1.20 µs` where the row is noisy, and `no number` where it has no figure.
     pub(crate) fn time(&self) -> String {
         if self.has_figure() && self.is_of_another_actor() {
             let doubt = if self.row.verdict == Verdict::Resolved { "" } else { figure::ROUGHLY };

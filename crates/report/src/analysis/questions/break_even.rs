@@ -158,7 +158,7 @@ pub(super) fn margins(ways: &[Way<'_>], grid: &Contest<'_>) -> Option<Spec> {
         let (more, interval) = margin(known, grid)?;
         Some(Cell {
             value: Some(more).filter(|_| standing(known, grid) == Some(Ordering::Greater)),
-            text: if known.has_figure() && best_cost.has_figure() { signed(more) } else { "not resolved".to_owned() },
+            text: if known.has_figure() && best_cost.has_figure() { signed(more) } else { "no number".to_owned() },
             detail: Some(format!("{} to {}", signed(interval.low), signed(interval.high))),
             row: known.index,
         })

@@ -219,7 +219,7 @@ mod tests {
         let mut unknown = rows();
         unknown[2].verdict = Verdict::Interfered("too many".into());
         let text = sentence("decide-lock", unknown);
-        assert!(text.ends_with("; at 16 threads, 1 of 2 is not resolved: ticket."), "{text}");
+        assert!(text.ends_with("; at 16 threads, 1 of 2 has no number: ticket."), "{text}");
         assert!(!text.contains("at 16 ("), "{text}");
     }
 
@@ -237,14 +237,14 @@ mod tests {
     #[test]
     fn a_lower_estimate_of_a_noisy_row_is_no_winner() {
         let rows = vec![lock("ticket", 16, 100.0), noisy(lock("mcs", 16, 60.0), 20.0, 400.0), lock("ttas", 16, 900.0)];
-        assert_eq!(sentence("decide-lock", rows), "Cheapest lock: at 16 threads, 1 of 3 is not resolved: mcs.");
+        assert_eq!(sentence("decide-lock", rows), "Cheapest lock: at 16 threads, 1 of 3 has no number: mcs.");
         let many: Vec<Row> = ["ticket", "mcs", "ttas", "std_mutex", "pthread_spin"]
             .map(|name| noisy(lock(name, 16, 100.0), 50.0, 150.0))
             .to_vec();
         let text = sentence("decide-lock", many);
         assert_eq!(
             text,
-            "Cheapest lock: at 16 threads, 5 of 5 are not resolved: std_mutex, pthread_spin, ttas and 2 more."
+            "Cheapest lock: at 16 threads, 5 of 5 have no number: std_mutex, pthread_spin, ttas and 2 more."
         );
     }
 

@@ -124,7 +124,7 @@ pub(super) fn unreliable(data: &RunData, rows: &[usize]) -> Option<String> {
     }
     let total: usize = counts.values().sum();
     let words: Vec<String> = counts.iter().map(|(word, count)| format!("{count} {word}")).collect();
-    (total > 0).then(|| format!("Rough or not resolved: {total} of {} cases ({}).", rows.len(), words.join(", ")))
+    (total > 0).then(|| format!("Rough or without a number: {total} of {} cases ({}).", rows.len(), words.join(", ")))
 }
 
 /// Two charts with one vertical axis: the lines of the CPU, with its numbers of cores and CPUs, and those of a GPU, each with
