@@ -175,8 +175,8 @@ mod tests {
     fn a_smaller_plan_is_a_small_part_of_a_larger_one() {
         let [quick, standard, paper] =
             [Preset::Quick, Preset::Standard, Preset::Paper].map(|preset| cases(preset, &H200));
-        assert!(quick.len() <= 255, "{}", quick.len());
-        assert!((1000..7200).contains(&standard.len()), "{}", standard.len());
+        assert!(quick.len() <= 255, "{} cases: a run of a minute has no more", quick.len());
+        assert!((1000..7200).contains(&standard.len()), "{} cases: leave some to the paper preset", standard.len());
         let (in_standard, in_paper): (HashSet<_>, HashSet<_>) = (standard.iter().collect(), paper.iter().collect());
         assert_eq!(quick.iter().find(|case| !in_standard.contains(case)), None);
         assert_eq!(standard.iter().find(|case| !in_paper.contains(case)), None);
