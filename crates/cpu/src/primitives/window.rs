@@ -83,6 +83,13 @@ impl Window {
         &self.lines[Self::COMMON + self.threads + thread]
     }
 
+    /// Keeps what a thread executed.
+    #[inline(never)]
+    fn keep(&self, thread: usize, count: &Count) {
+        self.executed_by(thread).store(count.executed, Relaxed);
+        self.counted_by(thread).store(count.in_window.to_bits(), Relaxed);
+    }
+
     /// Before the threads start together.
     fn reset(&self) {
         for (line, value) in [(Self::RUNNING, 0), (Self::BEGIN, u64::MAX), (Self::LEFT, 0)] {
@@ -153,6 +160,8 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
+    /// Not inlined, like [`Window::keep`]: every operation has a copy of [`Windowed::run`].
+    #[inline(never)]
     fn begin(window: &'a Window, clock: &'a Clock, length: Duration) -> Self {
         let ticks = |time: Duration| (time.as_nanos() as f64 / clock.ns_per_tick()) as u64;
         let now = clock.start();
@@ -229,8 +238,7 @@ impl<O: Operation> Body for Windowed<O> {
             1 => O::repeat_in_window::<_, 1>(local, &mut watch),
             _ => O::repeat_in_window::<_, 2>(local, &mut watch),
         }
-        self.window.executed_by(thread).store(watch.count.executed, Relaxed);
-        self.window.counted_by(thread).store(watch.count.in_window.to_bits(), Relaxed);
+        self.window.keep(thread, &watch.count);
     }
 
     fn counted(&self, thread: usize) -> Option<f64> {
