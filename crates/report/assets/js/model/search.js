@@ -113,12 +113,12 @@ function indexRow(row, at) {
     INDEX.get(text).rows.push(at);
   };
   row.at = at;
+  row.sizes = [...SIZES.map((name) => row[name]), groupNumber(row)];
   add(IN_NAME)(row.primitive);
   add(IN_DESCRIPTION)([summary, operation, source].filter(Boolean).join(" "));
   others.filter(Boolean).forEach(add(IN_PARAMETER));
 }
 
-/** Looks at all rows before the reader types: the first key would wait for it. */
 const indexRows = () => INDEX.size || ROWS.forEach(indexRow);
 
 /** Words may be the beginning of others, so that lock is not block. */
@@ -141,8 +141,14 @@ const SIZES = ["threads", "blocks", "devices", "stride", "elements"];
 /** Rows of a size: 16 is not 160. */
 function sizeCondition(word) {
   const size = Number(word);
-  const holds = (row) => SIZES.some((name) => row[name] === size) || groupNumber(row) === size;
-  return { word, field: "threads", value: word, holds, worth: (row) => (row.threads === size ? 1 : 0) };
+  indexRows();
+  return {
+    word,
+    field: "threads",
+    value: word,
+    holds: ({ sizes }) => sizes.includes(size),
+    worth: (row) => (row.threads === size ? 1 : 0),
+  };
 }
 
 const fieldText = (value) =>
