@@ -30,6 +30,12 @@ const MEANINGS = {
   "core-to-core|pingpong|ping-pong": "cas_pingpong store_pingpong",
   "nanosleep|sleep|sleeping|wakeup|wake-up|unpark|notify": "wake sleeping sleeps",
   "queue|mpsc": "channel sync_channel",
+  "mm_pause|cpu_relax|spin_loop": "pause",
+  atomics: "atomic",
+  seqlock: "sequence_read",
+  "writer|writers": "rwlock_write",
+  membarrier: "asymmetric_light asymmetric_heavy",
+  "divergence|diverged": "divergent",
   "omp|#pragma|pragma": "openmp",
   shfl: "shuffle",
   redux: "reduce",
@@ -53,6 +59,8 @@ const PHRASES = [
   [/\bkernel launch\w*|\b\w*launchkernel\b/g, "family:launch"],
   [/\bhand[- ]off/g, "handoff"],
   [/\bwak(e|ing)[- ]?up\b/g, "wake"],
+  [/\bshared[- ]memory\b/g, "memory:shared"],
+  [/\buncontended\b/g, "threads:1"],
   [/\bcompare[- ]and[- ]swap/g, "cas"],
 ];
 
@@ -86,7 +94,7 @@ const FIELDS = {
 const OF_GPUS = /__|cuda|gpu|cluster|warp|grid|kernel|mbarrier|nvlink|programmatic|atomic(add|sub|cas|exch|min|max)/i;
 
 /** Words that say nothing of a row. */
-const STOP_WORDS = new Set("a an the of to from with on in for is how what vs my".split(" "));
+const STOP_WORDS = new Set("a an the of to from with on in for is how what vs my after cost costs time".split(" "));
 
 /** The options of the command that measure other values. */
 const MEASURABLE = ["threads", "blocks", "stride", "dtype"];
