@@ -41,6 +41,7 @@ fn the_filter_finds_what_programmers_call_things() {
     ];
     let queries = [
         ("threads:16 type:u64", 1),
+        ("type:u64 threads:16", 1),
         ("atomic add i32 16 threads", 1),
         ("cpu lock 16 threads", 1),
         ("lock", 1),

@@ -65,30 +65,10 @@ const PHRASES = [
 ];
 
 /** Parameters by name, as in `threads:16 type:u64`, or one of several as in `threads:1,2`. */
-const FIELDS = {
-  threads: (row) => row.threads,
-  blocks: (row) => row.blocks,
-  devices: (row) => row.devices,
-  stride: (row) => row.stride,
-  type: (row) => row.dtype,
-  dtype: (row) => row.dtype,
-  layout: (row) => row.layout,
-  placement: (row) => row.placement,
-  scope: (row) => row.scope,
-  memory: (row) => row.space,
-  space: (row) => row.space,
-  order: (row) => row.order,
-  mode: (row) => row.mode,
-  group: (row) => row.group,
-  form: (row) => row.form,
-  elements: (row) => row.elements,
-  inside: (row) => row.inside,
-  outside: (row) => row.outside,
-  family: (row) => row.family,
-  domain: (row) => row.domain,
-  primitive: (row) => row.primitive,
-  verdict: (row) => verdictText(row.verdict),
-};
+const NAMES =
+  "threads blocks devices stride dtype layout placement scope space order mode group form elements inside outside family domain primitive";
+const FIELDS = Object.fromEntries(NAMES.split(" ").map((name) => [name, (row) => row[name]]));
+Object.assign(FIELDS, { type: FIELDS.dtype, memory: FIELDS.space, verdict: (row) => verdictText(row.verdict) });
 
 /** What is said of GPUs alone. */
 const OF_GPUS = /__|cuda|gpu|cluster|warp|grid|kernel|mbarrier|nvlink|programmatic|atomic(add|sub|cas|exch|min|max)/i;
@@ -198,7 +178,8 @@ function conditionsOf(query) {
   const text = PHRASES.reduce((found, [phrase, filter]) => found.replace(new RegExp(phrase, "gi"), filter), query)
     .replace(/\(\)|[()<>"';&]/g, " ")
     .replace(/\b(thread|block|device)s?\s*=\s*(\d+)/gi, "$1s:$2")
-    .replace(/(\d+)\s*(thread|block|device)s?\b/gi, "$2s:$1");
+    .replace(/\b(\d+)\s*(thread|block|device)s?\b(?!:)/gi, "$2s:$1")
+    .replace(/\bstride\s*=?\s*(\d+)/gi, "stride:$1");
   const words = text.split(/\s+/).filter((word) => /[\w*]/.test(word));
   const telling = words.filter((word) => !STOP_WORDS.has(word.toLowerCase()));
   return (telling.length ? telling : words).flatMap((word) => {

@@ -119,9 +119,9 @@ fn classes(data: &RunData) -> Vec<Series> {
     let of = |id: &str, label: &str| {
         let median = rung(data, id)?.row;
         let others = pairs(data, &data.rows[median].case).into_iter().filter(|index| *index != median);
-        let mut points: Vec<Point> =
-            others.map(|index| Point { text: None, ..Point::cost(&data.rows[index], index, 0.0) }).collect();
-        points.push(Point::cost(&data.rows[median], median, 0.0));
+        let point = |index: usize| Point::cost(&data.rows[index], index, 0.0);
+        let mut points: Vec<Point> = others.map(|index| Point { text: None, ..point(index) }).collect();
+        points.push(point(median));
         if points.len() > 1 {
             // Intervals would hide the marks of the other pairs.
             for point in &mut points {
