@@ -17,7 +17,7 @@ use syncscope_core::{Case, Dtype, Layout, Placement, Work};
 #[command(next_help_heading = "Filters by parameter (cases without the parameter are skipped)")]
 pub(crate) struct AxisArguments {
     /// Measure only these numbers of threads, such as 1,2,4; on a GPU threads of a block
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = count)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) threads: Vec<u32>,
     /// Measure only these placements of CPU threads, of cores (one thread on each core), close (neighbouring CPUs), spread
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = placement_parser(), hide_possible_values = true)]
@@ -26,10 +26,10 @@ pub(crate) struct AxisArguments {
     #[arg(long, visible_alias = "type", value_name = "LIST", value_delimiter = ',', value_parser = dtype_parser(), hide_possible_values = true)]
     pub(crate) dtype: Vec<Dtype>,
     /// Measure only private elements at these distances, such as 1,16
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = count)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) stride: Vec<u32>,
     /// Measure only grids of these numbers of thread blocks, such as 1,132
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = count)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) blocks: Vec<u32>,
     /// Work in each critical section of a lock, such as 0,100ns,4KiB
     ///
@@ -40,11 +40,6 @@ pub(crate) struct AxisArguments {
     /// Work between a release and the next acquisition, such as 0,1us,64KiB
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = work)]
     pub(crate) outside: Vec<Option<Work>>,
-}
-
-fn count(text: &str) -> Result<u32, &'static str> {
-    let number = text.parse().ok().filter(|number| *number > 0);
-    number.ok_or("a whole number above 0 is needed, or several, such as 1,2,4")
 }
 
 fn work(text: &str) -> Result<Option<Work>, UnknownWord> {
