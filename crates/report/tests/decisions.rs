@@ -165,7 +165,7 @@ const COMPARE: &str = "
 fn every_chart_has_the_series_of_its_data() {
     let Some((counts, _)) = open_undrawn(&[stored("h100-x2")], 390, COMPARE, "") else { return };
     assert_eq!((counts.get("errors"), counts["wrong"].as_str()), (None, ""), "{counts:?}");
-    assert_eq!(number(&counts, "drawn"), 14);
+    assert_eq!(number(&counts, "drawn"), 13);
     // One package with its cache, and two devices.
     assert_eq!(number(&counts, "boxes"), 2 + 2);
     assert!(number(&counts, "wide") <= 0, "the drawing is wider than a phone: {counts:?}");

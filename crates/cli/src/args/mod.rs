@@ -251,6 +251,7 @@ fn one_line(error: &clap::Error) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let message = lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
     let message = message.collect::<Vec<_>>().join(" ").replace(" tip: ", "; ");
+    let message = message.replace("invalid digit found in string", "a whole number is needed");
     let is_known = |word: &String| <Arguments as clap::CommandFactory>::command().find_subcommand(word).is_some();
     let command = crate::provenance::command_line().into_iter().nth(1).filter(is_known);
     let help = command.map_or("syncscope --help".to_owned(), |command| format!("syncscope {command} --help"));
@@ -295,6 +296,9 @@ mod tests {
         assert!(threads.contains("0 is not 1 or more (see"), "{threads}");
         let many = error(&["syncscope", "run", "--threads", "4294967296"]);
         assert!(many.contains("4294967296 is more than the largest number, 4294967295 (see"), "{many}");
+        assert!(
+            error(&["syncscope", "run", "--threads", "1,x"]).contains("'x' for '--threads <LIST>': a whole number is")
+        );
         assert!(repeat.contains("200 is not between 1 and 100 (see"), "{repeat}");
         let unknown = error(&["syncscope", "run", "--bogus"]);
         assert!(unknown.contains("found; a similar argument exists"), "{unknown}");

@@ -15,9 +15,14 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<Outcome, Failure> {
     let mut listing = Laboratories::open(None)?.listing();
     let all: Vec<_> = listing.iter().map(|entry| entry.primitive).collect();
     let (words, globs) = (&arguments.words, &arguments.only);
+    let parts = words.iter().flat_map(|word| word.split([':', ' '])).filter(|part| !is_size(part));
+    let parts: Vec<&str> = parts.collect();
+    // A query names types, too: those with the most of its words are meant.
+    let named = |entry: &Listing| parts.iter().filter(|part| selection::is_called(entry.primitive, part)).count();
+    let most = listing.iter().map(named).max().unwrap_or(0);
     listing.retain(|entry| {
-        let is_called = |word: &String| selection::is_called(entry.primitive, word);
-        words.iter().all(is_called) && (globs.is_empty() || globs.iter().any(is_called))
+        let is_called = |glob: &String| selection::is_called(entry.primitive, glob);
+        (parts.is_empty() || most > 0 && named(entry) == most) && (globs.is_empty() || globs.iter().any(is_called))
     });
     if listing.is_empty() {
         let asked = words.iter().chain(globs).cloned().collect::<Vec<_>>().join(" ");
@@ -29,6 +34,11 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<Outcome, Failure> {
         ListFormat::Json => terminal::show(&format!("{:#}", as_json(&listing)))?,
     }
     Ok(Outcome::Done)
+}
+
+/// Whether a word of a query says how many, as in `lock 16 threads`.
+fn is_size(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_digit()) || ["thread", "threads", "block", "blocks"].contains(&word)
 }
 
 fn as_table(listing: &[Listing]) -> String {

@@ -29,6 +29,7 @@ fn no_query_ends_empty_and_the_first_row_is_what_was_meant() {
         root.dataset.first = {words:?}.map(type).join('|');
         type('__syncthreads 200');
         root.dataset.missing = page.querySelector('#rows p[role=status]').textContent;
+        await wait(1000);
         root.dataset.address = page.defaultView.location.hash;"
     );
     let Some((counts, _)) = open_and(&[data], DESKTOP, &script) else { return };

@@ -45,7 +45,7 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> 
     let slower = comparison.count(Change::Slower);
     Ok(match arguments.fail_on {
         Some(FailOn::Slower) if slower > 0 => {
-            terminal::note(&format!("{slower} cases are slower in B"));
+            terminal::note(&format!("slower in B: {slower}"));
             Outcome::SomeCasesSlower
         }
         Some(FailOn::Slower) if comparison.states.differ() => {

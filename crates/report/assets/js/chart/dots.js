@@ -32,11 +32,13 @@ const columnWidths = (spec) =>
     return Math.max(...texts.map((text) => text.length * CHARACTER), 24) + 16;
   });
 
-/** A label above its points has a second line where one is too short for it: its end may name what was found. */
+/** A label above its points has a second line where the numbers leave too little of one: its end may name what was found. */
 function labelLines(label, spec, width) {
-  const fits = Math.floor((width - 10 - Math.max(0, ...columnWidths(spec))) / CHARACTER);
-  const cut = label.length > fits ? label.lastIndexOf(" ", fits) : -1;
-  return cut > 0 ? [label.slice(0, cut), shortened(label.slice(cut + 1), fits)] : [shortened(label, fits)];
+  const within = (room) => Math.floor((room - 10) / CHARACTER);
+  const fits = within(columnWidths(spec).reduce((left, size) => left - size, width));
+  if (label.length <= fits) return [label];
+  const cut = label.lastIndexOf(" ", fits);
+  return [label.slice(0, Math.max(0, cut)), shortened(label.slice(cut + 1), within(width))];
 }
 
 /** The heights of rows: of the points, of the first lines of the labels, and of all together. */
@@ -55,11 +57,11 @@ function dotHeights(spec, width) {
   return { places, height };
 }
 
-/** A chart of as many rows has its axis on top, too. */
+/** A chart of as many rows has its axis on top, too, below its title. */
 const MANY_ROWS = 12;
-const DOT_TOP = 32;
+const dotTop = (spec) => (spec.rows.length >= MANY_ROWS ? 46 : 32);
 const DOT_BOTTOM = 34;
-const dotHeight = (spec, width) => DOT_TOP + dotHeights(spec, width).height + DOT_BOTTOM;
+const dotHeight = (spec, width) => dotTop(spec) + dotHeights(spec, width).height + DOT_BOTTOM;
 
 /** The gutter of labels, the axis and the columns of numbers. */
 function dotBox(spec, width) {
@@ -67,8 +69,9 @@ function dotBox(spec, width) {
   const left = stacked ? 4 : Math.round(Math.min(labelRoom(spec), width * 0.5));
   const columns = columnWidths(spec);
   const room = stacked ? 0 : columns.reduce((sum, size) => sum + size, 0);
-  const bottom = DOT_TOP + dotHeights(spec, width).height;
-  return { left, right: Math.round(width - 10 - room), top: DOT_TOP, bottom, columns, width, stacked };
+  const top = dotTop(spec);
+  const bottom = top + dotHeights(spec, width).height;
+  return { left, right: Math.round(width - 10 - room), top, bottom, columns, width, stacked };
 }
 
 /** The text beside a point starts at the end of its interval and spread, on the side that has room for it. */
@@ -279,10 +282,10 @@ function dotChart(spec, width) {
   const root = Plot.plot({
     className: "chart",
     width,
-    height: DOT_TOP + height + DOT_BOTTOM,
+    height: box.top + height + DOT_BOTTOM,
     marginLeft: box.left,
     marginRight: width - box.right,
-    marginTop: DOT_TOP,
+    marginTop: box.top,
     marginBottom: DOT_BOTTOM,
     x: { type: spec.x.log ? "log" : "linear", domain, range, clamp: true, axis: null },
     y: { type: "linear", domain: [0, height || 1], range: [box.top, box.top + height], axis: null },

@@ -30,6 +30,12 @@ const MEANINGS = {
   "core-to-core|pingpong|ping-pong": "cas_pingpong store_pingpong",
   "nanosleep|sleep|sleeping|wakeup|wake-up|unpark|notify": "wake sleeping sleeps",
   "queue|mpsc": "channel sync_channel",
+  "mm_pause|cpu_relax|spin_loop": "pause",
+  atomics: "atomic",
+  seqlock: "sequence_read",
+  "writer|writers": "rwlock_write",
+  membarrier: "asymmetric_light asymmetric_heavy",
+  "divergence|diverged": "divergent",
   "omp|#pragma|pragma": "openmp",
   shfl: "shuffle",
   redux: "reduce",
@@ -53,40 +59,22 @@ const PHRASES = [
   [/\bkernel launch\w*|\b\w*launchkernel\b/g, "family:launch"],
   [/\bhand[- ]off/g, "handoff"],
   [/\bwak(e|ing)[- ]?up\b/g, "wake"],
+  [/\bshared[- ]memory\b/g, "memory:shared"],
+  [/\buncontended\b/g, "threads:1"],
   [/\bcompare[- ]and[- ]swap/g, "cas"],
 ];
 
 /** Parameters by name, as in `threads:16 type:u64`, or one of several as in `threads:1,2`. */
-const FIELDS = {
-  threads: (row) => row.threads,
-  blocks: (row) => row.blocks,
-  devices: (row) => row.devices,
-  stride: (row) => row.stride,
-  type: (row) => row.dtype,
-  dtype: (row) => row.dtype,
-  layout: (row) => row.layout,
-  placement: (row) => row.placement,
-  scope: (row) => row.scope,
-  memory: (row) => row.space,
-  space: (row) => row.space,
-  order: (row) => row.order,
-  mode: (row) => row.mode,
-  group: (row) => row.group,
-  form: (row) => row.form,
-  elements: (row) => row.elements,
-  inside: (row) => row.inside,
-  outside: (row) => row.outside,
-  family: (row) => row.family,
-  domain: (row) => row.domain,
-  primitive: (row) => row.primitive,
-  verdict: (row) => verdictText(row.verdict),
-};
+const NAMES =
+  "threads blocks devices stride dtype layout placement scope space order mode group form elements inside outside family domain primitive";
+const FIELDS = Object.fromEntries(NAMES.split(" ").map((name) => [name, (row) => row[name]]));
+Object.assign(FIELDS, { type: FIELDS.dtype, memory: FIELDS.space, verdict: (row) => verdictText(row.verdict) });
 
 /** What is said of GPUs alone. */
 const OF_GPUS = /__|cuda|gpu|cluster|warp|grid|kernel|mbarrier|nvlink|programmatic|atomic(add|sub|cas|exch|min|max)/i;
 
 /** Words that say nothing of a row. */
-const STOP_WORDS = new Set("a an the of to from with on in for is how what vs my".split(" "));
+const STOP_WORDS = new Set("a an the of to from with on in for is how what vs my after cost costs time".split(" "));
 
 /** The options of the command that measure other values. */
 const MEASURABLE = ["threads", "blocks", "stride", "dtype"];
@@ -113,12 +101,12 @@ function indexRow(row, at) {
     INDEX.get(text).rows.push(at);
   };
   row.at = at;
+  row.sizes = [...SIZES.map((name) => row[name]), groupNumber(row)];
   add(IN_NAME)(row.primitive);
   add(IN_DESCRIPTION)([summary, operation, source].filter(Boolean).join(" "));
   others.filter(Boolean).forEach(add(IN_PARAMETER));
 }
 
-/** Looks at all rows before the reader types: the first key would wait for it. */
 const indexRows = () => INDEX.size || ROWS.forEach(indexRow);
 
 /** Words may be the beginning of others, so that lock is not block. */
@@ -141,8 +129,14 @@ const SIZES = ["threads", "blocks", "devices", "stride", "elements"];
 /** Rows of a size: 16 is not 160. */
 function sizeCondition(word) {
   const size = Number(word);
-  const holds = (row) => SIZES.some((name) => row[name] === size) || groupNumber(row) === size;
-  return { word, field: "threads", value: word, holds, worth: (row) => (row.threads === size ? 1 : 0) };
+  indexRows();
+  return {
+    word,
+    field: "threads",
+    value: word,
+    holds: ({ sizes }) => sizes.includes(size),
+    worth: (row) => (row.threads === size ? 1 : 0),
+  };
 }
 
 const fieldText = (value) =>
@@ -184,7 +178,8 @@ function conditionsOf(query) {
   const text = PHRASES.reduce((found, [phrase, filter]) => found.replace(new RegExp(phrase, "gi"), filter), query)
     .replace(/\(\)|[()<>"';&]/g, " ")
     .replace(/\b(thread|block|device)s?\s*=\s*(\d+)/gi, "$1s:$2")
-    .replace(/(\d+)\s*(thread|block|device)s?\b/gi, "$2s:$1");
+    .replace(/\b(\d+)\s*(thread|block|device)s?\b(?!:)/gi, "$2s:$1")
+    .replace(/\bstride\s*=?\s*(\d+)/gi, "stride:$1");
   const words = text.split(/\s+/).filter((word) => /[\w*]/.test(word));
   const telling = words.filter((word) => !STOP_WORDS.has(word.toLowerCase()));
   return (telling.length ? telling : words).flatMap((word) => {

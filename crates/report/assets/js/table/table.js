@@ -1,12 +1,16 @@
 // The table of all rows, which can be sorted by any column and filtered by words and by verdict.
 
-const PAGE_ROWS = 100;
-/** So many rows appear with a key, the others after a pause, in milliseconds. */
-const FIRST_ROWS = 30;
+/** So many rows appear at first. Where the reader scrolls to the end, as many more as there are, up to a limit: the browser
+    computes the layout of the whole table each time. */
+const PORTION = 100;
+const LARGEST_PORTION = 1000;
+/** With a key as many as a window shows: a row is at least so high. */
+const ROW_HEIGHT = 32;
+/** How long the address waits for the next key, in milliseconds. */
 const PAUSE = 250;
-const MORE_ROWS = 500;
-/** sorted: all rows in the order of a column; only: the rows of one sentence, with its text; null for all rows. */
-const TABLE = { sort: null, descending: false, sorted: ROWS, words: "", verdict: "", only: null, limit: PAGE_ROWS };
+/** sorted: all rows in the order of a column; only: the rows of one sentence, with its text; null for all rows;
+    found: the rows of the filter. */
+const TABLE = { sort: null, descending: false, sorted: ROWS, words: "", verdict: "", only: null, found: [] };
 
 /** The rows of the filter, and what is to know of them. */
 function foundRows() {
@@ -34,7 +38,6 @@ const tableOnly = el("p", { class: "only" });
 const tableHead = el("thead");
 const tableBody = el("tbody");
 const tableBox = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of rows" });
-const tableMore = el("p", { class: "more" });
 /** The columns that have something to show, and those that are shown. */
 let possible = [];
 let columns = [];
@@ -61,41 +64,25 @@ function rowElement(row) {
   );
 }
 
-/** Shows the first rows at once. The others follow in growing portions: the browser computes the layout only a few times. */
-function fillTable(rows, first) {
-  const elements = (from, to) => rows.slice(from, to).map(rowElement);
-  const add = (from, wait) => {
-    if (from >= rows.length) return;
-    fillTable.next = setTimeout(() => {
-      tableBody.append(...elements(from, 3 * from));
-      add(3 * from, 0);
-    }, wait);
-  };
-  clearTimeout(fillTable.next);
-  tableBody.replaceChildren(...elements(0, first));
-  add(first, PAUSE);
+function addRows(count) {
+  const from = tableBody.childElementCount;
+  tableBody.append(...TABLE.found.slice(from, from + count).map(rowElement));
 }
 
-function drawTable(first = PAGE_ROWS) {
+function addWhereEnds() {
+  if (tableBox.scrollTop + 2 * tableBox.clientHeight > tableBox.scrollHeight)
+    addRows(Math.min(tableBody.childElementCount, LARGEST_PORTION));
+}
+
+function drawTable(first = PORTION) {
   drawOnly();
   const { rows, note } = foundRows();
-  fillTable(rows.slice(0, TABLE.limit), first);
-  const shown = Math.min(rows.length, TABLE.limit);
-  const filtered = rows.length < ROWS.length ? `, filtered from ${formatCount(ROWS.length)}` : "";
-  tableCount.replaceChildren(
-    ...(note ? [el("b", null, `${note} `)] : []),
-    `${formatCount(shown)} of ${plural(rows.length, "row")}${filtered}`,
-  );
-  const show = (limit) => () => {
-    TABLE.limit = limit;
-    drawTable();
-  };
-  const button = (limit, text) => el("button", { type: "button", click: show(limit) }, text);
-  const rest = rows.length - shown;
-  tableMore.replaceChildren(
-    ...(rest > MORE_ROWS ? [button(shown + MORE_ROWS, `Show ${MORE_ROWS} more`)] : []),
-    ...(rest > 0 ? [button(Infinity, `Show all ${formatCount(rows.length)}`)] : []),
-  );
+  TABLE.found = rows;
+  tableBody.replaceChildren();
+  addRows(first);
+  const filtered = rows.length < ROWS.length ? `${formatCount(rows.length)} of ` : "";
+  tableCount.replaceChildren(...(note ? [el("b", null, `${note} `)] : []), `${filtered}${plural(ROWS.length, "row")}`);
+  tableBox.scrollTop = 0;
 }
 
 function sortBy(column) {
@@ -170,7 +157,6 @@ function showTable(hash) {
     words: parts.get("q") || "",
     verdict: verdict in VERDICTS ? verdict : "",
     only,
-    limit: PAGE_ROWS,
   });
   verdictSelect.value = TABLE.verdict;
   wordsInput.value = TABLE.words;
@@ -242,12 +228,17 @@ function drawRows() {
     present.map((name) => el("option", { value: name }, verdictText(name))),
   );
   const type = (event) => {
-    Object.assign(TABLE, { words: event.target.value, limit: PAGE_ROWS });
-    rememberTable();
-    drawTable(FIRST_ROWS);
+    TABLE.words = event.target.value;
+    drawTable(Math.ceil(innerHeight / ROW_HEIGHT));
+    clearTimeout(type.pause);
+    type.pause = setTimeout(rememberTable, PAUSE);
   };
-  wordsInput = el("input", { type: "search", placeholder: "atomicAdd threads:32 type:i32", input: type });
+  // The first key would wait for many rows to go.
+  const focus = () => tableBody.childElementCount > PORTION && drawTable();
+  wordsInput = el("input", { type: "search", placeholder: "atomicAdd threads:32 type:i32", input: type, focus });
   tableBox.append(el("table", null, tableHead, tableBody));
+  tableBox.addEventListener("scroll", addWhereEnds);
+  addEventListener("beforeprint", () => addRows(Infinity));
   byId("rows").append(
     el(
       "div",
@@ -261,9 +252,9 @@ function drawRows() {
     tableCount,
     tableOnly,
     tableBox,
-    tableMore,
   );
   drawHeader();
   drawTable();
-  setTimeout(indexRows);
+  // The first key would wait for the index.
+  setTimeout(() => search("a 1", ROWS));
 }

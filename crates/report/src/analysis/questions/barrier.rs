@@ -330,7 +330,7 @@ mod tests {
         let found = decision("decide-barrier", &data(rows)).unwrap();
         assert_eq!(labels(&found.charts[0]), ["grid: counter", "grid: near_counters"]);
         assert_eq!(found.sentence.unwrap(), "A GPU barrier costs 750 ns for the grid (hierarchical near_counters).");
-        let drawn: Vec<Option<f64>> = series(&found.charts[0]).iter().map(|one| one.points[0].y).collect();
+        let drawn: Vec<Option<f64>> = series(&found.charts[0]).iter().map(|one| one.points[0].x).collect();
         assert_eq!(drawn, [Some(806.0), Some(750.0)]);
         assert!(found.note.unwrap().contains("Relaxed barriers, which order no memory accesses, are not drawn."));
     }

@@ -141,7 +141,7 @@ fn point(data: &RunData, index: usize) -> Point {
     if let Some(median) = single(data, index) {
         return Point { most: most.filter(|p99| *p99 > median), ..Point::bare(median, index, figure::time(median)) };
     }
-    let point = Point::dot(&data.rows[index], index);
+    let point = Point::cost(&data.rows[index], index, 0.0);
     let cost = point.y;
     Point { most: most.filter(|p99| cost.is_some_and(|cost| *p99 > cost)), ..point }
 }

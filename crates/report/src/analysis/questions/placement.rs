@@ -81,8 +81,11 @@ fn same_threads(data: &RunData) -> Option<Said> {
 
 fn picture(data: &RunData) -> Option<Picture> {
     let time = |label| Axis::log(label, Unit::Time);
+    let pairs = classes(data);
+    let decides = pairs.len() > 1 || placement(data).is_some();
     let charts = [
-        Spec::dots(time("time of a hand-off"), classes(data))
+        Spec::dots(time("time of a hand-off"), pairs)
+            .filter(|_| decides)
             .map(|chart| chart.titled("Hand-off by place of the pair")),
         Spec::dots(
             time("time per operation"),
@@ -116,8 +119,9 @@ fn classes(data: &RunData) -> Vec<Series> {
     let of = |id: &str, label: &str| {
         let median = rung(data, id)?.row;
         let others = pairs(data, &data.rows[median].case).into_iter().filter(|index| *index != median);
-        let mut points: Vec<Point> = others.map(|index| Point::cost(&data.rows[index], index, 0.0)).collect();
-        points.push(Point::dot(&data.rows[median], median));
+        let point = |index: usize| Point::cost(&data.rows[index], index, 0.0);
+        let mut points: Vec<Point> = others.map(|index| Point { text: None, ..point(index) }).collect();
+        points.push(point(median));
         if points.len() > 1 {
             // Intervals would hide the marks of the other pairs.
             for point in &mut points {
@@ -180,7 +184,7 @@ fn binding(data: &RunData, index: usize) -> Series {
     let row = &data.rows[index];
     let (id, threads) = (&row.case.primitive, row.case.threads.unwrap_or(1));
     let label = format!("{}, {}, {threads} threads", short_name(id), placed(&row.case));
-    Series { label, primitive: Some(id.clone()), colour: None, points: vec![Point::dot(row, index)] }
+    Series { label, primitive: Some(id.clone()), colour: None, points: vec![Point::cost(row, index, 0.0)] }
 }
 
 #[cfg(test)]

@@ -163,7 +163,8 @@ fn as_dots(data: &RunData, grid: &[usize], launches: &[usize]) -> Option<Spec> {
     let rows = data.by_cost(launches.iter().chain(grid).copied().collect());
     let series = rows.into_iter().map(|index| {
         let row = &data.rows[index];
-        Series::plain(label(data, &row.case), usize::from(length(&row.case).is_none()), vec![Point::dot(row, index)])
+        let colour = usize::from(length(&row.case).is_none());
+        Series::plain(label(data, &row.case), colour, vec![Point::cost(row, index, 0.0)])
     });
     Spec::dots(Axis::log("time", Unit::Time), series.collect())
 }

@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn the_rules_of_a_sweep_are_those_of_its_placement() {
         let rules = |cores| {
-            let mut run = data(vec![lock("ticket", 2, 100.0), lock("mcs", 2, 90.0)]);
+            let mut run = data(vec![lock("ticket", 2, 100.0), lock("mcs", 4, 90.0)]);
             run.run.machine.cpu.cores = cores;
             let Some(Spec::Lines { rules, .. }) = decision("decide-lock", &run).map(|found| found.charts[0].clone())
             else {

@@ -143,19 +143,13 @@ impl Point {
         Self { y: short(value), state: State::Resolved, text: Some(text), ..Self::missing(index, None) }
     }
 
-    /// A dot with the cost of a row in words beside it.
-    pub(super) fn dot(row: &Row, index: usize) -> Self {
-        let point = Self::cost(row, index, 0.0);
-        Self { text: Some(Cost::of(row).figure), ..point }
-    }
-
     fn missing(index: usize, x: Option<f64>) -> Self {
         Self { x, row: Some(index), ..Self::default() }
     }
 
-    /// The cost of a row. A point whose row has no cost has no height.
+    /// The cost of a row, in words, too. A point whose row has no cost has no height.
     pub(crate) fn cost(row: &Row, index: usize, x: f64) -> Self {
-        let missing = Self::missing(index, short(x));
+        let missing = Self { text: Some(Cost::of(row).figure), ..Self::missing(index, short(x)) };
         let bound = row.ns_interval.map(|interval| interval.high).filter(|high| *high > 0.0);
         let Some(ns) = row.ns.map(syncscope_core::Nanoseconds::value) else { return missing };
         let state = match row.verdict {
@@ -273,13 +267,18 @@ fn have_figures(series: &[Series]) -> bool {
 }
 
 impl Spec {
-    /// Lines of costs or rates over a number, with a tick at each; `None` without a point that has a figure.
-    pub(super) fn lines(mut x: Axis, y: Axis, series: Vec<Series>) -> Option<Self> {
+    /// Lines of costs or rates over a number, with a tick at each; costs at one number are rows of dots. `None` without a point
+    /// that has a figure.
+    pub(super) fn lines(mut x: Axis, y: Axis, mut series: Vec<Series>) -> Option<Self> {
         let mut values: Vec<f64> =
             series.iter().flat_map(|series| &series.points).filter_map(|point| point.x).collect();
         values.sort_by(f64::total_cmp);
         values.dedup();
+        if let ([only], Unit::Time) = (&values[..], y.unit) {
+            return Some(Self::dots(y, series)?.titled(format!("{only} {}", x.label)));
+        }
         x.values = values;
+        series.iter_mut().flat_map(|series| &mut series.points).for_each(|point| point.text = None);
         have_figures(&series).then_some(Self::Lines { title: None, x, y, series, rules: Vec::new() })
     }
 
@@ -372,7 +371,7 @@ mod tests {
     fn charts_side_by_side_have_one_axis() {
         let chart = |ns: f64| {
             let row = Row { ns: Some(Nanoseconds(ns)), ns_within: None, ns_interval: None, ..row(Verdict::Resolved) };
-            let points = vec![Point::cost(&row, 0, 1.0)];
+            let points = [1.0, 2.0].map(|x| Point::cost(&row, 0, x)).to_vec();
             let series = vec![Series { label: "x".into(), primitive: None, colour: None, points }];
             Spec::lines(Axis::log("threads", Unit::Count), Axis::log("time", Unit::Time), series).unwrap()
         };

@@ -1,6 +1,6 @@
 //! How to wait? What a hint costs, when a waiter goes on by each way to wait, and from which wait on sleeping is the better one.
 
-use syncscope_core::{Case, Domain, Role, Row, Waits};
+use syncscope_core::{Case, Domain, Role, Waits};
 
 use super::advice::{Advice, Decision, Inquiry, Need, decide};
 use super::rows::{series, team, unreliable};
@@ -108,10 +108,9 @@ fn spin_or_sleep(data: &RunData) -> Option<Said> {
 fn picture(data: &RunData) -> Option<Picture> {
     let name = |case: &Case| design(&data.catalogue, case);
     let hinted: Vec<usize> = hints(data).map_or_else(Vec::new, |hints| hints.contest(Basis::Run).rows().collect());
-    let dot = |row: &Row, index: usize, _: f64| Point::dot(row, index);
     let costs = Spec::dots(
         Axis::log("time of one hint, or call that may give the CPU away", Unit::Time),
-        series(data, &hinted, name, |_| 0, dot),
+        series(data, &hinted, name, |_| 0, Point::cost),
     );
     let with_role = |role: Role| -> Vec<usize> {
         (0..data.rows.len()).filter(|index| takes_part(data, &data.rows[*index], role)).collect()
@@ -196,7 +195,7 @@ fn sleep(inquiry: Inquiry<'_>, waiters: &Waiters<'_>, at: f64) -> Option<Decisio
 mod tests {
     use std::time::Duration;
 
-    use syncscope_core::{Group, Placement};
+    use syncscope_core::{Group, Placement, Row};
 
     use super::super::advice::{Asked, advise};
     use super::super::testing::{case, data, labels, row, said_of, within};

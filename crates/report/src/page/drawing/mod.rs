@@ -38,7 +38,7 @@ pub(super) fn drawings(runs: &[RunData], labels: &[String]) -> String {
         .collect();
     format!(
         "<section id=\"machine\" aria-labelledby=\"machine-title\"><h2 id=\"machine-title\">The machine</h2>\
-         <p class=\"lead\">Boxes and grey text: what the system reports. <b class=\"measured\">Figures</b>: what this run \
+         <p class=\"lead\">Grey: what the system reports. <b class=\"measured\">Blue</b>: what this run \
          measured, for one operation. A cost of 1 ns is 1 µs for a thousand operations.</p>{}</section>",
         figures.concat()
     )
