@@ -144,9 +144,10 @@ pub(crate) const KERNEL_US: &str = "# us";
 /// The group of kernels that do nothing.
 pub(crate) const EMPTY_KERNEL: &str = "empty";
 
-/// A group as people write it: `5 µs`. The files have no letter mu.
+/// A group as people write it: `5 µs`, `after 5 µs`. The files have no letter mu.
 pub(crate) fn group(group: &Group) -> String {
-    group.number_of(KERNEL_US).map_or_else(|| group.to_string(), |length| format!("{length} µs"))
+    let text = group.to_string();
+    text.strip_suffix(" us").map_or_else(|| text.clone(), |length| format!("{length} µs"))
 }
 
 /// `shared`, `private/8`.

@@ -77,9 +77,16 @@ fn interval(low: Option<f64>, high: Option<f64>) -> String {
 fn histograms(found: &Asynchrony, variant: Variant, title: &str, note: &str) -> Option<Part> {
     let rows: Vec<&PositionRow> = found.positions.iter().filter(|row| row.variant == variant).collect();
     let of_sizes = rows.chunk_by(|one, next| one.block_threads == next.block_threads);
-    let charts: Vec<Chart> = of_sizes.map(histogram).collect();
+    let (some, none): (Vec<_>, Vec<_>) = of_sizes.partition(|rows| rows.iter().any(|row| row.inconsistencies > 0));
     let about = "Share of the updates that were inconsistent, at each position modulo 256.";
-    let content = vec![Part::paragraph(about), Part::Charts(charts)];
+    let mut content = vec![Part::paragraph(about)];
+    if !some.is_empty() {
+        content.push(Part::Charts(some.into_iter().map(histogram).collect()));
+    }
+    if !none.is_empty() {
+        let none: Vec<String> = none.into_iter().map(sum_of).collect();
+        content.push(Part::paragraph(&format!("{}.", none.join("; "))));
+    }
     (!rows.is_empty()).then(|| Part::card(title, note, content))
 }
 
@@ -98,12 +105,16 @@ fn histogram(rows: &[&PositionRow]) -> Chart {
         Rectangle((at - 0.5, at + 0.5), (0.0, share(row) * factor), colour(row.position, threads), tip)
     };
     let bars: Vec<Rectangle> = rows.iter().filter(|row| row.inconsistencies > 0).map(bar).collect();
+    Chart::rectangles(&sum_of(rows), axes, &PLACES, bars)
+}
+
+/// `64 threads: none in 100,000 executions`.
+fn sum_of(rows: &[&PositionRow]) -> String {
     let found = match rows.iter().map(|row| row.inconsistencies).sum() {
         0 => "none".to_owned(),
         found => grouped(found),
     };
-    let title = format!("{threads} threads: {found} in {} executions", grouped(rows[0].executions));
-    Chart::rectangles(&title, axes, &PLACES, bars)
+    format!("{} threads: {found} in {} executions", rows[0].block_threads, grouped(rows[0].executions))
 }
 
 fn updates(row: &PositionRow) -> u64 {

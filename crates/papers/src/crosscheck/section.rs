@@ -202,7 +202,6 @@ fn looped(rows: &[&CrosscheckRow]) -> Part {
 
 /// By how much the clock outside differs, for each operation.
 fn chart_of_disagreement(rows: &[&CrosscheckRow]) -> Part {
-    const LARGEST_PERCENT: f64 = 10.0;
     let mut series: Vec<(String, Vec<Point>)> = Vec::new();
     for row in rows {
         let threads = row.threads.map(|threads| format!(", {threads} threads")).unwrap_or_default();
@@ -215,11 +214,13 @@ fn chart_of_disagreement(rows: &[&CrosscheckRow]) -> Part {
             None => series.push((name, vec![point])),
         }
     }
+    let percent = rows.iter().filter_map(|row| row.disagreement()).map(|part| 100.0 * part.abs());
+    let largest = percent.fold(10.0, f64::max);
     let series = series.into_iter().enumerate();
     Part::Charts(vec![Chart::lines(
         "",
         differences(),
-        Axis::plain("from outside against inside, %", -LARGEST_PERCENT, LARGEST_PERCENT),
+        Axis::plain("from outside against inside, %", -largest, largest),
         series.map(|(colour, (name, points))| Series::plain(name, colour, points)).collect(),
     )])
 }

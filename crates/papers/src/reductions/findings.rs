@@ -58,14 +58,20 @@ pub(super) fn listing_claims(rows: &[Row]) -> Vec<Finding> {
     let Some((elements, [first, second, third, fourth, fifth])) = complete.max_by_key(|(elements, _)| *elements) else {
         return Vec::new();
     };
-    let us = |ns: f64| format!("{:.1} us", ns / 1000.0);
+    let us = |ns: f64| format!("{:.1} µs", ns / 1000.0);
     let best = [first, second, third, fourth].into_iter().fold(f64::INFINITY, f64::min);
     let speedup = second / fifth;
     let claims = [
         (
             "Of the first four, reduction 3 is the fastest, followed by 4, then 1, and 2 is the slowest.",
             third < fourth && fourth < first && first < second,
-            format!("{elements} elements: 1 {}, 2 {}, 3 {}, 4 {}", us(first), us(second), us(third), us(fourth)),
+            format!(
+                "{elements} elements: (1) {}, (2) {}, (3) {}, (4) {}",
+                us(first),
+                us(second),
+                us(third),
+                us(fourth)
+            ),
         ),
         (
             "Reduction 5, with several elements for each thread, outperforms all four.",

@@ -42,11 +42,11 @@ fn predictions(rows: &[Row]) -> Option<Part> {
     let of_predictions =
         ["elements", "variant", "minus", "measured", "predicted", "off by", "20 %", "terms", "why not"];
     let differences = Part::table(&of_predictions, predictions.iter().map(prediction_line).collect());
-    let parts = vec![
-        explanation,
-        Part::table(&of_decisions, decisions.iter().map(decision_line).collect()),
-        Part::Folded("All differences and their terms".to_owned(), vec![differences]),
-    ];
+    let mut parts = vec![explanation];
+    if !decisions.is_empty() {
+        parts.push(Part::table(&of_decisions, decisions.iter().map(decision_line).collect()));
+    }
+    parts.push(Part::Folded("All differences and their terms".to_owned(), vec![differences]));
     let within = predictions.iter().filter(|found| found.agreement == Agreement::Within).count();
     let note = format!("{within} of {} differences within 20 %", predictions.len());
     Some(Part::card("What primitive costs predict", &note, parts))

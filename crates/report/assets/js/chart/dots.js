@@ -153,7 +153,8 @@ function dotAxis(spec, domain, box, position) {
       svg(
         "g",
         { class: "axes" },
-        svg("line", { class: "base", x1: box.left, x2: box.left, y1: box.top, y2: box.bottom }),
+        // Labels above their points would stand on it.
+        box.stacked ? null : svg("line", { class: "base", x1: box.left, x2: box.left, y1: box.top, y2: box.bottom }),
         words({ class: "axis-title", x: startsLeft ? 0 : box.left, y: 12 }, spec.x.label),
       ),
   ];
