@@ -77,15 +77,16 @@ fn interval(low: Option<f64>, high: Option<f64>) -> String {
 fn histograms(found: &Asynchrony, variant: Variant, title: &str, note: &str) -> Option<Part> {
     let rows: Vec<&PositionRow> = found.positions.iter().filter(|row| row.variant == variant).collect();
     let of_sizes = rows.chunk_by(|one, next| one.block_threads == next.block_threads);
-    let (some, none): (Vec<_>, Vec<_>) = of_sizes.partition(|rows| rows.iter().any(|row| row.inconsistencies > 0));
+    let (inconsistent, consistent): (Vec<_>, Vec<_>) =
+        of_sizes.partition(|rows| rows.iter().any(|row| row.inconsistencies > 0));
     let about = "Share of the updates that were inconsistent, at each position modulo 256.";
     let mut content = vec![Part::paragraph(about)];
-    if !some.is_empty() {
-        content.push(Part::Charts(some.into_iter().map(histogram).collect()));
+    if !inconsistent.is_empty() {
+        content.push(Part::Charts(inconsistent.into_iter().map(histogram).collect()));
     }
-    if !none.is_empty() {
-        let none: Vec<String> = none.into_iter().map(sum_of).collect();
-        content.push(Part::paragraph(&format!("{}.", none.join("; "))));
+    if !consistent.is_empty() {
+        let sums: Vec<String> = consistent.into_iter().map(sum_of).collect();
+        content.push(Part::paragraph(format!("{}.", sums.join("; "))));
     }
     (!rows.is_empty()).then(|| Part::card(title, note, content))
 }
