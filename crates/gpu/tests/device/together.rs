@@ -126,8 +126,9 @@ impl Long {
 /// On two H100s 66 and 62 of 72 rows are within 5 %. The others are neighbouring elements of two blocks a multiprocessor, ours up to
 /// 8 % higher in windows of 100 us and of 2 ms, and four-byte elements at 128 bytes with 256 threads, ours up to 9 % lower: our loop
 /// with twice the additions is slower than that of the long kernel. All loops are printed beside.
-fn tolerance(stride: u32) -> f64 {
-    if stride == 128 { 0.06 } else { 0.10 }
+fn tolerance(dtype: Dtype, stride: u32, threads: u32) -> f64 {
+    let is_slower = stride == 32 && threads == 256 && matches!(dtype, Dtype::I32 | Dtype::F32);
+    if stride == 1 || is_slower { 0.10 } else { 0.06 }
 }
 
 /// An operation of the mean thread in one of the loops, with all that is in the loop besides.
@@ -191,7 +192,7 @@ fn totals_of_private_additions_are_those_of_a_long_kernel() {
                      {less:.1} with fewer looks; {total_of_equal:.1} {equal:.1}; {of_threads:.1?} {verdict}, {pairs} pairs",
                     total / all
                 );
-                if (total / all - 1.0).abs() > tolerance(stride) || found.verdict != Verdict::Resolved {
+                if (total / all - 1.0).abs() > tolerance(dtype, stride, threads) || found.verdict != Verdict::Resolved {
                     far.push(format!("{case}: {total:.1} instead of {all:.1}, {}", found.verdict));
                 }
             }

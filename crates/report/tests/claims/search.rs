@@ -29,8 +29,9 @@ fn no_query_ends_empty_and_the_first_row_is_what_was_meant() {
         root.dataset.first = {words:?}.map(type).join('|');
         type('__syncthreads 200');
         root.dataset.missing = page.querySelector('#rows p[role=status]').textContent;
-        await wait(1000);
-        root.dataset.address = page.defaultView.location.hash;"
+        const address = () => page.defaultView.location.hash;
+        for (let turn = 0; turn < 200 && !address().endsWith('200'); turn++) await wait(50);
+        root.dataset.address = address();"
     );
     let Some((counts, _)) = open_and(&[data], DESKTOP, &script) else { return };
     let mut wrong = String::new();
