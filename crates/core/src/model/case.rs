@@ -33,6 +33,11 @@ impl Dtype {
             Self::U64 | Self::F64 => 8,
         }
     }
+
+    /// Whether it is a floating-point type.
+    pub const fn is_floating(self) -> bool {
+        matches!(self, Self::F32 | Self::F64)
+    }
 }
 
 words! {
