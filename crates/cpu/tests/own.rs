@@ -61,6 +61,7 @@ fn the_instruction_of_a_line_stands_in_its_evidence() {
     for (name, line, found) in [
         ("add", "atomic_fetch_add(&x, 1)", "lock add 16/32"),
         ("capture", "value = atomic_fetch_add(&x, value)", "lock xadd 16/32"),
+        ("overwritten", "value = atomic_fetch_add(&x, 1)", "lock xadd 16/32"),
         ("exchange", "value = atomic_exchange(&mine, value)", "xchg 16/32"),
         ("fence", "value++; atomic_thread_fence(memory_order_seq_cst)", "lock or 16/32"),
         ("pause", "__builtin_ia32_pause()", "pause 16/32"),
@@ -69,6 +70,8 @@ fn the_instruction_of_a_line_stands_in_its_evidence() {
         assert!(summary.starts_with(found), "{line}: {summary}");
     }
     assert!(summary(&statement("contended", "atomic_fetch_add(&x, 1)"), 2).starts_with("lock add 2/4"));
+    let read = statement("read", "value = atomic_load_explicit(&x, memory_order_relaxed)");
+    assert!(summary(&read, 2).starts_with("mov 16/32"), "threads that only read do not contend");
 }
 
 #[test]

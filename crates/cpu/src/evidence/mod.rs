@@ -115,6 +115,19 @@ impl Architecture {
             }
         }
     }
+
+    /// Whether an instruction may write memory, as far as its text shows. The destination is the first operand of x86-64.
+    fn may_write(self, line: &Line) -> bool {
+        let name = line.name();
+        let writes = match self {
+            Self::X86_64 => {
+                let destination = line.text[name.len()..].split(',').next();
+                destination.is_some_and(|operand| operand.contains('[')) && !["cmp", "test", "nop"].contains(&name)
+            }
+            Self::Aarch64 => name.starts_with("st"),
+        };
+        writes || self.is_costly(name)
+    }
 }
 
 /// The instructions of one timed loop.
@@ -235,6 +248,12 @@ pub fn examine(functions: LoopFunctions, expected: Expected) -> Evidence {
         (Ok(baseline), Ok(test)) => judge(&baseline, &test, functions.unroll, expected),
         (Err(reason), _) | (_, Err(reason)) => Evidence::NotAvailable(reason),
     }
+}
+
+/// Whether no instruction of a function's timed loop may write memory or calls a function.
+pub(crate) fn only_reads(entry: usize) -> bool {
+    let may_write = |timed: &TimedLoop| timed.lines.iter().any(|line| timed.architecture.may_write(line));
+    cached_loop(entry).is_ok_and(|timed| !may_write(&timed))
 }
 
 /// [`timed_loop`], disassembled once for each function: many cases share one, and code does not change.
@@ -368,6 +387,16 @@ mod tests {
         let receipt = evidence.receipt().unwrap();
         assert_eq!(receipt.line(), "2 instructions per operation on the shortest path: lock cmpxchg 1, jne 1");
         assert_eq!(increments(16, 32).receipt().unwrap().counted(), Counted::Executed);
+    }
+
+    #[test]
+    fn what_may_write_is_told_by_its_destination() {
+        let writes = |text: &str| Architecture::X86_64.may_write(&lines(1, text).lines[0]);
+        let reading =
+            ["mov eax,[rdi]", "lea rax,[rdi+8]", "cmp dword ptr [rdi],1", "nop word ptr [rax+rax]", "dec rax", "ret"];
+        let writing =
+            ["mov [rdi],eax", "add qword ptr [rbp],1", "lock dec dword ptr [rdi]", "xchg eax,[rdi]", "call rax"];
+        assert_eq!((reading.map(writes), writing.map(writes)), ([false; 6], [true; 5]));
     }
 
     #[test]

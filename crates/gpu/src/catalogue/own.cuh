@@ -5,7 +5,7 @@
 //   x       a T in global memory that all threads share, zero at first
 //   mine    a T in global memory of this thread, zero at first; --stride elements from that of the next thread
 //   value   a T in a register, which begins with the thread's number in the grid and of which the compiler knows
-//           nothing; assign a result to it, and the compiler must compute it
+//           nothing; a result that the next operation uses must be computed: value = atomicAdd(&x, value)
 //   shared  1024 elements of T in the shared memory of the block, zero at first
 //   me      the thread: me.number is its number in the grid
 // besides CUDA's own, such as threadIdx.x and blockIdx.x. T is the type of --type.

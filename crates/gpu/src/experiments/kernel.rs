@@ -437,7 +437,7 @@ impl Parameters {
     }
 
     pub(crate) fn is_floating(self) -> bool {
-        matches!(self.dtype, Some(Dtype::F32 | Dtype::F64))
+        self.dtype.is_some_and(Dtype::is_floating)
     }
 }
 

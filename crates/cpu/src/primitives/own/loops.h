@@ -40,10 +40,23 @@ static inline __attribute__((always_inline)) void syncscope_keep(struct thread *
     (void)kept;
 }
 
+#if !SYNCSCOPE_FLOATING
+#define SYNCSCOPE_REGISTER "+r"
+#elif defined(__x86_64__)
+#define SYNCSCOPE_REGISTER "+x"
+#else
+#define SYNCSCOPE_REGISTER "+w"
+#endif
+
+// What an operation leaves in `value` must have been computed.
+static inline __attribute__((always_inline)) void syncscope_use(struct thread *me) {
+    __asm__ volatile("" : SYNCSCOPE_REGISTER(me->value));
+}
+
 static inline __attribute__((always_inline)) void syncscope_step(struct thread *me, int copies) {
-    syncscope_context(me);
-    if (copies >= 1) syncscope_once(me);
-    if (copies >= 2) syncscope_once(me);
+    syncscope_context(me), syncscope_use(me);
+    if (copies >= 1) syncscope_once(me), syncscope_use(me);
+    if (copies >= 2) syncscope_once(me), syncscope_use(me);
 }
 
 #define SYNCSCOPE_LOOPS(COPIES)                                                                                       \

@@ -15,7 +15,7 @@ use syncscope_core::{
 use self::library::{Loops, OwnBarrier, OwnLoop, StressedLock};
 pub use self::source::HEADER;
 use crate::axes::powers_of_two;
-use crate::evidence::Expected;
+use crate::evidence::{Expected, only_reads};
 use crate::facts;
 use crate::machine::topology::Topology;
 use crate::primitives::barrier;
@@ -113,7 +113,8 @@ fn workload(source: &OwnOperation, case: &Case) -> Result<Workload, String> {
         return Ok(workload.with_proof(Arc::new(StressedLock(operation))).proved_so_often(PROOFS));
     }
     if !is_barrier {
-        return Ok(workload);
+        // Threads that only read do not contend.
+        return Ok(if only_reads(workload.functions.test) { workload.without_windows() } else { workload });
     }
     let workload = workload.without_windows();
     if !(source.is("wait") || check == Some(OwnCheck::Barrier)) {

@@ -145,6 +145,7 @@ pub(super) fn compile(own: &OwnOperation, dtype: Dtype, has_work: bool) -> Resul
         options.push("-Werror=implicit-function-declaration".to_owned());
     }
     options.push(format!("-DSYNCSCOPE_TYPE={}", c_type(dtype)));
+    options.push(format!("-DSYNCSCOPE_FLOATING={}", u32::from(dtype.is_floating())));
     options.push(format!("-DSYNCSCOPE_WORK={}", u32::from(has_work)));
     if let Some(folder) = own.file.as_ref().and_then(|file| Path::new(file).parent()) {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Dtype, Mode, Placement, Role};
+use syncscope_core::{Case, Mode, Placement, Role};
 
 use super::Said;
 use super::spec::{Cell, Line, Point};
@@ -33,7 +33,7 @@ const FAMILIES: [(&str, &str); 10] = [
 pub(super) fn name(case: &Case) -> String {
     let family = FAMILIES.iter().find(|(_, id)| *id == case.primitive);
     let name = family.map_or_else(|| short_name(&case.primitive), |(name, _)| name);
-    let float = case.dtype.filter(|dtype| matches!(dtype, Dtype::F32 | Dtype::F64)).map(|dtype| format!(" of {dtype}"));
+    let float = case.dtype.filter(|dtype| dtype.is_floating()).map(|dtype| format!(" of {dtype}"));
     format!("{name}{}", float.unwrap_or_default())
 }
 
