@@ -11,6 +11,7 @@
 )]
 
 use std::collections::{BTreeMap, HashMap};
+use std::f64::consts::SQRT_2;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -29,6 +30,9 @@ use syncscope_report::{Change, Damage, RunData, compare};
 
 /// A class whose costs differ by more between two runs is in another state of the machine: 10 %, of logarithms.
 const ANOTHER_STATE: f64 = 0.1;
+
+/// Each run is tested on so many others, the next ones in time: all pairs would take minutes.
+const NEIGHBOURS: usize = 4;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results/calibration")
@@ -137,7 +141,9 @@ fn tested(run: &RunData, other: &RunData) -> Vec<(Class, Tested)> {
                 Some(((interval, at), (there, shift))) => (interval, at, there, shift),
                 None => (row.ns_interval.unwrap(), ns(&row).unwrap(), ns(&there).unwrap(), of_ns),
             };
-            let held = interval.contains(there / shift.exp());
+            // The interval of a device is that of this run's figure. The other run's has as much of its own.
+            let times = if class == Class::Device { SQRT_2 } else { 1.0 };
+            let held = interval.contains(at + (there / shift.exp() - at) / times);
             found.push((class, Tested { case: row.case, held, half_width: interval.half_width() / at }));
         }
     }
@@ -146,11 +152,12 @@ fn tested(run: &RunData, other: &RunData) -> Vec<(Class, Tested)> {
 
 type Cases = BTreeMap<(Class, String), Vec<Tested>>;
 
-/// All predictions of the runs of a table, which have the intervals of their processes, without a history and with one of the other runs.
+/// The predictions of the runs of a table, which have the intervals of their processes, without a history and with one of the other runs.
 fn all_tested(runs: &[RunData]) -> [Cases; 2] {
     let mut found = [Cases::new(), Cases::new()];
     for (left_out, other) in runs.iter().enumerate() {
-        for (number, run) in runs.iter().enumerate().filter(|(number, _)| *number != left_out) {
+        for number in (1..runs.len()).map(|step| (left_out + step) % runs.len()).take(NEIGHBOURS) {
+            let run = &runs[number];
             let rest = runs.iter().enumerate().filter(|(at, _)| *at != left_out && *at != number);
             let rest: Vec<&RunData> = rest.map(|(_, run)| run).collect();
             let after = with_history(run, &rest);
@@ -191,11 +198,11 @@ fn summary(cases: &Cases) -> Vec<Line> {
     Class::ALL.iter().copied().filter_map(of_class).collect()
 }
 
-/// How many resolved cases of all pairs of runs in a table became what.
+/// How many resolved cases of a run and the next ones in a table became what.
 fn compared(runs: &[RunData]) -> BTreeMap<&'static str, usize> {
     let mut counts = BTreeMap::new();
     for (number, a) in runs.iter().enumerate() {
-        for (at, b) in runs.iter().enumerate().skip(number + 1) {
+        for (at, b) in runs.iter().enumerate().skip(number + 1).take(NEIGHBOURS) {
             let rest: Vec<&RunData> = runs
                 .iter()
                 .enumerate()
