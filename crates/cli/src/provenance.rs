@@ -6,7 +6,7 @@ use std::time::{Instant, SystemTime};
 use syncscope_core::run::provenance::{SessionRecord, StolenTime, Tool};
 use syncscope_core::run::timestamp;
 use syncscope_cpu::CpuLaboratory;
-use syncscope_cpu::machine::cpu_time::StealCounters;
+use syncscope_cpu::machine::cpu_time::CpuCounters;
 
 use crate::laboratories::Laboratories;
 
@@ -51,7 +51,7 @@ pub(crate) struct SessionStart {
     time: SystemTime,
     clock: Instant,
     load: Option<f64>,
-    steal: Option<StealCounters>,
+    counters: Option<CpuCounters>,
 }
 
 impl SessionStart {
@@ -62,7 +62,7 @@ impl SessionStart {
             time: SystemTime::now(),
             clock: Instant::now(),
             load: cpu.and_then(CpuLaboratory::initial_load),
-            steal: cpu.and_then(CpuLaboratory::steal_counters),
+            counters: cpu.and_then(CpuLaboratory::cpu_counters),
         }
     }
 
@@ -70,14 +70,15 @@ impl SessionStart {
     pub(crate) fn ended(self, laboratories: &Laboratories) -> SessionRecord {
         let cpu = laboratories.cpu.as_ref();
         let seconds = self.clock.elapsed().as_secs_f64();
-        let steal = self.steal.zip(cpu.and_then(CpuLaboratory::steal_counters));
+        let counters = self.counters.zip(cpu.and_then(CpuLaboratory::cpu_counters));
         SessionRecord {
             started: timestamp(self.time),
             ended: timestamp(SystemTime::now()),
             seconds,
             load_start: self.load,
             load_end: cpu.and_then(CpuLaboratory::current_load),
-            stolen: steal.map(|(start, end)| StolenTime::of(&end.seconds_since(&start), seconds)),
+            stolen: counters.as_ref().map(|(start, end)| StolenTime::of(&end.stolen_since(start), seconds)),
+            others_share: counters.and_then(|(start, end)| end.share_of_others(&start, seconds)),
             peak_memory_bytes: cpu.and_then(CpuLaboratory::peak_memory_bytes),
             processes: Vec::new(),
         }

@@ -20,6 +20,18 @@ pub fn process_cpu_time() -> Duration {
     Duration::new(time.tv_sec.cast_unsigned(), time.tv_nsec as u32)
 }
 
+/// The time that children of this process which have ended, and theirs, spent on CPUs.
+pub fn children_cpu_time() -> Duration {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is to a `rusage` on this thread's stack, which is numbers; the call fails for unknown kinds only.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    let time = |time: libc::timeval| Duration::new(time.tv_sec.cast_unsigned(), 1000 * time.tv_usec as u32);
+    time(usage.ru_utime) + time(usage.ru_stime)
+}
+
 /// Ticks of the kernel's accounts (`/proc/stat`) in a second.
 pub fn ticks_per_second() -> f64 {
     // SAFETY: the call has no requirement.

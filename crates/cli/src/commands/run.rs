@@ -7,7 +7,6 @@ use std::time::{Duration, Instant, SystemTime};
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::run::Status;
 use syncscope_core::run::directory::{RunDirectory, RunDirectoryError};
-use syncscope_core::run::provenance::StolenTime;
 use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Finished, Here, Limits, Session, SessionError};
 use syncscope_core::{CaseId, Preset, Run, Verdict};
@@ -131,7 +130,7 @@ fn measure_here(
     board::begin(&Step::Ending);
     let dismissed = laboratories.dismiss_processes();
     let record = start.ended(&laboratories);
-    record.stolen.as_ref().and_then(StolenTime::warning).iter().for_each(|text| terminal::warning(text));
+    record.warnings().iter().for_each(|text| terminal::warning(text));
     session.add_record(record);
     let goes_on = !limits.cancel.is_cancelled() && supervisor::another_follows();
     let lost_at = session.lost_at().filter(|_| goes_on).cloned();

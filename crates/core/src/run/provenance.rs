@@ -38,6 +38,9 @@ pub struct SessionRecord {
     /// Time that the hypervisor took; `None` where the system does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stolen: Option<StolenTime>,
+    /// The share of the allowed CPUs' time that other programs had; `None` where the system does not report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others_share: Option<f64>,
     /// The most memory that the process had at a time; `None` where the system does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_memory_bytes: Option<u64>,
@@ -45,6 +48,22 @@ pub struct SessionRecord {
     /// other passes are its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<[u32; 2]>,
+}
+
+impl SessionRecord {
+    /// What else a machine does while nobody works on it stays below this share. A larger one is a reason to distrust the figures.
+    pub const LARGEST_SHARE_OF_OTHERS: f64 = 0.02;
+
+    /// What disturbed the session.
+    pub fn warnings(&self) -> Vec<String> {
+        let others = self.others_share.filter(|share| *share > Self::LARGEST_SHARE_OF_OTHERS).map(|share| {
+            format!(
+                "other programs used {:.1} % of the CPUs' time during the run: measure again when they have ended",
+                100.0 * share
+            )
+        });
+        self.stolen.as_ref().and_then(StolenTime::warning).into_iter().chain(others).collect()
+    }
 }
 
 /// Time in which a virtual CPU was ready to run and the hypervisor ran something else (steal time).
@@ -73,7 +92,7 @@ impl StolenTime {
     }
 
     /// The warning where too much was stolen.
-    pub fn warning(&self) -> Option<String> {
+    fn warning(&self) -> Option<String> {
         (self.share > Self::LARGEST_SHARE).then(|| {
             format!(
                 "the hypervisor took {:.1} % of the CPUs' time during the run ({:.1} s): other guests were active; measure \
@@ -103,6 +122,13 @@ mod tests {
         assert_eq!(warning(0.01), None);
         let text = warning(0.0234).unwrap();
         assert!(text.contains("2.3 %") && text.contains("3.0 s"), "{text}");
+    }
+
+    #[test]
+    fn other_programs_are_named_by_what_they_used() {
+        let warnings = |share| SessionRecord { others_share: Some(share), ..SessionRecord::default() }.warnings();
+        assert!(warnings(0.02).is_empty() && SessionRecord::default().warnings().is_empty());
+        assert!(warnings(0.314).concat().contains("31.4 %"));
     }
 
     #[test]

@@ -37,7 +37,7 @@ use crate::run::directory::{RunDirectory, RunDirectoryError, WriteLock};
 use crate::run::fingerprint::Fingerprint;
 use crate::run::history::History;
 use crate::run::journal::Journal;
-use crate::run::provenance::{SessionRecord, StolenTime};
+use crate::run::provenance::SessionRecord;
 use crate::run::row::Row;
 use crate::run::{Completeness, Run, Status, another_run, between_rows, timestamp};
 use crate::session::laboratory::Laboratory;
@@ -239,7 +239,7 @@ impl Session {
 
     /// Adds what is only known when this process has measured: its record and what it warns of.
     pub fn add_record(&mut self, record: SessionRecord) {
-        self.run.warnings.extend(record.stolen.as_ref().and_then(StolenTime::warning));
+        self.run.warnings.extend(record.warnings());
         self.run.sessions.push(SessionRecord { processes: std::mem::take(&mut self.processes), ..record });
     }
 

@@ -17,7 +17,7 @@ use syncscope_host::scheduling::{self, AffinityGuard};
 
 use crate::awake_policy::AwakePolicy;
 use crate::experiment::{Sharing, TeamExperiment};
-use crate::machine::cpu_time::{StealCounters, cpu_quota};
+use crate::machine::cpu_time::{CpuCounters, cpu_quota};
 use crate::machine::placement::{self, Placed};
 use crate::machine::system::System;
 use crate::machine::topology::Topology;
@@ -126,8 +126,8 @@ impl CpuLaboratory {
     }
 
     /// The steal time of the allowed CPUs so far, where the system counts it.
-    pub fn steal_counters(&self) -> Option<StealCounters> {
-        StealCounters::read(&self.system, &self.topology.allowed_cpus())
+    pub fn cpu_counters(&self) -> Option<CpuCounters> {
+        CpuCounters::read(&self.system, &self.topology.allowed_cpus())
     }
 
     /// The most memory that this process had at a time, where the system reports it.

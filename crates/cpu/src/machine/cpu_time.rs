@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use syncscope_host::clock::{process_cpu_time, ticks_per_second};
+use syncscope_host::clock::{children_cpu_time, process_cpu_time, ticks_per_second};
 
 use crate::machine::system::System;
 
@@ -66,39 +66,62 @@ fn quota_in_cpus(quota: &str, period: &str) -> Option<f64> {
 /// iowait, irq, softirq, steal.
 const STEAL: usize = 7;
 
-/// Time stolen from each CPU since the system started, in the kernel's ticks.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct StealCounters(BTreeMap<u32, u64>);
+/// Those of programs, and of the kernel for them.
+const WORK: [usize; 5] = [0, 1, 2, 5, 6];
 
-impl StealCounters {
+/// What the system counts of a CPU's time since it started, in the kernel's ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct OfCpu {
+    stolen: u64,
+    work: u64,
+}
+
+/// What the system counts of each CPU, and the time that this process and its children that ended had of them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CpuCounters {
+    cpus: BTreeMap<u32, OfCpu>,
+    own: Duration,
+}
+
+impl CpuCounters {
     /// The counters of `cpus` now; `None` where the system does not count steal time of each of them.
     pub fn read(system: &System, cpus: &[u32]) -> Option<Self> {
         let text = system.read("proc/stat")?;
-        let all: BTreeMap<u32, u64> = text.lines().filter_map(counter).collect();
-        let wanted: BTreeMap<u32, u64> = cpus.iter().filter_map(|cpu| Some((*cpu, *all.get(cpu)?))).collect();
-        (!cpus.is_empty() && cpus.iter().all(|cpu| wanted.contains_key(cpu))).then_some(Self(wanted))
+        let all: BTreeMap<u32, OfCpu> = text.lines().filter_map(of_cpu).collect();
+        let wanted: BTreeMap<u32, OfCpu> = cpus.iter().filter_map(|cpu| Some((*cpu, *all.get(cpu)?))).collect();
+        let has_all = !cpus.is_empty() && cpus.iter().all(|cpu| wanted.contains_key(cpu));
+        has_all.then(|| Self { cpus: wanted, own: process_cpu_time() + children_cpu_time() })
     }
 
     /// Seconds stolen from each CPU since `earlier`.
-    pub fn seconds_since(&self, earlier: &Self) -> BTreeMap<u32, f64> {
-        self.since(earlier, ticks_per_second())
+    pub fn stolen_since(&self, earlier: &Self) -> BTreeMap<u32, f64> {
+        self.since(earlier, |cpu| cpu.stolen, ticks_per_second())
     }
 
-    fn since(&self, earlier: &Self, ticks_per_second: f64) -> BTreeMap<u32, f64> {
-        let seconds = |(cpu, ticks): (&u32, &u64)| {
-            let before = earlier.0.get(cpu).copied().unwrap_or(*ticks);
+    /// The share of the CPUs' time in `elapsed` seconds since `earlier` that other programs had.
+    pub fn share_of_others(&self, earlier: &Self, elapsed: f64) -> Option<f64> {
+        let work: f64 = self.since(earlier, |cpu| cpu.work, ticks_per_second()).values().sum();
+        let own = self.own.saturating_sub(earlier.own).as_secs_f64();
+        (elapsed > 0.0).then(|| (work - own).max(0.0) / (elapsed * self.cpus.len() as f64))
+    }
+
+    fn since(&self, earlier: &Self, of: impl Fn(&OfCpu) -> u64, ticks_per_second: f64) -> BTreeMap<u32, f64> {
+        let seconds = |(number, cpu): (&u32, &OfCpu)| {
+            let before = earlier.cpus.get(number).unwrap_or(cpu);
             // The kernel documents that counters may decrease.
-            (*cpu, ticks.saturating_sub(before) as f64 / ticks_per_second)
+            (*number, of(cpu).saturating_sub(of(before)) as f64 / ticks_per_second)
         };
-        self.0.iter().map(seconds).collect()
+        self.cpus.iter().map(seconds).collect()
     }
 }
 
-/// CPU and counter of a line such as `cpu3 10 20 ...`. The line `cpu`, the sum, is not one.
-fn counter(line: &str) -> Option<(u32, u64)> {
+/// CPU and counters of a line such as `cpu3 10 20 ...`. The line `cpu`, the sum, is not one.
+fn of_cpu(line: &str) -> Option<(u32, OfCpu)> {
     let mut words = line.strip_prefix("cpu")?.split(' ');
-    let cpu = words.next()?.parse().ok()?;
-    Some((cpu, words.nth(STEAL)?.parse().ok()?))
+    let number = words.next()?.parse().ok()?;
+    let counters: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
+    let work = WORK.iter().filter_map(|field| counters.get(*field)).sum();
+    Some((number, OfCpu { stolen: *counters.get(STEAL)?, work }))
 }
 
 /// The begin of a stretch of time.
@@ -198,9 +221,9 @@ mod tests {
         assert_eq!(quota_with(&[("proc/self/cgroup", "garbage\n")]), None);
     }
 
-    fn counters(stat: &str, cpus: &[u32]) -> Option<StealCounters> {
+    fn counters(stat: &str, cpus: &[u32]) -> Option<CpuCounters> {
         let (_root, system) = system(&[("proc/stat", stat)]);
-        StealCounters::read(&system, cpus)
+        CpuCounters::read(&system, cpus)
     }
 
     #[test]
@@ -208,8 +231,22 @@ mod tests {
         let before = "cpu  9 9 9 9 9 9 9 999 0 0\ncpu0 1 2 3 4 5 6 7 100 0 0\ncpu1 1 2 3 4 5 6 7 50 0 0\ncpu2 0 0 0 0 0 0 0 7 0 0\nintr 5\n";
         let after = before.replace(" 100 0 0", " 250 0 0").replace(" 7 0 0", " 99 0 0");
         let [before, after] = [before, &after].map(|text| counters(text, &[0, 1]).unwrap());
-        assert_eq!(after.since(&before, 100.0), BTreeMap::from([(0, 1.5), (1, 0.0)]));
-        assert_eq!(before.since(&after, 100.0), BTreeMap::from([(0, 0.0), (1, 0.0)]), "never negative");
+        let stolen = |end: &CpuCounters, start| end.since(start, |cpu| cpu.stolen, 100.0);
+        assert_eq!(stolen(&after, &before), BTreeMap::from([(0, 1.5), (1, 0.0)]));
+        assert_eq!(stolen(&before, &after), BTreeMap::from([(0, 0.0), (1, 0.0)]), "never negative");
+    }
+
+    #[test]
+    fn others_have_what_the_process_has_not() {
+        let cpu = |work| OfCpu { stolen: 0, work };
+        let ticks = ticks_per_second() as u64;
+        let start = CpuCounters { cpus: BTreeMap::from([(0, cpu(5)), (1, cpu(7))]), own: Duration::from_secs(1) };
+        let cpus = BTreeMap::from([(0, cpu(5 + 8 * ticks)), (1, cpu(7 + 4 * ticks))]);
+        let end = CpuCounters { cpus, own: Duration::from_secs(10) };
+        assert_eq!(end.share_of_others(&start, 10.0), Some(0.15), "12 s of work, 9 of them our own, in 20");
+        assert_eq!(end.share_of_others(&start, 0.0), None);
+        let (_, read) = of_cpu("cpu3 1 2 4 8 16 32 64 128 256 0").unwrap();
+        assert_eq!((read.work, read.stolen), (1 + 2 + 4 + 32 + 64, 128));
     }
 
     #[test]

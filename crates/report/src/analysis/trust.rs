@@ -4,7 +4,7 @@ use syncscope_core::run::another_run;
 use syncscope_core::run::fingerprint::Fingerprint;
 use syncscope_core::run::history::BetweenRuns;
 use syncscope_core::run::machine::Environment;
-use syncscope_core::run::provenance::StolenTime;
+use syncscope_core::run::provenance::{SessionRecord, StolenTime};
 use syncscope_core::run::smt_interference::frequent_share;
 use syncscope_core::{Row, Verdict};
 
@@ -24,8 +24,10 @@ pub(crate) fn trust(data: &RunData) -> Option<String> {
     }
     let virtual_machine =
         data.run.machine.cpu.hypervisor.as_ref().map(|name| format!("the machine is virtual ({name})"));
-    let parts: Vec<String> =
-        [emulated(data), load(data), interference(data), stolen(data), virtual_machine].into_iter().flatten().collect();
+    let parts: Vec<String> = [emulated(data), others(data), interference(data), stolen(data), virtual_machine]
+        .into_iter()
+        .flatten()
+        .collect();
     let disturbed = if parts.is_empty() { String::new() } else { format!("{}. ", capitalized(&parts.join("; "))) };
     let shared = another_run::sentence(&data.run.shared);
     let known = format!("{disturbed}{} of {} costs are resolved.", grouped(resolved), grouped(existing));
@@ -49,7 +51,15 @@ fn emulated(data: &RunData) -> Option<String> {
     emulator.map(|name| format!("every instruction was emulated ({name}), so timings are meaningless"))
 }
 
-/// Other programs at the start, where the run warns of them.
+/// What other programs had of the CPUs, where the run warns of it; where that is not known, the load at the start.
+fn others(data: &RunData) -> Option<String> {
+    match share_of_time(data, |session| session.others_share) {
+        Some(share) => (share > SessionRecord::LARGEST_SHARE_OF_OTHERS)
+            .then(|| format!("other programs used {:.0} % of the CPUs' time", 100.0 * share)),
+        None => load(data),
+    }
+}
+
 fn load(data: &RunData) -> Option<String> {
     let environment = &data.run.environment;
     let cpus = list_length(&environment.allowed_cpus).unwrap_or(data.run.machine.cpu.hardware_threads as usize);
@@ -66,13 +76,17 @@ fn interference(data: &RunData) -> Option<String> {
 
 /// What the hypervisor took, over all processes of the run, where that is more than a run warns of.
 fn stolen(data: &RunData) -> Option<String> {
+    let share = share_of_time(data, |session| Some(session.stolen.as_ref()?.share))?;
+    (share > StolenTime::LARGEST_SHARE).then(|| format!("the hypervisor took {:.1} % of the CPUs' time", 100.0 * share))
+}
+
+/// A share of the CPUs' time over all processes of the run.
+fn share_of_time(data: &RunData, of: impl Fn(&SessionRecord) -> Option<f64>) -> Option<f64> {
     let sessions = data.run.sessions.iter();
-    let known: Vec<(f64, f64)> =
-        sessions.filter_map(|session| Some((session.seconds, session.stolen.as_ref()?.share))).collect();
+    let known: Vec<(f64, f64)> = sessions.filter_map(|session| Some((session.seconds, of(session)?))).collect();
     let seconds: f64 = known.iter().map(|(seconds, _)| seconds).sum();
     let share = known.iter().map(|(seconds, share)| seconds * share).sum::<f64>() / seconds;
-    let is_harmful = share.is_finite() && share > StolenTime::LARGEST_SHARE;
-    is_harmful.then(|| format!("the hypervisor took {:.1} % of the CPUs' time", 100.0 * share))
+    share.is_finite().then_some(share)
 }
 
 #[cfg(test)]
@@ -80,7 +94,6 @@ mod tests {
     use super::*;
     use crate::analysis::questions::testing::{case, data, row};
     use syncscope_core::Detail;
-    use syncscope_core::run::provenance::SessionRecord;
 
     #[test]
     fn what_disturbed_the_run_is_said_before_what_is_known() {
@@ -106,6 +119,10 @@ mod tests {
         let start = "Other programs were running (load 18.03 on 4 CPUs); a neighbour used our cores in 80 % of the samples of one \
                      thread; the hypervisor took";
         assert!(trust(&data).unwrap().starts_with(start), "{:?}", trust(&data));
+        data.run.sessions[0].others_share = Some(0.25);
+        assert!(trust(&data).unwrap().starts_with("Other programs used 25 % of the CPUs' time; a neighbour"));
+        data.run.sessions[0].others_share = Some(0.01);
+        assert!(trust(&data).unwrap().starts_with("A neighbour used"), "the load is from before the run");
         data.run.environment.emulator = Some("QEMU TCG".into());
         assert!(trust(&data).unwrap().starts_with("Every instruction was emulated (QEMU TCG)"), "{:?}", trust(&data));
     }

@@ -7,7 +7,6 @@ use std::time::SystemTime;
 
 use syncscope_core::Run;
 use syncscope_core::run::directory::WriteLock;
-use syncscope_core::run::provenance::StolenTime;
 use syncscope_core::run::{Status, timestamp};
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_gpu::GpuLaboratory;
@@ -70,11 +69,11 @@ impl ExperimentRun {
     /// Writes how it ended, and the page.
     pub(crate) fn finish(mut self, status: Status, laboratories: &Laboratories) -> Result<Outcome, Failure> {
         let record = self.start.ended(laboratories);
-        let stolen = record.stolen.as_ref().and_then(StolenTime::warning);
-        if let Some(text) = &stolen {
+        let warnings = record.warnings();
+        for text in &warnings {
             terminal::warning(text);
         }
-        self.run.warnings.extend(stolen);
+        self.run.warnings.extend(warnings);
         self.run.sessions.push(record);
         (self.run.status, self.run.ended) = (status, Some(timestamp(SystemTime::now())));
         self.directory.write_run(&self.run)?;
