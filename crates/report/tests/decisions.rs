@@ -103,7 +103,7 @@ fn ten_questions_of_a_reader() {
             && changed.contains("faster: "),
         "{changed}"
     );
-    let two = page::render(&[data.clone(), stored("h100")]);
+    let two = page::render(&[data.clone(), stored("h100")]).replace('\u{a0}', " ");
     let (_, section) = two.split_once("id=\"changes\"").unwrap();
     assert!(section.contains(" slower, ") && section.contains("gpu.cluster.sync 32 threads 8 blocks cluster 8"));
     assert!(page::render(std::slice::from_ref(&data)).contains("syncscope compare"));
