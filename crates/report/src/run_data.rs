@@ -113,10 +113,14 @@ impl RunData {
     /// The processors and devices that it measured. Without rows of a GPU, the devices are no part of what its figures are
     /// about.
     pub(crate) fn measured_parts(&self) -> Vec<String> {
-        let with_devices = self.rows.is_empty() || self.rows.iter().any(|row| row.case.domain_and_family().0 != "cpu");
         let mut parts = vec![naming::processor(&self.run.machine.cpu)];
-        parts.extend(naming::gpus(&self.run.machine).into_iter().filter(|_| with_devices));
+        parts.extend(naming::gpus(&self.run.machine).into_iter().filter(|_| self.has_devices()));
         parts
+    }
+
+    /// Whether it is about the machine's devices, too. An experiment without rows is about all.
+    pub(crate) fn has_devices(&self) -> bool {
+        self.rows.is_empty() || self.rows.iter().any(|row| row.case.domain_and_family().0 != "cpu")
     }
 
     /// The indices of the rows that fit.

@@ -20,6 +20,8 @@ pub struct Section {
     pub title: &'static str,
     /// What the experiment does, and whose it is: one or two sentences.
     pub lead: &'static str,
+    /// What the rows answer, in sentences: at the top of the page.
+    pub answers: Vec<String>,
     /// The content.
     pub parts: Vec<Part>,
     /// The claims of its paper, which `findings` shows.
@@ -185,24 +187,21 @@ fn claims(claims: &[Finding]) -> String {
     html
 }
 
-/// Letters of the longest cell that stands on one line. In a table with longer ones, words take several lines, so that the
-/// last column is not out of sight.
-const LONGEST_WORDS: usize = 40;
+/// Letters of a figure with its interval.
+const LONGEST_NUMBER: usize = 40;
 
 impl Table {
-    /// Columns of which most cells begin with a digit, a sign or `<` are aligned as numbers.
+    /// Columns of which most cells begin with a digit, a sign or `<`, and none is a sentence, are aligned as numbers.
     fn is_number(&self, column: usize) -> bool {
         let cells = self.rows.iter().filter_map(|row| row.get(column)).filter(|cell| !cell.is_empty());
         let (numbers, words): (Vec<&String>, Vec<&String>) = cells.partition(|cell| is_number(cell));
-        numbers.len() > words.len()
+        let has_sentence = numbers.iter().any(|cell| cell.chars().count() > LONGEST_NUMBER);
+        numbers.len() > words.len() && !has_sentence
     }
 
     fn html(&self) -> String {
-        let has_prose = self.rows.iter().flatten().any(|cell| cell.chars().count() > LONGEST_WORDS);
-        let wraps = if has_prose { " class=\"wraps\"" } else { "" };
-        let mut html = format!(
-            "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table{wraps}><thead><tr>"
-        );
+        let mut html =
+            "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table><thead><tr>".to_owned();
         let class = |column: usize| if self.is_number(column) { " class=\"number\"" } else { "" };
         let classes: Vec<&str> = (0..self.headings.len()).map(class).collect();
         for (heading, class) in self.headings.iter().zip(&classes) {
@@ -242,6 +241,8 @@ impl fmt::Display for Table {
 /// What the terminal shows of a section.
 impl fmt::Display for Section {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.answers.iter().try_for_each(|answer| writeln!(f, "- {answer}"))?;
+        f.write_str(if self.answers.is_empty() { "" } else { "\n" })?;
         self.parts.iter().try_for_each(|part| write!(f, "{part}"))
     }
 }
@@ -283,19 +284,14 @@ mod tests {
     use crate::analysis::findings::{Outcome, Paper};
 
     #[test]
-    fn a_table_with_sentences_takes_several_lines() {
-        let of = |text: &str| table(&["a", "why"], &[vec!["1".to_owned(), text.to_owned()]]);
-        assert!(of(&"words ".repeat(7)).contains("<table class=\"wraps\">"));
-        assert!(of("words").contains("<table><thead>"));
-    }
-
-    #[test]
     fn cells_are_text_and_numbers_are_aligned() {
         let lines = [["a<b", "−1.5 ns"], ["7", "a NOP"], ["c", "–"]].map(|line| line.map(str::to_owned).to_vec());
         let html = table(&["case", "<cost>"], &lines);
-        assert!(html.contains("<th scope=\"row\">a&lt;b</th><td class=\"number\">−1.5 ns</td>"), "{html}");
+        assert!(html.contains("<th scope=\"row\">a&lt;b</th><td class=\"number\">−1.5\u{a0}ns</td>"), "{html}");
         assert!(html.contains("number\">&lt;cost&gt;") && html.contains("<td class=\"number\">a NOP</td>"), "{html}");
         assert!(html.contains("<th scope=\"row\">7</th>"), "a column of names: {html}");
+        let sentence = vec!["a".to_owned(), format!("7 {}", "words ".repeat(7))];
+        assert!(!table(&["case", "why"], &[sentence]).contains("number"), "a sentence that begins with a figure");
         assert_eq!(html.matches("<tr>").count(), html.matches("</tr>").count());
     }
 
@@ -329,7 +325,8 @@ mod tests {
             Part::SideBySide(vec![Part::card("only code", "", vec![folded])]),
             Part::Terminal("##".to_owned()),
         ];
-        let section = Section { name: "one", title: "One", lead: "", parts, claims: Vec::new() };
+        let section =
+            Section { name: "one", title: "One", lead: "", answers: Vec::new(), parts, claims: Vec::new() };
         let text = section.to_string();
         assert!(text.starts_with("<t> (\"n\")\n\n") && text.contains("<x>") && text.ends_with("##\n\n"), "{text}");
         assert!(!text.contains("R1") && !text.contains("only code"), "{text}");

@@ -271,11 +271,11 @@ fn spreads_and_new_verdicts_have_marks_and_a_legend() {
     assert_eq!(number(&counts, "keys"), 1 + explored, "the ladder has a legend, and what is explored has one");
     assert!(number(&counts, "overlapped") > 0 && number(&counts, "nonadditive") > 0, "{counts:?}");
     for text in [">95 % interval among rows of this run<", "</svg>overlapped<", "</svg>not additive<"] {
-        assert!(dom.contains(text), "no `{text}`");
+        assert!(plain(&dom).contains(text), "no `{text}`");
     }
     let several = [synthetic::both(), synthetic::both()];
     let Some((_, dom)) = open(&several, DESKTOP) else { return };
-    assert!(dom.contains("</svg>95 % interval for another run<"), "runs are compared by the interval for another run");
+    assert!(plain(&dom).contains("</svg>95 % interval for another run<"), "runs are compared by the interval for another run");
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn ten_questions_of_a_reader() {
             && changed.contains("faster: "),
         "{changed}"
     );
-    let two = page::render(&[data.clone(), stored("h100")]);
+    let two = page::render(&[data.clone(), stored("h100")]).replace('\u{a0}', " ");
     let (_, section) = two.split_once("id=\"changes\"").unwrap();
     assert!(section.contains(" slower, ") && section.contains("gpu.cluster.sync 32 threads 8 blocks cluster 8"));
     assert!(page::render(std::slice::from_ref(&data)).contains("syncscope compare"));
@@ -128,7 +128,7 @@ fn ten_questions_of_a_reader() {
 
     // 10. What would a thousand of these cost? The rule stands with the figures of the machine.
     assert!(text.contains("A cost of 1 ns is 1 µs for a thousand operations"));
-    assert!(text.contains("<b>714 ns</b> barrier of the grid (hierarchical near_counters)"), "0.7 ms for a thousand");
+    assert!(text.contains("<b>714\u{a0}ns</b> barrier of the grid (hierarchical near_counters)"), "0.7 ms for a thousand");
 }
 
 /// Draws everything, and compares each chart with what the data asks for.

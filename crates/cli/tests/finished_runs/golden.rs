@@ -42,7 +42,7 @@ fn page_of(data: &RunData) -> (Value, String) {
     let (json, _) = rest.split_once("</script>").unwrap();
     let drawing =
         html.split_once("<section id=\"machine\"").map_or("", |(_, rest)| rest.split_once("</section>").unwrap().0);
-    (serde_json::from_str(json).unwrap(), drawing.to_owned())
+    (serde_json::from_str(json).unwrap(), drawing.replace('\u{a0}', " "))
 }
 
 fn items(value: &Value) -> impl Iterator<Item = &Value> {

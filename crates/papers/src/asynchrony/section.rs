@@ -3,7 +3,7 @@
 use syncscope_report::section::{Part, Section};
 use syncscope_report::{Axis, Chart, Rectangle, grouped};
 
-use super::arrival::{LaunchRow, NeighbourRow};
+use super::arrival::{LaunchRow, NeighbourRow, OrderSummary, summary};
 use super::claims::{ClaimRow, claims, percent};
 use super::counted::{ClassRow, FOLD, PositionClass, PositionRow};
 use super::{Asynchrony, Variant, WARP_THREADS};
@@ -23,6 +23,9 @@ const KERNELS: [(Variant, &str, &str); 4] = [
         "the neighbours in other blocks are read before the first barrier; not in the paper",
     ),
 ];
+
+/// Pixels of the row of a list.
+const LIST_ROW: u32 = 16;
 
 /// What the colours of bars mean.
 const PLACES: [(usize, &str); 3] = [(0, "first component of a warp or block"), (1, "last"), (3, "inside")];
@@ -52,6 +55,7 @@ pub(super) fn section(found: &Asynchrony, device: &str) -> Section {
         lead: "Anzt, Chow and Dongarra, On block-asynchronous execution on GPUs, LAPACK Working Note 291, 2016, figures 3 to 6. A \
                vector of ones; each thread clears its component if both neighbours are still one. A component that is still one \
                afterwards was updated after a neighbour: an inconsistency.",
+        answers: Vec::new(),
         parts,
         claims: together().filter(|row| row.in_paper).map(ClaimRow::finding).collect(),
     }
@@ -106,7 +110,8 @@ fn histogram(rows: &[&PositionRow]) -> Chart {
         Rectangle((at - 0.5, at + 0.5), (0.0, share(row) * factor), colour(row.position, threads), tip)
     };
     let bars: Vec<Rectangle> = rows.iter().filter(|row| row.inconsistencies > 0).map(bar).collect();
-    Chart::rectangles(&sum_of(rows), axes, &PLACES, bars)
+    let legend: Vec<_> = PLACES.into_iter().filter(|(colour, _)| bars.iter().any(|bar| bar.2 == *colour)).collect();
+    Chart::rectangles(&sum_of(rows), axes, &legend, bars)
 }
 
 /// `64 threads: none in 100,000 executions`.
@@ -182,26 +187,35 @@ fn neighbours(rows: &[NeighbourRow]) -> Option<Part> {
 
 /// On which multiprocessors blocks run.
 fn assignments(found: &Asynchrony) -> Option<Part> {
-    let text =
-        "A grid that does not fit on the device precedes each draw. The same grid is then launched several times.";
-    let note = "one block for each multiprocessor; the list of their multiprocessors is the assignment";
+    let OrderSummary { launches, assignments, draws, alternating_draws, .. } = summary(&found.launches)?;
+    let text = format!(
+        "{assignments} lists of multiprocessors in {} launches: a list has the multiprocessor of each block. A draw is a grid \
+         that does not fit on the device, and some launches of this grid after it. In {} of {} draws two lists alternate.",
+        grouped(launches),
+        grouped(alternating_draws),
+        grouped(draws)
+    );
     let charts: Vec<Part> = [sequence(&found.launches), multiprocessors(found)].into_iter().flatten().collect();
     let content = [vec![Part::paragraph(text)], charts].concat();
-    (!found.launches.is_empty()).then(|| Part::card("On which multiprocessors blocks run", note, content))
+    Some(Part::card("On which multiprocessors blocks run", "one block for each multiprocessor", content))
 }
 
-/// The assignment of each launch, in the order of the launches.
+/// Which list of multiprocessors each launch had, in the order of the launches.
 fn sequence(rows: &[LaunchRow]) -> Option<Part> {
     let most = rows.iter().map(|row| row.assignment).max()?;
     let mark = |(number, row): (usize, &LaunchRow)| {
         let (at, assignment) = (number as f64, f64::from(row.assignment));
-        let tip = format!("draw {}, launch {}: assignment {}", row.draw, row.launch, row.assignment);
-        Rectangle((at, at + 1.0), (assignment - 0.35, assignment + 0.35), (row.draw % 2) as usize, tip)
+        let tip = format!("draw {}, launch {}: list {}", row.draw, row.launch + 1, row.assignment);
+        Rectangle((at, at + 1.0), (assignment - 0.4, assignment + 0.4), 0, tip)
     };
-    let axes = (Axis::count("launch", 0.0, rows.len() as f64), Axis::count("assignment", 0.0, f64::from(most) + 1.0));
-    let legend = [(0, "launches of draws with even numbers"), (1, "with odd numbers")];
+    let axes = (
+        Axis::count("launch", 0.0, rows.len() as f64),
+        Axis::count("number of the list, as first seen", 0.0, f64::from(most) + 1.0)
+            .at((1..=most).map(f64::from).collect()),
+    );
     let marks = rows.iter().enumerate().map(mark).collect();
-    Some(Part::Charts(vec![Chart::rectangles("Assignment of each launch", axes, &legend, marks)]))
+    let chart = Chart::rectangles("Which list of multiprocessors each launch had", axes, &[], marks);
+    Some(Part::Charts(vec![chart.high(90 + LIST_ROW * most)]))
 }
 
 /// The multiprocessors of the blocks of the first two launches.

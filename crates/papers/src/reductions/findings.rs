@@ -1,7 +1,7 @@
 //! What follows from the times alone: the cost of barriers, and what a paper states of its listing.
 
 use syncscope_core::Row;
-use syncscope_report::{Finding, Outcome, Paper};
+use syncscope_report::{Finding, Outcome, Paper, grouped, time};
 
 use super::{Class, Measured, measured};
 
@@ -18,11 +18,14 @@ pub(super) struct Boundary {
     pub(super) grid: Option<(f64, f64)>,
 }
 
+/// Where launches do not depend on the host.
+pub(super) const ONE_GRAPH: &str = "one graph";
+
 /// Ways to launch: the variants without a barrier, with the end of a kernel, and with the barrier of a grid.
 const LAUNCHED_BY: [(&str, [&str; 3]); 3] = [
     ("stream, queued while kernels run", ["atomic", "kernel_boundary", "grid_cooperative"]),
     ("stream, queued first", ["atomic_queued", "kernel_boundary_queued", "grid_queued"]),
-    ("one graph", ["atomic_graph_chain", "graph_chain", "grid_graph_chain"]),
+    (ONE_GRAPH, ["atomic_graph_chain", "graph_chain", "grid_graph_chain"]),
 ];
 
 /// One for each size and each way of launching that was measured.
@@ -46,19 +49,30 @@ pub(super) fn boundaries(rows: &[Row]) -> Vec<Boundary> {
 const SPEEDUP: f64 = 2.5;
 const TOLERANCE: f64 = 0.2;
 
-/// The statements of the text about listing 1 (Burtchell and Burtscher, section II), at the largest size at which all five
-/// reductions were measured.
-pub(super) fn listing_claims(rows: &[Row]) -> Vec<Finding> {
+/// The five reductions of listing 1 (Burtchell and Burtscher, section II).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Listing {
+    pub(super) elements: u64,
+    /// In nanoseconds.
+    pub(super) times: [f64; 5],
+}
+
+/// At the largest size at which all five were measured.
+pub(super) fn listing(rows: &[Row]) -> Option<Listing> {
     let all = measured(rows);
     let times = |of_size: &[Measured<'_>]| {
         let time = |number: usize| Some(of_size.iter().find(|one| one.name == format!("listing_{number}"))?.ns);
-        Some((of_size[0].elements, [time(1)?, time(2)?, time(3)?, time(4)?, time(5)?]))
+        Some(Listing { elements: of_size[0].elements, times: [time(1)?, time(2)?, time(3)?, time(4)?, time(5)?] })
     };
     let complete = all.chunk_by(|one, other| one.problem() == other.problem()).filter_map(times);
-    let Some((elements, [first, second, third, fourth, fifth])) = complete.max_by_key(|(elements, _)| *elements) else {
+    complete.max_by_key(|one| one.elements)
+}
+
+/// The statements of the text about it.
+pub(super) fn listing_claims(rows: &[Row]) -> Vec<Finding> {
+    let Some(Listing { elements, times: [first, second, third, fourth, fifth] }) = listing(rows) else {
         return Vec::new();
     };
-    let us = |ns: f64| format!("{:.1} µs", ns / 1000.0);
     let best = [first, second, third, fourth].into_iter().fold(f64::INFINITY, f64::min);
     let speedup = second / fifth;
     let claims = [
@@ -66,17 +80,18 @@ pub(super) fn listing_claims(rows: &[Row]) -> Vec<Finding> {
             "Of the first four, reduction 3 is the fastest, followed by 4, then 1, and 2 is the slowest.",
             third < fourth && fourth < first && first < second,
             format!(
-                "{elements} elements: (1) {}, (2) {}, (3) {}, (4) {}",
-                us(first),
-                us(second),
-                us(third),
-                us(fourth)
+                "{} elements: (1) {}, (2) {}, (3) {}, (4) {}",
+                grouped(elements),
+                time(first),
+                time(second),
+                time(third),
+                time(fourth)
             ),
         ),
         (
             "Reduction 5, with several elements for each thread, outperforms all four.",
             fifth < best,
-            format!("{}, and the best of the four {}", us(fifth), us(best)),
+            format!("{}, and the best of the four {}", time(fifth), time(best)),
         ),
         (
             "Reduction 5 is about 2.5 times faster than reduction 2.",

@@ -4,6 +4,7 @@ use syncscope_core::Row;
 use syncscope_report::section::{Part, Section};
 use syncscope_report::time;
 
+use super::answers::answers;
 use super::findings::{Boundary, boundaries, listing_claims};
 use super::prediction::{Agreement, Decision, Prediction, predicted};
 use super::{difference, size};
@@ -23,6 +24,7 @@ pub fn section(rows: &[Row]) -> Option<Section> {
         lead: "Reductions of one vector, compared by the costs of the primitives they are made of. Burtchell and Burtscher, \
                Characterizing CUDA and OpenMP synchronization primitives, listing 1; Zhang, Wahib and Matsuoka, A Study of \
                Synchronization Methods in Modern GPUs.",
+        answers: answers(rows),
         parts,
         claims,
     })
@@ -30,8 +32,14 @@ pub fn section(rows: &[Row]) -> Option<Section> {
 
 fn predictions(rows: &[Row]) -> Option<Part> {
     let (decisions, predictions) = predicted(rows);
+    let title = "What primitive costs predict";
+    let known = predictions.iter().filter(|found| found.agreement != Agreement::Missing).count();
     if predictions.is_empty() {
         return None;
+    }
+    if known == 0 {
+        let text = "Nothing here: the run has no rows of the primitives that the variants are made of.";
+        return Some(Part::card(title, "", vec![Part::paragraph(text)]));
     }
     let explanation = Part::paragraph(
         "Two variants read the same vector by the same code. So the difference of their times is the difference of their \
@@ -48,8 +56,8 @@ fn predictions(rows: &[Row]) -> Option<Part> {
     }
     parts.push(Part::Folded("All differences and their terms".to_owned(), vec![differences]));
     let within = predictions.iter().filter(|found| found.agreement == Agreement::Within).count();
-    let note = format!("{within} of {} differences within 20 %", predictions.len());
-    Some(Part::card("What primitive costs predict", &note, parts))
+    let note = format!("{within} of {known} differences within 20 %");
+    Some(Part::card(title, &note, parts))
 }
 
 /// What the costs recommend for a problem, and what is lost by it.
@@ -118,7 +126,7 @@ mod tests {
         rows.extend(["atomic_graph_chain", "grid_graph_chain"].map(|name| reduction(name, 1 << 20, 4700.0)));
         let found = section(&rows).unwrap();
         let text = found.to_string();
-        for part in ["0 of 3 differences", "What a kernel boundary costs", "one graph", "several elements", "2^20"] {
+        for part in ["no rows of the primitives", "What a kernel boundary costs", "one graph", "several elements", "2^20"] {
             assert!(text.contains(part), "{part}: {text}");
         }
         assert_eq!(found.claims.len(), 3);

@@ -8,7 +8,7 @@ use syncscope_report::{Axis, Chart, Rectangle};
 use super::claims::claims;
 use super::clock::groups;
 use super::summary::{last_arrival, timed_cycles};
-use super::{Snippet, Span, Timeline, Version};
+use super::{Figure, Snippet, Span, Timeline, Version};
 
 /// Colours of the parts of a warp.
 const BEFORE: usize = 7;
@@ -28,24 +28,20 @@ const SHOWN: usize = 16;
 /// The section; the terminal shows the warps of the versions in `shown`.
 pub(super) fn section(timeline: &Timeline, shown: &[Version]) -> Section {
     let claims = claims(timeline);
-    let reads = Part::card("What the clock reads time", "cycles of the multiprocessor", vec![figures(timeline)]);
-    let mut parts = vec![reads];
+    let mut parts = Vec::new();
     if !claims.is_empty() {
         parts.push(Part::card("What the post says, here", "", vec![Part::Claims(claims.clone())]));
     }
-    for &snippet in Snippet::ALL {
-        let warps = |version: &Version| warps(timeline, snippet, *version, shown.contains(version));
-        let cards: Vec<Part> = Version::ALL.iter().filter_map(warps).collect();
-        if !cards.is_empty() {
-            parts.extend([Part::SideBySide(cards), edits(timeline, snippet)]);
-        }
-    }
+    let note = "cycles of the multiprocessor: the median warp, and from the fastest to the slowest";
+    parts.push(Part::card("What the clock reads time", note, figures(timeline)));
+    parts.extend(Snippet::ALL.iter().filter_map(|snippet| warps(timeline, *snippet, shown)));
     parts.extend(clock(timeline));
     Section {
         name: super::NAME,
         title: "Timeline: start and stop of every warp",
         lead: "After \"Cycle-accurate CUDA with an assembler\": each snippet once with the clock reads as the compiler placed \
                them (naive), and once with machine code edited so that the clock reads wait for what they time (corrected).",
+        answers: Vec::new(),
         parts,
         claims,
     }
@@ -55,51 +51,65 @@ fn cycles(value: f64) -> String {
     format!("{value:.0}")
 }
 
-/// The table of all figures.
-fn figures(timeline: &Timeline) -> Part {
-    let headings = [
-        "Snippet",
-        "Clock reads",
-        "Round",
-        "Fastest warp",
-        "Median warp",
-        "Slowest warp",
-        "Resolution",
-        "Warps",
-        "Launches",
-    ];
-    let row = |figure: &super::Figure| {
-        vec![
-            figure.snippet.description().to_owned(),
-            figure.version.to_string(),
-            if figure.round == 0 { "first in its launch".to_owned() } else { "code in the caches".to_owned() },
-            cycles(figure.shortest_cycles),
-            cycles(figure.median_cycles),
-            cycles(figure.longest_cycles),
-            cycles(figure.resolution_cycles),
-            figure.warps.to_string(),
-            figure.launches.to_string(),
-        ]
-    };
-    Part::table(&headings, timeline.figures.iter().map(row).collect())
+/// The tables of all figures, both versions beside each other.
+fn figures(timeline: &Timeline) -> Vec<Part> {
+    let mut sorted: Vec<&Figure> = timeline.figures.iter().collect();
+    sorted.sort_by_key(|figure| figure.snippet);
+    let (first, later): (Vec<&Figure>, Vec<&Figure>) = sorted.into_iter().partition(|figure| figure.round == 0);
+    let title = "The first time in each launch, without the code in the caches";
+    vec![table_of_round(&later), Part::Folded(title.to_owned(), vec![table_of_round(&first)])]
 }
 
-/// The warps of one launch.
-fn warps(timeline: &Timeline, snippet: Snippet, version: Version, in_terminal: bool) -> Option<Part> {
-    let of_this = |span: &&Span| (span.snippet, span.version) == (snippet, version);
-    let mut spans: Vec<Span> = timeline.spans.iter().filter(of_this).cloned().collect();
-    let end = spans.iter().map(|span| span.stop_cycles).reduce(f64::max).filter(|end| *end > 0.0)?;
-    if spans.len() > FEW {
-        spans.sort_by(|a, b| a.begin_cycles().total_cmp(&b.begin_cycles()));
+/// A line for each snippet.
+fn table_of_round(figures: &[&Figure]) -> Part {
+    let row = |line: &[&Figure]| {
+        let of = |version: Version, text: fn(&Figure) -> String| {
+            line.iter().find(|figure| figure.version == version).map_or_else(String::new, |figure| text(figure))
+        };
+        let median = |figure: &Figure| cycles(figure.median_cycles);
+        let range =
+            |figure: &Figure| format!("{} to {}", cycles(figure.shortest_cycles), cycles(figure.longest_cycles));
+        vec![
+            line[0].snippet.description().to_owned(),
+            of(Version::Naive, median),
+            of(Version::Corrected, median),
+            of(Version::Naive, range),
+            of(Version::Corrected, range),
+            cycles(line[0].resolution_cycles),
+            line[0].warps.to_string(),
+            line[0].launches.to_string(),
+        ]
+    };
+    let headings =
+        ["Snippet", "Naive", "Corrected", "Naive, range", "Corrected, range", "Resolution", "Warps", "Launches"];
+    Part::table(&headings, figures.chunk_by(|one, next| one.snippet == next.snippet).map(row).collect())
+}
+
+/// The warps of one launch of each version, on one axis; the terminal shows those of the versions in `shown`.
+fn warps(timeline: &Timeline, snippet: Snippet, shown: &[Version]) -> Option<Part> {
+    let of_version = |version: &Version| {
+        let of_this = |span: &&Span| (span.snippet, span.version) == (snippet, *version);
+        let mut spans: Vec<Span> = timeline.spans.iter().filter(of_this).cloned().collect();
+        if spans.len() > FEW {
+            spans.sort_by(|a, b| a.begin_cycles().total_cmp(&b.begin_cycles()));
+        }
+        (!spans.is_empty()).then_some((*version, spans))
+    };
+    let versions: Vec<(Version, Vec<Span>)> = Version::ALL.iter().filter_map(of_version).collect();
+    let all = versions.iter().flat_map(|(_, spans)| spans);
+    let end = all.map(|span| span.stop_cycles).reduce(f64::max).filter(|end| *end > 0.0)?;
+    let charts = versions.iter().map(|(version, spans)| chart(version.as_str(), snippet, spans, end)).collect();
+    let mut parts = vec![Part::Charts(charts)];
+    for (version, spans) in &versions {
+        if spans.len() <= FEW {
+            parts.push(Part::Folded(format!("Each warp, {version}"), vec![warp_table(snippet, spans)]));
+        }
+        if shown.contains(version) {
+            parts.push(Part::Terminal(format!("{version}\n{}", drawing(snippet, spans, end))));
+        }
     }
-    let mut parts = vec![Part::Charts(vec![chart(snippet, &spans, end)])];
-    if spans.len() <= FEW {
-        parts.push(Part::Folded("Each warp".to_owned(), vec![warp_table(snippet, &spans)]));
-    }
-    if in_terminal {
-        parts.push(Part::Terminal(drawing(snippet, &spans, end)));
-    }
-    Some(Part::card(snippet.description(), version.as_str(), parts))
+    parts.push(edits(timeline, snippet));
+    Some(Part::card(snippet.description(), "", parts))
 }
 
 fn name(span: &Span) -> String {
@@ -107,7 +117,7 @@ fn name(span: &Span) -> String {
 }
 
 /// A line for each warp, the first at the top; of many, without names.
-fn chart(snippet: Snippet, spans: &[Span], end: f64) -> Chart {
+fn chart(title: &str, snippet: Snippet, spans: &[Span], end: f64) -> Chart {
     let has_few = spans.len() <= FEW;
     let (rows, half) = (spans.len() as f64, if has_few { 0.35 } else { 0.5 });
     let last = last_arrival(snippet, spans);
@@ -138,7 +148,7 @@ fn chart(snippet: Snippet, spans: &[Span], end: f64) -> Chart {
         None => &[(TIMED, "from the opening to the closing clock read")],
     };
     let axes = (Axis::count("cycles since the first start", 0.0, end), Axis::count("blocks by arrival", 0.0, rows));
-    let chart = Chart::rectangles("", axes, legend, bars);
+    let chart = Chart::rectangles(title, axes, legend, bars);
     let chart = if has_few {
         chart.named(spans.iter().map(name).collect())
     } else {
@@ -281,7 +291,7 @@ mod tests {
         let timeline = spans(Snippet::GridBarrier, 132);
         let text = section(&timeline, &[Version::Corrected]).to_string();
         assert!((8..=SHOWN).contains(&text.matches("|  start").count()), "{text}");
-        assert!(text.contains("block 131") && text.contains("(corrected)"), "{text}");
+        assert!(text.contains("block 131") && text.contains("\ncorrected\n"), "{text}");
         let both = section(&timeline, Version::ALL).to_string();
         assert_eq!(both.matches("block 131").count(), 2, "{both}");
     }

@@ -1,8 +1,5 @@
 // The answers at the top of the page: a figure, the sentence that the rows support, and the way to its chart and its rows.
 
-/** No line breaks between a number and its unit. */
-const unbroken = (text) => text.replace(/(\d) (ns|µs|ms|s|%|times|bytes|threads|million|billion)/g, `$1${NBSP}$2`);
-
 /** The first quantity of a sentence, which says most: `59×`, `≥ 56×`, `4.96 µs`. */
 function headline(text) {
   const found = /(at least )?(~?\d[\d.,]*)\s(times|ns|µs|ms|s|million|billion|%)(?![a-z])/.exec(text);
@@ -21,19 +18,21 @@ function answerItem(answer, run, at) {
     el(
       "p",
       null,
-      unbroken(answer.text),
+      answer.text,
       el(
         "span",
         { class: "evidence" },
-        el("a", { href: `#${answer.figure}`, "data-figure": answer.figure }, "chart"),
-        el("a", { href: rowsAddress(rows), click: shows(rows, answer.text) }, plural(rows.length, "row")),
+        el("a", { href: `#${answer.figure}`, "data-figure": answer.figure }, rows.length ? "chart" : "figures"),
+        rows.length
+          ? el("a", { href: rowsAddress(rows), click: shows(rows, answer.text) }, plural(rows.length, "row"))
+          : null,
       ),
     ),
   );
 }
 
 /** What disturbed the run, in one sentence. */
-const trustLine = ({ answers }) => (answers.trust ? el("p", { class: "trust" }, unbroken(answers.trust)) : null);
+const trustLine = ({ answers }) => (answers.trust ? el("p", { class: "trust" }, answers.trust) : null);
 
 /** The answers of a run; null if it says nothing. */
 function answersCard(run, at) {
@@ -49,7 +48,7 @@ function answersCard(run, at) {
           certain.map((answer, place) => answerItem(answer, at, place)),
         )
       : null,
-    open ? el("p", { class: "open" }, unbroken(open)) : null,
+    open ? el("p", { class: "open" }, open) : null,
     trustLine(run),
   );
 }

@@ -87,7 +87,7 @@ function rowsOfDecision({ charts }, run) {
 function claimOf({ id, sentence }, run) {
   const top = RUNS[run].answers.certain.find(({ figure }) => figure === id);
   const text = [top && top.text, sentence].filter(Boolean).join(" ");
-  const [first, ...rest] = unbroken(text).split(/(?<=[\w)]\.) (?=[A-Z_\d])/);
+  const [first, ...rest] = text.split(/(?<=[\w)]\.) (?=[A-Z_\d])/);
   return text ? [el("b", null, `${first} `), el("span", null, rest.join(" "))] : null;
 }
 
@@ -120,7 +120,7 @@ function decisionCard(decision, run, isWide) {
       ),
     ),
     charts,
-    decision.note ? el("p", { class: "fixed" }, unbroken(decision.note)) : null,
+    decision.note ? el("p", { class: "fixed" }, decision.note) : null,
   );
   if (RUNS.length <= MOST_CHARTED_RUNS)
     decision.charts.forEach((spec) => drawDecisionChart(charts, spec, run, decision.question));

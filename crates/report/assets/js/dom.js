@@ -1,5 +1,9 @@
 // Creates elements. Text becomes text nodes only, so the text of a run cannot become markup.
 
+/** No line breaks between a number and its unit. */
+const unbroken = (text) =>
+  text.replace(/(\d) (ns|µs|ms|s|%|times|cycles|bytes|threads|million|billion|[KMGT]iB|[MG]Hz)/g, "$1\u00a0$2");
+
 function make(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes || {})) {
     if (value === null || value === undefined || value === false) continue;
@@ -7,7 +11,7 @@ function make(node, attributes, children) {
     else node.setAttribute(name, value === true ? "" : value);
   }
   for (const child of children.flat(3)) {
-    if (child !== null && child !== undefined) node.append(child);
+    if (child !== null && child !== undefined) node.append(typeof child === "string" ? unbroken(child) : child);
   }
   return node;
 }

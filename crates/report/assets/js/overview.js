@@ -114,8 +114,8 @@ function drawComparison(overview) {
       el(
         "ul",
         { class: "said" },
-        DATA.compared.said.map((text) => el("li", null, unbroken(text))),
-        el("li", null, el("a", { href: "#changes" }, unbroken(DATA.compared.summary))),
+        DATA.compared.said.map((text) => el("li", null, text)),
+        el("li", null, el("a", { href: "#changes" }, DATA.compared.summary)),
       ),
     );
   const ladder = ladderSection();

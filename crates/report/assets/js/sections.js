@@ -9,7 +9,7 @@ function detailSections() {
         ROWS.filter((row) => row.domain === domain && row.family === family),
       ),
     ),
-    ...matrixCards(),
+    matrixCard(),
     ...["cpu", "hybrid", "gpu"].map(tailsCard),
   ].filter(Boolean);
   if (cards.length === 0) return null;

@@ -118,7 +118,7 @@ mod tests {
 
     fn html(runs: &[RunData]) -> String {
         let labels: Vec<String> = runs.iter().map(|data| data.name.clone()).collect();
-        section(runs, &labels)
+        section(runs, &labels).replace('\u{a0}', " ")
     }
 
     #[test]

@@ -13,11 +13,12 @@ use crate::analysis::anchors::{self, Mark};
 use crate::analysis::ladder::{self, LADDER, Rung};
 use crate::analysis::matrix::{self, Matrix};
 use crate::analysis::placements;
-use crate::analysis::questions::{self, Answers, Decision, Winner};
+use crate::analysis::questions::{self, Answer, Answers, Decision, Winner};
 use crate::analysis::row_query::Selected;
 use crate::analysis::trust;
 use crate::legend::{self, Sign};
 use crate::run_data::Damage;
+use crate::section::Section;
 use crate::{RunData, figure, naming};
 
 #[derive(Serialize)]
@@ -209,7 +210,9 @@ fn grid(runs: &[RunData], found: &[Option<Selected>]) -> Option<String> {
 }
 
 fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
-    let answers = questions::answers(data);
+    let mut answers = questions::answers(data);
+    let decisions = questions::decisions(data, &answers);
+    answers.certain.extend(data.sections.iter().flat_map(of_section));
     PageRun {
         label,
         name: &data.name,
@@ -221,7 +224,7 @@ fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
         duration: data.seconds().map(figure::duration),
         facts: super::facts::facts(&data.run),
         verdicts: data.verdicts(),
-        decisions: questions::decisions(data, &answers),
+        decisions,
         answers: PageAnswers { answers, trust: trust::trust(data) },
         winners: questions::winners(data),
         experiment: data.run.experiment(),
@@ -232,6 +235,11 @@ fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
         provisional: data.provisional(),
         columns: columns::cells(&data.rows),
     }
+}
+
+/// The answers of an experiment, which its section shows.
+fn of_section(section: &Section) -> impl Iterator<Item = Answer> {
+    section.answers.iter().map(|text| Answer { text: text.clone(), rows: Vec::new(), figure: section.name })
 }
 
 fn lines(data: &RunData) -> BTreeMap<String, Vec<(u32, String)>> {

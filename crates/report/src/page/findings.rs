@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn claims_stand_with_verdict_figures_and_rows() {
         let data = testing::data(vec![barrier(2, 100.0), barrier(16, 300.0)]);
-        let html = section(std::slice::from_ref(&data), &["a".into()]);
+        let html = section(std::slice::from_ref(&data), &["a".into()]).replace('\u{a0}', " ");
         assert!(html.contains("bad\">does not hold</span> Barriers are not much cheaper"), "{html}");
         assert!(html.contains("300 ns with 16 threads, 100 ns with 2 threads: 3.00 times"), "{html}");
         assert!(html.contains("data-run=\"0\" data-rows=\"1 0\"") && html.contains(">2 rows</a>"), "{html}");

@@ -92,7 +92,7 @@ fn map<'a>(fleet: &ExaminedFleet, page_of: &impl Fn(usize) -> Option<&'a str>) -
         let cells: String = nodes.iter().map(of_node).collect();
         let _ = writeln!(lines, "<tr><th scope=\"row\">{}</th>{cells}</tr>", escape(title));
     }
-    format!("<table><thead><tr><td class=\"corner\"></td>{headings}</tr></thead><tbody>{lines}</tbody></table>")
+    format!("<table style=\"--nodes: {}\"><thead><tr><td class=\"corner\"></td>{headings}</tr></thead><tbody>{lines}</tbody></table>", nodes.len())
 }
 
 /// The indices below `count`, first those for which `is_first` holds.
@@ -200,7 +200,7 @@ mod tests {
         fleet.nodes[2].cells[1] = Some(FleetCell { ratio: 0.7, change: Change::Undecided, ..slower });
         fleet.nodes[2].cells[0] = None;
         let html = render(&fleet, &[None, Some("a\"b/report.html".to_owned()), None]);
-        let body = html.split("</style>").nth(1).unwrap();
+        let body = html.split("</style>").nth(1).unwrap().replace('\u{a0}', " ");
         assert!(body.contains("cpu.family.primitive0 2.50 times (2.40 to 2.60)"));
         assert!(body.contains(
             "<td class=\"s3\" title=\"cpu.family.primitive0, &lt;b&gt;&quot;cn&quot;: 2.500 (2.400 to 2.600)\">2.50"

@@ -2,11 +2,19 @@
 
 use std::fmt::Write;
 
-/// The text with every character escaped that has a meaning in an element or in a quoted attribute.
+/// Between a number and one of these there is no line break; the page's script has the same in `dom.js`.
+const UNITS: [&str; 18] = [
+    "ns", "µs", "ms", "s", "%", "times", "cycles", "bytes", "threads", "million", "billion", "B", "KiB", "MiB", "GiB",
+    "TiB", "MHz", "GHz",
+];
+
+/// The text with every character escaped that has a meaning in an element or in a quoted attribute, and with no-break spaces
+/// between numbers and units.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
+    for (at, character) in text.char_indices() {
         match character {
+            ' ' if is_before_unit(text, at) => escaped.push('\u{a0}'),
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
@@ -16,6 +24,12 @@ pub(crate) fn escape(text: &str) -> String {
         }
     }
     escaped
+}
+
+/// Whether the space at this place stands between a number and its unit.
+fn is_before_unit(text: &str, at: usize) -> bool {
+    let word = text[at + 1..].split(|next: char| !next.is_alphabetic() && next != '%').next();
+    text[..at].ends_with(|before: char| before.is_ascii_digit()) && word.is_some_and(|word| UNITS.contains(&word))
 }
 
 /// JSON text with every character escaped that could end or disturb the `script` element around it. In JSON these
@@ -41,6 +55,12 @@ mod tests {
     #[test]
     fn text_does_not_become_markup() {
         assert_eq!(escape("<a href='x' b=\"&\">"), "&lt;a href=&#39;x&#39; b=&quot;&amp;&quot;&gt;");
+    }
+
+    #[test]
+    fn numbers_stay_beside_their_units() {
+        assert_eq!(escape("1.5 ns, 2 warps of 4 µs (±3 %)"), "1.5\u{a0}ns, 2 warps of 4\u{a0}µs (±3\u{a0}%)");
+        assert_eq!(escape("a 5 sets s"), "a 5 sets s");
     }
 
     #[test]

@@ -78,7 +78,7 @@ mod tests {
             shape: "1 × 32".into(),
             points: vec![(1, 1.8, (1.7, 1.9)), (2, 2.2, (2.1, 2.3)), (4, 2.4, (2.3, 2.5))],
         };
-        let html = figure(&[line]);
+        let html = figure(&[line]).replace('\u{a0}', " ");
         assert!(
             html.contains("\"title\":\"flags\"")
                 && html.contains("flags, 1 × 32")

@@ -32,6 +32,7 @@ mod tests {
             name: "one",
             title: "A < B",
             lead: "lead",
+            answers: Vec::new(),
             parts: vec![Part::paragraph(html)],
             claims: Vec::new(),
         });

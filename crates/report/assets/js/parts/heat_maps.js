@@ -113,17 +113,19 @@ function winnerKeys(maps, cells) {
   return el("p", { class: "keys" }, keys);
 }
 
+/** The run that what follows belongs to. */
+function runHeading(run, note = null) {
+  const style = `--c: var(--s${run % COLOURS})`;
+  const swatch = el("i", { class: "swatch" });
+  const text = [`${shortRunName(run)}: ${RUNS[run].label}`, note].filter(Boolean).join(" · ");
+  return el("p", { class: "card-run", style }, swatch, text);
+}
+
 /** The maps of one run. */
-function drawMaps(grid, family, own) {
+function drawMaps(grid, family, own, range, unit) {
   const axis = mapRows(family, own);
-  const unit = mapUnit(own);
-  const range = heatRange(own.filter(isCost).map((row) => row.ns));
   const maps = mapsOf(family, own);
-  if (SEVERAL) {
-    const swatch = el("i", { class: "swatch" });
-    const style = `--c: var(--s${own[0].run % COLOURS})`;
-    grid.append(el("p", { class: "card-run whole-line", style }, swatch, RUNS[own[0].run].label));
-  }
+  if (SEVERAL) grid.append(el("div", { class: "whole-line" }, runHeading(own[0].run)));
   const place = () => grid.appendChild(el("div", { class: "map" }));
   const counts = maps.map((map) => map.devices);
   for (const devices of [...ascending(counts), ...(counts.includes(null) ? [null] : [])]) {
@@ -138,8 +140,6 @@ function drawMaps(grid, family, own) {
       host.append(winnerKeys(defaults, winners.cells));
     }
   }
-  const text = (ns) => `${unit.text(ns)}${NBSP}${unit.name}`;
-  grid.append(el("div", { class: "whole-line" }, heatRamp(range, text)));
 }
 
 const MAP_FAMILIES = {
@@ -162,6 +162,11 @@ function heatMapCard(family, rows) {
     el("header", null, el("h3", null, MAP_FAMILIES[family]), el("p", { class: "note" }, note)),
     grid,
   );
-  for (const own of groupedBy(rows, (row) => row.run).values()) drawMaps(grid, family, own);
+  // Maps of several runs have one scale of colours.
+  const range = heatRange(rows.filter(isCost).map((row) => row.ns));
+  const unit = mapUnit(rows);
+  for (const own of groupedBy(rows, (row) => row.run).values()) drawMaps(grid, family, own, range, unit);
+  const text = (ns) => `${unit.text(ns)}${NBSP}${unit.name}`;
+  grid.append(el("div", { class: "whole-line" }, heatRamp(range, text)));
   return card;
 }

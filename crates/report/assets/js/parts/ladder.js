@@ -95,7 +95,7 @@ function anchorLine() {
     others.length ? `Dotted ones are figures without an interval: ${others.join("; ")}.` : null,
     "Each is of the same operation and size, and of the same instructions as far as both runs name them. Select a tick to see its figure and its run.",
   ];
-  return el("p", { class: "fixed" }, unbroken(parts.filter(Boolean).join(" ")));
+  return el("p", { class: "fixed" }, parts.filter(Boolean).join(" "));
 }
 
 /** The section with the ladder; null if there are too few rungs. */
@@ -111,7 +111,7 @@ function ladderSection() {
     rows: ladderRows(),
     columns: RUNS.length <= MOST_NUMBERS ? titles : [],
   });
-  for (const line of [anchorLine(), DATA.changed ? el("p", { class: "fixed" }, unbroken(DATA.changed)) : null])
+  for (const line of [anchorLine(), DATA.changed ? el("p", { class: "fixed" }, DATA.changed) : null])
     if (line) card.append(line);
   return el(
     "section",

@@ -84,40 +84,38 @@ function contradictions(run) {
   return found.map((text) => el("p", { class: "notice", role: "note" }, text));
 }
 
-/** The card with the matrix of one run; null without a matrix. */
-function matrixCard(run) {
-  const { matrix, label } = RUNS[run];
-  if (!matrix) return null;
-  const all = matrix.pairs.length === matrix.possible;
-  const sampled = `${formatCount(matrix.pairs.length)} of ${formatCount(matrix.possible)} pairs sampled`;
-  const note = [SEVERAL ? label : null, "one way, cas_pingpong", all ? "every pair" : sampled].filter(Boolean);
-  const spec = matrixSpec(run);
-  const range = heatRange(spec.cells.map((cell) => cell.value));
+function pairsText({ pairs, possible }) {
+  if (pairs.length === possible) return "every pair";
+  return `${formatCount(pairs.length)} of ${formatCount(possible)} pairs sampled`;
+}
+
+/** The matrix of one run beside its topology. */
+function matrixOfRun(run, range, legend) {
+  const { matrix } = RUNS[run];
   const plot = el("div", { class: "matrix" });
-  const body = el(
-    "div",
-    { class: "chart-and-comparison" },
-    el(
-      "div",
-      null,
-      plot,
-      heatRamp(range, (ns) => formatTime(ns)),
-    ),
-    topologyComparison(run),
-  );
-  const card = el(
-    "article",
-    { class: "panel wide" },
-    el("header", null, el("h3", null, "Core to core"), el("p", { class: "note" }, note.join(" · "))),
+  drawChart(plot, { ...matrixSpec(run), range });
+  const body = el("div", { class: "chart-and-comparison" }, el("div", null, plot, legend), topologyComparison(run));
+  return [
+    SEVERAL ? runHeading(run, pairsText(matrix)) : null,
     contradictions(run),
     matrix.alike ? el("p", { class: "lead" }, alikeText(matrix)) : null,
     // A picture of equal cells shows nothing that the sentence does not say.
     matrix.alike ? el("details", { class: "pairs" }, el("summary", null, "Show the pairs"), body) : body,
-  );
-  // Of several runs, the first matrix is the target of links.
-  if (RUNS.findIndex((one) => one.matrix) === run) card.id = "core-to-core";
-  drawChart(plot, { ...spec, range });
-  return card;
+  ];
 }
 
-const matrixCards = () => RUNS.map((_, run) => matrixCard(run)).filter(Boolean);
+/** The card with the matrices of all runs, which have one scale of colours and one legend; null without any. */
+function matrixCard() {
+  const found = RUNS.flatMap(({ matrix }, run) => (matrix ? [run] : []));
+  if (found.length === 0) return null;
+  const range = heatRange(found.flatMap((run) => matrixSpec(run).cells).map((cell) => cell.value));
+  // The legend stands below the last picture that is shown.
+  const last = found.findLast((run) => !RUNS[run].matrix.alike) ?? found[0];
+  const note = ["one way, cas_pingpong", SEVERAL ? null : pairsText(RUNS[found[0]].matrix)].filter(Boolean);
+  return el(
+    "article",
+    { class: "panel wide", id: "core-to-core" },
+    el("header", null, el("h3", null, "Core to core"), el("p", { class: "note" }, note.join(" · "))),
+    found.map((run) => matrixOfRun(run, range, run === last ? heatRamp(range, (ns) => formatTime(ns)) : null)),
+  );
+}

@@ -40,7 +40,8 @@ function primitiveCell(row) {
     { type: "button", class: "primitive", click: show },
     parts.map((part) => [part, el("wbr")]),
   );
-  return [name, el("span", { class: "below" }, parameters(row).join(" · "))];
+  const run = SEVERAL ? [shortRunName(row.run)] : [];
+  return [name, el("span", { class: "below" }, [...run, ...parameters(row)].join(" · "))];
 }
 
 const verdictBadge = (row) => el("span", { class: `badge ${verdictTone(row.verdict)}` }, verdictText(row.verdict));
@@ -73,8 +74,13 @@ const LABELLED = DATA.labelled.map(({ name, label, unit, number }) =>
 );
 
 const COLUMNS = [
-  textColumn("run", "Run", { ...USUALLY, key: (row) => RUNS[row.run].label, wanted: SEVERAL }),
   textColumn("title", "Primitive", { ...USUALLY, fixed: true, narrow: true, cell: primitiveCell }),
+  textColumn("run", "Run", {
+    ...USUALLY,
+    key: (row) => RUNS[row.run].label,
+    wanted: SEVERAL,
+    cell: (row) => shortRunName(row.run),
+  }),
   textColumn("dtype", "Type", USUALLY),
   textColumn("variables", "Variables", USUALLY),
   numberColumn("threads", "Threads", String, USUALLY),

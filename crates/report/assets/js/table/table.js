@@ -251,6 +251,7 @@ function drawRows() {
     columnChooser(),
     tableCount,
     tableOnly,
+    ...(SEVERAL ? [el("p", { class: "keys" }, runSamples())] : []),
     tableBox,
   );
   drawHeader();

@@ -48,8 +48,7 @@ pub(super) fn drawings(runs: &[RunData], labels: &[String]) -> String {
 fn drawing(data: &RunData) -> String {
     let machine = &data.run.machine;
     let figures = machine_figures(data);
-    let has_gpu = figures.iter().any(|one| matches!(one.part, Part::Gpu | Part::GpuLink | Part::HostLink));
-    let devices = if has_gpu { machine.gpus.as_slice() } else { &[] };
+    let devices = if data.has_devices() { machine.gpus.as_slice() } else { &[] };
     let gpus = if devices.is_empty() {
         String::new()
     } else {
@@ -230,7 +229,7 @@ mod tests {
         grid.ns = Some(syncscope_core::Nanoseconds(805.0));
         let mut data = crate::testing::data(vec![skipped, grid]);
         data.run.machine = syncscope_core::machine::Machine { cpu, gpus, links };
-        drawings(&[data], &["a".to_owned()])
+        drawings(&[data], &["a".to_owned()]).replace('\u{a0}', " ")
     }
 
     fn cpu(packages: u32, numa_nodes: u32, cores: u32, hardware_threads: u32, l3: u32) -> CpuMachine {
