@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use syncscope_core::stats::Interval;
-use syncscope_core::{Nanoseconds, Row, Verdict};
+use syncscope_core::{Row, Verdict};
 
 use crate::naming;
 
@@ -117,6 +117,17 @@ impl Cost {
         Self { figure, ..Self::default() }
     }
 
+    /// The figure where no interval stands beside it. A cost that is resolved in cycles may be less certain in nanoseconds than a
+    /// rough one: it has its interval.
+    pub(crate) fn alone(row: &Row) -> String {
+        match Self::of(row) {
+            Self { figure, interval: Some(interval), resolved: true, .. } if is_narrow(row) == Some(false) => {
+                format!("{figure} {interval}")
+            }
+            Self { figure, .. } => figure,
+        }
+    }
+
     fn resolved(row: &Row) -> Self {
         let Some(ns) = row.ns else { return Self { figure: "no figure".to_owned(), ..Self::default() } };
         Self {
@@ -136,12 +147,16 @@ pub(crate) fn interval_within_run(row: &Row) -> Option<Interval> {
 /// Whether the cost of a row may be written as a number: it is resolved, or noisy with an interval narrow enough for a rough
 /// figure. Every table and sentence follows this rule.
 pub(crate) fn has_figure(row: &Row) -> bool {
-    let is_narrow = |(ns, interval): (Nanoseconds, Interval)| interval.half_width() < ROUGH_HALF_WIDTH * ns.value();
     match row.verdict {
         Verdict::Resolved => row.ns.is_some(),
-        Verdict::Noisy(_) => row.ns.zip(interval_within_run(row)).is_some_and(is_narrow),
+        Verdict::Noisy(_) => is_narrow(row) == Some(true),
         _ => false,
     }
+}
+
+/// Whether the interval within the run is narrow enough for a rough figure; `None` without one.
+fn is_narrow(row: &Row) -> Option<bool> {
+    Some(interval_within_run(row)?.half_width() < ROUGH_HALF_WIDTH * row.ns?.value())
 }
 
 /// What stands before a rough figure.
@@ -164,7 +179,7 @@ pub(crate) fn duration(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syncscope_core::{Case, Cycles};
+    use syncscope_core::{Case, Cycles, Nanoseconds};
 
     #[test]
     fn times_keep_three_digits() {
@@ -240,7 +255,11 @@ mod tests {
         // The verdict is about this run: within it, the estimate is narrow enough for a rough figure.
         let cost = Cost::of(&row);
         assert_eq!((cost.figure.as_str(), cost.interval.as_deref()), ("~2.00 ns", Some("±30 %")));
-        assert_eq!(Cost::of(&Row { ns_within: None, ..row }).figure, "no number");
+        assert_eq!(Cost::of(&Row { ns_within: None, ..row.clone() }).figure, "no number");
+        // Resolved in cycles: the time is so uncertain that it is not written without its interval.
+        let resolved = Row { verdict: Verdict::Resolved, ..row };
+        assert_eq!(Cost::alone(&resolved), "2.00 ns");
+        assert_eq!(Cost::alone(&Row { ns_within: None, ..resolved }), "2.00 ns ±30 %");
     }
 
     #[test]

@@ -127,6 +127,30 @@ function decisionCard(decision, run, isWide) {
   return card;
 }
 
+/** A decision that the rows leave open: one line, with its charts inside. */
+function openDecision(decision) {
+  const rows = rowsOfDecision(decision, 0);
+  const charts = el("div", { class: "decision-charts" });
+  decision.charts.forEach((spec) => drawDecisionChart(charts, spec, 0, decision.question));
+  const show = el(
+    "button",
+    { type: "button", click: () => showRows(rows, decision.question) },
+    plural(rows.length, "row"),
+  );
+  return el(
+    "details",
+    { class: "undecided", id: decision.id },
+    el("summary", null, el("b", null, decision.question), ` ${unbroken(decision.sentence)}`),
+    el(
+      "div",
+      { class: "panel decision wide" },
+      charts,
+      decision.note ? el("p", { class: "fixed" }, unbroken(decision.note)) : null,
+      el("p", null, show),
+    ),
+  );
+}
+
 /** Charts of several runs that stand side by side have one axis: that of all their points. */
 function shareAxes(decisions) {
   const all = decisions.filter(Boolean).map(({ charts }) => charts.filter(({ kind }) => kind !== "table"));
@@ -173,14 +197,15 @@ function inPairs(decisions) {
 }
 
 /** Cards of several charts have the whole row, and the last of an odd number of others. */
-function decisionsOfOne(decisions) {
+function decisionsOfOne(all) {
+  const decisions = all.filter((decision) => decision.is_decided);
   const narrow = inPairs(decisions).filter((decision) => !hasWholeRow(decision));
   const alone = narrow.length % 2 ? narrow[narrow.length - 1] : null;
-  return el(
-    "div",
-    { class: "decisions" },
-    inPairs(decisions).map((decision) => decisionCard(decision, 0, hasWholeRow(decision) || decision === alone)),
-  );
+  const card = (decision) => decisionCard(decision, 0, hasWholeRow(decision) || decision === alone);
+  return [
+    el("div", { class: "decisions" }, inPairs(decisions).map(card)),
+    all.filter((decision) => !decision.is_decided).map(openDecision),
+  ];
 }
 
 /** The section stands after the cost ladder. */

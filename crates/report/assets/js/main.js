@@ -26,6 +26,7 @@ function goTo(id) {
   if (question) explore(stateOfQuestion(question));
   const target = id && byId(question || isExplorer(id) ? "explore" : id);
   if (!target) return false;
+  if (target.matches("details")) target.open = true;
   drawEverything(target);
   target.scrollIntoView();
   return true;
@@ -74,7 +75,7 @@ function drawQuestions() {
 function selfTest() {
   const { dataset } = document.documentElement;
   drawQuestions();
-  document.querySelectorAll("details.pairs").forEach((pairs) => (pairs.open = true));
+  document.querySelectorAll("details.pairs, details.undecided").forEach((details) => (details.open = true));
   drawEverything();
   const count = (selector) => String(document.querySelectorAll(selector).length);
   dataset.charts = count("svg.chart");

@@ -100,7 +100,7 @@ fn is_flat(costs: &[StrideCost]) -> bool {
 }
 
 /// The drop at the start of the plateau that ends a sweep, in order of strides. `None` unless the stride before it is
-/// certainly more expensive.
+/// certainly more expensive, and the stride itself certainly on the plateau.
 fn cost_drop(costs: &[StrideCost], dtype: Dtype) -> Option<CostDrop> {
     let least = |tail: &[StrideCost]| tail.iter().map(|cost| cost.ns).fold(f64::INFINITY, f64::min);
     // A stride belongs to the plateau if its interval reaches it.
@@ -109,7 +109,7 @@ fn cost_drop(costs: &[StrideCost], dtype: Dtype) -> Option<CostDrop> {
     let flat = |from: &usize| most(&costs[*from..]) <= PLATEAU * least(&costs[*from..]);
     let from = (1..costs.len()).find(flat)?;
     let (before, first, start) = (costs[from - 1], costs[0], costs[from]);
-    let certain = low(&before) > start.bounds.high;
+    let certain = low(&before) > start.bounds.high && start.bounds.high < LEAST_DROP * least(&costs[from..]);
     let factor = Ratio::of((first.ns, first.bounds), (start.ns, start.bounds));
     (certain && before.ns >= PLATEAU * start.ns && factor.point >= LEAST_DROP).then(|| CostDrop {
         stride: start.stride,
@@ -170,6 +170,10 @@ mod tests {
     #[test]
     fn a_flat_sweep_has_no_drop() {
         assert_eq!(cost_drop(&costs(&[(1, 9.1), (2, 9.0), (4, 9.3), (8, 9.2)], 0.02), Dtype::F64), None);
+        // Nor has one whose cost at the stride of the drop may still be that of a shared line.
+        let wide = StrideCost { bounds: Interval { low: 9.0, high: 60.0 }, ..costs(&[(8, 30.0)], 0.0)[0] };
+        let sweep = [costs(&[(1, 90.0)], 0.02), vec![wide], costs(&[(16, 9.0), (32, 9.1)], 0.02)].concat();
+        assert_eq!(cost_drop(&sweep, Dtype::I32), None);
         // A sweep that still falls at its end has no plateau.
         assert_eq!(cost_drop(&costs(&[(1, 80.0), (2, 40.0), (4, 20.0)], 0.6), Dtype::F64), None);
     }

@@ -63,7 +63,7 @@ pub(crate) fn machine_figures(data: &RunData) -> Vec<MachineFigure> {
         let cost = Cost::of(&data.rows[selected.row]);
         let figure = match selected.median_ns {
             Some(ns) => figure::time(ns),
-            None if cost.interval.is_some() || cost.resolved => cost.figure,
+            None if cost.interval.is_some() || cost.resolved => Cost::alone(&data.rows[selected.row]),
             None => continue,
         };
         if id == WITHOUT_CLASS && has_class {

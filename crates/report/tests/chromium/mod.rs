@@ -154,15 +154,14 @@ pub(crate) fn open_still(html: &str, width: u32, selectors: &[(&str, &str)]) -> 
 }
 
 /// The rules of axe-core that a page breaks in the light and in the dark theme, each with its first element. `None` if the
-/// browser tests are skipped or axe-core is not there.
+/// browser tests are skipped.
 pub(crate) fn inaccessible(html: &str, width: u32) -> Option<String> {
+    browser()?;
     let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.syncscope/tools");
     let is_axe =
         |folder: &PathBuf| folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with("axe-core-"));
-    let Some(folder) = fs::read_dir(tools).into_iter().flatten().flatten().map(|one| one.path()).find(is_axe) else {
-        eprintln!("SKIPPED: no axe-core, which `scripts/setup browser` installs");
-        return None;
-    };
+    let folder = fs::read_dir(tools).into_iter().flatten().flatten().map(|one| one.path()).find(is_axe);
+    let folder = folder.expect("no axe-core found: run `scripts/setup browser`, or set SYNCSCOPE_NO_BROWSER=1");
     let axe = fs::read_to_string(folder.join("node_modules/axe-core/axe.min.js")).unwrap();
     let script = format!(
         "const script = page.createElement('script');

@@ -68,6 +68,18 @@ fn awkward() -> Vec<Row> {
 }
 
 #[test]
+fn one_figure_is_no_line() {
+    let barrier = |name: &str, threads| exact(case(&format!("cpu.barrier.{name}"), threads), 900.0);
+    let mut rows: Vec<Row> = [1, 2, 4].map(|threads| barrier("std", threads)).to_vec();
+    rows.extend([barrier("tree", 2), barrier("sense", 4)]);
+    let Some(dom) = text(&[run(rows)]) else { return };
+    assert!(dom.contains("Of one size: tree 900 ns at 2 threads."), "said below the lines");
+    assert!(has_line(&dom, "sense"), "at the end its name stands beside it");
+    let Some(dom) = text(&[run(vec![barrier("tree", 2), barrier("sense", 4)])]) else { return };
+    assert!(dom.contains("tree, 2 threads") && dom.contains("sense, 4 threads"), "rows of dots");
+}
+
+#[test]
 fn charts_show_what_they_are_named_after() {
     let Some(dom) = text(&[run(awkward())]) else { return };
     for name in

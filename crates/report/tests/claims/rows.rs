@@ -79,6 +79,25 @@ fn the_filter_of_a_run_without_a_gpu_says_so() {
 }
 
 #[test]
+fn a_part_of_a_large_table_is_in_the_document_and_every_row_is_reached() {
+    let rows: Vec<Row> = (1..=700).map(|threads| exact(case("cpu.atomic.add", threads), 2.0)).collect();
+    let script = "
+        const box = page.querySelector('#rows .scroll');
+        const threads = (at) => page.querySelector(`#rows tbody tr:${at}-child`).textContent.match(/(\\d+).threads?/)[1];
+        for (let tries = 0; tries < 30; tries += 1) {
+            box.scrollTop = box.scrollHeight;
+            box.dispatchEvent(new Event('scroll'));
+        }
+        const ends = [page.querySelectorAll('#rows tbody tr').length, threads('first'), threads('last')];
+        box.dispatchEvent(new KeyboardEvent('keydown', { key: 'Home' }));
+        ends.push(threads('first'));
+        box.dispatchEvent(new KeyboardEvent('keydown', { key: 'End' }));
+        root.dataset.ends = [...ends, threads('last')].join(' ');";
+    let Some((counts, _)) = open_and(&[run(rows)], DESKTOP, script) else { return };
+    assert_eq!(counts["ends"], "300 401 700 1 700");
+}
+
+#[test]
 fn a_row_of_the_table_is_as_high_as_its_text_and_readable_on_a_phone() {
     let data = synthetic::both();
     let script = "

@@ -15,10 +15,8 @@ function heatColour(share) {
   return `color-mix(in oklab, var(--heat-${upper}) ${Math.round(part * 100)}%, var(--heat-${lower}))`;
 }
 
-function heatInk(share) {
-  const band = share < 0.25 ? "low" : share < 0.52 ? "mid" : share < 0.65 ? "upper" : "high";
-  return `var(--heat-ink-${band})`;
-}
+/** Black on light cells, white on dark ones: the lightness from which black has the higher contrast. */
+const inkOn = (fill) => `oklch(from ${fill} clamp(0, (0.555 - l) * 1000, 1) 0 0)`;
 
 /** The position of a figure between the lowest and the highest, on a logarithmic scale from 0 to 1. */
 const heatShare = ([low, high], value) => Math.min(1, Math.max(0, Math.log(value / low) / Math.log(high / low)));
@@ -37,7 +35,9 @@ const heatRamp = (range, text) => el("p", { class: "ramp heat" }, text(range[0])
 function cellBox(spec, width) {
   const longest = Math.max(3, ...spec.lines.map((text) => text.length));
   const left = Math.min(Math.round(longest * CHARACTER + 14), Math.round(width * 0.4));
-  const wide = Math.min(spec.square ? 46 : MOST_CELL_WIDTH, (width - left - 4) / Math.max(1, spec.columns.length));
+  // A square fits the window.
+  const most = spec.square ? Math.min(46, Math.max(16, (0.85 * innerHeight) / spec.lines.length)) : MOST_CELL_WIDTH;
+  const wide = Math.min(most, (width - left - 4) / Math.max(1, spec.columns.length));
   const high = spec.square ? wide : CELL_HEIGHT;
   const top = 26;
   return { left, top, wide, high, right: left + wide * spec.columns.length, bottom: top + high * spec.lines.length };
@@ -61,10 +61,9 @@ function hatch(x, y, width, height) {
 /** A cell with its colour, and the colour of its text. */
 function colouredCell(cell, range) {
   if (cell.state === "missing") return { ...cell, fill: null, ink: "var(--muted)" };
-  if (cell.colour) return { ...cell, fill: cell.colour, ink: cell.ink || "var(--ink)" };
-  if (!(cell.value > 0)) return { ...cell, fill: "var(--faint)", ink: "var(--ink)" };
-  const share = Math.round(heatShare(range, cell.value) * (SHADES - 1)) / (SHADES - 1);
-  return { ...cell, fill: heatColour(share), ink: heatInk(share) };
+  const shade = () => heatColour(Math.round(heatShare(range, cell.value) * (SHADES - 1)) / (SHADES - 1));
+  const fill = cell.colour || (cell.value > 0 ? shade() : "var(--faint)");
+  return { ...cell, fill, ink: inkOn(fill) };
 }
 
 /** Joins the cells of a colour. */
@@ -117,7 +116,7 @@ function cellOverlay(cells, box) {
     const [left, top] = [box.left + x * box.wide, box.top + y * box.high];
     if (state === "missing" && cells.length <= MOST_CELLS)
       root.append(hatch(left + 1, top + 1, box.wide - 2, box.high - 2));
-    if (!text || text.length * 6.6 > box.wide || box.high < 16) continue;
+    if (!text || text.length * 6.6 + 4 > box.wide || box.high < 16) continue;
     const at = { x: round(left + box.wide / 2), y: round(top + box.high / 2 + 4), "text-anchor": "middle" };
     root.append(words({ class: "cell-text", style: `fill: ${ink}`, ...at }, text));
   }

@@ -41,7 +41,8 @@ const KINDS = {
 };
 
 /** Appends a chart to its host. Returns {root, update(spec), refresh()}: refresh draws it at once if it is not up to date. */
-function drawChart(host, spec) {
+function drawChart(host, given) {
+  const spec = withoutLoneFigures(given);
   const chart = { spec, width: null, stale: true, visible: false, drawing: null };
   chart.title = el("figcaption");
   chart.plot = el("div", { class: "plot" });
@@ -61,7 +62,7 @@ function drawChart(host, spec) {
     paintChart(chart);
   };
   chart.update = (next) => {
-    chart.spec = next;
+    chart.spec = withoutLoneFigures(next);
     chart.stale = true;
     reserve(chart);
     if (chart.visible) chart.refresh();

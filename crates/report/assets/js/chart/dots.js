@@ -22,8 +22,13 @@ function laneOf(spec) {
 
 const labelRoom = (spec) => Math.max(6, ...spec.rows.map((row) => (row.label || "").length)) * 7 + 16;
 
+/** The room of the texts beside the points. */
+const textRoom = (spec) =>
+  Math.max(0, ...spec.rows.flatMap(({ points }) => points || []).map(({ text }) => (text || "").length * CHARACTER));
+
 /** On a narrow chart long labels stand above the points of their rows. */
-const isStacked = (spec, width) => width < NARROW && ((spec.columns || []).length > 0 || labelRoom(spec) > 0.4 * width);
+const isStacked = (spec, width) =>
+  width < NARROW && ((spec.columns || []).length > 0 || labelRoom(spec) + textRoom(spec) > 0.45 * width);
 
 /** The widths of the columns of numbers. */
 const columnWidths = (spec) =>
@@ -68,24 +73,15 @@ function dotBox(spec, width) {
   const stacked = isStacked(spec, width);
   const left = stacked ? 4 : Math.round(Math.min(labelRoom(spec), width * 0.5));
   const columns = columnWidths(spec);
-  const room = stacked ? 0 : columns.reduce((sum, size) => sum + size, 0);
+  const room = stacked && columns.length ? 0 : columns.reduce((sum, size) => sum + size, textRoom(spec));
   const top = dotTop(spec);
   const bottom = top + dotHeights(spec, width).height;
   return { left, right: Math.round(width - 10 - room), top, bottom, columns, width, stacked };
 }
 
-/** The text beside a point starts at the end of its interval and spread, on the side that has room for it. */
-function drawValue(point, ends, at, box) {
-  const [first, last] = [Math.min(...ends) - 9, Math.max(...ends) + 9];
-  const room = point.text.length * CHARACTER;
-  const spot =
-    last + room <= box.right + 10
-      ? { x: last, y: at + 4, anchor: "start" }
-      : first - room >= box.left + 2
-        ? { x: first, y: at + 4, anchor: "end" }
-        : { x: box.right, y: at - 7, anchor: "end" };
-  return words({ class: "value", x: round(spot.x), y: round(spot.y), "text-anchor": spot.anchor }, point.text);
-}
+/** The text beside a point starts at the end of its interval and spread. */
+const drawValue = (point, ends, at) =>
+  words({ class: "value", x: round(Math.max(...ends) + 9), y: round(at + 4) }, point.text);
 
 /** A dotted line from the axis to the last point of a row leads the eye. */
 function rail(row, y, box, position) {
@@ -262,7 +258,7 @@ function dotOverlay(spec, places, box, position, lane, spots) {
       if (!hasPlace(point)) root.append(placelessMark(point, style, x, y, `line-${at}`));
       const beside = isAlone ? points : [point];
       const ends = beside.flatMap((one) => [placeOf(one), ...endsOfPoint(one).map(position)]);
-      if (point.text) root.append(drawValue(point, ends, y, box));
+      if (point.text) root.append(drawValue(point, ends, y));
       spots.push({ x, y, point, series: `line-${at}` });
     }
   });

@@ -36,6 +36,37 @@ function segmentsOf(points) {
   return found;
 }
 
+/** Points that say how much. */
+const figuresOf = ({ points }) => points.filter((point) => hasPlace(point) && isNumber(point.y));
+
+/** The text of a figure, as beside a dot. */
+const pointText = (point, axis) => figureText(point, rowOfPoint(point), axis);
+
+/** One figure is no line: at the end of a chart its name stands beside it; elsewhere it is said below the lines. Without any line,
+    all are rows of dots. */
+function withoutLoneFigures(spec) {
+  if (spec.kind !== "lines") return spec;
+  const place = ({ x }) => `${unitOf(spec.x).text(x)} ${x === 1 ? spec.x.label.replace(/s\b/, "") : spec.x.label}`;
+  const lone = spec.series.filter((one) => figuresOf(one).length === 1);
+  if (lone.length > 0 && !spec.series.some((one) => figuresOf(one).length > 1)) {
+    const rows = lone.map((one) => {
+      const [point] = figuresOf(one);
+      const dot = { ...asDot(point), text: pointText(point, spec.y) };
+      return { ...one, label: `${one.label}, ${place(point)}`, points: [dot] };
+    });
+    return { ...spec, kind: "dots", x: spec.y, rows, rules: [] };
+  }
+  const end = Math.max(...spec.series.flatMap(({ points }) => points.map(({ x }) => x)));
+  const isWithin = (one) => lone.includes(one) && figuresOf(one)[0].x < end;
+  const said = spec.series.filter(isWithin).flatMap((one) => {
+    const [point] = figuresOf(one);
+    const text = pointText(point, spec.y);
+    return text === "no number" ? [] : [`${one.label} ${text} at ${place(point)}`];
+  });
+  const series = spec.series.filter((one) => !isWithin(one));
+  return { ...spec, series, note: [spec.note, said.length ? `Of one size: ${said.join("; ")}.` : null].flat() };
+}
+
 /** Lines are said to be one if they differ by less than this at every point. */
 const SAME = 0.01;
 

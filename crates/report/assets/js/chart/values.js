@@ -48,7 +48,7 @@ const ticksOf = (axis, [low, high], count) => (axis.log ? logTicks(low, high, co
 /** The ticks that fit an axis, with the last one always among them. Of many values, only powers of two count. */
 function fittingTicks(all, position, width) {
   const powers = all.filter((value, at) => Number.isInteger(Math.log2(value)) || at === all.length - 1);
-  const values = all.length > 16 && powers.length > 3 ? powers : all;
+  const values = all.length > 16 && powers.length > 3 && all.every(Number.isInteger) ? powers : all;
   const kept = [];
   const last = values[values.length - 1];
   const lastAt = position(last);

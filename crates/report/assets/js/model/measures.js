@@ -101,7 +101,8 @@ function figureText(figure, row, measure) {
   // As on the cards: an estimate of a wide interval is no figure, one of a narrower interval a rough one.
   if (figure.state === "open") return isRough(row) ? `~${text(figure.y, 3)}` : "no number";
   if (figure.state === "bound") return (figure.above ? "> " : "< ") + text(figure.y, 2);
-  return text(figure.y, 3);
+  const interval = row && measure.unit === "time" && isWide(row) && answerWords({ row, median: null }).interval;
+  return text(figure.y, 3) + (interval ? ` ${interval}` : "");
 }
 
 /** A figure as a point of a chart of dots, whose figures lie on the horizontal axis. */

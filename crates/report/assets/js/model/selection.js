@@ -32,12 +32,15 @@ function answerWords({ row, median }) {
   return { words: named ? verdictText(row.verdict) : "no number", about: named ? null : verdictText(row.verdict) };
 }
 
+/** Whether a resolved cost is not written without its interval: resolved in cycles, its time is wider than a rough one. */
+const isWide = (row) => halfWidth(row.ns, ...intervalWithinRun(row)) >= DATA.rough_half_width;
+
 /** The same in one line: `~48.0 ns ±18 %`. */
 function answerText(answer, withInterval) {
   const { parts, words, interval, rough } = answerWords(answer);
   if (words) return words;
   const figure = `${rough ? "~" : ""}${parts.join(NBSP)}`;
-  return withInterval && interval ? `${figure} ${interval}` : figure;
+  return (withInterval || (!rough && isWide(answer.row))) && interval ? `${figure} ${interval}` : figure;
 }
 
 /** The figure of an answer in a chart of time. A median of single operations has no interval. */

@@ -87,7 +87,7 @@ function winnerCells(maps, axis, columns, lines) {
   const cells = own.map(({ best, times }) => {
     const faint = `color-mix(in oklab, ${colourOf(best.primitive)} 45%, var(--surface))`;
     const place = { x: columns.indexOf(best.threads), y: lines.indexOf(axis.of(best)) };
-    return { ...place, colour: times ? faint : "var(--faint)", ink: "var(--ink)", text: times || "≈", row: best };
+    return { ...place, colour: times ? faint : "var(--faint)", text: times || "≈", row: best };
   });
   return cells.filter(({ x, y }) => x >= 0 && y >= 0);
 }

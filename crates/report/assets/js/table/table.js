@@ -1,16 +1,17 @@
 // The table of all rows, which can be sorted by any column and filtered by words and by verdict.
 
-/** So many rows appear at first. Where the reader scrolls to the end, as many more as there are, up to a limit: the browser
-    computes the layout of the whole table each time. */
+/** So many rows appear at first, and fewer more where the reader scrolls to the end, so that a frame suffices for them. */
 const PORTION = 100;
-const LARGEST_PORTION = 1000;
+const STEP = 40;
+/** The most rows in the document: with each portion the browser computes the layout of the whole table. */
+const MOST_DRAWN = 300;
 /** With a key as many as a window shows: a row is at least so high. */
 const ROW_HEIGHT = 32;
 /** How long the address waits for the next key, in milliseconds. */
 const PAUSE = 250;
 /** sorted: all rows in the order of a column; only: the rows of one sentence, with its text; null for all rows;
-    found: the rows of the filter. */
-const TABLE = { sort: null, descending: false, sorted: ROWS, words: "", verdict: "", only: null, found: [] };
+    found: the rows of the filter; from: the first of them in the document. */
+const TABLE = { sort: null, descending: false, sorted: ROWS, words: "", verdict: "", only: null, found: [], from: 0 };
 
 /** The rows of the filter, and what is to know of them. */
 function foundRows() {
@@ -64,14 +65,41 @@ function rowElement(row) {
   );
 }
 
-function addRows(count) {
-  const from = tableBody.childElementCount;
-  tableBody.append(...TABLE.found.slice(from, from + count).map(rowElement));
+/** Draws these rows of the filter, and keeps those in sight where they are. */
+function drawRange(from, to) {
+  const { found, from: drawn } = TABLE;
+  const until = drawn + tableBody.childElementCount;
+  const kept = from < until && to > drawn ? tableBody.children[Math.max(from, drawn) - drawn] : null;
+  const place = kept && kept.offsetTop - tableBox.scrollTop;
+  if (!kept) tableBody.replaceChildren();
+  for (let at = drawn; kept && at < from; at += 1) tableBody.firstChild.remove();
+  for (let at = until; kept && at > to; at -= 1) tableBody.lastChild.remove();
+  const [before, after] = kept ? [drawn, until] : [from, from];
+  tableBody.prepend(...found.slice(from, before).map(rowElement));
+  tableBody.append(...found.slice(after, to).map(rowElement));
+  TABLE.from = from;
+  if (kept) tableBox.scrollTop = kept.offsetTop - place;
 }
 
-function addWhereEnds() {
-  if (tableBox.scrollTop + 2 * tableBox.clientHeight > tableBox.scrollHeight)
-    addRows(Math.min(tableBody.childElementCount, LARGEST_PORTION));
+/** Draws a portion more at the end that the reader comes near, and leaves out as many at the other one. */
+function followScroll() {
+  const { scrollTop, clientHeight, scrollHeight } = tableBox;
+  const { found, from } = TABLE;
+  const to = from + tableBody.childElementCount;
+  if (scrollTop + 2 * clientHeight > scrollHeight && to < found.length) {
+    const end = Math.min(to + STEP, found.length);
+    drawRange(Math.max(from, end - MOST_DRAWN), end);
+  } else if (scrollTop < clientHeight && from > 0) {
+    const start = Math.max(0, from - STEP);
+    drawRange(start, Math.min(to, start + MOST_DRAWN));
+  }
+}
+
+/** The first and the last rows are one key away. */
+function followKey({ key }) {
+  const { length } = TABLE.found;
+  if (key === "Home") drawRange(0, Math.min(PORTION, length));
+  if (key === "End") drawRange(Math.max(0, length - PORTION), length);
 }
 
 function drawTable(first = PORTION) {
@@ -79,9 +107,16 @@ function drawTable(first = PORTION) {
   const { rows, note } = foundRows();
   TABLE.found = rows;
   tableBody.replaceChildren();
-  addRows(first);
+  drawRange(0, Math.min(first, rows.length));
   const filtered = rows.length < ROWS.length ? `${formatCount(rows.length)} of ` : "";
-  tableCount.replaceChildren(...(note ? [el("b", null, `${note} `)] : []), `${filtered}${plural(ROWS.length, "row")}`);
+  const part =
+    rows.length > PORTION
+      ? `. At most ${MOST_DRAWN} are in the page at a time: the filter finds all, the browser’s own search these alone.`
+      : "";
+  tableCount.replaceChildren(
+    ...(note ? [el("b", null, `${note} `)] : []),
+    `${filtered}${plural(ROWS.length, "row")}${part}`,
+  );
   tableBox.scrollTop = 0;
 }
 
@@ -237,8 +272,9 @@ function drawRows() {
   const focus = () => tableBody.childElementCount > PORTION && drawTable();
   wordsInput = el("input", { type: "search", placeholder: "atomicAdd threads:32 type:i32", input: type, focus });
   tableBox.append(el("table", null, tableHead, tableBody));
-  tableBox.addEventListener("scroll", addWhereEnds);
-  addEventListener("beforeprint", () => addRows(Infinity));
+  tableBox.addEventListener("scroll", followScroll);
+  tableBox.addEventListener("keydown", followKey);
+  addEventListener("beforeprint", () => drawRange(0, TABLE.found.length));
   byId("rows").append(
     el(
       "div",

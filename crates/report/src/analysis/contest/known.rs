@@ -90,7 +90,7 @@ impl<'a> Known<'a> {
             let doubt = if self.row.verdict == Verdict::Resolved { "" } else { figure::ROUGHLY };
             return format!("{doubt}{}", figure::time(self.ns));
         }
-        Cost::of(self.row).figure
+        Cost::alone(self.row)
     }
 
     /// The name of its primitive; the design of a rival is the name of its [`Entrant`].

@@ -252,16 +252,17 @@ fn elsewhere(data: &RunData, case: &Case) -> Vec<String> {
     let known = |index: usize| Some(&data.rows[index]).filter(|row| figure::has_figure(row));
     let placed = |index: usize| {
         let row = known(index)?;
-        Some(format!("{} {}", row.case.placement.as_ref()?, Cost::of(row).figure))
+        Some(format!("{} {}", row.case.placement.as_ref()?, Cost::alone(row)))
     };
     let others: Vec<String> = data.rows_where(|row| is_other(&row.case)).filter_map(placed).collect();
     let of_pairs = by_class(data).into_iter().find(|rows| {
         let first = rows.iter().flatten().next();
         first.is_some_and(|index| data.rows[*index].case.primitive == case.primitive)
     });
-    let classed = of_pairs.iter().flatten().zip(SHARED).filter_map(|(index, shared)| {
-        Some(format!("{} where they share {shared}", Cost::of(known((*index)?)?).figure))
-    });
+    let classed =
+        of_pairs.iter().flatten().zip(SHARED).filter_map(|(index, shared)| {
+            Some(format!("{} where they share {shared}", Cost::alone(known((*index)?)?)))
+        });
     let classed: Vec<String> = classed.collect();
     let others = (!others.is_empty()).then(|| format!("as many threads placed otherwise: {}", enumeration(&others)));
     let pairs = (classed.len() > 1).then(|| format!("two threads: {}", enumeration(&classed)));

@@ -73,6 +73,9 @@ fn picture(data: &RunData) -> Option<Picture> {
         .then(|| "No false sharing: adjacent and distant elements cost the same.".to_owned());
     let types: Vec<String> = findings.iter().map(false_sharing::StrideFinding::sentence).collect();
     let types = (!types.is_empty()).then(|| format!("{}.", types.join("; ")));
+    // Without figures for a sentence, the drop itself is what the card says.
+    let is_unsaid = drop.is_some() && drop_of_the_cost(data).is_none();
+    let (said, types) = if is_unsaid { (types, None) } else { (none, types) };
     let is_mixed = findings.iter().any(|finding| finding.is_of_median);
     let whose = is_mixed.then(|| {
         "Marks are the slowest thread's where elements share a line and the median one's elsewhere; ratios are those of the \
@@ -81,7 +84,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     });
     let chart = chart.ruled(rules.into_iter().collect());
     let otherwise = "Where false sharing ends is undecided in this run: too few strides have a reliable figure.";
-    Some(Picture::of([Some(chart)], otherwise, [types, whose, unreliable(data, &rows)])?.saying(none))
+    Some(Picture::of([Some(chart)], otherwise, [types, whose, unreliable(data, &rows)])?.saying(said))
 }
 
 fn bytes(case: &Case) -> u64 {

@@ -162,7 +162,7 @@ pub(super) fn take_instead(all: &[Contrast<'_>], text: impl Fn(String) -> String
 /// The cell of a cost.
 pub(super) fn cell(data: &RunData, index: usize) -> Cell {
     let row = &data.rows[index];
-    Cell { value: Point::cost(row, index, 0.0).y, text: Cost::of(row).figure, detail: None, row: index }
+    Cell { value: Point::cost(row, index, 0.0).y, text: Cost::alone(row), detail: None, row: index }
 }
 
 /// A family of threads in two teams, each a placement and a number of threads.

@@ -124,11 +124,10 @@ fn line(data: &RunData, order: MemoryOrder, cpu: &str) -> Line {
 }
 
 fn cell(row: &Row, index: usize) -> Cell {
-    let cost = Cost::of(row);
     let is_free = matches!(row.verdict, Verdict::Elided(_));
     Cell {
         value: Point::cost(row, index, 0.0).y,
-        text: if is_free { "no instruction".to_owned() } else { cost.figure },
+        text: if is_free { "no instruction".to_owned() } else { Cost::alone(row) },
         detail: if is_free { None } else { instruction(row) },
         row: index,
     }

@@ -186,7 +186,7 @@ fn oversubscribed(inquiry: Inquiry<'_>, row: &Row) -> Option<String> {
     let rows = inquiry.data.rows.iter().filter(|other| alike(&other.case) && other.case.threads > Some(cpus));
     let known = rows.filter(|other| cpus > 0 && figure::has_figure(other));
     let first = known.min_by_key(|other| other.case.threads)?;
-    Some(format!("{} threads on {cpus} CPUs cost {}", first.case.threads?, Cost::of(first).figure))
+    Some(format!("{} threads on {cpus} CPUs cost {}", first.case.threads?, Cost::alone(first)))
 }
 
 #[cfg(test)]

@@ -31,10 +31,12 @@ mod wait;
 
 pub(crate) use barrier::{Winner, winners};
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use syncscope_core::Row;
 
-use crate::RunData;
+use crate::{RunData, figure, naming};
 use advice::{Advice, Inquiry, Need};
 use spec::Spec;
 
@@ -94,6 +96,13 @@ enum Said {
 }
 
 impl Said {
+    fn open(self) -> Option<String> {
+        match self {
+            Self::Certain(..) => None,
+            Self::Open(reason) => Some(reason),
+        }
+    }
+
     fn certain(text: String, rows: impl IntoIterator<Item = usize>) -> Self {
         Self::Certain(text, rows.into_iter().collect())
     }
@@ -145,7 +154,7 @@ pub(crate) struct Answers {
 /// The answers that the rows of a run give.
 pub(crate) fn answers(data: &RunData) -> Answers {
     if lacks_intervals(data) {
-        return Answers { open: Some(WITHOUT_INTERVALS.to_owned()), ..Answers::default() };
+        return Answers { open: Some(without_intervals(data)), ..Answers::default() };
     }
     let (mut certain, mut rest, mut open) = (Vec::new(), Vec::new(), Vec::new());
     for question in &QUESTIONS {
@@ -175,8 +184,10 @@ pub(crate) struct Decision {
     /// Its place on the page.
     pub(crate) id: &'static str,
     pub(crate) question: &'static str,
-    /// What the intervals make certain, beyond the sentences at the top of the page.
+    /// What the intervals make certain, beyond the sentences at the top of the page; or why they decide nothing.
     pub(crate) sentence: Option<String>,
+    /// Whether the rows decide something.
+    pub(crate) is_decided: bool,
     /// Its charts, side by side.
     pub(crate) charts: Vec<Spec>,
     pub(crate) note: Option<String>,
@@ -189,18 +200,37 @@ pub(crate) fn decisions(data: &RunData, answers: &Answers) -> Vec<Decision> {
         let Picture { charts, text, otherwise, note } = (question.picture?)(data)?;
         let rest = answers.rest.iter().filter(|answer| answer.figure == question.id).map(|answer| answer.text.clone());
         let parts: Vec<String> = text.into_iter().chain(rest).filter(|_| is_certain).collect();
-        let says_nothing = || question.sentences.iter().all(|sentence| sentence(data).is_none());
-        let sentence = match parts.as_slice() {
-            [] => (is_certain && says_nothing()).then(|| otherwise.to_owned()),
-            parts => Some(parts.join(" ")),
+        let is_at_top = answers.certain.iter().any(|answer| answer.figure == question.id);
+        let is_decided = is_at_top || !parts.is_empty();
+        let open = || question.sentences.iter().find_map(|sentence| sentence(data).and_then(Said::open));
+        let undecided = || match open() {
+            _ if !is_certain => WITHOUT_INTERVALS.to_owned(),
+            Some(reason) => format!("Undecided: {reason}."),
+            None => otherwise.to_owned(),
         };
-        Some(Decision { id: question.id, question: question.title, sentence, charts, note })
+        let sentence =
+            if is_decided { Some(parts.join(" ")).filter(|text| !text.is_empty()) } else { Some(undecided()) };
+        Some(Decision { id: question.id, question: question.title, sentence, is_decided, charts, note })
     };
     QUESTIONS.iter().filter_map(of).collect()
 }
 
 /// What stands in the place of sentences about figures without intervals, such as those of others.
 const WITHOUT_INTERVALS: &str = "These figures have no intervals: small differences between them may be noise.";
+
+/// What a run of such figures holds.
+fn without_intervals(data: &RunData) -> String {
+    let count = data.rows.iter().filter(|row| row.ns.is_some()).count();
+    let cases = data.rows.iter().map(|row| row.case.domain_and_family());
+    let mut families: Vec<(&str, &str)> = cases.collect::<BTreeSet<_>>().into_iter().collect();
+    families.sort_by_key(|(domain, family)| naming::family_order(domain, family));
+    let of_domain = |of: &[(&str, &str)]| {
+        let titles: Vec<String> = of.iter().map(|(_, family)| naming::family(family).to_lowercase()).collect();
+        format!("{}: {}", of[0].0.to_uppercase(), titles.join(", "))
+    };
+    let domains: Vec<String> = families.chunk_by(|one, next| one.0 == next.0).map(of_domain).collect();
+    format!("This run holds {} costs ({}). {WITHOUT_INTERVALS}", figure::grouped(count), domains.join("; "))
+}
 
 /// Whether there are figures and none has an interval.
 fn lacks_intervals(data: &RunData) -> bool {
@@ -396,6 +426,6 @@ mod tests {
             (row.ns_interval, row.ns_within) = (None, None);
         }
         let without = answers(&data);
-        assert!(without.certain.is_empty() && without.open.as_deref() == Some(WITHOUT_INTERVALS));
+        assert!(without.certain.is_empty() && without.open.unwrap().ends_with(WITHOUT_INTERVALS));
     }
 }

@@ -149,7 +149,7 @@ impl Point {
 
     /// The cost of a row, in words, too. A point whose row has no cost has no height.
     pub(crate) fn cost(row: &Row, index: usize, x: f64) -> Self {
-        let missing = Self { text: Some(Cost::of(row).figure), ..Self::missing(index, short(x)) };
+        let missing = Self { text: Some(Cost::alone(row)), ..Self::missing(index, short(x)) };
         let bound = row.ns_interval.map(|interval| interval.high).filter(|high| *high > 0.0);
         let Some(ns) = row.ns.map(syncscope_core::Nanoseconds::value) else { return missing };
         let state = match row.verdict {

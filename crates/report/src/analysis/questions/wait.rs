@@ -108,10 +108,8 @@ fn spin_or_sleep(data: &RunData) -> Option<Said> {
 fn picture(data: &RunData) -> Option<Picture> {
     let name = |case: &Case| design(&data.catalogue, case);
     let hinted: Vec<usize> = hints(data).map_or_else(Vec::new, |hints| hints.contest(Basis::Run).rows().collect());
-    let costs = Spec::dots(
-        Axis::log("time of one hint, or call that may give the CPU away", Unit::Time),
-        series(data, &hinted, name, |_| 0, Point::cost),
-    );
+    let costs = Spec::dots(Axis::log("time of one", Unit::Time), series(data, &hinted, name, |_| 0, Point::cost));
+    let costs = costs.map(|chart| chart.titled("Hints, and calls that may give the CPU away"));
     let with_role = |role: Role| -> Vec<usize> {
         (0..data.rows.len()).filter(|index| takes_part(data, &data.rows[*index], role)).collect()
     };
