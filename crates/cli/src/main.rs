@@ -51,6 +51,7 @@ fn main() -> ExitCode {
         Command::Advise(advise) => commands::advise(&advise),
         Command::Show(show) => commands::show(&show),
         Command::Findings(findings) => commands::findings(&findings),
+        Command::Submit(submit) => commands::submit(&submit),
         Command::Import(import) => commands::import(&import),
         Command::Completions(completions) => commands::completions(&completions),
         Command::Man(man) => commands::man(&man),
