@@ -249,6 +249,11 @@ impl Arguments {
         Self::try_parse_from(words).map(|arguments| arguments.command).map_err(|error| one_line(&error))
     }
 
+    /// Whether NCCL may choose NVLink's multicast.
+    pub(crate) fn allows_multicast(&self) -> bool {
+        matches!(&self.command, Command::Run(run) if run.nccl_multicast)
+    }
+
     /// Parses the command line. Prints help and version, and then exits; help also where no command is given.
     pub(crate) fn read() -> Result<Self, Failure> {
         Self::try_parse().or_else(|error| match error.kind() {
