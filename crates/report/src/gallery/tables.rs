@@ -50,17 +50,18 @@ pub(super) fn operations(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
         let axis = Axis::around(line);
         let rows: String =
             ranked.iter().map(|(index, figure)| row(line, &columns[*index], *index, figure, axis.as_ref())).collect();
-        let scale = axis.map(|axis| axis.label()).unwrap_or_default();
+        let scale = axis.map_or_else(|| "no figure".to_owned(), |axis| axis.label());
         let _ = write!(
             html,
             "<details class=\"operation\" id=\"{id}\" data-words=\"{}\"><summary><b>{}</b> <span class=\"cost-note\">{}</span></summary>\
              <p class=\"links\"><a href=\"#{id}\">Link</a></p>\
-             <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table class=\"ranked\"><thead><tr><th scope=\"col\" class=\"rank\">#</th>\
+             <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}: {}\"><table class=\"ranked\"><thead><tr><th scope=\"col\" class=\"rank\">#</th>\
              <th scope=\"col\">machine</th><th scope=\"col\" class=\"number\">cost</th><th scope=\"col\" class=\"strip\">{scale}</th></tr></thead>\
              <tbody>{rows}</tbody></table></div></details>",
             escape(line.level),
             escape(title),
             escape(&first),
+            escape(line.level),
             escape(title),
         );
     }
