@@ -97,8 +97,10 @@ nvrtc:                ## bring NVRTC into the project's folder
 pages: build          ## results/*/report.html: the page of each stored run
 	for run in results/*/run.json; do target/release/syncscope report "$$(dirname "$$run")" || exit 1; done
 
-gallery: pages        ## results/index.html: one page over all stored runs, with links to theirs
-	target/release/syncscope gallery results/* -o results/index.html --title "Stored runs"
+gallery: pages        ## results/index.html: one page over all stored runs, with links to theirs, and the machines of core-to-core-latency
+	rm -rf target/core-to-core
+	target/release/syncscope import core-to-core-latency results/core-to-core -o target/core-to-core
+	target/release/syncscope gallery results/* target/core-to-core/* -o results/index.html --title "Stored runs"
 
 store:                ## results/NAME: a run in the form that results/README.md describes (RUN=syncscope-runs/MINE NAME=machine)
 	cargo run --quiet -p syncscope-core --example store_run -- "$(RUN)" "results/$(NAME)"

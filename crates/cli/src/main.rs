@@ -36,9 +36,10 @@ fn main() -> ExitCode {
     if let Some(code) = syncscope_gpu::compiler_process::serve_if_asked() {
         return code;
     }
+    let arguments = Arguments::read();
     // As long as there is one thread: the environment is that of all.
-    syncscope_gpu::turn_multicast_off();
-    let outcome = Arguments::read().and_then(|arguments| match arguments.command {
+    syncscope_gpu::decide_multicast(arguments.as_ref().is_ok_and(Arguments::allows_multicast));
+    let outcome = arguments.and_then(|arguments| match arguments.command {
         Command::Run(run) => commands::run(&run),
         Command::Measure(measure) => commands::measure(&measure),
         Command::List(list) => supervised(|| commands::list(&list)),
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         Command::Advise(advise) => commands::advise(&advise),
         Command::Show(show) => commands::show(&show),
         Command::Findings(findings) => commands::findings(&findings),
+        Command::Submit(submit) => commands::submit(&submit),
         Command::Import(import) => commands::import(&import),
         Command::Completions(completions) => commands::completions(&completions),
         Command::Man(man) => commands::man(&man),

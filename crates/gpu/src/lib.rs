@@ -40,7 +40,7 @@ pub use catalogue::limits::DeviceLimits;
 pub use catalogue::{Fault, orderings, weakened_program};
 pub use catalogue::{argument_bytes, cases, own, peer, program_of, third_loop_of, unavailable};
 pub use cuda::error::{CudaError, GpuError, NvrtcError};
-pub use cuda::nccl::turn_multicast_off;
+pub use cuda::nccl::decide_multicast;
 pub use cuda::{compile, compiler_process, discovery, nvrtc};
 pub use evidence::evidence_of;
 pub use experiments::grid_barrier::{BothClocksOfLaunch, GridBarrierExperiment};

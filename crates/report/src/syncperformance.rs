@@ -19,6 +19,9 @@ use std::path::{Path, PathBuf};
 
 use syncscope_core::{Actor, Case, Dtype, Facts, Nanoseconds, Row, Verdict};
 
+/// The remark of each imported row.
+pub(crate) const NO_INTERVAL: &str = "imported; no interval was published";
+
 /// The largest plausible result file.
 const MOST_BYTES: u64 = 16 << 20;
 
@@ -122,7 +125,7 @@ impl ResultFigure {
             0.0 => Verdict::BelowResolution("SyncPerformance reports a time of zero".to_owned()),
             _ => Verdict::Resolved,
         };
-        let remark = (verdict == Verdict::Resolved).then(|| "imported; no interval was published".to_owned());
+        let remark = (verdict == Verdict::Resolved).then(|| NO_INTERVAL.to_owned());
         Row {
             ns: Some(self.slowest).filter(|_| ns.is_finite()),
             fastest_ns: positive(self.fastest),

@@ -14,7 +14,7 @@ use syncscope_core::{
 use syncscope_report::gallery::{Entry, render};
 use syncscope_report::{RunData, page};
 
-use chromium::{Counts, inaccessible, number, open, open_and, open_still, open_undrawn, plain};
+use chromium::{Counts, inaccessible, number, open, open_and, open_page, open_still, open_undrawn, plain};
 
 /// The widths of the page.
 const DESKTOP: u32 = 1280;
@@ -376,11 +376,47 @@ fn the_gallery_of_many_machines_fits_a_phone() {
         })
         .collect();
     let html = render(&entries, Some("A-title-without-a-space-that-is-wider-than-any-phone"));
-    let selectors = [("dots", "g.series"), ("runs", ".runs-table tbody tr"), ("links", "a[href='x/report.html']")];
+    let selectors =
+        [("dots", "i.dot"), ("runs", ".runs-table tbody tr"), ("links", ".runs-table a[href='x/report.html']")];
     for width in [PHONE, DESKTOP] {
         let Some(counts) = open_still(&html, width, &selectors) else { return };
         assert!(number(&counts, "overflow") <= 0, "{width}: {counts:?}");
         assert_eq!((number(&counts, "runs"), number(&counts, "links")), (13, 1));
         assert!(number(&counts, "dots") > 100, "{counts:?}");
     }
+}
+
+/// A query in the address is answered, also where no machine has that name; a picture has a line for each machine shown.
+#[test]
+fn the_gallery_answers_and_filters() {
+    let entries: Vec<Entry> = ["AWS Graviton2", "AWS Graviton3", "Intel Core i9-9900K (Coffee Lake)"]
+        .into_iter()
+        .map(|model| {
+            let mut data = synthetic::cpu_only();
+            data.run.machine.cpu.model = model.to_owned();
+            Entry { data, page: None }
+        })
+        .collect();
+    let script = "const found = () => page.getElementById('found').textContent;
+        root.dataset.asked = found();
+        const form = page.getElementById('find');
+        const ask = (name, value) => {
+            form.elements[name].value = value;
+            form.dispatchEvent(new Event('input', { bubbles: true }));
+        };
+        ask('query', 'cheapest uncontended lock i9 9900k');
+        root.dataset.lock = found();
+        ask('vendor', 'AWS');
+        const operation = page.querySelector('details.operation');
+        root.dataset.shown = operation.querySelectorAll('tbody tr:not([hidden])').length;
+        operation.querySelector('button').click();";
+    let html = render(&entries, None);
+    let Some((counts, _)) = open_page(&html, DESKTOP, script, "#find=hand-off%20Graviton%204") else { return };
+    assert!(counts["asked"].contains("“graviton4”"), "{counts:?}");
+    for (found, expected) in [("asked", "Graviton2"), ("asked", "Graviton3"), ("asked", "Hand-off"), ("lock", "9900K")]
+    {
+        assert!(counts[found].contains(expected), "{found}: {counts:?}");
+    }
+    assert!(!counts["asked"].contains("9900K") && !counts["lock"].contains("Graviton"), "{counts:?}");
+    assert_eq!(number(&counts, "shown"), 2);
 }

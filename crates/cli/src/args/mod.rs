@@ -53,6 +53,8 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// Write an index page over many runs: every machine, and what each operation costs on it
     Gallery(GalleryArguments),
+    /// Make the anonymous bundle of a run for the gallery, or check one
+    Submit(SubmitArguments),
     /// Compare two runs, case by case: slower, faster, the same or undecided
     Compare(CompareArguments),
     /// Compare the runs of three or more nodes: what is typical, and which nodes differ
@@ -150,6 +152,19 @@ pub(crate) struct GalleryArguments {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct SubmitArguments {
+    /// Directory of a run; with --check, a bundle
+    #[arg(value_name = "RUN")]
+    pub(crate) path: PathBuf,
+    /// Check a bundle; with -o, write the run in it to a directory
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// File of the bundle [default: NAME.json.gz here]
+    #[arg(short, long, alias = "output", value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ImportArguments {
     #[command(subcommand)]
     pub(crate) source: ImportSource,
@@ -175,9 +190,10 @@ pub(crate) struct ImportTarget {
 
 #[derive(Debug, Args)]
 pub(crate) struct CoreToCoreArguments {
-    /// CSV file named after the processor
+    /// CSV file named after the processor, or a folder of them with a machines.csv like results/core-to-core; RUN is then a
+    /// folder of runs
     #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    pub(crate) path: PathBuf,
     #[command(flatten)]
     pub(crate) target: ImportTarget,
 }
@@ -231,6 +247,11 @@ impl Arguments {
     /// The subcommand of a command line that stands in a `run.json`.
     pub(crate) fn of_command(words: &[String]) -> Result<Command, String> {
         Self::try_parse_from(words).map(|arguments| arguments.command).map_err(|error| one_line(&error))
+    }
+
+    /// Whether NCCL may choose NVLink's multicast.
+    pub(crate) fn allows_multicast(&self) -> bool {
+        matches!(&self.command, Command::Run(run) if run.nccl_multicast)
     }
 
     /// Parses the command line. Prints help and version, and then exits; help also where no command is given.

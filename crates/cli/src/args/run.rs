@@ -11,6 +11,7 @@ use super::{Arguments, Command, one_of};
 use crate::axes::{self, AxisArguments};
 
 #[derive(Debug, Clone, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is an option that is given or not")]
 pub(crate) struct RunArguments {
     /// How much: quick (40 s on 2 CPUs, 1 min on 16 CPUs and a GPU), standard (2 min, 9 min) or paper (1 min, 11 min); --dry-run
     /// shows the cases
@@ -45,13 +46,16 @@ pub(crate) struct RunArguments {
     /// Neither use the differences between earlier runs of this machine nor keep those of this one (~/.local/state/syncscope)
     #[arg(long)]
     pub(crate) no_history: bool,
+    /// Let NCCL use NVLink multicast unless NCCL_NVLS_ENABLE=0; off by default: on shared machines it may fail or disturb others
+    #[arg(long)]
+    pub(crate) nccl_multicast: bool,
     /// Under a launcher such as srun or mpirun: name the directories under --out by rank, not by node
     #[arg(long)]
     pub(crate) anonymous: bool,
     /// Show the plan and its time, without measuring
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Use only these CPUs, such as 0-7 or 0,2,4 [default: all that this process may use]
+    /// Use only these CPUs, such as 0-7 or 0,2,4 [default: all that are allowed]
     #[arg(long, value_name = "LIST", value_parser = cpus)]
     pub(crate) cpus: Option<CpuList>,
     #[command(flatten)]

@@ -26,6 +26,6 @@ pub(crate) use measure::measure;
 pub(crate) use paper::paper;
 pub(crate) use run::run;
 pub(crate) use shell::{completions, man};
-pub(crate) use stored::{advise, compare, findings, fleet, gallery, report, show};
+pub(crate) use stored::{advise, compare, findings, fleet, gallery, report, show, submit};
 pub(crate) use system::system;
 pub(crate) use verify::verify;

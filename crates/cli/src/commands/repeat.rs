@@ -57,6 +57,7 @@ struct Request {
     axes: AxisFilter,
     cpus: Option<CpuList>,
     devices: Option<Vec<u32>>,
+    nccl_multicast: bool,
     /// The command that began the runs.
     command: Vec<String>,
 }
@@ -87,6 +88,7 @@ impl Request {
             axes: AxisFilter::new(&axes),
             cpus,
             devices: arguments.device.clone().or(devices),
+            nccl_multicast: arguments.nccl_multicast,
             command: run.command,
         };
         request.check_rows(&directory)?;
@@ -117,6 +119,7 @@ impl Request {
             axes: AxisFilter::new(&arguments.axes),
             cpus: arguments.cpus.clone(),
             devices: arguments.device.clone(),
+            nccl_multicast: arguments.nccl_multicast,
             command: provenance::command_line(),
         };
         directory.write_run(&request.unmeasured())?;
@@ -304,6 +307,9 @@ fn command(request: &Request, folder: &Path, number: u32, budget: Option<Duratio
     if let Some(devices) = &request.devices {
         let list: Vec<String> = devices.iter().map(u32::to_string).collect();
         child.args(["--device", &list.join(",")]);
+    }
+    if request.nccl_multicast {
+        child.arg("--nccl-multicast");
     }
     if let Some(budget) = budget {
         child.args(["--budget", &format!("{}ms", budget.as_millis())]);

@@ -31,7 +31,8 @@ fn runs_stand_on_one_page_and_what_is_no_run_is_left_out() {
     }
     let html = fs::read_to_string(&file).unwrap();
     assert!(html.contains("<title>Machines &amp; &lt;others&gt;</title>"));
-    assert_eq!(html.matches("/report.html\"").count(), 1, "a link where the page stands beside it");
+    let runs = html.split("runs-table").last().unwrap();
+    assert_eq!(runs.matches("/report.html\"").count(), 1, "a link where the page stands beside it");
     assert!(html.contains("href=\"h200/report.html\"") && html.contains("published experiment: crosscheck"));
 }
 
@@ -49,4 +50,33 @@ fn without_a_run_there_is_no_page() {
         "{}",
         errors(&output)
     );
+}
+
+/// The figures of the 38 machines are those of the published matrices; costs across packages are marked.
+#[test]
+fn the_machines_of_core_to_core_latency_stand_on_the_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let runs = folder.path().join("runs");
+    let words = [stored("core-to-core").into_os_string(), "-o".into(), runs.clone().into_os_string()];
+    let mut import = Command::new(env!("CARGO_BIN_EXE_syncscope"));
+    let imported = import.args(["import", "core-to-core-latency"]).args(words).output().unwrap();
+    assert_eq!(imported.status.code(), Some(0), "{}", errors(&imported));
+    let machines: Vec<PathBuf> = fs::read_dir(&runs).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(machines.len() == 38 && machines.iter().all(|machine| machine.join("LICENSE").is_file()), "{machines:?}");
+    let machines = ["ryzen-7950x", "graviton3", "ppc970-2s", "xeon-x5650-2s"].map(|name| runs.join(name));
+    let machines: Vec<&Path> = machines.iter().map(PathBuf::as_path).collect();
+    let file = folder.path().join("index.html");
+    let output = gallery(&machines, &["-o", file.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
+    let html = fs::read_to_string(&file).unwrap();
+    assert_eq!(html.matches("<details class=\"machine\"").count(), 4);
+    let operation = |id: &str| html.split(&format!("id=\"{id}\"")).nth(1).unwrap().split("</details>").next().unwrap();
+    let row = |text: &str, name: &str| {
+        text.split("<tr").find(|row| row.contains(name)).unwrap().split("</tr>").next().unwrap().to_owned()
+    };
+    assert!(row(operation("handoff.core"), "Ryzen 9 7950X").contains("5.33 ns"));
+    assert!(row(operation("handoff.any"), "Graviton3").contains("46.4 ns"));
+    assert!(row(operation("handoff.across"), "PowerPC 970").contains("576 ns"));
+    let across = operation("handoff.across");
+    assert_eq!(across.matches("data-machine").count(), across.matches("(issue 97)").count());
 }

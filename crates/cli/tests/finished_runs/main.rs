@@ -14,3 +14,4 @@ mod gallery;
 mod golden;
 mod import;
 mod stored_runs;
+mod submit;

@@ -13,13 +13,14 @@ fn stdout(words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "run",
     "list",
     "system",
     "verify",
     "report",
     "gallery",
+    "submit",
     "compare",
     "fleet",
     "show",

@@ -1,10 +1,13 @@
 //! Tables of experiments that measure no cases: CSV with one header, one line for each row, an empty cell for what is not known.
 
+use std::io;
+use std::path::Path;
+
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::run::directory::RunDirectory;
-use crate::run::files::{At, RunDirectoryError, read_if_there, replace};
+use crate::run::files::{At, RunDirectoryError, read_if_there, read_table, replace};
 
 /// Writes `NAME.csv`. The columns are the fields of a row, which must be numbers, words and options of them.
 ///
@@ -23,10 +26,26 @@ pub fn write<T: Serialize>(directory: &RunDirectory, name: &str, rows: &[T]) -> 
 /// # Errors
 /// When the file cannot be read or a line is no such row.
 pub fn read<T: DeserializeOwned>(directory: &RunDirectory, name: &str) -> Result<Option<Vec<T>>, RunDirectoryError> {
-    let path = directory.path().join(format!("{name}.csv"));
-    let Some(bytes) = read_if_there(&path)? else { return Ok(None) };
+    read_file(&directory.path().join(format!("{name}.csv")))
+}
+
+/// The same of a file that is in no run.
+///
+/// # Errors
+/// When the file cannot be read or a line is no such row.
+pub fn read_file<T: DeserializeOwned>(path: &Path) -> Result<Option<Vec<T>>, RunDirectoryError> {
+    let Some(bytes) = read_if_there(path)? else { return Ok(None) };
     let rows: Result<Vec<T>, csv::Error> = csv::Reader::from_reader(bytes.as_slice()).into_deserialize().collect();
-    rows.map(Some).at(&path)
+    rows.map(Some).at(path)
+}
+
+/// The text of a table, which may be compressed: `path`, or `path` and `.gz`.
+///
+/// # Errors
+/// When there is no such file, or it cannot be read.
+pub fn read_text(path: &Path) -> Result<String, RunDirectoryError> {
+    let (path, bytes) = read_table(path)?.ok_or(io::Error::from(io::ErrorKind::NotFound)).at(path)?;
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error)).at(&path)
 }
 
 /// Reads a count by which others are divided, for `deserialize_with`.

@@ -3,6 +3,7 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fmt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use libloading::Library;
 use syncscope_host::scheduling;
@@ -49,22 +50,32 @@ impl fmt::Debug for Nccl {
 #[derive(Debug)]
 pub(crate) struct Communicator(Handle);
 
-/// Has this process use no multicast of NVLink: sets `NCCL_NVLS_ENABLE=0` where the user has set nothing. Call it while the
-/// process has one thread; later it does nothing.
-pub fn turn_multicast_off() {
-    if std::env::var_os(MULTICAST).is_none() && scheduling::threads_of_process() == Some(1) {
+/// Whether NCCL may choose multicast.
+static MAY_MULTICAST: AtomicBool = AtomicBool::new(false);
+
+/// Lets NCCL choose whether to use NVLink's multicast, as far as the environment does, or has this process use none: sets
+/// `NCCL_NVLS_ENABLE=0` where the user has set nothing. Call it while the process has one thread; later it sets nothing.
+pub fn decide_multicast(is_allowed: bool) {
+    MAY_MULTICAST.store(is_allowed, Ordering::Relaxed);
+    if !is_allowed && std::env::var_os(MULTICAST).is_none() && scheduling::threads_of_process() == Some(1) {
         // SAFETY: there is no other thread that could read the environment meanwhile.
         unsafe { std::env::set_var(MULTICAST, "0") };
     }
 }
 
+/// Whether NCCL may use multicast, for the rows.
+pub(crate) fn multicast() -> &'static str {
+    let is_off = std::env::var(MULTICAST).is_ok_and(|value| value == "0");
+    if is_off { "multicast off" } else { "multicast as NCCL chooses" }
+}
+
 impl Nccl {
-    /// The library, from `SYNCSCOPE_NCCL`, the loader's path or a Python environment.
+    /// The library that `SYNCSCOPE_NCCL` names. Where it cannot be used, the loader's or that of a Python environment.
     ///
     /// # Errors
     /// What is missing, and what to do about it.
     pub(crate) fn find(surroundings: &Surroundings) -> Result<Self, String> {
-        multicast_is_off(std::env::var(MULTICAST).ok().as_deref())?;
+        check_multicast(MAY_MULTICAST.load(Ordering::Relaxed), std::env::var(MULTICAST).ok().as_deref())?;
         let loaded = surroundings.nccl_libraries().into_iter().find_map(|candidate| Self::load(candidate.name()));
         loaded.ok_or_else(|| {
             "NCCL (libnccl.so.2) was not found: install libnccl2 or `pip install nvidia-nccl-cu12` (cu13), or name the file \
@@ -148,13 +159,13 @@ impl Nccl {
     }
 }
 
-/// Fails where the user asks for multicast.
-fn multicast_is_off(variable: Option<&str>) -> Result<(), String> {
-    match variable {
-        Some("0") => Ok(()),
-        Some(value) => Err(format!("{MULTICAST} is {value}: syncscope measures without NVLink multicast; set it to 0")),
-        None => Err(format!("{MULTICAST} is not set: set it to 0, syncscope measures without NVLink multicast")),
+/// Fails where NCCL might use multicast and the command does not allow it.
+fn check_multicast(is_allowed: bool, variable: Option<&str>) -> Result<(), String> {
+    if is_allowed || variable == Some("0") {
+        return Ok(());
     }
+    let is = variable.map_or_else(|| "not set".to_owned(), |value| format!("`{value}`"));
+    Err(format!("{MULTICAST} is {is}: set it to 0, or let NCCL choose with `syncscope run --nccl-multicast`"))
 }
 
 /// NCCL's number of a version: 10,000 major + 100 minor + patch (`nccl.h`, since 2.9).
@@ -173,10 +184,10 @@ mod tests {
     }
 
     #[test]
-    fn multicast_is_never_used() {
-        assert_eq!(multicast_is_off(Some("0")), Ok(()));
-        for value in [Some("1"), Some("2"), Some(""), None] {
-            assert!(multicast_is_off(value).unwrap_err().contains("set it to 0"), "{value:?}");
+    fn multicast_is_used_only_where_it_is_allowed() {
+        for value in [Some("0"), Some("1"), Some("2"), Some(""), None] {
+            assert_eq!(check_multicast(false, value).is_ok(), value == Some("0"), "{value:?}");
+            assert_eq!(check_multicast(true, value), Ok(()));
         }
     }
 

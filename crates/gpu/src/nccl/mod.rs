@@ -21,6 +21,7 @@ use syncscope_core::{
 use syncscope_host::scheduling::AffinityGuard;
 
 use crate::catalogue::families::WITH_HOST;
+use crate::cuda::nccl::multicast;
 use crate::launch::host_clock;
 use crate::launch::runner::Outage;
 use crate::nccl::group::SUMS_OF_GRAPH;
@@ -162,7 +163,7 @@ impl Experiment for NcclExperiment<'_> {
 
     /// The function is called once for each sum and device; the library's kernels are its own.
     fn evidence(&mut self) -> Evidence {
-        let summary = format!("library call ncclAllReduce (NCCL {})", self.group.version());
+        let summary = format!("library call ncclAllReduce (NCCL {}, {})", self.group.version(), multicast());
         Evidence::Present { listing: format!("{summary}\n"), summary, receipt: None }
     }
 }

@@ -1,5 +1,7 @@
 //! A run of the page, and a machine with its runs as a column.
 
+use std::collections::{BTreeSet, HashSet};
+
 use syncscope_core::Verdict;
 use syncscope_core::run::IMPORTED;
 
@@ -9,9 +11,6 @@ use crate::analysis::trust;
 use crate::page::html::escape;
 use crate::{RunData, naming};
 
-/// Colours of the page's lines: `--s0` to `--s7`.
-const COLOURS: usize = 8;
-
 /// A run, and how it is called.
 #[derive(Debug)]
 pub(super) struct Machine<'a> {
@@ -19,7 +18,7 @@ pub(super) struct Machine<'a> {
     pub(super) page: Option<&'a str>,
     /// The name of its folder; numbered where folders of one name are given.
     pub(super) name: String,
-    /// Figures of others, without intervals: drawn in grey.
+    /// Figures of others, without intervals: shown in grey.
     pub(super) is_published: bool,
 }
 
@@ -44,23 +43,30 @@ pub(super) fn machines(entries: &[Entry]) -> Vec<Machine<'_>> {
 }
 
 /// The machines that have a rung of the ladder, each with all of its runs: of the measured ones and of the published ones each,
-/// those with the most rungs first. Colours and shapes follow this order.
+/// those with the most rungs first.
 pub(super) fn columns<'m, 'a>(machines: &'m [Machine<'a>]) -> Vec<Column<'m, 'a>> {
     let mut columns: Vec<Column<'m, 'a>> = Vec::new();
-    for machine in machines.iter().filter(|machine| machine.rungs() > 0) {
+    for machine in machines.iter().filter(|machine| machine.has_rung()) {
         let parts = machine.parts();
         match columns.iter_mut().find(|one| one.parts == parts && one.is_published == machine.is_published) {
             Some(column) => column.runs.push(machine),
-            None => columns.push(Column { parts, runs: vec![machine], is_published: machine.is_published, number: 0 }),
+            None => columns.push(Column {
+                parts,
+                runs: vec![machine],
+                is_published: machine.is_published,
+                id: String::new(),
+            }),
         }
     }
     for column in &mut columns {
         column.runs.sort_by(|a, b| b.data.run.started.cmp(&a.data.run.started));
     }
-    columns.sort_by_key(|column| (column.is_published, usize::MAX - column.rungs()));
-    let first_published = columns.iter().filter(|column| !column.is_published).count();
-    for (at, column) in columns.iter_mut().enumerate() {
-        column.number = at.checked_sub(first_published).unwrap_or(at);
+    columns.sort_by_cached_key(|column| (column.is_published, usize::MAX - column.rungs()));
+    let mut known = HashSet::new();
+    for column in &mut columns {
+        let slug = slug(&column.name());
+        // A published machine may be called as a measured one.
+        column.id = if known.insert(slug.clone()) { slug } else { format!("{slug}-{}", known.len()) };
     }
     columns
 }
@@ -72,10 +78,16 @@ pub(super) struct Column<'m, 'a> {
     pub(super) parts: Vec<String>,
     /// The newest first.
     pub(super) runs: Vec<&'m Machine<'a>>,
-    /// Figures of others, without intervals: drawn in grey.
+    /// Figures of others, without intervals: shown in grey.
     pub(super) is_published: bool,
-    /// The number of its colour and shape, among its kind.
-    number: usize,
+    /// Its address in the page.
+    pub(super) id: String,
+}
+
+/// A name as a part of an address: `machine-aws-graviton3-64-cpus`.
+fn slug(name: &str) -> String {
+    let letters = name.to_lowercase().replace(|letter: char| !letter.is_ascii_alphanumeric(), " ");
+    format!("machine-{}", letters.split_whitespace().collect::<Vec<_>>().join("-"))
 }
 
 impl Column<'_, '_> {
@@ -88,38 +100,41 @@ impl Column<'_, '_> {
         self.parts.join(" + ")
     }
 
-    /// The colour of its dots, as a value for `--c`.
-    pub(super) fn colour(&self) -> String {
-        if self.is_published { "var(--muted)".to_owned() } else { format!("var(--s{})", self.number % COLOURS) }
+    /// The newest run.
+    pub(super) fn newest(&self) -> Option<&'_ RunData> {
+        self.runs.first().map(|run| run.data)
     }
 
-    /// Its dot as an SVG element at this place. Beyond eight machines the shapes differ, and so do those of published ones.
-    pub(super) fn dot(&self, x: f64, y: f64, is_rough: bool) -> String {
-        let shape = if self.is_published { self.number + 1 } else { self.number / COLOURS };
-        let path = match shape % 4 {
-            0 => "m-4.4,0a4.4,4.4 0 1 0 8.8,0a4.4,4.4 0 1 0 -8.8,0z",
-            1 => "m-4,-4h8v8h-8z",
-            2 => "m0,-5.2l5,9h-10z",
-            _ => "m0,-5.6l5.6,5.6l-5.6,5.6l-5.6,-5.6z",
-        };
-        let class = if is_rough { "mark" } else { "mark resolved" };
-        format!("<path class=\"{class}\" d=\"M{x:.1},{y:.1}{path}\"/>")
+    /// Who makes its parts: `AMD`, `NVIDIA`.
+    pub(super) fn vendors(&self) -> BTreeSet<&str> {
+        let is_name = |word: &&str| !matches!(*word, "Dual" | "×") && word.parse::<u32>().is_err();
+        self.parts.iter().filter_map(|part| part.split_whitespace().find(is_name)).collect()
     }
 
-    /// Its dot in a line of text.
-    pub(super) fn swatch(&self) -> String {
-        let dot = self.dot(7.0, 7.0, false);
-        let style = escape(&self.colour());
-        format!(
-            "<svg class=\"dot-key\" width=\"14\" height=\"14\" aria-hidden=\"true\" style=\"--c: {style}\">{dot}</svg>"
-        )
+    /// `Zen 4`; empty where it is not known.
+    pub(super) fn generation(&self) -> String {
+        let name = self.newest().map(|data| naming::processor(&data.run.machine.cpu)).unwrap_or_default();
+        let inside = name.strip_suffix(')').and_then(|name| name.rsplit_once('('));
+        inside.map(|(_, generation)| generation.to_owned()).unwrap_or_default()
+    }
+
+    /// Physical cores, as far as is known; else hardware threads.
+    pub(super) fn cores(&self) -> u32 {
+        let cpu = self.newest().map(|data| &data.run.machine.cpu);
+        cpu.map_or(0, |cpu| if cpu.cores > 0 { cpu.cores } else { cpu.hardware_threads })
     }
 }
 
 impl Machine<'_> {
-    /// How many rungs of the ladder have a row.
-    fn rungs(&self) -> usize {
-        LADDER.iter().filter(|rung| rung.find(self.data).is_some()).count()
+    /// Its name, which leads to its page where there is one.
+    pub(super) fn link(&self) -> String {
+        let name = escape(&self.name);
+        self.page.map_or_else(|| name.clone(), |page| format!("<a href=\"{}\">{name}</a>", escape(page)))
+    }
+
+    /// Whether the ladder has a row of it.
+    fn has_rung(&self) -> bool {
+        LADDER.iter().any(|rung| rung.find(self.data).is_some())
     }
 
     /// What it is made of, as far as it was measured.

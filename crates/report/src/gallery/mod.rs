@@ -1,12 +1,13 @@
-//! The index page over many runs: who measured what, what each rung of the cost ladder costs on each machine, and a chart
-//! for each level. One file without scripts, in the style sheets of the reports.
+//! The index page over many runs: what each rung of the cost ladder costs on which machine, what each machine has, and who
+//! measured what. One file in the style sheets of the reports. Its script searches, filters and saves pictures; without scripts all
+//! tables are there.
 //!
-//! - `machine`: the runs, and the machines as columns, with the colour and the shape of their dots
+//! - `machine`: the runs, and the machines with theirs
 //! - `rung`: what a rung costs on each machine, and where the cheapest is certain
-//! - `tables`: the table of runs and the table of rungs
-//! - `chart`: all machines as dots on one axis
+//! - `tables`: the tables of operations, of machines and of runs
+//! - `axis`: where a cost is between the cheapest and the most expensive
 
-mod chart;
+mod axis;
 mod machine;
 mod rung;
 mod tables;
@@ -16,6 +17,13 @@ use crate::page::{self, html::escape};
 
 const TEMPLATE: &str = include_str!("../../assets/gallery.html");
 const STYLE: &str = include_str!("../../assets/css/gallery.css");
+
+/// The report's scripts that make elements and save pictures, and the page's own.
+const SCRIPTS: [&str; 3] = [
+    include_str!("../../assets/js/dom.js"),
+    include_str!("../../assets/js/chart/export.js"),
+    include_str!("../../assets/js/gallery.js"),
+];
 
 /// A run in the gallery.
 #[derive(Debug, Clone)]
@@ -41,9 +49,9 @@ pub fn render(entries: &[Entry], title: Option<&str>) -> String {
         "title" => escape(title),
         "style" => [&page::styles(), STYLE].concat(),
         "runs" => tables::runs(&machines),
-        "keys" => tables::keys(&columns),
-        "rungs" => tables::rungs(&columns, &lines),
-        "charts" => chart::charts(&columns, &lines),
+        "operations" => tables::operations(&columns, &lines),
+        "machines" => tables::machines(&columns, &lines),
+        "script" => format!("(function () {{\n\"use strict\";\n{}}}());", SCRIPTS.concat()),
         // A test checks that the template has no other placeholder.
         unknown => format!("<!-- unknown placeholder: {unknown} -->"),
     })
@@ -82,12 +90,11 @@ mod tests {
     fn page(entries: &[Entry]) -> String {
         let html = render(entries, None);
         assert!(!html.contains("unknown placeholder") && !html.contains("{{"), "every placeholder is filled");
-        assert!(
-            !html.contains("<script") && !html.contains("http:") && !html.contains("https:"),
-            "nothing runs, nothing is loaded"
-        );
+        let (html, script) = html.split_once("<script>").unwrap();
+        assert!(!script.contains("innerHTML") && script.matches("<script").count() == 0);
+        assert!(!html.contains("http:") && !html.contains("https:"), "nothing is loaded");
         assert!(!html.contains("NaN") && !html.contains("inf\""), "every number is one");
-        for tag in ["table", "tr", "td", "svg", "figure", "section", "g"] {
+        for tag in ["table", "tr", "td", "details", "section", "ul"] {
             let opened = html.matches(&format!("<{tag}>")).count() + html.matches(&format!("<{tag} ")).count();
             assert_eq!(opened, html.matches(&format!("</{tag}>")).count(), "{tag}");
         }
@@ -95,48 +102,34 @@ mod tests {
     }
 
     #[test]
-    fn one_run_has_no_cheapest_and_a_chart() {
+    fn one_run_has_no_cheapest_and_a_dot() {
         let html = page(&[with_rows("alone", vec![add(10.0)])]);
-        assert!(
-            html.contains("<p class=\"meta\">syncscope: one run</p>")
-                && html.contains("1 of 1")
-                && html.contains("<svg class=\"chart\"")
-        );
-        assert!(!html.contains(">cheapest<"));
+        assert!(html.contains("<p class=\"meta\">syncscope: one run</p>") && html.contains("1 of 1"));
+        assert_eq!((html.matches("class=\"dot\"").count(), html.matches(">cheapest<").count()), (1, 0));
     }
 
     #[test]
-    fn a_level_of_many_rungs_has_several_cards_with_one_axis() {
-        let named = |id: &str, blocks, threads, ns| {
-            let case = Case { blocks: Some(blocks), threads: Some(threads), ..Case::new(id) };
-            Row { case, ..add(ns) }
-        };
-        let mut rows = vec![named("gpu.fence.device", 1, 32, 500.0)];
-        rows.extend(
-            ["counter", "cooperative", "lock_free"].map(|name| named(&format!("gpu.grid.{name}"), 132, 32, 900.0)),
-        );
-        rows.extend(["graph", "stream"].map(|name| named(&format!("gpu.launch.{name}"), 1, 32, 1500.0)));
-        let html = page(&[with_rows("gpu", rows)]);
-        assert!(html.contains("<h3>Device</h3>") && html.contains("<h3>Device, continued</h3>"), "{html}");
-        let labels = |card: &str| -> Vec<String> {
-            let texts = card.split("text-anchor").skip(1);
-            texts.map(|text| text.split(['>', '<']).nth(1).unwrap().to_owned()).collect()
-        };
-        let cards: Vec<&str> = html.split("<figure").skip(1).collect();
-        assert_eq!((cards.len(), labels(cards[0])), (2, labels(cards[1])));
-    }
-
-    #[test]
-    fn thirteen_runs_have_thirteen_dots_that_differ() {
-        let entries: Vec<Entry> =
-            (0..13).map(|at| with_rows(&format!("machine{at}"), vec![add(10.0 + 5.0 * f64::from(at))])).collect();
+    fn an_operation_begins_with_the_cheapest_machine_and_each_has_an_address() {
+        let costs = [30.0, 10.0, 20.0];
+        let entries: Vec<Entry> = costs.iter().map(|ns| with_rows(&ns.to_string(), vec![add(*ns)])).collect();
         let html = page(&entries);
+        let machines: Vec<&str> =
+            html.split("data-machine=\"").skip(1).map(|row| row.split('"').next().unwrap()).collect();
+        let address = |ns: &str| format!("machine-model-{ns}");
+        assert_eq!(machines.len(), 3);
+        assert!(machines.iter().zip(["10", "20", "30"]).all(|(id, ns)| id.starts_with(&address(ns))), "{machines:?}");
+        assert!(machines.iter().all(|id| html.contains(&format!("<details class=\"machine\" id=\"{id}\""))));
+        assert!(html.contains("id=\"core.add\"") && html.contains("<td>2 of 3</td>"), "{html}");
         assert_eq!(html.matches(">cheapest<").count(), 1);
-        let keys = html.split("gallery-keys").nth(1).unwrap().split("</ul>").next().unwrap();
-        let drawn: std::collections::HashSet<&str> =
-            keys.split("<svg").skip(1).map(|key| key.split("</svg>").next().unwrap()).collect();
-        assert_eq!(drawn.len(), 13, "colour and shape are those of one machine");
-        assert_eq!(html.matches("<g class=\"series\"").count(), 13);
+    }
+
+    #[test]
+    fn what_machines_are_filtered_by_is_of_their_parts() {
+        let mut entry = with_rows("x", vec![add(10.0)]);
+        entry.data.run.machine.cpu.model = "Dual Intel Xeon Gold 6242 (Cascade Lake)".to_owned();
+        entry.data.run.machine.cpu.cores = 32;
+        let html = page(&[entry]);
+        assert!(html.contains("data-vendor=\"Intel\" data-generation=\"Cascade Lake\" data-cores=\"32\""), "{html}");
     }
 
     #[test]
@@ -146,14 +139,12 @@ mod tests {
             with_rows("mine", vec![add(10.0)]),
             with_rows("other", vec![add(20.0)]),
         ]);
-        let series: Vec<&str> = html.split("<g class=\"series\"").skip(1).collect();
-        let grey: Vec<&&str> = series.iter().filter(|one| one.contains("--c: var(--muted)")).collect();
-        assert_eq!((series.len(), grey.len()), (3, 1));
-        assert!(!grey[0].split("</g>").next().unwrap().contains("whisker"), "no interval is invented");
+        let rows: Vec<&str> = html.split("<tr data-machine=").skip(1).collect();
+        let grey: Vec<&&str> = rows.iter().filter(|row| row.contains("class=\"published\"")).collect();
+        assert_eq!((rows.len(), grey.len()), (3, 1));
+        assert!(!grey[0].split("</tr>").next().unwrap().contains("whisker"), "no interval is invented");
         assert!(html.contains("figures of others, without intervals"));
-        let row = html.split("Atomic add, alone</th>").nth(1).unwrap().split("</tr>").next().unwrap();
-        let cells: Vec<&str> = row.split("<td").skip(1).collect();
-        assert!(cells[0].contains(">cheapest<") && cells[2].contains("published-column"), "measured first: {row}");
+        assert!(rows[1].contains(">cheapest<"), "published figures take no part: {rows:?}");
     }
 
     #[test]
@@ -174,17 +165,13 @@ mod tests {
         assert!(html.contains("href=\"a&quot;b\""));
     }
 
-    fn table(html: &str) -> &str {
-        html.split("rungs-table").nth(1).unwrap().split("</table>").next().unwrap()
-    }
-
     #[test]
     fn runs_without_rungs_have_a_line_and_no_column() {
         let mut experiment = with_rows("check", vec![]);
         "crosscheck".clone_into(&mut experiment.data.run.preset);
         let html = page(&[experiment.clone(), with_rows("run", vec![add(10.0)])]);
         assert!(html.contains("published experiment: crosscheck"));
-        assert_eq!(table(&html).matches("scope=\"col\"").count(), 2, "one operation, run");
+        assert_eq!(html.matches("<details class=\"machine\"").count(), 1, "one of two");
         assert!(page(&[experiment]).contains("None of these runs has a row"));
     }
 

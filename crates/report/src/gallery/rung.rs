@@ -11,6 +11,7 @@ use crate::analysis::placements;
 use crate::analysis::row_query::Selected;
 use crate::figure::{self, Cost};
 use crate::naming;
+use crate::syncperformance::NO_INTERVAL;
 
 /// What a machine has on a rung.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,9 +32,17 @@ pub(super) struct Figure {
     pub(super) is_other: bool,
 }
 
+impl Figure {
+    /// Whether it has a place beside the others, and on a logarithmic axis.
+    pub(super) fn is_compared(&self) -> bool {
+        self.ns.is_some_and(|ns| ns > 0.0) && !self.is_other
+    }
+}
+
 /// A rung with what each machine has on it.
 #[derive(Debug)]
 pub(super) struct Line {
+    pub(super) id: &'static str,
     pub(super) level: &'static str,
     pub(super) title: &'static str,
     pub(super) figures: Vec<Option<Figure>>,
@@ -78,7 +87,13 @@ fn line(rung: &Rung, columns: &[Column<'_, '_>]) -> Option<Line> {
         }
     }
     let is_there = figures.iter().any(Option::is_some);
-    is_there.then(|| Line { level: rung.level, title: rung.title, figures, cheapest: cheapest_machines(&entrants) })
+    is_there.then(|| Line {
+        id: rung.id,
+        level: rung.level,
+        title: rung.title,
+        figures,
+        cheapest: cheapest_machines(&entrants),
+    })
 }
 
 fn figure_of(level: &str, row: &Row, notes: [Option<String>; 2], median_ns: Option<f64>) -> Figure {
@@ -87,7 +102,8 @@ fn figure_of(level: &str, row: &Row, notes: [Option<String>; 2], median_ns: Opti
     let is_rough = has_figure && !cost.resolved;
     let size = SIZED.contains(&level).then(|| naming::size(&row.case)).filter(|size| !size.is_empty());
     let [chosen, on] = notes;
-    let note: Vec<String> = chosen.into_iter().chain(size).chain(on).collect();
+    let remark = row.remark.clone().filter(|remark| remark != NO_INTERVAL);
+    let note: Vec<String> = chosen.into_iter().chain(size).chain(on).chain(remark).collect();
     let (text, ns, interval) = match median_ns {
         Some(median) => (figure::time(median), Some(median), None),
         None => (cost.figure, row.ns.map(Nanoseconds::value).filter(|_| has_figure), row.ns_interval),

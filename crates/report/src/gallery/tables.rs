@@ -1,10 +1,12 @@
-//! The table of runs and the table of rungs.
+//! The tables of operations, of machines and of runs.
 
 use std::fmt::Write;
 
+use super::axis::Axis;
 use super::machine::{Column, Machine};
 use super::rung::{Figure, Line};
 use crate::page::html::escape;
+use crate::{RunData, naming};
 
 /// One line for each run.
 pub(super) fn runs(machines: &[Machine<'_>]) -> String {
@@ -14,14 +16,13 @@ pub(super) fn runs(machines: &[Machine<'_>]) -> String {
          <th scope=\"col\" class=\"number\">resolved rows</th><th scope=\"col\">data quality</th></tr></thead><tbody>",
     );
     for machine in machines {
-        let name = escape(&machine.name);
-        let link = machine.page.map_or_else(|| name.clone(), |page| format!("<a href=\"{}\">{name}</a>", escape(page)));
         let cells = [machine.cpu(), machine.gpus(), machine.date(), machine.data.run.preset.clone()];
         let cells = cells.map(|cell| format!("<td>{}</td>", escape(&cell))).concat();
         // Writing to a String cannot fail.
         let _ = write!(
             html,
-            "<tr><th scope=\"row\" class=\"stuck\">{link}</th>{cells}<td class=\"number\">{}</td><td class=\"trust-cell\">{}</td></tr>",
+            "<tr><th scope=\"row\" class=\"stuck\">{}</th>{cells}<td class=\"number\">{}</td><td class=\"trust-cell\">{}</td></tr>",
+            machine.link(),
             escape(&machine.resolved()),
             escape(&machine.trust())
         );
@@ -30,71 +31,134 @@ pub(super) fn runs(machines: &[Machine<'_>]) -> String {
     html
 }
 
-/// Which dot is whose.
-pub(super) fn keys(columns: &[Column<'_, '_>]) -> String {
-    let key = |column: &Column<'_, '_>| {
-        format!("<li class=\"key\">{}<span>{}</span></li>", column.swatch(), escape(&column.name()))
-    };
-    format!("<ul class=\"keys gallery-keys\">{}</ul>", columns.iter().map(key).collect::<String>())
-}
-
-/// One line for each rung, one column for each machine.
-pub(super) fn rungs(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
+/// For each operation the machines that have a figure, the cheapest first.
+pub(super) fn operations(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
     if lines.is_empty() {
         return "<p class=\"empty\">None of these runs has a row of the cost ladder.</p>".to_owned();
     }
-    let heading = |column: &Column<'_, '_>| {
-        let class = if column.is_published { " class=\"published-column\"" } else { "" };
-        let parts: Vec<String> = column.parts.iter().map(|part| escape(part)).collect();
-        format!("<th scope=\"col\"{class}>{}{}</th>", column.swatch(), parts.join("<br>"))
-    };
-    let mut html = format!(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table of costs\"><table class=\"rungs-table\"><thead><tr><th scope=\"col\" class=\"stuck\">one operation</th>{}</tr></thead>",
-        columns.iter().map(heading).collect::<String>()
-    );
-    let mut level = "";
-    for line in lines {
-        if line.level != level {
-            level = line.level;
-            let _ = write!(
-                html,
-                "<tbody><tr class=\"level-row\"><th scope=\"rowgroup\" class=\"stuck\">{}</th><td colspan=\"{}\"></td></tr></tbody>",
-                escape(level),
-                columns.len()
-            );
+    let mut html = String::new();
+    for (at, line) in lines.iter().enumerate() {
+        if at == 0 || lines[at - 1].level != line.level {
+            let _ = write!(html, "<h3>{}</h3>", escape(line.level));
         }
-        let cells: String = (0..columns.len())
-            .map(|index| {
-                cell(line.figures.get(index).and_then(Option::as_ref), line.cheapest.contains(&index), &columns[index])
-            })
-            .collect();
-        let title = escape(line.title);
-        let _ = write!(html, "<tbody><tr><th scope=\"row\" class=\"stuck\">{title}</th>{cells}</tr></tbody>");
+        let Line { id, title, .. } = line;
+        let ranked = ranked(line);
+        let first = ranked.iter().find(|(_, figure)| figure.is_compared());
+        let first = first
+            .map(|(index, figure)| format!("from {}, {}", figure.text, columns[*index].name()))
+            .unwrap_or_default();
+        let axis = Axis::around(line);
+        let rows: String =
+            ranked.iter().map(|(index, figure)| row(line, &columns[*index], *index, figure, axis.as_ref())).collect();
+        let scale = axis.map_or_else(|| "no figure".to_owned(), |axis| axis.label());
+        let _ = write!(
+            html,
+            "<details class=\"operation\" id=\"{id}\" data-words=\"{}\"><summary><b>{}</b> <span class=\"cost-note\">{}</span></summary>\
+             <p class=\"links\"><a href=\"#{id}\">Link</a></p>\
+             <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}: {}\"><table class=\"ranked\"><thead><tr><th scope=\"col\" class=\"rank\">#</th>\
+             <th scope=\"col\">machine</th><th scope=\"col\" class=\"number\">cost</th><th scope=\"col\" class=\"strip\">{scale}</th></tr></thead>\
+             <tbody>{rows}</tbody></table></div></details>",
+            escape(line.level),
+            escape(title),
+            escape(&first),
+            escape(line.level),
+            escape(title),
+        );
     }
-    html.push_str("</table></div>");
     html
 }
 
-fn cell(figure: Option<&Figure>, is_cheapest: bool, column: &Column<'_, '_>) -> String {
-    let Some(figure) = figure else { return "<td></td>".to_owned() };
-    let part = |class: &str, text: &str| {
-        if text.is_empty() { String::new() } else { format!("<span class=\"{class}\">{}</span>", escape(text)) }
-    };
-    let mark = match (is_cheapest, figure.is_other) {
-        (true, _) => "<span class=\"badge good\">cheapest</span>",
-        (false, true) => "<span class=\"cost-note\">another loop</span>",
-        (false, false) => "",
-    };
-    let class = match (column.is_published || figure.is_other, figure.ns) {
-        (true, _) => "cost published-column",
-        (false, Some(_)) => "cost",
-        (false, None) => "cost no-figure",
-    };
+/// The figures of an operation, the cheapest first; those that cannot be compared last.
+fn ranked(line: &Line) -> Vec<(usize, &Figure)> {
+    let mut ranked: Vec<(usize, &Figure)> =
+        line.figures.iter().enumerate().filter_map(|(index, figure)| Some((index, figure.as_ref()?))).collect();
+    let cost = |figure: &Figure| figure.ns.filter(|_| figure.is_compared()).unwrap_or(f64::INFINITY);
+    ranked.sort_by(|(_, a), (_, b)| cost(a).total_cmp(&cost(b)));
+    ranked
+}
+
+/// A machine in the table of an operation.
+fn row(line: &Line, column: &Column<'_, '_>, index: usize, figure: &Figure, axis: Option<&Axis>) -> String {
+    let mark = if line.cheapest.contains(&index) { " <span class=\"badge good\">cheapest</span>" } else { "" };
+    let strip = axis.zip(figure.ns).filter(|_| figure.is_compared()).map_or_else(String::new, |(axis, ns)| {
+        let whisker = figure.interval.map_or_else(String::new, |interval| {
+            let (low, high) = (axis.place(interval.low), axis.place(interval.high));
+            format!("<i class=\"whisker\" style=\"left: {low:.2}%; width: {:.2}%\"></i>", high - low)
+        });
+        let class = if figure.is_rough { "dot rough" } else { "dot" };
+        format!("<span>{whisker}<i class=\"{class}\" style=\"left: {:.2}%\"></i></span>", axis.place(ns))
+    });
+    let class = if column.is_published || figure.is_other { " class=\"published\"" } else { "" };
     format!(
-        "<td class=\"{class}\" title=\"{}\"><span class=\"cost-figure\">{}</span> {}{}{mark}</td>",
+        "<tr data-machine=\"{}\"{class} title=\"{}\"><td class=\"rank\"></td><th scope=\"row\"><a href=\"#{}\">{}</a>{mark}{}</th>{}<td class=\"strip\">{strip}</td></tr>",
+        escape(&column.id),
         escape(&figure.case),
-        escape(&figure.text),
-        part("cost-interval", figure.interval_text.as_deref().unwrap_or_default()),
-        part("cost-note", &figure.note),
+        escape(&column.id),
+        escape(&column.name()),
+        note(figure),
+        cost(figure),
     )
+}
+
+fn cost(figure: &Figure) -> String {
+    let interval = figure.interval_text.as_deref().unwrap_or_default();
+    format!(
+        "<td class=\"number\"><span class=\"cost-figure\">{}</span> <span class=\"cost-interval\">{}</span></td>",
+        escape(&figure.text),
+        escape(interval)
+    )
+}
+
+fn note(figure: &Figure) -> String {
+    let other = if figure.is_other { "another loop" } else { "" };
+    let parts: Vec<&str> = [figure.note.as_str(), other].into_iter().filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() {
+        String::new()
+    } else {
+        format!("<span class=\"cost-note\">{}</span>", escape(&parts.join(", ")))
+    }
+}
+
+/// For each machine its runs, what is known to be wrong with them, and its operations.
+pub(super) fn machines(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
+    let mut html = String::new();
+    for (at, column) in columns.iter().enumerate() {
+        let of_line = |line: &Line| {
+            let figure = line.figures.get(at)?.as_ref()?;
+            let compared = ranked(line).into_iter().filter(|(_, figure)| figure.is_compared()).collect::<Vec<_>>();
+            let rank = compared.iter().position(|(index, _)| *index == at);
+            let rank = rank.map(|rank| format!("{} of {}", rank + 1, compared.len())).unwrap_or_default();
+            let title = escape(&format!("{}: {}", line.level, line.title));
+            Some(format!(
+                "<tr><th scope=\"row\"><a href=\"#{}\">{title}</a>{}</th>{}<td>{rank}</td></tr>",
+                line.id,
+                note(figure),
+                cost(figure)
+            ))
+        };
+        let rows: Vec<String> = lines.iter().filter_map(of_line).collect();
+        let warnings = column.newest().into_iter().flat_map(RunData::warnings);
+        let warnings = warnings.map(|text| format!("<li>{}</li>", escape(&text))).collect::<Vec<_>>().concat();
+        let vendors = column.vendors().into_iter().collect::<Vec<_>>().join(" ");
+        let _ = write!(
+            html,
+            "<details class=\"machine\" id=\"{}\" data-vendor=\"{}\" data-generation=\"{}\" data-cores=\"{}\"><summary><b>{}</b> \
+             <span class=\"cost-note\">{}, {}</span></summary><p class=\"links\"><a href=\"#{}\">Link</a> {}</p>\
+             <ul class=\"faults\">{warnings}</ul><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table><thead><tr>\
+             <th scope=\"col\">one operation</th><th scope=\"col\" class=\"number\">cost</th><th scope=\"col\">place</th></tr></thead>\
+             <tbody>{}</tbody></table></div></details>",
+            escape(&column.id),
+            escape(&vendors),
+            escape(&column.generation()),
+            column.cores(),
+            escape(&column.name()),
+            naming::plural(rows.len(), "operation"),
+            if column.is_published { "published by others" } else { "measured" },
+            escape(&column.id),
+            column.runs.iter().map(|run| run.link()).collect::<Vec<_>>().join(" "),
+            escape(&column.name()),
+            rows.concat(),
+        );
+    }
+    html
 }

@@ -150,7 +150,7 @@ pub(crate) fn open_still(html: &str, width: u32, selectors: &[(&str, &str)]) -> 
     for (name, selector) in selectors {
         write!(script, "root.dataset.{name} = page.querySelectorAll({selector:?}).length;").unwrap();
     }
-    open_html(html, width, &script, "").map(|(counts, _)| counts)
+    open_page(html, width, &script, "").map(|(counts, _)| counts)
 }
 
 /// The rules of axe-core that a page breaks in the light and in the dark theme, each with its first element. `None` if the
@@ -177,14 +177,15 @@ pub(crate) fn inaccessible(html: &str, width: u32) -> Option<String> {
     );
     // Pages without scripts let none run.
     let html = html.replace("http-equiv=\"Content-Security-Policy\"", "name=\"policy\"");
-    open_html(&html, width, &script, "#selftest").map(|(counts, _)| counts["inaccessible"].clone())
+    open_page(&html, width, &script, "#selftest").map(|(counts, _)| counts["inaccessible"].clone())
 }
 
 fn open_at(runs: &[RunData], width: u32, script: &str, hash: &str) -> Option<(Counts, String)> {
-    open_html(&page::render(runs), width, script, hash)
+    open_page(&page::render(runs), width, script, hash)
 }
 
-fn open_html(html: &str, width: u32, script: &str, hash: &str) -> Option<(Counts, String)> {
+/// Opens a page at a place in it and runs a script on it. `None` if the browser tests are skipped.
+pub(crate) fn open_page(html: &str, width: u32, script: &str, hash: &str) -> Option<(Counts, String)> {
     let browser = browser()?;
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name);

@@ -7,6 +7,7 @@ mod fleet;
 mod gallery;
 mod report;
 mod show;
+mod submit;
 
 pub(crate) use advise::advise;
 pub(crate) use compare::compare;
@@ -15,3 +16,4 @@ pub(crate) use fleet::fleet;
 pub(crate) use gallery::gallery;
 pub(crate) use report::report;
 pub(crate) use show::show;
+pub(crate) use submit::submit;

@@ -1,0 +1,220 @@
+//! `syncscope submit`: an anonymous bundle of a run, for the gallery, and its check.
+//!
+//! A bundle is one compressed JSON object: what [`anonymous`] leaves of `run.json`, and two tables as in the folder of a run. It is
+//! no archive: no name in it becomes a path.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, Read, Write as _};
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use serde::{Deserialize, Serialize};
+use syncscope_core::machine::Environment;
+use syncscope_core::run::columns::{self, COLUMNS};
+use syncscope_core::run::directory::{RunDirectory, replace_file};
+use syncscope_core::run::provenance::Tool;
+use syncscope_core::run::{IMPORTED, Status};
+use syncscope_core::{Detail, Row, Run, Verdict};
+
+use crate::args::SubmitArguments;
+use crate::catalogue::catalogue;
+use crate::failure::{Failure, Outcome};
+use crate::runs;
+use crate::terminal;
+
+/// The largest bundle, as it is and unpacked.
+const MOST_BYTES: u64 = 64 << 10;
+const MOST_UNPACKED: u64 = 4 << 20;
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Bundle {
+    run: Run,
+    measurements: String,
+    details: String,
+}
+
+/// Makes a bundle, or checks one.
+pub(crate) fn submit(arguments: &SubmitArguments) -> Result<Outcome, Failure> {
+    let SubmitArguments { path, check: is_check, out } = arguments;
+    match out {
+        _ if !is_check => make(path, out.as_deref()),
+        Some(out) => check(path, out),
+        None => {
+            let scratch = std::env::temp_dir().join(format!("syncscope-bundle-{}", std::process::id()));
+            let checked = check(path, &scratch);
+            // It lies in the system's folder for what may vanish.
+            let _ = fs::remove_dir_all(&scratch);
+            checked
+        }
+    }
+}
+
+fn make(path: &Path, out: Option<&Path>) -> Result<Outcome, Failure> {
+    let directory = RunDirectory::open(path)?;
+    let data = runs::load(path)?;
+    let run = directory.read_run()?;
+    if run.preset == IMPORTED || run.experiment().is_some() {
+        return Err(Failure::Usage(format!("{} is no run of `syncscope run`", path.display())));
+    }
+    let (table, bytes) = directory.measurement_bytes()?;
+    let (measurements, rows) = quoted(&bytes, run.repeat.is_some())
+        .map_err(|error| Failure::CouldNot(format!("{}: {error}", table.display())))?;
+    let details = details(&directory, &rows)?;
+    let bundle = Bundle { run: anonymous(&run, rows.len() as u64), measurements, details };
+    let out = out.map_or_else(|| PathBuf::from(format!("{}.json.gz", data.name)), Path::to_owned);
+    let failed = |error: io::Error| Failure::CouldNot(format!("{}: {error}", out.display()));
+    let packed = pack(&bundle).map_err(failed)?;
+    if packed.len() as u64 > MOST_BYTES {
+        return Err(Failure::CouldNot(format!(
+            "the bundle has {} bytes, more than {MOST_BYTES}: submit a run of the quick preset",
+            packed.len()
+        )));
+    }
+    replace_file(&out, &packed).map_err(failed)?;
+    terminal::note(&format!("wrote {} ({} bytes)", out.display(), packed.len()));
+    terminal::show(&issue(&bundle, &out))?;
+    Ok(Outcome::Done)
+}
+
+/// The text to paste: the answers to the questions of `.github/ISSUE_TEMPLATE/machine.yml`.
+fn issue(bundle: &Bundle, out: &Path) -> String {
+    let Run { machine, version, preset, planned, .. } = &bundle.run;
+    let mut parts = vec![format!("{} ({} hardware threads)", machine.cpu.model, machine.cpu.hardware_threads)];
+    parts.extend(machine.gpus.iter().map(|gpu| gpu.name.clone()));
+    format!(
+        "### What machine is it, and what else ran on it?\n\n{}; nothing else ran [correct this].\n\n### The run\n\n\
+         syncscope {version}, preset {preset}, {planned} rows. Attach {} here.\n",
+        parts.join(", "),
+        out.display()
+    )
+}
+
+/// What others need of a run, and nothing that may name its owner: no command, host, kernel, path, text of a warning or of an own
+/// operation.
+fn anonymous(run: &Run, rows: u64) -> Run {
+    let day: String = run.started.chars().take("2026-11-26".len()).collect();
+    let of = &run.environment;
+    Run {
+        schema: run.schema,
+        version: run.version.clone(),
+        preset: run.preset.clone(),
+        seed: run.seed,
+        status: Status::Done,
+        started: format!("{day}T00:00:00Z"),
+        planned: rows,
+        machine: run.machine.clone(),
+        environment: Environment {
+            cpu_quota: of.cpu_quota,
+            governor: of.governor.clone(),
+            boost: of.boost,
+            nvidia_driver: of.nvidia_driver.clone(),
+            cuda_driver: of.cuda_driver.clone(),
+            nvrtc: of.nvrtc.clone(),
+            emulator: of.emulator.clone(),
+            ..Environment::default()
+        },
+        measured_topology: run.measured_topology.clone(),
+        tool: run.tool.as_ref().map(|tool| Tool { binary: None, ..tool.clone() }),
+        repeat: run.repeat,
+        between_runs: run.between_runs.clone(),
+        ..Run::default()
+    }
+}
+
+/// The lines of resolved rows of the catalogue on one machine, without what follows from other columns, and the rows.
+fn quoted(table: &[u8], joins_runs: bool) -> Result<(String, Vec<Row>), String> {
+    let words = |error: &dyn std::fmt::Display| error.to_string();
+    let known = catalogue();
+    let mut reader = csv::Reader::from_reader(table);
+    let (mut text, mut rows) = (format!("{}\n", columns::names().join(",")), Vec::new());
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for record in reader.records() {
+        let record = record.map_err(|error| words(&error))?;
+        let row = Row::from_record(&record).map_err(|error| words(&error))?;
+        let is_quoted = row.verdict == Verdict::Resolved && row.ns.is_some() && !row.provisional;
+        if !is_quoted || row.case.domain_and_family().0 == "mpi" || known.facts(&row.case.primitive).is_none() {
+            continue;
+        }
+        let cells =
+            COLUMNS.iter().zip(&record).map(|(column, cell)| if column.is_derived(joins_runs) { "" } else { cell });
+        writer.write_record(cells).map_err(|error| words(&error))?;
+        rows.push(row);
+    }
+    text.push_str(
+        &String::from_utf8(writer.into_inner().map_err(|error| words(&error))?).map_err(|error| words(&error))?,
+    );
+    Ok((text, rows))
+}
+
+/// The figures of these rows in each process, of which their intervals for another run are made.
+fn details(directory: &RunDirectory, rows: &[Row]) -> Result<String, Failure> {
+    let all = directory.read_details()?;
+    let mut text = "case_id,name,actor,value\n".to_owned();
+    for id in rows.iter().map(|row| row.case.id()) {
+        let of_row = all.get(&id).into_iter().flatten().filter(|detail| detail.name == Detail::PROCESS_NS);
+        for (actor, value) in of_row.filter_map(|detail| Some((detail.actor?, detail.value))) {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "{},{},{actor},{value}", id.0, Detail::PROCESS_NS);
+        }
+    }
+    Ok(text)
+}
+
+fn pack(bundle: &Bundle) -> io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(&serde_json::to_vec(bundle)?)?;
+    encoder.finish()
+}
+
+/// Writes the run of a bundle to `out` and reads it as any run. What is no bundle leaves nothing there.
+fn check(file: &Path, out: &Path) -> Result<Outcome, Failure> {
+    let refused = |reason: &dyn std::fmt::Display| Failure::CouldNot(format!("{}: {reason}", file.display()));
+    let bundle = read(file).map_err(|error| refused(&error))?;
+    let directory = RunDirectory::create(out)?;
+    match written(&bundle, &directory) {
+        Ok(()) => {
+            terminal::note(&format!("{}: {} rows of a bundle", file.display(), bundle.run.planned));
+            Ok(Outcome::Done)
+        }
+        Err(reason) => {
+            fs::remove_dir_all(out).map_err(|error| refused(&error))?;
+            Err(refused(&reason.replace(&format!("{}", out.display()), "the bundle")))
+        }
+    }
+}
+
+fn read(file: &Path) -> Result<Bundle, String> {
+    let limited = |source: &mut dyn Read, most: u64| -> Result<Vec<u8>, String> {
+        let mut bytes = Vec::new();
+        source.take(most + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        if bytes.len() as u64 > most { Err(format!("larger than {most} bytes")) } else { Ok(bytes) }
+    };
+    let packed = limited(&mut File::open(file).map_err(|error| error.to_string())?, MOST_BYTES)?;
+    let text = limited(&mut GzDecoder::new(packed.as_slice()), MOST_UNPACKED)?;
+    serde_json::from_slice(&text).map_err(|error| error.to_string())
+}
+
+/// Why the run of a bundle is none that `submit` makes.
+fn written(bundle: &Bundle, directory: &RunDirectory) -> Result<(), String> {
+    let Bundle { run, measurements, details } = bundle;
+    if *run != anonymous(run, run.planned) {
+        return Err("its run holds more than `syncscope submit` writes".to_owned());
+    }
+    let path = directory.path();
+    fs::write(directory.measurements(), measurements).map_err(|error| error.to_string())?;
+    fs::write(directory.details(), details).map_err(|error| error.to_string())?;
+    directory.write_run(run).map_err(|error| error.to_string())?;
+    let (_, rows) = quoted(measurements.as_bytes(), run.repeat.is_some())?;
+    let data = runs::load(path).map_err(|error| error.to_string())?;
+    if let Some(damage) = data.damage.warnings().next() {
+        return Err(damage);
+    }
+    if rows.is_empty() || rows.len() != data.rows.len() || rows.len() as u64 != run.planned {
+        return Err(format!("{} of {} rows are resolved and of the catalogue", rows.len(), data.rows.len()));
+    }
+    data.rows.iter().find_map(|row| Some(format!("{}: {}", row.case, row.defect()?))).map_or(Ok(()), Err)
+}

@@ -1,0 +1,123 @@
+//! `syncscope submit`: what a bundle holds, that it reads back as a run, and which bundles are refused.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use serde_json::{Value, json};
+use syncscope_core::run_directory::RunDirectory;
+
+use crate::common::{output, stderr};
+
+fn stored(name: &str) -> String {
+    format!("{}/../../results/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The bundle of a stored run, unpacked.
+fn bundle(run: &str, file: &Path) -> Value {
+    let made = output(&["submit", run, "-o", file.to_str().unwrap()]);
+    assert_eq!(made.status.code(), Some(0), "{}", stderr(&made));
+    let mut text = String::new();
+    GzDecoder::new(fs::File::open(file).unwrap()).read_to_string(&mut text).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn a_bundle_is_small_and_reads_back_as_a_run_of_the_gallery() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    bundle(&stored("h200"), folder.path().join("h200.json.gz").as_path());
+    assert!(fs::metadata(path("h200.json.gz")).unwrap().len() < 64 << 10);
+    let checked = output(&["submit", "--check", &path("h200.json.gz"), "-o", &path("run")]);
+    assert_eq!(checked.status.code(), Some(0), "{}", stderr(&checked));
+    let rows = RunDirectory::open(Path::new(&path("run"))).unwrap().read_rows().unwrap();
+    let of_run = RunDirectory::open(Path::new(&stored("h200"))).unwrap().read_rows().unwrap();
+    assert!(
+        rows.len() > 300 && rows.iter().all(|row| of_run.iter().any(|one| one.case == row.case && one.ns == row.ns))
+    );
+    let gallery = output(&["gallery", &path("run"), "-o", &path("index.html")]);
+    assert_eq!(gallery.status.code(), Some(0), "{}", stderr(&gallery));
+    assert!(fs::read_to_string(path("index.html")).unwrap().contains("NVIDIA H200"));
+}
+
+#[test]
+fn nothing_in_a_bundle_names_its_owner() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("epyc");
+    fs::create_dir(&run).unwrap();
+    for file in ["measurements.csv", "details.csv"] {
+        fs::copy(format!("{}/{file}", stored("epyc-zen5-2cpu-vm")), run.join(file)).unwrap();
+    }
+    let text = fs::read_to_string(format!("{}/run.json", stored("epyc-zen5-2cpu-vm"))).unwrap();
+    let mut known: Value = serde_json::from_str(&text).unwrap();
+    for (place, value) in [
+        ("/command", json!(["syncscope", "run", "-o", "/home/secret"])),
+        ("/only", json!(["secret*"])),
+        ("/warnings", json!(["secret is active"])),
+        ("/environment/os", json!("Linux secret")),
+    ] {
+        *known.pointer_mut(place).unwrap() = value;
+    }
+    known["environment"]["libraries"]["secret"] = json!("/opt/secret");
+    fs::write(run.join("run.json"), known.to_string()).unwrap();
+    let found = bundle(run.to_str().unwrap(), &folder.path().join("bundle.json.gz"));
+    assert!(!found.to_string().contains("secret") && found["run"]["machine"] == known["machine"], "{found}");
+}
+
+#[test]
+fn what_submit_would_not_write_is_refused_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bundle.json.gz");
+    let good = bundle(&stored("epyc-zen5-2cpu-vm"), &file);
+    let table = good["measurements"].as_str().unwrap().to_owned();
+    let with = |name: &str, value: Value| {
+        let mut bundle = good.clone();
+        bundle[name] = value;
+        packed(bundle.to_string().as_bytes())
+    };
+    let with_ns = |ns: &str| {
+        let at = table.lines().next().unwrap().split(',').position(|name| name == "ns").unwrap();
+        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(table.as_bytes());
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        for (line, record) in reader.records().enumerate() {
+            let record = record.unwrap();
+            let cells = record.iter().enumerate().map(|(index, cell)| if line == 1 && index == at { ns } else { cell });
+            writer.write_record(cells).unwrap();
+        }
+        with("measurements", json!(String::from_utf8(writer.into_inner().unwrap()).unwrap()))
+    };
+    let whole = fs::read(&file).unwrap();
+    let mut named = good["run"].clone();
+    named["command"] = json!(["/home/me/syncscope"]);
+    let refused = [
+        ("no archive", b"{}".to_vec()),
+        ("half an archive", whole[..whole.len() / 2].to_vec()),
+        ("too large", vec![0x1f; (64 << 10) + 1]),
+        ("zeros", packed(&vec![0; 16 << 20])),
+        ("another object", packed(b"{}")),
+        ("a file outside", with("../../outside.csv", json!("x"))),
+        ("another column", with("measurements", json!(table.replacen("verdict", "judgement", 1)))),
+        ("infinite", with_ns("inf")),
+        ("no number", with_ns("NaN")),
+        ("no rows", with("measurements", json!(table.lines().next().unwrap()))),
+        ("a name", with("run", named)),
+    ];
+    let out = folder.path().join("run");
+    for (what, bytes) in refused {
+        fs::write(&file, bytes).unwrap();
+        let checked = output(&["submit", "--check", file.to_str().unwrap(), "-o", out.to_str().unwrap()]);
+        assert_eq!(checked.status.code(), Some(1), "{what}: {}", stderr(&checked));
+        assert!(!out.exists() && !stderr(&checked).contains("panicked"), "{what}: {}", stderr(&checked));
+    }
+    fs::write(&file, with("details", good["details"].clone())).unwrap();
+    assert_eq!(output(&["submit", "--check", file.to_str().unwrap()]).status.code(), Some(0), "packed again");
+}
