@@ -68,7 +68,7 @@ fn the_machines_of_core_to_core_latency_stand_on_the_page() {
     let file = folder.path().join("index.html");
     let output = gallery(&machines, &["-o", file.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
-    let html = fs::read_to_string(&file).unwrap();
+    let html = fs::read_to_string(&file).unwrap().replace('\u{a0}', " ");
     assert_eq!(html.matches("<details class=\"machine\"").count(), 4);
     let operation = |id: &str| html.split(&format!("id=\"{id}\"")).nth(1).unwrap().split("</details>").next().unwrap();
     let row = |text: &str, name: &str| {

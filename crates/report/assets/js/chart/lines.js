@@ -54,7 +54,9 @@ function withoutLoneFigures(spec) {
       const dot = { ...asDot(point), text: pointText(point, spec.y) };
       return { ...one, label: `${one.label}, ${place(point)}`, points: [dot] };
     });
-    return { ...spec, kind: "dots", x: spec.y, rows, rules: [] };
+    const without = spec.series.filter((one) => figuresOf(one).length === 0).map(({ label }) => label);
+    const note = [spec.note, without.length ? `No number: ${without.join("; ")}.` : null].flat();
+    return { ...spec, kind: "dots", x: spec.y, rows, rules: [], note };
   }
   const end = Math.max(...spec.series.flatMap(({ points }) => points.map(({ x }) => x)));
   const isWithin = (one) => lone.includes(one) && figuresOf(one)[0].x < end;
