@@ -325,8 +325,7 @@ mod tests {
             Part::SideBySide(vec![Part::card("only code", "", vec![folded])]),
             Part::Terminal("##".to_owned()),
         ];
-        let section =
-            Section { name: "one", title: "One", lead: "", answers: Vec::new(), parts, claims: Vec::new() };
+        let section = Section { name: "one", title: "One", lead: "", answers: Vec::new(), parts, claims: Vec::new() };
         let text = section.to_string();
         assert!(text.starts_with("<t> (\"n\")\n\n") && text.contains("<x>") && text.ends_with("##\n\n"), "{text}");
         assert!(!text.contains("R1") && !text.contains("only code"), "{text}");

@@ -275,7 +275,10 @@ fn spreads_and_new_verdicts_have_marks_and_a_legend() {
     }
     let several = [synthetic::both(), synthetic::both()];
     let Some((_, dom)) = open(&several, DESKTOP) else { return };
-    assert!(plain(&dom).contains("</svg>95 % interval for another run<"), "runs are compared by the interval for another run");
+    assert!(
+        plain(&dom).contains("</svg>95 % interval for another run<"),
+        "runs are compared by the interval for another run"
+    );
 }
 
 #[test]

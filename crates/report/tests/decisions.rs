@@ -128,7 +128,10 @@ fn ten_questions_of_a_reader() {
 
     // 10. What would a thousand of these cost? The rule stands with the figures of the machine.
     assert!(text.contains("A cost of 1 ns is 1 µs for a thousand operations"));
-    assert!(text.contains("<b>714\u{a0}ns</b> barrier of the grid (hierarchical near_counters)"), "0.7 ms for a thousand");
+    assert!(
+        text.contains("<b>714\u{a0}ns</b> barrier of the grid (hierarchical near_counters)"),
+        "0.7 ms for a thousand"
+    );
 }
 
 /// Draws everything, and compares each chart with what the data asks for.

@@ -126,7 +126,9 @@ mod tests {
         rows.extend(["atomic_graph_chain", "grid_graph_chain"].map(|name| reduction(name, 1 << 20, 4700.0)));
         let found = section(&rows).unwrap();
         let text = found.to_string();
-        for part in ["no rows of the primitives", "What a kernel boundary costs", "one graph", "several elements", "2^20"] {
+        for part in
+            ["no rows of the primitives", "What a kernel boundary costs", "one graph", "several elements", "2^20"]
+        {
             assert!(text.contains(part), "{part}: {text}");
         }
         assert_eq!(found.claims.len(), 3);

@@ -43,7 +43,9 @@ pub(super) fn operations(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
         }
         let Line { id, title, .. } = line;
         let ranked = ranked(line);
-        let first = ranked.iter().find(|(_, figure)| figure.is_compared());
+        // Published figures take no part where others have one.
+        let compared = || ranked.iter().filter(|(_, figure)| figure.is_compared());
+        let first = compared().find(|(index, _)| !columns[*index].is_published).or_else(|| compared().next());
         let first = first
             .map(|(index, figure)| format!("from {}, {}", figure.text, columns[*index].name()))
             .unwrap_or_default();

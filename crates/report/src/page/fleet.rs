@@ -92,7 +92,10 @@ fn map<'a>(fleet: &ExaminedFleet, page_of: &impl Fn(usize) -> Option<&'a str>) -
         let cells: String = nodes.iter().map(of_node).collect();
         let _ = writeln!(lines, "<tr><th scope=\"row\">{}</th>{cells}</tr>", escape(title));
     }
-    format!("<table style=\"--nodes: {}\"><thead><tr><td class=\"corner\"></td>{headings}</tr></thead><tbody>{lines}</tbody></table>", nodes.len())
+    format!(
+        "<table style=\"--nodes: {}\"><thead><tr><td class=\"corner\"></td>{headings}</tr></thead><tbody>{lines}</tbody></table>",
+        nodes.len()
+    )
 }
 
 /// The indices below `count`, first those for which `is_first` holds.

@@ -35,8 +35,14 @@ pub(crate) fn experiment() -> RunData {
         ]),
         Part::card("Spans", "", vec![Part::Charts(vec![spans])]),
     ];
-    let section =
-        Section { name: "crosscheck", title: "An experiment", lead: "Of a paper.", answers: Vec::new(), parts, claims: Vec::new() };
+    let section = Section {
+        name: "crosscheck",
+        title: "An experiment",
+        lead: "Of a paper.",
+        answers: Vec::new(),
+        parts,
+        claims: Vec::new(),
+    };
     let both = super::both();
     let run = Run { preset: "crosscheck".into(), planned: 0, ..both.run };
     RunData { run, rows: Vec::new(), details: std::collections::HashMap::new(), sections: vec![section], ..both }
