@@ -140,7 +140,7 @@ fn pthread_mutex_workload(case: &Case) -> Option<Workload> {
 ///
 /// Alone, the calls count. Zen 5, a C loop: 2.2 to 2.8 ns from a shared library, which the loader maps beside the C library;
 /// 3.8 ns, or 5.0 to 5.3 through the linkage table, from a program, which stands terabytes away from it. So a line of
-/// `syncscope measure`, which is compiled to a shared library, costs 0.76 times as much as this program's own loop.
+/// `syncscope measure`, which is compiled to a shared library, costs 0.76 to 0.83 times as much as this program's own loop.
 static PTHREAD_SPIN: Entry = lock::spins(
     "cpu.lock.pthread_spin",
     "pthread_spinlock_t: waiters spin and never yield",
