@@ -126,7 +126,7 @@ impl Architecture {
             }
             Self::Aarch64 => name.starts_with("st"),
         };
-        writes || self.is_costly(name)
+        writes || line.is_call() || self.is_costly(name)
     }
 }
 
@@ -397,6 +397,11 @@ mod tests {
         let writing =
             ["mov [rdi],eax", "add qword ptr [rbp],1", "lock dec dword ptr [rdi]", "xchg eax,[rdi]", "call rax"];
         assert_eq!((reading.map(writes), writing.map(writes)), ([false; 6], [true; 5]));
+        let writes = |text: &str| Architecture::Aarch64.may_write(&lines(1, text).lines[0]);
+        assert_eq!(
+            ["ldr w0,[x1]", "blr x2", "stlr w0,[x1]", "ldadd w0,w2,[x1]"].map(writes),
+            [false, true, true, true]
+        );
     }
 
     #[test]
