@@ -1,6 +1,6 @@
 //! The percentiles of single wake-ups.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -17,37 +17,46 @@ const WAKE_UPS: usize = 2000;
 /// The time limit: until the waiter sleeps, is seen asleep and woken again, some 20 to 100 microseconds pass.
 const LIMIT: Duration = Duration::from_millis(80);
 
+/// No wake-up has this number.
+const NONE: u64 = u64::MAX;
+
 /// Thread 0 wakes the others again and again. The details hold each latency less the cost of reading the clock.
 pub(super) struct Latencies<W> {
     wake_pair: Arc<WakePair<W>>,
     clock: Clock,
-    /// Whether the next wake-up is the last one. The wake-up publishes it.
-    over: CachePadded<AtomicBool>,
+    /// The number of the last wake-up, or [`NONE`] as long as more follow. A number, because a waiter that is late to look
+    /// may find what the waker stored before the next wake-up.
+    last: CachePadded<AtomicU64>,
     found: Mutex<Vec<WakeUp>>,
 }
 
 impl<W: Way> Latencies<W> {
     pub(super) fn new(wake_pair: Arc<WakePair<W>>, clock: &Clock) -> Self {
-        Self { wake_pair, clock: clock.clone(), over: CachePadded::default(), found: Mutex::default() }
+        Self { wake_pair, clock: clock.clone(), last: CachePadded::new(AtomicU64::new(NONE)), found: Mutex::default() }
     }
 
     fn wake(&self) {
         let mut found = Vec::with_capacity(WAKE_UPS);
         let started = Instant::now();
-        while !self.over.load(Ordering::Relaxed) {
-            let is_last = found.len() + 1 >= WAKE_UPS || started.elapsed() >= LIMIT;
-            self.over.store(is_last, Ordering::Relaxed);
+        let mut over = false;
+        while !over {
+            over = found.len() + 1 >= WAKE_UPS || started.elapsed() >= LIMIT;
+            if over {
+                // Relaxed: the wake-up publishes it.
+                self.last.store(self.wake_pair.next().into(), Ordering::Relaxed);
+            }
             found.push(or_unwind(self.wake_pair.wake()));
         }
         *self.found.lock().unwrap_or_else(PoisonError::into_inner) = found;
     }
 
     fn sleep(&self, thread: usize) {
-        let mut over = false;
-        while !over {
-            or_unwind(self.wake_pair.sleep(thread));
-            over = self.over.load(Ordering::Relaxed);
-        }
+        while !self.is_last(or_unwind(self.wake_pair.sleep(thread))) {}
+    }
+
+    /// Whether no wake-up follows this one.
+    fn is_last(&self, number: u32) -> bool {
+        self.last.load(Ordering::Relaxed) == u64::from(number)
     }
 }
 
@@ -55,7 +64,7 @@ impl<W: Way> Body for Latencies<W> {
     fn prepare(&self, _: &Shot, thread: usize) {
         self.wake_pair.join(thread);
         if thread == 0 {
-            self.over.store(false, Ordering::Relaxed);
+            self.last.store(NONE, Ordering::Relaxed);
         }
     }
 
@@ -92,6 +101,7 @@ mod tests {
     use crate::primitives::wait;
     use crate::sync::WaitTimeout;
     use crate::team::{Executor, Team};
+    use std::thread;
     use syncscope_core::Side;
 
     fn details<W: Way>(clock: &Clock) -> Vec<Detail> {
@@ -161,6 +171,21 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_waiter_that_is_late_to_look_stays_for_the_last_wake_up() {
+        let run = Latencies::new(Arc::new(WakePair::<FutexWord>::new(1)), &Clock::calibrate());
+        run.wake_pair.join(1);
+        let first = thread::scope(|scope| {
+            let waiter = scope.spawn(|| run.wake_pair.sleep(1).unwrap());
+            run.wake_pair.wake().unwrap();
+            waiter.join().unwrap()
+        });
+        // The waker is about to call for the last time before the waiter has looked.
+        run.last.store(run.wake_pair.next().into(), Ordering::Relaxed);
+        assert!(!run.is_last(first));
+        assert!(run.is_last(run.wake_pair.next()));
+    }
+
     fn gives_up<W: Way>() {
         let way = W::new();
         way.join();
@@ -171,7 +196,7 @@ mod tests {
 
     #[test]
     fn no_waiter_sleeps_for_ever() {
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             scope.spawn(gives_up::<FutexWord>);
             scope.spawn(gives_up::<StdSignal>);
             scope.spawn(gives_up::<Parked>);

@@ -110,7 +110,9 @@ impl<W: Way> Body for OneByOne<W> {
     fn run(&self, shot: &Shot, thread: usize) {
         let wake_ups = shot.iterations * shot.side.copies();
         if thread > 0 {
-            return (0..wake_ups).for_each(|_| or_unwind(self.wake_pair.sleep(thread)));
+            return (0..wake_ups).for_each(|_| {
+                or_unwind(self.wake_pair.sleep(thread));
+            });
         }
         let (begin, mut ticks) = self.wake_pair.without_a_wake_up();
         if wake_ups > 0 {

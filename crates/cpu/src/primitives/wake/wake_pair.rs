@@ -128,8 +128,13 @@ impl<W: Way> WakePair<W> {
         self.waiters.iter().try_for_each(|waiter| self.wait_until(|| done(waiter)))
     }
 
-    /// Sleeps until the waker calls.
-    pub(super) fn sleep(&self, thread: usize) -> Result<(), WaitTimeout> {
+    /// The number of the next wake-up. Called by the waker.
+    pub(super) fn next(&self) -> u32 {
+        self.waiters[0].number()
+    }
+
+    /// Sleeps until the waker calls; the number of this wake-up.
+    pub(super) fn sleep(&self, thread: usize) -> Result<u32, WaitTimeout> {
         let own = &self.waiters[thread - 1];
         let number = own.number();
         if W::WAKES_ONE_OF_ALL {
@@ -142,7 +147,7 @@ impl<W: Way> WakePair<W> {
         // Relaxed: the next store publishes it.
         own.woken_at.store(now, Ordering::Relaxed);
         own.seen.store(number, Ordering::Release);
-        Ok(())
+        Ok(number)
     }
 
     /// How many waiters have seen this wake-up.
@@ -153,7 +158,7 @@ impl<W: Way> WakePair<W> {
     /// Wakes the waiters once they sleep, then gives them the CPU, should they be on that of the waker. Where a call wakes one of them, the
     /// first counts, and the others are woken after it.
     pub(super) fn wake(&self) -> Result<WakeUp, WaitTimeout> {
-        let number = self.waiters[0].number();
+        let number = self.next();
         self.all_wait_until(|waiter| waiter.announced.load(Ordering::Acquire) == number)?;
         let is_asleep = |waiter: &Waiter| {
             waiter.sleeper.get().and_then(Option::as_ref).is_some_and(|it| it.falls_asleep(self.on_one_cpu()))
