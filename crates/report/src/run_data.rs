@@ -88,7 +88,6 @@ impl RunData {
 
     /// The duration of the run in seconds: of a resumed run, the time in which it measured. `None` if `run.json` holds no
     /// end.
-    #[must_use]
     pub fn seconds(&self) -> Option<f64> {
         let ended = self.run.ended.as_deref()?;
         match self.run.sessions.as_slice() {
@@ -99,7 +98,6 @@ impl RunData {
 
     /// The same run with its rows in the order of the catalogue, and those of one primitive in the order of their
     /// parameters. The order of measuring is random, and differs from run to run.
-    #[must_use]
     pub fn in_order(&self) -> Self {
         let mut data = self.clone();
         data.rows.sort_by_cached_key(|row| {
@@ -154,13 +152,11 @@ impl RunData {
     }
 
     /// The number of rows of cases for which the run planned more measurement blocks.
-    #[must_use]
     pub fn provisional(&self) -> usize {
         self.rows.iter().filter(|row| row.provisional).count()
     }
 
     /// The number of rows with each verdict, in the order of [`Verdict::NAMES`]. Verdicts without a row are left out.
-    #[must_use]
     pub fn verdicts(&self) -> Vec<(&'static str, usize)> {
         let count = |name| self.rows.iter().filter(|row| row.verdict.name() == name).count();
         Verdict::NAMES.into_iter().map(|name| (name, count(name))).filter(|(_, count)| *count > 0).collect()

@@ -3,6 +3,7 @@
 //! The page draws a [`Section`] as markup, with its charts by the page's script; the terminal shows the same text, claims and
 //! tables.
 
+use std::collections::HashSet;
 use std::fmt::{self, Write};
 
 use comfy_table::{CellAlignment, ContentArrangement, presets};
@@ -10,6 +11,7 @@ use comfy_table::{CellAlignment, ContentArrangement, presets};
 use crate::analysis::findings::{ClaimVerdict, Finding};
 use crate::chart::Chart;
 use crate::page::html::{escape, escape_json};
+use crate::RunData;
 
 /// What an experiment gives to reports.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,19 +64,16 @@ pub struct Table {
 
 impl Part {
     /// Parts under a heading, with a note beside it.
-    #[must_use]
     pub fn card(title: &str, note: &str, parts: Vec<Self>) -> Self {
         Self::Card(title.to_owned(), note.to_owned(), parts)
     }
 
     /// A sentence or several.
-    #[must_use]
     pub fn paragraph(text: impl Into<String>) -> Self {
         Self::Paragraph(text.into())
     }
 
     /// Figures with these headings.
-    #[must_use]
     pub fn table(headings: &[&str], rows: Vec<Vec<String>>) -> Self {
         Self::Table(Table { headings: headings.iter().map(|heading| (*heading).to_owned()).collect(), rows })
     }
@@ -278,6 +277,18 @@ fn is_number(cell: &str) -> bool {
             .starts_with(|character: char| character.is_ascii_digit())
 }
 
+/// The sections of all experiments that these directories hold.
+pub(crate) fn of_experiments(runs: &[RunData], labels: &[String]) -> String {
+    let mut known = HashSet::new();
+    let all = runs.iter().flat_map(|data| &data.sections).filter(|section| known.insert(section.name));
+    let drawn = |Section { name, title, lead, .. }: &Section| {
+        let own = runs.iter().map(|data| data.sections.iter().find(|section| section.name == *name));
+        let of_each = labels.iter().zip(own).filter_map(|(label, own)| Some((label.as_str(), html(&own?.parts))));
+        of_runs(name, &escape(title), &escape(lead), &of_each.collect::<Vec<_>>(), runs.len() > 1)
+    };
+    all.map(drawn).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -332,5 +343,37 @@ mod tests {
         let html = html(&section.parts);
         assert!(html.contains("&lt;t&gt;") && html.contains("&quot;n&quot;") && html.contains("R1 &lt;- R2"), "{html}");
         assert!(html.contains("<details><summary>all &gt; some</summary>") && !html.contains("##"), "{html}");
+    }
+
+        use crate::testing;
+
+    fn run(section: Option<&str>) -> RunData {
+        let section = section.map(|html| Section {
+            name: "one",
+            title: "A < B",
+            lead: "lead",
+            answers: Vec::new(),
+            parts: vec![Part::paragraph(html)],
+            claims: Vec::new(),
+        });
+        RunData { sections: section.into_iter().collect(), ..testing::data(Vec::new()) }
+    }
+
+    #[test]
+    fn a_run_without_experiments_has_no_section() {
+        assert_eq!(of_experiments(&[run(None)], &["a".to_owned()]), "");
+    }
+
+    #[test]
+    fn each_experiment_has_one_section_and_names_runs_only_where_there_are_several() {
+        let labels = ["x & y".to_owned(), "none".to_owned(), "z".to_owned()];
+        let runs = [run(Some("[one]")), run(None), run(Some("[two]"))];
+        let html = of_experiments(&runs, &labels);
+        assert_eq!((html.matches("<section").count(), html.matches("<h3").count()), (1, 2), "{html}");
+        assert!(
+            html.contains("A &lt; B") && html.contains("x &amp; y</h3><p>[one]") && html.contains("z</h3><p>[two]")
+        );
+        let single = of_experiments(&runs[..1], &labels[..1]);
+        assert!(single.contains("[one]") && !single.contains("<h3"), "{single}");
     }
 }

@@ -7,7 +7,7 @@ use syncscope_core::stats::Interval;
 use syncscope_core::{Placement, Row, Run, Verdict};
 
 use super::contest::bounds;
-use super::cpu_list::list_length;
+use super::placements::list_length;
 use crate::figure::has_figure;
 
 /// The primitive whose rows fill the matrix.

@@ -16,7 +16,6 @@ use crate::{RunData, figure, naming};
 const MOST_CHANGES: usize = 20;
 
 /// For the terminal: differences first, then families and certain changes, and the summary at the end.
-#[must_use]
 pub fn for_terminal(comparison: &Comparison<'_>, width: usize) -> String {
     let mut parts = vec![runs(comparison).for_terminal(width)];
     parts.push(match differences(comparison) {
@@ -44,7 +43,6 @@ pub fn for_terminal(comparison: &Comparison<'_>, width: usize) -> String {
 }
 
 /// As Markdown, with all certain changes.
-#[must_use]
 pub fn as_markdown(comparison: &Comparison<'_>) -> String {
     let mut parts = vec![format!("**{}**", summary(comparison)), runs(comparison).as_markdown()];
     parts.extend(differences(comparison).map(|grid| format!("### Differences\n\n{}", grid.as_markdown())));
@@ -65,7 +63,6 @@ pub fn as_markdown(comparison: &Comparison<'_>) -> String {
 }
 
 /// `416 in common: 31 slower, 9 faster, 350 same within 5 %, 26 undecided; 3 only in A`.
-#[must_use]
 pub fn summary(comparison: &Comparison<'_>) -> String {
     let count = |change| comparison.count(change);
     let mut text = format!(
@@ -164,7 +161,7 @@ pub(crate) fn families(comparison: &Comparison<'_>) -> Grid {
         .number("cases", |family| family.cases.to_string())
         .number("median B/A", |family| family.median_ratio.map_or("–".to_owned(), figure::ratio));
     let shown =
-        Change::ALL.into_iter().filter(|change| *change != Change::AnotherState || comparison.count(*change) > 0);
+        Change::ALL.iter().copied().filter(|change| *change != Change::AnotherState || comparison.count(*change) > 0);
     let counted = shown.fold(first, |grid, change| {
         let name = match change {
             Change::NotComparable => "not comparable",
@@ -281,7 +278,6 @@ const WORDS: [(&str, Words); 5] = [
 ];
 
 /// As CSV: one line for each case of both runs, with the columns that name it as in `measurements.csv`.
-#[must_use]
 pub fn as_csv(comparison: &Comparison<'_>) -> String {
     let named = parameters().fold(Grid::of(&comparison.cases), |grid, column| {
         grid.column(column.name, column.is_number, |case| column.write(case.a))
@@ -294,7 +290,6 @@ pub fn as_csv(comparison: &Comparison<'_>) -> String {
 }
 
 /// As JSON: one object.
-#[must_use]
 pub fn as_json(comparison: &Comparison<'_>) -> String {
     let run = |data: &RunData| {
         json!({

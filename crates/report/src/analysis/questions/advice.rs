@@ -43,7 +43,6 @@ impl Need {
         [Self::CountEvents, Self::Protect, Self::Phases, Self::HandOver, Self::Wait, Self::Reduce, Self::EndGpuPhase];
 
     /// Its word on the command line and in files.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::CountEvents => "count-events",
@@ -306,7 +305,6 @@ pub(super) fn missing_size(inquiry: Inquiry<'_>, role: Role, fits: impl Fn(&Case
 
 /// The answers to a need, one for each side and situation that the run has rows for. With a size or a side for which it has
 /// none, one answer says what is missing.
-#[must_use]
 pub fn advise(data: &RunData, need: Need, asked: Asked) -> Vec<Advice> {
     let own = QUESTIONS.iter().filter_map(|question| question.advice).filter(|(of, _)| *of == need);
     let answers: Vec<Advice> = own.flat_map(|(_, advice)| advice(Inquiry { data, asked })).collect();
@@ -330,7 +328,6 @@ pub fn advise(data: &RunData, need: Need, asked: Asked) -> Vec<Advice> {
 }
 
 /// `CPU`, `GPU`.
-#[must_use]
 pub(crate) const fn side_name(side: Domain) -> &'static str {
     match side {
         Domain::Cpu => "CPU",

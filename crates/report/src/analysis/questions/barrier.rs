@@ -10,7 +10,7 @@ use super::lock::cautions_on_waiting;
 use super::rows::{
     both_sides, by_threads, cheapest_in_words, note, one_line_each, plain_series, series, sizes, team, unreliable,
 };
-use super::spec::{Axis, Point, Unit};
+use crate::chart::{Axis, Point, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{
     Basis, Contest, Known, Peers, Size, design, has_role, is_absent, is_relaxed, short_design, takes_part,

@@ -3,7 +3,7 @@
 use syncscope_core::Case;
 
 use super::families::{Contrast, by_group, cell, line, name, take_instead, take_longer};
-use super::spec::{Line, Spec};
+use crate::chart::{Line, Spec};
 use super::{Picture, Question, Said};
 use crate::RunData;
 

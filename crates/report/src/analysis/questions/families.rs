@@ -6,7 +6,7 @@ use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Mode, Placement, Role};
 
 use super::Said;
-use super::spec::{Cell, Line, Point};
+use crate::chart::{Cell, Line, Point};
 use crate::analysis::contest::alike::Comparison;
 use crate::analysis::contest::{Basis, Known, Ratio, has_role, is_absent};
 use crate::analysis::matrix::PAIR_CLASSES;

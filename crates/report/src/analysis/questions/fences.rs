@@ -3,7 +3,7 @@
 use syncscope_core::{Case, MemoryOrder, Mode, Row, Scope, Verdict};
 
 use super::rows::each_costs_more;
-use super::spec::{Cell, Line, Point, Spec};
+use crate::chart::{Cell, Line, Point, Spec};
 use super::{Picture, Question, Said};
 use crate::RunData;
 use crate::analysis::contest::alike::Comparison;

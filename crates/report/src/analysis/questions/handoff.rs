@@ -5,7 +5,7 @@ use syncscope_core::{Case, Domain, Role, Row};
 
 use super::advice::{Advice, Choice, Decision, Inquiry, Need, decide, missing_size};
 use super::placement::CLASSES;
-use super::spec::{Axis, Point, Series, Spec, Unit};
+use crate::chart::{Axis, Point, Series, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{Basis, Contest, Known, Peers, Ratio, Size, has_role, is_absent};
 use crate::analysis::ladder::{on_rung, rung};

@@ -4,7 +4,7 @@ use syncscope_core::{Case, Detail, Domain, Mode, Role, Row, Verdict, Waits};
 
 use super::advice::{Advice, Choice, Decision, Inquiry, Need, decide, missing_size};
 use super::rows::{by_threads, cheapest_in_words, cpu_rules, largest_team, series, team, unreliable};
-use super::spec::{Axis, Point, Series, Spec, Unit};
+use crate::chart::{Axis, Point, Series, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::alike::Comparison;
 use crate::analysis::contest::{Basis, Known, Peers, design};

@@ -3,7 +3,7 @@
 //! All of them ask the one [`contest`](super::contest) which row is the cheapest, so that sentence, chart and advice name the
 //! same rows. Nothing is said that intervals do not make certain; where they leave a question open, that is said.
 //!
-//! - [`advice`] is what `advise` answers, [`spec`] what the page draws, and `rows` selects the rows of a chart.
+//! - [`advice`] is what `advise` answers, [`chart`](crate::chart) what the page draws, and `rows` selects the rows of a chart.
 //! - A question is a constant `QUESTION` of its file and a line of [`QUESTIONS`].
 
 pub(crate) mod advice;
@@ -25,7 +25,6 @@ mod reduce;
 mod relaunch;
 mod rows;
 mod smt;
-pub(crate) mod spec;
 mod types_and_orders;
 mod wait;
 
@@ -38,7 +37,7 @@ use syncscope_core::Row;
 
 use crate::{RunData, figure, naming};
 use advice::{Advice, Inquiry, Need};
-use spec::Spec;
+use crate::chart::Spec;
 
 /// A question, and what answers it.
 struct Question {
@@ -245,7 +244,7 @@ pub(super) mod testing {
     use syncscope_core::stats::Interval;
     use syncscope_core::{Case, Dtype, Layout, Nanoseconds, Row, Verdict};
 
-    use super::spec::{Series, Spec};
+    use crate::chart::{Series, Spec};
     use super::{Decision, Said, answers, decisions};
     use crate::RunData;
 
@@ -341,7 +340,7 @@ mod tests {
 
     use syncscope_core::{Row, Verdict};
 
-    use super::spec::State;
+    use crate::chart::State;
     use super::testing::{case, data, on_blocks, row};
     use super::testing::{decision, lock, series};
     use super::*;

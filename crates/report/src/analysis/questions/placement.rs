@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use syncscope_core::Case;
 
-use super::spec::{Axis, Point, Series, Spec, Unit};
+use crate::chart::{Axis, Point, Series, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::alike::Comparison;
 use crate::analysis::contest::{Basis, Known, bounds, is_absent};

@@ -9,7 +9,7 @@ use super::advice::{Advice, Decision, Inquiry, Need, decide, missing_size};
 use super::barrier::{RESIDENT, of_grid, that_orders};
 use super::break_even::{Way, by_length_in_words, length, margins, standing, way, ways, words};
 use super::rows::{note, plain_series, unreliable};
-use super::spec::{Axis, Point, Series, Spec, Unit};
+use crate::chart::{Axis, Point, Series, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::alike::Comparison;
 use crate::analysis::contest::{Basis, Contest, Entrant, Known, has_role, short_design, takes_part};

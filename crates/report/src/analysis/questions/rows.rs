@@ -7,7 +7,7 @@ use syncscope_core::run::IMPORTED;
 use syncscope_core::{Case, Placement, Row, Verdict};
 
 use super::Said;
-use super::spec::{Axis, Point, Rule, Series, Spec, Unit, share_vertical_axis};
+use crate::chart::{Axis, Point, Rule, Series, Spec, Unit, share_vertical_axis};
 use crate::RunData;
 use crate::analysis::contest::{Basis, Known, Open, Peers, Win};
 use crate::analysis::placements;
@@ -233,7 +233,7 @@ pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u
 
 #[cfg(test)]
 mod tests {
-    use super::super::spec::Spec;
+    use crate::chart::Spec;
     use super::super::testing::data;
     use super::super::testing::{decision, lock};
 

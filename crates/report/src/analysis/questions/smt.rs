@@ -3,7 +3,7 @@
 use syncscope_core::{Case, Placement};
 
 use super::families::{Contrast, by_class, line, of_teams, take_instead, take_longer, usual};
-use super::spec::{Line, Spec};
+use crate::chart::{Line, Spec};
 use super::{Picture, Question, Said};
 use crate::analysis::placements;
 use crate::naming::enumeration;

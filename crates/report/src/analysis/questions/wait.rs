@@ -4,7 +4,7 @@ use syncscope_core::{Case, Domain, Role, Waits};
 
 use super::advice::{Advice, Decision, Inquiry, Need, decide};
 use super::rows::{series, team, unreliable};
-use super::spec::{Axis, Point, Rule, Spec, Unit};
+use crate::chart::{Axis, Point, Rule, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{Basis, Contest, Entrant, Known, Peers, Size, design, takes_part};
 use crate::{RunData, figure};
