@@ -4,7 +4,7 @@ use serde::Serialize;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Row, Verdict};
 
-use crate::figure::{Cost, interval_within_run};
+use crate::figure::{Cost, extremes, interval_within_run};
 
 /// What the numbers of an axis are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -314,20 +314,20 @@ const MARGIN: f64 = 1.25;
 
 /// Gives charts of lines that stand side by side one vertical axis, so that a reader can compare them.
 pub(crate) fn share_vertical_axis(charts: &mut [Option<Spec>]) {
-    let ends = |point: &Point| {
+    let ends_of = |point: &Point| {
         let certain = point.state == State::Resolved;
         [point.y, point.low.filter(|_| certain), point.high.filter(|_| certain)]
     };
     let mut figures = Vec::new();
     for chart in charts.iter().flatten() {
         if let Spec::Lines { series, .. } = chart {
-            figures.extend(series.iter().flat_map(|one| &one.points).flat_map(ends).flatten().filter(|end| *end > 0.0));
+            figures.extend(series.iter().flat_map(|one| &one.points).flat_map(ends_of).flatten().filter(|end| *end > 0.0));
         }
     }
-    let (low, high) = (figures.iter().copied().reduce(f64::min), figures.iter().copied().reduce(f64::max));
+    let ends = extremes(figures);
     for chart in charts.iter_mut().flatten() {
         if let Spec::Lines { y, .. } = chart {
-            y.domain = low.zip(high).map(|(low, high)| (low / MARGIN, high * MARGIN));
+            y.domain = ends.map(|(low, high)| (low / MARGIN, high * MARGIN));
         }
     }
 }

@@ -167,6 +167,12 @@ pub(crate) const ROUGHLY: &str = "~";
 /// read it from the page's data.
 pub(crate) const ROUGH_HALF_WIDTH: f64 = 0.25;
 
+/// The least and the largest of these numbers; `None` without any.
+pub(crate) fn extremes(numbers: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
+    let wider = |(low, high): (f64, f64), (least, most): (f64, f64)| (low.min(least), high.max(most));
+    numbers.into_iter().map(|number| (number, number)).reduce(wider)
+}
+
 /// A duration: `42 s`, `3 min 20 s`, `2 h 05 min`, with no-break spaces.
 pub(crate) fn duration(seconds: f64) -> String {
     let seconds = seconds.round() as u64;

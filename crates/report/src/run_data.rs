@@ -1,6 +1,6 @@
 //! A run as read from its directory.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -112,13 +112,18 @@ impl RunData {
     /// about.
     pub(crate) fn measured_parts(&self) -> Vec<String> {
         let mut parts = vec![naming::processor(&self.run.machine.cpu)];
-        parts.extend(naming::gpus(&self.run.machine).into_iter().filter(|_| self.has_devices()));
+        parts.extend(naming::gpus(&self.run.machine.gpus).into_iter().filter(|_| self.has_devices()));
         parts
     }
 
     /// Whether it is about the machine's devices, too. An experiment without rows is about all.
     pub(crate) fn has_devices(&self) -> bool {
         self.rows.is_empty() || self.rows.iter().any(|row| row.case.domain_and_family().0 != "cpu")
+    }
+
+    /// The case of the row with this index.
+    pub(crate) fn case(&self, index: usize) -> &Case {
+        &self.rows[index].case
     }
 
     /// The indices of the rows that fit.
@@ -178,6 +183,14 @@ pub(crate) fn labels(runs: &[RunData]) -> Vec<String> {
         }
     }
     labels
+}
+
+/// The domains and families of the rows of these runs, in the order of reports.
+pub(crate) fn families(runs: &[RunData]) -> Vec<(&str, &str)> {
+    let cases = runs.iter().flat_map(|data| &data.rows).map(|row| row.case.domain_and_family());
+    let mut families: Vec<(&str, &str)> = cases.collect::<BTreeSet<_>>().into_iter().collect();
+    families.sort_by_key(|(domain, family)| naming::family_order(domain, family));
+    families
 }
 
 /// How many rows contradict themselves, and the first of them.

@@ -83,7 +83,10 @@ impl Part {
         match self {
             Self::Card(title, note, parts) => card(title, note, &html(parts)),
             Self::SideBySide(parts) => format!("<div class=\"grid\">{}</div>\n", html(parts)),
-            Self::Paragraph(text) => paragraph(text),
+            Self::Paragraph(text) => format!("<p>{}</p>\n", escape(text)),
+            Self::Table(found) if found.rows.len() > MOST_ROWS => {
+                folded(&format!("All {} rows", found.rows.len()), &found.html())
+            }
             Self::Table(found) => found.html(),
             Self::Claims(found) => claims(found),
             Self::Charts(found) => charts(found),
@@ -133,29 +136,19 @@ pub(crate) fn card(title: &str, note: &str, content: &str) -> String {
     )
 }
 
-/// A paragraph of plain text.
-pub(crate) fn paragraph(text: &str) -> String {
-    format!("<p>{}</p>\n", escape(text))
-}
-
 /// Content that is shown when its summary is pressed.
-pub(crate) fn folded(summary: &str, content: &str) -> String {
+fn folded(summary: &str, content: &str) -> String {
     format!("<details><summary>{}</summary>{content}</details>\n", escape(summary))
 }
 
 /// The places of charts, with what the page's script draws there.
-pub(crate) fn charts(charts: &[Chart]) -> String {
+fn charts(charts: &[Chart]) -> String {
     // Numbers, words and texts: there is nothing that cannot be written.
     let json = |Chart(spec): &Chart| escape_json(&serde_json::to_string(spec).unwrap_or_default());
     let place = |one: &Chart| {
         format!("<div class=\"section-chart\"><script type=\"application/json\">{}</script></div>", json(one))
     };
     format!("<div class=\"small-charts\">{}</div>\n", charts.iter().map(place).collect::<String>())
-}
-
-/// A table of text, as markup.
-pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
-    Table { headings: headings.iter().map(|heading| (*heading).to_owned()).collect(), rows: rows.to_vec() }.html()
 }
 
 /// What became of a claim.
@@ -185,6 +178,9 @@ fn claims(claims: &[Finding]) -> String {
     html.push_str("</dl>\n");
     html
 }
+
+/// A longer table is folded on the page.
+const MOST_ROWS: usize = 40;
 
 /// Letters of a figure with its interval.
 const LONGEST_NUMBER: usize = 40;
@@ -295,14 +291,23 @@ mod tests {
     use crate::analysis::findings::{Outcome, Paper};
 
     #[test]
+    fn a_long_table_is_folded_on_the_page_alone() {
+        let of = |count: usize| Part::table(&["a"], vec![vec!["1".to_owned()]; count]);
+        let (short, long) = (of(MOST_ROWS), of(MOST_ROWS + 1));
+        assert!(!short.html().contains("<details>") && long.html().contains("<details>"));
+        assert_eq!(long.to_string().matches('1').count(), MOST_ROWS + 1);
+    }
+
+    #[test]
     fn cells_are_text_and_numbers_are_aligned() {
         let lines = [["a<b", "−1.5 ns"], ["7", "a NOP"], ["c", "–"]].map(|line| line.map(str::to_owned).to_vec());
-        let html = table(&["case", "<cost>"], &lines);
+        let html = Part::table(&["case", "<cost>"], lines.to_vec()).html();
         assert!(html.contains("<th scope=\"row\">a&lt;b</th><td class=\"number\">−1.5\u{a0}ns</td>"), "{html}");
         assert!(html.contains("number\">&lt;cost&gt;") && html.contains("<td class=\"number\">a NOP</td>"), "{html}");
         assert!(html.contains("<th scope=\"row\">7</th>"), "a column of names: {html}");
         let sentence = vec!["a".to_owned(), format!("7 {}", "words ".repeat(7))];
-        assert!(!table(&["case", "why"], &[sentence]).contains("number"), "a sentence that begins with a figure");
+        let sentences = Part::table(&["case", "why"], vec![sentence]);
+        assert!(!sentences.html().contains("number"), "a sentence that begins with a figure");
         assert_eq!(html.matches("<tr>").count(), html.matches("</tr>").count());
     }
 

@@ -31,6 +31,7 @@ use crate::{RunData, naming};
 use crate::analysis::compare::ratio::{UncertainCost, p_at_most};
 use crate::analysis::compare::{is_one_definition, measurement_blocks};
 
+pub(crate) use alike::Comparison;
 pub(crate) use known::{Basis, Known, Ratio, bounds, has_cost_of_case};
 
 /// What a program would take: the primitive, and its variant where the catalogue says that variants are designs.
@@ -129,12 +130,12 @@ impl<'a> Peers<'a> {
             }
         }
         let usual = sets.into_iter().min_by_key(|(shape, rows)| {
-            let case = &data.rows[rows[0]].case;
-            let designs = rows.iter().map(|index| design(&data.catalogue, &data.rows[*index].case));
+            let case = data.case(rows[0]);
+            let designs = rows.iter().map(|index| design(&data.catalogue, data.case(*index)));
             let designs = Reverse(designs.collect::<BTreeSet<_>>().len());
             (machine.is_oversubscribed_by(case), size.rank(case), designs, unusualness(shape), shape.clone())
         });
-        usual.map(|(_, rows)| Self { data, role, like: &data.rows[rows[0]].case })
+        usual.map(|(_, rows)| Self { data, role, like: data.case(rows[0]) })
     }
 
     /// Those of so many CPU threads; without a number, of the most that fit the CPUs.
@@ -196,7 +197,7 @@ pub(crate) struct Entrant<'a> {
 
 impl<'a> Entrant<'a> {
     pub(crate) fn of(data: &'a RunData, index: usize, basis: Basis) -> Self {
-        Self { name: design(&data.catalogue, &data.rows[index].case), index, known: Known::of(data, index, basis) }
+        Self { name: design(&data.catalogue, data.case(index)), index, known: Known::of(data, index, basis) }
     }
 }
 

@@ -4,11 +4,11 @@ use serde_json::{Map, Value, json};
 use syncscope_core::run::columns::{COLUMNS, Column};
 use syncscope_core::stats::median;
 use syncscope_core::units::significant;
-use syncscope_core::{Domain, Nanoseconds, Row, Verdict};
+use syncscope_core::{Nanoseconds, Row, Verdict};
 
 use super::grid::{self, Grid};
 use crate::analysis::compare::{Change, ComparedCase, Comparison};
-use crate::analysis::questions::advice::{Advice, Asked, Choice, Decision, Need, advise};
+use crate::analysis::questions::advice::{Advice, Asked, Decision, Need, advise};
 use crate::figure::percent;
 use crate::{RunData, figure, naming};
 
@@ -123,27 +123,17 @@ fn clocks(comparison: &Comparison<'_>) -> Option<String> {
 
 /// The needs for which another primitive is to be taken in B than in A.
 fn reversed_advice(comparison: &Comparison<'_>) -> Vec<String> {
-    let answers = |data: &RunData| -> Vec<(Need, Domain, String, Box<Choice>)> {
-        let all = Need::ALL.into_iter().flat_map(|need| advise(data, need, Asked::default()));
-        all.filter_map(|Advice { need, on, situation, decision }| match decision {
-            Decision::Take(choice) => Some((need, on, situation, choice)),
-            Decision::Undecided(_) | Decision::Missing(_) => None,
-        })
-        .collect()
+    let answers = |data| Need::ALL.into_iter().flat_map(move |need| advise(data, need, Asked::default()));
+    let in_b: Vec<Advice> = answers(comparison.b).collect();
+    let reversed = |in_a: Advice| {
+        let key = |one: &Advice| (one.need, one.on, one.situation.clone());
+        let in_b = in_b.iter().find(|one| key(one) == key(&in_a))?;
+        let (Decision::Take(a), Decision::Take(b)) = (&in_a.decision, &in_b.decision) else { return None };
+        let (need, situation) = (in_a.need.as_str(), &in_a.situation);
+        (a.name != b.name)
+            .then(|| format!("the advice for {need} ({situation}) is another one: {} in A, {} in B", a.name, b.name))
     };
-    let in_b = answers(comparison.b);
-    let reversed = |(need, on, situation, in_a): (Need, Domain, String, Box<Choice>)| {
-        let (.., in_b) = in_b.iter().find(|one| (one.0, one.1, &one.2) == (need, on, &situation))?;
-        (in_a.name != in_b.name).then(|| {
-            format!(
-                "the advice for {} ({situation}) is another one: {} in A, {} in B",
-                need.as_str(),
-                in_a.name,
-                in_b.name
-            )
-        })
-    };
-    answers(comparison.a).into_iter().filter_map(reversed).collect()
+    answers(comparison.a).filter_map(reversed).collect()
 }
 
 /// `None` where nothing differs.

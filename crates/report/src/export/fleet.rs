@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use syncscope_core::stats::median;
 use syncscope_core::units::significant;
 
@@ -76,7 +75,7 @@ pub fn as_json(fleet: &ExaminedFleet) -> String {
             "differs": node.is_outlier(),
             "missing_cases": node.missing,
             "causes": node.causes,
-            "primitives": cells_of(fleet, node).map(|(primitive, cell)| NamedCell { primitive, cell }).collect::<Vec<_>>(),
+            "primitives": cells_of(fleet, node).map(named).collect::<Vec<_>>(),
         })
     };
     let value = json!({
@@ -88,11 +87,10 @@ pub fn as_json(fleet: &ExaminedFleet) -> String {
 }
 
 /// A cell with the name of its primitive.
-#[derive(Serialize)]
-struct NamedCell<'a> {
-    primitive: &'a str,
-    #[serde(flatten)]
-    cell: &'a FleetCell,
+fn named((primitive, cell): (&str, &FleetCell)) -> Value {
+    let mut value = json!(cell);
+    value["primitive"] = json!(primitive);
+    value
 }
 
 /// `200 nodes, 7 primitives: 5 nodes differ from the median node by more than 5 %`, with `7 of 9 primitives` where the

@@ -177,12 +177,10 @@ impl Axis {
             let interval = figure.interval.map(|interval| [interval.low, interval.high]);
             figure.ns.into_iter().chain(interval.into_iter().flatten())
         });
-        let positive: Vec<f64> = ends.filter(|end| end.is_finite() && *end > 0.0).collect();
-        let low = positive.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = positive.iter().copied().fold(0.0, f64::max);
+        let (low, high) = figure::extremes(ends.filter(|end| end.is_finite() && *end > 0.0))?;
         // At least a factor of four, so that a single dot has an axis around it.
         let widen = (4.0 / (high / low)).max(1.0).sqrt();
-        (high > 0.0).then(|| Self { low: low / widen, high: high * widen })
+        Some(Self { low: low / widen, high: high * widen })
     }
 
     /// In percent of its length.

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 use syncscope_core::{Form, Placement, Row, Run};
-use serde_json::{Number, Value};
+use serde_json::{Number, Value, json};
 use syncscope_core::run::columns::{self, COLUMNS};
 
 use super::changes::Compared;
@@ -18,7 +18,7 @@ use crate::analysis::placements;
 use crate::analysis::questions::{self, Answer, Answers, Decision, Winner};
 use crate::analysis::row_query::Selected;
 use crate::analysis::trust;
-use crate::run_data::Damage;
+use crate::run_data::{Damage, families};
 use crate::section::Section;
 use crate::{RunData, figure, naming};
 
@@ -26,7 +26,7 @@ use crate::{RunData, figure, naming};
 struct Page<'a> {
     columns: Vec<&'static str>,
     /// The columns that the table of rows shows under a title, as they are.
-    labelled: Vec<Labelled>,
+    labelled: Vec<Value>,
     runs: Vec<PageRun<'a>>,
     /// For a page of two runs.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,7 +35,7 @@ struct Page<'a> {
     /// What changed since stored runs on the same hardware; for a page of one run.
     #[serde(skip_serializing_if = "Option::is_none")]
     changed: Option<String>,
-    families: Vec<PageFamily<'a>>,
+    families: Vec<Value>,
     /// The primitives of the rows, in the order of the catalogue, with their meaning.
     primitives: Vec<PagePrimitive<'a>>,
     /// The forms that are not the default: the word of the column, and the words for people.
@@ -148,13 +148,6 @@ struct PagePrimitive<'a> {
     source: &'a str,
 }
 
-#[derive(Serialize)]
-struct PageFamily<'a> {
-    domain: &'a str,
-    family: &'a str,
-    title: String,
-}
-
 /// The data as JSON, safe inside a `script` element.
 pub(super) fn json(runs: &[RunData], labels: &[String]) -> String {
     let compared = Compared::of(runs);
@@ -165,7 +158,7 @@ pub(super) fn json(runs: &[RunData], labels: &[String]) -> String {
         ladder: ladder(runs, compared.as_ref()),
         compared,
         changed: if let [data] = runs { anchors::against_equal_hardware(data) } else { None },
-        families: families(runs),
+        families: families(runs).into_iter().map(family).collect(),
         primitives: primitives(runs),
         forms: Form::ALL.iter().map(|form| (form.to_string(), naming::form(*form))).collect(),
         signs: &figure::SIGNS,
@@ -198,6 +191,11 @@ fn ladder(runs: &[RunData], compared: Option<&Compared<'_>>) -> Vec<PageRung> {
     LADDER.iter().filter_map(line).collect()
 }
 
+/// A family with its title.
+fn family((domain, family): (&str, &str)) -> Value {
+    json!({ "domain": domain, "family": family, "title": naming::family(family) })
+}
+
 /// The families whose kernels have a grid that a reader compares.
 const WITH_GRID: [&str; 3] = ["grid", "multi", "launch"];
 
@@ -219,7 +217,7 @@ fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
         name: &data.name,
         parts: data.measured_parts(),
         cpu: naming::processor(&data.run.machine.cpu),
-        gpus: naming::gpus(&data.run.machine),
+        gpus: naming::gpus(&data.run.machine.gpus),
         lines: lines(data),
         usual_placement: placements::shown(data).to_string(),
         duration: data.seconds().map(figure::duration),
@@ -247,7 +245,7 @@ fn lines(data: &RunData) -> BTreeMap<String, Vec<(u32, String)>> {
     let cpu = &data.run.machine.cpu;
     let of = |placement: &Placement| {
         let is_own = |row: &Row| row.case.placement.as_ref() == Some(placement);
-        let most = data.rows_where(is_own).filter_map(|index| data.rows[index].case.threads).max();
+        let most = data.rows_where(is_own).filter_map(|index| data.case(index).threads).max();
         (placement.to_string(), placements::lines(cpu, placement, most.unwrap_or_default()))
     };
     placements::BY_RANK.iter().map(of).collect()
@@ -312,46 +310,21 @@ fn primitives<'a>(runs: &'a [RunData]) -> Vec<PagePrimitive<'a>> {
     all.filter(|primitive| used.contains(primitive.id)).collect()
 }
 
-/// The families of all rows, in the order of [`naming::family_order`].
-fn families(runs: &[RunData]) -> Vec<PageFamily<'_>> {
-    let mut families: Vec<PageFamily<'_>> = Vec::new();
-    for row in runs.iter().flat_map(|data| &data.rows) {
-        let (domain, family) = row.case.domain_and_family();
-        if !families.iter().any(|known| known.domain == domain && known.family == family) {
-            families.push(PageFamily { domain, family, title: naming::family(family) });
-        }
-    }
-    families.sort_by_key(|known| naming::family_order(known.domain, known.family));
-    families
-}
-
 /// The columns of `measurements.csv` that the page stores: all except those that the script derives.
 fn stored() -> impl Iterator<Item = &'static columns::Column> {
     COLUMNS.iter().filter(|column| !column.is_left_to_script)
 }
 
 /// The names of the stored columns.
-pub(super) fn names() -> Vec<&'static str> {
+fn names() -> Vec<&'static str> {
     stored().map(|column| column.name).collect()
 }
 
-/// A column of the table of rows that needs no words of its own in the script.
-#[derive(Serialize)]
-pub(super) struct Labelled {
-    name: &'static str,
-    label: &'static str,
-    unit: &'static str,
-    number: bool,
-}
-
-/// The columns with a title.
-pub(super) fn labelled() -> Vec<Labelled> {
+/// The columns with a title, which need no words of their own in the script.
+fn labelled() -> Vec<Value> {
     let with_label = COLUMNS.iter().filter(|column| !column.label.is_empty());
-    let of = |column: &columns::Column| Labelled {
-        name: column.name,
-        label: column.label,
-        unit: column.unit,
-        number: column.is_number,
+    let of = |columns::Column { name, label, unit, is_number, .. }: &columns::Column| {
+        json!({ "name": name, "label": label, "unit": unit, "number": is_number })
     };
     with_label.map(of).collect()
 }
@@ -359,7 +332,7 @@ pub(super) fn labelled() -> Vec<Labelled> {
 /// The cells of one column.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
-pub(super) enum Cells {
+enum Cells {
     /// Every cell is empty.
     Empty,
     /// A number, or `null`, for each row.
@@ -369,7 +342,7 @@ pub(super) enum Cells {
 }
 
 /// All columns of a run, in the order of [`names`].
-pub(super) fn cells(rows: &[Row]) -> Vec<Cells> {
+fn cells(rows: &[Row]) -> Vec<Cells> {
     stored()
         .map(|column| {
             let cells: Vec<String> = rows.iter().map(|row| column.write(row)).collect();

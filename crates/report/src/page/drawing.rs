@@ -157,7 +157,7 @@ fn host_link(figures: &[MachineFigure]) -> String {
 
 fn gpu_side(devices: &[GpuMachine], links: &[GpuLink], figures: &[MachineFigure]) -> String {
     let boxes: String = devices.iter().map(gpu_box).collect();
-    let names = naming::counted_gpus(devices);
+    let names = naming::gpus(devices);
     let between = if devices.len() > 1 {
         format!(
             "<div class=\"link gpu-link\"><span>{}</span>{}</div>",
@@ -280,8 +280,6 @@ struct MachineFigure {
     figure: String,
     /// What takes so long.
     words: String,
-    /// The index of its row.
-    row: usize,
 }
 
 /// The rungs of the cost ladder that are drawn: the part, the id of the rung, and what the figure is.
@@ -329,7 +327,7 @@ fn machine_figures(data: &RunData) -> Vec<MachineFigure> {
         let is_nop = data.rows[selected.row].evidence.as_deref().is_some_and(Evidence::is_nop);
         let note = selected.note.or_else(|| is_nop.then(|| "compiled to a NOP".to_owned()));
         let words = note.map_or_else(|| words.to_owned(), |note| format!("{words} ({note})"));
-        figures.push(MachineFigure { part, figure, words, row: selected.row });
+        figures.push(MachineFigure { part, figure, words });
     }
     figures
 }

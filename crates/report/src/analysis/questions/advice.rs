@@ -109,6 +109,16 @@ pub enum Decision {
     Missing(String),
 }
 
+impl Decision {
+    /// The same with more said of the one to take, if there is one.
+    pub(super) fn taking(mut self, say: impl FnOnce(&mut Choice)) -> Self {
+        if let Self::Take(choice) = &mut self {
+            say(choice);
+        }
+        self
+    }
+}
+
 /// A figure with its interval, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CostFigure {
@@ -179,6 +189,9 @@ pub struct RunnerUp {
     /// Upper end.
     pub ratio_high: Option<f64>,
 }
+
+/// The side of an [`Advice`], its situation and its decision.
+pub(super) type Situation = (Domain, String, Decision);
 
 /// A run, and what it is asked.
 #[derive(Clone, Copy)]
@@ -256,7 +269,7 @@ fn elsewhere(data: &RunData, case: &Case) -> Vec<String> {
     let others: Vec<String> = data.rows_where(|row| is_other(&row.case)).filter_map(placed).collect();
     let of_pairs = by_class(data).into_iter().find(|rows| {
         let first = rows.iter().flatten().next();
-        first.is_some_and(|index| data.rows[*index].case.primitive == case.primitive)
+        first.is_some_and(|index| data.case(*index).primitive == case.primitive)
     });
     let classed =
         of_pairs.iter().flatten().zip(SHARED).filter_map(|(index, shared)| {
@@ -307,7 +320,8 @@ pub(super) fn missing_size(inquiry: Inquiry<'_>, role: Role, fits: impl Fn(&Case
 /// none, one answer says what is missing.
 pub fn advise(data: &RunData, need: Need, asked: Asked) -> Vec<Advice> {
     let own = QUESTIONS.iter().filter_map(|question| question.advice).filter(|(of, _)| *of == need);
-    let answers: Vec<Advice> = own.flat_map(|(_, advice)| advice(Inquiry { data, asked })).collect();
+    let of_need = |(on, situation, decision): Situation| Advice { need, on, situation, decision };
+    let answers: Vec<Advice> = own.flat_map(|(_, advice)| advice(Inquiry { data, asked })).map(of_need).collect();
     if !answers.is_empty() {
         return answers;
     }

@@ -89,8 +89,7 @@ fn picture(data: &RunData) -> Option<Picture> {
 }
 
 fn bytes(case: &Case) -> u64 {
-    let stride = case.layout.and_then(Layout::stride).unwrap_or(1);
-    u64::from(stride) * case.dtype.map_or(4, |dtype| dtype.size_bytes() as u64)
+    case.bytes_apart().unwrap_or_default() as u64
 }
 
 fn label(case: &Case) -> String {

@@ -30,13 +30,11 @@ mod wait;
 
 pub(crate) use barrier::{Winner, winners};
 
-use std::collections::BTreeSet;
-
 use serde::Serialize;
 use syncscope_core::Row;
 
-use crate::{RunData, figure, naming};
-use advice::{Advice, Inquiry, Need};
+use crate::{RunData, figure, naming, run_data};
+use advice::{Inquiry, Need, Situation};
 use crate::chart::Spec;
 
 /// A question, and what answers it.
@@ -53,7 +51,7 @@ struct Question {
 }
 
 /// Answers a need, one piece of advice for each side and situation that the run has rows for.
-type Adviser = fn(Inquiry<'_>) -> Vec<Advice>;
+type Adviser = fn(Inquiry<'_>) -> Vec<Situation>;
 
 /// The questions, the one that most programs need first.
 const QUESTIONS: [Question; 16] = [
@@ -131,6 +129,14 @@ impl Picture {
 
     fn saying(self, text: Option<String>) -> Self {
         Self { text, ..self }
+    }
+
+    /// With what they say where one of these is certain; what all of them leave open stands in the note.
+    fn finding(self, found: impl IntoIterator<Item = Option<Said>>) -> Self {
+        let found: Vec<Said> = found.into_iter().flatten().collect();
+        let is_decided = found.iter().any(|said| matches!(said, Said::Certain(..)));
+        let text = rows::note(found.into_iter().map(|(Said::Certain(text, _) | Said::Open(text))| Some(text)));
+        if is_decided { self.saying(text) } else { Self { note: rows::note([text, self.note]), ..self } }
     }
 }
 
@@ -220,9 +226,7 @@ const WITHOUT_INTERVALS: &str = "These figures have no intervals: small differen
 /// What a run of such figures holds.
 fn without_intervals(data: &RunData) -> String {
     let count = data.rows.iter().filter(|row| row.ns.is_some()).count();
-    let cases = data.rows.iter().map(|row| row.case.domain_and_family());
-    let mut families: Vec<(&str, &str)> = cases.collect::<BTreeSet<_>>().into_iter().collect();
-    families.sort_by_key(|(domain, family)| naming::family_order(domain, family));
+    let families = run_data::families(std::slice::from_ref(data));
     let of_domain = |of: &[(&str, &str)]| {
         let titles: Vec<String> = of.iter().map(|(_, family)| naming::family(family).to_lowercase()).collect();
         format!("{}: {}", of[0].0.to_uppercase(), titles.join(", "))
