@@ -1,6 +1,336 @@
-//! Charts for those who fill a section.
+//! What a chart shows, in the form that the page's script draws (`assets/js/chart/chart.js`).
 
-use crate::spec::{Axis, Key, Rectangle, Rule, Series, Spec};
+use serde::Serialize;
+use syncscope_core::stats::Interval;
+use syncscope_core::{Row, Verdict};
+
+use crate::figure::{Cost, extremes, interval_within_run};
+
+/// What the numbers of an axis are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Unit {
+    /// Nanoseconds.
+    Time,
+    /// Operations per second.
+    Rate,
+    /// Threads, bytes or microseconds, as the label says.
+    Count,
+    /// A number between 0 and 1.
+    Share,
+    /// A number with decimals, in the unit that the label says.
+    #[serde(rename = "cycles")]
+    Plain,
+}
+
+/// An axis of a chart.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Axis {
+    pub(crate) label: &'static str,
+    pub(crate) unit: Unit,
+    pub(crate) log: bool,
+    /// The only places of ticks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) values: Vec<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) domain: Option<(f64, f64)>,
+}
+
+impl Axis {
+    pub(crate) const fn log(label: &'static str, unit: Unit) -> Self {
+        Self { label, unit, log: true, values: Vec::new(), domain: None }
+    }
+
+    /// A linear axis of plain numbers between these ends.
+    pub const fn plain(label: &'static str, low: f64, high: f64) -> Self {
+        Self { label, unit: Unit::Plain, log: false, values: Vec::new(), domain: Some((low, high)) }
+    }
+
+    /// With ticks at these places only.
+    pub fn at(self, values: Vec<f64>) -> Self {
+        Self { values, ..self }
+    }
+
+    /// The same with powers at equal distances.
+    pub fn logarithmic(self) -> Self {
+        Self { log: true, ..self }
+    }
+
+    /// A linear axis of counts between these ends.
+    pub fn count(label: &'static str, low: f64, high: f64) -> Self {
+        Self { unit: Unit::Count, ..Self::plain(label, low, high) }
+    }
+
+    /// A linear axis from 0 to 1.
+    pub(crate) const fn share(label: &'static str) -> Self {
+        Self { label, unit: Unit::Share, log: false, values: Vec::new(), domain: Some((0.0, 1.0)) }
+    }
+}
+
+/// What a point is worth, in the words of the script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum State {
+    Resolved,
+    /// An unreliable estimate.
+    Open,
+    /// An upper bound of a cost.
+    Bound,
+    /// A cost that depends on the operations around it.
+    NonAdditive,
+    /// A primitive that hides behind what surrounds it.
+    Overlapped,
+    /// No figure.
+    #[default]
+    Missing,
+}
+
+/// One point. In rows of dots the figure is `x`, and there is no `y`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Point {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) x: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) y: Option<f64>,
+    /// The interval within the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) low: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) high: Option<f64>,
+    /// What a program may meet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) p05: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) p95: Option<f64>,
+    pub(crate) state: State,
+    /// A thick line of a dot, from its figure to another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) bar: Option<(f64, f64)>,
+    /// A maximum of a dot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) most: Option<f64>,
+    /// The index of its row among the rows of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) row: Option<usize>,
+    /// The text of the tooltip, where no row has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tip: Option<String>,
+    /// The text beside a dot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) text: Option<String>,
+}
+
+/// Six digits are more than a figure has.
+fn short(value: f64) -> Option<f64> {
+    value.is_finite().then(|| format!("{value:.5e}").parse().unwrap_or(value))
+}
+
+impl Point {
+    /// A figure that no row of a run has, with its interval and the text of its tooltip.
+    pub fn plain(x: f64, y: f64, interval: Option<(f64, f64)>, tip: String) -> Self {
+        let (low, high) = interval.map_or((None, None), |(low, high)| (short(low), short(high)));
+        let (x, y) = (short(x), short(y));
+        Self { x, y, low, high, state: State::Resolved, tip: Some(tip), ..Self::default() }
+    }
+
+    /// A figure without an interval.
+    pub(crate) fn bare(value: f64, index: usize, text: String) -> Self {
+        Self { y: short(value), state: State::Resolved, text: Some(text), ..Self::missing(index, None) }
+    }
+
+    fn missing(index: usize, x: Option<f64>) -> Self {
+        Self { x, row: Some(index), ..Self::default() }
+    }
+
+    /// The cost of a row, in words, too. A point whose row has no cost has no height.
+    pub(crate) fn cost(row: &Row, index: usize, x: f64) -> Self {
+        let missing = Self { text: Some(Cost::alone(row)), ..Self::missing(index, short(x)) };
+        let bound = row.ns_interval.map(|interval| interval.high).filter(|high| *high > 0.0);
+        let Some(ns) = row.ns.map(syncscope_core::Nanoseconds::value) else { return missing };
+        let state = match row.verdict {
+            Verdict::Resolved if ns > 0.0 => State::Resolved,
+            Verdict::Noisy(_) | Verdict::Interfered(_) if ns > 0.0 => State::Open,
+            Verdict::NonAdditive(_) if ns > 0.0 => State::NonAdditive,
+            Verdict::Overlapped(_) => return Self { state: State::Overlapped, ..missing },
+            Verdict::BelowResolution(_) if bound.is_some() => {
+                return Self { y: bound.and_then(short), state: State::Bound, ..missing };
+            }
+            _ => return missing,
+        };
+        let ends = |interval: Option<Interval>| {
+            let positive = |end: f64| short(end.max(0.0));
+            interval.map_or((None, None), |interval| (positive(interval.low), positive(interval.high)))
+        };
+        let ((low, high), (p05, p95)) = (ends(interval_within_run(row)), ends(row.ns_spread));
+        Self { y: short(ns), low, high, p05, p95, state, ..missing }
+    }
+
+    /// The rate of all threads of a row together. It is as uncertain as the cost of one operation.
+    pub(crate) fn total_rate(row: &Row, index: usize, x: f64) -> Self {
+        let point = Self::cost(row, index, x);
+        let (Some(rate), Some(ns)) = (row.ops_per_s_total, point.y) else { return Self::missing(index, short(x)) };
+        let inverse = |cost: Option<f64>| cost.filter(|cost| *cost > 0.0).and_then(|cost| short(rate * ns / cost));
+        let (low, high) = (inverse(point.high), inverse(point.low));
+        let (p05, p95) = (inverse(point.p95), inverse(point.p05));
+        Self { y: short(rate), low, high, p05, p95, ..point }
+    }
+}
+
+/// Points with one name.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Series {
+    pub(crate) label: String,
+    /// The primitive whose colour it has; without one, each series of a chart has its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) primitive: Option<String>,
+    /// The number of its colour, where that says what kind of thing it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) colour: Option<usize>,
+    pub(crate) points: Vec<Point>,
+}
+
+impl Series {
+    /// A line in the colour of this number.
+    pub fn plain(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Self {
+        Self { label: label.into(), primitive: None, colour: Some(colour), points }
+    }
+}
+
+/// An area of a chart: its ends on both axes, the number of its colour, and its tooltip.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Rectangle(pub (f64, f64), pub (f64, f64), pub usize, pub String);
+
+/// What a colour means.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Key {
+    pub(crate) colour: usize,
+    pub(crate) label: &'static str,
+}
+
+/// A line across the chart at a position of the horizontal axis.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Rule {
+    pub(crate) x: f64,
+    pub(crate) label: String,
+}
+
+/// A cell of a table.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Cell {
+    /// The cost, which the colour follows.
+    pub(crate) value: Option<f64>,
+    pub(crate) text: String,
+    /// The instruction.
+    pub(crate) detail: Option<String>,
+    pub(crate) row: usize,
+}
+
+/// A line of a table: a cell for each column.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Line {
+    pub(crate) label: String,
+    pub(crate) cells: Vec<Option<Cell>>,
+}
+
+/// One chart.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub(crate) enum Spec {
+    /// Lines over a number.
+    Lines { title: Option<String>, x: Axis, y: Axis, series: Vec<Series>, rules: Vec<Rule> },
+    /// A row for each name, its points along the axis.
+    Dots { title: Option<String>, x: Axis, rows: Vec<Series> },
+    /// Bars, or what lasts for a time. With names, each has a line, from the top.
+    Rectangles {
+        title: Option<String>,
+        x: Axis,
+        y: Axis,
+        names: Vec<String>,
+        height: Option<u32>,
+        legend: Vec<Key>,
+        rectangles: Vec<Rectangle>,
+        rules: Vec<Rule>,
+    },
+    /// A table with a cost in each cell.
+    Table { title: Option<String>, columns: Vec<String>, lines: Vec<Line> },
+}
+
+/// Whether any point has a figure.
+fn have_figures(series: &[Series]) -> bool {
+    series.iter().flat_map(|series| &series.points).any(|point| point.y.is_some())
+}
+
+impl Spec {
+    /// Lines of costs or rates over a number, with a tick at each; costs at one number are rows of dots. `None` without a point
+    /// that has a figure.
+    pub(crate) fn lines(mut x: Axis, y: Axis, mut series: Vec<Series>) -> Option<Self> {
+        let mut values: Vec<f64> =
+            series.iter().flat_map(|series| &series.points).filter_map(|point| point.x).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        if let ([only], Unit::Time) = (&values[..], y.unit) {
+            return Some(Self::dots(y, series)?.titled(format!("{only} {}", x.label)));
+        }
+        x.values = values;
+        series.iter_mut().flat_map(|series| &mut series.points).for_each(|point| point.text = None);
+        have_figures(&series).then_some(Self::Lines { title: None, x, y, series, rules: Vec::new() })
+    }
+
+    /// Rows of figures, one for each series; `None` without a point that has a figure.
+    pub(crate) fn dots(x: Axis, mut rows: Vec<Series>) -> Option<Self> {
+        let any = have_figures(&rows);
+        for point in rows.iter_mut().flat_map(|row| &mut row.points) {
+            point.x = point.y.take();
+        }
+        any.then_some(Self::Dots { title: None, x, rows })
+    }
+
+    /// A table; `None` without a line.
+    pub(crate) fn table(title: &str, columns: &[&str], lines: Vec<Line>) -> Option<Self> {
+        let columns = columns.iter().map(|name| (*name).to_owned()).collect();
+        (!lines.is_empty()).then(|| Self::Table { title: Some(title.to_owned()), columns, lines })
+    }
+
+    pub(crate) fn titled(mut self, text: impl Into<String>) -> Self {
+        let (Self::Lines { title, .. }
+        | Self::Dots { title, .. }
+        | Self::Rectangles { title, .. }
+        | Self::Table { title, .. }) = &mut self;
+        *title = Some(text.into());
+        self
+    }
+
+    /// With these vertical lines, if it has lines.
+    pub(crate) fn ruled(mut self, lines: Vec<Rule>) -> Self {
+        if let Self::Lines { rules, .. } | Self::Rectangles { rules, .. } = &mut self {
+            *rules = lines;
+        }
+        self
+    }
+}
+
+/// The room above and below the figures of a shared axis, as a factor.
+const MARGIN: f64 = 1.25;
+
+/// Gives charts of lines that stand side by side one vertical axis, so that a reader can compare them.
+pub(crate) fn share_vertical_axis(charts: &mut [Option<Spec>]) {
+    let ends_of = |point: &Point| {
+        let certain = point.state == State::Resolved;
+        [point.y, point.low.filter(|_| certain), point.high.filter(|_| certain)]
+    };
+    let mut figures = Vec::new();
+    for chart in charts.iter().flatten() {
+        if let Spec::Lines { series, .. } = chart {
+            figures.extend(series.iter().flat_map(|one| &one.points).flat_map(ends_of).flatten().filter(|end| *end > 0.0));
+        }
+    }
+    let ends = extremes(figures);
+    for chart in charts.iter_mut().flatten() {
+        if let Spec::Lines { y, .. } = chart {
+            y.domain = ends.map(|(low, high)| (low / MARGIN, high * MARGIN));
+        }
+    }
+}
 
 /// A chart that the page's script draws.
 #[derive(Debug, Clone, PartialEq)]
@@ -8,13 +338,11 @@ pub struct Chart(pub(crate) Spec);
 
 impl Chart {
     /// Lines over a number.
-    #[must_use]
     pub fn lines(title: &str, x: Axis, y: Axis, series: Vec<Series>) -> Self {
         Self(Spec::Lines { title: Some(title.to_owned()), x, y, series, rules: Vec::new() })
     }
 
     /// Bars, or what lasts for a time. `legend` has the numbers of colours and what they mean.
-    #[must_use]
     pub fn rectangles(
         title: &str,
         (x, y): (Axis, Axis),
@@ -27,7 +355,6 @@ impl Chart {
     }
 
     /// With a named line for each whole number of the vertical axis, from the top.
-    #[must_use]
     pub fn named(mut self, lines: Vec<String>) -> Self {
         if let Spec::Rectangles { names, .. } = &mut self.0 {
             *names = lines;
@@ -36,7 +363,6 @@ impl Chart {
     }
 
     /// So many pixels high.
-    #[must_use]
     pub fn high(mut self, pixels: u32) -> Self {
         if let Spec::Rectangles { height, .. } = &mut self.0 {
             *height = Some(pixels);
@@ -45,8 +371,62 @@ impl Chart {
     }
 
     /// With a vertical line.
-    #[must_use]
     pub fn ruled(self, x: f64, label: &str) -> Self {
         Self(self.0.ruled(vec![Rule { x, label: label.to_owned() }]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syncscope_core::{Case, Nanoseconds};
+
+    fn row(verdict: Verdict) -> Row {
+        Row {
+            ns: Some(Nanoseconds(10.0)),
+            ns_interval: Some(Interval { low: -4.0, high: 24.0 }),
+            ns_within: Some(Interval { low: 8.0, high: 12.5 }),
+            ..Row::unmeasured(Case::new("cpu.lock.mcs"), verdict)
+        }
+    }
+
+    #[test]
+    fn only_a_cost_has_a_height() {
+        let point = |verdict| Point::cost(&row(verdict), 0, 1.0);
+        let resolved = point(Verdict::Resolved);
+        assert_eq!((resolved.y, resolved.low, resolved.high), (Some(10.0), Some(8.0), Some(12.5)));
+        assert_eq!(point(Verdict::Noisy("wide".into())).state, State::Open);
+        let bound = point(Verdict::BelowResolution("small".into()));
+        assert_eq!((bound.y, bound.state, bound.low), (Some(24.0), State::Bound, None));
+        for verdict in
+            [Verdict::Overlapped(String::new()), Verdict::Elided(String::new()), Verdict::Failed(String::new())]
+        {
+            assert_eq!(point(verdict).y, None);
+        }
+    }
+
+    #[test]
+    fn charts_side_by_side_have_one_axis() {
+        let chart = |ns: f64| {
+            let row = Row { ns: Some(Nanoseconds(ns)), ns_within: None, ns_interval: None, ..row(Verdict::Resolved) };
+            let points = [1.0, 2.0].map(|x| Point::cost(&row, 0, x)).to_vec();
+            let series = vec![Series { label: "x".into(), primitive: None, colour: None, points }];
+            Spec::lines(Axis::log("threads", Unit::Count), Axis::log("time", Unit::Time), series).unwrap()
+        };
+        let mut charts = [chart(10.0), chart(4000.0)].map(Some);
+        share_vertical_axis(&mut charts);
+        for chart in charts {
+            let Some(Spec::Lines { y, .. }) = chart else { panic!("lines") };
+            assert_eq!(y.domain, Some((8.0, 5000.0)));
+        }
+    }
+
+    #[test]
+    fn the_interval_of_a_rate_is_that_of_its_cost_turned_round() {
+        let row = Row { ops_per_s_total: Some(4e8), ..row(Verdict::Resolved) };
+        let point = Point::total_rate(&row, 0, 4.0);
+        assert_eq!((point.y, point.low, point.high), (Some(4e8), Some(3.2e8), Some(5e8)));
+        let unknown = Point::total_rate(&Row { ops_per_s_total: None, ..row }, 0, 4.0);
+        assert_eq!((unknown.y, unknown.state), (None, State::Missing));
     }
 }

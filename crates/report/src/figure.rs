@@ -4,8 +4,11 @@ use std::fmt::Display;
 
 use syncscope_core::stats::Interval;
 use syncscope_core::{Row, Verdict};
+use serde::Serialize;
 
 use crate::naming;
+use crate::RunData;
+use crate::naming::KERNEL_US;
 
 /// A number with this many significant digits and without an exponent: `0.0521`, `9.18`, `212`.
 fn digits(value: f64, count: i32) -> String {
@@ -32,7 +35,6 @@ pub(crate) fn ends(low: Option<f64>, high: Option<f64>) -> String {
 }
 
 /// A time in the unit that needs the fewest digits: `2.03 ns`, `1.26 µs`, `3.10 ms`.
-#[must_use]
 pub fn time(ns: f64) -> String {
     time_with(ns, 3)
 }
@@ -54,7 +56,6 @@ pub(crate) fn cycles(value: f64) -> String {
 }
 
 /// A number that is written in decimals, with commas between thousands: `135,168`, `1,234.5`.
-#[must_use]
 pub fn grouped(number: impl Display) -> String {
     let text = number.to_string();
     let first = text.find(|character: char| character.is_ascii_digit()).unwrap_or(0);
@@ -166,6 +167,12 @@ pub(crate) const ROUGHLY: &str = "~";
 /// read it from the page's data.
 pub(crate) const ROUGH_HALF_WIDTH: f64 = 0.25;
 
+/// The least and the largest of these numbers; `None` without any.
+pub(crate) fn extremes(numbers: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
+    let wider = |(low, high): (f64, f64), (least, most): (f64, f64)| (low.min(least), high.max(most));
+    numbers.into_iter().map(|number| (number, number)).reduce(wider)
+}
+
 /// A duration: `42 s`, `3 min 20 s`, `2 h 05 min`, with no-break spaces.
 pub(crate) fn duration(seconds: f64) -> String {
     let seconds = seconds.round() as u64;
@@ -176,10 +183,64 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
+/// A sign beside a figure, or a word in its place.
+#[derive(Debug, Serialize)]
+pub(crate) struct Sign {
+    pub(crate) text: &'static str,
+    pub(crate) meaning: &'static str,
+    #[serde(skip)]
+    occurs: fn(&RunData) -> bool,
+}
+
+/// The signs, in the order of the explanations. The verdicts have explanations of their own on the page.
+pub(crate) const SIGNS: [Sign; 6] = [
+    Sign {
+        text: "~",
+        meaning: "a rough figure, whose interval within this run is wider than ±5 % or based on too few blocks",
+        occurs: |data| has_sign(data, |figure| figure.starts_with('~')),
+    },
+    Sign {
+        text: "<",
+        meaning: "at most this, not distinguished from zero",
+        occurs: |data| has_sign(data, |figure| figure.starts_with('<')),
+    },
+    Sign {
+        text: "no number",
+        meaning: "the interval is wider than ±25 %, or too many pairs were excluded",
+        occurs: |data| has_sign(data, |figure| figure == "no number"),
+    },
+    Sign {
+        text: "not additive",
+        meaning: "a second copy costs more or less than the first",
+        occurs: |data| has_sign(data, |figure| figure == "not additive"),
+    },
+    Sign {
+        text: "provisional",
+        meaning: "more measurement blocks were planned",
+        occurs: |data| data.provisional() > 0,
+    },
+    Sign {
+        text: "5 µs",
+        meaning: "length of the launched kernels, not part of the cost",
+        occurs: |data| data.rows.iter().any(|row| row.case.in_group(KERNEL_US)),
+    },
+];
+
+fn has_sign(data: &RunData, is_meant: impl Fn(&str) -> bool) -> bool {
+    data.rows.iter().any(|row| is_meant(&Cost::of(row).figure))
+}
+
+/// The signs that occur among the rows of a run in one text; `None` without any.
+pub(crate) fn signs_of(data: &RunData) -> Option<String> {
+    let found = SIGNS.iter().filter(|sign| (sign.occurs)(data));
+    let texts: Vec<String> = found.map(|sign| format!("{}: {}", sign.text, sign.meaning)).collect();
+    (!texts.is_empty()).then(|| texts.join("; "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syncscope_core::{Case, Cycles, Nanoseconds};
+    use syncscope_core::{Case, Cycles, Group, Nanoseconds, Settings};
 
     #[test]
     fn times_keep_three_digits() {
@@ -273,6 +334,41 @@ mod tests {
     fn durations_are_short() {
         for (seconds, text) in [(41.6, "42 s"), (200.0, "3 min 20 s"), (7500.0, "2 h 05 min")] {
             assert_eq!(duration(seconds).replace('\u{a0}', " "), text);
+        }
+    }
+
+    use syncscope_core::stats::Interval;
+
+    
+    fn signs(rows: Vec<Row>) -> Vec<String> {
+        let text = signs_of(&crate::testing::data(rows)).unwrap_or_default();
+        text.split("; ").map(|one| one.split(": ").next().unwrap().to_owned()).collect()
+    }
+
+    fn noisy(half: f64) -> Row {
+        Row {
+            ns: Some(Nanoseconds(10.0)),
+            ns_within: Some(Interval { low: 10.0 - half, high: 10.0 + half }),
+            ..Row::unmeasured(Case::new("cpu.atomic.add"), Verdict::Noisy("wide".into()))
+        }
+    }
+
+    #[test]
+    fn only_signs_that_occur_are_explained() {
+        let resolved = Row { verdict: Verdict::Resolved, ..noisy(0.1) };
+        assert_eq!(signs_of(&crate::testing::data(vec![resolved.clone()])), None);
+        assert_eq!(signs(vec![resolved.clone(), noisy(1.0)]), ["~"]);
+        assert_eq!(signs(vec![noisy(5.0), resolved.clone()]), ["no number"]);
+        let launch = Case { group: Some(Group::of_word("5 us")), ..Case::new("gpu.launch.stream") };
+        let not_additive = Row { verdict: Verdict::NonAdditive("differs".into()), ..resolved.clone() };
+        assert_eq!(signs(vec![Row { case: launch, ..resolved }, not_additive]), ["not additive", "5 µs"]);
+    }
+
+    #[test]
+    fn the_width_that_decides_is_the_one_that_is_named() {
+        for (text, half_width) in [("~", Settings::NOISY_ABOVE), ("no number", ROUGH_HALF_WIDTH)] {
+            let meaning = SIGNS.iter().find(|sign| sign.text == text).unwrap().meaning;
+            assert!(meaning.contains(&format!("±{} %", 100.0 * half_width)), "{meaning}");
         }
     }
 }

@@ -17,7 +17,6 @@ mod analysis;
 mod chart;
 mod figure;
 mod generation;
-mod legend;
 mod live;
 mod naming;
 mod run_data;
@@ -38,11 +37,8 @@ pub use analysis::compare::{
 pub use analysis::findings::{ClaimVerdict, Finding, Outcome, Paper, findings};
 pub use analysis::fleet::{ExaminedFleet, Fleet, FleetCell, FleetNode};
 pub use analysis::questions::advice::{Advice, Asked, Choice, CostFigure, Decision, Need, RunnerUp, advise};
-pub use chart::Chart;
+pub use chart::{Axis, Chart, Point, Rectangle, Series};
 pub use export::grid::plain;
 pub use figure::{grouped, time};
 pub use live::LiveLadder;
 pub use run_data::{Damage, RunData};
-pub use spec::{Axis, Point, Rectangle, Series};
-
-use analysis::questions::spec;

@@ -14,14 +14,12 @@ pub struct LiveLadder(RunData);
 
 impl LiveLadder {
     /// Of a run that begins.
-    #[must_use]
     pub fn new(run: Run, catalogue: Arc<Catalogue>) -> Self {
         let (rows, details, sections, damage) = Default::default();
         Self(RunData { name: String::new(), run, rows, details, sections, damage, catalogue })
     }
 
     /// Whether a case may be one of its rungs.
-    #[must_use]
     pub fn follows(&self, case: &Case) -> bool {
         ladder::may_be_on_card(&self.0, case)
     }
@@ -38,7 +36,6 @@ impl LiveLadder {
     }
 
     /// What the rungs are called and cost so far, in nanoseconds, the cheapest first.
-    #[must_use]
     pub fn lines(&self) -> Vec<(String, f64)> {
         let cost = |(id, name)| Some((name, self.0.rows.get(ladder::rung(&self.0, id)?.row)?.ns?.value()));
         let mut all: Vec<(String, f64)> = ladder::card(&self.0).into_iter().filter_map(cost).collect();

@@ -29,12 +29,7 @@ pub(crate) fn processor(machine: &CpuMachine) -> String {
 }
 
 /// The devices, with the number of equal ones: `4 × NVIDIA H200`.
-pub(crate) fn gpus(machine: &Machine) -> Vec<String> {
-    counted_gpus(&machine.gpus)
-}
-
-/// The devices of a list, with the number of equal ones.
-pub(crate) fn counted_gpus(devices: &[GpuMachine]) -> Vec<String> {
+pub(crate) fn gpus(devices: &[GpuMachine]) -> Vec<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for gpu in devices {
         *counts.entry(gpu.name.as_str()).or_default() += 1;
@@ -59,14 +54,14 @@ pub(crate) fn hardware(machine: &Machine, case: &Case) -> String {
     match case.domain_and_family() {
         ("cpu", _) => cpus(&machine.cpu),
         ("gpu", family) if family != "launch" => machine.gpus.first().map_or_else(String::new, |gpu| gpu.name.clone()),
-        _ => [vec![cpus(&machine.cpu)], gpus(machine)].concat().join(", "),
+        _ => [vec![cpus(&machine.cpu)], gpus(&machine.gpus)].concat().join(", "),
     }
 }
 
 /// The machine in one line: `AMD EPYC 9274F + NVIDIA H200`.
 pub(crate) fn machine(machine: &Machine) -> String {
     let mut parts = vec![processor(&machine.cpu)];
-    parts.extend(gpus(machine));
+    parts.extend(gpus(&machine.gpus));
     parts.join(" + ")
 }
 

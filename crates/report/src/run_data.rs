@@ -1,6 +1,6 @@
 //! A run as read from its directory.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -88,7 +88,6 @@ impl RunData {
 
     /// The duration of the run in seconds: of a resumed run, the time in which it measured. `None` if `run.json` holds no
     /// end.
-    #[must_use]
     pub fn seconds(&self) -> Option<f64> {
         let ended = self.run.ended.as_deref()?;
         match self.run.sessions.as_slice() {
@@ -99,7 +98,6 @@ impl RunData {
 
     /// The same run with its rows in the order of the catalogue, and those of one primitive in the order of their
     /// parameters. The order of measuring is random, and differs from run to run.
-    #[must_use]
     pub fn in_order(&self) -> Self {
         let mut data = self.clone();
         data.rows.sort_by_cached_key(|row| {
@@ -114,13 +112,18 @@ impl RunData {
     /// about.
     pub(crate) fn measured_parts(&self) -> Vec<String> {
         let mut parts = vec![naming::processor(&self.run.machine.cpu)];
-        parts.extend(naming::gpus(&self.run.machine).into_iter().filter(|_| self.has_devices()));
+        parts.extend(naming::gpus(&self.run.machine.gpus).into_iter().filter(|_| self.has_devices()));
         parts
     }
 
     /// Whether it is about the machine's devices, too. An experiment without rows is about all.
     pub(crate) fn has_devices(&self) -> bool {
         self.rows.is_empty() || self.rows.iter().any(|row| row.case.domain_and_family().0 != "cpu")
+    }
+
+    /// The case of the row with this index.
+    pub(crate) fn case(&self, index: usize) -> &Case {
+        &self.rows[index].case
     }
 
     /// The indices of the rows that fit.
@@ -154,13 +157,11 @@ impl RunData {
     }
 
     /// The number of rows of cases for which the run planned more measurement blocks.
-    #[must_use]
     pub fn provisional(&self) -> usize {
         self.rows.iter().filter(|row| row.provisional).count()
     }
 
     /// The number of rows with each verdict, in the order of [`Verdict::NAMES`]. Verdicts without a row are left out.
-    #[must_use]
     pub fn verdicts(&self) -> Vec<(&'static str, usize)> {
         let count = |name| self.rows.iter().filter(|row| row.verdict.name() == name).count();
         Verdict::NAMES.into_iter().map(|name| (name, count(name))).filter(|(_, count)| *count > 0).collect()
@@ -182,6 +183,14 @@ pub(crate) fn labels(runs: &[RunData]) -> Vec<String> {
         }
     }
     labels
+}
+
+/// The domains and families of the rows of these runs, in the order of reports.
+pub(crate) fn families(runs: &[RunData]) -> Vec<(&str, &str)> {
+    let cases = runs.iter().flat_map(|data| &data.rows).map(|row| row.case.domain_and_family());
+    let mut families: Vec<(&str, &str)> = cases.collect::<BTreeSet<_>>().into_iter().collect();
+    families.sort_by_key(|(domain, family)| naming::family_order(domain, family));
+    families
 }
 
 /// How many rows contradict themselves, and the first of them.

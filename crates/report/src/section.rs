@@ -3,6 +3,7 @@
 //! The page draws a [`Section`] as markup, with its charts by the page's script; the terminal shows the same text, claims and
 //! tables.
 
+use std::collections::HashSet;
 use std::fmt::{self, Write};
 
 use comfy_table::{CellAlignment, ContentArrangement, presets};
@@ -10,6 +11,7 @@ use comfy_table::{CellAlignment, ContentArrangement, presets};
 use crate::analysis::findings::{ClaimVerdict, Finding};
 use crate::chart::Chart;
 use crate::page::html::{escape, escape_json};
+use crate::RunData;
 
 /// What an experiment gives to reports.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,19 +64,16 @@ pub struct Table {
 
 impl Part {
     /// Parts under a heading, with a note beside it.
-    #[must_use]
     pub fn card(title: &str, note: &str, parts: Vec<Self>) -> Self {
         Self::Card(title.to_owned(), note.to_owned(), parts)
     }
 
     /// A sentence or several.
-    #[must_use]
     pub fn paragraph(text: impl Into<String>) -> Self {
         Self::Paragraph(text.into())
     }
 
     /// Figures with these headings.
-    #[must_use]
     pub fn table(headings: &[&str], rows: Vec<Vec<String>>) -> Self {
         Self::Table(Table { headings: headings.iter().map(|heading| (*heading).to_owned()).collect(), rows })
     }
@@ -84,7 +83,10 @@ impl Part {
         match self {
             Self::Card(title, note, parts) => card(title, note, &html(parts)),
             Self::SideBySide(parts) => format!("<div class=\"grid\">{}</div>\n", html(parts)),
-            Self::Paragraph(text) => paragraph(text),
+            Self::Paragraph(text) => format!("<p>{}</p>\n", escape(text)),
+            Self::Table(found) if found.rows.len() > MOST_ROWS => {
+                folded(&format!("All {} rows", found.rows.len()), &found.html())
+            }
             Self::Table(found) => found.html(),
             Self::Claims(found) => claims(found),
             Self::Charts(found) => charts(found),
@@ -134,29 +136,19 @@ pub(crate) fn card(title: &str, note: &str, content: &str) -> String {
     )
 }
 
-/// A paragraph of plain text.
-pub(crate) fn paragraph(text: &str) -> String {
-    format!("<p>{}</p>\n", escape(text))
-}
-
 /// Content that is shown when its summary is pressed.
-pub(crate) fn folded(summary: &str, content: &str) -> String {
+fn folded(summary: &str, content: &str) -> String {
     format!("<details><summary>{}</summary>{content}</details>\n", escape(summary))
 }
 
 /// The places of charts, with what the page's script draws there.
-pub(crate) fn charts(charts: &[Chart]) -> String {
+fn charts(charts: &[Chart]) -> String {
     // Numbers, words and texts: there is nothing that cannot be written.
     let json = |Chart(spec): &Chart| escape_json(&serde_json::to_string(spec).unwrap_or_default());
     let place = |one: &Chart| {
         format!("<div class=\"section-chart\"><script type=\"application/json\">{}</script></div>", json(one))
     };
     format!("<div class=\"small-charts\">{}</div>\n", charts.iter().map(place).collect::<String>())
-}
-
-/// A table of text, as markup.
-pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
-    Table { headings: headings.iter().map(|heading| (*heading).to_owned()).collect(), rows: rows.to_vec() }.html()
 }
 
 /// What became of a claim.
@@ -186,6 +178,9 @@ fn claims(claims: &[Finding]) -> String {
     html.push_str("</dl>\n");
     html
 }
+
+/// A longer table is folded on the page.
+const MOST_ROWS: usize = 40;
 
 /// Letters of a figure with its interval.
 const LONGEST_NUMBER: usize = 40;
@@ -278,20 +273,41 @@ fn is_number(cell: &str) -> bool {
             .starts_with(|character: char| character.is_ascii_digit())
 }
 
+/// The sections of all experiments that these directories hold.
+pub(crate) fn of_experiments(runs: &[RunData], labels: &[String]) -> String {
+    let mut known = HashSet::new();
+    let all = runs.iter().flat_map(|data| &data.sections).filter(|section| known.insert(section.name));
+    let drawn = |Section { name, title, lead, .. }: &Section| {
+        let own = runs.iter().map(|data| data.sections.iter().find(|section| section.name == *name));
+        let of_each = labels.iter().zip(own).filter_map(|(label, own)| Some((label.as_str(), html(&own?.parts))));
+        of_runs(name, &escape(title), &escape(lead), &of_each.collect::<Vec<_>>(), runs.len() > 1)
+    };
+    all.map(drawn).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::analysis::findings::{Outcome, Paper};
 
     #[test]
+    fn a_long_table_is_folded_on_the_page_alone() {
+        let of = |count: usize| Part::table(&["a"], vec![vec!["1".to_owned()]; count]);
+        let (short, long) = (of(MOST_ROWS), of(MOST_ROWS + 1));
+        assert!(!short.html().contains("<details>") && long.html().contains("<details>"));
+        assert_eq!(long.to_string().matches('1').count(), MOST_ROWS + 1);
+    }
+
+    #[test]
     fn cells_are_text_and_numbers_are_aligned() {
         let lines = [["a<b", "−1.5 ns"], ["7", "a NOP"], ["c", "–"]].map(|line| line.map(str::to_owned).to_vec());
-        let html = table(&["case", "<cost>"], &lines);
+        let html = Part::table(&["case", "<cost>"], lines.to_vec()).html();
         assert!(html.contains("<th scope=\"row\">a&lt;b</th><td class=\"number\">−1.5\u{a0}ns</td>"), "{html}");
         assert!(html.contains("number\">&lt;cost&gt;") && html.contains("<td class=\"number\">a NOP</td>"), "{html}");
         assert!(html.contains("<th scope=\"row\">7</th>"), "a column of names: {html}");
         let sentence = vec!["a".to_owned(), format!("7 {}", "words ".repeat(7))];
-        assert!(!table(&["case", "why"], &[sentence]).contains("number"), "a sentence that begins with a figure");
+        let sentences = Part::table(&["case", "why"], vec![sentence]);
+        assert!(!sentences.html().contains("number"), "a sentence that begins with a figure");
         assert_eq!(html.matches("<tr>").count(), html.matches("</tr>").count());
     }
 
@@ -332,5 +348,37 @@ mod tests {
         let html = html(&section.parts);
         assert!(html.contains("&lt;t&gt;") && html.contains("&quot;n&quot;") && html.contains("R1 &lt;- R2"), "{html}");
         assert!(html.contains("<details><summary>all &gt; some</summary>") && !html.contains("##"), "{html}");
+    }
+
+        use crate::testing;
+
+    fn run(section: Option<&str>) -> RunData {
+        let section = section.map(|html| Section {
+            name: "one",
+            title: "A < B",
+            lead: "lead",
+            answers: Vec::new(),
+            parts: vec![Part::paragraph(html)],
+            claims: Vec::new(),
+        });
+        RunData { sections: section.into_iter().collect(), ..testing::data(Vec::new()) }
+    }
+
+    #[test]
+    fn a_run_without_experiments_has_no_section() {
+        assert_eq!(of_experiments(&[run(None)], &["a".to_owned()]), "");
+    }
+
+    #[test]
+    fn each_experiment_has_one_section_and_names_runs_only_where_there_are_several() {
+        let labels = ["x & y".to_owned(), "none".to_owned(), "z".to_owned()];
+        let runs = [run(Some("[one]")), run(None), run(Some("[two]"))];
+        let html = of_experiments(&runs, &labels);
+        assert_eq!((html.matches("<section").count(), html.matches("<h3").count()), (1, 2), "{html}");
+        assert!(
+            html.contains("A &lt; B") && html.contains("x &amp; y</h3><p>[one]") && html.contains("z</h3><p>[two]")
+        );
+        let single = of_experiments(&runs[..1], &labels[..1]);
+        assert!(single.contains("[one]") && !single.contains("<h3"), "{single}");
     }
 }

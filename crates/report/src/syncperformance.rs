@@ -115,7 +115,6 @@ impl ResultFile {
 impl ResultFigure {
     /// The row of this figure, for the case that measures the same. Its cost is always the slowest thread's. It has no intervals, because SyncPerformance publishes
     /// none. Times that are not positive are not resolved.
-    #[must_use]
     pub fn row(&self, case: Case, facts: Option<&Facts>, iterations: Option<u64>) -> Row {
         let ns = self.slowest.value();
         let positive = |time: Option<Nanoseconds>| time.filter(|time| time.value().is_finite() && time.value() > 0.0);

@@ -10,7 +10,7 @@
 //! sides, such as a kernel launch timed by the host and a barrier timed by the device, are compared by those to quote
 //! ([`Basis::Machine`]): the statement must hold in another run, too.
 //!
-//! Rows of several machines are judged in [`machines`], by the intervals to quote, too. Only like is compared with like: [`alike`]
+//! Rows of several machines are judged by [`cheapest_machines`], by the intervals to quote, too. Only like is compared with like: [`alike`]
 //! is the rule, and no cost is below another one, or so many times it, without it.
 //!
 //! The winner's interval touches none of the others', of which there are at most about ten: for two rows that is a test at
@@ -18,18 +18,21 @@
 
 pub(crate) mod alike;
 mod known;
-pub(crate) mod machines;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-pub(crate) use known::{Basis, Known, Ratio, bounds, has_cost_of_case};
 use syncscope_core::{Case, Catalogue, Placement, Role, Row, Verdict};
 
 use super::usual::{MachineSize, short_name, unusualness};
-use crate::RunData;
 use crate::naming::enumeration;
+use crate::{RunData, naming};
+use crate::analysis::compare::ratio::{UncertainCost, p_at_most};
+use crate::analysis::compare::{is_one_definition, measurement_blocks};
+
+pub(crate) use alike::Comparison;
+pub(crate) use known::{Basis, Known, Ratio, bounds, has_cost_of_case};
 
 /// What a program would take: the primitive, and its variant where the catalogue says that variants are designs.
 pub(crate) fn design(catalogue: &Catalogue, case: &Case) -> String {
@@ -127,12 +130,12 @@ impl<'a> Peers<'a> {
             }
         }
         let usual = sets.into_iter().min_by_key(|(shape, rows)| {
-            let case = &data.rows[rows[0]].case;
-            let designs = rows.iter().map(|index| design(&data.catalogue, &data.rows[*index].case));
+            let case = data.case(rows[0]);
+            let designs = rows.iter().map(|index| design(&data.catalogue, data.case(*index)));
             let designs = Reverse(designs.collect::<BTreeSet<_>>().len());
             (machine.is_oversubscribed_by(case), size.rank(case), designs, unusualness(shape), shape.clone())
         });
-        usual.map(|(_, rows)| Self { data, role, like: &data.rows[rows[0]].case })
+        usual.map(|(_, rows)| Self { data, role, like: data.case(rows[0]) })
     }
 
     /// Those of so many CPU threads; without a number, of the most that fit the CPUs.
@@ -194,7 +197,7 @@ pub(crate) struct Entrant<'a> {
 
 impl<'a> Entrant<'a> {
     pub(crate) fn of(data: &'a RunData, index: usize, basis: Basis) -> Self {
-        Self { name: design(&data.catalogue, &data.rows[index].case), index, known: Known::of(data, index, basis) }
+        Self { name: design(&data.catalogue, data.case(index)), index, known: Known::of(data, index, basis) }
     }
 }
 
@@ -423,6 +426,45 @@ impl fmt::Display for Open {
             }
         }
     }
+}
+
+/// What a machine has: a row whose cost may be written, with an interval.
+pub(crate) struct OnMachine<'a> {
+    /// The index of the machine.
+    machine: usize,
+    row: &'a Row,
+    hardware: String,
+    cost: UncertainCost,
+}
+
+impl<'a> OnMachine<'a> {
+    /// `None` where the row takes no part.
+    pub(crate) fn of(machine: usize, data: &'a RunData, index: usize) -> Option<Self> {
+        let row = Known::with_figure(data, index, Basis::Machine)?.row;
+        let blocks = measurement_blocks(row, data.details.get(&row.case.id()));
+        let hardware = naming::hardware(&data.run.machine, &row.case);
+        Some(Self { machine, row, hardware, cost: UncertainCost::of(row, blocks)? })
+    }
+
+    /// Whether both cases are of one size, and of one primitive only where their loops are defined alike.
+    fn is_comparable(&self, other: &Self) -> bool {
+        naming::size(&self.row.case) == naming::size(&other.row.case) && is_one_definition(self.row, other.row)
+    }
+}
+
+/// The machines with the cheapest hardware, if it is certainly below all other: each run on its hardware below each run on other
+/// hardware, in one-sided tests at 2.5 % over the number of such pairs. Where sizes or instructions differ, the costs are of
+/// something else.
+pub(crate) fn cheapest_machines(entrants: &[OnMachine<'_>]) -> Vec<usize> {
+    let Some(best) = entrants.iter().min_by(|a, b| a.cost.ns.total_cmp(&b.cost.ns)) else { return vec![] };
+    let (own, rivals): (Vec<&OnMachine<'_>>, Vec<&OnMachine<'_>>) =
+        entrants.iter().partition(|one| one.hardware == best.hardware);
+    let level = 0.025 / (own.len() * rivals.len()) as f64;
+    let is_below = |one: &OnMachine<'_>, rival: &OnMachine<'_>| {
+        rival.is_comparable(one) && p_at_most(&rival.cost, 1.0, &one.cost) <= level
+    };
+    let is_certain = !rivals.is_empty() && own.iter().all(|one| rivals.iter().all(|rival| is_below(one, rival)));
+    if is_certain { own.iter().map(|one| one.machine).collect() } else { vec![] }
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use syncscope_core::stats::Interval;
 use syncscope_core::{Placement, Row, Run, Verdict};
 
 use super::contest::bounds;
-use super::cpu_list::list_length;
-use crate::figure::has_figure;
+use super::placements::list_length;
+use crate::figure::{extremes, has_figure};
 
 /// The primitive whose rows fill the matrix.
 pub(crate) const PRIMITIVE: &str = "cpu.handoff.cas_pingpong";
@@ -69,13 +69,7 @@ fn alike<'a>(rows: impl Iterator<Item = &'a Row>) -> Result<Option<Alike>, Strin
     let known: Vec<(f64, Interval)> =
         rows.iter().filter(|row| has_figure(row)).filter_map(|row| Some((row.ns?.value(), bounds(row)?))).collect();
     let is_level = |low: f64, high: f64| high <= LEVEL * low;
-    let ends = |costs: &[(f64, f64)]| {
-        let least = costs.iter().map(|(low, _)| *low).fold(f64::INFINITY, f64::min);
-        (least, costs.iter().map(|(_, high)| *high).fold(0.0, f64::max))
-    };
-    let points: Vec<(f64, f64)> = known.iter().map(|(ns, _)| (*ns, *ns)).collect();
-    let (low, high) = ends(&points);
-    if !known.is_empty() && !is_level(low, high) {
+    if extremes(known.iter().map(|(ns, _)| *ns)).is_some_and(|(low, high)| !is_level(low, high)) {
         return Ok(None);
     }
     let unknown = rows.len() - known.len();
@@ -84,13 +78,11 @@ fn alike<'a>(rows: impl Iterator<Item = &'a Row>) -> Result<Option<Alike>, Strin
         return Err(format!("{unknown} of {} pairs {verb} no figure", rows.len()));
     }
     let narrow: Vec<&(f64, Interval)> = known.iter().filter(|(_, own)| is_level(own.low, own.high)).collect();
-    let bounds: Vec<(f64, f64)> = narrow.iter().map(|(_, own)| (own.low, own.high)).collect();
-    let (low, high) = ends(&bounds);
-    if narrow.len() < 2 || !is_level(low, high) {
-        return Err("the intervals of the pairs are too wide".to_owned());
-    }
-    let points: Vec<(f64, f64)> = narrow.iter().map(|(ns, _)| (*ns, *ns)).collect();
-    Ok(Some(Alike { costs: ends(&points), pairs: narrow.len() }))
+    let bounds = extremes(narrow.iter().flat_map(|(_, own)| [own.low, own.high]));
+    let costs = extremes(narrow.iter().map(|(ns, _)| *ns));
+    let is_one_level = narrow.len() > 1 && bounds.is_some_and(|(low, high)| is_level(low, high));
+    let alike = costs.filter(|_| is_one_level).map(|costs| Alike { costs, pairs: narrow.len() });
+    alike.map(Some).ok_or_else(|| "the intervals of the pairs are too wide".to_owned())
 }
 
 /// The groups of pairs of CPUs, by the nearest thing that two share; the nearest first.

@@ -6,23 +6,18 @@
 //! - [`usual`] says which cases are the usual ones of a machine.
 //! - [`trust`] says how far to trust a run.
 //! - [`anchors`] are figures of stored runs on other machines.
-//! - [`machine_figures`] are the costs beside the drawing of the machine.
 //! - [`matrix`] orders the CPUs of the core-to-core matrix.
 //! - [`placements`] say which placement of CPU threads is shown, and what its teams use of the machine.
 //! - [`paper_tables`] are tables of a paper with the figures of a run.
 //! - [`compare`] matches the cases of two runs and says what changed.
 //! - [`findings`] holds published claims as predicates that rows decide.
-//! - [`false_sharing`] finds the stride from which private elements no longer share a cache line.
 
 pub(crate) mod anchors;
 pub(crate) mod compare;
 pub(crate) mod contest;
-pub(crate) mod cpu_list;
-pub(crate) mod false_sharing;
 pub(crate) mod findings;
 pub(crate) mod fleet;
 pub(crate) mod ladder;
-pub(crate) mod machine_figures;
 pub(crate) mod matrix;
 pub(crate) mod paper_tables;
 pub(crate) mod placements;

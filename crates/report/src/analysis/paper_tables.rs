@@ -6,6 +6,7 @@ use syncscope_core::{Case, Evidence, Form, Group, MemoryOrder, Role, Row};
 use crate::RunData;
 use crate::analysis::contest::{Basis, Known, design};
 use crate::analysis::usual::short_name;
+use crate::figure::extremes;
 
 /// A table as texts; the first column names the lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,9 +54,9 @@ fn ids_of(data: &RunData, role: Role) -> Vec<&'static str> {
     data.catalogue.with_role(role).map(|primitive| primitive.id).collect()
 }
 
-/// The ordered barriers of a run in their default form, without a variant.
-fn barriers<'a>(data: &'a RunData, ids: &'a [&str]) -> impl Iterator<Item = Known<'a>> {
-    known(data, move |row| is_ordered(row, ids) && row.case.group.is_none())
+/// The ordered barriers of this primitive in their default form, without a variant.
+fn barriers<'a>(data: &'a RunData, id: &'a str) -> impl Iterator<Item = Known<'a>> {
+    known(data, move |row| row.case.primitive == id && is_ordered(row) && row.case.group.is_none())
 }
 
 /// The rows that fit and have a figure.
@@ -63,10 +64,9 @@ fn known<'a>(data: &'a RunData, fits: impl Fn(&Row) -> bool + 'a) -> impl Iterat
     data.rows_where(fits).filter_map(|index| Known::with_figure(data, index, Basis::Run))
 }
 
-/// Whether a row is an ordered barrier of these in its default form.
-fn is_ordered(row: &Row, ids: &[&str]) -> bool {
-    let Case { primitive, form, order, .. } = &row.case;
-    ids.contains(&primitive.as_str()) && form.is_none() && *order != Some(MemoryOrder::Relaxed)
+/// Whether a barrier is an ordered one in its default form.
+fn is_ordered(row: &Row) -> bool {
+    row.case.form.is_none() && row.case.order != Some(MemoryOrder::Relaxed)
 }
 
 /// Blocks on each multiprocessor and warps on it; `None` where the blocks cannot be spread evenly.
@@ -108,7 +108,7 @@ fn warp_rate(data: &RunData, id: &str, group: &Group, form: Option<Form>) -> Opt
 fn block_rate(data: &RunData, threads: impl Fn(u32) -> bool) -> Option<(f64, f64)> {
     let gpu = data.run.machine.gpus.first()?;
     let mut best: Vec<(u32, f64)> = Vec::new();
-    for known in barriers(data, &[BLOCK]) {
+    for known in barriers(data, BLOCK) {
         let case = &known.row.case;
         let (Some(size), Some((blocks, warps))) = (case.threads, on_multiprocessor(data, case)) else { continue };
         let is_resident =
@@ -122,8 +122,7 @@ fn block_rate(data: &RunData, threads: impl Fn(u32) -> bool) -> Option<(f64, f64
             None => best.push((size, rate)),
         }
     }
-    let rates = best.iter().map(|(_, rate)| *rate);
-    Some((rates.clone().reduce(f64::min)?, rates.reduce(f64::max)?))
+    extremes(best.into_iter().map(|(_, rate)| rate))
 }
 
 fn throughput(data: &RunData) -> PaperTable {
@@ -170,18 +169,11 @@ fn throughput(data: &RunData) -> PaperTable {
 
 /// The least and the largest cost of the rows that fit, in microseconds.
 fn range<'a>(rows: impl Iterator<Item = Known<'a>>) -> String {
-    let costs: Vec<f64> = rows.map(|known| known.ns).collect();
-    let ends = costs.iter().copied().reduce(f64::min).zip(costs.iter().copied().reduce(f64::max));
-    match ends {
+    match extremes(rows.map(|known| known.ns)) {
         None => NONE.to_owned(),
         Some((low, high)) if microseconds(low) == microseconds(high) => microseconds(low),
         Some((low, high)) => format!("{} to {}", microseconds(low), microseconds(high)),
     }
-}
-
-/// The primitives that have a row, as columns behind those of the paper.
-fn columns<'a>(data: &'a RunData, ids: &'a [&'a str], fits: fn(&Case) -> bool) -> Vec<&'a str> {
-    ids.iter().copied().filter(|id| barriers(data, &[*id]).any(|known| fits(&known.row.case))).collect()
 }
 
 fn headings(first: &str, paper: &[&str], ids: &[&str]) -> Vec<String> {
@@ -201,7 +193,7 @@ fn grid(data: &RunData) -> PaperTable {
     ];
     // A variant of a barrier is another algorithm. Whole clusters leave multiprocessors without a block.
     let ids = ids_of(data, Role::GridBarrier);
-    let each: Vec<(String, u32, Known<'_>)> = known(data, |row| is_ordered(row, &ids))
+    let each: Vec<(String, u32, Known<'_>)> = known(data, |row| ids.contains(&row.case.primitive.as_str()) && is_ordered(row))
         .filter_map(|known| {
             Some((design(&data.catalogue, &known.row.case), on_multiprocessor(data, &known.row.case)?.0, known))
         })
@@ -240,12 +232,12 @@ fn two_devices(data: &RunData) -> PaperTable {
         ("at least 16 blocks or 64 warps per SM", "22.00 to 58.32", MANY),
     ];
     let on_two = |case: &Case| case.devices == Some(2);
-    let known = ids_of(data, Role::DeviceBarrier);
-    let ids = columns(data, &known, on_two);
+    // A column for each primitive that has a row.
+    let mut ids = ids_of(data, Role::DeviceBarrier);
+    ids.retain(|id| barriers(data, id).any(|known| on_two(&known.row.case)));
     let line = |(label, v100, fits): (&str, &str, Fits)| {
         let of = |id: &&str| {
-            let ids = [*id];
-            let rows = barriers(data, &ids).filter(|known| on_two(&known.row.case));
+            let rows = barriers(data, id).filter(|known| on_two(&known.row.case));
             range(rows.filter(|known| on_multiprocessor(data, &known.row.case).is_some_and(|on| fits(on.0, on.1))))
         };
         [vec![label.to_owned(), v100.to_owned()], ids.iter().map(of).collect()].concat()
@@ -271,8 +263,7 @@ fn has_figures(lines: &[Vec<String>], first: usize) -> bool {
 pub(crate) fn over_devices(data: &RunData) -> Vec<DeviceLine> {
     let mut lines = Vec::new();
     for id in ids_of(data, Role::DeviceBarrier) {
-        let ids = [id];
-        let rows: Vec<(Known<'_>, u32)> = barriers(data, &ids)
+        let rows: Vec<(Known<'_>, u32)> = barriers(data, id)
             .filter_map(|known| Some((known, on_multiprocessor(data, &known.row.case)?.0)))
             .collect();
         let of_32 = rows.iter().filter(|(_, blocks)| *blocks == 32).filter_map(|(known, _)| known.row.case.threads);

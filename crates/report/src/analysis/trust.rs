@@ -9,7 +9,7 @@ use syncscope_core::run::smt_interference::frequent_share;
 use syncscope_core::{Row, Verdict};
 
 use crate::RunData;
-use crate::analysis::cpu_list::list_length;
+use crate::analysis::placements::list_length;
 use crate::figure::grouped;
 use crate::naming::capitalized;
 

@@ -59,7 +59,7 @@ pub(crate) fn unusualness(case: &Case) -> [usize; 7] {
 
 /// The most usual one of these rows.
 pub(crate) fn most_usual(data: &RunData, rows: impl Iterator<Item = usize>) -> Option<usize> {
-    let case = |index: &usize| &data.rows[*index].case;
+    let case = |index: &usize| data.case(*index);
     rows.min_by(|a, b| (unusualness(case(a)), case(a)).cmp(&(unusualness(case(b)), case(b))))
 }
 

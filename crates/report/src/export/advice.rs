@@ -7,7 +7,6 @@ use crate::analysis::questions::advice::{Advice, Choice, CostFigure, Decision, R
 use crate::{RunData, figure, naming};
 
 /// For the terminal: a line for each answer, then what to know about those that advise something.
-#[must_use]
 pub fn for_terminal(data: &RunData, answers: &[Advice], width: usize) -> String {
     let mut blocks = vec![grid::plain(&heading(data)), table_of(answers, width)];
     blocks.extend(taken(answers).map(|(advice, choice)| {
@@ -18,7 +17,6 @@ pub fn for_terminal(data: &RunData, answers: &[Advice], width: usize) -> String 
 }
 
 /// As Markdown, in the same order.
-#[must_use]
 pub fn as_markdown(data: &RunData, answers: &[Advice]) -> String {
     let mut blocks = vec![grid::markdown(&heading(data)), grid_of(answers, str::to_owned).as_markdown()];
     blocks.extend(taken(answers).map(|(advice, choice)| {
@@ -29,7 +27,6 @@ pub fn as_markdown(data: &RunData, answers: &[Advice]) -> String {
 }
 
 /// A line for each answer and nothing else, for the terminal.
-#[must_use]
 pub fn overview(data: &RunData, answers: &[Advice], width: usize) -> String {
     let warned = taken(answers).any(|(_, choice)| !choice.warnings.is_empty());
     let warning = if warned { " (!): there is a warning; --need shows it." } else { "" };
@@ -41,7 +38,6 @@ pub fn overview(data: &RunData, answers: &[Advice], width: usize) -> String {
 }
 
 /// As one object: `name` of the run and `advice`, a list.
-#[must_use]
 pub fn as_json(data: &RunData, answers: &[Advice]) -> String {
     let advice: Vec<Value> = answers.iter().map(json_advice).collect();
     format!("{:#}", json!({ "name": data.name, "machine": naming::machine(&data.run.machine), "advice": advice }))

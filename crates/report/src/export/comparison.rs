@@ -4,11 +4,11 @@ use serde_json::{Map, Value, json};
 use syncscope_core::run::columns::{COLUMNS, Column};
 use syncscope_core::stats::median;
 use syncscope_core::units::significant;
-use syncscope_core::{Domain, Nanoseconds, Row, Verdict};
+use syncscope_core::{Nanoseconds, Row, Verdict};
 
 use super::grid::{self, Grid};
 use crate::analysis::compare::{Change, ComparedCase, Comparison};
-use crate::analysis::questions::advice::{Advice, Asked, Choice, Decision, Need, advise};
+use crate::analysis::questions::advice::{Advice, Asked, Decision, Need, advise};
 use crate::figure::percent;
 use crate::{RunData, figure, naming};
 
@@ -16,7 +16,6 @@ use crate::{RunData, figure, naming};
 const MOST_CHANGES: usize = 20;
 
 /// For the terminal: differences first, then families and certain changes, and the summary at the end.
-#[must_use]
 pub fn for_terminal(comparison: &Comparison<'_>, width: usize) -> String {
     let mut parts = vec![runs(comparison).for_terminal(width)];
     parts.push(match differences(comparison) {
@@ -44,7 +43,6 @@ pub fn for_terminal(comparison: &Comparison<'_>, width: usize) -> String {
 }
 
 /// As Markdown, with all certain changes.
-#[must_use]
 pub fn as_markdown(comparison: &Comparison<'_>) -> String {
     let mut parts = vec![format!("**{}**", summary(comparison)), runs(comparison).as_markdown()];
     parts.extend(differences(comparison).map(|grid| format!("### Differences\n\n{}", grid.as_markdown())));
@@ -65,7 +63,6 @@ pub fn as_markdown(comparison: &Comparison<'_>) -> String {
 }
 
 /// `416 in common: 31 slower, 9 faster, 350 same within 5 %, 26 undecided; 3 only in A`.
-#[must_use]
 pub fn summary(comparison: &Comparison<'_>) -> String {
     let count = |change| comparison.count(change);
     let mut text = format!(
@@ -126,27 +123,17 @@ fn clocks(comparison: &Comparison<'_>) -> Option<String> {
 
 /// The needs for which another primitive is to be taken in B than in A.
 fn reversed_advice(comparison: &Comparison<'_>) -> Vec<String> {
-    let answers = |data: &RunData| -> Vec<(Need, Domain, String, Box<Choice>)> {
-        let all = Need::ALL.into_iter().flat_map(|need| advise(data, need, Asked::default()));
-        all.filter_map(|Advice { need, on, situation, decision }| match decision {
-            Decision::Take(choice) => Some((need, on, situation, choice)),
-            Decision::Undecided(_) | Decision::Missing(_) => None,
-        })
-        .collect()
+    let answers = |data| Need::ALL.into_iter().flat_map(move |need| advise(data, need, Asked::default()));
+    let in_b: Vec<Advice> = answers(comparison.b).collect();
+    let reversed = |in_a: Advice| {
+        let key = |one: &Advice| (one.need, one.on, one.situation.clone());
+        let in_b = in_b.iter().find(|one| key(one) == key(&in_a))?;
+        let (Decision::Take(a), Decision::Take(b)) = (&in_a.decision, &in_b.decision) else { return None };
+        let (need, situation) = (in_a.need.as_str(), &in_a.situation);
+        (a.name != b.name)
+            .then(|| format!("the advice for {need} ({situation}) is another one: {} in A, {} in B", a.name, b.name))
     };
-    let in_b = answers(comparison.b);
-    let reversed = |(need, on, situation, in_a): (Need, Domain, String, Box<Choice>)| {
-        let (.., in_b) = in_b.iter().find(|one| (one.0, one.1, &one.2) == (need, on, &situation))?;
-        (in_a.name != in_b.name).then(|| {
-            format!(
-                "the advice for {} ({situation}) is another one: {} in A, {} in B",
-                need.as_str(),
-                in_a.name,
-                in_b.name
-            )
-        })
-    };
-    answers(comparison.a).into_iter().filter_map(reversed).collect()
+    answers(comparison.a).filter_map(reversed).collect()
 }
 
 /// `None` where nothing differs.
@@ -164,7 +151,7 @@ pub(crate) fn families(comparison: &Comparison<'_>) -> Grid {
         .number("cases", |family| family.cases.to_string())
         .number("median B/A", |family| family.median_ratio.map_or("–".to_owned(), figure::ratio));
     let shown =
-        Change::ALL.into_iter().filter(|change| *change != Change::AnotherState || comparison.count(*change) > 0);
+        Change::ALL.iter().copied().filter(|change| *change != Change::AnotherState || comparison.count(*change) > 0);
     let counted = shown.fold(first, |grid, change| {
         let name = match change {
             Change::NotComparable => "not comparable",
@@ -281,7 +268,6 @@ const WORDS: [(&str, Words); 5] = [
 ];
 
 /// As CSV: one line for each case of both runs, with the columns that name it as in `measurements.csv`.
-#[must_use]
 pub fn as_csv(comparison: &Comparison<'_>) -> String {
     let named = parameters().fold(Grid::of(&comparison.cases), |grid, column| {
         grid.column(column.name, column.is_number, |case| column.write(case.a))
@@ -294,7 +280,6 @@ pub fn as_csv(comparison: &Comparison<'_>) -> String {
 }
 
 /// As JSON: one object.
-#[must_use]
 pub fn as_json(comparison: &Comparison<'_>) -> String {
     let run = |data: &RunData| {
         json!({

@@ -10,7 +10,7 @@ use super::grid::{self, Grid, wrapped};
 use crate::RunData;
 use crate::analysis::findings::{ClaimVerdict, Finding, Paper};
 use crate::figure::interval_within_run;
-use crate::table::paint::{Painter, Tone};
+use crate::table::{Painter, Tone};
 
 /// The findings of one run.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,7 +21,6 @@ pub struct RunFindings {
 
 impl RunFindings {
     /// The findings of a run, or some of them.
-    #[must_use]
     pub fn new(data: RunData, findings: Vec<Finding>) -> Self {
         Self { data, findings }
     }
@@ -87,7 +86,6 @@ const LEAST_TEXT: usize = 32;
 const VERDICT: usize = 13;
 
 /// The claims that the runs have figures for, in lines of at most `width` columns.
-#[must_use]
 pub fn for_terminal(runs: &[RunFindings], width: usize, colour: bool) -> String {
     let painter = Painter { colour };
     let mut lines = Vec::new();
@@ -152,7 +150,6 @@ fn lines_of(finding: &Finding, width: usize, painter: Painter) -> Vec<String> {
 }
 
 /// The claims that the runs have figures for, as Markdown tables, one for each run and paper.
-#[must_use]
 pub fn as_markdown(runs: &[RunFindings]) -> String {
     let mut parts = Vec::new();
     for run in runs {
@@ -180,7 +177,6 @@ pub fn as_markdown(runs: &[RunFindings]) -> String {
 }
 
 /// All claims on each run: an array of runs, each with its findings.
-#[must_use]
 pub fn as_json(runs: &[RunFindings]) -> String {
     let run = |run: &RunFindings| {
         let findings: Vec<Value> = run.findings.iter().map(|finding| json_of(finding, &run.data)).collect();

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use syncscope_core::stats::median;
 use syncscope_core::units::significant;
 
@@ -16,7 +15,6 @@ use crate::naming;
 const MOST_OUTLIERS: usize = 40;
 
 /// For the terminal: the families, the nodes that differ, and the summary at the end.
-#[must_use]
 pub fn for_terminal(fleet: &ExaminedFleet, width: usize) -> String {
     let mut parts = vec![format!("Families\n{}", families(fleet).for_terminal(width))];
     if fleet.outliers().next().is_some() {
@@ -30,7 +28,6 @@ pub fn for_terminal(fleet: &ExaminedFleet, width: usize) -> String {
 }
 
 /// What the printed intervals stand for: they are those that decide.
-#[must_use]
 pub fn about_intervals(fleet: &ExaminedFleet) -> String {
     let limit = 1.0 + fleet.threshold;
     let cells = cells(fleet).count();
@@ -43,7 +40,6 @@ pub fn about_intervals(fleet: &ExaminedFleet) -> String {
 }
 
 /// As Markdown, with all nodes that differ.
-#[must_use]
 pub fn as_markdown(fleet: &ExaminedFleet) -> String {
     let mut parts = vec![format!("**{}**", summary(fleet)), families(fleet).as_markdown()];
     if fleet.outliers().next().is_some() {
@@ -54,7 +50,6 @@ pub fn as_markdown(fleet: &ExaminedFleet) -> String {
 }
 
 /// One line for each primitive of each node.
-#[must_use]
 pub fn as_csv(fleet: &ExaminedFleet) -> String {
     let causes = |node: &FleetNode, cell: &FleetCell| cell.differs().then(|| node.causes.join("; "));
     Grid::of(cells(fleet))
@@ -72,7 +67,6 @@ pub fn as_csv(fleet: &ExaminedFleet) -> String {
 }
 
 /// All nodes with their primitives.
-#[must_use]
 pub fn as_json(fleet: &ExaminedFleet) -> String {
     let spread = |(primitive, spread)| json!({ "primitive": primitive, "spread": spread });
     let node = |node: &FleetNode| {
@@ -81,7 +75,7 @@ pub fn as_json(fleet: &ExaminedFleet) -> String {
             "differs": node.is_outlier(),
             "missing_cases": node.missing,
             "causes": node.causes,
-            "primitives": cells_of(fleet, node).map(|(primitive, cell)| NamedCell { primitive, cell }).collect::<Vec<_>>(),
+            "primitives": cells_of(fleet, node).map(named).collect::<Vec<_>>(),
         })
     };
     let value = json!({
@@ -93,16 +87,14 @@ pub fn as_json(fleet: &ExaminedFleet) -> String {
 }
 
 /// A cell with the name of its primitive.
-#[derive(Serialize)]
-struct NamedCell<'a> {
-    primitive: &'a str,
-    #[serde(flatten)]
-    cell: &'a FleetCell,
+fn named((primitive, cell): (&str, &FleetCell)) -> Value {
+    let mut value = json!(cell);
+    value["primitive"] = json!(primitive);
+    value
 }
 
 /// `200 nodes, 7 primitives: 5 nodes differ from the median node by more than 5 %`, with `7 of 9 primitives` where the
 /// others are on too few nodes. A fleet without comparable cases gets the sentence of `nothing_compared`.
-#[must_use]
 pub fn summary(fleet: &ExaminedFleet) -> String {
     let compared = fleet.compared();
     if compared == 0 {

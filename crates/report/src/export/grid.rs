@@ -142,7 +142,6 @@ impl Grid {
 }
 
 /// The text without control characters, which a terminal would obey.
-#[must_use]
 pub fn plain(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
 }

@@ -11,19 +11,16 @@ use crate::figure::Cost;
 use crate::{RunData, naming};
 
 /// All rows for the terminal, one line each.
-#[must_use]
 pub fn for_terminal(data: &RunData, width: usize) -> String {
     format!("{}\n\n{}", grid::plain(&heading(data)), grid_of(&data.rows).for_terminal(width))
 }
 
 /// All rows as Markdown.
-#[must_use]
 pub fn as_markdown(data: &RunData) -> String {
     format!("{}\n\n{}", grid::markdown(&heading(data)), grid_of(&data.rows).as_markdown())
 }
 
 /// All rows with the columns of `measurements.csv`.
-#[must_use]
 pub fn as_csv(data: &RunData) -> String {
     let grid = COLUMNS
         .iter()
@@ -32,7 +29,6 @@ pub fn as_csv(data: &RunData) -> String {
 }
 
 /// The run and its rows as one object; the keys of a row are the columns of `measurements.csv`.
-#[must_use]
 pub fn as_json(data: &RunData) -> String {
     let rows: Vec<_> = data.rows.iter().map(|row| json_cells(&COLUMNS, row)).collect();
     format!("{:#}", json!({ "name": data.name, "run": data.run, "rows": rows }))

@@ -24,7 +24,6 @@ fn resolved(data: &RunData) -> impl Iterator<Item = (&Row, f64)> {
 }
 
 /// How many rows have no cost to write.
-#[must_use]
 pub fn left_out(data: &RunData) -> usize {
     data.rows.len() - resolved(data).count()
 }
@@ -38,7 +37,6 @@ fn name(row: &Row) -> String {
 
 /// Bencher Metric Format. `latency` is in nanoseconds, with the interval to quote as its bounds; `throughput` is in operations
 /// per second, of all threads together.
-#[must_use]
 pub fn as_bmf(data: &RunData) -> String {
     let benchmark = |(row, ns): (&Row, f64)| {
         let mut measures = json!({ "latency": metric(ns, row.ns_interval) });
@@ -58,7 +56,6 @@ fn metric(value: f64, interval: Option<Interval>) -> Value {
 }
 
 /// The list that github-action-benchmark reads with `customSmallerIsBetter`.
-#[must_use]
 pub fn as_github(data: &RunData) -> String {
     let entry = |(row, ns): (&Row, f64)| {
         let mut entry = json!({ "name": name(row), "unit": "ns", "value": ns });
@@ -74,7 +71,6 @@ pub fn as_github(data: &RunData) -> String {
 
 /// Lines of `name: value unit`, which `^(\S+): (\S+) (\S+)$` reads. The first ones are for a sanity function: how the run
 /// ended, and how many rows it has.
-#[must_use]
 pub fn as_reframe(data: &RunData) -> String {
     let mut lines = vec![
         format!("run.status: {} -", data.run.status),

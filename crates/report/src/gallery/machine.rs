@@ -171,7 +171,7 @@ impl Machine<'_> {
     }
 
     pub(super) fn gpus(&self) -> String {
-        let gpus = naming::gpus(&self.data.run.machine);
+        let gpus = naming::gpus(&self.data.run.machine.gpus);
         if gpus.is_empty() { "–".to_owned() } else { gpus.join(", ") }
     }
 

@@ -5,9 +5,7 @@
 //! - `machine`: the runs, and the machines with theirs
 //! - `rung`: what a rung costs on each machine, and where the cheapest is certain
 //! - `tables`: the tables of operations, of machines and of runs
-//! - `axis`: where a cost is between the cheapest and the most expensive
 
-mod axis;
 mod machine;
 mod rung;
 mod tables;
@@ -35,7 +33,6 @@ pub struct Entry {
 }
 
 /// The page.
-#[must_use]
 pub fn render(entries: &[Entry], title: Option<&str>) -> String {
     let machines = machine::machines(entries);
     let columns = machine::columns(&machines);

@@ -5,7 +5,7 @@ use syncscope_core::{Nanoseconds, Row};
 
 use super::machine::{Column, Machine};
 use crate::analysis::compare::is_one_definition;
-use crate::analysis::contest::machines::{OnMachine, cheapest_machines};
+use crate::analysis::contest::{OnMachine, cheapest_machines};
 use crate::analysis::ladder::{LADDER, Rung};
 use crate::analysis::placements;
 use crate::analysis::row_query::Selected;

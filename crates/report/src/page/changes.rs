@@ -7,7 +7,7 @@ use super::html::escape;
 use crate::analysis::compare::{Change, ComparedCase, Comparison, USUAL_THRESHOLD, compare, is_one_definition};
 use crate::export::{comparison, grid::Grid};
 use crate::naming::capitalized;
-use crate::section::{self, card, folded, paragraph, table};
+use crate::section::{self, Part};
 use crate::{RunData, figure};
 
 /// The most changes of each direction that the page shows; `syncscope compare` has all.
@@ -21,7 +21,7 @@ pub(super) fn section(runs: &[RunData], labels: &[String]) -> String {
         return String::new();
     }
     let lead = format!("From A, {label_a}, to B, {label_b}: {}.", comparison::summary(&found));
-    section::of_runs("changes", "What changed", &escape(&lead), &[("", content(&found))], false)
+    section::of_runs("changes", "What changed", &escape(&lead), &[("", section::html(&content(&found)))], false)
 }
 
 /// What two runs have on the first screen: what to know before any figure, how many cases became what, and the ratio of the
@@ -57,38 +57,38 @@ impl<'a> Compared<'a> {
     }
 }
 
-fn content(found: &Comparison<'_>) -> String {
+fn content(found: &Comparison<'_>) -> Vec<Part> {
     let as_table = |grid: &Grid| {
         let (headings, lines) = grid.parts();
-        table(&headings, lines)
+        Part::table(&headings, lines.to_vec())
     };
     // The case names its line, so it stands first.
     let by_case = |grid: &Grid| {
         let (mut headings, lines) = grid.parts();
         let mut lines = lines.to_vec();
         headings.rotate_right(1);
-        for line in &mut lines {
-            line.rotate_right(1);
-        }
-        table(&headings, &lines)
+        lines.iter_mut().for_each(|line| line.rotate_right(1));
+        Part::table(&headings, lines)
     };
-    let mut html: String = found.remarks.iter().map(|remark| paragraph(&sentence(remark))).collect();
+    let mut parts: Vec<Part> = found.remarks.iter().map(|remark| Part::paragraph(sentence(remark))).collect();
     let directions = comparison::directions(found, MOST_CHANGES);
     for changes in &directions {
         let more = match changes.left_out() {
             0 => String::new(),
             count => format!("; {count} more: syncscope compare A B --format csv"),
         };
-        html.push_str(&card(&changes.title, &format!("{}{more}", changes.order), &by_case(&changes.grid)));
+        let note = format!("{}{more}", changes.order);
+        parts.push(Part::card(&changes.title, &note, vec![by_case(&changes.grid)]));
     }
     if !directions.is_empty() {
-        html.push_str(&paragraph(&comparison::about_intervals(found)));
+        parts.push(Part::paragraph(comparison::about_intervals(found)));
     }
-    html.push_str(&folded("By family", &as_table(&comparison::families(found))));
-    if let Some(differences) = comparison::differences(found) {
-        html.push_str(&folded("What differs between machines and environments", &as_table(&differences)));
-    }
-    html
+    parts.push(Part::Folded("By family".to_owned(), vec![as_table(&comparison::families(found))]));
+    parts.extend(comparison::differences(found).map(|differences| {
+        let title = "What differs between machines and environments".to_owned();
+        Part::Folded(title, vec![as_table(&differences)])
+    }));
+    parts
 }
 
 /// A remark of the terminal as a sentence of the page: what is typed stands there as it is typed.

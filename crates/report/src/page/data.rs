@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::collections::HashMap;
 
 use serde::Serialize;
 use syncscope_core::{Form, Placement, Row, Run};
+use serde_json::{Number, Value, json};
+use syncscope_core::run::columns::{self, COLUMNS};
 
 use super::changes::Compared;
-use super::columns::{self, Cells};
 use super::html::escape_json;
 use crate::analysis::anchors::{self, Mark};
 use crate::analysis::ladder::{self, LADDER, Rung};
@@ -16,8 +18,7 @@ use crate::analysis::placements;
 use crate::analysis::questions::{self, Answer, Answers, Decision, Winner};
 use crate::analysis::row_query::Selected;
 use crate::analysis::trust;
-use crate::legend::{self, Sign};
-use crate::run_data::Damage;
+use crate::run_data::{Damage, families};
 use crate::section::Section;
 use crate::{RunData, figure, naming};
 
@@ -25,7 +26,7 @@ use crate::{RunData, figure, naming};
 struct Page<'a> {
     columns: Vec<&'static str>,
     /// The columns that the table of rows shows under a title, as they are.
-    labelled: Vec<columns::Labelled>,
+    labelled: Vec<Value>,
     runs: Vec<PageRun<'a>>,
     /// For a page of two runs.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,13 +35,13 @@ struct Page<'a> {
     /// What changed since stored runs on the same hardware; for a page of one run.
     #[serde(skip_serializing_if = "Option::is_none")]
     changed: Option<String>,
-    families: Vec<PageFamily<'a>>,
+    families: Vec<Value>,
     /// The primitives of the rows, in the order of the catalogue, with their meaning.
     primitives: Vec<PagePrimitive<'a>>,
     /// The forms that are not the default: the word of the column, and the words for people.
     forms: Vec<(String, &'static str)>,
     /// The signs and words beside figures or in their place.
-    signs: &'static [Sign],
+    signs: &'static [figure::Sign],
     /// Noisy estimates are shown if the relative half-width of their interval is smaller.
     rough_half_width: f64,
 }
@@ -147,27 +148,20 @@ struct PagePrimitive<'a> {
     source: &'a str,
 }
 
-#[derive(Serialize)]
-struct PageFamily<'a> {
-    domain: &'a str,
-    family: &'a str,
-    title: String,
-}
-
 /// The data as JSON, safe inside a `script` element.
 pub(super) fn json(runs: &[RunData], labels: &[String]) -> String {
     let compared = Compared::of(runs);
     let page = Page {
-        columns: columns::names(),
-        labelled: columns::labelled(),
+        columns: names(),
+        labelled: labelled(),
         runs: runs.iter().zip(labels).map(|(data, label)| page_run(data, label)).collect(),
         ladder: ladder(runs, compared.as_ref()),
         compared,
         changed: if let [data] = runs { anchors::against_equal_hardware(data) } else { None },
-        families: families(runs),
+        families: families(runs).into_iter().map(family).collect(),
         primitives: primitives(runs),
         forms: Form::ALL.iter().map(|form| (form.to_string(), naming::form(*form))).collect(),
-        signs: &legend::SIGNS,
+        signs: &figure::SIGNS,
         rough_half_width: figure::ROUGH_HALF_WIDTH,
     };
     // Serialization fails only for maps whose keys are not strings. This data has none.
@@ -197,6 +191,11 @@ fn ladder(runs: &[RunData], compared: Option<&Compared<'_>>) -> Vec<PageRung> {
     LADDER.iter().filter_map(line).collect()
 }
 
+/// A family with its title.
+fn family((domain, family): (&str, &str)) -> Value {
+    json!({ "domain": domain, "family": family, "title": naming::family(family) })
+}
+
 /// The families whose kernels have a grid that a reader compares.
 const WITH_GRID: [&str; 3] = ["grid", "multi", "launch"];
 
@@ -218,7 +217,7 @@ fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
         name: &data.name,
         parts: data.measured_parts(),
         cpu: naming::processor(&data.run.machine.cpu),
-        gpus: naming::gpus(&data.run.machine),
+        gpus: naming::gpus(&data.run.machine.gpus),
         lines: lines(data),
         usual_placement: placements::shown(data).to_string(),
         duration: data.seconds().map(figure::duration),
@@ -233,7 +232,7 @@ fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
         details: details(data),
         count: data.rows.len(),
         provisional: data.provisional(),
-        columns: columns::cells(&data.rows),
+        columns: cells(&data.rows),
     }
 }
 
@@ -246,7 +245,7 @@ fn lines(data: &RunData) -> BTreeMap<String, Vec<(u32, String)>> {
     let cpu = &data.run.machine.cpu;
     let of = |placement: &Placement| {
         let is_own = |row: &Row| row.case.placement.as_ref() == Some(placement);
-        let most = data.rows_where(is_own).filter_map(|index| data.rows[index].case.threads).max();
+        let most = data.rows_where(is_own).filter_map(|index| data.case(index).threads).max();
         (placement.to_string(), placements::lines(cpu, placement, most.unwrap_or_default()))
     };
     placements::BY_RANK.iter().map(of).collect()
@@ -311,15 +310,93 @@ fn primitives<'a>(runs: &'a [RunData]) -> Vec<PagePrimitive<'a>> {
     all.filter(|primitive| used.contains(primitive.id)).collect()
 }
 
-/// The families of all rows, in the order of [`naming::family_order`].
-fn families(runs: &[RunData]) -> Vec<PageFamily<'_>> {
-    let mut families: Vec<PageFamily<'_>> = Vec::new();
-    for row in runs.iter().flat_map(|data| &data.rows) {
-        let (domain, family) = row.case.domain_and_family();
-        if !families.iter().any(|known| known.domain == domain && known.family == family) {
-            families.push(PageFamily { domain, family, title: naming::family(family) });
-        }
+/// The columns of `measurements.csv` that the page stores: all except those that the script derives.
+fn stored() -> impl Iterator<Item = &'static columns::Column> {
+    COLUMNS.iter().filter(|column| !column.is_left_to_script)
+}
+
+/// The names of the stored columns.
+fn names() -> Vec<&'static str> {
+    stored().map(|column| column.name).collect()
+}
+
+/// The columns with a title, which need no words of their own in the script.
+fn labelled() -> Vec<Value> {
+    let with_label = COLUMNS.iter().filter(|column| !column.label.is_empty());
+    let of = |columns::Column { name, label, unit, is_number, .. }: &columns::Column| {
+        json!({ "name": name, "label": label, "unit": unit, "number": is_number })
+    };
+    with_label.map(of).collect()
+}
+
+/// The cells of one column.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+enum Cells {
+    /// Every cell is empty.
+    Empty,
+    /// A number, or `null`, for each row.
+    Numbers(Vec<Option<Number>>),
+    /// The distinct texts, and for each row the index of its text, or `null`.
+    Words { words: Vec<String>, at: Vec<Option<usize>> },
+}
+
+/// All columns of a run, in the order of [`names`].
+fn cells(rows: &[Row]) -> Vec<Cells> {
+    stored()
+        .map(|column| {
+            let cells: Vec<String> = rows.iter().map(|row| column.write(row)).collect();
+            let cells = cells.iter().map(String::as_str);
+            if column.is_number { numbers(cells) } else { words(cells) }
+        })
+        .collect()
+}
+
+fn numbers<'a>(cells: impl Iterator<Item = &'a str>) -> Cells {
+    let numbers: Vec<Option<Number>> = cells.map(number).collect();
+    if numbers.iter().all(Option::is_none) { Cells::Empty } else { Cells::Numbers(numbers) }
+}
+
+/// An integer stays an integer: `32` is shorter than `32.0`.
+fn number(cell: &str) -> Option<Number> {
+    match serde_json::from_str(cell) {
+        Ok(Value::Number(number)) => Some(number),
+        _ => cell.parse::<f64>().ok().and_then(Number::from_f64),
     }
-    families.sort_by_key(|known| naming::family_order(known.domain, known.family));
-    families
+}
+
+fn words<'a>(cells: impl Iterator<Item = &'a str>) -> Cells {
+    let mut words: Vec<String> = Vec::new();
+    let mut indices: HashMap<&str, usize> = HashMap::new();
+    let at: Vec<Option<usize>> = cells
+        .map(|cell| {
+            let next = indices.len();
+            (!cell.is_empty()).then(|| {
+                *indices.entry(cell).or_insert_with(|| {
+                    words.push(cell.to_owned());
+                    next
+                })
+            })
+        })
+        .collect();
+    if words.is_empty() { Cells::Empty } else { Cells::Words { words, at } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_texts_are_stored_once() {
+        let column = words(["a", "", "b", "a"].into_iter());
+        assert_eq!(serde_json::to_string(&column).ok().as_deref(), Some(r#"{"words":["a","b"],"at":[0,null,1,0]}"#));
+        assert_eq!(words(["", ""].into_iter()), Cells::Empty);
+    }
+
+    #[test]
+    fn numbers_are_as_short_as_in_the_file() {
+        let column = numbers(["32", "", "2.0331", "0.00000012", "NaN"].into_iter());
+        assert_eq!(serde_json::to_string(&column).ok().as_deref(), Some("[32,null,2.0331,1.2e-7,null]"));
+        assert_eq!(serde_json::to_string(&Cells::Empty).ok().as_deref(), Some("null"));
+    }
 }

@@ -8,12 +8,20 @@ use crate::{RunData, naming, section};
 
 /// The section; empty if no run has figures for any claim. The runs are in the order of the page's data.
 pub(super) fn section(runs: &[RunData], labels: &[String]) -> String {
-    let of_each = runs.iter().map(findings).enumerate().zip(labels);
+    let of_each = runs.iter().map(of_rows).enumerate().zip(labels);
     let measured = of_each.filter(|((_, findings), _)| findings.iter().any(|finding| finding.measured));
     let drawn: Vec<(&str, String)> =
         measured.map(|((run, findings), label)| (label.as_str(), of_run(run, &findings))).collect();
     let lead = "Each claim is decided by the intervals of the rows that it is about; where they do not decide, it is undecided.";
     section::of_runs("findings", "Findings: what papers claim, on this machine", lead, &drawn, runs.len() > 1)
+}
+
+/// The claims that rows decide. Those of an experiment stand in its section.
+fn of_rows(data: &RunData) -> Vec<Finding> {
+    let of_section: Vec<&Finding> = data.sections.iter().flat_map(|section| &section.claims).collect();
+    let mut all = findings(data);
+    all.retain(|finding| !of_section.contains(&finding));
+    all
 }
 
 fn of_run(run: usize, findings: &[Finding]) -> String {
@@ -124,17 +132,29 @@ mod tests {
         assert!(two.contains("&lt;b&gt;</h3>") && two.contains("data-run=\"1\""), "{two}");
     }
 
-    #[test]
-    fn texts_are_no_markup() {
-        let finding = Finding {
+    fn of_anzt() -> Finding {
+        Finding {
             id: "x".into(),
             paper: Paper::Anzt,
             place: "<p>".into(),
             text: "\"><script>".into(),
             outcome: Outcome { verdict: ClaimVerdict::Open, sentence: "<s>".into(), rows: vec![3] },
             measured: true,
-        };
-        let html = item(0, &finding);
+        }
+    }
+
+    #[test]
+    fn the_claims_of_an_experiment_stand_in_its_section_alone() {
+        let (answers, parts, claims) = (Vec::new(), Vec::new(), vec![of_anzt()]);
+        let one = section::Section { name: "one", title: "", lead: "", answers, parts, claims };
+        let data = RunData { sections: vec![one], ..testing::data(vec![barrier(2, 100.0), barrier(16, 300.0)]) };
+        assert!(findings(&data).contains(&of_anzt()));
+        assert!(!section(&[data], &["a".into()]).contains(Paper::Anzt.title()));
+    }
+
+    #[test]
+    fn texts_are_no_markup() {
+        let html = item(0, &of_anzt());
         assert!(!html.contains("<script>") && !html.contains("<s>") && !html.contains("<p>"), "{html}");
         assert!(html.contains("&quot;&gt;&lt;script&gt;") && html.contains(">1 row</a>"), "{html}");
     }

@@ -12,7 +12,6 @@ const STYLE: &str = include_str!("../../assets/css/fleet.css");
 
 /// The page. `pages` are the addresses of the nodes' own pages, relative to this one, in the order of the nodes; `None` where
 /// there is none.
-#[must_use]
 pub fn render(fleet: &ExaminedFleet, pages: &[Option<String>]) -> String {
     let page_of = |at: usize| pages.get(at).and_then(Option::as_deref);
     fill(TEMPLATE, |placeholder| match placeholder {

@@ -2,14 +2,12 @@
 //!
 //! The template, the style sheets and the scripts stand in `assets/`, one file per concept; this module joins them. A new
 //! section is a new script in `build.rs`. All charts are drawn by the scripts in `assets/js/chart`, which alone call the chart
-//! library. The data of the runs is made in `data`, with the cells of the rows from `columns` and the description of
-//! machine and environment from `facts`. `drawing` is the picture of the machine. `fallback` is the table for browsers
-//! without scripts. `published` joins the sections of experiments, and `findings` makes the
+//! library. The data of the runs is made in `data`, with the description of machine and environment from
+//! `facts`. `drawing` is the picture of the machine. `fallback` is the table for browsers without scripts. `findings` makes the
 //! section of published claims, `paper_tables` that of a paper's tables, `changes` that of what
 //! changed between two runs. [`fleet`] is a page of its own.
 
 mod changes;
-mod columns;
 mod data;
 mod drawing;
 mod facts;
@@ -18,13 +16,12 @@ mod findings;
 pub mod fleet;
 pub(crate) mod html;
 mod paper_tables;
-mod published;
 
 use std::io::Read as _;
 
 use flate2::read::GzDecoder;
 
-use crate::{RunData, run_data};
+use crate::{RunData, run_data, section};
 
 const TEMPLATE: &str = include_str!("../../assets/report.html");
 
@@ -43,7 +40,6 @@ const SCRIPTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/scripts"));
 
 /// The page of one run, or of several compared; with two it says what changed from the first to the second. The rows stand
 /// in the order of the catalogue.
-#[must_use]
 pub fn render(runs: &[RunData]) -> String {
     let runs: Vec<RunData> = runs.iter().map(RunData::in_order).collect();
     let runs = runs.as_slice();
@@ -56,7 +52,7 @@ pub fn render(runs: &[RunData]) -> String {
         "fallback" => fallback::tables(runs, &labels),
         "machine" => drawing::drawings(runs, &labels),
         "changes" => changes::section(runs, &labels),
-        "published" => published::sections(runs, &labels),
+        "published" => section::of_experiments(runs, &labels),
         "paper_tables" => paper_tables::section(runs, &labels),
         "charts" => unpacked(CHART_LIBRARY),
         "findings" => findings::section(runs, &labels),

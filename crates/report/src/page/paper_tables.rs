@@ -1,32 +1,32 @@
 //! The section with tables of Zhang, Wahib, Matsuoka and their figure 11, with the figures of the runs.
 
-use crate::analysis::paper_tables::{DeviceLine, over_devices, tables};
-use crate::section::{self, card, folded, paragraph, table};
+use crate::analysis::paper_tables::{DeviceLine, PaperTable, over_devices, tables};
+use crate::section::{self, Part, Table};
 use crate::{Axis, Chart, Point, RunData, Series, naming};
 
 /// The section; empty if no run has rows for any table.
 pub(super) fn section(runs: &[RunData], labels: &[String]) -> String {
     let with_cards = labels.iter().zip(runs.iter().map(cards)).filter(|(_, own)| !own.is_empty());
-    let drawn: Vec<(&str, String)> = with_cards.map(|(label, own)| (label.as_str(), own)).collect();
+    let drawn: Vec<(&str, String)> = with_cards.map(|(label, own)| (label.as_str(), section::html(&own))).collect();
     let lead = "Zhang, Wahib, Matsuoka, <cite>A Study of Synchronization Methods in Modern GPUs</cite>: the figures of its V100 \
                 and P100 beside those of this run. Where a run has several shapes, its heat maps are the paper's figures 8 to 10.";
     section::of_runs("tables", "Tables of a paper", lead, &drawn, runs.len() > 1)
 }
 
-fn cards(data: &RunData) -> String {
-    let mut html = String::new();
-    for one in tables(data) {
-        let headings: Vec<&str> = one.headings.iter().map(String::as_str).collect();
-        html.push_str(&card(one.title, "", &format!("{}{}", table(&headings, &one.lines), paragraph(one.note))));
-    }
+fn cards(data: &RunData) -> Vec<Part> {
+    let card = |one: PaperTable| {
+        let table = Table { headings: one.headings, rows: one.lines };
+        Part::card(one.title, "", vec![Part::Table(table), Part::paragraph(one.note)])
+    };
+    let mut cards: Vec<Part> = tables(data).into_iter().map(card).collect();
     let lines = over_devices(data);
     if !lines.is_empty() {
-        html.push_str(&card("Figure 11: barriers over the number of devices", "", &figure(&lines)));
+        cards.push(Part::card("Figure 11: barriers over the number of devices", "", figure(&lines)));
     }
-    html
+    cards
 }
 
-fn figure(lines: &[DeviceLine]) -> String {
+fn figure(lines: &[DeviceLine]) -> Vec<Part> {
     let most = lines.iter().flat_map(|line| &line.points).map(|(devices, ..)| *devices).max().unwrap_or(1);
     let mut primitives: Vec<&str> = lines.iter().map(|line| line.primitive.as_str()).collect();
     primitives.dedup();
@@ -34,7 +34,7 @@ fn figure(lines: &[DeviceLine]) -> String {
     let note = "Blocks per multiprocessor × threads per block: the paper's fastest, general and slowest shape (32 × 64; a smaller \
                 block where that was not measured). Its V100s took 6.0 µs for two devices at 1 × 32, and about as long for up to \
                 five.";
-    format!("{}{}{}", section::charts(&charts), paragraph(note), folded("The figures", &figures(lines, most)))
+    vec![Part::Charts(charts), Part::paragraph(note), Part::Folded("The figures".to_owned(), vec![figures(lines, most)])]
 }
 
 /// The shapes of one barrier. All charts have one vertical axis.
@@ -54,7 +54,7 @@ fn chart(lines: &[DeviceLine], primitive: &str, most: u32) -> Chart {
     Chart::lines(primitive, x, Axis::plain("µs", low, high).logarithmic(), series)
 }
 
-fn figures(lines: &[DeviceLine], most: u32) -> String {
+fn figures(lines: &[DeviceLine], most: u32) -> Part {
     let counts: Vec<String> = (1..=most).map(|count| naming::plural(count, "device")).collect();
     let headings: Vec<&str> = std::iter::once("barrier").chain(counts.iter().map(String::as_str)).collect();
     let line = |line: &DeviceLine| {
@@ -64,7 +64,7 @@ fn figures(lines: &[DeviceLine], most: u32) -> String {
         };
         std::iter::once(format!("{}, {}", line.primitive, line.shape)).chain((1..=most).map(of)).collect()
     };
-    table(&headings, &lines.iter().map(line).collect::<Vec<_>>())
+    Part::table(&headings, lines.iter().map(line).collect())
 }
 
 #[cfg(test)]
@@ -78,7 +78,7 @@ mod tests {
             shape: "1 × 32".into(),
             points: vec![(1, 1.8, (1.7, 1.9)), (2, 2.2, (2.1, 2.3)), (4, 2.4, (2.3, 2.5))],
         };
-        let html = figure(&[line]).replace('\u{a0}', " ");
+        let html = section::html(&figure(&[line])).replace('\u{a0}', " ");
         assert!(
             html.contains("\"title\":\"flags\"")
                 && html.contains("flags, 1 × 32")

@@ -1,9 +1,7 @@
 //! The table at the end of a run, for the terminal.
 //!
-//! `sections` turns rows into sections, lines and costs. `render` turns them into text that fits the terminal, and `paint`
-//! adds colour.
+//! `sections` turns rows into sections, lines and costs. `render` turns them into text that fits the terminal.
 
-pub(crate) mod paint;
 mod render;
 mod sections;
 
@@ -11,15 +9,13 @@ use syncscope_core::run::Status;
 use syncscope_core::{Row, Verdict};
 
 use crate::analysis::{contest, questions, trust};
-use crate::{RunData, figure, legend, naming};
-use paint::{Painter, Tone};
+use crate::{RunData, figure, naming};
 
 /// The summary of a run: what it found in sentences and what disturbed it, then costs with their intervals in the order of
 /// the catalogue, verdicts, failures and warnings.
 ///
 /// No line is longer than `width` columns if `width` is at least 40. The text has escape codes only if `colour` is true.
 /// It does not end in a line break.
-#[must_use]
 pub fn summary(data: &RunData, width: usize, colour: bool) -> String {
     let data = &data.in_order();
     let painter = Painter { colour };
@@ -34,7 +30,7 @@ pub fn summary(data: &RunData, width: usize, colour: bool) -> String {
     lines.push(String::new());
     lines.extend(wrap(&verdicts(data), width, ""));
     let marked = (!cheapest.is_empty()).then(|| format!("{}: the cheapest of its column", sections::CHEAPEST));
-    let signs = marked.into_iter().chain(legend::of(data)).flat_map(|text| wrap(&text, width, "  "));
+    let signs = marked.into_iter().chain(figure::signs_of(data)).flat_map(|text| wrap(&text, width, "  "));
     lines.extend(signs.map(|line| painter.text(&line, Tone::Quiet)));
     lines.extend(trust::trust(data).iter().flat_map(|text| wrap(text, width, "  ")));
     lines.extend(failures(data, width, painter));
@@ -137,6 +133,36 @@ fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
         }
     }
     lines.iter().map(|line| render::clip(line, width)).collect()
+}
+
+/// The meaning of a piece of text, which decides its colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Strong,
+    Quiet,
+    Good,
+    Doubt,
+    Bad,
+}
+
+/// Colours text, or leaves it unchanged.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Painter {
+    pub(crate) colour: bool,
+}
+
+impl Painter {
+    /// The text in the colour of its tone (ECMA-48, select graphic rendition).
+    pub(crate) fn text(self, text: &str, tone: Tone) -> String {
+        let code = match tone {
+            Tone::Strong => 1,
+            Tone::Quiet => 2,
+            Tone::Good => 32,
+            Tone::Doubt => 33,
+            Tone::Bad => 31,
+        };
+        if self.colour && !text.is_empty() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
 }
 
 #[cfg(test)]

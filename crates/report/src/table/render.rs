@@ -2,7 +2,7 @@
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
-use super::paint::{Painter, Tone};
+use super::{Painter, Tone};
 use super::sections::{Line, Section};
 use crate::export::grid::plain;
 use crate::figure::Cost;

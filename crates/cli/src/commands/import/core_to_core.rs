@@ -18,6 +18,7 @@ use crate::args::{CoreToCoreArguments, ImportTarget};
 use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
 use crate::provenance;
+use crate::terminal;
 
 const PRIMITIVE: &str = "cpu.handoff.cas_pingpong";
 
@@ -67,7 +68,10 @@ pub(super) fn core_to_core(arguments: &CoreToCoreArguments) -> Result<Outcome, F
     let CoreToCoreArguments { path, target } = arguments;
     if !path.is_dir() {
         let model = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        return convert(path, &Described { model, ..Described::default() }, target);
+        for warning in convert(path, &Described { model, ..Described::default() }, target)? {
+            terminal::warning(&warning);
+        }
+        return Ok(Outcome::Done);
     }
     if target.machine.is_some() {
         return Err(Failure::Usage(format!("--machine describes one machine; in a folder, {MACHINES} describes all")));
@@ -76,14 +80,18 @@ pub(super) fn core_to_core(arguments: &CoreToCoreArguments) -> Result<Outcome, F
     let described: Vec<Described> = plain::read_file(&table)?.ok_or_else(|| {
         Failure::Usage(format!("{} is missing: it names the matrices and their machines", table.display()))
     })?;
+    let mut warnings = 0;
     for machine in &described {
         let file = path.join(format!("{}.csv", machine.file));
-        convert(&file, machine, &ImportTarget { out: target.out.join(&machine.file), machine: None })?;
+        let target = ImportTarget { out: target.out.join(&machine.file), machine: None };
+        warnings += convert(&file, machine, &target)?.len();
     }
+    let machines = described.len();
+    terminal::warning(&format!("{warnings} warnings on {machines} machines: the page of each shows its own"));
     Ok(Outcome::Done)
 }
 
-fn convert(file: &Path, described: &Described, target: &ImportTarget) -> Result<Outcome, Failure> {
+fn convert(file: &Path, described: &Described, target: &ImportTarget) -> Result<Vec<String>, Failure> {
     let text = plain::read_text(file)?;
     let rows = rows(&text, described).map_err(|error| Failure::CouldNot(format!("{}: {error}", file.display())))?;
     let run = Run {

@@ -69,11 +69,14 @@ fn syncperformance(arguments: &SyncperformanceArguments) -> Result<Outcome, Fail
     }
     let run = results.run(&arguments.results);
     let rows = results.rows.into_values().map(|(row, _)| row).collect::<Vec<_>>();
-    write_run(run, &rows, &arguments.target, &arguments.results)
+    for warning in write_run(run, &rows, &arguments.target, &arguments.results)? {
+        terminal::warning(&warning);
+    }
+    Ok(Outcome::Done)
 }
 
-/// Writes a run with what the user says of its machine and the licence of its `source`, and says what a reader must know.
-fn write_run(mut run: Run, rows: &[Row], target: &ImportTarget, source: &Path) -> Result<Outcome, Failure> {
+/// Writes a run with what the user says of its machine and the licence of its `source`. What a reader must know of it comes back.
+fn write_run(mut run: Run, rows: &[Row], target: &ImportTarget, source: &Path) -> Result<Vec<String>, Failure> {
     if let Some(file) = &target.machine {
         describe(&mut run, file)?;
     }
@@ -81,11 +84,8 @@ fn write_run(mut run: Run, rows: &[Row], target: &ImportTarget, source: &Path) -
     keep_license(source, &target.out)?;
     // The last file: without it, what a full disk leaves is no run.
     directory.write_run(&run)?;
-    for warning in &run.warnings {
-        terminal::warning(warning);
-    }
     terminal::note(&format!("wrote {} rows to {}", rows.len(), target.out.display()));
-    Ok(Outcome::Done)
+    Ok(run.warnings)
 }
 
 /// Puts what a JSON file says of `machine` and `environment` in the place of what is unknown.

@@ -1,44 +1,30 @@
 //! A case of both runs, and what may become of it.
 
 use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use serde::Serialize;
 use syncscope_core::Row;
+use syncscope_core::words::words;
+use serde::Serialize;
+use syncscope_core::stats::median;
 
-/// What became of the cost of a case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Change {
-    /// Certainly more expensive in B, by more than the threshold.
-    Slower,
-    /// Certainly cheaper in B, by more than the threshold.
-    Faster,
-    /// Certainly within the threshold.
-    Same,
-    /// Certainly another cost, in another state of the machine.
-    AnotherState,
-    /// Neither is certain.
-    Undecided,
-    /// One of the runs has no figure, or the two stand for something else.
-    NotComparable,
-}
+use crate::naming;
 
-impl Change {
-    /// All of them, in the order of reports.
-    pub const ALL: [Self; 6] =
-        [Self::Slower, Self::Faster, Self::Same, Self::AnotherState, Self::Undecided, Self::NotComparable];
-
-    /// The word for it in files.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Slower => "slower",
-            Self::Faster => "faster",
-            Self::Same => "same",
-            Self::AnotherState => "another_state",
-            Self::Undecided => "undecided",
-            Self::NotComparable => "not_comparable",
-        }
+words! {
+    /// What became of the cost of a case.
+    pub enum Change ("change") {
+        /// Certainly more expensive in B, by more than the threshold.
+        Slower = "slower",
+        /// Certainly cheaper in B, by more than the threshold.
+        Faster = "faster",
+        /// Certainly within the threshold.
+        Same = "same",
+        /// Certainly another cost, in another state of the machine.
+        AnotherState = "another_state",
+        /// Neither is certain.
+        Undecided = "undecided",
+        /// One of the runs has no figure, or the two stand for something else.
+        NotComparable = "not_comparable",
     }
 }
 
@@ -67,7 +53,6 @@ pub struct ComparedCase<'a> {
 
 impl ComparedCase<'_> {
     /// Whether the evidence of both rows is known and names different instructions. Their numbers do not count.
-    #[must_use]
     pub fn has_other_instructions(&self) -> bool {
         match (&self.a.evidence, &self.b.evidence) {
             (Some(a), Some(b)) => instructions(a) != instructions(b),
@@ -76,7 +61,6 @@ impl ComparedCase<'_> {
     }
 
     /// The factor by which the cost certainly changes: the end of the interval next to 1, as a factor above 1.
-    #[must_use]
     pub fn certain_factor(&self) -> f64 {
         let end = match self.change {
             Change::Slower => self.low,
@@ -105,4 +89,51 @@ pub(crate) fn instructions(evidence: &str) -> BTreeSet<Vec<&str>> {
     let is_name = |word: &&str| !word.starts_with(|c: char| c.is_ascii_digit());
     let named = evidence.split(", ").map(|part| part.rsplit(": ").next().unwrap_or(part));
     named.map(|part| part.split_whitespace().take_while(is_name).collect()).collect()
+}
+
+/// The cases of a family in both runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FamilyChange {
+    /// `cpu.atomic`.
+    pub family: String,
+    /// How many cases both runs have.
+    pub cases: usize,
+    /// The median of the ratios; `None` where no case has one.
+    pub median_ratio: Option<f64>,
+    /// How many cases became what; each change has a number.
+    #[serde(flatten)]
+    pub changes: BTreeMap<Change, usize>,
+}
+
+/// The cases by their families, in the order of reports.
+pub(super) fn by_family<'c, 'a>(cases: &'c [ComparedCase<'a>]) -> Vec<(String, Vec<&'c ComparedCase<'a>>)> {
+    let mut families: BTreeMap<_, Vec<&ComparedCase<'a>>> = BTreeMap::new();
+    for case in cases {
+        let (domain, family) = case.a.case.domain_and_family();
+        families.entry((naming::family_order(domain, family), domain, family)).or_default().push(case);
+    }
+    families.into_iter().map(|((_, domain, family), cases)| (format!("{domain}.{family}"), cases)).collect()
+}
+
+/// What became of the cases of each family, in the order of reports.
+pub(super) fn families(cases: &[ComparedCase<'_>]) -> Vec<FamilyChange> {
+    let summary = |(family, cases): (String, Vec<&ComparedCase<'_>>)| {
+        let ratios: Vec<f64> = cases.iter().filter_map(|case| case.ratio).collect();
+        FamilyChange {
+            family,
+            cases: cases.len(),
+            median_ratio: median(&ratios),
+            changes: counts(cases.iter().copied()),
+        }
+    };
+    by_family(cases).into_iter().map(summary).collect()
+}
+
+/// How many of these cases became what; each change has a number.
+pub(super) fn counts<'c>(cases: impl Iterator<Item = &'c ComparedCase<'c>>) -> BTreeMap<Change, usize> {
+    let mut counts: BTreeMap<Change, usize> = Change::ALL.iter().map(|change| (*change, 0)).collect();
+    for case in cases {
+        *counts.entry(case.change).or_default() += 1;
+    }
+    counts
 }

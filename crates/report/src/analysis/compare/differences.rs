@@ -63,7 +63,7 @@ fn hardware(machine: &Machine) -> Vec<Property> {
     let cpu = &machine.cpu;
     let caches =
         |cache: &Cache| format!("L{} {} {} x {} KiB", cache.level, cache.kind, cache.count, cache.size_bytes / 1024);
-    let gpus = naming::gpus(machine);
+    let gpus = naming::gpus(&machine.gpus);
     let multiprocessors = |gpu: &GpuMachine| gpu.multiprocessors.to_string();
     vec![
         property("CPU", Some(naming::cpu(&cpu.model))),

@@ -95,7 +95,6 @@ impl MachineStates {
     }
 
     /// Whether any class is in another state.
-    #[must_use]
     pub fn differ(&self) -> bool {
         self.classes.iter().any(|change| change.is_another_state)
     }
@@ -122,7 +121,6 @@ impl MachineStates {
     }
 
     /// What is to be said first; nothing where it is not known.
-    #[must_use]
     pub fn sentences(&self) -> Vec<String> {
         let mut all = Vec::new();
         let (other, one): (Vec<&ClassChange>, Vec<&ClassChange>) =

@@ -1,18 +1,14 @@
 //! Two runs, case by case: what is slower in the second, what is faster, what is the same, and what cannot be decided.
 //!
-//! - `case`: a case of both runs, and what may become of it
-//! - `hypotheses`: what becomes of it, by two tests
+//! - `case`: a case of both runs, what may become of it, and the cases of a family together
+//! - `hypotheses`: what becomes of it, by two tests that are corrected for the number of cases
 //! - `machine_state`: the states of the machine, and what the rows of a class have in common
 //! - `ratio`: the ratio of two costs and how sure it is
-//! - `discoveries`: the correction for many cases
-//! - `families`: the cases of a family together
 //! - `differences`: what differs between the machines and their states
 //! - `remarks`: what to know about the comparison as a whole
 
 mod case;
 pub(in crate::analysis) mod differences;
-pub(in crate::analysis) mod discoveries;
-mod families;
 mod hypotheses;
 mod machine_state;
 pub(crate) mod ratio;
@@ -28,11 +24,10 @@ use self::ratio::UncertainCost;
 use crate::RunData;
 use crate::analysis::placements;
 
-pub use self::case::{Change, ComparedCase};
+pub use self::case::{Change, ComparedCase, FamilyChange};
 pub(crate) use self::case::{instructions, is_one_definition};
 pub use self::differences::Difference;
-pub use self::families::FamilyChange;
-pub(crate) use self::hypotheses::measurement_blocks;
+pub(crate) use self::hypotheses::{error_of_intervals, measurement_blocks, rejected};
 pub use self::machine_state::{ClassChange, MachineStates};
 
 /// The relative change of a cost that counts where the user names no other: the default of `syncscope compare` and
@@ -71,14 +66,12 @@ pub struct Comparison<'a> {
 ///
 /// `threshold` is relative: 0.05 makes a case slower whose ratio is certainly above 1.05, and faster whose ratio is
 /// certainly below 1 / 1.05.
-#[must_use]
 pub fn compare<'a>(a: &'a RunData, b: &'a RunData, threshold: f64) -> Comparison<'a> {
     compare_in_turn(a, b, threshold, &BTreeMap::new())
 }
 
 /// The same for rows of one run that were measured in turn: of a case of A that has some, `ratios` are those of the cost in B to that
 /// in A, one of each pass.
-#[must_use]
 pub fn compare_in_turn<'a>(
     a: &'a RunData,
     b: &'a RunData,
@@ -109,7 +102,7 @@ pub fn compare_in_turn<'a>(
     if same_machine {
         remarks.extend(remarks::common_changes(&cases, threshold));
     }
-    let families = families::of(&cases);
+    let families = case::families(&cases);
     // What executes other instructions has changed by itself, whatever the machine does.
     cases.sort_by(|one, other| {
         let factors = other.certain_factor().total_cmp(&one.certain_factor());
@@ -132,13 +125,11 @@ pub fn compare_in_turn<'a>(
 
 impl Comparison<'_> {
     /// How many cases became what; each change has a number.
-    #[must_use]
     pub fn counts(&self) -> BTreeMap<Change, usize> {
-        families::counts(self.cases.iter())
+        case::counts(self.cases.iter())
     }
 
     /// How many cases became `change`.
-    #[must_use]
     pub fn count(&self, change: Change) -> usize {
         self.counts()[&change]
     }

@@ -3,8 +3,7 @@
 use syncscope_core::Population;
 use syncscope_core::stats::median;
 
-use super::case::{Change, ComparedCase};
-use super::families::by_family;
+use super::case::{Change, ComparedCase, by_family};
 use crate::figure::percent;
 use crate::{RunData, figure};
 

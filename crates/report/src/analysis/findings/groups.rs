@@ -214,10 +214,7 @@ fn saturation(data: &RunData) -> Option<Outcome> {
     if rates.len() < 2 {
         return None;
     }
-    let (least, most) = (
-        rates.iter().map(|rate| rate.1).fold(f64::INFINITY, f64::min),
-        rates.iter().map(|rate| rate.3).fold(0.0, f64::max),
-    );
+    let (least, most) = figure::extremes(rates.iter().flat_map(|rate| [rate.1, rate.3]))?;
     let verdict = ClaimVerdict::of(most <= ALIKE * least, fastest.1 > ALIKE * slowest.3);
     let said = |rate: &(Known<'_>, f64, f64, f64)| {
         let threads = rate.0.row.case.threads.unwrap_or_default();

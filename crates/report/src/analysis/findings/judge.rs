@@ -227,10 +227,7 @@ pub(super) fn flat(factor: f64, rows: &[Known<'_>]) -> Option<Outcome> {
     if rows.len() < 2 {
         return None;
     }
-    let [low, high] = [
-        rows.iter().map(|row| row.bounds.low).fold(f64::INFINITY, f64::min),
-        rows.iter().map(|row| row.bounds.high).fold(f64::NEG_INFINITY, f64::max),
-    ];
+    let (low, high) = figure::extremes(rows.iter().flat_map(|row| [row.bounds.low, row.bounds.high]))?;
     let verdict = ClaimVerdict::of(high <= factor * low, highest.bounds.low > factor * lowest.bounds.high);
     let unit = Unit::of([lowest, highest]);
     let sentence = if unit.cost(lowest) == unit.cost(highest) {

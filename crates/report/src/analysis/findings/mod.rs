@@ -56,7 +56,6 @@ impl Paper {
     pub const ALL: [Self; 4] = [Self::Burtchell, Self::Zhang, Self::Anzt, Self::Assembler];
 
     /// The word for the command line and for files.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Burtchell => "burtchell",
@@ -67,7 +66,6 @@ impl Paper {
     }
 
     /// Authors and year, for people.
-    #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
             Self::Burtchell => "Burtchell and Burtscher (IISWC 2024)",
@@ -95,7 +93,6 @@ impl ClaimVerdict {
     pub const ALL: [Self; 3] = [Self::Holds, Self::DoesNotHold, Self::Open];
 
     /// The words for people.
-    #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
             Self::Holds => "holds",
@@ -128,7 +125,6 @@ pub struct Outcome {
 
 impl Outcome {
     /// Of a claim that holds, or does not, or of which that is not known, with the figures or the reason.
-    #[must_use]
     pub const fn of(holds: Option<bool>, sentence: String) -> Self {
         let verdict = match holds {
             Some(true) => ClaimVerdict::Holds,
@@ -188,7 +184,6 @@ fn claims() -> impl Iterator<Item = (Paper, &'static Claim)> {
 }
 
 /// All claims on a run: those that rows decide, and the verdicts of the published experiments that its directory holds.
-#[must_use]
 pub fn findings(data: &RunData) -> Vec<Finding> {
     let mut all: Vec<Finding> = claims().map(|(paper, claim)| evaluate(paper, claim, data)).collect();
     all.extend(data.sections.iter().flat_map(|section| section.claims.iter().cloned()));

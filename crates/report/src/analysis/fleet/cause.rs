@@ -1,6 +1,6 @@
 //! What the run of a node records that those of the others do not: guesses at a cause, each with its figures.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use syncscope_core::Domain;
 use syncscope_core::stats::median;
@@ -27,7 +27,7 @@ pub(super) struct Typical {
     /// The values that more than half of the nodes share.
     properties: BTreeMap<String, String>,
     /// The instructions that more than half of the nodes executed for a case.
-    instructions: HashMap<u64, u64>,
+    instructions: BTreeMap<u64, u64>,
     stolen: Option<f64>,
     interference: Option<f64>,
     load: Option<f64>,
@@ -35,22 +35,17 @@ pub(super) struct Typical {
 
 impl Typical {
     pub(super) fn of(nodes: &[Node]) -> Self {
-        let mut counts: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
-        for (name, value) in nodes.iter().flat_map(|node| &node.properties) {
-            *counts.entry(name).or_default().entry(value).or_default() += 1;
-        }
-        let most_common = |(name, values): (&str, BTreeMap<&str, usize>)| {
-            let (value, count) = values.into_iter().max_by_key(|(_, count)| *count)?;
-            (2 * count > nodes.len()).then(|| (name.to_owned(), value.to_owned()))
-        };
+        let properties = nodes.iter().flat_map(|node| node.properties.iter().cloned());
+        let costs = nodes.iter().flat_map(|node| &node.costs);
+        let instructions = costs.filter_map(|(case, cost)| Some((*case, cost.instructions?)));
         // What few nodes record is not typical of any.
         let middle = |of: fn(&Node) -> Option<f64>| {
             let values: Vec<f64> = nodes.iter().filter_map(of).collect();
             if 2 * values.len() > nodes.len() { median(&values) } else { None }
         };
         Self {
-            instructions: typical_instructions(nodes),
-            properties: counts.into_iter().filter_map(most_common).collect(),
+            properties: typical(properties, nodes.len()),
+            instructions: typical(instructions, nodes.len()),
             stolen: middle(|node| node.stolen),
             interference: middle(|node| node.interference),
             load: middle(|node| node.load),
@@ -111,16 +106,15 @@ impl Typical {
     }
 }
 
-fn typical_instructions(nodes: &[Node]) -> HashMap<u64, u64> {
-    let mut counts: HashMap<u64, HashMap<u64, usize>> = HashMap::new();
-    for (case, cost) in nodes.iter().flat_map(|node| &node.costs) {
-        if let Some(instructions) = cost.instructions {
-            *counts.entry(*case).or_default().entry(instructions).or_default() += 1;
-        }
+/// For each key, the value that more than half of so many nodes have.
+fn typical<K: Ord, V: Ord>(values: impl Iterator<Item = (K, V)>, nodes: usize) -> BTreeMap<K, V> {
+    let mut counts: BTreeMap<K, BTreeMap<V, usize>> = BTreeMap::new();
+    for (key, value) in values {
+        *counts.entry(key).or_default().entry(value).or_default() += 1;
     }
-    let most_common = |(case, counts): (u64, HashMap<u64, usize>)| {
-        let (instructions, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
-        (2 * count > nodes.len()).then_some((case, instructions))
+    let most_common = |(key, values): (K, BTreeMap<V, usize>)| {
+        let (value, count) = values.into_iter().max_by_key(|(_, count)| *count)?;
+        (2 * count > nodes).then_some((key, value))
     };
     counts.into_iter().filter_map(most_common).collect()
 }

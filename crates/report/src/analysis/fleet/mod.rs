@@ -53,7 +53,6 @@ pub struct FleetCell {
 
 impl FleetCell {
     /// Whether the node certainly differs.
-    #[must_use]
     pub fn differs(&self) -> bool {
         matches!(self.change, Change::Slower | Change::Faster)
     }
@@ -74,7 +73,6 @@ pub struct FleetNode {
 
 impl FleetNode {
     /// Whether a primitive certainly differs.
-    #[must_use]
     pub fn is_outlier(&self) -> bool {
         self.outlying().next().is_some()
     }
@@ -106,19 +104,16 @@ impl ExaminedFleet {
     }
 
     /// Whether some node has a deviation in this primitive.
-    #[must_use]
     pub fn is_compared(&self, primitive: usize) -> bool {
         self.nodes.iter().any(|node| node.cells[primitive].is_some())
     }
 
     /// The number of primitives that are compared.
-    #[must_use]
     pub fn compared(&self) -> usize {
         (0..self.primitives.len()).filter(|primitive| self.is_compared(*primitive)).count()
     }
 
     /// On so many nodes a case needs a figure to be compared: more than half of them.
-    #[must_use]
     pub fn nodes_for_a_comparison(&self) -> usize {
         statistics::most_of(self.nodes.len())
     }
@@ -131,20 +126,17 @@ impl Fleet {
     }
 
     /// The number of nodes.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
     /// Whether there is no node.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
     /// Finds the nodes that differ from the median node by more than `threshold` (0.05 for 5 %). Each statement is corrected
     /// for the number of nodes and primitives. `None` with fewer than three nodes.
-    #[must_use]
     pub fn examine(&self, threshold: f64) -> Option<ExaminedFleet> {
         if self.len() < FEWEST_NODES {
             return None;

@@ -6,8 +6,7 @@ use syncscope_core::stats::{Variance, median, median_absolute_deviation, student
 
 use super::FleetCell;
 use super::node::{Cost, Node};
-use crate::analysis::compare::Change;
-use crate::analysis::compare::discoveries;
+use crate::analysis::compare::{Change, error_of_intervals, rejected};
 
 /// What runs of one node differ by counts for so many degrees of freedom.
 const PRIOR_DEGREES: f64 = 4.0;
@@ -133,11 +132,11 @@ impl Statistics {
 /// whole interval is beyond the threshold.
 fn judged(cells: &[Vec<Option<Tested>>], degrees: f64) -> Vec<Vec<Option<FleetCell>>> {
     let tested: Vec<&Tested> = cells.iter().flatten().flatten().collect();
-    let different = discoveries::rejected(&tested.iter().map(|tested| tested.different).collect::<Vec<_>>());
-    let same = discoveries::rejected(&tested.iter().map(|tested| tested.same).collect::<Vec<_>>());
+    let different = rejected(&tested.iter().map(|tested| tested.different).collect::<Vec<_>>());
+    let same = rejected(&tested.iter().map(|tested| tested.same).collect::<Vec<_>>());
     // "Same" consists of two tests, each of one side.
-    let of_different = student::quantile(discoveries::error_of_intervals(&different) / 2.0, degrees);
-    let of_same = student::quantile(discoveries::error_of_intervals(&same), degrees);
+    let of_different = student::quantile(error_of_intervals(&different) / 2.0, degrees);
+    let of_same = student::quantile(error_of_intervals(&same), degrees);
     let mut verdicts = different.into_iter().zip(same);
     let mut verdict = |tested: &Tested| match verdicts.next() {
         Some((true, _)) if tested.log_ratio > 0.0 => tested.judged(Change::Slower, of_different),

@@ -43,7 +43,6 @@ impl Need {
         [Self::CountEvents, Self::Protect, Self::Phases, Self::HandOver, Self::Wait, Self::Reduce, Self::EndGpuPhase];
 
     /// Its word on the command line and in files.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::CountEvents => "count-events",
@@ -108,6 +107,16 @@ pub enum Decision {
     Undecided(String),
     /// The run lacks the rows.
     Missing(String),
+}
+
+impl Decision {
+    /// The same with more said of the one to take, if there is one.
+    pub(super) fn taking(mut self, say: impl FnOnce(&mut Choice)) -> Self {
+        if let Self::Take(choice) = &mut self {
+            say(choice);
+        }
+        self
+    }
 }
 
 /// A figure with its interval, in nanoseconds.
@@ -180,6 +189,9 @@ pub struct RunnerUp {
     /// Upper end.
     pub ratio_high: Option<f64>,
 }
+
+/// The side of an [`Advice`], its situation and its decision.
+pub(super) type Situation = (Domain, String, Decision);
 
 /// A run, and what it is asked.
 #[derive(Clone, Copy)]
@@ -257,7 +269,7 @@ fn elsewhere(data: &RunData, case: &Case) -> Vec<String> {
     let others: Vec<String> = data.rows_where(|row| is_other(&row.case)).filter_map(placed).collect();
     let of_pairs = by_class(data).into_iter().find(|rows| {
         let first = rows.iter().flatten().next();
-        first.is_some_and(|index| data.rows[*index].case.primitive == case.primitive)
+        first.is_some_and(|index| data.case(*index).primitive == case.primitive)
     });
     let classed =
         of_pairs.iter().flatten().zip(SHARED).filter_map(|(index, shared)| {
@@ -306,10 +318,10 @@ pub(super) fn missing_size(inquiry: Inquiry<'_>, role: Role, fits: impl Fn(&Case
 
 /// The answers to a need, one for each side and situation that the run has rows for. With a size or a side for which it has
 /// none, one answer says what is missing.
-#[must_use]
 pub fn advise(data: &RunData, need: Need, asked: Asked) -> Vec<Advice> {
     let own = QUESTIONS.iter().filter_map(|question| question.advice).filter(|(of, _)| *of == need);
-    let answers: Vec<Advice> = own.flat_map(|(_, advice)| advice(Inquiry { data, asked })).collect();
+    let of_need = |(on, situation, decision): Situation| Advice { need, on, situation, decision };
+    let answers: Vec<Advice> = own.flat_map(|(_, advice)| advice(Inquiry { data, asked })).map(of_need).collect();
     if !answers.is_empty() {
         return answers;
     }
@@ -330,7 +342,6 @@ pub fn advise(data: &RunData, need: Need, asked: Asked) -> Vec<Advice> {
 }
 
 /// `CPU`, `GPU`.
-#[must_use]
 pub(crate) const fn side_name(side: Domain) -> &'static str {
     match side {
         Domain::Cpu => "CPU",

@@ -7,7 +7,7 @@ use syncscope_core::{Case, Form, Layout, MemoryOrder, Mode, Row, Scope, Space, V
 use super::advice::Need;
 use super::counters::count_events;
 use super::rows::{both_sides, largest_team, note, one_line_each, plain_series, sizes, team, unreliable};
-use super::spec::{Axis, Point, Unit};
+use crate::chart::{Axis, Point, Unit};
 use super::types_and_orders::{float_against_int, sequential_store};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{Basis, Known, Ratio, is_absent};
@@ -94,12 +94,7 @@ impl<'a> Total<'a> {
     }
 }
 
-/// The rate of the same case where the compiler cannot add up the operands of a warp before one atomic operation.
-fn not_aggregated(data: &RunData, case: &Case) -> Option<f64> {
-    data.rows.get(row_not_aggregated(data, case)?)?.ops_per_s_total
-}
-
-/// Where the row with that rate stands.
+/// The row of the same case, with its rate, where the compiler cannot add up the operands of a warp before one atomic operation.
 fn row_not_aggregated(data: &RunData, case: &Case) -> Option<usize> {
     let form = Case { form: Some(Form::NotAggregated), ..case.clone() };
     data.rows
@@ -123,7 +118,7 @@ const CPU: &str = "cpu.atomic.add";
 const GPU: &str = "gpu.atomic.add";
 
 /// Variables this far apart share no cache line of any known CPU.
-const SEPARATE_BYTES: u64 = 64;
+const SEPARATE_BYTES: usize = 64;
 
 fn picture(data: &RunData) -> Option<Picture> {
     let cpu = one_line_each(data, &cpu_rows(data), label, |case| case.threads = None);
@@ -164,7 +159,7 @@ const MANY_GRIDS: usize = 3;
 
 /// Rows of one block, and of full blocks where a run has many grids: each number of threads comes once.
 fn on_one_path(data: &RunData, rows: Vec<usize>) -> Vec<usize> {
-    let case = |index: &usize| &data.rows[*index].case;
+    let case = |index: &usize| data.case(*index);
     let blocks: BTreeSet<u32> = rows.iter().filter_map(|index| case(index).blocks).collect();
     let most = rows.iter().filter_map(|index| case(index).threads).max();
     if blocks.len() < MANY_GRIDS {
@@ -180,32 +175,22 @@ fn rows_of(data: &RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec
         row.case.primitive == primitive && !is_absent(row) && row.case.mode != Some(Mode::Latency) && fits(&row.case)
     };
     let rows: Vec<usize> = data.rows_where(is_shown).collect();
-    let stride = |index: &usize| data.rows[*index].case.layout.and_then(Layout::stride);
+    let stride = |index: &usize| data.case(*index).layout.and_then(Layout::stride);
     let nearest = |index: &usize| {
-        let dtype = data.rows[*index].case.dtype;
-        rows.iter().filter(|other| data.rows[**other].case.dtype == dtype).filter_map(stride).min()
+        let dtype = data.case(*index).dtype;
+        rows.iter().filter(|other| data.case(**other).dtype == dtype).filter_map(stride).min()
     };
     rows.iter().copied().filter(|index| stride(index).is_none() || stride(index) == nearest(index)).collect()
 }
 
 /// One variable, or variables that share no line.
 fn is_apart(case: &Case) -> bool {
-    match case.layout {
-        Some(Layout::Private { stride }) => bytes(case, stride) >= SEPARATE_BYTES,
-        _ => true,
-    }
-}
-
-fn bytes(case: &Case, stride: u32) -> u64 {
-    u64::from(stride) * case.dtype.map_or(4, |dtype| dtype.size_bytes() as u64)
+    case.bytes_apart().is_none_or(|bytes| bytes >= SEPARATE_BYTES)
 }
 
 /// `i32, shared`, `f64, 64 B apart`, `i32, shared, values vary`.
 fn label(case: &Case) -> String {
-    let place = match case.layout {
-        Some(Layout::Private { stride }) => format!("{} B apart", bytes(case, stride)),
-        _ => "shared".to_owned(),
-    };
+    let place = case.bytes_apart().map_or_else(|| "shared".to_owned(), |bytes| format!("{bytes} B apart"));
     let form = case.form.map(|form| match form {
         Form::Varying => "values vary".to_owned(),
         Form::NotAggregated => "not aggregated".to_owned(),
@@ -224,7 +209,7 @@ fn beyond(one: &Total<'_>, other: &Total<'_>) -> Option<String> {
 
 /// The usual type: the first one with a row for one variable.
 fn usual<'a>(data: &'a RunData, rows: &[usize]) -> Option<&'a Case> {
-    let shared = rows.iter().map(|index| &data.rows[*index].case).filter(|case| case.layout == Some(Layout::Shared));
+    let shared = rows.iter().map(|index| data.case(*index)).filter(|case| case.layout == Some(Layout::Shared));
     shared.filter(|case| case.form.is_none()).min_by_key(|case| unusualness(case))
 }
 
@@ -234,7 +219,7 @@ fn total<'a>(data: &'a RunData, rows: &[usize], like: &Case, threads: u32, is_sh
         let same = Case { layout: like.layout, threads: like.threads, ..case.clone() } == *like;
         same && case.threads == Some(threads) && (case.layout == Some(Layout::Shared)) == is_shared
     };
-    let index = rows.iter().copied().find(|index| fits(&data.rows[*index].case))?;
+    let index = rows.iter().copied().find(|index| fits(data.case(*index)))?;
     Total::of(data, index, Basis::Run)
 }
 
@@ -244,7 +229,7 @@ fn cpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
     let like = usual(data, rows)?;
     let of = |threads, is_shared| total(data, rows, like, threads, is_shared);
     let fits = largest_team(data, rows)?;
-    let mut teams: Vec<u32> = rows.iter().filter_map(|index| data.rows[*index].case.threads).collect();
+    let mut teams: Vec<u32> = rows.iter().filter_map(|index| data.case(*index).threads).collect();
     teams.retain(|team| *team <= fits);
     teams.sort_unstable();
     let with_rate = |team: u32| Some((team, of(team, true)?));
@@ -269,12 +254,13 @@ fn cpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
 fn gpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
     let like = usual(data, rows)?;
     let same = |index: &&usize| {
-        let case = &data.rows[**index].case;
+        let case = data.case(**index);
         Case { blocks: like.blocks, threads: like.threads, ..case.clone() } == *like
     };
     let totals = rows.iter().filter(same).filter_map(|index| Total::of(data, *index, Basis::Machine));
     let most = totals.max_by_key(|total| total.known.row.case.actors())?;
-    let separate = not_aggregated(data, &most.known.row.case)
+    let separate = row_not_aggregated(data, &most.known.row.case)
+        .and_then(|index| data.rows[index].ops_per_s_total)
         .map(|rate| format!(" ({} where the compiler does not add up each warp first)", count(rate)))
         .unwrap_or_default();
     let (threads, rate) = (grouped(most.known.row.case.actors()), most.rate());

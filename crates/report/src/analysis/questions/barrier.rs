@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use syncscope_core::{Case, Domain, Group, Mode, Role, Row, Verdict};
 
-use super::advice::{Advice, Decision, Inquiry, Need, decide, missing_size};
+use super::advice::{Inquiry, Need, Situation, decide, missing_size};
 use super::lock::cautions_on_waiting;
 use super::rows::{
-    both_sides, by_threads, cheapest_in_words, note, one_line_each, plain_series, series, sizes, team, unreliable,
+    both_sides, by_threads, cheapest_in_words, one_line_each, plain_series, series, sizes, team, unreliable,
 };
-use super::spec::{Axis, Point, Unit};
+use crate::chart::{Axis, Point, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{
     Basis, Contest, Known, Peers, Size, design, has_role, is_absent, is_relaxed, short_design, takes_part,
@@ -120,7 +120,7 @@ const CLUSTER_BARRIER: &str = "gpu.cluster.sync";
 fn picture(data: &RunData) -> Option<Picture> {
     let threads = Peers::of_team(data, Role::ThreadBarrier, None, LEAST_TEAM);
     let mut cpu = threads.as_ref().map(Peers::with_other_teams).unwrap_or_default();
-    cpu.retain(|index| team(&data.rows[*index].case) >= u64::from(LEAST_TEAM));
+    cpu.retain(|index| team(data.case(*index)) >= u64::from(LEAST_TEAM));
     let reach = |case: &Case| reach(data, case);
     let gpu = one_line_each(data, &gpu_rows(data), reach, sizes);
     let name = |case: &Case| design(&data.catalogue, case);
@@ -132,7 +132,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     );
     let on_cpu = threads.and_then(|peers| by_threads(data, &peers, "CPU barrier", LEAST_TEAM));
     let all: Vec<usize> = cpu.iter().chain(&gpu).copied().collect();
-    let has_grid = gpu.iter().any(|index| has_role(data, &data.rows[*index].case, Role::GridBarrier));
+    let has_grid = gpu.iter().any(|index| has_role(data, data.case(*index), Role::GridBarrier));
     let shape = has_grid.then(|| {
         "A grid has one block on each multiprocessor; its lines begin at one warp in each block and end at full blocks."
             .to_owned()
@@ -141,7 +141,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     let relaxed = relaxed.then(|| "Relaxed barriers, which order no memory accesses, are not drawn.".to_owned());
     let otherwise = "Too few barriers have a figure in this run.";
     let picture = Picture::of(charts, otherwise, [shape, relaxed, unreliable(data, &all)])?;
-    Some(picture.saying(note([on_cpu, gpu_sentence(data)])))
+    Some(picture.finding([on_cpu, gpu_sentence(data).map(|text| Said::certain(text, []))]))
 }
 
 /// One line for each reach: a block, clusters, the grid by each barrier, and the cheapest barrier of several devices.
@@ -170,14 +170,14 @@ fn device_rows(data: &RunData) -> Vec<usize> {
     let rows: Vec<usize> = data.rows_where(is_one).collect();
     let best = |devices: Option<u32>| {
         let of_size = |index: &usize| {
-            let case = &data.rows[*index].case;
+            let case = data.case(*index);
             case.devices == devices && case.threads == Some(32)
         };
         let known = rows.iter().copied().filter(of_size).filter_map(|index| Known::of(data, index, Basis::Run));
         known.min_by(|a, b| a.bounds.high.total_cmp(&b.bounds.high)).map(|best| design(&data.catalogue, &best.row.case))
     };
     let is_best = |index: &usize| {
-        let case = &data.rows[*index].case;
+        let case = data.case(*index);
         best(case.devices) == Some(design(&data.catalogue, case))
     };
     rows.iter().copied().filter(is_best).collect()
@@ -221,7 +221,7 @@ pub(super) const RESIDENT: &str =
 
 /// The barriers of a team, of a thread block and of a grid. One instrument measures all of a kind, so rows are compared
 /// within the run.
-fn phases(inquiry: Inquiry<'_>) -> Vec<Advice> {
+fn phases(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let (data, threads) = (inquiry.data, inquiry.asked.threads);
     let mut answers = Vec::new();
     if inquiry.wants(Domain::Cpu) {
@@ -245,20 +245,16 @@ fn phases(inquiry: Inquiry<'_>) -> Vec<Advice> {
     answers
 }
 
-fn of_kind(inquiry: Inquiry<'_>, on: Domain, role: Role, peers: Option<Peers<'_>>, what: &str) -> Option<Advice> {
-    let advice = |situation, decision| Some(Advice { need: Need::Phases, on, situation, decision });
+fn of_kind(inquiry: Inquiry<'_>, on: Domain, role: Role, peers: Option<Peers<'_>>, what: &str) -> Option<Situation> {
     let Some(peers) = peers else {
-        return advice(what.trim_start_matches(", ").to_owned(), missing_size(inquiry, role, |_| true)?);
+        return Some((on, what.trim_start_matches(", ").to_owned(), missing_size(inquiry, role, |_| true)?));
     };
-    let mut decision = decide(inquiry, &peers.contest(Basis::Run))?;
-    if let Decision::Take(choice) = &mut decision {
-        match role {
-            Role::GridBarrier => choice.warnings.push(RESIDENT.to_owned()),
-            Role::ThreadBarrier => cautions_on_waiting(inquiry, choice),
-            _ => {}
-        }
-    }
-    advice(format!("{}{what}", naming::size(peers.like)), decision)
+    let decision = decide(inquiry, &peers.contest(Basis::Run))?.taking(|choice| match role {
+        Role::GridBarrier => choice.warnings.push(RESIDENT.to_owned()),
+        Role::ThreadBarrier => cautions_on_waiting(inquiry, choice),
+        _ => {}
+    });
+    Some((on, format!("{}{what}", naming::size(peers.like)), decision))
 }
 
 /// The cheapest barrier of one size in the maps of the page.

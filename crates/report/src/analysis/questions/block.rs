@@ -4,8 +4,7 @@ use syncscope_core::{Case, Placement};
 
 use super::{Question, Said};
 use crate::RunData;
-use crate::analysis::contest::alike::Comparison;
-use crate::analysis::contest::{Basis, Known};
+use crate::analysis::contest::{Basis, Comparison, Known};
 use crate::analysis::ladder::on_rung;
 use crate::naming::enumeration;
 

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Role};
 
-use super::spec::{Cell, Line, Rule, Spec};
+use crate::chart::{Cell, Line, Rule, Spec};
 use crate::analysis::contest::{Basis, Contest, Known};
 use crate::analysis::usual::short_name;
 use crate::naming::{KERNEL_US, capitalized, either, enumeration};
@@ -130,9 +130,9 @@ impl Way<'_> {
 /// Each way, in the order of the catalogue. Ways without a known cost are left out.
 pub(super) fn ways<'a>(data: &'a RunData, launches: &[usize], grid: &Contest<'_>) -> Vec<Way<'a>> {
     let of = |id: &'static str| {
-        let own = launches.iter().filter(|index| data.rows[**index].case.primitive == id);
+        let own = launches.iter().filter(|index| data.case(**index).primitive == id);
         let known =
-            own.filter_map(|index| Some((length(&data.rows[*index].case)?, Known::of(data, *index, Basis::Machine)?)));
+            own.filter_map(|index| Some((length(data.case(*index))?, Known::of(data, *index, Basis::Machine)?)));
         let mut launch: ByLength<'_> = known.collect();
         launch.sort_by_key(|(length, _)| *length);
         let points = break_evens(&launch, grid);

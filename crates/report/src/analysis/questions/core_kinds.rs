@@ -3,7 +3,7 @@
 use syncscope_core::Case;
 
 use super::families::{Contrast, by_group, cell, line, name, take_instead, take_longer};
-use super::spec::{Line, Spec};
+use crate::chart::{Line, Spec};
 use super::{Picture, Question, Said};
 use crate::RunData;
 
@@ -20,7 +20,7 @@ const KINDS: [&str; 3] = ["performance_cores", "efficiency_cores", "mixed_cores"
 
 /// Each operation of so many threads on cores of the two kinds.
 fn kinds(data: &RunData, threads: u32) -> Vec<Contrast<'_>> {
-    let is_asked = |index: &usize| data.rows[*index].case.threads == Some(threads);
+    let is_asked = |index: &usize| data.case(*index).threads == Some(threads);
     let both = |[fast, slow, _]: [Option<usize>; 3]| Some(Contrast::of(data, fast.filter(is_asked)?, slow?));
     by_group(data, KINDS).into_iter().filter_map(both).collect()
 }
@@ -53,7 +53,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     let of = |rows: &[Option<usize>; 3]| {
         let first = rows.iter().flatten().next()?;
         let cells = rows.iter().map(|row| row.map(|index| cell(data, index)));
-        Some(line(label(&data.rows[*first].case), cells))
+        Some(line(label(data.case(*first)), cells))
     };
     let lines: Vec<Line> = by_group(data, KINDS).iter().filter_map(of).collect();
     let title = "One thread on a core of each kind, and two on two cores";

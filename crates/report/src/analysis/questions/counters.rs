@@ -2,7 +2,7 @@
 
 use syncscope_core::{Case, Domain, Dtype, Layout, Mode, Placement, Role, Row, Space};
 
-use super::advice::{Advice, Decision, Inquiry, Need, decide, missing_size};
+use super::advice::{Inquiry, Situation, decide, missing_size};
 use crate::analysis::contest::{Basis, Contest, Entrant, Known, Peers, Size, takes_part};
 use crate::analysis::usual::{MachineSize, unusualness};
 use crate::{RunData, figure, naming};
@@ -11,7 +11,7 @@ use crate::{RunData, figure, naming};
 const USUAL_LINE: u32 = 64;
 
 /// A shared counter against one for each thread. One instrument measures both, so rows are compared within the run.
-pub(super) fn count_events(inquiry: Inquiry<'_>) -> Vec<Advice> {
+pub(super) fn count_events(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let sides = [(Domain::Cpu, "cpu.atomic.add"), (Domain::Gpu, "gpu.atomic.add")];
     let wanted = sides.into_iter().filter(|(on, _)| inquiry.wants(*on));
     wanted.filter_map(|(on, id)| on_side(inquiry, Counters { data: inquiry.data, on, id })).collect()
@@ -25,9 +25,8 @@ struct Counters<'a> {
     id: &'static str,
 }
 
-fn on_side(inquiry: Inquiry<'_>, counters: Counters<'_>) -> Option<Advice> {
+fn on_side(inquiry: Inquiry<'_>, counters: Counters<'_>) -> Option<Situation> {
     let Counters { data, on, .. } = counters;
-    let advice = |situation, decision| Some(Advice { need: Need::CountEvents, on, situation, decision });
     // A size counts where both kinds of counters have rows.
     let has_rival = |case: &Case| {
         counters.rows().any(|(_, other)| {
@@ -46,21 +45,18 @@ fn on_side(inquiry: Inquiry<'_>, counters: Counters<'_>) -> Option<Advice> {
     let whole_grid = |case: &Case| fits(case) && machine.is_filled_by(case);
     let peers = Peers::of(data, Role::Update, whole_grid, Size::Most);
     let Some(peers) = peers.or_else(|| Peers::of(data, Role::Update, fits, Size::Most)) else {
-        return advice(String::new(), missing_size(inquiry, Role::Update, is_one)?);
+        return Some((on, String::new(), missing_size(inquiry, Role::Update, is_one)?));
     };
     let like = peers.like;
     let contest = counters.contest(like);
-    let mut decision = decide(inquiry, &contest)?;
-    if let (Decision::Take(choice), Domain::Cpu) = (&mut decision, on) {
-        choice.notes.extend(break_even(data, like, &contest, &choice.name));
-    }
     let is_one_block = on == Domain::Gpu && like.blocks == Some(1);
-    if let (Decision::Take(choice), true) = (&mut decision, is_one_block) {
-        choice.warnings.push(ONE_BLOCK.to_owned());
-    }
+    let decision = decide(inquiry, &contest)?.taking(|choice| {
+        choice.notes.extend(break_even(data, like, &contest, &choice.name).filter(|_| on == Domain::Cpu));
+        choice.warnings.extend(is_one_block.then(|| ONE_BLOCK.to_owned()));
+    });
     let blocks = if is_one_block { " in one block" } else { "" };
     let dtype = like.dtype.map(|dtype| dtype.to_string()).unwrap_or_default();
-    advice(format!("{}{blocks}, {dtype}", naming::size(like)), decision)
+    Some((on, format!("{}{blocks}, {dtype}", naming::size(like)), decision))
 }
 
 const ONE_BLOCK: &str =

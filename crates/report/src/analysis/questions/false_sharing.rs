@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use syncscope_core::{Case, Layout, Mode, Row};
+use syncscope_core::stats::Interval;
+use syncscope_core::{Case, Dtype, Layout, Mode, Placement, Row, Run, Verdict};
 
 use super::rows::{one_line_each, plain_series, unreliable};
-use super::spec::{Axis, Point, Rule, Spec, Unit};
+use crate::chart::{Axis, Point, Rule, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::RunData;
-use crate::analysis::contest::{Basis, Known, is_absent};
-use crate::analysis::false_sharing;
+use crate::analysis::contest::alike::of_one_actor;
+use crate::analysis::contest::{Basis, Known, Ratio, is_absent};
 use crate::analysis::placements;
 
 pub(super) const QUESTION: Question = Question {
@@ -23,10 +24,10 @@ pub(super) const QUESTION: Question = Question {
 /// The drop of the cost where elements of different threads are no longer on one cache line. The finding is made from
 /// intervals within the run: all strides are measured in the same way.
 fn drop_of_the_cost(data: &RunData) -> Option<Said> {
-    let findings = false_sharing::findings(&data.run, &data.rows);
+    let findings = findings(&data.run, &data.rows);
     let (finding, drop) = findings.iter().find_map(|finding| Some((finding, finding.cost_drop?)))?;
     let is_shown = |case: &Case| {
-        case.primitive == false_sharing::PRIMITIVE
+        case.primitive == PRIMITIVE
             && case.threads == Some(finding.threads)
             && case.dtype == Some(finding.dtype)
             && case.placement == finding.placement
@@ -59,7 +60,7 @@ fn drop_of_the_cost(data: &RunData) -> Option<Said> {
 const MOST_TEAMS: usize = 2;
 
 fn picture(data: &RunData) -> Option<Picture> {
-    let findings = false_sharing::findings(&data.run, &data.rows);
+    let findings = findings(&data.run, &data.rows);
     let rows = one_line_each(data, &shown(data), label, |case| case.layout = None);
     let drop = findings.iter().find_map(|finding| finding.cost_drop);
     let rules = drop.map(|drop| Rule { x: drop.bytes as f64, label: format!("{} bytes", drop.bytes) });
@@ -71,7 +72,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     // The words where no drop is certain.
     let none = (!findings.is_empty() && drop.is_none())
         .then(|| "No false sharing: adjacent and distant elements cost the same.".to_owned());
-    let types: Vec<String> = findings.iter().map(false_sharing::StrideFinding::sentence).collect();
+    let types: Vec<String> = findings.iter().map(StrideFinding::sentence).collect();
     let types = (!types.is_empty()).then(|| format!("{}.", types.join("; ")));
     // Without figures for a sentence, the drop itself is what the card says.
     let is_unsaid = drop.is_some() && drop_of_the_cost(data).is_none();
@@ -88,8 +89,7 @@ fn picture(data: &RunData) -> Option<Picture> {
 }
 
 fn bytes(case: &Case) -> u64 {
-    let stride = case.layout.and_then(Layout::stride).unwrap_or(1);
-    u64::from(stride) * case.dtype.map_or(4, |dtype| dtype.size_bytes() as u64)
+    case.bytes_apart().unwrap_or_default() as u64
 }
 
 fn label(case: &Case) -> String {
@@ -104,7 +104,7 @@ fn shown(data: &RunData) -> Vec<usize> {
     let is_one = |row: &Row| {
         let case = &row.case;
         let threads = case.threads.unwrap_or(1);
-        case.primitive == false_sharing::PRIMITIVE
+        case.primitive == PRIMITIVE
             && case.form.is_none()
             && case.group.is_none()
             && !is_absent(row)
@@ -126,6 +126,129 @@ fn shown(data: &RunData) -> Vec<usize> {
     let smaller: Vec<_> = smaller.take(MOST_TEAMS).copied().collect();
     let shown = sets.iter().filter(|(key, _)| Some(key.1) == most || smaller.contains(key));
     shown.flat_map(|(_, rows)| rows.iter().copied()).collect()
+}
+
+/// The primitive whose strides are compared.
+const PRIMITIVE: &str = "cpu.atomic.add";
+
+/// Costs that differ by less than this factor belong to one plateau.
+const PLATEAU: f64 = 1.25;
+
+/// A ratio of costs smaller than this factor is no drop.
+const LEAST_DROP: f64 = 1.5;
+
+/// What a sweep of strides shows for one type.
+#[derive(Debug, Clone, PartialEq)]
+struct StrideFinding {
+    dtype: Dtype,
+    /// Threads of the team: the largest one that fits the hardware threads.
+    threads: u32,
+    placement: Option<Placement>,
+    /// Whether the strides are compared by the median thread, because their rows are of different ones.
+    is_of_median: bool,
+    /// The drop of the cost; `None` where adjacent and distant elements cost the same.
+    cost_drop: Option<CostDrop>,
+}
+
+/// The stride from which elements are on different cache lines.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct CostDrop {
+    /// The smallest stride, in elements, from which the cost stays low.
+    stride: u32,
+    /// The same in bytes.
+    bytes: u64,
+    /// The cost of adjacent elements (the smallest stride) divided by the cost at this stride.
+    factor: Ratio,
+}
+
+/// One stride with its cost, and the interval to compare it with the others of the run.
+#[derive(Debug, Clone, Copy)]
+struct StrideCost {
+    stride: u32,
+    ns: f64,
+    bounds: Interval,
+}
+
+/// The finding of each type, from the additions to private elements by the largest team that fits the CPUs, in the
+/// default form. Noisy costs
+/// count with their intervals. A type has no finding where fewer than three strides have a cost, or where neither a drop
+/// nor its absence is certain.
+fn findings(run: &Run, rows: &[Row]) -> Vec<StrideFinding> {
+    let hardware_threads = run.machine.cpu.hardware_threads;
+    let mut sweeps: BTreeMap<Case, Vec<Known<'_>>> = BTreeMap::new();
+    for (index, row) in rows.iter().enumerate().filter(|(_, row)| is_compared(row, hardware_threads)) {
+        let sweep = Case { layout: None, ..row.case.clone() };
+        sweeps.entry(sweep).or_default().extend(Known::of_row(row, index, Basis::Run));
+    }
+    sweeps.retain(|_, costs| costs.len() >= 3);
+    Dtype::ALL.iter().filter_map(|dtype| finding(*dtype, &sweeps)).collect()
+}
+
+fn is_compared(row: &Row, hardware_threads: u32) -> bool {
+    let threads = row.case.threads.unwrap_or(1);
+    row.case.primitive == PRIMITIVE
+        && row.case.form.is_none()
+        && matches!(row.case.layout, Some(Layout::Private { .. }))
+        && matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_))
+        && threads > 1
+        && (hardware_threads == 0 || threads <= hardware_threads)
+        && !matches!(row.case.placement, Some(Placement::List(_)))
+}
+
+/// The finding of one type, from the sweep with the most threads. Of several, the first one in the order of cases
+/// counts (`cores`, `close`, `spread`).
+fn finding(dtype: Dtype, sweeps: &BTreeMap<Case, Vec<Known<'_>>>) -> Option<StrideFinding> {
+    let own = sweeps.iter().filter(|(case, _)| case.dtype == Some(dtype));
+    let (case, costs) = own.reduce(|best, other| if other.0.threads > best.0.threads { other } else { best })?;
+    let costs = of_one_actor(costs.clone())?;
+    let is_of_median = costs.iter().any(Known::is_of_another_actor);
+    let of_stride = |known: &Known<'_>| {
+        Some(StrideCost { stride: known.row.case.layout?.stride()?, ns: known.ns, bounds: known.bounds })
+    };
+    let mut costs: Vec<StrideCost> = costs.iter().filter_map(of_stride).collect();
+    costs.sort_by_key(|cost| cost.stride);
+    let cost_drop = cost_drop(&costs, dtype);
+    let is_certain = cost_drop.is_some() || is_flat(&costs);
+    let (threads, placement) = (case.threads?, case.placement.clone());
+    is_certain.then_some(StrideFinding { dtype, threads, placement, is_of_median, cost_drop })
+}
+
+/// Whether adjacent elements certainly cost too little for a drop.
+fn is_flat(costs: &[StrideCost]) -> bool {
+    let least = costs.iter().map(|cost| cost.bounds.low).fold(f64::INFINITY, f64::min);
+    costs.first().is_some_and(|first| first.bounds.high < LEAST_DROP * least)
+}
+
+/// The drop at the start of the plateau that ends a sweep, in order of strides. `None` unless the stride before it is
+/// certainly more expensive, and the stride itself certainly on the plateau.
+fn cost_drop(costs: &[StrideCost], dtype: Dtype) -> Option<CostDrop> {
+    let least = |tail: &[StrideCost]| tail.iter().map(|cost| cost.ns).fold(f64::INFINITY, f64::min);
+    // A stride belongs to the plateau if its interval reaches it.
+    let low = |cost: &StrideCost| cost.bounds.low.min(cost.ns);
+    let most = |tail: &[StrideCost]| tail.iter().map(low).fold(0.0, f64::max);
+    let flat = |from: &usize| most(&costs[*from..]) <= PLATEAU * least(&costs[*from..]);
+    let from = (1..costs.len()).find(flat)?;
+    let (before, first, start) = (costs[from - 1], costs[0], costs[from]);
+    let certain = low(&before) > start.bounds.high && start.bounds.high < LEAST_DROP * least(&costs[from..]);
+    let factor = Ratio::of((first.ns, first.bounds), (start.ns, start.bounds));
+    (certain && before.ns >= PLATEAU * start.ns && factor.point >= LEAST_DROP).then(|| CostDrop {
+        stride: start.stride,
+        bytes: u64::from(start.stride) * dtype.size_bytes() as u64,
+        factor,
+    })
+}
+
+impl StrideFinding {
+    /// `f64: 5.2 times faster than adjacent elements from stride 8 (64 bytes) on`.
+    fn sentence(&self) -> String {
+        match self.cost_drop {
+            Some(CostDrop { stride, bytes, factor }) => {
+                let times = factor.times();
+                format!("{}: {times} faster than adjacent elements from stride {stride} ({bytes} bytes) on", self.dtype)
+            }
+            None => format!("{}: no drop, adjacent and distant elements cost the same", self.dtype),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -163,5 +286,132 @@ mod tests {
         assert_eq!(said(drop_of_the_cost, rows[..2].to_vec()), None, "two strides show no plateau");
         let flat = vec![add(1, 17.0), add(8, 17.1), add(16, 16.9), add(32, 16.9)];
         assert_eq!(said(drop_of_the_cost, flat), None);
+    }
+
+    use syncscope_core::{Form, Nanoseconds};
+
+    fn costs(values: &[(u32, f64)], half_width: f64) -> Vec<StrideCost> {
+        let around = |ns: f64| Interval { low: ns * (1.0 - half_width), high: ns * (1.0 + half_width) };
+        values.iter().map(|(stride, ns)| StrideCost { stride: *stride, ns: *ns, bounds: around(*ns) }).collect()
+    }
+
+    fn stride_row(dtype: Dtype, threads: u32, stride: u32, ns: f64) -> Row {
+        let case = Case {
+            dtype: Some(dtype),
+            layout: Some(Layout::Private { stride }),
+            threads: Some(threads),
+            placement: Some(Placement::Close),
+            ..Case::new("cpu.atomic.add")
+        };
+        Row { ns: Some(Nanoseconds(ns)), ..Row::unmeasured(case, Verdict::Resolved) }
+    }
+
+    #[test]
+    fn the_stride_of_the_drop_is_found() {
+        let found = cost_drop(&costs(&[(1, 52.0), (2, 48.0), (4, 31.0), (8, 10.0), (16, 10.1)], 0.02), Dtype::F64);
+        assert_eq!(found.map(|found| (found.stride, found.bytes, found.factor.point)), Some((8, 64, 5.2)));
+        let found = cost_drop(&costs(&[(1, 90.0), (4, 60.0), (8, 40.0), (16, 6.0)], 0.02), Dtype::I32);
+        assert_eq!(found.map(|found| (found.stride, found.bytes)), Some((16, 64)));
+    }
+
+    #[test]
+    fn lines_of_128_bytes_are_found() {
+        // Elements half a line apart still share it.
+        let found = cost_drop(&costs(&[(1, 80.0), (4, 60.0), (8, 30.0), (16, 8.0), (32, 8.1)], 0.02), Dtype::F64);
+        assert_eq!(found.map(|found| found.bytes), Some(128));
+    }
+
+    #[test]
+    fn a_flat_sweep_has_no_drop() {
+        assert_eq!(cost_drop(&costs(&[(1, 9.1), (2, 9.0), (4, 9.3), (8, 9.2)], 0.02), Dtype::F64), None);
+        // Nor has one whose cost at the stride of the drop may still be that of a shared line.
+        let wide = StrideCost { bounds: Interval { low: 9.0, high: 60.0 }, ..costs(&[(8, 30.0)], 0.0)[0] };
+        let sweep = [costs(&[(1, 90.0)], 0.02), vec![wide], costs(&[(16, 9.0), (32, 9.1)], 0.02)].concat();
+        assert_eq!(cost_drop(&sweep, Dtype::I32), None);
+        // A sweep that still falls at its end has no plateau.
+        assert_eq!(cost_drop(&costs(&[(1, 80.0), (2, 40.0), (4, 20.0)], 0.6), Dtype::F64), None);
+    }
+
+    #[test]
+    fn noise_is_no_drop() {
+        // Wide intervals that overlap, and a bump in the middle.
+        assert_eq!(cost_drop(&costs(&[(1, 20.0), (2, 19.0), (4, 11.0), (8, 10.0)], 0.4), Dtype::F64), None);
+        assert_eq!(cost_drop(&costs(&[(1, 10.0), (2, 14.0), (4, 10.0), (8, 10.0)], 0.02), Dtype::F64), None);
+    }
+
+    #[test]
+    fn the_largest_team_that_fits_the_cpus_counts() {
+        let mut run = crate::testing::run();
+        run.machine.cpu.hardware_threads = 16;
+        let sweep = |threads, factor: f64| {
+            [(1, 50.0), (4, 30.0), (8, 10.0), (16, 10.0)]
+                .map(|(stride, ns)| stride_row(Dtype::F64, threads, stride, if stride < 8 { ns * factor } else { ns }))
+        };
+        let rows: Vec<Row> = [sweep(2, 0.5), sweep(16, 1.0), sweep(20, 9.0)].concat();
+        let found = findings(&run, &rows);
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].threads, found[0].cost_drop.map(|found| found.factor.point)), (16, Some(5.0)));
+        assert_eq!(found[0].sentence(), "f64: 5.0 times faster than adjacent elements from stride 8 (64 bytes) on");
+    }
+
+    #[test]
+    fn noisy_strides_count_with_their_intervals() {
+        let noisy = |row: Row, share: f64| {
+            let ns = row.ns.unwrap().value();
+            let ns_interval = Some(Interval { low: ns * (1.0 - share), high: ns * (1.0 + share) });
+            Row { verdict: Verdict::Noisy("wide".into()), ns_interval, ..row }
+        };
+        let rows = [stride_row(Dtype::I32, 4, 1, 50.0), stride_row(Dtype::I32, 4, 8, 40.0), stride_row(Dtype::I32, 4, 16, 5.0)];
+        let found = |rows: &[Row]| findings(&crate::testing::run(), rows);
+        assert_eq!(found(&rows)[0].cost_drop.map(|found| found.stride), Some(16));
+        let wide = rows.clone().map(|row| noisy(row, 0.3));
+        assert_eq!(
+            found(&wide)[0].cost_drop.map(|found| found.stride),
+            Some(16),
+            "at least 28 ns against at most 6.5 ns is a drop"
+        );
+        let wider = rows.clone().map(|row| noisy(row, 0.9));
+        assert_eq!(found(&wider), [], "neither a drop nor its absence is certain");
+        assert_eq!(found(&[vec![stride_row(Dtype::I32, 4, 4, 5.0)], rows[2..].to_vec()].concat()), [], "too few");
+    }
+
+    #[test]
+    fn rows_of_one_run_are_compared_by_their_intervals_within_it() {
+        // Another run may differ by so much that the intervals to quote overlap.
+        let rows = [(1, 50.0), (8, 40.0), (16, 5.0)].map(|(stride, ns)| Row {
+            ns_interval: Some(Interval { low: ns * 0.05, high: ns * 9.0 }),
+            ns_within: Some(Interval { low: ns * 0.98, high: ns * 1.02 }),
+            ..stride_row(Dtype::I32, 4, stride, ns)
+        });
+        let stride = |rows: &[Row]| {
+            let found = findings(&crate::testing::run(), rows);
+            found.first().and_then(|finding| finding.cost_drop).map(|drop| drop.stride)
+        };
+        assert_eq!(stride(&rows), Some(16));
+        assert_eq!(stride(&rows.map(|row| Row { ns_within: None, ..row })), None);
+    }
+
+    #[test]
+    fn forms_are_no_strides_of_the_default() {
+        let form = |stride, ns| {
+            let row = stride_row(Dtype::I32, 4, stride, ns);
+            Row { case: Case { form: Some(Form::Varying), ..row.case }, ..row }
+        };
+        let forms = [form(1, 50.0), form(8, 40.0), form(16, 5.0)];
+        assert_eq!(findings(&crate::testing::run(), &forms), []);
+    }
+
+    #[test]
+    fn the_absence_of_a_drop_is_reported_if_it_is_certain() {
+        let flat = [stride_row(Dtype::F64, 4, 1, 9.1), stride_row(Dtype::F64, 4, 4, 9.0), stride_row(Dtype::F64, 4, 8, 9.2)];
+        let sentences = findings(&crate::testing::run(), &flat).iter().map(StrideFinding::sentence).collect::<Vec<_>>();
+        assert_eq!(sentences, ["f64: no drop, adjacent and distant elements cost the same"]);
+        // The first stride is far more expensive, by an unknown amount.
+        let first = Row {
+            verdict: Verdict::Noisy("wide".into()),
+            ns_interval: Some(Interval { low: 8.0, high: 70.0 }),
+            ..stride_row(Dtype::F64, 4, 1, 40.0)
+        };
+        assert_eq!(findings(&crate::testing::run(), &[&[first], &flat[1..]].concat()), []);
     }
 }

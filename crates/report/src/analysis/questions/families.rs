@@ -6,9 +6,8 @@ use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Mode, Placement, Role};
 
 use super::Said;
-use super::spec::{Cell, Line, Point};
-use crate::analysis::contest::alike::Comparison;
-use crate::analysis::contest::{Basis, Known, Ratio, has_role, is_absent};
+use crate::chart::{Cell, Line, Point};
+use crate::analysis::contest::{Basis, Comparison, Known, Ratio, has_role, is_absent};
 use crate::analysis::matrix::PAIR_CLASSES;
 use crate::analysis::usual::{most_usual, short_name};
 use crate::figure::Cost;
@@ -56,7 +55,7 @@ impl<'a> Contrast<'a> {
     }
 
     pub(super) fn name(&self) -> String {
-        name(&self.data.rows[self.rows[0]].case)
+        name(self.data.case(self.rows[0]))
     }
 
     /// Both costs, that of the first place first; `None` where one may not be written.
@@ -120,8 +119,8 @@ impl<'a> Contrast<'a> {
 
     /// How many times the work of the one all threads of the other do. More threads pass no more barriers, so these have none.
     pub(super) fn gain(&self) -> Option<f64> {
-        let is_barrier = has_role(self.data, &self.data.rows[self.rows[0]].case, Role::ThreadBarrier);
-        let [one, other] = self.rows.map(|index| f64::from(self.data.rows[index].case.threads.unwrap_or(1)));
+        let is_barrier = has_role(self.data, self.data.case(self.rows[0]), Role::ThreadBarrier);
+        let [one, other] = self.rows.map(|index| f64::from(self.data.case(index).threads.unwrap_or(1)));
         self.ratio().filter(|_| !is_barrier).map(|ratio| other / one / ratio.point)
     }
 

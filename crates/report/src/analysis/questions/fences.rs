@@ -3,11 +3,10 @@
 use syncscope_core::{Case, MemoryOrder, Mode, Row, Scope, Verdict};
 
 use super::rows::each_costs_more;
-use super::spec::{Cell, Line, Point, Spec};
+use crate::chart::{Cell, Line, Point, Spec};
 use super::{Picture, Question, Said};
 use crate::RunData;
-use crate::analysis::contest::alike::Comparison;
-use crate::analysis::contest::{Basis, Known};
+use crate::analysis::contest::{Basis, Comparison, Known};
 use crate::analysis::ladder::on_rung;
 use crate::analysis::usual::{is_one_block, most_usual, short_name};
 use crate::figure::{Cost, grouped};

@@ -3,9 +3,9 @@
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Domain, Role, Row};
 
-use super::advice::{Advice, Choice, Decision, Inquiry, Need, decide, missing_size};
+use super::advice::{Choice, Inquiry, Need, Situation, decide, missing_size};
 use super::placement::CLASSES;
-use super::spec::{Axis, Point, Series, Spec, Unit};
+use crate::chart::{Axis, Point, Series, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{Basis, Contest, Known, Peers, Ratio, Size, has_role, is_absent};
 use crate::analysis::ladder::{on_rung, rung};
@@ -88,7 +88,7 @@ fn picture(data: &RunData) -> Option<Picture> {
         rows.min_by_key(|(_, row)| &row.case).map(|(index, _)| index)
     };
     let found: Vec<usize> = ids.filter_map(usual).collect();
-    let case = |index: &usize| &data.rows[*index].case;
+    let case = |index: &usize| data.case(*index);
     // A wake-up of a thread that was seen asleep is the better figure of the two.
     let is_woken = |index: &usize| {
         let name = |index: &usize| short_name(&case(index).primitive);
@@ -125,13 +125,13 @@ fn label(data: &RunData, case: &Case) -> String {
 
 /// A percentile of the single hand-offs of a row; `None` where these were not timed.
 fn percentile(data: &RunData, index: usize, name: &str) -> Option<f64> {
-    data.detail(&data.rows[index].case, name).filter(|ns| ns.is_finite() && *ns > 0.0)
+    data.detail(data.case(index), name).filter(|ns| ns.is_finite() && *ns > 0.0)
 }
 
 /// The median of single hand-offs, which is the mark of one that may sleep, as in the sentence: whoever hands over in a loop may
 /// find the other thread awake.
 fn single(data: &RunData, index: usize) -> Option<f64> {
-    let may_sleep = has_role(data, &data.rows[index].case, Role::SleepHandoff);
+    let may_sleep = has_role(data, data.case(index), Role::SleepHandoff);
     percentile(data, index, MEDIAN_DETAIL).filter(|_| may_sleep)
 }
 
@@ -148,7 +148,7 @@ fn point(data: &RunData, index: usize) -> Point {
 
 /// The cheapest hand-off to a thread that spins, and to one that may sleep. One instrument measures all, so rows are
 /// compared within the run.
-fn hand_over(inquiry: Inquiry<'_>) -> Vec<Advice> {
+fn hand_over(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let data = inquiry.data;
     if !inquiry.wants(Domain::Cpu) {
         return Vec::new();
@@ -160,30 +160,24 @@ fn hand_over(inquiry: Inquiry<'_>) -> Vec<Advice> {
     let (spinning, sleeping, queues) = (peers(Role::SpinHandoff), peers(Role::SleepHandoff), peers(Role::Channel));
     if spinning.is_none() && sleeping.is_none() && queues.is_none() {
         let missing = missing_size(inquiry, Role::SpinHandoff, |_| true);
-        return missing.map(|missing| advice("", missing)).into_iter().collect();
+        return missing.map(|missing| (Domain::Cpu, String::new(), missing)).into_iter().collect();
     }
     let may_sleep = sleeping.unwrap_or_default().with(queues.unwrap_or_default());
-    let mut answers = Vec::new();
-    if let Some(mut decision) = spinning.and_then(|spinning| decide(inquiry, &spinning)) {
-        if let Decision::Take(choice) = &mut decision {
-            choice.warnings.push("needs a CPU for the thread that waits: it spins".to_owned());
-            choice.notes.extend(against_sleeping(data, choice, &may_sleep));
-        }
-        answers.push(advice("2 threads, the other spins", decision));
-    }
-    if let Some(mut decision) = decide(inquiry, &may_sleep) {
-        if let Decision::Take(choice) = &mut decision {
-            // The median of single hand-offs says whether the thread was asleep: a loop of them keeps both awake.
-            let median = data.detail(&data.rows[choice.row].case, MEDIAN_DETAIL).map(figure::time);
-            choice.notes.extend(median.map(|time| format!("an isolated hand-off takes {time} (median)")));
-        }
-        answers.push(advice("2 threads, the other may sleep", decision));
-    }
-    answers
-}
-
-fn advice(situation: &str, decision: Decision) -> Advice {
-    Advice { need: Need::HandOver, on: Domain::Cpu, situation: situation.to_owned(), decision }
+    let of_spinning = |choice: &mut Choice| {
+        choice.warnings.push("needs a CPU for the thread that waits: it spins".to_owned());
+        choice.notes.extend(against_sleeping(data, choice, &may_sleep));
+    };
+    let of_sleeping = |choice: &mut Choice| {
+        // The median of single hand-offs says whether the thread was asleep: a loop of them keeps both awake.
+        let median = data.detail(data.case(choice.row), MEDIAN_DETAIL).map(figure::time);
+        choice.notes.extend(median.map(|time| format!("an isolated hand-off takes {time} (median)")));
+    };
+    let answers = [
+        ("spins", spinning.and_then(|spinning| decide(inquiry, &spinning)).map(|one| one.taking(of_spinning))),
+        ("may sleep", decide(inquiry, &may_sleep).map(|one| one.taking(of_sleeping))),
+    ];
+    let named = |(other, decision): (&str, Option<_>)| Some((Domain::Cpu, format!("2 threads, the other {other}"), decision?));
+    answers.into_iter().filter_map(named).collect()
 }
 
 /// Which hand-offs to a thread that may sleep certainly cost more.

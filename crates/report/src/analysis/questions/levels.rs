@@ -8,13 +8,12 @@ use syncscope_core::{Case, Layout, Nanoseconds, Placement, Role};
 use super::families::{Contrast, by_class, cell, line, name, of_teams, take_longer};
 use super::placement::CLASSES;
 use super::rows::each_costs_more;
-use super::spec::{Line, Spec};
+use crate::chart::{Line, Spec};
 use super::{Picture, Question, Said};
 use crate::RunData;
 use crate::analysis::contest::{Basis, Known, Peers, is_absent};
-use crate::analysis::cpu_list::list_has_any;
 use crate::analysis::ladder::on_rung;
-use crate::analysis::placements;
+use crate::analysis::placements::{self, list_has_any};
 use crate::analysis::usual::unusualness;
 use crate::naming::enumeration;
 
@@ -62,7 +61,7 @@ pub(super) fn teams(data: &RunData) -> Option<[(Placement, u32); 2]> {
     let usual = placements::shown(data);
     let of = |placement: &Placement| {
         let rows = data.rows_where(|row| row.case.placement.as_ref() == Some(placement));
-        let teams = rows.filter_map(|index| data.rows[index].case.threads);
+        let teams = rows.filter_map(|index| data.case(index).threads);
         teams.filter(|threads| (2..=cores).contains(threads)).collect::<BTreeSet<u32>>()
     };
     let threads = of(&usual).intersection(&of(&Placement::Spread)).max().copied()?;
@@ -131,7 +130,7 @@ fn cohort(data: &RunData) -> Option<Said> {
     parts(data)?;
     let peers = Peers::of_team(data, Role::ThreadLock, None, 2)?;
     let contest = peers.contest(Basis::Run);
-    let is_cohort = |index: usize| data.rows[index].case.primitive == COHORT;
+    let is_cohort = |index: usize| data.case(index).primitive == COHORT;
     let (_, own) = contest.known().find(|(entrant, _)| is_cohort(entrant.index))?;
     let others = contest.known().filter(|(entrant, _)| !is_cohort(entrant.index));
     let (best, _) = others.min_by(|(_, a), (_, b)| a.bounds.high.total_cmp(&b.bounds.high))?;
@@ -163,7 +162,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     let cells = |rows: &[Option<usize>]| rows.iter().map(|row| row.map(|index| cell(data, index))).collect::<Vec<_>>();
     let of_class = |rows: &[Option<usize>; 6]| {
         let first = rows.iter().flatten().next()?;
-        let case = &data.rows[*first].case;
+        let case = data.case(*first);
         let own = matches!(case.layout, Some(Layout::Private { .. })).then_some(", own lines");
         Some(line(format!("{}{}", name(case), own.unwrap_or_default()), cells(rows)))
     };

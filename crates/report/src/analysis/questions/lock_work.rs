@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syncscope_core::{Case, Role, Row, Work};
 
-use super::spec::{Cell, Line, Spec};
+use crate::chart::{Cell, Line, Spec};
 use super::{Picture, Question};
 use crate::RunData;
 use crate::analysis::contest::{Basis, Contest, Entrant, takes_part};

@@ -3,7 +3,7 @@
 //! All of them ask the one [`contest`](super::contest) which row is the cheapest, so that sentence, chart and advice name the
 //! same rows. Nothing is said that intervals do not make certain; where they leave a question open, that is said.
 //!
-//! - [`advice`] is what `advise` answers, [`spec`] what the page draws, and `rows` selects the rows of a chart.
+//! - [`advice`] is what `advise` answers, [`chart`](crate::chart) what the page draws, and `rows` selects the rows of a chart.
 //! - A question is a constant `QUESTION` of its file and a line of [`QUESTIONS`].
 
 pub(crate) mod advice;
@@ -25,20 +25,17 @@ mod reduce;
 mod relaunch;
 mod rows;
 mod smt;
-pub(crate) mod spec;
 mod types_and_orders;
 mod wait;
 
 pub(crate) use barrier::{Winner, winners};
 
-use std::collections::BTreeSet;
-
 use serde::Serialize;
 use syncscope_core::Row;
 
-use crate::{RunData, figure, naming};
-use advice::{Advice, Inquiry, Need};
-use spec::Spec;
+use crate::{RunData, figure, naming, run_data};
+use advice::{Inquiry, Need, Situation};
+use crate::chart::Spec;
 
 /// A question, and what answers it.
 struct Question {
@@ -54,7 +51,7 @@ struct Question {
 }
 
 /// Answers a need, one piece of advice for each side and situation that the run has rows for.
-type Adviser = fn(Inquiry<'_>) -> Vec<Advice>;
+type Adviser = fn(Inquiry<'_>) -> Vec<Situation>;
 
 /// The questions, the one that most programs need first.
 const QUESTIONS: [Question; 16] = [
@@ -132,6 +129,14 @@ impl Picture {
 
     fn saying(self, text: Option<String>) -> Self {
         Self { text, ..self }
+    }
+
+    /// With what they say where one of these is certain; what all of them leave open stands in the note.
+    fn finding(self, found: impl IntoIterator<Item = Option<Said>>) -> Self {
+        let found: Vec<Said> = found.into_iter().flatten().collect();
+        let is_decided = found.iter().any(|said| matches!(said, Said::Certain(..)));
+        let text = rows::note(found.into_iter().map(|(Said::Certain(text, _) | Said::Open(text))| Some(text)));
+        if is_decided { self.saying(text) } else { Self { note: rows::note([text, self.note]), ..self } }
     }
 }
 
@@ -221,9 +226,7 @@ const WITHOUT_INTERVALS: &str = "These figures have no intervals: small differen
 /// What a run of such figures holds.
 fn without_intervals(data: &RunData) -> String {
     let count = data.rows.iter().filter(|row| row.ns.is_some()).count();
-    let cases = data.rows.iter().map(|row| row.case.domain_and_family());
-    let mut families: Vec<(&str, &str)> = cases.collect::<BTreeSet<_>>().into_iter().collect();
-    families.sort_by_key(|(domain, family)| naming::family_order(domain, family));
+    let families = run_data::families(std::slice::from_ref(data));
     let of_domain = |of: &[(&str, &str)]| {
         let titles: Vec<String> = of.iter().map(|(_, family)| naming::family(family).to_lowercase()).collect();
         format!("{}: {}", of[0].0.to_uppercase(), titles.join(", "))
@@ -245,7 +248,7 @@ pub(super) mod testing {
     use syncscope_core::stats::Interval;
     use syncscope_core::{Case, Dtype, Layout, Nanoseconds, Row, Verdict};
 
-    use super::spec::{Series, Spec};
+    use crate::chart::{Series, Spec};
     use super::{Decision, Said, answers, decisions};
     use crate::RunData;
 
@@ -341,7 +344,7 @@ mod tests {
 
     use syncscope_core::{Row, Verdict};
 
-    use super::spec::State;
+    use crate::chart::State;
     use super::testing::{case, data, on_blocks, row};
     use super::testing::{decision, lock, series};
     use super::*;

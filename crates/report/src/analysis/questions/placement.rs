@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use syncscope_core::Case;
 
-use super::spec::{Axis, Point, Series, Spec, Unit};
+use crate::chart::{Axis, Point, Series, Spec, Unit};
 use super::{Picture, Question, Said};
-use crate::analysis::contest::alike::Comparison;
-use crate::analysis::contest::{Basis, Known, bounds, is_absent};
+use crate::analysis::contest::{Basis, Comparison, Known, bounds, is_absent};
 use crate::analysis::ladder::{on_rung, rung};
 use crate::analysis::matrix;
 use crate::analysis::placements;
@@ -118,7 +117,7 @@ fn missing(data: &RunData) -> Option<String> {
 fn classes(data: &RunData) -> Vec<Series> {
     let of = |id: &str, label: &str| {
         let median = rung(data, id)?.row;
-        let others = pairs(data, &data.rows[median].case).into_iter().filter(|index| *index != median);
+        let others = pairs(data, data.case(median)).into_iter().filter(|index| *index != median);
         let point = |index: usize| Point::cost(&data.rows[index], index, 0.0);
         let mut points: Vec<Point> = others.map(|index| Point { text: None, ..point(index) }).collect();
         points.push(point(median));

@@ -3,7 +3,7 @@
 use syncscope_core::{Case, Domain, Group, Role, Row};
 
 use super::Question;
-use super::advice::{Advice, Decision, Inquiry, Need, decide};
+use super::advice::{Decision, Inquiry, Need, Situation, decide};
 use crate::analysis::contest::{Basis, Contest, Entrant, has_role, is_absent};
 use crate::analysis::usual::short_name;
 use crate::figure::grouped;
@@ -20,7 +20,7 @@ pub(super) const QUESTION: Question = Question {
 type Problem = (Domain, Option<Group>, u32);
 
 /// For each problem, the fastest variant. Sizes that follow each other and have the same answer are one situation.
-fn reduce(inquiry: Inquiry<'_>) -> Vec<Advice> {
+fn reduce(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let mut problems: Vec<Problem> = reductions(inquiry).filter_map(|(_, row)| problem(&row.case)).collect();
     problems.sort_by_key(|(on, group, devices)| (on.as_str(), *devices, group.clone()));
     problems.dedup();
@@ -42,7 +42,7 @@ fn problem(case: &Case) -> Option<Problem> {
     Some((on, operation, case.devices.unwrap_or(1)))
 }
 
-fn of_problem(inquiry: Inquiry<'_>, of: &Problem) -> Vec<Advice> {
+fn of_problem(inquiry: Inquiry<'_>, of: &Problem) -> Vec<Situation> {
     let (on, operation, devices) = of;
     let here = || reductions(inquiry).filter(|(_, row)| problem(&row.case).as_ref() == Some(of));
     let mut sizes: Vec<u64> = here().filter_map(|(_, row)| row.case.elements).collect();
@@ -70,7 +70,7 @@ fn of_problem(inquiry: Inquiry<'_>, of: &Problem) -> Vec<Advice> {
         let several = if *devices > 1 { format!(", {devices} GPUs") } else { String::new() };
         let range = if from == to { grouped(to) } else { format!("{} to {}", grouped(from), grouped(to)) };
         let situation = format!("{what} of {range} elements{several}");
-        Advice { need: Need::Reduce, on: *on, situation, decision: of_range(decision, from != to) }
+        (*on, situation, of_range(decision, from != to))
     };
     found.into_iter().map(named).collect()
 }
@@ -79,9 +79,8 @@ fn of_problem(inquiry: Inquiry<'_>, of: &Problem) -> Vec<Advice> {
 fn of_range(decision: Decision, is_range: bool) -> Decision {
     match decision {
         Decision::Undecided(why) if is_range => Decision::Undecided(format!("at the largest size {why}")),
-        Decision::Take(mut choice) if is_range => {
-            choice.notes.push("the figures are those of the largest size".to_owned());
-            Decision::Take(choice)
+        other if is_range => {
+            other.taking(|choice| choice.notes.push("the figures are those of the largest size".to_owned()))
         }
         other => other,
     }

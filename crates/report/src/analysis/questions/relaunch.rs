@@ -5,14 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syncscope_core::{Case, Domain, Group, Role, Row, Verdict};
 
-use super::advice::{Advice, Decision, Inquiry, Need, decide, missing_size};
+use super::advice::{Inquiry, Need, Situation, decide, missing_size};
 use super::barrier::{RESIDENT, of_grid, that_orders};
 use super::break_even::{Way, by_length_in_words, length, margins, standing, way, ways, words};
 use super::rows::{note, plain_series, unreliable};
-use super::spec::{Axis, Point, Series, Spec, Unit};
+use crate::chart::{Axis, Point, Series, Spec, Unit};
 use super::{Picture, Question, Said};
-use crate::analysis::contest::alike::Comparison;
-use crate::analysis::contest::{Basis, Contest, Entrant, Known, has_role, short_design, takes_part};
+use crate::analysis::contest::{Basis, Comparison, Contest, Entrant, Known, has_role, short_design, takes_part};
 use crate::analysis::usual::{most_usual, short_name, unusualness};
 use crate::naming::{EMPTY_KERNEL, either};
 use crate::{RunData, naming};
@@ -29,7 +28,7 @@ pub(super) const QUESTION: Question = Question {
 /// same rows.
 fn launches(data: &RunData, rows: &[usize], length: &Group) -> Vec<(&'static str, usize)> {
     let of = |id: &'static str| {
-        let case = |index: &usize| &data.rows[*index].case;
+        let case = |index: &usize| data.case(*index);
         let own = rows.iter().filter(|index| case(index).primitive == id && case(index).group.as_ref() == Some(length));
         most_usual(data, own.copied()).map(|index| (id, index))
     };
@@ -50,7 +49,7 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Said> {
     let (best, best_cost) = grid.best().filter(|(_, cost)| cost.has_figure())?;
     let rows = working_launches(data, like);
     // The usual length: the host is ahead of the device.
-    let case = |index: &usize| &data.rows[*index].case;
+    let case = |index: &usize| data.case(*index);
     let usual = rows.iter().map(case).min_by_key(|case| (unusualness(case), length(case)))?;
     let ways = launches(data, &rows, usual.group.as_ref()?).into_iter();
     let mut kernels: Vec<(&str, Known<'_>)> =
@@ -123,7 +122,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     if launches.is_empty() || rows.is_empty() {
         return None;
     }
-    let known: BTreeSet<u32> = launches.iter().filter_map(|index| length(&data.rows[*index].case)).collect();
+    let known: BTreeSet<u32> = launches.iter().filter_map(|index| length(data.case(*index))).collect();
     let known: Vec<u32> = known.into_iter().collect();
     let (charts, text) = if known.len() > 1 {
         let ways = ways(data, &launches, &grid);
@@ -132,7 +131,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     } else {
         ([as_dots(data, &rows, &launches), None], None)
     };
-    let blocks = data.rows[launches[0]].case.blocks.unwrap_or(1);
+    let blocks = data.case(launches[0]).blocks.unwrap_or(1);
     let last = if let [one] = known.as_slice() { format!("last {one} µs and ") } else { String::new() };
     let shape = format!("The kernels {last}have {blocks} block{}.", if blocks == 1 { "" } else { "s" });
     let why = "The cost of a new kernel is the gap between two kernels. Where kernels are shorter than a launch by the host, it \
@@ -205,31 +204,27 @@ fn missing(data: &RunData) -> Option<String> {
 }
 
 /// For each kernel length, the barriers of a grid against a new kernel of that grid, compared as in the sentence.
-fn end_gpu_phase(inquiry: Inquiry<'_>) -> Vec<Advice> {
+fn end_gpu_phase(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let data = inquiry.data;
     if !inquiry.wants(Domain::Gpu) || !data.rows.iter().any(|row| takes_part(data, row, Role::Launch)) {
         return Vec::new();
     }
     let Some(peers) = of_grid(data, inquiry.asked.threads) else {
         let missing = missing_size(inquiry, Role::GridBarrier, |_| true);
-        return missing.map(|decision| advice(String::new(), decision)).into_iter().collect();
+        return missing.map(|decision| (Domain::Gpu, String::new(), decision)).into_iter().collect();
     };
     // Kernels that do work first: an empty one measures the host's rate.
     let working = working_launches(data, peers.like);
     let empty = launch_rows(data, peers.like, |case| case.in_group(EMPTY_KERNEL));
     let lengths = |rows: &[usize]| -> BTreeSet<Group> {
-        rows.iter().filter_map(|index| data.rows[*index].case.group.clone()).collect()
+        rows.iter().filter_map(|index| data.case(*index).group.clone()).collect()
     };
     let of = |rows: &[usize], length: &Group| {
         of_length(inquiry, length, &launches(data, rows, length), peers.like, peers.contest(Basis::Machine))
     };
-    let mut answers: Vec<Advice> = lengths(&working).iter().filter_map(|length| of(&working, length)).collect();
+    let mut answers: Vec<Situation> = lengths(&working).iter().filter_map(|length| of(&working, length)).collect();
     answers.extend(of(&empty, &Group::named(EMPTY_KERNEL)));
     answers
-}
-
-const fn advice(situation: String, decision: Decision) -> Advice {
-    Advice { need: Need::EndGpuPhase, on: Domain::Gpu, situation, decision }
 }
 
 fn of_length<'a>(
@@ -238,7 +233,7 @@ fn of_length<'a>(
     ways: &[(&str, usize)],
     barrier: &Case,
     grid: Contest<'a>,
-) -> Option<Advice> {
+) -> Option<Situation> {
     if ways.is_empty() {
         return None;
     }
@@ -257,9 +252,8 @@ fn of_length<'a>(
     let pending = pending.map(|one| format!("a new kernel, {}", words(one.id).0)).collect();
     let kernels = Contest::of(ways.iter().map(launch).collect(), pending);
     let contest = grid.named(|name| format!("a grid barrier ({name})")).with(kernels);
-    let mut decision = decide(inquiry, &contest)?;
-    if let Decision::Take(choice) = &mut decision {
-        if has_role(data, &data.rows[choice.row].case, Role::GridBarrier) {
+    let decision = decide(inquiry, &contest)?.taking(|choice| {
+        if has_role(data, data.case(choice.row), Role::GridBarrier) {
             choice.warnings.push(RESIDENT.to_owned());
         } else if data.catalogue.get(&choice.id).is_some_and(|primitive| primitive.name().contains("graph")) {
             choice.warnings.push("the kernels must be known before: a graph is built once and replayed".to_owned());
@@ -267,8 +261,8 @@ fn of_length<'a>(
         if is_empty {
             choice.notes.push("kernels that do nothing: their rate is the host's, not the device's".to_owned());
         }
-    }
-    Some(advice(situation, decision))
+    });
+    Some((Domain::Gpu, situation, decision))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use syncscope_core::run::IMPORTED;
 use syncscope_core::{Case, Placement, Row, Verdict};
 
 use super::Said;
-use super::spec::{Axis, Point, Rule, Series, Spec, Unit, share_vertical_axis};
+use crate::chart::{Axis, Point, Rule, Series, Spec, Unit, share_vertical_axis};
 use crate::RunData;
 use crate::analysis::contest::{Basis, Known, Open, Peers, Win};
 use crate::analysis::placements;
@@ -24,7 +24,7 @@ pub(super) fn one_line_each(
 ) -> Vec<usize> {
     let mut lines: BTreeMap<String, BTreeMap<Case, Vec<usize>>> = BTreeMap::new();
     for index in rows {
-        let case = &data.rows[*index].case;
+        let case = data.case(*index);
         let mut key = case.clone();
         free(&mut key);
         lines.entry(name(case)).or_default().entry(key).or_default().push(*index);
@@ -99,14 +99,14 @@ pub(super) fn team(case: &Case) -> u64 {
 /// The largest team of the rows that fits the CPUs.
 pub(super) fn largest_team(data: &RunData, rows: &[usize]) -> Option<u32> {
     let cpus = data.run.machine.cpu.hardware_threads;
-    let teams = rows.iter().filter_map(|index| data.rows[*index].case.threads);
+    let teams = rows.iter().filter_map(|index| data.case(*index).threads);
     teams.filter(|threads| cpus == 0 || *threads <= cpus).max()
 }
 
 /// Where the teams of a chart begin to use further parts of the machine, by the placement of its first row.
 pub(super) fn cpu_rules(data: &RunData, series: &[Series]) -> Vec<Rule> {
     let first = series.iter().flat_map(|series| &series.points).find_map(|point| point.row);
-    let placement = first.and_then(|index| data.rows[index].case.placement.as_ref()).unwrap_or(&Placement::Close);
+    let placement = first.and_then(|index| data.case(index).placement.as_ref()).unwrap_or(&Placement::Close);
     let rule = |(at, label): (u32, String)| Rule { x: f64::from(at), label };
     let ends = series.iter().flat_map(|series| &series.points).filter_map(|point| point.x);
     let most = ends.fold(0.0, f64::max) as u32;
@@ -190,7 +190,7 @@ pub(super) fn cheapest_in_words(
 /// beyond it. Where the cost of some is unknown at the one that fits, the largest one below it without that follows.
 fn stops(data: &RunData, peers: &Peers<'_>, least: u32) -> Vec<u32> {
     let rows = peers.with_other_teams();
-    let teams: BTreeSet<u32> = rows.iter().filter_map(|index| data.rows[*index].case.threads).collect();
+    let teams: BTreeSet<u32> = rows.iter().filter_map(|index| data.case(*index).threads).collect();
     let teams: Vec<u32> = teams.into_iter().filter(|team| *team >= least).collect();
     let Some(fits) = largest_team(data, &rows) else { return Vec::new() };
     let is_unknown = |team: &u32| !matches!(peers.at(*team).outcome(), Some(Ok(_) | Err(Open::Overlap { .. })));
@@ -201,8 +201,9 @@ fn stops(data: &RunData, peers: &Peers<'_>, least: u32) -> Vec<u32> {
 }
 
 /// `Cheapest lock: ticket at 1 thread (8.99 ns), pthread_mutex at 2 threads (88 ns) and at 16 (1.30 us); ...`, and `Cheapest
-/// measured lock` where the run leaves some out at such a number of threads. `None` where no number of threads has two rows.
-pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u32) -> Option<String> {
+/// measured lock` where the run leaves some out at such a number of threads. It is open where nothing is certain at any of these
+/// numbers; `None` where none has two rows.
+pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u32) -> Option<Said> {
     let at = |threads: u32| format!("at {threads} thread{}", if threads == 1 { "" } else { "s" });
     let mut certain: Vec<(String, Vec<String>)> = Vec::new();
     let mut open: Vec<String> = Vec::new();
@@ -226,14 +227,17 @@ pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u
     }
     let certain: Vec<String> =
         certain.into_iter().map(|(name, places)| format!("{name} {}", enumeration(&places))).collect();
-    let certain = (!certain.is_empty()).then(|| certain.join(", "));
-    let parts: Vec<String> = certain.into_iter().chain(open).collect();
-    (!parts.is_empty()).then(|| format!("Cheapest {measured}{noun}: {}.", parts.join("; ")))
+    let sentence = |parts: &[String]| format!("Cheapest {measured}{noun}: {}.", parts.join("; "));
+    match (certain.is_empty(), open.is_empty()) {
+        (true, true) => None,
+        (true, false) => Some(Said::Open(sentence(&open))),
+        (false, _) => Some(Said::certain(sentence(&[&[certain.join(", ")], &open[..]].concat()), [])),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::spec::Spec;
+    use crate::chart::Spec;
     use super::super::testing::data;
     use super::super::testing::{decision, lock};
 

@@ -3,7 +3,7 @@
 use syncscope_core::{Case, Placement};
 
 use super::families::{Contrast, by_class, line, of_teams, take_instead, take_longer, usual};
-use super::spec::{Line, Spec};
+use crate::chart::{Line, Spec};
 use super::{Picture, Question, Said};
 use crate::analysis::placements;
 use crate::naming::enumeration;
@@ -26,7 +26,7 @@ fn independent(data: &RunData) -> Vec<Contrast<'_>> {
     let operation = |case: &Case| Case { threads: None, placement: None, group: None, ..case.clone() };
     let idle = data.rows_where(|row| row.case.in_group(SIBLING_IDLE) && row.case.form.is_none());
     let beside = |index: usize| {
-        let own = operation(&data.rows[index].case);
+        let own = operation(data.case(index));
         let busy = usual(data, |case| case.in_group(SIBLING_BUSY) && operation(case) == own)?;
         Some(Contrast::of(data, index, busy))
     };
@@ -101,15 +101,14 @@ fn by_points(data: &RunData) -> Option<String> {
 
 fn picture(data: &RunData) -> Option<Picture> {
     let gain = |one: &Contrast<'_>| one.gain().map(|gain| one.note(format!("{} ×", figure::ratio(gain))));
-    let with_gain = |one: Contrast<'_>, label: String| {
+    let with_gain = |one: &Contrast<'_>, label: String| {
         let [alone, beside, loss] = one.cells();
-        line(label, [alone, beside, loss, gain(&one)])
+        line(label, [alone, beside, loss, gain(one)])
     };
-    let mut lines: Vec<Line> =
-        independent(data).into_iter().map(|one| (one.name(), one)).map(|(label, one)| with_gain(one, label)).collect();
+    let mut lines: Vec<Line> = independent(data).iter().map(|one| with_gain(one, one.name())).collect();
     if let Some(teams) = teams(data) {
         let label = |one: &Contrast<'_>| format!("{}, {} cores", one.name(), teams[0].1);
-        lines.extend(of_teams(data, &teams).map(|one| (label(&one), one)).map(|(label, one)| with_gain(one, label)));
+        lines.extend(of_teams(data, &teams).map(|one| with_gain(&one, label(&one))));
     }
     let meeting = pairs(data).into_iter().map(|one| line(one.name(), one.cells())).collect();
     let tables = [

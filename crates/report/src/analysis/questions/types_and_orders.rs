@@ -4,8 +4,7 @@ use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Mode, Row};
 
 use super::Said;
 use crate::RunData;
-use crate::analysis::contest::alike::Comparison;
-use crate::analysis::contest::{Basis, Known};
+use crate::analysis::contest::{Basis, Comparison, Known};
 use crate::analysis::usual::MachineSize;
 use crate::naming;
 

@@ -2,9 +2,9 @@
 
 use syncscope_core::{Case, Domain, Role, Waits};
 
-use super::advice::{Advice, Decision, Inquiry, Need, decide};
+use super::advice::{Decision, Inquiry, Need, Situation, decide};
 use super::rows::{series, team, unreliable};
-use super::spec::{Axis, Point, Rule, Spec, Unit};
+use crate::chart::{Axis, Point, Rule, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{Basis, Contest, Entrant, Known, Peers, Size, design, takes_part};
 use crate::{RunData, figure};
@@ -137,18 +137,17 @@ fn picture(data: &RunData) -> Option<Picture> {
 }
 
 /// What to do while waiting for so long; without a length, up to and beyond the break-even point.
-fn wait(inquiry: Inquiry<'_>) -> Vec<Advice> {
+fn wait(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let asked = inquiry.asked.wait.map(|wait| wait.as_secs_f64() * 1e9);
     let waiters = Waiters::of(inquiry.data, asked.map_or(USUAL_US, |ns| ns / 1000.0), Basis::Run);
     let Some(waiters) = waiters.filter(|_| inquiry.wants(Domain::Cpu)) else { return Vec::new() };
     let Some([low, at, high]) = waiters.break_even() else { return Vec::new() };
-    let advice = |situation, decision| Advice { need: Need::Wait, on: Domain::Cpu, situation, decision };
     let situation = |standing: &str| match asked {
         Some(ns) => format!("a wait of {}", figure::time(ns)),
         None => format!("a wait of {standing} than {}", figure::time(at)),
     };
-    let spins = || Some(advice(situation("less"), spin(inquiry, &waiters)?));
-    let sleeps = || Some(advice(situation("more"), sleep(inquiry, &waiters, at)?));
+    let spins = || Some((Domain::Cpu, situation("less"), spin(inquiry, &waiters)?));
+    let sleeps = || Some((Domain::Cpu, situation("more"), sleep(inquiry, &waiters, at)?));
     match asked {
         None => [spins(), sleeps()].into_iter().flatten().collect(),
         Some(ns) if ns < low => spins().into_iter().collect(),
@@ -159,23 +158,20 @@ fn wait(inquiry: Inquiry<'_>) -> Vec<Advice> {
                 figure::time(low),
                 figure::time(high)
             );
-            vec![advice(situation(""), Decision::Undecided(why))]
+            vec![(Domain::Cpu, situation(""), Decision::Undecided(why))]
         }
     }
 }
 
 fn spin(inquiry: Inquiry<'_>, waiters: &Waiters<'_>) -> Option<Decision> {
     let both = Contest::of(vec![waiters.awake.clone(), waiters.asleep.clone()], Vec::new());
-    let mut decision = decide(inquiry, &both)?;
-    if let Decision::Take(choice) = &mut decision {
-        choice.warnings.push("needs a CPU for the thread that waits: it spins".to_owned());
-    }
-    Some(decision)
+    let warning = "needs a CPU for the thread that waits: it spins".to_owned();
+    Some(decide(inquiry, &both)?.taking(|choice| choice.warnings.push(warning)))
 }
 
 fn sleep(inquiry: Inquiry<'_>, waiters: &Waiters<'_>, at: f64) -> Option<Decision> {
-    let mut decision = decide(inquiry, &waiters.sleeping)?;
-    if let (Decision::Take(choice), Some([awake, _])) = (&mut decision, waiters.known()) {
+    let [awake, _] = waiters.known()?;
+    Some(decide(inquiry, &waiters.sleeping)?.taking(|choice| {
         choice.notes.push(format!(
             "a thread that spins goes on after {} ({}), and takes its CPU for the whole wait",
             awake.time(),
@@ -185,8 +181,7 @@ fn sleep(inquiry: Inquiry<'_>, waiters: &Waiters<'_>, at: f64) -> Option<Decisio
             "where the wait is not known before: spin for {}, then sleep; that costs at most twice the better choice",
             figure::time(at)
         ));
-    }
-    Some(decision)
+    }))
 }
 
 #[cfg(test)]
@@ -199,6 +194,7 @@ mod tests {
     use super::super::testing::{case, data, labels, row, said_of, within};
     use super::super::testing::{decision, noisy, series};
     use super::*;
+    use crate::Advice;
 
     fn close(id: &str, threads: u32) -> Case {
         Case { placement: Some(Placement::Close), ..case(id, threads) }

@@ -3,16 +3,17 @@
 //! It is made of boxes that the browser arranges, so that it fits a phone and a stage. The description of the machine has
 //! counts only: cores are drawn as if they were spread evenly over caches, nodes and packages.
 
-mod cells;
+use std::fmt::Write;
 
 use syncscope_core::machine::{Cache, CoreKind, CpuMachine, GpuLink, GpuMachine};
+use syncscope_core::Evidence;
 
 use super::facts::bytes;
 use super::html::escape;
-use crate::analysis::machine_figures::{MachineFigure, Part, machine_figures};
 use crate::naming::plural;
+use crate::figure::{self, Cost};
 use crate::{RunData, naming};
-use cells::{cells, split};
+use crate::analysis::ladder::rung;
 
 /// The most machines that are drawn.
 const MOST_RUNS: usize = 4;
@@ -156,7 +157,7 @@ fn host_link(figures: &[MachineFigure]) -> String {
 
 fn gpu_side(devices: &[GpuMachine], links: &[GpuLink], figures: &[MachineFigure]) -> String {
     let boxes: String = devices.iter().map(gpu_box).collect();
-    let names = naming::counted_gpus(devices);
+    let names = naming::gpus(devices);
     let between = if devices.len() > 1 {
         format!(
             "<div class=\"link gpu-link\"><span>{}</span>{}</div>",
@@ -216,11 +217,126 @@ fn ways(links: &[GpuLink]) -> String {
     }
 }
 
+/// The side of a square and the gap to the next one.
+const SIDE: u32 = 10;
+const GAP: u32 = 3;
+
+/// More parts than this are only counted.
+const MOST: u32 = 1024;
+
+/// `count` squares in rows, each in `parts` strips: a core with its hardware threads; `scale` times
+/// the smallest size. `None` without a part, and where there
+/// are too many to see.
+fn cells(count: u32, parts: u32, columns: u32, scale: u32, class: &str) -> Option<String> {
+    let (parts, columns) = (parts.clamp(1, 8), columns.clamp(1, count.max(1)));
+    if count == 0 || count > MOST {
+        return None;
+    }
+    let mut path = String::new();
+    for cell in 0..count {
+        let (x, y) = (cell % columns * (SIDE + GAP), cell / columns * (SIDE + GAP));
+        for part in 0..parts {
+            // Strips share the side of the square, a gap of one between them.
+            let room = f64::from(SIDE - (parts - 1)) / f64::from(parts);
+            let left = f64::from(x) + f64::from(part) * (room + 1.0);
+            // Writing to a String cannot fail.
+            let _ = write!(path, "M{} {y}h{}v{SIDE}h-{}z", round(left), round(room), round(room));
+        }
+    }
+    let (width, height) = (columns * (SIDE + GAP) - GAP, count.div_ceil(columns) * (SIDE + GAP) - GAP);
+    let (wide, high) = (width * scale, height * scale);
+    Some(format!(
+        "<svg class=\"cells-picture {class}\" width=\"{wide}\" height=\"{high}\" viewBox=\"0 0 {width} {height}\" \
+         aria-hidden=\"true\"><path d=\"{path}\"/></svg>"
+    ))
+}
+
+fn round(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+/// `total` in so many nearly equal parts, the larger ones first.
+fn split(total: u32, parts: u32) -> Vec<u32> {
+    let parts = parts.max(1);
+    (0..parts).map(|part| total / parts + u32::from(part < total % parts)).collect()
+}
+
+/// A part of the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Cpu,
+    /// Between CPU and GPU.
+    HostLink,
+    Gpu,
+    /// Between GPUs.
+    GpuLink,
+}
+
+/// One measured cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct MachineFigure {
+    part: Part,
+    /// `76.6 ns`, `~3.07 µs`.
+    figure: String,
+    /// What takes so long.
+    words: String,
+}
+
+/// The rungs of the cost ladder that are drawn: the part, the id of the rung, and what the figure is.
+const DRAWN: [(Part, &str, &str); 18] = [
+    (Part::Cpu, "handoff.core", "hand-off between hardware threads of a core"),
+    (Part::Cpu, "handoff.l2", "hand-off within an L2 cache"),
+    (Part::Cpu, "handoff.l3", "hand-off within an L3 cache"),
+    (Part::Cpu, "handoff.node", "hand-off within a NUMA node"),
+    (Part::Cpu, "handoff.package", "hand-off between NUMA nodes of a package"),
+    (Part::Cpu, "handoff.across", "hand-off across packages"),
+    (Part::Cpu, "handoff.close", "hand-off of a close pair"),
+    (Part::Cpu, "wake", "to wake a sleeping thread"),
+    (Part::Cpu, "barrier.threads", "barrier of all threads"),
+    (Part::HostLink, "host.flag", "flag there and back"),
+    (Part::HostLink, "host.launch", "kernel launch and wait"),
+    (Part::Gpu, "warp.converged", "barrier of a warp on one path"),
+    (Part::Gpu, "block.1024", "barrier of a block of 1,024"),
+    (Part::Gpu, "cluster.8", "barrier of a cluster of 8"),
+    (Part::Gpu, "grid", "barrier of the grid"),
+    (Part::GpuLink, "devices.2", "barrier of 2 GPUs"),
+    (Part::GpuLink, "devices.4", "barrier of 4 GPUs"),
+    (Part::GpuLink, "devices.8", "barrier of 8 GPUs"),
+];
+
+/// The hand-off that is drawn only where the run has no class of pairs.
+const WITHOUT_CLASS: &str = "handoff.close";
+
+/// The measured costs of the parts of a machine, in the order of [`DRAWN`]. Rows without a figure are left out.
+fn machine_figures(data: &RunData) -> Vec<MachineFigure> {
+    let mut has_class = false;
+    let mut figures = Vec::new();
+    for (part, id, words) in DRAWN {
+        let Some(selected) = rung(data, id) else { continue };
+        let cost = Cost::of(&data.rows[selected.row]);
+        let figure = match selected.median_ns {
+            Some(ns) => figure::time(ns),
+            None if cost.interval.is_some() || cost.resolved => Cost::alone(&data.rows[selected.row]),
+            None => continue,
+        };
+        if id == WITHOUT_CLASS && has_class {
+            continue;
+        }
+        has_class |= id.starts_with("handoff.");
+        // A barrier that the compiler makes a NOP costs a slot of the instruction, and no wait.
+        let is_nop = data.rows[selected.row].evidence.as_deref().is_some_and(Evidence::is_nop);
+        let note = selected.note.or_else(|| is_nop.then(|| "compiled to a NOP".to_owned()));
+        let words = note.map_or_else(|| words.to_owned(), |note| format!("{words} ({note})"));
+        figures.push(MachineFigure { part, figure, words });
+    }
+    figures
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use syncscope_core::machine::MeasuredTopology;
-    use syncscope_core::{Case, Row, Verdict};
+    use syncscope_core::{Case, Group, Nanoseconds, Placement, Row, Verdict};
 
     fn of(cpu: CpuMachine, gpus: Vec<GpuMachine>, links: Vec<GpuLink>) -> String {
         let skipped = Row::unmeasured(Case::new("gpu.block.syncthreads"), Verdict::Skipped("none".into()));
@@ -314,5 +430,69 @@ mod tests {
     #[test]
     fn nothing_is_drawn_of_an_unknown_machine() {
         assert_eq!(of(CpuMachine::default(), vec![], vec![]), "");
+    }
+
+    fn squares(picture: &str) -> usize {
+        picture.matches('M').count()
+    }
+
+    #[test]
+    fn each_part_is_drawn_once() {
+        assert_eq!(squares(&cells(132, 1, 22, 1, "gpu").unwrap()), 132);
+        assert_eq!(squares(&cells(16, 2, 8, 1, "cpu").unwrap()), 32);
+        assert_eq!(cells(0, 1, 8, 1, "cpu"), None);
+        assert_eq!(cells(100_000, 1, 8, 1, "cpu"), None);
+        assert!(cells(1, 1, 8, 1, "cpu").unwrap().contains("viewBox=\"0 0 10 10\""));
+    }
+
+    #[test]
+    fn nothing_is_lost_where_parts_are_not_equal() {
+        assert_eq!(split(10, 4), [3, 3, 2, 2]);
+        assert_eq!(split(3, 0), [3]);
+    }
+
+    use syncscope_core::stats::Interval;
+
+    fn pair(group: Option<Group>, ns: f64) -> Row {
+        let placement = if group.is_some() { Placement::List(vec![0, 1]) } else { Placement::Close };
+        let case =
+            Case { threads: Some(2), placement: Some(placement), group, ..Case::new("cpu.handoff.cas_pingpong") };
+        Row {
+            ns: Some(Nanoseconds(ns)),
+            ns_within: Some(Interval { low: ns * 0.9, high: ns * 1.1 }),
+            ns_interval: Some(Interval { low: ns * 0.8, high: ns * 1.2 }),
+            ..Row::unmeasured(case, Verdict::Resolved)
+        }
+    }
+
+    fn drawn(rows: Vec<Row>) -> Vec<(String, String)> {
+        machine_figures(&crate::testing::data(rows)).into_iter().map(|one| (one.figure, one.words)).collect()
+    }
+
+    #[test]
+    fn a_class_of_pairs_replaces_the_close_pair() {
+        let close = pair(None, 70.0);
+        assert_eq!(drawn(vec![close.clone()]), [("70.0 ns".to_owned(), "hand-off of a close pair".to_owned())]);
+        let with_class = drawn(vec![close, pair(Some(Group::named("same_l3")), 50.0)]);
+        assert_eq!(with_class, [("50.0 ns".to_owned(), "hand-off within an L3 cache".to_owned())]);
+    }
+
+    #[test]
+    fn a_barrier_without_an_instruction_says_so() {
+        let group = Some(Group::named("converged"));
+        let case = Case { threads: Some(32), blocks: Some(1), group, ..Case::new("gpu.warp.syncwarp") };
+        let barrier = Row { ns: Some(Nanoseconds(0.505)), ..Row::unmeasured(case, Verdict::Resolved) };
+        let with =
+            |evidence: &str| drawn(vec![Row { evidence: Some(evidence.into()), ..barrier.clone() }])[0].1.clone();
+        assert_eq!(with("NOP 32/64 for WARPSYNC"), "barrier of a warp on one path (compiled to a NOP)");
+        assert_eq!(with("WARPSYNC 32/64"), "barrier of a warp on one path");
+    }
+
+    #[test]
+    fn a_row_without_a_figure_is_no_cost_of_the_machine() {
+        let noisy = Row { verdict: Verdict::Noisy("wide".into()), ..pair(None, 70.0) };
+        assert_eq!(drawn(vec![noisy.clone()])[0].0, "~70.0 ns");
+        let wide = Row { ns_within: Some(Interval { low: 1.0, high: 700.0 }), ..noisy };
+        assert_eq!(drawn(vec![wide]), []);
     }
 }
