@@ -26,8 +26,6 @@ pub mod ring;
 pub mod scheduling;
 pub mod shared_memory;
 
-mod file_hash;
 mod program;
 
-pub use file_hash::{content_hash, file_hash};
-pub use program::{c_library_version, cache_folder, exit_at_once, file_of, state_folder};
+pub use program::{c_library_version, cache_folder, content_hash, exit_at_once, file_hash, file_of, state_folder};
