@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use syncscope_core::fake::{FakeLaboratory, Fault};
 use syncscope_core::machine::{Environment, Machine};
-use syncscope_core::run::chain_check::ChainCheck;
+use syncscope_core::run::machine::ChainCheck;
 use syncscope_core::session::plan::Plan;
 use syncscope_core::{Case, Domain, Laboratory, Listing, own};
 use syncscope_cpu::CpuLaboratory;

@@ -6,8 +6,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::engine::cancel::Cancel;
 use crate::engine::experiment::{Experiment, ExperimentError, Protocol};
+use crate::engine::stopping::Cancel;
 use crate::model::case::Actor;
 use crate::model::detail::Detail;
 use crate::model::sample::{Sample, Shot, Side};

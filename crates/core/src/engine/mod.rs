@@ -11,16 +11,13 @@ mod judge;
 mod measurement_block;
 pub(crate) mod population;
 
-pub mod cancel;
 pub mod experiment;
 pub mod measurement;
 pub mod profile;
-pub mod settings;
 pub mod stopping;
 
 use crate::engine::additivity::Additivity;
 use crate::engine::calibration::Calibration;
-use crate::engine::cancel::Cancel;
 use crate::engine::cost_formula::CostFormula;
 use crate::engine::experiment::{Experiment, ExperimentError};
 use crate::engine::measurement::{Basis, Measurement};
@@ -28,8 +25,9 @@ pub use crate::engine::measurement_block::PairOrder;
 use crate::engine::measurement_block::{MeasurementBlock, Taken};
 use crate::engine::population::States;
 use crate::engine::profile::Phase;
-use crate::engine::settings::{BlockCount, Settings};
+use crate::engine::stopping::Cancel;
 use crate::engine::stopping::Stop;
+use crate::engine::stopping::{BlockCount, Settings};
 use crate::model::detail::Detail;
 use crate::model::evidence::{Check, Evidence};
 use crate::model::sample::Side;

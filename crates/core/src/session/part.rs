@@ -10,11 +10,9 @@ use std::time::Duration;
 use crate::model::case::{Case, CaseId};
 use crate::model::own::is_own;
 use crate::model::primitive::Catalogue;
-use crate::session::additivity_sample::additivity_sample;
 use crate::session::observer::Work;
-use crate::session::pass_schedule::PassSchedule;
 use crate::session::pending_case::PendingCase;
-use crate::session::preset::Preset;
+use crate::session::preset::{PassSchedule, Preset, additivity_sample};
 use crate::session::share::{KnownCase, PROCESSES, Share};
 use crate::session::states::StatesOfClasses;
 

@@ -193,7 +193,7 @@ fn strata(found: &Measurement) -> Vec<Detail> {
 mod tests {
     use super::*;
     use crate::engine::Engine;
-    use crate::engine::cancel::Cancel;
+    use crate::engine::stopping::Cancel;
     use crate::fake::{FakeExperiment, Fault};
     use crate::session::preset::Preset;
 
