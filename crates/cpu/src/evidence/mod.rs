@@ -1,13 +1,12 @@
 //! The machine code of both timed loops: the functions of the running program, disassembled.
 //!
 //! A loop stands in a function of its own that is never inlined. `function.rs` decodes that function, with `x86_64.rs` or
-//! `aarch64.rs`, and finds its outermost loop in the graph of its branches (`control_flow.rs`). This module counts the
+//! `aarch64.rs`, and finds its outermost loop in the graph of its branches. This module counts the
 //! instructions of an operation in both loops and compares the counts with what the primitive expects. Start with
 //! [`examine`].
 
 #[cfg(any(target_arch = "aarch64", test))]
 mod aarch64;
-mod control_flow;
 mod function;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;

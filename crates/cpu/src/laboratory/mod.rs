@@ -15,7 +15,7 @@ use syncscope_core::{
 use syncscope_host::cpu_list;
 use syncscope_host::scheduling::{self, AffinityGuard};
 
-use crate::awake_policy::AwakePolicy;
+use crate::awake::AwakePolicy;
 use crate::experiment::{Sharing, TeamExperiment};
 use crate::machine::cpu_time::{CpuCounters, cpu_quota};
 use crate::machine::placement::{self, Placed};
@@ -25,7 +25,7 @@ use crate::machine::{hwloc, memory};
 use crate::plan;
 use crate::primitives::{self, Entry, Workload};
 use crate::processes::{self, ProcessPool};
-use crate::studies::{self, inference};
+use crate::studies::{self, core_to_core, inference};
 use crate::team::pool::TeamPool;
 use crate::timing::clock::Clock;
 use crate::timing::cycles;
@@ -202,7 +202,7 @@ impl Laboratory for CpuLaboratory {
     }
 
     fn notes(&self, cases: &[Case]) -> Vec<String> {
-        studies::notes(&self.topology, cases)
+        core_to_core::note(&self.topology, cases).into_iter().collect()
     }
 
     fn findings(&self, rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Vec<String> {
@@ -218,7 +218,7 @@ impl CpuLaboratory {
     /// The experiment of a case of the catalogue.
     pub(super) fn experiment_of_case(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
         if let Some(reason) = studies::unavailable(case) {
-            return Err(Refusal::Skipped(reason));
+            return Err(Refusal::Skipped(reason.to_owned()));
         }
         let (placement, threads) =
             (case.placement.clone().unwrap_or(Placement::Close), case.threads.unwrap_or(1).max(1));

@@ -11,11 +11,9 @@ use std::time::{Duration, Instant};
 use syncscope_core::{Case, Refusal, Shot};
 use syncscope_host::child_process;
 
-use super::{ARGUMENT, IS_WORKER};
+use super::{ARGUMENT, Answer, IS_WORKER, Request, send};
 use crate::machine::inherited::Inherited;
 use crate::team::{Body, Executor, Record, TeamError};
-
-use super::wire::{Answer, Request, send};
 
 /// How long workers may take until they are ready: each calibrates the clock.
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(20);

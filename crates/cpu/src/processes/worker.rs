@@ -6,7 +6,7 @@ use std::sync::Arc;
 use syncscope_core::{Case, Shot};
 use syncscope_host::{child_process, scheduling};
 
-use super::wire::{Answer, Request, send};
+use super::{Answer, Request, send};
 use crate::machine::inherited::{self, Inherited};
 use crate::machine::memory::Pages;
 use crate::machine::system::System;

@@ -4,7 +4,7 @@
 //!   Start here.
 //! - `mailbox.rs`: what the main thread and the threads of the team exchange.
 //! - `team_thread.rs`: the loop of such a thread, and one shot of one thread, with its clock readings.
-//! - `parallel_region.rs`: a batch on the threads of an OpenMP runtime. [`openmp`]: loading the runtime.
+//! - [`openmp`]: loading an OpenMP runtime, and a batch on its threads.
 //! - `pool.rs`: the teams that are kept for the next case.
 //!
 //! The main thread posts one batch of shots at a time and then blocks, so that it disturbs no measurement. The threads
@@ -12,7 +12,6 @@
 //! and shared, so a team whose threads do not come back can be abandoned without dangling references.
 
 mod mailbox;
-mod parallel_region;
 mod team_thread;
 
 pub mod openmp;
@@ -26,8 +25,7 @@ use serde::{Deserialize, Serialize};
 use syncscope_core::{Shot, Ticks};
 
 use self::mailbox::{Command, Shared};
-use self::openmp::Runtime;
-use self::parallel_region::Helper;
+use self::openmp::{Helper, Runtime};
 use crate::timing::clock::Clock;
 
 pub(crate) use self::mailbox::PEER_TIMEOUT;
