@@ -23,7 +23,7 @@ impl Study for CpuPairs {
         }
         let of_class = |class: &PairClass| match setting.pair_of(*class) {
             Some(pair) => templates.iter().map(|case| on_cpus(case, class.group(), &pair)).collect(),
-            None => setting.lacking(templates, class.group()),
+            None => setting.lacking(templates, &class.group()),
         };
         PairClass::ALL.iter().flat_map(of_class).collect()
     }
@@ -47,7 +47,7 @@ impl Study for Smt {
     /// SMT has one case, in the quick preset none.
     fn cases(&self, setting: &Setting, templates: &[Case]) -> Vec<Case> {
         let (idle, busy) = (Group::named(SIBLING_IDLE), Group::named(SIBLING_BUSY));
-        let Some(pair) = setting.pair_of(PairClass::SameCore) else { return setting.lacking(templates, busy) };
+        let Some(pair) = setting.pair_of(PairClass::SameCore) else { return setting.lacking(templates, &busy) };
         let both = |case: &Case| [on_cpus(case, idle.clone(), &pair[..1]), on_cpus(case, busy.clone(), &pair)];
         templates.iter().flat_map(both).collect()
     }
@@ -67,7 +67,7 @@ impl Study for WaitingSibling {
     /// Every template on the hardware threads of a core, beyond the quick preset. A machine without SMT has one case.
     fn cases(&self, setting: &Setting, templates: &[Case]) -> Vec<Case> {
         let group = Group::named(SIBLING_WAITS);
-        let Some(pair) = setting.pair_of(PairClass::SameCore) else { return setting.lacking(templates, group) };
+        let Some(pair) = setting.pair_of(PairClass::SameCore) else { return setting.lacking(templates, &group) };
         templates.iter().map(|case| on_cpus(case, group.clone(), &pair)).collect()
     }
 

@@ -20,7 +20,7 @@ impl Study for CoreKinds {
         let slow = setting.topology.allowed().map(|thread| thread.kind).max().unwrap_or(0);
         let fast = setting.topology.allowed().map(|thread| thread.kind).min().unwrap_or(0);
         if slow == fast {
-            return setting.lacking(templates, Group::named(BOTH));
+            return setting.lacking(templates, &Group::named(BOTH));
         }
         let levels = SharedLevels::of(setting.topology);
         let mixed = pair(&levels, [fast, slow], None);

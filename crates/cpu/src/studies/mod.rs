@@ -70,7 +70,7 @@ impl<'a> Setting<'a> {
     }
 
     /// The case that stands for what the machine lacks: of the first template, in the quick preset none.
-    fn lacking(&self, templates: &[Case], group: Group) -> Vec<Case> {
+    fn lacking(&self, templates: &[Case], group: &Group) -> Vec<Case> {
         let first = templates.iter().take(usize::from(self.preset != Preset::Quick));
         first.map(|case| Case { threads: Some(2), group: Some(group.clone()), ..case.clone() }).collect()
     }

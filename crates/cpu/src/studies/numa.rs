@@ -33,7 +33,7 @@ impl Study for Numa {
         let near = nodes.iter().filter_map(|node| pair_of(setting.topology, *node)).take(MOST_NODES);
         let pairs: Vec<[u32; 2]> = near.chain(farthest).collect();
         if nodes.len() < 2 || farthest.is_none() {
-            return setting.lacking(templates, Group::named(LINE_ON_A_NODE));
+            return setting.lacking(templates, &Group::named(LINE_ON_A_NODE));
         }
         let on = |case: &Case, pair: &[u32; 2], node: u32| on_cpus(case, Group::numbered(LINE_ON_NODE, node), pair);
         let mut cases = Vec::new();
