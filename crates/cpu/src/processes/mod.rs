@@ -16,7 +16,7 @@
 //! are those of any other case, because parent and workers are one program.
 //!
 //! ```text
-//! parent: {"New": case} | {"Run": [shots]} | {"Windows": [shots]} | {"Prove": [shots]}
+//! parent: {"New": case} | {"Run": [purpose, [shots]]}
 //! worker: "Ready" | {"Records": [readings of each shot]} | "Late" | {"Error": "..."}
 //! ```
 //!
@@ -28,6 +28,7 @@ mod team;
 mod worker;
 
 use std::io::{self, Write};
+use std::os::fd::RawFd;
 use std::process::ExitCode;
 
 use serde::{Deserialize, Serialize};
@@ -36,7 +37,7 @@ use syncscope_core::{Case, Shot};
 pub(crate) use self::apart::measure as measure_apart;
 pub use self::apart::measure_if_asked;
 pub(crate) use self::team::ProcessPool;
-use crate::team::Record;
+use crate::team::{Purpose, Record};
 
 /// The argument that makes this program a worker. No command has it.
 const ARGUMENT: &str = "--worker-process";
@@ -49,9 +50,8 @@ const IS_WORKER: &str = "SYNCSCOPE_WORKER_PROCESS";
 pub fn serve_if_asked() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     (arguments.next()? == ARGUMENT).then(|| {
-        let words: Vec<String> = arguments.collect();
         let mut output = io::stdout().lock();
-        let served = worker::serve(&words, &mut io::stdin().lock(), &mut output);
+        let served = worker::serve(&arguments.next().unwrap_or_default(), &mut io::stdin().lock(), &mut output);
         let reported = served.or_else(|reason| send(&mut output, &Answer::Error(reason)));
         if reported.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     })
@@ -59,17 +59,28 @@ pub fn serve_if_asked() -> Option<ExitCode> {
 
 // What a team asks its worker processes, and what they answer: lines of JSON.
 
+/// The argument of a worker.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Start {
+    /// Its number in the team.
+    number: usize,
+    /// How many workers there are.
+    workers: u32,
+    /// The CPU that it is bound to.
+    cpu: Option<u32>,
+    /// The process that started it.
+    parent: u32,
+    /// The descriptors that it inherits, by their numbers.
+    descriptors: Vec<RawFd>,
+}
+
 /// What a team asks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Request {
     /// To make a case ready.
     New(Case),
     /// To run the shots.
-    Run(Vec<Shot>),
-    /// To run them in windows that all share.
-    Windows(Vec<Shot>),
-    /// To prove that the primitive works.
-    Prove(Vec<Shot>),
+    Run(Purpose, Vec<Shot>),
 }
 
 /// What a worker answers.
@@ -118,8 +129,8 @@ mod tests {
             placement: Some(Placement::Close),
             ..Case::new("cpu.lock.pthread_mutex")
         }));
-        for request in [Request::Run, Request::Windows, Request::Prove] {
-            survives(&request(shots.clone()));
+        for purpose in [Purpose::Samples, Purpose::Windows, Purpose::Proof] {
+            survives(&Request::Run(purpose, shots.clone()));
         }
     }
 

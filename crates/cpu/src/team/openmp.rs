@@ -14,8 +14,7 @@ use libloading::Library;
 use syncscope_core::{Case, Group};
 use syncscope_host::scheduling::AffinityGuard;
 
-use super::TeamError;
-use super::mailbox::{Batch, Command, Failure, Shared};
+use super::mailbox::{Batch, Command, Shared, Stopped};
 use super::team_thread::{TeamThread, bind};
 use crate::sync::{Barrier, RawLock, WaitTimeout};
 
@@ -238,17 +237,16 @@ impl Job<'_> {
         let Helper { runtime, cpus, shared } = self.helper;
         let (thread, threads) = (runtime.thread_number(), runtime.thread_count());
         if threads != cpus.len() {
-            let cause = TeamError::TooFewThreads { runtime: runtime.name, asked: cpus.len(), given: threads };
-            return shared.report(thread.min(cpus.len() - 1), Err(Failure::Cause(cause)));
+            let (name, asked) = (runtime.name, cpus.len());
+            let cause =
+                format!("{name} started {threads} threads instead of {asked}; check OMP_THREAD_LIMIT and `ulimit -u`");
+            return shared.report(thread.min(asked - 1), Err(Stopped::Failed(cause)));
         }
         // The runtime may use its threads in another region afterwards: they get their old CPUs back.
         let _restored_at_the_end = AffinityGuard::save();
         let bound = cpus[thread].map_or(Ok(()), |cpu| bind(thread, cpu));
         let team_thread = TeamThread::here(thread, cpus[thread]);
-        let report = match bound {
-            Ok(()) => team_thread.run_batch(shared, self.batch, &mut shared.barrier.join(thread)),
-            Err(cause) => Err(Failure::Cause(cause)),
-        };
+        let report = bound.and_then(|()| team_thread.run_batch(shared, self.batch, &mut shared.barrier.join(thread)));
         shared.report(thread, report);
     }
 }
@@ -267,7 +265,7 @@ mod tests {
     use syncscope_host::scheduling;
 
     use super::*;
-    use crate::team::{Body, Executor, Team, openmp};
+    use crate::team::{Body, Executor, Team, TeamError, openmp};
     use crate::timing::clock::Clock;
 
     #[test]
@@ -324,7 +322,7 @@ mod tests {
             let mut team = Team::of_runtime(runtime, &[None, Some(16_000)], &Clock::calibrate()).unwrap();
             let body: Arc<dyn Body> = Arc::new(Arrivals { runtime, arrived: AtomicU64::new(0), cpu: None });
             let error = team.run(&body, &[], LIMIT).unwrap_err();
-            assert!(matches!(&error, TeamError::Bind { thread: 1, cpu: 16_000, .. }), "{error}");
+            assert!(error.to_string().contains("thread 1 to CPU 16000"), "{error}");
             assert!(!team.is_fit());
         }
     }
