@@ -55,34 +55,22 @@ pub(crate) struct AwakePolicy {
     decision: AwakeDecision,
 }
 
-/// What to do before a run.
-#[derive(Debug, Clone, PartialEq)]
-enum Plan {
-    On(String),
-    Off(String),
-    Trial,
-}
-
-/// The noise of a workload in both states.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Noise {
-    without: f64,
-    with: f64,
-}
+/// The noise of a workload without loops and with them.
+type Noise = [f64; 2];
 
 impl AwakePolicy {
     /// Decides for a run on these CPUs, by a trial of at most one and a half seconds.
     pub(crate) fn decide(laboratory: &mut dyn Laboratory, cpus: &[u32], quota: Option<f64>, is_guest: bool) -> Self {
         let variable = std::env::var(VARIABLE).ok();
         let plan = plan(cpus.len(), is_guest, quota, variable.as_deref());
-        if let Plan::Off(reason) = plan {
+        if let Some(AwakeDecision::Off(reason)) = plan {
             return Self::off(&reason);
         }
         let loops = match KeepAwake::start(cpus) {
             Ok(loops) => loops,
             Err(error) => return Self::off(&refusal(&error)),
         };
-        if let Plan::On(reason) = plan {
+        if let Some(AwakeDecision::On(reason)) = plan {
             return Self::on(loops, cpus, &reason);
         }
         match trial(laboratory, &loops) {
@@ -117,39 +105,40 @@ fn refusal(error: &io::Error) -> String {
     format!("no loops at idle priority: {error}")
 }
 
-/// What to do with so many CPUs, on a virtual machine or not, a quota of CPU time and a value of [`VARIABLE`].
-fn plan(cpus: usize, is_guest: bool, quota: Option<f64>, variable: Option<&str>) -> Plan {
+/// What to do with so many CPUs, on a virtual machine or not, a quota of CPU time and a value of [`VARIABLE`], with the reason.
+/// `None`: a trial decides.
+fn plan(cpus: usize, is_guest: bool, quota: Option<f64>, variable: Option<&str>) -> Option<AwakeDecision> {
+    use AwakeDecision::{Off, On};
     if variable == Some("off") {
-        return Plan::Off(format!("{VARIABLE}=off"));
+        return Some(Off(format!("{VARIABLE}=off")));
     }
     if let Some(quota) = quota.filter(|quota| *quota < cpus as f64) {
-        return Plan::Off(format!("no trial: a control group limits this process to the time of {quota} CPUs"));
+        return Some(Off(format!("no trial: a control group limits this process to the time of {quota} CPUs")));
     }
     match cpus {
-        _ if variable == Some("on") => Plan::On(format!("{VARIABLE}=on")),
+        _ if variable == Some("on") => Some(On(format!("{VARIABLE}=on"))),
         // Each of two guests with two CPUs resolved twice as many cases with the loops. A trial of a second decides now so
         // and now so there, because the host moves CPUs in seconds, and then two runs are of two states.
-        2 if is_guest => Plan::On("a guest with 2 CPUs".to_owned()),
-        cpus if CPUS.contains(&cpus) => Plan::Trial,
-        cpus if cpus < *CPUS.start() => Plan::Off("no trial: one CPU".to_owned()),
-        cpus => Plan::Off(format!("no trial: {cpus} CPUs, more than {}", CPUS.end())),
+        2 if is_guest => Some(On("a guest with 2 CPUs".to_owned())),
+        cpus if CPUS.contains(&cpus) => None,
+        cpus if cpus < *CPUS.start() => Some(Off("no trial: one CPU".to_owned())),
+        cpus => Some(Off(format!("no trial: {cpus} CPUs, more than {}", CPUS.end()))),
     }
 }
 
 /// Whether the loops lower the noise by a third, in the mean over the workloads.
 fn is_worth_it(noise: &[Noise]) -> bool {
-    let (without, with) = means(noise);
+    let [without, with] = means(noise);
     without >= LEAST_NOISE && with <= LARGEST_SHARE * without
 }
 
-/// The mean noise without and with loops.
-fn means(noise: &[Noise]) -> (f64, f64) {
-    let mean = |of: fn(&Noise) -> f64| noise.iter().map(of).sum::<f64>() / noise.len().max(1) as f64;
-    (mean(|noise| noise.without), mean(|noise| noise.with))
+/// The mean over the workloads.
+fn means(noise: &[Noise]) -> Noise {
+    [0, 1].map(|state| noise.iter().map(|noise| noise[state]).sum::<f64>() / noise.len().max(1) as f64)
 }
 
 fn in_words(noise: &[Noise]) -> String {
-    let (without, with) = means(noise);
+    let [without, with] = means(noise);
     format!("noise {:.1} % without, {:.1} % with", 100.0 * without, 100.0 * with)
 }
 
@@ -189,8 +178,7 @@ fn trial(laboratory: &mut dyn Laboratory, loops: &KeepAwake) -> Option<Vec<Noise
     }
     loops.switch(false);
     // The host may move a CPU within a phase of either state, so the median phase counts.
-    let noise =
-        |[without, with]: &[Vec<f64>; 2]| Some(Noise { without: stats::median(without)?, with: stats::median(with)? });
+    let noise = |[without, with]: &[Vec<f64>; 2]| Some([stats::median(without)?, stats::median(with)?]);
     found.iter().map(noise).collect()
 }
 
@@ -358,7 +346,7 @@ mod tests {
     use crate::machine::topology::tests::usable_cpus;
 
     const fn noise_of(without: f64, with: f64) -> Noise {
-        Noise { without, with }
+        [without, with]
     }
 
     #[test]
@@ -374,21 +362,26 @@ mod tests {
 
     #[test]
     fn the_trial_needs_two_to_eight_cpus_and_their_whole_time() {
-        assert_eq!(plan(2, false, None, None), Plan::Trial);
-        assert_eq!(plan(2, true, None, None), Plan::On("a guest with 2 CPUs".to_owned()));
-        assert_eq!(plan(4, true, None, None), Plan::Trial);
-        assert_eq!(plan(8, false, Some(8.0), None), Plan::Trial);
-        assert_eq!(plan(4, false, None, Some("perhaps")), Plan::Trial);
-        assert_eq!(plan(1, false, None, None), Plan::Off("no trial: one CPU".to_owned()));
-        assert_eq!(plan(16, false, None, None), Plan::Off("no trial: 16 CPUs, more than 8".to_owned()));
-        assert!(matches!(plan(4, false, Some(3.5), None), Plan::Off(reason) if reason.contains("3.5 CPUs")));
+        assert_eq!(plan(2, false, None, None), None);
+        assert_eq!(plan(2, true, None, None), Some(AwakeDecision::On("a guest with 2 CPUs".to_owned())));
+        assert_eq!(plan(4, true, None, None), None);
+        assert_eq!(plan(8, false, Some(8.0), None), None);
+        assert_eq!(plan(4, false, None, Some("perhaps")), None);
+        assert_eq!(plan(1, false, None, None), Some(AwakeDecision::Off("no trial: one CPU".to_owned())));
+        assert_eq!(plan(16, false, None, None), Some(AwakeDecision::Off("no trial: 16 CPUs, more than 8".to_owned())));
+        assert!(
+            matches!(plan(4, false, Some(3.5), None), Some(AwakeDecision::Off(reason)) if reason.contains("3.5 CPUs"))
+        );
     }
 
     #[test]
     fn the_variable_replaces_the_trial() {
-        assert_eq!(plan(2, false, None, Some("off")), Plan::Off("SYNCSCOPE_KEEP_AWAKE=off".to_owned()));
-        assert_eq!(plan(16, false, None, Some("on")), Plan::On("SYNCSCOPE_KEEP_AWAKE=on".to_owned()));
-        assert!(matches!(plan(2, false, Some(1.0), Some("on")), Plan::Off(_)), "loops would use up the quota");
+        assert_eq!(plan(2, false, None, Some("off")), Some(AwakeDecision::Off("SYNCSCOPE_KEEP_AWAKE=off".to_owned())));
+        assert_eq!(plan(16, false, None, Some("on")), Some(AwakeDecision::On("SYNCSCOPE_KEEP_AWAKE=on".to_owned())));
+        assert!(
+            matches!(plan(2, false, Some(1.0), Some("on")), Some(AwakeDecision::Off(_))),
+            "loops would use up the quota"
+        );
     }
 
     #[test]
