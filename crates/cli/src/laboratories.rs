@@ -64,7 +64,7 @@ impl Laboratories {
         }
         // The CPU comes first: it reads the affinity of the main thread before anything can change it.
         board::begin(&Step::OpeningCpu);
-        let cpu = CpuLaboratory::open().map_err(|error| Failure::CouldNot(error.to_string()))?;
+        let cpu = CpuLaboratory::open().map_err(Failure::CouldNot)?;
         board::begin(&Step::OpeningGpu);
         Ok(Self { cpu: Some(cpu), gpu: gpu()?, mpi: None, fake: None, chain_checks: Vec::new() })
     }

@@ -39,6 +39,6 @@ mod axes;
 mod facts;
 mod plan;
 
-pub use laboratory::{CpuError, CpuLaboratory};
+pub use laboratory::CpuLaboratory;
 pub use machine::topology::Topology;
 pub use primitives::{catalogue, elided_by_nature, evidence_of};

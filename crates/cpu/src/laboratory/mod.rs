@@ -33,23 +33,6 @@ use crate::timing::smt_interference::{self, InterferenceDetector};
 
 mod description;
 
-/// Why the laboratory cannot be opened.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CpuError {
-    /// hwloc gives no topology.
-    #[error(
-        "hwloc could not load the topology; if HWLOC_SYNTHETIC or HWLOC_XMLFILE is set, unset or correct it, \
-         otherwise see what `lstopo` or `hwloc-info` says and whether /sys is mounted"
-    )]
-    NoTopology,
-    /// hwloc and the operating system share no CPU.
-    #[error("the CPUs this process may use ({allowed}) are not in hwloc's topology; check taskset and the cpuset")]
-    NoCpu {
-        /// What the operating system allows.
-        allowed: String,
-    },
-}
-
 /// The CPUs of this machine as a laboratory.
 pub struct CpuLaboratory {
     topology: Topology,
@@ -74,7 +57,7 @@ impl CpuLaboratory {
     ///
     /// # Errors
     /// When there is no topology, or none of its CPUs may be used.
-    pub fn open() -> Result<Self, CpuError> {
+    pub fn open() -> Result<Self, String> {
         let system = System::default();
         let topology = allowed_topology()?.with_memory_of_system(system.memory_bytes());
         let topology = topology.with_core_kinds(&system.core_speeds());
@@ -143,8 +126,11 @@ impl CpuLaboratory {
 }
 
 /// hwloc's topology, with the CPUs that the calling thread may use.
-fn allowed_topology() -> Result<Topology, CpuError> {
-    let topology = hwloc::load().ok_or(CpuError::NoTopology)?;
+fn allowed_topology() -> Result<Topology, String> {
+    let topology = hwloc::load().ok_or(
+        "hwloc could not load the topology; if HWLOC_SYNTHETIC or HWLOC_XMLFILE is set, unset or correct it, otherwise see \
+         what `lstopo` or `hwloc-info` says and whether /sys is mounted",
+    )?;
     if !topology.this_system {
         return Ok(topology);
     }
@@ -155,7 +141,10 @@ fn allowed_topology() -> Result<Topology, CpuError> {
     }
     let topology = topology.restricted(|cpu| cpus.contains(&cpu));
     if topology.allowed().next().is_none() {
-        return Err(CpuError::NoCpu { allowed: cpu_list::format(&cpus) });
+        let allowed = cpu_list::format(&cpus);
+        return Err(format!(
+            "the CPUs this process may use ({allowed}) are not in hwloc's topology; check taskset and the cpuset"
+        ));
     }
     Ok(topology)
 }
@@ -188,7 +177,22 @@ impl Laboratory for CpuLaboratory {
     }
 
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        self.experiment_of_case(case)
+        if let Some(reason) = studies::unavailable(case) {
+            return Err(Refusal::Skipped(reason.to_owned()));
+        }
+        let (placement, threads) =
+            (case.placement.clone().unwrap_or(Placement::Close), case.threads.unwrap_or(1).max(1));
+        let (workload, remark) = self.workload_in_place(case, &placement)?;
+        let placed = self.placed(&placement, threads)?;
+        let sharing = self.sharing(&placement, &placed, Some(case)).with_remark(remark);
+        let sharing = sharing.with_remark(self.kept_awake(&workload));
+        let team = if workload.in_processes {
+            self.teams.end_runtimes();
+            self.processes.team_for(case, &placed.cpus)?
+        } else {
+            self.teams.team_on(workload.runtime, &placed.cpus, &self.clock)?
+        };
+        Ok(Box::new(TeamExperiment::new(team, &self.clock, &mut self.interference, workload, sharing)))
     }
 
     fn measure_apart(&mut self, share: &Share) -> Option<Result<Vec<Apart>, String>> {
@@ -215,26 +219,6 @@ impl Laboratory for CpuLaboratory {
 }
 
 impl CpuLaboratory {
-    /// The experiment of a case of the catalogue.
-    pub(super) fn experiment_of_case(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        if let Some(reason) = studies::unavailable(case) {
-            return Err(Refusal::Skipped(reason.to_owned()));
-        }
-        let (placement, threads) =
-            (case.placement.clone().unwrap_or(Placement::Close), case.threads.unwrap_or(1).max(1));
-        let (workload, remark) = self.workload_in_place(case, &placement)?;
-        let placed = self.placed(&placement, threads)?;
-        let sharing = self.sharing(&placement, &placed, Some(case)).with_remark(remark);
-        let sharing = sharing.with_remark(self.kept_awake(&workload));
-        let team = if workload.in_processes {
-            self.teams.end_runtimes();
-            self.processes.team_for(case, &placed.cpus)?
-        } else {
-            self.teams.team_on(workload.runtime, &placed.cpus, &self.clock)?
-        };
-        Ok(Box::new(TeamExperiment::new(team, &self.clock, &mut self.interference, workload, sharing)))
-    }
-
     /// Makes any workload ready to run on `threads` threads, even if it is in no catalogue.
     ///
     /// # Errors
@@ -267,7 +251,7 @@ impl CpuLaboratory {
         if let Some(reason) = self.unavailable() {
             return Err(Refusal::Skipped(reason));
         }
-        placement::place(&self.topology, placement, threads).map_err(|error| Refusal::Skipped(error.to_string()))
+        placement::place(&self.topology, placement, threads).map_err(Refusal::Skipped)
     }
 
     /// The workload of a case with its memory where the case wants it, and the remark for the row.
@@ -301,15 +285,15 @@ impl CpuLaboratory {
         // A quota pauses threads and takes no CPU from them: between two pauses they run as without it, in short samples
         // that are excluded where a pause falls into one.
         let is_oversubscribed = oversubscribed.is_some();
-        let remarks: Vec<String> = oversubscribed.into_iter().chain(throttled).collect();
-        Sharing {
+        let sharing = Sharing {
             cpus: placed.available.min(threads as u32),
             oversubscribed: is_oversubscribed,
             unbound: *placement == Placement::None,
             has_siblings: self.topology.share_a_core(&placed.cpus),
             actor: case.map_or(Actor::Slowest, primitives::actor_of),
-            remark: (!remarks.is_empty()).then(|| remarks.join(", ")),
-        }
+            remark: oversubscribed,
+        };
+        sharing.with_remark(throttled)
     }
 }
 
