@@ -19,9 +19,9 @@ mod resumption;
 mod share;
 mod states;
 
+pub use laboratory::{Apart, Share};
 pub use preset::additivity_sample;
 pub use resumption::Here;
-pub use share::{Apart, Share};
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;

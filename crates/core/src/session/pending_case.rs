@@ -13,8 +13,8 @@ use crate::model::evidence::Check;
 use crate::model::facts::{Class, Facts};
 use crate::model::verdict::Verdict;
 use crate::run::row::Row;
+use crate::session::laboratory::Apart;
 use crate::session::preset::{Budget, MIN_BLOCKS};
-use crate::session::share::Apart;
 
 /// What of a case is in the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

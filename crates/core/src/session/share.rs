@@ -7,52 +7,15 @@
 
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
-
 use crate::engine::Engine;
 use crate::engine::calibration::Calibration;
 use crate::engine::measurement::Measurement;
 use crate::engine::stopping::Cancel;
-use crate::model::case::{Case, CaseId};
+use crate::model::case::Case;
 use crate::model::estimate::Observation;
 use crate::model::evidence::Check;
-use crate::session::laboratory::Laboratory;
+use crate::session::laboratory::{Apart, KnownCase, Laboratory, PROCESSES, Share};
 use crate::session::observer::Observer;
-use crate::session::preset::Preset;
-
-/// The processes that measure the cases of a CPU, the one that writes the run among them.
-pub(super) const PROCESSES: u32 = 7;
-
-/// What a fresh process is to measure.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Share {
-    pub(super) preset: Preset,
-    pub(super) seed: u64,
-    pub(super) first_pass: u32,
-    pub(super) most_passes: u32,
-    /// A pass that is not the first begins within this time only.
-    pub(super) time: Duration,
-    pub(super) cases: Vec<KnownCase>,
-}
-
-/// A case that another process has begun to measure.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct KnownCase {
-    pub(super) case: Case,
-    pub(super) calibration: Calibration,
-}
-
-/// What a fresh process found out about a case.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Apart {
-    pub(super) id: CaseId,
-    pub(super) observations: Vec<Observation>,
-    pub(super) spent: Duration,
-    /// Why the primitive did not do its work, if so.
-    pub(super) failure: Option<String>,
-}
-
-// What the fresh process does with it.
 
 /// A case in the course of a share.
 struct Open {
