@@ -242,24 +242,16 @@ pub enum AwakeDecision {
     Off(String),
 }
 
-/// How the text of a decision against it begins.
-const OFF: &str = "off (";
-
 impl fmt::Display for AwakeDecision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::On(how) => f.write_str(how),
-            Self::Off(reason) => write!(f, "{OFF}{reason})"),
+            Self::Off(reason) => write!(f, "off ({reason})"),
         }
     }
 }
 
 impl Environment {
-    /// Whether idle CPUs were kept from halting, as the first process of the run decided.
-    pub fn kept_cpus_awake(&self) -> Option<bool> {
-        self.keep_awake.as_ref().map(|text| !text.starts_with(OFF))
-    }
-
     /// Whether a load average on so many CPUs probably disturbs the figures: other work takes a quarter of them.
     pub fn is_high_load(load: f64, cpus: usize) -> bool {
         load > 0.25 * cpus as f64
