@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use syncscope_core::fake::{FakeLaboratory, Fault};
 use syncscope_core::machine::{Environment, Machine};
-use syncscope_core::run::chain_check::ChainCheck;
+use syncscope_core::run::machine::ChainCheck;
 use syncscope_core::session::plan::Plan;
 use syncscope_core::{Case, Domain, Laboratory, Listing, own};
 use syncscope_cpu::CpuLaboratory;
@@ -64,7 +64,7 @@ impl Laboratories {
         }
         // The CPU comes first: it reads the affinity of the main thread before anything can change it.
         board::begin(&Step::OpeningCpu);
-        let cpu = CpuLaboratory::open().map_err(|error| Failure::CouldNot(error.to_string()))?;
+        let cpu = CpuLaboratory::open().map_err(Failure::CouldNot)?;
         board::begin(&Step::OpeningGpu);
         Ok(Self { cpu: Some(cpu), gpu: gpu()?, mpi: None, fake: None, chain_checks: Vec::new() })
     }

@@ -28,24 +28,21 @@ pub mod stats;
 pub mod units;
 pub mod words;
 
-pub use engine::cancel::Cancel;
 pub use engine::experiment::{Experiment, ExperimentError, Limit, Protocol, Ruler};
 pub use engine::measurement::Measurement;
-pub use engine::settings::{BlockCount, Settings};
-pub use engine::{Cancelled, Engine, cancel, experiment, profile, stopping};
+pub use engine::stopping::{BlockCount, Cancel, Settings};
+pub use engine::{Cancelled, Engine, experiment, profile, stopping};
 pub use model::case::{
-    Actor, Case, CaseId, Dtype, Form, Layout, MemoryOrder, Mode, Placement, Population, Scope, Space,
+    Actor, Case, CaseId, Dtype, Form, Group, Layout, MemoryOrder, Mode, Placement, Population, Scope, Space, Work,
 };
 pub use model::detail::Detail;
 pub use model::estimate::{Estimate, Observation};
 pub use model::evidence::{Check, Counted, Evidence, MOST_OTHERS, Receipt};
 pub use model::facts::{ActorRule, Class, Facts, OperationsAtOnce, Role, RunEffect, Waits};
-pub use model::group::Group;
 pub use model::own::{OwnAxes, OwnCheck, OwnOperation};
 pub use model::primitive::{Catalogue, Domain, Family, Primitive};
 pub use model::sample::{Disturbance, Sample, Shot, Side};
 pub use model::verdict::Verdict;
-pub use model::work::Work;
 pub use model::{case, detail, evidence, own, primitive, sample, sweep, verdict};
 pub use run::directory as run_directory;
 pub use run::row::Row;

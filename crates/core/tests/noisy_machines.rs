@@ -98,10 +98,9 @@ fn what_is_left_of_one_block_is_not_resolved() {
         while found.as_ref().is_none_or(|found| engine.needs_another_block(found)) {
             let is_lost = found.as_ref().map_or(0, |found| found.blocks) < lost;
             let fake = FakeExperiment::new(5.0, 3).with_noise(Noise::Normal(50.0));
-            let disturbance = is_lost.then(|| cause.clone());
-            let mut experiment = Altered::of(fake, |fake, shot| {
-                fake.sample(shot).map(|sample| Sample { disturbance: disturbance.clone(), ..sample })
-            });
+            let disturbance = is_lost.then_some(cause);
+            let mut experiment =
+                Altered::of(fake, |fake, shot| fake.sample(shot).map(|sample| Sample { disturbance, ..sample }));
             found = Some(engine.measure_block(&mut experiment, found, 1).unwrap());
         }
         let mut found = found.unwrap();

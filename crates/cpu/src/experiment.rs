@@ -3,7 +3,7 @@
 use crate::machine::cpu_time::Occupancy;
 use crate::primitives::Workload;
 use crate::primitives::window::operations_in_turns;
-use crate::team::{Body, Executor, Record, TeamError};
+use crate::team::{Body, Executor, Purpose, Record, TeamError};
 use crate::timing::clock::Clock;
 use crate::timing::cycles;
 use crate::timing::smt_interference::InterferenceDetector;
@@ -111,7 +111,7 @@ impl<'a> TeamExperiment<'a> {
     /// Runs the shots that take time.
     fn run(&mut self, shots: &[Shot], limit: Duration) -> Result<Vec<Vec<Record>>, TeamError> {
         match &self.windowed {
-            Some(windowed) => self.team.run_windows(windowed, shots, limit),
+            Some(windowed) => self.team.run_for(Purpose::Windows, windowed, shots, limit),
             None => self.team.run(&self.workload.body, shots, limit),
         }
     }
@@ -172,7 +172,7 @@ impl<'a> TeamExperiment<'a> {
         self.samples(&(0..MORE_WINDOWS).map(shot).collect::<Vec<_>>())?;
         let mut details = self.fairness.details(length, in_a_turn);
         if let Some(handovers) = handovers {
-            self.run_untimed(MORE_WINDOWS, |team, shots, limit| team.run(&handovers.body, shots, limit))?;
+            self.run_untimed(Purpose::Samples, &handovers.body, MORE_WINDOWS)?;
             let each = (handovers.acquisitions_per_handover)();
             details.extend(each.map(|each| Detail::of_case(Detail::ACQUISITIONS_PER_HANDOVER, each)));
         }
@@ -187,7 +187,7 @@ impl<'a> TeamExperiment<'a> {
             let Some(body) = windows.and_then(|windows| windows.long_body(length, self.clock)) else { break };
             let shots: Vec<Shot> =
                 (0..count.into()).map(|pair| Shot { side: Side::Test, iterations: 1, pair }).collect();
-            let records = self.team.run_windows(&body, &shots, GRACE + 4 * length * count);
+            let records = self.team.run_for(Purpose::Windows, &body, &shots, GRACE + 4 * length * count);
             let records = records.map_err(error_of)?;
             let index = |shot: usize| {
                 let turns: Option<Vec<f64>> = records.iter().map(|of_thread| of_thread.get(shot)?.counted).collect();
@@ -200,17 +200,13 @@ impl<'a> TeamExperiment<'a> {
     }
 
     /// Runs shots of another job, whose time does not count, and keeps the error of its verification.
-    fn run_untimed(
-        &mut self,
-        shots: u64,
-        run: impl FnOnce(&mut dyn Executor, &[Shot], Duration) -> Result<Vec<Vec<Record>>, TeamError>,
-    ) -> Result<(), ExperimentError> {
+    fn run_untimed(&mut self, purpose: Purpose, body: &Arc<dyn Body>, shots: u64) -> Result<(), ExperimentError> {
         let shot = |pair| Shot { side: Side::Test, iterations: PROOF_ITERATIONS, pair };
         let shots: Vec<Shot> = (0..shots).map(shot).collect();
         // A busy machine, which made the samples longer, makes this longer too.
         let limit = self.limit(&shots);
         let started = Occupancy::begin();
-        let outcome = run(self.team, &shots, limit);
+        let outcome = self.team.run_for(purpose, body, &shots, limit);
         let records = outcome.map_err(|error| self.error_of(error, &started))?;
         self.defect = records.into_iter().flatten().find_map(|record| record.defect);
         Ok(())
@@ -374,14 +370,13 @@ impl Experiment for TeamExperiment<'_> {
     /// Runs the proof that needs a loop of its own, then the follow-up.
     fn details(&mut self) -> Result<Vec<Detail>, ExperimentError> {
         if let Some(proof) = self.workload.proof.clone() {
-            self.run_untimed(self.workload.proofs, |team, shots, limit| team.prove(&proof, shots, limit))?;
+            self.run_untimed(Purpose::Proof, &proof, self.workload.proofs)?;
         }
         let mut found = self.of_windows()?;
         found.extend(self.of_long_windows()?);
         let follow_up = self.workload.follow_up.as_ref().map(|make| make(self.clock));
         if let (Some(follow_up), None) = (&follow_up, &self.defect) {
-            let body = Arc::clone(follow_up) as Arc<dyn Body>;
-            self.run_untimed(1, |team, shots, limit| team.run(&body, shots, limit))?;
+            self.run_untimed(Purpose::Samples, &(Arc::clone(follow_up) as Arc<dyn Body>), 1)?;
         }
         found.extend(follow_up.into_iter().flat_map(|follow_up| follow_up.details()));
         self.defect.clone().map_or(Ok(found), |defect| Err(ExperimentError::Failed(defect)))

@@ -14,7 +14,7 @@
 //! | [`primitives`] | the catalogue: a folder or a file for each family, a block for each primitive |
 //! | [`mpi`] | primitives between processes, by an MPI library |
 //! | [`processes`] | worker processes, for the cases that need some |
-//! | `awake_policy.rs` | whether CPUs are kept from halting during a run |
+//! | `awake.rs` | whether and how CPUs are kept from halting during a run |
 //! | [`studies`] | cases on chosen CPUs and NUMA nodes; the topology that the core-to-core matrix shows |
 //!
 //! ```text
@@ -34,11 +34,11 @@ pub mod sync;
 pub mod team;
 pub mod timing;
 
-mod awake_policy;
+mod awake;
 mod axes;
 mod facts;
 mod plan;
 
-pub use laboratory::{CpuError, CpuLaboratory};
+pub use laboratory::CpuLaboratory;
 pub use machine::topology::Topology;
 pub use primitives::{catalogue, elided_by_nature, evidence_of};

@@ -7,7 +7,7 @@ use syncscope_core::{Case, CaseId, Preset};
 use crate::axes::Axes;
 use crate::machine::topology::Topology;
 use crate::primitives::{Entry, InQuick, entries};
-use crate::studies::{STUDIES, Setting};
+use crate::studies::Setting;
 
 /// All cases of `preset` on a machine, in the order of the catalogue.
 pub(crate) fn plan(preset: Preset, topology: &Topology) -> Vec<Case> {
@@ -34,12 +34,10 @@ fn cases_of(entry: &Entry, axes: &Axes, setting: &Setting) -> Vec<Case> {
         return cases;
     }
     let mut known: HashSet<CaseId> = cases.iter().map(Case::id).collect();
-    for study in STUDIES {
-        for part in entry.studies.iter().filter(|part| part.study.name() == study.name()) {
-            let mut studied = study.cases(setting, &(part.templates)(&entry.primitive, setting.preset));
-            studied.retain(|case| (case.placement.is_some() || part.reports_missing) && known.insert(case.id()));
-            cases.extend(studied);
-        }
+    for part in entry.studies {
+        let mut studied = part.study.cases(setting, &(part.templates)(&entry.primitive, setting.preset));
+        studied.retain(|case| (case.placement.is_some() || part.reports_missing) && known.insert(case.id()));
+        cases.extend(studied);
     }
     cases
 }
@@ -214,7 +212,7 @@ mod tests {
             (Preset::Quick, "cpu.handoff.store_pingpong", 0),
         ] {
             let is_of_pair = |case: &&Case| {
-                let is_class = PairClass::ALL.into_iter().any(|class| case.group == Some(class.group()));
+                let is_class = PairClass::ALL.iter().any(|class| case.group == Some(class.group()));
                 case.primitive == primitive && case.placement.is_some() && is_class
             };
             assert_eq!(plan(preset, &machine).iter().filter(is_of_pair).count(), pairs, "{preset:?} {primitive}");

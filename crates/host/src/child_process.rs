@@ -2,13 +2,14 @@
 //! limit.
 
 use std::io::{self, Read as _, Seek as _};
-use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt as _, parent_id};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::shared_memory::memory_file;
+use crate::{done, opened};
 
 /// How often a child with a limit is looked at: often at first, for those that end at once.
 const FIRST_LOOK: Duration = Duration::from_millis(2);
@@ -27,9 +28,7 @@ pub fn inherit(command: &mut Command, descriptors: &[BorrowedFd<'_>]) {
     let keep_open = move || {
         for number in &numbers {
             // SAFETY: the call takes numbers; a descriptor that is not open is an error.
-            if unsafe { libc::fcntl(*number, libc::F_SETFD, 0) } < 0 {
-                return Err(io::Error::last_os_error());
-            }
+            done(unsafe { libc::fcntl(*number, libc::F_SETFD, 0) })?;
         }
         Ok(())
     };
@@ -43,13 +42,8 @@ pub fn inherit(command: &mut Command, descriptors: &[BorrowedFd<'_>]) {
 /// What the operating system says (`EBADF`: it is not open).
 pub fn inherited(number: RawFd) -> io::Result<OwnedFd> {
     // A copy: the number itself may belong to something else in a process that was not started by `inherit`.
-    // SAFETY: the call takes numbers and returns a descriptor or -1.
-    let copy = unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3) };
-    if copy < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the kernel has just opened it, and nothing else owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(copy) })
+    // SAFETY: the call takes numbers and returns a new descriptor or -1.
+    unsafe { opened(libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3)) }
 }
 
 /// Lets the system kill this process when the thread that started it ends, in whatever it waits for.
@@ -58,9 +52,7 @@ pub fn inherited(number: RawFd) -> io::Result<OwnedFd> {
 /// What the operating system says, or that `parent` has ended.
 pub fn end_with_parent(parent: u32) -> io::Result<()> {
     // SAFETY: the call takes two numbers.
-    if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    done(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
     // It may have ended before the call.
     if parent_id() == parent { Ok(()) } else { Err(io::Error::other("the process that started this one has ended")) }
 }

@@ -3,8 +3,10 @@
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::time::Duration;
+
+use crate::{done, opened};
 
 /// Waits until the descriptor can be read without blocking. `false` if that did not happen within `limit`.
 ///
@@ -42,9 +44,7 @@ pub fn silence_output() -> io::Result<SilentOutput> {
 fn replace_output(by: [BorrowedFd<'_>; 2]) -> io::Result<()> {
     for (number, by) in [libc::STDOUT_FILENO, libc::STDERR_FILENO].into_iter().zip(by) {
         // SAFETY: the call takes two numbers, of descriptors that are open.
-        if unsafe { libc::dup2(by.as_raw_fd(), number) } < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        done(unsafe { libc::dup2(by.as_raw_fd(), number) })?;
     }
     Ok(())
 }
@@ -68,13 +68,8 @@ impl EventFd {
     /// # Errors
     /// What the operating system says (`EMFILE`: the process has too many open files).
     pub fn new() -> io::Result<Self> {
-        // SAFETY: the call takes two numbers and returns a descriptor or -1.
-        let descriptor = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) };
-        if descriptor < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the kernel has just opened it, and nothing else owns it.
-        Ok(Self(File::from(unsafe { OwnedFd::from_raw_fd(descriptor) })))
+        // SAFETY: the call takes two numbers and returns a new descriptor or -1.
+        Ok(Self(unsafe { opened(libc::eventfd(0, libc::EFD_CLOEXEC)) }?.into()))
     }
 
     /// Adds to the counter and wakes a thread that waits for it.

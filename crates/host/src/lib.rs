@@ -26,8 +26,24 @@ pub mod ring;
 pub mod scheduling;
 pub mod shared_memory;
 
-mod file_hash;
 mod program;
 
-pub use file_hash::{content_hash, file_hash};
-pub use program::{c_library_version, cache_folder, exit_at_once, file_of, state_folder};
+use std::io;
+use std::os::fd::{FromRawFd as _, OwnedFd};
+
+pub use program::{c_library_version, cache_folder, content_hash, exit_at_once, file_hash, file_of, state_folder};
+
+/// The error of a call that says -1 where it fails.
+fn done(result: libc::c_int) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// The descriptor that a call has opened, or the error of one that says -1.
+///
+/// # Safety
+/// The kernel has just opened it, and nothing else owns it.
+unsafe fn opened(descriptor: libc::c_int) -> io::Result<OwnedFd> {
+    done(descriptor)?;
+    // SAFETY: the caller's.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}

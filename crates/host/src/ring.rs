@@ -1,10 +1,12 @@
 //! A thread that sleeps until one of its requests to the kernel is done, among them the wait for a futex (`io_uring(7)`).
 
 use std::io;
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
+
+use crate::opened;
 
 // linux/io_uring.h and linux/futex.h; the C library has no names for them.
 const NO_SQARRAY: u32 = 1 << 16;
@@ -87,13 +89,9 @@ impl Ring {
     pub fn new() -> io::Result<Self> {
         let mut parameters = [0; parameter::COUNT];
         parameters[parameter::FLAGS] = NO_SQARRAY;
-        // SAFETY: the kernel fills the parameters, which are as large as it knows them.
-        let descriptor = unsafe { libc::syscall(libc::SYS_io_uring_setup, 1, parameters.as_mut_ptr()) };
-        if descriptor < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the kernel has just opened it, and nothing else owns it.
-        let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor as i32) };
+        // SAFETY: the kernel fills the parameters, which are as large as it knows them, and returns a new descriptor or -1.
+        let descriptor =
+            unsafe { opened(libc::syscall(libc::SYS_io_uring_setup, 1, parameters.as_mut_ptr()) as libc::c_int) }?;
         // One request of 16 words. The answers, of four words each, are the last part of the rings.
         let words =
             parameters[parameter::ANSWERS] as usize / size_of::<u32>() + 4 * parameters[parameter::PLACES] as usize;

@@ -5,6 +5,7 @@ use std::io;
 use std::mem::{self, size_of_val};
 
 use crate::cpu_list::MAX_CPUS;
+use crate::done;
 
 /// A set of CPUs. `cpu_set_t` of the C library has room for 1,024; the kernel takes more.
 type Mask = [u64; MAX_CPUS as usize / 64];
@@ -60,8 +61,7 @@ pub fn lower_to_idle_priority() -> io::Result<()> {
     let priority: libc::c_int = 0;
     // SAFETY: the pointer is to the kernel's `sched_param` on this thread's stack, which the call only reads; 0 is the
     // calling thread.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_IDLE, &raw const priority) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    done(unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_IDLE, &raw const priority) } as libc::c_int)
 }
 
 /// The CPU that the calling thread runs on now; `None` where the system does not say.
@@ -132,8 +132,7 @@ fn current_mask() -> Option<Mask> {
 
 fn set_mask(mask: &Mask) -> io::Result<()> {
     // SAFETY: the pointer and the length in bytes describe `mask`, which the call only reads; 0 is the calling thread.
-    let result = unsafe { libc::sched_setaffinity(0, size_of_val(mask), mask.as_ptr().cast()) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    done(unsafe { libc::sched_setaffinity(0, size_of_val(mask), mask.as_ptr().cast()) })
 }
 
 fn cpus_in(mask: &Mask) -> Vec<u32> {

@@ -2,21 +2,18 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
 use std::ptr::{self, NonNull};
+
+use crate::{done, opened};
 
 /// A file that is memory alone (`memfd_create(2)`). It needs no folder, and it is gone with the last process that has it.
 ///
 /// # Errors
 /// What the operating system says, where it has no such files or refuses.
 pub fn memory_file() -> io::Result<File> {
-    // SAFETY: the name is ended by a zero; the call returns a descriptor or -1.
-    let descriptor = unsafe { libc::memfd_create(c"syncscope".as_ptr(), libc::MFD_CLOEXEC) };
-    if descriptor < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the kernel has just opened it, and nothing else owns it.
-    Ok(File::from(unsafe { OwnedFd::from_raw_fd(descriptor) }))
+    // SAFETY: the name is ended by a zero; the call returns a new descriptor or -1.
+    unsafe { opened(libc::memfd_create(c"syncscope".as_ptr(), libc::MFD_CLOEXEC)) }.map(File::from)
 }
 
 /// A file in memory, mapped into this process. It begins with zeroes.
@@ -78,8 +75,7 @@ impl SharedMemory {
     /// No process uses what is in the memory, now or later.
     pub unsafe fn renew(&self) -> io::Result<()> {
         // SAFETY: the range is this mapping; the caller promised the rest.
-        let result = unsafe { libc::madvise(self.first.as_ptr().cast(), self.bytes, libc::MADV_REMOVE) };
-        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        done(unsafe { libc::madvise(self.first.as_ptr().cast(), self.bytes, libc::MADV_REMOVE) })
     }
 }
 

@@ -6,9 +6,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::engine::cancel::Cancel;
 use crate::engine::experiment::{Experiment, ExperimentError, Protocol};
-use crate::model::case::Actor;
+use crate::engine::stopping::Cancel;
 use crate::model::detail::Detail;
 use crate::model::sample::{Sample, Shot, Side};
 use crate::model::verdict::Verdict;
@@ -68,8 +67,8 @@ impl Additivity {
             let per_copy = |side: Side, before: Side| {
                 let sample = |side| sides.iter().position(|other| *other == side).and_then(|index| samples.get(index));
                 let operations = |side| experiment.operations(side, iterations) as f64;
-                let (after, before_sample) = (sample(side)?, sample(before)?);
-                Some((ns_of(after, actor) - ns_of(before_sample, actor)) / (operations(side) - operations(before)))
+                let ns = |sample: &Sample| sample.ticks_of(actor) * sample.ns_per_tick;
+                Some((ns(sample(side)?) - ns(sample(before)?)) / (operations(side) - operations(before)))
             };
             first.extend(per_copy(Side::Test, Side::Baseline));
             second.extend(per_copy(Side::Double, Side::Test));
@@ -102,16 +101,6 @@ impl Additivity {
     pub(crate) fn details(&self) -> [Detail; 2] {
         [Detail::of_case("first_copy_ns", self.first_ns), Detail::of_case("second_copy_ns", self.second_ns)]
     }
-}
-
-/// How long the actor took that counts.
-fn ns_of(sample: &Sample, actor: Actor) -> f64 {
-    let ticks = match actor {
-        Actor::Slowest => sample.slowest.0 as f64,
-        Actor::Median => sample.median.0 as f64,
-        Actor::Mean => sample.mean_rate,
-    };
-    ticks * sample.ns_per_tick
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::cancel::Cancel;
 use crate::engine::experiment::{Experiment, ExperimentError};
 use crate::engine::measurement::Measurement;
+use crate::engine::stopping::Cancel;
 use crate::model::sample::{Sample, Shot, Side};
 
 /// A sample lasts at least this many steps of its clock, so that a step is 0.1 % of it.

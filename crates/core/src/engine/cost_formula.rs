@@ -16,28 +16,20 @@ pub(crate) struct CostFormula {
     /// The cost, in ticks, that one step of the clock amounts to.
     resolution: f64,
     ns_per_tick: f64,
-    /// Whose cost it is.
-    actor: Actor,
-    /// Which samples it stands for.
-    population: Population,
-    actors_run_together: bool,
-    in_window: bool,
+    /// Whose cost it is, and which samples it stands for.
+    protocol: Protocol,
 }
 
 impl CostFormula {
     pub(crate) fn new(experiment: &dyn Experiment, iterations: u64) -> Self {
         let Ruler { frequency, resolution, .. } = experiment.ruler();
-        let Protocol { actor, population, actors_run_together, in_window, .. } = experiment.protocol();
         let count = |side| experiment.operations(side, iterations) as f64;
         let operations = count(Side::Test) - count(Side::Baseline);
         Self {
             operations,
             resolution: resolution.0 as f64 / operations.abs(),
             ns_per_tick: 1e9 / frequency.value(),
-            actor,
-            population,
-            actors_run_together,
-            in_window,
+            protocol: experiment.protocol(),
         }
     }
 
@@ -55,22 +47,19 @@ impl CostFormula {
         let baseline_first = shots[0].side == Side::Baseline;
         let (baseline, test) = if baseline_first { (&samples[0], &samples[1]) } else { (&samples[1], &samples[0]) };
         let ns_per_tick = f64::midpoint(baseline.ns_per_tick, test.ns_per_tick);
-        let ns = |of: fn(&Sample) -> f64| (of(test) - of(baseline)) / self.operations * ns_per_tick;
-        let (median_ns, slowest_ns) = (ns(|sample| sample.median.0 as f64), ns(|sample| sample.slowest.0 as f64));
-        let all_ns = match self.actor {
-            Actor::Slowest => slowest_ns,
-            Actor::Median => median_ns,
-            Actor::Mean => ns(|sample| sample.mean_rate),
-        };
+        let difference = |of_test: f64, of_baseline: f64| (of_test - of_baseline) / self.operations * ns_per_tick;
+        let ns = |actor| difference(test.ticks_of(actor), baseline.ticks_of(actor));
+        let all_ns = ns(self.protocol.actor);
         let strata = self.strata(all_ns, ns_per_tick, baseline, test);
-        let of_population = population::of_population(self.population, all_ns, strata.as_ref());
+        let of_population = population::of_population(self.protocol.population, all_ns, strata.as_ref());
         let cycles_per_tick =
             baseline.cycles_per_tick.zip(test.cycles_per_tick).map(|(baseline, test)| f64::midpoint(baseline, test));
         let clock = cycles_per_tick.map(|cycles| cycles / ns_per_tick * 1e9).filter(|hertz| hertz.is_finite());
-        let disturbance = baseline.disturbance.clone().or_else(|| test.disturbance.clone());
+        let disturbance = baseline.disturbance.or(test.disturbance);
         let cost_ns = of_population.unwrap_or(all_ns);
         // Where the loops are served in different orders, the difference of the fastest actors is not the smallest one.
-        let mut in_order = [ns(|sample| sample.fastest.0 as f64), median_ns, slowest_ns];
+        let fastest_ns = difference(test.fastest.0 as f64, baseline.fastest.0 as f64);
+        let mut in_order = [fastest_ns, ns(Actor::Median), ns(Actor::Slowest)];
         in_order.sort_unstable_by(f64::total_cmp);
         let [fastest_ns, median_ns, slowest_ns] = in_order;
         Observation {
@@ -85,7 +74,7 @@ impl CostFormula {
             fastest_ns,
             median_ns,
             slowest_ns,
-            mean_rate_ns: ns(|sample| sample.mean_rate),
+            mean_rate_ns: ns(Actor::Mean),
             strata,
             clock: clock.map(Hertz),
             is_starved: baseline.is_starved || test.is_starved,
@@ -109,7 +98,7 @@ impl CostFormula {
         if actors.is_empty() {
             return None;
         }
-        if self.actor != Actor::Median {
+        if self.protocol.actor != Actor::Median {
             let is_beside = beside > 0;
             let (alone_ns, beside_ns) = if is_beside { (None, Some(all_ns)) } else { (Some(all_ns), None) };
             return Some(Strata { alone_ns, beside_ns, beside_share: f64::from(u8::from(is_beside)) });
@@ -141,8 +130,9 @@ impl CostFormula {
         let ns = values(|o| o.ns);
         let strata = population::strata_of(observations);
         let spread = stats::percentile(&ns, 0.05).zip(stats::percentile(&ns, 0.95));
-        let rate_ns = match self.actor {
-            Actor::Slowest if !self.in_window => Nanoseconds(point),
+        let Protocol { actor, in_window, actors_run_together, population, .. } = self.protocol;
+        let rate_ns = match actor {
+            Actor::Slowest if !in_window => Nanoseconds(point),
             _ => middle(|o| o.mean_rate_ns)?,
         };
         Some(Estimate {
@@ -154,8 +144,8 @@ impl CostFormula {
             fastest_ns: middle(|o| o.fastest_ns)?,
             median_ns: middle(|o| o.median_ns)?,
             slowest_ns: middle(|o| o.slowest_ns)?,
-            rate_ns: Some(rate_ns).filter(|_| self.actors_run_together),
-            population: if strata.is_some() { self.population } else { Population::All },
+            rate_ns: Some(rate_ns).filter(|_| actors_run_together),
+            population: if strata.is_some() { population } else { Population::All },
             strata,
         })
     }

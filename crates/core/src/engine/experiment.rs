@@ -46,7 +46,7 @@ pub enum ExperimentError {
 }
 
 /// How an experiment is to be sampled and what its figure stands for: the constants of a case.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a property of its own")]
 pub struct Protocol {
     /// The operations that stand once in the machine code of one iteration.

@@ -1,8 +1,8 @@
 //! From costs to a verdict.
 
-use crate::engine::cost_formula::Costs;
+use crate::engine::cost_formula::{CostFormula, Costs};
 use crate::engine::experiment::{ExperimentError, Limit};
-use crate::engine::population::{Cost, StateCost};
+use crate::engine::population::{Cost, StateCost, States};
 use crate::model::estimate::{Estimate, Observation};
 use crate::model::evidence::Check;
 use crate::model::sample::Disturbance;
@@ -12,47 +12,52 @@ use crate::stats::{Level, MIN_PAIRS};
 use crate::units::{Hertz, significant_digits};
 use std::collections::BTreeMap;
 
-/// What is judged.
-pub(crate) struct Judged<'a> {
-    /// All pairs, the excluded ones too.
-    pub(crate) observations: &'a [Observation],
-    /// The costs of the pairs that count.
-    pub(crate) costs: &'a Costs,
-    /// The cost that one step of the clock amounts to.
-    pub(crate) resolution_ns: f64,
-    /// What the cost cannot be less than.
-    pub(crate) limit: Option<&'a Limit>,
-    /// The fewest measurement blocks that the plan gives a case.
+/// What turns pairs into a figure, besides the pairs.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Basis {
+    pub(crate) formula: CostFormula,
+    /// Wider intervals (half-width relative to the point) are `Noisy`.
+    pub(crate) noisy_above: f64,
+    /// The fewest measurement blocks that the plan gives the case.
     pub(crate) fewest_blocks: u32,
+    pub(crate) clock_tolerance: Option<f64>,
+    /// What the cost cannot be less than.
+    pub(crate) limit: Option<Limit>,
+    /// What the experiment has to say.
+    pub(crate) remark: Option<String>,
+    /// When the machine was in another state.
+    pub(crate) states: States,
 }
 
-/// The verdict on a case: whether this run determines the cost. Intervals with a half-width above `noisy_above`, relative to the
-/// point, are `Noisy`.
-pub(crate) fn verdict(check: &Check, judged: &Judged<'_>, noisy_above: f64) -> Verdict {
+/// The verdict on a case: whether this run determines the cost. Of all pairs, the excluded ones too, and the costs of those that
+/// count.
+pub(crate) fn verdict(check: &Check, observations: &[Observation], costs: &Costs, basis: &Basis) -> Verdict {
     if let Check::Failed(reason) = check {
         return Verdict::Failed(format!("check failed: {reason}"));
     }
-    if !judged.costs.is_finite() {
+    if !costs.is_finite() {
         return Verdict::Failed("both loops execute the same number of operations".to_owned());
     }
-    if is_mostly_apart(judged.observations) {
-        return Verdict::NotTogether(summary(judged.observations));
+    if is_mostly_apart(observations) {
+        return Verdict::NotTogether(summary(observations));
     }
-    let (starved, of) = starved_pairs(judged.observations);
+    let (starved, of) = starved_pairs(observations);
     if starved > 0 && 2 * starved >= of {
         return Verdict::Noisy(
             "usually a thread completes no operation in a window: it costs at least that".to_owned(),
         );
     }
-    match &judged.costs.ns {
-        Some(ns) if ns.count() >= MIN_PAIRS as usize => match of_cost(ns, judged, noisy_above) {
-            Verdict::Resolved => beyond_limit(judged).unwrap_or_else(|| of_blocks(judged)),
+    match &costs.ns {
+        Some(ns) if ns.count() >= MIN_PAIRS as usize => match of_cost(ns, costs, basis) {
+            Verdict::Resolved => {
+                beyond_limit(costs, basis).unwrap_or_else(|| of_blocks(observations, basis.fewest_blocks))
+            }
             other => other,
         },
-        _ if judged.observations.iter().all(|pair| pair.excluded.is_none()) => {
-            Verdict::Noisy(format!("{} pairs are too few for an interval", judged.observations.len()))
+        _ if observations.iter().all(|pair| pair.excluded.is_none()) => {
+            Verdict::Noisy(format!("{} pairs are too few for an interval", observations.len()))
         }
-        _ => Verdict::Interfered(summary(judged.observations)),
+        _ => Verdict::Interfered(summary(observations)),
     }
 }
 
@@ -60,9 +65,9 @@ pub(crate) fn verdict(check: &Check, judged: &Judged<'_>, noisy_above: f64) -> V
 const CERTAINLY_BELOW: f64 = 0.97;
 
 /// The verdict on a narrow interval below what the hardware can do.
-fn beyond_limit(judged: &Judged<'_>) -> Option<Verdict> {
-    let Limit { least_cycles, name } = judged.limit?;
-    let high = judged.costs.cycles.as_ref()?.interval(Level::P95)?.high;
+fn beyond_limit(costs: &Costs, basis: &Basis) -> Option<Verdict> {
+    let Limit { least_cycles, name } = basis.limit.as_ref()?;
+    let high = costs.cycles.as_ref()?.interval(Level::P95)?.high;
     (high < CERTAINLY_BELOW * least_cycles).then(|| {
         let found = format!("at most {high:.2} cycles per operation, below the {least_cycles:.2} of {name}");
         Verdict::NotTogether(format!(
@@ -106,11 +111,10 @@ const FEW_BLOCKS: usize = 4;
 ///
 /// Nor does a case that was interrupted before it had its fewest planned blocks show how they differ: the first
 /// one or two of 90 blocks gave the figure of all to a tenth for 56 to 92 % of the CPU cases (H200 and H100 machines).
-fn of_blocks(judged: &Judged<'_>) -> Verdict {
-    let observations = judged.observations;
+fn of_blocks(observations: &[Observation], fewest: u32) -> Verdict {
     let blocks = lost_blocks(observations);
-    if blocks.len() < judged.fewest_blocks as usize {
-        let (taken, fewest) = (blocks.len(), judged.fewest_blocks);
+    if blocks.len() < fewest as usize {
+        let taken = blocks.len();
         return Verdict::Noisy(format!("only {taken} of the required {fewest} measurement blocks were taken"));
     }
     let lost = blocks.iter().filter(|is_lost| **is_lost).count();
@@ -121,9 +125,9 @@ fn of_blocks(judged: &Judged<'_>) -> Verdict {
     Verdict::Interfered(format!("{summary}; nothing is left of {lost} of {} measurement blocks", blocks.len()))
 }
 
-fn of_cost(ns: &Cost, judged: &Judged<'_>, noisy_above: f64) -> Verdict {
-    let (point, resolution) = (ns.point(), judged.resolution_ns);
-    let Some(interval) = judged.costs.within(resolution) else {
+fn of_cost(ns: &Cost, costs: &Costs, basis: &Basis) -> Verdict {
+    let (point, resolution) = (ns.point(), basis.formula.resolution_ns());
+    let Some(interval) = costs.within(resolution) else {
         return Verdict::Noisy("too few pairs for an interval".to_owned());
     };
     if interval.contains(0.0) {
@@ -139,9 +143,9 @@ fn of_cost(ns: &Cost, judged: &Judged<'_>, noisy_above: f64) -> Verdict {
     }
     let relative = interval.half_width() / point.abs();
     // One unit is enough: where the core's clock changes, nanoseconds change with it and cycles do not.
-    let in_cycles = judged.costs.cycles.as_ref().and_then(Cost::relative_half_width);
+    let in_cycles = costs.cycles.as_ref().and_then(Cost::relative_half_width);
     let narrower = in_cycles.map_or(relative, |width| width.min(relative));
-    if narrower > noisy_above || wide.contains(0.0) {
+    if narrower > basis.noisy_above || wide.contains(0.0) {
         let percent = relative * 100.0;
         let pairs = ns.count();
         return Verdict::Noisy(format!("the 95 % interval is still ±{percent:.0} % after {pairs} pairs"));
@@ -203,12 +207,12 @@ pub(crate) fn exclude_other_clocks(observations: &mut [Observation], usual: Hert
 
 /// Whether a measurement block was lost to other processes, for each block: no pair counts, and one at least lost its CPU.
 pub(crate) fn lost_blocks(observations: &[Observation]) -> Vec<bool> {
-    let mut pairs: BTreeMap<u32, Vec<Option<&Disturbance>>> = BTreeMap::new();
+    let mut pairs: BTreeMap<u32, Vec<Option<Disturbance>>> = BTreeMap::new();
     for observation in observations {
-        pairs.entry(observation.block).or_default().push(observation.excluded.as_ref());
+        pairs.entry(observation.block).or_default().push(observation.excluded);
     }
-    let is_of_others = |cause: &Disturbance| matches!(cause, Disturbance::InvoluntarySwitch | Disturbance::Migration);
-    let is_lost = |causes: &Vec<Option<&Disturbance>>| {
+    let is_of_others = |cause| matches!(cause, Disturbance::InvoluntarySwitch | Disturbance::Migration);
+    let is_lost = |causes: &Vec<Option<Disturbance>>| {
         causes.iter().all(Option::is_some) && causes.iter().copied().flatten().any(is_of_others)
     };
     pairs.values().map(is_lost).collect()
@@ -223,7 +227,7 @@ pub(crate) fn is_mostly_apart(observations: &[Observation]) -> bool {
 /// How many pairs were excluded, and why.
 pub(crate) fn summary(observations: &[Observation]) -> String {
     let mut causes: Vec<String> =
-        observations.iter().filter_map(|o| o.excluded.as_ref()).map(ToString::to_string).collect();
+        observations.iter().filter_map(|o| o.excluded).map(|cause| cause.to_string()).collect();
     let count = causes.len();
     causes.sort();
     causes.dedup();

@@ -1,8 +1,8 @@
 //! Everything the engine found out about one case.
 
-use crate::engine::cost_formula::{CostFormula, Costs};
-use crate::engine::experiment::{Experiment, Limit};
-use crate::engine::judge::{self, Judged};
+use crate::engine::cost_formula::Costs;
+use crate::engine::experiment::Experiment;
+use crate::engine::judge::{self, Basis};
 use crate::engine::population;
 use crate::engine::population::{ProcessCost, Stage, StateCost, States, process_costs};
 use crate::engine::stopping::Stop;
@@ -13,23 +13,6 @@ use crate::model::evidence::{Check, Evidence, Receipt};
 use crate::model::verdict::Verdict;
 use crate::stats;
 use crate::units::Hertz;
-
-/// What turns pairs into a figure, besides the pairs.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Basis {
-    pub(crate) formula: CostFormula,
-    /// Wider intervals (half-width relative to the point) are `Noisy`.
-    pub(crate) noisy_above: f64,
-    /// The fewest measurement blocks that the plan gives the case.
-    pub(crate) fewest_blocks: u32,
-    pub(crate) clock_tolerance: Option<f64>,
-    /// What the cost cannot be less than.
-    pub(crate) limit: Option<Limit>,
-    /// What the experiment has to say.
-    pub(crate) remark: Option<String>,
-    /// When the machine was in another state.
-    pub(crate) states: States,
-}
 
 /// Everything the engine found out about one case.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -103,15 +86,7 @@ impl Measurement {
         // What the class has in common makes the interval within the run wider, and says nothing about this case.
         let own = Costs::of(&self.observations, &basis.states);
         let costs = Costs::of(&self.observations, &States::default());
-        let resolution_ns = basis.formula.resolution_ns();
-        let judged = Judged {
-            observations: &self.observations,
-            costs: &own,
-            resolution_ns,
-            limit: basis.limit.as_ref(),
-            fewest_blocks: basis.fewest_blocks,
-        };
-        self.verdict = judge::verdict(&self.check, &judged, basis.noisy_above);
+        self.verdict = judge::verdict(&self.check, &self.observations, &own, &basis);
         let is_figure = !matches!(self.verdict, Verdict::NotTogether(_));
         self.estimate = basis.formula.estimate(&self.observations, &costs).filter(|_| is_figure);
         self.processes = process_costs(&self.observations);

@@ -3,12 +3,11 @@
 use std::time::{Duration, Instant};
 
 use crate::engine::calibration::Calibration;
-use crate::engine::cancel::Cancel;
 use crate::engine::cost_formula::{CostFormula, Costs};
 use crate::engine::experiment::{Experiment, ExperimentError};
 use crate::engine::population::States;
 use crate::engine::profile::{self, Phase};
-use crate::engine::stopping::{PrecisionRule, Progress, Stop};
+use crate::engine::stopping::{Cancel, PrecisionRule, Progress, Stop};
 use crate::model::estimate::Observation;
 use crate::model::sample::{Shot, Side};
 use crate::stats::{Level, MIN_PAIRS};

@@ -1,5 +1,8 @@
-//! When enough pairs have been taken. A stopping rule is an object of its own, tested with made-up progress.
+//! When a case has been measured enough: how its pairs are divided, the rule that ends a block, and the wish to stop. A stopping
+//! rule is an object of its own, tested with made-up progress.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::stats::Interval;
@@ -82,6 +85,73 @@ impl PrecisionRule {
         let spent = progress.pairs >= self.max_pairs || progress.elapsed >= self.max_time;
         spent.then_some(Stop::BudgetSpent)
     }
+}
+
+// The wish to stop, passed from a signal handler to whoever measures.
+
+/// A flag that is raised once and seen by every clone.
+#[derive(Debug, Clone, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// A flag that is not raised.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks everyone who holds a clone to stop at the next chance.
+    pub fn cancel(&self) {
+        // Release/acquire is more than a lone flag needs; it costs nothing between samples.
+        self.0.store(true, Ordering::Release);
+    }
+
+    /// Whether someone asked to stop.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+// How samples are sized, figures judged and the pairs of a case divided.
+
+/// How samples are sized and figures judged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// How long a sample should be: long against the clock's resolution, short against a scheduler tick (1 to
+    /// 4 ms).
+    pub sample: Duration,
+    /// Wider intervals (half-width relative to the point) are `Noisy`.
+    pub noisy_above: f64,
+    /// When to stop.
+    pub rule: PrecisionRule,
+}
+
+impl Settings {
+    /// [`Settings::noisy_above`] of every preset.
+    pub const NOISY_ABOVE: f64 = 0.05;
+
+    /// The settings of every preset, with this rule. Samples of 100 us are a thousand times longer than reading the clock and ten
+    /// times shorter than a scheduler tick; experiments may ask for others.
+    pub const fn with_rule(rule: PrecisionRule) -> Self {
+        Self { sample: Duration::from_micros(100), noisy_above: Self::NOISY_ABOVE, rule }
+    }
+}
+
+/// Into how many measurement blocks the pairs of a case are divided.
+///
+/// The state of a machine (clock, host, SMT interference) changes within tenths of a second. It is the same for all pairs
+/// of one block, so no number of pairs averages it out. Blocks that are spread over a run sample different states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockCount {
+    /// A case is measured in at least this many blocks, however narrow its interval is: one block looks steadier than the
+    /// machine is.
+    pub min: u32,
+    /// The pairs and the time for a case are divided by this.
+    pub max: u32,
+}
+
+impl BlockCount {
+    /// All pairs are taken in one block.
+    pub const ONE: Self = Self { min: 1, max: 1 };
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
-//! A case: one point of a sweep, the unit that is measured, journalled, resumed and compared.
+//! A case: one point of a sweep, the unit that is measured, journalled, resumed and compared. And the types of its parameters.
 
+use std::borrow::Cow;
+use std::convert::Infallible;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use crate::model::group::Group;
 use crate::model::primitive::Domain;
-use crate::model::work::Work;
 pub use crate::words::UnknownWord;
 use crate::words::words;
 
@@ -374,6 +375,133 @@ impl fmt::Display for Case {
     }
 }
 
+// The group of a case: a variant of a primitive, or a class of a machine-level study. Its words stand in files.
+
+/// Stands for the number in the word of a group.
+const NUMBER_PLACE: &str = "#";
+
+/// What the column `group` says: a word that the crate of the primitive chooses, with at most one number in it, such as `near`,
+/// `tile 16` and `spin 10 us`. Ordered by the word, then by the number.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Group {
+    word: Cow<'static, str>,
+    number: Option<u32>,
+}
+
+impl Group {
+    /// A group without a number: `near`.
+    pub const fn named(word: &'static str) -> Self {
+        Self { word: Cow::Borrowed(word), number: None }
+    }
+
+    /// A group with a number, which stands at the `#` of the word: `tile #`, `spin # us`.
+    pub const fn numbered(word: &'static str, number: u32) -> Self {
+        Self { word: Cow::Borrowed(word), number: Some(number) }
+    }
+
+    /// The group that a file calls so. Every text is one, and is written as it was read.
+    pub fn of_word(text: &str) -> Self {
+        let parts: Vec<&str> = text.split(' ').collect();
+        let number = |part: &&str| part.parse().ok().filter(|number: &u32| number.to_string() == **part);
+        let found = parts.iter().enumerate().find_map(|(place, part)| Some((place, number(part)?)));
+        let numbered = found.map(|(place, number)| {
+            let mut parts = parts.clone();
+            parts[place] = NUMBER_PLACE;
+            Self { word: parts.join(" ").into(), number: Some(number) }
+        });
+        let as_read = numbered.filter(|group| group.to_string() == text);
+        as_read.unwrap_or_else(|| Self { word: text.to_owned().into(), number: None })
+    }
+
+    /// The word, with `#` where its number stands.
+    pub fn word(&self) -> &str {
+        &self.word
+    }
+
+    /// The number.
+    pub const fn number(&self) -> Option<u32> {
+        self.number
+    }
+
+    /// The number of a group of this word.
+    pub fn number_of(&self, word: &str) -> Option<u32> {
+        self.number.filter(|_| self.word == word)
+    }
+}
+
+impl fmt::Display for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.number {
+            Some(number) => f.pad(&self.word.replacen(NUMBER_PLACE, &number.to_string(), 1)),
+            None => f.pad(&self.word),
+        }
+    }
+}
+
+impl FromStr for Group {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self::of_word(text))
+    }
+}
+
+// What threads do inside and outside of a critical section, as those of a program do.
+
+/// The work of one thread in one place, written `100ns`, `1us`, `4KiB`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Work {
+    /// So many nanoseconds without memory accesses.
+    Time(u32),
+    /// A walk over so many bytes of data, one cache line after the other.
+    Memory(u32),
+}
+
+/// Long against the steps of a loop, and short against a time slice.
+const WORK_NS: RangeInclusive<u32> = 10..=100_000;
+
+/// From one cache line to what fits into most second-level caches.
+const WORK_BYTES: RangeInclusive<u32> = 64..=1 << 20;
+
+/// Its word, its kind, and how many of the smallest unit it is.
+type WorkUnit = (&'static str, fn(u32) -> Work, u32);
+
+/// The larger unit of each kind first.
+const WORK_UNITS: [WorkUnit; 5] = [
+    ("us", Work::Time, 1_000),
+    ("ns", Work::Time, 1),
+    ("MiB", Work::Memory, 1 << 20),
+    ("KiB", Work::Memory, 1 << 10),
+    ("B", Work::Memory, 1),
+];
+
+impl fmt::Display for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Time(amount) | Self::Memory(amount)) = *self;
+        let fits = |(_, of, size): &&WorkUnit| of(amount) == *self && amount % size == 0;
+        let (unit, _, size) = WORK_UNITS.iter().find(fits).unwrap_or(&("", Self::Time, 1));
+        write!(f, "{}{unit}", amount / size)
+    }
+}
+
+impl FromStr for Work {
+    type Err = UnknownWord;
+
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        let read =
+            |(unit, of, size): &WorkUnit| Some(of(word.strip_suffix(unit)?.parse::<u32>().ok()?.checked_mul(*size)?));
+        let is_possible = |work: &Self| match work {
+            Self::Time(ns) => WORK_NS.contains(ns),
+            Self::Memory(bytes) => WORK_BYTES.contains(bytes),
+        };
+        WORK_UNITS.iter().find_map(read).filter(is_possible).ok_or_else(|| UnknownWord {
+            kind: "work",
+            found: word.to_owned(),
+            expected: "0, 10ns to 100us, 64B to 1MiB".to_owned(),
+        })
+    }
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
@@ -416,5 +544,51 @@ pub(super) mod tests {
         assert_eq!(example().to_string(), "cpu.atomic.add i32 private/8 4 threads close");
         assert_eq!(example().actors(), 4);
         assert_eq!(Case::new("cpu.barrier.std").actors(), 1);
+    }
+
+    #[test]
+    fn a_number_is_found_in_the_words() {
+        let groups = [
+            ("near", Group::named("near")),
+            ("node 0", Group::numbered("node #", 0)),
+            ("tile 16", Group::numbered("tile #", 16)),
+            ("5 us", Group::numbered("# us", 5)),
+            ("spin 10 us", Group::numbered("spin # us", 10)),
+            ("7", Group::numbered("#", 7)),
+            ("two words", Group::named("two words")),
+        ];
+        for (text, group) in groups {
+            assert_eq!((Group::of_word(text), group.to_string().as_str()), (group.clone(), text));
+        }
+        let tile = Group::of_word("tile 16");
+        assert_eq!((tile.word(), tile.number(), tile.number_of("tile #")), ("tile #", Some(16), Some(16)));
+        assert_eq!(tile.number_of("cluster #"), None);
+    }
+
+    #[test]
+    fn every_text_is_written_as_it_was_read() {
+        for text in ["tile 04", "tile -1", " us", "+5 us", "cluster 99999999999", "spin 010 us", "", " ", "tile  "] {
+            assert_eq!((Group::of_word(text).word(), Group::of_word(text).number()), (text, None));
+        }
+        for text in ["# 5", "5 #", "# #", "a#b 5 #", "1 2", "tile 4 "] {
+            assert_eq!(Group::of_word(text).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn groups_of_one_word_are_ordered_by_number() {
+        assert!(Group::of_word("5 us") < Group::of_word("10 us"));
+    }
+
+    #[test]
+    fn work_is_written_in_its_largest_whole_unit() {
+        let written = |word: &str| word.parse::<Work>().map(|work| work.to_string()).ok();
+        for word in ["10ns", "1500ns", "1us", "100us", "64B", "4KiB", "1MiB"] {
+            assert_eq!(written(word).as_deref(), Some(word));
+        }
+        assert_eq!(written("2048B").as_deref(), Some("2KiB"));
+        for word in ["0", "9ns", "101us", "63B", "2MiB", "4294967295KiB", "4kb", "-64B", "64", ""] {
+            assert_eq!(written(word), None, "{word}");
+        }
     }
 }

@@ -189,10 +189,10 @@ fn set<T: FromStr>(parameter: &mut Option<T>, cell: &str) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::case::Group;
+    use crate::model::case::Work;
     use crate::model::case::tests::example;
     use crate::model::case::{Dtype, Form, MemoryOrder, Mode, Placement, Scope, Space};
-    use crate::model::group::Group;
-    use crate::model::work::Work;
 
     #[test]
     fn the_id_of_a_case_never_changes() {

@@ -1,10 +1,10 @@
 //! A sample: one timed execution of one of the two loops of a case.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
+use crate::model::case::Actor;
 use crate::units::Ticks;
+use crate::words::words;
 
 /// Which of the two loops of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -51,33 +51,21 @@ pub struct Shot {
 /// The part of a window in which all actors must be seen to run.
 pub const LEAST_OVERLAP: f64 = 0.95;
 
-/// A cause, seen outside the measured value, that makes a sample unfit.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Disturbance {
-    /// The operating system took the CPU away from an actor.
-    InvoluntarySwitch,
-    /// An actor changed its CPU.
-    Migration,
-    /// The clock of the device changed while it measured.
-    ClockChange,
-    /// Another hardware thread of an actor's core was active.
-    SmtInterference,
-    /// The machine was not in the state that held most of the time: all cases of a class changed at once.
-    AnotherState,
-    /// The actors did not all run for at least [`LEAST_OVERLAP`] of the window that they were timed in.
-    NotTogether,
-}
-
-impl fmt::Display for Disturbance {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::InvoluntarySwitch => "involuntary context switch",
-            Self::Migration => "migration",
-            Self::ClockChange => "clock change",
-            Self::SmtInterference => "SMT interference",
-            Self::AnotherState => "another machine state",
-            Self::NotTogether => "not together",
-        })
+words! {
+    /// A cause, seen outside the measured value, that makes a sample unfit.
+    pub enum Disturbance ("disturbance") {
+        /// The operating system took the CPU away from an actor.
+        InvoluntarySwitch = "involuntary context switch",
+        /// An actor changed its CPU.
+        Migration = "migration",
+        /// The clock of the device changed while it measured.
+        ClockChange = "clock change",
+        /// Another hardware thread of an actor's core was active.
+        SmtInterference = "SMT interference",
+        /// The machine was not in the state that held most of the time: all cases of a class changed at once.
+        AnotherState = "another machine state",
+        /// The actors did not all run for at least [`LEAST_OVERLAP`] of the window that they were timed in.
+        NotTogether = "not together",
     }
 }
 
@@ -141,6 +129,15 @@ impl Sample {
             mean_rate: elapsed.0 as f64,
             ns_per_tick,
             ..Self::default()
+        }
+    }
+
+    /// How long the actor took whose cost counts, in ticks.
+    pub fn ticks_of(&self, actor: Actor) -> f64 {
+        match actor {
+            Actor::Slowest => self.slowest.0 as f64,
+            Actor::Median => self.median.0 as f64,
+            Actor::Mean => self.mean_rate,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Limits that the rows of a run set each other.
+//! What the rows of a run say together: limits that they set each other, and how often SMT interference was.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -6,6 +6,7 @@ use std::hash::BuildHasher;
 use crate::model::case::{Case, CaseId, Placement};
 use crate::model::detail::Detail;
 use crate::model::facts::Role;
+use crate::model::primitive::Domain;
 use crate::model::verdict::Verdict;
 use crate::run::row::Row;
 use crate::units::significant_digits;
@@ -64,6 +65,33 @@ pub fn locks_beyond_handoffs<S: BuildHasher>(
 fn bounds(row: &Row) -> Option<(f64, f64)> {
     let quoted = row.ns_interval.filter(|_| row.verdict == Verdict::Resolved)?;
     Some((quoted.low, quoted.high))
+}
+
+// How often another hardware thread of the core was active, over the cases of one thread of a run.
+
+/// A larger share disturbs the figures of several threads.
+const FREQUENT_INTERFERENCE: f64 = 0.1;
+
+/// With fewer pairs, the share is not known.
+const ENOUGH_PAIRS: f64 = 100.0;
+
+/// The share of the pairs of one CPU thread during which another hardware thread of its core was active, where that was
+/// frequent. Only cases of one thread count: threads of a team may be siblings of each other.
+pub fn frequent_smt_interference<S: BuildHasher>(
+    rows: &[Row],
+    details: &HashMap<CaseId, Vec<Detail>, S>,
+) -> Option<f64> {
+    let is_on_cpu = |row: &Row| row.case.domain_and_family().0 == Domain::Cpu.as_str();
+    let has_one_thread = |row: &&Row| row.case.threads == Some(1) && !row.provisional && is_on_cpu(row);
+    let share = |row: &Row| {
+        let of_case = details.get(&row.case.id())?;
+        of_case.iter().find(|detail| detail.name == Detail::SMT_INTERFERENCE).map(|detail| detail.value)
+    };
+    let (pairs, disturbed) = rows.iter().filter(has_one_thread).fold((0.0, 0.0), |(pairs, disturbed), row| {
+        let taken = (row.pairs.unwrap_or(0) + row.excluded.unwrap_or(0)) as f64;
+        (pairs + taken, disturbed + taken * share(row).unwrap_or(0.0))
+    });
+    (pairs >= ENOUGH_PAIRS && disturbed > FREQUENT_INTERFERENCE * pairs).then(|| disturbed / pairs)
 }
 
 #[cfg(test)]

@@ -125,8 +125,10 @@ impl RunDirectory {
     /// When the file cannot be written.
     pub fn write_run(&self, run: &Run) -> Result<(), RunDirectoryError> {
         let path = self.run_json();
-        let mut text = serde_json::to_string_pretty(run)
-            .map_err(|error| RunDirectoryError::Run { path: path.clone(), reason: error.to_string() })?;
+        let mut text = serde_json::to_string_pretty(run).map_err(|error| RunDirectoryError::Content {
+            place: path.display().to_string(),
+            reason: error.to_string(),
+        })?;
         text.push('\n');
         replace(&path, text.as_bytes())
     }
@@ -138,7 +140,7 @@ impl RunDirectory {
     pub fn read_run(&self) -> Result<Run, RunDirectoryError> {
         let path = self.run_json();
         let text = fs::read_to_string(&path).at(&path)?;
-        let bad = |reason: String| RunDirectoryError::Run { path: path.clone(), reason };
+        let bad = |reason: String| RunDirectoryError::Content { place: path.display().to_string(), reason };
         let value: serde_json::Value = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
         match value.get("schema").and_then(serde_json::Value::as_u64) {
             Some(schema) if schema == u64::from(SCHEMA) => {}
@@ -293,10 +295,9 @@ fn parse_rows(path: &Path, bytes: &[u8]) -> Result<Vec<(u64, Row)>, RunDirectory
     for (line, record) in (2..).zip(ReaderBuilder::new().has_headers(false).flexible(true).from_reader(bytes).records())
     {
         let record = record.at(path)?;
-        let row = Row::from_record(&record).map_err(|source| RunDirectoryError::Row {
-            path: path.to_owned(),
-            line,
-            source,
+        let row = Row::from_record(&record).map_err(|error| RunDirectoryError::Content {
+            place: format!("{}, line {line}", path.display()),
+            reason: error,
         })?;
         let place = *places.entry(row.case.id()).or_insert(rows.len());
         match rows.get_mut(place) {
@@ -343,9 +344,9 @@ mod tests {
         let error = read(&later);
         assert!(error.contains("surprise") && error.contains("syncscope 99.1.0 wrote it"), "{error}");
         fs::write(directory.measurements(), "a,b\n1,2\n").unwrap();
-        assert!(matches!(directory.read_rows(), Err(RunDirectoryError::Table { .. })));
+        assert!(directory.read_rows().unwrap_err().to_string().contains("its header has"));
         fs::write(directory.measurements(), columns::names().join(",") + "\n1,2\n").unwrap();
-        assert!(matches!(directory.read_rows(), Err(RunDirectoryError::Row { line: 2, .. })));
+        assert!(directory.read_rows().unwrap_err().to_string().contains("measurements.csv, line 2"));
         fs::write(directory.measurements(), b"\xff\xfe\n\xff\n").unwrap();
         assert!(directory.read_rows().is_err());
         fs::remove_file(directory.measurements()).unwrap();

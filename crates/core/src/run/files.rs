@@ -12,8 +12,6 @@ use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
-use crate::run::row::RowError;
-
 /// What can be wrong with a run directory.
 #[derive(Debug, thiserror::Error)]
 pub enum RunDirectoryError {
@@ -40,43 +38,13 @@ pub enum RunDirectoryError {
         /// What the system said.
         source: io::Error,
     },
-    /// `run.json` cannot be understood.
-    #[error("{}: {reason}", path.display())]
-    Run {
-        /// The file.
-        path: PathBuf,
+    /// A file cannot be understood.
+    #[error("{place}: {reason}")]
+    Content {
+        /// The file, and the line where one is meant.
+        place: String,
         /// Why.
         reason: String,
-    },
-    /// `measurements.csv` cannot be understood.
-    #[error("{}, line {line}: {source}", path.display())]
-    Row {
-        /// The file.
-        path: PathBuf,
-        /// The line, counted from 1.
-        line: u64,
-        /// Why.
-        source: RowError,
-    },
-    /// The table has another form than this version gives it.
-    #[error(
-        "{}: {reason}; another program, such as a spreadsheet, or another version of syncscope wrote this table: restore it \
-         from a copy, or use that version",
-        path.display()
-    )]
-    Table {
-        /// The file.
-        path: PathBuf,
-        /// In what it differs.
-        reason: String,
-    },
-    /// A file is no CSV at all.
-    #[error("{}: {source}", path.display())]
-    Csv {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: csv::Error,
     },
 }
 
@@ -105,7 +73,10 @@ impl<T> At<T> for io::Result<T> {
 
 impl<T> At<T> for csv::Result<T> {
     fn at(self, path: &Path) -> Result<T, RunDirectoryError> {
-        self.map_err(|source| RunDirectoryError::Csv { path: path.to_owned(), source })
+        self.map_err(|error| RunDirectoryError::Content {
+            place: path.display().to_string(),
+            reason: error.to_string(),
+        })
     }
 }
 
@@ -135,17 +106,19 @@ pub(crate) fn body<'a>(path: &Path, bytes: &'a [u8], columns: &[&str]) -> Result
     if header == columns.join(",") {
         return Ok(body);
     }
-    if header.ends_with('\r') {
-        return Err(RunDirectoryError::Table { path: path.to_owned(), reason: "it has other line ends".to_owned() });
-    }
     let found: Vec<&str> = header.split(',').collect();
     let differs = (0..columns.len().max(found.len())).find(|at| columns.get(*at) != found.get(*at)).unwrap_or(0);
-    let reason = match (columns.get(differs), found.get(differs)) {
+    let differs = match (columns.get(differs), found.get(differs)) {
+        _ if header.ends_with('\r') => "it has other line ends".to_owned(),
         (Some(column), Some(found)) => format!("its header has `{found}` for `{column}`"),
         (Some(column), None) => format!("its header has no `{column}`"),
         (None, found) => format!("its header has `{}`, which is no column", found.unwrap_or(&"")),
     };
-    Err(RunDirectoryError::Table { path: path.to_owned(), reason })
+    let reason = format!(
+        "{differs}; another program, such as a spreadsheet, or another version of syncscope wrote this table: restore it from a \
+         copy, or use that version"
+    );
+    Err(RunDirectoryError::Content { place: path.display().to_string(), reason })
 }
 
 /// The bytes of a file; `None` if there is none.

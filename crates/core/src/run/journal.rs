@@ -14,7 +14,9 @@ use crate::model::detail::Detail;
 use crate::model::estimate::Observation;
 use crate::run::details::DetailTable;
 use crate::run::directory::RunDirectory;
-use crate::run::files::{At, RunDirectoryError, body, complete_lines, lines, read_if_there, replace, write_plain};
+use crate::run::files::{
+    At, RunDirectoryError, body, complete_lines, lines, read_if_there, read_table, replace, write_plain,
+};
 use crate::run::row::Row;
 use crate::run::{columns, details, samples};
 
@@ -121,13 +123,13 @@ impl RunDirectory {
     /// When a file cannot be read or written.
     pub fn forget_all_but(&self, kept: &HashSet<CaseId>) -> Result<(), RunDirectoryError> {
         let details = self.detail_table()?;
-        if let Some((path, bytes)) = self.sample_bytes()? {
+        if let Some((path, bytes)) = read_table(&self.samples())? {
             let ids: HashSet<&[u8]> = kept.iter().map(|id| id.0.as_bytes()).collect();
             let lines: Vec<&[u8]> =
                 body(&path, &bytes, &samples::COLUMNS)?.split_inclusive(|byte| *byte == b'\n').collect();
             let header = format!("{}\n", samples::COLUMNS.join(","));
             let kept = std::iter::once(header.as_bytes()).chain(last_measurements(&lines, &ids));
-            self.write_samples(&kept.collect::<Vec<_>>().concat())?;
+            write_plain(&self.samples(), &kept.collect::<Vec<_>>().concat())?;
         }
         if let Some(table) = details {
             let rows = self.read_rows()?;

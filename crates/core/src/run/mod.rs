@@ -18,7 +18,6 @@ pub(crate) mod files;
 
 pub mod another_run;
 pub mod between_rows;
-pub mod chain_check;
 pub mod columns;
 mod details;
 pub mod directory;
@@ -31,7 +30,6 @@ pub mod provenance;
 pub mod repeats;
 pub mod row;
 pub mod samples;
-pub mod smt_interference;
 pub mod stored_run;
 
 use std::collections::BTreeMap;

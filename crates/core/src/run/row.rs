@@ -103,25 +103,6 @@ pub struct Row {
     pub provisional: bool,
 }
 
-/// A line that is no row.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RowError {
-    /// It has more or fewer cells than there are columns.
-    #[error("it has {found} cells and not {}", COLUMNS.len())]
-    Length {
-        /// The number found.
-        found: usize,
-    },
-    /// A cell does not hold what its column holds.
-    #[error("column `{column}` holds `{found}`")]
-    Cell {
-        /// The column.
-        column: &'static str,
-        /// The text found.
-        found: String,
-    },
-}
-
 /// The ends with the digits that a file has.
 fn as_written(Interval { low, high }: Interval) -> Interval {
     Interval { low: rounded(low), high: rounded(high) }
@@ -225,21 +206,21 @@ impl Row {
     ///
     /// # Errors
     /// When there are more or fewer cells, or one does not hold what its column holds.
-    pub fn from_record(record: &StringRecord) -> Result<Self, RowError> {
+    pub fn from_record(record: &StringRecord) -> Result<Self, String> {
         if record.len() != COLUMNS.len() {
-            return Err(RowError::Length { found: record.len() });
+            return Err(format!("it has {} cells and not {}", record.len(), COLUMNS.len()));
         }
         let line = Line(record);
         let mut row = Self::default();
         for (column, cell) in COLUMNS.iter().zip(record).filter(|(_, cell)| !cell.is_empty()) {
             if column.read(&mut row, cell, &line).is_none() {
-                return Err(RowError::Cell { column: column.name, found: cell.to_owned() });
+                return Err(format!("column `{}` holds `{cell}`", column.name));
             }
         }
         let is_missing = |column: &str| line.cell(column).is_none();
         let lacks_end = COLUMNS.iter().find(|column| column.is_half_an_interval(&row)).map(|column| column.name);
         if let Some(column) = lacks_end.or_else(|| is_missing("verdict").then_some("verdict")) {
-            return Err(RowError::Cell { column, found: String::new() });
+            return Err(format!("column `{column}` holds ``"));
         }
         row.mode = row.case.mode;
         if let Some(id) = line.cell("case_id") {
@@ -503,7 +484,7 @@ pub(super) mod tests {
                 .enumerate()
                 .map(|(at, cell)| if at == index { text } else { cell }.to_owned())
                 .collect();
-            Row::from_record(&StringRecord::from(cells)).unwrap_err().to_string()
+            Row::from_record(&StringRecord::from(cells)).unwrap_err()
         };
         assert_eq!(spoil("ns", "NaN"), "column `ns` holds `NaN`");
         assert_eq!(spoil("verdict", "fine"), "column `verdict` holds `fine`");
@@ -512,7 +493,7 @@ pub(super) mod tests {
         assert_eq!(spoil("within_low", ""), "column `within_low` holds ``");
         assert_eq!(spoil("verdict", ""), "column `verdict` holds ``");
         let short = StringRecord::from(vec!["0123", "cpu"]);
-        assert_eq!(Row::from_record(&short), Err(RowError::Length { found: 2 }));
+        assert!(Row::from_record(&short).is_err_and(|error| error.contains("2 cells")));
         assert_eq!(spoil("provisional", "no"), "column `provisional` holds `no`");
     }
 }

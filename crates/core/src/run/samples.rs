@@ -1,7 +1,6 @@
 //! `samples.csv` and `samples.csv.gz`: every pair of every case, so that a point and its interval can be computed again.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 
 use csv::StringRecord;
 use serde::de::Error as _;
@@ -11,7 +10,7 @@ use crate::engine::population::{Cost, mean_over_processes, process_costs};
 use crate::model::case::CaseId;
 use crate::model::estimate::{Observation, Strata};
 use crate::run::directory::RunDirectory;
-use crate::run::files::{At, RunDirectoryError, body, complete_lines, packed, read_table, write_packed, write_plain};
+use crate::run::files::{At, RunDirectoryError, body, complete_lines, read_table};
 use crate::stats::{Interval, Level};
 use crate::units::{Ticks, significant};
 
@@ -40,7 +39,7 @@ pub(super) fn record(id: &CaseId, observation: &Observation) -> StringRecord {
         observation.test.count().to_string(),
         significant(observation.ns),
         observation.cycles.map(significant).unwrap_or_default(),
-        observation.excluded.as_ref().map(ToString::to_string).unwrap_or_default(),
+        observation.excluded.map(|cause| cause.to_string()).unwrap_or_default(),
         observation.block.to_string(),
         observation.strata.map(|strata| significant(strata.beside_share)).unwrap_or_default(),
         String::new(),
@@ -138,11 +137,6 @@ impl StoredPair {
 }
 
 impl RunDirectory {
-    /// Every observation, compressed; of runs that are stored to be kept.
-    pub fn compressed_samples(&self) -> PathBuf {
-        packed(&self.samples())
-    }
-
     /// Reads the pairs of each case in the order they were taken, from `samples.csv` or else from `samples.csv.gz`; a run
     /// that was stored without samples has none. A last line that was cut off is passed over. Of a case that was measured
     /// again by a run that was killed later, these are the later pairs.
@@ -150,7 +144,7 @@ impl RunDirectory {
     /// # Errors
     /// When a file is there and cannot be read or understood.
     pub fn read_samples(&self) -> Result<HashMap<CaseId, Vec<StoredPair>>, RunDirectoryError> {
-        let Some((path, bytes)) = self.sample_bytes()? else { return Ok(HashMap::new()) };
+        let Some((path, bytes)) = read_table(&self.samples())? else { return Ok(HashMap::new()) };
         let mut pairs: HashMap<CaseId, Vec<StoredPair>> = HashMap::new();
         body(&path, &bytes, &COLUMNS)?;
         let mut reader = csv::Reader::from_reader(complete_lines(&bytes));
@@ -166,21 +160,6 @@ impl RunDirectory {
         }
         Ok(pairs)
     }
-
-    /// The file that holds the observations, and its content uncompressed.
-    pub(crate) fn sample_bytes(&self) -> Result<Option<(PathBuf, Vec<u8>)>, RunDirectoryError> {
-        read_table(&self.samples())
-    }
-
-    /// Replaces the observations by these lines, uncompressed, as a run that goes on adds to them.
-    pub(crate) fn write_samples(&self, bytes: &[u8]) -> Result<(), RunDirectoryError> {
-        write_plain(&self.samples(), bytes)
-    }
-
-    /// Writes `samples.csv.gz`.
-    pub(crate) fn write_compressed_samples(&self, bytes: &[u8]) -> Result<(), RunDirectoryError> {
-        write_packed(&self.samples(), bytes)
-    }
 }
 
 #[cfg(test)]
@@ -192,6 +171,7 @@ mod tests {
     use crate::model::case::Case;
     use crate::model::sample::Disturbance;
     use crate::model::verdict::Verdict;
+    use crate::run::files::{packed, write_packed};
     use crate::run::journal::Journal;
     use crate::run::row::Row;
 
@@ -242,12 +222,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let directory = run(folder.path());
         let (plain, samples) = (fs::read(directory.samples()).unwrap(), directory.read_samples().unwrap());
-        directory.write_compressed_samples(&plain).unwrap();
+        write_packed(&directory.samples(), &plain).unwrap();
         fs::remove_file(directory.samples()).unwrap();
         assert_eq!(directory.read_samples().unwrap(), samples);
         let finished = row("cpu.barrier.sense").case.id();
         directory.forget_all_but(&HashSet::from([finished.clone()])).unwrap();
-        assert!(!directory.compressed_samples().exists(), "a run that goes on adds lines to a plain file");
+        assert!(!packed(&directory.samples()).exists(), "a run that goes on adds lines to a plain file");
         assert_eq!(directory.read_samples().unwrap(), HashMap::from([(finished.clone(), samples[&finished].clone())]));
         let mut journal = Journal::open(&directory).unwrap();
         journal.append(&row("cpu.barrier.std"), &[observation(0, None, None)], &[]).unwrap();
@@ -284,13 +264,13 @@ mod tests {
         fs::write(directory.samples(), [&plain[..], b"0123,4,neither,1,2,3,,,1,,1\n"].concat()).unwrap();
         let error = directory.read_samples().unwrap_err().to_string();
         assert!(error.contains("samples.csv:") && error.contains("line: 5"), "{error}");
-        directory.write_compressed_samples(&plain).unwrap();
+        write_packed(&directory.samples(), &plain).unwrap();
         fs::remove_file(directory.samples()).unwrap();
-        let compressed = fs::read(directory.compressed_samples()).unwrap();
-        fs::write(directory.compressed_samples(), &compressed[..compressed.len() - 9]).unwrap();
+        let compressed = fs::read(packed(&directory.samples())).unwrap();
+        fs::write(packed(&directory.samples()), &compressed[..compressed.len() - 9]).unwrap();
         let error = directory.read_samples().unwrap_err().to_string();
         assert!(error.contains("samples.csv.gz"), "{error}");
-        fs::remove_file(directory.compressed_samples()).unwrap();
+        fs::remove_file(packed(&directory.samples())).unwrap();
         assert!(directory.read_samples().unwrap().is_empty());
     }
 }

@@ -15,7 +15,7 @@ use std::{fs, io};
 use csv::StringRecord;
 
 use crate::run::directory::RunDirectory;
-use crate::run::files::{At, RunDirectoryError, lines, read_if_there, replace, write_packed};
+use crate::run::files::{At, RunDirectoryError, lines, read_if_there, read_table, replace, write_packed};
 use crate::session::preset::Preset;
 
 /// The folder that the stored runs share.
@@ -58,7 +58,7 @@ impl RunDirectory {
 /// When the run cannot be read, something stands under that name, or a file cannot be written.
 pub fn store(run: &RunDirectory, results: &Path, name: &str) -> Result<RunDirectory, RunDirectoryError> {
     let preset = run.read_run()?.preset.parse();
-    let (samples, evidence) = (run.sample_bytes()?, run.evidence_files()?);
+    let (samples, evidence) = (read_table(&run.samples())?, run.evidence_files()?);
     let folder = results.join(name);
     if folder.exists() || name == EVIDENCE {
         return Err(RunDirectoryError::AlreadyStored(folder));
@@ -90,7 +90,7 @@ pub fn store(run: &RunDirectory, results: &Path, name: &str) -> Result<RunDirect
         return Ok(stored);
     }
     if let Some((_, bytes)) = samples {
-        stored.write_compressed_samples(&bytes)?;
+        write_packed(&stored.samples(), &bytes)?;
     }
     if !evidence.is_empty() {
         let kept = keep_evidence(&evidence, &results.join(EVIDENCE))?;

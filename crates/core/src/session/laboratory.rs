@@ -1,15 +1,19 @@
 //! Where experiments are made: one laboratory per domain, all behind one trait.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
+use crate::engine::calibration::Calibration;
 use crate::engine::experiment::Experiment;
 use crate::model::case::{Case, CaseId};
 use crate::model::detail::Detail;
+use crate::model::estimate::Observation;
 use crate::model::primitive::Primitive;
 use crate::run::machine::{AwakeDecision, MeasuredTopology};
 use crate::run::row::Row;
 use crate::session::preset::Preset;
-use crate::session::share::{Apart, Share};
 
 /// Why a case is not measured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -95,4 +99,38 @@ pub trait Laboratory {
         let _ = rows;
         None
     }
+}
+
+// What `Laboratory::measure_apart` is asked for and returns. `share.rs` measures it.
+
+/// The processes that measure the cases of a CPU, the one that writes the run among them.
+pub(super) const PROCESSES: u32 = 7;
+
+/// What a fresh process is to measure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Share {
+    pub(super) preset: Preset,
+    pub(super) seed: u64,
+    pub(super) first_pass: u32,
+    pub(super) most_passes: u32,
+    /// A pass that is not the first begins within this time only.
+    pub(super) time: Duration,
+    pub(super) cases: Vec<KnownCase>,
+}
+
+/// A case that another process has begun to measure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct KnownCase {
+    pub(super) case: Case,
+    pub(super) calibration: Calibration,
+}
+
+/// What a fresh process found out about a case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Apart {
+    pub(super) id: CaseId,
+    pub(super) observations: Vec<Observation>,
+    pub(super) spent: Duration,
+    /// Why the primitive did not do its work, if so.
+    pub(super) failure: Option<String>,
 }

@@ -3,17 +3,14 @@
 //! A [`Session`] measures the cases of a [`Plan`] in passes. One pass takes one measurement block of each unfinished case
 //! (`passes.rs`). So the blocks of a case are spread over the run, and a run that is interrupted knows something of every
 //! case. A budget that is too short for figures of all goes to a part of them (`part.rs`). How many blocks a case gets and
-//! how long the passes may take follows from the [`Preset`] (`preset.rs`, `pass_schedule.rs`). What is known of a case is
+//! how long the passes may take follows from the [`Preset`] (`preset.rs`). What is known of a case is
 //! written after its first block and after its last (`pending_case.rs`).
 //!
 //! The command only opens the laboratories, shows progress through an [`Observer`], and prints.
 
-mod additivity_sample;
-mod fresh_process;
 pub mod laboratory;
 pub mod observer;
 mod part;
-mod pass_schedule;
 mod passes;
 mod pending_case;
 pub mod plan;
@@ -22,15 +19,15 @@ mod resumption;
 mod share;
 mod states;
 
-pub use additivity_sample::additivity_sample;
+pub use laboratory::{Apart, Share};
+pub use preset::additivity_sample;
 pub use resumption::Here;
-pub use share::{Apart, Share};
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime};
 
-use crate::engine::cancel::Cancel;
+use crate::engine::stopping::Cancel;
 use crate::model::case::{Case, CaseId};
 use crate::model::verdict::Verdict;
 use crate::run::directory::{RunDirectory, RunDirectoryError, WriteLock};

@@ -10,12 +10,10 @@ use std::time::Duration;
 use crate::model::case::{Case, CaseId};
 use crate::model::own::is_own;
 use crate::model::primitive::Catalogue;
-use crate::session::additivity_sample::additivity_sample;
+use crate::session::laboratory::{KnownCase, PROCESSES, Share};
 use crate::session::observer::Work;
-use crate::session::pass_schedule::PassSchedule;
 use crate::session::pending_case::PendingCase;
-use crate::session::preset::Preset;
-use crate::session::share::{KnownCase, PROCESSES, Share};
+use crate::session::preset::{PassSchedule, Preset, additivity_sample};
 use crate::session::states::StatesOfClasses;
 
 /// The state of a machine lasts for seconds. New cases get no blocks in less time: they would agree without being right.

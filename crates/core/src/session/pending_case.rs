@@ -13,8 +13,8 @@ use crate::model::evidence::Check;
 use crate::model::facts::{Class, Facts};
 use crate::model::verdict::Verdict;
 use crate::run::row::Row;
+use crate::session::laboratory::Apart;
 use crate::session::preset::{Budget, MIN_BLOCKS};
-use crate::session::share::Apart;
 
 /// What of a case is in the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -193,7 +193,7 @@ fn strata(found: &Measurement) -> Vec<Detail> {
 mod tests {
     use super::*;
     use crate::engine::Engine;
-    use crate::engine::cancel::Cancel;
+    use crate::engine::stopping::Cancel;
     use crate::fake::{FakeExperiment, Fault};
     use crate::session::preset::Preset;
 

@@ -5,43 +5,77 @@
 //! process that writes the run makes the first pass and the last ones; in between, laboratories that can start fresh
 //! processes (`Laboratory::measure_apart`) let each make some passes.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
-
+use crate::engine::Engine;
 use crate::engine::calibration::Calibration;
-use crate::model::case::{Case, CaseId};
+use crate::engine::measurement::Measurement;
+use crate::engine::stopping::Cancel;
+use crate::model::case::Case;
 use crate::model::estimate::Observation;
-use crate::session::preset::Preset;
+use crate::model::evidence::Check;
+use crate::session::laboratory::{Apart, KnownCase, Laboratory, PROCESSES, Share};
+use crate::session::observer::Observer;
 
-/// The processes that measure the cases of a CPU, the one that writes the run among them.
-pub(super) const PROCESSES: u32 = 7;
-
-/// What a fresh process is to measure.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Share {
-    pub(super) preset: Preset,
-    pub(super) seed: u64,
-    pub(super) first_pass: u32,
-    pub(super) most_passes: u32,
-    /// A pass that is not the first begins within this time only.
-    pub(super) time: Duration,
-    pub(super) cases: Vec<KnownCase>,
+/// A case in the course of a share.
+struct Open {
+    case: Case,
+    calibration: Calibration,
+    found: Option<Measurement>,
+    spent: Duration,
+    is_over: bool,
 }
 
-/// A case that another process has begun to measure.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct KnownCase {
-    pub(super) case: Case,
-    pub(super) calibration: Calibration,
+impl Share {
+    /// Measures it in this process, pass after pass. Cases that cannot be measured here are left out.
+    pub fn measure(&self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Vec<Apart> {
+        let mut random = fastrand::Rng::with_seed(self.seed ^ u64::from(self.first_pass));
+        let mut open: Vec<Open> = self.cases.iter().map(Open::new).collect();
+        let (started, count) = (Instant::now(), self.cases.len());
+        for pass in 0..self.most_passes {
+            if pass > 0 && started.elapsed() >= self.time {
+                break;
+            }
+            random.shuffle(&mut open);
+            for case in open.iter_mut().filter(|case| !case.is_over) {
+                observer.measuring(&case.case);
+                self.one_block(laboratory, case, self.first_pass + pass, count);
+            }
+        }
+        open.into_iter().filter_map(Open::end).collect()
+    }
+
+    fn one_block(&self, laboratory: &mut dyn Laboratory, open: &mut Open, number: u32, count: usize) {
+        let started = Instant::now();
+        let budget = self.preset.budget(&open.case, count);
+        let Ok(mut experiment) = laboratory.experiment(&open.case) else {
+            open.is_over = true;
+            return;
+        };
+        let mut engine = Engine::new(budget.settings.clone(), Cancel::new()).with_blocks(budget.blocks);
+        engine.may_be_precise = false;
+        (engine.calibration, engine.block) = (Some(open.calibration), Some(number));
+        let seed = self.seed ^ open.case.id().number() ^ u64::from(self.first_pass);
+        let found = engine.measure_block(experiment.as_mut(), open.found.take(), seed);
+        open.spent += started.elapsed();
+        let is_long = open.spent > 4 * budget.settings.rule.max_time / PROCESSES;
+        open.is_over = is_long || found.as_ref().is_ok_and(|found| found.stop.is_none());
+        open.found = found.ok();
+    }
 }
 
-/// What a fresh process found out about a case.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Apart {
-    pub(super) id: CaseId,
-    pub(super) observations: Vec<Observation>,
-    pub(super) spent: Duration,
-    /// Why the primitive did not do its work, if so.
-    pub(super) failure: Option<String>,
+impl Open {
+    fn new(known: &KnownCase) -> Self {
+        let KnownCase { case, calibration } = known.clone();
+        Self { case, calibration, found: None, spent: Duration::ZERO, is_over: false }
+    }
+
+    fn end(self) -> Option<Apart> {
+        let Measurement { check, observations, .. } = self.found?;
+        let failure = if let Check::Failed(reason) = check { Some(reason) } else { None };
+        let is_number =
+            |o: &Observation| [o.ns, o.fastest_ns, o.slowest_ns, o.mean_rate_ns].iter().all(|ns| ns.is_finite());
+        let observations = observations.into_iter().filter(is_number).collect();
+        Some(Apart { id: self.case.id(), observations, spent: self.spent, failure })
+    }
 }

@@ -53,7 +53,7 @@ impl Experiment for &mut Counted {
         if is_starved {
             all[2] = ticks(300_000.0 * shot.iterations as f64);
         }
-        let disturbance = self.disturbance.clone();
+        let disturbance = self.disturbance;
         Ok(Sample { is_starved, disturbance, ..Sample::of_actors(&mut all, 0.1).unwrap() })
     }
 

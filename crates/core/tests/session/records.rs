@@ -18,7 +18,6 @@ fn what_preparing_decided_is_recorded_for_each_process() {
     let mut recorder = Recorder { cancel_after: Some(3), ..Recorder::default() };
     fixture.measure(session, &recorder.limits(), &mut recorder);
     assert_eq!(in_file(&fixture).as_deref(), Some("off (decision 1)"));
-    assert_eq!(fixture.directory().read_run().unwrap().environment.kept_cpus_awake(), Some(false));
     let session = fixture.resume().unwrap();
     fixture.measure(session, &Limits::default(), &mut Recorder::default());
     assert_eq!(in_file(&fixture).as_deref(), Some("off (decision 1); then off (decision 2)"));

@@ -3,7 +3,7 @@
 use yaxpeax_arch::{Arch, Decoder as _, U8Reader};
 use yaxpeax_arm::armv8::a64::{ARMv8, Instruction, Opcode, Operand};
 
-use super::control_flow::{Decoded, Flow};
+use super::function::{Decoded, Flow};
 
 /// Every instruction is so long.
 const BYTES: usize = 4;

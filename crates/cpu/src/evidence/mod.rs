@@ -1,13 +1,12 @@
 //! The machine code of both timed loops: the functions of the running program, disassembled.
 //!
 //! A loop stands in a function of its own that is never inlined. `function.rs` decodes that function, with `x86_64.rs` or
-//! `aarch64.rs`, and finds its outermost loop in the graph of its branches (`control_flow.rs`). This module counts the
+//! `aarch64.rs`, and finds its outermost loop in the graph of its branches. This module counts the
 //! instructions of an operation in both loops and compares the counts with what the primitive expects. Start with
 //! [`examine`].
 
 #[cfg(any(target_arch = "aarch64", test))]
 mod aarch64;
-mod control_flow;
 mod function;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
@@ -266,7 +265,7 @@ fn cached_loop(entry: usize) -> Result<Arc<TimedLoop>, String> {
 
 /// Compares what both loops hold, in `unroll` steps each, with what is expected of one step.
 pub fn judge(baseline: &TimedLoop, test: &TimedLoop, unroll: u32, expected: Expected) -> Evidence {
-    let listing = || format!("baseline:\n{}test:\n{}", baseline.listing(), test.listing());
+    let listing = || listing_of([baseline, test]);
     match expected {
         Expected::Uncounted(reason) => Evidence::NotAvailable(reason.to_owned()),
         Expected::Difference => difference([baseline, test], unroll),
@@ -285,10 +284,7 @@ pub fn judge(baseline: &TimedLoop, test: &TimedLoop, unroll: u32, expected: Expe
             let counts = format!("{} {}/{}", names(test, any_of), found.0, found.1);
             let difference = format!("{counts}, expected {}/{}", meant.0, meant.1);
             if found == meant {
-                let receipt = receipt([baseline, test], any_of, unroll);
-                let line = receipt.as_ref().map_or_else(String::new, |receipt| receipt.line() + "\n");
-                let others = receipt.as_ref().map_or_else(String::new, Receipt::others_in_brief);
-                Evidence::Present { summary: counts + &others, listing: listing() + &line, receipt }
+                present(counts, listing(), receipt([baseline, test], any_of, unroll))
             } else if found.1 >= meant.1 || test.calls() {
                 // More than expected, or a part of it in a called function: unknown, which is not the same as missing.
                 Evidence::NotAvailable(difference)
@@ -299,10 +295,14 @@ pub fn judge(baseline: &TimedLoop, test: &TimedLoop, unroll: u32, expected: Expe
     }
 }
 
+fn listing_of([baseline, test]: [&TimedLoop; 2]) -> String {
+    format!("baseline:\n{}test:\n{}", baseline.listing(), test.listing())
+}
+
 /// What the test has more than the baseline, named by the instruction that costs most as a rule: a locked one, a fence or a
 /// call, or else the most frequent one. All instructions of the loops count, on whatever path: of foreign code nothing is known.
 fn difference(loops: [&TimedLoop; 2], unroll: u32) -> Evidence {
-    let listing = format!("baseline:\n{}test:\n{}", loops[0].listing(), loops[1].listing());
+    let listing = listing_of(loops);
     let count = |timed: &TimedLoop, name: &str| timed.lines.iter().filter(|line| line.name() == name).count();
     let is_first = |name: &str| loops[1].architecture.is_costly(name);
     let names: BTreeSet<&str> = loops[1].lines.iter().map(Line::name).collect();
@@ -319,9 +319,14 @@ fn difference(loops: [&TimedLoop; 2], unroll: u32) -> Evidence {
         unroll,
         counted,
     );
-    let line = receipt.as_ref().map_or_else(String::new, |receipt| receipt.line() + "\n");
-    let others = receipt.as_ref().map_or_else(String::new, Receipt::others_in_brief);
-    Evidence::Present { summary: format!("{name} {baseline}/{test}{others}"), listing: listing + &line, receipt }
+    present(format!("{name} {baseline}/{test}"), listing, receipt)
+}
+
+/// The evidence of an operation that was found, with all its instructions where they were counted.
+fn present(counts: String, listing: String, receipt: Option<Receipt>) -> Evidence {
+    let [others, line] =
+        receipt.as_ref().map_or_else(Default::default, |found| [found.others_in_brief(), found.line() + "\n"]);
+    Evidence::Present { summary: counts + &others, listing: listing + &line, receipt }
 }
 
 /// The instructions that were found; all that were looked for if none was.

@@ -2,7 +2,7 @@
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Formatter, Instruction, IntelFormatter};
 
-use super::control_flow::{Decoded, Flow};
+use super::function::{Decoded, Flow};
 
 /// The instructions that follow each other from `address`.
 pub(super) fn instructions(code: &[u8], address: u64) -> impl Iterator<Item = Decoded> {
@@ -37,7 +37,7 @@ fn flow_of(instruction: &Instruction) -> Flow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::control_flow::{Graph, Loop, outermost_loop};
+    use crate::evidence::function::{Graph, Loop, outermost_loop};
     use crate::evidence::timed_loop;
     use std::sync::atomic::{AtomicU64, Ordering};
 

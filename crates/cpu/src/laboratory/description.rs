@@ -6,8 +6,7 @@ use syncscope_core::machine::{CpuMachine, Environment};
 use syncscope_host::{c_library_version, cpu_list};
 
 use super::CpuLaboratory;
-use crate::machine::loaded_library::loaded_library;
-use crate::machine::settings::settings;
+use crate::machine::system::{loaded_library, settings};
 
 impl CpuLaboratory {
     /// What the hardware is.

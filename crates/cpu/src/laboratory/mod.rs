@@ -15,7 +15,7 @@ use syncscope_core::{
 use syncscope_host::cpu_list;
 use syncscope_host::scheduling::{self, AffinityGuard};
 
-use crate::awake_policy::AwakePolicy;
+use crate::awake::AwakePolicy;
 use crate::experiment::{Sharing, TeamExperiment};
 use crate::machine::cpu_time::{CpuCounters, cpu_quota};
 use crate::machine::placement::{self, Placed};
@@ -25,30 +25,13 @@ use crate::machine::{hwloc, memory};
 use crate::plan;
 use crate::primitives::{self, Entry, Workload};
 use crate::processes::{self, ProcessPool};
-use crate::studies::{self, inference};
+use crate::studies::{self, core_to_core, inference};
 use crate::team::pool::TeamPool;
 use crate::timing::clock::Clock;
 use crate::timing::cycles;
 use crate::timing::smt_interference::{self, InterferenceDetector};
 
 mod description;
-
-/// Why the laboratory cannot be opened.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CpuError {
-    /// hwloc gives no topology.
-    #[error(
-        "hwloc could not load the topology; if HWLOC_SYNTHETIC or HWLOC_XMLFILE is set, unset or correct it, \
-         otherwise see what `lstopo` or `hwloc-info` says and whether /sys is mounted"
-    )]
-    NoTopology,
-    /// hwloc and the operating system share no CPU.
-    #[error("the CPUs this process may use ({allowed}) are not in hwloc's topology; check taskset and the cpuset")]
-    NoCpu {
-        /// What the operating system allows.
-        allowed: String,
-    },
-}
 
 /// The CPUs of this machine as a laboratory.
 pub struct CpuLaboratory {
@@ -74,7 +57,7 @@ impl CpuLaboratory {
     ///
     /// # Errors
     /// When there is no topology, or none of its CPUs may be used.
-    pub fn open() -> Result<Self, CpuError> {
+    pub fn open() -> Result<Self, String> {
         let system = System::default();
         let topology = allowed_topology()?.with_memory_of_system(system.memory_bytes());
         let topology = topology.with_core_kinds(&system.core_speeds());
@@ -143,8 +126,11 @@ impl CpuLaboratory {
 }
 
 /// hwloc's topology, with the CPUs that the calling thread may use.
-fn allowed_topology() -> Result<Topology, CpuError> {
-    let topology = hwloc::load().ok_or(CpuError::NoTopology)?;
+fn allowed_topology() -> Result<Topology, String> {
+    let topology = hwloc::load().ok_or(
+        "hwloc could not load the topology; if HWLOC_SYNTHETIC or HWLOC_XMLFILE is set, unset or correct it, otherwise see \
+         what `lstopo` or `hwloc-info` says and whether /sys is mounted",
+    )?;
     if !topology.this_system {
         return Ok(topology);
     }
@@ -155,7 +141,10 @@ fn allowed_topology() -> Result<Topology, CpuError> {
     }
     let topology = topology.restricted(|cpu| cpus.contains(&cpu));
     if topology.allowed().next().is_none() {
-        return Err(CpuError::NoCpu { allowed: cpu_list::format(&cpus) });
+        let allowed = cpu_list::format(&cpus);
+        return Err(format!(
+            "the CPUs this process may use ({allowed}) are not in hwloc's topology; check taskset and the cpuset"
+        ));
     }
     Ok(topology)
 }
@@ -188,37 +177,8 @@ impl Laboratory for CpuLaboratory {
     }
 
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        self.experiment_of_case(case)
-    }
-
-    fn measure_apart(&mut self, share: &Share) -> Option<Result<Vec<Apart>, String>> {
-        // The threads of an OpenMP runtime spin.
-        self.teams.end_runtimes();
-        self.is_watched.then(|| processes::measure_apart(share))
-    }
-
-    fn can_measure_apart(&self) -> bool {
-        self.is_watched
-    }
-
-    fn notes(&self, cases: &[Case]) -> Vec<String> {
-        studies::notes(&self.topology, cases)
-    }
-
-    fn findings(&self, rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Vec<String> {
-        smt_interference::finding(rows, details).into_iter().collect()
-    }
-
-    fn measured_topology(&self, rows: &[Row]) -> Option<MeasuredTopology> {
-        inference::infer(&self.topology, rows)
-    }
-}
-
-impl CpuLaboratory {
-    /// The experiment of a case of the catalogue.
-    pub(super) fn experiment_of_case(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
         if let Some(reason) = studies::unavailable(case) {
-            return Err(Refusal::Skipped(reason));
+            return Err(Refusal::Skipped(reason.to_owned()));
         }
         let (placement, threads) =
             (case.placement.clone().unwrap_or(Placement::Close), case.threads.unwrap_or(1).max(1));
@@ -235,6 +195,30 @@ impl CpuLaboratory {
         Ok(Box::new(TeamExperiment::new(team, &self.clock, &mut self.interference, workload, sharing)))
     }
 
+    fn measure_apart(&mut self, share: &Share) -> Option<Result<Vec<Apart>, String>> {
+        // The threads of an OpenMP runtime spin.
+        self.teams.end_runtimes();
+        self.is_watched.then(|| processes::measure_apart(share))
+    }
+
+    fn can_measure_apart(&self) -> bool {
+        self.is_watched
+    }
+
+    fn notes(&self, cases: &[Case]) -> Vec<String> {
+        core_to_core::note(&self.topology, cases).into_iter().collect()
+    }
+
+    fn findings(&self, rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Vec<String> {
+        smt_interference::finding(rows, details).into_iter().collect()
+    }
+
+    fn measured_topology(&self, rows: &[Row]) -> Option<MeasuredTopology> {
+        inference::infer(&self.topology, rows)
+    }
+}
+
+impl CpuLaboratory {
     /// Makes any workload ready to run on `threads` threads, even if it is in no catalogue.
     ///
     /// # Errors
@@ -267,7 +251,7 @@ impl CpuLaboratory {
         if let Some(reason) = self.unavailable() {
             return Err(Refusal::Skipped(reason));
         }
-        placement::place(&self.topology, placement, threads).map_err(|error| Refusal::Skipped(error.to_string()))
+        placement::place(&self.topology, placement, threads).map_err(Refusal::Skipped)
     }
 
     /// The workload of a case with its memory where the case wants it, and the remark for the row.
@@ -301,15 +285,15 @@ impl CpuLaboratory {
         // A quota pauses threads and takes no CPU from them: between two pauses they run as without it, in short samples
         // that are excluded where a pause falls into one.
         let is_oversubscribed = oversubscribed.is_some();
-        let remarks: Vec<String> = oversubscribed.into_iter().chain(throttled).collect();
-        Sharing {
+        let sharing = Sharing {
             cpus: placed.available.min(threads as u32),
             oversubscribed: is_oversubscribed,
             unbound: *placement == Placement::None,
             has_siblings: self.topology.share_a_core(&placed.cpus),
             actor: case.map_or(Actor::Slowest, primitives::actor_of),
-            remark: (!remarks.is_empty()).then(|| remarks.join(", ")),
-        }
+            remark: oversubscribed,
+        };
+        sharing.with_remark(throttled)
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn in_path(names: &[&str], path: &OsStr) -> Vec<PathBuf> {
 /// What the compiler says first, or that it did not end.
 pub(crate) fn compile(
     compiler: &Path,
-    options: &[String],
+    options: &[impl AsRef<OsStr>],
     (ending, text): (&str, &str),
     file: &Path,
     limit: Duration,

@@ -75,18 +75,16 @@ impl Inherited {
         ]
     }
 
-    /// The numbers of the descriptors as an argument.
-    pub(crate) fn argument(&self) -> String {
-        self.descriptors().map(|descriptor| descriptor.as_raw_fd().to_string()).join(",")
+    /// Their numbers, by which a worker adopts them.
+    pub(crate) fn numbers(&self) -> Vec<RawFd> {
+        self.descriptors().iter().map(BorrowedFd::as_raw_fd).collect()
     }
 
-    /// Makes those that the argument names this process's own; `makes` of its first worker.
-    pub(crate) fn adopt(argument: &str, makes: bool) -> Result<&'static Self, String> {
-        let numbers: Vec<RawFd> = argument.split(',').map_while(|number| number.parse().ok()).collect();
-        let owned: Result<Vec<OwnedFd>, String> = numbers
-            .into_iter()
-            .map(|number| child_process::inherited(number).map_err(|error| format!("descriptor {number}: {error}")))
-            .collect();
+    /// Makes those with these numbers this process's own; `makes` of its first worker.
+    pub(crate) fn adopt(numbers: &[RawFd], makes: bool) -> Result<&'static Self, String> {
+        let own =
+            |number: &RawFd| child_process::inherited(*number).map_err(|error| format!("descriptor {number}: {error}"));
+        let owned: Result<Vec<OwnedFd>, String> = numbers.iter().map(own).collect();
         let [memory, event_0, event_1, reader_0, writer_0, reader_1, writer_1] =
             <[OwnedFd; 7]>::try_from(owned?).map_err(|_| "seven descriptors are expected".to_owned())?;
         let memory =
@@ -170,8 +168,10 @@ mod tests {
 
     #[test]
     fn numbers_that_are_no_descriptors_are_an_error() {
-        assert!(Inherited::adopt("1048576,1,1,1,1,1,1", false).is_err_and(|reason| reason.contains("1048576")));
-        assert!(Inherited::adopt("0", false).is_err_and(|reason| reason.contains("seven")));
+        assert!(
+            Inherited::adopt(&[1_048_576, 1, 1, 1, 1, 1, 1], false).is_err_and(|reason| reason.contains("1048576"))
+        );
+        assert!(Inherited::adopt(&[0], false).is_err_and(|reason| reason.contains("seven")));
         assert!(ends().is_none(), "this process is no worker");
     }
 }

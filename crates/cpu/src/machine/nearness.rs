@@ -5,47 +5,33 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use syncscope_core::Group;
+use syncscope_core::words::words;
 
 use super::hwloc;
 use super::topology::{HardwareThread, Topology};
 
-/// The nearest thing that two CPUs share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum PairClass {
-    /// The core: they are its hardware threads.
-    SameCore,
-    /// The second-level cache.
-    SameL2,
-    /// A cache of the third level or beyond.
-    SameL3,
-    /// The NUMA node.
-    SameNode,
-    /// The package.
-    SamePackage,
-    /// The machine.
-    Across,
+words! {
+    /// The nearest thing that two CPUs share; the nearest first.
+    pub enum PairClass ("pair class") {
+        /// The core: they are its hardware threads.
+        SameCore = "same_core",
+        /// The second-level cache.
+        SameL2 = "same_l2",
+        /// A cache of the third level or beyond.
+        SameL3 = "same_l3",
+        /// The NUMA node.
+        SameNode = "same_node",
+        /// The package.
+        SamePackage = "same_package",
+        /// The machine.
+        Across = "across",
+    }
 }
 
 impl PairClass {
-    /// All classes, the nearest first.
-    pub const ALL: [Self; 6] =
-        [Self::SameCore, Self::SameL2, Self::SameL3, Self::SameNode, Self::SamePackage, Self::Across];
-
     /// The group of cases on such a pair.
     pub const fn group(self) -> Group {
-        Group::named(match self {
-            Self::SameCore => "same_core",
-            Self::SameL2 => "same_l2",
-            Self::SameL3 => "same_l3",
-            Self::SameNode => "same_node",
-            Self::SamePackage => "same_package",
-            Self::Across => "across",
-        })
-    }
-
-    /// The class that a group names.
-    pub(crate) fn of_group(group: &Group) -> Option<Self> {
-        Self::ALL.into_iter().find(|class| class.group() == *group)
+        Group::named(self.as_str())
     }
 
     /// Why a machine has no such pair.

@@ -7,26 +7,12 @@
 use std::collections::{BTreeSet, HashMap};
 
 use syncscope_core::Placement;
+use syncscope_host::cpu_list;
 
 use crate::machine::topology::{HardwareThread, Topology};
 
-/// Why a placement does not exist on this machine.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PlacementError {
-    /// No CPU is allowed.
-    #[error(
-        "none of the CPUs in the topology is in this process's affinity mask: check taskset and the cpuset of its control group"
-    )]
-    NoCpu,
-    /// A CPU on the list is not allowed.
-    #[error("CPU {cpu} does not exist or this process may not use it; it may use {allowed}")]
-    NotAllowed {
-        /// The CPU asked for.
-        cpu: u32,
-        /// What may be used.
-        allowed: String,
-    },
-}
+/// Why no thread can be placed.
+const NO_CPU: &str = "none of the CPUs in the topology is in this process's affinity mask: check taskset and the cpuset of its control group";
 
 /// One entry for each thread of a team.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,10 +34,10 @@ impl Placed {
 ///
 /// # Errors
 /// When no CPU, or not every CPU asked for, may be used.
-pub fn place(topology: &Topology, placement: &Placement, threads: u32) -> Result<Placed, PlacementError> {
+pub fn place(topology: &Topology, placement: &Placement, threads: u32) -> Result<Placed, String> {
     let allowed: Vec<&HardwareThread> = topology.allowed().collect();
     if allowed.is_empty() {
-        return Err(PlacementError::NoCpu);
+        return Err(NO_CPU.to_owned());
     }
     let pinned = match placement {
         Placement::None => {
@@ -174,13 +160,14 @@ fn fold(places: &[u32], threads: u32) -> Vec<u32> {
         .collect()
 }
 
-fn listed(topology: &Topology, list: &[u32], threads: u32) -> Result<Vec<u32>, PlacementError> {
+fn listed(topology: &Topology, list: &[u32], threads: u32) -> Result<Vec<u32>, String> {
     let allowed = topology.allowed_cpus();
     if let Some(cpu) = list.iter().find(|cpu| !allowed.contains(cpu)) {
-        return Err(PlacementError::NotAllowed { cpu: *cpu, allowed: syncscope_host::cpu_list::format(&allowed) });
+        let allowed = cpu_list::format(&allowed);
+        return Err(format!("CPU {cpu} does not exist or this process may not use it; it may use {allowed}"));
     }
     if list.is_empty() {
-        return Err(PlacementError::NoCpu);
+        return Err(NO_CPU.to_owned());
     }
     Ok(list.iter().copied().cycle().take(threads as usize).collect())
 }
@@ -228,9 +215,9 @@ mod tests {
         assert_eq!(cpus(&machine, &Placement::Close, 3), [1, 9, 4]);
         assert_eq!(cpus(&machine, &Placement::Spread, 3), [1, 4, 5]);
         let error = place(&machine, &Placement::List(vec![1, 2]), 2).unwrap_err();
-        assert_eq!(error.to_string(), "CPU 2 does not exist or this process may not use it; it may use 1,4-5,9,13");
+        assert_eq!(error, "CPU 2 does not exist or this process may not use it; it may use 1,4-5,9,13");
         let nothing = machine.restricted(|_| false);
-        assert_eq!(place(&nothing, &Placement::Close, 1), Err(PlacementError::NoCpu));
+        assert_eq!(place(&nothing, &Placement::Close, 1), Err(NO_CPU.to_owned()));
     }
 
     #[test]

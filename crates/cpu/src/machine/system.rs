@@ -1,11 +1,12 @@
-//! What Linux reports of the processor and its state, in `/proc` and `/sys`.
+//! What Linux reports of the processor, its state and its settings, in `/proc` and `/sys`, and of the libraries that this process has
+//! loaded.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use syncscope_core::machine::CpuSignature;
-use syncscope_host::cpu_list;
+use syncscope_core::machine::{CpuSignature, LoadedLibrary, SystemSettings};
+use syncscope_host::{cpu_list, file_hash};
 
 const CPUINFO: &str = "proc/cpuinfo";
 
@@ -229,6 +230,146 @@ const fn cpuid_hypervisor() -> Option<String> {
     None
 }
 
+// Settings of the processor's firmware and of the kernel that change what synchronization costs.
+
+/// The settings of this system.
+pub fn settings(system: &System) -> SystemSettings {
+    let number = |path: &str| system.read(path)?.parse::<u32>().ok();
+    SystemSettings {
+        microcode: microcode(system),
+        kernel_parameters: system.read("proc/cmdline").map(|line| parameters_that_matter(&line)),
+        mitigations: mitigations(system),
+        transparent_huge_pages: system.read("sys/kernel/mm/transparent_hugepage/enabled").as_deref().and_then(chosen),
+        numa_balancing: number("proc/sys/kernel/numa_balancing"),
+        ksm: number("sys/kernel/mm/ksm/run").map(|run| run == 1),
+        aslr: number("proc/sys/kernel/randomize_va_space").map(|level| if is_exempt(system) { 0 } else { level }),
+        smt: system.read("sys/devices/system/cpu/smt/control"),
+        isolated_cpus: cpu_list(system, "sys/devices/system/cpu/isolated"),
+        nohz_full_cpus: cpu_list(system, "sys/devices/system/cpu/nohz_full"),
+        clocksource: system.read("sys/devices/system/clocksource/clocksource0/current_clocksource"),
+    }
+}
+
+/// The revisions of all CPUs, each once.
+fn microcode(system: &System) -> Option<String> {
+    let text = system.read("proc/cpuinfo")?;
+    let fields = text.lines().filter_map(|line| line.split_once(':'));
+    let mut revisions: Vec<&str> =
+        fields.filter(|(key, _)| key.trim() == "microcode").map(|(_, value)| value.trim()).collect();
+    revisions.sort_unstable();
+    revisions.dedup();
+    (!revisions.is_empty()).then(|| revisions.join(", "))
+}
+
+/// Beginnings of the kernel's parameters that change scheduling, idling, clocks, memory or mitigations (Linux
+/// `Documentation/admin-guide/kernel-parameters.txt`). Only these are written: others may name a host, a network or a
+/// user.
+const THAT_MATTER: &str = "\
+    acpi_ amd_iommu amd_pstate amd_prefcore clocksource cpufreq. cpuidle default_hugepagesz gather_data_sampling \
+    haltpoll. highres hpet hugepages idle indirect_target_selection intel_idle. intel_iommu intel_pstate iommu \
+    irqaffinity isolcpus kaslr kvm l1d_flush l1tf lapic managed_irq maxcpus mce mds mitigations mmio_stale_data \
+    nmi_watchdog no5lvl nohpet nohz nokaslr nopti norandmaps nosmt nospec nosoftlockup notsc nowatchdog nr_cpus numa \
+    nvidia pci possible_cpus preempt processor. psi pti rcu reg_file_data_sampling retbleed sched skew_tick spec \
+    split_lock_detect srbds threadirqs transparent_hugepage tsa tsc tsx vmscape";
+
+fn parameters_that_matter(line: &str) -> String {
+    // What follows `--` is for the first process, not for the kernel.
+    let words = line.split_whitespace().take_while(|word| *word != "--");
+    words.filter(|word| THAT_MATTER.split(' ').any(|start| word.starts_with(start))).collect::<Vec<_>>().join(" ")
+}
+
+/// Vulnerabilities that the kernel knows, but for those that do not affect this processor.
+fn mitigations(system: &System) -> BTreeMap<String, String> {
+    const FOLDER: &str = "sys/devices/system/cpu/vulnerabilities";
+    let entries = fs::read_dir(system.root().join(FOLDER)).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    names
+        .filter_map(|name| Some((system.read(&format!("{FOLDER}/{name}"))?, name)))
+        .filter(|(state, _)| state != "Not affected")
+        .map(|(state, name)| (name, state))
+        .collect()
+}
+
+/// The word in brackets: `always [madvise] never`.
+fn chosen(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once('[')?;
+    Some(rest.split_once(']')?.0.to_owned())
+}
+
+/// Whether the process asked for addresses that are not randomized (`setarch --addr-no-randomize`).
+fn is_exempt(system: &System) -> bool {
+    /// `ADDR_NO_RANDOMIZE` of `linux/personality.h`.
+    const ADDR_NO_RANDOMIZE: u64 = 0x0004_0000;
+    let personality = system.read("proc/self/personality");
+    let bits = personality.and_then(|text| u64::from_str_radix(&text, 16).ok());
+    bits.is_some_and(|bits| bits & ADDR_NO_RANDOMIZE != 0)
+}
+
+/// The list in a file that is empty or `(null)` where there are none.
+fn cpu_list(system: &System, path: &str) -> Option<String> {
+    let text = fs::read_to_string(system.root().join(path)).ok()?;
+    Some(text.trim().replace("(null)", ""))
+}
+
+// Shared libraries as this process has loaded them: which file, and of which version.
+
+/// Folders that systems install into. The path of a file elsewhere may name a user and is not written.
+const SYSTEM_FOLDERS: [&str; 4] = ["/usr/", "/lib/", "/lib64/", "/opt/"];
+
+/// The library of this name, such as `libgomp`; `None` if it is not loaded.
+pub fn loaded_library(system: &System, name: &str) -> Option<LoadedLibrary> {
+    let path = loaded_file(system, name)?;
+    let file_name = Path::new(&path).file_name()?.to_str()?.to_owned();
+    let is_systems = SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder));
+    let version = package_version(system, name, &path).or_else(|| version_in_name(&file_name));
+    let hash = file_hash(&system.root().join(path.trim_start_matches('/')));
+    Some(LoadedLibrary { name: name.to_owned(), file: if is_systems { path } else { file_name }, version, hash })
+}
+
+/// The mapped file that is called `name.so` and perhaps more. The kernel resolves links.
+fn loaded_file(system: &System, name: &str) -> Option<String> {
+    let maps = system.read("proc/self/maps")?;
+    let start = format!("{name}.so");
+    maps.lines()
+        .filter_map(|line| line.find('/').map(|path| &line[path..]))
+        .find(|path| path.rsplit('/').next().is_some_and(|file| file.starts_with(&start)))
+        .map(|path| path.trim_end_matches(" (deleted)").to_owned())
+}
+
+/// `1.0.0` of `libgomp.so.1.0.0`.
+fn version_in_name(file_name: &str) -> Option<String> {
+    let (_, version) = file_name.split_once(".so.")?;
+    Some(version.to_owned())
+}
+
+/// Version of the Debian package that installed the file, as `dpkg` lists it.
+fn package_version(system: &System, name: &str, path: &str) -> Option<String> {
+    const LISTS: &str = "var/lib/dpkg/info";
+    // `/lib` may be a link to `/usr/lib`, and the list may have either name.
+    let bare = path.strip_prefix("/usr").unwrap_or(path);
+    let names_file = |line: &str| line.strip_prefix("/usr").unwrap_or(line) == bare;
+    let lists = fs::read_dir(system.root().join(LISTS)).ok()?.flatten();
+    let lists = lists.filter_map(|entry| entry.file_name().into_string().ok());
+    let owner = lists
+        .filter_map(|list| Some(list.strip_suffix(".list")?.to_owned()))
+        .filter(|package| package.starts_with(name))
+        .find(|package| {
+            system.read(&format!("{LISTS}/{package}.list")).is_some_and(|list| list.lines().any(names_file))
+        })?;
+    // `libgomp1:amd64`
+    let (package, architecture) = owner.split_once(':').map_or((&*owner, None), |(name, arch)| (name, Some(arch)));
+    let status = system.read("var/lib/dpkg/status")?;
+    let paragraph = status.split("\n\n").find(|paragraph| {
+        let has = |key: &str, value: &str| field(paragraph, key) == Some(value);
+        has("Package", package) && architecture.is_none_or(|architecture| has("Architecture", architecture))
+    })?;
+    field(paragraph, "Version").map(str::to_owned)
+}
+
+fn field<'a>(paragraph: &'a str, key: &str) -> Option<&'a str> {
+    paragraph.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": "))
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -301,5 +442,108 @@ pub(crate) mod tests {
         assert_eq!(system.signature(), None);
         assert_eq!((system.memory_bytes(), system.load(), system.boost()), (None, None, None));
         assert_eq!((system.governor(&[0]), system.os()), (None, "Linux".to_owned()));
+    }
+
+    #[test]
+    fn settings_are_read() {
+        let (_root, system) = system(&[
+            (
+                "proc/cpuinfo",
+                "processor\t: 0\nmicrocode\t: 0xb2\n\nprocessor\t: 1\nmicrocode\t: 0xb1\nmicrocode: 0xb2\n",
+            ),
+            (
+                "proc/cmdline",
+                "BOOT_IMAGE=/home/ann/vmlinuz root=UUID=1 hostname=ann-pc isolcpus=2-3 quiet nohz_full=2-3\n",
+            ),
+            ("proc/sys/kernel/numa_balancing", "1\n"),
+            ("proc/sys/kernel/randomize_va_space", "2\n"),
+            ("sys/devices/system/cpu/vulnerabilities/mds", "Not affected\n"),
+            ("sys/devices/system/cpu/vulnerabilities/retbleed", "Mitigation: Enhanced IBRS\n"),
+            ("sys/devices/system/cpu/vulnerabilities/srbds", "Vulnerable\n"),
+            ("sys/devices/system/cpu/smt/control", "on\n"),
+            ("sys/devices/system/cpu/isolated", "2-3\n"),
+            ("sys/devices/system/cpu/nohz_full", "  (null)\n"),
+            ("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n"),
+            ("sys/kernel/mm/ksm/run", "0\n"),
+            ("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
+        ]);
+        let text = |text: &str| Some(text.to_owned());
+        let mitigations = [("retbleed", "Mitigation: Enhanced IBRS"), ("srbds", "Vulnerable")];
+        let expected = SystemSettings {
+            microcode: text("0xb1, 0xb2"),
+            kernel_parameters: text("isolcpus=2-3 nohz_full=2-3"),
+            mitigations: mitigations.map(|(name, state)| (name.to_owned(), state.to_owned())).into(),
+            transparent_huge_pages: text("madvise"),
+            numa_balancing: Some(1),
+            ksm: Some(false),
+            aslr: Some(2),
+            smt: text("on"),
+            isolated_cpus: text("2-3"),
+            nohz_full_cpus: text(""),
+            clocksource: text("tsc"),
+        };
+        assert_eq!(settings(&system), expected);
+    }
+
+    #[test]
+    fn missing_files_are_unknown_not_wrong() {
+        let (_root, system) = system(&[]);
+        assert_eq!(settings(&system), SystemSettings::default());
+    }
+
+    #[test]
+    fn a_process_can_be_exempt_from_randomization() {
+        let (_root, system) =
+            system(&[("proc/sys/kernel/randomize_va_space", "2\n"), ("proc/self/personality", "00040000\n")]);
+        assert_eq!(settings(&system).aslr, Some(0));
+    }
+
+    #[test]
+    fn parameters_of_the_first_process_are_not_the_kernels() {
+        assert_eq!(parameters_that_matter("mitigations=off -- --isolcpus tsc=reliable"), "mitigations=off");
+        assert_eq!(parameters_that_matter("ip=10.0.0.1::::ann-pc:eth0 nfsroot=ann@host user=ann"), "");
+    }
+
+    #[test]
+    fn this_system_is_read_without_failing() {
+        let here = settings(&System::default());
+        assert!(here.aslr.is_none_or(|level| level <= 2), "{here:?}");
+    }
+
+    const MAPS: &str = "55d0-55d1 r-xp 00000000 08:01 12   /usr/bin/syncscope\n\
+        7f00-7f01 r--p 00000000 08:01 34                   /usr/lib/x86_64-linux-gnu/libgomp.so.1.0.0\n\
+        7f01-7f02 r-xp 00001000 08:01 34                   /usr/lib/x86_64-linux-gnu/libgomp.so.1.0.0\n\
+        7f03-7f04 rw-p 00000000 00:00 0\n\
+        7f05-7f06 r-xp 00000000 08:01 56                   /home/ann/my env/lib/libomp.so.5\n";
+
+    #[test]
+    fn a_package_says_its_version() {
+        let (_root, system) = system(&[
+            ("proc/self/maps", MAPS),
+            ("usr/lib/x86_64-linux-gnu/libgomp.so.1.0.0", "foobar"),
+            ("var/lib/dpkg/info/libgomp-plugin:amd64.list", "/usr/lib\n/usr/lib/other.so\n"),
+            ("var/lib/dpkg/info/libgomp1:amd64.list", "/.\n/lib/x86_64-linux-gnu/libgomp.so.1.0.0\n"),
+            (
+                "var/lib/dpkg/status",
+                "Package: libgomp1\nArchitecture: i386\nVersion: 11\n\nPackage: libgomp1\nStatus: installed\n\
+                 Architecture: amd64\nVersion: 12.2.0-14\n\nPackage: zlib\nVersion: 1\n",
+            ),
+        ]);
+        let expected = LoadedLibrary {
+            name: "libgomp".to_owned(),
+            file: "/usr/lib/x86_64-linux-gnu/libgomp.so.1.0.0".to_owned(),
+            version: Some("12.2.0-14".to_owned()),
+            hash: Some("85944171f73967e8".to_owned()),
+        };
+        assert_eq!(loaded_library(&system, "libgomp"), Some(expected));
+    }
+
+    #[test]
+    fn a_file_in_a_home_directory_is_named_without_its_folder() {
+        let (_root, system) = system(&[("proc/self/maps", MAPS)]);
+        let library = loaded_library(&system, "libomp").unwrap();
+        assert_eq!((library.file.as_str(), library.version.as_deref()), ("libomp.so.5", Some("5")));
+        assert_eq!(library.hash, None);
+        assert_eq!(loaded_library(&system, "libiomp5"), None);
     }
 }

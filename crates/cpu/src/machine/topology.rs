@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use syncscope_core::machine::{self, CoreKind};
+use syncscope_core::words::words;
 
 use syncscope_host::cpu_list;
 
@@ -27,26 +28,13 @@ pub struct HardwareThread {
     pub allowed: bool,
 }
 
-/// What a cache holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CacheKind {
-    /// Data.
-    Data,
-    /// Instructions.
-    Instruction,
-    /// Both.
-    Unified,
-}
-
-impl CacheKind {
-    /// The word in files.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Data => "data",
-            Self::Instruction => "instruction",
-            Self::Unified => "unified",
-        }
+words! {
+    /// What a cache holds.
+    pub enum CacheKind ("cache kind") {
+        /// Data.
+        Data = "data",
+        /// Both data and instructions.
+        Unified = "unified",
     }
 }
 
@@ -192,7 +180,7 @@ impl Topology {
         for cache in &self.caches {
             let one = machine::Cache {
                 level: cache.level,
-                kind: cache.kind.as_str().to_owned(),
+                kind: cache.kind.to_string(),
                 size_bytes: cache.size_bytes,
                 line_bytes: cache.line_bytes.unwrap_or_default(),
                 shared_by: cache.cpus.len() as u32,

@@ -15,11 +15,11 @@ pub(super) enum Call {
 }
 
 /// A primitive and its call.
-struct Entry {
+pub(super) struct Entry {
     primitive: Primitive,
-    call: Call,
-    /// The function of MPI that the timed loop calls.
-    functions: &'static str,
+    pub(super) call: Call,
+    /// The functions of MPI that the timed loop calls.
+    pub(super) functions: &'static str,
 }
 
 /// The library decides how a process waits for another.
@@ -87,18 +87,9 @@ pub fn primitives() -> &'static [Primitive] {
     &PRIMITIVES
 }
 
-fn entry(id: &str) -> Option<&'static Entry> {
+/// The primitive of this id.
+pub(super) fn entry(id: &str) -> Option<&'static Entry> {
     ENTRIES.iter().find(|entry| entry.primitive.id == id)
-}
-
-/// The call of a case's primitive.
-pub(super) fn call_of(case: &Case) -> Option<Call> {
-    entry(&case.primitive).map(|entry| entry.call)
-}
-
-/// The functions of MPI that the timed loop of a primitive calls.
-pub(super) fn functions_of(case: &Case) -> &'static str {
-    entry(&case.primitive).map_or("", |entry| entry.functions)
 }
 
 /// All cases of these processes: each primitive on one node and across nodes, with 2, 4, 8... and all processes.
@@ -136,6 +127,6 @@ mod tests {
         };
         assert_eq!(threads("mpi.barrier.blocking"), [2, 4, 6]);
         assert_eq!(threads("mpi.handoff.pingpong"), [2]);
-        assert!(cases.iter().all(|case| call_of(case).is_some() && !functions_of(case).is_empty()));
+        assert!(cases.iter().all(|case| entry(&case.primitive).is_some_and(|entry| !entry.functions.is_empty())));
     }
 }

@@ -1,7 +1,6 @@
 //! Rank 0: the processes of a run as a laboratory, and a case of several processes made ready for the engine.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::{HashMap, hash_map};
 
 use syncscope_core::machine::Environment;
 use syncscope_core::{
@@ -9,7 +8,7 @@ use syncscope_core::{
     Ruler, Sample, Shot, Side, Ticks,
 };
 
-use super::catalogue::{Call, call_of, cases, functions_of, primitives};
+use super::catalogue::{Call, Entry, cases, entry, primitives};
 use super::member::{Member, RECORD_WORDS, Record, phase_defect};
 use super::message::{Loop, MOST_SHOTS, Message};
 use super::process::{MpiProcess, short_version};
@@ -110,7 +109,7 @@ impl Laboratory for MpiLaboratory {
         if self.is_over {
             return Err(Refusal::Lost("the other processes have ended".to_owned()));
         }
-        let (Some(call), Some(team)) = (call_of(case), Team::of_case(case)) else {
+        let (Some(entry), Some(team)) = (entry(&case.primitive), Team::of_case(case)) else {
             return Err(Refusal::Skipped(format!("there is no {case} in this version")));
         };
         let slot = self.slot(team)?;
@@ -119,7 +118,7 @@ impl Laboratory for MpiLaboratory {
         };
         let Self { process, proofs, .. } = self;
         let sharing = process.world.sharing(&process.world.members(team).unwrap_or_default());
-        Ok(Box::new(MpiExperiment { process, case: case.clone(), team, call, member, sharing, proofs, defect: None }))
+        Ok(Box::new(MpiExperiment { process, entry, team, member, sharing, proofs, defect: None }))
     }
 }
 
@@ -129,9 +128,8 @@ const MAX_ITERATIONS: u64 = 1 << 20;
 /// A primitive between processes, ready to run.
 struct MpiExperiment<'a> {
     process: &'a mut MpiProcess,
-    case: Case,
+    entry: &'static Entry,
     team: Team,
-    call: Call,
     /// Rank 0.
     member: Member,
     sharing: Sharing,
@@ -144,7 +142,7 @@ impl MpiExperiment<'_> {
     /// Runs at most [`MOST_SHOTS`] shots on all members.
     fn batch(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
         let loops: Vec<Loop> = shots.iter().map(Loop::of).collect();
-        let message = Message::Run { slot: self.member.slot, call: self.call, loops };
+        let message = Message::Run { slot: self.member.slot, call: self.entry.call, loops };
         let words = self.process.order(&message).map_err(ExperimentError::Failed)?;
         let ns_per_tick = self.process.clock.ns_per_tick();
         let records: Vec<Option<Record>> = words.chunks_exact(RECORD_WORDS).map(Record::from_words).collect();
@@ -161,7 +159,7 @@ impl MpiExperiment<'_> {
 
     fn sample_of(&self, seen: &[Record], ns_per_tick: f64) -> Option<Sample> {
         // The process that has the counter adds nothing.
-        let actors = if self.call == Call::FetchOp { seen.get(1..)? } else { seen };
+        let actors = if self.entry.call == Call::FetchOp { seen.get(1..)? } else { seen };
         let mut elapsed: Vec<Ticks> =
             actors.iter().map(|record| Ticks(record.elapsed.max(0).cast_unsigned())).collect();
         let is_switched = !self.sharing.is_oversubscribed && seen.iter().any(|record| record.switched);
@@ -181,8 +179,8 @@ impl MpiExperiment<'_> {
     fn proof(&mut self) -> Check {
         let Self { process, team, member, proofs, .. } = self;
         let unknown = match proofs.entry(*team) {
-            Entry::Occupied(known) => return known.get().clone(),
-            Entry::Vacant(unknown) => unknown,
+            hash_map::Entry::Occupied(known) => return known.get().clone(),
+            hash_map::Entry::Vacant(unknown) => unknown,
         };
         let check = match process.order(&Message::Prove { slot: member.slot }) {
             Ok(words) => {
@@ -202,13 +200,8 @@ impl Experiment for MpiExperiment<'_> {
     }
 
     fn operations(&self, side: Side, iterations: u64) -> u64 {
-        let messages = if self.call == Call::PingPong { 2 } else { 1 };
+        let messages = if self.entry.call == Call::PingPong { 2 } else { 1 };
         iterations * (1 + side.copies()) * messages
-    }
-
-    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
-        let samples = self.batch(&[shot])?;
-        samples.into_iter().next().ok_or_else(|| ExperimentError::Failed("no sample".to_owned()))
     }
 
     fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
@@ -226,16 +219,16 @@ impl Experiment for MpiExperiment<'_> {
     fn check(&mut self) -> Check {
         match &self.defect {
             Some(defect) => Check::Failed(defect.clone()),
-            None if self.call == Call::Barrier => self.proof(),
+            None if self.entry.call == Call::Barrier => self.proof(),
             None => Check::Ok,
         }
     }
 
     /// The function is called in both loops, and no compiler looks into the library or leaves a call out.
     fn evidence(&mut self) -> Evidence {
-        let Self { process, case, .. } = self;
-        let (functions, version) = (functions_of(case), process.version());
-        let summary = format!("library call {functions} ({})", short_version(&version));
+        let Self { process, entry, .. } = self;
+        let version = process.version();
+        let summary = format!("library call {} ({})", entry.functions, short_version(&version));
         let listing = format!("{version}\n\ncompiled by: {}\n\n{SOURCE}", process.compiled_by);
         Evidence::Present { summary, listing, receipt: None }
     }

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use syncscope_core::{Case, Group};
 use syncscope_host::cpu_list;
 
+use crate::axes::powers_of_two;
+
 /// The group: processes on so many machines.
 const NODES: &str = "nodes #";
 
@@ -94,8 +96,8 @@ impl World {
         let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
         let on_first = nodes.first().map_or(0, |ranks| count(ranks.len()));
         let each = nodes.iter().map(|ranks| count(ranks.len())).min().unwrap_or(0);
-        let on_one_node = doubled(on_first).into_iter().map(|processes| Team { nodes: 1, processes });
-        let on_several = doubled(count(nodes.len())).into_iter();
+        let on_one_node = doubled(on_first).map(|processes| Team { nodes: 1, processes });
+        let on_several = doubled(count(nodes.len()));
         let on_several = on_several.flat_map(|nodes| [1, each].map(|each| Team { nodes, processes: nodes * each }));
         on_one_node.chain(on_several).collect()
     }
@@ -159,9 +161,8 @@ pub(super) struct Sharing {
 }
 
 /// 2, 4, 8... up to `most`, and `most` itself.
-fn doubled(most: u32) -> BTreeSet<u32> {
-    let powers = (1..u32::BITS).map(|bit| 1 << bit).take_while(|count| *count <= most);
-    powers.chain(Some(most).filter(|most| *most > 1)).collect()
+fn doubled(most: u32) -> impl Iterator<Item = u32> {
+    powers_of_two(most).into_iter().filter(|count| *count > 1)
 }
 
 #[cfg(test)]

@@ -113,14 +113,10 @@ fn shim_of(wrapper: &Path, family: Family, folder: &Path, cancel: &Cancel) -> Re
     let identity = [SOURCE, &command, &file_hash(&real).unwrap_or_default()].join("\n");
     let file = folder.join(format!("{}.so", content_hash(identity.as_bytes())));
     if !file.is_file() {
-        compile(wrapper, &options, &file, LIMIT, cancel).map_err(|error| format!("{command}: {error}"))?;
+        c_compiler::compile(wrapper, &options, ("c", SOURCE), &file, LIMIT, || cancel.is_cancelled())
+            .map_err(|error| format!("{command}: {error}"))?;
     }
     Ok(Shim { file, command })
-}
-
-fn compile(wrapper: &Path, options: &[&str], file: &Path, limit: Duration, cancel: &Cancel) -> Result<(), String> {
-    let options: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();
-    c_compiler::compile(wrapper, &options, ("c", SOURCE), file, limit, || cancel.is_cancelled())
 }
 
 #[cfg(test)]
@@ -170,7 +166,9 @@ mod tests {
         fs::write(&wrapper, "#!/bin/sh\nsleep 600 & wait\n").unwrap();
         make_executable(&wrapper);
         let file = folder.path().join("cache/shim.so");
-        let error = |limit, cancel: &Cancel| compile(&wrapper, &[], &file, limit, cancel).unwrap_err();
+        let error = |limit, cancel: &Cancel| {
+            c_compiler::compile(&wrapper, &[""; 0], ("c", SOURCE), &file, limit, || cancel.is_cancelled()).unwrap_err()
+        };
         assert!(error(Duration::from_secs(1), &Cancel::new()).contains("did not end within 1 s"));
         let cancel = Cancel::new();
         cancel.cancel();

@@ -501,7 +501,7 @@ mod tests {
         let windows = Windows::of(Arc::new(Counting { counter: AtomicU64::new(0), lost }), 3).unwrap();
         let mut team = Team::assemble(&[None; 3], &clock).unwrap();
         let shots = [0, 1].map(|pair| Shot { side, iterations: 1, pair });
-        team.run_windows(&windows.body(&clock), &shots, Duration::from_secs(60)).unwrap()
+        team.run(&windows.body(&clock), &shots, Duration::from_secs(60)).unwrap()
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Processes that measure: this program, started again.
 //!
-//! - This file: [`serve_if_asked`], which makes a process a worker. Start here.
+//! - This file: [`serve_if_asked`], which makes a process a worker, and the lines that a team and its workers exchange over pipes.
+//!   Start here.
 //! - `apart.rs`: a fresh process that makes some passes of a run, with memory and threads of its own.
 //! - `team.rs`: the workers of some CPUs, as a team that runs shots, and the teams that are kept.
-//! - `worker.rs`: what a worker does. `wire.rs`: the lines that both exchange over pipes.
+//! - `worker.rs`: what a worker does.
 //! - `machine/inherited.rs`: the memory and the descriptors that all workers of a team have.
 //!
 //! Two kinds of cases need them. glibc leaves out the lock prefix of a mutex while a process has one thread: this process
@@ -15,7 +16,7 @@
 //! are those of any other case, because parent and workers are one program.
 //!
 //! ```text
-//! parent: {"New": case} | {"Run": [shots]} | {"Windows": [shots]} | {"Prove": [shots]}
+//! parent: {"New": case} | {"Run": [purpose, [shots]]}
 //! worker: "Ready" | {"Records": [readings of each shot]} | "Late" | {"Error": "..."}
 //! ```
 //!
@@ -24,15 +25,19 @@
 
 mod apart;
 mod team;
-mod wire;
 mod worker;
 
-use std::io;
+use std::io::{self, Write};
+use std::os::fd::RawFd;
 use std::process::ExitCode;
+
+use serde::{Deserialize, Serialize};
+use syncscope_core::{Case, Shot};
 
 pub(crate) use self::apart::measure as measure_apart;
 pub use self::apart::measure_if_asked;
 pub(crate) use self::team::ProcessPool;
+use crate::team::{Purpose, Record};
 
 /// The argument that makes this program a worker. No command has it.
 const ARGUMENT: &str = "--worker-process";
@@ -45,10 +50,106 @@ const IS_WORKER: &str = "SYNCSCOPE_WORKER_PROCESS";
 pub fn serve_if_asked() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     (arguments.next()? == ARGUMENT).then(|| {
-        let words: Vec<String> = arguments.collect();
         let mut output = io::stdout().lock();
-        let served = worker::serve(&words, &mut io::stdin().lock(), &mut output);
-        let reported = served.or_else(|reason| wire::send(&mut output, &wire::Answer::Error(reason)));
+        let served = worker::serve(&arguments.next().unwrap_or_default(), &mut io::stdin().lock(), &mut output);
+        let reported = served.or_else(|reason| send(&mut output, &Answer::Error(reason)));
         if reported.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     })
+}
+
+// What a team asks its worker processes, and what they answer: lines of JSON.
+
+/// The argument of a worker.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Start {
+    /// Its number in the team.
+    number: usize,
+    /// How many workers there are.
+    workers: u32,
+    /// The CPU that it is bound to.
+    cpu: Option<u32>,
+    /// The process that started it.
+    parent: u32,
+    /// The descriptors that it inherits, by their numbers.
+    descriptors: Vec<RawFd>,
+}
+
+/// What a team asks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) enum Request {
+    /// To make a case ready.
+    New(Case),
+    /// To run the shots.
+    Run(Purpose, Vec<Shot>),
+}
+
+/// What a worker answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) enum Answer {
+    /// It can be asked to run shots.
+    Ready,
+    /// What it saw of each shot.
+    Records(Vec<Record>),
+    /// Another worker did not come.
+    Late,
+    /// Why it could not do it.
+    Error(String),
+}
+
+/// Writes a line.
+pub(super) fn send(output: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    output.write_all(&line)?;
+    output.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use syncscope_core::{Dtype, Form, Layout, Placement, Side, Ticks};
+
+    use super::*;
+
+    fn survives<T: Serialize + for<'a> Deserialize<'a> + PartialEq + std::fmt::Debug>(message: &T) {
+        let mut line = Vec::new();
+        send(&mut line, message).unwrap();
+        assert_eq!(line.iter().position(|byte| *byte == b'\n'), Some(line.len() - 1));
+        assert_eq!(&serde_json::from_slice::<T>(&line).unwrap(), message);
+    }
+
+    #[test]
+    fn requests_survive_the_pipe() {
+        let shots: Vec<Shot> =
+            [Side::Baseline, Side::Test, Side::Double].map(|side| Shot { side, iterations: 12, pair: 3 }).to_vec();
+        survives(&Request::New(Case {
+            dtype: Some(Dtype::U64),
+            layout: Some(Layout::Shared),
+            form: Some(Form::OneThreadProcess),
+            threads: Some(2),
+            placement: Some(Placement::Close),
+            ..Case::new("cpu.lock.pthread_mutex")
+        }));
+        for purpose in [Purpose::Samples, Purpose::Windows, Purpose::Proof] {
+            survives(&Request::Run(purpose, shots.clone()));
+        }
+    }
+
+    #[test]
+    fn answers_survive_the_pipe() {
+        let record = Record {
+            started: Ticks(17),
+            stopped: Ticks(4_000),
+            counted: Some(31.75),
+            switched: true,
+            migrated: false,
+            counted_per_tick: None,
+            chained_per_tick: Some(1.25),
+            contention_ratio: [None, Some(0.1)],
+            defect: None,
+        };
+        let defective = Record { defect: Some("expected 3,\nfound 2".to_owned()), ..record.clone() };
+        for answer in [Answer::Ready, Answer::Records(vec![record, defective]), Answer::Late] {
+            survives(&answer);
+        }
+    }
 }

@@ -11,11 +11,9 @@ use std::time::{Duration, Instant};
 use syncscope_core::{Case, Refusal, Shot};
 use syncscope_host::child_process;
 
-use super::{ARGUMENT, IS_WORKER};
+use super::{ARGUMENT, Answer, IS_WORKER, Request, Start, send};
 use crate::machine::inherited::Inherited;
-use crate::team::{Body, Executor, Record, TeamError};
-
-use super::wire::{Answer, Request, send};
+use crate::team::{Body, Executor, Purpose, Record, TeamError};
 
 /// How long workers may take until they are ready: each calibrates the clock.
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(20);
@@ -48,7 +46,9 @@ impl ProcessTeam {
         let mut team = Self { cpus: cpus.to_vec(), workers: Vec::new(), answers, failed: false };
         for (number, cpu) in cpus.iter().enumerate() {
             // Those that were started end with the team.
-            let worker = Worker::start(number, cpus.len(), *cpu, &inherited, &sender);
+            let (workers, parent) = (cpus.len() as u32, std::process::id());
+            let start = Start { number, workers, cpu: *cpu, parent, descriptors: inherited.numbers() };
+            let worker = Worker::start(&start, &inherited, &sender);
             team.workers.push(worker.map_err(|error| not_started(&error))?);
         }
         drop(sender);
@@ -94,7 +94,7 @@ impl ProcessTeam {
                     return Err(self.end(TeamError::TimedOut(waited)));
                 }
                 Some(Answer::Error(reason)) => {
-                    return Err(self.end(TeamError::Process(format!("worker process {worker}: {reason}"))));
+                    return Err(self.end(TeamError::Failed(format!("worker process {worker}: {reason}"))));
                 }
                 answer => match worker.checked_sub(first).and_then(|index| found.get_mut(index)) {
                     Some(of_worker @ None) => *of_worker = answer,
@@ -112,25 +112,12 @@ impl ProcessTeam {
         Err(self.end(does_not_serve("gave another answer")))
     }
 
-    fn records(&mut self, request: &Request, shots: usize, limit: Duration) -> Result<Vec<Vec<Record>>, TeamError> {
-        if self.failed {
-            return Err(TeamError::Poisoned);
-        }
-        self.ask(request, 0..self.workers.len())?;
-        let of_worker = |answer| match answer {
-            Answer::Records(records) if records.len() == shots => Some(records),
-            _ => None,
-        };
-        let records: Option<Vec<_>> = self.answers(limit, 0..self.workers.len())?.into_iter().map(of_worker).collect();
-        records.ok_or_else(|| self.end(does_not_serve("gave another answer")))
-    }
-
     /// The error of a worker that has ended, which ends the others.
     fn ended(&mut self, worker: usize) -> TeamError {
         let status = self.workers.get_mut(worker).and_then(|worker| worker.child.wait().ok());
         let error = match status {
             Some(status) if !status.success() && std::os::unix::process::ExitStatusExt::signal(&status).is_some() => {
-                TeamError::Process(format!("worker process {worker} of {} ended: {status}", self.cpus.len()))
+                TeamError::Failed(format!("worker process {worker} of {} ended: {status}", self.cpus.len()))
             }
             _ => does_not_serve("ended"),
         };
@@ -154,44 +141,33 @@ impl Executor for ProcessTeam {
         !self.failed
     }
 
-    /// Runs the job of the case: the workers have made the same `body` for themselves.
-    fn run(&mut self, _body: &Arc<dyn Body>, shots: &[Shot], limit: Duration) -> Result<Vec<Vec<Record>>, TeamError> {
-        self.records(&Request::Run(shots.to_vec()), shots.len(), limit)
-    }
-
-    /// As above: their windows.
-    fn run_windows(
+    /// The workers have made the same body for themselves.
+    fn run_for(
         &mut self,
-        _body: &Arc<dyn Body>,
+        purpose: Purpose,
+        _: &Arc<dyn Body>,
         shots: &[Shot],
         limit: Duration,
     ) -> Result<Vec<Vec<Record>>, TeamError> {
-        self.records(&Request::Windows(shots.to_vec()), shots.len(), limit)
-    }
-
-    fn prove(
-        &mut self,
-        _proof: &Arc<dyn Body>,
-        shots: &[Shot],
-        limit: Duration,
-    ) -> Result<Vec<Vec<Record>>, TeamError> {
-        self.records(&Request::Prove(shots.to_vec()), shots.len(), limit)
+        if self.failed {
+            return Err(TeamError::Poisoned);
+        }
+        self.ask(&Request::Run(purpose, shots.to_vec()), 0..self.workers.len())?;
+        let of_worker = |answer| match answer {
+            Answer::Records(records) if records.len() == shots.len() => Some(records),
+            _ => None,
+        };
+        let records: Option<Vec<_>> = self.answers(limit, 0..self.workers.len())?.into_iter().map(of_worker).collect();
+        records.ok_or_else(|| self.end(does_not_serve("gave another answer")))
     }
 }
 
 impl Worker {
-    fn start(
-        number: usize,
-        workers: usize,
-        cpu: Option<u32>,
-        inherited: &Inherited,
-        answers: &Sender<Received>,
-    ) -> io::Result<Self> {
+    fn start(start: &Start, inherited: &Inherited, answers: &Sender<Received>) -> io::Result<Self> {
+        let number = start.number;
         let mut command = Command::new(std::env::current_exe()?);
         command
-            .args([ARGUMENT, &number.to_string(), &workers.to_string()])
-            .args([cpu.map_or_else(|| "any".to_owned(), |cpu| cpu.to_string()), std::process::id().to_string()])
-            .arg(inherited.argument())
+            .args([ARGUMENT, &serde_json::to_string(start)?])
             .env(IS_WORKER, "1")
             .process_group(0)
             .stdin(Stdio::piped())
@@ -227,12 +203,12 @@ impl Drop for Worker {
 }
 
 fn not_started(error: &io::Error) -> TeamError {
-    TeamError::Process(format!("could not start this program again as a worker process: {error}; check `ulimit -u -n`"))
+    TeamError::Failed(format!("could not start this program again as a worker process: {error}; check `ulimit -u -n`"))
 }
 
 /// The worker is not what it should be.
 fn does_not_serve(what: &str) -> TeamError {
-    TeamError::Process(format!(
+    TeamError::Failed(format!(
         "a worker process {what}: the program must call `syncscope_cpu::processes::serve_if_asked` first in `main`, as \
          the command syncscope does, and its file must not change during the run"
     ))

@@ -3,16 +3,17 @@
 use std::io::{BufRead, Write};
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
 use syncscope_core::{Case, Shot};
 use syncscope_host::{child_process, scheduling};
 
-use super::wire::{Answer, Request, send};
+use super::{Answer, Request, Start, send};
 use crate::machine::inherited::{self, Inherited};
 use crate::machine::memory::Pages;
 use crate::machine::system::System;
 use crate::primitives::{self, Workload};
 use crate::sync::{Barrier as _, LocalSense, SenseBarrier};
-use crate::team::{Body, PEER_TIMEOUT, Stopped, TeamThread};
+use crate::team::{Body, PEER_TIMEOUT, Purpose, Stopped, TeamThread};
 use crate::timing::clock::Clock;
 
 /// The process that a worker is.
@@ -35,46 +36,41 @@ struct Job {
     sense: LocalSense,
 }
 
-/// Serves until the input ends. `words` are the worker's number, how many there are, its CPU, the process that started it
-/// and the numbers of its descriptors.
-pub(super) fn serve(words: &[String], input: &mut impl BufRead, output: &mut impl Write) -> Result<(), String> {
-    let mut worker = Worker::of(words)?;
+/// Serves until the input ends. `start` is the argument, a [`Start`].
+pub(super) fn serve(start: &str, input: &mut impl BufRead, output: &mut impl Write) -> Result<(), String> {
+    let mut worker = Worker::of(read(start)?)?;
     let mut send = |answer: &Answer| send(output, answer).map_err(|error| error.to_string());
     send(&Answer::Ready)?;
     for line in input.lines() {
         let line = line.map_err(|error| error.to_string())?;
-        let request = serde_json::from_str(&line).map_err(|error| format!("`{line}` cannot be read: {error}"))?;
-        let answer = match request {
+        let answer = match read(&line)? {
             Request::New(case) => worker.renew(&case).map(|()| Answer::Ready),
-            Request::Run(shots) => worker.run(&shots, |job| Some(job.workload.body.as_ref())),
-            Request::Windows(shots) => worker.run(&shots, |job| job.windowed.as_deref()),
-            Request::Prove(shots) => worker.run(&shots, |job| job.workload.proof.as_deref()),
+            Request::Run(purpose, shots) => worker.run(purpose, &shots),
         };
         send(&answer?)?;
     }
     Ok(())
 }
 
+fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| format!("`{text}` cannot be read: {error}"))
+}
+
 impl Worker {
-    fn of(words: &[String]) -> Result<Self, String> {
-        let [thread, workers, cpu, parent, descriptors] = words else {
-            return Err("five arguments are expected".to_owned());
-        };
-        let number = |word: &str| word.parse::<u32>().map_err(|_| format!("{word} is no number"));
-        let (thread, workers) = (number(thread)?, number(workers)?);
-        child_process::end_with_parent(number(parent)?).map_err(|error| error.to_string())?;
+    fn of(start: Start) -> Result<Self, String> {
+        let Start { number: thread, workers, cpu, parent, descriptors } = start;
+        child_process::end_with_parent(parent).map_err(|error| error.to_string())?;
         // QEMU's emulation has a thread of its own.
         let at_start = 1 + usize::from(System::default().is_emulated_in_user_mode());
         let threads = scheduling::threads_of_process().unwrap_or(1);
         if threads > at_start {
             return Err(format!("the process has {threads} threads at its start; unset LD_PRELOAD"));
         }
-        let cpu = cpu.parse().ok();
         if let Some(cpu) = cpu {
             scheduling::bind_to_one(cpu).map_err(|error| format!("could not bind to CPU {cpu}: {error}"))?;
         }
-        let inherited = Inherited::adopt(descriptors, thread == 0)?;
-        let (thread, team_thread) = (thread as usize, TeamThread::here(thread as usize, cpu));
+        let inherited = Inherited::adopt(&descriptors, thread == 0)?;
+        let team_thread = TeamThread::here(thread, cpu);
         Ok(Self { thread, workers, clock: Clock::calibrate(), team_thread, inherited, job: None })
     }
 
@@ -93,34 +89,41 @@ impl Worker {
         Ok(())
     }
 
-    /// Runs shots of a job of the case: the lines of their records, or of what stopped them.
-    fn run(&mut self, shots: &[Shot], body: impl Fn(&Job) -> Option<&dyn Body>) -> Result<Answer, String> {
+    /// Runs shots of the case: their records, or what stopped them.
+    fn run(&mut self, purpose: Purpose, shots: &[Shot]) -> Result<Answer, String> {
         let job = self.job.as_mut().ok_or("no case was named")?;
         let mut sense = job.sense;
-        let body = body(job).ok_or("the case has no such job")?;
+        let body = match purpose {
+            Purpose::Samples => Some(job.workload.body.as_ref()),
+            Purpose::Windows => job.windowed.as_deref(),
+            Purpose::Proof => job.workload.proof.as_deref(),
+        };
+        let body = body.ok_or("the case has no such loops")?;
         let found = self.team_thread.run_shots(&self.clock, &job.barrier[0], body, shots, &mut sense);
         job.sense = sense;
         match found {
             Ok(records) => Ok(Answer::Records(records)),
             Err(Stopped::WaitTimeout) => Ok(Answer::Late),
-            Err(Stopped::Panicked(message)) => Err(message),
+            Err(Stopped::Failed(message)) => Err(message),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::Start;
+
     #[test]
     fn a_process_of_several_threads_measures_nothing() {
-        let serve = |words: &[&str]| {
-            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-            super::serve(&words, &mut "".as_bytes(), &mut Vec::new())
+        let serve = |parent: u32| {
+            let start = Start { number: 0, workers: 1, cpu: None, parent, descriptors: vec![0] };
+            super::serve(&serde_json::to_string(&start).unwrap(), &mut "".as_bytes(), &mut Vec::new())
         };
-        let parent = std::os::unix::process::parent_id().to_string();
-        let on_a_thread = || serve(&["0", "1", "any", &parent, "0"]);
+        let on_a_thread = || serve(std::os::unix::process::parent_id());
         let served = std::thread::scope(|scope| scope.spawn(on_a_thread).join().unwrap());
         assert!(served.is_err_and(|reason| reason.contains("threads at its start")));
-        assert!(serve(&["0", "1", "any", "0", "0"]).is_err_and(|reason| reason.contains("has ended")));
-        assert!(serve(&["0", "one", "any", &parent, "0"]).is_err_and(|reason| reason.contains("no number")));
+        assert!(serve(0).is_err_and(|reason| reason.contains("has ended")));
+        let unread = super::serve("{}", &mut "".as_bytes(), &mut Vec::new());
+        assert!(unread.is_err_and(|reason| reason.contains("cannot be read")));
     }
 }

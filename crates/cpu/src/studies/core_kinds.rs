@@ -1,8 +1,8 @@
 //! Performance and efficiency cores: one thread on a core of each kind, and two threads on two cores of one kind and of both.
 
-use syncscope_core::{Case, Group, Placement, Preset};
+use syncscope_core::{Case, Group};
 
-use super::study::{Setting, Study};
+use super::{Setting, Study, on_cpus};
 use crate::machine::nearness::{PairClass, SharedLevels};
 
 /// The groups, each with the kinds of the cores of two threads, the faster first. One thread has the groups of one kind.
@@ -14,30 +14,19 @@ const BOTH: &str = "mixed_cores";
 pub(crate) struct CoreKinds;
 
 impl Study for CoreKinds {
-    fn name(&self) -> &'static str {
-        "core_kinds"
-    }
-
     /// Every template on cores of each kind, and those of two threads on one core of each. Of more than two kinds the fastest
     /// and the slowest count. A machine of one kind has one case, in the quick preset none.
     fn cases(&self, setting: &Setting, templates: &[Case]) -> Vec<Case> {
         let slow = setting.topology.allowed().map(|thread| thread.kind).max().unwrap_or(0);
         let fast = setting.topology.allowed().map(|thread| thread.kind).min().unwrap_or(0);
         if slow == fast {
-            let count = usize::from(setting.preset != Preset::Quick);
-            let missing = |case: &Case| Case { threads: Some(2), group: Some(Group::named(BOTH)), ..case.clone() };
-            return templates.iter().take(count).map(missing).collect();
+            return setting.lacking(templates, &Group::named(BOTH));
         }
         let levels = SharedLevels::of(setting.topology);
         let mixed = pair(&levels, [fast, slow], None);
         let like = mixed.map(|(class, _)| class);
         let pairs = [(FAST, pair(&levels, [fast; 2], like)), (SLOW, pair(&levels, [slow; 2], like)), (BOTH, mixed)];
-        let on = |case: &Case, group: &'static str, cpus: &[u32]| Case {
-            threads: Some(cpus.len() as u32),
-            placement: Some(Placement::List(cpus.to_vec())),
-            group: Some(Group::named(group)),
-            ..case.clone()
-        };
+        let on = |case: &Case, group: &'static str, cpus: &[u32]| on_cpus(case, Group::named(group), cpus);
         let of_template = |case: &Case| -> Vec<Case> {
             match mixed {
                 Some((_, [faster, slower])) if case.threads == Some(1) => {
@@ -49,9 +38,8 @@ impl Study for CoreKinds {
         templates.iter().flat_map(of_template).collect()
     }
 
-    fn unavailable(&self, case: &Case) -> Option<String> {
-        (case.in_group(BOTH) && case.placement.is_none())
-            .then(|| "all cores this process may use are of one kind".to_owned())
+    fn missing(&self, case: &Case) -> Option<&'static str> {
+        case.in_group(BOTH).then_some("all cores this process may use are of one kind")
     }
 }
 
@@ -65,6 +53,8 @@ fn pair(levels: &SharedLevels<'_>, kinds: [u32; 2], like: Option<PairClass>) -> 
 
 #[cfg(test)]
 mod tests {
+    use syncscope_core::Preset;
+
     use super::*;
     use crate::machine::topology::Topology;
     use crate::machine::topology::tests::{hybrid, regular};
@@ -74,7 +64,7 @@ mod tests {
         let cases = CoreKinds.cases(&Setting::of(preset, topology), &templates);
         let facts = |case: &Case| {
             let placement = case.placement.as_ref().map(ToString::to_string).unwrap_or_default();
-            assert_eq!(CoreKinds.unavailable(case).is_some(), case.placement.is_none());
+            assert_eq!(crate::studies::unavailable(case).is_some(), case.placement.is_none());
             (case.group.as_ref().unwrap().to_string(), placement)
         };
         cases.iter().map(facts).collect()

@@ -6,7 +6,7 @@ use syncscope_core::numbers::scattered;
 use syncscope_core::{Case, Placement};
 
 use super::chosen_cpus::class_of;
-use super::study::{Setting, Study};
+use super::{Setting, Study, on_cpus};
 use crate::machine::nearness::{ClassedPair, PairClass, SharedLevels};
 use crate::machine::topology::Topology;
 
@@ -17,10 +17,6 @@ pub const PRIMITIVE: &str = "cpu.handoff.cas_pingpong";
 pub(crate) struct CoreToCore;
 
 impl Study for CoreToCore {
-    fn name(&self) -> &'static str {
-        "core_to_core"
-    }
-
     /// Every template on each pair of the matrix.
     fn cases(&self, setting: &Setting, templates: &[Case]) -> Vec<Case> {
         if templates.is_empty() {
@@ -28,25 +24,24 @@ impl Study for CoreToCore {
         }
         let most = max_pairs(setting.topology.allowed().count());
         let pairs = pairs(setting.topology, &setting.classes, most);
-        templates.iter().flat_map(|case| pairs.iter().map(|pair| on_pair(case, pair))).collect()
+        templates.iter().flat_map(|case| pairs.iter().map(|(class, pair)| on_cpus(case, class.group(), pair))).collect()
     }
+}
 
-    /// A sample of all pairs says that it is one.
-    fn note(&self, topology: &Topology, cases: &[Case]) -> Option<String> {
-        let of_pair = |case: &Case| match &case.placement {
-            Some(Placement::List(pair)) if is_of_matrix(case) => Some(pair.clone()),
-            _ => None,
-        };
-        let measured = cases.iter().filter_map(of_pair).collect::<HashSet<_>>().len();
-        let cpus = topology.allowed().count();
-        let all = cpus * cpus.saturating_sub(1) / 2;
-        (measured > 0 && measured < all).then(|| {
-            format!(
-                "the core-to-core matrix is a sample of {measured} of {all} pairs of CPUs, balanced over classes and \
-                 CPUs: groups of CPUs without a measured pair are not found; a larger preset or fewer CPUs (taskset) measure more"
-            )
-        })
-    }
+/// What the reader of a run of `cases` must know where they have a sample of all pairs: that it is one.
+pub(crate) fn note(topology: &Topology, cases: &[Case]) -> Option<String> {
+    let of_pair = |case: &Case| match &case.placement {
+        Some(Placement::List(pair)) if is_of_matrix(case) => Some(pair.clone()),
+        _ => None,
+    };
+    let measured = cases.iter().filter_map(of_pair).collect::<HashSet<_>>().len();
+    let all = all_pairs(topology.allowed().count());
+    (measured > 0 && measured < all).then(|| {
+        format!(
+            "the core-to-core matrix is a sample of {measured} of {all} pairs of CPUs, balanced over classes and \
+             CPUs: groups of CPUs without a measured pair are not found; a larger preset or fewer CPUs (taskset) measure more"
+        )
+    })
 }
 
 /// Whether a case is one of the matrix. The same pairs under other conditions (a line on another node) have another
@@ -58,17 +53,11 @@ pub(in crate::studies) fn is_of_matrix(case: &Case) -> bool {
 /// How many pairs the matrix has at most: all of up to 64 CPUs, whose fewest blocks take 20 s; of more CPUs a sample, which
 /// takes 5 s.
 pub(crate) const fn max_pairs(cpus: usize) -> usize {
-    let all = cpus * cpus.saturating_sub(1) / 2;
-    if cpus <= 64 { all } else { 512 }
+    if cpus <= 64 { all_pairs(cpus) } else { 512 }
 }
 
-fn on_pair(case: &Case, (class, pair): &ClassedPair) -> Case {
-    Case {
-        threads: Some(2),
-        placement: Some(Placement::List(pair.to_vec())),
-        group: Some(class.group()),
-        ..case.clone()
-    }
+const fn all_pairs(cpus: usize) -> usize {
+    cpus * cpus.saturating_sub(1) / 2
 }
 
 /// At most `max` pairs of the CPUs this process may use. If there are more pairs, a sample of them, always the same one
@@ -200,17 +189,13 @@ mod tests {
     #[test]
     fn a_sample_is_noted() {
         let two = Case { threads: Some(2), ..Case::new(PRIMITIVE) };
-        let note = |cpus| {
+        let noted = |cpus| {
             let machine = regular(1, 1, 1, cpus, 1);
             let cases = CoreToCore.cases(&Setting::of(Preset::Quick, &machine), std::slice::from_ref(&two));
-            CoreToCore.note(&machine, &cases)
+            note(&machine, &cases)
         };
-        assert!(note(65).unwrap().contains("512 of 2080 pairs"));
-        assert_eq!(note(64), None, "all pairs are measured");
-        assert_eq!(
-            CoreToCore.note(&regular(1, 1, 1, 16, 1), &[two]),
-            None,
-            "without the matrix there is nothing to say"
-        );
+        assert!(noted(65).unwrap().contains("512 of 2080 pairs"));
+        assert_eq!(noted(64), None, "all pairs are measured");
+        assert_eq!(note(&regular(1, 1, 1, 16, 1), &[two]), None, "without the matrix there is nothing to say");
     }
 }

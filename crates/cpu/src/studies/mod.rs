@@ -1,7 +1,7 @@
 //! Studies of the machine: on which CPUs, and with memory on which NUMA node, some primitives are measured besides
 //! their own sweeps.
 //!
-//! - `study.rs`: what a study is. Start here.
+//! - This file: what a study is, and how a primitive takes part in one. Start here.
 //! - `chosen_cpus.rs`: two threads, once for each class of CPU pairs (same core, same cache, same node, ...); one hardware
 //!   thread of a core with its sibling idle, busy and waiting; two threads on one CPU.
 //! - [`core_to_core`]: the core-to-core matrix, two threads on many pairs of CPUs.
@@ -10,7 +10,7 @@
 //! - [`inference`]: the topology that the rows of the matrix show, compared with the reported one.
 //!
 //! To add a study, write a file with a `Study`, name it in `STUDIES`, and let a primitive take part in it
-//! (`Entry::in_studies`). Plan and laboratory go through `STUDIES`.
+//! (`Entry::in_studies`).
 
 pub mod core_to_core;
 pub mod inference;
@@ -18,57 +18,123 @@ pub mod inference;
 mod chosen_cpus;
 mod core_kinds;
 mod numa;
-mod study;
 
-use syncscope_core::Case;
+use syncscope_core::{Case, Group, Placement, Preset, Primitive};
 
 pub(crate) use self::chosen_cpus::{CpuPairs, OneCpu, SIBLING_WAITS, Smt, WaitingSibling};
 pub(crate) use self::core_kinds::CoreKinds;
 pub(crate) use self::core_to_core::CoreToCore;
-pub(crate) use self::numa::Numa;
-pub(crate) use self::study::{Participation, Setting, Study};
+pub(crate) use self::numa::{Numa, home_node};
+use crate::machine::nearness::{ClassedPair, PairClass, classes};
 use crate::machine::topology::Topology;
 
-/// All studies, in the order in which their cases are planned.
-pub(crate) static STUDIES: [&dyn Study; 7] =
-    [&CpuPairs, &CoreToCore, &Smt, &WaitingSibling, &CoreKinds, &Numa, &OneCpu];
+/// All studies. A primitive names those that it takes part in, in this order.
+static STUDIES: [&dyn Study; 7] = [&CpuPairs, &CoreToCore, &Smt, &WaitingSibling, &CoreKinds, &Numa, &OneCpu];
 
 /// Why a case cannot be measured on this machine.
-pub(crate) fn unavailable(case: &Case) -> Option<String> {
-    STUDIES.iter().find_map(|study| study.unavailable(case))
+pub(crate) fn unavailable(case: &Case) -> Option<&'static str> {
+    STUDIES.iter().filter(|_| case.placement.is_none()).find_map(|study| study.missing(case))
 }
 
-/// The NUMA node that the memory of a case must be on.
-pub(crate) fn home_node(case: &Case) -> Option<u32> {
-    STUDIES.iter().find_map(|study| study.home_node(case))
+// What a study of the machine is, and how a primitive takes part in one.
+
+/// A question about the machine that is answered with the help of some primitives: how much a cost depends on which
+/// CPUs the threads run on, or on which NUMA node the memory is.
+pub(crate) trait Study: Sync {
+    /// The cases of a primitive that takes part with `templates`. The study sets threads, placement and group. A case
+    /// without a placement stands for what this machine lacks; [`Self::missing`] explains it.
+    fn cases(&self, setting: &Setting, templates: &[Case]) -> Vec<Case>;
+
+    /// What this machine lacks for a case of this study without a placement; `None` for the cases of others.
+    fn missing(&self, _case: &Case) -> Option<&'static str> {
+        None
+    }
 }
 
-/// What the reader of a run of `cases` must know.
-pub(crate) fn notes(topology: &Topology, cases: &[Case]) -> Vec<String> {
-    STUDIES.iter().filter_map(|study| study.note(topology, cases)).collect()
+/// What the cases of a study depend on.
+pub(crate) struct Setting<'a> {
+    pub(crate) preset: Preset,
+    pub(crate) topology: &'a Topology,
+    /// The classes of CPU pairs that the machine has, the nearest first, each with one pair.
+    pub(crate) classes: Vec<ClassedPair>,
+}
+
+impl<'a> Setting<'a> {
+    pub(crate) fn of(preset: Preset, topology: &'a Topology) -> Self {
+        Self { preset, topology, classes: classes(topology) }
+    }
+
+    /// The pair that stands for a class; `None` where the machine has none.
+    fn pair_of(&self, class: PairClass) -> Option<[u32; 2]> {
+        self.classes.iter().find(|(known, _)| *known == class).map(|(_, pair)| *pair)
+    }
+
+    /// The case that stands for what the machine lacks: of the first template, in the quick preset none.
+    fn lacking(&self, templates: &[Case], group: &Group) -> Vec<Case> {
+        let first = templates.iter().take(usize::from(self.preset != Preset::Quick));
+        first.map(|case| Case { threads: Some(2), group: Some(group.clone()), ..case.clone() }).collect()
+    }
+}
+
+/// A template with a thread on each of these CPUs.
+fn on_cpus(template: &Case, group: Group, cpus: &[u32]) -> Case {
+    let placement = Some(Placement::List(cpus.to_vec()));
+    Case { threads: Some(cpus.len() as u32), placement, group: Some(group), ..template.clone() }
+}
+
+/// A primitive's part in a study.
+pub(crate) struct Participation {
+    /// The study.
+    pub(crate) study: &'static dyn Study,
+    /// The cases that the study places on CPUs; none where the preset leaves them out.
+    pub(crate) templates: fn(&Primitive, Preset) -> Vec<Case>,
+    /// Whether the plan keeps the case that stands for what this machine lacks. One primitive of a study is enough.
+    pub(crate) reports_missing: bool,
+}
+
+impl Participation {
+    /// The case without parameters, in every preset; a machine that lacks something has no case.
+    pub(crate) const fn plain(study: &'static dyn Study) -> Self {
+        Self { study, templates: plain, reports_missing: false }
+    }
+
+    /// The same beyond the quick preset.
+    pub(crate) const fn beyond_quick(study: &'static dyn Study) -> Self {
+        let templates = |primitive: &Primitive, preset| {
+            if preset == Preset::Quick { Vec::new() } else { plain(primitive, preset) }
+        };
+        Self { study, templates, reports_missing: false }
+    }
+
+    /// The same, which says what the machine lacks.
+    pub(crate) const fn reporting(self) -> Self {
+        Self { reports_missing: true, ..self }
+    }
+}
+
+fn plain(primitive: &Primitive, _: Preset) -> Vec<Case> {
+    vec![Case::new(primitive.id)]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::primitives::entries;
-    use std::collections::HashSet;
-    use syncscope_core::Group;
+    use crate::machine::topology::tests::regular;
+    use crate::plan::plan;
 
-    #[test]
-    fn every_study_has_a_name_and_a_primitive() {
-        let names: HashSet<_> = STUDIES.iter().map(|study| study.name()).collect();
-        assert_eq!(names.len(), STUDIES.len());
-        let taken: HashSet<_> = entries().flat_map(|entry| entry.studies).map(|part| part.study.name()).collect();
-        assert_eq!(taken, names, "a study without a primitive, or one that is not in the list");
+    /// Whether the plan of this machine has a case that `is_one`.
+    fn has(topology: &Topology, is_one: impl Fn(&Case) -> bool) -> bool {
+        plan(Preset::Standard, topology).iter().any(is_one)
     }
 
     #[test]
-    fn one_primitive_of_each_study_reports_what_is_missing() {
-        for study in STUDIES.iter().filter(|study| study.name() != CoreToCore.name()) {
-            let mut parts = entries().flat_map(|entry| entry.studies).filter(|part| part.study.name() == study.name());
-            assert!(parts.any(|part| part.reports_missing), "{}", study.name());
+    fn each_study_that_lacks_something_has_a_case_that_says_so() {
+        let one_cpu = regular(1, 1, 1, 1, 1);
+        for study in [&CpuPairs as &dyn Study, &Smt, &WaitingSibling, &CoreKinds, &Numa] {
+            assert!(has(&one_cpu, |case| case.placement.is_none() && study.missing(case).is_some()));
         }
+        assert!(has(&one_cpu, |case| case.in_group("one_cpu")));
+        assert!(has(&regular(1, 1, 1, 4, 1), core_to_core::is_of_matrix));
     }
 
     #[test]

@@ -3,9 +3,9 @@
 //! A thread bound to a CPU of the node touches the pages first. Then the system is asked where they are, and the case is
 //! measured only if they are on that node (`machine::memory`).
 
-use syncscope_core::{Case, Group, Placement, Preset};
+use syncscope_core::{Case, Group, Preset};
 
-use super::study::{Setting, Study};
+use super::{Setting, Study, on_cpus};
 use crate::machine::nearness::PairClass;
 use crate::machine::topology::Topology;
 
@@ -19,10 +19,6 @@ const LINE_ON_A_NODE: &str = "line_on_node";
 pub(crate) struct Numa;
 
 impl Study for Numa {
-    fn name(&self) -> &'static str {
-        "numa"
-    }
-
     /// Every template on a pair of CPUs of each node, and on the pair that is farthest apart, with the line on each node: from
     /// each node to each node. In the quick preset on the nodes of the farthest pair. A machine with one node has one case, in the
     /// quick preset none.
@@ -37,19 +33,9 @@ impl Study for Numa {
         let near = nodes.iter().filter_map(|node| pair_of(setting.topology, *node)).take(MOST_NODES);
         let pairs: Vec<[u32; 2]> = near.chain(farthest).collect();
         if nodes.len() < 2 || farthest.is_none() {
-            if is_quick {
-                return Vec::new();
-            }
-            let missing =
-                |case: &Case| Case { threads: Some(2), group: Some(Group::named(LINE_ON_A_NODE)), ..case.clone() };
-            return templates.iter().take(1).map(missing).collect();
+            return setting.lacking(templates, &Group::named(LINE_ON_A_NODE));
         }
-        let on = |case: &Case, pair: &[u32; 2], node: u32| Case {
-            threads: Some(2),
-            placement: Some(Placement::List(pair.to_vec())),
-            group: Some(Group::numbered(LINE_ON_NODE, node)),
-            ..case.clone()
-        };
+        let on = |case: &Case, pair: &[u32; 2], node: u32| on_cpus(case, Group::numbered(LINE_ON_NODE, node), pair);
         let mut cases = Vec::new();
         for case in templates {
             for pair in &pairs {
@@ -59,17 +45,17 @@ impl Study for Numa {
         cases
     }
 
-    fn unavailable(&self, case: &Case) -> Option<String> {
-        case.in_group(LINE_ON_A_NODE).then(|| {
+    fn missing(&self, case: &Case) -> Option<&'static str> {
+        case.in_group(LINE_ON_A_NODE).then_some(
             "the CPUs this process may use are next to one NUMA node, or they are one core: there is no other place for \
-             the line"
-                .to_owned()
-        })
+             the line",
+        )
     }
+}
 
-    fn home_node(&self, case: &Case) -> Option<u32> {
-        case.group_number(LINE_ON_NODE)
-    }
+/// The NUMA node that the memory of a case must be on. `None` leaves it to the CPU of the first thread.
+pub(crate) fn home_node(case: &Case) -> Option<u32> {
+    case.group_number(LINE_ON_NODE)
 }
 
 /// The nodes next to these CPUs.
@@ -101,18 +87,18 @@ mod tests {
     fn every_node_is_the_home_of_a_line_of_pairs_of_each_node() {
         let cases = studied(&regular(2, 2, 1, 4, 2), Preset::Standard);
         let facts: Vec<_> =
-            cases.iter().map(|case| (case.placement.clone().unwrap().to_string(), Numa.home_node(case))).collect();
+            cases.iter().map(|case| (case.placement.clone().unwrap().to_string(), home_node(case))).collect();
         let pairs = ["0,1", "4,5", "8,9", "12,13", "0,8"];
         let expected = pairs.map(|pair| (0..4).map(move |node| (pair.to_owned(), Some(node))));
         assert_eq!(facts, expected.into_iter().flatten().collect::<Vec<_>>());
-        assert!(cases.iter().all(|case| Numa.unavailable(case).is_none() && case.threads == Some(2)));
+        assert!(cases.iter().all(|case| crate::studies::unavailable(case).is_none() && case.threads == Some(2)));
     }
 
     #[test]
     fn the_quick_preset_has_the_nodes_of_the_farthest_pair() {
         let homes = |topology: &Topology| -> Vec<(String, Option<u32>)> {
             let cases = studied(topology, Preset::Quick);
-            cases.iter().map(|case| (case.placement.clone().unwrap().to_string(), Numa.home_node(case))).collect()
+            cases.iter().map(|case| (case.placement.clone().unwrap().to_string(), home_node(case))).collect()
         };
         let expected = [("0,1", 0), ("0,1", 2), ("8,9", 0), ("8,9", 2), ("0,8", 0), ("0,8", 2)];
         assert_eq!(homes(&regular(2, 2, 1, 4, 2)), expected.map(|(pair, node)| (pair.to_owned(), Some(node))));
@@ -123,7 +109,7 @@ mod tests {
     #[test]
     fn a_machine_with_one_node_has_one_case() {
         let cases = studied(&regular(1, 1, 1, 4, 2), Preset::Standard);
-        assert_eq!((cases.len(), Numa.home_node(&cases[0]), &cases[0].placement), (1, None, &None));
-        assert!(Numa.unavailable(&cases[0]).unwrap().contains("one NUMA node"));
+        assert_eq!((cases.len(), home_node(&cases[0]), &cases[0].placement), (1, None, &None));
+        assert!(crate::studies::unavailable(&cases[0]).unwrap().contains("one NUMA node"));
     }
 }

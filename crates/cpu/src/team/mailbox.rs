@@ -30,16 +30,16 @@ pub(super) enum Command {
 }
 
 /// Why a thread gave up.
-#[derive(Clone)]
-pub(super) enum Failure {
-    /// A wait for another thread failed: that one is the cause.
-    PeerFailed,
-    /// It is the cause.
-    Cause(TeamError),
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Stopped {
+    /// A wait for another thread timed out: that one is the cause. A primitive unwinds with `WaitTimeout` then.
+    WaitTimeout,
+    /// It is the cause, for this reason.
+    Failed(String),
 }
 
 /// What a thread reports.
-pub(super) type Report = Result<Vec<Record>, Failure>;
+pub(super) type Report = Result<Vec<Record>, Stopped>;
 
 struct Mailbox {
     /// Incremented with each command, so that no thread takes one twice.
@@ -123,14 +123,14 @@ impl Shared {
         mailbox.reports = vec![None; reports.len()];
         drop(mailbox);
         let cause = reports.iter().flatten().find_map(|report| match report {
-            Err(Failure::Cause(cause)) => Some(cause.clone()),
+            Err(Stopped::Failed(cause)) => Some(cause.clone()),
             _ => None,
         });
         let complete: Option<Vec<_>> = reports.into_iter().map(|report| report?.ok()).collect();
         let waited = Duration::from_millis(started.elapsed().as_millis() as u64);
         complete.ok_or_else(|| {
             self.barrier.abort();
-            cause.unwrap_or(TeamError::TimedOut(waited))
+            cause.map_or(TeamError::TimedOut(waited), TeamError::Failed)
         })
     }
 }

@@ -4,7 +4,7 @@
 //!   Start here.
 //! - `mailbox.rs`: what the main thread and the threads of the team exchange.
 //! - `team_thread.rs`: the loop of such a thread, and one shot of one thread, with its clock readings.
-//! - `parallel_region.rs`: a batch on the threads of an OpenMP runtime. [`openmp`]: loading the runtime.
+//! - [`openmp`]: loading an OpenMP runtime, and a batch on its threads.
 //! - `pool.rs`: the teams that are kept for the next case.
 //!
 //! The main thread posts one batch of shots at a time and then blocks, so that it disturbs no measurement. The threads
@@ -12,7 +12,6 @@
 //! and shared, so a team whose threads do not come back can be abandoned without dangling references.
 
 mod mailbox;
-mod parallel_region;
 mod team_thread;
 
 pub mod openmp;
@@ -26,13 +25,12 @@ use serde::{Deserialize, Serialize};
 use syncscope_core::{Shot, Ticks};
 
 use self::mailbox::{Command, Shared};
-use self::openmp::Runtime;
-use self::parallel_region::Helper;
+use self::openmp::{Helper, Runtime};
 use crate::timing::clock::Clock;
 
-pub(crate) use self::mailbox::PEER_TIMEOUT;
+pub(crate) use self::mailbox::{PEER_TIMEOUT, Stopped};
+pub(crate) use self::team_thread::TeamThread;
 use self::team_thread::Worker;
-pub(crate) use self::team_thread::{Stopped, TeamThread};
 
 /// What the threads of a team do in a shot.
 pub trait Body: Send + Sync {
@@ -89,48 +87,12 @@ pub struct Record {
 /// Why a team gave no records.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TeamError {
-    /// A thread could not be started.
-    #[error("could not start thread {thread}: {reason}; check the limit on processes (`ulimit -u`, pids.max)")]
-    Spawn {
-        /// Its number in the team.
-        thread: usize,
-        /// What the operating system said.
-        reason: String,
-    },
-    /// A thread could not be bound.
-    #[error("could not bind thread {thread} to CPU {cpu}: {reason}; check taskset and the cpuset of the control group")]
-    Bind {
-        /// Its number in the team.
-        thread: usize,
-        /// The CPU.
-        cpu: u32,
-        /// What the operating system said.
-        reason: String,
-    },
-    /// A thread panicked.
-    #[error("thread {thread} panicked: {message}")]
-    Panicked {
-        /// Its number in the team.
-        thread: usize,
-        /// The message of the panic.
-        message: String,
-    },
-    /// An OpenMP runtime started fewer threads.
-    #[error("{runtime} started {given} threads instead of {asked}; check OMP_THREAD_LIMIT and `ulimit -u`")]
-    TooFewThreads {
-        /// The runtime.
-        runtime: &'static str,
-        /// How many threads the case has.
-        asked: usize,
-        /// How many there were.
-        given: usize,
-    },
     /// Some threads did not finish.
     #[error("not done after {0:?}")]
     TimedOut(Duration),
-    /// A process that runs the shots gave no records.
+    /// A thread or a process could not be started or bound, or failed: with what a user needs to act.
     #[error("{0}")]
-    Process(String),
+    Failed(String),
     /// The team failed before and takes no more jobs.
     #[error("this team failed earlier")]
     Poisoned,
@@ -138,6 +100,17 @@ pub enum TeamError {
 
 /// How long starting and binding all threads may take.
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Which loops of a case the shots are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Purpose {
+    /// Those that are timed.
+    Samples,
+    /// Those that are timed in windows, which all threads share.
+    Windows,
+    /// Those that prove that the primitive works.
+    Proof,
+}
 
 /// Threads that run the shots of an experiment together: a [`Team`], or processes.
 pub trait Executor {
@@ -147,31 +120,24 @@ pub trait Executor {
     /// Whether it takes another job.
     fn is_fit(&self) -> bool;
 
-    /// Runs `shots` one after the other. The records come by thread, then by shot.
+    /// Runs `shots` one after the other. The records come by thread, then by shot. `body` is that of the purpose.
     ///
     /// # Errors
     /// When a thread panics or not all are done after `limit`; the threads then take no more jobs.
-    fn run(&mut self, body: &Arc<dyn Body>, shots: &[Shot], limit: Duration) -> Result<Vec<Vec<Record>>, TeamError>;
-
-    /// The same in windows. `body` is that of the windows.
-    ///
-    /// # Errors
-    /// As [`Self::run`].
-    fn run_windows(
+    fn run_for(
         &mut self,
+        purpose: Purpose,
         body: &Arc<dyn Body>,
         shots: &[Shot],
         limit: Duration,
-    ) -> Result<Vec<Vec<Record>>, TeamError> {
-        self.run(body, shots, limit)
-    }
+    ) -> Result<Vec<Vec<Record>>, TeamError>;
 
-    /// The same for the proof of a case.
+    /// The same of loops that are timed.
     ///
     /// # Errors
-    /// As [`Self::run`].
-    fn prove(&mut self, proof: &Arc<dyn Body>, shots: &[Shot], limit: Duration) -> Result<Vec<Vec<Record>>, TeamError> {
-        self.run(proof, shots, limit)
+    /// As [`Self::run_for`].
+    fn run(&mut self, body: &Arc<dyn Body>, shots: &[Shot], limit: Duration) -> Result<Vec<Vec<Record>>, TeamError> {
+        self.run_for(Purpose::Samples, body, shots, limit)
     }
 }
 
@@ -221,7 +187,12 @@ impl Team {
 
     fn start(&mut self, thread: usize, name: String, serve: impl FnOnce() + Send + 'static) -> Result<(), TeamError> {
         let spawned = thread::Builder::new().name(name).spawn(serve);
-        self.started.push(spawned.map_err(|error| TeamError::Spawn { thread, reason: error.to_string() })?);
+        let failed = |error| {
+            TeamError::Failed(format!(
+                "could not start thread {thread}: {error}; check the limit on processes (`ulimit -u`, pids.max)"
+            ))
+        };
+        self.started.push(spawned.map_err(failed)?);
         Ok(())
     }
 
@@ -253,7 +224,14 @@ impl Executor for Team {
         !self.failed
     }
 
-    fn run(&mut self, body: &Arc<dyn Body>, shots: &[Shot], limit: Duration) -> Result<Vec<Vec<Record>>, TeamError> {
+    /// Whatever the purpose: the threads have the body.
+    fn run_for(
+        &mut self,
+        _: Purpose,
+        body: &Arc<dyn Body>,
+        shots: &[Shot],
+        limit: Duration,
+    ) -> Result<Vec<Vec<Record>>, TeamError> {
         if self.failed {
             return Err(TeamError::Poisoned);
         }
@@ -359,7 +337,7 @@ mod tests {
     #[test]
     fn a_panic_is_an_error() {
         let (mut team, error) = misbehave(true, LIMIT);
-        assert_eq!(error, TeamError::Panicked { thread: 1, message: "misbehave".to_owned() });
+        assert_eq!(error, TeamError::Failed("thread 1 panicked: misbehave".to_owned()));
         assert!(!team.is_fit());
         let body: Arc<dyn Body> = Arc::new(Runs::default());
         assert_eq!(team.run(&body, &shots(1), LIMIT), Err(TeamError::Poisoned));
@@ -403,7 +381,7 @@ mod tests {
     #[test]
     fn a_cpu_that_does_not_exist_is_named() {
         let error = Team::assemble(&[None, Some(16_000)], &Clock::calibrate()).err().unwrap();
-        assert!(matches!(&error, TeamError::Bind { thread: 1, cpu: 16_000, .. }), "{error}");
-        assert!(error.to_string().contains("Invalid argument"), "{error}");
+        let text = error.to_string();
+        assert!(text.contains("thread 1 to CPU 16000") && text.contains("Invalid argument"), "{text}");
     }
 }

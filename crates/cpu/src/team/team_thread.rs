@@ -8,8 +8,8 @@ use std::sync::Arc;
 use syncscope_core::{Shot, Ticks};
 use syncscope_host::scheduling;
 
-use super::mailbox::{Batch, Command, Failure, Report, Shared};
-use super::{Body, Record, TeamError};
+use super::mailbox::{Batch, Command, Report, Shared, Stopped};
+use super::{Body, Record};
 use crate::sync::{Barrier, LocalSense, SenseBarrier, WaitTimeout};
 use crate::timing::clock::Clock;
 use crate::timing::cycles::{self, Meter, UserCycles};
@@ -24,15 +24,6 @@ pub(crate) struct TeamThread {
     meter: Option<Meter<UserCycles>>,
 }
 
-/// What ended a batch early.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Stopped {
-    /// A wait for another thread timed out. A primitive unwinds with [`WaitTimeout`] then.
-    WaitTimeout,
-    /// A panic, with its message.
-    Panicked(String),
-}
-
 impl TeamThread {
     /// The calling thread, as number `thread` of the team, bound to `cpu`.
     pub(crate) fn here(thread: usize, cpu: Option<u32>) -> Self {
@@ -43,11 +34,7 @@ impl TeamThread {
 
     /// Runs all shots of a batch.
     pub(super) fn run_batch(&self, shared: &Shared, batch: &Batch, sense: &mut LocalSense) -> Report {
-        let outcome = self.run_shots(&shared.clock, &shared.barrier, batch.body.as_ref(), &batch.shots, sense);
-        outcome.map_err(|stopped| match stopped {
-            Stopped::WaitTimeout => Failure::PeerFailed,
-            Stopped::Panicked(message) => Failure::Cause(TeamError::Panicked { thread: self.thread, message }),
-        })
+        self.run_shots(&shared.clock, &shared.barrier, batch.body.as_ref(), &batch.shots, sense)
     }
 
     /// Runs shots one after the other. Each begins and ends with a wait at the barrier for the other threads.
@@ -70,7 +57,7 @@ impl TeamThread {
         match panic::catch_unwind(AssertUnwindSafe(all)) {
             Ok(Ok(())) => Ok(records),
             Ok(Err(WaitTimeout)) => Err(Stopped::WaitTimeout),
-            Err(payload) => Err(stopped_by(payload.as_ref())),
+            Err(payload) => Err(self.stopped_by(payload.as_ref())),
         }
     }
 
@@ -111,16 +98,16 @@ impl TeamThread {
             chained_per_tick: (self.thread == 0).then(|| cycles::per_tick(clock)).flatten(),
         })
     }
-}
 
-/// What the payload of a panic means.
-fn stopped_by(payload: &(dyn Any + Send)) -> Stopped {
-    if payload.is::<WaitTimeout>() {
-        return Stopped::WaitTimeout;
+    /// What the payload of a panic means.
+    fn stopped_by(&self, payload: &(dyn Any + Send)) -> Stopped {
+        if payload.is::<WaitTimeout>() {
+            return Stopped::WaitTimeout;
+        }
+        let text = payload.downcast_ref::<&str>().copied();
+        let message = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        Stopped::Failed(format!("thread {} panicked: {}", self.thread, message.unwrap_or("no message")))
     }
-    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    let message = text.or_else(|| payload.downcast_ref::<String>().cloned());
-    Stopped::Panicked(message.unwrap_or_else(|| "no message".to_owned()))
 }
 
 /// One thread of the team.
@@ -139,17 +126,14 @@ impl Worker {
         // Joined before the report: no thread may use the barrier earlier.
         let mut sense = shared.barrier.join(thread);
         let team_thread = TeamThread::here(thread, cpu);
-        shared.report(thread, bound.map(|()| Vec::new()).map_err(Failure::Cause));
+        shared.report(thread, bound.map(|()| Vec::new()));
         let mut seen = 0;
         if !is_bound {
             return;
         }
         loop {
             let Command::Run(batch) = shared.next_command(&mut seen) else { return };
-            let report = match returned(thread, cpu) {
-                Ok(()) => team_thread.run_batch(&shared, &batch, &mut sense),
-                Err(cause) => Err(Failure::Cause(cause)),
-            };
+            let report = returned(thread, cpu).and_then(|()| team_thread.run_batch(&shared, &batch, &mut sense));
             let failed = report.is_err();
             shared.report(thread, report);
             if failed {
@@ -160,7 +144,7 @@ impl Worker {
 }
 
 /// Binds the calling thread again if its CPU was taken away since.
-fn returned(thread: usize, cpu: Option<u32>) -> Result<(), TeamError> {
+fn returned(thread: usize, cpu: Option<u32>) -> Result<(), Stopped> {
     match cpu {
         Some(cpu) if scheduling::current_cpu() != Some(cpu) => bind(thread, cpu),
         _ => Ok(()),
@@ -168,6 +152,10 @@ fn returned(thread: usize, cpu: Option<u32>) -> Result<(), TeamError> {
 }
 
 /// Binds the calling thread, number `thread` of its team.
-pub(super) fn bind(thread: usize, cpu: u32) -> Result<(), TeamError> {
-    scheduling::bind_to_one(cpu).map_err(|error| TeamError::Bind { thread, cpu, reason: error.to_string() })
+pub(super) fn bind(thread: usize, cpu: u32) -> Result<(), Stopped> {
+    scheduling::bind_to_one(cpu).map_err(|error| {
+        Stopped::Failed(format!(
+            "could not bind thread {thread} to CPU {cpu}: {error}; check taskset and the cpuset of the control group"
+        ))
+    })
 }

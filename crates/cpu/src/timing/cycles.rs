@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{FromRawFd, RawFd};
 
-use syncscope_core::run::chain_check::TOLERANCE;
+use syncscope_core::run::machine::CHAIN_TOLERANCE;
 
 use crate::timing::chains::{self, LONG_STEP};
 use crate::timing::clock::Clock;
@@ -101,7 +101,7 @@ impl<C: CycleCounter> Meter<C> {
 /// are changes of the frequency. Larger ones are time that the thread did not spend in user mode: then the counter is wrong.
 pub(crate) fn of_batch(counted: &[f64], chained: &[f64]) -> Option<f64> {
     let (counted, chained) = (robust_mean(counted), robust_mean(chained));
-    let agrees = |counted: &f64| chained.is_none_or(|chained| (counted / chained - 1.0).abs() <= TOLERANCE);
+    let agrees = |counted: &f64| chained.is_none_or(|chained| (counted / chained - 1.0).abs() <= CHAIN_TOLERANCE);
     counted.filter(agrees).or(chained)
 }
 

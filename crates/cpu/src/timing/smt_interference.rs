@@ -12,7 +12,7 @@
 
 use std::collections::HashMap;
 
-use syncscope_core::run::smt_interference::frequent_share;
+use syncscope_core::run::between_rows::frequent_smt_interference;
 use syncscope_core::{CaseId, Detail, Row};
 
 use super::clock::Clock;
@@ -167,7 +167,7 @@ impl Histogram {
 
 /// A finding for people where interference was frequent.
 pub(crate) fn finding(rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Option<String> {
-    frequent_share(rows, details).map(|share| {
+    frequent_smt_interference(rows, details).map(|share| {
         format!(
             "another hardware thread of the core was active in {:.0} % of the pairs of one thread, which are excluded \
              where other pairs are left; figures of several threads include such pairs and may be lower on a dedicated \

@@ -22,7 +22,7 @@ use crate::{Bench, Experiment, Found, Measured, Plan};
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 use std::time::{Duration, Instant};
 use syncscope_core::engine::PairOrder;
-use syncscope_core::run::chain_check::ChainCheck;
+use syncscope_core::run::machine::ChainCheck;
 use syncscope_core::run::plain;
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::{Side, words};

@@ -1,11 +1,11 @@
 //! How far to trust a run, in one line.
 
 use syncscope_core::run::another_run;
+use syncscope_core::run::between_rows::frequent_smt_interference;
 use syncscope_core::run::fingerprint::Fingerprint;
 use syncscope_core::run::history::BetweenRuns;
 use syncscope_core::run::machine::Environment;
 use syncscope_core::run::provenance::{SessionRecord, StolenTime};
-use syncscope_core::run::smt_interference::frequent_share;
 use syncscope_core::{Row, Verdict};
 
 use crate::RunData;
@@ -70,7 +70,7 @@ fn load(data: &RunData) -> Option<String> {
 
 /// Work of others on the same cores, where the run warns of it.
 fn interference(data: &RunData) -> Option<String> {
-    let share = frequent_share(&data.rows, &data.details)?;
+    let share = frequent_smt_interference(&data.rows, &data.details)?;
     Some(format!("a neighbour used our cores in {:.0} % of the samples of one thread", 100.0 * share))
 }
 

@@ -2,17 +2,20 @@
 //! others.
 
 use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-use std::{io, thread};
+use std::{hint, io};
 
 use syncscope_core::machine::AwakeDecision;
 use syncscope_core::{
     CPU_BLOCK_PAIRS, Case, Dtype, Experiment, Laboratory, Layout, MemoryOrder, Placement, Sample, Shot, Side, stats,
 };
-use syncscope_host::cpu_list;
+use syncscope_host::{cpu_list, scheduling};
 
 use crate::experiment::SAMPLE;
-use crate::machine::awake::KeepAwake;
 
 /// The environment variable that replaces the trial by `on` or `off`; see docs/GUIDE.md.
 const VARIABLE: &str = "SYNCSCOPE_KEEP_AWAKE";
@@ -52,34 +55,22 @@ pub(crate) struct AwakePolicy {
     decision: AwakeDecision,
 }
 
-/// What to do before a run.
-#[derive(Debug, Clone, PartialEq)]
-enum Plan {
-    On(String),
-    Off(String),
-    Trial,
-}
-
-/// The noise of a workload in both states.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Noise {
-    without: f64,
-    with: f64,
-}
+/// The noise of a workload without loops and with them.
+type Noise = [f64; 2];
 
 impl AwakePolicy {
     /// Decides for a run on these CPUs, by a trial of at most one and a half seconds.
     pub(crate) fn decide(laboratory: &mut dyn Laboratory, cpus: &[u32], quota: Option<f64>, is_guest: bool) -> Self {
         let variable = std::env::var(VARIABLE).ok();
         let plan = plan(cpus.len(), is_guest, quota, variable.as_deref());
-        if let Plan::Off(reason) = plan {
+        if let Some(AwakeDecision::Off(reason)) = plan {
             return Self::off(&reason);
         }
         let loops = match KeepAwake::start(cpus) {
             Ok(loops) => loops,
             Err(error) => return Self::off(&refusal(&error)),
         };
-        if let Plan::On(reason) = plan {
+        if let Some(AwakeDecision::On(reason)) = plan {
             return Self::on(loops, cpus, &reason);
         }
         match trial(laboratory, &loops) {
@@ -114,39 +105,40 @@ fn refusal(error: &io::Error) -> String {
     format!("no loops at idle priority: {error}")
 }
 
-/// What to do with so many CPUs, on a virtual machine or not, a quota of CPU time and a value of [`VARIABLE`].
-fn plan(cpus: usize, is_guest: bool, quota: Option<f64>, variable: Option<&str>) -> Plan {
+/// What to do with so many CPUs, on a virtual machine or not, a quota of CPU time and a value of [`VARIABLE`], with the reason.
+/// `None`: a trial decides.
+fn plan(cpus: usize, is_guest: bool, quota: Option<f64>, variable: Option<&str>) -> Option<AwakeDecision> {
+    use AwakeDecision::{Off, On};
     if variable == Some("off") {
-        return Plan::Off(format!("{VARIABLE}=off"));
+        return Some(Off(format!("{VARIABLE}=off")));
     }
     if let Some(quota) = quota.filter(|quota| *quota < cpus as f64) {
-        return Plan::Off(format!("no trial: a control group limits this process to the time of {quota} CPUs"));
+        return Some(Off(format!("no trial: a control group limits this process to the time of {quota} CPUs")));
     }
     match cpus {
-        _ if variable == Some("on") => Plan::On(format!("{VARIABLE}=on")),
+        _ if variable == Some("on") => Some(On(format!("{VARIABLE}=on"))),
         // Each of two guests with two CPUs resolved twice as many cases with the loops. A trial of a second decides now so
         // and now so there, because the host moves CPUs in seconds, and then two runs are of two states.
-        2 if is_guest => Plan::On("a guest with 2 CPUs".to_owned()),
-        cpus if CPUS.contains(&cpus) => Plan::Trial,
-        cpus if cpus < *CPUS.start() => Plan::Off("no trial: one CPU".to_owned()),
-        cpus => Plan::Off(format!("no trial: {cpus} CPUs, more than {}", CPUS.end())),
+        2 if is_guest => Some(On("a guest with 2 CPUs".to_owned())),
+        cpus if CPUS.contains(&cpus) => None,
+        cpus if cpus < *CPUS.start() => Some(Off("no trial: one CPU".to_owned())),
+        cpus => Some(Off(format!("no trial: {cpus} CPUs, more than {}", CPUS.end()))),
     }
 }
 
 /// Whether the loops lower the noise by a third, in the mean over the workloads.
 fn is_worth_it(noise: &[Noise]) -> bool {
-    let (without, with) = means(noise);
+    let [without, with] = means(noise);
     without >= LEAST_NOISE && with <= LARGEST_SHARE * without
 }
 
-/// The mean noise without and with loops.
-fn means(noise: &[Noise]) -> (f64, f64) {
-    let mean = |of: fn(&Noise) -> f64| noise.iter().map(of).sum::<f64>() / noise.len().max(1) as f64;
-    (mean(|noise| noise.without), mean(|noise| noise.with))
+/// The mean over the workloads.
+fn means(noise: &[Noise]) -> Noise {
+    [0, 1].map(|state| noise.iter().map(|noise| noise[state]).sum::<f64>() / noise.len().max(1) as f64)
 }
 
 fn in_words(noise: &[Noise]) -> String {
-    let (without, with) = means(noise);
+    let [without, with] = means(noise);
     format!("noise {:.1} % without, {:.1} % with", 100.0 * without, 100.0 * with)
 }
 
@@ -186,8 +178,7 @@ fn trial(laboratory: &mut dyn Laboratory, loops: &KeepAwake) -> Option<Vec<Noise
     }
     loops.switch(false);
     // The host may move a CPU within a phase of either state, so the median phase counts.
-    let noise =
-        |[without, with]: &[Vec<f64>; 2]| Some(Noise { without: stats::median(without)?, with: stats::median(with)? });
+    let noise = |[without, with]: &[Vec<f64>; 2]| Some([stats::median(without)?, stats::median(with)?]);
     found.iter().map(noise).collect()
 }
 
@@ -243,12 +234,119 @@ fn block(experiment: &mut dyn Experiment, iterations: u64, random: &mut fastrand
     stats::median(&costs.collect::<Vec<f64>>())
 }
 
+// The loops: one thread at idle priority on each CPU. A CPU of a virtual machine that halts gives its core back to the host.
+// Later it may get another one, and costs change.
+
+/// More CPUs than this are not kept awake.
+const MAX_THREADS: usize = 64;
+
+/// How long the threads may take to start, and to end. At idle priority they wait for a CPU that others use.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Repetitions of PAUSE between two looks at the state: some microseconds.
+const PAUSES: u32 = 64;
+
+const OFF: u8 = 0;
+const ON: u8 = 1;
+const ENDED: u8 = 2;
+
+/// Threads at idle priority, one bound to each CPU, that repeat PAUSE while they are switched on and sleep otherwise. They
+/// give way to every thread of normal priority. They end when this is dropped.
+#[derive(Debug)]
+pub(crate) struct KeepAwake {
+    state: Arc<AtomicU8>,
+    threads: Vec<JoinHandle<()>>,
+    /// Every thread sends once, when it is ready. When all have ended, no sender is left.
+    started: Receiver<io::Result<()>>,
+}
+
+impl KeepAwake {
+    /// Starts the threads, switched off.
+    ///
+    /// # Errors
+    /// When a thread cannot be started, bound or given idle priority. No thread is left then: at normal priority it would
+    /// disturb what is measured.
+    pub(crate) fn start(cpus: &[u32]) -> io::Result<Self> {
+        if cpus.len() > MAX_THREADS {
+            return Err(io::Error::other(format!("more than {MAX_THREADS} CPUs")));
+        }
+        let (sender, started) = mpsc::channel();
+        let mut loops = Self { state: Arc::new(AtomicU8::new(OFF)), threads: Vec::new(), started };
+        let spawned = cpus.iter().try_for_each(|cpu| loops.spawn(*cpu, sender.clone()));
+        // Only the threads hold senders from here on.
+        drop(sender);
+        spawned?;
+        for _ in cpus {
+            let ready = loops.started.recv_timeout(PATIENCE);
+            ready.map_err(|_| io::Error::new(io::ErrorKind::TimedOut, "threads of idle priority did not start"))??;
+        }
+        Ok(loops)
+    }
+
+    fn spawn(&mut self, cpu: u32, started: Sender<io::Result<()>>) -> io::Result<()> {
+        let state = Arc::clone(&self.state);
+        let builder = thread::Builder::new().name(format!("awake-{cpu}"));
+        self.threads.push(builder.spawn(move || serve(cpu, &state, &started))?);
+        Ok(())
+    }
+
+    /// Switches the loops on or off.
+    pub(crate) fn switch(&self, on: bool) {
+        self.set(if on { ON } else { OFF });
+    }
+
+    fn set(&self, state: u8) {
+        self.state.store(state, Ordering::Release);
+        self.threads.iter().for_each(|handle| handle.thread().unpark());
+    }
+}
+
+impl Drop for KeepAwake {
+    /// Ends the threads. Those that find no CPU in time end later and are not waited for.
+    fn drop(&mut self) {
+        self.set(ENDED);
+        loop {
+            match self.started.recv_timeout(PATIENCE) {
+                // Of a thread that was ready after `start` gave up.
+                Ok(_) => {}
+                Err(RecvTimeoutError::Timeout) => return,
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        for handle in self.threads.drain(..) {
+            // They cannot panic.
+            let _ = handle.join();
+        }
+    }
+}
+
+/// The life of one thread.
+fn serve(cpu: u32, state: &AtomicU8, started: &Sender<io::Result<()>>) {
+    let ready = scheduling::bind_to_one(cpu).and_then(|()| scheduling::lower_to_idle_priority());
+    let is_ready = ready.is_ok();
+    if started.send(ready).is_err() || !is_ready {
+        return;
+    }
+    loop {
+        match state.load(Ordering::Acquire) {
+            OFF => thread::park(),
+            ON => (0..PAUSES).for_each(|_| hint::spin_loop()),
+            _ => return,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
+    use syncscope_host::clock;
+
     use super::*;
+    use crate::machine::topology::tests::usable_cpus;
 
     const fn noise_of(without: f64, with: f64) -> Noise {
-        Noise { without, with }
+        [without, with]
     }
 
     #[test]
@@ -264,21 +362,26 @@ mod tests {
 
     #[test]
     fn the_trial_needs_two_to_eight_cpus_and_their_whole_time() {
-        assert_eq!(plan(2, false, None, None), Plan::Trial);
-        assert_eq!(plan(2, true, None, None), Plan::On("a guest with 2 CPUs".to_owned()));
-        assert_eq!(plan(4, true, None, None), Plan::Trial);
-        assert_eq!(plan(8, false, Some(8.0), None), Plan::Trial);
-        assert_eq!(plan(4, false, None, Some("perhaps")), Plan::Trial);
-        assert_eq!(plan(1, false, None, None), Plan::Off("no trial: one CPU".to_owned()));
-        assert_eq!(plan(16, false, None, None), Plan::Off("no trial: 16 CPUs, more than 8".to_owned()));
-        assert!(matches!(plan(4, false, Some(3.5), None), Plan::Off(reason) if reason.contains("3.5 CPUs")));
+        assert_eq!(plan(2, false, None, None), None);
+        assert_eq!(plan(2, true, None, None), Some(AwakeDecision::On("a guest with 2 CPUs".to_owned())));
+        assert_eq!(plan(4, true, None, None), None);
+        assert_eq!(plan(8, false, Some(8.0), None), None);
+        assert_eq!(plan(4, false, None, Some("perhaps")), None);
+        assert_eq!(plan(1, false, None, None), Some(AwakeDecision::Off("no trial: one CPU".to_owned())));
+        assert_eq!(plan(16, false, None, None), Some(AwakeDecision::Off("no trial: 16 CPUs, more than 8".to_owned())));
+        assert!(
+            matches!(plan(4, false, Some(3.5), None), Some(AwakeDecision::Off(reason)) if reason.contains("3.5 CPUs"))
+        );
     }
 
     #[test]
     fn the_variable_replaces_the_trial() {
-        assert_eq!(plan(2, false, None, Some("off")), Plan::Off("SYNCSCOPE_KEEP_AWAKE=off".to_owned()));
-        assert_eq!(plan(16, false, None, Some("on")), Plan::On("SYNCSCOPE_KEEP_AWAKE=on".to_owned()));
-        assert!(matches!(plan(2, false, Some(1.0), Some("on")), Plan::Off(_)), "loops would use up the quota");
+        assert_eq!(plan(2, false, None, Some("off")), Some(AwakeDecision::Off("SYNCSCOPE_KEEP_AWAKE=off".to_owned())));
+        assert_eq!(plan(16, false, None, Some("on")), Some(AwakeDecision::On("SYNCSCOPE_KEEP_AWAKE=on".to_owned())));
+        assert!(
+            matches!(plan(2, false, Some(1.0), Some("on")), Some(AwakeDecision::Off(_))),
+            "loops would use up the quota"
+        );
     }
 
     #[test]
@@ -298,5 +401,56 @@ mod tests {
     fn few_blocks_decide_nothing() {
         assert_eq!(noise(&[1.0; FEWEST_BLOCKS - 1]), None);
         assert_eq!(noise(&[1.0; FEWEST_BLOCKS]), Some(0.0));
+    }
+
+    /// How many threads of this process are called like those of `KeepAwake`, and the CPU time that they have used.
+    fn threads_and_ticks() -> (usize, u64) {
+        let mut found = (0, 0);
+        for task in std::fs::read_dir("/proc/self/task").unwrap().flatten() {
+            // A thread of another test may end meanwhile.
+            let Ok(stat) = std::fs::read_to_string(task.path().join("stat")) else { continue };
+            let Some((name, fields)) = stat.rsplit_once(") ") else { continue };
+            if name.contains("(awake-") {
+                let fields: Vec<&str> = fields.split(' ').collect();
+                // Fields 14 and 15 of proc_pid_stat(5); `fields` begins with the third.
+                found.0 += 1;
+                found.1 += fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
+            }
+        }
+        found
+    }
+
+    /// On a busy machine threads of this priority find no CPU to end on for a while.
+    fn wait_until_all_ended() {
+        let begun = Instant::now();
+        while threads_and_ticks().0 > 0 {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{} threads are left", threads_and_ticks().0);
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    #[test]
+    fn loops_use_time_while_they_are_on_and_are_gone_after_drop() {
+        let cpus = usable_cpus();
+        let Ok(loops) = KeepAwake::start(&cpus) else { return };
+        assert_eq!(threads_and_ticks(), (cpus.len(), 0), "switched off at first");
+        loops.switch(true);
+        let begun = Instant::now();
+        while threads_and_ticks().1 < 2 && begun.elapsed() < Duration::from_secs(60) {
+            thread::sleep(Duration::from_millis(10));
+        }
+        assert!(threads_and_ticks().1 >= 2, "{} ticks a second", clock::ticks_per_second());
+        loops.switch(false);
+        let begun = Instant::now();
+        drop(loops);
+        assert!(begun.elapsed() < 2 * PATIENCE);
+        wait_until_all_ended();
+        // In the same test, because threads of another one would be counted.
+        assert!(KeepAwake::start(&[cpus[0], 16_000]).is_err(), "a CPU that does not exist");
+        assert!(KeepAwake::start(&[cpus[0]; MAX_THREADS + 1]).is_err());
+        let running = KeepAwake::start(&cpus[..1]).unwrap();
+        running.switch(true);
+        drop(running);
+        wait_until_all_ended();
     }
 }
