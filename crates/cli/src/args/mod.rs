@@ -1,7 +1,6 @@
 //! The arguments of the command line: `run` in one file, the experiments of papers in another, commands about the rows of runs
-//! (`compare`, `show`, `findings`, `fleet`) in a third, `advise` in a fourth; here the commands and the arguments of the others.
+//! (`compare`, `show`, `findings`, `fleet`, `advise`) in a third; here the commands and the arguments of the others.
 
-mod advise;
 mod measure;
 mod papers;
 mod rows;
@@ -14,14 +13,13 @@ use clap::error::ErrorKind;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use syncscope_gpu::verify::ARCHITECTURES;
 
-pub(crate) use self::advise::AdviseArguments;
-pub(crate) use self::measure::{MeasureArguments, Side};
+pub(crate) use self::measure::MeasureArguments;
 pub(crate) use self::papers::{ExperimentArguments, PaperCommand, ReductionsArguments};
-use self::rows::Percentage;
 pub(crate) use self::rows::{
-    CompareArguments, DocumentFormat, FailOn, FailOnOutlier, FindingsArguments, FleetArguments, ShowArguments,
-    ShowFormat, ShowOrder, TextFormat,
+    AdviseArguments, CompareArguments, DocumentFormat, FindingsArguments, FleetArguments, ShowArguments, ShowFormat,
+    ShowOrder, TextFormat,
 };
+use self::rows::{Percentage, sides};
 pub(crate) use self::run::{CpuList, RunArguments};
 use crate::failure::Failure;
 
