@@ -75,7 +75,7 @@ pub(crate) struct MeasureArguments {
     #[arg(long, value_name = "TIME", value_parser = run::budget)]
     pub(crate) budget: Option<Duration>,
     /// GPUs to measure, by CUDA device number [default: the first]
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) device: Option<Vec<u32>>,
     /// Seed of all random orders [default: random, recorded in run.json]
     #[arg(long, value_name = "N", hide_short_help = true)]

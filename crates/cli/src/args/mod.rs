@@ -82,8 +82,8 @@ pub(crate) struct ListArguments {
     /// List only primitives with all of these words, or whose id matches, such as mutex, atomicAdd or 'gpu.vote.*'
     #[arg(value_name = "WORD")]
     pub(crate) words: Vec<String>,
-    /// List only primitives whose id matches one of these, as `run` takes them (repeatable)
-    #[arg(long, value_name = "GLOB")]
+    /// List only primitives whose id matches one of these, as `run` takes them (repeatable, or with commas)
+    #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     /// Output format
     #[arg(long, value_enum, default_value_t = ListFormat::Table)]
@@ -121,8 +121,8 @@ fn arch_help() -> String {
 pub(crate) struct VerifyArguments {
     #[arg(long, value_name = "ARCH", help = arch_help())]
     pub(crate) arch: Vec<String>,
-    /// Check only primitives whose id matches, such as 'gpu.vote.*' (repeatable)
-    #[arg(long, value_name = "GLOB")]
+    /// Check only primitives whose id matches, such as 'gpu.vote.*' (repeatable, or with commas)
+    #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
 }
 

@@ -24,8 +24,8 @@ pub(crate) struct CompareArguments {
     /// End with exit code 3 if a case is slower, otherwise with 4 if the machine was in another state, so that costs do not compare
     #[arg(long, value_parser = ["slower"], value_name = "CHANGE")]
     pub(crate) fail_on: Option<String>,
-    /// Compare only primitives whose id matches, such as 'gpu.cluster.*' (repeatable)
-    #[arg(long, value_name = "GLOB")]
+    /// Compare only primitives whose id matches, such as 'gpu.cluster.*' (repeatable, or with commas)
+    #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     /// Output format; csv and json have every case of both runs
     #[arg(long, value_enum, default_value_t = TextFormat::Table)]
@@ -48,8 +48,8 @@ pub(crate) struct FleetArguments {
     /// End with exit code 3 if a node differs
     #[arg(long, value_parser = ["outlier"], value_name = "WHAT")]
     pub(crate) fail_on: Option<String>,
-    /// Compare only primitives whose id matches, such as 'gpu.*' (repeatable)
-    #[arg(long, value_name = "GLOB")]
+    /// Compare only primitives whose id matches, such as 'gpu.*' (repeatable, or with commas)
+    #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     /// Output format; csv and json have every primitive of every node
     #[arg(long, value_enum, default_value_t = TextFormat::Table)]
@@ -64,8 +64,8 @@ pub(crate) struct ShowArguments {
     /// Output format; csv and json have the columns of measurements.csv; bmf, github and reframe have the resolved rows only
     #[arg(long, value_enum, default_value_t = ShowFormat::Table)]
     pub(crate) format: ShowFormat,
-    /// Show only primitives whose id matches, such as 'cpu.lock.*' (repeatable)
-    #[arg(long, value_name = "GLOB")]
+    /// Show only primitives whose id matches, such as 'cpu.lock.*' (repeatable, or with commas)
+    #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     /// Order of the rows
     #[arg(long, value_enum, default_value_t = ShowOrder::Catalogue)]

@@ -17,12 +17,12 @@ pub(crate) struct RunArguments {
     /// shows the cases
     #[arg(long, value_parser = preset_parser(), hide_possible_values = true, default_value = "quick")]
     pub(crate) preset: Preset,
-    /// Measure only primitives whose id matches, such as 'cpu.atomic.*' (repeatable); '@syncperformance' selects
+    /// Measure only primitives whose id matches, such as 'cpu.atomic.*' (repeatable, or with commas); '@syncperformance' selects
     /// the cases of SyncPerformance's CUDA programs
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
-    /// Do not measure primitives whose id matches (repeatable)
-    #[arg(long, value_name = "GLOB")]
+    /// Do not measure primitives whose id matches (repeatable, or with commas)
+    #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) skip: Vec<String>,
     /// Directory for the results; must be new or empty [default: syncscope-runs/TIME-PRESET]
     #[arg(short, long, value_name = "DIR")]
@@ -38,7 +38,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "TIME", value_parser = budget)]
     pub(crate) budget: Option<Duration>,
     /// GPUs to measure, by CUDA device number, such as 0,1 [default: all]
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) device: Option<Vec<u32>>,
     /// Seed of all random orders [default: random, recorded in run.json]
     #[arg(long, value_name = "N")]
