@@ -4,12 +4,13 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use syncscope_core::Domain;
 use syncscope_core::run::directory::RunDirectory;
+use syncscope_core::{Cancel, Domain};
+use syncscope_cpu::mpi::{Family, MpiLaboratory, MpiProcess, Started};
 
 use crate::args::RunArguments;
 use crate::failure::Failure;
-use crate::terminal;
+use crate::terminal::{self, cancel_on_signal};
 
 /// The number of a process among those that a launcher started together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,14 +42,28 @@ impl Process {
         (size > 1).then_some(Self { rank, size, local, launcher })
     }
 
-    /// The launcher's name.
-    pub(crate) const fn launcher(self) -> &'static str {
-        self.launcher
-    }
-
-    /// How many processes the launcher started.
-    pub(crate) const fn size(self) -> u32 {
-        self.size
+    /// Joins the other processes of a common run. `None` for a process that only took part, and is done.
+    pub(crate) fn join(self, arguments: &RunArguments) -> Result<Option<Together>, Failure> {
+        let refused = [
+            (arguments.repeat.is_some(), "--repeat starts processes of its own; start the launcher several times"),
+            (arguments.device.is_some(), "--device: primitives between processes (mpi.*) use no GPU; leave it out"),
+            (arguments.cpus.is_some(), "--cpus: the launcher places its processes; use its options, such as --bind-to"),
+        ];
+        if let Some((_, reason)) = refused.iter().find(|(is_given, _)| *is_given) {
+            return Err(Failure::Usage((*reason).to_owned()));
+        }
+        let family = match self.launcher {
+            "Open MPI" => Family::OpenMpi,
+            "MPICH" => Family::Mpich,
+            _ => Family::Any,
+        };
+        let cancel = cancel_on_signal();
+        let lost = |reason: &str| terminal::error(&format!("{reason}; `syncscope run --resume` measures what is left"));
+        let joined = MpiProcess::start(family, self.size, cancel.clone(), lost).map_err(Failure::CouldNot)?;
+        match Started::of(joined) {
+            Started::First(laboratory) => Ok(Some(Together { laboratory: *laboratory, cancel })),
+            Started::Other(process) => process.follow().map(|()| None).map_err(Failure::CouldNot),
+        }
     }
 
     /// The name of the directory of this node.
@@ -60,6 +75,13 @@ impl Process {
             .filter(|node| !node.is_empty() && !node.starts_with('.'))
             .unwrap_or_else(by_rank)
     }
+}
+
+/// The processes of a common run, for the one that measures.
+pub(crate) struct Together {
+    pub(crate) laboratory: MpiLaboratory,
+    /// What Ctrl-C and SIGTERM set.
+    pub(crate) cancel: Cancel,
 }
 
 /// The environment variable of a child whose directory is already that of its node.

@@ -10,12 +10,10 @@ mod failure;
 mod history;
 mod laboratories;
 mod launcher;
-mod page_file;
 mod progress;
 mod provenance;
 mod runs;
 mod selection;
-mod signals;
 mod supervisor;
 mod terminal;
 

@@ -1,8 +1,10 @@
 //! What a run is measured with, and what happens meanwhile.
 
+use std::fmt::Display;
 use std::path::Path;
 use std::time::{Instant, SystemTime};
 
+use syncscope_core::Run;
 use syncscope_core::run::provenance::{SessionRecord, StolenTime, Tool};
 use syncscope_core::run::timestamp;
 use syncscope_cpu::CpuLaboratory;
@@ -25,6 +27,19 @@ pub(crate) fn tool() -> Tool {
 pub(crate) fn command_line() -> Vec<String> {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     std::iter::once(env!("CARGO_BIN_NAME").to_owned()).chain(words).collect()
+}
+
+/// A run that begins now on this machine, with the preset or experiment of this name.
+pub(crate) fn new_run(name: impl Display, seed: u64, laboratories: &Laboratories) -> Run {
+    Run {
+        command: command_line(),
+        seed,
+        warnings: laboratories.warnings(),
+        machine: laboratories.machine(),
+        environment: laboratories.environment(),
+        tool: Some(tool()),
+        ..Run::new(name.to_string(), SystemTime::now())
+    }
 }
 
 /// Why the rest of a run is not quite comparable with its beginning: another build resumes it.

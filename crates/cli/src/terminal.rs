@@ -1,9 +1,10 @@
-//! Output to the terminal: results on stdout, messages on stderr.
+//! The terminal: results on stdout, messages on stderr, and Ctrl-C.
 
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::sync::OnceLock;
 
+use syncscope_core::Cancel;
 use syncscope_report::plain;
 
 use crate::failure::Failure;
@@ -83,4 +84,14 @@ pub(crate) fn note(text: &dyn Display) {
     if !is_silent() {
         labelled("note", 36, text);
     }
+}
+
+/// The flag that Ctrl-C and SIGTERM set.
+pub(crate) fn cancel_on_signal() -> Cancel {
+    let cancel = Cancel::new();
+    let flag = cancel.clone();
+    if let Err(error) = ctrlc::set_handler(move || flag.cancel()) {
+        warning(&format!("Ctrl-C will end the run without a report: {error}"));
+    }
+    cancel
 }

@@ -133,7 +133,7 @@ impl Launch {
 #[derive(Debug)]
 struct Buffer {
     device: DeviceBuffer,
-    host: Option<HostBuffer<u64>>,
+    host: Option<HostBuffer>,
 }
 
 /// What is made on the device, in the order in which it must be dropped.
@@ -186,7 +186,7 @@ impl GpuLaboratory {
     /// # Errors
     /// The error of the driver.
     pub fn own_device(&self) -> Result<OwnDevice, GpuError> {
-        let context = Context::new(self.first_device())?;
+        let context = Context::new(self.device)?;
         let stream = Stream::new(&context)?;
         let mut runner = Runner::new(vec![Queue { buffers: Vec::new(), fetched: 0, graph: None, stream, context }]);
         runner.set_eager(EAGER);
@@ -233,7 +233,7 @@ impl OwnDevice {
         self.add(words * size_of::<u64>(), Some(host))
     }
 
-    fn add(&mut self, bytes: usize, host: Option<HostBuffer<u64>>) -> Result<Memory, Outage> {
+    fn add(&mut self, bytes: usize, host: Option<HostBuffer>) -> Result<Memory, Outage> {
         let memory = self.on(|queue| {
             let device = DeviceBuffer::new(&queue.context, bytes)?;
             let memory = Memory { index: queue.buffers.len(), address: device.pointer() };

@@ -24,8 +24,8 @@ use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::{Catalogue, Run};
 use syncscope_cpu::CpuLaboratory;
 use syncscope_gpu::GpuLaboratory;
-use syncscope_report::RunData;
 use syncscope_report::section::Section;
+use syncscope_report::{Finding, Outcome, Paper, RunData};
 
 pub mod asynchrony;
 pub mod crosscheck;
@@ -75,8 +75,11 @@ pub struct Experiment {
     pub read: fn(&RunDirectory, &Run) -> Result<Option<Found>, RunDirectoryError>,
 }
 
+/// Why an experiment could not be measured, for the user.
+pub type Error = Box<dyn std::error::Error>;
+
 /// Measures and writes tables; or says why it could not.
-pub(crate) type Measure = Box<dyn FnOnce(&mut Bench<'_>) -> Result<Measured, String>>;
+pub(crate) type Measure = Box<dyn FnOnce(&mut Bench<'_>) -> Result<Measured, Error>>;
 
 /// What is to be measured.
 pub struct Plan {
@@ -122,8 +125,34 @@ pub struct Found {
 
 impl Plan {
     /// What only a GPU can do.
-    pub(crate) fn on_gpu(measure: impl FnOnce(&mut Bench<'_>) -> Result<Measured, String> + 'static) -> Self {
+    pub(crate) fn on_gpu(measure: impl FnOnce(&mut Bench<'_>) -> Result<Measured, Error> + 'static) -> Self {
         Self { needs_gpu: true, without_gpu: None, measure: Box::new(measure) }
+    }
+}
+
+/// A statement of a source about what was measured.
+pub(crate) struct Claim {
+    pub(crate) statement: &'static str,
+    /// Where it stands there.
+    pub(crate) place: &'static str,
+    /// Whether it holds here; `None` where the figures do not say.
+    pub(crate) holds: Option<bool>,
+    /// The figures that decide it.
+    pub(crate) figures: String,
+}
+
+impl Claim {
+    /// What becomes of the statements of a paper. Their ids are `prefix` and their numbers from 1.
+    pub(crate) fn findings(paper: Paper, prefix: &str, claims: impl IntoIterator<Item = Self>) -> Vec<Finding> {
+        let finding = |(number, claim): (usize, Self)| Finding {
+            id: format!("{prefix}.{number}"),
+            paper,
+            place: claim.place.to_owned(),
+            text: claim.statement.to_owned(),
+            outcome: Outcome::of(claim.holds, claim.figures),
+            measured: true,
+        };
+        (1..).zip(claims).map(finding).collect()
     }
 }
 

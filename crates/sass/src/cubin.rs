@@ -43,7 +43,7 @@ impl Cubin {
         let endian = header.endian()?;
         let machine = header.e_machine(endian);
         if machine != elf::EM_CUDA {
-            return Err(SassError::NotCuda { machine: machine.0 });
+            return Err(SassError::NotCuda(machine.0));
         }
         let arch = arch_of_flags(header.e_flags(endian).0, header.e_ident().os_abi.0)?;
         let sections = header.sections(endian, bytes)?;
@@ -113,7 +113,7 @@ impl Kernel {
 /// (Found by compiling for every architecture with NVRTC 12.9 and 13.0; no documentation describes it.)
 fn arch_of_flags(flags: u32, os_abi: u8) -> Result<Arch, SassError> {
     let number = if os_abi == OSABI_NEW_FLAGS { flags >> 8 & 0xff } else { flags & 0xff };
-    Arch::new(number).ok_or(SassError::Arch { number })
+    Arch::new(number).ok_or(SassError::Arch(number))
 }
 
 /// The attributes of a kernel are in a section with this prefix and the name of the kernel.
@@ -137,7 +137,7 @@ pub fn parameter_bytes(cubin: &[u8]) -> Result<BTreeMap<String, usize>, SassErro
         let Some(name) = sections.section_name(endian, section)?.strip_prefix(INFO_PREFIX) else { continue };
         let name = str::from_utf8(name).map_err(|_| SassError::KernelName)?.to_owned();
         let bytes = in_attributes(section.data(endian, cubin)?);
-        let bytes = bytes.ok_or_else(|| SassError::Attributes { kernel: name.clone() })?;
+        let bytes = bytes.ok_or_else(|| SassError::Attributes(name.clone()))?;
         found.insert(name, bytes);
     }
     Ok(found)

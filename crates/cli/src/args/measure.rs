@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
-use syncscope_core::OwnCheck;
+use clap::Args;
+use syncscope_core::{Domain, OwnCheck};
 
-use super::{Percentage, one_of, run};
+use super::{Percentage, one_of, run, sides};
 use crate::axes::AxisArguments;
 
 #[derive(Debug, Clone, Args)]
@@ -27,8 +27,8 @@ pub(crate) struct MeasureArguments {
     #[arg(long, value_name = "CODE", num_args = 1..)]
     pub(crate) against: Vec<String>,
     /// Print what the code may use, the names in scope and the functions of a file, and exit
-    #[arg(long, value_enum, value_name = "SIDE", exclusive = true, hide_short_help = true)]
-    pub(crate) header: Option<Side>,
+    #[arg(long, value_parser = sides(), value_name = "SIDE", exclusive = true, hide_short_help = true)]
+    pub(crate) header: Option<Domain>,
     /// Print the machine code of the timed region with its control codes, for ARCH (sm_90 if none is named), and exit
     #[arg(long, value_name = "ARCH", num_args = 0..=1, default_missing_value = "sm_90", requires = "gpu", hide_short_help = true)]
     pub(crate) sass: Option<String>,
@@ -82,15 +82,6 @@ pub(crate) struct MeasureArguments {
     pub(crate) seed: Option<u64>,
     #[command(flatten)]
     pub(crate) axes: AxisArguments,
-}
-
-/// Where code runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Side {
-    /// Threads of the CPU
-    Cpu,
-    /// Threads of a GPU
-    Gpu,
 }
 
 fn checks() -> impl Iterator<Item = (OwnCheck, &'static str, &'static str)> {

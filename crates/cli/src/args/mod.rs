@@ -1,7 +1,6 @@
 //! The arguments of the command line: `run` in one file, the experiments of papers in another, commands about the rows of runs
-//! (`compare`, `show`, `findings`, `fleet`) in a third, `advise` in a fourth; here the commands and the arguments of the others.
+//! (`compare`, `show`, `findings`, `fleet`, `advise`) in a third; here the commands and the arguments of the others.
 
-mod advise;
 mod measure;
 mod papers;
 mod rows;
@@ -14,14 +13,13 @@ use clap::error::ErrorKind;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use syncscope_gpu::verify::ARCHITECTURES;
 
-pub(crate) use self::advise::AdviseArguments;
-pub(crate) use self::measure::{MeasureArguments, Side};
+pub(crate) use self::measure::MeasureArguments;
 pub(crate) use self::papers::{ExperimentArguments, PaperCommand, ReductionsArguments};
-use self::rows::Percentage;
 pub(crate) use self::rows::{
-    CompareArguments, DocumentFormat, FailOn, FailOnOutlier, FindingsArguments, FleetArguments, ShowArguments,
-    ShowFormat, ShowOrder, TextFormat,
+    AdviseArguments, CompareArguments, DocumentFormat, FindingsArguments, FleetArguments, ShowArguments, ShowFormat,
+    ShowOrder, TextFormat,
 };
+use self::rows::{Percentage, sides};
 pub(crate) use self::run::{CpuList, RunArguments};
 use crate::failure::Failure;
 
@@ -84,8 +82,8 @@ pub(crate) struct ListArguments {
     /// List only primitives with all of these words, or whose id matches, such as mutex, atomicAdd or 'gpu.vote.*'
     #[arg(value_name = "WORD")]
     pub(crate) words: Vec<String>,
-    /// List only primitives whose id matches one of these, as `run` takes them (repeatable)
-    #[arg(long, value_name = "GLOB")]
+    /// List only primitives whose id matches one of these, as `run` takes them (repeatable, or with commas)
+    #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     /// Output format
     #[arg(long, value_enum, default_value_t = ListFormat::Table)]
@@ -123,8 +121,8 @@ fn arch_help() -> String {
 pub(crate) struct VerifyArguments {
     #[arg(long, value_name = "ARCH", help = arch_help())]
     pub(crate) arch: Vec<String>,
-    /// Check only primitives whose id matches, such as 'gpu.vote.*' (repeatable)
-    #[arg(long, value_name = "GLOB")]
+    /// Check only primitives whose id matches, such as 'gpu.vote.*' (repeatable, or with commas)
+    #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
 }
 

@@ -16,13 +16,6 @@ pub(crate) struct ExperimentArguments {
     pub(crate) out: Option<PathBuf>,
 }
 
-impl ExperimentArguments {
-    /// The device as a list, for those who open devices.
-    pub(crate) fn devices(&self) -> Option<Vec<u32>> {
-        self.device.map(|device| vec![device])
-    }
-}
-
 /// An experiment, as a subcommand of `paper`.
 #[derive(Debug)]
 pub(crate) enum PaperCommand {

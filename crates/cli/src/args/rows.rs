@@ -1,12 +1,14 @@
-//! The arguments of the commands that read finished runs as text: `compare`, `fleet`, `show` and `findings`.
+//! The arguments of the commands that read finished runs as text: `compare`, `fleet`, `show`, `findings` and `advise`.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 use clap::builder::TypedValueParser;
 use clap::{Args, ValueEnum};
-use syncscope_report::{Paper, USUAL_THRESHOLD};
+use syncscope_core::Domain;
+use syncscope_report::{Need, Paper, USUAL_THRESHOLD};
 
 use super::one_of;
 
@@ -20,21 +22,14 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "PERCENT", default_value_t = Percentage(USUAL_THRESHOLD))]
     pub(crate) threshold: Percentage,
     /// End with exit code 3 if a case is slower, otherwise with 4 if the machine was in another state, so that costs do not compare
-    #[arg(long, value_enum, value_name = "CHANGE")]
-    pub(crate) fail_on: Option<FailOn>,
-    /// Compare only primitives whose id matches, such as 'gpu.cluster.*' (repeatable)
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_parser = ["slower"], value_name = "CHANGE")]
+    pub(crate) fail_on: Option<String>,
+    /// Compare only primitives whose id matches, such as 'gpu.cluster.*' (repeatable, or with commas)
+    #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     /// Output format; csv and json have every case of both runs
     #[arg(long, value_enum, default_value_t = TextFormat::Table)]
     pub(crate) format: TextFormat,
-}
-
-/// The changes that a comparison can fail on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FailOn {
-    /// A case is slower by more than the threshold
-    Slower,
 }
 
 #[derive(Debug, Args)]
@@ -51,21 +46,14 @@ pub(crate) struct FleetArguments {
     #[arg(long, value_name = "PERCENT", default_value_t = Percentage(USUAL_THRESHOLD))]
     pub(crate) threshold: Percentage,
     /// End with exit code 3 if a node differs
-    #[arg(long, value_enum, value_name = "WHAT")]
-    pub(crate) fail_on: Option<FailOnOutlier>,
-    /// Compare only primitives whose id matches, such as 'gpu.*' (repeatable)
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_parser = ["outlier"], value_name = "WHAT")]
+    pub(crate) fail_on: Option<String>,
+    /// Compare only primitives whose id matches, such as 'gpu.*' (repeatable, or with commas)
+    #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     /// Output format; csv and json have every primitive of every node
     #[arg(long, value_enum, default_value_t = TextFormat::Table)]
     pub(crate) format: TextFormat,
-}
-
-/// What the comparison of a fleet can fail on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FailOnOutlier {
-    /// A node differs from the median node by more than the threshold
-    Outlier,
 }
 
 #[derive(Debug, Args)]
@@ -76,8 +64,8 @@ pub(crate) struct ShowArguments {
     /// Output format; csv and json have the columns of measurements.csv; bmf, github and reframe have the resolved rows only
     #[arg(long, value_enum, default_value_t = ShowFormat::Table)]
     pub(crate) format: ShowFormat,
-    /// Show only primitives whose id matches, such as 'cpu.lock.*' (repeatable)
-    #[arg(long, value_name = "GLOB")]
+    /// Show only primitives whose id matches, such as 'cpu.lock.*' (repeatable, or with commas)
+    #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     /// Order of the rows
     #[arg(long, value_enum, default_value_t = ShowOrder::Catalogue)]
@@ -147,6 +135,51 @@ pub(crate) enum DocumentFormat {
     Markdown,
     /// Machine-readable JSON
     Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AdviseArguments {
+    /// Directory of the run [default: the latest in ./syncscope-runs]
+    #[arg(value_name = "DIR")]
+    pub(crate) run: Option<PathBuf>,
+    /// What the program needs [default: one line for each need]
+    #[arg(long, value_parser = needs())]
+    pub(crate) need: Option<Need>,
+    /// Threads of the team on the CPU, or of a block on the GPU [default: the largest team in the run that fits the CPUs]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) threads: Option<u32>,
+    /// Restrict to the CPU or the GPU [default: both, as far as measured]
+    #[arg(long, value_parser = sides())]
+    pub(crate) on: Option<Domain>,
+    /// How long a thread waits, such as 5us; with `--need wait`
+    #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) wait: Option<Duration>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = DocumentFormat::Table)]
+    pub(crate) format: DocumentFormat,
+}
+
+fn needs() -> impl TypedValueParser<Value = Need> {
+    one_of(Need::ALL.map(|need| (need, need.as_str(), about(need))))
+}
+
+const fn about(need: Need) -> &'static str {
+    match need {
+        Need::CountEvents => "Count events: one atomic counter, or one for each thread, summed when read",
+        Need::Protect => "Protect data that one thread at a time may use: which lock",
+        Need::Phases => "Divide work into phases: which barrier",
+        Need::HandOver => "Hand over from one thread to another: spin or sleep",
+        Need::Wait => "Wait for another thread: spin, and with which hint, or sleep",
+        Need::Reduce => "Reduce many values to one; DIR must have rows of `gpu.reduction.*` or `cpu.reduction.*`",
+        Need::EndGpuPhase => {
+            "End a phase of all GPU threads: a grid barrier, or the next kernel in a graph or a stream"
+        }
+    }
+}
+
+pub(super) fn sides() -> impl TypedValueParser<Value = Domain> {
+    let of = |side: Domain, about| (side, side.as_str(), about);
+    one_of([of(Domain::Cpu, "Threads of the operating system"), of(Domain::Gpu, "Threads of a CUDA device")])
 }
 
 /// A share that the command line has in percent: `5%` is 0.05.

@@ -17,12 +17,12 @@ pub(crate) struct RunArguments {
     /// shows the cases
     #[arg(long, value_parser = preset_parser(), hide_possible_values = true, default_value = "quick")]
     pub(crate) preset: Preset,
-    /// Measure only primitives whose id matches, such as 'cpu.atomic.*' (repeatable); '@syncperformance' selects the cases
-    /// of SyncPerformance's CUDA programs
-    #[arg(long, value_name = "GLOB")]
+    /// Measure only primitives whose id matches, such as 'cpu.atomic.*' (repeatable, or with commas); '@syncperformance' selects
+    /// the cases of SyncPerformance's CUDA programs
+    #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
-    /// Do not measure primitives whose id matches (repeatable)
-    #[arg(long, value_name = "GLOB")]
+    /// Do not measure primitives whose id matches (repeatable, or with commas)
+    #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) skip: Vec<String>,
     /// Directory for the results; must be new or empty [default: syncscope-runs/TIME-PRESET]
     #[arg(short, long, value_name = "DIR")]

@@ -11,11 +11,11 @@ use syncscope_core::run::{Status, timestamp};
 use syncscope_core::session::{Finished, SessionError};
 use syncscope_report::table;
 
-use crate::args::{Arguments, Command, CpuList};
-use crate::axes::{self, AxisArguments};
+use crate::args::{Arguments, Command, RunArguments};
+use crate::axes;
 use crate::commands::own_request::OwnRequest;
+use crate::commands::report::write_of_run;
 use crate::failure::{Failure, Outcome};
-use crate::page_file;
 use crate::runs;
 use crate::terminal;
 
@@ -39,36 +39,41 @@ pub(super) fn resumable(path: &Path) -> Result<(RunDirectory, Run), Failure> {
     Ok((directory, run))
 }
 
-/// What a run that is resumed was restricted to, from its command in `run.json`.
-pub(super) struct BegunWith {
-    pub(super) axes: AxisArguments,
-    pub(super) cpus: Option<CpuList>,
-    pub(super) devices: Option<Vec<u32>>,
-    /// What the user wrote, if it was that.
-    pub(super) own: Option<OwnRequest>,
-}
-
+/// The arguments of a run that is resumed, as it was begun with by `run.json` and the command there, and what the user wrote, if it
+/// was that.
+///
 /// # Errors
 /// If the command has options that this version does not understand: the rest of the run would not fit its beginning.
-pub(super) fn begun_with(run: &Run, path: &Path) -> Result<BegunWith, Failure> {
+pub(super) fn as_begun(
+    arguments: &RunArguments,
+    directory: &RunDirectory,
+    run: &Run,
+) -> Result<(RunArguments, Option<OwnRequest>), Failure> {
+    let could_not = |path: &Path, what: String| Failure::CouldNot(format!("{}: {what}", path.display()));
+    let kept = RunArguments {
+        preset: run.preset.parse().map_err(|error| could_not(&directory.run_json(), format!("{error}")))?,
+        only: run.only.clone(),
+        skip: run.skip.clone(),
+        seed: Some(run.seed),
+        ..arguments.clone()
+    };
     match Arguments::of_command(&run.command) {
         Ok(Command::Run(begun)) => {
-            Ok(BegunWith { axes: begun.axes, cpus: begun.cpus, devices: begun.device, own: None })
+            let device = arguments.device.clone().or(begun.device);
+            Ok((RunArguments { axes: begun.axes, cpus: begun.cpus, device, ..kept }, None))
         }
-        Ok(Command::Measure(begun)) => Ok(BegunWith {
-            axes: begun.axes.clone(),
-            cpus: None,
-            devices: begun.device.clone(),
-            own: Some(OwnRequest::resumed(*begun, run.own.clone())),
-        }),
-        Err(error) if !run.own.is_empty() || run.command.iter().any(|word| is_restriction(word)) => {
-            let path = path.display();
-            Err(Failure::CouldNot(format!(
-                "{path}: the command in run.json cannot be understood: {error}; start a new run"
-            )))
+        Ok(Command::Measure(begun)) => {
+            let device = arguments.device.clone().or_else(|| begun.device.clone());
+            let kept = RunArguments { axes: begun.axes.clone(), device, ..kept };
+            // The source is that of the run, whatever stands in the files now.
+            Ok((kept, Some(OwnRequest { operations: run.own.clone(), arguments: *begun })))
         }
+        Err(error) if !run.own.is_empty() || run.command.iter().any(|word| is_restriction(word)) => Err(could_not(
+            directory.path(),
+            format!("the command in run.json cannot be understood: {error}; start a new run"),
+        )),
         // Commands of other versions, which had no such options.
-        _ => Ok(BegunWith { axes: AxisArguments::default(), cpus: None, devices: None, own: None }),
+        _ => Ok((kept, None)),
     }
 }
 
@@ -97,7 +102,7 @@ pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
         terminal::warning(text);
     }
     let mut data = runs::load(directory.path())?;
-    let page = page_file::of_run(directory, &data);
+    let page = write_of_run(directory, &data);
     // They stand above: those of the machine since the start.
     data.run.warnings.clear();
     data.run.measured_topology = None;

@@ -2,7 +2,7 @@
 
 use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::json;
-use syncscope_core::Listing;
+use syncscope_core::{Listing, Primitive};
 
 use crate::args::{ListArguments, ListFormat};
 use crate::failure::{Failure, Outcome};
@@ -13,7 +13,7 @@ use crate::terminal;
 /// Lists the primitives that this machine can measure, then the others with the reasons.
 pub(crate) fn list(arguments: &ListArguments) -> Result<Outcome, Failure> {
     let mut listing = Laboratories::open(None)?.listing();
-    let all: Vec<_> = listing.iter().map(|entry| entry.primitive).collect();
+    let all: Vec<&Primitive> = listing.iter().map(|entry| entry.primitive).collect();
     let (words, globs) = (&arguments.words, &arguments.only);
     let parts = words.iter().flat_map(|word| word.split([':', ' '])).filter(|part| !is_size(part));
     let parts: Vec<&str> = parts.collect();
@@ -28,6 +28,10 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<Outcome, Failure> {
         let asked = words.iter().chain(globs).cloned().collect::<Vec<_>>().join(" ");
         let advice = selection::advice(&asked, &all);
         return Err(Failure::Usage(format!("no primitive is called `{asked}`; {advice}")));
+    }
+    let is_unknown = |word: &&str| !all.iter().any(|primitive| selection::is_called(primitive, word));
+    for word in parts.iter().copied().chain(globs.iter().map(String::as_str)).filter(is_unknown) {
+        terminal::warning(&format!("nothing matches `{word}`"));
     }
     match arguments.format {
         ListFormat::Table => terminal::show(&as_table(&listing))?,

@@ -1,31 +1,35 @@
-//! The commands of `syncscope`, one module each.
+//! The commands of `syncscope`.
 //!
-//! Each module has one function with the name of its command. The experiments of papers are one command, `paper`;
-//! those that read finished runs in `stored`. A function takes the parsed arguments and returns an
-//! [`Outcome`](crate::failure::Outcome) or a [`Failure`](crate::failure::Failure), from which `main` derives the exit
-//! code. Start with `run`, which measures (`measure` what the user wrote; `begun_run`, `repeat` and `together` are parts of it); `list` is the
+//! A module has the functions of one command or of a few that are alike, each with the name of its command. A function takes the
+//! parsed arguments and returns an [`Outcome`](crate::failure::Outcome) or a [`Failure`](crate::failure::Failure), from which `main`
+//! derives the exit code. Start with `run`, which measures (`begun_run`, `own_request` and `repeat` are parts of it); `list` is the
 //! shortest.
 
 mod begun_run;
+mod compare;
+mod fleet;
 mod import;
 mod list;
-mod measure;
 mod own_request;
 mod paper;
 mod repeat;
+mod report;
 mod run;
 mod shell;
-mod stored;
+mod show;
+mod submit;
 mod system;
-mod together;
 mod verify;
 
+pub(crate) use compare::compare;
+pub(crate) use fleet::fleet;
 pub(crate) use import::import;
 pub(crate) use list::list;
-pub(crate) use measure::measure;
 pub(crate) use paper::paper;
-pub(crate) use run::run;
+pub(crate) use report::{gallery, report};
+pub(crate) use run::{measure, run};
 pub(crate) use shell::{completions, man};
-pub(crate) use stored::{advise, compare, findings, fleet, gallery, report, show, submit};
+pub(crate) use show::{advise, findings, show};
+pub(crate) use submit::submit;
 pub(crate) use system::system;
 pub(crate) use verify::verify;

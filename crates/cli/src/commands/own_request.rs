@@ -66,11 +66,6 @@ impl OwnRequest {
         Ok(Self { operations, arguments: arguments.clone() })
     }
 
-    /// Those of a run that is resumed. The source is that of the run, whatever stands in the files now.
-    pub(super) fn resumed(arguments: MeasureArguments, operations: Vec<OwnOperation>) -> Self {
-        Self { operations, arguments }
-    }
-
     /// Whether a GPU takes part.
     pub(super) fn needs_gpu(&self) -> bool {
         self.only().iter().any(|id| !id.starts_with(Domain::Cpu.as_str()))

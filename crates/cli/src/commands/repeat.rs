@@ -15,21 +15,18 @@ use syncscope_core::run::directory::{RunDirectory, WriteLock};
 use syncscope_core::run::journal::Journal;
 use syncscope_core::run::repeats;
 use syncscope_core::session::Finished;
-use syncscope_core::{Preset, Row, Run};
+use syncscope_core::{Row, Run};
 use syncscope_host::{child_process, cpu_list};
 
 use crate::args::{CpuList, RunArguments};
 use crate::axes::AxisFilter;
 use crate::catalogue::catalogue;
-use crate::commands::begun_run::{
-    BegunWith, begun_with, default_directory, interrupted, is_complete, report, resumable,
-};
+use crate::commands::begun_run::{as_begun, default_directory, interrupted, is_complete, report, resumable};
 use crate::failure::{Failure, Outcome};
 use crate::launcher;
 use crate::provenance;
-use crate::signals::cancel_on_signal;
 use crate::supervisor;
-use crate::terminal;
+use crate::terminal::{self, cancel_on_signal};
 
 /// How often the child is looked at.
 const POLL: Duration = Duration::from_millis(50);
@@ -47,17 +44,9 @@ struct Request {
     count: u32,
     /// Held until the runs have ended.
     _lock: WriteLock,
-    /// Whether this process began them.
-    is_new: bool,
-    preset: Preset,
-    only: Vec<String>,
-    skip: Vec<String>,
-    /// The first run has the next seed, and so on.
+    /// What is measured. The first run has the next seed, and so on.
+    arguments: RunArguments,
     seed: u64,
-    axes: AxisFilter,
-    cpus: Option<CpuList>,
-    devices: Option<Vec<u32>>,
-    nccl_multicast: bool,
     /// The command that began the runs.
     command: Vec<String>,
 }
@@ -74,21 +63,13 @@ impl Request {
     fn resumed(folder: &Path, arguments: &RunArguments, count: u32) -> Result<Self, Failure> {
         let lock = RunDirectory::open(folder)?.lock()?;
         let (directory, run) = resumable(folder)?;
-        let BegunWith { axes, cpus, devices, own: _ } = begun_with(&run, folder)?;
-        let unknown = |error| Failure::CouldNot(format!("{}: {error}", folder.display()));
+        let (arguments, _) = as_begun(arguments, &directory, &run)?;
         let request = Self {
             folder: folder.to_owned(),
             count,
             _lock: lock,
-            is_new: false,
-            preset: run.preset.parse().map_err(unknown)?,
             seed: run.seed.wrapping_sub(1),
-            only: run.only,
-            skip: run.skip,
-            axes: AxisFilter::new(&axes),
-            cpus,
-            devices: arguments.device.clone().or(devices),
-            nccl_multicast: arguments.nccl_multicast,
+            arguments,
             command: run.command,
         };
         request.check_rows(&directory)?;
@@ -111,15 +92,8 @@ impl Request {
             folder,
             count,
             _lock: directory.lock()?,
-            is_new: true,
-            preset: arguments.preset,
-            only: arguments.only.clone(),
-            skip: arguments.skip.clone(),
             seed,
-            axes: AxisFilter::new(&arguments.axes),
-            cpus: arguments.cpus.clone(),
-            devices: arguments.device.clone(),
-            nccl_multicast: arguments.nccl_multicast,
+            arguments: arguments.clone(),
             command: provenance::command_line(),
         };
         directory.write_run(&request.unmeasured())?;
@@ -131,11 +105,11 @@ impl Request {
         Run {
             repeat: Some(self.count),
             command: self.command.clone(),
-            only: self.only.clone(),
-            skip: self.skip.clone(),
+            only: self.arguments.only.clone(),
+            skip: self.arguments.skip.clone(),
             seed: self.seed_of(1),
             tool: Some(provenance::tool()),
-            ..Run::new(self.preset.to_string(), SystemTime::now())
+            ..Run::new(self.arguments.preset.to_string(), SystemTime::now())
         }
     }
 
@@ -254,7 +228,8 @@ pub(super) fn run(arguments: &RunArguments, count: u32) -> Result<Outcome, Failu
 /// What to do when one of the runs ends without a result.
 fn ended_early(request: &Request, number: u32, code: Option<i32>) -> Failure {
     let has_none = (1..=request.count).all(|number| !has_begun(&request.folder_of(number)));
-    let is_taken_back = request.is_new && (1..=request.count).all(|number| !request.folder_of(number).exists());
+    let is_taken_back =
+        request.arguments.resume.is_none() && (1..=request.count).all(|number| !request.folder_of(number).exists());
     if is_taken_back {
         request.take_back();
     }
@@ -283,7 +258,7 @@ fn command(request: &Request, folder: &Path, number: u32, budget: Option<Duratio
             "the file of this program cannot be found: {error}; check that it was not moved or deleted"
         ))
     })?;
-    let mut child = Command::new(program);
+    let (mut child, arguments) = (Command::new(program), &request.arguments);
     child.arg("run").stdin(Stdio::null()).stdout(Stdio::null());
     launcher::keep_directory(&mut child);
     supervisor::end_with_this_process(&mut child);
@@ -293,22 +268,22 @@ fn command(request: &Request, folder: &Path, number: u32, budget: Option<Duratio
         remove_empty_start(folder);
         let seed = request.seed_of(number).to_string();
         // These runs show by themselves how far runs are from each other.
-        child.args(["--no-history", "--preset", request.preset.as_str(), "--seed", &seed, "--out"]).arg(folder);
-        for (option, globs) in [("--only", &request.only), ("--skip", &request.skip)] {
+        child.args(["--no-history", "--preset", arguments.preset.as_str(), "--seed", &seed, "--out"]).arg(folder);
+        for (option, globs) in [("--only", &arguments.only), ("--skip", &arguments.skip)] {
             for glob in globs {
                 child.args([option, glob]);
             }
         }
-        child.args(request.axes.options());
-        if let Some(CpuList(cpus)) = &request.cpus {
+        child.args(AxisFilter::new(&arguments.axes).options());
+        if let Some(CpuList(cpus)) = &arguments.cpus {
             child.args(["--cpus", &cpu_list::format(cpus)]);
         }
     }
-    if let Some(devices) = &request.devices {
+    if let Some(devices) = &arguments.device {
         let list: Vec<String> = devices.iter().map(u32::to_string).collect();
         child.args(["--device", &list.join(",")]);
     }
-    if request.nccl_multicast {
+    if arguments.nccl_multicast {
         child.arg("--nccl-multicast");
     }
     if let Some(budget) = budget {

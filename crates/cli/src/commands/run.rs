@@ -1,54 +1,66 @@
-//! `syncscope run`: measures this machine, then writes the page and shows the table.
+//! `syncscope run` measures this machine, then writes the page and shows the table; `syncscope measure` does so with operations that the
+//! user wrote.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::run::Status;
 use syncscope_core::run::directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Finished, Here, Limits, Session, SessionError};
-use syncscope_core::{CaseId, Preset, Run, Verdict};
+use syncscope_core::{CaseId, Domain, Run, Verdict};
 use syncscope_cpu::mpi::MpiLaboratory;
+use syncscope_gpu::verify::listings_of_own;
 use syncscope_host::descriptors::silence_output;
 use syncscope_host::{cpu_list, scheduling};
 
 use crate::args::{CpuList, MeasureArguments, RunArguments};
 use crate::axes::AxisFilter;
-use crate::commands::begun_run::{begun_with, default_directory, is_complete, report, resumable};
+use crate::commands::begun_run::{as_begun, default_directory, is_complete, report, resumable};
 use crate::commands::own_request::OwnRequest;
 use crate::commands::repeat;
-use crate::commands::together::{self, Together};
 use crate::failure::{Failure, Outcome};
 use crate::history;
 use crate::laboratories::Laboratories;
-use crate::launcher::{self, Part};
+use crate::launcher::{self, Part, Together};
 use crate::progress::Progress;
 use crate::provenance::{self, SessionStart};
 use crate::selection::Selection;
-use crate::signals::cancel_on_signal;
 use crate::supervisor::board::{self, Instruction, Step};
 use crate::supervisor::{self, Resuming, supervised};
-use crate::terminal;
+use crate::terminal::{self, cancel_on_signal};
 
 /// Measures this machine.
 pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
     match launcher::part(arguments)? {
-        Part::Alone => measure(arguments, None),
+        Part::Alone => measure_run(arguments, None),
         Part::Nothing => Ok(Outcome::Done),
-        Part::Together(process) => match together::join(arguments, process)? {
-            Some(together) => measure(arguments, Some(together)),
+        Part::Together(process) => match process.join(arguments)? {
+            Some(together) => measure_run(arguments, Some(together)),
             None => Ok(Outcome::Done),
         },
         Part::Node(directory) if arguments.resume.is_some() && is_complete(&directory) => Ok(Outcome::Done),
-        Part::Node(directory) => measure(&in_directory(arguments, directory), None),
+        Part::Node(directory) => measure_run(&in_directory(arguments, directory), None),
     }
 }
 
 /// Measures what the user wrote, on this machine alone: the plan, the passes and the files are those of every run.
-pub(super) fn measure_own(arguments: &MeasureArguments) -> Result<Outcome, Failure> {
+pub(crate) fn measure(arguments: &MeasureArguments) -> Result<Outcome, Failure> {
+    if let Some(side) = arguments.header {
+        let of_cpu = side == Domain::Cpu;
+        let header = if of_cpu { syncscope_cpu::primitives::own::HEADER } else { syncscope_gpu::own::HEADER };
+        return terminal::show(&header.trim_end()).map(|()| Outcome::Done);
+    }
     let own = OwnRequest::new(arguments)?;
+    if let Some(arch) = &arguments.sass {
+        own.define();
+        for (id, listing) in listings_of_own(arch).map_err(Failure::CouldNot)? {
+            terminal::show(&format!("{id} on {arch}\n{listing}"))?;
+        }
+        return Ok(Outcome::Done);
+    }
     let started = Instant::now();
     let deadline = arguments.budget.and_then(|budget| started.checked_add(budget));
     let resuming = Resuming { devices: arguments.device.as_deref(), deadline };
@@ -58,7 +70,7 @@ pub(super) fn measure_own(arguments: &MeasureArguments) -> Result<Outcome, Failu
 
 /// The same, once it is known what this process measures: for itself, in a process that this one watches, or together with
 /// others, which only this process can be part of.
-fn measure(arguments: &RunArguments, together: Option<Together>) -> Result<Outcome, Failure> {
+fn measure_run(arguments: &RunArguments, together: Option<Together>) -> Result<Outcome, Failure> {
     if let Some(count) = repeats(arguments)? {
         return repeat::run(arguments, count);
     }
@@ -86,18 +98,18 @@ fn measure_here(
     }
     // Checked first, because opening the laboratories takes time.
     let request = Request::new(arguments, own)?;
-    request.cpus.as_ref().map_or(Ok(()), |CpuList(cpus)| restrict_to(cpus))?;
+    request.arguments.cpus.as_ref().map_or(Ok(()), |CpuList(cpus)| restrict_to(cpus))?;
     let mut progress = Progress::new("inspecting this machine");
     let mut laboratories = profile::time(Phase::Open, || request.open(processes)).inspect_err(|_| progress.finish())?;
     laboratories.let_fresh_processes_measure();
-    let plan = request.selection.plan(&mut laboratories, request.preset, request.seed);
+    let plan = request.selection.plan(&mut laboratories, request.arguments.preset, request.seed);
     let plan = plan.inspect_err(|_| progress.finish())?;
     for value in request.selection.missing_values(&plan) {
         progress.suspend(|| terminal::warning(&format!("no case of any preset has {value}")));
     }
     if arguments.dry_run {
         progress.finish();
-        return show_plan(&plan, request.preset, arguments).map(|()| Outcome::Done);
+        return show_plan(&plan, &request.arguments).map(|()| Outcome::Done);
     }
     profile::time(Phase::Crosscheck, || laboratories.check_chains(request.seed));
     let begun = begin(&request, &mut laboratories, plan).inspect_err(|_| progress.finish());
@@ -174,13 +186,9 @@ fn show_profile(elapsed: Duration) {
 
 /// The requested measurement, from the command line or from the run that is resumed.
 struct Request {
-    preset: Preset,
+    arguments: RunArguments,
     selection: Selection,
-    only: Vec<String>,
-    skip: Vec<String>,
     seed: u64,
-    cpus: Option<CpuList>,
-    devices: Option<Vec<u32>>,
     target: Target,
     /// What the user wrote.
     own: Option<OwnRequest>,
@@ -208,39 +216,23 @@ impl Target {
 
 impl Request {
     fn new(arguments: &RunArguments, own: Option<&OwnRequest>) -> Result<Self, Failure> {
-        let Some(path) = &arguments.resume else {
-            return Ok(Self {
-                preset: arguments.preset,
-                selection: Selection::new(&arguments.only, &arguments.skip)?
-                    .with_axes(AxisFilter::new(&arguments.axes)),
-                only: arguments.only.clone(),
-                skip: arguments.skip.clone(),
-                seed: arguments.seed.unwrap_or_else(|| fastrand::u64(..)),
-                cpus: arguments.cpus.clone(),
-                devices: arguments.device.clone(),
-                target: Target::New(arguments.out.clone().unwrap_or_else(|| match own {
-                    Some(_) => default_directory("measure"),
-                    None => default_directory(arguments.preset),
-                })),
-                own: own.cloned(),
+        let (arguments, own, target) = if let Some(path) = &arguments.resume {
+            let (directory, run) = resumable(path)?;
+            let (arguments, own) = as_begun(arguments, &directory, &run)?;
+            (arguments, own, Target::Resumed(directory, Box::new(run)))
+        } else {
+            let out = arguments.out.clone().unwrap_or_else(|| match own {
+                Some(_) => default_directory("measure"),
+                None => default_directory(arguments.preset),
             });
+            (arguments.clone(), own.cloned(), Target::New(out))
         };
-        let (directory, run) = resumable(path)?;
-        let preset = run
-            .preset
-            .parse()
-            .map_err(|error| Failure::CouldNot(format!("{}: {error}", directory.run_json().display())))?;
-        let begun = begun_with(&run, path)?;
         Ok(Self {
-            preset,
-            selection: Selection::new(&run.only, &run.skip)?.with_axes(AxisFilter::new(&begun.axes)),
-            only: run.only.clone(),
-            skip: run.skip.clone(),
-            seed: run.seed,
-            cpus: begun.cpus,
-            devices: arguments.device.clone().or(begun.devices),
-            target: Target::Resumed(directory, Box::new(run)),
-            own: begun.own,
+            selection: Selection::new(&arguments.only, &arguments.skip)?.with_axes(AxisFilter::new(&arguments.axes)),
+            seed: arguments.seed.unwrap_or_else(|| fastrand::u64(..)),
+            arguments,
+            target,
+            own,
         })
     }
 
@@ -252,7 +244,7 @@ impl Request {
         match processes {
             Some(processes) => Laboratories::open_with_processes(processes),
             None if self.own.as_ref().is_some_and(|own| !own.needs_gpu()) => Laboratories::open_without_gpu(),
-            None => Laboratories::open(self.devices.as_deref()),
+            None => Laboratories::open(self.arguments.device.as_deref()),
         }
     }
 
@@ -277,7 +269,7 @@ fn restrict_to(cpus: &[u32]) -> Result<(), Failure> {
 }
 
 fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Result<Session, SessionError> {
-    let preset = request.preset;
+    let preset = request.arguments.preset;
     let mut session = match &request.target {
         Target::New(path) => {
             let directory = RunDirectory::create(path)?;
@@ -310,26 +302,19 @@ fn given_up(instructions: Vec<Instruction>) -> HashMap<CaseId, Verdict> {
 }
 
 fn new_run(request: &Request, laboratories: &mut Laboratories, plan: &Plan) -> Run {
-    let run = Run::new(request.preset.to_string(), SystemTime::now());
-    let mut warnings = laboratories.warnings();
-    warnings.extend(laboratories.notes(plan));
+    let mut run = provenance::new_run(request.arguments.preset, request.seed, laboratories);
+    run.warnings.extend(laboratories.notes(plan));
     Run {
-        command: provenance::command_line(),
-        only: request.only.clone(),
-        skip: request.skip.clone(),
+        only: request.arguments.only.clone(),
+        skip: request.arguments.skip.clone(),
         own: request.own.as_ref().map(|own| own.operations.clone()).unwrap_or_default(),
-        seed: request.seed,
         planned: plan.len() as u64,
         planned_by_primitive: plan.count_by_primitive(),
-        warnings,
-        machine: laboratories.machine(),
-        environment: laboratories.environment(),
-        tool: Some(provenance::tool()),
         ..run
     }
 }
 
-fn show_plan(plan: &Plan, preset: Preset, arguments: &RunArguments) -> Result<(), Failure> {
+fn show_plan(plan: &Plan, arguments: &RunArguments) -> Result<(), Failure> {
     let is_full = |path: &&PathBuf| std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
     if let Some(path) = arguments.out.as_ref().filter(is_full) {
         return Err(RunDirectoryError::NotEmpty(path.clone()).into());
@@ -339,7 +324,7 @@ fn show_plan(plan: &Plan, preset: Preset, arguments: &RunArguments) -> Result<()
     }
     terminal::show(&format!("{:6}  cases in total", plan.len()))?;
     let runs = arguments.repeat.unwrap_or(1);
-    let of_one: Duration = plan.parts.iter().map(|cases| preset.planned_time(cases)).sum();
+    let of_one: Duration = plan.parts.iter().map(|cases| arguments.preset.planned_time(cases)).sum();
     let time = of_one * runs;
     let seconds = Duration::from_secs(time.as_secs().max(1));
     let several = if runs > 1 { format!(" in {runs} runs") } else { String::new() };
@@ -358,6 +343,7 @@ fn show_plan(plan: &Plan, preset: Preset, arguments: &RunArguments) -> Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
+    use syncscope_core::Preset;
 
     #[test]
     fn directories_sort_by_time_and_name_what_was_measured() {

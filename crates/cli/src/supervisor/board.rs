@@ -12,11 +12,12 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use serde::{Deserialize, Serialize};
 use syncscope_core::{CaseId, Verdict};
 use syncscope_host::shared_memory;
 
 /// What a worker is doing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Step {
     /// It reads its arguments, or the run that it resumes.
     Starting,
@@ -42,7 +43,7 @@ pub(crate) enum Step {
 }
 
 /// What a worker has to know at its start.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Instruction {
     /// This case ended a worker. It is not measured again.
     GiveUp(CaseId, Verdict),
@@ -107,8 +108,8 @@ pub(super) fn adopt() -> bool {
 impl Board {
     pub(super) fn new(instructions: &[Instruction]) -> io::Result<Self> {
         let board = Self(shared_memory::memory_file()?);
-        let lines: Vec<String> = instructions.iter().map(Instruction::to_line).collect();
-        board.0.write_all_at(format!("{MAGIC}\n{}\0", lines.join("\n")).as_bytes(), INSTRUCTIONS)?;
+        let instructions = serde_json::to_string(instructions)?;
+        board.0.write_all_at(format!("{MAGIC}{instructions}\0").as_bytes(), INSTRUCTIONS)?;
         board.write(STEP, Step::Starting.to_text(0).as_bytes());
         Ok(board)
     }
@@ -130,7 +131,7 @@ impl Board {
 
     fn instructions(&self) -> Option<Vec<Instruction>> {
         let text = String::from_utf8(self.read(INSTRUCTIONS)).ok()?;
-        Some(text.strip_prefix(MAGIC)?.lines().filter_map(Instruction::from_line).collect())
+        serde_json::from_str(text.strip_prefix(MAGIC)?).ok()
     }
 
     /// Nobody is waiting for it: where it fails, the supervisor sees an older step.
@@ -156,58 +157,14 @@ impl Board {
 impl Step {
     /// The number stands at both ends, so that a text that is half overwritten is recognized.
     fn to_text(&self, number: u64) -> String {
-        let (word, id, name) = match self {
-            Self::Starting => ("starting", "", ""),
-            Self::OpeningCpu => ("opening_cpu", "", ""),
-            Self::OpeningGpu => ("opening_gpu", "", ""),
-            Self::Preparing => ("preparing", "", ""),
-            Self::Measuring { id, name } => ("measuring", id.0.as_str(), name.as_str()),
-            Self::Ending => ("ending", "", ""),
-            Self::Other => ("other", "", ""),
-            Self::Done => ("done", "", ""),
-        };
-        format!("{number}\n{word}\n{id}\n{}\n{number}", name.replace('\n', " "))
+        // Writing to a String cannot fail.
+        format!("{number}\n{}\n{number}", serde_json::to_string(self).unwrap_or_default())
     }
 
     fn from_text(text: &str) -> Option<(u64, Self)> {
-        let [first, word, id, name, last] = text.split('\n').collect::<Vec<_>>().try_into().ok()?;
+        let [first, step, last] = text.split('\n').collect::<Vec<_>>().try_into().ok()?;
         let number = first.parse().ok().filter(|_| first == last)?;
-        let step = match word {
-            "starting" => Self::Starting,
-            "opening_cpu" => Self::OpeningCpu,
-            "opening_gpu" => Self::OpeningGpu,
-            "preparing" => Self::Preparing,
-            "measuring" => Self::Measuring { id: CaseId(id.to_owned()), name: name.to_owned() },
-            "ending" => Self::Ending,
-            "other" => Self::Other,
-            "done" => Self::Done,
-            _ => return None,
-        };
-        Some((number, step))
-    }
-}
-
-impl Instruction {
-    fn to_line(&self) -> String {
-        let line = |text: &str| text.replace(['\n', '\t'], " ");
-        match self {
-            Self::GiveUp(id, verdict) => format!("give_up\t{}\t{}\t{}", id.0, verdict.name(), line(verdict.reason())),
-            Self::WithoutGpu(reason) => format!("without_gpu\t{}", line(reason)),
-            Self::Again => "again".to_owned(),
-            Self::Last => "last".to_owned(),
-        }
-    }
-
-    fn from_line(text: &str) -> Option<Self> {
-        let words: Vec<&str> = text.split('\t').collect();
-        Some(match words[..] {
-            ["give_up", id, "TimedOut", reason] => Self::GiveUp(CaseId(id.into()), Verdict::TimedOut(reason.into())),
-            ["give_up", id, "Failed", reason] => Self::GiveUp(CaseId(id.into()), Verdict::Failed(reason.into())),
-            ["without_gpu", reason] => Self::WithoutGpu(reason.into()),
-            ["again"] => Self::Again,
-            ["last"] => Self::Last,
-            _ => return None,
-        })
+        Some((number, serde_json::from_str(step).ok()?))
     }
 }
 
@@ -227,25 +184,14 @@ mod tests {
     }
 
     #[test]
-    fn instructions_survive_the_board() {
+    fn both_sides_see_the_same() {
         let instructions = [
             Instruction::GiveUp(CaseId("0a".into()), Verdict::TimedOut("it hung".into())),
             Instruction::GiveUp(CaseId("0b".into()), Verdict::Failed("it crashed".into())),
-            Instruction::WithoutGpu("the driver crashed".into()),
+            Instruction::WithoutGpu("two\nlines\tand a tab".into()),
             Instruction::Again,
             Instruction::Last,
         ];
-        for instruction in instructions {
-            assert_eq!(Instruction::from_line(&instruction.to_line()), Some(instruction));
-        }
-        let hostile = Instruction::WithoutGpu("two\nlines\tand a tab".into()).to_line();
-        assert_eq!(Instruction::from_line(&hostile), Some(Instruction::WithoutGpu("two lines and a tab".into())));
-        assert_eq!(Instruction::from_line("give_up\t0a\tResolved\t"), None, "a supervisor has no figures");
-    }
-
-    #[test]
-    fn both_sides_see_the_same() {
-        let instructions = [Instruction::WithoutGpu("no answer".into()), Instruction::Last];
         let board = Board::new(&instructions).unwrap();
         let worker = Board(board.for_worker().unwrap());
         assert_eq!(worker.instructions().unwrap(), instructions);

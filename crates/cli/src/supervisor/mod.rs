@@ -26,8 +26,7 @@ use self::board::{Board, Instruction, Step};
 use self::decision::{Decision, End, History};
 use crate::failure::{Failure, Outcome};
 use crate::launcher;
-use crate::signals::cancel_on_signal;
-use crate::terminal;
+use crate::terminal::{self, cancel_on_signal};
 
 /// Set for a worker: the number of the process that supervises it. Other children that end with their parent have it too.
 const WORKER: &str = "SYNCSCOPE_WORKER";

@@ -49,6 +49,40 @@ fn a_bundle_is_small_and_reads_back_as_a_run_of_the_gallery() {
     assert!(fs::read_to_string(path("index.html")).unwrap().contains("NVIDIA H200"));
 }
 
+/// The first rows of a stored run, as a run of their own.
+fn shortened(name: &str, rows: usize, run: &Path) {
+    fs::create_dir(run).unwrap();
+    fs::copy(format!("{}/run.json", stored(name)), run.join("run.json")).unwrap();
+    let mut table = String::new();
+    let packed = fs::File::open(format!("{}/measurements.csv.gz", stored(name))).unwrap();
+    GzDecoder::new(packed).read_to_string(&mut table).unwrap();
+    let lines: Vec<&str> = table.lines().take(1 + rows).collect();
+    fs::write(run.join("measurements.csv"), lines.join("\n") + "\n").unwrap();
+}
+
+#[test]
+fn a_bundle_of_thousands_of_rows_has_their_costs_alone_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    // As many as a standard run of a large machine with a GPU has.
+    shortened("h200-peer-grid", 4000, &path("grid"));
+    let found = bundle(path("grid").to_str().unwrap(), &path("grid.json.gz"));
+    assert!(fs::metadata(path("grid.json.gz")).unwrap().len() < 128 << 10);
+    assert_eq!(found["run"]["warnings"].as_array().map(Vec::len), Some(1));
+    let (file, run) = (path("grid.json.gz"), path("run"));
+    let checked = output(&["submit", "--check", file.to_str().unwrap(), "-o", run.to_str().unwrap()]);
+    assert_eq!(checked.status.code(), Some(0), "{}", stderr(&checked));
+    let rows = |run: &Path| RunDirectory::open(run).unwrap().read_rows().unwrap();
+    let (left, all) = (rows(&run), rows(&path("grid")));
+    assert!(left.len() > 2500, "{}", left.len());
+    for row in left {
+        let whole = all.iter().find(|one| one.case == row.case).unwrap();
+        assert_eq!((row.ns, row.ns_within, row.cycles), (whole.ns, whole.ns_within, None), "{}", row.case);
+    }
+    let whole = output(&["submit", &stored("h200-peer-grid"), "-o", path("whole.json.gz").to_str().unwrap()]);
+    assert_eq!(whole.status.code(), Some(1), "{}", stderr(&whole));
+}
+
 #[test]
 fn nothing_in_a_bundle_names_its_owner() {
     let folder = tempfile::tempdir().unwrap();
@@ -101,7 +135,7 @@ fn what_submit_would_not_write_is_refused_and_leaves_nothing() {
     let refused = [
         ("no archive", b"{}".to_vec()),
         ("half an archive", whole[..whole.len() / 2].to_vec()),
-        ("too large", vec![0x1f; (64 << 10) + 1]),
+        ("too large", vec![0x1f; (128 << 10) + 1]),
         ("zeros", packed(&vec![0; 16 << 20])),
         ("another object", packed(b"{}")),
         ("a file outside", with("../../outside.csv", json!("x"))),

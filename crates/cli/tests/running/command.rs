@@ -318,6 +318,28 @@ fn results_go_to_stdout_and_messages_to_stderr() {
 }
 
 #[test]
+fn a_word_of_a_list_that_nothing_matches_is_named() {
+    let list = output(&["list", "fence", "bogus"]);
+    assert_eq!(list.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&list.stdout).contains("cpu.fence.") && stderr(&list).contains("`bogus`"));
+    assert!(!stderr(&output(&["list", "fence"])).contains("nothing"));
+    assert_eq!(output(&["list", "bogus"]).status.code(), Some(2));
+}
+
+#[test]
+fn globs_may_stand_behind_each_other_with_commas() {
+    let ids = |only: &[&str]| {
+        let list = output(&[&["list", "--format", "json"], only].concat());
+        serde_json::from_slice::<serde_json::Value>(&list.stdout).unwrap()
+    };
+    let both = ids(&["--only", "cpu.fence.*,cpu.lock.*"]);
+    assert_eq!(both, ids(&["--only", "cpu.fence.*", "--only", "cpu.lock.*"]));
+    assert_eq!(both.as_array().map(Vec::len), Some(2));
+    let run = output(&["run", "--dry-run", "--only", "cpu.atomic.*,cpu.lock.*"]);
+    assert_eq!(run.status.code(), Some(0), "{}", stderr(&run));
+}
+
+#[test]
 fn a_closed_pipe_is_not_an_error() {
     let mut child = command(&["list"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());

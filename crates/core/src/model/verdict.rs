@@ -6,7 +6,7 @@ use std::fmt;
 macro_rules! verdicts {
     ($($(#[$meta:meta])* $verdict:ident,)+) => {
         /// The judgement on one case. Every verdict but `Resolved` carries its reason.
-        #[derive(Debug, Clone, PartialEq, Eq)]
+        #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         pub enum Verdict {
             /// The interval is narrow and excludes zero.
             Resolved,

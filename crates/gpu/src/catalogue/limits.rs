@@ -8,6 +8,9 @@ use syncscope_core::{Case, Dtype, Form, Preset};
 /// Strides of private elements: those of Burtchell and Burtscher.
 pub(crate) const STRIDES: [u32; 6] = [1, 2, 4, 16, 32, 128];
 
+/// Threads of every doubling of the warps of a block.
+pub(crate) const DOUBLINGS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
+
 /// Properties of a device that limit the grids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeviceLimits {
@@ -37,7 +40,7 @@ impl DeviceLimits {
 
     /// Every doubling of the warps of a block.
     pub(crate) fn doublings(self, id: &str, preset: Preset) -> Sweep {
-        Sweep::of(id).blocks(&self.blocks(preset)).threads(&self.at_most(&[32, 64, 128, 256, 512, 1024]))
+        Sweep::of(id).blocks(&self.blocks(preset)).threads(&self.at_most(&DOUBLINGS))
     }
 
     /// How many blocks of this many threads fit on a multiprocessor. Devices with less room run them in waves; the rows say
@@ -69,13 +72,12 @@ impl DeviceLimits {
         let sizes: Vec<u32> = (1..=self.max_threads / 32).map(|warps| 32 * warps).collect();
         let one_block = Sweep::of(id).blocks(&distinct(vec![1, self.multiprocessors])).threads(&sizes);
         let counts: Vec<u32> = (1..=32).map(|blocks| blocks * self.multiprocessors).collect();
-        let many_blocks = Sweep::of(id).blocks(&counts).threads(&self.at_most(&[32, 64, 128, 256, 512, 1024]));
+        let many_blocks = Sweep::of(id).blocks(&counts).threads(&self.at_most(&DOUBLINGS));
         let many_blocks = many_blocks.except(|case| {
             let (Some(blocks), Some(threads)) = (case.blocks, case.threads) else { return true };
             blocks > self.multiprocessors * Self::resident(threads)
         });
-        let waves =
-            Sweep::of(id).blocks(&[64 * self.multiprocessors]).threads(&self.at_most(&[32, 64, 128, 256, 512, 1024]));
+        let waves = Sweep::of(id).blocks(&[64 * self.multiprocessors]).threads(&self.at_most(&DOUBLINGS));
         [one_block.cases(), many_blocks.cases(), waves.cases()].concat()
     }
 
@@ -115,7 +117,8 @@ impl DeviceLimits {
         }
     }
 
-    fn at_most(self, threads: &[u32]) -> Vec<u32> {
+    /// Those of these numbers of threads that a block may have.
+    pub(crate) fn at_most(self, threads: &[u32]) -> Vec<u32> {
         threads.iter().copied().filter(|threads| *threads <= self.max_threads).collect()
     }
 }

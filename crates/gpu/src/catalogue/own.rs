@@ -58,7 +58,7 @@ const CLUSTER: u32 = 8;
 /// The cases of all of them.
 pub fn cases(limits: DeviceLimits) -> Vec<Case> {
     let usual = |blocks| OwnAxes {
-        threads: [32, 1024].into_iter().filter(|threads| *threads <= limits.max_threads).collect(),
+        threads: limits.at_most(&[32, 1024]),
         blocks,
         dtypes: vec![Dtype::I32],
         strides: vec![1, 32],

@@ -31,6 +31,7 @@ macro_rules! functions {
     };
     ($(#[$about:meta])* $structure:ident { $($(#[$comment:meta])* $need:ident $field:ident: $kind:ty = $($name:literal)|+,)+ }) => {
         $(#[$about])*
+        #[derive(Debug)]
         pub(super) struct $structure {
             $($(#[$comment])* $field: functions!(@type $need $kind),)+
         }

@@ -1,7 +1,6 @@
 //! NCCL, NVIDIA's library for collectives of several devices, from where it is installed.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -38,13 +37,8 @@ functions! {
 type AllReduce = unsafe extern "C" fn(*const c_void, *mut c_void, usize, c_int, c_int, Handle, *mut c_void) -> Status;
 
 /// The loaded library. It is never unloaded: its threads and the driver keep addresses in it.
+#[derive(Debug)]
 pub(crate) struct Nccl(Functions);
-
-impl fmt::Debug for Nccl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Nccl").finish_non_exhaustive()
-    }
-}
 
 /// A device's part in a group.
 #[derive(Debug)]

@@ -53,16 +53,11 @@ functions! {
 }
 
 /// The library, initialized.
+#[derive(Debug)]
 pub(crate) struct Nvml {
     functions: Functions,
     state: StateFunctions,
     _library: Library,
-}
-
-impl std::fmt::Debug for Nvml {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Nvml").finish_non_exhaustive()
-    }
 }
 
 impl Nvml {

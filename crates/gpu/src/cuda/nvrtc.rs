@@ -66,6 +66,7 @@ pub struct Source<'a> {
 }
 
 /// A loaded NVRTC. Threads may compile with it at the same time (NVRTC documentation, "Thread safety").
+#[derive(Debug)]
 pub struct Nvrtc {
     functions: Functions,
     version: (u32, u32),
@@ -74,12 +75,6 @@ pub struct Nvrtc {
     /// They keep the functions valid. The built-ins come first: NVRTC looks for them by name and not in its own folder.
     /// Never unloaded, because another thread may be compiling with the same library.
     _libraries: ManuallyDrop<(Option<Library>, Library)>,
-}
-
-impl std::fmt::Debug for Nvrtc {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Nvrtc").field("version", &self.version).field("found", &self.found).finish_non_exhaustive()
-    }
 }
 
 impl Nvrtc {

@@ -82,8 +82,7 @@ pub fn evidence_of(case: &Case, cubin: &[u8]) -> Evidence {
 
 /// The timed regions of baseline and test.
 fn regions(cubin: &Cubin) -> Result<[Region; 2], SassError> {
-    let region =
-        |name: &str| timed_region(cubin.kernel(name).ok_or_else(|| SassError::NoKernel { kernel: name.to_owned() })?);
+    let region = |name: &str| timed_region(cubin.kernel(name).ok_or_else(|| SassError::NoKernel(name.to_owned()))?);
     Ok([region(TIMED[0])?, region(TIMED[1])?])
 }
 

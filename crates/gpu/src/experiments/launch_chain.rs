@@ -65,7 +65,7 @@ pub(crate) struct LaunchChain<'a> {
     event: Event,
     phases: DeviceBuffer,
     finding: DeviceBuffer,
-    found: HostBuffer<u64>,
+    found: HostBuffer,
     stream: Stream,
     /// For chains that go to two streams in turn.
     other: Stream,

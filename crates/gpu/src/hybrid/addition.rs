@@ -22,7 +22,7 @@ const ROUND: u64 = 64;
 /// Additions of GPU threads, alone or while CPU threads add. See the module's description.
 #[derive(Debug)]
 pub(crate) struct Addition {
-    memory: HostBuffer<u64>,
+    memory: HostBuffer,
     dtype: Dtype,
     /// What is known of atomic operations on the link, for the message of a wrong sum.
     link: String,
@@ -107,7 +107,7 @@ fn ns_between([baseline, test]: [Added; 2]) -> Option<f64> {
 /// Additions of CPU threads. See the module's description.
 #[derive(Debug)]
 pub(crate) struct CpuAddition {
-    memory: HostBuffer<u64>,
+    memory: HostBuffer,
     dtype: Dtype,
     additions: u64,
 }
@@ -165,7 +165,7 @@ enum Variable<'a> {
 
 impl<'a> Variable<'a> {
     /// The first variable of the memory. Signed and unsigned integers are added in the same way.
-    fn of(memory: &'a HostBuffer<u64>, dtype: Dtype) -> Self {
+    fn of(memory: &'a HostBuffer, dtype: Dtype) -> Self {
         match dtype.size_bytes() {
             8 => Self::Wide(memory.atomic_u64(0)),
             _ => Self::Narrow(memory.atomic_u32(0)),

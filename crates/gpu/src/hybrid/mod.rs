@@ -52,17 +52,12 @@ pub(crate) struct Setup<'a> {
 
 impl Setup<'_> {
     /// Host memory of this size, all zero.
-    fn memory(&self, bytes: usize) -> Result<HostBuffer<u64>, CudaError> {
+    fn memory(&self, bytes: usize) -> Result<HostBuffer, CudaError> {
         HostBuffer::new(self.bench.context()?, bytes.div_ceil(size_of::<u64>()))
     }
 
     /// Runs one loop on the device and waits for it.
-    fn run(
-        &mut self,
-        memory: &HostBuffer<u64>,
-        shot: Shot,
-        arguments: BenchArguments,
-    ) -> Result<Sample, ExperimentError> {
+    fn run(&mut self, memory: &HostBuffer, shot: Shot, arguments: BenchArguments) -> Result<Sample, ExperimentError> {
         let function = match shot.side {
             Side::Baseline => self.kernels.baseline,
             // There is no kernel with two more copies: `has_double` says so.
@@ -78,7 +73,7 @@ impl Setup<'_> {
     fn samples_during<T: Send>(
         &mut self,
         work: impl Fn(&Turn) -> T + Sync,
-        memory: &HostBuffer<u64>,
+        memory: &HostBuffer,
         shots: &[Shot],
         arguments: impl Fn(u64) -> BenchArguments,
         mut note: impl FnMut(Shot, &[Report<T>]),

@@ -44,7 +44,7 @@ pub(crate) enum CpuThread {
 /// A flag passed between CPU and GPU, ready to run. See the module's description.
 #[derive(Debug)]
 pub(crate) struct RoundTrip {
-    words: HostBuffer<u64>,
+    words: HostBuffer,
     cpu_thread: CpuThread,
     /// Turns that the kernels took.
     asked: u64,
@@ -169,7 +169,7 @@ struct Mailbox<'a> {
 }
 
 impl<'a> Mailbox<'a> {
-    fn of(words: &'a HostBuffer<u64>) -> Self {
+    fn of(words: &'a HostBuffer) -> Self {
         let [gpu_turn, cpu_turn, question, answer] =
             [GPU_TURN, CPU_TURN, QUESTION, ANSWER].map(|byte| words.atomic_u32(byte));
         Self { gpu_turn, cpu_turn, question, answer }

@@ -5,9 +5,8 @@
 //! | this one | the laboratory, which experiment measures a case, and what replaces contexts that a kernel poisoned |
 //! | [`opening`] | opens the devices; what they are, and what to warn of |
 //! | [`kernels`] | cases that one kernel on one device measures |
-//! | [`multi`] | barriers of a grid or of several devices |
+//! | [`multi`] | barriers of a grid or of several devices, reductions of a vector |
 //! | [`nccl`] | sums by NCCL |
-//! | [`reduction`] | reductions of a vector |
 //! | [`host`] | cases in which the host takes part |
 //!
 //! Start with [`GpuLaboratory`].
@@ -37,13 +36,13 @@ mod kernels;
 mod multi;
 mod nccl;
 mod opening;
-mod reduction;
 
 /// The CUDA devices of this machine, opened for measuring. Cases without a number of devices are measured on the first one.
 #[derive(Debug)]
 pub struct GpuLaboratory {
     pub(crate) driver: Driver,
-    device: Device,
+    /// The device that is measured where one is enough.
+    pub(crate) device: Device,
     pub(crate) machines: Vec<GpuMachine>,
     limits: DeviceLimits,
     pub(crate) compiler: Compiler,
@@ -67,11 +66,6 @@ pub struct GpuLaboratory {
 }
 
 impl GpuLaboratory {
-    /// The device that is measured where one is enough.
-    pub(crate) const fn first_device(&self) -> Device {
-        self.device
-    }
-
     /// What matters of the first device for grids.
     pub const fn limits(&self) -> DeviceLimits {
         self.limits

@@ -1,23 +1,27 @@
-//! Barriers of a grid or of several devices: sets them up on a group of devices.
+//! Barriers of a grid or of several devices, and reductions of a vector: sets them up on a group of devices.
 
 use std::time::Duration;
 
 use syncscope_core::{Case, Check, Experiment, Refusal};
 
 use super::{GpuLaboratory, lost, usable};
+use crate::catalogue::reduction::{Operation, Recipe};
 use crate::catalogue::{
     Method, absent_block_program, entry_of, grid, multi, program_of, third_loop_of, weakened_program,
 };
 use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::describe::adds_natively;
 use crate::cuda::driver::{Device, Way, launches_on_several_devices};
+use crate::cuda::error::NvrtcError;
 use crate::evidence::evidence_of;
 use crate::experiments::ThirdLoop;
 use crate::experiments::grid_barrier::{GridBarrierExperiment, Setup};
 use crate::experiments::host_barrier::HostBarrierExperiment;
+use crate::experiments::reduction::{LEAST_ROOM, Queue, ReductionExperiment, Request};
 use crate::laboratory::failed;
 use crate::launch::bench::Shape;
 use crate::launch::offsets::MemoryOffsets;
+use crate::launch::runner::Outage;
 use crate::multi::{DeviceGroup, LIMIT, LaunchCall, LoadedProgram, MOST_DEVICES};
 
 /// More memory offsets than most cases use; each is as large as the flags of its barrier.
@@ -109,6 +113,62 @@ impl GpuLaboratory {
         experiment.stress(barriers).map_err(failed)
     }
 
+    /// A chain of reductions of a vector.
+    pub(super) fn reduction(
+        &mut self,
+        case: &Case,
+        program: &Program,
+        recipe: Recipe,
+    ) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        let Some((operation, elements)) = Operation::of(case).zip(case.elements.filter(|elements| *elements > 0))
+        else {
+            let reason = "a reduction has a number of elements, and the group is `max` or `sum`";
+            return Err(Refusal::Skipped(reason.to_owned()));
+        };
+        let count = case.devices.unwrap_or(1) as usize;
+        if (count > 1) != recipe.joining.is_some() {
+            return Err(Refusal::Skipped(format!("{} has no variant on {count} devices", case.primitive)));
+        }
+        let devices = self.first_devices(count)?;
+        let helper = helper_of(operation).ok_or_else(|| Refusal::Failed("the vector has no kernel".to_owned()))?;
+        let helper_cubin = self.compiler.cubin(&helper).map_err(failed)?;
+        let cubin = self.compiler.cubin(program).map_err(|error| match error {
+            NvrtcError::NoHeaders => Refusal::Skipped(error.to_string()),
+            other => failed(other),
+        })?;
+        let evidence = self.evidence(case, program)?;
+        let (ruler, cpu) = (self.host_ruler.clone(), self.nearby_cpus.any());
+        let multiprocessors = self.machines[..count].iter().map(|machine| machine.multiprocessors).min().unwrap_or(1);
+        let Self { device_group, pass, .. } = self;
+        let group = opened_group(device_group, *pass, &devices)?;
+        if !group.is_connected(count).map_err(failed)? {
+            return Err(Refusal::Skipped("the devices have no access to each other's memory".to_owned()));
+        }
+        let request = Request {
+            recipe,
+            operation,
+            devices: count,
+            elements,
+            room: elements.max(LEAST_ROOM),
+            multiprocessors,
+            program: (program, &cubin),
+            helper: (&helper, &helper_cubin),
+        };
+        let queue = Queue::new(group, &request).map_err(|outage| match outage {
+            Outage::Cuda(error) if error.is_out_of_memory() => {
+                Refusal::Skipped(format!("the device has no memory free for {elements} elements"))
+            }
+            other => failed(other),
+        })?;
+        let (blocks, threads) = queue.shape();
+        if case.threads.is_some_and(|asked| asked != threads) || case.blocks.is_some_and(|asked| asked != blocks) {
+            return Err(Refusal::Skipped(format!("it has {blocks} blocks of {threads} threads for so many elements")));
+        }
+        let mut experiment = ReductionExperiment::new(queue, (evidence, ruler), cpu);
+        experiment.warm_up().map_err(failed)?;
+        Ok(Box::new(experiment))
+    }
+
     /// Sets a program up on the devices of a case.
     fn set_up_on_devices(
         &mut self,
@@ -139,7 +199,7 @@ impl GpuLaboratory {
     }
 
     /// The first `count` devices; they must run the same kernels.
-    pub(super) fn first_devices(&self, count: usize) -> Result<Vec<Device>, Refusal> {
+    fn first_devices(&self, count: usize) -> Result<Vec<Device>, Refusal> {
         let there = self.machines.len();
         if count == 0 || count > there || count > MOST_DEVICES {
             return Err(Refusal::Skipped(format!("asked {count} devices, there are {}", there.min(MOST_DEVICES))));
@@ -153,6 +213,11 @@ impl GpuLaboratory {
     }
 }
 
+/// The program whose kernels fill the vector and join partial results: that of the simplest variant.
+fn helper_of(operation: Operation) -> Option<Program> {
+    program_of(&Case { group: Some(operation.group()), ..Case::new("gpu.reduction.atomic") })
+}
+
 /// A program that is set up on the devices of a case.
 struct OnDevices<'a> {
     device_group: &'a mut DeviceGroup,
@@ -164,7 +229,7 @@ struct OnDevices<'a> {
 }
 
 /// The group, a new one if a kernel broke the last, with these devices.
-pub(super) fn opened_group<'a>(
+fn opened_group<'a>(
     slot: &'a mut Option<DeviceGroup>,
     pass: u32,
     devices: &[Device],

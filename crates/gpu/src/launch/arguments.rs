@@ -45,6 +45,9 @@ macro_rules! shared_structures {
                 )?
                 $($(#[$field_attribute])* pub(crate) $field: $type,)+
             }
+
+            // SAFETY: `repr(C)`, numbers and device addresses alone; the kernels assert the same layout.
+            unsafe impl KernelArguments for $name {}
         )+
 
         /// The layout of every structure.
@@ -190,19 +193,6 @@ shared_structures! {
         turns: u32,
     }
 }
-
-// SAFETY: for each of these: `repr(C)`, numbers and device addresses alone; the kernels assert the same layout.
-unsafe impl KernelArguments for VariableArguments {}
-// SAFETY: as above.
-unsafe impl KernelArguments for RegisterArguments {}
-// SAFETY: as above.
-unsafe impl KernelArguments for GridBarrierArguments {}
-// SAFETY: as above.
-unsafe impl KernelArguments for HybridFlagArguments {}
-// SAFETY: as above.
-unsafe impl KernelArguments for HostBarrierArguments {}
-// SAFETY: as above.
-unsafe impl KernelArguments for LaunchChainArguments {}
 
 /// Of which kind the kernels of a program are: the structure they take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -55,7 +55,7 @@ impl Bench {
     /// Lets kernels work on host memory during `run`.
     pub(crate) fn on_memory_of_host<R>(
         &mut self,
-        memory: &HostBuffer<u64>,
+        memory: &HostBuffer,
         run: impl FnOnce(&mut Self) -> Result<R, Outage>,
     ) -> Result<R, Outage> {
         self.device().make_current()?;

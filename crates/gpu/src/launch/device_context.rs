@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::sync::atomic::Ordering;
 
 use crate::cuda::compile::Program;
 use crate::cuda::driver::{Context, Device, DeviceBuffer, Function, HostBuffer, Module, Stream, Way};
@@ -63,17 +64,17 @@ pub(crate) struct DeviceContext {
     modules: HashMap<Program, LoadedModule>,
     /// Programs without a timed loop.
     others: HashMap<Program, Module>,
-    abort: HostBuffer<u32>,
+    abort: HostBuffer,
     /// Where the device sees `abort`.
     abort_pointer: DevicePointer,
     /// The copy of `results`.
-    host: HostBuffer<u64>,
+    host: HostBuffer,
     results: DeviceBuffer,
     memory: DeviceBuffer,
     /// Of all launches: one [`Gate`].
     gate: DeviceBuffer,
     /// What several devices write for each other, where they cannot access each other's memory.
-    shared: Option<HostBuffer<u64>>,
+    shared: Option<HostBuffer>,
     /// Unused; see [`PADDING_BYTES`].
     _padding: Option<DeviceBuffer>,
     stream: Stream,
@@ -179,7 +180,7 @@ impl DeviceContext {
     }
 
     /// The host memory that was provided last.
-    pub(crate) const fn shared(&self) -> Option<&HostBuffer<u64>> {
+    pub(crate) const fn shared(&self) -> Option<&HostBuffer> {
         self.shared.as_ref()
     }
 
@@ -245,7 +246,8 @@ impl DeviceQueue for DeviceContext {
     }
 
     fn set_abort(&mut self, stop: bool) {
-        self.abort.write_volatile(0, u32::from(stop));
+        // Relaxed: it orders nothing.
+        self.abort.atomic_u32(0).store(u32::from(stop), Ordering::Relaxed);
     }
 }
 

@@ -28,7 +28,7 @@ struct Member {
     stream: Stream,
     own: DeviceBuffer,
     sum: DeviceBuffer,
-    found: HostBuffer<u64>,
+    found: HostBuffer,
     context: Context,
 }
 

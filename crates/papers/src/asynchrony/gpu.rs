@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use syncscope_gpu::compile::Program;
 use syncscope_gpu::own_device::{Arguments, Kernel, Launch, Loaded, Outage, OwnDevice};
-use syncscope_gpu::{CudaError, GpuError, GpuLaboratory};
+use syncscope_gpu::{CudaError, GpuLaboratory};
 
 use super::arrival::{self, Arrival, LaunchArrivals, NeighbourRow};
 use super::counted::Counted;
 use super::updates::{Case, Executor, Memories};
 use super::{Asynchrony, BLOCK_THREADS, Plan, Variant, WARP_THREADS};
+use crate::Error;
 
 /// Threads of the largest block.
 const MAX_BLOCK_THREADS: u32 = 1024;
@@ -36,34 +37,6 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 /// Words of a record: the place and the multiprocessor in one, and the time.
 const RECORD_WORDS: usize = 2;
-
-/// Why there are no tables.
-#[derive(Debug, thiserror::Error)]
-pub enum AsynchronyError {
-    /// Such a plan cannot be executed.
-    #[error("{0}")]
-    Plan(String),
-    /// A call of the driver or a compilation failed.
-    #[error(transparent)]
-    Gpu(#[from] GpuError),
-    /// A kernel failed, or did not end.
-    #[error(transparent)]
-    Outage(#[from] Outage),
-    /// A component is neither one nor zero, or an end of the vector was cleared.
-    #[error("{0} executions left values that no execution can leave")]
-    Wrong(u64),
-    /// The two ways of counting disagree.
-    #[error("the counts by position and by execution contradict each other")]
-    Contradiction,
-    /// A block is missing or arrived twice.
-    #[error("the blocks of launch {launch} of draw {draw} were not all counted once")]
-    Incomplete {
-        /// The draw.
-        draw: u32,
-        /// The launch within it.
-        launch: u32,
-    },
-}
 
 /// The program for blocks of so many threads.
 pub fn asynchrony_program(block_threads: u32) -> Program {
@@ -116,15 +89,12 @@ struct Taken {
 /// Runs the experiment on the first opened device. `progress` gets the number of finished parts and of all.
 ///
 /// # Errors
-/// If the plan has a fault, a kernel does not compile, a call of the driver fails, or the counts contradict themselves.
+/// If a kernel does not compile, a call of the driver fails, or the counts contradict themselves.
 pub fn measure(
     gpu: &mut GpuLaboratory,
     plan: &Plan,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Asynchrony, AsynchronyError> {
-    if let Some(fault) = plan.fault() {
-        return Err(AsynchronyError::Plan(fault));
-    }
+) -> Result<Asynchrony, Error> {
     gpu.prepare_programs(&BLOCK_THREADS.map(asynchrony_program));
     let multiprocessors = gpu.limits().multiprocessors;
     let mut device: OwnDevice = gpu.own_device()?;
@@ -133,7 +103,7 @@ pub fn measure(
     let mut taken = Taken::default();
     for block_threads in BLOCK_THREADS {
         let program = device.load(&gpu.cubin(&asynchrony_program(block_threads))?)?;
-        let kernels = Kernels::of(&program).map_err(Outage::from)?;
+        let kernels = Kernels::of(&program)?;
         let mut recorder = Recorder { device: &mut device, kernels, multiprocessors };
         if taken.orders.is_empty() {
             taken.orders = recorder.orders(plan.draws)?;
@@ -178,24 +148,24 @@ pub(super) struct Recorder<'a> {
 
 impl Recorder<'_> {
     /// Launches of one block for each multiprocessor: `draws` times a new order, and some launches with it.
-    pub(super) fn orders(&mut self, draws: u32) -> Result<Vec<LaunchArrivals>, AsynchronyError> {
+    pub(super) fn orders(&mut self, draws: u32) -> Result<Vec<LaunchArrivals>, Error> {
         let others = std::iter::repeat_n(LAUNCHES_OF_DRAW, draws.saturating_sub(1) as usize);
         let draws: Vec<u32> = std::iter::once(LAUNCHES_OF_FIRST).chain(others).collect();
         self.record(Grid { blocks: self.multiprocessors, threads: WARP_THREADS }, &draws)
     }
 
     /// Launches of a grid of the experiment, each with a new order.
-    pub(super) fn of_grid(&mut self, blocks: u32, threads: u32) -> Result<Vec<LaunchArrivals>, AsynchronyError> {
+    pub(super) fn of_grid(&mut self, blocks: u32, threads: u32) -> Result<Vec<LaunchArrivals>, Error> {
         self.record(Grid { blocks, threads }, &[1; LAUNCHES_OF_GRID])
     }
 
     /// So many launches of a grid in each of several draws.
-    fn record(&mut self, grid: Grid, draws: &[u32]) -> Result<Vec<LaunchArrivals>, AsynchronyError> {
+    fn record(&mut self, grid: Grid, draws: &[u32]) -> Result<Vec<LaunchArrivals>, Error> {
         let words = self.launch(grid, draws)?;
         let launches = launches_of(words, grid.blocks as usize, draws);
         match launches.iter().find(|launch| !launch.is_complete()) {
             Some(LaunchArrivals { draw, launch, .. }) => {
-                Err(AsynchronyError::Incomplete { draw: *draw, launch: *launch })
+                Err(format!("the blocks of launch {launch} of draw {draw} were not all counted once").into())
             }
             None => Ok(launches),
         }

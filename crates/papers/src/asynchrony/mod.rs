@@ -28,7 +28,7 @@ use syncscope_core::{Run, words};
 
 use self::arrival::{ArrivalRow, LaunchRow, NeighbourRow};
 use self::counted::{ClassRow, PositionRow};
-use crate::{Bench, Experiment, Found, Measured};
+use crate::{Bench, Error, Experiment, Found, Measured};
 
 pub use self::counted::WARP_THREADS;
 
@@ -38,40 +38,22 @@ const NAME: &str = "asynchrony";
 pub const EXPERIMENT: Experiment = Experiment {
     name: NAME,
     about: "The order in which a block-asynchronous kernel updates a vector (Anzt, Chow, Dongarra)",
-    options: Options::augment_args,
+    options: Plan::augment_args,
     plan,
     read: |directory, run| Ok(Asynchrony::read(directory)?.map(|found| found.found(device_of(run)))),
 };
 
-#[derive(Debug, Args)]
-struct Options {
-    /// Executions of each kernel with each block size
-    #[arg(long, value_name = "N", default_value_t = PAPER_EXECUTIONS, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
-    executions: u64,
-    /// Components of the vector: a multiple of 1024
-    #[arg(long, value_name = "N", default_value_t = Plan::COMPONENTS)]
-    components: u32,
-    /// Block orders to draw
-    #[arg(long, value_name = "N", default_value_t = Plan::DRAWS, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    draws: u32,
-}
-
 fn plan(matches: &ArgMatches) -> Result<crate::Plan, String> {
-    let options = Options::from_arg_matches(matches).map_err(|error| error.to_string())?;
-    let Options { executions, components, draws } = options;
-    let plan = Plan { executions, components, draws };
-    match plan.fault() {
-        Some(fault) => Err(fault),
-        None => Ok(crate::Plan::on_gpu(move |bench| measure(plan, bench))),
-    }
+    let plan = Plan::from_arg_matches(matches).map_err(|error| error.to_string())?;
+    Ok(crate::Plan::on_gpu(move |bench| measure(plan, bench)))
 }
 
-fn measure(plan: Plan, bench: &mut Bench<'_>) -> Result<Measured, String> {
+fn measure(plan: Plan, bench: &mut Bench<'_>) -> Result<Measured, Error> {
     let gpu = bench.gpu.as_deref_mut().ok_or("no GPU was opened")?;
     let device = gpu.machine().first().map(|machine| machine.name.clone()).unwrap_or_default();
     let mut progress = |done, all| (bench.progress)(&format!("kernels and block sizes done: {done} of {all}"));
-    let measured = gpu::measure(gpu, &plan, &mut progress).map_err(|error| error.to_string())?;
-    measured.write(bench.directory).map_err(|error| error.to_string())?;
+    let measured = gpu::measure(gpu, &plan, &mut progress)?;
+    measured.write(bench.directory)?;
     let nothing = "no inconsistency was found with any kernel and block size; most claims are undecided here";
     let warnings = measured.positions.iter().all(|row| row.inconsistencies == 0).then(|| nothing.to_owned());
     let text = measured.found(&device).section.to_string();
@@ -104,13 +86,16 @@ words! {
 }
 
 /// What is to be executed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Args)]
 pub struct Plan {
-    /// Executions of each kernel of the paper with each block size, at least. Each control has a tenth.
+    /// Executions of each kernel with each block size
+    #[arg(long, value_name = "N", default_value_t = PAPER_EXECUTIONS, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub executions: u64,
-    /// Components of the vector, ends included.
+    /// Components of the vector: a multiple of 1024
+    #[arg(long, value_name = "N", default_value_t = Plan::COMPONENTS, value_parser = components)]
     pub components: u32,
-    /// Draws of a block order.
+    /// Block orders to draw
+    #[arg(long, value_name = "N", default_value_t = Plan::DRAWS, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub draws: u32,
 }
 
@@ -135,21 +120,17 @@ impl Plan {
     /// The most components: a vector of 32 MiB.
     pub const MOST_COMPONENTS: u32 = 1 << 22;
 
-    /// What is wrong with it, for the user; `None` if nothing is.
-    pub fn fault(&self) -> Option<String> {
-        let Self { executions, components, draws } = *self;
-        let is_multiple = components.is_multiple_of(Self::COMPONENTS_STEP);
-        if !is_multiple || components == 0 || components > Self::MOST_COMPONENTS {
-            let (step, most) = (Self::COMPONENTS_STEP, Self::MOST_COMPONENTS);
-            return Some(format!("a vector of {components} components; it needs a multiple of {step}, at most {most}"));
-        }
-        (executions == 0 || draws == 0).then(|| "nothing is to be executed".to_owned())
-    }
-
-    /// Executions of a kernel with each block size, at least.
+    /// Executions of a kernel with each block size, at least. Each control has a tenth of the paper's.
     pub const fn executions_of(&self, variant: Variant) -> u64 {
         if variant.is_control() { self.executions.div_ceil(10) } else { self.executions }
     }
+}
+
+/// A vector that every grid covers.
+fn components(text: &str) -> Result<u32, String> {
+    let (step, most) = (Plan::COMPONENTS_STEP, Plan::MOST_COMPONENTS);
+    let is_covered = |components: &u32| components.is_multiple_of(step) && (step..=most).contains(components);
+    text.parse().ok().filter(is_covered).ok_or_else(|| format!("a multiple of {step} is needed, at most {most}"))
 }
 
 /// What the experiment gave: its tables.
@@ -289,12 +270,11 @@ mod tests {
     #[test]
     fn a_vector_that_no_grid_covers_is_refused() {
         let plan = Plan { executions: 1, components: 65_536, draws: 1 };
-        assert_eq!(plan.fault(), None);
-        for components in [0, 1000, 1025, Plan::MOST_COMPONENTS + 1024] {
-            let fault = Plan { components, ..plan }.fault().unwrap();
+        assert_eq!(components("65536"), Ok(65_536));
+        for refused in [0, 1000, 1025, Plan::MOST_COMPONENTS + 1024] {
+            let fault = components(&refused.to_string()).unwrap_err();
             assert!(fault.contains("multiple of 1024"), "{fault}");
         }
-        assert!(Plan { executions: 0, ..plan }.fault().is_some() && Plan { draws: 0, ..plan }.fault().is_some());
         assert!(BLOCK_THREADS.iter().all(|size| Plan::COMPONENTS_STEP.is_multiple_of(*size)));
         assert_eq!((plan.executions_of(Variant::GlobalLeftFirst), plan.executions_of(Variant::Shared)), (1, 1));
     }

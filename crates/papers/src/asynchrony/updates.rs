@@ -11,7 +11,8 @@ use syncscope_gpu::own_device::{Arguments, Launch, Memory, Outage, OwnDevice};
 
 use super::Variant;
 use super::counted::{Batch, CLASSES, Counted};
-use super::gpu::{AsynchronyError, Kernels};
+use super::gpu::Kernels;
+use crate::Error;
 
 /// Most launches in a graph.
 const MOST_VECTORS: u32 = 50;
@@ -99,9 +100,8 @@ pub(super) struct Executor<'a> {
 
 impl Executor<'_> {
     /// Executes a case and counts what it leaves.
-    pub(super) fn count(&mut self, case: Case) -> Result<Counted, AsynchronyError> {
-        let resident = self.kernels.update(case.variant).blocks_per_multiprocessor(case.block_threads);
-        let resident = resident.map_err(Outage::from)?;
+    pub(super) fn count(&mut self, case: Case) -> Result<Counted, Error> {
+        let resident = self.kernels.update(case.variant).blocks_per_multiprocessor(case.block_threads)?;
         self.prepare(case)?;
         let started = Instant::now();
         let mut before = [0; COUNTERS];
@@ -115,7 +115,7 @@ impl Executor<'_> {
         }
         let seconds = started.elapsed().as_secs_f64();
         if before[CLASSES] > 0 {
-            return Err(AsynchronyError::Wrong(before[CLASSES]));
+            return Err(format!("{} executions left values that no execution can leave", before[CLASSES]).into());
         }
         let by_position = self.device.fetch(self.memories.by_position, case.components as usize, LIMIT)?.to_vec();
         let counted = Counted {
@@ -127,7 +127,10 @@ impl Executor<'_> {
             batches,
             seconds,
         };
-        if contradicts_itself(&counted) { Err(AsynchronyError::Contradiction) } else { Ok(counted) }
+        if contradicts_itself(&counted) {
+            return Err("the counts by position and by execution contradict each other".into());
+        }
+        Ok(counted)
     }
 
     /// Makes all vectors ones and all counters zero, and the graph of the case.

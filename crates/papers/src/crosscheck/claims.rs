@@ -1,9 +1,10 @@
 //! The statements of the paper, tested against rows of this machine.
 
-use syncscope_report::{Finding, Outcome, Paper};
+use syncscope_report::{Finding, Paper};
 
 use super::findings::{INSTRUCTION_BYTES, instruction_cache, most_certain};
 use super::{CrosscheckRow, Executor, Form, Operation};
+use crate::Claim;
 
 /// Table 1 of the paper, a V100: the repeat difference, cycles inferred from the CPU's time, cycles tested in the GPU.
 pub(super) const TABLE_1: [(u64, Option<f64>, f64); 9] = [
@@ -22,28 +23,15 @@ pub(super) const TABLE_1: [(u64, Option<f64>, f64); 9] = [
 const FROM: u64 = 2056;
 const MARGIN: f64 = 0.045;
 
+const PLACE: &str = "table 1, sections 3.2 and 3.3";
+
 /// All of them; none where no GPU was measured, of which they are.
 pub(super) fn claims(rows: &[CrosscheckRow]) -> Vec<Finding> {
     if !rows.iter().any(|row| row.executor == Executor::Gpu) {
         return Vec::new();
     }
     let claims = [same_result(rows), addition(rows), instructions(rows), deviation(rows), barriers(rows)];
-    let finding = |(number, Claim { statement, holds, figures }): (usize, Claim)| Finding {
-        id: format!("zhang.crosscheck.{}", number + 1),
-        paper: Paper::Zhang,
-        place: "table 1, sections 3.2 and 3.3".to_owned(),
-        text: statement.to_owned(),
-        outcome: Outcome::of(holds, figures),
-        measured: true,
-    };
-    claims.into_iter().enumerate().map(finding).collect()
-}
-
-/// A statement, whether it holds here (`None`: the rows do not say), and the figures that decide it.
-struct Claim {
-    statement: &'static str,
-    holds: Option<bool>,
-    figures: String,
+    Claim::findings(Paper::Zhang, "zhang.crosscheck", claims)
 }
 
 fn additions(rows: &[CrosscheckRow], form: Form) -> Vec<&CrosscheckRow> {
@@ -63,6 +51,7 @@ fn same_result(rows: &[CrosscheckRow]) -> Claim {
         .filter(|row| row.operation == Operation::FloatAddition && row.form != Form::Body && row.difference() >= FROM);
     let farthest = farthest(compared);
     Claim {
+        place: PLACE,
         statement: "The latency inferred from the CPU equals the GPU's within the margin of error",
         holds: farthest.map(|(_, part)| part.abs() <= MARGIN),
         figures: farthest.map_or_else(nothing, |(row, part)| {
@@ -82,6 +71,7 @@ fn addition(rows: &[CrosscheckRow]) -> Claim {
     let row = additions(rows, Form::Looped).into_iter().max_by_key(|row| row.difference());
     let both = row.and_then(|row| Some((row.inferred_cycles?, row.inside_cycles?)));
     Claim {
+        place: PLACE,
         statement: "A float addition takes 4 cycles (V100)",
         holds: both.map(|(outside, inside)| [outside, inside].iter().all(|cycles| (cycles / 4.0 - 1.0).abs() <= 0.01)),
         figures: both.map_or_else(nothing, |(outside, inside)| {
@@ -96,6 +86,7 @@ fn instructions(rows: &[CrosscheckRow]) -> Claim {
     let found = instruction_cache(rows);
     let tried = additions(rows, Form::Body).iter().map(|row| row.body).max();
     Claim {
+        place: PLACE,
         statement: "Beyond 8,192 repetitions one after the other, a single one takes longer: the instruction cache",
         holds: tried.filter(|longest| *longest > 8192).map(|_| found.is_some_and(|found| found.fits <= 8192)),
         figures: match (found, tried) {
@@ -123,6 +114,7 @@ fn deviation(rows: &[CrosscheckRow]) -> Claim {
         Some(((first, first.inferred_deviation_cycles?), (last, last.inferred_deviation_cycles?)))
     });
     Claim {
+        place: PLACE,
         statement: "A large difference of repetitions makes the deviation small (formula 2)",
         holds: deviations.map(|((_, first), (_, last))| last < first),
         figures: deviations.map_or_else(nothing, |((first, short), (last, long))| {
@@ -156,6 +148,7 @@ fn barriers(rows: &[CrosscheckRow]) -> Claim {
         })
         .collect();
     Claim {
+        place: PLACE,
         statement: "The method serves barriers as well, of a block and of a grid",
         holds: farthest.map(|(_, part)| part.abs() <= super::findings::AGREEMENT),
         figures: if figures.is_empty() { nothing() } else { figures.join("; ") },

@@ -14,6 +14,7 @@ use super::{
     BASIC_REPEATS, BothClocks, CrosscheckCase, CrosscheckPair, CrosscheckSeries, Executor, Form, Operation,
     REPEAT_DIFFERENCES, Schedule,
 };
+use crate::Error;
 
 /// Pairs of a set of cases. The cost of a short chain is uncertain by a tenth of a microsecond of launch, and more pairs make
 /// that less. Chains that take milliseconds need no more than the fewest.
@@ -217,17 +218,16 @@ impl ChainRunner {
 
 /// The barrier that `grid_group::sync` is, on one block of so many threads for each multiprocessor: the project's own kernels
 /// with their checks.
-fn grid_barrier(gpu: &mut GpuLaboratory, threads: u32, seed: u64) -> Result<Vec<CrosscheckSeries>, String> {
+fn grid_barrier(gpu: &mut GpuLaboratory, threads: u32, seed: u64) -> Result<Vec<CrosscheckSeries>, Error> {
     let blocks = gpu.limits().multiprocessors;
     let case = Case { threads: Some(threads), blocks: Some(blocks), ..Case::new("gpu.grid.cooperative") };
-    let mut experiment = gpu.grid_barrier_by_both_clocks(&case).map_err(|refusal| refusal.to_string())?;
+    let mut experiment = gpu.grid_barrier_by_both_clocks(&case)?;
     let unroll = u64::from(experiment.protocol().unroll);
     let mut number = 0;
     let pairs = SCHEDULE.take(seed, REPEAT_DIFFERENCES.len(), |at, many_first| {
         number += 1;
         pair_of_barriers(&mut experiment, number, (REPEAT_DIFFERENCES[at], unroll), many_first)
-    });
-    let pairs = pairs.map_err(|error| error.to_string())?;
+    })?;
     let check = match experiment.check() {
         Check::Ok => Some("ok".to_owned()),
         Check::Failed(reason) => Some(reason),

@@ -18,7 +18,7 @@
 //! | `claims` | the statements of the paper, tested |
 //! | `section` | what page and terminal show |
 
-use crate::{Bench, Experiment, Found, Measured, Plan};
+use crate::{Bench, Error, Experiment, Found, Measured, Plan};
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 use std::time::{Duration, Instant};
 use syncscope_core::engine::PairOrder;
@@ -76,21 +76,21 @@ fn plan(matches: &ArgMatches) -> Result<Plan, String> {
     })
 }
 
-fn measure(on: On, bench: &mut Bench<'_>) -> Result<Measured, String> {
+fn measure(on: On, bench: &mut Bench<'_>) -> Result<Measured, Error> {
     let (mut series, mut warnings) = (Vec::new(), Vec::new());
     let seed = bench.seed;
     if on == On::All {
         let gpu = bench.gpu.as_deref_mut().ok_or("no GPU was opened")?;
-        (series, warnings) = gpu::measure(gpu, seed, bench.progress).map_err(|error| error.to_string())?;
+        (series, warnings) = gpu::measure(gpu, seed, bench.progress)?;
     }
     (bench.progress)("CPU");
     let of_cpu = bench.cpu.map(|cpu| cpu::measure_all(cpu, seed)).unwrap_or_default();
     if of_cpu.is_empty() && on == On::Cpu {
-        return Err("no chain of known cost is written for this CPU".to_owned());
+        return Err("no chain of known cost is written for this CPU".into());
     }
     series.extend(of_cpu);
     let crosscheck = Crosscheck::of(&series);
-    crosscheck.write(bench.directory).map_err(|error| error.to_string())?;
+    crosscheck.write(bench.directory)?;
     Ok(Measured { warnings, text: crosscheck.found().section.to_string() })
 }
 

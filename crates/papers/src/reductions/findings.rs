@@ -1,9 +1,12 @@
-//! What follows from the times alone: the cost of barriers, and what a paper states of its listing.
+//! What follows from the times: the cost of barriers, what a paper states of its listing, and answers in one sentence each, number
+//! first.
 
 use syncscope_core::Row;
-use syncscope_report::{Finding, Outcome, Paper, grouped, time};
+use syncscope_report::{Finding, Paper, grouped, time};
 
+use super::prediction::{Agreement, Decision, predicted};
 use super::{Class, Measured, measured};
+use crate::Claim;
 
 /// Two times of one size, the second launched like the first: one atomic operation of each block needs no barrier, so what
 /// another variant takes more is the cost of its barrier and of what comes after it.
@@ -19,7 +22,7 @@ pub(super) struct Boundary {
 }
 
 /// Where launches do not depend on the host.
-pub(super) const ONE_GRAPH: &str = "one graph";
+const ONE_GRAPH: &str = "one graph";
 
 /// Ways to launch: the variants without a barrier, with the end of a kernel, and with the barrier of a grid.
 const LAUNCHED_BY: [(&str, [&str; 3]); 3] = [
@@ -51,14 +54,14 @@ const TOLERANCE: f64 = 0.2;
 
 /// The five reductions of listing 1 (Burtchell and Burtscher, section II).
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Listing {
-    pub(super) elements: u64,
+struct Listing {
+    elements: u64,
     /// In nanoseconds.
-    pub(super) times: [f64; 5],
+    times: [f64; 5],
 }
 
 /// At the largest size at which all five were measured.
-pub(super) fn listing(rows: &[Row]) -> Option<Listing> {
+fn listing(rows: &[Row]) -> Option<Listing> {
     let all = measured(rows);
     let times = |of_size: &[Measured<'_>]| {
         let time = |number: usize| Some(of_size.iter().find(|one| one.name == format!("listing_{number}"))?.ns);
@@ -75,8 +78,10 @@ pub(super) fn listing_claims(rows: &[Row]) -> Vec<Finding> {
     };
     let best = [first, second, third, fourth].into_iter().fold(f64::INFINITY, f64::min);
     let speedup = second / fifth;
+    let claim =
+        |statement, holds, figures| Claim { statement, place: "listing 1, section II-C", holds: Some(holds), figures };
     let claims = [
-        (
+        claim(
             "Of the first four, reduction 3 is the fastest, followed by 4, then 1, and 2 is the slowest.",
             third < fourth && fourth < first && first < second,
             format!(
@@ -88,26 +93,116 @@ pub(super) fn listing_claims(rows: &[Row]) -> Vec<Finding> {
                 time(fourth)
             ),
         ),
-        (
+        claim(
             "Reduction 5, with several elements for each thread, outperforms all four.",
             fifth < best,
             format!("{}, and the best of the four {}", time(fifth), time(best)),
         ),
-        (
+        claim(
             "Reduction 5 is about 2.5 times faster than reduction 2.",
             (speedup - SPEEDUP).abs() <= TOLERANCE * SPEEDUP,
             format!("{speedup:.1} times"),
         ),
     ];
-    let finding = |(number, (text, holds, figures)): (usize, (&str, bool, String))| Finding {
-        id: format!("burtchell.listing1.{number}"),
-        paper: Paper::Burtchell,
-        place: "listing 1, section II-C".to_owned(),
-        text: text.to_owned(),
-        outcome: Outcome::of(Some(holds), figures),
-        measured: true,
-    };
-    (1..).zip(claims).map(finding).collect()
+    Claim::findings(Paper::Burtchell, "burtchell.listing1", claims)
+}
+
+/// The answers that the rows of a run give.
+pub(super) fn answers(rows: &[Row]) -> Vec<String> {
+    let all = measured(rows);
+    let of = |answer: fn(&[Measured<'_>]) -> Option<String>| answer(&all);
+    [recommendation(rows), of(fastest), boundary(rows), of(devices), listing(rows).as_ref().map(five_and_two)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// What is lost by the variants that primitive costs recommend; `None` in a run without costs of primitives.
+fn recommendation(rows: &[Row]) -> Option<String> {
+    let (decisions, predictions) = predicted(rows);
+    let loss = decisions.iter().map(Decision::loss).reduce(f64::max)?;
+    let right = decisions.iter().filter(|one| one.loss() <= 0.0).count();
+    let known = predictions.iter().filter(|one| one.agreement != Agreement::Missing).count();
+    let within = predictions.iter().filter(|one| one.agreement == Agreement::Within).count();
+    Some(format!(
+        "The variant that primitive costs recommend takes at most {:.1} % longer than the fastest, and is the fastest in {right} \
+         of {} problems; {within} of {known} predicted differences are within 20 %.",
+        loss * 100.0,
+        decisions.len()
+    ))
+}
+
+/// Whether one takes longer than another beyond both intervals.
+fn is_longer(one: &Measured<'_>, than: &Measured<'_>) -> bool {
+    one.ns - one.half_width_ns > than.ns + than.half_width_ns
+}
+
+/// The reductions of a class at the smallest size, the fastest first.
+fn smallest<'m, 'a>(all: &'m [Measured<'a>], class: Class) -> Vec<&'m Measured<'a>> {
+    let of_class = || all.iter().filter(|one| one.class == class);
+    let least = of_class().map(Measured::problem).min();
+    let mut found: Vec<&Measured<'_>> = of_class().filter(|one| Some(one.problem()) == least).collect();
+    found.sort_by(|one, other| one.ns.total_cmp(&other.ns));
+    found
+}
+
+/// The fastest on one device beside the library's.
+fn fastest(all: &[Measured<'_>]) -> Option<String> {
+    let found = smallest(all, Class::Device);
+    let (first, library) = (found.first()?, found.iter().find(|one| one.name == "cub")?);
+    is_longer(library, first).then(|| {
+        format!(
+            "The shortest maximum of {} elements on one GPU takes {} (gpu.reduction.{}), and cub::DeviceReduce {}.",
+            grouped(first.elements),
+            time(first.ns),
+            first.name,
+            time(library.ns)
+        )
+    })
+}
+
+/// What a barrier costs in one graph, where launches do not depend on the host.
+fn boundary(rows: &[Row]) -> Option<String> {
+    let found = boundaries(rows).into_iter().find(|one| one.launched_by == ONE_GRAPH)?;
+    let ((kernel, kernel_width), (grid, grid_width)) = found.kernel.zip(found.grid)?;
+    ((kernel - grid).abs() > kernel_width + grid_width).then(|| {
+        format!(
+            "A second kernel that joins partial results costs {} more than one atomicMax of each block, and grid.sync() of \
+             cooperative groups {} more: {} elements, kernels in one graph.",
+            time(kernel),
+            time(grid),
+            grouped(found.elements)
+        )
+    })
+}
+
+/// The fastest way to join the results of several devices beside the host's.
+fn devices(all: &[Measured<'_>]) -> Option<String> {
+    let found = smallest(all, Class::Devices);
+    let (first, host) = (found.first()?, found.iter().find(|one| one.name == "devices_host")?);
+    is_longer(host, first).then(|| {
+        format!(
+            "A maximum over {} GPUs takes {:.2} times as long where the host joins the results: {} against {} with \
+             gpu.reduction.{}, {} elements.",
+            first.problem().1,
+            host.ns / first.ns,
+            time(host.ns),
+            time(first.ns),
+            first.name,
+            grouped(first.elements)
+        )
+    })
+}
+
+fn five_and_two(Listing { elements, times: [_, second, .., fifth] }: &Listing) -> String {
+    format!(
+        "Reduction 5 of listing 1, whose threads first reduce many elements, is {:.1} times as fast as reduction 2, with five \
+         __shfl_xor_sync and one atomicMax of each warp: {} against {}, {} elements.",
+        second / fifth,
+        time(*fifth),
+        time(*second),
+        grouped(*elements)
+    )
 }
 
 #[cfg(test)]
@@ -158,5 +253,28 @@ mod tests {
         rows[9].check = Some(false);
         assert_eq!(holds(&rows), [true; 3], "the fifth is wrong at the largest size");
         assert!(holds(&rows[5..]).is_empty());
+    }
+
+    #[test]
+    fn only_what_the_intervals_decide_is_an_answer() {
+        let of_device = |library| [reduction("atomic", 1024, 1000.0), reduction("cub", 1024, library)];
+        assert_eq!(answers(&of_device(1015.0)), Vec::<String>::new());
+        let found = answers(&of_device(2000.0));
+        assert!(found[0].contains("1.00 µs (gpu.reduction.atomic)") && found[0].contains("2.00 µs"), "{found:?}");
+        let chain = |kernel| {
+            let of = |name, ns| reduction(&format!("{name}graph_chain"), 1024, ns);
+            [of("atomic_", 1300.0), of("", kernel), of("grid_", 2800.0)]
+        };
+        assert_eq!(answers(&chain(2790.0)), Vec::<String>::new());
+        assert!(answers(&chain(2500.0))[0].contains("1.20 µs more"), "{:?}", answers(&chain(2500.0)));
+    }
+
+    #[test]
+    fn the_smallest_size_counts() {
+        let mut rows = Vec::new();
+        for (elements, by_host) in [(4096, 900.0), (1024, 2000.0)] {
+            rows.extend([reduction("devices_flags", elements, 800.0), reduction("devices_host", elements, by_host)]);
+        }
+        assert!(answers(&rows)[0].contains("2.50 times as long"), "{:?}", answers(&rows));
     }
 }

@@ -8,11 +8,9 @@
 //! | this one | the measured reductions of a run, and which of them are compared |
 //! | `terms` | the synchronization of each variant, as cases of the catalogue with counts |
 //! | `prediction` | their costs, and predicted against measured differences |
-//! | `answers` | what the times answer, in sentences |
-//! | `findings` | what barriers cost in reductions that differ by them alone; what a paper states of its listing |
+//! | `findings` | what barriers cost in reductions that differ by them alone; what a paper states of its listing; answers in sentences |
 //! | `section` | all of it on the page and on the terminal |
 
-mod answers;
 mod findings;
 mod prediction;
 mod section;

@@ -4,8 +4,7 @@ use syncscope_core::Row;
 use syncscope_report::section::{Part, Section};
 use syncscope_report::time;
 
-use super::answers::answers;
-use super::findings::{Boundary, boundaries, listing_claims};
+use super::findings::{Boundary, answers, boundaries, listing_claims};
 use super::prediction::{Agreement, Decision, Prediction, predicted};
 use super::{difference, size};
 

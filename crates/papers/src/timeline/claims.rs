@@ -1,8 +1,9 @@
 //! The statements of the source, tested on the figures of this device.
 
-use syncscope_report::{Finding, Outcome, Paper};
+use syncscope_report::{Finding, Paper};
 
 use super::{Snippet, Timeline, Version};
+use crate::Claim;
 
 /// The figures of the source, on a Turing GPU.
 const SOURCE: &str = "378 to 384 cycles naive, 56 to 58 corrected";
@@ -10,28 +11,13 @@ const SOURCE: &str = "378 to 384 cycles naive, 56 to 58 corrected";
 /// "Something else": the corrected figure is below this fraction of the naive one. The source has 15 %.
 const SOMETHING_ELSE: f64 = 0.5;
 
-/// A statement, where it stands, whether it holds here (`None`: not measured), and the figures that decide it.
-struct Claim {
-    statement: &'static str,
-    place: &'static str,
-    holds: Option<bool>,
-    figures: String,
-}
-
 /// All of them; none of a user's region. The second one needs figures of some snippet.
 pub(super) fn claims(timeline: &Timeline) -> Vec<Finding> {
     if timeline.figures.iter().any(|figure| figure.snippet == Snippet::Own) {
         return Vec::new();
     }
-    let finding = |(number, claim): (usize, Claim)| Finding {
-        id: format!("assembler.timeline.{}", number + 1),
-        paper: Paper::Assembler,
-        place: claim.place.to_owned(),
-        text: claim.statement.to_owned(),
-        outcome: Outcome::of(claim.holds, claim.figures),
-        measured: true,
-    };
-    std::iter::once(shared_memory(timeline)).chain(waits(timeline)).enumerate().map(finding).collect()
+    let claims = std::iter::once(shared_memory(timeline)).chain(waits(timeline));
+    Claim::findings(Paper::Assembler, "assembler.timeline", claims)
 }
 
 fn shared_memory(timeline: &Timeline) -> Claim {

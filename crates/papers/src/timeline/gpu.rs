@@ -3,13 +3,14 @@
 use std::ffi::CString;
 use std::time::Duration;
 
+use syncscope_gpu::GpuLaboratory;
 use syncscope_gpu::own_device::{Arguments, Launch, Memory, Outage, OwnDevice};
-use syncscope_gpu::{CudaError, GpuError, GpuLaboratory};
 
 use super::clock::{Step, Steps};
 use super::summary::{Block, LaunchRecord, Mark, Placed, summarize};
 use super::versions::{Prepared, own_program, prepare, program};
 use super::{OwnRegion, Snippet, Timeline, Version};
+use crate::Error;
 
 /// Launches of each version that count. One more is made before.
 const LAUNCHES: usize = 31;
@@ -64,7 +65,7 @@ pub fn measure(
     gpu: &mut GpuLaboratory,
     own: Option<&OwnRegion>,
     progress: &mut dyn FnMut(&str),
-) -> Result<MeasuredTimeline, GpuError> {
+) -> Result<MeasuredTimeline, Error> {
     progress("compiling");
     let cubin = gpu.cubin(&own.map_or_else(program, |own| own_program(&own.file, &own.text)))?;
     let multiprocessors = gpu.limits().multiprocessors;
@@ -79,7 +80,7 @@ pub fn measure(
         };
         for version in versions {
             progress(&format!("{snippet} {}", version.version));
-            let shape = own.map_or_else(|| Shape::of(snippet, multiprocessors), |own| Shape::from(own.shape));
+            let shape = own.map_or_else(|| Shape::of(snippet, multiprocessors), |own| own.shape);
             let mut launcher = Launcher::new(gpu.own_device()?, &version, shape)?;
             launcher.launch()?;
             let records = (0..LAUNCHES).map(|_| launcher.launch()).collect::<Result<Vec<_>, _>>()?;
@@ -115,15 +116,11 @@ impl MeasuredTimeline {
 
 /// The grid of a snippet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Shape {
-    blocks: u32,
-    threads: u32,
-}
-
-impl From<(u32, u32)> for Shape {
-    fn from((blocks, threads): (u32, u32)) -> Self {
-        Self { blocks, threads }
-    }
+pub struct Shape {
+    /// Blocks of the grid.
+    pub blocks: u32,
+    /// Threads of a block.
+    pub threads: u32,
 }
 
 impl Shape {
@@ -193,13 +190,17 @@ impl Launcher {
     }
 
     /// Runs the snippet and reads what it left.
-    fn launch(&mut self) -> Result<LaunchRecord, Outage> {
+    fn launch(&mut self) -> Result<LaunchRecord, Error> {
         self.device.clear(self.results)?;
         self.device.clear(self.memory)?;
         self.device.launch(&self.launch)?;
         let words = self.device.fetch(self.results, self.layout.end, LIMIT)?;
         if let Some(wrong) = wrong_results(self.snippet, self.shape, &words[self.layout.out..]) {
-            return Err(no_results(self.snippet, wrong).into());
+            let snippet = self.snippet;
+            return Err(format!(
+                "{wrong} threads of the snippet {snippet} read another value than the one that was written"
+            )
+            .into());
         }
         Ok(record(words, self.layout))
     }
@@ -210,16 +211,6 @@ const fn late_cycles(snippet: Snippet) -> u32 {
     match snippet {
         Snippet::GridBarrier => 3000,
         _ => 300,
-    }
-}
-
-/// The error that a snippet did not compute what it must.
-fn no_results(snippet: Snippet, wrong: usize) -> CudaError {
-    CudaError {
-        call: "cuLaunchKernel",
-        code: 0,
-        name: "wrong result".to_owned(),
-        text: format!("{wrong} threads of the snippet {snippet} read another value than the one that was written"),
     }
 }
 

@@ -27,7 +27,7 @@ use syncscope_core::run::plain;
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::words;
 
-use crate::{Bench, Experiment, Found, Measured, Plan};
+use crate::{Bench, Error, Experiment, Found, Measured, Plan};
 
 const NAME: &str = "timeline";
 
@@ -64,8 +64,8 @@ pub struct OwnRegion {
     pub file: String,
     /// What stands there.
     pub text: String,
-    /// Blocks and threads of the grid.
-    pub shape: (u32, u32),
+    /// The grid.
+    pub shape: gpu::Shape,
 }
 
 fn plan(matches: &ArgMatches) -> Result<Plan, String> {
@@ -74,16 +74,16 @@ fn plan(matches: &ArgMatches) -> Result<Plan, String> {
     let shown = if corrected { &[Version::Corrected] } else { Version::ALL };
     let own = kernel.map(|file| {
         let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-        Ok::<_, String>(OwnRegion { file: file.display().to_string(), text, shape: (blocks, threads) })
+        Ok::<_, String>(OwnRegion { file: file.display().to_string(), text, shape: gpu::Shape { blocks, threads } })
     });
     let own = own.transpose()?;
     Ok(Plan::on_gpu(move |bench| measure(shown, own.as_ref(), bench)))
 }
 
-fn measure(shown: &[Version], own: Option<&OwnRegion>, bench: &mut Bench<'_>) -> Result<Measured, String> {
+fn measure(shown: &[Version], own: Option<&OwnRegion>, bench: &mut Bench<'_>) -> Result<Measured, Error> {
     let gpu = bench.gpu.as_deref_mut().ok_or("no GPU was opened")?;
-    let measured = gpu::measure(gpu, own, bench.progress).map_err(|error| error.to_string())?;
-    measured.timeline.write(bench.directory).map_err(|error| error.to_string())?;
+    let measured = gpu::measure(gpu, own, bench.progress)?;
+    measured.timeline.write(bench.directory)?;
     Ok(Measured { warnings: measured.warnings, text: measured.timeline.found(shown).section.to_string() })
 }
 

@@ -33,7 +33,7 @@ fn timeline_corrected_reads_give_less_than_half_for_shared_memory_and_more_for_t
 #[ignore = "needs a CUDA device: make test-gpu"]
 fn timeline_of_a_region_that_the_user_wrote_has_all_its_warps() {
     let text = include_str!("../../../../examples/measure/region.cu").to_owned();
-    let own = OwnRegion { file: "region.cu".to_owned(), text, shape: (2, 256) };
+    let own = OwnRegion { file: "region.cu".to_owned(), text, shape: gpu::Shape { blocks: 2, threads: 256 } };
     let timeline = gpu::measure(&mut open(), Some(&own), &mut |_| {}).unwrap().timeline;
     let figure = |version| timeline.figure(Snippet::Own, version).unwrap();
     assert!(Version::ALL.iter().all(|version| figure(*version).warps == 16 && figure(*version).shortest_cycles > 0.0));

@@ -48,8 +48,8 @@ impl CubinFile {
                 }
             } else if let Some(kernel) = name.strip_prefix(INFO_PREFIX) {
                 let kernel = text(kernel)?;
-                let offsets = offsets(section.data(endian, bytes)?)
-                    .ok_or_else(|| SassError::Attributes { kernel: kernel.clone() })?;
+                let offsets =
+                    offsets(section.data(endian, bytes)?).ok_or_else(|| SassError::Attributes(kernel.clone()))?;
                 referred.entry(kernel).or_default().extend(offsets);
             } else if [SHT_REL, SHT_RELA].contains(&section.sh_type(endian)) {
                 let target = sections.section(section.info_link(endian))?;
@@ -79,13 +79,13 @@ impl CubinFile {
     /// # Errors
     /// If there is none.
     pub fn edit(&self, kernel: &str) -> Result<KernelEdit, SassError> {
-        let no_kernel = || SassError::NoKernel { kernel: kernel.to_owned() };
+        let no_kernel = || SassError::NoKernel(kernel.to_owned());
         let found = self.cubin.kernel(kernel).ok_or_else(no_kernel)?;
         let mut referred = self.referred.get(kernel).cloned().unwrap_or_default();
         for offset in &mut referred {
             *offset -= *offset % SIZE_BYTES as u64;
         }
-        Ok(KernelEdit::new(found.clone(), self.cubin.arch(), referred))
+        Ok(KernelEdit::new(found.clone(), referred))
     }
 
     /// The same file with the instructions of an edited kernel.
@@ -93,7 +93,7 @@ impl CubinFile {
     /// # Errors
     /// If the kernel is not of this file.
     pub fn with(&self, edit: &KernelEdit) -> Result<Self, SassError> {
-        let no_kernel = || SassError::NoKernel { kernel: edit.name().to_owned() };
+        let no_kernel = || SassError::NoKernel(edit.name().to_owned());
         let place = self.code.get(edit.name()).ok_or_else(no_kernel)?;
         let code: Vec<u8> = edit.words().flat_map(u128::to_le_bytes).collect();
         let mut bytes = self.bytes.clone();

@@ -46,9 +46,9 @@ pub struct KernelEdit {
 }
 
 impl KernelEdit {
-    pub(super) fn new(kernel: Kernel, arch: Arch, referred: Vec<u64>) -> Self {
+    pub(super) fn new(kernel: Kernel, referred: Vec<u64>) -> Self {
         let code = kernel.instructions().iter().map(|instruction| instruction.raw).enumerate().collect();
-        Self { rules: Rules::new(kernel, arch, referred), code }
+        Self { rules: Rules::new(kernel, referred), code }
     }
 
     /// The name of the kernel.
@@ -64,14 +64,14 @@ impl KernelEdit {
     /// The decoded instructions as they are now.
     pub fn instructions(&self) -> Vec<Instruction> {
         let decode = |(index, (_, raw)): (usize, &(usize, u128))| {
-            Instruction::decode((index * SIZE_BYTES) as u64, *raw, self.rules.arch())
+            Instruction::decode((index * SIZE_BYTES) as u64, *raw, self.arch())
         };
         self.code.iter().enumerate().map(decode).collect()
     }
 
     /// The architecture.
     pub const fn arch(&self) -> Arch {
-        self.rules.arch()
+        self.rules.kernel().arch()
     }
 
     /// The offset that an instruction had when the kernel was compiled.
@@ -92,7 +92,7 @@ impl KernelEdit {
     /// If there is no such instruction or barrier, or nothing sets the barrier in time.
     pub fn set_wait(&mut self, offset: u64, barrier: u8) -> Result<(), EditError> {
         let index = self.index(offset)?;
-        within("barrier", barrier, LAST_BARRIER, "barriers are 0 to 5")?;
+        within("barrier", barrier, LAST_BARRIER)?;
         self.rules.can_wait(&self.code, index, barrier)?;
         self.change(index, |control| Control { wait_mask: control.wait_mask | 1 << barrier, ..control })
     }
@@ -103,7 +103,7 @@ impl KernelEdit {
     /// If an instruction would use what is not there yet.
     pub fn clear_wait(&mut self, offset: u64, barrier: u8) -> Result<(), EditError> {
         let index = self.index(offset)?;
-        within("barrier", barrier, LAST_BARRIER, "barriers are 0 to 5")?;
+        within("barrier", barrier, LAST_BARRIER)?;
         self.change(index, |control| Control { wait_mask: control.wait_mask & !(1 << barrier), ..control })
     }
 
@@ -113,7 +113,7 @@ impl KernelEdit {
     /// If a fixed latency would no longer be kept.
     pub fn set_stall(&mut self, offset: u64, cycles: u8) -> Result<(), EditError> {
         let index = self.index(offset)?;
-        within("stall count", cycles, LONGEST_STALL, "stall counts are 0 to 15")?;
+        within("stall count", cycles, LONGEST_STALL)?;
         self.change(index, |control| Control {
             stall: cycles,
             yields: control.yields || cycles > LONGEST_WITHOUT_YIELD,
@@ -150,7 +150,7 @@ impl KernelEdit {
 
     fn index(&self, offset: u64) -> Result<usize, EditError> {
         let found = index_of(offset).filter(|index| *index < self.code.len());
-        found.ok_or_else(|| EditError::NoInstruction { kernel: self.name().to_owned(), offset })
+        found.ok_or_else(|| EditError::Refused(format!("kernel {} has no instruction at {offset:#06x}", self.name())))
     }
 
     /// Changes the control field of one instruction.
@@ -174,6 +174,9 @@ fn index_of(offset: u64) -> Option<usize> {
     offset.is_multiple_of(SIZE_BYTES).then_some(offset / SIZE_BYTES)
 }
 
-fn within(what: &'static str, value: u8, last: u8, allowed: &'static str) -> Result<(), EditError> {
-    if value <= last { Ok(()) } else { Err(EditError::OutOfRange { what, value, allowed }) }
+fn within(what: &str, value: u8, last: u8) -> Result<(), EditError> {
+    if value <= last {
+        return Ok(());
+    }
+    Err(EditError::Refused(format!("{what} {value} does not exist: {what}s are 0 to {last}")))
 }

@@ -5,7 +5,6 @@
 
 use std::ops::Range;
 
-use crate::arch::Arch;
 use crate::cubin::Kernel;
 use crate::error::EditError;
 use crate::flow::{Graph, Outstanding, Scoreboards, Sets};
@@ -54,7 +53,6 @@ impl Dependency {
 #[derive(Debug, Clone)]
 pub(super) struct Rules {
     kernel: Kernel,
-    arch: Arch,
     /// Offsets that something outside of the code refers to.
     referred: Vec<u64>,
     effects: Vec<Option<Effects>>,
@@ -63,19 +61,15 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    pub(super) fn new(kernel: Kernel, arch: Arch, referred: Vec<u64>) -> Self {
-        let effects = kernel.instructions().iter().map(|instruction| Effects::of(instruction, arch)).collect();
+    pub(super) fn new(kernel: Kernel, referred: Vec<u64>) -> Self {
+        let effects = kernel.instructions().iter().map(|found| Effects::of(found, kernel.arch())).collect();
         let graph = Graph::of(kernel.instructions());
         let blocks = (0..kernel.instructions().len()).map(|index| graph.block(index).start).collect();
-        Self { kernel, arch, referred, effects, blocks }
+        Self { kernel, referred, effects, blocks }
     }
 
     pub(super) const fn kernel(&self) -> &Kernel {
         &self.kernel
-    }
-
-    pub(super) const fn arch(&self) -> Arch {
-        self.arch
     }
 
     fn compiled(&self) -> &[Instruction] {
@@ -88,6 +82,18 @@ impl Rules {
         format!("{} (compiled at {:#06x})", instruction.mnemonic, instruction.offset)
     }
 
+    fn not_awaited(&self, first: usize, second: usize, dependency: Dependency, barrier: u8) -> EditError {
+        let (first, second, why) = (self.name(first), self.name(second), dependency.why());
+        EditError::Refused(format!(
+            "{second} needs what {first} leaves ({why}), and nothing would wait for barrier {barrier} between them"
+        ))
+    }
+
+    fn too_soon(&self, first: usize, second: String, why: String, (needed, left): (u32, u32)) -> EditError {
+        let (first, compiled_at) = (self.name(first), self.compiled()[first].offset);
+        EditError::TooSoon { first, second, why, compiled_at, needed, left }
+    }
+
     /// Whether an instruction may get another place.
     pub(super) fn can_move(&self, code: &Code, from: usize, to: usize) -> Result<(), EditError> {
         let graph = Graph::of(self.compiled());
@@ -95,8 +101,9 @@ impl Rules {
         let block = graph.block(from);
         let mnemonic = |index: usize| self.compiled()[index].mnemonic.clone();
         if !block.contains(&to) {
-            let instruction = mnemonic(code[from].0);
-            return Err(EditError::AnotherBlock { instruction, from: offset(from), to: offset(to) });
+            let (instruction, from, to) = (mnemonic(code[from].0), offset(from), offset(to));
+            let why = "they are in different basic blocks";
+            return Err(EditError::Refused(format!("{instruction} at {from:#06x} cannot move to {to:#06x}: {why}")));
         }
         for (index, _) in &code[from.min(to)..=from.max(to)] {
             let instruction = &self.compiled()[*index];
@@ -110,7 +117,10 @@ impl Rules {
             } else {
                 continue;
             };
-            return Err(EditError::Pinned { instruction: mnemonic(*index), offset: instruction.offset, why });
+            let (instruction, offset) = (mnemonic(*index), instruction.offset);
+            return Err(EditError::Refused(format!(
+                "{instruction} at {offset:#06x} cannot get another address: {why}"
+            )));
         }
         Ok(())
     }
@@ -122,13 +132,20 @@ impl Rules {
         let before = outstanding_before(code, &Scoreboards::of(self.compiled(), &graph), &block, at);
         let setters: Vec<usize> = before.of(barrier).map(|(index, _)| index).collect();
         if setters.is_empty() {
-            return Err(EditError::NothingToAwait { barrier, offset: self.compiled()[at].offset });
+            let offset = self.compiled()[at].offset;
+            return Err(EditError::Refused(format!(
+                "a wait for barrier {barrier} at {offset:#06x} would wait for nothing: no instruction before it sets the barrier"
+            )));
         }
         // Of the instruction right before, the barrier may not be set yet.
         let previous = at.checked_sub(1).filter(|_| block.start < at).map(|previous| code[previous]);
         match previous {
             Some((index, raw)) if setters.contains(&index) && Control::of(raw).stall < 2 => {
-                Err(EditError::SetTooLate { first: self.name(index), barrier })
+                Err(EditError::Refused(format!(
+                    "{} sets barrier {barrier} in its second cycle; raise its stall count to 2 before the next instruction \
+                     waits",
+                    self.name(index)
+                )))
             }
             _ => Ok(()),
         }
@@ -160,8 +177,8 @@ impl Rules {
         if let Some(&(first, second, dependency)) =
             pairs.iter().find(|(first, second, _)| after.place(*first) > after.place(*second))
         {
-            let (first, second) = (self.name(first), self.name(second));
-            return Err(EditError::Order { first, second, why: dependency.why() });
+            let (first, second, why) = (self.name(first), self.name(second), dependency.why());
+            return Err(EditError::Refused(format!("{second} must stay behind {first}: {why}")));
         }
         pairs
             .iter()
@@ -176,7 +193,6 @@ impl Rules {
         before: &Schedule,
         after: &Schedule,
     ) -> Result<(), EditError> {
-        let (names, why) = ((self.name(first), self.name(second)), dependency.why());
         let barriers = barriers_of(self.compiled()[first].control, dependency);
         let awaited = |schedule: &Schedule| barriers.iter().any(|&barrier| schedule.waits(first, second, barrier));
         match barriers.first() {
@@ -184,7 +200,7 @@ impl Rules {
                 if awaited(after) {
                     return Ok(());
                 }
-                return Err(EditError::NotAwaited { first: names.0, second: names.1, why, barrier });
+                return Err(self.not_awaited(first, second, dependency, barrier));
             }
             // Operands of a fixed latency are read when the instruction is issued.
             None if matches!(dependency, Dependency::WriteAfterRead(_)) => return Ok(()),
@@ -198,8 +214,7 @@ impl Rules {
         let needed = before.cycles(first, second).min(LONGEST_FIXED_LATENCY);
         let left = after.cycles(first, second);
         if left < needed {
-            let compiled_at = self.compiled()[first].offset;
-            return Err(EditError::TooSoon { first: names.0, second: names.1, why, compiled_at, needed, left });
+            return Err(self.too_soon(first, self.name(second), dependency.why(), (needed, left)));
         }
         Ok(())
     }
@@ -218,8 +233,7 @@ impl Rules {
                 let found = self.dependencies(first, second).into_iter().find(|found| found.is_protected_by(sets));
                 let Some(dependency) = found else { continue };
                 if before.waits_from_start(second, barrier) && !after.waits_from_start(second, barrier) {
-                    let (first, second) = (self.name(first), self.name(second));
-                    return Err(EditError::NotAwaited { first, second, why: dependency.why(), barrier });
+                    return Err(self.not_awaited(first, second, dependency, barrier));
                 }
             }
         }
@@ -233,9 +247,7 @@ impl Rules {
                 let needed = (cycles + before.cycles_from_start(second)).min(LONGEST_FIXED_LATENCY);
                 let left = cycles + after.cycles_from_start(second);
                 if left < needed {
-                    let compiled_at = self.compiled()[first].offset;
-                    let (first, second, why) = (self.name(first), self.name(second), dependency.why());
-                    return Err(EditError::TooSoon { first, second, why, compiled_at, needed, left });
+                    return Err(self.too_soon(first, self.name(second), dependency.why(), (needed, left)));
                 }
             }
         }
@@ -247,17 +259,18 @@ impl Rules {
         let (left_before, left_after) = (before.outstanding(entry), after.outstanding(entry));
         let was = |found: &(u8, usize, Sets)| left_before.all().any(|other| other == *found);
         if let Some((barrier, first, _)) = left_after.all().find(|found| !was(found)) {
-            return Err(EditError::LeftOutstanding { first: self.name(first), barrier });
+            let first = self.name(first);
+            return Err(EditError::Refused(format!(
+                "barrier {barrier} of {first} would not be waited for before the end of its basic block"
+            )));
         }
         for &first in &before.order {
             let writes = self.effects[first].as_ref().is_none_or(|effects| !effects.defs.is_empty());
             let needed = before.cycles_to_end(first).min(LONGEST_FIXED_LATENCY);
             let left = after.cycles_to_end(first);
             if writes && self.compiled()[first].control.write_barrier.is_none() && left < needed {
-                let compiled_at = self.compiled()[first].offset;
-                let (first, second) = (self.name(first), "the end of the basic block".to_owned());
-                let why = "its result".to_owned();
-                return Err(EditError::TooSoon { first, second, why, compiled_at, needed, left });
+                let second = "the end of the basic block".to_owned();
+                return Err(self.too_soon(first, second, "its result".to_owned(), (needed, left)));
             }
         }
         Ok(())

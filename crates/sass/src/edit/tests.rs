@@ -32,7 +32,7 @@ const CLOSING: u64 = 0xc0;
 
 fn edit_of(words: &[u128], referred: &[u64]) -> KernelEdit {
     let (arch, code) = (Arch::new(90).unwrap(), words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>());
-    KernelEdit::new(Kernel::decode("snippet", &code, arch).unwrap(), arch, referred.to_vec())
+    KernelEdit::new(Kernel::decode("snippet", &code, arch).unwrap(), referred.to_vec())
 }
 
 fn snippet() -> KernelEdit {
@@ -112,8 +112,9 @@ fn the_order_of_dependent_instructions_is_kept() {
 fn a_wait_that_something_needs_is_kept() {
     // IADD3 waits for barrier 5 of the second load.
     let error = refusal(|edit| edit.clear_wait(0x40, 5));
-    let EditError::NotAwaited { first, second, barrier: 5, why } = &error else { panic!("{error}") };
-    assert!(first.starts_with("LDG") && second.starts_with("IADD3") && why.contains("R15"), "{error}");
+    let text = error.to_string();
+    assert!(text.starts_with("IADD3") && text.contains("what LDG") && text.contains("R15"), "{text}");
+    assert!(text.contains("wait for barrier 5"), "{text}");
     // The closing read overwrites the address of the load.
     let error = refusal(|edit| edit.clear_wait(CLOSING, 0));
     assert!(error.to_string().contains("it overwrites R15, which the first reads"), "{error}");
@@ -130,28 +131,32 @@ fn fixed_latencies_are_kept() {
 
 #[test]
 fn waits_that_would_not_wait_are_refused() {
-    assert_eq!(refusal(|edit| edit.set_wait(CLOSING, 3)), EditError::NothingToAwait { barrier: 3, offset: CLOSING });
-    assert_eq!(refusal(|edit| edit.set_wait(0x10, 1)), EditError::NothingToAwait { barrier: 1, offset: 0x10 });
+    let text = |offset, barrier| refusal(|edit| edit.set_wait(offset, barrier)).to_string();
+    assert!(text(CLOSING, 3).starts_with(&format!("a wait for barrier 3 at {CLOSING:#06x} would wait for nothing")));
+    assert!(text(0x10, 1).starts_with("a wait for barrier 1 at 0x0010 would wait for nothing"));
     let mut words = SNIPPET;
     words[11] ^= 0b11 << 105;
     let mut edit = edit_of(&words, &[]);
     assert_eq!(edit.instructions()[11].control.stall, 1);
-    assert!(matches!(edit.set_wait(CLOSING, 1), Err(EditError::SetTooLate { barrier: 1, .. })));
+    assert!(edit.set_wait(CLOSING, 1).unwrap_err().to_string().contains("sets barrier 1 in its second cycle"));
 }
 
 #[test]
 fn places_and_values_that_do_not_exist_are_refused() {
-    assert!(matches!(refusal(|edit| edit.set_wait(0xe0, 1)), EditError::NoInstruction { offset: 0xe0, .. }));
-    assert!(matches!(refusal(|edit| edit.set_wait(0x51, 1)), EditError::NoInstruction { .. }));
-    assert!(matches!(refusal(|edit| edit.set_wait(OPENING, 6)), EditError::OutOfRange { value: 6, .. }));
-    assert!(matches!(refusal(|edit| edit.set_stall(OPENING, 16)), EditError::OutOfRange { value: 16, .. }));
+    for (refused, why) in [
+        (refusal(|edit| edit.set_wait(0xe0, 1)), "no instruction at 0x00e0"),
+        (refusal(|edit| edit.set_wait(0x51, 1)), "no instruction at 0x0051"),
+        (refusal(|edit| edit.set_wait(OPENING, 6)), "barriers are 0 to 5"),
+        (refusal(|edit| edit.set_stall(OPENING, 16)), "stall counts are 0 to 15"),
+    ] {
+        assert!(refused.to_string().contains(why), "{refused}");
+    }
 }
 
 #[test]
 fn what_the_file_refers_to_keeps_its_address() {
     let mut edit = edit_of(&SNIPPET, &[0x70]);
     let error = edit.move_instruction(0x80, 0x60).unwrap_err();
-    assert!(matches!(error, EditError::Pinned { offset: 0x70, .. }), "{error}");
     assert_eq!(error.to_string(), "IMAD at 0x0070 cannot get another address: the file refers to its address");
 }
 

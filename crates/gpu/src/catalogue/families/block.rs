@@ -27,14 +27,13 @@ static SYNCTHREADS: Entry = Entry {
 const REDUCING: Entry = Entry {
     operation: "one barrier passed by all threads of the block whose condition is the result of the one before",
     cases: |id, preset, limits| limits.coarse(id, preset).modes(&[Mode::Latency]).cases(),
-    ..Entry::of(KERNEL, Proof::Trial, FACTS)
+    ..Entry::of(KERNEL, Proof::Trial, Facts { role: Role::BlockVote, ..FACTS })
 };
 
 static COUNT: Entry = Entry {
     id: "gpu.block.syncthreads_count",
     summary: "Barrier of all threads of a block that counts the threads for which a condition holds",
     source: "CUDA C++ Programming Guide, __syncthreads_count; PTX ISA, bar.red.popc",
-    facts: Facts { role: Role::BlockVote, ..FACTS },
     definitions: |_| vec!["KIND=COUNT".into(), "GROUPS=1".into()],
     expected: |_| ExpectedInstructions::of(&["BAR.RED.POPC"]),
     ..REDUCING
@@ -44,7 +43,6 @@ static AND: Entry = Entry {
     id: "gpu.block.syncthreads_and",
     summary: "Barrier of all threads of a block that returns whether a condition holds for all",
     source: "CUDA C++ Programming Guide, __syncthreads_and; PTX ISA, bar.red.and",
-    facts: Facts { role: Role::BlockVote, ..FACTS },
     definitions: |_| vec!["KIND=AND".into(), "GROUPS=1".into()],
     expected: |_| ExpectedInstructions::of(&["BAR.RED.AND"]),
     ..REDUCING
@@ -54,7 +52,6 @@ static OR: Entry = Entry {
     id: "gpu.block.syncthreads_or",
     summary: "Barrier of all threads of a block that returns whether a condition holds for any",
     source: "CUDA C++ Programming Guide, __syncthreads_or; PTX ISA, bar.red.or",
-    facts: Facts { role: Role::BlockVote, ..FACTS },
     definitions: |_| vec!["KIND=OR".into(), "GROUPS=1".into()],
     expected: |_| ExpectedInstructions::of(&["BAR.RED.OR"]),
     ..REDUCING

@@ -1,6 +1,7 @@
 //! Barriers of a cluster of blocks, and atomic additions to the shared memory of another block of it.
 
 use super::prelude::*;
+use crate::catalogue::limits::DOUBLINGS;
 const KERNEL: Kernel = kernel!("cluster.cu", Register);
 
 const FACTS: Facts =
@@ -16,10 +17,9 @@ fn sweep(id: &str, preset: Preset, limits: DeviceLimits, size: u32) -> Sweep {
     let threads: &[u32] = match preset {
         Preset::Quick => &[32, 1024],
         Preset::Standard => &[32, 256, 1024],
-        Preset::Paper => &[32, 64, 128, 256, 512, 1024],
+        Preset::Paper => &DOUBLINGS,
     };
-    let threads: Vec<u32> = threads.iter().copied().filter(|threads| *threads <= limits.max_threads).collect();
-    Sweep::of(id).blocks(&blocks).threads(&threads).groups(&[Group::numbered(CLUSTER_OF, size)])
+    Sweep::of(id).blocks(&blocks).threads(&limits.at_most(threads)).groups(&[Group::numbered(CLUSTER_OF, size)])
 }
 
 fn sizes(preset: Preset) -> &'static [u32] {

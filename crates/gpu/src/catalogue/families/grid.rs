@@ -3,6 +3,7 @@
 //! both halves of the cache. `kernels/multi.cu` makes barriers of several devices of the same parts.
 
 use super::prelude::*;
+use crate::catalogue::limits::DOUBLINGS;
 use syncscope_core::own::is_own;
 
 const KERNEL: Kernel = kernel!("grid.cu", GridBarrier);
@@ -38,15 +39,14 @@ const RESIDENT_THREADS: u32 = 2048;
 pub(super) fn heat_map(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     let each: &[u32] = if preset == Preset::Quick { &[1] } else { &[1, 2, 4, 8, 16, 32] };
     let blocks: Vec<u32> = each.iter().map(|blocks| blocks * limits.multiprocessors).collect();
-    let threads: &[u32] = if preset == Preset::Quick { &[32, 1024] } else { &[32, 64, 128, 256, 512, 1024] };
-    let threads: Vec<u32> = threads.iter().copied().filter(|threads| *threads <= limits.max_threads).collect();
+    let threads: &[u32] = if preset == Preset::Quick { &[32, 1024] } else { &DOUBLINGS };
     let shape = |case: &Case| (case.blocks.unwrap_or(0) / limits.multiprocessors.max(1), case.threads.unwrap_or(0));
     let is_left_out = |case: &Case| {
         let (blocks, threads) = shape(case);
         let is_edge = blocks == 1 || threads == 32 || blocks * threads == RESIDENT_THREADS;
         blocks * threads > RESIDENT_THREADS || (preset == Preset::Standard && !is_edge)
     };
-    Sweep::of(id).blocks(&blocks).threads(&threads).except(is_left_out).cases()
+    Sweep::of(id).blocks(&blocks).threads(&limits.at_most(threads)).except(is_left_out).cases()
 }
 
 /// The cases of one block on each multiprocessor with these threads.
@@ -69,11 +69,8 @@ fn with_relaxed(id: &str, preset: Preset, limits: DeviceLimits, quick: &[u32]) -
 
 /// The variants on one block for each multiprocessor, or on as many whole clusters; the spread counters on more blocks.
 fn hierarchical(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
-    let (groups, threads): (&[Group], &[u32]) = match preset {
-        Preset::Quick => (&[Group::named(NEAR_COUNTERS)], &[32, 1024]),
-        Preset::Standard | Preset::Paper => (&HIERARCHICAL, &[32, 1024]),
-    };
-    let threads: Vec<u32> = threads.iter().copied().filter(|threads| *threads <= limits.max_threads).collect();
+    let groups: &[Group] = if preset == Preset::Quick { &[Group::named(NEAR_COUNTERS)] } else { &HIERARCHICAL };
+    let threads = limits.at_most(&[32, 1024]);
     let of_group = |group: &Group| {
         let size = group.number().unwrap_or(1);
         let blocks = (limits.multiprocessors / size).max(1) * size;

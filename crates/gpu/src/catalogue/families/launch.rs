@@ -1,6 +1,7 @@
 //! Kernel launches as barriers.
 
 use super::prelude::*;
+use crate::catalogue::limits::without_repetitions;
 const KERNEL: Kernel = kernel!("launch.cu", LaunchChain);
 
 /// The device's front end: two runs of one build on one H200 gave 1,454 and 1,554 ns for a cooperative launch.
@@ -77,14 +78,8 @@ fn cases(id: &str, preset: Preset, limits: DeviceLimits, lengths: &[u32]) -> Vec
         }
         Sweep::of(id).blocks(&[blocks]).threads(&[threads.min(limits.max_threads)]).groups(&groups).cases()
     };
-    let mut cases: Vec<Case> = Vec::new();
-    for case in shapes.iter().flat_map(on) {
-        // On small devices some shapes would occur twice.
-        if !cases.contains(&case) {
-            cases.push(case);
-        }
-    }
-    cases
+    // On small devices some shapes would occur twice.
+    without_repetitions(shapes.iter().flat_map(on).collect())
 }
 
 static STREAM: Entry = Entry {

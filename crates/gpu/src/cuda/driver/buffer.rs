@@ -44,26 +44,15 @@ impl Drop for DeviceBuffer {
     }
 }
 
-/// Types for which any bits are a value.
-///
-/// # Safety
-/// The type must contain only integers or floating-point numbers.
-pub(crate) unsafe trait Plain: Copy {}
-
-// SAFETY: it is an integer.
-unsafe impl Plain for u32 {}
-// SAFETY: it is an integer.
-unsafe impl Plain for u64 {}
-
-/// Host memory that the device writes to. The host caches it.
+/// Words of host memory that the device reads and writes. The host caches it.
 #[derive(Debug)]
-pub(crate) struct HostBuffer<T: Plain> {
-    pub(super) pointer: *mut T,
+pub(crate) struct HostBuffer {
+    pub(super) pointer: *mut u64,
     pub(super) len: usize,
 }
 
-impl<T: Plain> HostBuffer<T> {
-    /// Room for `len` values, all bits zero.
+impl HostBuffer {
+    /// Room for `len` words, all bits zero.
     pub(crate) fn new(_context: &Context, len: usize) -> Result<Self, CudaError> {
         Self::with(len, sys::CU_MEMHOSTALLOC_DEVICEMAP)
     }
@@ -78,8 +67,8 @@ impl<T: Plain> HostBuffer<T> {
         let len = len.max(1);
         let mut pointer = ptr::null_mut();
         // SAFETY: the pointer is valid for the call.
-        checked("cuMemHostAlloc", unsafe { sys::cuMemHostAlloc(&raw mut pointer, len * size_of::<T>(), flags) })?;
-        let pointer = pointer.cast::<T>();
+        checked("cuMemHostAlloc", unsafe { sys::cuMemHostAlloc(&raw mut pointer, len * size_of::<u64>(), flags) })?;
+        let pointer = pointer.cast::<u64>();
         // SAFETY: the memory is ours, of this size, and page-aligned.
         unsafe { pointer.write_bytes(0, len) };
         Ok(Self { pointer, len })
@@ -96,21 +85,12 @@ impl<T: Plain> HostBuffer<T> {
     }
 
     /// The values. Only to be called when the stream that writes here is done.
-    pub(crate) const fn values(&self) -> &[T] {
-        // SAFETY: the memory is ours and initialized; any bits make a `T`. Whoever holds `&self` has waited for the
+    pub(crate) const fn values(&self) -> &[u64] {
+        // SAFETY: the memory is ours and initialized; any bits make a word. Whoever holds `&self` has waited for the
         // stream: `copy_to_host` needs `&mut`.
         unsafe { std::slice::from_raw_parts(self.pointer, self.len) }
     }
 
-    /// Writes a value while the device may be reading it.
-    pub(crate) fn write_volatile(&mut self, index: usize, value: T) {
-        assert!(index < self.len, "host buffer of {} values has no {index}", self.len);
-        // SAFETY: the index is inside; a word is written in one piece.
-        unsafe { self.pointer.add(index).write_volatile(value) };
-    }
-}
-
-impl HostBuffer<u64> {
     /// The 32-bit word at a multiple of 4 bytes, which the device uses at the same time.
     pub(crate) fn atomic_u32(&self, byte: usize) -> &AtomicU32 {
         assert!(byte.is_multiple_of(4) && byte + 4 <= self.len * 8, "host buffer of {} bytes, at {byte}", self.len * 8);
@@ -127,7 +107,7 @@ impl HostBuffer<u64> {
     }
 }
 
-impl<T: Plain> Drop for HostBuffer<T> {
+impl Drop for HostBuffer {
     fn drop(&mut self) {
         // SAFETY: the memory is ours and the device no longer writes to it.
         let _ = unsafe { sys::cuMemFreeHost(self.pointer.cast()) };

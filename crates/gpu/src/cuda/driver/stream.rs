@@ -1,6 +1,6 @@
 //! Streams: queues of work on a device.
 
-use super::buffer::{DeviceBuffer, HostBuffer, Plain};
+use super::buffer::{DeviceBuffer, HostBuffer};
 use super::device::Context;
 use crate::cuda::driver::library::checked;
 use crate::cuda::driver::module::{Function, KernelArguments, Way};
@@ -45,14 +45,9 @@ impl Stream {
     }
 
     /// Queues the copy of the first `bytes` of a buffer into host memory, which may be read after [`Self::is_done`].
-    pub(crate) fn copy_to_host<T: Plain>(
-        &self,
-        from: &DeviceBuffer,
-        to: &mut HostBuffer<T>,
-        bytes: usize,
-    ) -> Result<(), CudaError> {
-        let bytes = bytes.min(from.bytes).min(to.len * size_of::<T>());
-        // SAFETY: both buffers have as many bytes, and any bits make a `T`.
+    pub(crate) fn copy_to_host(&self, from: &DeviceBuffer, to: &mut HostBuffer, bytes: usize) -> Result<(), CudaError> {
+        let bytes = bytes.min(from.bytes).min(to.len * size_of::<u64>());
+        // SAFETY: both buffers have as many bytes, and any bits make a word.
         checked("cuMemcpyDtoHAsync", unsafe {
             sys::cuMemcpyDtoHAsync_v2(to.pointer.cast(), from.pointer, bytes, self.0)
         })

@@ -13,7 +13,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 use syncscope_core::machine::Environment;
-use syncscope_core::run::columns::{self, COLUMNS};
+use syncscope_core::run::columns::{self, COLUMNS, Column};
 use syncscope_core::run::directory::{RunDirectory, replace_file};
 use syncscope_core::run::provenance::Tool;
 use syncscope_core::run::{IMPORTED, Status};
@@ -26,8 +26,29 @@ use crate::runs;
 use crate::terminal;
 
 /// The largest bundle, as it is and unpacked.
-const MOST_BYTES: u64 = 64 << 10;
+const MOST_BYTES: u64 = 128 << 10;
 const MOST_UNPACKED: u64 = 4 << 20;
+/// What a bundle of many rows leaves out of each, besides the figures of processes.
+const LEFT_OUT: [&str; 15] = [
+    "cycles",
+    "cycles_within_low",
+    "cycles_within_high",
+    "fastest_ns",
+    "median_ns",
+    "slowest_ns",
+    "ns_p05",
+    "ns_p95",
+    "noise",
+    "pairs",
+    "set_aside",
+    "iterations",
+    "unroll",
+    "evidence",
+    "clock_hz",
+];
+/// What its run says then.
+const COSTS_ALONE: &str =
+    "the bundle has costs and their intervals within the run alone; the rest was left out for its size";
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -35,6 +56,17 @@ struct Bundle {
     run: Run,
     measurements: String,
     details: String,
+}
+
+impl Bundle {
+    /// What others need of a run, without these columns and then without the figures of processes.
+    fn of(directory: &RunDirectory, run: &Run, left_out: &[&str]) -> Result<Self, Failure> {
+        let (table, bytes) = directory.measurement_bytes()?;
+        let (measurements, rows) = quoted(&bytes, run.repeat.is_some(), left_out)
+            .map_err(|error| Failure::CouldNot(format!("{}: {error}", table.display())))?;
+        let details = details(directory, if left_out.is_empty() { &rows } else { &[] })?;
+        Ok(Self { run: anonymous(run, rows.len() as u64, !left_out.is_empty()), measurements, details })
+    }
 }
 
 /// Makes a bundle, or checks one.
@@ -60,17 +92,18 @@ fn make(path: &Path, out: Option<&Path>) -> Result<Outcome, Failure> {
     if run.preset == IMPORTED || run.experiment().is_some() {
         return Err(Failure::Usage(format!("{} is no run of `syncscope run`", path.display())));
     }
-    let (table, bytes) = directory.measurement_bytes()?;
-    let (measurements, rows) = quoted(&bytes, run.repeat.is_some())
-        .map_err(|error| Failure::CouldNot(format!("{}: {error}", table.display())))?;
-    let details = details(&directory, &rows)?;
-    let bundle = Bundle { run: anonymous(&run, rows.len() as u64), measurements, details };
     let out = out.map_or_else(|| PathBuf::from(format!("{}.json.gz", data.name)), Path::to_owned);
     let failed = |error: io::Error| Failure::CouldNot(format!("{}: {error}", out.display()));
-    let packed = pack(&bundle).map_err(failed)?;
+    let mut bundle = Bundle::of(&directory, &run, &[])?;
+    let mut packed = pack(&bundle).map_err(failed)?;
+    if packed.len() as u64 > MOST_BYTES {
+        bundle = Bundle::of(&directory, &run, &LEFT_OUT)?;
+        packed = pack(&bundle).map_err(failed)?;
+        terminal::note(&COSTS_ALONE);
+    }
     if packed.len() as u64 > MOST_BYTES {
         return Err(Failure::CouldNot(format!(
-            "the bundle has {} bytes, more than {MOST_BYTES}: submit a run of the quick preset",
+            "the bundle has {} bytes, more than {MOST_BYTES}: submit a run of the preset quick or standard",
             packed.len()
         )));
     }
@@ -95,7 +128,7 @@ fn issue(bundle: &Bundle, out: &Path) -> String {
 
 /// What others need of a run, and nothing that may name its owner: no command, host, kernel, path, text of a warning or of an own
 /// operation.
-fn anonymous(run: &Run, rows: u64) -> Run {
+fn anonymous(run: &Run, rows: u64, has_costs_alone: bool) -> Run {
     let day: String = run.started.chars().take("2026-11-26".len()).collect();
     let of = &run.environment;
     Run {
@@ -106,6 +139,7 @@ fn anonymous(run: &Run, rows: u64) -> Run {
         status: Status::Done,
         started: format!("{day}T00:00:00Z"),
         planned: rows,
+        warnings: has_costs_alone.then(|| COSTS_ALONE.to_owned()).into_iter().collect(),
         machine: run.machine.clone(),
         environment: Environment {
             cpu_quota: of.cpu_quota,
@@ -125,8 +159,8 @@ fn anonymous(run: &Run, rows: u64) -> Run {
     }
 }
 
-/// The lines of resolved rows of the catalogue on one machine, without what follows from other columns, and the rows.
-fn quoted(table: &[u8], joins_runs: bool) -> Result<(String, Vec<Row>), String> {
+/// The lines of resolved rows of the catalogue on one machine, without these columns and what follows from others, and the rows.
+fn quoted(table: &[u8], joins_runs: bool, left_out: &[&str]) -> Result<(String, Vec<Row>), String> {
     let words = |error: &dyn std::fmt::Display| error.to_string();
     let known = catalogue();
     let mut reader = csv::Reader::from_reader(table);
@@ -139,8 +173,8 @@ fn quoted(table: &[u8], joins_runs: bool) -> Result<(String, Vec<Row>), String> 
         if !is_quoted || row.case.domain_and_family().0 == "mpi" || known.facts(&row.case.primitive).is_none() {
             continue;
         }
-        let cells =
-            COLUMNS.iter().zip(&record).map(|(column, cell)| if column.is_derived(joins_runs) { "" } else { cell });
+        let is_kept = |column: &Column| !column.is_derived(joins_runs) && !left_out.contains(&column.name);
+        let cells = COLUMNS.iter().zip(&record).map(|(column, cell)| if is_kept(column) { cell } else { "" });
         writer.write_record(cells).map_err(|error| words(&error))?;
         rows.push(row);
     }
@@ -201,14 +235,14 @@ fn read(file: &Path) -> Result<Bundle, String> {
 /// Why the run of a bundle is none that `submit` makes.
 fn written(bundle: &Bundle, directory: &RunDirectory) -> Result<(), String> {
     let Bundle { run, measurements, details } = bundle;
-    if *run != anonymous(run, run.planned) {
+    if ![false, true].map(|has_costs_alone| anonymous(run, run.planned, has_costs_alone)).contains(run) {
         return Err("its run holds more than `syncscope submit` writes".to_owned());
     }
     let path = directory.path();
     fs::write(directory.measurements(), measurements).map_err(|error| error.to_string())?;
     fs::write(directory.details(), details).map_err(|error| error.to_string())?;
     directory.write_run(run).map_err(|error| error.to_string())?;
-    let (_, rows) = quoted(measurements.as_bytes(), run.repeat.is_some())?;
+    let (_, rows) = quoted(measurements.as_bytes(), run.repeat.is_some(), &[])?;
     let data = runs::load(path).map_err(|error| error.to_string())?;
     if let Some(damage) = data.damage.warnings().next() {
         return Err(damage);

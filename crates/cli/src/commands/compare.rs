@@ -5,7 +5,7 @@ use std::path::Path;
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_report::{Change, RunData, compare as compare_runs, export};
 
-use crate::args::{CompareArguments, FailOn, TextFormat};
+use crate::args::{CompareArguments, TextFormat};
 use crate::failure::{Failure, Outcome};
 use crate::runs;
 use crate::selection::Selection;
@@ -43,18 +43,17 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> 
         TextFormat::Json => export::comparison::as_json(&comparison),
     })?;
     let slower = comparison.count(Change::Slower);
-    Ok(match arguments.fail_on {
-        Some(FailOn::Slower) if slower > 0 => {
-            terminal::note(&format!("slower in B: {slower}"));
-            Outcome::SomeCasesSlower
-        }
-        Some(FailOn::Slower) if comparison.states.differ() => {
-            terminal::note(
-                &"the machine was in another state in B: measure again, or compare with a run in that state",
-            );
-            Outcome::AnotherState
-        }
-        _ => Outcome::Done,
+    if arguments.fail_on.is_none() {
+        return Ok(Outcome::Done);
+    }
+    Ok(if slower > 0 {
+        terminal::note(&format!("slower in B: {slower}"));
+        Outcome::SomeCasesSlower
+    } else if comparison.states.differ() {
+        terminal::note(&"the machine was in another state in B: measure again, or compare with a run in that state");
+        Outcome::AnotherState
+    } else {
+        Outcome::Done
     })
 }
 

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_report::{Fleet, export, page};
 
-use super::gallery::page_of;
-use crate::args::{FailOnOutlier, FleetArguments, TextFormat};
+use crate::args::{FleetArguments, TextFormat};
+use crate::commands::report::{page_of, write_named};
 use crate::failure::{Failure, Outcome};
-use crate::page_file;
 use crate::runs;
 use crate::selection::Selection;
 use crate::terminal;
@@ -45,12 +44,11 @@ pub(crate) fn fleet(arguments: &FleetArguments) -> Result<Outcome, Failure> {
         TextFormat::Json => export::fleet::as_json(&examined),
     })?;
     if let Some(out) = &arguments.out {
-        page_file::named(out, &page::fleet::render(&examined, &pages))?;
+        write_named(out, &page::fleet::render(&examined, &pages))?;
         terminal::note(&format!("wrote {}", out.display()));
     }
     let differs = examined.outliers().next().is_some();
-    let fails = differs && arguments.fail_on == Some(FailOnOutlier::Outlier);
-    Ok(if fails { Outcome::SomeNodesDiffer } else { Outcome::Done })
+    Ok(if differs && arguments.fail_on.is_some() { Outcome::SomeNodesDiffer } else { Outcome::Done })
 }
 
 /// The directories that hold a run: those named, and those in the others.

@@ -1,0 +1,83 @@
+//! `syncscope paper EXPERIMENT`: repeats an experiment of a paper. Its directory has `run.json` as `run` writes it, the experiment's
+//! tables, and the page.
+
+use std::time::SystemTime;
+
+use clap::ArgMatches;
+use syncscope_core::run::{Status, timestamp};
+use syncscope_core::run_directory::RunDirectory;
+use syncscope_papers::{Bench, Experiment, Plan};
+
+use crate::args::{ExperimentArguments, PaperCommand, ReductionsArguments};
+use crate::catalogue::catalogue;
+use crate::commands::begun_run::default_directory;
+use crate::commands::report::write_of_run;
+use crate::failure::{Failure, Outcome};
+use crate::laboratories::Laboratories;
+use crate::progress::Progress;
+use crate::provenance::{self, SessionStart};
+use crate::{runs, terminal};
+
+/// Measures, writes the directory and shows what the experiment gave.
+pub(crate) fn paper(command: &PaperCommand) -> Result<Outcome, Failure> {
+    match command {
+        PaperCommand::Of(experiment, arguments, options) => measure(experiment, arguments, options),
+        PaperCommand::Reductions(arguments) => reductions(arguments),
+    }
+}
+
+/// Shows what the costs in the rows of a run say about its reductions.
+fn reductions(arguments: &ReductionsArguments) -> Result<Outcome, Failure> {
+    let data = runs::load_rows(&arguments.run)?;
+    let section = syncscope_papers::reductions::section(&data.rows).ok_or_else(|| {
+        Failure::Usage(format!(
+            "the run in {} has no reductions with known costs; `syncscope run --preset paper --only '*.reduction.*' \
+             --only '*.barrier.*' --only 'gpu.grid.*' --only 'gpu.launch.*' --only '*.atomic.max'` measures both",
+            arguments.run.display()
+        ))
+    })?;
+    terminal::show(&section.to_string().trim_end())?;
+    Ok(Outcome::Done)
+}
+
+fn measure(experiment: &Experiment, arguments: &ExperimentArguments, options: &ArgMatches) -> Result<Outcome, Failure> {
+    let name = experiment.name;
+    let Plan { needs_gpu, without_gpu, measure } = (experiment.plan)(options).map_err(Failure::Usage)?;
+    let mut laboratories = Laboratories::open(arguments.device.as_ref().map(std::slice::from_ref))?;
+    if let (true, Err(error)) = (needs_gpu, &laboratories.gpu) {
+        let alternative = without_gpu.map_or_else(String::new, |alternative| format!("; {alternative}"));
+        return Err(Failure::CouldNot(format!(
+            "`syncscope paper {name}` measures a CUDA device of compute capability 7.5 or later: {error}{alternative}"
+        )));
+    }
+    let path = arguments.out.clone().unwrap_or_else(|| default_directory(name));
+    let directory = RunDirectory::create_for_experiment(&path)?;
+    let seed = fastrand::u64(..);
+    let mut run = provenance::new_run(name, seed, &laboratories);
+    let _lock = directory.lock()?;
+    directory.write_run(&run)?;
+    run.warnings.iter().for_each(|text| terminal::warning(text));
+    let start = SessionStart::now(&laboratories);
+    let mut progress = Progress::new(name);
+    let measured = measure(&mut Bench {
+        cpu: laboratories.cpu.as_ref(),
+        gpu: laboratories.gpu.as_mut().ok(),
+        directory: &directory,
+        seed,
+        progress: &mut |text| progress.show(text),
+    });
+    progress.finish();
+    let measured = measured.map_err(|error| Failure::CouldNot(format!("`syncscope paper {name}`: {error}")))?;
+    let record = start.ended(&laboratories);
+    let warnings: Vec<String> = measured.warnings.into_iter().chain(record.warnings()).collect();
+    for text in &warnings {
+        terminal::warning(text);
+    }
+    terminal::show(&measured.text.trim_end())?;
+    run.warnings.extend(warnings);
+    run.sessions.push(record);
+    (run.status, run.ended) = (Status::Done, Some(timestamp(SystemTime::now())));
+    directory.write_run(&run)?;
+    write_of_run(&directory, &syncscope_papers::load(&path, catalogue())?)?;
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,143 @@
+//! Pages: `syncscope report` of one run, or one that compares several; `gallery` of many. A page that cannot be written whole leaves
+//! what was there before.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use syncscope_core::run_directory::{RunDirectory, RunDirectoryError, replace_file};
+use syncscope_report::{RunData, gallery, page};
+
+use crate::args::{GalleryArguments, ReportArguments};
+use crate::failure::{Failure, Outcome};
+use crate::{runs, terminal};
+
+/// Writes the page.
+pub(crate) fn report(arguments: ReportArguments) -> Result<Outcome, Failure> {
+    let named = runs::named_or_latest(&arguments.runs)?;
+    let directories = named.iter().map(|path| RunDirectory::open(path)).collect::<Result<Vec<_>, _>>()?;
+    let output = output(arguments.out, &directories)?;
+    let load = |directory: &RunDirectory| runs::load_as_measured(directory.path());
+    let data = directories.iter().map(load).collect::<Result<Vec<_>, _>>()?;
+    write_named(&output, &page::render(&data))?;
+    terminal::note(&format!("wrote {}", output.display()));
+    Ok(Outcome::Done)
+}
+
+/// The file of the page. The page of a single run goes into its directory by default.
+fn output(requested: Option<PathBuf>, directories: &[RunDirectory]) -> Result<PathBuf, Failure> {
+    match (requested, directories) {
+        (Some(output), _) => Ok(output),
+        (None, [directory]) => Ok(directory.report()),
+        (None, _) => Err(Failure::Usage("several runs need a file name for the page: -o FILE".to_owned())),
+    }
+}
+
+/// Writes the page. What holds no run is left out, so that a folder of runs can be given as `results/*`.
+pub(crate) fn gallery(arguments: &GalleryArguments) -> Result<Outcome, Failure> {
+    let mut entries = Vec::new();
+    for path in &arguments.runs {
+        match RunDirectory::open(path) {
+            Ok(_) => {}
+            Err(RunDirectoryError::NoRun(_)) => {
+                terminal::note(&format!("left out: {} is not a run", path.display()));
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        }
+        let data = runs::load(path)?;
+        let page = page_of(&arguments.out, path, &data.name);
+        entries.push(gallery::Entry { data, page });
+    }
+    if entries.is_empty() {
+        return Err(Failure::Usage("none of these folders holds a run; name folders with a run.json".to_owned()));
+    }
+    let html = gallery::render(&entries, arguments.title.as_deref());
+    let out = &arguments.out;
+    write_named(out, &html)?;
+    terminal::note(&format!("wrote {} ({} runs)", out.display(), entries.len()));
+    Ok(Outcome::Done)
+}
+
+/// The address of a run's page where it stands beside the gallery as `NAME/report.html`.
+pub(super) fn page_of(out: &Path, run: &Path, name: &str) -> Option<String> {
+    let folder =
+        out.parent().filter(|parent| !parent.as_os_str().is_empty()).map_or_else(|| PathBuf::from("."), Path::to_owned);
+    let beside = folder.join(name).join("report.html");
+    let is_there = beside.is_file();
+    // Another folder of that name may be the one beside it.
+    let is_the_run = folder.join(name).canonicalize().ok() == run.canonicalize().ok();
+    (is_there && (is_the_run || !run.join("report.html").is_file())).then(|| format!("{}/report.html", encoded(name)))
+}
+
+/// The name as a part of an address (RFC 3986).
+fn encoded(name: &str) -> String {
+    let mut address = String::new();
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            address.push(char::from(byte));
+        } else {
+            // Writing to a String cannot fail.
+            let _ = write!(address, "%{byte:02X}");
+        }
+    }
+    address
+}
+
+/// Writes the page of a run to its place in the directory, and says where it is.
+///
+/// # Errors
+/// With the command that writes it again when there is room.
+pub(super) fn write_of_run(directory: &RunDirectory, data: &RunData) -> Result<(), Failure> {
+    let report = directory.report();
+    let html = page::render(std::slice::from_ref(data));
+    write(&report, &html, &format!("then: syncscope report {}", directory.path().display()))?;
+    terminal::note(&format!("the report is {}", report.display()));
+    Ok(())
+}
+
+/// Writes a page to the file that the user named with `-o`.
+///
+/// # Errors
+/// With the advice to name another one.
+pub(super) fn write_named(page: &Path, html: &str) -> Result<(), Failure> {
+    write(page, html, "name another file with -o")
+}
+
+fn write(page: &Path, html: &str, remedy: &str) -> Result<(), Failure> {
+    replace_file(page, html.as_bytes())
+        .map_err(|error| Failure::CouldNot(format!("{}: {error}; {remedy}", page.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_page_that_cannot_be_written_leaves_the_one_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let page = folder.path().join("report.html");
+        write_named(&page, "one").unwrap();
+        // The draft cannot be written.
+        fs::create_dir(folder.path().join("report.html.new")).unwrap();
+        let Err(Failure::CouldNot(text)) = write_named(&page, "two") else { panic!("it was written") };
+        assert!(text.starts_with(&page.display().to_string()) && text.ends_with("name another file with -o"), "{text}");
+        assert_eq!(fs::read_to_string(&page).unwrap(), "one");
+    }
+
+    #[test]
+    fn a_link_is_written_through() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link] = ["file", "link"].map(|name| folder.path().join(name));
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        write_named(&link, "one").unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "one");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+
+    #[test]
+    fn names_are_parts_of_an_address() {
+        assert_eq!(encoded("h100-x2"), "h100-x2");
+        assert_eq!(encoded("a b/\"<ü>#?"), "a%20b%2F%22%3C%C3%BC%3E%23%3F");
+    }
+}

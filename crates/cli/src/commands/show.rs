@@ -1,0 +1,99 @@
+//! What finished runs say: `syncscope show` their rows, `findings` what becomes of published claims, `advise` which primitive to
+//! take for a stated need.
+
+use syncscope_report::{
+    Advice, Asked, Decision, Need, advise as answers_to, export, findings as report_findings, table,
+};
+
+use crate::args::{AdviseArguments, DocumentFormat, FindingsArguments, ShowArguments, ShowFormat, ShowOrder};
+use crate::failure::{Failure, Outcome};
+use crate::selection::Selection;
+use crate::{runs, terminal};
+
+/// Shows the rows of a run.
+pub(crate) fn show(arguments: &ShowArguments) -> Result<Outcome, Failure> {
+    let selection = Selection::new(&arguments.only, &[])?;
+    let mut data = runs::load_rows(&runs::named_or_latest(arguments.run.as_slice())?[0])?;
+    selection.check_runs(&[&data])?;
+    data.rows.retain(|row| selection.selects(&row.case));
+    if arguments.sort == ShowOrder::Cost {
+        export::rows::sort_by_cost(&mut data.rows);
+    }
+    let width = terminal::width();
+    terminal::show(&match (arguments.format, arguments.sort) {
+        // The summary puts sizes and variants side by side, which leaves no order by cost.
+        (ShowFormat::Table, ShowOrder::Catalogue) => table::summary(&data, width, terminal::colour()),
+        (ShowFormat::Table, ShowOrder::Cost) => export::rows::for_terminal(&data, width),
+        (ShowFormat::Markdown, _) => export::rows::as_markdown(&data),
+        (ShowFormat::Csv, _) => export::rows::as_csv(&data),
+        (ShowFormat::Json, _) => export::rows::as_json(&data),
+        (ShowFormat::Bmf, _) => export::trackers::as_bmf(&data),
+        (ShowFormat::Github, _) => export::trackers::as_github(&data),
+        (ShowFormat::Reframe, _) => export::trackers::as_reframe(&data),
+    })?;
+    let is_for_tracker = matches!(arguments.format, ShowFormat::Bmf | ShowFormat::Github | ShowFormat::Reframe);
+    match export::trackers::left_out(&data) {
+        0 => {}
+        count if is_for_tracker => terminal::note(&format!("{count} rows without a resolved cost are left out")),
+        _ => {}
+    }
+    Ok(Outcome::Done)
+}
+
+/// Tests the claims on each run.
+pub(crate) fn findings(arguments: &FindingsArguments) -> Result<Outcome, Failure> {
+    let papers = &arguments.paper;
+    let mut found = Vec::new();
+    for path in runs::named_or_latest_of_catalogue(&arguments.runs)? {
+        let data = runs::load(&path)?;
+        let mut findings = report_findings(&data);
+        findings.retain(|finding| papers.is_empty() || papers.contains(&finding.paper));
+        found.push(export::findings::RunFindings::new(data, findings));
+    }
+    terminal::show(&match arguments.format {
+        DocumentFormat::Table => export::findings::for_terminal(&found, terminal::width(), terminal::colour()),
+        DocumentFormat::Markdown => export::findings::as_markdown(&found),
+        DocumentFormat::Json => export::findings::as_json(&found),
+    })?;
+    Ok(Outcome::Done)
+}
+
+/// Shows the answers.
+pub(crate) fn advise(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
+    let data = runs::load(&runs::named_or_latest_of_catalogue(arguments.run.as_slice())?[0])?;
+    if arguments.wait.is_some() && arguments.need != Some(Need::Wait) {
+        return Err(Failure::Usage("--for is how long a thread waits: add `--need wait`".to_owned()));
+    }
+    let asked = Asked { threads: arguments.threads, on: arguments.on, wait: arguments.wait };
+    let of = |need| answers_to(&data, need, asked);
+    let answers: Vec<Advice> = match arguments.need {
+        Some(need) => of(need),
+        None => Need::ALL.into_iter().flat_map(|need| representatives(of(need))).collect(),
+    };
+    let width = terminal::width();
+    terminal::show(&match arguments.format {
+        DocumentFormat::Table if arguments.need.is_none() => export::advice::overview(&data, &answers, width),
+        DocumentFormat::Table => export::advice::for_terminal(&data, &answers, width),
+        DocumentFormat::Markdown => export::advice::as_markdown(&data, &answers),
+        DocumentFormat::Json => export::advice::as_json(&data, &answers),
+    })?;
+    let is_asked = arguments.need.is_some() || arguments.threads.is_some() || arguments.on.is_some();
+    if is_asked && answers.iter().all(|advice| matches!(advice.decision, Decision::Missing(_))) {
+        return Err(Failure::CouldNot("the run has no rows that answer this".to_owned()));
+    }
+    Ok(Outcome::Done)
+}
+
+/// The one line for a need on each side of the machine: the first answer that advises something, otherwise the first.
+fn representatives(answers: Vec<Advice>) -> Vec<Advice> {
+    let mut lines: Vec<Advice> = Vec::new();
+    let is_decided = |advice: &Advice| matches!(advice.decision, Decision::Take(_));
+    for advice in answers {
+        match lines.iter_mut().find(|line| line.on == advice.on) {
+            Some(line) if !is_decided(line) && is_decided(&advice) => *line = advice,
+            Some(_) => {}
+            None => lines.push(advice),
+        }
+    }
+    lines
+}
