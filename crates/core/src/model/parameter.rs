@@ -155,7 +155,7 @@ impl Case {
             let value = (parameter.write)(self);
             if parameter.always_in_id || !value.is_empty() {
                 let separator = if line.is_empty() { "" } else { ";" };
-                [separator, parameter.name, "=", &value].into_iter().for_each(|part| line.push_str(part));
+                line.extend([separator, parameter.name, "=", &value]);
             }
         }
         CaseId::of(&line)
