@@ -202,7 +202,7 @@ fn change(class: Class, pairs: &[Pair<'_>], is_one_program: bool) -> Option<Clas
         is_another_state: is_certain && is_one_program,
         // A change that the machine does not explain may be the program's, and is judged; so is one in cycles of what follows the
         // clock.
-        is_removed: !is_certain && !(follow_the_clock && of_cycles.is_some()),
+        is_removed: !(is_certain || follow_the_clock && of_cycles.is_some()),
     })
 }
 
