@@ -1,8 +1,10 @@
 //! The calibration study: does the interval that a run quotes hold the figure of another run? `results/calibration/*.csv.gz` has
-//! the figures of many runs, a table for each machine and session, made by `scripts/calibration`. Each run is left out once; the
-//! intervals of the others, with and without a history of the rest, are tested on it, less what the class has in common.
+//! the figures of many runs, a table for each machine and session, made by `scripts/calibration`. Each pair of neighbouring runs is
+//! left out once: the intervals of each, with and without a history of the rest, are tested on the other, less what the class has in
+//! common, in the units that the run quotes; and the two are compared.
 //!
-//! `SYNCSCOPE_UPDATE=1 cargo test -p syncscope-report --test calibration` writes `coverage.csv` and `coverage.svg` there.
+//! `SYNCSCOPE_UPDATE=1 cargo test -p syncscope-report --test calibration` writes `coverage.csv`, `compared.csv` and `coverage.svg`
+//! there. The ignored test shows the first two of all pairs.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -22,17 +24,17 @@ use flate2::read::GzDecoder;
 use syncscope_core::run::another_run;
 use syncscope_core::run::columns::COLUMNS;
 use syncscope_core::run::fingerprint::{Chosen, figure_of};
-use syncscope_core::run::history::History;
+use syncscope_core::run::history::{BetweenRuns, History};
 use syncscope_core::run::provenance::Tool;
 use syncscope_core::stats::{Interval, median};
 use syncscope_core::{Case, CaseId, Catalogue, Class, Cycles, Detail, Nanoseconds, Row, Run, Verdict};
-use syncscope_report::{Change, Damage, RunData, compare};
+use syncscope_report::{Change, ComparedCase, Damage, RunData, compare};
 
 /// A class whose costs differ by more between two runs is in another state of the machine: 10 %, of logarithms.
 const ANOTHER_STATE: f64 = 0.1;
 
-/// Each run is tested on so many others, the next ones in time: all pairs would take minutes.
-const NEIGHBOURS: usize = 4;
+/// A run and each of so many that follow it are a pair.
+const NEIGHBOURS: usize = 2;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results/calibration")
@@ -46,83 +48,93 @@ fn catalogue() -> Arc<Catalogue> {
 /// The rows of a run and their details.
 type Tables = (Vec<Row>, HashMap<CaseId, Vec<Detail>>);
 
-/// The runs of a table, by the time when they started, each as its files had it.
+/// The runs of a table, by the time when they started, each with the intervals of its processes.
 fn runs(path: &Path, catalogue: &Arc<Catalogue>) -> Vec<RunData> {
     let mut reader = csv::Reader::from_reader(GzDecoder::new(File::open(path).unwrap()));
     let names = reader.headers().unwrap().clone();
     let mut runs: BTreeMap<String, Tables> = BTreeMap::new();
+    let place = |name: &str| names.iter().position(|one| one == name);
+    let columns: Vec<Option<usize>> = COLUMNS.iter().map(|column| place(column.name)).collect();
+    let processes = [Detail::PROCESS_NS, Detail::PROCESS_CYCLES].map(|name| (name, place(name).unwrap()));
     for line in reader.records().map(Result::unwrap) {
-        let cell = |name: &str| names.iter().position(|one| one == name).map_or("", |at| &line[at]);
-        let record: StringRecord = COLUMNS.iter().map(|column| cell(column.name)).collect();
+        let record: StringRecord = columns.iter().map(|at| at.map_or("", |at| &line[at])).collect();
         let row = Row::from_record(&record).unwrap();
-        let (rows, details) = runs.entry(cell("started").to_owned()).or_default();
-        for name in [Detail::PROCESS_NS, Detail::PROCESS_CYCLES] {
-            let numbers = (0..).zip(cell(name).split('|')).filter_map(|(at, text)| Some((at, text.parse().ok()?)));
+        let (rows, details) = runs.entry(line[0].to_owned()).or_default();
+        for (name, at) in processes {
+            let numbers = (0..).zip(line[at].split('|')).filter_map(|(at, text)| Some((at, text.parse().ok()?)));
             let found = numbers.map(|(process, value): (u32, f64)| Detail::of_actor(name, process, value));
             details.entry(row.case.id()).or_insert_with(Vec::new).extend(found);
         }
         rows.push(row.clone().with_facts(catalogue.facts(&row.case.primitive)));
     }
-    let run = |(started, (rows, details)): (String, Tables)| RunData {
-        name: started.clone(),
-        run: Run { started, tool: Some(Tool::default()), ..Run::default() },
-        rows,
-        details,
-        sections: Vec::new(),
-        damage: Damage::default(),
-        catalogue: Arc::clone(catalogue),
+    let run = |(started, (mut rows, details)): (String, Tables)| {
+        another_run::derive(&mut rows, &details, catalogue, &[]);
+        RunData {
+            name: started.clone(),
+            run: Run { started, tool: Some(Tool::default()), ..Run::default() },
+            rows,
+            details,
+            sections: Vec::new(),
+            damage: Damage::default(),
+            catalogue: Arc::clone(catalogue),
+        }
     };
     runs.into_iter().map(run).collect()
 }
 
-/// A run with the intervals that it quotes after these others.
-fn with_history(run: &RunData, others: &[&RunData]) -> RunData {
-    let mut run = run.clone();
-    another_run::derive(&mut run.rows, &run.details, &run.catalogue, &[]);
-    let mut history = History::default();
-    for other in others {
-        history.add(&other.run.started, &other.rows);
-    }
-    run.run.between_runs = history.between_runs(&run.rows, &run.catalogue);
-    another_run::derive(&mut run.rows, &run.details, &run.catalogue, &run.run.between_runs);
-    run
+/// These rows of a run with the intervals that it quotes where this is known of other runs, without the details.
+fn quoted(run: &RunData, rows: Vec<Row>, between_runs: Vec<BetweenRuns>) -> RunData {
+    let mut quoted = RunData {
+        name: run.name.clone(),
+        run: Run { between_runs, ..run.run.clone() },
+        rows,
+        details: HashMap::new(),
+        sections: Vec::new(),
+        damage: Damage::default(),
+        catalogue: Arc::clone(&run.catalogue),
+    };
+    another_run::derive(&mut quoted.rows, &run.details, &run.catalogue, &quoted.run.between_runs);
+    quoted
 }
 
 /// What became of a prediction.
 struct Tested {
-    case: Case,
+    class: Class,
+    unit: &'static str,
+    case: String,
     held: bool,
     half_width: f64,
 }
 
-/// The predictions of a run, tested on another one, by class; of classes in one state.
-fn tested(run: &RunData, other: &RunData) -> Vec<(Class, Tested)> {
-    let resolved = |data: &RunData| -> HashMap<CaseId, Row> {
-        let rows = data.rows.iter().filter(|row| row.verdict == Verdict::Resolved && row.ns_interval.is_some());
-        rows.map(|row| (row.case.id(), row.clone())).collect()
-    };
+fn resolved(run: &RunData) -> HashMap<&Case, &Row> {
+    let rows = run.rows.iter().filter(|row| row.verdict == Verdict::Resolved && row.ns_interval.is_some());
+    rows.map(|row| (&row.case, row)).collect()
+}
+
+/// The predictions of a run, tested on another one; of classes in one state.
+fn tested(run: &RunData, other: &RunData) -> Vec<Tested> {
     let of_other = resolved(other);
-    let mut classes: BTreeMap<Class, Vec<(Row, Row)>> = BTreeMap::new();
-    for (id, row) in resolved(run) {
-        let class = run.catalogue.facts(&row.case.primitive).map(|facts| facts.class_of(&row.case));
+    let mut classes: BTreeMap<Class, Vec<(&Row, &Row)>> = BTreeMap::new();
+    for (case, row) in resolved(run) {
+        let class = run.catalogue.facts(&case.primitive).map(|facts| facts.class_of(case));
         // On CPUs, of rows that several processes measured; those of devices have the interval within the run.
-        if let (Some(class), Some(there)) = (class, of_other.get(&id))
+        if let (Some(class), Some(there)) = (class, of_other.get(case))
             && (row.run_to_run.is_some() || class == Class::Device)
         {
-            classes.entry(class).or_default().push((row, there.clone()));
+            classes.entry(class).or_default().push((row, there));
         }
     }
     let ns = |row: &Row| row.ns.map(Nanoseconds::value);
     let cycles = |row: &Row| row.cycles.map(Cycles::value);
-    let shift = |pairs: &[(Row, Row)], value: &dyn Fn(&Row) -> Option<f64>| {
+    let shift = |pairs: &[(&Row, &Row)], value: &dyn Fn(&Row) -> Option<f64>| {
         median(&pairs.iter().filter_map(|(a, b)| Some((value(b)? / value(a)?).ln())).collect::<Vec<_>>())
     };
     // Hand-offs say whether the threads are at other places.
-    let own: Vec<&Row> = run.rows.iter().filter(|row| of_other.contains_key(&row.case.id())).collect();
+    let own: Vec<&Row> = run.rows.iter().filter(|row| of_other.contains_key(&row.case)).collect();
     let chosen = Chosen::of(&own, &run.catalogue);
     let handoffs = [false, true].map(|in_cycles| {
         let here = chosen.reading(|row, _| figure_of(row, in_cycles));
-        let there = chosen.reading(|row, _| figure_of(of_other.get(&row.case.id())?, in_cycles));
+        let there = chosen.reading(|row, _| figure_of(of_other.get(&row.case)?, in_cycles));
         here.handoffs_to(&there).map_or(0.0, |ratio| ratio.ln().abs())
     });
     let is_elsewhere = handoffs[0].min(handoffs[1]) > ANOTHER_STATE;
@@ -136,143 +148,122 @@ fn tested(run: &RunData, other: &RunData) -> Vec<(Class, Tested)> {
             continue;
         }
         for (row, there) in pairs {
-            let by_cycles = row.cycles_interval.zip(cycles(&row)).zip(cycles(&there).zip(of_cycles));
-            let (interval, at, there, shift) = match by_cycles.filter(|_| class == Class::NothingShared) {
-                Some(((interval, at), (there, shift))) => (interval, at, there, shift),
-                None => (row.ns_interval.unwrap(), ns(&row).unwrap(), ns(&there).unwrap(), of_ns),
-            };
-            // The interval of a device is that of this run's figure. The other run's has as much of its own.
-            let times = if class == Class::Device { SQRT_2 } else { 1.0 };
-            let held = interval.contains(at + (there / shift.exp() - at) / times);
-            found.push((class, Tested { case: row.case, held, half_width: interval.half_width() / at }));
+            let of_ns = Some(("ns", row.ns_interval, ns(row), ns(there), of_ns)).filter(|_| class != Class::NothingShared);
+            let of_cycles = of_cycles.map(|shift| ("cycles", row.cycles_interval, cycles(row), cycles(there), shift));
+            for (unit, interval, at, there, shift) in of_ns.into_iter().chain(of_cycles.filter(|_| class != Class::Device)) {
+                let (Some(interval), Some(at), Some(there)) = (interval, at, there) else { continue };
+                // The interval of a device is that of this run's figure. The other run's has as much of its own.
+                let times = if class == Class::Device { SQRT_2 } else { 1.0 };
+                let held = interval.contains(at + (there / shift.exp() - at) / times);
+                let half_width = interval.half_width() / at;
+                found.push(Tested { class, unit, case: row.case.to_string(), held, half_width });
+            }
         }
     }
     found
 }
 
-type Cases = BTreeMap<(Class, String), Vec<Tested>>;
+/// By class and unit, the predictions of each case.
+type Cases = BTreeMap<(Class, &'static str), BTreeMap<String, Vec<Tested>>>;
 
-/// The predictions of the runs of a table, which have the intervals of their processes, without a history and with one of the other runs.
-fn all_tested(runs: &[RunData]) -> [Cases; 2] {
-    let mut found = [Cases::new(), Cases::new()];
-    for (left_out, other) in runs.iter().enumerate() {
-        for number in (1..runs.len()).map(|step| (left_out + step) % runs.len()).take(NEIGHBOURS) {
-            let run = &runs[number];
-            let rest = runs.iter().enumerate().filter(|(at, _)| *at != left_out && *at != number);
-            let rest: Vec<&RunData> = rest.map(|(_, run)| run).collect();
-            let after = with_history(run, &rest);
-            // Of a class that no other run has in this state, nothing is known but its processes.
-            let known: Vec<Class> = after.run.between_runs.iter().map(|between| between.class).collect();
-            for (number, (into, run)) in found.iter_mut().zip([run, &after]).enumerate() {
-                for (class, tested) in
-                    tested(run, other).into_iter().filter(|(class, _)| number == 0 || known.contains(class))
-                {
-                    into.entry((class, tested.case.to_string())).or_default().push(tested);
+/// What the runs of a table say of each other.
+#[derive(Default)]
+struct Study {
+    /// What became of the predictions without a history, and with one of the other runs.
+    tested: [Cases; 2],
+    pairs: usize,
+    /// How many cases that both runs resolved became what.
+    changes: BTreeMap<Change, usize>,
+    /// Of the planted delays of one thread, and of several: how many are found, and of how many.
+    delays: [[usize; 2]; 2],
+}
+
+impl Study {
+    fn of(runs: &[RunData], neighbours: usize) -> Self {
+        let mut study = Self::default();
+        for (at, first) in runs.iter().enumerate() {
+            for second in runs[at + 1..].iter().take(neighbours) {
+                let mut history = History::default();
+                let rest = runs.iter().filter(|run| ![&first.name, &second.name].contains(&&run.name));
+                rest.for_each(|run| history.add(&run.run.started, &run.rows));
+                let after =
+                    |run: &RunData| quoted(run, run.rows.clone(), history.between_runs(&run.rows, &run.catalogue));
+                let (a, b) = (after(first), after(second));
+                study.test(first, &a, second);
+                study.test(second, &b, first);
+                study.compare(&a, &b);
+                if second.name == runs[at + 1].name {
+                    study.find_delays(&a, second);
                 }
             }
         }
+        study
     }
-    found
-}
 
-struct Line {
-    class: Class,
-    cases: usize,
-    predictions: usize,
-    coverage: f64,
-    half_width: f64,
-}
-
-fn summary(cases: &Cases) -> Vec<Line> {
-    let of_class = |class: Class| {
-        let own: Vec<&Tested> = cases.iter().filter(|((of, _), _)| *of == class).flat_map(|(_, all)| all).collect();
-        let held = own.iter().filter(|tested| tested.held).count();
-        Some(Line {
-            class,
-            cases: cases.keys().filter(|(of, _)| *of == class).count(),
-            predictions: own.len(),
-            coverage: held as f64 / own.len() as f64,
-            half_width: median(&own.iter().map(|tested| tested.half_width).collect::<Vec<_>>())?,
-        })
-    };
-    Class::ALL.iter().copied().filter_map(of_class).collect()
-}
-
-/// How many resolved cases of a run and the next ones in a table became what.
-fn compared(runs: &[RunData]) -> BTreeMap<&'static str, usize> {
-    let mut counts = BTreeMap::new();
-    for (number, a) in runs.iter().enumerate() {
-        for (at, b) in runs.iter().enumerate().skip(number + 1).take(NEIGHBOURS) {
-            let rest: Vec<&RunData> = runs
-                .iter()
-                .enumerate()
-                .filter(|(other, _)| ![number, at].contains(other))
-                .map(|(_, run)| run)
-                .collect();
-            let [a, b] = [a, b].map(|run| with_history(run, &rest));
-            let comparison = compare(&a, &b, 0.05);
-            let both = |case: &&syncscope_report::ComparedCase<'_>| {
-                [case.a, case.b].iter().all(|row| row.verdict == Verdict::Resolved && row.run_to_run.is_some())
-            };
-            for case in comparison.cases.iter().filter(both) {
-                *counts.entry(case.change.as_str()).or_default() += 1;
+    /// Tests the predictions of a run, and those that it makes after others.
+    fn test(&mut self, run: &RunData, after: &RunData, other: &RunData) {
+        // Of a class that no other run has in this state, nothing is known but its processes.
+        let is_known = |class| after.run.between_runs.iter().any(|between| between.class == class);
+        let after = tested(after, other).into_iter().filter(|tested| is_known(tested.class)).collect();
+        for (into, found) in self.tested.iter_mut().zip([tested(run, other), after]) {
+            for tested in found {
+                let of_class = into.entry((tested.class, tested.unit)).or_default();
+                of_class.entry(tested.case.clone()).or_default().push(tested);
             }
-            *counts.entry("pairs").or_default() += 1;
         }
     }
-    counts
-}
 
-/// A run of another build, in which every fourth case of one thread costs 3 % more and every fourth contended one 10 %.
-fn planted(run: &RunData) -> RunData {
-    let mut run = run.clone();
-    run.run.tool = Some(Tool { binary: Some("another".to_owned()), ..Tool::default() });
-    for row in run.rows.iter_mut().filter(|row| is_planted(row)) {
-        let factor = delay(row);
-        let times = |interval: Interval| Interval { low: interval.low * factor, high: interval.high * factor };
-        row.ns = row.ns.map(|ns| Nanoseconds(ns.value() * factor));
-        row.cycles = row.cycles.map(|cycles| Cycles(cycles.value() * factor));
-        (row.ns_within, row.cycles_within) = (row.ns_within.map(times), row.cycles_within.map(times));
-        for detail in run.details.get_mut(&row.case.id()).into_iter().flatten() {
-            detail.value *= factor;
+    fn compare(&mut self, a: &RunData, b: &RunData) {
+        self.pairs += 1;
+        for case in compare(a, b, 0.05).cases.iter().filter(|case| is_resolved(case)) {
+            *self.changes.entry(case.change).or_default() += 1;
         }
     }
-    run
+
+    /// Whether the delays in another build are found, of which is known what is known of the first.
+    fn find_delays(&mut self, a: &RunData, second: &RunData) {
+        let mut b = quoted(second, second.rows.iter().map(with_delay).collect(), a.run.between_runs.clone());
+        b.run.tool = Some(Tool { binary: Some("another".to_owned()), ..Tool::default() });
+        let comparison = compare(a, &b, 0.0);
+        for case in comparison.cases.iter().filter(|case| is_resolved(case) && is_delayed(case.a)) {
+            let [found, all] = &mut self.delays[usize::from(case.a.case.threads != Some(1))];
+            *found += usize::from(case.change == Change::Slower);
+            *all += 1;
+        }
+    }
 }
 
-fn is_planted(row: &Row) -> bool {
+fn is_resolved(case: &ComparedCase<'_>) -> bool {
+    [case.a, case.b].iter().all(|row| row.verdict == Verdict::Resolved && row.run_to_run.is_some())
+}
+
+/// Coverage, and the median half width.
+fn summary<'a>(tested: impl Iterator<Item = &'a Tested>) -> (usize, f64, f64) {
+    let (held, widths): (Vec<bool>, Vec<f64>) = tested.map(|one| (one.held, one.half_width)).unzip();
+    let covered = held.iter().filter(|held| **held).count() as f64 / held.len() as f64;
+    (held.len(), covered, median(&widths).unwrap())
+}
+
+/// Every fourth case.
+fn is_delayed(row: &Row) -> bool {
     row.case.id().0.ends_with(['0', '4', '8', 'c'])
 }
 
-fn delay(row: &Row) -> f64 {
-    if row.case.threads == Some(1) { 1.03 } else { 1.1 }
-}
-
-/// Of the planted delays of one thread, and of several: how many are found, and of how many.
-fn found_of_planted(runs: &[RunData]) -> [[usize; 2]; 2] {
-    let mut found = [[0; 2]; 2];
-    for (number, a) in runs.iter().enumerate() {
-        let b = &runs[(number + 1) % runs.len()];
-        let rest: Vec<&RunData> = runs.iter().filter(|run| ![&a.name, &b.name].contains(&&run.name)).collect();
-        let (a, b) = (with_history(a, &rest), planted(b));
-        // The history of another build is another one: what is known of the first.
-        let mut b = with_history(&b, &[]);
-        b.run.between_runs.clone_from(&a.run.between_runs);
-        another_run::derive(&mut b.rows, &b.details, &b.catalogue, &b.run.between_runs);
-        for (several, threshold) in [(0, 0.01), (1, 0.0)] {
-            let comparison = compare(&a, &b, threshold);
-            let is_one = |case: &&syncscope_report::ComparedCase<'_>| {
-                let resolved =
-                    [case.a, case.b].iter().all(|row| row.verdict == Verdict::Resolved && row.run_to_run.is_some());
-                resolved && is_planted(case.a) && (case.a.case.threads == Some(1)) == (several == 0)
-            };
-            for case in comparison.cases.iter().filter(is_one) {
-                found[several][0] += usize::from(case.change == Change::Slower);
-                found[several][1] += 1;
-            }
-        }
+/// A row of another build, in which a delayed case of one thread costs 3 % more and a contended one 10 %.
+fn with_delay(row: &Row) -> Row {
+    let factor = match row.case.threads {
+        _ if !is_delayed(row) => 1.0,
+        Some(1) => 1.03,
+        _ => 1.1,
+    };
+    let times = |interval: Interval| Interval { low: interval.low * factor, high: interval.high * factor };
+    Row {
+        ns: row.ns.map(|ns| Nanoseconds(ns.value() * factor)),
+        cycles: row.cycles.map(|cycles| Cycles(cycles.value() * factor)),
+        ns_within: row.ns_within.map(times),
+        cycles_within: row.cycles_within.map(times),
+        ..row.clone()
     }
-    found
 }
 
 /// Coverage of each case against the median half width of its interval.
@@ -298,9 +289,10 @@ fn plot(cases: &Cases) -> String {
     }
     let words = "median half width of the interval to quote, with a history of other runs (a point is a case)";
     writeln!(svg, "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{words}</text>", width / 2.0, height - 24.0).unwrap();
-    for ((class, _), all) in cases {
-        let held = all.iter().filter(|tested| tested.held).count() as f64 / all.len() as f64;
-        let half = median(&all.iter().map(|tested| tested.half_width).collect::<Vec<_>>()).unwrap();
+    // Each class in one unit, which is cycles where threads share nothing.
+    let in_one_unit = cases.iter().filter(|((class, unit), _)| (*class == Class::NothingShared) == (*unit == "cycles"));
+    for (class, all) in in_one_unit.flat_map(|((class, _), of)| of.values().map(move |all| (class, all))) {
+        let (_, held, half) = summary(all.iter());
         let (at, of, colour) = (x(half), y(held), COLOURS[*class as usize]);
         writeln!(svg, "<circle cx=\"{at:.1}\" cy=\"{of:.1}\" r=\"3\" fill=\"{colour}\" fill-opacity=\"0.6\"/>")
             .unwrap();
@@ -312,55 +304,53 @@ fn plot(cases: &Cases) -> String {
     svg + "</svg>\n"
 }
 
-#[test]
-fn stored_runs_hold_each_other() {
+/// The two tables, and the predictions with a history.
+fn studied(neighbours: usize) -> ([String; 2], Cases) {
     let catalogue = catalogue();
     let mut tables: Vec<PathBuf> = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
     tables.retain(|path| path.extension().is_some_and(|end| end == "gz"));
     tables.sort();
-    let mut text = "table,history,class,cases,predictions,coverage,median_half_width\n".to_owned();
+    let mut coverage = "table,history,class,unit,cases,predictions,coverage,median_half_width\n".to_owned();
     let mut together = [Cases::new(), Cases::new()];
-    let mut pairs =
+    let mut compared =
         "table,pairs,same,slower,faster,another_state,undecided,delays_of_3_percent,found,delays_of_10_percent,found\n"
             .to_owned();
     let mut all = |name: &str, found: &[Cases; 2]| {
         for (history, cases) in ["none", "others"].iter().zip(found) {
-            for Line { class, cases, predictions, coverage, half_width } in summary(cases) {
-                writeln!(text, "{name},{history},{class},{cases},{predictions},{coverage:.3},{half_width:.4}").unwrap();
+            for ((class, unit), of) in cases {
+                let (all, held, half) = summary(of.values().flatten());
+                let cases = of.len();
+                writeln!(coverage, "{name},{history},{class},{unit},{cases},{all},{held:.3},{half:.4}").unwrap();
             }
         }
     };
     for path in &tables {
-        let runs: Vec<RunData> = runs(path, &catalogue).iter().map(|run| with_history(run, &[])).collect();
         let name = path.file_name().unwrap().to_string_lossy().replace(".csv.gz", "");
-        let found = all_tested(&runs);
-        all(&name, &found);
-        for (into, found) in together.iter_mut().zip(found) {
-            for ((class, case), all) in found {
-                into.entry((class, format!("{name} {case}"))).or_default().extend(all);
+        let Study { tested, pairs, changes, delays } = Study::of(&runs(path, &catalogue), neighbours);
+        all(&name, &tested);
+        for (into, found) in together.iter_mut().zip(tested) {
+            for (class, of) in found {
+                let of = of.into_iter().map(|(case, all)| (format!("{name} {case}"), all));
+                into.entry(class).or_default().extend(of);
             }
         }
-        let counts = compared(&runs);
-        let of = |change: &str| counts.get(change).copied().unwrap_or(0);
-        let [same, slower, faster] = [Change::Same, Change::Slower, Change::Faster].map(|change| of(change.as_str()));
-        let [[found, one], [found_too, several]] = found_of_planted(&runs);
-        let (states, undecided) = (of("another_state"), of("undecided"));
-        let counted = format!("{},{same},{slower},{faster},{states},{undecided}", of("pairs"));
-        writeln!(pairs, "{name},{counted},{one},{found},{several},{found_too}").unwrap();
-        assert!(100 * (slower + faster) <= same + slower + faster + of("undecided"), "{name}: {counts:?}");
+        let kinds = [Change::Same, Change::Slower, Change::Faster, Change::AnotherState, Change::Undecided];
+        let [same, slower, faster, states, undecided] =
+            kinds.map(|change| changes.get(&change).copied().unwrap_or_default());
+        let [[found, one], [found_too, several]] = delays;
+        let counted = format!("{pairs},{same},{slower},{faster},{states},{undecided}");
+        writeln!(compared, "{name},{counted},{one},{found},{several},{found_too}").unwrap();
+        assert!(100 * (slower + faster) <= same + slower + faster + undecided, "{name}: {changes:?}");
     }
     all("all", &together);
-    for line in summary(&together[1]) {
-        println!(
-            "{}: {:.1} % of {}, ±{:.2} %",
-            line.class,
-            100.0 * line.coverage,
-            line.predictions,
-            100.0 * line.half_width
-        );
-    }
-    let written = [("coverage.csv", text), ("compared.csv", pairs), ("coverage.svg", plot(&together[1]))];
-    for (name, text) in written {
+    let [_, after] = together;
+    ([coverage, compared], after)
+}
+
+#[test]
+fn stored_runs_hold_each_other() {
+    let ([coverage, compared], after) = studied(NEIGHBOURS);
+    for (name, text) in [("coverage.csv", coverage), ("compared.csv", compared), ("coverage.svg", plot(&after))] {
         if std::env::var_os("SYNCSCOPE_UPDATE").is_some() {
             fs::write(folder().join(name), &text).unwrap();
         }
@@ -370,4 +360,11 @@ fn stored_runs_hold_each_other() {
             "{name} is not what the tables say: SYNCSCOPE_UPDATE=1 cargo test -p syncscope-report --test calibration"
         );
     }
+}
+
+#[test]
+#[ignore = "takes long: all pairs of runs, for people to read"]
+fn all_pairs() {
+    let ([coverage, compared], _) = studied(usize::MAX);
+    println!("{coverage}\n{compared}");
 }

@@ -150,10 +150,15 @@ impl Case {
     }
 
     fn id_over(&self, parameters: &[&Parameter]) -> CaseId {
-        let fields = parameters.iter().map(|parameter| (parameter, (parameter.write)(self)));
-        let fields = fields.filter(|(parameter, value)| parameter.always_in_id || !value.is_empty());
-        let fields = fields.map(|(parameter, value)| format!("{}={value}", parameter.name));
-        CaseId::of(&fields.collect::<Vec<_>>().join(";"))
+        let mut line = String::new();
+        for parameter in parameters {
+            let value = (parameter.write)(self);
+            if parameter.always_in_id || !value.is_empty() {
+                let separator = if line.is_empty() { "" } else { ";" };
+                line.extend([separator, parameter.name, "=", &value]);
+            }
+        }
+        CaseId::of(&line)
     }
 }
 

@@ -113,8 +113,7 @@ fn of_class<S: BuildHasher>(
         (between.map(|between| &between.ns), between.and_then(|between| between.cycles.as_ref()));
     let over_runs = |found: BTreeMap<usize, Variance>, ratio: Option<&Ratio>| -> BTreeMap<usize, Variance> {
         let of_row = |(row, own): (usize, Variance)| {
-            let id = rows[row].case.id();
-            (row, ratio.map_or(own, |ratio| ratio.of(&id, own.value)))
+            (row, ratio.map_or(own, |ratio| ratio.of(&rows[row].case.id(), own.value)))
         };
         found.into_iter().map(of_row).collect()
     };

@@ -1,4 +1,7 @@
-//! Is a change of the machine's state from half-time on named? Twenty runs of fakes of each kind, through the session.
+//! Is a change of the machine's state named, from half-time on or in the middle of a run? Twenty runs of fakes of each kind, through
+//! the session.
+
+use std::ops::Range;
 
 use syncscope_core::fake::{FakeExperiment, Noise};
 use syncscope_core::session::{Apart, Share};
@@ -32,18 +35,21 @@ static CATALOGUE: [Primitive; 3] = [
 /// Blocks take so long on the clock of the test.
 const BLOCK: Duration = Duration::from_millis(100);
 
-/// A run of the quick preset takes twice as long.
-const HALF: Duration = Duration::from_secs(20);
+/// A run of the quick preset takes 40 s.
+const FROM_HALF_TIME: Range<u64> = 20..60;
+const FROM_A_THIRD_TO_HALF: Range<u64> = 13..20;
 
 struct Machine {
     event: Event,
+    /// The seconds in which it is so.
+    during: Range<u64>,
     clock: Rc<Cell<Duration>>,
     random: fastrand::Rng,
 }
 
 impl Machine {
-    fn of(event: Event, clock: &Rc<Cell<Duration>>, seed: u64) -> Self {
-        Self { event, clock: Rc::clone(clock), random: fastrand::Rng::with_seed(seed) }
+    fn of(event: Event, during: &Range<u64>, clock: &Rc<Cell<Duration>>, seed: u64) -> Self {
+        Self { event, during: during.clone(), clock: Rc::clone(clock), random: fastrand::Rng::with_seed(seed) }
     }
 
     /// What a case costs in nanoseconds, and cycles in a tick of a tenth of a nanosecond.
@@ -55,7 +61,7 @@ impl Machine {
             _ => (27.0, false),
         };
         let (factor, ticks) = match (self.event, is_alone) {
-            _ if self.clock.get() < HALF => (1.0, 1.0),
+            _ if !self.during.contains(&self.clock.get().as_secs()) => (1.0, 1.0),
             (Event::Nothing, _) | (Event::OtherPlaces, true) => (1.0, 1.0),
             (Event::OtherPlaces, false) if case.primitive == "cpu.lock.ttas" => (1.0 + number / 4.0, 1.0),
             (Event::OtherPlaces, false) => (4.0, 1.0),
@@ -103,16 +109,16 @@ impl Laboratory for Machine {
         let mut known = serde_json::to_value(share).unwrap();
         known["most_passes"] = 2.into();
         let share: Share = serde_json::from_value(known).unwrap();
-        let mut other = Self::of(self.event, &self.clock, self.random.u64(..));
+        let mut other = Self::of(self.event, &self.during, &self.clock, self.random.u64(..));
         Some(Ok(share.measure(&mut other, &mut ())))
     }
 }
 
 /// What `run.json` says of the states, and how many rows do.
-fn states(event: Event, seed: u64) -> (Option<String>, usize) {
+fn states(event: Event, during: &Range<u64>, seed: u64) -> (Option<String>, usize) {
     let folder = tempfile::tempdir().unwrap();
     let clock = Rc::new(Cell::new(Duration::ZERO));
-    let mut machine = Machine::of(event, &clock, seed);
+    let mut machine = Machine::of(event, during, &clock, seed);
     let plan = Plan::new(&[&mut machine as &mut dyn Laboratory], Preset::Quick, seed, |_| true);
     let directory = RunDirectory::create(&folder.path().join("run")).unwrap();
     let (start, turned) = (Instant::now(), Rc::clone(&clock));
@@ -134,15 +140,17 @@ fn states(event: Event, seed: u64) -> (Option<String>, usize) {
 }
 
 #[test]
-fn a_change_of_state_from_half_time_on_is_named() {
-    let named = [
-        (Event::OtherPlaces, vec!["two CPUs near each other", "two CPUs far from each other"], 11),
-        (Event::Neighbour, vec!["no neighbour on the core", "a busy neighbour on the core"], 8),
-        (Event::Clock, vec!["core clock"], 8),
+fn a_change_of_state_is_named() {
+    const FAR: [&str; 2] = ["two CPUs near each other", "two CPUs far from each other"];
+    let named: [(_, _, &[&str], _); 4] = [
+        (Event::OtherPlaces, FROM_HALF_TIME, &FAR, 11),
+        (Event::OtherPlaces, FROM_A_THIRD_TO_HALF, &FAR, 11),
+        (Event::Neighbour, FROM_HALF_TIME, &["no neighbour on the core", "a busy neighbour on the core"], 8),
+        (Event::Clock, FROM_HALF_TIME, &["core clock"], 8),
     ];
-    for (event, words, fewest_rows) in named {
+    for (event, during, words, fewest_rows) in named {
         let is_named = |seed: &u64| {
-            let (text, rows) = states(event, *seed);
+            let (text, rows) = states(event, &during, *seed);
             let has_words = text.as_ref().is_some_and(|text| words.iter().all(|word| text.contains(word)));
             let is_right = has_words && rows >= fewest_rows;
             if !is_right {
@@ -151,8 +159,8 @@ fn a_change_of_state_from_half_time_on_is_named() {
             is_right
         };
         let right = (0..20).filter(is_named).count();
-        assert!(right >= 19, "{event:?}: {right} of 20");
+        assert!(right >= 19, "{event:?} {during:?}: {right} of 20");
     }
-    let wrong = (0..20).filter(|seed| states(Event::Nothing, *seed) != (None, 0)).count();
+    let wrong = (0..20).filter(|seed| states(Event::Nothing, &FROM_HALF_TIME, *seed) != (None, 0)).count();
     assert!(wrong <= 1, "{wrong} of 20 steady runs have two states");
 }

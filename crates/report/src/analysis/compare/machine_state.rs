@@ -29,7 +29,7 @@ pub struct ClassChange {
     pub cases: usize,
     /// The cost in B over that in A, in nanoseconds: the median.
     pub factor: f64,
-    /// The same in cycles, where rows of the class are compared by them.
+    /// The same in cycles, where rows of the class are compared by them: where they vary less than nanoseconds.
     pub factor_of_cycles: Option<f64>,
     /// By how much it differs between runs in one state: half of the 95 % interval of its logarithm.
     pub between_runs: f64,
@@ -108,16 +108,17 @@ impl MachineStates {
         let change = self.class_of(a, b)?;
         let (of_a, of_b) = (a.run_to_run?, b.run_to_run?);
         let (ns_a, ns_b) = (a.ns?.value(), b.ns?.value());
-        if let (Some(parts_a), Some(parts_b), Some(_)) = (of_a.cycles, of_b.cycles, change.factor_of_cycles) {
-            let [cycles_a, cycles_b] = [a.cycles?.value(), b.cycles?.value()];
-            let costs =
-                (UncertainCost::of_parts(cycles_a, parts_a, true)?, UncertainCost::of_parts(cycles_b, parts_b, true)?);
-            return Some((costs.0, costs.1, ns_b / ns_a / (cycles_b / cycles_a)));
-        }
-        let (factor, shares) = if change.is_removed { (change.factor, false) } else { (1.0, true) };
-        let costs =
-            (UncertainCost::of_parts(ns_a, of_a.ns, shares)?, UncertainCost::of_parts(ns_b / factor, of_b.ns, shares)?);
-        Some((costs.0, costs.1, factor))
+        let by_cycles = (of_a.cycles, of_b.cycles, change.factor_of_cycles);
+        let ((cost_a, parts_a), (cost_b, parts_b), factor) = match by_cycles {
+            (Some(parts_a), Some(parts_b), Some(factor)) => {
+                ((a.cycles?.value(), parts_a), (b.cycles?.value(), parts_b), factor)
+            }
+            _ => ((ns_a, of_a.ns), (ns_b, of_b.ns), change.factor),
+        };
+        let (factor, shares) = if change.is_removed { (factor, false) } else { (1.0, true) };
+        let of_a = UncertainCost::of_parts(cost_a, parts_a, shares)?;
+        let of_b = UncertainCost::of_parts(cost_b / factor, parts_b, shares)?;
+        Some((of_a, of_b, ns_b / ns_a / (cost_b / factor / cost_a)))
     }
 
     /// What is to be said first; nothing where it is not known.
@@ -142,9 +143,9 @@ impl MachineStates {
             let by_cycles = change
                 .factor_of_cycles
                 .map(|factor| format!(", {} in cycles, by which they are compared", shift(factor)));
-            let removed = if change.is_removed && by_cycles.is_none() { ", which is removed from each" } else { "" };
+            let removed = if change.is_removed { ", which is removed from each" } else { "" };
             format!(
-                "{}, {} cases: {}{removed}{} (runs in one state differ by ±{:.1} %)",
+                "{}, {} cases: {}{}{removed} (runs in one state differ by ±{:.1} %)",
                 change.class,
                 change.cases,
                 shift(change.factor),
@@ -178,12 +179,17 @@ fn change(class: Class, pairs: &[Pair<'_>], is_one_program: bool) -> Option<Clas
         Some((b.cycles?.value() / a.cycles?.value()).ln())
     };
     let all_cycles = middle(pairs.iter().filter_map(in_cycles).collect());
-    let of_cycles = all_cycles.filter(|_| class == Class::NothingShared);
+    let follow_the_clock = class == Class::NothingShared;
+    let of_cycles = all_cycles.filter(|_| follow_the_clock || vary_less_in_cycles(pairs));
     let (_, of_a, _, of_b) = pairs.first()?;
     let parts = |one: &RunToRun| if of_cycles.is_some() { one.cycles.unwrap_or(one.ns) } else { one.ns };
     let between_runs = between(parts(of_a), parts(of_b));
     // What changes in nanoseconds alone is the clock of the cores, what changes in cycles alone what does not follow it.
-    let in_both = of_cycles.unwrap_or(of_ns).abs().min(all_cycles.map_or(f64::INFINITY, f64::abs));
+    let in_both = match all_cycles {
+        Some(cycles) if follow_the_clock => cycles.abs(),
+        Some(cycles) => cycles.abs().min(of_ns.abs()),
+        None => of_ns.abs(),
+    };
     let is_certain = in_both > LEAST_CHANGE + between_runs;
     Some(ClassChange {
         class,
@@ -192,9 +198,19 @@ fn change(class: Class, pairs: &[Pair<'_>], is_one_program: bool) -> Option<Clas
         factor_of_cycles: of_cycles.map(f64::exp),
         between_runs,
         is_another_state: is_certain && is_one_program,
-        // A change that the machine does not explain may be the program's, and is judged.
-        is_removed: !is_certain,
+        // A change that the machine does not explain may be the program's, and is judged; so is one in cycles of what follows the
+        // clock.
+        is_removed: !(is_certain || follow_the_clock && of_cycles.is_some()),
     })
+}
+
+/// Whether both runs know the costs of most rows better in cycles than in nanoseconds, less what the class has in common.
+fn vary_less_in_cycles(pairs: &[Pair<'_>]) -> bool {
+    let of_both = |(_, a, _, b): &Pair<'_>, parts: fn(&RunToRun) -> Option<Parts>| {
+        Some(parts(a)?.own.value + parts(b)?.own.value)
+    };
+    let ratio = |pair| Some(of_both(pair, |run| run.cycles)? / of_both(pair, |run| Some(run.ns))?);
+    median(&pairs.iter().filter_map(ratio).collect::<Vec<f64>>()).is_some_and(|ratio| ratio < 1.0)
 }
 
 /// Half of the interval of what a class has in common, between these two runs.
