@@ -90,7 +90,11 @@ impl Part {
             Self::Table(found) => found.html(),
             Self::Claims(found) => claims(found),
             Self::Charts(found) => charts(found),
-            Self::Folded(summary, parts) => folded(summary, &html(parts)),
+            Self::Folded(summary, parts) => {
+                // A table in it is folded with it.
+                let content = |part: &Self| if let Self::Table(found) = part { found.html() } else { part.html() };
+                folded(summary, &parts.iter().map(content).collect::<String>())
+            }
             Self::Code(text) => format!(
                 "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Listing\"><pre>{}</pre></div>\n",
                 escape(text)
@@ -296,6 +300,7 @@ mod tests {
         let (short, long) = (of(MOST_ROWS), of(MOST_ROWS + 1));
         assert!(!short.html().contains("<details>") && long.html().contains("<details>"));
         assert_eq!(long.to_string().matches('1').count(), MOST_ROWS + 1);
+        assert_eq!(Part::Folded("all".to_owned(), vec![long]).html().matches("<details>").count(), 1, "folded once");
     }
 
     #[test]

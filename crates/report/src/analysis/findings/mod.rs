@@ -14,7 +14,6 @@
 //! | `cuda_fences` | the same: fences, partial warps |
 //! | `groups` | Zhang, Wahib and Matsuoka: barriers of warps and blocks |
 //! | `grids` | the same: barriers of grids and devices |
-//! | `published` | the verdicts of the published experiments |
 //!
 //! Rows of one run are compared by their intervals within it. Imported rows have none: their points decide, and the sentence
 //! says so.
