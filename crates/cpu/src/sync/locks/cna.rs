@@ -40,14 +40,14 @@ impl CnaLock {
 
     /// The next thread of the holder's group, if there is one. Those before it move behind the `last` one of the second queue, which then
     /// begins with `first`.
-    fn find_successor(&self, own: u32, next: u32, first: u32, last: u32) -> u32 {
-        let group = |number: u32| self.queue[number].more.group.load(Ordering::Relaxed);
-        let (before, local) = self.queue.find(next, |number| group(number) == group(own));
+    fn find_successor(&self, own: &Node<Member>, next: u32, first: u32, last: u32) -> u32 {
+        let group = |node: &Node<Member>| node.more.group.load(Ordering::Relaxed);
+        let (before, local) = self.queue.find(next, |node| group(node) == group(own));
         if before != NONE && local != NONE {
             self.queue.join(last, next);
             self.queue.put_behind(before, NONE);
             self.queue[first].more.last.store(before, Ordering::Relaxed);
-            self.queue[own].granted.store(first, Ordering::Relaxed);
+            own.granted.store(first, Ordering::Relaxed);
         }
         local
     }
@@ -67,23 +67,22 @@ unsafe impl RawLock for CnaLock {
 
     #[inline(always)]
     unsafe fn lock(&self, own: &mut u32) -> Result<(), WaitTimeout> {
-        let before = self.queue.enter(*own);
-        if before == NONE {
-            self.queue[*own].granted.store(EMPTY, Ordering::Relaxed);
-        }
-        self.queue.wait_behind(before, *own)
+        let node = &self.queue[*own];
+        node.granted.store(EMPTY, Ordering::Relaxed);
+        self.queue.wait_behind(self.queue.enter(*own, node), *own, node)
     }
 
     #[inline(always)]
     unsafe fn unlock(&self, own: &mut u32) -> Result<(), WaitTimeout> {
-        let (queue, second) = (&self.queue, || self.queue[*own].granted.load(Ordering::Relaxed));
-        let last = if second() == EMPTY { NONE } else { queue[second()].more.last.load(Ordering::Relaxed) };
-        let next = queue.leave(*own, last)?;
-        let first = if second() == EMPTY { next } else { second() };
+        let (queue, node) = (&self.queue, &self.queue[*own]);
+        let second = node.granted.load(Ordering::Relaxed);
+        let last = if second == EMPTY { NONE } else { queue[second].more.last.load(Ordering::Relaxed) };
+        let next = queue.leave(*own, node, last)?;
+        let first = if second == EMPTY { next } else { second };
         let stays = next != NONE && !count_up(&self.passes).is_multiple_of(PASSES);
-        let local = if stays { self.find_successor(*own, next, first, last) } else { NONE };
+        let local = if stays { self.find_successor(node, next, first, last) } else { NONE };
         if local != NONE {
-            queue.grant(local, second());
+            queue.grant(local, node.granted.load(Ordering::Relaxed));
         } else if first != NONE {
             queue.join(last, next);
             queue.grant(first, EMPTY);

@@ -30,12 +30,13 @@ unsafe impl RawLock for McsLock {
 
     #[inline(always)]
     unsafe fn lock(&self, own: &mut u32) -> Result<(), WaitTimeout> {
-        self.0.wait_behind(self.0.enter(*own), *own)
+        let node = &self.0[*own];
+        self.0.wait_behind(self.0.enter(*own, node), *own, node)
     }
 
     #[inline(always)]
     unsafe fn unlock(&self, own: &mut u32) -> Result<(), WaitTimeout> {
-        let next = self.0.leave(*own, NONE)?;
+        let next = self.0.leave(*own, &self.0[*own], NONE)?;
         if next != NONE {
             self.0.grant(next, GRANTED);
         }

@@ -74,26 +74,35 @@ pub(super) struct Node<T = ()> {
     pub(super) more: T,
 }
 
-impl<T> Queue<Node<T>> {
-    /// Makes a thread the last one: the thread before it.
+impl<T> Node<T> {
+    /// The thread behind; [`NONE`] if it is not known.
     #[inline(always)]
-    pub(super) fn enter(&self, own: u32) -> u32 {
-        self.put_behind(own, NONE);
+    fn behind(&self) -> u32 {
+        // Acquire: what that thread wrote to its node before its number appeared here.
+        self.next.load(Ordering::Acquire)
+    }
+}
+
+impl<T> Queue<Node<T>> {
+    /// Makes a thread with its node the last one: the thread before it.
+    #[inline(always)]
+    pub(super) fn enter(&self, own: u32, node: &Node<T>) -> u32 {
+        // Relaxed: the exchange releases it.
+        node.next.store(NONE, Ordering::Relaxed);
         // Acquire: what the last holder did, if it left the queue empty. Release: the node, for the thread behind.
         self.tail.swap(own, Ordering::AcqRel)
     }
 
     /// Waits behind the thread before, if there is one, until that one grants.
     #[inline(always)]
-    pub(super) fn wait_behind(&self, before: u32, own: u32) -> Result<(), WaitTimeout> {
+    pub(super) fn wait_behind(&self, before: u32, own: u32, node: &Node<T>) -> Result<(), WaitTimeout> {
         if before == NONE {
             return Ok(());
         }
-        let granted = &self[own].granted;
         // Relaxed: the next store releases it to the thread before, the only one that grants.
-        granted.store(NONE, Ordering::Relaxed);
+        node.granted.store(NONE, Ordering::Relaxed);
         self[before].next.store(own, Ordering::Release);
-        self.wait_limit.wait(|| granted.load(Ordering::Acquire) != NONE)
+        self.wait_limit.wait(|| node.granted.load(Ordering::Acquire) != NONE)
     }
 
     /// Hands over to a thread that waits.
@@ -104,36 +113,29 @@ impl<T> Queue<Node<T>> {
 
     /// Leaves the queue, whose last thread is then `last` if this one was it: the thread behind.
     #[inline(always)]
-    pub(super) fn leave(&self, own: u32, last: u32) -> Result<u32, WaitTimeout> {
-        let next = self.behind(own);
+    pub(super) fn leave(&self, own: u32, node: &Node<T>, last: u32) -> Result<u32, WaitTimeout> {
+        let next = node.behind();
         if next != NONE {
             return Ok(next);
         }
         if self.tail.compare_exchange(own, last, Ordering::Release, Ordering::Relaxed).is_ok() {
             return Ok(NONE);
         }
-        self.wait_for_next(own)
+        self.wait_for_next(node)
     }
 
     /// A thread has exchanged the tail and may not yet have stored its number here.
     #[inline(always)]
-    pub(super) fn wait_for_next(&self, own: u32) -> Result<u32, WaitTimeout> {
-        self.wait_limit.wait_while(NONE, || self.behind(own))
-    }
-
-    /// The thread behind; [`NONE`] if it is not known.
-    #[inline(always)]
-    pub(super) fn behind(&self, number: u32) -> u32 {
-        // Acquire: what that thread wrote to its node before its number appeared here.
-        self[number].next.load(Ordering::Acquire)
+    pub(super) fn wait_for_next(&self, node: &Node<T>) -> Result<u32, WaitTimeout> {
+        self.wait_limit.wait_while(NONE, || node.behind())
     }
 
     /// The first thread from `number` on that is `wanted`, or [`NONE`], and before it the last one that is not.
     #[inline(always)]
-    pub(super) fn find(&self, number: u32, wanted: impl Fn(u32) -> bool) -> (u32, u32) {
+    pub(super) fn find(&self, number: u32, wanted: impl Fn(&Node<T>) -> bool) -> (u32, u32) {
         let (mut before, mut found) = (NONE, number);
-        while found != NONE && !wanted(found) {
-            (before, found) = (found, self.behind(found));
+        while found != NONE && !wanted(&self[found]) {
+            (before, found) = (found, self[found].behind());
         }
         (before, found)
     }

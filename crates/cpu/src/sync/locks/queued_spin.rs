@@ -42,16 +42,16 @@ impl QueuedSpinLock {
     /// Waits as the last thread of the queue, then as its first one.
     #[inline(never)]
     fn queue(&self, own: u32) -> Result<(), WaitTimeout> {
-        let (queue, word) = (&self.0, &*self.0.tail);
+        let (queue, node, word) = (&self.0, &self.0[own], &*self.0.tail);
         queue.put_behind(own, NONE);
         // Release: the node. Acquire: the node before.
         let (Ok(before) | Err(before)) = word.fetch_update(AcqRel, Relaxed, |word| Some(word % THREAD + own * THREAD));
-        queue.wait_behind(before / THREAD, own)?;
+        queue.wait_behind(before / THREAD, own, node)?;
         queue.wait_limit.wait(|| word.load(Acquire).is_multiple_of(THREAD))?;
         // Relaxed: the load above acquired the lock.
         if word.load(Relaxed) != own * THREAD || word.compare_exchange(own * THREAD, HELD, Relaxed, Relaxed).is_err() {
             queue.change_byte(0, 1, Relaxed);
-            queue.grant(queue.wait_for_next(own)?, GRANTED);
+            queue.grant(queue.wait_for_next(node)?, GRANTED);
         }
         Ok(())
     }
