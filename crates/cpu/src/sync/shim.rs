@@ -38,6 +38,14 @@ mod cell {
     }
 }
 
+/// Adds one to a word that no other thread changes at this time, and orders nothing: what it is then.
+#[inline(always)]
+pub(in crate::sync) fn count_up(word: &AtomicU32) -> u32 {
+    let next = word.load(Ordering::Relaxed).wrapping_add(1);
+    word.store(next, Ordering::Relaxed);
+    next
+}
+
 /// Looks at least once and for so long whether it is `done`, with a pause after each look: whether it was.
 #[cfg(not(loom))]
 pub(in crate::sync) fn spin_for(time: Duration, mut done: impl FnMut() -> bool) -> bool {

@@ -106,4 +106,14 @@ impl AtomicU32 {
     pub(in crate::sync) fn fetch_sub(&self, value: u32, ordering: Ordering) -> u32 {
         self.0.fetch_sub(value, effective(Location::caller(), ordering))
     }
+
+    #[track_caller]
+    pub(in crate::sync) fn fetch_update(
+        &self,
+        success: Ordering,
+        failure: Ordering,
+        change: impl FnMut(u32) -> Option<u32>,
+    ) -> Result<u32, u32> {
+        self.0.fetch_update(effective(Location::caller(), success), failure, change)
+    }
 }

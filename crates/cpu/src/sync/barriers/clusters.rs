@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::shim::{AtomicU32, Ordering};
-use super::signals::{DisseminationBarrier, children, has_reached, next_episode};
+use super::shim::{AtomicU32, Ordering, count_up};
+use super::signals::{DisseminationBarrier, children, has_reached};
 use super::{Barrier, CachePadded, WaitLimit, WaitTimeout};
 
 /// The threads of a cluster arrive up a tree with four children each; the first thread of each cluster meets those of the others in a
@@ -68,7 +68,7 @@ impl Barrier for ClusterBarrier {
     fn wait(&self, thread: &mut usize) -> Result<(), WaitTimeout> {
         let own = &self.threads[*thread];
         let cluster = &self.clusters[own.cluster];
-        let episode = next_episode(&own.episode);
+        let episode = count_up(&own.episode);
         for child in children::<4>(own.rank, cluster.threads.len()) {
             let below = &self.threads[cluster.threads[child]].arrived;
             self.wait_limit.wait(|| has_reached(below, episode))?;

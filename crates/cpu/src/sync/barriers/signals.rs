@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::shim::{AtomicU32, Ordering};
+use super::shim::{AtomicU32, Ordering, count_up};
 use super::{Barrier, CachePadded, WaitLimit, WaitTimeout};
 
 /// Every thread signals one other thread in each of log2(n) rounds, at twice the distance each time. Then every thread
@@ -36,15 +36,6 @@ pub(super) fn has_reached(flag: &AtomicU32, episode: u32) -> bool {
     flag.load(Ordering::Acquire).wrapping_sub(episode).cast_signed() >= 0
 }
 
-/// Counts one more episode of a thread.
-#[inline(always)]
-pub(super) fn next_episode(episode: &AtomicU32) -> u32 {
-    // Relaxed: it is this thread's own.
-    let next = episode.load(Ordering::Relaxed).wrapping_add(1);
-    episode.store(next, Ordering::Relaxed);
-    next
-}
-
 impl DisseminationBarrier {
     /// A barrier for `threads` threads, of which none waits longer than `limit`.
     pub fn new(threads: u32, limit: Duration) -> Self {
@@ -68,7 +59,7 @@ impl Barrier for DisseminationBarrier {
     #[inline(always)]
     fn wait(&self, thread: &mut usize) -> Result<(), WaitTimeout> {
         let own = &self.threads[*thread];
-        let episode = next_episode(&own.episode);
+        let episode = count_up(&own.episode);
         for round in 0..self.rounds {
             // The distance is less than the number of threads: one subtraction instead of a division.
             let partner = *thread + (1 << round);
@@ -130,7 +121,7 @@ impl Barrier for TreeBarrier {
     fn wait(&self, thread: &mut usize) -> Result<(), WaitTimeout> {
         let thread = *thread;
         let own = &self.threads[thread];
-        let episode = next_episode(&own.episode);
+        let episode = count_up(&own.episode);
         let below = children::<ARRIVAL_CHILDREN>(thread, self.threads.len());
         for flag in &own.arrived[..below.len()] {
             self.wait_limit.wait(|| has_reached(flag, episode))?;

@@ -9,7 +9,7 @@ use super::{CachePadded, RawLock, WaitLimit, WaitTimeout};
 /// priority-queueing spin locks from atomic swap*, 1993; Magnusson, Landin and Hagersten, IPPS 1994). There is one node
 /// more than threads: the thread that takes the lock takes the node before its own over, because nobody else reads it.
 ///
-/// The nodes belong to the lock and are named by numbers, as in `mcs.rs`. The lock remembers which node each thread owns
+/// The nodes belong to the lock and are named by numbers, as in `queue.rs`. The lock remembers which node each thread owns
 /// between two acquisitions, as in the variant with a standard interface (Scott, *Shared-Memory Synchronization*, 2013,
 /// 4.3.2). That is one store to a line that no other thread touches.
 #[derive(Debug)]

@@ -2,20 +2,16 @@
 
 use std::time::Duration;
 
-use super::shim::{AtomicU32, Ordering};
-use super::{CachePadded, RawLock, WaitLimit, WaitTimeout, nodes};
+use super::queue::{GRANTED, NONE, Node, Queue, number_of};
+use super::shim::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use super::{RawLock, WaitTimeout};
 
 /// One word: a byte that says held, a bit of the one thread that waits next to the holder, and the last thread of an MCS queue behind
 /// it (Linux, kernel/locking/qspinlock.c, by Waiman Long and Peter Zijlstra, 2014). Two threads that contend never queue.
 ///
-/// The tail is changed as in the kernel for 16,384 CPUs and more, and numbers stand for nodes as in `mcs.rs`.
+/// The word is the tail of the queue, which is changed as in the kernel for 16,384 CPUs and more.
 #[derive(Debug)]
-pub struct QueuedSpinLock {
-    word: CachePadded<AtomicU32>,
-    /// For each thread whether it is the first of the queue, and the number of the thread behind; 0 before that is known.
-    nodes: Box<[CachePadded<[AtomicU32; 2]>]>,
-    wait_limit: WaitLimit,
-}
+pub struct QueuedSpinLock(Queue<Node>);
 
 const HELD: u32 = 1;
 const PENDING: u32 = 1 << 8;
@@ -25,53 +21,38 @@ const THREAD: u32 = 1 << 9;
 impl QueuedSpinLock {
     /// A free lock for `threads` threads, for which none waits longer than `limit`.
     pub fn new(threads: u32, limit: Duration) -> Self {
-        Self { word: CachePadded::default(), nodes: nodes(threads), wait_limit: WaitLimit::new(limit) }
+        Self(Queue::new(threads, limit))
     }
 
-    /// Changes the byte that says held, as only the holder does: a plain store on x86-64, where a store to a part of a word is one
-    /// step with all accesses to it, as the addition is.
-    #[inline(always)]
-    fn change_held(&self, by: u32) {
-        #[cfg(all(target_arch = "x86_64", not(loom)))]
-        // SAFETY: the lowest byte of the word is within it, and the holder alone changes it.
-        unsafe {
-            let held = u8::from(by == HELD);
-            std::arch::asm!("mov byte ptr [{}], {}", in(reg) self.word.as_ptr(), in(reg_byte) held, options(nostack));
+    /// Waits next to the holder, if no thread does.
+    fn pend(&self, own: u32) -> Result<(), WaitTimeout> {
+        let before = self.0.tail.fetch_or(PENDING, Relaxed);
+        if before > HELD {
+            if before & PENDING == 0 {
+                self.0.tail.fetch_sub(PENDING, Relaxed);
+            }
+            return self.queue(own);
         }
-        #[cfg(not(all(target_arch = "x86_64", not(loom))))]
-        self.word.fetch_add(by, Ordering::Release);
+        self.0.wait_limit.wait(|| self.0.tail.load(Acquire) & HELD == 0)?;
+        // Relaxed: the load above acquired the lock.
+        self.0.tail.fetch_sub(PENDING - HELD, Relaxed);
+        Ok(())
     }
 
     /// Waits as the last thread of the queue, then as its first one.
     #[inline(never)]
-    fn queue(&self, number: u32) -> Result<(), WaitTimeout> {
-        let [is_first, next] = &*self.nodes[number as usize - 1];
-        is_first.store(0, Ordering::Relaxed);
-        next.store(0, Ordering::Relaxed);
-        let mut word = self.word.load(Ordering::Relaxed);
+    fn queue(&self, own: u32) -> Result<(), WaitTimeout> {
+        let (queue, node, word) = (&self.0, &self.0[own], &*self.0.tail);
+        queue.put_behind(own, NONE);
         // Release: the node. Acquire: the node before.
-        let queued = |word| {
-            self.word.compare_exchange(word, word % THREAD + number * THREAD, Ordering::AcqRel, Ordering::Relaxed)
-        };
-        while let Err(found) = queued(word) {
-            word = found;
-        }
-        if word >= THREAD {
-            self.nodes[(word / THREAD) as usize - 1][1].store(number, Ordering::Release);
-            self.wait_limit.wait(|| is_first.load(Ordering::Acquire) != 0)?;
-        }
-        self.wait_limit.wait(|| {
-            word = self.word.load(Ordering::Acquire);
-            word.is_multiple_of(THREAD)
-        })?;
+        let (Ok(before) | Err(before)) = word.fetch_update(AcqRel, Relaxed, |word| Some(word % THREAD + own * THREAD));
+        queue.wait_behind(before / THREAD, own, node)?;
+        queue.wait_limit.wait(|| word.load(Acquire).is_multiple_of(THREAD))?;
         // Relaxed: the load above acquired the lock.
-        let free = || self.word.compare_exchange(word, HELD, Ordering::Relaxed, Ordering::Relaxed).is_ok();
-        if word == number * THREAD && free() {
-            return Ok(());
+        if word.load(Relaxed) != own * THREAD || word.compare_exchange(own * THREAD, HELD, Relaxed, Relaxed).is_err() {
+            queue.change_byte(0, 1, Relaxed);
+            queue.grant(queue.wait_for_next(node)?, GRANTED);
         }
-        self.change_held(HELD);
-        let next = self.wait_limit.wait_while(0, || next.load(Ordering::Acquire))?;
-        self.nodes[next as usize - 1][0].store(1, Ordering::Release);
         Ok(())
     }
 }
@@ -79,38 +60,26 @@ impl QueuedSpinLock {
 // SAFETY: a thread holds the lock once it changed the word from free to held: at once; as the one pending thread, or as the first of the
 // queue, for whom all others wait. The acquiring accesses of the word read what the releasing change by the holder before wrote.
 unsafe impl RawLock for QueuedSpinLock {
-    /// The number of the thread.
+    /// The thread's number.
     type ThreadState = u32;
 
     #[inline(always)]
     fn thread_state(&self, thread: usize) -> u32 {
-        thread as u32 + 1
+        number_of(thread)
     }
 
     #[inline(always)]
-    unsafe fn lock(&self, number: &mut u32) -> Result<(), WaitTimeout> {
-        let Err(found) = self.word.compare_exchange(0, HELD, Ordering::Acquire, Ordering::Relaxed) else {
-            return Ok(());
-        };
-        // Acquire: the lock may be free by now.
-        let before = if found <= HELD { self.word.fetch_or(PENDING, Ordering::Acquire) } else { found };
-        if before > HELD {
-            if found <= HELD && before & PENDING == 0 {
-                self.word.fetch_sub(PENDING, Ordering::Relaxed);
-            }
-            return self.queue(*number);
+    unsafe fn lock(&self, own: &mut u32) -> Result<(), WaitTimeout> {
+        match self.0.tail.compare_exchange(0, HELD, Acquire, Relaxed) {
+            Ok(_) => Ok(()),
+            Err(HELD) => self.pend(*own),
+            Err(_) => self.queue(*own),
         }
-        if before == HELD {
-            self.wait_limit.wait(|| self.word.load(Ordering::Acquire) & HELD == 0)?;
-        }
-        // Relaxed: as in the queue.
-        self.word.fetch_sub(PENDING - HELD, Ordering::Relaxed);
-        Ok(())
     }
 
     #[inline(always)]
     unsafe fn unlock(&self, _: &mut u32) -> Result<(), WaitTimeout> {
-        self.change_held(HELD.wrapping_neg());
+        self.0.change_byte(1, 0, Release);
         Ok(())
     }
 }

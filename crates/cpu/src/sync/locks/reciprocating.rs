@@ -9,7 +9,7 @@ use super::{CachePadded, RawLock, WaitLimit, WaitTimeout, nodes};
 /// whose threads follow each other from its top (Dice and Kogan, *Reciprocating Locks*, PPoPP 2025, listing 1). A lock is one word,
 /// each thread spins on a line of its own, and a thread waits for at most two turns of every other one.
 ///
-/// Elements are numbers, as in `mcs.rs`. The end of a segment is known by the element of the thread that held the lock when its
+/// Elements are numbers, as in `queue.rs`. The end of a segment is known by the element of the thread that held the lock when its
 /// first thread arrived; it is compared only, and may stand on the next stack by then.
 #[derive(Debug)]
 pub struct ReciprocatingLock {
