@@ -321,7 +321,8 @@ pub(crate) fn share_vertical_axis(charts: &mut [Option<Spec>]) {
     let mut figures = Vec::new();
     for chart in charts.iter().flatten() {
         if let Spec::Lines { series, .. } = chart {
-            figures.extend(series.iter().flat_map(|one| &one.points).flat_map(ends_of).flatten().filter(|end| *end > 0.0));
+            figures
+                .extend(series.iter().flat_map(|one| &one.points).flat_map(ends_of).flatten().filter(|end| *end > 0.0));
         }
     }
     let ends = extremes(figures);

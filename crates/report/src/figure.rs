@@ -2,12 +2,11 @@
 
 use std::fmt::Display;
 
+use serde::Serialize;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Row, Verdict};
-use serde::Serialize;
 
 use crate::naming;
-use crate::RunData;
 use crate::naming::KERNEL_US;
 
 /// A number with this many significant digits and without an exponent: `0.0521`, `9.18`, `212`.
@@ -189,7 +188,7 @@ pub(crate) struct Sign {
     pub(crate) text: &'static str,
     pub(crate) meaning: &'static str,
     #[serde(skip)]
-    occurs: fn(&RunData) -> bool,
+    occurs: fn(&[Row]) -> bool,
 }
 
 /// The signs, in the order of the explanations. The verdicts have explanations of their own on the page.
@@ -197,42 +196,42 @@ pub(crate) const SIGNS: [Sign; 6] = [
     Sign {
         text: "~",
         meaning: "a rough figure, whose interval within this run is wider than ±5 % or based on too few blocks",
-        occurs: |data| has_sign(data, |figure| figure.starts_with('~')),
+        occurs: |rows| has_sign(rows, |figure| figure.starts_with('~')),
     },
     Sign {
         text: "<",
         meaning: "at most this, not distinguished from zero",
-        occurs: |data| has_sign(data, |figure| figure.starts_with('<')),
+        occurs: |rows| has_sign(rows, |figure| figure.starts_with('<')),
     },
     Sign {
         text: "no number",
         meaning: "the interval is wider than ±25 %, or too many pairs were excluded",
-        occurs: |data| has_sign(data, |figure| figure == "no number"),
+        occurs: |rows| has_sign(rows, |figure| figure == "no number"),
     },
     Sign {
         text: "not additive",
         meaning: "a second copy costs more or less than the first",
-        occurs: |data| has_sign(data, |figure| figure == "not additive"),
+        occurs: |rows| has_sign(rows, |figure| figure == "not additive"),
     },
     Sign {
         text: "provisional",
         meaning: "more measurement blocks were planned",
-        occurs: |data| data.provisional() > 0,
+        occurs: |rows| rows.iter().any(|row| row.provisional),
     },
     Sign {
         text: "5 µs",
         meaning: "length of the launched kernels, not part of the cost",
-        occurs: |data| data.rows.iter().any(|row| row.case.in_group(KERNEL_US)),
+        occurs: |rows| rows.iter().any(|row| row.case.in_group(KERNEL_US)),
     },
 ];
 
-fn has_sign(data: &RunData, is_meant: impl Fn(&str) -> bool) -> bool {
-    data.rows.iter().any(|row| is_meant(&Cost::of(row).figure))
+fn has_sign(rows: &[Row], is_meant: impl Fn(&str) -> bool) -> bool {
+    rows.iter().any(|row| is_meant(&Cost::of(row).figure))
 }
 
 /// The signs that occur among the rows of a run in one text; `None` without any.
-pub(crate) fn signs_of(data: &RunData) -> Option<String> {
-    let found = SIGNS.iter().filter(|sign| (sign.occurs)(data));
+pub(crate) fn signs_of(rows: &[Row]) -> Option<String> {
+    let found = SIGNS.iter().filter(|sign| (sign.occurs)(rows));
     let texts: Vec<String> = found.map(|sign| format!("{}: {}", sign.text, sign.meaning)).collect();
     (!texts.is_empty()).then(|| texts.join("; "))
 }
@@ -339,9 +338,8 @@ mod tests {
 
     use syncscope_core::stats::Interval;
 
-    
     fn signs(rows: Vec<Row>) -> Vec<String> {
-        let text = signs_of(&crate::testing::data(rows)).unwrap_or_default();
+        let text = signs_of(&rows).unwrap_or_default();
         text.split("; ").map(|one| one.split(": ").next().unwrap().to_owned()).collect()
     }
 
@@ -356,7 +354,7 @@ mod tests {
     #[test]
     fn only_signs_that_occur_are_explained() {
         let resolved = Row { verdict: Verdict::Resolved, ..noisy(0.1) };
-        assert_eq!(signs_of(&crate::testing::data(vec![resolved.clone()])), None);
+        assert_eq!(signs_of(&[resolved.clone()]), None);
         assert_eq!(signs(vec![resolved.clone(), noisy(1.0)]), ["~"]);
         assert_eq!(signs(vec![noisy(5.0), resolved.clone()]), ["no number"]);
         let launch = Case { group: Some(Group::of_word("5 us")), ..Case::new("gpu.launch.stream") };

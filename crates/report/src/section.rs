@@ -11,7 +11,6 @@ use comfy_table::{CellAlignment, ContentArrangement, presets};
 use crate::analysis::findings::{ClaimVerdict, Finding};
 use crate::chart::Chart;
 use crate::page::html::{escape, escape_json};
-use crate::RunData;
 
 /// What an experiment gives to reports.
 #[derive(Debug, Clone, PartialEq)]
@@ -277,12 +276,12 @@ fn is_number(cell: &str) -> bool {
             .starts_with(|character: char| character.is_ascii_digit())
 }
 
-/// The sections of all experiments that these directories hold.
-pub(crate) fn of_experiments(runs: &[RunData], labels: &[String]) -> String {
+/// The sections of all experiments that directories hold, from those of each directory.
+pub(crate) fn of_experiments(runs: &[&[Section]], labels: &[String]) -> String {
     let mut known = HashSet::new();
-    let all = runs.iter().flat_map(|data| &data.sections).filter(|section| known.insert(section.name));
+    let all = runs.iter().copied().flatten().filter(|section| known.insert(section.name));
     let drawn = |Section { name, title, lead, .. }: &Section| {
-        let own = runs.iter().map(|data| data.sections.iter().find(|section| section.name == *name));
+        let own = runs.iter().map(|sections| sections.iter().find(|section| section.name == *name));
         let of_each = labels.iter().zip(own).filter_map(|(label, own)| Some((label.as_str(), html(&own?.parts))));
         of_runs(name, &escape(title), &escape(lead), &of_each.collect::<Vec<_>>(), runs.len() > 1)
     };
@@ -355,9 +354,7 @@ mod tests {
         assert!(html.contains("<details><summary>all &gt; some</summary>") && !html.contains("##"), "{html}");
     }
 
-        use crate::testing;
-
-    fn run(section: Option<&str>) -> RunData {
+    fn of_run(section: Option<&str>) -> Vec<Section> {
         let section = section.map(|html| Section {
             name: "one",
             title: "A < B",
@@ -366,18 +363,19 @@ mod tests {
             parts: vec![Part::paragraph(html)],
             claims: Vec::new(),
         });
-        RunData { sections: section.into_iter().collect(), ..testing::data(Vec::new()) }
+        section.into_iter().collect()
     }
 
     #[test]
     fn a_run_without_experiments_has_no_section() {
-        assert_eq!(of_experiments(&[run(None)], &["a".to_owned()]), "");
+        assert_eq!(of_experiments(&[&[]], &["a".to_owned()]), "");
     }
 
     #[test]
     fn each_experiment_has_one_section_and_names_runs_only_where_there_are_several() {
         let labels = ["x & y".to_owned(), "none".to_owned(), "z".to_owned()];
-        let runs = [run(Some("[one]")), run(None), run(Some("[two]"))];
+        let runs = [of_run(Some("[one]")), of_run(None), of_run(Some("[two]"))];
+        let runs = runs.each_ref().map(Vec::as_slice);
         let html = of_experiments(&runs, &labels);
         assert_eq!((html.matches("<section").count(), html.matches("<h3").count()), (1, 2), "{html}");
         assert!(

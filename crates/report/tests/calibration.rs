@@ -148,9 +148,12 @@ fn tested(run: &RunData, other: &RunData) -> Vec<Tested> {
             continue;
         }
         for (row, there) in pairs {
-            let of_ns = Some(("ns", row.ns_interval, ns(row), ns(there), of_ns)).filter(|_| class != Class::NothingShared);
+            let of_ns =
+                Some(("ns", row.ns_interval, ns(row), ns(there), of_ns)).filter(|_| class != Class::NothingShared);
             let of_cycles = of_cycles.map(|shift| ("cycles", row.cycles_interval, cycles(row), cycles(there), shift));
-            for (unit, interval, at, there, shift) in of_ns.into_iter().chain(of_cycles.filter(|_| class != Class::Device)) {
+            for (unit, interval, at, there, shift) in
+                of_ns.into_iter().chain(of_cycles.filter(|_| class != Class::Device))
+            {
                 let (Some(interval), Some(at), Some(there)) = (interval, at, there) else { continue };
                 // The interval of a device is that of this run's figure. The other run's has as much of its own.
                 let times = if class == Class::Device { SQRT_2 } else { 1.0 };

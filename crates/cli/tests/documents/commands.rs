@@ -109,7 +109,7 @@ const OF_OTHER_PROGRAMS: [(&str, &str); 4] = [
     ("pip install", "a registry"),
     ("git clone", "the network"),
     ("NCCL_NVLS_ENABLE=0 nccl-tests/", "another tool, two GPUs"),
-    ("nice -n -19 regressions/ck_spinlock/", "another tool"),
+    ("build.relax_pause/lh_", "another tool"),
 ];
 
 /// Runs that stand for those of a reader.

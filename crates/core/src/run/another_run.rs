@@ -112,9 +112,8 @@ fn of_class<S: BuildHasher>(
     let (between_ns, between_cycles) =
         (between.map(|between| &between.ns), between.and_then(|between| between.cycles.as_ref()));
     let over_runs = |found: BTreeMap<usize, Variance>, ratio: Option<&Ratio>| -> BTreeMap<usize, Variance> {
-        let of_row = |(row, own): (usize, Variance)| {
-            (row, ratio.map_or(own, |ratio| ratio.of(&rows[row].case.id(), own.value)))
-        };
+        let of_row =
+            |(row, own): (usize, Variance)| (row, ratio.map_or(own, |ratio| ratio.of(&rows[row].case.id(), own.value)));
         found.into_iter().map(of_row).collect()
     };
     let (ns, common) = variances(&of_ns, shares_nothing);

@@ -26,10 +26,10 @@ use std::fmt;
 use syncscope_core::{Case, Catalogue, Placement, Role, Row, Verdict};
 
 use super::usual::{MachineSize, short_name, unusualness};
-use crate::naming::enumeration;
-use crate::{RunData, naming};
 use crate::analysis::compare::ratio::{UncertainCost, p_at_most};
 use crate::analysis::compare::{is_one_definition, measurement_blocks};
+use crate::naming::enumeration;
+use crate::{RunData, naming};
 
 pub(crate) use alike::Comparison;
 pub(crate) use known::{Basis, Known, Ratio, bounds, has_cost_of_case};

@@ -193,11 +193,12 @@ fn grid(data: &RunData) -> PaperTable {
     ];
     // A variant of a barrier is another algorithm. Whole clusters leave multiprocessors without a block.
     let ids = ids_of(data, Role::GridBarrier);
-    let each: Vec<(String, u32, Known<'_>)> = known(data, |row| ids.contains(&row.case.primitive.as_str()) && is_ordered(row))
-        .filter_map(|known| {
-            Some((design(&data.catalogue, &known.row.case), on_multiprocessor(data, &known.row.case)?.0, known))
-        })
-        .collect();
+    let each: Vec<(String, u32, Known<'_>)> =
+        known(data, |row| ids.contains(&row.case.primitive.as_str()) && is_ordered(row))
+            .filter_map(|known| {
+                Some((design(&data.catalogue, &known.row.case), on_multiprocessor(data, &known.row.case)?.0, known))
+            })
+            .collect();
     let mut designs: Vec<(usize, &str)> = each
         .iter()
         .map(|(name, _, known)| (ids.iter().position(|id| *id == known.row.case.primitive), name.as_str()))
@@ -263,9 +264,8 @@ fn has_figures(lines: &[Vec<String>], first: usize) -> bool {
 pub(crate) fn over_devices(data: &RunData) -> Vec<DeviceLine> {
     let mut lines = Vec::new();
     for id in ids_of(data, Role::DeviceBarrier) {
-        let rows: Vec<(Known<'_>, u32)> = barriers(data, id)
-            .filter_map(|known| Some((known, on_multiprocessor(data, &known.row.case)?.0)))
-            .collect();
+        let rows: Vec<(Known<'_>, u32)> =
+            barriers(data, id).filter_map(|known| Some((known, on_multiprocessor(data, &known.row.case)?.0))).collect();
         let of_32 = rows.iter().filter(|(_, blocks)| *blocks == 32).filter_map(|(known, _)| known.row.case.threads);
         let slowest = of_32.filter(|threads| *threads <= 64).max();
         for (blocks, threads) in [(1, Some(32)), (4, Some(256)), (32, slowest)] {

@@ -1,13 +1,13 @@
 //! The data of the page as JSON, in the form that the scripts read (`assets/js/model/data.js`).
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
 use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use syncscope_core::{Form, Placement, Row, Run};
 use serde_json::{Number, Value, json};
 use syncscope_core::run::columns::{self, COLUMNS};
+use syncscope_core::{Form, Placement, Row, Run};
 
 use super::changes::Compared;
 use super::html::escape_json;
@@ -323,9 +323,7 @@ fn names() -> Vec<&'static str> {
 /// The columns with a title, which need no words of their own in the script.
 fn labelled() -> Vec<Value> {
     let with_label = COLUMNS.iter().filter(|column| !column.label.is_empty());
-    let of = |columns::Column { name, label, unit, is_number, .. }: &columns::Column| {
-        json!({ "name": name, "label": label, "unit": unit, "number": is_number })
-    };
+    let of = |columns::Column { name, label, unit, is_number, .. }: &columns::Column| json!({ "name": name, "label": label, "unit": unit, "number": is_number });
     with_label.map(of).collect()
 }
 

@@ -5,15 +5,15 @@
 
 use std::fmt::Write;
 
-use syncscope_core::machine::{Cache, CoreKind, CpuMachine, GpuLink, GpuMachine};
 use syncscope_core::Evidence;
+use syncscope_core::machine::{Cache, CoreKind, CpuMachine, GpuLink, GpuMachine};
 
 use super::facts::bytes;
 use super::html::escape;
-use crate::naming::plural;
-use crate::figure::{self, Cost};
-use crate::{RunData, naming};
 use crate::analysis::ladder::rung;
+use crate::figure::{self, Cost};
+use crate::naming::plural;
+use crate::{RunData, naming};
 
 /// The most machines that are drawn.
 const MOST_RUNS: usize = 4;

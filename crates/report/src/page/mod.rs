@@ -44,6 +44,7 @@ pub fn render(runs: &[RunData]) -> String {
     let runs: Vec<RunData> = runs.iter().map(RunData::in_order).collect();
     let runs = runs.as_slice();
     let labels = run_data::labels(runs);
+    let sections: Vec<&[section::Section]> = runs.iter().map(|data| data.sections.as_slice()).collect();
     fill(TEMPLATE, |placeholder| match placeholder {
         "title" => html::escape(&title(runs)),
         "style" => styles(),
@@ -52,7 +53,7 @@ pub fn render(runs: &[RunData]) -> String {
         "fallback" => fallback::tables(runs, &labels),
         "machine" => drawing::drawings(runs, &labels),
         "changes" => changes::section(runs, &labels),
-        "published" => section::of_experiments(runs, &labels),
+        "published" => section::of_experiments(&sections, &labels),
         "paper_tables" => paper_tables::section(runs, &labels),
         "charts" => unpacked(CHART_LIBRARY),
         "findings" => findings::section(runs, &labels),

@@ -34,7 +34,11 @@ fn figure(lines: &[DeviceLine]) -> Vec<Part> {
     let note = "Blocks per multiprocessor × threads per block: the paper's fastest, general and slowest shape (32 × 64; a smaller \
                 block where that was not measured). Its V100s took 6.0 µs for two devices at 1 × 32, and about as long for up to \
                 five.";
-    vec![Part::Charts(charts), Part::paragraph(note), Part::Folded("The figures".to_owned(), vec![figures(lines, most)])]
+    vec![
+        Part::Charts(charts),
+        Part::paragraph(note),
+        Part::Folded("The figures".to_owned(), vec![figures(lines, most)]),
+    ]
 }
 
 /// The shapes of one barrier. All charts have one vertical axis.

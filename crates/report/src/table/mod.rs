@@ -30,7 +30,7 @@ pub fn summary(data: &RunData, width: usize, colour: bool) -> String {
     lines.push(String::new());
     lines.extend(wrap(&verdicts(data), width, ""));
     let marked = (!cheapest.is_empty()).then(|| format!("{}: the cheapest of its column", sections::CHEAPEST));
-    let signs = marked.into_iter().chain(figure::signs_of(data)).flat_map(|text| wrap(&text, width, "  "));
+    let signs = marked.into_iter().chain(figure::signs_of(&data.rows)).flat_map(|text| wrap(&text, width, "  "));
     lines.extend(signs.map(|line| painter.text(&line, Tone::Quiet)));
     lines.extend(trust::trust(data).iter().flat_map(|text| wrap(text, width, "  ")));
     lines.extend(failures(data, width, painter));

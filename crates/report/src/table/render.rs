@@ -2,8 +2,8 @@
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
-use super::{Painter, Tone};
 use super::sections::{Line, Section};
+use super::{Painter, Tone};
 use crate::export::grid::plain;
 use crate::figure::Cost;
 

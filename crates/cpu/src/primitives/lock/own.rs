@@ -222,6 +222,7 @@ mod tests {
         let (dtype, layout) = (Some(Dtype::U64), Some(Layout::Shared));
         let case = Case { dtype, layout, threads: Some(1), ..Case::new(COHORT.primitive.id) };
         let evidence = (COHORT.workload)(&case).unwrap().evidence();
-        assert_eq!(evidence.summary(), Some("lock xadd 16/32"), "{evidence:?}");
+        // What else is on its path depends on how the compiler laid out the loop.
+        assert!(evidence.summary().is_some_and(|summary| summary.starts_with("lock xadd 16/32")), "{evidence:?}");
     }
 }

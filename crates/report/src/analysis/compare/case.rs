@@ -1,12 +1,12 @@
 //! A case of both runs, and what may become of it.
 
-use std::collections::BTreeSet;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
-use syncscope_core::Row;
-use syncscope_core::words::words;
 use serde::Serialize;
+use syncscope_core::Row;
 use syncscope_core::stats::median;
+use syncscope_core::words::words;
 
 use crate::naming;
 

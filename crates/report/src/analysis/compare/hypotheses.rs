@@ -8,8 +8,8 @@ use syncscope_core::{Detail, Row, Verdict, pairs_of_a_block};
 
 use super::case::{Change, ComparedCase};
 use super::machine_state::MachineStates;
-use super::ratio::UncertainCost;
 use super::ratio;
+use super::ratio::UncertainCost;
 use crate::analysis::contest::has_cost_of_case;
 use crate::naming;
 
@@ -98,8 +98,7 @@ impl Draft<'_> {
 pub(super) fn judge(drafts: &mut [Draft<'_>]) {
     let tested: Vec<(usize, Tests)> =
         drafts.iter().enumerate().filter_map(|(index, draft)| Some((index, draft.tests?))).collect();
-    let of =
-        |p: fn(&Tests) -> f64| rejected(&tested.iter().map(|(_, tests)| p(tests)).collect::<Vec<_>>());
+    let of = |p: fn(&Tests) -> f64| rejected(&tested.iter().map(|(_, tests)| p(tests)).collect::<Vec<_>>());
     let (different, same) = (of(|tests| tests.different), of(|tests| tests.same));
     for (at, (index, tests)) in tested.iter().enumerate() {
         drafts[*index].case.change = match (different[at], same[at]) {

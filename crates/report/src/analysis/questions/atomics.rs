@@ -7,13 +7,13 @@ use syncscope_core::{Case, Form, Layout, MemoryOrder, Mode, Row, Scope, Space, V
 use super::advice::Need;
 use super::counters::count_events;
 use super::rows::{both_sides, largest_team, note, one_line_each, plain_series, sizes, team, unreliable};
-use crate::chart::{Axis, Point, Unit};
 use super::types_and_orders::{float_against_int, sequential_store};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{Basis, Known, Ratio, is_absent};
 use crate::analysis::ladder::rung;
 use crate::analysis::placements;
 use crate::analysis::usual::unusualness;
+use crate::chart::{Axis, Point, Unit};
 use crate::figure::{self, grouped};
 use crate::{RunData, naming};
 

@@ -10,13 +10,13 @@ use super::lock::cautions_on_waiting;
 use super::rows::{
     both_sides, by_threads, cheapest_in_words, one_line_each, plain_series, series, sizes, team, unreliable,
 };
-use crate::chart::{Axis, Point, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{
     Basis, Contest, Known, Peers, Size, design, has_role, is_absent, is_relaxed, short_design, takes_part,
 };
 use crate::analysis::ladder::{on_rung, rung};
 use crate::analysis::usual::{MachineSize, short_name};
+use crate::chart::{Axis, Point, Unit};
 use crate::naming::enumeration;
 use crate::{RunData, figure, naming};
 

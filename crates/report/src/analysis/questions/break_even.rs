@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Role};
 
-use crate::chart::{Cell, Line, Rule, Spec};
 use crate::analysis::contest::{Basis, Contest, Known};
 use crate::analysis::usual::short_name;
+use crate::chart::{Cell, Line, Rule, Spec};
 use crate::naming::{KERNEL_US, capitalized, either, enumeration};
 use crate::{RunData, figure};
 

@@ -3,9 +3,9 @@
 use syncscope_core::Case;
 
 use super::families::{Contrast, by_group, cell, line, name, take_instead, take_longer};
-use crate::chart::{Line, Spec};
 use super::{Picture, Question, Said};
 use crate::RunData;
+use crate::chart::{Line, Spec};
 
 pub(super) const QUESTION: Question = Question {
     id: "decide-kinds",

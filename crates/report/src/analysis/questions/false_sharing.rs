@@ -6,12 +6,12 @@ use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Dtype, Layout, Mode, Placement, Row, Run, Verdict};
 
 use super::rows::{one_line_each, plain_series, unreliable};
-use crate::chart::{Axis, Point, Rule, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::RunData;
 use crate::analysis::contest::alike::of_one_actor;
 use crate::analysis::contest::{Basis, Known, Ratio, is_absent};
 use crate::analysis::placements;
+use crate::chart::{Axis, Point, Rule, Spec, Unit};
 
 pub(super) const QUESTION: Question = Question {
     id: "decide-false-sharing",
@@ -361,7 +361,11 @@ mod tests {
             let ns_interval = Some(Interval { low: ns * (1.0 - share), high: ns * (1.0 + share) });
             Row { verdict: Verdict::Noisy("wide".into()), ns_interval, ..row }
         };
-        let rows = [stride_row(Dtype::I32, 4, 1, 50.0), stride_row(Dtype::I32, 4, 8, 40.0), stride_row(Dtype::I32, 4, 16, 5.0)];
+        let rows = [
+            stride_row(Dtype::I32, 4, 1, 50.0),
+            stride_row(Dtype::I32, 4, 8, 40.0),
+            stride_row(Dtype::I32, 4, 16, 5.0),
+        ];
         let found = |rows: &[Row]| findings(&crate::testing::run(), rows);
         assert_eq!(found(&rows)[0].cost_drop.map(|found| found.stride), Some(16));
         let wide = rows.clone().map(|row| noisy(row, 0.3));
@@ -403,7 +407,8 @@ mod tests {
 
     #[test]
     fn the_absence_of_a_drop_is_reported_if_it_is_certain() {
-        let flat = [stride_row(Dtype::F64, 4, 1, 9.1), stride_row(Dtype::F64, 4, 4, 9.0), stride_row(Dtype::F64, 4, 8, 9.2)];
+        let flat =
+            [stride_row(Dtype::F64, 4, 1, 9.1), stride_row(Dtype::F64, 4, 4, 9.0), stride_row(Dtype::F64, 4, 8, 9.2)];
         let sentences = findings(&crate::testing::run(), &flat).iter().map(StrideFinding::sentence).collect::<Vec<_>>();
         assert_eq!(sentences, ["f64: no drop, adjacent and distant elements cost the same"]);
         // The first stride is far more expensive, by an unknown amount.

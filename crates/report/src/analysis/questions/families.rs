@@ -6,10 +6,10 @@ use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Mode, Placement, Role};
 
 use super::Said;
-use crate::chart::{Cell, Line, Point};
 use crate::analysis::contest::{Basis, Comparison, Known, Ratio, has_role, is_absent};
 use crate::analysis::matrix::PAIR_CLASSES;
 use crate::analysis::usual::{most_usual, short_name};
+use crate::chart::{Cell, Line, Point};
 use crate::figure::Cost;
 use crate::naming::enumeration;
 use crate::{RunData, figure};

@@ -3,12 +3,12 @@
 use syncscope_core::{Case, MemoryOrder, Mode, Row, Scope, Verdict};
 
 use super::rows::each_costs_more;
-use crate::chart::{Cell, Line, Point, Spec};
 use super::{Picture, Question, Said};
 use crate::RunData;
 use crate::analysis::contest::{Basis, Comparison, Known};
 use crate::analysis::ladder::on_rung;
 use crate::analysis::usual::{is_one_block, most_usual, short_name};
+use crate::chart::{Cell, Line, Point, Spec};
 use crate::figure::{Cost, grouped};
 use crate::naming::{capitalized, enumeration};
 

@@ -5,13 +5,13 @@ use syncscope_core::{Case, Domain, Role, Row};
 
 use super::advice::{Choice, Inquiry, Need, Situation, decide, missing_size};
 use super::placement::CLASSES;
-use crate::chart::{Axis, Point, Series, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{Basis, Contest, Known, Peers, Ratio, Size, has_role, is_absent};
 use crate::analysis::ladder::{on_rung, rung};
 use crate::analysis::placements;
 use crate::analysis::row_query::MEDIAN_DETAIL;
 use crate::analysis::usual::short_name;
+use crate::chart::{Axis, Point, Series, Spec, Unit};
 use crate::naming::enumeration;
 use crate::{RunData, figure};
 
@@ -176,7 +176,8 @@ fn hand_over(inquiry: Inquiry<'_>) -> Vec<Situation> {
         ("spins", spinning.and_then(|spinning| decide(inquiry, &spinning)).map(|one| one.taking(of_spinning))),
         ("may sleep", decide(inquiry, &may_sleep).map(|one| one.taking(of_sleeping))),
     ];
-    let named = |(other, decision): (&str, Option<_>)| Some((Domain::Cpu, format!("2 threads, the other {other}"), decision?));
+    let named =
+        |(other, decision): (&str, Option<_>)| Some((Domain::Cpu, format!("2 threads, the other {other}"), decision?));
     answers.into_iter().filter_map(named).collect()
 }
 

@@ -8,13 +8,13 @@ use syncscope_core::{Case, Layout, Nanoseconds, Placement, Role};
 use super::families::{Contrast, by_class, cell, line, name, of_teams, take_longer};
 use super::placement::CLASSES;
 use super::rows::each_costs_more;
-use crate::chart::{Line, Spec};
 use super::{Picture, Question, Said};
 use crate::RunData;
 use crate::analysis::contest::{Basis, Known, Peers, is_absent};
 use crate::analysis::ladder::on_rung;
 use crate::analysis::placements::{self, list_has_any};
 use crate::analysis::usual::unusualness;
+use crate::chart::{Line, Spec};
 use crate::naming::enumeration;
 
 pub(super) const QUESTION: Question = Question {

@@ -4,10 +4,10 @@ use syncscope_core::{Case, Detail, Domain, Mode, Role, Row, Verdict, Waits};
 
 use super::advice::{Choice, Inquiry, Need, Situation, decide, missing_size};
 use super::rows::{by_threads, cheapest_in_words, cpu_rules, largest_team, series, team, unreliable};
-use crate::chart::{Axis, Point, Series, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{Basis, Comparison, Known, Peers, design};
 use crate::analysis::usual::MachineSize;
+use crate::chart::{Axis, Point, Series, Spec, Unit};
 use crate::figure::Cost;
 use crate::{RunData, figure, naming};
 

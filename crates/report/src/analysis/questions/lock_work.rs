@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syncscope_core::{Case, Role, Row, Work};
 
-use crate::chart::{Cell, Line, Spec};
 use super::{Picture, Question};
 use crate::RunData;
 use crate::analysis::contest::{Basis, Contest, Entrant, takes_part};
+use crate::chart::{Cell, Line, Spec};
 
 pub(super) const QUESTION: Question = Question {
     id: "decide-lock-work",

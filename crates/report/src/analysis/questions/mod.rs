@@ -33,9 +33,9 @@ pub(crate) use barrier::{Winner, winners};
 use serde::Serialize;
 use syncscope_core::Row;
 
+use crate::chart::Spec;
 use crate::{RunData, figure, naming, run_data};
 use advice::{Inquiry, Need, Situation};
-use crate::chart::Spec;
 
 /// A question, and what answers it.
 struct Question {
@@ -248,9 +248,9 @@ pub(super) mod testing {
     use syncscope_core::stats::Interval;
     use syncscope_core::{Case, Dtype, Layout, Nanoseconds, Row, Verdict};
 
-    use crate::chart::{Series, Spec};
     use super::{Decision, Said, answers, decisions};
     use crate::RunData;
+    use crate::chart::{Series, Spec};
 
     /// A machine with 16 CPUs and a device of 132 multiprocessors.
     pub(in crate::analysis) fn data(rows: Vec<Row>) -> RunData {
@@ -344,10 +344,10 @@ mod tests {
 
     use syncscope_core::{Row, Verdict};
 
-    use crate::chart::State;
     use super::testing::{case, data, on_blocks, row};
     use super::testing::{decision, lock, series};
     use super::*;
+    use crate::chart::State;
 
     /// A run that the repository holds.
     fn stored(name: &str) -> RunData {

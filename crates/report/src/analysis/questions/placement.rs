@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use syncscope_core::Case;
 
-use crate::chart::{Axis, Point, Series, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{Basis, Comparison, Known, bounds, is_absent};
 use crate::analysis::ladder::{on_rung, rung};
 use crate::analysis::matrix;
 use crate::analysis::placements;
 use crate::analysis::usual::{short_name, unusualness};
+use crate::chart::{Axis, Point, Series, Spec, Unit};
 use crate::naming::enumeration;
 use crate::{RunData, figure};
 

@@ -9,10 +9,10 @@ use super::advice::{Inquiry, Need, Situation, decide, missing_size};
 use super::barrier::{RESIDENT, of_grid, that_orders};
 use super::break_even::{Way, by_length_in_words, length, margins, standing, way, ways, words};
 use super::rows::{note, plain_series, unreliable};
-use crate::chart::{Axis, Point, Series, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{Basis, Comparison, Contest, Entrant, Known, has_role, short_design, takes_part};
 use crate::analysis::usual::{most_usual, short_name, unusualness};
+use crate::chart::{Axis, Point, Series, Spec, Unit};
 use crate::naming::{EMPTY_KERNEL, either};
 use crate::{RunData, naming};
 

@@ -7,11 +7,11 @@ use syncscope_core::run::IMPORTED;
 use syncscope_core::{Case, Placement, Row, Verdict};
 
 use super::Said;
-use crate::chart::{Axis, Point, Rule, Series, Spec, Unit, share_vertical_axis};
 use crate::RunData;
 use crate::analysis::contest::{Basis, Known, Open, Peers, Win};
 use crate::analysis::placements;
 use crate::analysis::usual::{MachineSize, unusualness};
+use crate::chart::{Axis, Point, Rule, Series, Spec, Unit, share_vertical_axis};
 use crate::naming::enumeration;
 
 /// Of the rows with one name, those that differ only in the parameters that `free` clears: the largest such set, then the
@@ -237,9 +237,9 @@ pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u
 
 #[cfg(test)]
 mod tests {
-    use crate::chart::Spec;
     use super::super::testing::data;
     use super::super::testing::{decision, lock};
+    use crate::chart::Spec;
 
     #[test]
     fn the_rules_of_a_sweep_are_those_of_its_placement() {

@@ -3,9 +3,9 @@
 use syncscope_core::{Case, Placement};
 
 use super::families::{Contrast, by_class, line, of_teams, take_instead, take_longer, usual};
-use crate::chart::{Line, Spec};
 use super::{Picture, Question, Said};
 use crate::analysis::placements;
+use crate::chart::{Line, Spec};
 use crate::naming::enumeration;
 use crate::{RunData, figure};
 

@@ -4,9 +4,9 @@ use syncscope_core::{Case, Domain, Role, Waits};
 
 use super::advice::{Decision, Inquiry, Need, Situation, decide};
 use super::rows::{series, team, unreliable};
-use crate::chart::{Axis, Point, Rule, Spec, Unit};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{Basis, Contest, Entrant, Known, Peers, Size, design, takes_part};
+use crate::chart::{Axis, Point, Rule, Spec, Unit};
 use crate::{RunData, figure};
 
 pub(super) const QUESTION: Question = Question {
