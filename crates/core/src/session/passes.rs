@@ -205,7 +205,8 @@ impl Passes<'_> {
     ) -> Result<Ended, RunDirectoryError> {
         let is_final = part.is_next_final();
         let spans_half = part.spans_half();
-        let may_finish = is_final || spans_half;
+        // Of few cases, all blocks may be made long before that.
+        let may_finish = is_final || spans_half || part.cases.iter().any(PendingCase::is_next_last);
         let states = if may_finish { part.states() } else { StatesOfClasses::default() };
         laboratory.begin_pass(part.schedule.made);
         let mut reached = 0;

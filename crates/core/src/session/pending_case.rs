@@ -144,6 +144,11 @@ impl PendingCase {
         self.facts.map_or(Class::NothingShared, |facts| facts.class_of(&self.case))
     }
 
+    /// Whether it has no block after the next one.
+    pub(super) fn is_next_last(&self) -> bool {
+        self.blocks() + 1 >= self.budget.blocks.max || self.is_over_budget()
+    }
+
     /// Whether it took the time of several cases. (On 64 virtual CPUs a block with a thread on each lasts 20 ms instead
     /// of five: the host always takes one of the CPUs away.)
     pub(super) fn is_over_budget(&self) -> bool {

@@ -32,8 +32,10 @@ static CATALOGUE: [Primitive; 3] = [
     primitive("cpu.lock.ttas", Role::ThreadLock, Waits::Spins, ActorRule::Slowest),
 ];
 
-/// Blocks take so long on the clock of the test.
+/// Blocks take so long on the clock of the test, as in a run of many cases.
 const BLOCK: Duration = Duration::from_millis(100);
+/// And as in a run of few, which have all their blocks before half of its time.
+const SHORT_BLOCK: Duration = Duration::from_millis(2);
 
 /// A run of the quick preset takes 40 s.
 const FROM_HALF_TIME: Range<u64> = 20..60;
@@ -43,13 +45,15 @@ struct Machine {
     event: Event,
     /// The seconds in which it is so.
     during: Range<u64>,
+    block: Duration,
     clock: Rc<Cell<Duration>>,
     random: fastrand::Rng,
 }
 
 impl Machine {
-    fn of(event: Event, during: &Range<u64>, clock: &Rc<Cell<Duration>>, seed: u64) -> Self {
-        Self { event, during: during.clone(), clock: Rc::clone(clock), random: fastrand::Rng::with_seed(seed) }
+    fn of(event: Event, during: &Range<u64>, block: Duration, seed: u64) -> Self {
+        let (during, random) = (during.clone(), fastrand::Rng::with_seed(seed));
+        Self { event, during, block, clock: Rc::default(), random }
     }
 
     /// What a case costs in nanoseconds, and cycles in a tick of a tenth of a nanosecond.
@@ -88,7 +92,7 @@ impl Laboratory for Machine {
     }
 
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        self.clock.set(self.clock.get() + BLOCK);
+        self.clock.set(self.clock.get() + self.block);
         let (cost, cycles_per_tick) = self.cost(case);
         // Blocks differ, so that no case is precise before the end.
         let block = ((0..12).map(|_| self.random.f64()).sum::<f64>() - 6.0) * 0.03;
@@ -109,19 +113,19 @@ impl Laboratory for Machine {
         let mut known = serde_json::to_value(share).unwrap();
         known["most_passes"] = 2.into();
         let share: Share = serde_json::from_value(known).unwrap();
-        let mut other = Self::of(self.event, &self.during, &self.clock, self.random.u64(..));
+        let other = Self::of(self.event, &self.during, self.block, self.random.u64(..));
+        let mut other = Self { clock: Rc::clone(&self.clock), ..other };
         Some(Ok(share.measure(&mut other, &mut ())))
     }
 }
 
 /// What `run.json` says of the states, and how many rows do.
-fn states(event: Event, during: &Range<u64>, seed: u64) -> (Option<String>, usize) {
+fn states(event: Event, during: &Range<u64>, block: Duration, seed: u64) -> (Option<String>, usize) {
     let folder = tempfile::tempdir().unwrap();
-    let clock = Rc::new(Cell::new(Duration::ZERO));
-    let mut machine = Machine::of(event, during, &clock, seed);
+    let mut machine = Machine::of(event, during, block, seed);
     let plan = Plan::new(&[&mut machine as &mut dyn Laboratory], Preset::Quick, seed, |_| true);
     let directory = RunDirectory::create(&folder.path().join("run")).unwrap();
-    let (start, turned) = (Instant::now(), Rc::clone(&clock));
+    let (start, turned) = (Instant::now(), Rc::clone(&machine.clock));
     let run = Run { seed, ..common::run(Preset::Quick, plan.len() as u64) };
     let mut session =
         Session::start(directory, run, Preset::Quick, plan).unwrap().with_clock(move || start + turned.get());
@@ -150,7 +154,7 @@ fn a_change_of_state_is_named() {
     ];
     for (event, during, words, fewest_rows) in named {
         let is_named = |seed: &u64| {
-            let (text, rows) = states(event, &during, *seed);
+            let (text, rows) = states(event, &during, BLOCK, *seed);
             let has_words = text.as_ref().is_some_and(|text| words.iter().all(|word| text.contains(word)));
             let is_right = has_words && rows >= fewest_rows;
             if !is_right {
@@ -161,6 +165,12 @@ fn a_change_of_state_is_named() {
         let right = (0..20).filter(is_named).count();
         assert!(right >= 19, "{event:?} {during:?}: {right} of 20");
     }
-    let wrong = (0..20).filter(|seed| states(Event::Nothing, &FROM_HALF_TIME, *seed) != (None, 0)).count();
+    let wrong = (0..20).filter(|seed| states(Event::Nothing, &FROM_HALF_TIME, BLOCK, *seed) != (None, 0)).count();
     assert!(wrong <= 1, "{wrong} of 20 steady runs have two states");
+}
+
+#[test]
+fn a_change_of_state_is_named_in_a_run_of_few_cases_too() {
+    let (text, rows) = states(Event::OtherPlaces, &(5..8), SHORT_BLOCK, 1);
+    assert!(text.is_some_and(|text| text.contains("two CPUs far from each other")) && rows >= 11, "{rows}");
 }
