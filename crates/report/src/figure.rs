@@ -338,8 +338,8 @@ mod tests {
 
     use syncscope_core::stats::Interval;
 
-    fn signs(rows: Vec<Row>) -> Vec<String> {
-        let text = signs_of(&rows).unwrap_or_default();
+    fn signs(rows: &[Row]) -> Vec<String> {
+        let text = signs_of(rows).unwrap_or_default();
         text.split("; ").map(|one| one.split(": ").next().unwrap().to_owned()).collect()
     }
 
@@ -354,12 +354,12 @@ mod tests {
     #[test]
     fn only_signs_that_occur_are_explained() {
         let resolved = Row { verdict: Verdict::Resolved, ..noisy(0.1) };
-        assert_eq!(signs_of(&[resolved.clone()]), None);
-        assert_eq!(signs(vec![resolved.clone(), noisy(1.0)]), ["~"]);
-        assert_eq!(signs(vec![noisy(5.0), resolved.clone()]), ["no number"]);
+        assert_eq!(signs_of(std::slice::from_ref(&resolved)), None);
+        assert_eq!(signs(&[resolved.clone(), noisy(1.0)]), ["~"]);
+        assert_eq!(signs(&[noisy(5.0), resolved.clone()]), ["no number"]);
         let launch = Case { group: Some(Group::of_word("5 us")), ..Case::new("gpu.launch.stream") };
         let not_additive = Row { verdict: Verdict::NonAdditive("differs".into()), ..resolved.clone() };
-        assert_eq!(signs(vec![Row { case: launch, ..resolved }, not_additive]), ["not additive", "5 µs"]);
+        assert_eq!(signs(&[Row { case: launch, ..resolved }, not_additive]), ["not additive", "5 µs"]);
     }
 
     #[test]

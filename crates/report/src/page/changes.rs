@@ -67,7 +67,9 @@ fn content(found: &Comparison<'_>) -> Vec<Part> {
         let (mut headings, lines) = grid.parts();
         let mut lines = lines.to_vec();
         headings.rotate_right(1);
-        lines.iter_mut().for_each(|line| line.rotate_right(1));
+        for line in &mut lines {
+            line.rotate_right(1);
+        }
         Part::table(&headings, lines)
     };
     let mut parts: Vec<Part> = found.remarks.iter().map(|remark| Part::paragraph(sentence(remark))).collect();

@@ -9,7 +9,7 @@ use super::{RawLock, WaitTimeout};
 /// An MCS lock whose holder passes it to the next thread of its own group, and moves those in between to a second queue, for which the
 /// first node of the main one stands (Dice and Kogan, *Compact NUMA-aware Locks*, EuroSys 2019, figures 2 to 4). One word for a lock.
 ///
-/// A thread is granted the first thread of the second queue, or [`EMPTY`].
+/// A thread is granted the first thread of the second queue, or `EMPTY`.
 #[derive(Debug)]
 pub struct CnaLock {
     queue: Queue<Node<Member>>,
