@@ -62,20 +62,19 @@ pub(crate) fn programs_on(arch: &str) -> Vec<(Case, Program)> {
     programs().into_iter().filter(is_there).collect()
 }
 
-/// One of each primitive on each memory, in each mode and form, for the oldest and the newest architecture, and of each type for
-/// `sm_90`; for those between, whose instructions are of one of the others, one of each primitive.
+/// All programs for one architecture; for the oldest and the newest one of each primitive on each memory, in each mode and form;
+/// for those between, whose instructions are of one of the others, one of each primitive.
 pub(crate) fn some_programs(arch: &str) -> Vec<(Case, Program)> {
     let mut seen = HashSet::new();
-    let is_between = !["sm_75", "sm_90", "sm_120"].contains(&arch);
+    let is_last = ["sm_75", "sm_120"].contains(&arch);
     let mut is_new = |case: &Case| {
         let form = (case.space, case.mode, case.layout == Some(Layout::Shared), case.form);
         // Orders and designs of wide barriers are programs of their own.
         let is_design = ["gpu.grid.hierarchical", "gpu.multi.flags"].contains(&case.primitive.as_str());
         let design = (case.order, is_design.then(|| case.group.clone()));
-        let dtype = case.dtype.filter(|_| arch == "sm_90");
-        seen.insert((case.primitive.clone(), (!is_between).then_some((form, design, dtype))))
+        seen.insert((case.primitive.clone(), is_last.then_some((form, design))))
     };
-    programs_on(arch).into_iter().filter(|(case, _)| is_new(case)).collect()
+    programs_on(arch).into_iter().filter(|(case, _)| arch == "sm_90" || is_new(case)).collect()
 }
 
 /// The snippets, and one program of each primitive, layout, type and form, on each memory and in each mode.
