@@ -172,7 +172,7 @@ fn two_processes_do_not_write_into_one_directory() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
     // Long enough that the second process starts before the first one ends.
-    let victim = Victim::new(Some("threads=40"), OF_FAKES, 1);
+    let victim = Victim::new(Some("threads=100"), OF_FAKES, 1);
     let mut first = victim.start(folder.path());
     let deadline = Instant::now() + Duration::from_secs(20);
     while RunDirectory::open(folder.path()).is_err() {
@@ -186,5 +186,5 @@ fn two_processes_do_not_write_into_one_directory() {
         assert!(text.contains("in use by another syncscope") || text.contains("is not empty"), "{text}");
     }
     assert!(first.wait().unwrap().success());
-    assert_eq!(finished(folder.path()).len(), 160);
+    assert_eq!(finished(folder.path()).len(), 400);
 }

@@ -366,7 +366,7 @@ fn stored_runs_hold_each_other() {
 }
 
 #[test]
-#[ignore = "takes long: all pairs of runs, for people to read"]
+#[ignore = "half a minute, for people to read: cargo test -p syncscope-report --test calibration -- --ignored --nocapture"]
 fn all_pairs() {
     let ([coverage, compared], _) = studied(usize::MAX);
     println!("{coverage}\n{compared}");

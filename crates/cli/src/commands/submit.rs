@@ -26,7 +26,7 @@ use crate::runs;
 use crate::terminal;
 
 /// The largest bundle, as it is and unpacked.
-const MOST_BYTES: u64 = 128 << 10;
+const MOST_BYTES: u64 = 64 << 10;
 const MOST_UNPACKED: u64 = 4 << 20;
 /// What a bundle of many rows leaves out of each, besides the figures of processes.
 const LEFT_OUT: [&str; 15] = [
@@ -103,7 +103,7 @@ fn make(path: &Path, out: Option<&Path>) -> Result<Outcome, Failure> {
     }
     if packed.len() as u64 > MOST_BYTES {
         return Err(Failure::CouldNot(format!(
-            "the bundle has {} bytes, more than {MOST_BYTES}: submit a run of the preset quick or standard",
+            "the bundle has {} bytes, more than {MOST_BYTES}: submit a run of the preset quick",
             packed.len()
         )));
     }
