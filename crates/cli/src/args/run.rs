@@ -13,8 +13,7 @@ use crate::axes::{self, AxisArguments};
 #[derive(Debug, Clone, Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option that is given or not")]
 pub(crate) struct RunArguments {
-    /// How much: quick (40 s on 2 CPUs, 1 min on 16 CPUs and a GPU), standard (2 min, 9 min) or paper (1 min, 11 min); --dry-run
-    /// shows the cases
+    /// How much: quick (40 s on 2 CPUs, 1 min on 16 CPUs and a GPU), standard (2 min, 9 min), paper (1 min, 11 min)
     #[arg(long, value_parser = preset_parser(), hide_possible_values = true, default_value = "quick")]
     pub(crate) preset: Preset,
     /// Measure only primitives whose id matches, such as 'cpu.atomic.*' (repeatable, or with commas); '@syncperformance' selects
@@ -49,6 +48,9 @@ pub(crate) struct RunArguments {
     /// Let NCCL use NVLink multicast unless NCCL_NVLS_ENABLE=0; off by default: on shared machines it may fail or disturb others
     #[arg(long)]
     pub(crate) nccl_multicast: bool,
+    /// Then repeat the experiments of `syncscope paper`, into the same directory
+    #[arg(long, conflicts_with_all = ["repeat", "dry_run"])]
+    pub(crate) experiments: bool,
     /// Under a launcher such as srun or mpirun: name the directories under --out by rank, not by node
     #[arg(long)]
     pub(crate) anonymous: bool,

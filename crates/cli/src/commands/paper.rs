@@ -4,9 +4,10 @@
 use std::time::SystemTime;
 
 use clap::ArgMatches;
+use syncscope_core::Cancel;
 use syncscope_core::run::{Status, timestamp};
 use syncscope_core::run_directory::RunDirectory;
-use syncscope_papers::{Bench, Experiment, Plan};
+use syncscope_papers::{Bench, EXPERIMENTS, Experiment, Measured, Plan};
 
 use crate::args::{ExperimentArguments, PaperCommand, ReductionsArguments};
 use crate::catalogue::catalogue;
@@ -42,14 +43,9 @@ fn reductions(arguments: &ReductionsArguments) -> Result<Outcome, Failure> {
 
 fn measure(experiment: &Experiment, arguments: &ExperimentArguments, options: &ArgMatches) -> Result<Outcome, Failure> {
     let name = experiment.name;
-    let Plan { needs_gpu, without_gpu, measure } = (experiment.plan)(options).map_err(Failure::Usage)?;
+    let plan = (experiment.plan)(options).map_err(Failure::Usage)?;
     let mut laboratories = Laboratories::open(arguments.device.as_ref().map(std::slice::from_ref))?;
-    if let (true, Err(error)) = (needs_gpu, &laboratories.gpu) {
-        let alternative = without_gpu.map_or_else(String::new, |alternative| format!("; {alternative}"));
-        return Err(Failure::CouldNot(format!(
-            "`syncscope paper {name}` measures a CUDA device of compute capability 7.5 or later: {error}{alternative}"
-        )));
-    }
+    can_measure(name, &plan, &laboratories)?;
     let path = arguments.out.clone().unwrap_or_else(|| default_directory(name));
     let directory = RunDirectory::create_for_experiment(&path)?;
     let seed = fastrand::u64(..);
@@ -59,15 +55,9 @@ fn measure(experiment: &Experiment, arguments: &ExperimentArguments, options: &A
     run.warnings.iter().for_each(|text| terminal::warning(text));
     let start = SessionStart::now(&laboratories);
     let mut progress = Progress::new(name);
-    let measured = measure(&mut Bench {
-        cpu: laboratories.cpu.as_ref(),
-        gpu: laboratories.gpu.as_mut().ok(),
-        directory: &directory,
-        seed,
-        progress: &mut |text| progress.show(text),
-    });
+    let measured = follow(name, plan, &mut laboratories, &directory, seed, &mut progress);
     progress.finish();
-    let measured = measured.map_err(|error| Failure::CouldNot(format!("`syncscope paper {name}`: {error}")))?;
+    let measured = measured?;
     let record = start.ended(&laboratories);
     let warnings: Vec<String> = measured.warnings.into_iter().chain(record.warnings()).collect();
     for text in &warnings {
@@ -80,4 +70,49 @@ fn measure(experiment: &Experiment, arguments: &ExperimentArguments, options: &A
     directory.write_run(&run)?;
     write_of_run(&directory, &syncscope_papers::load(&path, catalogue())?)?;
     Ok(Outcome::Done)
+}
+
+/// Repeats every experiment with its usual options, into the directory of a run. Says what is missing, and why.
+pub(super) fn measure_all(
+    laboratories: &mut Laboratories,
+    directory: &RunDirectory,
+    seed: u64,
+    cancel: &Cancel,
+    progress: &mut Progress,
+) -> Vec<String> {
+    let mut measure = |Experiment { name, options, plan, .. }: &Experiment| {
+        let usual = options(clap::Command::new(*name)).try_get_matches_from([name]);
+        let plan = plan(&usual.map_err(|error| Failure::CouldNot(error.to_string()))?).map_err(Failure::Usage)?;
+        can_measure(name, &plan, laboratories)?;
+        follow(name, plan, laboratories, directory, seed, progress)
+    };
+    let left = EXPERIMENTS.iter().take_while(|_| !cancel.is_cancelled());
+    left.flat_map(|experiment| measure(experiment).map_or_else(|error| vec![error.to_string()], |it| it.warnings))
+        .collect()
+}
+
+fn can_measure(name: &str, plan: &Plan, laboratories: &Laboratories) -> Result<(), Failure> {
+    let (true, Err(error)) = (plan.needs_gpu, &laboratories.gpu) else { return Ok(()) };
+    let alternative = plan.without_gpu.map_or_else(String::new, |alternative| format!("; {alternative}"));
+    Err(Failure::CouldNot(format!(
+        "`syncscope paper {name}` measures a CUDA device of compute capability 7.5 or later: {error}{alternative}"
+    )))
+}
+
+fn follow(
+    name: &str,
+    plan: Plan,
+    laboratories: &mut Laboratories,
+    directory: &RunDirectory,
+    seed: u64,
+    progress: &mut Progress,
+) -> Result<Measured, Failure> {
+    let mut bench = Bench {
+        cpu: laboratories.cpu.as_ref(),
+        gpu: laboratories.gpu.as_mut().ok(),
+        directory,
+        seed,
+        progress: &mut |text| progress.show(text),
+    };
+    (plan.measure)(&mut bench).map_err(|error| Failure::CouldNot(format!("`syncscope paper {name}`: {error}")))
 }

@@ -20,7 +20,7 @@ use crate::args::{CpuList, MeasureArguments, RunArguments};
 use crate::axes::AxisFilter;
 use crate::commands::begun_run::{as_begun, default_directory, is_complete, report, resumable};
 use crate::commands::own_request::OwnRequest;
-use crate::commands::repeat;
+use crate::commands::{paper, repeat};
 use crate::failure::{Failure, Outcome};
 use crate::history;
 use crate::laboratories::Laboratories;
@@ -138,6 +138,12 @@ fn measure_here(
     let silenced = request.own.as_ref().and_then(|_| silence_output().ok());
     let measured = session.measure(&mut laboratories.all(), &limits, &mut progress);
     drop(silenced);
+    if request.arguments.experiments && matches!(measured, Ok(Status::Done)) {
+        let directory = session.directory().clone();
+        let missing = paper::measure_all(&mut laboratories, &directory, request.seed, &limits.cancel, &mut progress);
+        progress.suspend(|| missing.iter().for_each(|text| terminal::warning(text)));
+        session.warn(missing);
+    }
     progress.finish();
     board::begin(&Step::Ending);
     let dismissed = laboratories.dismiss_processes();

@@ -234,6 +234,16 @@ impl Session {
         self.lost_at.as_ref()
     }
 
+    /// The folder of the run.
+    pub const fn directory(&self) -> &RunDirectory {
+        &self.directory
+    }
+
+    /// Adds warnings for the user.
+    pub fn warn(&mut self, warnings: Vec<String>) {
+        self.run.warnings.extend(warnings);
+    }
+
     /// Adds what is only known when this process has measured: its record and what it warns of.
     pub fn add_record(&mut self, record: SessionRecord) {
         self.run.warnings.extend(record.warnings());
