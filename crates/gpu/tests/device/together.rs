@@ -72,25 +72,28 @@ const TIMED_NS: u32 = 4_000_000;
 const MOST_BYTES: usize = 264 * 1024 * 128 * 8;
 
 /// What an addition costs depends on its address, of neighbouring elements by up to a seventh: each rate is the median over elements
-/// that begin at so many places, as ours is over so many sets of offsets, and both reach as far as the second-level cache.
+/// that begin at so many places, as ours is over so many sets of offsets. The medians of other places differ by up to 8 %.
 const PLACES: u64 = 64;
+const PLACES_OF_LONG: u64 = 32;
 const FEWER_PLACES: u64 = 8;
-const FROM_PLACE_TO_PLACE: u64 = 777 * 1024;
+const FROM_PLACE_TO_PLACE: [u64; 4] = [776 << 10, 777 << 10, 1 << 20, 1056 << 10];
 
 impl Long {
     fn of(laboratory: &mut GpuLaboratory, value: &str) -> Self {
         let program = Program { file: "long.cu", text: LONG, definitions: vec![format!("VALUE={value}")] };
         let cubin = laboratory.cubin(&program).unwrap();
         let mut device = laboratory.own_device().unwrap();
-        let (total, elements) =
-            (device.results(1).unwrap(), device.memory(MOST_BYTES + (PLACES * FROM_PLACE_TO_PLACE) as usize).unwrap());
+        let (total, elements) = (
+            device.results(1).unwrap(),
+            device.memory(MOST_BYTES + (PLACES_OF_LONG * FROM_PLACE_TO_PLACE[3]) as usize).unwrap(),
+        );
         let loaded = device.load(&cubin).unwrap();
         let (counted, timed) = (loaded.kernel(c"counted").unwrap(), loaded.kernel(c"timed").unwrap());
         Self { device, counted, timed, elements, total }
     }
 
     fn launch(&mut self, kernel: Kernel, grid: (u32, u32), stride: u32, times: u32, place: u64) -> f64 {
-        let elements = self.elements.address + place * FROM_PLACE_TO_PLACE;
+        let elements = self.elements.address + place;
         let arguments = Arguments::default().wide(elements).wide(self.total.address);
         let arguments = arguments.word(stride).word(times).word(TIMED_NS).word(0);
         let started = Instant::now();
@@ -99,14 +102,16 @@ impl Long {
         started.elapsed().as_secs_f64() * 1e9
     }
 
-    /// Additions of all threads in a nanosecond while all of them add, at each place.
-    fn rates_of_all(&mut self, grid: (u32, u32), stride: u32, times: u32, places: u64) -> Vec<f64> {
-        let mut rate_at = |place| {
-            self.device.clear(self.total).unwrap();
-            self.launch(self.timed, grid, stride, times, place);
-            self.device.fetch(self.total, 1, LIMIT).unwrap()[0] as f64 / f64::from(TIMED_NS)
-        };
-        (0..places).map(&mut rate_at).collect()
+    /// Additions of all threads in a nanosecond while all of them add: the median over places, for each distance between them.
+    fn rates_of_all(&mut self, grid: (u32, u32), stride: u32) -> [f64; 4] {
+        FROM_PLACE_TO_PLACE.map(|distance| {
+            let mut rate_at = |place| {
+                self.device.clear(self.total).unwrap();
+                self.launch(self.timed, grid, stride, 1, place * distance);
+                self.device.fetch(self.total, 1, LIMIT).unwrap()[0] as f64 / f64::from(TIMED_NS)
+            };
+            stats::median(&(0..PLACES_OF_LONG).map(&mut rate_at).collect::<Vec<_>>()).unwrap()
+        })
     }
 
     /// The same of a kernel in which every thread adds as often, timed from outside: from the difference of two lengths.
@@ -115,6 +120,7 @@ impl Long {
         let times = ((rate * 1e6 / additions(1)) as u32).max(1);
         let mut more_ns = 0.0;
         for place in 0..FEWER_PLACES {
+            let place = place * FROM_PLACE_TO_PLACE[0];
             let mut of =
                 |times| (0..2).map(|_| self.launch(self.counted, grid, stride, times, place)).fold(f64::MAX, f64::min);
             more_ns += of(2 * times) - of(times);
@@ -123,12 +129,12 @@ impl Long {
     }
 }
 
-/// On two H100s 66 and 62 of 72 rows are within 5 %. The others are neighbouring elements of two blocks a multiprocessor, ours up to
-/// 8 % higher in windows of 100 us and of 2 ms, and four-byte elements at 128 bytes with 256 threads, ours up to 9 % lower: our loop
-/// with twice the additions is slower than that of the long kernel. All loops are printed beside.
-fn tolerance(dtype: Dtype, stride: u32, threads: u32) -> f64 {
-    let is_slower = stride == 32 && threads == 256 && matches!(dtype, Dtype::I32 | Dtype::F32);
-    if stride == 1 || is_slower { 0.10 } else { 0.06 }
+/// How far outside the rates of the long kernel ours may lie. On H100s it is within 5 %, but for four-byte elements: at 128 bytes with
+/// 256 threads up to 8 % lower, because our loop with twice the additions is slower than the long kernel's; neighbours in two full
+/// blocks a multiprocessor up to 7 % higher, as both our loops are.
+fn tolerance(dtype: Dtype, stride: u32, shape: (u32, u32)) -> f64 {
+    let four_bytes = matches!(dtype, Dtype::I32 | Dtype::F32);
+    if four_bytes && matches!((stride, shape), (32, (1, 256)) | (1, (2, 1024))) { 0.10 } else { 0.05 }
 }
 
 /// An operation of the mean thread in one of the loops, with all that is in the loop besides.
@@ -147,15 +153,15 @@ fn totals_of_private_additions_are_those_of_a_long_kernel() {
         [(Dtype::I32, "int"), (Dtype::U64, "unsigned long long"), (Dtype::F32, "float"), (Dtype::F64, "double")];
     let mut far = Vec::new();
     println!(
-        "type stride blocks threads: additions per ns: ours, all add, equal work; fastest, median, slowest thread in ns"
+        "type stride blocks threads: additions per ns: ours, of the long kernel, equal work; fastest, median, slowest thread in ns"
     );
     for (dtype, name) in types {
         let mut laboratory = open();
         let mut long = Long::of(&mut laboratory, name);
         let multiprocessors = laboratory.limits().multiprocessors;
         for stride in [1, 32, 128] {
-            for (blocks, threads) in [1, 2].into_iter().flat_map(|n| [256, 512, 1024].map(|t| (n * multiprocessors, t)))
-            {
+            for (of_each, threads) in [1, 2].into_iter().flat_map(|n| [256, 512, 1024].map(|t| (n, t))) {
+                let blocks = of_each * multiprocessors;
                 let case = Case {
                     dtype: Some(dtype),
                     layout: Some(Layout::Private { stride }),
@@ -172,11 +178,9 @@ fn totals_of_private_additions_are_those_of_a_long_kernel() {
                 let of_loops = [Side::Baseline, Side::Test]
                     .map(|side| everyone / ns_in_loop(experiment.as_mut(), side, found.iterations));
                 drop(experiment);
-                let [rates, looking_less] = [(1, PLACES), (8, FEWER_PLACES)]
-                    .map(|(times, places)| long.rates_of_all((blocks, threads), stride, times, places));
-                let [all, less] = [&rates, &looking_less].map(|rates| stats::median(rates).unwrap());
-                let [low, high] = [0.1, 0.9].map(|part| stats::percentile(&rates, part).unwrap() / all);
-                let equal = long.rate_of_equal_work((blocks, threads), stride, all);
+                let rates = long.rates_of_all((blocks, threads), stride);
+                let (low, high) = (rates.into_iter().fold(f64::MAX, f64::min), rates.into_iter().fold(0.0, f64::max));
+                let equal = long.rate_of_equal_work((blocks, threads), stride, high);
                 let Some(estimate) = &found.estimate else {
                     far.push(format!("{case}: {}", found.verdict));
                     continue;
@@ -188,12 +192,13 @@ fn totals_of_private_additions_are_those_of_a_long_kernel() {
                     .map(syncscope_core::Nanoseconds::value);
                 let (verdict, pairs) = (found.verdict.name(), found.pairs);
                 println!(
-                    "{dtype} {stride} {blocks} {threads}: {total:.1} {all:.1} ({low:.2} to {high:.2}), ratio {:.3}; loops {of_loops:.1?}, \
-                     {less:.1} with fewer looks; {total_of_equal:.1} {equal:.1}; {of_threads:.1?} {verdict}, {pairs} pairs",
-                    total / all
+                    "{dtype} {stride} {blocks} {threads}: {total:.1} {rates:.1?}; loops {of_loops:.1?}; \
+                     {total_of_equal:.1} {equal:.1}; {of_threads:.1?} {verdict}, {pairs} pairs"
                 );
-                if (total / all - 1.0).abs() > tolerance(dtype, stride, threads) || found.verdict != Verdict::Resolved {
-                    far.push(format!("{case}: {total:.1} instead of {all:.1}, {}", found.verdict));
+                let may_differ = tolerance(dtype, stride, (of_each, threads));
+                let is_near = (low * (1.0 - may_differ)..=high * (1.0 + may_differ)).contains(&total);
+                if !is_near || found.verdict != Verdict::Resolved {
+                    far.push(format!("{case}: {total:.1} instead of {rates:.1?}, {}", found.verdict));
                 }
             }
         }
