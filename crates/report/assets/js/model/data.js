@@ -83,7 +83,7 @@ function parameters(row) {
   if (row.threads !== null)
     words.push(row.blocks > 1 ? `${row.blocks}×${row.threads} threads` : plural(row.threads, "thread"));
   else if (row.blocks !== null) words.push(plural(row.blocks, "block"));
-  if (row.devices > 1) words.push(plural(row.devices, "device"));
+  if (row.devices !== null) words.push(plural(row.devices, "device"));
   if (row.elements !== null) words.push(`${row.elements} elements`);
   if (row.inside !== null) words.push(`${row.inside} inside`);
   if (row.outside !== null) words.push(`${row.outside} outside`);
