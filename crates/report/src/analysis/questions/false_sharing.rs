@@ -35,12 +35,9 @@ fn drop_of_the_cost(data: &RunData) -> Option<Said> {
     };
     let rows: Vec<usize> = data.rows_where(|row| is_shown(&row.case)).collect();
     let known = rows.iter().filter_map(|index| Known::with_figure(data, *index, Basis::Run));
-    let mut strides: Vec<(u32, Known<'_>)> =
-        known.filter_map(|one| Some((one.row.case.layout?.stride()?, one))).collect();
-    strides.sort_by_key(|(stride, _)| *stride);
-    let (_, adjacent) = strides.first()?;
-    let (_, distant) = strides.iter().find(|(stride, _)| *stride == drop.stride)?;
-    let both = distant.against(*adjacent)?;
+    let strides: Vec<(u32, Known<'_>)> = known.filter_map(|one| Some((one.row.case.layout?.stride()?, one))).collect();
+    let at = |stride| strides.iter().find(|(of, _)| *of == stride).map(|(_, known)| *known);
+    let both = at(drop.stride)?.against(at(ADJACENT)?)?;
     let whose = if both.less.is_of_another_actor() { ", for the median thread" } else { "" };
     let together = u64::from(finding.threads) * finding.dtype.size_bytes() as u64;
     let near = if together <= drop.bytes { "in one cache line" } else { "side by side" };
@@ -131,6 +128,9 @@ fn shown(data: &RunData) -> Vec<usize> {
 /// The primitive whose strides are compared.
 const PRIMITIVE: &str = "cpu.atomic.add";
 
+/// The stride of adjacent elements.
+const ADJACENT: u32 = 1;
+
 /// Costs that differ by less than this factor belong to one plateau.
 const PLATEAU: f64 = 1.25;
 
@@ -157,7 +157,7 @@ struct CostDrop {
     stride: u32,
     /// The same in bytes.
     bytes: u64,
-    /// The cost of adjacent elements (the smallest stride) divided by the cost at this stride.
+    /// The cost of adjacent elements divided by the cost at this stride.
     factor: Ratio,
 }
 
@@ -171,8 +171,8 @@ struct StrideCost {
 
 /// The finding of each type, from the additions to private elements by the largest team that fits the CPUs, in the
 /// default form. Noisy costs
-/// count with their intervals. A type has no finding where fewer than three strides have a cost, or where neither a drop
-/// nor its absence is certain.
+/// count with their intervals. A type has no finding where fewer than three strides have a cost, or adjacent elements have none, or
+/// where neither a drop nor its absence is certain.
 fn findings(run: &Run, rows: &[Row]) -> Vec<StrideFinding> {
     let hardware_threads = run.machine.cpu.hardware_threads;
     let mut sweeps: BTreeMap<Case, Vec<Known<'_>>> = BTreeMap::new();
@@ -207,6 +207,7 @@ fn finding(dtype: Dtype, sweeps: &BTreeMap<Case, Vec<Known<'_>>>) -> Option<Stri
     };
     let mut costs: Vec<StrideCost> = costs.iter().filter_map(of_stride).collect();
     costs.sort_by_key(|cost| cost.stride);
+    costs.first().filter(|first| first.stride == ADJACENT)?;
     let cost_drop = cost_drop(&costs, dtype);
     let is_certain = cost_drop.is_some() || is_flat(&costs);
     let (threads, placement) = (case.threads?, case.placement.clone());
@@ -286,6 +287,9 @@ mod tests {
         assert_eq!(said(drop_of_the_cost, rows[..2].to_vec()), None, "two strides show no plateau");
         let flat = vec![add(1, 17.0), add(8, 17.1), add(16, 16.9), add(32, 16.9)];
         assert_eq!(said(drop_of_the_cost, flat), None);
+        assert_eq!(said(drop_of_the_cost, vec![add(4, 43.9), add(16, 16.9), add(32, 16.9)]), None, "none is adjacent");
+        let rough = [vec![noisy(rows[0].clone(), 180.0, 560.0)], rows[1..].to_vec()].concat();
+        assert_eq!(said(drop_of_the_cost, rough), None, "adjacent elements have no number");
     }
 
     use syncscope_core::{Form, Nanoseconds};
