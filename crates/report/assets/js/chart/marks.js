@@ -188,7 +188,7 @@ function markLegend(spec) {
   const key = (own) =>
     el(
       "span",
-      { class: `key ${own[0].state}` },
+      { class: "key" },
       svg("svg", { width: 14, height: 14, "aria-hidden": "true" }, keySample(own[0], 0, "currentColor")),
       MARK_WORDS[own[0].state](own),
     );
