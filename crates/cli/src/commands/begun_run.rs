@@ -60,7 +60,8 @@ pub(super) fn as_begun(
     match Arguments::of_command(&run.command) {
         Ok(Command::Run(begun)) => {
             let device = arguments.device.clone().or(begun.device);
-            Ok((RunArguments { axes: begun.axes, cpus: begun.cpus, device, ..kept }, None))
+            let experiments = arguments.experiments || begun.experiments;
+            Ok((RunArguments { axes: begun.axes, cpus: begun.cpus, device, experiments, ..kept }, None))
         }
         Ok(Command::Measure(begun)) => {
             let device = arguments.device.clone().or_else(|| begun.device.clone());

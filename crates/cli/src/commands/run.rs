@@ -139,6 +139,7 @@ fn measure_here(
     let measured = session.measure(&mut laboratories.all(), &limits, &mut progress);
     drop(silenced);
     if request.arguments.experiments && matches!(measured, Ok(Status::Done)) {
+        board::begin(&Step::Other);
         let directory = session.directory().clone();
         let missing = paper::measure_all(&mut laboratories, &directory, request.seed, &limits.cancel, &mut progress);
         progress.suspend(|| missing.iter().for_each(|text| terminal::warning(text)));

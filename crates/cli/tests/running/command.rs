@@ -303,6 +303,21 @@ fn a_spent_budget_ends_the_run_early() {
 }
 
 #[test]
+fn experiments_follow_when_everything_else_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(folder.path(), "run");
+    // Without hardware, the warnings say which were not possible.
+    let tried = || {
+        let run = RunDirectory::open(Path::new(&out)).unwrap().read_run().unwrap();
+        run.warnings.iter().filter(|text| text.starts_with("`syncscope paper ")).count()
+    };
+    assert!(output(&["run", "--out", &out, "--experiments", "--budget", "1ns"]).status.success());
+    assert_eq!(tried(), 0);
+    assert!(output(&["run", "--resume", &out]).status.success());
+    assert_eq!(tried(), syncscope_papers::EXPERIMENTS.len());
+}
+
+#[test]
 fn results_go_to_stdout_and_messages_to_stderr() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(folder.path(), "run");
