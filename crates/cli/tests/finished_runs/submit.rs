@@ -91,11 +91,10 @@ fn a_bundle_of_a_large_run_has_the_cases_of_the_preset_quick_and_says_so() {
         let checked = output(&["submit", "--check", file.to_str().unwrap(), "-o", run.to_str().unwrap()]);
         assert_eq!(checked.status.code(), Some(0), "{}", stderr(&checked));
         let rows = |run: &Path| RunDirectory::open(run).unwrap().read_rows().unwrap();
-        let planned: HashSet<CaseId> =
-            rows(Path::new(&stored(quick))).iter().map(|row| row.case.id()).collect();
-        let of_quick = rows(Path::new(&stored(large))).into_iter().filter(|row| {
-            row.verdict == Verdict::Resolved && planned.contains(&row.case.id())
-        });
+        let planned: HashSet<CaseId> = rows(Path::new(&stored(quick))).iter().map(|row| row.case.id()).collect();
+        let of_quick = rows(Path::new(&stored(large)))
+            .into_iter()
+            .filter(|row| row.verdict == Verdict::Resolved && planned.contains(&row.case.id()));
         let expected: HashSet<CaseId> = of_quick.map(|row| row.case.id()).collect();
         let held: HashSet<CaseId> = rows(&run).iter().map(|row| row.case.id()).collect();
         assert!(held.len() > 50, "{large}: {}", held.len());

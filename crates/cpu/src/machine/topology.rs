@@ -286,9 +286,8 @@ pub(crate) fn regular(packages: u32, nodes: u32, caches: u32, cores: u32, siblin
     let cpus_where = |belongs: &dyn Fn(&HardwareThread) -> bool| {
         threads.iter().filter(|thread| belongs(thread)).map(|thread| thread.os).collect::<Vec<_>>()
     };
-    let numa_nodes = (0..packages * nodes)
-        .map(|os| NumaNode { os, cpus: cpus_where(&|thread| thread.numa_node == os) })
-        .collect();
+    let numa_nodes =
+        (0..packages * nodes).map(|os| NumaNode { os, cpus: cpus_where(&|thread| thread.numa_node == os) }).collect();
     let caches = (0..packages * nodes * caches)
         .map(|index| Cache {
             level: 3,
