@@ -41,4 +41,5 @@ mod plan;
 
 pub use laboratory::CpuLaboratory;
 pub use machine::topology::Topology;
+pub use plan::cases;
 pub use primitives::{catalogue, elided_by_nature, evidence_of};

@@ -2,12 +2,18 @@
 
 use std::collections::HashSet;
 
+use syncscope_core::machine::CpuMachine;
 use syncscope_core::{Case, CaseId, Preset};
 
 use crate::axes::Axes;
 use crate::machine::topology::Topology;
 use crate::primitives::{Entry, InQuick, entries};
 use crate::studies::Setting;
+
+/// The cases of `preset` on a machine that is described so, as far as it is regular.
+pub fn cases(preset: Preset, machine: &CpuMachine) -> Vec<Case> {
+    plan(preset, &Topology::described(machine))
+}
 
 /// All cases of `preset` on a machine, in the order of the catalogue.
 pub(crate) fn plan(preset: Preset, topology: &Topology) -> Vec<Case> {

@@ -3,6 +3,7 @@
 //! A bundle is one compressed JSON object: what [`anonymous`] leaves of `run.json`, and two tables as in the folder of a run. It is
 //! no archive: no name in it becomes a path.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Read, Write as _};
@@ -17,7 +18,8 @@ use syncscope_core::run::columns::{self, COLUMNS, Column};
 use syncscope_core::run::directory::{RunDirectory, replace_file};
 use syncscope_core::run::provenance::Tool;
 use syncscope_core::run::{IMPORTED, Status};
-use syncscope_core::{Detail, Row, Run, Verdict};
+use syncscope_core::{CaseId, Detail, Preset, Row, Run, Verdict};
+use syncscope_gpu::DeviceLimits;
 
 use crate::args::SubmitArguments;
 use crate::catalogue::catalogue;
@@ -28,7 +30,34 @@ use crate::terminal;
 /// The largest bundle, as it is and unpacked.
 const MOST_BYTES: u64 = 64 << 10;
 const MOST_UNPACKED: u64 = 4 << 20;
-/// What a bundle of many rows leaves out of each, besides the figures of processes.
+/// How much of a run a bundle holds: as much as fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// Every row.
+    All,
+    /// The cases that the quick preset has, which are those that other machines have, too.
+    Quick,
+    /// Of these the cost and its interval.
+    QuickCosts,
+}
+
+impl Extent {
+    const EACH: [Self; 3] = [Self::All, Self::Quick, Self::QuickCosts];
+
+    /// What the run of the bundle says of it.
+    const fn warning(self) -> Option<&'static str> {
+        match self {
+            Self::All => None,
+            Self::Quick => Some("the bundle has the cases of the preset quick alone: all are too many for it"),
+            Self::QuickCosts => Some(
+                "the bundle has the cases of the preset quick alone, and of them costs and their intervals within the run: more \
+                 is too much for it",
+            ),
+        }
+    }
+}
+
+/// What [`Extent::QuickCosts`] leaves out of a row, besides the figures of processes.
 const LEFT_OUT: [&str; 15] = [
     "cycles",
     "cycles_within_low",
@@ -46,9 +75,6 @@ const LEFT_OUT: [&str; 15] = [
     "evidence",
     "clock_hz",
 ];
-/// What its run says then.
-const COSTS_ALONE: &str =
-    "the bundle has costs and their intervals within the run alone; the rest was left out for its size";
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -59,14 +85,28 @@ struct Bundle {
 }
 
 impl Bundle {
-    /// What others need of a run, without these columns and then without the figures of processes.
-    fn of(directory: &RunDirectory, run: &Run, left_out: &[&str]) -> Result<Self, Failure> {
+    /// What others need of a run, to this extent.
+    fn of(directory: &RunDirectory, run: &Run, extent: Extent) -> Result<Self, Failure> {
+        let quick = (extent != Extent::All).then(|| quick_cases(run));
+        let has_costs_alone = extent == Extent::QuickCosts;
+        let is_meant = |row: &Row| quick.as_ref().is_none_or(|cases| cases.contains(&row.case.id()));
+        let left_out: &[&str] = if has_costs_alone { &LEFT_OUT } else { &[] };
         let (table, bytes) = directory.measurement_bytes()?;
-        let (measurements, rows) = quoted(&bytes, run.repeat.is_some(), left_out)
+        let (measurements, rows) = quoted(&bytes, run.repeat.is_some(), left_out, is_meant)
             .map_err(|error| Failure::CouldNot(format!("{}: {error}", table.display())))?;
-        let details = details(directory, if left_out.is_empty() { &rows } else { &[] })?;
-        Ok(Self { run: anonymous(run, rows.len() as u64, !left_out.is_empty()), measurements, details })
+        let details = details(directory, if has_costs_alone { &[] } else { &rows })?;
+        Ok(Self { run: anonymous(run, rows.len() as u64, extent), measurements, details })
     }
+}
+
+/// The cases of the preset quick on the machine of a run.
+fn quick_cases(run: &Run) -> HashSet<CaseId> {
+    let on_gpu = run.machine.gpus.first().map(|gpu| {
+        let limits = DeviceLimits { multiprocessors: gpu.multiprocessors, max_threads: gpu.max_threads_per_block };
+        syncscope_gpu::cases(Preset::Quick, &limits)
+    });
+    let cases = syncscope_cpu::cases(Preset::Quick, &run.machine.cpu).into_iter().chain(on_gpu.into_iter().flatten());
+    cases.map(|case| case.id()).collect()
 }
 
 /// Makes a bundle, or checks one.
@@ -94,19 +134,20 @@ fn make(path: &Path, out: Option<&Path>) -> Result<Outcome, Failure> {
     }
     let out = out.map_or_else(|| PathBuf::from(format!("{}.json.gz", data.name)), Path::to_owned);
     let failed = |error: io::Error| Failure::CouldNot(format!("{}: {error}", out.display()));
-    let mut bundle = Bundle::of(&directory, &run, &[])?;
-    let mut packed = pack(&bundle).map_err(failed)?;
-    if packed.len() as u64 > MOST_BYTES {
-        bundle = Bundle::of(&directory, &run, &LEFT_OUT)?;
-        packed = pack(&bundle).map_err(failed)?;
-        terminal::note(&COSTS_ALONE);
+    let (mut packed, mut bundle) = (Vec::new(), None);
+    for extent in Extent::EACH {
+        let made = bundle.insert(Bundle::of(&directory, &run, extent)?);
+        packed = pack(made).map_err(failed)?;
+        if packed.len() as u64 <= MOST_BYTES {
+            break;
+        }
     }
-    if packed.len() as u64 > MOST_BYTES {
+    let Some(bundle) = bundle.filter(|bundle| packed.len() as u64 <= MOST_BYTES && bundle.run.planned > 0) else {
         return Err(Failure::CouldNot(format!(
-            "the bundle has {} bytes, more than {MOST_BYTES}: submit a run of the preset quick",
-            packed.len()
+            "no resolved row of the preset quick, or more than {MOST_BYTES} bytes of them: submit a run of that preset"
         )));
-    }
+    };
+    bundle.run.warnings.iter().for_each(|text| terminal::note(text));
     replace_file(&out, &packed).map_err(failed)?;
     terminal::note(&format!("wrote {} ({} bytes)", out.display(), packed.len()));
     terminal::show(&issue(&bundle, &out))?;
@@ -115,20 +156,21 @@ fn make(path: &Path, out: Option<&Path>) -> Result<Outcome, Failure> {
 
 /// The text to paste: the answers to the questions of `.github/ISSUE_TEMPLATE/machine.yml`.
 fn issue(bundle: &Bundle, out: &Path) -> String {
-    let Run { machine, version, preset, planned, .. } = &bundle.run;
+    let Run { machine, version, preset, planned, warnings, .. } = &bundle.run;
     let mut parts = vec![format!("{} ({} hardware threads)", machine.cpu.model, machine.cpu.hardware_threads)];
     parts.extend(machine.gpus.iter().map(|gpu| gpu.name.clone()));
     format!(
         "### What machine is it, and what else ran on it?\n\n{}; nothing else ran [correct this].\n\n### The run\n\n\
-         syncscope {version}, preset {preset}, {planned} rows. Attach {} here.\n",
+         syncscope {version}, preset {preset}, {planned} rows{}. Attach {} here.\n",
         parts.join(", "),
+        warnings.first().map_or_else(String::new, |text| format!("; {text}")),
         out.display()
     )
 }
 
 /// What others need of a run, and nothing that may name its owner: no command, host, kernel, path, text of a warning or of an own
 /// operation.
-fn anonymous(run: &Run, rows: u64, has_costs_alone: bool) -> Run {
+fn anonymous(run: &Run, rows: u64, extent: Extent) -> Run {
     let day: String = run.started.chars().take("2026-11-26".len()).collect();
     let of = &run.environment;
     Run {
@@ -139,7 +181,7 @@ fn anonymous(run: &Run, rows: u64, has_costs_alone: bool) -> Run {
         status: Status::Done,
         started: format!("{day}T00:00:00Z"),
         planned: rows,
-        warnings: has_costs_alone.then(|| COSTS_ALONE.to_owned()).into_iter().collect(),
+        warnings: extent.warning().map(str::to_owned).into_iter().collect(),
         machine: run.machine.clone(),
         environment: Environment {
             cpu_quota: of.cpu_quota,
@@ -159,8 +201,14 @@ fn anonymous(run: &Run, rows: u64, has_costs_alone: bool) -> Run {
     }
 }
 
-/// The lines of resolved rows of the catalogue on one machine, without these columns and what follows from others, and the rows.
-fn quoted(table: &[u8], joins_runs: bool, left_out: &[&str]) -> Result<(String, Vec<Row>), String> {
+/// The lines of resolved rows of the catalogue on one machine that are meant, without these columns and what follows from others,
+/// and the rows.
+fn quoted(
+    table: &[u8],
+    joins_runs: bool,
+    left_out: &[&str],
+    is_meant: impl Fn(&Row) -> bool,
+) -> Result<(String, Vec<Row>), String> {
     let words = |error: &dyn std::fmt::Display| error.to_string();
     let known = catalogue();
     let mut reader = csv::Reader::from_reader(table);
@@ -169,7 +217,7 @@ fn quoted(table: &[u8], joins_runs: bool, left_out: &[&str]) -> Result<(String, 
     for record in reader.records() {
         let record = record.map_err(|error| words(&error))?;
         let row = Row::from_record(&record).map_err(|error| words(&error))?;
-        let is_quoted = row.verdict == Verdict::Resolved && row.ns.is_some() && !row.provisional;
+        let is_quoted = row.verdict == Verdict::Resolved && row.ns.is_some() && !row.provisional && is_meant(&row);
         if !is_quoted || row.case.domain_and_family().0 == "mpi" || known.facts(&row.case.primitive).is_none() {
             continue;
         }
@@ -235,14 +283,14 @@ fn read(file: &Path) -> Result<Bundle, String> {
 /// Why the run of a bundle is none that `submit` makes.
 fn written(bundle: &Bundle, directory: &RunDirectory) -> Result<(), String> {
     let Bundle { run, measurements, details } = bundle;
-    if ![false, true].map(|has_costs_alone| anonymous(run, run.planned, has_costs_alone)).contains(run) {
+    if !Extent::EACH.map(|extent| anonymous(run, run.planned, extent)).contains(run) {
         return Err("its run holds more than `syncscope submit` writes".to_owned());
     }
     let path = directory.path();
     fs::write(directory.measurements(), measurements).map_err(|error| error.to_string())?;
     fs::write(directory.details(), details).map_err(|error| error.to_string())?;
     directory.write_run(run).map_err(|error| error.to_string())?;
-    let (_, rows) = quoted(measurements.as_bytes(), run.repeat.is_some(), &[])?;
+    let (_, rows) = quoted(measurements.as_bytes(), run.repeat.is_some(), &[], |_| true)?;
     let data = runs::load(path).map_err(|error| error.to_string())?;
     if let Some(damage) = data.damage.warnings().next() {
         return Err(damage);

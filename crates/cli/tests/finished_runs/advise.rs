@@ -101,11 +101,10 @@ fn sides_sizes_and_formats() {
 
 #[test]
 fn reductions_advise_from_their_experiment() {
-    let run = stored("h200-x2-reductions");
-    let lines = advice(&["advise", &run, "--need", "reduce", "--format", "json"]);
+    let lines = advice(&["advise", &stored("h100-standard"), "--need", "reduce", "--format", "json"]);
     assert!(lines.iter().any(|line| line["decision"] == "take" && line["on"] == "gpu"), "{lines:?}");
-    let locks = advice(&["advise", &run, "--need", "protect", "--format", "json"]);
-    assert_eq!(locks[0]["decision"], "missing");
+    let without = advice(&["advise", &stored("h200"), "--need", "reduce", "--format", "json"]);
+    assert_eq!(without[0]["decision"], "missing");
 }
 
 #[test]

@@ -101,9 +101,11 @@ fn a_recommendation_that_figures_contradict_does_not_hold() {
 
 #[test]
 fn verdicts_of_experiments_stand_in_the_same_list() {
-    assert_eq!(claims("h200-x2-reductions", "burtchell", "does_not_hold").len(), 2);
     assert_eq!(claims("h200-crosscheck", "zhang", "holds").len(), 5);
-    assert_eq!(claims("h200-asynchrony", "anzt", "does_not_hold").len(), 2);
+    // A run may hold experiments beside its rows.
+    assert_eq!(claims("h100-standard", "anzt", "does_not_hold").len(), 2);
+    let listing = claims("h100-standard", "burtchell", "does_not_hold");
+    assert_eq!(listing.iter().filter(|claim| claim.contains("listing1")).count(), 2);
     assert_eq!(claims("h200-timeline", "assembler", "holds").len(), 2);
 }
 

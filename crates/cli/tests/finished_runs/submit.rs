@@ -1,5 +1,6 @@
 //! `syncscope submit`: what a bundle holds, that it reads back as a run, and which bundles are refused.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
@@ -9,8 +10,11 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 use syncscope_core::run_directory::RunDirectory;
+use syncscope_core::{CaseId, Verdict};
 
 use crate::common::{output, stderr};
+
+const NO_DETAILS: &str = "case_id,name,actor,value\n";
 
 fn stored(name: &str) -> String {
     format!("{}/../../results/{name}", env!("CARGO_MANIFEST_DIR"))
@@ -49,37 +53,53 @@ fn a_bundle_is_small_and_reads_back_as_a_run_of_the_gallery() {
     assert!(fs::read_to_string(path("index.html")).unwrap().contains("NVIDIA H200"));
 }
 
-/// The first rows of a stored run, as a run of their own.
-fn shortened(name: &str, rows: usize, run: &Path) {
-    fs::create_dir(run).unwrap();
-    fs::copy(format!("{}/run.json", stored(name)), run.join("run.json")).unwrap();
-    let mut table = String::new();
-    let packed = fs::File::open(format!("{}/measurements.csv.gz", stored(name))).unwrap();
-    GzDecoder::new(packed).read_to_string(&mut table).unwrap();
-    let lines: Vec<&str> = table.lines().take(1 + rows).collect();
-    fs::write(run.join("measurements.csv"), lines.join("\n") + "\n").unwrap();
-}
-
 #[test]
-fn a_bundle_of_many_rows_has_their_costs_alone_and_says_so() {
+fn a_bundle_of_a_quick_run_that_is_too_large_has_costs_alone_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    shortened("h200-peer-grid", 1500, &path("grid"));
-    let found = bundle(path("grid").to_str().unwrap(), &path("grid.json.gz"));
-    assert!(fs::metadata(path("grid.json.gz")).unwrap().len() < 64 << 10);
-    assert_eq!(found["run"]["warnings"].as_array().map(Vec::len), Some(1));
-    let (file, run) = (path("grid.json.gz"), path("run"));
+    fs::create_dir(path("quiet")).unwrap();
+    for file in ["run.json", "details.csv.gz"] {
+        fs::copy(format!("{}/{file}", stored("h200")), path("quiet").join(file)).unwrap();
+    }
+    // All its rows are resolved.
+    let table = fs::read_to_string(format!("{}/measurements.csv", stored("h200"))).unwrap();
+    fs::write(path("quiet/measurements.csv"), table.replace(",Noisy,", ",Resolved,")).unwrap();
+    let found = bundle(path("quiet").to_str().unwrap(), &path("quiet.json.gz"));
+    assert!(fs::metadata(path("quiet.json.gz")).unwrap().len() < 64 << 10);
+    assert_eq!((found["run"]["warnings"].as_array().map(Vec::len), &found["details"]), (Some(1), &json!(NO_DETAILS)));
+    let (file, run) = (path("quiet.json.gz"), path("run"));
     let checked = output(&["submit", "--check", file.to_str().unwrap(), "-o", run.to_str().unwrap()]);
     assert_eq!(checked.status.code(), Some(0), "{}", stderr(&checked));
     let rows = |run: &Path| RunDirectory::open(run).unwrap().read_rows().unwrap();
-    let (left, all) = (rows(&run), rows(&path("grid")));
-    assert!(left.len() > 1000, "{}", left.len());
+    let (left, all) = (rows(&run), rows(&path("quiet")));
+    assert!(left.len() > 500, "{}", left.len());
     for row in left {
         let whole = all.iter().find(|one| one.case == row.case).unwrap();
         assert_eq!((row.ns, row.ns_within, row.cycles), (whole.ns, whole.ns_within, None), "{}", row.case);
     }
-    let whole = output(&["submit", &stored("h200-peer-grid"), "-o", path("whole.json.gz").to_str().unwrap()]);
-    assert_eq!(whole.status.code(), Some(1), "{}", stderr(&whole));
+}
+
+/// The quick cases are planned anew from the description of the machine, which may be another one.
+#[test]
+fn a_bundle_of_a_large_run_has_the_cases_of_the_preset_quick_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    for (large, quick) in [("h100-standard", "h100"), ("h200-peer-grid", "h200")] {
+        let (file, run) = (folder.path().join(format!("{large}.json.gz")), folder.path().join(large));
+        let made = output(&["submit", &stored(large), "-o", file.to_str().unwrap()]);
+        assert!(made.status.success() && String::from_utf8_lossy(&made.stdout).contains("quick"), "{}", stderr(&made));
+        assert!(fs::metadata(&file).unwrap().len() < 64 << 10);
+        let checked = output(&["submit", "--check", file.to_str().unwrap(), "-o", run.to_str().unwrap()]);
+        assert_eq!(checked.status.code(), Some(0), "{}", stderr(&checked));
+        let rows = |run: &Path| RunDirectory::open(run).unwrap().read_rows().unwrap();
+        let planned: HashSet<CaseId> = rows(Path::new(&stored(quick))).iter().map(|row| row.case.id()).collect();
+        let of_quick = rows(Path::new(&stored(large)))
+            .into_iter()
+            .filter(|row| row.verdict == Verdict::Resolved && planned.contains(&row.case.id()));
+        let expected: HashSet<CaseId> = of_quick.map(|row| row.case.id()).collect();
+        let held: HashSet<CaseId> = rows(&run).iter().map(|row| row.case.id()).collect();
+        assert!(held.len() > 50, "{large}: {}", held.len());
+        assert_eq!(held, expected, "{large}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::run::directory::RunDirectory;
-use crate::run::files::{At, RunDirectoryError, read_if_there, read_table, replace};
+use crate::run::files::{At, RunDirectoryError, read_table, replace};
 
 /// Writes `NAME.csv`. The columns are the fields of a row, which must be numbers, words and options of them.
 ///
@@ -21,7 +21,7 @@ pub fn write<T: Serialize>(directory: &RunDirectory, name: &str, rows: &[T]) -> 
     replace(&path, &bytes)
 }
 
-/// Reads `NAME.csv`; `None` if there is no such file.
+/// Reads `NAME.csv`, which may be compressed; `None` if there is no such file.
 ///
 /// # Errors
 /// When the file cannot be read or a line is no such row.
@@ -34,9 +34,9 @@ pub fn read<T: DeserializeOwned>(directory: &RunDirectory, name: &str) -> Result
 /// # Errors
 /// When the file cannot be read or a line is no such row.
 pub fn read_file<T: DeserializeOwned>(path: &Path) -> Result<Option<Vec<T>>, RunDirectoryError> {
-    let Some(bytes) = read_if_there(path)? else { return Ok(None) };
+    let Some((path, bytes)) = read_table(path)? else { return Ok(None) };
     let rows: Result<Vec<T>, csv::Error> = csv::Reader::from_reader(bytes.as_slice()).into_deserialize().collect();
-    rows.map(Some).at(path)
+    rows.map(Some).at(&path)
 }
 
 /// The text of a table, which may be compressed: `path`, or `path` and `.gz`.

@@ -3,9 +3,10 @@
 //! ```text
 //! results/NAME/run.json, measurements.csv   as the run wrote them; a large table as measurements.csv.gz
 //! results/NAME/details.csv                  compact, as a finished run leaves it
+//! results/NAME/*.csv                        the tables of experiments, without their samples
 //! results/NAME/samples.csv.gz               of the quick preset
 //! results/NAME/evidence.csv                 of the quick preset, name,file: where each disassembly of the run is
-//! results/evidence/*.txt                    each distinct disassembly once, for all runs
+//! results/evidence/*.txt.gz                 each distinct disassembly once, for all runs
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +16,7 @@ use std::{fs, io};
 use csv::StringRecord;
 
 use crate::run::directory::RunDirectory;
-use crate::run::files::{At, RunDirectoryError, lines, read_if_there, read_table, replace, write_packed};
+use crate::run::files::{At, RunDirectoryError, lines, packed, read_if_there, read_table, replace, write_packed};
 use crate::session::preset::Preset;
 
 /// The folder that the stored runs share.
@@ -23,6 +24,9 @@ const EVIDENCE: &str = "evidence";
 
 /// The licence of imported figures, which stays beside them.
 const LICENSE: &str = "LICENSE";
+
+/// How the names of tables of single observations end.
+const SAMPLES: &str = "samples";
 
 /// A larger table is compressed, in bytes. Up to this size code hosts show a CSV file as a table.
 const LARGEST_PLAIN: usize = 256 * 1024;
@@ -33,7 +37,8 @@ impl RunDirectory {
         self.path().join("evidence.csv")
     }
 
-    /// The file of each disassembly, by its name: those in `evidence/`, and those that `evidence.csv` says are elsewhere.
+    /// The file of each disassembly, by its name: those in `evidence/`, and those that `evidence.csv` says are elsewhere. Each
+    /// may be compressed; [`read_text`](crate::run::plain::read_text) reads both forms.
     ///
     /// # Errors
     /// When the folder or the index is there and cannot be read.
@@ -46,8 +51,8 @@ impl RunDirectory {
                 files.insert(name, self.path().join(file));
             }
         }
-        let listings = listings(&self.evidence())?;
-        files.extend(listings.into_iter().filter_map(|path| Some((stem(&path)?, path))));
+        let listings = tables(&self.evidence(), "txt")?;
+        files.extend(listings.into_iter().map(|path| (stem(&path), path)));
         Ok(files)
     }
 }
@@ -58,41 +63,36 @@ impl RunDirectory {
 /// When the run cannot be read, something stands under that name, or a file cannot be written.
 pub fn store(run: &RunDirectory, results: &Path, name: &str) -> Result<RunDirectory, RunDirectoryError> {
     let preset = run.read_run()?.preset.parse();
-    let (samples, evidence) = (read_table(&run.samples())?, run.evidence_files()?);
+    let evidence = run.evidence_files()?;
     let folder = results.join(name);
     if folder.exists() || name == EVIDENCE {
         return Err(RunDirectoryError::AlreadyStored(folder));
     }
     fs::create_dir_all(&folder).at(&folder)?;
-    copy(&run.run_json(), &folder.join("run.json"))?;
+    for file in ["run.json", LICENSE].map(Path::new).into_iter().filter(|file| run.path().join(file).is_file()) {
+        let bytes = fs::read(run.path().join(file)).at(file)?;
+        replace(&folder.join(file), &bytes)?;
+    }
     let stored = RunDirectory::open(&folder)?;
-    if !run.has_measurements() {
-        copy_tables(run, &stored)?;
-        return Ok(stored);
+    // Samples and disassemblies of more than the quick preset are too large for a repository.
+    let is_quick = matches!(preset, Ok(Preset::Quick));
+    let is_kept = |table: &PathBuf| *table != run.evidence_index() && (is_quick || !stem(table).ends_with(SAMPLES));
+    for table in tables(run.path(), "csv")?.into_iter().filter(is_kept) {
+        if let Some((_, bytes)) = read_table(&table)? {
+            replace(&folder.join(format!("{}.csv", stem(&table))), &bytes)?;
+        }
     }
-    let licence = run.path().join(LICENSE);
-    if licence.is_file() {
-        copy(&licence, &folder.join(LICENSE))?;
+    if stored.has_measurements() {
+        stored.tidy()?;
     }
-    replace(&stored.measurements(), &run.measurement_bytes()?.1)?;
-    if run.details().is_file() {
-        copy(&run.details(), &stored.details())?;
-    }
-    stored.tidy()?;
-    for table in [stored.measurements(), stored.details()] {
-        if let Some(bytes) = read_if_there(&table)?.filter(|bytes| bytes.len() > LARGEST_PLAIN) {
+    for table in tables(&folder, "csv")? {
+        let bytes = fs::read(&table).at(&table)?;
+        if bytes.len() > LARGEST_PLAIN || table == stored.samples() {
             write_packed(&table, &bytes)?;
             fs::remove_file(&table).at(&table)?;
         }
     }
-    // Samples and disassemblies of more than the quick preset are too large for a repository.
-    if !matches!(preset, Ok(Preset::Quick)) {
-        return Ok(stored);
-    }
-    if let Some((_, bytes)) = samples {
-        write_packed(&stored.samples(), &bytes)?;
-    }
-    if !evidence.is_empty() {
+    if is_quick && !evidence.is_empty() {
         let kept = keep_evidence(&evidence, &results.join(EVIDENCE))?;
         write_index(&stored.evidence_index(), &kept)?;
     }
@@ -106,25 +106,12 @@ pub fn store(run: &RunDirectory, results: &Path, name: &str) -> Result<RunDirect
 pub fn remove_unused_evidence(results: &Path) -> Result<Vec<PathBuf>, RunDirectoryError> {
     let mut used = BTreeSet::new();
     for run in stored_runs(results)? {
-        used.extend(run.evidence_files()?.into_values().filter_map(|path| Some(path.file_name()?.to_owned())));
+        used.extend(run.evidence_files()?.into_values().map(|path| stem(&path)));
     }
-    let mut unused = listings(&results.join(EVIDENCE))?;
-    unused.retain(|path| path.file_name().is_some_and(|name| !used.contains(name)));
-    unused.iter().try_for_each(|path| fs::remove_file(path).at(path))?;
+    let mut unused = tables(&results.join(EVIDENCE), "txt")?;
+    unused.retain(|path| !used.contains(&stem(path)));
+    unused.iter().map(|path| packed(path)).try_for_each(|path| fs::remove_file(&path).at(&path))?;
     Ok(unused)
-}
-
-/// Copies the tables of a published experiment. Those of single observations are too large for a repository.
-fn copy_tables(run: &RunDirectory, stored: &RunDirectory) -> Result<(), RunDirectoryError> {
-    for path in sorted_entries(run.path())? {
-        let is_table = path.extension().is_some_and(|extension| extension == "csv");
-        if let (true, Some(name)) = (is_table, stem(&path))
-            && !name.ends_with("_samples")
-        {
-            copy(&path, &stored.path().join(format!("{name}.csv")))?;
-        }
-    }
-    Ok(())
 }
 
 /// The runs in the folder `results`, in the order of their names.
@@ -155,22 +142,21 @@ fn keep_evidence(
 ) -> Result<BTreeMap<String, String>, RunDirectoryError> {
     fs::create_dir_all(shared).at(shared)?;
     let mut known: BTreeMap<Vec<u8>, PathBuf> = BTreeMap::new();
-    for path in listings(shared)? {
-        known.insert(fs::read(&path).at(&path)?, path);
+    for path in tables(shared, "txt")? {
+        known.extend(read_table(&path)?.map(|(_, text)| (text, path)));
     }
     let mut files = BTreeMap::new();
     for (name, path) in evidence {
-        let text = fs::read(path).at(path)?;
+        let Some((_, text)) = read_table(path)? else { continue };
         let kept = if let Some(kept) = known.get(&text) {
             kept.clone()
         } else {
             let kept = free_path(shared, name);
-            replace(&kept, &text)?;
+            write_packed(&kept, &text)?;
             known.insert(text, kept.clone());
             kept
         };
-        let file = kept.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        files.insert(name.clone(), format!("../{EVIDENCE}/{file}"));
+        files.insert(name.clone(), format!("../{EVIDENCE}/{}.txt", stem(&kept)));
     }
     Ok(files)
 }
@@ -179,7 +165,7 @@ fn keep_evidence(
 fn free_path(folder: &Path, name: &str) -> PathBuf {
     let numbered = (2_u64..).map(|number| folder.join(format!("{name}.{number}.txt")));
     let mut paths = std::iter::once(folder.join(format!("{name}.txt"))).chain(numbered);
-    paths.find(|path| !path.exists()).unwrap_or_default()
+    paths.find(|path| !packed(path).exists()).unwrap_or_default()
 }
 
 fn write_index(path: &Path, files: &BTreeMap<String, String>) -> Result<(), RunDirectoryError> {
@@ -188,16 +174,19 @@ fn write_index(path: &Path, files: &BTreeMap<String, String>) -> Result<(), RunD
     replace(path, &lines(records).at(path)?)
 }
 
-fn copy(from: &Path, to: &Path) -> Result<(), RunDirectoryError> {
-    let bytes = fs::read(from).at(from)?;
-    replace(to, &bytes)
+/// The files of a folder that end so, in the order of their names, each by the path of its plain form; none where there is no
+/// folder.
+fn tables(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, RunDirectoryError> {
+    let entries = if folder.is_dir() { sorted_entries(folder)? } else { Vec::new() };
+    let plain = |path: PathBuf| if has_extension(&path, "gz") { path.with_extension("") } else { path };
+    let mut found: Vec<PathBuf> = entries.into_iter().map(plain).collect();
+    found.retain(|path| has_extension(path, extension));
+    found.dedup();
+    Ok(found)
 }
 
-/// The disassemblies in a folder, in the order of their names; none where there is no folder.
-fn listings(folder: &Path) -> Result<Vec<PathBuf>, RunDirectoryError> {
-    let mut entries = if folder.is_dir() { sorted_entries(folder)? } else { Vec::new() };
-    entries.retain(|path| path.extension().is_some_and(|extension| extension == "txt"));
-    Ok(entries)
+fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|found| found == extension)
 }
 
 fn sorted_entries(folder: &Path) -> Result<Vec<PathBuf>, RunDirectoryError> {
@@ -207,8 +196,8 @@ fn sorted_entries(folder: &Path) -> Result<Vec<PathBuf>, RunDirectoryError> {
     Ok(entries)
 }
 
-fn stem(path: &Path) -> Option<String> {
-    Some(path.file_stem()?.to_string_lossy().into_owned())
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 #[cfg(test)]
@@ -219,6 +208,7 @@ mod tests {
     use crate::model::estimate::Observation;
     use crate::model::verdict::Verdict;
     use crate::run::journal::Journal;
+    use crate::run::plain::read_text;
     use crate::run::row::Row;
     use crate::run::tests::interrupted;
     use crate::run::{Run, Status};
@@ -336,14 +326,14 @@ mod tests {
             finished(&folder.path().join("two"), Preset::Quick, &[("a", "mov\n"), ("b", "sub\n"), ("d", "ret\n")]);
         let one = store(&one, &results, "one").unwrap();
         let two = store(&two, &results, "two").unwrap();
-        assert_eq!(names(&results.join(EVIDENCE)), ["a.txt", "b.2.txt", "b.txt", "d.txt"]);
-        let text = |run: &RunDirectory, name: &str| fs::read_to_string(&run.evidence_files().unwrap()[name]).unwrap();
+        assert_eq!(names(&results.join(EVIDENCE)), ["a.txt.gz", "b.2.txt.gz", "b.txt.gz", "d.txt.gz"]);
+        let text = |run: &RunDirectory, name: &str| read_text(&run.evidence_files().unwrap()[name]).unwrap();
         assert_eq!([text(&one, "a"), text(&one, "b"), text(&one, "c")], ["mov\n", "add\n", "mov\n"]);
         assert_eq!([text(&two, "a"), text(&two, "b"), text(&two, "d")], ["mov\n", "sub\n", "ret\n"]);
         assert_eq!(stored_runs(&results).unwrap(), [one.clone(), two]);
         assert_eq!(remove_unused_evidence(&results).unwrap(), [] as [PathBuf; 0]);
         fs::remove_dir_all(one.path()).unwrap();
         assert_eq!(remove_unused_evidence(&results).unwrap(), [results.join(EVIDENCE).join("b.txt")]);
-        assert_eq!(names(&results.join(EVIDENCE)), ["a.txt", "b.2.txt", "d.txt"]);
+        assert_eq!(names(&results.join(EVIDENCE)), ["a.txt.gz", "b.2.txt.gz", "d.txt.gz"]);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use syncscope_core::machine::{self, CoreKind};
+use syncscope_core::machine::{self, CoreKind, CpuMachine};
 use syncscope_core::words::words;
 
 use syncscope_host::cpu_list;
@@ -85,6 +85,10 @@ fn distinct(values: impl Iterator<Item = u32>) -> u32 {
     values.len() as u32
 }
 
+/// What no description exceeds, so that a damaged one makes no huge topology.
+const MOST_CORES: u32 = 1 << 16;
+const MOST_SIBLINGS: u32 = 8;
+
 impl Topology {
     /// The hardware threads this process may use, in topology order.
     pub fn allowed(&self) -> impl Iterator<Item = &HardwareThread> {
@@ -104,6 +108,17 @@ impl Topology {
             thread.allowed &= may_use(thread.os);
         }
         self
+    }
+
+    /// A regular machine with the counts of a description, which do not say where irregular ones differ.
+    pub(crate) fn described(machine: &CpuMachine) -> Self {
+        let all = machine.cores.clamp(1, MOST_CORES);
+        let packages = machine.packages.clamp(1, all);
+        let nodes = (machine.numa_nodes / packages).clamp(1, all / packages);
+        let last_level = machine.caches.iter().max_by_key(|cache| cache.level).map_or(1, |cache| cache.count);
+        let caches = (last_level / (packages * nodes)).clamp(1, all / (packages * nodes));
+        let cores = all / (packages * nodes * caches);
+        regular(packages, nodes, caches, cores, (machine.hardware_threads / all).clamp(1, MOST_SIBLINGS))
     }
 
     /// With what the system says of its memory. A container may hide a part from hwloc or from the system, so the larger
@@ -252,43 +267,44 @@ impl fmt::Display for Topology {
     }
 }
 
+/// A regular machine, numbered as Linux numbers x86: first one thread of each core, then their siblings.
+pub(crate) fn regular(packages: u32, nodes: u32, caches: u32, cores: u32, siblings: u32) -> Topology {
+    let all_cores = packages * nodes * caches * cores;
+    let threads: Vec<HardwareThread> = (0..all_cores)
+        .flat_map(|core| {
+            (0..siblings).map(move |sibling| HardwareThread {
+                os: core + sibling * all_cores,
+                core,
+                package: core / (nodes * caches * cores),
+                numa_node: core / (caches * cores),
+                last_level_cache: Some(core / cores),
+                kind: 0,
+                allowed: true,
+            })
+        })
+        .collect();
+    let cpus_where = |belongs: &dyn Fn(&HardwareThread) -> bool| {
+        threads.iter().filter(|thread| belongs(thread)).map(|thread| thread.os).collect::<Vec<_>>()
+    };
+    let numa_nodes =
+        (0..packages * nodes).map(|os| NumaNode { os, cpus: cpus_where(&|thread| thread.numa_node == os) }).collect();
+    let caches = (0..packages * nodes * caches)
+        .map(|index| Cache {
+            level: 3,
+            kind: CacheKind::Unified,
+            size_bytes: 32 << 20,
+            line_bytes: Some(64),
+            cpus: cpus_where(&|thread| thread.last_level_cache == Some(index)),
+        })
+        .collect();
+    Topology { this_system: false, threads, numa_nodes, caches, memory_bytes: None }
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
 
-    /// A regular machine, numbered as Linux numbers x86: first one thread of each core, then their siblings.
-    pub(crate) fn regular(packages: u32, nodes: u32, caches: u32, cores: u32, siblings: u32) -> Topology {
-        let all_cores = packages * nodes * caches * cores;
-        let threads: Vec<HardwareThread> = (0..all_cores)
-            .flat_map(|core| {
-                (0..siblings).map(move |sibling| HardwareThread {
-                    os: core + sibling * all_cores,
-                    core,
-                    package: core / (nodes * caches * cores),
-                    numa_node: core / (caches * cores),
-                    last_level_cache: Some(core / cores),
-                    kind: 0,
-                    allowed: true,
-                })
-            })
-            .collect();
-        let cpus_where = |belongs: &dyn Fn(&HardwareThread) -> bool| {
-            threads.iter().filter(|thread| belongs(thread)).map(|thread| thread.os).collect::<Vec<_>>()
-        };
-        let numa_nodes = (0..packages * nodes)
-            .map(|os| NumaNode { os, cpus: cpus_where(&|thread| thread.numa_node == os) })
-            .collect();
-        let caches = (0..packages * nodes * caches)
-            .map(|index| Cache {
-                level: 3,
-                kind: CacheKind::Unified,
-                size_bytes: 32 << 20,
-                line_bytes: Some(64),
-                cpus: cpus_where(&|thread| thread.last_level_cache == Some(index)),
-            })
-            .collect();
-        Topology { this_system: false, threads, numa_nodes, caches, memory_bytes: None }
-    }
+    pub(crate) use super::regular;
 
     /// The CPUs that the calling thread may use, for tests that bind threads.
     pub(crate) fn usable_cpus() -> Vec<u32> {

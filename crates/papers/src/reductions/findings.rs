@@ -124,11 +124,13 @@ fn recommendation(rows: &[Row]) -> Option<String> {
     let right = decisions.iter().filter(|one| one.loss() <= 0.0).count();
     let known = predictions.iter().filter(|one| one.agreement != Agreement::Missing).count();
     let within = predictions.iter().filter(|one| one.agreement == Agreement::Within).count();
+    let problems = decisions.len();
+    let elsewhere =
+        if right < problems { format!("; the others take up to {:.1} % longer", loss * 100.0) } else { String::new() };
     Some(format!(
-        "The variant that primitive costs recommend takes at most {:.1} % longer than the fastest, and is the fastest in {right} \
-         of {} problems; {within} of {known} predicted differences are within 20 %.",
-        loss * 100.0,
-        decisions.len()
+        "{:.0} % of the variants that primitive costs recommend are the fastest ({right} of {problems}{elsewhere}); {within} of \
+         {known} predicted differences are within 20 %.",
+        100.0 * right as f64 / problems as f64
     ))
 }
 

@@ -9,7 +9,13 @@ function mapRows(family, rows) {
   return { title: "blocks per SM", of: (row) => (row.blocks === null ? null : row.blocks / units) };
 }
 
-/** Rows grouped into maps. The rows of one map differ in blocks and threads only. */
+/** One cluster, or clusters on the whole device; null of other barriers. */
+function clusters(row) {
+  if (row.family !== "cluster") return null;
+  return row.blocks > groupNumber(row) ? "whole device" : "one cluster";
+}
+
+/** Rows grouped into maps. The rows of one map differ in threads and in what its lines show. */
 function mapsOf(family, rows) {
   const maps = new Map();
   for (const row of rows) {
@@ -18,10 +24,9 @@ function mapsOf(family, rows) {
     const words = [
       row.name,
       row.devices === null ? null : plural(row.devices, "device"),
-      row.dtype,
-      row.space,
       row.order,
       group,
+      clusters(row),
     ];
     const title = words.filter(Boolean).join(" · ");
     const key = `${row.run} ${title}`;
@@ -149,8 +154,10 @@ const MAP_FAMILIES = {
 };
 
 /** The card with the maps of a family; null if the rows do not fill a map. */
-function heatMapCard(family, rows) {
+function heatMapCard(family, all) {
   if (!MAP_FAMILIES[family]) return null;
+  // The atomic operations of clusters are no barriers.
+  const rows = all.filter((row) => row.dtype === null);
   const threads = ascending(rows.map((row) => row.threads));
   const others = ascending(rows.map(family === "cluster" ? groupNumber : (row) => row.blocks));
   if (threads.length < 2 || others.length < 2) return null;
