@@ -40,16 +40,15 @@ impl CnaLock {
 
     /// The next thread of the holder's group, if there is one. Those before it move behind the `last` one of the second queue, which then
     /// begins with `first`.
-    fn find_successor(&self, own: &Node<Member>, next: u32, first: u32, last: u32) -> u32 {
+    fn find_successor(&self, own: &Node<Member>, next: u32, first: u32, last: u32) -> Option<u32> {
         let group = |node: &Node<Member>| node.more.group.load(Ordering::Relaxed);
-        let (before, local) = self.queue.find(next, |node| group(node) == group(own));
-        if before != NONE && local != NONE {
+        let (before, local) = self.queue.cut(next, |node| group(node) == group(own))?;
+        if before != NONE {
             self.queue.join(last, next);
-            self.queue.put_behind(before, NONE);
             self.queue[first].more.last.store(before, Ordering::Relaxed);
             own.granted.store(first, Ordering::Relaxed);
         }
-        local
+        Some(local)
     }
 }
 
@@ -59,7 +58,6 @@ unsafe impl RawLock for CnaLock {
     /// The thread's number.
     type ThreadState = u32;
 
-    #[inline(always)]
     fn thread_state(&self, thread: usize) -> u32 {
         self.queue[number_of(thread)].more.group.store((self.group_of)(thread) as u32, Ordering::Relaxed);
         number_of(thread)
@@ -67,9 +65,8 @@ unsafe impl RawLock for CnaLock {
 
     #[inline(always)]
     unsafe fn lock(&self, own: &mut u32) -> Result<(), WaitTimeout> {
-        let node = &self.queue[*own];
-        node.granted.store(EMPTY, Ordering::Relaxed);
-        self.queue.wait_behind(self.queue.enter(*own, node), *own, node)
+        self.queue[*own].granted.store(EMPTY, Ordering::Relaxed);
+        self.queue.lock(*own)
     }
 
     #[inline(always)]
@@ -80,8 +77,7 @@ unsafe impl RawLock for CnaLock {
         let next = queue.leave(*own, node, last)?;
         let first = if second == EMPTY { next } else { second };
         let stays = next != NONE && !count_up(&self.passes).is_multiple_of(PASSES);
-        let local = if stays { self.find_successor(node, next, first, last) } else { NONE };
-        if local != NONE {
+        if stays && let Some(local) = self.find_successor(node, next, first, last) {
             queue.grant(local, node.granted.load(Ordering::Relaxed));
         } else if first != NONE {
             queue.join(last, next);

@@ -30,8 +30,7 @@ unsafe impl RawLock for McsLock {
 
     #[inline(always)]
     unsafe fn lock(&self, own: &mut u32) -> Result<(), WaitTimeout> {
-        let node = &self.0[*own];
-        self.0.wait_behind(self.0.enter(*own, node), *own, node)
+        self.0.lock(*own)
     }
 
     #[inline(always)]

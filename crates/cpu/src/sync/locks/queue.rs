@@ -84,13 +84,15 @@ impl<T> Node<T> {
 }
 
 impl<T> Queue<Node<T>> {
-    /// Makes a thread with its node the last one: the thread before it.
+    /// Makes a thread the last one, and waits until it holds the lock.
     #[inline(always)]
-    pub(super) fn enter(&self, own: u32, node: &Node<T>) -> u32 {
+    pub(super) fn lock(&self, own: u32) -> Result<(), WaitTimeout> {
+        let node = &self[own];
         // Relaxed: the exchange releases it.
         node.next.store(NONE, Ordering::Relaxed);
         // Acquire: what the last holder did, if it left the queue empty. Release: the node, for the thread behind.
-        self.tail.swap(own, Ordering::AcqRel)
+        let before = self.tail.swap(own, Ordering::AcqRel);
+        self.wait_behind(before, own, node)
     }
 
     /// Waits behind the thread before, if there is one, until that one grants.
@@ -130,14 +132,21 @@ impl<T> Queue<Node<T>> {
         self.wait_limit.wait_while(NONE, || node.behind())
     }
 
-    /// The first thread from `number` on that is `wanted`, or [`NONE`], and before it the last one that is not.
+    /// Cuts the queue that begins with `number` before its first thread that is `wanted`, if there is one: the last thread of the part
+    /// before, or [`NONE`], and that thread.
     #[inline(always)]
-    pub(super) fn find(&self, number: u32, wanted: impl Fn(&Node<T>) -> bool) -> (u32, u32) {
+    pub(super) fn cut(&self, number: u32, wanted: impl Fn(&Node<T>) -> bool) -> Option<(u32, u32)> {
         let (mut before, mut found) = (NONE, number);
-        while found != NONE && !wanted(&self[found]) {
+        while !wanted(&self[found]) {
             (before, found) = (found, self[found].behind());
+            if found == NONE {
+                return None;
+            }
         }
-        (before, found)
+        if before != NONE {
+            self.put_behind(before, NONE);
+        }
+        Some((before, found))
     }
 
     /// Puts a part of a queue that begins with `next` behind one that ends with `last`, if there are both.
