@@ -167,24 +167,33 @@ fn a_run_of_this_machine_survives_kills() {
 }
 
 /// The second process ends at once, and the first one's run is whole.
+#[cfg(unix)]
 #[test]
 fn two_processes_do_not_write_into_one_directory() {
+    use std::os::unix::process::CommandExt as _;
+
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
-    // Long enough that the second process starts before the first one ends.
-    let victim = Victim::new(Some("threads=100"), OF_FAKES, 1);
-    let mut first = victim.start(folder.path());
+    let victim = Victim::few();
+    let mut first = victim.begin(out).process_group(0).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    // It stands still meanwhile, so that it does not end before the second process starts.
+    let signal = |name: &str| {
+        let group = format!("-{}", first.id());
+        assert!(Command::new("kill").args([name, "--", &group]).status().unwrap().success());
+    };
     let deadline = Instant::now() + Duration::from_secs(20);
     while RunDirectory::open(folder.path()).is_err() {
         assert!(Instant::now() < deadline, "the first run does not begin");
         sleep(Duration::from_millis(5));
     }
+    signal("-STOP");
     for mut second in [victim.command(&["run", "--resume", out]), victim.begin(out)] {
         let second = second.output().unwrap();
         assert!(!second.status.success());
         let text = stderr(&second);
         assert!(text.contains("in use by another syncscope") || text.contains("is not empty"), "{text}");
     }
+    signal("-CONT");
     assert!(first.wait().unwrap().success());
-    assert_eq!(finished(folder.path()).len(), 400);
+    assert_eq!(finished(folder.path()).len(), 80);
 }

@@ -139,11 +139,7 @@ fn measure_here(
     let measured = session.measure(&mut laboratories.all(), &limits, &mut progress);
     drop(silenced);
     if request.arguments.experiments && matches!(measured, Ok(Status::Done)) {
-        board::begin(&Step::Other);
-        let directory = session.directory().clone();
-        let missing = paper::measure_all(&mut laboratories, &directory, request.seed, &limits.cancel, &mut progress);
-        progress.suspend(|| missing.iter().for_each(|text| terminal::warning(text)));
-        session.warn(missing);
+        repeat_experiments(&mut session, &mut laboratories, &limits, &mut progress);
     }
     progress.finish();
     board::begin(&Step::Ending);
@@ -161,6 +157,20 @@ fn measure_here(
     dismissed?;
     show_profile(started.elapsed());
     outcome
+}
+
+/// Repeats the experiments of papers, into the directory of the run.
+fn repeat_experiments(
+    session: &mut Session,
+    laboratories: &mut Laboratories,
+    limits: &Limits,
+    progress: &mut Progress,
+) {
+    board::begin(&Step::Other);
+    let (directory, seed) = (session.directory().clone(), session.run().seed);
+    let missing = paper::measure_all(laboratories, &directory, seed, &limits.cancel, progress);
+    progress.suspend(|| missing.iter().for_each(|text| terminal::warning(text)));
+    session.warn(missing);
 }
 
 /// The same, for the directory of a node.

@@ -67,8 +67,7 @@ fn chart(spec: &Value) -> String {
     format!("{} {}: {}{rules}", text(&spec["kind"]), text(&spec["title"]), labels.join(", "))
 }
 
-fn of_page(out: &mut String, data: &RunData) {
-    let (page, drawing) = page_of(data);
+fn of_page(out: &mut String, data: &RunData, (page, drawing): &(Value, String)) {
     let run = &page["runs"][0];
     out.push_str("answers\n");
     for answer in items(&run["answers"]["certain"]) {
@@ -130,14 +129,25 @@ fn of_advice(out: &mut String, data: &RunData) {
     }
 }
 
+/// The pages are made once for all that is asked of them.
 #[test]
 fn what_users_see_of_the_stored_runs() {
+    let shown: Vec<_> = stored().into_iter().map(|data| (page_of(&data), data)).collect();
+    golden_files_are_current(&shown);
+    top_chart_ladder_and_advice_name_the_same_rows(&shown);
+    what_advice_takes_is_drawn_and_named(&shown);
+}
+
+/// A run with its page.
+type Shown = ((Value, String), RunData);
+
+fn golden_files_are_current(shown: &[Shown]) {
     let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let is_update = std::env::var_os("SYNCSCOPE_UPDATE").is_some();
     let mut differ = Vec::new();
-    for data in stored().iter().filter(|data| !data.rows.is_empty()) {
+    for (page, data) in shown.iter().filter(|(_, data)| !data.rows.is_empty()) {
         let mut found = String::new();
-        of_page(&mut found, data);
+        of_page(&mut found, data, page);
         of_advice(&mut found, data);
         let path = folder.join(format!("{}.txt", data.name));
         if is_update {
@@ -155,7 +165,7 @@ fn what_users_see_of_the_stored_runs() {
 /// Everything that is said of a run, for a search.
 fn all_of(data: &RunData) -> String {
     let mut out = String::new();
-    of_page(&mut out, data);
+    of_page(&mut out, data, &page_of(data));
     of_advice(&mut out, data);
     out
 }
@@ -231,18 +241,16 @@ fn every_primitive_of_a_choice_is_reachable_from_a_question() {
 }
 
 /// One figure and one reason for one statement: top of the page, chart, ladder and advice name the same rows.
-#[test]
-fn top_chart_ladder_and_advice_name_the_same_rows() {
+fn top_chart_ladder_and_advice_name_the_same_rows(shown: &[Shown]) {
     let mut compared = 0;
-    for data in stored() {
-        let (page, _) = page_of(&data);
+    for ((page, _), data) in shown {
         let run = &page["runs"][0];
         let rows = data.in_order().rows;
         for (need, question, title) in
             [(Need::Protect, "decide-lock", "Lock, contended, best"), (Need::Phases, "decide-barrier", "Barrier, best")]
         {
             let on_cpu = Asked { on: Some(Domain::Cpu), ..Asked::default() };
-            let advice = advise(&data, need, on_cpu).remove(0);
+            let advice = advise(data, need, on_cpu).remove(0);
             let of = |values: &Value, key: &str, id: &str| {
                 items(values).find(|one| one[key] == *id).cloned().unwrap_or_default()
             };
@@ -269,13 +277,13 @@ fn top_chart_ladder_and_advice_name_the_same_rows() {
             }
         }
     }
-    assert_eq!(compared, 2 * runs_of_teams(), "both questions of each such run");
+    assert_eq!(compared, 2 * runs_of_teams(shown), "both questions of each such run");
 }
 
 /// How many stored runs measured teams of CPU threads at a lock.
-fn runs_of_teams() -> usize {
+fn runs_of_teams(shown: &[Shown]) -> usize {
     let is_of_team = |row: &Row| row.case.primitive == "cpu.lock.ticket" && row.case.threads > Some(1);
-    stored().iter().filter(|data| data.rows.iter().any(is_of_team)).count()
+    shown.iter().filter(|(_, data)| data.rows.iter().any(is_of_team)).count()
 }
 
 /// The cases that the charts of a question draw.
@@ -286,8 +294,7 @@ fn drawn(decision: &Value, rows: &[Row]) -> BTreeSet<String> {
 }
 
 /// What advice tells a program to take is a mark of the question's charts, and the sentences of the question name it.
-#[test]
-fn what_advice_takes_is_drawn_and_named() {
+fn what_advice_takes_is_drawn_and_named(shown: &[Shown]) {
     let questions = [
         (Need::Protect, "decide-lock"),
         (Need::Phases, "decide-barrier"),
@@ -296,8 +303,7 @@ fn what_advice_takes_is_drawn_and_named() {
         (Need::EndGpuPhase, "decide-relaunch"),
     ];
     let mut taken = BTreeMap::new();
-    for data in stored() {
-        let (page, _) = page_of(&data);
+    for ((page, _), data) in shown {
         let run = &page["runs"][0];
         let rows = data.in_order().rows;
         for (need, question) in questions {
@@ -309,7 +315,7 @@ fn what_advice_takes_is_drawn_and_named() {
             let said: Vec<&str> =
                 top.map(|answer| text(&answer["text"])).chain([text(&decision["sentence"])]).collect();
             let drawn = drawn(&decision, &rows);
-            for advice in advise(&data, need, Asked::default()) {
+            for advice in advise(data, need, Asked::default()) {
                 let Decision::Take(choice) = &advice.decision else { continue };
                 let is_on_gpu = advice.on == Domain::Gpu;
                 // No chart has the locks of a GPU. Of two grids with as many threads, its additions show one.
@@ -338,5 +344,5 @@ fn what_advice_takes_is_drawn_and_named() {
             }
         }
     }
-    assert!(taken.len() >= 4 && taken.values().sum::<usize>() >= 4 * runs_of_teams(), "{taken:?}");
+    assert!(taken.len() >= 4 && taken.values().sum::<usize>() >= 4 * runs_of_teams(shown), "{taken:?}");
 }
