@@ -17,7 +17,7 @@ fn command(run: &Run) -> String {
     let mut words = run.command.iter().skip(1).map(String::as_str);
     let mut kept = Vec::new();
     while let Some(word) = words.next() {
-        if ["-o", "--out"].contains(&word) {
+        if ["-o", "--out", "--machine"].contains(&word) {
             words.next();
         } else if !word.contains('/') {
             kept.push(word);
