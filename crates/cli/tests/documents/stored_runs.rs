@@ -17,7 +17,7 @@ fn command(run: &Run) -> String {
     let mut words = run.command.iter().skip(1).map(String::as_str);
     let mut kept = Vec::new();
     while let Some(word) = words.next() {
-        if ["-o", "--out"].contains(&word) {
+        if ["-o", "--out", "--machine"].contains(&word) {
             words.next();
         } else if !word.contains('/') {
             kept.push(word);
@@ -66,7 +66,7 @@ fn the_table_of_stored_runs_is_that_of_their_files() {
     for directory in folders.iter().filter_map(|folder| RunDirectory::open(folder).ok()) {
         let name = directory.path().file_name().and_then(OsStr::to_str).unwrap();
         let judged = usable.get(name).map_or("", String::as_str);
-        table += &format!("{}{judged} |\n", line(name, &directory.read_run().unwrap()));
+        table += &(line(name, &directory.read_run().unwrap()) + judged + " |\n");
     }
     let start = text.find("| run |").unwrap();
     let end = start + text[start..].find("\n\n").unwrap() + 1;
