@@ -159,7 +159,7 @@ pub(crate) fn plural<T: Copy + Display + PartialEq + From<u8>>(count: T, noun: &
     format!("{count} {noun}{ending}")
 }
 
-/// Threads, blocks and devices in short: `16 threads`, `132×1024`, `2 devices`. Where several devices can take part, one is named too.
+/// Threads, blocks and devices in short: `16 threads`, `132×1024`, `2 devices`.
 pub(crate) fn size(case: &Case) -> String {
     let on_device = match (case.blocks, case.threads) {
         (Some(blocks), Some(threads)) if blocks > 1 => Some(format!("{blocks}×{threads}")),
@@ -167,7 +167,8 @@ pub(crate) fn size(case: &Case) -> String {
         (Some(blocks), None) => Some(plural(blocks, "block")),
         (None, None) => None,
     };
-    let devices = case.devices.map(|devices| plural(devices, "device"));
+    let devices = case.devices.filter(|devices| *devices > 1 || on_device.is_none());
+    let devices = devices.map(|devices| plural(devices, "device"));
     [devices, on_device].into_iter().flatten().collect::<Vec<_>>().join(" × ")
 }
 
@@ -238,7 +239,7 @@ mod tests {
     fn sizes_are_short() {
         let case = |devices, blocks, threads| Case { devices, blocks, threads, ..Case::new("gpu.block.syncthreads") };
         assert_eq!(size(&case(None, None, Some(1))), "1 thread");
-        assert_eq!(size(&case(Some(1), Some(1), Some(32))), "1 device × 32 threads");
+        assert_eq!(size(&case(Some(1), Some(1), Some(32))), "32 threads");
         assert_eq!(size(&case(None, Some(132), Some(1024))), "132×1024");
         assert_eq!(size(&case(Some(2), Some(132), Some(64))), "2 devices × 132×64");
         assert_eq!(size(&case(Some(1), None, None)), "1 device");

@@ -173,11 +173,11 @@ const COMPARE: &str = "
 
 #[test]
 fn every_chart_has_the_series_of_its_data() {
-    let Some((counts, _)) = open_undrawn(&[stored("h100-x2")], 390, COMPARE, "") else { return };
+    let Some((counts, _)) = open_undrawn(&[stored("h100-x4")], 390, COMPARE, "") else { return };
     assert_eq!((counts.get("errors"), counts["wrong"].as_str()), (None, ""), "{counts:?}");
     assert_eq!(number(&counts, "drawn"), 13);
-    // One package with its cache, and two devices.
-    assert_eq!(number(&counts, "boxes"), 2 + 2);
+    // One package with its cache, and four devices.
+    assert_eq!(number(&counts, "boxes"), 2 + 4);
     assert!(number(&counts, "wide") <= 0, "the drawing is wider than a phone: {counts:?}");
 }
 

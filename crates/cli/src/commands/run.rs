@@ -126,10 +126,7 @@ fn measure_here(
     let mut session = session.with_history(history);
     board::begin(&Step::Preparing);
     if !request.target.is_known() {
-        progress.suspend(|| {
-            session.run().warnings.iter().for_each(|text| terminal::warning(text));
-            laboratories.without_gpu().iter().for_each(|text| terminal::note(text));
-        });
+        progress.suspend(|| show_warnings(session.run(), &laboratories));
     }
     progress.show_ladder(session.run());
     let start = SessionStart::now(&laboratories);
@@ -157,6 +154,11 @@ fn measure_here(
     dismissed?;
     show_profile(started.elapsed());
     outcome
+}
+
+fn show_warnings(run: &Run, laboratories: &Laboratories) {
+    run.warnings.iter().for_each(|text| terminal::warning(text));
+    laboratories.without_gpu().iter().for_each(|text| terminal::note(text));
 }
 
 /// Repeats the experiments of papers, into the directory of the run.

@@ -69,7 +69,7 @@ fn a_fleet_without_a_comparable_case_is_no_all_clear() {
 /// the system. What stays within a multiprocessor costs the same on all.
 #[test]
 fn the_h200_among_h100_differs_in_all_cluster_barriers_and_its_intervals_say_so() {
-    let runs = ["h100", "h200", "h100-x2"].map(stored);
+    let runs = ["h100", "h200", "h100-x4"].map(stored);
     let words = ["--only", "gpu.*", "--fail-on", "outlier", "--format", "json"];
     let done = output(&[&["fleet"], &runs.each_ref().map(String::as_str)[..], &words].concat());
     assert_eq!(done.status.code(), Some(3), "{}", stderr(&done));
@@ -88,6 +88,6 @@ fn the_h200_among_h100_differs_in_all_cluster_barriers_and_its_intervals_say_so(
     for local in ["gpu.block.", "gpu.warp.", "gpu.shuffle.", "gpu.vote.", "gpu.match.", "gpu.reduce."] {
         assert!(!faster.iter().any(|id| id.starts_with(local)), "{faster:?}");
     }
-    let slower = changed("h100-x2", "slower", |cell| cell["ratio_low"].as_f64().unwrap() > 1.05);
+    let slower = changed("h100-x4", "slower", |cell| cell["ratio_low"].as_f64().unwrap() > 1.05);
     assert_eq!(slower, ["gpu.fence.system"]);
 }

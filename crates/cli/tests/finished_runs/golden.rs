@@ -204,7 +204,7 @@ type Shape<'a> = &'a dyn Fn(Case) -> Case;
 /// Each primitive of a role that people choose from, cheaper than another one of its role, is named by an answer.
 #[test]
 fn every_primitive_of_a_choice_is_reachable_from_a_question() {
-    let template = named("h100-x2");
+    let template = named("h100-x4");
     let multiprocessors = template.run.machine.gpus.first().map(|gpu| gpu.multiprocessors);
     let by_two_threads =
         |case: Case| Case { threads: Some(2), placement: Some(syncscope_core::Placement::Close), ..case };
@@ -311,9 +311,9 @@ fn what_advice_takes_is_drawn_and_named(shown: &[Shown]) {
             // The same rows say how far apart the elements of threads should be.
             let lines = (need == Need::CountEvents).then_some("decide-false-sharing");
             let is_about = |answer: &&Value| [Some(question), lines].contains(&answer["figure"].as_str());
-            let top = items(&run["answers"]["certain"]).filter(is_about);
-            let said: Vec<&str> =
-                top.map(|answer| text(&answer["text"])).chain([text(&decision["sentence"])]).collect();
+            let top = items(&run["answers"]["certain"]).filter(is_about).map(|answer| text(&answer["text"]));
+            let cards = items(&run["decisions"]).filter(|one| [Some(question), lines].contains(&one["id"].as_str()));
+            let said: Vec<&str> = top.chain(cards.map(|one| text(&one["sentence"]))).collect();
             let drawn = drawn(&decision, &rows);
             for advice in advise(data, need, Asked::default()) {
                 let Decision::Take(choice) = &advice.decision else { continue };
@@ -324,7 +324,7 @@ fn what_advice_takes_is_drawn_and_named(shown: &[Shown]) {
                 let name = match need {
                     Need::Protect | Need::Phases if !is_on_gpu => choice.name.clone(),
                     Need::Phases if advice.situation.ends_with("whole grid") => choice.name.clone(),
-                    Need::CountEvents if !is_on_gpu && choice.name.starts_with("padded") => " bytes for each".into(),
+                    Need::CountEvents if !is_on_gpu && choice.name.starts_with("padded") => " bytes".into(),
                     Need::EndGpuPhase => {
                         let barrier =
                             choice.name.strip_prefix("a grid barrier (").and_then(|name| name.strip_suffix(')'));
@@ -344,5 +344,5 @@ fn what_advice_takes_is_drawn_and_named(shown: &[Shown]) {
             }
         }
     }
-    assert!(taken.len() >= 4 && taken.values().sum::<usize>() >= 4 * runs_of_teams(shown), "{taken:?}");
+    assert!(taken.len() >= 4 && taken.values().sum::<usize>() >= 3 * runs_of_teams(shown), "{taken:?}");
 }

@@ -170,11 +170,17 @@ fn section(variants: &[Variant<'_>], sizes: &[Case], cheapest: &[&Row]) -> Secti
     let (domain, family) = variants[0].identity.domain_and_family();
     let mut title = vec![format!("{domain}.{family}")];
     title.extend(titled.iter().flatten().map(|values| joined(values)).filter(|word| !word.is_empty()));
-    Section {
-        title: title.join(" · "),
-        sizes: sizes.iter().map(naming::size).collect(),
-        lines: lines(&drafts, &titled, cheapest),
-    }
+    Section { title: title.join(" · "), sizes: titles(sizes), lines: lines(&drafts, &titled, cheapest) }
+}
+
+/// The titles of the columns. One device is named beside several.
+fn titles(sizes: &[Case]) -> Vec<String> {
+    let has_several = sizes.iter().any(|size| size.devices > Some(1));
+    let title = |size: &Case| {
+        let on_device = naming::size(size);
+        if has_several && size.devices == Some(1) { format!("1 device × {on_device}") } else { on_device }
+    };
+    sizes.iter().map(title).collect()
 }
 
 /// The values of a parameter that stand in the title for all lines that have none of their own: those of all lines, or the
