@@ -131,7 +131,7 @@ fn stored_runs_hold_nothing_that_can_be_made_again() {
             let path = entry.unwrap().path();
             let file = path.file_name().unwrap().to_str().unwrap();
             let table = file.strip_suffix(".gz").unwrap_or(file);
-            if table.ends_with(".csv") {
+            if Path::new(table).extension().is_some_and(|extension| extension == "csv") {
                 // Up to this size code hosts show a table; above it, compressed.
                 let is_large = read_text(&run.path().join(table)).unwrap().len() > 256 * 1024;
                 assert_eq!(is_large || table == "samples.csv", table != file, "{name}: {file}");
@@ -188,7 +188,7 @@ fn runs_on_one_architecture_timed_the_same_loops() {
             let on = if row.case.is_on_cpus() { Some(about.machine.cpu.architecture.clone()) } else { of_gpu.clone() };
             if *newest.entry((on, row.case.id())).or_insert_with(|| evidence.clone()) != evidence {
                 let is_older = OLDER.contains(&name);
-                differing.insert(if is_older { name.to_owned() } else { row.case.primitive.to_string() });
+                differing.insert(if is_older { name.to_owned() } else { row.case.primitive.clone() });
             }
         }
     }
