@@ -141,9 +141,10 @@ pub(super) const CLAIMS: &[Claim] = &[
     },
 ];
 
-/// Barriers of so many devices, each launched by itself.
+/// Barriers of so many devices that order memory, each launched by itself.
 fn of_devices<'a>(data: &'a RunData, primitive: &str, devices: u32) -> Vec<Known<'a>> {
-    rows(data, primitive, |case| case.form.is_none() && case.group.is_none() && case.devices == Some(devices))
+    let is_default = |case: &Case| case.form.is_none() && case.group.is_none() && case.order.is_none();
+    rows(data, primitive, |case| is_default(case) && case.devices == Some(devices))
 }
 
 /// Barriers of all devices of the run, at least two.

@@ -97,7 +97,7 @@ pub(super) const EXAMPLES: &[Example] = &[
     ),
     example(
         "zhang.multi_lesson_warps",
-        "gpu.multi.flags d1 b10 t32 =1; t1024 =1; d2 b10 t32 =6; t1024 =9",
+        "gpu.multi.flags d1 b10 t32 =1; t1024 =1; d2 b10 t32 =6; t1024 =9; relaxed =2",
         "gpu.multi.flags d1 b10 t32 =1; t1024 =9; d2 b10 t32 =6; t1024 =6",
         "gpu.multi.flags d2 b10 t32 =8; t1024 =10",
     ),

@@ -10,7 +10,7 @@ use super::*;
 use crate::testing;
 use syncscope_core::machine::{CpuMachine, GpuMachine};
 use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Cycles, Form, Group, Layout, Mode, Nanoseconds, Placement, Row, Verdict};
+use syncscope_core::{Case, Cycles, Form, Group, Layout, MemoryOrder, Mode, Nanoseconds, Placement, Row, Verdict};
 
 /// A claim, and rows on which it holds, on which it does not, and on which it stays open.
 struct Example {
@@ -86,6 +86,7 @@ fn change(case: &mut Case, word: &str) {
             "close" => case.placement = Some(Placement::Close),
             "spread" => case.placement = Some(Placement::Spread),
             "latency" => case.mode = Some(Mode::Latency),
+            "relaxed" => case.order = Some(MemoryOrder::Relaxed),
             "opaque" => case.form = Some(Form::Opaque),
             "converged" => case.group = Some(Group::named("converged")),
             "divergent" => case.group = Some(Group::named("divergent")),
