@@ -18,6 +18,8 @@ fn bounds(row: &Row) -> Option<(f64, f64)> {
 }
 
 /// Rows of throughput that certainly cost more than the same in a chain, where each operation waits for the one before.
+/// There are some where other threads fill the device: a chain has one operation of a thread on its address under way, a rate
+/// several. Whether that is why they cost more has not been shown.
 fn rates_above_latencies(rows: &[Row]) -> Vec<String> {
     let of: HashMap<&Case, &Row> = rows.iter().map(|row| (&row.case, row)).collect();
     let rate = |row: &&Row| row.case.mode == Some(Mode::Throughput);
