@@ -48,7 +48,7 @@ pub(crate) struct RunArguments {
     /// Let NCCL use NVLink multicast unless NCCL_NVLS_ENABLE=0; off by default: on shared machines it may fail or disturb others
     #[arg(long)]
     pub(crate) nccl_multicast: bool,
-    /// Then repeat the experiments of `syncscope paper`, into the same directory
+    /// Also repeat the experiments of `syncscope paper`: a minute beyond --budget
     #[arg(long, conflicts_with_all = ["repeat", "dry_run"])]
     pub(crate) experiments: bool,
     /// Under a launcher such as srun or mpirun: name the directories under --out by rank, not by node

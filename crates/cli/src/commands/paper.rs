@@ -81,13 +81,17 @@ pub(super) fn measure_all(
     progress: &mut Progress,
 ) -> Vec<String> {
     let mut measure = |Experiment { name, options, plan, .. }: &Experiment| {
+        if cancel.is_cancelled() {
+            return Err(Failure::CouldNot(format!("`syncscope paper {name}`: interrupted before it began")));
+        }
         let usual = options(clap::Command::new(*name)).try_get_matches_from([name]);
         let plan = plan(&usual.map_err(|error| Failure::CouldNot(error.to_string()))?).map_err(Failure::Usage)?;
         can_measure(name, &plan, laboratories)?;
         follow(name, plan, laboratories, directory, seed, progress)
     };
-    let left = EXPERIMENTS.iter().take_while(|_| !cancel.is_cancelled());
-    left.flat_map(|experiment| measure(experiment).map_or_else(|error| vec![error.to_string()], |it| it.warnings))
+    EXPERIMENTS
+        .iter()
+        .flat_map(|experiment| measure(experiment).map_or_else(|error| vec![error.to_string()], |it| it.warnings))
         .collect()
 }
 
