@@ -51,6 +51,7 @@ struct LoopArguments {
     u32 skip_warm_up;        // without a window: 0: the loop runs once before it is timed; 1: it does not
     u32 window;              // length in cycles; 0: there is none
     u32 run_in;              // cycles between the gate and the window
+    u32 run_out;             // cycles after the window in which the threads go on
     u32 cycles_per_1024_ns;  // of the multiprocessors' clock
 };
 

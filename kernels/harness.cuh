@@ -306,7 +306,8 @@ struct Chunks {
 // Runs the loop at each memory offset and times it.
 //
 // With a window, the threads run the loop again and again: all of them begin before the window and end after it, so
-// what is timed within it ran beside all the others.
+// what is timed within it ran beside all the others. They go on until the run that crosses its end is over for all of them:
+// a run whose rest had the device for itself would seem to lie within the window for the most part.
 //
 // Without one, each thread runs the loop once: for threads that wait for each other all the time, for checks, which
 // must know the number of operations, and for a device that works with the host. A short warm-up comes first, to bring
@@ -349,7 +350,7 @@ __device__ __forceinline__ void measure(const Arguments &arguments) {
                 }
                 chunks.note(previous, ended, window);
                 previous = ended;
-                goes_on = any_goes_on<MEETS<Operation>>(ended < window, turn);
+                goes_on = any_goes_on<MEETS<Operation>>(ended < window + (int)arguments.run_out, turn);
             } else {
                 goes_on = turn == 0;
             }
@@ -422,7 +423,10 @@ __device__ void check_barrier(const Arguments &arguments, u32 group) {
 
 // A multiprocessor with room for 2048 threads runs two full blocks of 1024 threads at a time. That leaves 32 registers
 // for each thread.
-#define SYNCSCOPE_KERNEL extern "C" __global__ void __launch_bounds__(1024, 2)
+#ifndef SYNCSCOPE_MOST_THREADS
+#define SYNCSCOPE_MOST_THREADS 1024
+#endif
+#define SYNCSCOPE_KERNEL extern "C" __global__ void __launch_bounds__(SYNCSCOPE_MOST_THREADS, 2)
 
 // An empty kernel, which sets the block order; see `block_order.rs`.
 SYNCSCOPE_KERNEL idle() {}

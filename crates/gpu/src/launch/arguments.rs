@@ -123,6 +123,8 @@ shared_structures! {
         window: u32,
         /// Cycles between the gate and the window.
         run_in: u32,
+        /// Cycles after the window in which the threads go on.
+        run_out: u32,
         /// Of the multiprocessors' clock.
         cycles_per_1024_ns: u32,
     }
