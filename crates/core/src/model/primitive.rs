@@ -1,5 +1,7 @@
 //! What can be measured: the static description of a primitive.
 
+use std::collections::HashMap;
+
 use crate::model::facts::{Facts, Role};
 use crate::words::words;
 
@@ -120,17 +122,21 @@ impl Primitive {
 
 /// Primitives, in the order in which lists and reports show them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Catalogue(Vec<Primitive>);
+pub struct Catalogue {
+    primitives: Vec<Primitive>,
+    /// Each one's place in the order, by its id.
+    places: HashMap<&'static str, usize>,
+}
 
 impl Catalogue {
     /// All primitives, in their order.
     pub fn primitives(&self) -> &[Primitive] {
-        &self.0
+        &self.primitives
     }
 
     /// The primitive of this id.
     pub fn get(&self, id: &str) -> Option<&Primitive> {
-        self.0.iter().find(|primitive| primitive.id == id)
+        self.primitives.get(*self.places.get(id)?)
     }
 
     /// What is known of the primitive of this id.
@@ -140,18 +146,20 @@ impl Catalogue {
 
     /// The primitives that can be taken for `role`.
     pub fn with_role(&self, role: Role) -> impl Iterator<Item = &Primitive> {
-        self.0.iter().filter(move |primitive| primitive.facts.role == role)
+        self.primitives.iter().filter(move |primitive| primitive.facts.role == role)
     }
 
     /// The place of a primitive; those that are unknown come after all others.
     pub fn position(&self, id: &str) -> usize {
-        self.0.iter().position(|primitive| primitive.id == id).unwrap_or(self.0.len())
+        self.places.get(id).copied().unwrap_or(self.primitives.len())
     }
 }
 
 impl FromIterator<Primitive> for Catalogue {
     fn from_iter<I: IntoIterator<Item = Primitive>>(primitives: I) -> Self {
-        Self(primitives.into_iter().collect())
+        let primitives: Vec<Primitive> = primitives.into_iter().collect();
+        let places = primitives.iter().enumerate().map(|(place, primitive)| (primitive.id, place)).collect();
+        Self { primitives, places }
     }
 }
 

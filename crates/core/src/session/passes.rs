@@ -29,9 +29,15 @@ enum Ended {
     OutOfTime,
 }
 
-/// Shows what is known of a case to an observer that follows it: the cost over all pairs so far.
-fn show(observer: &mut dyn Observer, pending: &PendingCase) {
+/// Shows what is known of a case to an observer that follows it: the cost over all pairs so far, once these are more by an
+/// eighth or the last.
+fn show(observer: &mut dyn Observer, pending: &mut PendingCase) {
     let Some(found) = pending.found.as_ref().filter(|_| observer.follows(&pending.case)) else { return };
+    let pairs = found.observations.len();
+    if pairs < pending.shown + pending.shown / 8 && !pending.is_finished {
+        return;
+    }
+    pending.shown = pairs;
     let costs: Vec<f64> = found.observations.iter().map(|pair| pair.ns).collect();
     let row = pending.row(found);
     observer.found(Row { ns: median(&costs).map(Nanoseconds), ..row });

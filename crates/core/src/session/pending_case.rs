@@ -39,6 +39,8 @@ pub(super) struct PendingCase {
     pub(super) finished_course: Vec<Stage>,
     pub(super) found: Option<Measurement>,
     pub(super) recorded: Recorded,
+    /// The pairs that it had when its cost was last shown.
+    pub(super) shown: usize,
     /// How long its blocks took, setting it up included.
     pub(super) spent: Duration,
     /// Whether it needs no more blocks.
@@ -56,6 +58,7 @@ impl PendingCase {
             finished_course: Vec::new(),
             found: None,
             recorded: Recorded::Nothing,
+            shown: 0,
             spent: Duration::ZERO,
             is_finished: false,
         }

@@ -235,8 +235,9 @@ impl<O: Operation> Body for Windowed<O> {
         let mut watch = Watch::begin(&self.window, &self.clock, self.length);
         match shot.side.copies() - O::IN_CONTEXT.min(shot.side.copies()) {
             0 => O::repeat_in_window::<_, 0>(local, &mut watch),
-            1 => O::repeat_in_window::<_, 1>(local, &mut watch),
-            _ => O::repeat_in_window::<_, 2>(local, &mut watch),
+            // No other loop is compiled for an operation that is its own context.
+            2.. if const { O::IN_CONTEXT == 0 } => O::repeat_in_window::<_, 2>(local, &mut watch),
+            _ => O::repeat_in_window::<_, 1>(local, &mut watch),
         }
         self.window.keep(thread, &watch.count);
     }
@@ -259,7 +260,7 @@ pub(crate) fn operations_in_turns(side: Side, turns: u64) -> u64 {
 }
 
 /// Makes a job of these windows.
-type Make<T> = Box<dyn Fn(&Windows, &Clock) -> T + Send + Sync>;
+pub(crate) type Make<T> = Box<dyn Fn(&Windows, &Clock) -> T + Send + Sync>;
 
 /// How a case is timed in windows.
 pub(crate) struct Windows {
@@ -288,14 +289,22 @@ impl Windows {
     pub(super) fn of<O: Operation>(operation: Arc<O>, threads: u32) -> Option<Self> {
         let baseline: fn(O::Local<'static>, &mut Watch<'static>) = window_loop::<O, Watch<'static>, 0>;
         let test: fn(O::Local<'static>, &mut Watch<'static>) = window_loop::<O, Watch<'static>, 1>;
+        let functions = LoopFunctions { baseline: baseline as usize, test: test as usize, unroll: UNROLL };
+        let make = Box::new(move |windows: &Self, clock: &Clock| windows.body_of(Arc::clone(&operation), clock));
+        Self::made_by(make, functions, threads, O::IN_CONTEXT == 0)
+    }
+
+    /// What all operations have in common: compiled once.
+    #[inline(never)]
+    fn made_by(make: Make<Arc<dyn Body>>, functions: LoopFunctions, threads: u32, has_baseline: bool) -> Option<Self> {
         Some(Self {
-            make: Box::new(move |windows, clock| windows.body_of(Arc::clone(&operation), clock)),
+            make,
             handovers: None,
             state: Arc::new(Window::of(threads as usize)?),
-            functions: LoopFunctions { baseline: baseline as usize, test: test as usize, unroll: UNROLL },
+            functions,
             length: (LENGTH_PER_THREAD * threads).clamp(SHORTEST, LONGEST),
             has_long: false,
-            has_baseline: O::IN_CONTEXT == 0,
+            has_baseline,
         })
     }
 
@@ -310,8 +319,8 @@ impl Windows {
     }
 
     /// The same with a run that counts handovers.
-    pub(super) fn counting(self, run: impl Fn(&Self, &Clock) -> HandoverRun + Send + Sync + 'static) -> Self {
-        Self { handovers: Some(Box::new(run)), ..self }
+    pub(super) fn counting(self, run: Make<HandoverRun>) -> Self {
+        Self { handovers: Some(run), ..self }
     }
 
     /// The job of the case.

@@ -1,7 +1,7 @@
 //! A case made ready for a team: its two loops, and what else is known of them.
 
 use super::operation::{Operation, Repeated, loop_functions};
-use super::window::{HandoverRun, Windows, operations_in_turns};
+use super::window::{HandoverRun, Make, Windows, operations_in_turns};
 use super::work::LockWork;
 use crate::evidence::{self, Expected, LoopFunctions};
 use crate::team::Body;
@@ -82,14 +82,17 @@ impl Workload {
             1 => None,
             threads => Some(Windows::of(Arc::clone(&operation), threads)?),
         };
-        Some(Self { windows, ..Self::of_shared(operation) })
+        Some(Self::of_shared(operation).in_windows(windows))
+    }
+
+    /// Not inlined, as all that is compiled once for all operations.
+    #[inline(never)]
+    fn in_windows(self, windows: Option<Windows>) -> Self {
+        Self { windows, ..self }
     }
 
     /// With a run after the samples that counts how often a lock passes to another thread.
-    pub(crate) fn counting_handovers(
-        self,
-        run: impl Fn(&Windows, &Clock) -> HandoverRun + Send + Sync + 'static,
-    ) -> Self {
+    pub(crate) fn counting_handovers(self, run: Make<HandoverRun>) -> Self {
         Self { windows: self.windows.map(|windows| windows.counting(run)), ..self }
     }
 
@@ -133,6 +136,7 @@ impl Workload {
         Self::of_body(Arc::new(Repeated(operation)), loop_functions::<O>(), O::IN_CONTEXT)
     }
 
+    #[inline(never)]
     fn of_body(body: Arc<dyn Body>, functions: LoopFunctions, in_context: u64) -> Self {
         Self {
             body,

@@ -13,10 +13,31 @@ use crate::primitives::window::{HandoverRun, Windows};
 /// timed one, in windows of its own.
 pub(super) struct Handovers<S, L, N> {
     locked: Arc<Locked<S, L, N>>,
+    counts: Counts,
+}
+
+/// What is counted, of any lock.
+struct Counts {
     /// How often each thread found in the last window that another one had held the lock.
     changes: Vec<CachePadded<AtomicU64>>,
     /// The acquisitions for each change of the holder, in each window.
     found: Mutex<Vec<f64>>,
+}
+
+impl Counts {
+    fn of(threads: u32) -> Self {
+        Self { changes: (0..threads).map(|_| CachePadded::default()).collect(), found: Mutex::default() }
+    }
+
+    /// Keeps what a window showed, in which all threads together acquired the lock so often.
+    fn end_window(&self, acquisitions: u64) {
+        let changes: u64 = self.changes.iter().map(|of_thread| of_thread.load(Ordering::Relaxed)).sum();
+        self.found().push(acquisitions as f64 / changes.max(1) as f64);
+    }
+
+    fn found(&self) -> MutexGuard<'_, Vec<f64>> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What a thread has found; published at the end of its loop.
@@ -42,14 +63,9 @@ where
     N: PlainNumber,
 {
     pub(super) fn run(locked: &Arc<Locked<S, L, N>>, windows: &Windows, clock: &Clock) -> HandoverRun {
-        let changes = (0..locked.threads).map(|_| CachePadded::default()).collect();
-        let handovers = Arc::new(Self { locked: Arc::clone(locked), changes, found: Mutex::default() });
+        let handovers = Arc::new(Self { locked: Arc::clone(locked), counts: Counts::of(locked.threads) });
         let body = windows.body_of(Arc::clone(&handovers), clock);
-        HandoverRun { body, acquisitions_per_handover: Box::new(move || stats::median(&handovers.found())) }
-    }
-
-    fn found(&self) -> MutexGuard<'_, Vec<f64>> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+        HandoverRun { body, acquisitions_per_handover: Box::new(move || stats::median(&handovers.counts.found())) }
     }
 }
 
@@ -63,7 +79,7 @@ where
 
     fn local(&self, slot: usize, thread: usize) -> Self::Local<'_> {
         let (lock, state) = self.locked.local(slot, thread);
-        Holder { lock, state, number: N::of(thread as u64 + 1), changes: 0, published: &self.changes[thread] }
+        Holder { lock, state, number: N::of(thread as u64 + 1), changes: 0, published: &self.counts.changes[thread] }
     }
 
     #[inline(always)]
@@ -84,8 +100,7 @@ where
     /// The timed operation has shown that the lock excludes.
     fn verify(&self, _slot: usize, thread: usize, executed: Executed) -> Result<(), String> {
         if thread == 0 {
-            let changes: u64 = self.changes.iter().map(|of_thread| of_thread.load(Ordering::Relaxed)).sum();
-            self.found().push(executed.by_all(self.locked.threads) as f64 / changes.max(1) as f64);
+            self.counts.end_window(executed.by_all(self.locked.threads));
         }
         Ok(())
     }

@@ -206,7 +206,7 @@ fn locked<K: LockKind, N: PlainNumber>(case: &Case, kind: &K) -> Option<Workload
     let slots: Vec<_> = (0..SLOTS).map(|_| CachePadded::new(kind.make::<N>(threads))).collect();
     let operation = Arc::new(Locked { slots, threads, kind: PhantomData });
     let workload = Workload::contended(Arc::clone(&operation), case)?;
-    let handovers = move |windows: &Windows, clock: &Clock| Handovers::run(&operation, windows, clock);
+    let handovers = Box::new(move |windows: &Windows, clock: &Clock| Handovers::run(&operation, windows, clock));
     Some(workload.with_most_operations(N::LARGEST_COUNT, threads).counting_handovers(handovers))
 }
 
