@@ -133,10 +133,10 @@ fn measure_here(
     let limits = Limits { cancel: cancel.unwrap_or_else(cancel_on_signal), deadline };
     // What the user wrote may print as much as it likes.
     let silenced = request.own.as_ref().and_then(|_| silence_output().ok());
-    let measured = session.measure(&mut laboratories.all(), &limits, &mut progress);
+    let mut measured = session.measure(&mut laboratories.all(), &limits, &mut progress);
     drop(silenced);
     if request.arguments.experiments && matches!(measured, Ok(Status::Done)) {
-        repeat_experiments(&mut session, &mut laboratories, &limits, &mut progress);
+        measured = Ok(repeat_experiments(&mut session, &mut laboratories, &limits, &mut progress));
     }
     progress.finish();
     board::begin(&Step::Ending);
@@ -161,18 +161,18 @@ fn show_warnings(run: &Run, laboratories: &Laboratories) {
     laboratories.without_gpu().iter().for_each(|text| terminal::note(text));
 }
 
-/// Repeats the experiments of papers, into the directory of the run.
+/// Repeats the experiments of papers that the directory of the run lacks.
 fn repeat_experiments(
     session: &mut Session,
     laboratories: &mut Laboratories,
     limits: &Limits,
     progress: &mut Progress,
-) {
-    board::begin(&Step::Other);
-    let (directory, seed) = (session.directory().clone(), session.run().seed);
-    let missing = paper::measure_all(laboratories, &directory, seed, &limits.cancel, progress);
+) -> Status {
+    let (directory, run) = (session.directory(), session.run());
+    let (status, missing) = paper::measure_missing(laboratories, directory, run, &limits.cancel, progress);
     progress.suspend(|| missing.iter().for_each(|text| terminal::warning(text)));
     session.warn(missing);
+    status
 }
 
 /// The same, for the directory of a node.
@@ -315,7 +315,7 @@ fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Resu
 fn given_up(instructions: Vec<Instruction>) -> HashMap<CaseId, Verdict> {
     let case = |instruction| match instruction {
         Instruction::GiveUp(id, verdict) => Some((id, verdict)),
-        Instruction::WithoutGpu(_) | Instruction::Again | Instruction::Last => None,
+        _ => None,
     };
     instructions.into_iter().filter_map(case).collect()
 }

@@ -239,9 +239,10 @@ impl Session {
         &self.directory
     }
 
-    /// Adds warnings for the user.
-    pub fn warn(&mut self, warnings: Vec<String>) {
-        self.run.warnings.extend(warnings);
+    /// Adds warnings for the user that are not there yet.
+    pub fn warn(&mut self, mut warnings: Vec<String>) {
+        warnings.retain(|warning| !self.run.warnings.contains(warning));
+        self.run.warnings.append(&mut warnings);
     }
 
     /// Adds what is only known when this process has measured: its record and what it warns of.
