@@ -60,7 +60,7 @@ fn measure(experiment: &Experiment, arguments: &ExperimentArguments, options: &A
     progress.finish();
     let measured = measured?;
     let record = start.ended(&laboratories);
-    let warnings: Vec<String> = measured.warnings.into_iter().chain(record.warnings()).collect();
+    let warnings: Vec<String> = measured.warnings.into_iter().chain(provenance::warnings(&record, &run)).collect();
     for text in &warnings {
         terminal::warning(text);
     }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::run::Status;
+use syncscope_core::run::provenance::SessionRecord;
 use syncscope_core::run::directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Finished, Here, Limits, Session, SessionError};
@@ -141,9 +142,7 @@ fn measure_here(
     progress.finish();
     board::begin(&Step::Ending);
     let dismissed = laboratories.dismiss_processes();
-    let record = start.ended(&laboratories);
-    record.warnings().iter().for_each(|text| terminal::warning(text));
-    session.add_record(record);
+    add_record(&mut session, start.ended(&laboratories));
     let goes_on = !limits.cancel.is_cancelled() && supervisor::another_follows();
     let lost_at = session.lost_at().filter(|_| goes_on).cloned();
     let outcome = profile::time(Phase::Report, || {
@@ -159,6 +158,16 @@ fn measure_here(
 fn show_warnings(run: &Run, laboratories: &Laboratories) {
     run.warnings.iter().for_each(|text| terminal::warning(text));
     laboratories.without_gpu().iter().for_each(|text| terminal::note(text));
+}
+
+/// Adds what happened meanwhile, and shows and adds what was disturbed by it.
+fn add_record(session: &mut Session, record: SessionRecord) {
+    let warnings = provenance::warnings(&record, session.run());
+    for text in &warnings {
+        terminal::warning(text);
+    }
+    session.warn(warnings);
+    session.add_record(record);
 }
 
 /// Repeats the experiments of papers that the directory of the run lacks.

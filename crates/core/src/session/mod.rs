@@ -245,9 +245,8 @@ impl Session {
         self.run.warnings.append(&mut warnings);
     }
 
-    /// Adds what is only known when this process has measured: its record and what it warns of.
+    /// Adds what is only known when this process has measured.
     pub fn add_record(&mut self, record: SessionRecord) {
-        self.run.warnings.extend(record.warnings());
         self.run.sessions.push(SessionRecord { processes: std::mem::take(&mut self.processes), ..record });
     }
 
