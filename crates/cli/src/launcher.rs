@@ -46,6 +46,7 @@ impl Process {
     pub(crate) fn join(self, arguments: &RunArguments) -> Result<Option<Together>, Failure> {
         let refused = [
             (arguments.repeat.is_some(), "--repeat starts processes of its own; start the launcher several times"),
+            (arguments.experiments, "--experiments measures GPUs, and this run none; use it without the launcher"),
             (arguments.device.is_some(), "--device: primitives between processes (mpi.*) use no GPU; leave it out"),
             (arguments.cpus.is_some(), "--cpus: the launcher places its processes; use its options, such as --bind-to"),
         ];

@@ -9,6 +9,7 @@ use syncscope_core::run::provenance::{SessionRecord, StolenTime, Tool};
 use syncscope_core::run::timestamp;
 use syncscope_cpu::CpuLaboratory;
 use syncscope_cpu::machine::cpu_time::CpuCounters;
+use syncscope_host::cpu_list;
 
 use crate::laboratories::Laboratories;
 
@@ -59,6 +60,11 @@ pub(crate) fn name(tool: &Tool) -> String {
     let binary = tool.binary.as_ref().map(|binary| format!("binary {binary}"));
     let words: Vec<String> = [commit, modified, binary].into_iter().flatten().collect();
     if words.is_empty() { "unknown".to_owned() } else { words.join(", ") }
+}
+
+/// What disturbed a run while this was recorded.
+pub(crate) fn warnings(record: &SessionRecord, run: &Run) -> Vec<String> {
+    record.warnings(cpu_list::parse(&run.environment.allowed_cpus).map_or(0, |cpus| cpus.len()))
 }
 
 /// The state of the machine when measuring began.

@@ -168,7 +168,12 @@ impl Point {
     /// The rate of all threads of a row together. It is as uncertain as the cost of one operation.
     pub(crate) fn total_rate(row: &Row, index: usize, x: f64) -> Self {
         let point = Self::cost(row, index, x);
-        let (Some(rate), Some(ns)) = (row.ops_per_s_total, point.y) else { return Self::missing(index, short(x)) };
+        // The table has no rate of an unreliable estimate.
+        let open = row.rate_ns.filter(|_| point.state == State::Open);
+        let open = open.map(|time| row.case.actors() as f64 * 1e9 / time.value());
+        let (Some(rate), Some(ns)) = (row.ops_per_s_total.or(open), point.y) else {
+            return Self::missing(index, short(x));
+        };
         let inverse = |cost: Option<f64>| cost.filter(|cost| *cost > 0.0).and_then(|cost| short(rate * ns / cost));
         let (low, high) = (inverse(point.high), inverse(point.low));
         let (p05, p95) = (inverse(point.p95), inverse(point.p05));
@@ -427,7 +432,11 @@ mod tests {
         let row = Row { ops_per_s_total: Some(4e8), ..row(Verdict::Resolved) };
         let point = Point::total_rate(&row, 0, 4.0);
         assert_eq!((point.y, point.low, point.high), (Some(4e8), Some(3.2e8), Some(5e8)));
-        let unknown = Point::total_rate(&Row { ops_per_s_total: None, ..row }, 0, 4.0);
+        let unknown = Point::total_rate(&Row { ops_per_s_total: None, ..row.clone() }, 0, 4.0);
         assert_eq!((unknown.y, unknown.state), (None, State::Missing));
+        let case = Case { threads: Some(4), ..Case::new("cpu.atomic.add") };
+        let noisy = Row { case, verdict: Verdict::Noisy("x".into()), ops_per_s_total: None, ..row };
+        let rough = Point::total_rate(&Row { rate_ns: Some(Nanoseconds(5.0)), ..noisy }, 0, 4.0);
+        assert_eq!((rough.y, rough.state), (Some(8e8), State::Open));
     }
 }

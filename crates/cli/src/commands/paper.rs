@@ -4,7 +4,7 @@
 use std::time::SystemTime;
 
 use clap::ArgMatches;
-use syncscope_core::Cancel;
+use syncscope_core::{Cancel, Run};
 use syncscope_core::run::{Status, timestamp};
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_papers::{Bench, EXPERIMENTS, Experiment, Measured, Plan};
@@ -17,6 +17,7 @@ use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
 use crate::progress::Progress;
 use crate::provenance::{self, SessionStart};
+use crate::supervisor::board::{self, Instruction, Step};
 use crate::{runs, terminal};
 
 /// Measures, writes the directory and shows what the experiment gave.
@@ -59,7 +60,7 @@ fn measure(experiment: &Experiment, arguments: &ExperimentArguments, options: &A
     progress.finish();
     let measured = measured?;
     let record = start.ended(&laboratories);
-    let warnings: Vec<String> = measured.warnings.into_iter().chain(record.warnings()).collect();
+    let warnings: Vec<String> = measured.warnings.into_iter().chain(provenance::warnings(&record, &run)).collect();
     for text in &warnings {
         terminal::warning(text);
     }
@@ -72,27 +73,44 @@ fn measure(experiment: &Experiment, arguments: &ExperimentArguments, options: &A
     Ok(Outcome::Done)
 }
 
-/// Repeats every experiment with its usual options, into the directory of a run. Says what is missing, and why.
-pub(super) fn measure_all(
+/// Repeats the experiments that the directory of a run lacks, with their usual options. Returns whether it was interrupted before
+/// the last one, and what is missing for another reason.
+pub(super) fn measure_missing(
     laboratories: &mut Laboratories,
     directory: &RunDirectory,
-    seed: u64,
+    run: &Run,
     cancel: &Cancel,
     progress: &mut Progress,
-) -> Vec<String> {
+) -> (Status, Vec<String>) {
     let mut measure = |Experiment { name, options, plan, .. }: &Experiment| {
-        if cancel.is_cancelled() {
-            return Err(Failure::CouldNot(format!("`syncscope paper {name}`: interrupted before it began")));
+        if let Some(reason) = ended_earlier(name) {
+            return Err(Failure::CouldNot(format!("`syncscope paper {name}`: {reason}")));
         }
+        board::begin(&Step::Experiment((*name).to_owned()));
         let usual = options(clap::Command::new(*name)).try_get_matches_from([name]);
         let plan = plan(&usual.map_err(|error| Failure::CouldNot(error.to_string()))?).map_err(Failure::Usage)?;
         can_measure(name, &plan, laboratories)?;
-        follow(name, plan, laboratories, directory, seed, progress)
+        follow(name, plan, laboratories, directory, run.seed, progress)
     };
-    EXPERIMENTS
-        .iter()
-        .flat_map(|experiment| measure(experiment).map_or_else(|error| vec![error.to_string()], |it| it.warnings))
-        .collect()
+    let is_there = |experiment: &Experiment| {
+        (experiment.read)(directory, run).is_ok_and(|found| found.is_some_and(|found| found.has_rows))
+    };
+    let mut warnings = Vec::new();
+    for experiment in EXPERIMENTS.iter().filter(|experiment| !is_there(experiment)) {
+        if cancel.is_cancelled() {
+            return (Status::Interrupted, warnings);
+        }
+        warnings.extend(measure(experiment).map_or_else(|error| vec![error.to_string()], |it| it.warnings));
+    }
+    (Status::Done, warnings)
+}
+
+/// How an earlier process ended that measured this experiment.
+fn ended_earlier(name: &str) -> Option<String> {
+    board::instructions().into_iter().find_map(|instruction| match instruction {
+        Instruction::WithoutExperiment(ended, reason) => (ended == name).then_some(reason),
+        _ => None,
+    })
 }
 
 fn can_measure(name: &str, plan: &Plan, laboratories: &Laboratories) -> Result<(), Failure> {
@@ -119,4 +137,24 @@ fn follow(
         progress: &mut |text| progress.show(text),
     };
     (plan.measure)(&mut bench).map_err(|error| Failure::CouldNot(format!("`syncscope paper {name}`: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interruption_leaves_experiments_and_without_a_gpu_all_of_them_are_tried() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::create_for_experiment(&folder.path().join("run")).unwrap();
+        let mut laboratories = Laboratories::open_without_gpu().unwrap();
+        let cancel = Cancel::new();
+        let mut measure = || {
+            measure_missing(&mut laboratories, &directory, &Run::default(), &cancel, &mut Progress::new("experiments"))
+        };
+        let (status, missing) = measure();
+        assert_eq!((status, missing.len()), (Status::Done, EXPERIMENTS.len()));
+        cancel.cancel();
+        assert_eq!(measure(), (Status::Interrupted, Vec::new()));
+    }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::run::Status;
+use syncscope_core::run::provenance::SessionRecord;
 use syncscope_core::run::directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Finished, Here, Limits, Session, SessionError};
@@ -133,17 +134,15 @@ fn measure_here(
     let limits = Limits { cancel: cancel.unwrap_or_else(cancel_on_signal), deadline };
     // What the user wrote may print as much as it likes.
     let silenced = request.own.as_ref().and_then(|_| silence_output().ok());
-    let measured = session.measure(&mut laboratories.all(), &limits, &mut progress);
+    let mut measured = session.measure(&mut laboratories.all(), &limits, &mut progress);
     drop(silenced);
     if request.arguments.experiments && matches!(measured, Ok(Status::Done)) {
-        repeat_experiments(&mut session, &mut laboratories, &limits, &mut progress);
+        measured = Ok(repeat_experiments(&mut session, &mut laboratories, &limits, &mut progress));
     }
     progress.finish();
     board::begin(&Step::Ending);
     let dismissed = laboratories.dismiss_processes();
-    let record = start.ended(&laboratories);
-    record.warnings().iter().for_each(|text| terminal::warning(text));
-    session.add_record(record);
+    add_record(&mut session, start.ended(&laboratories));
     let goes_on = !limits.cancel.is_cancelled() && supervisor::another_follows();
     let lost_at = session.lost_at().filter(|_| goes_on).cloned();
     let outcome = profile::time(Phase::Report, || {
@@ -161,18 +160,28 @@ fn show_warnings(run: &Run, laboratories: &Laboratories) {
     laboratories.without_gpu().iter().for_each(|text| terminal::note(text));
 }
 
-/// Repeats the experiments of papers, into the directory of the run.
+/// Adds what happened meanwhile, and shows and adds what was disturbed by it.
+fn add_record(session: &mut Session, record: SessionRecord) {
+    let warnings = provenance::warnings(&record, session.run());
+    for text in &warnings {
+        terminal::warning(text);
+    }
+    session.warn(warnings);
+    session.add_record(record);
+}
+
+/// Repeats the experiments of papers that the directory of the run lacks.
 fn repeat_experiments(
     session: &mut Session,
     laboratories: &mut Laboratories,
     limits: &Limits,
     progress: &mut Progress,
-) {
-    board::begin(&Step::Other);
-    let (directory, seed) = (session.directory().clone(), session.run().seed);
-    let missing = paper::measure_all(laboratories, &directory, seed, &limits.cancel, progress);
+) -> Status {
+    let (directory, run) = (session.directory(), session.run());
+    let (status, missing) = paper::measure_missing(laboratories, directory, run, &limits.cancel, progress);
     progress.suspend(|| missing.iter().for_each(|text| terminal::warning(text)));
     session.warn(missing);
+    status
 }
 
 /// The same, for the directory of a node.
@@ -315,7 +324,7 @@ fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Resu
 fn given_up(instructions: Vec<Instruction>) -> HashMap<CaseId, Verdict> {
     let case = |instruction| match instruction {
         Instruction::GiveUp(id, verdict) => Some((id, verdict)),
-        Instruction::WithoutGpu(_) | Instruction::Again | Instruction::Last => None,
+        _ => None,
     };
     instructions.into_iter().filter_map(case).collect()
 }

@@ -34,6 +34,8 @@ pub(crate) enum Step {
         /// The case in words.
         name: String,
     },
+    /// It repeats this experiment of a paper.
+    Experiment(String),
     /// It writes the results.
     Ending,
     /// It does what has limits of its own.
@@ -49,6 +51,8 @@ pub(crate) enum Instruction {
     GiveUp(CaseId, Verdict),
     /// The GPUs ended a worker before a case was measured, for this reason.
     WithoutGpu(String),
+    /// This experiment of a paper ended a worker, for this reason.
+    WithoutExperiment(String, String),
     /// A worker before this one has shown what the user has to know of the machine.
     Again,
     /// There will be no other worker.

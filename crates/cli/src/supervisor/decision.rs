@@ -70,6 +70,10 @@ impl History {
                 self.instructions.push(Instruction::WithoutGpu(reason.clone()));
                 format!("{reason}; going on without the GPUs")
             }
+            Step::Experiment(name) => {
+                self.instructions.push(Instruction::WithoutExperiment(name.clone(), what.clone()));
+                format!("`syncscope paper {name}`: {what}; another process measures the rest")
+            }
             _ => return Decision::Impossible(format!("{}: {}", doing(step), what.replace("that measured it ", ""))),
         };
         if self.restarts == 0 {
@@ -108,7 +112,7 @@ fn doing(step: &Step) -> &'static str {
         Step::OpeningCpu => "inspecting the CPUs",
         Step::OpeningGpu => "opening the GPUs",
         Step::Preparing => "preparing",
-        Step::Measuring { .. } | Step::Other => "measuring",
+        Step::Measuring { .. } | Step::Experiment(_) | Step::Other => "measuring",
         Step::Ending | Step::Done => "writing the results",
     }
 }
@@ -191,6 +195,15 @@ mod tests {
             assert!(history.is_without_gpu());
             assert!(matches!(history.decide(&step, End::Hung(LIMIT)), Decision::Impossible(_)));
         }
+    }
+
+    #[test]
+    fn an_experiment_that_ends_a_worker_is_left_out() {
+        let mut history = History::default();
+        let decision = history.decide(&Step::Experiment("timeline".into()), SEGMENTATION_FAULT);
+        assert!(matches!(decision, Decision::Restart(text) if text.contains("timeline") && text.contains("SIGSEGV")));
+        let is_left_out = |instruction: &Instruction| matches!(instruction, Instruction::WithoutExperiment(name, _) if name == "timeline");
+        assert!(history.instructions.iter().any(is_left_out));
     }
 
     #[test]

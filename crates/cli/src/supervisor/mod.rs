@@ -162,9 +162,8 @@ impl Worker {
     /// The next one resumes the run, if the last one began any.
     fn resume(&mut self, directory: Option<&Path>, resuming: &Resuming<'_>, without_gpu: bool) {
         let Some(directory) = directory.filter(|directory| RunDirectory::open(directory).is_ok()) else { return };
-        let kept = self.words.iter().find(|word| *word == "--nccl-multicast").cloned();
-        self.words = vec!["run".into(), "--resume".into(), directory.into()];
-        self.words.extend(kept);
+        self.words.retain(|word| word == "--nccl-multicast" || word == "--experiments");
+        self.words.splice(..0, ["run".into(), "--resume".into(), directory.into()]);
         self.keeps_directory = true;
         if let Some(devices) = resuming.devices.filter(|_| !without_gpu) {
             let list: Vec<String> = devices.iter().map(u32::to_string).collect();
@@ -259,7 +258,7 @@ impl Limits {
                 self.asked.unwrap_or(LIMIT)
             }
             Step::Ending | Step::Done => self.asked.unwrap_or_default().max(ENDING_LIMIT),
-            Step::Other => self.asked.unwrap_or_default().max(OTHER_LIMIT),
+            Step::Experiment(_) | Step::Other => self.asked.unwrap_or_default().max(OTHER_LIMIT),
         }
     }
 }

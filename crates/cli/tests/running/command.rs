@@ -318,6 +318,25 @@ fn experiments_follow_when_everything_else_is_measured() {
 }
 
 #[test]
+fn a_resumed_run_repeats_only_the_experiments_that_are_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(folder.path(), "run");
+    assert!(output(&["run", "--out", &out, "--experiments"]).status.success());
+    // As it stands when it is interrupted after the first of them.
+    let directory = RunDirectory::open(Path::new(&out)).unwrap();
+    let run = directory.read_run().unwrap();
+    directory.write_run(&Run { status: Status::Interrupted, warnings: Vec::new(), ..run }).unwrap();
+    let measured = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results/h200-crosscheck/crosscheck.csv");
+    fs::copy(measured, Path::new(&out).join("crosscheck.csv")).unwrap();
+    let resumed = output(&["run", "--resume", &out]);
+    assert_eq!(resumed.status.code(), Some(0), "{}", stderr(&resumed));
+    let run = directory.read_run().unwrap();
+    let tried = run.warnings.iter().map(|text| text.split('`').nth(1).unwrap()).collect::<Vec<_>>();
+    assert_eq!((run.status, &tried[..]), (Status::Done, &["syncscope paper asynchrony", "syncscope paper timeline"][..]));
+    assert_eq!(output(&["run", "--resume", &out]).status.code(), Some(2), "nothing is left");
+}
+
+#[test]
 fn results_go_to_stdout_and_messages_to_stderr() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(folder.path(), "run");

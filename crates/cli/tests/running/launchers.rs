@@ -57,3 +57,10 @@ fn processes_of_a_launcher_need_a_common_directory() {
     assert_eq!(failed.status.code(), Some(2));
     assert!(stderr(&failed).contains("MPICH started 3 processes") && stderr(&failed).contains("--out"));
 }
+
+#[test]
+fn processes_that_measure_together_have_no_experiments() {
+    let refused = process(0, 0, "cn1", &["run", "--only", "mpi.*", "--experiments"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("--experiments"), "{}", stderr(&refused));
+}

@@ -8,7 +8,7 @@ use crate::model::evidence::Check;
 use crate::model::sample::Disturbance;
 use crate::model::verdict::Verdict;
 use crate::stats;
-use crate::stats::{Level, MIN_PAIRS};
+use crate::stats::{Interval, LEAST_CHANGE, Level, MIN_PAIRS};
 use crate::units::{Hertz, significant_digits};
 use std::collections::BTreeMap;
 
@@ -89,12 +89,15 @@ pub(crate) fn starved(observations: &[Observation]) -> Option<String> {
     (starved > 0).then(|| format!("in {percent:.1} % of the windows a thread completed no operation"))
 }
 
-/// Says what the case cost in each state of the machine; `None` where there was one.
-pub(crate) fn states(states: &[StateCost]) -> Option<String> {
+/// Says what the case cost in each state of the machine, but for those in which it cost about the same: within its interval, and by
+/// less than a state makes of a class. `None` where that leaves one.
+pub(crate) fn states(states: &[StateCost], within: Option<Interval>) -> Option<String> {
     let [first, others @ ..] = states else { return None };
+    let is_same = |ns: f64| (ns / first.ns).ln().abs() < LEAST_CHANGE && within.is_some_and(|within| within.contains(ns));
+    let others: Vec<&StateCost> = others.iter().filter(|state| !is_same(state.ns)).collect();
     let percent = |state: &StateCost| 100.0 * state.share;
     let cost = |state: &StateCost| format!("{} ns for {:.0} %", significant_digits(state.ns), percent(state));
-    let others: Vec<String> = others.iter().map(cost).collect();
+    let others: Vec<String> = others.into_iter().map(cost).collect();
     let count = if others.len() == 1 { "two states".to_owned() } else { format!("{} states", 1 + others.len()) };
     (!others.is_empty()).then(|| format!("{count}: {} of the run, {}", cost(first), others.join(", ")))
 }

@@ -102,6 +102,17 @@ pub fn figure_of(row: &Row, in_cycles: bool) -> Option<f64> {
     if in_cycles { row.cycles.map(Cycles::value) } else { row.ns.map(Nanoseconds::value) }
 }
 
+impl StateOfClass {
+    /// What changed, where no cause is known: a state follows from the mean over a class, which a part of its cases can move.
+    fn cost(&self) -> String {
+        let Self { class, factor, .. } = self;
+        if differ(1.0, *factor, LEAST_CHANGE) {
+            return format!("{class} cost {factor:.2} times as much");
+        }
+        format!("the mean cost of {class} changed by 10 % or more, the median by {:.0} %", 100.0 * (factor - 1.0).abs())
+    }
+}
+
 impl Fingerprint {
     /// Of the rows of a run; `None` where none of its cases was measured by several processes or in several states.
     pub fn of<S: BuildHasher>(
@@ -146,8 +157,7 @@ impl Fingerprint {
             let of_other = |other: &StateOfClass| {
                 let mut causes = usual.reading.causes(&other.reading);
                 if causes.is_empty() {
-                    let cost = format!("{} cost {:.2} times as much", other.class, other.factor);
-                    causes.push(["as usual".to_owned(), cost]);
+                    causes.push(["as usual".to_owned(), other.cost()]);
                 }
                 let [one, two] =
                     [0, 1].map(|side| causes.iter().map(|cause| cause[side].as_str()).collect::<Vec<_>>().join(", "));
@@ -297,5 +307,15 @@ mod tests {
         );
         assert_eq!(causes(&reading(180.0, 6.0, 18.0)), ["hand-off 155 ns -> hand-off 180 ns"]);
         assert_eq!(usual.causes(&Reading::default()), Vec::<[String; 2]>::new(), "nothing is known of the other");
+    }
+
+    #[test]
+    fn a_state_that_few_cases_show_is_not_one_of_all() {
+        let of_factor = |factor| {
+            let state = |share, factor| StateOfClass { class: Class::Lines, share, factor, reading: Reading::default() };
+            Fingerprint { states: vec![state(0.9, 1.0), state(0.1, factor)], ..Fingerprint::default() }.sentence().unwrap()
+        };
+        assert!(of_factor(1.3).contains("1.30 times"), "{}", of_factor(1.3));
+        assert!(of_factor(0.99).contains("median by 1 %"), "{}", of_factor(0.99));
     }
 }

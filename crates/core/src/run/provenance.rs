@@ -51,12 +51,16 @@ pub struct SessionRecord {
 }
 
 impl SessionRecord {
-    /// What else a machine does while nobody works on it stays below this share. A larger one is a reason to distrust the figures.
-    pub const LARGEST_SHARE_OF_OTHERS: f64 = 0.02;
+    /// The share of so many CPUs' time that is a reason to distrust the figures if other programs had more: 2 %, or half a CPU where
+    /// that is less. What a machine does while nobody works on it took 0.02 to 0.1 of a CPU, with 2, 16 and 64 CPUs.
+    pub fn largest_share_of_others(cpus: usize) -> f64 {
+        (0.5 / cpus as f64).min(0.02)
+    }
 
-    /// What disturbed the session.
-    pub fn warnings(&self) -> Vec<String> {
-        let others = self.others_share.filter(|share| *share > Self::LARGEST_SHARE_OF_OTHERS).map(|share| {
+    /// What disturbed the session on so many CPUs.
+    pub fn warnings(&self, cpus: usize) -> Vec<String> {
+        let most = Self::largest_share_of_others(cpus);
+        let others = self.others_share.filter(|share| *share > most).map(|share| {
             format!(
                 "other programs used {:.1} % of the CPUs' time during the run: measure again when they have ended",
                 100.0 * share
@@ -126,8 +130,8 @@ mod tests {
 
     #[test]
     fn other_programs_are_named_by_what_they_used() {
-        let warnings = |share| SessionRecord { others_share: Some(share), ..SessionRecord::default() }.warnings();
-        assert!(warnings(0.02).is_empty() && SessionRecord::default().warnings().is_empty());
+        let warnings = |share| SessionRecord { others_share: Some(share), ..SessionRecord::default() }.warnings(4);
+        assert!(warnings(0.02).is_empty() && SessionRecord::default().warnings(4).is_empty());
         assert!(warnings(0.314).concat().contains("31.4 %"));
     }
 

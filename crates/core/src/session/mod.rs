@@ -239,14 +239,14 @@ impl Session {
         &self.directory
     }
 
-    /// Adds warnings for the user.
-    pub fn warn(&mut self, warnings: Vec<String>) {
-        self.run.warnings.extend(warnings);
+    /// Adds warnings for the user that are not there yet.
+    pub fn warn(&mut self, mut warnings: Vec<String>) {
+        warnings.retain(|warning| !self.run.warnings.contains(warning));
+        self.run.warnings.append(&mut warnings);
     }
 
-    /// Adds what is only known when this process has measured: its record and what it warns of.
+    /// Adds what is only known when this process has measured.
     pub fn add_record(&mut self, record: SessionRecord) {
-        self.run.warnings.extend(record.warnings());
         self.run.sessions.push(SessionRecord { processes: std::mem::take(&mut self.processes), ..record });
     }
 

@@ -154,11 +154,11 @@ impl Asynchrony {
     /// # Errors
     /// When a file cannot be written.
     pub fn write(&self, directory: &RunDirectory) -> Result<(), RunDirectoryError> {
-        plain::write(directory, "asynchrony", &self.positions)?;
         plain::write(directory, "asynchrony_classes", &self.classes)?;
         plain::write(directory, "asynchrony_neighbours", &self.neighbours)?;
         plain::write(directory, "asynchrony_launches", &self.launches)?;
-        plain::write(directory, "asynchrony_arrivals", &self.arrivals)
+        plain::write(directory, "asynchrony_arrivals", &self.arrivals)?;
+        plain::write(directory, "asynchrony", &self.positions)
     }
 
     /// What directory and terminal show of it, on the device of this name.

@@ -28,7 +28,7 @@ const KERNELS: [(Variant, &str, &str); 4] = [
 const LIST_ROW: u32 = 16;
 
 /// What the colours of bars mean.
-const PLACES: [(usize, &str); 3] = [(0, "first component of a warp or block"), (1, "last"), (3, "inside")];
+const PLACES: [(usize, &str); 3] = [(0, "first component of a warp or block"), (1, "last component"), (3, "inside")];
 
 pub(super) fn section(found: &Asynchrony, device: &str) -> Section {
     let rows = claims(found, device);
@@ -166,7 +166,7 @@ fn classes(rows: &[ClassRow]) -> Option<Part> {
 /// In which order blocks arrive.
 fn neighbours(rows: &[NeighbourRow]) -> Option<Part> {
     let headings =
-        ["Threads", "Blocks", "Launches", "Lower first", "95 % interval", "Rank correlation", "First to last", "Apart"];
+        ["Threads", "Blocks", "Launches", "Lower first", "95 % interval", "Rank correlation", "First to last", "Neighbours apart"];
     let cells = |row: &NeighbourRow| {
         let ns = |value: Option<f64>| value.map(|value| format!("{value:.0} ns")).unwrap_or_default();
         vec![
@@ -177,7 +177,7 @@ fn neighbours(rows: &[NeighbourRow]) -> Option<Part> {
             interval(row.share_low, row.share_high),
             row.rank_correlation.map(|correlation| format!("{correlation:.2}")).unwrap_or_default(),
             ns(row.span_ns),
-            ns(row.apart_ns),
+            if row.apart_ns == Some(0.0) { "under a timer step".to_owned() } else { ns(row.apart_ns) },
         ]
     };
     let table = Part::table(&headings, rows.iter().map(cells).collect());

@@ -255,8 +255,8 @@ impl Crosscheck {
     /// # Errors
     /// When a file cannot be written.
     pub fn write(&self, directory: &RunDirectory) -> Result<(), RunDirectoryError> {
-        plain::write(directory, NAME, &self.rows)?;
-        plain::write(directory, SAMPLES, &self.samples)
+        plain::write(directory, SAMPLES, &self.samples)?;
+        plain::write(directory, NAME, &self.rows)
     }
 
     /// What directory and terminal show of it.

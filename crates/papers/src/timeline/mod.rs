@@ -256,11 +256,11 @@ impl Timeline {
     /// # Errors
     /// When a file cannot be written.
     pub fn write(&self, directory: &RunDirectory) -> Result<(), RunDirectoryError> {
-        plain::write(directory, NAME, &self.spans)?;
         plain::write(directory, &part("figures"), &self.figures)?;
         plain::write(directory, &part("edits"), &self.edits)?;
         plain::write(directory, &part("code"), &self.code)?;
-        plain::write(directory, &part("clocks"), &self.clocks)
+        plain::write(directory, &part("clocks"), &self.clocks)?;
+        plain::write(directory, NAME, &self.spans)
     }
 
     /// What directory and terminal show of it; the terminal shows the warps of these versions.

@@ -7,7 +7,10 @@ const MOST_CHARTED_RUNS = 3;
 function located(spec, run) {
   const named = (points) => points.map((point) => ({ ...point, row: [run, point.row] }));
   const colour = (one) => (one.colour === undefined ? {} : { colour: `var(--s${one.colour % COLOURS})` });
-  const all = (series) => series.map((one) => ({ ...one, ...colour(one), points: named(one.points) }));
+  const before = (series, at) =>
+    series.slice(0, at).filter(({ primitive }) => primitive && primitive === series[at].primitive).length;
+  const all = (series) =>
+    series.map((one, at) => ({ ...one, ...colour(one), variant: before(series, at), points: named(one.points) }));
   return spec.kind === "lines" ? { ...spec, series: all(spec.series) } : { ...spec, rows: all(spec.rows) };
 }
 

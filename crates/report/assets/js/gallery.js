@@ -9,10 +9,16 @@ const MEANINGS = [
   [/\bsockets?\b/g, "packages"],
   [/(this_)?grid\.sync(\(\))?/g, "grid barrier"],
   [/__syncthreads(\(\))?|\bsyncthreads\b/g, "block barrier"],
-  [/\bmutex(es)?\b/g, "lock"],
+  [/(__)?threadfence_(block|system)(\(\))?/g, "$2 fence"],
+  [/(__)?threadfence(\(\))?/g, "device fence"],
+  [/(__)?syncwarp(\(\))?/g, "warp barrier"],
+  [/\bcluster[. ]sync(\(\))?/g, "cluster barrier"],
+  [/\b(mutex(es)?|spin-?locks?)\b/g, "lock"],
+  [/\b(futex(es)?|condvars?|wake[- ]?ups?)\b/g, "wake"],
+  [/round[- ]trips?/g, "back"],
   [/atomic_?add|fetch_add/g, "atomic add"],
   [/\bcore i(\d)/g, "corei$1"],
-  [/\b(cheapest|fastest|best|lowest|latency|cost|of|the|on|a|and|in)\b/g, " "],
+  [/\b(cheapest|fastest|best|lowest|latency|cost|of|the|on|a|and|in|overhead|time|cuda|nvlink)\b/g, " "],
 ];
 const plain = (text) => MEANINGS.reduce((found, [from, to]) => found.replace(from, to), text.toLowerCase());
 const joined = (text) => text.toLowerCase().replace(/[^a-z0-9]/g, "");

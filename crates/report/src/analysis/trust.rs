@@ -54,18 +54,22 @@ fn emulated(data: &RunData) -> Option<String> {
 /// What other programs had of the CPUs, where the run warns of it; where that is not known, the load at the start.
 fn others(data: &RunData) -> Option<String> {
     match share_of_time(data, |session| session.others_share) {
-        Some(share) => (share > SessionRecord::LARGEST_SHARE_OF_OTHERS)
+        Some(share) => (share > SessionRecord::largest_share_of_others(cpus(data)))
             .then(|| format!("other programs used {:.0} % of the CPUs' time", 100.0 * share)),
         None => load(data),
     }
 }
 
 fn load(data: &RunData) -> Option<String> {
-    let environment = &data.run.environment;
-    let cpus = list_length(&environment.allowed_cpus).unwrap_or(data.run.machine.cpu.hardware_threads as usize);
-    let load = environment.load.filter(|load| cpus > 0 && Environment::is_high_load(*load, cpus))?;
+    let cpus = cpus(data);
+    let load = data.run.environment.load.filter(|load| cpus > 0 && Environment::is_high_load(*load, cpus))?;
     let plural = if cpus == 1 { "" } else { "s" };
     Some(format!("other programs were running (load {load:.2} on {cpus} CPU{plural})"))
+}
+
+/// How many CPUs the run might use.
+fn cpus(data: &RunData) -> usize {
+    list_length(&data.run.environment.allowed_cpus).unwrap_or(data.run.machine.cpu.hardware_threads as usize)
 }
 
 /// Work of others on the same cores, where the run warns of it.
@@ -123,6 +127,9 @@ mod tests {
         assert!(trust(&data).unwrap().starts_with("Other programs used 25 % of the CPUs' time; a neighbour"));
         data.run.sessions[0].others_share = Some(0.01);
         assert!(trust(&data).unwrap().starts_with("A neighbour used"), "the load is from before the run");
+        data.run.environment.allowed_cpus = "0-63".into();
+        let loop_of_one_cpu = "Other programs used 1 % of the CPUs' time";
+        assert!(trust(&data).unwrap().starts_with(loop_of_one_cpu), "{:?}", trust(&data));
         data.run.environment.emulator = Some("QEMU TCG".into());
         assert!(trust(&data).unwrap().starts_with("Every instruction was emulated (QEMU TCG)"), "{:?}", trust(&data));
     }

@@ -39,7 +39,7 @@ pub(super) fn drawings(runs: &[RunData], labels: &[String]) -> String {
         .collect();
     format!(
         "<section id=\"machine\" aria-labelledby=\"machine-title\"><h2 id=\"machine-title\">The machine</h2>\
-         <p class=\"lead\">Grey: what the system reports. <b class=\"measured\">Blue</b>: what this run \
+         <p class=\"lead\">Figures in grey: what the system reports; in <b class=\"measured\">blue</b>: what this run \
          measured, for one operation. A cost of 1 ns is 1 µs for a thousand operations.</p>{}</section>",
         figures.concat()
     )

@@ -1,7 +1,7 @@
 //! What becomes of each claim of the paper on this device: for each kernel and block size, and over all sizes.
 
 use syncscope_core::words;
-use syncscope_report::{ClaimVerdict, Finding, Outcome, Paper};
+use syncscope_report::{ClaimVerdict, Finding, Outcome, Paper, grouped};
 
 use super::arrival::{NeighbourRow, OrderSummary, summary};
 use super::counted::PositionClass::{BlockFirst, BlockLast, Inside, WarpFirst, WarpLast};
@@ -226,13 +226,13 @@ type Judged<'a> = (ClaimVerdict, Option<&'a ClassRow>, String);
 
 fn none_inside<'a>(rows: &ClassRows<'a>) -> Judged<'a> {
     let inside = rows.most(&[Inside]);
-    let (count, executions) = (rows.count(&[Inside]), rows.first().executions);
+    let (count, executions) = (rows.count(&[Inside]), grouped(rows.first().executions));
     if count > 0 {
-        let threads = inside.map_or("", |row| row.threads.as_str());
+        let threads = inside.map(|row| row.threads.replace(' ', ", ")).unwrap_or_default();
         return (
             ClaimVerdict::DoesNotHold,
             inside,
-            format!("{count} inside a warp, at threads {threads} of the block"),
+            format!("{} inside a warp, at threads {threads} of the block", grouped(count)),
         );
     }
     if rows.count(PositionClass::ALL) == 0 {
@@ -247,16 +247,16 @@ fn occurs<'a>(rows: &ClassRows<'a>, classes: &[PositionClass]) -> Judged<'a> {
     let executions = rows.first().executions;
     let count = rows.count(classes);
     let words: Vec<String> =
-        rows.classes(classes).iter().map(|row| format!("{} {}", row.inconsistencies, row.class)).collect();
+        rows.classes(classes).iter().map(|row| format!("{} {}", grouped(row.inconsistencies), row.class)).collect();
     if rows.classes(classes).iter().all(|row| row.components == 0) {
         return (ClaimVerdict::Open, None, "the vector has no such border".to_owned());
     }
     if count > 0 {
         return (ClaimVerdict::Holds, most, words.join(", "));
     }
-    let found = format!("none in {executions} executions");
+    let found = format!("none in {} executions", grouped(executions));
     if executions < PAPER_EXECUTIONS {
-        return (ClaimVerdict::Open, most, format!("{found}, fewer than the paper's {PAPER_EXECUTIONS}"));
+        return (ClaimVerdict::Open, most, format!("{found}, fewer than the paper's {}", grouped(PAPER_EXECUTIONS)));
     }
     (ClaimVerdict::DoesNotHold, most, found)
 }
@@ -264,7 +264,7 @@ fn occurs<'a>(rows: &ClassRows<'a>, classes: &[PositionClass]) -> Judged<'a> {
 fn first_only<'a>(rows: &ClassRows<'a>) -> Judged<'a> {
     let (at_first, at_last) = (rows.count(&[WarpFirst, BlockFirst]), rows.count(&[WarpLast, BlockLast]));
     let last = rows.most(&[WarpLast, BlockLast]);
-    let found = format!("{at_first} at the first, {at_last} at the last component");
+    let found = format!("{} at the first, {} at the last component", grouped(at_first), grouped(at_last));
     match (at_first, at_last) {
         (0, 0) => (ClaimVerdict::Open, last, "none at any border".to_owned()),
         (_, 0) => (ClaimVerdict::Holds, last, found),
@@ -287,8 +287,11 @@ fn side_follows_loads(classes: &[ClassRow]) -> Vec<ClaimRow> {
             _ => ClaimVerdict::DoesNotHold,
         };
         let found = format!(
-            "right neighbour first: {first} at the first, {last} at the last component; left neighbour first: \
-                 {control_first} and {control_last}"
+            "right neighbour first: {} at the first, {} at the last component; left neighbour first: {} and {}",
+            grouped(first),
+            grouped(last),
+            grouped(control_first),
+            grouped(control_last)
         );
         Some(ClaimRow {
             variant: Some(Variant::GlobalLeftFirst),
@@ -311,8 +314,8 @@ fn claims_of_arrival(neighbours: &[NeighbourRow]) -> Vec<ClaimRow> {
         let correlation = row.rank_correlation.map(|correlation| format!("; rank correlation {correlation:.2}"));
         let found = format!(
             "the lower block arrived first in {} of {} pairs of neighbours{}",
-            row.lower_first,
-            row.pairs,
+            grouped(row.lower_first),
+            grouped(row.pairs),
             correlation.unwrap_or_default()
         );
         ClaimRow {

@@ -19,13 +19,14 @@ function lineHeight(spec, width) {
 
 /** Sizes that differ by this factor have too many others between them for a line. */
 const FAR = 32;
+const areFar = (a, b) => a.x > 0 && b.x / a.x >= FAR;
 
 /** Sequences of adjacent resolved points: a point that is not resolved breaks a line, and so do sizes far apart. */
 function segmentsOf(points) {
   const found = [];
   let current = null;
   for (const [at, point] of points.entries()) {
-    if (at > 0 && points[at - 1].x > 0 && point.x / points[at - 1].x >= FAR) current = null;
+    if (at > 0 && areFar(points[at - 1], point)) current = null;
     if ((point.state || "resolved") !== "resolved") {
       current = null;
       continue;
@@ -210,7 +211,10 @@ function seriesMarks(series, few, floor) {
     z: "segment",
   });
   const guide = { stroke: style.colour, strokeWidth: 1, strokeOpacity: 0.5, strokeDasharray: "1 3" };
-  const lines = hasGap ? [Plot.line(told, { x: "x", y: "y", ...guide, className: `series ${name} guide` })] : [];
+  const part = told.map((_, at) => told.slice(1, at + 1).filter((point, before) => areFar(told[before], point)).length);
+  const lines = hasGap
+    ? [Plot.line(told, { x: "x", y: "y", z: part, ...guide, className: `series ${name} guide` })]
+    : [];
   if (drawn.some(withSpread)) {
     lines.push(Plot.areaY(drawn, { ...area("p05", "p95"), fill: style.colour, fillOpacity: 0.1, className: spread }));
   }
@@ -258,7 +262,9 @@ function lineBox(spec, width, domain, labelled, longest) {
 function lineAxes(spec, domains, box) {
   const unit = unitOf(spec.y);
   const yTicks = ticksOf(spec.y, domains.y, Math.round((box.bottom - box.top) / (spec.y.log ? 34 : 48)));
-  const values = spec.x.values || ticksOf(spec.x, domains.x, Math.round((box.right - box.left) / 70));
+  const all = spec.x.values || ticksOf(spec.x, domains.x, Math.round((box.right - box.left) / 70));
+  // Lines that are not drawn may have other values.
+  const values = all.filter((value) => value >= domains.x[0] && value <= domains.x[1]);
   const xUnit = unitOf(spec.x);
   const widest = Math.max(...values.map((value) => xUnit.tick(value).length)) * CHARACTER + 10;
   const xTicks = fittingTicks(values, positionOn(spec.x, domains.x, [box.left, box.right]), widest);

@@ -48,8 +48,8 @@ const MEASURES = [
     unit: "rate",
     rate: true,
     ...COST,
-    // The rates of the threads differ: their sum stands in the row. Only costs that are not resolved have none.
-    scale: (row) => (row.ops_per_s_total === null ? 1e9 * actors(row) : row.ops_per_s_total * row.ns),
+    // The rates of the threads differ: their sum stands in the row, but for costs that are not resolved.
+    scale: (row) => (row.ops_per_s_total ?? (1e9 * actors(row)) / (row.rate_ns ?? row.ns)) * row.ns,
   },
   {
     id: "fairness",

@@ -43,12 +43,12 @@ const ascending = (values) => [...new Set(values)].filter((value) => value !== n
 function mapUnit(rows) {
   const costs = rows.map((row) => row.ns).filter((ns) => ns > 0);
   const [divisor, name] = costs.length && Math.min(...costs) >= 300 ? [1e3, "µs"] : [1, "ns"];
-  return { name, text: (ns) => shortNumber(ns / divisor) };
+  return { name, text: (ns, significant = 3) => shortNumber(ns / divisor, significant) };
 }
 
-function shortNumber(value) {
-  if (value >= 99950) return `${digits(value / 1000, 3)}k`;
-  return value >= 999.5 ? String(Math.round(value)) : digits(value, 3);
+function shortNumber(value, significant) {
+  if (value >= 99950) return `${digits(value / 1000, significant)}k`;
+  return value >= 999.5 ? String(Math.round(value)) : digits(value, significant);
 }
 
 const isCost = (row) => row.ns > 0 && (row.verdict === "Resolved" || row.verdict === "Noisy");
@@ -56,7 +56,8 @@ const isCost = (row) => row.ns > 0 && (row.verdict === "Resolved" || row.verdict
 /** A cell: coloured, with a tilde if the row is noisy, and hatched without a cost. */
 function costCell(row, unit) {
   if (!isCost(row)) return { state: "missing", row };
-  return { value: row.ns, text: (row.verdict === "Noisy" ? "~" : "") + unit.text(row.ns), row };
+  const text = row.verdict === "Noisy" ? `~${unit.text(row.ns, 2)}` : unit.text(row.ns);
+  return { value: row.ns, text, row };
 }
 
 const lineText = (value) => (Number.isInteger(value) ? String(value) : digits(value, 2));
@@ -84,26 +85,26 @@ function costMap(map, axis, range, unit) {
   return { ...mapSpec(map.title, map.rows, axis, cells), range };
 }
 
-/** The cheapest primitive at each size, and how many times the next costs as much; ≈ where the intervals overlap. */
-function winnerCells(maps, axis, columns, lines) {
+/** The map of the cheapest primitives in their default forms, from the maps of one run and number of devices: how many times the next
+    costs as much, and ≈ where the intervals overlap. */
+function winnerMap(maps, axis) {
   const { run, devices, rows } = maps[0];
   const all = RUNS[run].winners.map(({ row, times }) => ({ best: ROWS_OF[run][row], times }));
   const own = all.filter(({ best }) => best.family === rows[0].family && best.devices === devices);
-  const cells = own.map(({ best, times }) => {
-    const faint = `color-mix(in oklab, ${colourOf(best.primitive)} 45%, var(--surface))`;
-    const place = { x: columns.indexOf(best.threads), y: lines.indexOf(axis.of(best)) };
-    return { ...place, colour: times ? faint : "var(--faint)", text: times || "≈", row: best };
-  });
-  return cells.filter(({ x, y }) => x >= 0 && y >= 0);
-}
-
-/** The map of the fastest primitives in their default forms, from the maps of one run and number of devices. */
-function winnerMap(maps, axis) {
-  const rows = maps.flatMap((map) => map.rows);
-  const devices = maps[0].devices;
+  if (own.length === 0) return null;
+  const cells = (columns, lines) =>
+    own.map(({ best, times }) => {
+      const faint = `color-mix(in oklab, ${colourOf(best.primitive)} 45%, var(--surface))`;
+      const place = { x: columns.indexOf(best.threads), y: lines.indexOf(axis.of(best)) };
+      return { ...place, colour: times ? faint : "var(--faint)", text: times || "≈", row: best };
+    });
   const title = devices === null ? "Which is cheapest" : `Which is cheapest · ${plural(devices, "device")}`;
-  const spec = mapSpec(title, rows, axis, (columns, lines) => winnerCells(maps, axis, columns, lines));
-  if (spec.cells.length === 0) return null;
+  const spec = mapSpec(
+    title,
+    own.map(({ best }) => best),
+    axis,
+    cells,
+  );
   spec.label = `${title}, and how many times the next costs as much`;
   return spec;
 }
@@ -114,6 +115,7 @@ function winnerKeys(maps, cells) {
   const keys = [...names].map(([primitive, name]) =>
     el("span", { class: "key", style: `--c: ${colourOf(primitive)}` }, el("i", { class: "swatch" }), name),
   );
+  keys.push(el("span", { class: "key" }, "number: how many times the next costs as much"));
   if (cells.some(({ text }) => text === "≈")) keys.push(el("span", { class: "key" }, "≈ not distinguished"));
   return el("p", { class: "keys" }, keys);
 }
@@ -162,7 +164,8 @@ function heatMapCard(family, all) {
   const others = ascending(rows.map(family === "cluster" ? groupNumber : (row) => row.blocks));
   if (threads.length < 2 || others.length < 2) return null;
   const grid = el("div", { class: "maps" });
-  const note = "Each cell is the cost of one barrier. Hatched: not measured; the tooltip shows the reason.";
+  const unit = mapUnit(rows);
+  const note = `Each cell is the cost of one barrier in ${unit.name}. Hatched: not measured; the tooltip shows the reason.`;
   const card = el(
     "article",
     { class: "panel wide" },
@@ -171,7 +174,6 @@ function heatMapCard(family, all) {
   );
   // Maps of several runs have one scale of colours.
   const range = heatRange(rows.filter(isCost).map((row) => row.ns));
-  const unit = mapUnit(rows);
   for (const own of groupedBy(rows, (row) => row.run).values()) drawMaps(grid, family, own, range, unit);
   const text = (ns) => `${unit.text(ns)}${NBSP}${unit.name}`;
   grid.append(el("div", { class: "whole-line" }, heatRamp(range, text)));

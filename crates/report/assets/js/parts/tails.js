@@ -51,15 +51,25 @@ function tailsCard(domain) {
     };
   });
   const card = el("article", { class: "panel wide tails" });
-  const keys =
-    "Dot: median. Thick bar: to the 90th percentile. Thin bar: to the 99th. Ring: maximum. Of many pairs, the median pair is drawn.";
+  const points = rows.flatMap((row) => row.points);
+  const keys = [
+    "Dot: median.",
+    points.some(({ bar }) => bar) ? "Thick bar: to the 90th percentile." : null,
+    "Thin bar: to the 99th percentile.",
+    points.some(({ most }) => most) ? "Ring: maximum." : null,
+    rows.some(({ label }) => label.endsWith("pairs")) ? "Of many pairs, the median pair is drawn." : null,
+  ];
   const rest = all.length > rows.length ? [`${formatCount(rows.length)} of ${formatCount(all.length)} are drawn.`] : [];
   drawChart(card, {
     kind: "dots",
     title: domain === "hybrid" ? "Tail latency of flags between CPU and GPU" : "Tail latency of hand-offs and wake-ups",
-    x: { label: "time of a single hand-off", unit: "time", log: true },
+    x: {
+      label: domain === "hybrid" ? "time of a single round trip" : "time of a single hand-off",
+      unit: "time",
+      log: true,
+    },
     rows,
-    note: [keys, ...rest],
+    note: [keys.filter(Boolean).join(" "), ...rest],
   });
   if (SEVERAL) card.append(el("p", { class: "keys" }, runColours()));
   return card;

@@ -129,18 +129,21 @@ impl Unit {
 }
 
 /// The larger cost in units of the smaller one: `3.55 times (3.25 to 4.01)`; without intervals `3.55 times`; where a cost has
-/// no figure `2.10 to 9.30 times`.
+/// no figure `2.10 to 9.30 times`; where the interval is narrower than the digits, without it.
 fn times(a: &Known<'_>, b: &Known<'_>) -> String {
     let (more, less) = if a.ns < b.ns { (b, a) } else { (a, b) };
     let ratio = Ratio::of((more.ns, more.bounds), (less.ns, less.bounds));
     let point = figure::ratio(ratio.point);
     let whose = more.other_actor().or_else(|| less.other_actor());
     let whose = whose.map(|actor| format!(", both of the {actor} thread")).unwrap_or_default();
-    if interval_within_run(more.row).is_none() {
+    let ends = figure::ends(ratio.low, ratio.high);
+    if interval_within_run(more.row).is_none() || ends == format!("{point} to {point}") {
         return format!("{point} times{whose}");
     }
-    let ends = figure::ends(ratio.low, ratio.high);
     let has_figures = more.has_figure() && less.has_figure();
+    if !has_figures && ratio.low.is_none() && ratio.high.is_none() {
+        return format!("no ratio is known{whose}");
+    }
     if has_figures { format!("{point} times ({ends}){whose}") } else { format!("{ends} times{whose}") }
 }
 

@@ -166,7 +166,8 @@ fn read_free(data: &RunData) -> Option<Outcome> {
     let measured = match (figures.first(), figures.last()) {
         (Some((least, _)), Some((most, _))) => {
             let (least, most) = (figure::ratio(*least), figure::ratio(*most));
-            format!("{least} to {most} cycles in {}{of_all} cases", figures.len())
+            let range = if least == most { least } else { format!("{least} to {most}") };
+            format!("{range} cycles in {}{of_all} cases", figures.len())
         }
         _ => "no figure in cycles".to_owned(),
     };

@@ -113,7 +113,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     let with_role = |role: Role| -> Vec<usize> {
         (0..data.rows.len()).filter(|index| takes_part(data, &data.rows[*index], role)).collect()
     };
-    let rows = with_role(Role::Reaction);
+    let (rows, woken) = (with_role(Role::Reaction), with_role(Role::WakeAll));
     let waited = |case: &Case| waited_us(case).map_or(0, u64::from);
     let waiters = Waiters::of(data, USUAL_US, Basis::Machine);
     let rule = waiters
@@ -129,11 +129,11 @@ fn picture(data: &RunData) -> Option<Picture> {
     let teams = Spec::lines(
         Axis::log("threads: one wakes all others", Unit::Count),
         Axis::log("from the call until the last one runs", Unit::Time),
-        series(data, &with_role(Role::WakeAll), name, team, Point::cost),
+        series(data, &woken, name, team, Point::cost),
     );
     let about = "Two CPU threads, placed close; a waiter that spins keeps its CPU. Hints are those of one thread.";
     let otherwise = "Whether to spin or to sleep is undecided: the run lacks rows of wake-ups or of waiters that spin.";
-    Picture::of([reactions, costs, teams], otherwise, [Some(about.to_owned()), unreliable(data, &rows)])
+    Picture::of([reactions, costs, teams], otherwise, [Some(about.to_owned()), unreliable(data, &[hinted, rows, woken].concat())])
 }
 
 /// What to do while waiting for so long; without a length, up to and beyond the break-even point.
