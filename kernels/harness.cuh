@@ -306,8 +306,8 @@ struct Chunks {
 // Runs the loop at each memory offset and times it.
 //
 // With a window, the threads run the loop again and again: all of them begin before the window and end after it, so
-// what is timed within it ran beside all the others. They go on until the run that crosses its end is over for all of them:
-// a run whose rest had the device for itself would seem to lie within the window for the most part.
+// what is timed within it ran beside all the others. They go on until the run that crosses its end is over for all of
+// them: a run whose rest had the device for itself would seem to lie within the window for the most part.
 //
 // Without one, each thread runs the loop once: for threads that wait for each other all the time, for checks, which
 // must know the number of operations, and for a device that works with the host. A short warm-up comes first, to bring

@@ -173,7 +173,7 @@ fn each_disassembly_is_stored_once_and_used() {
 
 /// The runs whose evidence says less than that of today, and the primitives whose loops have changed since a stored run.
 const OLDER: [&str; 1] = ["h200-x2-barriers"];
-const CHANGED: [&str; 2] = ["cpu.lock.mcs", "cpu.lock.reciprocating"];
+const CHANGED: [&str; 4] = ["cpu.lock.mcs", "cpu.lock.reciprocating", "gpu.atomic.cas_fail", "gpu.atomic.cas_pass"];
 
 #[test]
 fn runs_on_one_architecture_timed_the_same_loops() {

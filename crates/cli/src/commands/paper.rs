@@ -4,9 +4,9 @@
 use std::time::SystemTime;
 
 use clap::ArgMatches;
-use syncscope_core::{Cancel, Run};
 use syncscope_core::run::{Status, timestamp};
 use syncscope_core::run_directory::RunDirectory;
+use syncscope_core::{Cancel, Run};
 use syncscope_papers::{Bench, EXPERIMENTS, Experiment, Measured, Plan};
 
 use crate::args::{ExperimentArguments, PaperCommand, ReductionsArguments};

@@ -62,7 +62,9 @@ impl Request {
 
     fn resumed(folder: &Path, arguments: &RunArguments, count: u32) -> Result<Self, Failure> {
         if arguments.experiments {
-            return Err(Failure::Usage("--experiments: repeated runs have none; start a run without --repeat".to_owned()));
+            return Err(Failure::Usage(
+                "--experiments: repeated runs have none; start a run without --repeat".to_owned(),
+            ));
         }
         let lock = RunDirectory::open(folder)?.lock()?;
         let (directory, run) = resumable(folder)?;

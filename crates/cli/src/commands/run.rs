@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::run::Status;
-use syncscope_core::run::provenance::SessionRecord;
 use syncscope_core::run::directory::{RunDirectory, RunDirectoryError};
+use syncscope_core::run::provenance::SessionRecord;
 use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Finished, Here, Limits, Session, SessionError};
 use syncscope_core::{CaseId, Domain, Run, Verdict};

@@ -332,7 +332,10 @@ fn a_resumed_run_repeats_only_the_experiments_that_are_missing() {
     assert_eq!(resumed.status.code(), Some(0), "{}", stderr(&resumed));
     let run = directory.read_run().unwrap();
     let tried = run.warnings.iter().map(|text| text.split('`').nth(1).unwrap()).collect::<Vec<_>>();
-    assert_eq!((run.status, &tried[..]), (Status::Done, &["syncscope paper asynchrony", "syncscope paper timeline"][..]));
+    assert_eq!(
+        (run.status, &tried[..]),
+        (Status::Done, &["syncscope paper asynchrony", "syncscope paper timeline"][..])
+    );
     assert_eq!(output(&["run", "--resume", &out]).status.code(), Some(2), "nothing is left");
 }
 

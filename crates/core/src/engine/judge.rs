@@ -93,7 +93,8 @@ pub(crate) fn starved(observations: &[Observation]) -> Option<String> {
 /// less than a state makes of a class. `None` where that leaves one.
 pub(crate) fn states(states: &[StateCost], within: Option<Interval>) -> Option<String> {
     let [first, others @ ..] = states else { return None };
-    let is_same = |ns: f64| (ns / first.ns).ln().abs() < LEAST_CHANGE && within.is_some_and(|within| within.contains(ns));
+    let is_same =
+        |ns: f64| (ns / first.ns).ln().abs() < LEAST_CHANGE && within.is_some_and(|within| within.contains(ns));
     let others: Vec<&StateCost> = others.iter().filter(|state| !is_same(state.ns)).collect();
     let percent = |state: &StateCost| 100.0 * state.share;
     let cost = |state: &StateCost| format!("{} ns for {:.0} %", significant_digits(state.ns), percent(state));

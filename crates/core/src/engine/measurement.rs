@@ -94,7 +94,8 @@ impl Measurement {
         self.estimate.iter_mut().for_each(|estimate| estimate.point_at_processes(&self.processes, shares_nothing));
         let of_code = self.evidence.receipt().and_then(Receipt::remark);
         let remarks = basis.remark.into_iter().chain(of_code).chain(judge::starved(&self.observations));
-        let remarks = remarks.chain(judge::states(&self.states, self.estimate.as_ref().and_then(|estimate| estimate.ns_within)));
+        let remarks =
+            remarks.chain(judge::states(&self.states, self.estimate.as_ref().and_then(|estimate| estimate.ns_within)));
         self.remark = judge::remark(remarks, &self.verdict, self.estimate.as_ref(), basis.noisy_above);
         let counted: Vec<&Observation> = self.observations.iter().filter(|o| o.excluded.is_none()).collect();
         self.noise = stats::noise(&counted.iter().map(|o| o.ns).collect::<Vec<_>>());

@@ -312,8 +312,11 @@ mod tests {
     #[test]
     fn a_state_that_few_cases_show_is_not_one_of_all() {
         let of_factor = |factor| {
-            let state = |share, factor| StateOfClass { class: Class::Lines, share, factor, reading: Reading::default() };
-            Fingerprint { states: vec![state(0.9, 1.0), state(0.1, factor)], ..Fingerprint::default() }.sentence().unwrap()
+            let state =
+                |share, factor| StateOfClass { class: Class::Lines, share, factor, reading: Reading::default() };
+            Fingerprint { states: vec![state(0.9, 1.0), state(0.1, factor)], ..Fingerprint::default() }
+                .sentence()
+                .unwrap()
         };
         assert!(of_factor(1.3).contains("1.30 times"), "{}", of_factor(1.3));
         assert!(of_factor(0.99).contains("median by 1 %"), "{}", of_factor(0.99));

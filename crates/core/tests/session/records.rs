@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use syncscope_core::run::Status;
 use syncscope_core::run::directory::RunDirectoryError;
-use syncscope_core::run::provenance::{SessionRecord};
+use syncscope_core::run::provenance::SessionRecord;
 use syncscope_core::session::{Limits, SessionError};
 
 use crate::{Fixture, Recorder};

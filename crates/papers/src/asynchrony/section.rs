@@ -165,8 +165,16 @@ fn classes(rows: &[ClassRow]) -> Option<Part> {
 
 /// In which order blocks arrive.
 fn neighbours(rows: &[NeighbourRow]) -> Option<Part> {
-    let headings =
-        ["Threads", "Blocks", "Launches", "Lower first", "95 % interval", "Rank correlation", "First to last", "Neighbours apart"];
+    let headings = [
+        "Threads",
+        "Blocks",
+        "Launches",
+        "Lower first",
+        "95 % interval",
+        "Rank correlation",
+        "First to last",
+        "Neighbours apart",
+    ];
     let cells = |row: &NeighbourRow| {
         let ns = |value: Option<f64>| value.map(|value| format!("{value:.0} ns")).unwrap_or_default();
         vec![

@@ -133,7 +133,11 @@ fn picture(data: &RunData) -> Option<Picture> {
     );
     let about = "Two CPU threads, placed close; a waiter that spins keeps its CPU. Hints are those of one thread.";
     let otherwise = "Whether to spin or to sleep is undecided: the run lacks rows of wake-ups or of waiters that spin.";
-    Picture::of([reactions, costs, teams], otherwise, [Some(about.to_owned()), unreliable(data, &[hinted, rows, woken].concat())])
+    Picture::of(
+        [reactions, costs, teams],
+        otherwise,
+        [Some(about.to_owned()), unreliable(data, &[hinted, rows, woken].concat())],
+    )
 }
 
 /// What to do while waiting for so long; without a length, up to and beyond the break-even point.
