@@ -167,9 +167,11 @@ fn locks_have_work_and_messages_have_data() {
     };
     let rows =
         run(&["--cpu", "both.c:acquire", "--threads", "1", "--inside", "0,5us,4KiB", "--outside", "20us"], "work");
-    let cost = |inside| rows.iter().find(|row| row.case.inside == inside).unwrap().ns.unwrap().value();
+    // Without a figure if the machine was too busy.
+    let cost = |inside| rows.iter().find(|row| row.case.inside == inside).unwrap().ns.map(|ns| ns.value());
+    let (outside, both) = (cost(None), cost(Some(Work::Time(5_000))));
     // The loop takes at least the time asked for; a busy machine only adds.
-    assert!(cost(None) > 10_000.0 && cost(Some(Work::Time(5_000))) > cost(None), "{rows:?}");
+    assert!(outside.is_none_or(|ns| ns > 10_000.0 && both.is_none_or(|both| both > ns)), "{rows:?}");
     let walked = rows.iter().find(|row| row.case.inside == Some(Work::Memory(4_096))).unwrap();
     assert!(walked.check == Some(true) && walked.case.to_string().ends_with("4KiB inside 20us outside"), "{walked:?}");
     let early = run(&["--cpu", "both.c:early", "--threads", "2"], "early");
