@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use crate::common::{error_line, path, program, stderr};
 use syncscope_core::run_directory::RunDirectory;
-use syncscope_core::{Verdict, Work};
+use syncscope_core::{Nanoseconds, Verdict, Work};
 
 /// Measures something in a folder, with real hardware.
 fn measure(folder: &Path, words: &[&str]) -> Output {
@@ -168,7 +168,7 @@ fn locks_have_work_and_messages_have_data() {
     let rows =
         run(&["--cpu", "both.c:acquire", "--threads", "1", "--inside", "0,5us,4KiB", "--outside", "20us"], "work");
     // Without a figure if the machine was too busy.
-    let cost = |inside| rows.iter().find(|row| row.case.inside == inside).unwrap().ns.map(|ns| ns.value());
+    let cost = |inside| rows.iter().find(|row| row.case.inside == inside).unwrap().ns.map(Nanoseconds::value);
     let (outside, both) = (cost(None), cost(Some(Work::Time(5_000))));
     // The loop takes at least the time asked for; a busy machine only adds.
     assert!(outside.is_none_or(|ns| ns > 10_000.0 && both.is_none_or(|both| both > ns)), "{rows:?}");
