@@ -126,10 +126,11 @@ impl Progress {
         let done = self.laboratories.iter().map(|part| part.done).sum();
         let mean = each(self.laboratories.iter().map(|part| part.spent).sum(), done)?;
         let left = |part: &LaboratoryProgress| {
-            let blocks =
-                part.work.blocks.saturating_sub(part.done) as f64 * each(part.spent, part.done).unwrap_or(mean);
+            let each = each(part.spent, part.done).unwrap_or(mean);
+            let [most, fewest] =
+                [part.work.blocks, part.work.fewest].map(|blocks| blocks.saturating_sub(part.done) as f64 * each);
             let time = part.work.time.map(|time| time.saturating_sub(part.spent));
-            time.map_or(blocks, |time| blocks.min(time.as_secs_f64()))
+            time.map_or(most, |time| most.min(fewest.max(time.as_secs_f64())))
         };
         Some(self.laboratories.iter().map(left).sum())
     }
@@ -193,5 +194,22 @@ impl Observer for Progress {
 
     fn warning(&mut self, text: &str) {
         self.suspend(|| terminal::warning(&text));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_that_are_taken_in_any_case_count_beyond_the_planned_time() {
+        let second = Duration::from_secs(1);
+        let mut progress = Progress::new("");
+        progress.planned(&[Work { blocks: 60, fewest: 30, time: Some(10 * second) }]);
+        assert_eq!(progress.time_left(), None, "no block yet");
+        progress.measured(0, 10, 10 * second);
+        assert_eq!(progress.time_left(), Some(20.0));
+        progress.measured(0, 25, 25 * second);
+        assert_eq!(progress.time_left(), Some(0.0));
     }
 }

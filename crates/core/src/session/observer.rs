@@ -10,6 +10,8 @@ use crate::run::row::Row;
 pub struct Work {
     /// Most measurement blocks to be taken.
     pub blocks: u64,
+    /// Those that are taken however long they take; none if the user limits the time.
+    pub fewest: u64,
     /// The time after which the passes end, if they end by time.
     pub time: Option<Duration>,
 }

@@ -214,7 +214,9 @@ impl Part {
         let most = || self.unfinished().map(|pending| u64::from(pending.budget.blocks.max));
         let ends_by_time = most().max().is_some_and(|most| most > 1);
         let time = ends_by_time.then_some(self.schedule.time);
-        Work { blocks: most().sum(), time: time.into_iter().chain(left).min() }
+        let fewest = || self.unfinished().map(|pending| u64::from(pending.budget.blocks.min)).sum();
+        let fewest = if left.is_none() { fewest() } else { 0 };
+        Work { blocks: most().sum(), fewest, time: time.into_iter().chain(left).min() }
     }
 }
 
