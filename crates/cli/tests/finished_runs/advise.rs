@@ -102,7 +102,8 @@ fn sides_sizes_and_formats() {
 #[test]
 fn reductions_advise_from_their_experiment() {
     let lines = advice(&["advise", &stored("h100-standard"), "--need", "reduce", "--format", "json"]);
-    assert!(lines.iter().any(|line| line["decision"] != "missing" && line["on"] == "gpu"), "{lines:?}");
+    let on_gpu = lines.iter().find(|line| line["on"] == "gpu").unwrap();
+    assert!(on_gpu["decision"] == "undecided" && on_gpu.to_string().contains("grid_cooperative"), "{on_gpu}");
     let without = advice(&["advise", &stored("h200"), "--need", "reduce", "--format", "json"]);
     assert_eq!(without[0]["decision"], "missing");
 }
