@@ -146,8 +146,10 @@ fn of_cost(ns: &Cost, costs: &Costs, basis: &Basis) -> Verdict {
         ));
     }
     let relative = interval.half_width() / point.abs();
-    // One unit is enough: where the core's clock changes, nanoseconds change with it and cycles do not.
-    let in_cycles = costs.cycles.as_ref().and_then(Cost::relative_half_width);
+    // One unit is enough: where the core's clock changes, nanoseconds change with it and cycles do not. The cycles are those of
+    // the same pairs, or they show less than the nanoseconds do.
+    let same_pairs = costs.cycles.as_ref().filter(|cycles| cycles.count() == ns.count());
+    let in_cycles = same_pairs.and_then(Cost::relative_half_width);
     let narrower = in_cycles.map_or(relative, |width| width.min(relative));
     if narrower > basis.noisy_above || wide.contains(0.0) {
         let percent = relative * 100.0;
@@ -180,14 +182,32 @@ pub(crate) fn remark(
     (!remarks.is_empty()).then(|| remarks.join("; "))
 }
 
+/// A cost is judged without what all cases of its class share; it is written with that, and as a mean over processes. Where the
+/// interval is too wide only then, the row says no more than its interval does.
+pub(crate) fn as_written(verdict: Verdict, estimate: Option<&Estimate>, noisy_above: f64) -> Verdict {
+    let (Verdict::Resolved, Some(estimate)) = (&verdict, estimate) else { return verdict };
+    let Some((interval, (ns, cycles))) = estimate.ns_within.zip(relative_half_widths(estimate)) else { return verdict };
+    let narrower = cycles.map_or(ns, |cycles| cycles.min(ns));
+    if interval.low > 0.0 && narrower <= noisy_above {
+        return verdict;
+    }
+    Verdict::Noisy(format!("the 95 % interval is ±{:.0} % with what its class shares", 100.0 * ns))
+}
+
+/// Half of the intervals within the run, relative to the cost, in nanoseconds and in cycles.
+fn relative_half_widths(estimate: &Estimate) -> Option<(f64, Option<f64>)> {
+    let relative = |interval: Interval, point: f64| interval.half_width() / point.abs();
+    let cycles = estimate.cycles_within.zip(estimate.cycles);
+    let cycles = cycles.map(|(interval, cycles)| relative(interval, cycles.value()));
+    Some((relative(estimate.ns_within?, estimate.ns.value()), cycles))
+}
+
 /// Says that a cost is resolved in cycles but not in nanoseconds.
 fn clock_drift(estimate: &Estimate, noisy_above: f64) -> Option<String> {
-    let percent = |width: f64, point: f64| width / point.abs() * 100.0;
-    let ns = percent(estimate.ns_within?.half_width(), estimate.ns.value());
-    let cycles = percent(estimate.cycles_within?.half_width(), estimate.cycles?.value());
-    let text = |percent: f64| if percent < 0.1 { "below 0.1".to_owned() } else { format!("+/- {percent:.1}") };
-    (ns > noisy_above * 100.0)
-        .then(|| format!("{} % in nanoseconds, {} % in cycles: the clock changed meanwhile", text(ns), text(cycles)))
+    let (ns, cycles) = relative_half_widths(estimate)?;
+    let text = |width: f64| if width < 0.001 { "below 0.1".to_owned() } else { format!("+/- {:.1}", 100.0 * width) };
+    let both = format!("{} % in nanoseconds, {} % in cycles", text(ns), text(cycles?));
+    (ns > noisy_above).then(|| format!("{both}: the clock changed meanwhile"))
 }
 
 // Which pairs are excluded from an estimate, and why. The causes are seen outside the measured value; the value itself
@@ -236,4 +256,44 @@ pub(crate) fn summary(observations: &[Observation]) -> String {
     causes.sort();
     causes.dedup();
     format!("{count} of {} pairs excluded: {}", observations.len(), causes.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::case::Population;
+    use crate::units::{Cycles, Nanoseconds};
+
+    fn estimate(ns: Interval, cycles: Interval) -> Estimate {
+        let middle = Nanoseconds(10.0);
+        Estimate {
+            ns: middle,
+            ns_within: Some(ns),
+            cycles: Some(Cycles(20.0)),
+            cycles_within: Some(cycles),
+            ns_spread: None,
+            fastest_ns: middle,
+            median_ns: middle,
+            slowest_ns: middle,
+            rate_ns: None,
+            population: Population::All,
+            strata: None,
+        }
+    }
+
+    /// What all cases of a class share may be the most of the interval that is written.
+    #[test]
+    fn a_cost_is_not_resolved_where_its_interval_is_wide_in_both_units() {
+        let [narrow, wide, zero] = [(9.0, 11.0), (5.0, 15.0), (-0.3, 11.0)].map(|(low, high)| Interval { low, high });
+        let [narrow_cycles, wide_cycles] = [(18.0, 22.0), (10.0, 30.0)].map(|(low, high)| Interval { low, high });
+        let verdict = |ns, cycles| as_written(Verdict::Resolved, Some(&estimate(ns, cycles)), 0.25);
+        assert_eq!(verdict(narrow, narrow_cycles), Verdict::Resolved);
+        assert_eq!(verdict(narrow, wide_cycles), Verdict::Resolved);
+        assert_eq!(verdict(wide, narrow_cycles), Verdict::Resolved, "the clock of the core changed");
+        for noisy in [verdict(wide, wide_cycles), verdict(zero, narrow_cycles)] {
+            assert_eq!(noisy.name(), "Noisy");
+        }
+        let failed = Verdict::Failed("check".to_owned());
+        assert_eq!(as_written(failed.clone(), Some(&estimate(wide, wide_cycles)), 0.25), failed);
+    }
 }

@@ -158,17 +158,19 @@ impl Part {
         if self.processes_left == 0 || self.schedule.made == 0 || self.has_own() {
             return None;
         }
-        let (time, most_passes) = if self.is_short_of_time() {
-            // A process for each of the fewest passes over these cases, as far as it would end in time.
-            let is_in_time = left.is_none_or(|left| left >= self.schedule.latest);
-            (is_in_time && self.schedule.made + 1 < self.schedule.fewest).then_some((Duration::ZERO, 1))?
-        } else {
-            self.part_of_the_rest(left)?
-        };
+        let part = if self.is_short_of_time() { None } else { self.part_of_the_rest(left) };
+        let (time, most_passes) = part.or_else(|| self.one_of_the_fewest(left))?;
         let known =
             |pending: &PendingCase| Some(KnownCase { case: pending.case.clone(), calibration: pending.calibration()? });
         let cases = self.cases.iter().filter_map(known).collect();
         Some(Share { preset, seed, first_pass: self.schedule.all_made + 1, most_passes, time, cases })
+    }
+
+    /// A process for each of the fewest passes over these cases, as far as it would end in time: large plans have time for no
+    /// more than these.
+    fn one_of_the_fewest(&self, left: Option<Duration>) -> Option<(Duration, u32)> {
+        let is_in_time = left.is_none_or(|left| left >= self.schedule.latest);
+        (is_in_time && self.schedule.made + 1 < self.schedule.fewest).then_some((Duration::ZERO, 1))
     }
 
     /// The time and the most passes of one of the fresh processes that are left, which share the rest with this one.
@@ -297,13 +299,27 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_first_pass_leaves_fresh_processes_to_the_time_when_passes_are_short() {
+    fn after_a_slow_first_pass_fresh_processes_make_the_fewest_passes_or_share_what_is_left() {
         let mut part = part(0, "cpu.atomic.add");
         part.end_pass(20 * SECOND, None);
-        assert_eq!(part.next_share(Preset::Quick, 1, None), None, "of 36 s, not another such pass is left");
-        part.end_pass(SECOND, None);
+        let share = part.next_share(Preset::Quick, 1, None).unwrap();
+        assert_eq!((share.first_pass, share.most_passes), (2, 1), "of 36 s, not another such pass is left");
+        part.end_share(1, SECOND);
         let share = part.next_share(Preset::Quick, 1, None).unwrap();
         assert_eq!((share.first_pass, share.time), (3, 15 * SECOND / 7));
+    }
+
+    /// The grids of papers on many CPUs have time for no more. Their intervals need the differences between processes too.
+    #[test]
+    fn where_only_the_fewest_passes_are_made_each_but_the_first_and_the_last_has_its_process() {
+        let mut part = part(0, "cpu.atomic.add");
+        part.end_pass(20 * SECOND, None);
+        for made in 1..part.schedule.fewest - 1 {
+            assert_eq!(part.next_share(Preset::Quick, 1, None).map(|share| share.most_passes), Some(1), "{made}");
+            part.end_share(1, 20 * SECOND);
+        }
+        assert_eq!(part.next_share(Preset::Quick, 1, None), None);
+        assert!(part.is_next_final());
     }
 
     #[test]
