@@ -77,7 +77,7 @@ fn the_published_ids_are_those_of_the_parameters() {
 #[test]
 fn what_follows_from_other_columns_is_not_read() {
     let folder = tempfile::tempdir().unwrap();
-    for name in ["h200", "h200-peer-grid", "published-system1"] {
+    for name in ["h200", "h100-paper", "published-system1"] {
         let run = RunDirectory::open(&results().join(name)).unwrap();
         let (_, bytes) = run.measurement_bytes().unwrap();
         let mut reader = csv::Reader::from_reader(bytes.as_slice());
@@ -171,8 +171,7 @@ fn each_disassembly_is_stored_once_and_used() {
     assert_eq!(stored.iter().map(text).collect::<HashSet<_>>().len(), stored.len());
 }
 
-/// The runs whose evidence says less than that of today, and the primitives whose loops have changed since a stored run.
-const OLDER: [&str; 1] = ["h200-x2-barriers"];
+/// The primitives whose loops have changed since a stored run.
 const CHANGED: [&str; 4] = ["cpu.lock.mcs", "cpu.lock.reciprocating", "gpu.atomic.cas_fail", "gpu.atomic.cas_pass"];
 
 #[test]
@@ -181,17 +180,14 @@ fn runs_on_one_architecture_timed_the_same_loops() {
     runs.sort_by(|(one, _), (other, _)| other.started.cmp(&one.started));
     let (mut newest, mut differing) = (HashMap::new(), BTreeSet::new());
     for (about, run) in &runs {
-        let name = run.path().file_name().unwrap().to_str().unwrap();
         let of_gpu = about.machine.gpus.first().map(|gpu| format!("{:?}", gpu.compute_capability));
         for row in run.read_rows().unwrap() {
             let Some(evidence) = row.evidence.clone() else { continue };
             let on = if row.case.is_on_cpus() { Some(about.machine.cpu.architecture.clone()) } else { of_gpu.clone() };
             if *newest.entry((on, row.case.id())).or_insert_with(|| evidence.clone()) != evidence {
-                let is_older = OLDER.contains(&name);
-                differing.insert(if is_older { name.to_owned() } else { row.case.primitive.clone() });
+                differing.insert(row.case.primitive.clone());
             }
         }
     }
-    let expected: BTreeSet<String> = OLDER.iter().chain(&CHANGED).map(|&word| word.to_owned()).collect();
-    assert_eq!(differing, expected, "of the runs or primitives that differ");
+    assert_eq!(differing, CHANGED.map(str::to_owned).into(), "the primitives that differ");
 }

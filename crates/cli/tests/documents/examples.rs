@@ -18,7 +18,7 @@ fn the_python_example_prints_the_most_expensive_rows() {
     }
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let script = project.join("examples/read_run.py");
-    for name in ["h200", "published-system3", "h200-peer-grid"] {
+    for name in ["h200", "published-system3", "h100-paper"] {
         let run = project.join("results").join(name);
         let output = python(&[script.to_str().unwrap(), run.to_str().unwrap()]).unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();

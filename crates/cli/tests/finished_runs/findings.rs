@@ -101,18 +101,18 @@ fn a_recommendation_that_figures_contradict_does_not_hold() {
 
 #[test]
 fn verdicts_of_experiments_stand_in_the_same_list() {
-    assert_eq!(claims("h200-crosscheck", "zhang", "holds").len(), 5);
+    assert_eq!(claims("h100-paper", "zhang", "holds").len(), 11);
     // A run may hold experiments beside its rows.
     assert_eq!(claims("h100-standard", "anzt", "does_not_hold").len(), 2);
     let listing = claims("h100-standard", "burtchell", "does_not_hold");
     assert_eq!(listing.iter().filter(|claim| claim.contains("listing1")).count(), 2);
-    assert_eq!(claims("h200-timeline", "assembler", "holds").len(), 2);
+    assert_eq!(claims("h100-paper", "assembler", "holds").len(), 2);
 }
 
 #[test]
 fn several_runs_have_their_own_findings() {
-    let text = stdout(&["findings", &stored("h200-crosscheck"), &stored("h200-timeline"), "--format", "markdown"]);
-    assert!(text.contains("**h200-crosscheck (") && text.contains("**h200-timeline ("), "{text}");
+    let text = stdout(&["findings", &stored("h100-paper"), &stored("h100-standard"), "--format", "markdown"]);
+    assert!(text.contains("**h100-paper (") && text.contains("**h100-standard ("), "{text}");
     assert!(text.contains("| claim | place | verdict | figures |"), "{text}");
 }
 

@@ -22,7 +22,7 @@ fn runs_stand_on_one_page_and_what_is_no_run_is_left_out() {
     let file = folder.path().join("index.html");
     fs::create_dir(folder.path().join("h200")).unwrap();
     fs::write(folder.path().join("h200/report.html"), "the page of the run").unwrap();
-    let runs = ["h200", "evidence", "published-system3", "h200-crosscheck", "README.md"].map(stored);
+    let runs = ["h200", "evidence", "published-system3", "h100", "README.md"].map(stored);
     let runs: Vec<&Path> = runs.iter().map(PathBuf::as_path).collect();
     let output = gallery(&runs, &["-o", file.to_str().unwrap(), "--title", "Machines & <others>"]);
     assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
@@ -33,7 +33,7 @@ fn runs_stand_on_one_page_and_what_is_no_run_is_left_out() {
     assert!(html.contains("<title>Machines &amp; &lt;others&gt;</title>"));
     let runs = html.split("runs-table").last().unwrap();
     assert_eq!(runs.matches("/report.html\"").count(), 1, "a link where the page stands beside it");
-    assert!(html.contains("href=\"h200/report.html\"") && html.contains("published experiment: crosscheck"));
+    assert!(html.contains("href=\"h200/report.html\""));
 }
 
 #[test]

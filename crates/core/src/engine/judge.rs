@@ -182,13 +182,16 @@ pub(crate) fn remark(
     (!remarks.is_empty()).then(|| remarks.join("; "))
 }
 
-/// A cost is judged without what all cases of its class share; it is written with that, and as a mean over processes. Where the
-/// interval is too wide only then, the row says no more than its interval does.
-pub(crate) fn as_written(verdict: Verdict, estimate: Option<&Estimate>, noisy_above: f64) -> Verdict {
+/// No cost is resolved whose written interval is wider in both units (half-width relative to the point).
+const WIDEST_WRITTEN: f64 = 0.25;
+
+/// A cost is judged without what all cases of its class share; it is written with that, and as a mean over processes. Where that
+/// leaves little of it, the row says no more than its interval does.
+pub(crate) fn as_written(verdict: Verdict, estimate: Option<&Estimate>) -> Verdict {
     let (Verdict::Resolved, Some(estimate)) = (&verdict, estimate) else { return verdict };
     let Some((interval, (ns, cycles))) = estimate.ns_within.zip(relative_half_widths(estimate)) else { return verdict };
     let narrower = cycles.map_or(ns, |cycles| cycles.min(ns));
-    if interval.low > 0.0 && narrower <= noisy_above {
+    if interval.low > 0.0 && narrower <= WIDEST_WRITTEN {
         return verdict;
     }
     Verdict::Noisy(format!("the 95 % interval is ±{:.0} % with what its class shares", 100.0 * ns))
@@ -286,7 +289,7 @@ mod tests {
     fn a_cost_is_not_resolved_where_its_interval_is_wide_in_both_units() {
         let [narrow, wide, zero] = [(9.0, 11.0), (5.0, 15.0), (-0.3, 11.0)].map(|(low, high)| Interval { low, high });
         let [narrow_cycles, wide_cycles] = [(18.0, 22.0), (10.0, 30.0)].map(|(low, high)| Interval { low, high });
-        let verdict = |ns, cycles| as_written(Verdict::Resolved, Some(&estimate(ns, cycles)), 0.25);
+        let verdict = |ns, cycles| as_written(Verdict::Resolved, Some(&estimate(ns, cycles)));
         assert_eq!(verdict(narrow, narrow_cycles), Verdict::Resolved);
         assert_eq!(verdict(narrow, wide_cycles), Verdict::Resolved);
         assert_eq!(verdict(wide, narrow_cycles), Verdict::Resolved, "the clock of the core changed");
@@ -294,6 +297,6 @@ mod tests {
             assert_eq!(noisy.name(), "Noisy");
         }
         let failed = Verdict::Failed("check".to_owned());
-        assert_eq!(as_written(failed.clone(), Some(&estimate(wide, wide_cycles)), 0.25), failed);
+        assert_eq!(as_written(failed.clone(), Some(&estimate(wide, wide_cycles))), failed);
     }
 }

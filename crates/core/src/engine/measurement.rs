@@ -92,7 +92,7 @@ impl Measurement {
         self.processes = process_costs(&self.observations);
         let shares_nothing = basis.states.is_clock;
         self.estimate.iter_mut().for_each(|estimate| estimate.point_at_processes(&self.processes, shares_nothing));
-        self.verdict = judge::as_written(std::mem::take(&mut self.verdict), self.estimate.as_ref(), basis.noisy_above);
+        self.verdict = judge::as_written(std::mem::take(&mut self.verdict), self.estimate.as_ref());
         let of_code = self.evidence.receipt().and_then(Receipt::remark);
         let remarks = basis.remark.into_iter().chain(of_code).chain(judge::starved(&self.observations));
         let remarks =

@@ -310,7 +310,7 @@ mod tests {
             fs::write(experiment.path().join(file), file).unwrap();
         }
         let results = folder.path().join("results");
-        let stored = store(&experiment, &results, "h200-crosscheck").unwrap();
+        let stored = store(&experiment, &results, "crosscheck").unwrap();
         assert_eq!(names(stored.path()), ["crosscheck.csv", "crosscheck_part.csv", "run.json"]);
         assert_eq!(stored_experiments(&results).unwrap(), [stored]);
         assert_eq!(stored_runs(&results).unwrap(), [], "it is no run of a plan");
