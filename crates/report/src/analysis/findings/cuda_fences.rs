@@ -1,11 +1,11 @@
 //! Burtchell and Burtscher, sections V-B3 and V-B5: fences in CUDA, and full or partial warps.
 
-use syncscope_core::{Case, Dtype, Layout, Mode, Row, Verdict};
+use syncscope_core::{Case, Dtype, Layout, Mode, Verdict};
 
 use super::super::contest::{Basis, Known};
 use super::judge::{ALIKE, MUCH, Tally, Test, Unit, all, flat, generally, largely_flat, two};
 use super::pick::{
-    CAS_PASS, FENCE_BLOCK, FENCE_DEVICE, FENCE_SYSTEM, GPU_ADD, ONE, SYNCTHREADS, at, blocks, of_blocks, on_device,
+    CAS_PASS, FENCE_BLOCK, FENCE_DEVICE, FENCE_SYSTEM, GPU_ADD, ONE, SYNCTHREADS, at, atomics, blocks, of_blocks,
 };
 use super::{Claim, ClaimVerdict, Outcome};
 use crate::RunData;
@@ -31,9 +31,8 @@ pub(super) const CLAIMS: &[Claim] = &[
         needs: "fences of the device and of the system in the same cases",
         predicate: |data| {
             let device = fences(data, FENCE_DEVICE, |_| true);
-            let found = fences(data, FENCE_SYSTEM, |_| true);
-            let found: Vec<_> =
-                found.iter().filter_map(|row| Some((*row, same_place(&device, &row.row.case)?))).collect();
+            let system = fences(data, FENCE_SYSTEM, |_| true).into_iter();
+            let found = system.filter_map(|row| Some((row, same_place(&device, &row.row.case)?))).collect::<Vec<_>>();
             generally(Test::Within(MUCH), "both fences cost alike, within a factor of two,", &found)
         },
     },
@@ -68,7 +67,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         needs: "block barriers of 1 and of 32 threads, and compare-and-swaps on one variable by 16 and by 32",
         predicate: |data| {
             let barriers = blocks(data, SYNCTHREADS, |_| true);
-            let swaps = blocks(data, CAS_PASS, on_device(Dtype::I32, ONE));
+            let swaps = atomics(data, CAS_PASS, Dtype::I32, ONE);
             Some(all([
                 two(Test::Within(ALIKE), ("a barrier", &at(&barriers, 1, WARP)?), ("", &at(&barriers, 1, 1)?)),
                 two(Test::AtLeast(ALIKE), ("compare-and-swap", &at(&swaps, 1, WARP)?), ("", &at(&swaps, 1, WARP / 2)?)),
@@ -81,7 +80,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "\"Turning off\" threads that need no atomic may yield benefits: also for int additions, which are aggregated",
         needs: "atomic additions of i32 to one variable by one block of 16 and of 32 threads",
         predicate: |data| {
-            let adds = blocks(data, GPU_ADD, on_device(Dtype::I32, ONE));
+            let adds = atomics(data, GPU_ADD, Dtype::I32, ONE);
             Some(two(Test::AtLeast(ALIKE), ("", &at(&adds, 1, WARP)?), ("", &at(&adds, 1, WARP / 2)?)))
         },
     },
@@ -132,22 +131,20 @@ fn block_fence_hidden(data: &RunData) -> Option<Outcome> {
         is_usual(case) && case.blocks.is_some() && case.threads > Some(WARP) && stride > 2
     };
     let device = fences(data, FENCE_DEVICE, wide);
-    let tested = |(index, row): (usize, &Row)| {
-        if matches!(row.verdict, Verdict::BelowResolution(_) | Verdict::Overlapped(_)) {
+    let tested = |index: usize| {
+        if matches!(data.rows[index].verdict, Verdict::BelowResolution(_) | Verdict::Overlapped(_)) {
             return (ClaimVerdict::Holds, index);
         }
-        let compared = Known::of(data, index, Basis::Run).zip(same_place(&device, &row.case));
+        let compared = Known::of(data, index, Basis::Run).zip(same_place(&device, data.case(index)));
         // A figure at zero or below it, which no interval makes certain, is no visible cost.
         (compared.map_or(ClaimVerdict::Open, |(fence, device)| Test::AtMost(NEAR_ZERO).of(&fence, &device)), index)
     };
-    let own = data.rows.iter().enumerate().filter(|(_, row)| row.case.primitive == FENCE_BLOCK && wide(&row.case));
+    let own = data.rows_where(|row| row.case.primitive == FENCE_BLOCK && wide(&row.case));
     // The hidden ones first.
     let mut found: Vec<(ClaimVerdict, usize)> = own.map(tested).collect();
     found.sort_unstable();
+    found.first()?;
     let Tally { yes, no, all } = Tally::of(found.iter().map(|(hidden, _)| *hidden));
-    if all == 0 {
-        return None;
-    }
     let sentence = format!(
         "{yes} of {all} cases are hidden by what surrounds them or cost at most {:.0} % of the device-wide fence, {no} cost more, {} \
          are not certain",

@@ -1,5 +1,7 @@
 //! Burtchell and Burtscher, sections V-B1 and V-B4: barriers of blocks and warps, shuffles and votes in CUDA.
 
+use std::ops::RangeBounds;
+
 use syncscope_core::{Case, Dtype, Mode};
 
 use super::super::contest::Known;
@@ -21,18 +23,14 @@ pub(super) const CLAIMS: &[Claim] = &[
         place: "section V-B5, recommendation 1; figure 7",
         text: "__syncthreads() performance decreases with increasing warp counts",
         needs: "block barriers of one block with three sizes from 32 threads on",
-        predicate: |data| {
-            rising(&blocks(data, SYNCTHREADS, |case| case.blocks == Some(1) && case.threads >= Some(WARP)))
-        },
+        predicate: |data| rising(&one_block(data, WARP..)),
     },
     Claim {
         id: "burtchell.cuda.syncthreads_within_warp",
         place: "figure 7",
         text: "The throughput of __syncthreads() is constant until the block surpasses the warp size of 32 threads",
         needs: "block barriers of one block with at most 32 threads, in several sizes",
-        predicate: |data| {
-            flat(ALIKE, &blocks(data, SYNCTHREADS, |case| case.blocks == Some(1) && case.threads <= Some(WARP)))
-        },
+        predicate: |data| flat(ALIKE, &one_block(data, ..=WARP)),
     },
     Claim {
         id: "burtchell.cuda.syncthreads_blocks",
@@ -62,17 +60,13 @@ pub(super) const CLAIMS: &[Claim] = &[
         predicate: |data| {
             let count = pick::multiprocessors(data)?;
             let rows = converged(data);
-            let doubled = of_blocks(&rows, 2 * count);
+            let mut doubled = of_blocks(&rows, 2 * count);
             // Two blocks of half the size run as many warps. Two blocks of 1,024 threads may not fit.
-            let found = doubled
-                .iter()
-                .filter(|row| row.row.case.threads < Some(1024))
-                .filter_map(|row| Some((*row, at(&rows, count, 2 * row.row.case.threads?)?)));
-            generally(
-                Test::Within(ALIKE),
-                "two blocks cost what one of twice the size does",
-                &found.collect::<Vec<_>>(),
-            )
+            doubled.retain(|row| row.row.case.threads < Some(1024));
+            let single = |threads: Option<u32>| at(&rows, count, 2 * threads?);
+            let found = doubled.into_iter().filter_map(|row| Some((row, single(row.row.case.threads)?)));
+            let found: Vec<_> = found.collect();
+            generally(Test::Within(ALIKE), "two blocks cost what one of twice the size does", &found)
         },
     },
     Claim {
@@ -115,11 +109,8 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "The voting functions all and any behave identically",
         needs: "both votes at one size",
         predicate: |data| {
-            generally(
-                Test::Within(ALIKE),
-                "both votes cost alike",
-                &pairs(&votes(data, VOTE_ALL), &votes(data, VOTE_ANY)),
-            )
+            let found = pairs(&votes(data, VOTE_ALL), &votes(data, VOTE_ANY));
+            generally(Test::Within(ALIKE), "both votes cost alike", &found)
         },
     },
     Claim {
@@ -149,6 +140,12 @@ pub(super) const CLAIMS: &[Claim] = &[
 /// `__syncwarp()` of warps whose threads are on one path.
 pub(super) fn converged(data: &RunData) -> Vec<Known<'_>> {
     blocks(data, SYNCWARP, |case| case.in_group("converged"))
+}
+
+/// `__syncthreads()` of one block of so many threads.
+pub(super) fn one_block(data: &RunData, threads: impl RangeBounds<u32>) -> Vec<Known<'_>> {
+    let fits = |case: &Case| case.threads.is_some_and(|count| threads.contains(&count));
+    of_blocks(&blocks(data, SYNCTHREADS, fits), 1)
 }
 
 /// Shuffles that depend on each other, as in the paper's programs: their distance is in a register. The default form of most kinds
@@ -201,17 +198,10 @@ fn shuffle_wide(data: &RunData) -> Option<Outcome> {
                     let dtype = row.row.case.dtype.map(|dtype| dtype.to_string()).unwrap_or_default();
                     format!("{dtype} from {} threads on ({})", row.row.case.threads.unwrap_or_default(), unit.cost(row))
                 };
-                Outcome {
-                    verdict: if half { ClaimVerdict::Holds } else { ClaimVerdict::DoesNotHold },
-                    sentence: format!("{}, {}", words(&narrow), words(&wide)),
-                    rows: vec![narrow.index, wide.index],
-                }
+                let sentence = format!("{}, {}", words(&narrow), words(&wide));
+                Outcome { rows: vec![narrow.index, wide.index], ..Outcome::of(Some(half), sentence) }
             }
-            _ => Outcome {
-                verdict: ClaimVerdict::Open,
-                sentence: "intervals do not say from which size on a shuffle costs more".to_owned(),
-                rows: Vec::new(),
-            },
+            _ => Outcome::of(None, "intervals do not say from which size on a shuffle costs more".to_owned()),
         });
     }
     any_parts(parts)

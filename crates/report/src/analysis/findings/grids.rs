@@ -3,7 +3,7 @@
 use syncscope_core::Case;
 
 use super::super::contest::Known;
-use super::judge::{ALIKE, MUCH, Pair, Test, all, any_parts, generally, grows_more, two};
+use super::judge::{ALIKE, MUCH, Pair, Test, any_parts, generally, grows_more, two};
 use super::pick::{self, GRID, MULTI_COUNTER, MULTI_FLAGS, at, blocks, rows};
 use super::{Claim, Outcome};
 use crate::RunData;
@@ -76,11 +76,8 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "There is a performance gap between 1 GPU and 2 GPUs",
         needs: "barriers of one and of two devices",
         predicate: |data| {
-            generally(
-                Test::AtLeast(ALIKE),
-                "two devices cost at least 1.25 times as much as one",
-                &devices(data, &[2], 1),
-            )
+            let words = "two devices cost at least 1.25 times as much as one";
+            generally(Test::AtLeast(ALIKE), words, &devices(data, &[2], 1))
         },
     },
     Claim {
@@ -98,11 +95,8 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "There is a performance gap between 5 GPUs and 6 GPUs",
         needs: "barriers of five and of six devices",
         predicate: |data| {
-            generally(
-                Test::AtLeast(ALIKE),
-                "six devices cost at least 1.25 times as much as five",
-                &devices(data, &[6], 5),
-            )
+            let words = "six devices cost at least 1.25 times as much as five";
+            generally(Test::AtLeast(ALIKE), words, &devices(data, &[6], 5))
         },
     },
     Claim {
@@ -135,8 +129,7 @@ pub(super) const CLAIMS: &[Claim] = &[
                 let least = found.iter().filter(|row| is_many(&row.row.case)).min_by(|a, b| a.ns.total_cmp(&b.ns))?;
                 Some(two(Test::AtLeast(MUCH), (&format!("{}, many:", least.name()), least), ("few:", most)))
             });
-            let parts: Vec<_> = parts.collect();
-            (!parts.is_empty()).then(|| all(parts))
+            any_parts(parts)
         },
     },
 ];
@@ -161,13 +154,10 @@ fn of_each(data: &RunData, part: impl Fn(Vec<Known<'_>>) -> Option<Outcome>) -> 
 
 /// Pairs of barriers of so many devices and of fewer ones, alike in all else.
 fn devices<'a>(data: &'a RunData, more: &[u32], fewer: u32) -> Vec<Pair<'a>> {
-    let size = |row: &Known<'_>| (row.row.case.blocks, row.row.case.threads);
-    let mut found = Vec::new();
-    for primitive in DEVICE_BARRIERS {
+    let of = |primitive| {
         let base = of_devices(data, primitive, fewer);
-        for row in more.iter().flat_map(|count| of_devices(data, primitive, *count)) {
-            found.extend(base.iter().find(|other| size(other) == size(&row)).map(|other| (row, *other)));
-        }
-    }
-    found
+        let rows = more.iter().flat_map(move |count| of_devices(data, primitive, *count));
+        rows.filter_map(move |row| Some((row, at(&base, row.row.case.blocks?, row.row.case.threads?)?)))
+    };
+    DEVICE_BARRIERS.into_iter().flat_map(of).collect()
 }

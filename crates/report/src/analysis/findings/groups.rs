@@ -4,9 +4,9 @@ use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Evidence};
 
 use super::super::contest::Known;
-use super::cuda_syncs::converged;
+use super::cuda_syncs::{converged, one_block};
 use super::judge::{ALIKE, MUCH, Test, Unit, any_parts, flat, generally, rising, two, unique};
-use super::pick::{self, COALESCED, GRID, SYNCTHREADS, SYNCWARP, TILE, at, blocks, of_blocks};
+use super::pick::{self, COALESCED, GRID, SYNCTHREADS, SYNCWARP, TILE, at, blocks};
 use super::{Claim, ClaimVerdict, Outcome};
 use crate::{RunData, figure};
 
@@ -60,9 +60,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         place: "table 5",
         text: "The performance of block synchronization decreases as the block size increases",
         needs: "block barriers of one block with three sizes from 32 threads on",
-        predicate: |data| {
-            rising(&blocks(data, SYNCTHREADS, |case| case.blocks == Some(1) && case.threads >= Some(WARP)))
-        },
+        predicate: |data| rising(&one_block(data, WARP..)),
     },
     Claim {
         id: "zhang.block_warps",
@@ -70,17 +68,10 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "The performance of block synchronization is related to the warp count per multiprocessor: most of the points are close to a line",
         needs: "block barriers of equal warps on each multiprocessor in blocks of several sizes",
         predicate: |data| {
-            let found = resident(data);
-            let warps = |row: &(Known<'_>, u32)| row.1 * row.0.row.case.threads.unwrap_or(0).div_ceil(WARP);
-            let mut compared = Vec::new();
-            for one in found.iter().filter(|row| row.1 == 1) {
-                compared.extend(
-                    found
-                        .iter()
-                        .filter(|other| other.1 > 1 && warps(other) == warps(one))
-                        .map(|other| (other.0, one.0)),
-                );
-            }
+            let (single, more): (Vec<_>, Vec<_>) = resident(data).into_iter().partition(|one| one.blocks == 1);
+            let all = single.iter().flat_map(|one| more.iter().map(move |other| (other, one)));
+            let alike = all.filter(|(other, one)| other.warps == one.warps);
+            let compared: Vec<_> = alike.map(|(other, one)| (other.row, one.row)).collect();
             generally(Test::Within(ALIKE), "equal warps in more blocks and in one cost alike", &compared)
         },
     },
@@ -90,7 +81,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "Controlling the total warps per multiprocessor controls the performance of block synchronization",
         needs: "block barriers of one warp and of many warps on a multiprocessor",
         predicate: |data| {
-            let rows = of_blocks(&blocks(data, SYNCTHREADS, |case| case.threads >= Some(WARP)), 1);
+            let rows = one_block(data, WARP..);
             Some(two(Test::AtLeast(MUCH), ("", rows.last().filter(|_| rows.len() > 1)?), ("", rows.first()?)))
         },
     },
@@ -113,11 +104,9 @@ pub(super) const CLAIMS: &[Claim] = &[
                 let one_warp = at(&rows, 1, WARP)?;
                 (!is_nop(&one_warp)).then_some(one_warp)
             };
+            let part = |(name, group)| Some(two(Test::Within(GAP), (name, &warp(group)?), ("a block,", &block)));
             let named = [("a converged warp,", "converged"), ("a divergent warp,", "divergent")];
-            let parts = named
-                .into_iter()
-                .filter_map(|(name, group)| Some(two(Test::Within(GAP), (name, &warp(group)?), ("a block,", &block))));
-            any_parts(parts)
+            any_parts(named.into_iter().filter_map(part))
         },
     },
     Claim {
@@ -171,8 +160,7 @@ fn groups<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) 
 
 fn one_cycle(data: &RunData) -> Option<Outcome> {
     let rows = groups(data, COALESCED, |case| case.group.is_some());
-    let bounds = |row: &Known<'_>| row.row.cycles_interval;
-    let known: Vec<_> = rows.iter().filter_map(|row| Some((*row, bounds(row)?))).collect();
+    let known: Vec<_> = rows.iter().filter_map(|row| Some((*row, row.row.cycles_interval?))).collect();
     let (least, interval) = known.iter().min_by(|a, b| a.1.high.total_cmp(&b.1.high)).copied()?;
     let is_possible = |(_, bounds): &(Known<'_>, Interval)| bounds.low >= SUSPICIOUS_CYCLES;
     let verdict = ClaimVerdict::of(known.iter().all(is_possible), interval.high < SUSPICIOUS_CYCLES);
@@ -183,32 +171,33 @@ fn one_cycle(data: &RunData) -> Option<Outcome> {
         count => format!("the cheapest of {count} coalesced groups"),
     };
     let sentence = format!("{group}: {}{evidence}, {which}", Unit::of([&least]).sized(&least));
-    Some(Outcome {
-        verdict,
-        sentence,
-        rows: unique([least.index].into_iter().chain(known.iter().map(|(row, _)| row.index))),
-    })
+    let rows = [least.index].into_iter().chain(known.iter().map(|(row, _)| row.index));
+    Some(Outcome { verdict, sentence, rows: unique(rows) })
 }
 
-/// Block barriers of blocks that are resident together, each with the blocks of a multiprocessor.
-fn resident(data: &RunData) -> Vec<(Known<'_>, u32)> {
+/// A block barrier of blocks that are resident together, with the blocks and the warps of a multiprocessor.
+struct Resident<'a> {
+    row: Known<'a>,
+    blocks: u32,
+    warps: u32,
+}
+
+fn resident(data: &RunData) -> Vec<Resident<'_>> {
     let Some(count) = pick::multiprocessors(data) else { return Vec::new() };
     let rows = blocks(data, SYNCTHREADS, |case| case.threads >= Some(WARP));
-    let each = |row: Known<'_>| row.row.case.blocks.filter(|blocks| blocks % count == 0).map(|blocks| blocks / count);
-    let found = rows.into_iter().filter_map(|row| Some((row, each(row)?)));
-    let warps = |row: &Known<'_>| row.row.case.threads.unwrap_or(0).div_ceil(WARP);
-    found.filter(|(row, each)| *each <= RESIDENT_BLOCKS && each * warps(row) <= RESIDENT_WARPS).collect()
+    let found = rows.into_iter().filter_map(|row| {
+        let blocks = row.row.case.blocks.filter(|blocks| blocks % count == 0)? / count;
+        Some(Resident { row, blocks, warps: blocks * row.row.case.threads?.div_ceil(WARP) })
+    });
+    found.filter(|one| one.blocks <= RESIDENT_BLOCKS && one.warps <= RESIDENT_WARPS).collect()
 }
 
 /// The best rate of warps' block synchronizations in blocks of each size above 64 threads, on full multiprocessors.
 fn saturation(data: &RunData) -> Option<Outcome> {
-    let found = resident(data);
-    let rates = found.iter().filter(|(row, _)| row.row.case.threads > Some(2 * WARP)).filter_map(|(row, each)| {
-        let warps = f64::from(each * row.row.case.threads?.div_ceil(WARP));
-        (each * row.row.case.threads?.div_ceil(WARP) == RESIDENT_WARPS)
-            .then(|| (*row, warps / row.bounds.high, warps / row.ns, warps / row.bounds.low))
-    });
-    let mut rates: Vec<_> = rates.collect();
+    let is_full = |one: &Resident<'_>| one.row.row.case.threads > Some(2 * WARP) && one.warps == RESIDENT_WARPS;
+    let warps = f64::from(RESIDENT_WARPS);
+    let rate = |Resident { row, .. }| (row, warps / row.bounds.high, warps / row.ns, warps / row.bounds.low);
+    let mut rates: Vec<_> = resident(data).into_iter().filter(is_full).map(rate).collect();
     rates.sort_by(|a, b| a.2.total_cmp(&b.2));
     let (slowest, fastest) = (rates.first()?, rates.last()?);
     if rates.len() < 2 {

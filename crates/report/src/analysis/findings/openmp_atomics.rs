@@ -18,9 +18,8 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "Atomic updates or writes by multiple threads to the same location should be avoided, as they are quite slow",
         needs: "atomic updates of one variable and of padded elements by several threads",
         predicate: |data| {
-            let one = teams(data, CPU_ADD, shared(Dtype::I32));
             let own = teams(data, CPU_ADD, private(Dtype::I32, APART));
-            let (one, own) = last_pair(&one, &own)?;
+            let (one, own) = last_pair(&teams(data, CPU_ADD, shared(Dtype::I32)), &own)?;
             Some(two(Test::AtLeast(MUCH), ("one variable", &one), ("padded elements", &own)))
         },
     },
@@ -31,9 +30,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         needs: "atomic updates of neighbouring and of padded elements by several threads",
         predicate: |data| {
             let parts = DTYPES.into_iter().filter_map(|dtype| {
-                let near = teams(data, CPU_ADD, private(dtype, 1));
-                let far = teams(data, CPU_ADD, private(dtype, APART));
-                let (near, far) = last_pair(&near, &far)?;
+                let (near, far) = at_strides(data, dtype, 1, APART)?;
                 Some(two(Test::AtLeast(MUCH), (&format!("{dtype} in one line"), &near), ("padded", &far)))
             });
             any_parts(parts)
@@ -46,18 +43,12 @@ pub(super) const CLAIMS: &[Claim] = &[
         needs: "atomic updates of elements at the strides 4, 8 and 16 by several threads",
         predicate: |data| {
             let step = |dtype, before, after| {
-                let (before, after) = last_pair(
-                    &teams(data, CPU_ADD, private(dtype, before)),
-                    &teams(data, CPU_ADD, private(dtype, after)),
-                )?;
+                let (before, after) = at_strides(data, dtype, before, after)?;
                 Some(two(Test::AtLeast(MUCH), (&format!("{dtype} before the line's end"), &before), ("at it", &after)))
             };
-            Some(all([
-                step(Dtype::U64, 4, 8)?,
-                step(Dtype::F64, 4, 8)?,
-                step(Dtype::I32, 8, 16)?,
-                step(Dtype::F32, 8, 16)?,
-            ]))
+            let [of_u64, of_f64] = [Dtype::U64, Dtype::F64].map(|dtype| step(dtype, 4, 8));
+            let [of_i32, of_f32] = [Dtype::I32, Dtype::F32].map(|dtype| step(dtype, 8, 16));
+            Some(all([of_u64?, of_f64?, of_i32?, of_f32?]))
         },
     },
     Claim {
@@ -102,11 +93,8 @@ pub(super) const CLAIMS: &[Claim] = &[
         needs: "atomic captures and updates of one variable",
         predicate: |data| {
             let of = |dtype| by_threads(&teams(data, CPU_CAPTURE, shared(dtype)), &teams(data, CPU_ADD, shared(dtype)));
-            generally(
-                Test::Within(ALIKE),
-                "capture and update cost alike",
-                &DTYPES.into_iter().flat_map(of).collect::<Vec<_>>(),
-            )
+            let pairs: Vec<_> = DTYPES.into_iter().flat_map(of).collect();
+            generally(Test::Within(ALIKE), "capture and update cost alike", &pairs)
         },
     },
     Claim {
@@ -147,6 +135,12 @@ pub(super) const CLAIMS: &[Claim] = &[
 /// Pairs of two types at each number of threads, one variable for all.
 fn between<'a>(data: &'a RunData, primitive: &str, one: Dtype, other: Dtype) -> Vec<Pair<'a>> {
     by_threads(&teams(data, primitive, shared(one)), &teams(data, primitive, shared(other)))
+}
+
+/// Updates of elements so far apart, by the largest team that has both.
+fn at_strides(data: &RunData, dtype: Dtype, one: u32, other: u32) -> Option<Pair<'_>> {
+    let of = |stride| teams(data, CPU_ADD, private(dtype, stride));
+    last_pair(&of(one), &of(other))
 }
 
 /// Atomic reads cost what a load does, within [`ALIKE`] of [`LOAD_CYCLES`], by their interval in cycles. Noisy rows decide with

@@ -25,20 +25,14 @@ pub(super) const CLAIMS: &[Claim] = &[
         place: "section V-A5, recommendation 1",
         text: "Barriers are not much cheaper when only a few threads are used",
         needs: "barriers of libgomp by two and by more threads",
-        predicate: |data| {
-            let barriers = teams(data, OPENMP_BARRIER, |_| true);
-            ends("", &barriers, FEW, Test::AtMost(MUCH))
-        },
+        predicate: |data| ends("", &teams(data, OPENMP_BARRIER, |_| true), FEW, Test::AtMost(MUCH)),
     },
     Claim {
         id: "burtchell.openmp.barrier_stable",
         place: "figure 1",
         text: "Beyond about 8 threads, the barrier's throughput per thread remains largely stable",
         needs: "barriers of libgomp by 8 and by more threads",
-        predicate: |data| {
-            let barriers = teams(data, OPENMP_BARRIER, |_| true);
-            ends("", &barriers, ABOUT, Test::AtMost(MUCH))
-        },
+        predicate: |data| ends("", &teams(data, OPENMP_BARRIER, |_| true), ABOUT, Test::AtMost(MUCH)),
     },
     Claim {
         id: "burtchell.openmp.critical",
@@ -55,7 +49,12 @@ pub(super) const CLAIMS: &[Claim] = &[
         place: "figure 5",
         text: "The throughput of a critical section drops more quickly with the threads than that of the atomic update",
         needs: "critical sections and atomic updates of one variable by two and by more threads",
-        predicate: critical_drop,
+        predicate: |data| {
+            let pairs = by_threads(&critical(data), &teams(data, CPU_ADD, shared(Dtype::I32)));
+            let ((few_section, few_update), (section, update)) = (pairs.first()?, pairs.last()?);
+            (few_section.row.case.threads < section.row.case.threads)
+                .then(|| grows_more(("critical section", section, few_section), ("atomic update", update, few_update)))
+        },
     },
     Claim {
         id: "burtchell.openmp.flush_harmless",
@@ -63,14 +62,10 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "Flushes do not have a major performance impact: without false sharing it is minimal",
         needs: "flushes among padded elements and atomic updates of one variable by several threads",
         predicate: |data| {
-            let padded = flushes(data, APART);
             let contended = teams(data, CPU_ADD, shared(Dtype::I32));
-            let (flush, add) = last_pair(&padded, &contended)?;
-            Some(two(
-                Test::AtMost(1.0 / MUCH),
-                ("a flush among padded elements", &flush),
-                ("an atomic update of one variable", &add),
-            ))
+            let (flush, add) = last_pair(&flushes(data, APART), &contended)?;
+            let (flush, add) = (("a flush among padded elements", &flush), ("an atomic update of one variable", &add));
+            Some(two(Test::AtMost(1.0 / MUCH), flush, add))
         },
     },
     Claim {
@@ -134,16 +129,6 @@ fn flushes(data: &RunData, stride: u32) -> Vec<Known<'_>> {
 fn critical(data: &RunData) -> Vec<Known<'_>> {
     let of = |dtype| teams(data, CRITICAL, shared(dtype));
     pick::DTYPES.into_iter().map(of).find(|rows| !rows.is_empty()).unwrap_or_default()
-}
-
-fn critical_drop(data: &RunData) -> Option<Outcome> {
-    let (sections, updates) = (critical(data), teams(data, CPU_ADD, shared(Dtype::I32)));
-    let pairs = by_threads(&sections, &updates);
-    let ((few_section, few_update), (most_section, most_update)) = (pairs.first()?, pairs.last()?);
-    if few_section.row.case.threads >= most_section.row.case.threads {
-        return None;
-    }
-    Some(grows_more(("critical section", most_section, few_section), ("atomic update", most_update, few_update)))
 }
 
 /// A kind of operation, as the claim on hyperthreads names it, with its primitive and the variables of its rows.
