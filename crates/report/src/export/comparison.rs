@@ -123,7 +123,7 @@ fn clocks(comparison: &Comparison<'_>) -> Option<String> {
 
 /// The needs for which another primitive is to be taken in B than in A.
 fn reversed_advice(comparison: &Comparison<'_>) -> Vec<String> {
-    let answers = |data| Need::ALL.into_iter().flat_map(move |need| advise(data, need, Asked::default()));
+    let answers = |data| Need::ALL.iter().flat_map(move |need| advise(data, *need, Asked::default()));
     let in_b: Vec<Advice> = answers(comparison.b).collect();
     let reversed = |in_a: Advice| {
         let key = |one: &Advice| (one.need, one.on, one.situation.clone());

@@ -95,7 +95,7 @@ pub fn for_terminal(runs: &[RunFindings], width: usize, colour: bool) -> String 
         }
         lines.extend(wrapped(&grid::plain(&run.heading()), width));
         lines.extend(wrapped(&run.counts(), width));
-        for paper in Paper::ALL {
+        for paper in Paper::ALL.iter().copied() {
             let mut findings = run.of(paper).peekable();
             if findings.peek().is_some() {
                 lines.push(String::new());
@@ -154,7 +154,7 @@ pub fn as_markdown(runs: &[RunFindings]) -> String {
     let mut parts = Vec::new();
     for run in runs {
         parts.push(format!("**{}**: {}.", grid::markdown(&run.heading()), run.counts()));
-        for paper in Paper::ALL {
+        for paper in Paper::ALL.iter().copied() {
             if run.of(paper).next().is_none() {
                 continue;
             }

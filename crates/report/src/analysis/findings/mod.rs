@@ -32,38 +32,26 @@ mod tests;
 
 use serde::Serialize;
 use syncscope_core::Evidence;
+use syncscope_core::words::words;
 
 use crate::RunData;
 use crate::figure::interval_within_run;
 
-/// Where a claim was published.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Paper {
-    /// Burtchell and Burtscher, *Characterizing CUDA and OpenMP Synchronization Primitives*, IISWC 2024.
-    Burtchell,
-    /// Zhang, Wahib, Zhang and Matsuoka, *A Study of Synchronization Methods in Modern GPUs*.
-    Zhang,
-    /// Anzt, Chow and Dongarra, *On block-asynchronous execution on GPUs*, LAPACK Working Note 291, 2016.
-    Anzt,
-    /// A post on cycle-accurate timing of CUDA code with an assembler.
-    Assembler,
+words! {
+    /// Where a claim was published.
+    pub enum Paper ("paper") {
+        /// Burtchell and Burtscher, *Characterizing CUDA and OpenMP Synchronization Primitives*, IISWC 2024.
+        Burtchell = "burtchell",
+        /// Zhang, Wahib, Zhang and Matsuoka, *A Study of Synchronization Methods in Modern GPUs*.
+        Zhang = "zhang",
+        /// Anzt, Chow and Dongarra, *On block-asynchronous execution on GPUs*, LAPACK Working Note 291, 2016.
+        Anzt = "anzt",
+        /// A post on cycle-accurate timing of CUDA code with an assembler.
+        Assembler = "assembler",
+    }
 }
 
 impl Paper {
-    /// All of them, in the order of reports.
-    pub const ALL: [Self; 4] = [Self::Burtchell, Self::Zhang, Self::Anzt, Self::Assembler];
-
-    /// The word for the command line and for files.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Burtchell => "burtchell",
-            Self::Zhang => "zhang",
-            Self::Anzt => "anzt",
-            Self::Assembler => "assembler",
-        }
-    }
-
     /// Authors and year, for people.
     pub const fn title(self) -> &'static str {
         match self {
@@ -193,15 +181,11 @@ pub fn findings(data: &RunData) -> Vec<Finding> {
 fn evaluate(paper: Paper, claim: &Claim, data: &RunData) -> Finding {
     let found = (claim.predicate)(data);
     let measured = found.is_some();
-    let mut outcome = found.unwrap_or_else(|| Outcome {
-        verdict: ClaimVerdict::Open,
-        sentence: format!("the run lacks {}", claim.needs),
-        rows: Vec::new(),
-    });
+    let mut outcome = found.unwrap_or_else(|| Outcome::of(None, format!("the run lacks {}", claim.needs)));
     let evidence = |row: &usize| data.rows.get(*row)?.evidence.as_deref();
     if let Some(nop) = outcome.rows.iter().filter_map(evidence).find(|text| Evidence::is_nop(text)) {
-        let sentence = format!("cannot be tested: compiled to nothing ({nop}); {}", outcome.sentence);
-        outcome = Outcome { verdict: ClaimVerdict::Open, sentence, rows: outcome.rows };
+        outcome.verdict = ClaimVerdict::Open;
+        outcome.sentence = format!("cannot be tested: compiled to nothing ({nop}); {}", outcome.sentence);
     }
     if outcome.rows.iter().any(|row| data.rows.get(*row).is_some_and(|row| interval_within_run(row).is_none())) {
         outcome.sentence.push_str(" (points alone, without intervals)");

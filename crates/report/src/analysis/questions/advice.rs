@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use syncscope_core::stats::Interval;
+use syncscope_core::words::words;
 use syncscope_core::{Case, Detail, Domain, Role, Verdict};
 
 use super::families::by_class;
@@ -18,41 +19,23 @@ use crate::figure::Cost;
 use crate::naming::enumeration;
 use crate::{RunData, figure};
 
-/// What a program needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Need {
-    /// Count events of several threads.
-    CountEvents,
-    /// Protect data that one thread at a time may use.
-    Protect,
-    /// Divide the work of several threads into phases.
-    Phases,
-    /// Hand over work from one thread to another.
-    HandOver,
-    /// Wait for another thread.
-    Wait,
-    /// Reduce many values to one.
-    Reduce,
-    /// End a phase of all threads of a GPU.
-    EndGpuPhase,
-}
-
-impl Need {
-    /// All of them, in the order of reports.
-    pub const ALL: [Self; 7] =
-        [Self::CountEvents, Self::Protect, Self::Phases, Self::HandOver, Self::Wait, Self::Reduce, Self::EndGpuPhase];
-
-    /// Its word on the command line and in files.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::CountEvents => "count-events",
-            Self::Protect => "protect",
-            Self::Phases => "phases",
-            Self::HandOver => "hand-over",
-            Self::Wait => "wait",
-            Self::Reduce => "reduce",
-            Self::EndGpuPhase => "end-gpu-phase",
-        }
+words! {
+    /// What a program needs.
+    pub enum Need ("need") {
+        /// Count events of several threads.
+        CountEvents = "count-events",
+        /// Protect data that one thread at a time may use.
+        Protect = "protect",
+        /// Divide the work of several threads into phases.
+        Phases = "phases",
+        /// Hand over work from one thread to another.
+        HandOver = "hand-over",
+        /// Wait for another thread.
+        Wait = "wait",
+        /// Reduce many values to one.
+        Reduce = "reduce",
+        /// End a phase of all threads of a GPU.
+        EndGpuPhase = "end-gpu-phase",
     }
 }
 
