@@ -9,13 +9,14 @@ use serde_json::{Number, Value, json};
 use syncscope_core::run::columns::{self, COLUMNS};
 use syncscope_core::{Form, Placement, Row, Run};
 
-use super::changes::Compared;
+use super::changes;
 use super::html::escape_json;
-use crate::analysis::anchors::{self, Mark};
+use crate::analysis::anchors;
+use crate::analysis::compare::Comparison;
 use crate::analysis::ladder::{self, LADDER, Rung};
 use crate::analysis::matrix::{self, Matrix};
 use crate::analysis::placements;
-use crate::analysis::questions::{self, Answer, Answers, Decision, Winner};
+use crate::analysis::questions::{self, Answer, Decision, Winner};
 use crate::analysis::row_query::Selected;
 use crate::analysis::trust;
 use crate::run_data::{Damage, families};
@@ -30,14 +31,14 @@ struct Page<'a> {
     runs: Vec<PageRun<'a>>,
     /// For a page of two runs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    compared: Option<Compared<'a>>,
-    ladder: Vec<PageRung>,
+    compared: Option<Value>,
+    ladder: Vec<Value>,
     /// What changed since stored runs on the same hardware; for a page of one run.
     #[serde(skip_serializing_if = "Option::is_none")]
     changed: Option<String>,
     families: Vec<Value>,
     /// The primitives of the rows, in the order of the catalogue, with their meaning.
-    primitives: Vec<PagePrimitive<'a>>,
+    primitives: Vec<Value>,
     /// The forms that are not the default: the word of the column, and the words for people.
     forms: Vec<(String, &'static str)>,
     /// The signs and words beside figures or in their place.
@@ -63,7 +64,8 @@ struct PageRun<'a> {
     /// The description of machine and environment: labels and texts.
     facts: Vec<(&'static str, String)>,
     verdicts: Vec<(&'static str, usize)>,
-    answers: PageAnswers,
+    /// What the rows make certain, in sentences, and how far to trust them.
+    answers: Value,
     decisions: Vec<Decision>,
     /// The cheapest barrier at each size of the maps.
     winners: Vec<Winner>,
@@ -82,81 +84,14 @@ struct PageRun<'a> {
     columns: Vec<Cells>,
 }
 
-/// What the rows of a run make certain, in sentences.
-#[derive(Serialize)]
-struct PageAnswers {
-    #[serde(flatten)]
-    answers: Answers,
-    trust: Option<String>,
-}
-
-/// The rows of the runs that answer a question.
-#[derive(Serialize)]
-struct Selection {
-    /// The index of the selected row of each run.
-    rows: Vec<Option<usize>>,
-    /// What the title adds for each run, such as the name of the cheapest primitive.
-    notes: Vec<Option<String>>,
-    /// The cost in each run where it is not the row's own: the median of single operations.
-    medians: Vec<Option<f64>>,
-}
-
-impl Selection {
-    /// `None` without any row.
-    fn of(selected: Vec<Option<Selected>>) -> Option<Self> {
-        let (mut rows, mut notes, mut medians) = (Vec::new(), Vec::new(), Vec::new());
-        for one in selected {
-            rows.push(one.as_ref().map(|selected| selected.row));
-            medians.push(one.as_ref().and_then(|selected| selected.median_ns));
-            notes.push(one.and_then(|selected| selected.note));
-        }
-        rows.iter().any(Option::is_some).then_some(Self { rows, notes, medians })
-    }
-}
-
-#[derive(Serialize)]
-struct PageRung {
-    /// The domain of the first row: `cpu`, `gpu`, `hybrid` or `mpi`.
-    domain: String,
-    level: &'static str,
-    title: &'static str,
-    /// Blocks and threads of the kernels, where a barrier of a grid and a launch could be compared: costs depend on them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    grid: Option<String>,
-    #[serde(flatten)]
-    selection: Selection,
-    /// The cost in the second of two runs over that in the first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ratio: Option<String>,
-    /// Its name on the first screen, where it is one of the few there.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    card: Option<String>,
-    /// Figures of other machines; empty on a page of several runs.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    anchors: Vec<Mark>,
-}
-
-#[derive(Serialize)]
-struct PagePrimitive<'a> {
-    id: &'a str,
-    /// The number of its colour: its position in its family of the catalogue, so that a page with fewer primitives has the
-    /// same colours.
-    colour: usize,
-    /// What it is, what one operation is, and where it comes from; empty where the catalogue does not know it.
-    summary: &'a str,
-    operation: &'a str,
-    source: &'a str,
-}
-
 /// The data as JSON, safe inside a `script` element.
-pub(super) fn json(runs: &[RunData], labels: &[String]) -> String {
-    let compared = Compared::of(runs);
+pub(super) fn json(runs: &[RunData], labels: &[String], compared: Option<&Comparison<'_>>) -> String {
     let page = Page {
-        columns: names(),
+        columns: stored().map(|column| column.name).collect(),
         labelled: labelled(),
         runs: runs.iter().zip(labels).map(|(data, label)| page_run(data, label)).collect(),
-        ladder: ladder(runs, compared.as_ref()),
-        compared,
+        ladder: ladder(runs, compared),
+        compared: compared.map(changes::on_first_screen),
         changed: if let [data] = runs { anchors::against_equal_hardware(data) } else { None },
         families: families(runs).into_iter().map(family).collect(),
         primitives: primitives(runs),
@@ -168,7 +103,8 @@ pub(super) fn json(runs: &[RunData], labels: &[String]) -> String {
     escape_json(&serde_json::to_string(&page).unwrap_or_default())
 }
 
-fn ladder(runs: &[RunData], compared: Option<&Compared<'_>>) -> Vec<PageRung> {
+/// The rungs that some run has a row for, each with the rows that stand on it.
+fn ladder(runs: &[RunData], compared: Option<&Comparison<'_>>) -> Vec<Value> {
     let card = if let [data] = runs { ladder::card(data) } else { Vec::new() };
     let line = |rung: &Rung| {
         let found: Vec<Option<Selected>> = runs.iter().map(|data| rung.find(data)).collect();
@@ -176,17 +112,32 @@ fn ladder(runs: &[RunData], compared: Option<&Compared<'_>>) -> Vec<PageRung> {
             ([data], [Some(selected)]) => anchors::behind(rung, data, selected),
             _ => Vec::new(),
         };
-        let grid = grid(runs, &found);
         let row = runs.iter().zip(&found).find_map(|(data, found)| data.rows.get(found.as_ref()?.row))?;
-        let domain = row.case.domain_and_family().0.to_owned();
         let row_of = |run: usize| found.get(run)?.as_ref().filter(|one| one.median_ns.is_none()).map(|one| one.row);
         let ratio = compared.map(|compared| {
             let rows = row_of(0).zip(row_of(1));
-            rows.map_or("–".to_owned(), |(a, b)| compared.ratio(&runs[0].rows[a], &runs[1].rows[b]))
+            rows.map_or("–".to_owned(), |(a, b)| changes::ratio(compared, &runs[0].rows[a], &runs[1].rows[b]))
         });
-        let selection = Selection::of(found)?;
-        let card = card.iter().find(|(id, _)| *id == rung.id).map(|(_, name)| name.clone());
-        Some(PageRung { domain, level: rung.level, title: rung.title, grid, selection, ratio, card, anchors })
+        let each = |of: fn(&Selected) -> Value| -> Value {
+            found.iter().map(|one| one.as_ref().map_or(Value::Null, of)).collect()
+        };
+        Some(json!({
+            "domain": row.case.domain_and_family().0,
+            "level": rung.level,
+            "title": rung.title,
+            // Blocks and threads of the kernels, where a barrier of a grid and a launch could be compared: costs depend on them.
+            "grid": grid(runs, &found),
+            // The index of the selected row of each run, what the title adds, and the cost where it is not the row's own.
+            "rows": each(|one| one.row.into()),
+            "notes": each(|one| one.note.clone().into()),
+            "medians": each(|one| one.median_ns.into()),
+            // The cost in the second of two runs over that in the first.
+            "ratio": ratio,
+            // Its name on the first screen, where it is one of the few there.
+            "card": card.iter().find(|(id, _)| *id == rung.id).map(|(_, name)| name),
+            // Figures of other machines; empty on a page of several runs.
+            "anchors": anchors,
+        }))
     };
     LADDER.iter().filter_map(line).collect()
 }
@@ -224,7 +175,7 @@ fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
         facts: super::facts::facts(&data.run),
         verdicts: data.verdicts(),
         decisions,
-        answers: PageAnswers { answers, trust: trust::trust(data) },
+        answers: json!({ "certain": answers.certain, "open": answers.open, "trust": trust::trust(data) }),
         winners: questions::winners(data),
         experiment: data.run.experiment(),
         run: run_with_damage(data),
@@ -292,32 +243,26 @@ fn details(data: &RunData) -> Vec<(usize, &str, Option<u32>, f64)> {
     data.rows.iter().enumerate().flat_map(of_row).collect()
 }
 
-/// The primitives of all rows. Those that the catalogue does not know come last.
-fn primitives<'a>(runs: &'a [RunData]) -> Vec<PagePrimitive<'a>> {
+/// The primitives of all rows with what the catalogue knows of them; those that it does not know come last. The number of a
+/// colour is the position in the family of the catalogue, so that a page with fewer primitives has the same colours.
+fn primitives(runs: &[RunData]) -> Vec<Value> {
     let catalogue = runs.first().map_or(&[][..], |data| data.catalogue.primitives());
     let used: BTreeSet<&str> = runs.iter().flat_map(|data| &data.rows).map(|row| row.case.primitive.as_str()).collect();
     let unknown = used.iter().filter(|id| !catalogue.iter().any(|primitive| primitive.id == **id));
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut numbered = |id: &'a str, summary, operation, source| {
-        let family = id.rsplit_once('.').map_or("", |(family, _)| family);
-        let count = counts.entry(family).or_default();
-        *count += 1;
-        PagePrimitive { id, colour: *count - 1, summary, operation, source }
-    };
     let known = catalogue.iter().map(|one| (one.id, one.summary, one.operation, one.source));
-    let all = known.chain(unknown.map(|id| (*id, "", "", "")));
-    let all = all.map(|(id, summary, operation, source)| numbered(id, summary, operation, source));
-    all.filter(|primitive| used.contains(primitive.id)).collect()
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let numbered = known.chain(unknown.map(|id| (*id, "", "", ""))).map(|(id, summary, operation, source)| {
+        let count = counts.entry(id.rsplit_once('.').map_or("", |(family, _)| family)).or_default();
+        *count += 1;
+        let colour = *count - 1;
+        (id, json!({ "id": id, "colour": colour, "summary": summary, "operation": operation, "source": source }))
+    });
+    numbered.filter(|(id, _)| used.contains(id)).map(|(_, primitive)| primitive).collect()
 }
 
 /// The columns of `measurements.csv` that the page stores: all except those that the script derives.
 fn stored() -> impl Iterator<Item = &'static columns::Column> {
     COLUMNS.iter().filter(|column| !column.is_left_to_script)
-}
-
-/// The names of the stored columns.
-fn names() -> Vec<&'static str> {
-    stored().map(|column| column.name).collect()
 }
 
 /// The columns with a title, which need no words of their own in the script.
@@ -339,7 +284,7 @@ enum Cells {
     Words { words: Vec<String>, at: Vec<Option<usize>> },
 }
 
-/// All columns of a run, in the order of [`names`].
+/// All stored columns of a run.
 fn cells(rows: &[Row]) -> Vec<Cells> {
     stored()
         .map(|column| {

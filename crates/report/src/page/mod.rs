@@ -44,15 +44,16 @@ pub fn render(runs: &[RunData]) -> String {
     let runs: Vec<RunData> = runs.iter().map(RunData::in_order).collect();
     let runs = runs.as_slice();
     let labels = run_data::labels(runs);
+    let compared = changes::compared(runs);
     let sections: Vec<&[section::Section]> = runs.iter().map(|data| data.sections.as_slice()).collect();
     fill(TEMPLATE, |placeholder| match placeholder {
         "title" => html::escape(&title(runs)),
         "style" => styles(),
         "guard" => GUARD.to_owned(),
-        "data" => data::json(runs, &labels),
+        "data" => data::json(runs, &labels, compared.as_ref()),
         "fallback" => fallback::tables(runs, &labels),
         "machine" => drawing::drawings(runs, &labels),
-        "changes" => changes::section(runs, &labels),
+        "changes" => changes::section(compared.as_ref(), &labels),
         "published" => section::of_experiments(&sections, &labels),
         "paper_tables" => paper_tables::section(runs, &labels),
         "charts" => unpacked(CHART_LIBRARY),

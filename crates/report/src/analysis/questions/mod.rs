@@ -146,13 +146,12 @@ const MOST: usize = 5;
 const ABOUT_PLACES: [&str; 3] = [smt::QUESTION.id, core_kinds::QUESTION.id, levels::QUESTION.id];
 
 /// The answers of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Answers {
     pub(crate) certain: Vec<Answer>,
     /// What the run has rows for and cannot decide, in one sentence.
     pub(crate) open: Option<String>,
     /// The sentences for which the top has no room.
-    #[serde(skip)]
     rest: Vec<Answer>,
 }
 
