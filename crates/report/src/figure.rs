@@ -166,6 +166,11 @@ pub(crate) const ROUGHLY: &str = "~";
 /// read it from the page's data.
 pub(crate) const ROUGH_HALF_WIDTH: f64 = 0.25;
 
+/// `1.25`, or `1.25 to 3.50` where the ends differ as texts.
+pub(crate) fn range(low: String, high: String) -> String {
+    if low == high { low } else { format!("{low} to {high}") }
+}
+
 /// The least and the largest of these numbers; `None` without any.
 pub(crate) fn extremes(numbers: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     let wider = |(low, high): (f64, f64), (least, most): (f64, f64)| (low.min(least), high.max(most));
