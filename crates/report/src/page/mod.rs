@@ -1,7 +1,7 @@
 //! The HTML page: one file that holds its data, style sheets and scripts and needs no network.
 //!
 //! The template, the style sheets and the scripts stand in `assets/`, one file per concept; this module joins them. A new
-//! section is a new script in `build.rs`. All charts are drawn by the scripts in `assets/js/chart`, which alone call the chart
+//! section is a new script and a line of `assets/js/order.txt`. All charts are drawn by the scripts in `assets/js/chart`, which alone call the chart
 //! library. The data of the runs is made in `data`, with the description of machine and environment from
 //! `facts`. `drawing` is the picture of the machine. `fallback` is the table for browsers without scripts. `findings` makes the
 //! section of published claims, `paper_tables` that of a paper's tables, `changes` that of what
@@ -25,7 +25,7 @@ use crate::{RunData, run_data, section};
 
 const TEMPLATE: &str = include_str!("../../assets/report.html");
 
-/// The style sheets; like the scripts and the chart library joined and compressed by `build.rs`, which gives their order.
+/// The style sheets; like the scripts and the chart library joined and compressed by `build.rs`.
 const STYLES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/styles"));
 
 /// Runs before the other scripts, so that it records their errors.
