@@ -291,8 +291,8 @@ impl Spec {
     }
 
     /// A table; `None` without a line.
-    pub(crate) fn table(title: &str, columns: &[&str], lines: Vec<Line>) -> Option<Self> {
-        let columns = columns.iter().map(|name| (*name).to_owned()).collect();
+    pub(crate) fn table(title: &str, columns: &[impl ToString], lines: Vec<Line>) -> Option<Self> {
+        let columns = columns.iter().map(ToString::to_string).collect();
         (!lines.is_empty()).then(|| Self::Table { title: Some(title.to_owned()), columns, lines })
     }
 

@@ -180,10 +180,9 @@ pub(super) fn margins(ways: &[Way<'_>], grid: &Contest<'_>) -> Option<Spec> {
         };
         Some(Line { label: way(id).to_owned(), cells: vec![Some(break_even), at(shortest), at(longest)] })
     };
-    let columns = vec!["break-even".to_owned(), format!("at {shortest} µs"), format!("at {longest} µs")];
-    let lines: Vec<Line> = ways.iter().filter_map(line).collect();
+    let columns = ["break-even".to_owned(), format!("at {shortest} µs"), format!("at {longest} µs")];
     let title = format!("A new kernel against the barrier ({})", best.name);
-    Some(Spec::Table { title: None, columns, lines }.titled(title))
+    Spec::table(&title, &columns, ways.iter().filter_map(line).collect())
 }
 
 /// What is certain of each way; ways of which the same is true stand together.

@@ -200,6 +200,14 @@ pub(super) fn by_group<const N: usize>(data: &RunData, groups: [&str; N]) -> Vec
     lines.into_values().map(|classes| classes.map(median)).collect()
 }
 
+/// The columns in which some line has a cell, and the lines with these alone.
+pub(super) fn used<'c>(columns: &'c [String], lines: &[Line]) -> (Vec<&'c str>, Vec<Line>) {
+    let is_used = |column: &usize| lines.iter().any(|line| line.cells[*column].is_some());
+    let used: Vec<usize> = (0..columns.len()).filter(is_used).collect();
+    let cut = |one: &Line| line(one.label.clone(), used.iter().map(|column| one.cells[*column].clone()));
+    (used.iter().map(|column| columns[*column].as_str()).collect(), lines.iter().map(cut).collect())
+}
+
 /// A line of a table.
 pub(super) fn line(label: String, cells: impl IntoIterator<Item = Option<Cell>>) -> Line {
     Line { label, cells: cells.into_iter().collect() }
