@@ -46,7 +46,7 @@ pub(super) fn machines(entries: &[Entry]) -> Vec<Machine<'_>> {
 /// those with the most rungs first.
 pub(super) fn columns<'m, 'a>(machines: &'m [Machine<'a>]) -> Vec<Column<'m, 'a>> {
     let mut columns: Vec<Column<'m, 'a>> = Vec::new();
-    for machine in machines.iter().filter(|machine| machine.has_rung()) {
+    for machine in machines.iter().filter(|machine| LADDER.iter().any(|rung| rung.find(machine.data).is_some())) {
         let parts = machine.parts();
         match columns.iter_mut().find(|one| one.parts == parts && one.is_published == machine.is_published) {
             Some(column) => column.runs.push(machine),
@@ -130,11 +130,6 @@ impl Machine<'_> {
     pub(super) fn link(&self) -> String {
         let name = escape(&self.name);
         self.page.map_or_else(|| name.clone(), |page| format!("<a href=\"{}\">{name}</a>", escape(page)))
-    }
-
-    /// Whether the ladder has a row of it.
-    fn has_rung(&self) -> bool {
-        LADDER.iter().any(|rung| rung.find(self.data).is_some())
     }
 
     /// What it is made of, as far as it was measured.

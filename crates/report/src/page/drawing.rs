@@ -53,7 +53,9 @@ fn drawing(data: &RunData) -> String {
     let gpus = if devices.is_empty() {
         String::new()
     } else {
-        format!("{}{}", host_link(&figures), gpu_side(devices, &machine.links, &figures))
+        let host = measured(&figures, Part::HostLink, "");
+        let link = format!("<div class=\"link host-link\"><span>CPU and GPU</span>{host}</div>");
+        format!("{link}{}", gpu_side(devices, &machine.links, &figures))
     };
     let contradictions = data.run.measured_topology.iter().flat_map(|measured| &measured.contradictions);
     let contradictions: Vec<String> =
@@ -149,10 +151,6 @@ fn kinds_in_words(cpu: &CpuMachine) -> Option<String> {
         format!("{} with {}", plural(kind.cores, &format!("{name} core")), plural(kind.hardware_threads, "CPU"))
     };
     Some(format!("{}, {}", words(fast, "performance"), words(slow, "efficiency")))
-}
-
-fn host_link(figures: &[MachineFigure]) -> String {
-    format!("<div class=\"link host-link\"><span>CPU and GPU</span>{}</div>", measured(figures, Part::HostLink, ""))
 }
 
 fn gpu_side(devices: &[GpuMachine], links: &[GpuLink], figures: &[MachineFigure]) -> String {

@@ -5,8 +5,8 @@
 mod render;
 mod sections;
 
+use syncscope_core::Row;
 use syncscope_core::run::Status;
-use syncscope_core::{Row, Verdict};
 
 use crate::analysis::{contest, questions, trust};
 use crate::{RunData, figure, naming};
@@ -104,17 +104,13 @@ fn failures(data: &RunData, width: usize, painter: Painter) -> Vec<String> {
     }
     let of = |(row, count): &(&Row, usize)| {
         let case = if *count == 1 { row.case.to_string() } else { format!("{}, {count} cases", row.case.primitive) };
-        wrap(&failure(&case, &row.verdict), width, "  ")
+        wrap(&format!("{}: {case}: {}", naming::verdict(row.verdict.name()), row.verdict.reason()), width, "  ")
     };
     let mut lines: Vec<String> = failed.iter().take(MOST_FAILURES).flat_map(of).collect();
     if failed.len() > MOST_FAILURES {
         lines.push(format!("and {} more; see the page", failed.len() - MOST_FAILURES));
     }
     lines.iter().map(|line| painter.text(line, Tone::Bad)).collect()
-}
-
-fn failure(case: &str, verdict: &Verdict) -> String {
-    format!("{}: {case}: {}", naming::verdict(verdict.name()), verdict.reason())
 }
 
 /// The text in lines of at most `width` columns, broken between words. Lines after the first begin with `indent`.

@@ -28,7 +28,7 @@ mod smt;
 mod types_and_orders;
 mod wait;
 
-pub(crate) use barrier::{Winner, winners};
+pub(crate) use barrier::winners;
 
 use serde::Serialize;
 use syncscope_core::Row;
@@ -98,6 +98,11 @@ impl Said {
             Self::Certain(..) => None,
             Self::Open(reason) => Some(reason),
         }
+    }
+
+    /// The question that these rows, if there are any, leave open.
+    fn open_of<T>(rows: &[T], question: &str) -> Option<Self> {
+        (!rows.is_empty()).then(|| Self::Open(question.to_owned()))
     }
 
     fn certain(text: String, rows: impl IntoIterator<Item = usize>) -> Self {
