@@ -4,7 +4,7 @@ use syncscope_core::{Dtype, Layout};
 
 use super::super::contest::Known;
 use super::Predicate;
-use super::judge::{ALIKE, MUCH, Pair, Test, any_parts, flat, generally, grows_alike, preferred, two};
+use super::judge::{ALIKE, MUCH, Pair, Test, all, flat, generally, grows_alike, preferred, two};
 use super::pick::{
     CAS_FAIL, CAS_PASS, DTYPES, EXCHANGE, GPU_ADD, ONE, at, atomics, by_threads, multiprocessors, of_blocks, pairs,
 };
@@ -34,7 +34,7 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
             let rows = atomics(data, GPU_ADD, dtype, ONE);
             Some(two(Test::AtLeast(MUCH), (dtype.as_str(), &at(&rows, 1, WARP)?), ("", &at(&rows, 1, 1)?)))
         });
-        any_parts(parts)
+        all(parts)
     }),
     ("burtchell.cuda.overlap", |data| {
         let count = multiprocessors(data)?;
@@ -56,7 +56,7 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
             let name = format!("{} {}", full.name(), crate::naming::layout(layout));
             Some(two(Test::AtLeast(2.0 / ALIKE), (&name, &full), ("", &half)))
         });
-        any_parts(parts)
+        all(parts)
     }),
     ("burtchell.cuda.stride_one_block", |data| {
         // From two warps on: within one, the elements of stride 1 share cache lines and those of stride 32 do not.

@@ -6,6 +6,7 @@ use super::super::contest::{Basis, Known};
 use super::judge::{ALIKE, MUCH, Tally, Test, Unit, all, flat, generally, largely_flat, two};
 use super::pick::{
     CAS_PASS, FENCE_BLOCK, FENCE_DEVICE, FENCE_SYSTEM, GPU_ADD, ONE, SYNCTHREADS, at, atomics, blocks, of_blocks,
+    pairs_by,
 };
 use super::{ClaimVerdict, Outcome, Predicate};
 use crate::RunData;
@@ -19,9 +20,8 @@ const MANY: f64 = 0.25;
 pub(super) const CLAIMS: &[(&str, Predicate)] = &[
     ("burtchell.cuda.fence_constant", |data| largely_flat(&fences(data, FENCE_DEVICE, |_| true))),
     ("burtchell.cuda.fence_system", |data| {
-        let device = fences(data, FENCE_DEVICE, |_| true);
-        let system = fences(data, FENCE_SYSTEM, |_| true).into_iter();
-        let found = system.filter_map(|row| Some((row, same_place(&device, &row.row.case)?))).collect::<Vec<_>>();
+        let of = |id| fences(data, id, |_| true);
+        let found = pairs_by(&of(FENCE_SYSTEM), &of(FENCE_DEVICE), place);
         generally(Test::Within(MUCH), "both fences cost alike, within a factor of two,", &found)
     }),
     ("burtchell.cuda.fence_system_varies", system_varies),
@@ -33,10 +33,10 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
     ("burtchell.cuda.full_warps", |data| {
         let barriers = blocks(data, SYNCTHREADS, |_| true);
         let swaps = atomics(data, CAS_PASS, Dtype::I32, ONE);
-        Some(all([
+        all([
             two(Test::Within(ALIKE), ("a barrier", &at(&barriers, 1, WARP)?), ("", &at(&barriers, 1, 1)?)),
             two(Test::AtLeast(ALIKE), ("compare-and-swap", &at(&swaps, 1, WARP)?), ("", &at(&swaps, 1, WARP / 2)?)),
-        ]))
+        ])
     }),
     ("burtchell.cuda.partial_int_add", |data| {
         let adds = atomics(data, GPU_ADD, Dtype::I32, ONE);
@@ -53,9 +53,8 @@ fn fences<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) 
     blocks(data, primitive, |case| is_usual(case) && fits(case))
 }
 
-fn same_place<'a>(rows: &[Known<'a>], case: &Case) -> Option<Known<'a>> {
-    let place = |case: &Case| (case.layout, case.blocks, case.threads);
-    rows.iter().find(|row| place(&row.row.case) == place(case)).copied()
+fn place(case: &Case) -> (Option<Layout>, Option<u32>, Option<u32>) {
+    (case.layout, case.blocks, case.threads)
 }
 
 /// The share of cases that lie certainly beyond [`ALIKE`] of their median, for both fences.
@@ -93,9 +92,10 @@ fn block_fence_hidden(data: &RunData) -> Option<Outcome> {
         if matches!(data.rows[index].verdict, Verdict::BelowResolution(_) | Verdict::Overlapped(_)) {
             return (ClaimVerdict::Holds, index);
         }
-        let compared = Known::of(data, index, Basis::Run).zip(same_place(&device, data.case(index)));
+        let like = device.iter().find(|row| place(&row.row.case) == place(data.case(index)));
+        let compared = Known::of(data, index, Basis::Run).zip(like);
         // A figure at zero or below it, which no interval makes certain, is no visible cost.
-        (compared.map_or(ClaimVerdict::Open, |(fence, device)| Test::AtMost(NEAR_ZERO).of(&fence, &device)), index)
+        (compared.map_or(ClaimVerdict::Open, |(fence, device)| Test::AtMost(NEAR_ZERO).of(&fence, device)), index)
     };
     let own = data.rows_where(|row| row.case.primitive == FENCE_BLOCK && wide(&row.case));
     // The hidden ones first.

@@ -2,13 +2,13 @@
 
 use std::ops::RangeBounds;
 
-use syncscope_core::{Case, Dtype, Mode};
+use syncscope_core::{Case, Dtype, Form, Mode};
 
 use super::super::contest::Known;
-use super::judge::{ALIKE, Test, Unit, all, any_parts, every, flat, generally, largely_flat, rising, two};
+use super::judge::{ALIKE, Test, Unit, all, every, flat, generally, largely_flat, rising, two};
 use super::pick::{
     self, BALLOT, SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR, SYNCTHREADS, SYNCWARP, VOTE_ALL, VOTE_ANY, at,
-    blocks, by_threads, of_blocks, pairs,
+    blocks, by_threads, of_blocks, pairs, pairs_by,
 };
 use super::{ClaimVerdict, Outcome, Predicate};
 use crate::RunData;
@@ -40,12 +40,9 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         generally(Test::Within(ALIKE), "two blocks cost what one of twice the size does", &found)
     }),
     ("burtchell.cuda.shuffle_kinds", |data| {
-        let base = shuffles(data, SHUFFLE, |_| true);
-        let mut found = Vec::new();
-        for other in [SHUFFLE_UP, SHUFFLE_DOWN, SHUFFLE_XOR] {
-            let others = shuffles(data, other, |_| true);
-            found.extend(base.iter().filter_map(|one| Some((*one, same_case(&others, &one.row.case)?))));
-        }
+        let of = |id| shuffles(data, id, |_| true);
+        let with = |other| pairs_by(&of(SHUFFLE), &of(other), |case| (case.dtype, case.blocks, case.threads));
+        let found: Vec<_> = [SHUFFLE_UP, SHUFFLE_DOWN, SHUFFLE_XOR].into_iter().flat_map(with).collect();
         generally(Test::Within(ALIKE), "both kinds cost alike", &found)
     }),
     ("burtchell.cuda.shuffle_full", |data| {
@@ -63,7 +60,7 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         let found = pairs(&converged(data), &votes(data, VOTE_ALL));
         let lower = generally(Test::Below, "the barrier costs less", &found)?;
         // "Slightly": the vote costs less than ten times as much.
-        Some(all([lower, generally(Test::AtLeast(0.1), "by less than ten times", &found)?]))
+        all([lower, generally(Test::AtLeast(0.1), "by less than ten times", &found)?])
     }),
     ("burtchell.cuda.ballot", |data| {
         let found = pairs(&votes(data, BALLOT), &votes(data, VOTE_ANY));
@@ -86,7 +83,10 @@ pub(super) fn one_block(data: &RunData, threads: impl RangeBounds<u32>) -> Vec<K
 /// has it there, too.
 fn shuffles<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec<Known<'a>> {
     let all = pick::rows(data, primitive, |case| {
-        pick::as_published(case) && !matches!(case.mode, Some(Mode::Throughput)) && case.blocks.is_some() && fits(case)
+        matches!(case.form, None | Some(Form::Opaque))
+            && !matches!(case.mode, Some(Mode::Throughput))
+            && case.blocks.is_some()
+            && fits(case)
     });
     let has_opaque = all.iter().any(|row| row.row.case.form.is_some());
     all.into_iter().filter(|row| row.row.case.form.is_some() == has_opaque).collect()
@@ -95,11 +95,6 @@ fn shuffles<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool
 /// Votes that depend on each other.
 fn votes<'a>(data: &'a RunData, primitive: &str) -> Vec<Known<'a>> {
     blocks(data, primitive, |case| !matches!(case.mode, Some(Mode::Throughput)))
-}
-
-fn same_case<'a>(rows: &[Known<'a>], case: &Case) -> Option<Known<'a>> {
-    let same = |other: &Case| (other.dtype, other.blocks, other.threads) == (case.dtype, case.blocks, case.threads);
-    rows.iter().find(|row| same(&row.row.case)).copied()
 }
 
 /// The size at which the cost of a block first exceeds that of one warp by [`DROP`].
@@ -138,5 +133,5 @@ fn shuffle_wide(data: &RunData) -> Option<Outcome> {
             _ => Outcome::of(None, "intervals do not say from which size on a shuffle costs more".to_owned()),
         });
     }
-    any_parts(parts)
+    all(parts)
 }

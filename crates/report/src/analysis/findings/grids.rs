@@ -3,8 +3,8 @@
 use syncscope_core::Case;
 
 use super::super::contest::Known;
-use super::judge::{ALIKE, MUCH, Pair, Test, any_parts, generally, grows_more, two};
-use super::pick::{self, GRID, MULTI_COUNTER, MULTI_FLAGS, at, blocks, rows};
+use super::judge::{ALIKE, MUCH, Pair, Test, all, generally, grows_more, two};
+use super::pick::{self, GRID, MULTI_COUNTER, MULTI_FLAGS, at, blocks, pairs_by, rows};
 use super::{Outcome, Predicate};
 use crate::RunData;
 
@@ -76,7 +76,7 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
             let least = found.iter().filter(|row| is_many(&row.row.case)).min_by(|a, b| a.ns.total_cmp(&b.ns))?;
             Some(two(Test::AtLeast(MUCH), (&format!("{}, many:", least.name()), least), ("few:", most)))
         });
-        any_parts(parts)
+        all(parts)
     }),
 ];
 
@@ -95,15 +95,15 @@ fn together<'a>(data: &'a RunData, primitive: &str) -> Vec<Known<'a>> {
 
 /// Whether any barrier of devices is so, by its rows on all of them.
 fn of_each(data: &RunData, part: impl Fn(Vec<Known<'_>>) -> Option<Outcome>) -> Option<Outcome> {
-    any_parts(DEVICE_BARRIERS.into_iter().filter_map(|primitive| part(together(data, primitive))))
+    all(DEVICE_BARRIERS.into_iter().filter_map(|primitive| part(together(data, primitive))))
 }
 
 /// Pairs of barriers of so many devices and of fewer ones, alike in all else.
 fn devices<'a>(data: &'a RunData, more: &[u32], fewer: u32) -> Vec<Pair<'a>> {
     let of = |primitive| {
         let base = of_devices(data, primitive, fewer);
-        let rows = more.iter().flat_map(move |count| of_devices(data, primitive, *count));
-        rows.filter_map(move |row| Some((row, at(&base, row.row.case.blocks?, row.row.case.threads?)?)))
+        let rows: Vec<_> = more.iter().flat_map(|count| of_devices(data, primitive, *count)).collect();
+        pairs_by(&rows, &base, |case| (case.blocks, case.threads))
     };
     DEVICE_BARRIERS.into_iter().flat_map(of).collect()
 }

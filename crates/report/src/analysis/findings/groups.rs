@@ -5,7 +5,7 @@ use syncscope_core::{Case, Evidence};
 
 use super::super::contest::Known;
 use super::cuda_syncs::{converged, one_block};
-use super::judge::{ALIKE, MUCH, Test, Unit, any_parts, flat, generally, rising, two, unique};
+use super::judge::{ALIKE, MUCH, Test, Unit, all, flat, generally, rising, two, unique};
 use super::pick::{self, COALESCED, GRID, SYNCTHREADS, SYNCWARP, TILE, at, blocks};
 use super::{ClaimVerdict, Outcome, Predicate};
 use crate::{RunData, figure};
@@ -53,7 +53,7 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         };
         let part = |(name, group)| Some(two(Test::Within(GAP), (name, &warp(group)?), ("a block,", &block)));
         let named = [("a converged warp,", "converged"), ("a divergent warp,", "divergent")];
-        any_parts(named.into_iter().filter_map(part))
+        all(named.into_iter().filter_map(part))
     }),
     ("zhang.block_before_warp", |data| {
         let block = at(&blocks(data, SYNCTHREADS, |_| true), 1, WARP)?;

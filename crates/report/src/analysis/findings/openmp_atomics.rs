@@ -2,7 +2,7 @@
 
 use syncscope_core::{Dtype, Mode};
 
-use super::judge::{ALIKE, MUCH, Pair, Test, all, any_parts, flat, generally, two, unique};
+use super::judge::{ALIKE, MUCH, Pair, Test, all, flat, generally, two, unique};
 use super::openmp_teams::{APART, ends, last_pair};
 use super::pick::{CPU_ADD, CPU_CAPTURE, CPU_READ, CPU_WRITE, DTYPES, by_threads, private, shared, teams};
 use super::{ClaimVerdict, Outcome, Predicate};
@@ -22,7 +22,7 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
             let (near, far) = at_strides(data, dtype, 1, APART)?;
             Some(two(Test::AtLeast(MUCH), (&format!("{dtype} in one line"), &near), ("padded", &far)))
         });
-        any_parts(parts)
+        all(parts)
     }),
     ("burtchell.openmp.line_end", |data| {
         let step = |dtype, before, after| {
@@ -31,14 +31,14 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         };
         let [of_u64, of_f64] = [Dtype::U64, Dtype::F64].map(|dtype| step(dtype, 4, 8));
         let [of_i32, of_f32] = [Dtype::I32, Dtype::F32].map(|dtype| step(dtype, 8, 16));
-        Some(all([of_u64?, of_f64?, of_i32?, of_f32?]))
+        all([of_u64?, of_f64?, of_i32?, of_f32?])
     }),
     ("burtchell.openmp.own_lines", |data| {
         let parts = DTYPES.into_iter().filter_map(|dtype| {
             let padded = teams(data, CPU_ADD, private(dtype, APART));
             ends(dtype.as_str(), &padded, 2, Test::AtMost(MUCH))
         });
-        any_parts(parts)
+        all(parts)
     }),
     ("burtchell.openmp.integer_faster", |data| {
         let mut pairs = between(data, CPU_ADD, Dtype::I32, Dtype::F32);

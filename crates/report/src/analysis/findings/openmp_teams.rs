@@ -4,7 +4,7 @@ use syncscope_core::machine::CpuMachine;
 use syncscope_core::{Case, Dtype, Placement};
 
 use super::super::contest::Known;
-use super::judge::{ALIKE, MUCH, Pair, Test, all, any_parts, generally, grows_more, two};
+use super::judge::{ALIKE, MUCH, Pair, Test, all, generally, grows_more, two};
 use super::pick::{
     self, CPU_ADD, CPU_CAPTURE, CPU_WRITE, CRITICAL, FLUSH, OPENMP_BARRIER, by_threads, private, shared, teams,
 };
@@ -45,10 +45,10 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
     ("burtchell.openmp.flush_sharing", |data| {
         let (neighbours, padded) = (flushes(data, 1), flushes(data, APART));
         let (near, far) = last_pair(&neighbours, &padded)?;
-        Some(all([
+        all([
             two(Test::AtLeast(MUCH), ("among neighbouring elements", &near), ("among padded ones", &far)),
             ends("", &neighbours, FEW, Test::AtLeast(MUCH))?,
-        ]))
+        ])
     }),
     ("burtchell.openmp.hyperthreads", hyperthreads),
     ("burtchell.openmp.placement", |data| {
@@ -128,7 +128,7 @@ fn hyperthreads(data: &RunData) -> Option<Outcome> {
         .filter(|(_, part)| part.verdict == ClaimVerdict::DoesNotHold)
         .map(|(name, _)| (*name).to_owned())
         .collect();
-    let mut outcome = any_parts(parts.into_iter().map(|(_, part)| part))?;
+    let mut outcome = all(parts.into_iter().map(|(_, part)| part))?;
     if !slowed.is_empty() {
         outcome.sentence = format!("not of {}: {}", enumeration(&slowed), outcome.sentence);
     }

@@ -1,6 +1,6 @@
 //! The rows that a claim is about.
 
-use syncscope_core::{Case, Dtype, Form, Layout, MemoryOrder, Mode, Placement, Scope, Space};
+use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Mode, Placement, Scope, Space};
 
 use super::super::contest::alike::of_one_actor;
 use super::super::contest::{Basis, Known};
@@ -145,15 +145,10 @@ pub(super) fn by_threads<'a>(a: &[Known<'a>], b: &[Known<'a>]) -> Vec<Pair<'a>> 
 }
 
 /// Pairs of rows that agree in this, by the costs of the same kind of thread.
-fn pairs_by<'a, K: PartialEq>(a: &[Known<'a>], b: &[Known<'a>], key: fn(&Case) -> K) -> Vec<Pair<'a>> {
+pub(super) fn pairs_by<'a, K: PartialEq>(a: &[Known<'a>], b: &[Known<'a>], key: fn(&Case) -> K) -> Vec<Pair<'a>> {
     let pair = |one: &Known<'a>| {
         let other = b.iter().find(|other| key(&other.row.case) == key(&one.row.case))?;
         of_one_actor(vec![*one, *other])?.try_into().ok().map(|[one, other]: [Known<'a>; 2]| (one, other))
     };
     a.iter().filter_map(pair).collect()
-}
-
-/// Whether a form is the papers' program's: the default, or an argument in a register.
-pub(super) fn as_published(case: &Case) -> bool {
-    matches!(case.form, None | Some(Form::Opaque))
 }
