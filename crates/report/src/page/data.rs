@@ -1,13 +1,12 @@
 //! The data of the page as JSON, in the form that the scripts read (`assets/js/model/data.js`).
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::{Number, Value, json};
 use syncscope_core::run::columns::{self, COLUMNS};
-use syncscope_core::{Form, Placement, Row, Run};
+use syncscope_core::{Form, Placement, Row};
 
 use super::changes;
 use super::html::escape_json;
@@ -16,89 +15,51 @@ use crate::analysis::compare::Comparison;
 use crate::analysis::ladder::{self, LADDER, Rung};
 use crate::analysis::matrix::{self, Matrix};
 use crate::analysis::placements;
-use crate::analysis::questions::{self, Answer, Decision, Winner};
+use crate::analysis::questions::{self, Answer};
 use crate::analysis::row_query::Selected;
 use crate::analysis::trust;
-use crate::run_data::{Damage, families};
+use crate::run_data::families;
 use crate::section::Section;
 use crate::{RunData, figure, naming};
 
+/// The data of the page: few large parts, and what describes them.
 #[derive(Serialize)]
 struct Page<'a> {
-    columns: Vec<&'static str>,
-    /// The columns that the table of rows shows under a title, as they are.
-    labelled: Vec<Value>,
+    #[serde(flatten)]
+    described: Value,
     runs: Vec<PageRun<'a>>,
-    /// For a page of two runs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    compared: Option<Value>,
-    ladder: Vec<Value>,
-    /// What changed since stored runs on the same hardware; for a page of one run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    changed: Option<String>,
-    families: Vec<Value>,
-    /// The primitives of the rows, in the order of the catalogue, with their meaning.
-    primitives: Vec<Value>,
-    /// The forms that are not the default: the word of the column, and the words for people.
-    forms: Vec<(String, &'static str)>,
-    /// The signs and words beside figures or in their place.
-    signs: &'static [figure::Sign],
-    /// Noisy estimates are shown if the relative half-width of their interval is smaller.
-    rough_half_width: f64,
 }
 
 #[derive(Serialize)]
 struct PageRun<'a> {
-    label: &'a str,
-    name: &'a str,
-    /// The processors and devices that it measured.
-    parts: Vec<String>,
-    cpu: String,
-    gpus: Vec<String>,
-    /// By placement: where a chart over threads has vertical lines.
-    lines: BTreeMap<String, Vec<(u32, String)>>,
-    /// The placement of the usual curve, which one thread begins.
-    usual_placement: String,
-    /// How long the run took, as text.
-    duration: Option<String>,
-    /// The description of machine and environment: labels and texts.
-    facts: Vec<(&'static str, String)>,
-    verdicts: Vec<(&'static str, usize)>,
-    /// What the rows make certain, in sentences, and how far to trust them.
-    answers: Value,
-    decisions: Vec<Decision>,
-    /// The cheapest barrier at each size of the maps.
-    winners: Vec<Winner>,
-    /// The published experiment, if it is one and no run of a plan.
-    experiment: Option<&'a str>,
-    /// With what is wrong with its files among its warnings.
-    run: Cow<'a, Run>,
+    #[serde(flatten)]
+    described: Value,
     matrix: Option<Matrix>,
     /// The details of the rows: the row's index, the name, the actor and the value.
     details: Vec<(usize, &'a str, Option<u32>, f64)>,
-    /// The number of rows.
-    count: usize,
-    /// The number of provisional rows.
-    provisional: usize,
-    /// The cells of each column of [`Page::columns`].
+    /// The cells of each stored column.
     columns: Vec<Cells>,
 }
 
 /// The data as JSON, safe inside a `script` element.
 pub(super) fn json(runs: &[RunData], labels: &[String], compared: Option<&Comparison<'_>>) -> String {
-    let page = Page {
-        columns: stored().map(|column| column.name).collect(),
-        labelled: labelled(),
-        runs: runs.iter().zip(labels).map(|(data, label)| page_run(data, label)).collect(),
-        ladder: ladder(runs, compared),
-        compared: compared.map(changes::on_first_screen),
-        changed: if let [data] = runs { anchors::against_equal_hardware(data) } else { None },
-        families: families(runs).into_iter().map(family).collect(),
-        primitives: primitives(runs),
-        forms: Form::ALL.iter().map(|form| (form.to_string(), naming::form(*form))).collect(),
-        signs: &figure::SIGNS,
-        rough_half_width: figure::ROUGH_HALF_WIDTH,
-    };
+    let described = json!({
+        "columns": stored().map(|column| column.name).collect::<Vec<_>>(),
+        // The columns that the table of rows shows under a title, as they are.
+        "labelled": labelled(),
+        "compared": compared.map(changes::on_first_screen),
+        "ladder": ladder(runs, compared),
+        // What changed since stored runs on the same hardware; for a page of one run.
+        "changed": if let [data] = runs { anchors::against_equal_hardware(data) } else { None },
+        "families": families(runs).into_iter().map(family).collect::<Vec<_>>(),
+        "primitives": primitives(runs),
+        // The forms that are not the default: the word of the column, and the words for people.
+        "forms": Form::ALL.iter().map(|form| (form, naming::form(*form))).collect::<Vec<_>>(),
+        "signs": figure::SIGNS,
+        // Noisy estimates are shown if the relative half-width of their interval is smaller.
+        "rough_half_width": figure::ROUGH_HALF_WIDTH,
+    });
+    let page = Page { described, runs: runs.iter().zip(labels).map(|(data, label)| page_run(data, label)).collect() };
     // Serialization fails only for maps whose keys are not strings. This data has none.
     escape_json(&serde_json::to_string(&page).unwrap_or_default())
 }
@@ -159,32 +120,42 @@ fn grid(runs: &[RunData], found: &[Option<Selected>]) -> Option<String> {
     (!sizes.is_empty()).then(|| sizes.join(" and "))
 }
 
-fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
+fn page_run<'a>(data: &'a RunData, label: &str) -> PageRun<'a> {
     let mut answers = questions::answers(data);
     let decisions = questions::decisions(data, &answers);
     answers.certain.extend(data.sections.iter().flat_map(of_section));
-    PageRun {
-        label,
-        name: &data.name,
-        parts: data.measured_parts(),
-        cpu: naming::processor(&data.run.machine.cpu),
-        gpus: naming::gpus(&data.run.machine.gpus),
-        lines: lines(data),
-        usual_placement: placements::shown(data).to_string(),
-        duration: data.seconds().map(figure::duration),
-        facts: super::facts::facts(&data.run),
-        verdicts: data.verdicts(),
-        decisions,
-        answers: json!({ "certain": answers.certain, "open": answers.open, "trust": trust::trust(data) }),
-        winners: questions::winners(data),
-        experiment: data.run.experiment(),
-        run: run_with_damage(data),
-        matrix: matrix::matrix(&data.run, &data.rows),
-        details: details(data),
-        count: data.rows.len(),
-        provisional: data.provisional(),
-        columns: cells(&data.rows),
-    }
+    let mut run = json!(data.run);
+    // With what is wrong with its files.
+    run["warnings"] = data.warnings().collect();
+    let described = json!({
+        "label": label,
+        "name": data.name,
+        // The processors and devices that it measured.
+        "parts": data.measured_parts(),
+        "cpu": naming::processor(&data.run.machine.cpu),
+        "gpus": naming::gpus(&data.run.machine.gpus),
+        // By placement: where a chart over threads has vertical lines.
+        "lines": lines(data),
+        // The placement of the usual curve, which one thread begins.
+        "usual_placement": placements::shown(data).to_string(),
+        // How long the run took, as text.
+        "duration": data.seconds().map(figure::duration),
+        // The description of machine and environment: labels and texts.
+        "facts": super::facts::facts(&data.run),
+        "verdicts": data.verdicts(),
+        // What the rows make certain, in sentences, and how far to trust them.
+        "answers": { "certain": answers.certain, "open": answers.open, "trust": trust::trust(data) },
+        "decisions": decisions,
+        // The cheapest barrier at each size of the maps.
+        "winners": questions::winners(data),
+        // The published experiment, if it is one and no run of a plan.
+        "experiment": data.run.experiment(),
+        "run": run,
+        "count": data.rows.len(),
+        "provisional": data.provisional(),
+    });
+    let matrix = matrix::matrix(&data.run, &data.rows);
+    PageRun { described, matrix, details: details(data), columns: cells(&data.rows) }
 }
 
 /// The answers of an experiment, which its section shows.
@@ -200,13 +171,6 @@ fn lines(data: &RunData) -> BTreeMap<String, Vec<(u32, String)>> {
         (placement.to_string(), placements::lines(cpu, placement, most.unwrap_or_default()))
     };
     placements::BY_RANK.iter().map(of).collect()
-}
-
-fn run_with_damage(data: &RunData) -> Cow<'_, Run> {
-    if data.damage == Damage::default() {
-        return Cow::Borrowed(&data.run);
-    }
-    Cow::Owned(Run { warnings: data.warnings().collect(), ..data.run.clone() })
 }
 
 /// The details that a script reads. Others, such as the clocks of every pass, would double the page of a large run; they are
