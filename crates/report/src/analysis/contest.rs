@@ -75,6 +75,11 @@ pub(crate) fn is_absent(row: &Row) -> bool {
     matches!(row.verdict, Verdict::Skipped(_) | Verdict::Elided(_))
 }
 
+/// Whether a row exists in its default form and is of no group.
+pub(crate) fn is_plain(row: &Row) -> bool {
+    row.case.form.is_none() && row.case.group.is_none() && !is_absent(row)
+}
+
 /// Whether a row can be compared with others of its role: a case in its default form and without work that exists, keeps the order of memory
 /// accesses, and has no CPUs of a study. One call of the driver for several devices launches a barrier otherwise, and makes no
 /// other barrier of it.

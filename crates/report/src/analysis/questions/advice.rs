@@ -13,11 +13,11 @@ use syncscope_core::{Case, Detail, Domain, Role, Verdict};
 use super::families::by_class;
 use super::levels::SHARED;
 use super::{QUESTIONS, WITHOUT_INTERVALS, lacks_intervals};
-use crate::analysis::contest::{Contest, Known, Win, takes_part};
+use crate::analysis::contest::{Basis, Contest, Known, Peers, Win, takes_part};
 use crate::analysis::placements;
 use crate::figure::Cost;
 use crate::naming::enumeration;
-use crate::{RunData, figure};
+use crate::{RunData, figure, naming};
 
 words! {
     /// What a program needs.
@@ -287,6 +287,19 @@ fn reversed(data: &RunData, win: &Win<'_, '_>) -> Vec<String> {
         }))
     };
     (1..).map_while(of_state).flatten().collect()
+}
+
+/// What to take of these peers, with cautions; where no row has the asked size, those that the run has.
+pub(super) fn of_peers(
+    inquiry: Inquiry<'_>,
+    (on, role, peers, what): (Domain, Role, Option<Peers<'_>>, &str),
+    caution: impl FnOnce(&mut Choice, &Case),
+) -> Option<Situation> {
+    let Some(peers) = peers else {
+        return Some((on, what.trim_start_matches(", ").to_owned(), missing_size(inquiry, role, |_| true)?));
+    };
+    let decision = decide(inquiry, &peers.contest(Basis::Run))?.taking(|choice| caution(choice, peers.like));
+    Some((on, format!("{}{what}", naming::size(peers.like)), decision))
 }
 
 /// Where no row has the asked number of threads, those that the run has instead; `None` where it has no rows at all.

@@ -9,7 +9,7 @@ use super::rows::{one_line_each, plain_series, unreliable};
 use super::{Picture, Question, Said};
 use crate::RunData;
 use crate::analysis::contest::alike::of_one_actor;
-use crate::analysis::contest::{Basis, Known, Ratio, is_absent};
+use crate::analysis::contest::{Basis, Known, Ratio, is_plain};
 use crate::analysis::placements;
 use crate::chart::{Axis, Point, Rule, Spec, Unit};
 
@@ -102,9 +102,7 @@ fn shown(data: &RunData) -> Vec<usize> {
         let case = &row.case;
         let threads = case.threads.unwrap_or(1);
         case.primitive == PRIMITIVE
-            && case.form.is_none()
-            && case.group.is_none()
-            && !is_absent(row)
+            && is_plain(row)
             && case.mode != Some(Mode::Latency)
             && matches!(case.layout, Some(Layout::Private { .. }))
             && case.placement.as_ref().is_none_or(|placement| *placement == shown)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use syncscope_core::Case;
 
 use super::{Picture, Question, Said};
-use crate::analysis::contest::{Basis, Comparison, Known, bounds, is_absent};
+use crate::analysis::contest::{Basis, Comparison, Known, bounds, is_plain};
 use crate::analysis::ladder::{on_rung, rung};
 use crate::analysis::matrix;
 use crate::analysis::placements;
@@ -156,13 +156,7 @@ fn bindings(data: &RunData) -> Vec<Vec<usize>> {
         for (index, row) in data.rows.iter().enumerate() {
             let team = row.case.threads.is_some_and(|threads| (2..=half).contains(&threads));
             let placed = row.case.placement.as_ref().is_some_and(|placement| placements::BY_RANK.contains(placement));
-            if row.case.primitive == id
-                && row.case.form.is_none()
-                && row.case.group.is_none()
-                && !is_absent(row)
-                && team
-                && placed
-            {
+            if row.case.primitive == id && is_plain(row) && team && placed {
                 sets.entry(Case { placement: None, ..row.case.clone() }).or_default().push(index);
             }
         }

@@ -234,22 +234,16 @@ fn of_length<'a>(
     barrier: &Case,
     grid: Contest<'a>,
 ) -> Option<Situation> {
-    if ways.is_empty() {
-        return None;
-    }
+    ways.first()?;
     let data = inquiry.data;
     let is_empty = length.word() == EMPTY_KERNEL;
     let what = if is_empty { "empty kernels".to_owned() } else { format!("kernels of {}", naming::group(length)) };
     let situation = format!("{what}, grid of {}", naming::size(barrier));
-    let launch = |(id, index): &(&str, usize)| Entrant {
-        name: format!("a new kernel, {}", words(id).0),
-        ..Entrant::of(data, *index, Basis::Machine)
-    };
-    let pending = data
-        .catalogue
-        .with_role(Role::Launch)
-        .filter(|one| data.has_more_planned(one.id) && !ways.iter().any(|(id, _)| *id == one.id));
-    let pending = pending.map(|one| format!("a new kernel, {}", words(one.id).0)).collect();
+    let name = |id: &str| format!("a new kernel, {}", words(id).0);
+    let launch = |(id, index): &(&str, usize)| Entrant { name: name(id), ..Entrant::of(data, *index, Basis::Machine) };
+    let is_measured = |id: &str| ways.iter().any(|(way, _)| *way == id);
+    let ids = data.catalogue.with_role(Role::Launch).map(|one| one.id);
+    let pending = ids.filter(|id| data.has_more_planned(id) && !is_measured(id)).map(name).collect();
     let kernels = Contest::of(ways.iter().map(launch).collect(), pending);
     let contest = grid.named(|name| format!("a grid barrier ({name})")).with(kernels);
     let decision = decide(inquiry, &contest)?.taking(|choice| {
