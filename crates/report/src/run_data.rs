@@ -138,6 +138,12 @@ impl RunData {
         rows
     }
 
+    /// Of these rows the one with the median cost: one pair of CPUs represents its class.
+    pub(crate) fn median(&self, rows: Vec<usize>) -> Option<usize> {
+        let rows = self.by_cost(rows);
+        rows.get(rows.len().saturating_sub(1) / 2).copied()
+    }
+
     /// What is damaged, and the warnings of the run.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = String> {
         self.damage.warnings().chain(self.run.warnings.iter().cloned())
@@ -183,6 +189,18 @@ pub(crate) fn labels(runs: &[RunData]) -> Vec<String> {
         }
     }
     labels
+}
+
+/// The items of each key, in the order in which the keys first occur.
+pub(crate) fn grouped<K: PartialEq, V>(items: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, item) in items {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.push(item),
+            None => groups.push((key, vec![item])),
+        }
+    }
+    groups
 }
 
 /// The domains and families of the rows of these runs, in the order of reports.

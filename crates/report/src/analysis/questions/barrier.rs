@@ -168,18 +168,13 @@ fn device_rows(data: &RunData) -> Vec<usize> {
             && machine.is_filled_by(&row.case)
     };
     let rows: Vec<usize> = data.rows_where(is_one).collect();
+    let name = |case: &Case| design(&data.catalogue, case);
     let best = |devices: Option<u32>| {
-        let of_size = |index: &usize| {
-            let case = data.case(*index);
-            case.devices == devices && case.threads == Some(32)
-        };
-        let known = rows.iter().copied().filter(of_size).filter_map(|index| Known::of(data, index, Basis::Run));
-        known.min_by(|a, b| a.bounds.high.total_cmp(&b.bounds.high)).map(|best| design(&data.catalogue, &best.row.case))
+        let known = rows.iter().filter_map(|index| Known::of(data, *index, Basis::Run));
+        let of_size = known.filter(|one| (one.row.case.devices, one.row.case.threads) == (devices, Some(32)));
+        of_size.min_by(|a, b| a.bounds.high.total_cmp(&b.bounds.high)).map(|best| name(&best.row.case))
     };
-    let is_best = |index: &usize| {
-        let case = data.case(*index);
-        best(case.devices) == Some(design(&data.catalogue, case))
-    };
+    let is_best = |index: &usize| best(data.case(*index).devices) == Some(name(data.case(*index)));
     rows.iter().copied().filter(is_best).collect()
 }
 

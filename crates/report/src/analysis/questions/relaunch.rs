@@ -170,13 +170,8 @@ fn as_dots(data: &RunData, grid: &[usize], launches: &[usize]) -> Option<Spec> {
 
 /// The costs over the length of the kernels. The barriers of the grid do not depend on it: each is a level line.
 fn by_length(data: &RunData, grid: &[usize], launches: &[usize], lengths: &[u32]) -> Option<Spec> {
-    let mut series = plain_series(
-        data,
-        launches,
-        |case: &Case| label(data, case),
-        |case| length(case).map_or(0, u64::from),
-        Point::cost,
-    );
+    let us = |case: &Case| length(case).map_or(0, u64::from);
+    let mut series = plain_series(data, launches, |case| label(data, case), us, Point::cost);
     for index in grid {
         let row = &data.rows[*index];
         let ends = [lengths.first(), lengths.last()].into_iter().flatten();
