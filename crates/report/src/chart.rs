@@ -323,14 +323,12 @@ pub(crate) fn share_vertical_axis(charts: &mut [Option<Spec>]) {
         let certain = point.state == State::Resolved;
         [point.y, point.low.filter(|_| certain), point.high.filter(|_| certain)]
     };
-    let mut figures = Vec::new();
-    for chart in charts.iter().flatten() {
-        if let Spec::Lines { series, .. } = chart {
-            figures
-                .extend(series.iter().flat_map(|one| &one.points).flat_map(ends_of).flatten().filter(|end| *end > 0.0));
-        }
-    }
-    let ends = extremes(figures);
+    let all = charts.iter().flatten().filter_map(|chart| match chart {
+        Spec::Lines { series, .. } => Some(series),
+        _ => None,
+    });
+    let points = all.flatten().flat_map(|one| &one.points);
+    let ends = extremes(points.flat_map(ends_of).flatten().filter(|end| *end > 0.0));
     for chart in charts.iter_mut().flatten() {
         if let Spec::Lines { y, .. } = chart {
             y.domain = ends.map(|(low, high)| (low / MARGIN, high * MARGIN));

@@ -167,8 +167,8 @@ pub(crate) const ROUGHLY: &str = "~";
 pub(crate) const ROUGH_HALF_WIDTH: f64 = 0.25;
 
 /// `1.25`, or `1.25 to 3.50` where the ends differ as texts.
-pub(crate) fn range(low: String, high: String) -> String {
-    if low == high { low } else { format!("{low} to {high}") }
+pub(crate) fn range(low: &str, high: &str) -> String {
+    if low == high { low.to_owned() } else { format!("{low} to {high}") }
 }
 
 /// The least and the largest of these numbers; `None` without any.

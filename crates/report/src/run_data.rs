@@ -1,6 +1,6 @@
 //! A run as read from its directory.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -129,6 +129,17 @@ impl RunData {
     /// The indices of the rows that fit.
     pub(crate) fn rows_where<'a>(&'a self, fits: impl Fn(&Row) -> bool + 'a) -> impl Iterator<Item = usize> + 'a {
         (0..self.rows.len()).filter(move |index| fits(&self.rows[*index]))
+    }
+
+    /// The rows that have a key, in sets of one key.
+    pub(crate) fn sets<K: Ord>(&self, key: impl Fn(&Row) -> Option<K>) -> BTreeMap<K, Vec<usize>> {
+        let mut sets: BTreeMap<K, Vec<usize>> = BTreeMap::new();
+        for (index, row) in self.rows.iter().enumerate() {
+            if let Some(key) = key(row) {
+                sets.entry(key).or_default().push(index);
+            }
+        }
+        sets
     }
 
     /// These rows, the cheapest first; those without a cost last.

@@ -20,7 +20,7 @@ pub(crate) mod alike;
 mod known;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 
 use syncscope_core::{Case, Catalogue, Placement, Role, Row, Verdict};
@@ -129,12 +129,8 @@ impl<'a> Peers<'a> {
     /// usual type and placement. Everything that compares primitives of a role takes these.
     pub(crate) fn of(data: &'a RunData, role: Role, fits: impl Fn(&Case) -> bool, size: Size) -> Option<Self> {
         let machine = MachineSize::of(&data.run.machine);
-        let mut sets: BTreeMap<Case, Vec<usize>> = BTreeMap::new();
-        for (index, row) in data.rows.iter().enumerate() {
-            if takes_part(data, row, role) && fits(&row.case) {
-                sets.entry(shape(&data.catalogue, &row.case)).or_default().push(index);
-            }
-        }
+        let is_one = |row: &Row| takes_part(data, row, role) && fits(&row.case);
+        let sets = data.sets(|row| is_one(row).then(|| shape(&data.catalogue, &row.case)));
         let usual = sets.into_iter().min_by_key(|(shape, rows)| {
             let case = data.case(rows[0]);
             let designs = rows.iter().map(|index| design(&data.catalogue, data.case(*index)));

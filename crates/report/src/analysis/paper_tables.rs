@@ -165,7 +165,7 @@ fn throughput(data: &RunData) -> PaperTable {
 
 /// The least and the largest of these numbers, written so; `None` without any.
 fn range(numbers: impl Iterator<Item = f64>, text: fn(f64) -> String) -> Option<String> {
-    extremes(numbers).map(|(low, high)| figure::range(text(low), text(high)))
+    extremes(numbers).map(|(low, high)| figure::range(&text(low), &text(high)))
 }
 
 /// The least and the largest cost of the rows, in microseconds.

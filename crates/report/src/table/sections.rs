@@ -66,10 +66,7 @@ pub(super) fn sections(data: &RunData, cheapest: &[&Row]) -> Vec<Section> {
 /// All rows, but of rows that differ only in the list of their CPUs just the one with the median cost.
 fn without_repeated_lists(data: &RunData) -> impl Iterator<Item = &Row> {
     let has_list = |row: &Row| matches!(row.case.placement, Some(Placement::List(_)));
-    let mut alike: BTreeMap<Case, Vec<usize>> = BTreeMap::new();
-    for index in data.rows_where(has_list) {
-        alike.entry(Case { placement: None, ..data.case(index).clone() }).or_default().push(index);
-    }
+    let alike = data.sets(|row| has_list(row).then(|| Case { placement: None, ..row.case.clone() }));
     let medians: BTreeSet<usize> = alike.into_values().filter_map(|rows| data.median(rows)).collect();
     let shown = data.rows.iter().enumerate().filter(move |(index, row)| !has_list(row) || medians.contains(index));
     shown.map(|(_, row)| row)

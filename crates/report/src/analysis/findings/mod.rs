@@ -115,11 +115,7 @@ pub struct Outcome {
 impl Outcome {
     /// Of a claim that holds, or does not, or of which that is not known, with the figures or the reason.
     pub const fn of(holds: Option<bool>, sentence: String) -> Self {
-        let verdict = match holds {
-            Some(true) => ClaimVerdict::Holds,
-            Some(false) => ClaimVerdict::DoesNotHold,
-            None => ClaimVerdict::Open,
-        };
+        let verdict = ClaimVerdict::of(matches!(holds, Some(true)), matches!(holds, Some(false)));
         Self { verdict, sentence, rows: Vec::new() }
     }
 }

@@ -94,7 +94,7 @@ fn read_free(data: &RunData) -> Option<Outcome> {
     let of_all = if figures.len() < known.len() { format!(" of {}", known.len()) } else { String::new() };
     let measured = match (figures.first(), figures.last()) {
         (Some((least, _)), Some((most, _))) => {
-            let range = figure::range(figure::ratio(*least), figure::ratio(*most));
+            let range = figure::range(&figure::ratio(*least), &figure::ratio(*most));
             format!("{range} cycles in {}{of_all} cases", figures.len())
         }
         _ => "no figure in cycles".to_owned(),

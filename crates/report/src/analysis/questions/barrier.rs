@@ -7,9 +7,7 @@ use syncscope_core::{Case, Domain, Group, Mode, Role, Row, Verdict};
 
 use super::advice::{Inquiry, Need, Situation, of_peers};
 use super::lock::cautions_on_waiting;
-use super::rows::{
-    both_sides, by_threads, cheapest_in_words, one_line_each, plain_series, series, sizes, team, unreliable,
-};
+use super::rows::{both_sides, by_threads, cheapest_in_words, one_line_each, plain, series, sizes, team, unreliable};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{
     Basis, Contest, Known, Peers, Size, design, has_role, is_absent, is_relaxed, short_design, takes_part,
@@ -128,7 +126,7 @@ fn picture(data: &RunData) -> Option<Picture> {
         data,
         &Axis::log("time per barrier", Unit::Time),
         ("threads that wait", series(data, &cpu, name, team, Point::cost)),
-        ("threads that wait", plain_series(data, &gpu, reach, Case::actors, Point::cost)),
+        ("threads that wait", plain(series(data, &gpu, reach, Case::actors, Point::cost))),
     );
     let on_cpu = threads.and_then(|peers| by_threads(data, &peers, "CPU barrier", LEAST_TEAM));
     let all: Vec<usize> = cpu.iter().chain(&gpu).copied().collect();

@@ -8,7 +8,7 @@ use syncscope_core::{Case, Domain, Group, Role, Row, Verdict};
 use super::advice::{Inquiry, Need, Situation, decide, missing_size};
 use super::barrier::{RESIDENT, of_grid, that_orders};
 use super::break_even::{Way, by_length_in_words, length, margins, standing, way, ways, words};
-use super::rows::{note, plain_series, unreliable};
+use super::rows::{note, plain, series, unreliable};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{Basis, Comparison, Contest, Entrant, Known, has_role, short_design, takes_part};
 use crate::analysis::usual::{most_usual, short_name, unusualness};
@@ -171,7 +171,7 @@ fn as_dots(data: &RunData, grid: &[usize], launches: &[usize]) -> Option<Spec> {
 /// The costs over the length of the kernels. The barriers of the grid do not depend on it: each is a level line.
 fn by_length(data: &RunData, grid: &[usize], launches: &[usize], lengths: &[u32]) -> Option<Spec> {
     let us = |case: &Case| length(case).map_or(0, u64::from);
-    let mut series = plain_series(data, launches, |case| label(data, case), us, Point::cost);
+    let mut series = plain(series(data, launches, |case| label(data, case), us, Point::cost));
     for index in grid {
         let row = &data.rows[*index];
         let ends = [lengths.first(), lengths.last()].into_iter().flatten();

@@ -44,20 +44,8 @@ pub(super) fn sizes(case: &mut Case) {
     (case.threads, case.blocks, case.devices) = (None, None, None);
 }
 
-/// The rows as one series for each name, in the order of the run; the points of each in the order of `x`. Names that are
-/// no primitives have colours of their own.
-pub(super) fn plain_series(
-    data: &RunData,
-    rows: &[usize],
-    name: impl Fn(&Case) -> String,
-    x: fn(&Case) -> u64,
-    point: fn(&Row, usize, f64) -> Point,
-) -> Vec<Series> {
-    let all = series(data, rows, name, x, point);
-    all.into_iter().map(|series| Series { primitive: None, ..series }).collect()
-}
-
-/// The same with the colours of their primitives.
+/// The rows as one series for each name, in the order of the run, with the colours of their primitives; the points of each in the
+/// order of `x`.
 pub(super) fn series(
     data: &RunData,
     rows: &[usize],
@@ -79,6 +67,11 @@ pub(super) fn series(
         Series { label, primitive, colour: None, points }
     };
     grouped(shown.map(|index| (name(data.case(*index)), *index))).into_iter().map(of_label).collect()
+}
+
+/// The same with colours of their own: their names are no primitives.
+pub(super) fn plain(series: Vec<Series>) -> Vec<Series> {
+    series.into_iter().map(|one| Series { primitive: None, ..one }).collect()
 }
 
 /// The number of threads of a team.
