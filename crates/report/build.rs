@@ -8,71 +8,19 @@ use std::{env, fs, io};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-/// In the order in which they override each other.
-const STYLES: [&str; 11] = [
-    "colours",
-    "base",
-    "overview",
-    "machine",
-    "decisions",
-    "panels",
-    "charts",
-    "pictures",
-    "rows",
-    "published",
-    "media",
-];
-
-/// In the order in which they use each other.
-const SCRIPTS: [&str; 39] = [
-    "dom",
-    "model/format",
-    "model/data",
-    "model/dimensions",
-    "model/search",
-    "chart/values",
-    "model/measures",
-    "model/selection",
-    "tooltip",
-    "chart/marks",
-    "chart/lines",
-    "chart/dots",
-    "chart/cells",
-    "chart/rectangles",
-    "chart/navigation",
-    "chart/export",
-    "chart/chart",
-    "explore/questions",
-    "explore/content",
-    "explore/state",
-    "explore/keys",
-    "explore/draw",
-    "explore/controls",
-    "parts/ladder",
-    "parts/card",
-    "parts/heat_maps",
-    "parts/matrix",
-    "parts/tails",
-    "answers",
-    "decisions",
-    "overview",
-    "sections",
-    "table/columns",
-    "table/save",
-    "table/table",
-    "findings",
-    "glossary",
-    "theme",
-    "main",
-];
-
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=assets");
-    pack("styles", STYLES.map(|name| read(&format!("css/{name}.css"))))?;
-    pack("scripts", SCRIPTS.map(|name| read(&format!("js/{name}.js"))))?;
+    pack("styles", listed("css")?)?;
+    pack("scripts", listed("js")?)?;
     let licences = read("vendor/LICENSES.txt")?;
     pack("charts", [Ok(format!("/*\n{licences}*/\n")), read("vendor/plot-0.6.17.min.js")])
+}
+
+/// The files of a folder in the order of its list, in which scripts use each other and style sheets override each other.
+fn listed(folder: &str) -> io::Result<Vec<io::Result<String>>> {
+    let list = read(&format!("{folder}/order.txt"))?;
+    Ok(list.lines().map(|name| read(&format!("{folder}/{name}"))).collect())
 }
 
 fn read(asset: &str) -> io::Result<String> {

@@ -291,8 +291,8 @@ impl Spec {
     }
 
     /// A table; `None` without a line.
-    pub(crate) fn table(title: &str, columns: &[&str], lines: Vec<Line>) -> Option<Self> {
-        let columns = columns.iter().map(|name| (*name).to_owned()).collect();
+    pub(crate) fn table(title: &str, columns: &[impl ToString], lines: Vec<Line>) -> Option<Self> {
+        let columns = columns.iter().map(ToString::to_string).collect();
         (!lines.is_empty()).then(|| Self::Table { title: Some(title.to_owned()), columns, lines })
     }
 
@@ -323,14 +323,12 @@ pub(crate) fn share_vertical_axis(charts: &mut [Option<Spec>]) {
         let certain = point.state == State::Resolved;
         [point.y, point.low.filter(|_| certain), point.high.filter(|_| certain)]
     };
-    let mut figures = Vec::new();
-    for chart in charts.iter().flatten() {
-        if let Spec::Lines { series, .. } = chart {
-            figures
-                .extend(series.iter().flat_map(|one| &one.points).flat_map(ends_of).flatten().filter(|end| *end > 0.0));
-        }
-    }
-    let ends = extremes(figures);
+    let all = charts.iter().flatten().filter_map(|chart| match chart {
+        Spec::Lines { series, .. } => Some(series),
+        _ => None,
+    });
+    let points = all.flatten().flat_map(|one| &one.points);
+    let ends = extremes(points.flat_map(ends_of).flatten().filter(|end| *end > 0.0));
     for chart in charts.iter_mut().flatten() {
         if let Spec::Lines { y, .. } = chart {
             y.domain = ends.map(|(low, high)| (low / MARGIN, high * MARGIN));

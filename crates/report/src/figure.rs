@@ -166,6 +166,11 @@ pub(crate) const ROUGHLY: &str = "~";
 /// read it from the page's data.
 pub(crate) const ROUGH_HALF_WIDTH: f64 = 0.25;
 
+/// `1.25`, or `1.25 to 3.50` where the ends differ as texts.
+pub(crate) fn range(low: &str, high: &str) -> String {
+    if low == high { low.to_owned() } else { format!("{low} to {high}") }
+}
+
 /// The least and the largest of these numbers; `None` without any.
 pub(crate) fn extremes(numbers: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     let wider = |(low, high): (f64, f64), (least, most): (f64, f64)| (low.min(least), high.max(most));
@@ -187,51 +192,37 @@ pub(crate) fn duration(seconds: f64) -> String {
 pub(crate) struct Sign {
     pub(crate) text: &'static str,
     pub(crate) meaning: &'static str,
-    #[serde(skip)]
-    occurs: fn(&[Row]) -> bool,
 }
+
+const PROVISIONAL: &str = "provisional";
+const KERNEL_LENGTH: &str = "5 µs";
 
 /// The signs, in the order of the explanations. The verdicts have explanations of their own on the page.
 pub(crate) const SIGNS: [Sign; 6] = [
     Sign {
-        text: "~",
+        text: ROUGHLY,
         meaning: "a rough figure, whose interval within this run is wider than ±5 % or based on too few blocks",
-        occurs: |rows| has_sign(rows, |figure| figure.starts_with('~')),
     },
-    Sign {
-        text: "<",
-        meaning: "at most this, not distinguished from zero",
-        occurs: |rows| has_sign(rows, |figure| figure.starts_with('<')),
-    },
-    Sign {
-        text: "no number",
-        meaning: "the interval is wider than ±25 %, or too many pairs were excluded",
-        occurs: |rows| has_sign(rows, |figure| figure == "no number"),
-    },
-    Sign {
-        text: "not additive",
-        meaning: "a second copy costs more or less than the first",
-        occurs: |rows| has_sign(rows, |figure| figure == "not additive"),
-    },
-    Sign {
-        text: "provisional",
-        meaning: "more measurement blocks were planned",
-        occurs: |rows| rows.iter().any(|row| row.provisional),
-    },
-    Sign {
-        text: "5 µs",
-        meaning: "length of the launched kernels, not part of the cost",
-        occurs: |rows| rows.iter().any(|row| row.case.in_group(KERNEL_US)),
-    },
+    Sign { text: "<", meaning: "at most this, not distinguished from zero" },
+    Sign { text: "no number", meaning: "the interval is wider than ±25 %, or too many pairs were excluded" },
+    Sign { text: "not additive", meaning: "a second copy costs more or less than the first" },
+    Sign { text: PROVISIONAL, meaning: "more measurement blocks were planned" },
+    Sign { text: KERNEL_LENGTH, meaning: "length of the launched kernels, not part of the cost" },
 ];
 
-fn has_sign(rows: &[Row], is_meant: impl Fn(&str) -> bool) -> bool {
-    rows.iter().any(|row| is_meant(&Cost::of(row).figure))
+impl Sign {
+    fn occurs(&self, rows: &[Row]) -> bool {
+        rows.iter().any(|row| match self.text {
+            PROVISIONAL => row.provisional,
+            KERNEL_LENGTH => row.case.in_group(KERNEL_US),
+            figure => Cost::of(row).figure.starts_with(figure),
+        })
+    }
 }
 
 /// The signs that occur among the rows of a run in one text; `None` without any.
 pub(crate) fn signs_of(rows: &[Row]) -> Option<String> {
-    let found = SIGNS.iter().filter(|sign| (sign.occurs)(rows));
+    let found = SIGNS.iter().filter(|sign| sign.occurs(rows));
     let texts: Vec<String> = found.map(|sign| format!("{}: {}", sign.text, sign.meaning)).collect();
     (!texts.is_empty()).then(|| texts.join("; "))
 }

@@ -1,6 +1,6 @@
 //! A run as read from its directory.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -131,11 +131,28 @@ impl RunData {
         (0..self.rows.len()).filter(move |index| fits(&self.rows[*index]))
     }
 
+    /// The rows that have a key, in sets of one key.
+    pub(crate) fn sets<K: Ord>(&self, key: impl Fn(&Row) -> Option<K>) -> BTreeMap<K, Vec<usize>> {
+        let mut sets: BTreeMap<K, Vec<usize>> = BTreeMap::new();
+        for (index, row) in self.rows.iter().enumerate() {
+            if let Some(key) = key(row) {
+                sets.entry(key).or_default().push(index);
+            }
+        }
+        sets
+    }
+
     /// These rows, the cheapest first; those without a cost last.
     pub(crate) fn by_cost(&self, mut rows: Vec<usize>) -> Vec<usize> {
         let cost = |index: &usize| self.rows[*index].ns.map_or(f64::INFINITY, Nanoseconds::value);
         rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
         rows
+    }
+
+    /// Of these rows the one with the median cost: one pair of CPUs represents its class.
+    pub(crate) fn median(&self, rows: Vec<usize>) -> Option<usize> {
+        let rows = self.by_cost(rows);
+        rows.get(rows.len().saturating_sub(1) / 2).copied()
     }
 
     /// What is damaged, and the warnings of the run.
@@ -183,6 +200,18 @@ pub(crate) fn labels(runs: &[RunData]) -> Vec<String> {
         }
     }
     labels
+}
+
+/// The items of each key, in the order in which the keys first occur.
+pub(crate) fn grouped<K: PartialEq, V>(items: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, item) in items {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.push(item),
+            None => groups.push((key, vec![item])),
+        }
+    }
+    groups
 }
 
 /// The domains and families of the rows of these runs, in the order of reports.

@@ -44,7 +44,7 @@ pub enum ResultFileError {
 }
 
 /// One result file.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ResultFile {
     /// The program that wrote the file, such as `cuda_syncthreads`.
     pub program: String,
@@ -103,12 +103,13 @@ impl ResultFile {
         if program.is_empty() || program.contains([',', '"']) {
             return Err((1, format!("expected the name of a program, found `{}`", shown(&program))));
         }
-        let mut reader = Reader::new(&program);
+        let unit = if program.starts_with("cuda_") { 1e6 } else { 1e9 };
+        let file = Self { program, ..Self::default() };
+        let mut reader = Reader { unit, file, blocks: None, threads: vec![], last_max: None };
         for (number, line) in lines {
             reader.line(line).map_err(|reason| (number, reason))?;
         }
-        let Reader { iterations, stride, figures, .. } = reader;
-        Ok(Self { program, iterations, stride, figures })
+        Ok(reader.file)
     }
 }
 
@@ -142,21 +143,15 @@ impl ResultFigure {
 struct Reader {
     /// Nanoseconds per unit of the file.
     unit: f64,
-    iterations: Option<u64>,
-    stride: Option<u32>,
+    /// What it has read.
+    file: ResultFile,
     blocks: Option<u32>,
     threads: Vec<u32>,
-    figures: Vec<ResultFigure>,
     /// The type of the last `max` line, and the index of its first figure.
     last_max: Option<(Dtype, usize)>,
 }
 
 impl Reader {
-    fn new(program: &str) -> Self {
-        let unit = if program.starts_with("cuda_") { 1e6 } else { 1e9 };
-        Self { unit, iterations: None, stride: None, blocks: None, threads: vec![], figures: vec![], last_max: None }
-    }
-
     fn line(&mut self, line: &str) -> Result<(), String> {
         if line.is_empty() || line == "\"\"" {
             return Ok(());
@@ -164,8 +159,8 @@ impl Reader {
         let (key, rest) =
             line.split_once(',').ok_or_else(|| format!("expected `name,value`, found `{}`", shown(line)))?;
         match key {
-            "n iter" => self.iterations = Some(number(rest)?),
-            "arr step" => self.stride = Some(positive(rest)?),
+            "n iter" => self.file.iterations = Some(number(rest)?),
+            "arr step" => self.file.stride = Some(positive(rest)?),
             "n_blocks" => {
                 self.blocks = Some(positive(rest)?);
                 self.threads.clear();
@@ -192,8 +187,8 @@ impl Reader {
         }
         match aggregate {
             "max" => {
-                self.last_max = Some((dtype, self.figures.len()));
-                self.figures.extend(self.threads.iter().zip(times).map(|(threads, slowest)| ResultFigure {
+                self.last_max = Some((dtype, self.file.figures.len()));
+                self.file.figures.extend(self.threads.iter().zip(times).map(|(threads, slowest)| ResultFigure {
                     dtype,
                     blocks: self.blocks,
                     threads: *threads,
@@ -206,7 +201,7 @@ impl Reader {
                 let Some((_, from)) = self.last_max.filter(|(last, _)| *last == dtype) else {
                     return Err(format!("`{aggregate}` comes before `max`"));
                 };
-                for (figure, time) in self.figures[from..].iter_mut().zip(times) {
+                for (figure, time) in self.file.figures[from..].iter_mut().zip(times) {
                     *(if aggregate == "min" { &mut figure.fastest } else { &mut figure.median }) = Some(time);
                 }
             }

@@ -124,7 +124,7 @@ pub(crate) struct FindingsArguments {
 }
 
 fn papers() -> impl TypedValueParser<Value = Paper> {
-    one_of(Paper::ALL.map(|paper| (paper, paper.as_str(), paper.title())))
+    one_of(Paper::ALL.iter().map(|paper| (*paper, paper.as_str(), paper.title())))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -160,7 +160,7 @@ pub(crate) struct AdviseArguments {
 }
 
 fn needs() -> impl TypedValueParser<Value = Need> {
-    one_of(Need::ALL.map(|need| (need, need.as_str(), about(need))))
+    one_of(Need::ALL.iter().map(|need| (*need, need.as_str(), about(*need))))
 }
 
 const fn about(need: Need) -> &'static str {

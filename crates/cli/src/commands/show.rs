@@ -68,7 +68,7 @@ pub(crate) fn advise(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
     let of = |need| answers_to(&data, need, asked);
     let answers: Vec<Advice> = match arguments.need {
         Some(need) => of(need),
-        None => Need::ALL.into_iter().flat_map(|need| representatives(of(need))).collect(),
+        None => Need::ALL.iter().flat_map(|need| representatives(of(*need))).collect(),
     };
     let width = terminal::width();
     terminal::show(&match arguments.format {

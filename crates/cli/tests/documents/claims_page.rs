@@ -76,7 +76,7 @@ fn cell(text: &str) -> String {
 fn page() -> String {
     let findings = findings();
     let mut page = HEAD.to_owned();
-    for paper in Paper::ALL {
+    for paper in Paper::ALL.iter().copied() {
         write!(page, "\n## {}\n\n| claim | verdict by run | figures |\n|---|---|---|\n", paper.title()).unwrap();
         let of_paper: Vec<&Finding> = findings.iter().filter(|one| one.text("paper") == paper.as_str()).collect();
         let mut known = BTreeSet::new();

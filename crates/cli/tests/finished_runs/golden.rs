@@ -103,7 +103,7 @@ fn of_page(out: &mut String, data: &RunData, (page, drawing): &(Value, String)) 
 
 /// The advice on every need, as `advise --need NEED --format json` gives it.
 fn of_advice(out: &mut String, data: &RunData) {
-    for need in Need::ALL {
+    for need in Need::ALL.iter().copied() {
         let answers = advise(data, need, Asked::default());
         let json: Value = serde_json::from_str(&export::advice::as_json(data, &answers)).unwrap();
         for advice in items(&json["advice"]) {

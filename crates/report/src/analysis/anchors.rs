@@ -16,6 +16,7 @@ use crate::analysis::ladder::{LADDER, Rung};
 use crate::analysis::row_query::Selected;
 use crate::analysis::usual::short_name;
 use crate::figure::{self, Cost};
+use crate::run_data::grouped;
 use crate::{RunData, naming};
 
 const TABLE: &str = include_str!("../../assets/anchors.csv");
@@ -87,13 +88,8 @@ fn hardware(data: &RunData, row: &Row) -> String {
 /// The order is that of the table.
 pub(crate) fn behind(rung: &Rung, data: &RunData, selected: &Selected) -> Vec<Mark> {
     let Some(row) = data.rows.get(selected.row) else { return Vec::new() };
-    let mut marks: Vec<&Anchor> = Vec::new();
-    for anchor in comparable(rung, data, row) {
-        if !marks.iter().any(|known| known.hardware == anchor.hardware) {
-            marks.push(anchor);
-        }
-    }
-    marks.into_iter().map(mark).collect()
+    let of_hardware = grouped(comparable(rung, data, row).map(|anchor| (&anchor.hardware, anchor)));
+    of_hardware.into_iter().map(|(_, anchors)| mark(anchors[0])).collect()
 }
 
 fn comparable<'a>(rung: &'a Rung, data: &'a RunData, row: &'a Row) -> impl Iterator<Item = &'static Anchor> + 'a {

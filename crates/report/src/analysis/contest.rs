@@ -20,7 +20,7 @@ pub(crate) mod alike;
 mod known;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 
 use syncscope_core::{Case, Catalogue, Placement, Role, Row, Verdict};
@@ -29,6 +29,7 @@ use super::usual::{MachineSize, short_name, unusualness};
 use crate::analysis::compare::ratio::{UncertainCost, p_at_most};
 use crate::analysis::compare::{is_one_definition, measurement_blocks};
 use crate::naming::enumeration;
+use crate::run_data::grouped;
 use crate::{RunData, naming};
 
 pub(crate) use alike::Comparison;
@@ -73,6 +74,11 @@ pub(crate) fn is_relaxed(data: &RunData, case: &Case) -> bool {
 /// Whether a case does not exist on the machine, or the compiler removes its primitive.
 pub(crate) fn is_absent(row: &Row) -> bool {
     matches!(row.verdict, Verdict::Skipped(_) | Verdict::Elided(_))
+}
+
+/// Whether a row exists in its default form and is of no group.
+pub(crate) fn is_plain(row: &Row) -> bool {
+    row.case.form.is_none() && row.case.group.is_none() && !is_absent(row)
 }
 
 /// Whether a row can be compared with others of its role: a case in its default form and without work that exists, keeps the order of memory
@@ -123,12 +129,8 @@ impl<'a> Peers<'a> {
     /// usual type and placement. Everything that compares primitives of a role takes these.
     pub(crate) fn of(data: &'a RunData, role: Role, fits: impl Fn(&Case) -> bool, size: Size) -> Option<Self> {
         let machine = MachineSize::of(&data.run.machine);
-        let mut sets: BTreeMap<Case, Vec<usize>> = BTreeMap::new();
-        for (index, row) in data.rows.iter().enumerate() {
-            if takes_part(data, row, role) && fits(&row.case) {
-                sets.entry(shape(&data.catalogue, &row.case)).or_default().push(index);
-            }
-        }
+        let is_one = |row: &Row| takes_part(data, row, role) && fits(&row.case);
+        let sets = data.sets(|row| is_one(row).then(|| shape(&data.catalogue, &row.case)));
         let usual = sets.into_iter().min_by_key(|(shape, rows)| {
             let case = data.case(rows[0]);
             let designs = rows.iter().map(|index| design(&data.catalogue, data.case(*index)));
@@ -342,13 +344,8 @@ impl<'a> Contest<'a> {
 
 /// The designs of these, each once.
 fn distinct<'b, 'a: 'b>(entrants: impl IntoIterator<Item = &'b Entrant<'a>>) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for one in entrants {
-        if !names.contains(&one.name) {
-            names.push(one.name.clone());
-        }
-    }
-    names
+    let named = grouped(entrants.into_iter().map(|one| (&one.name, one)));
+    named.into_iter().map(|(name, _)| name.clone()).collect()
 }
 
 /// The certainly cheapest.

@@ -10,7 +10,7 @@ use crate::figure::has_figure;
 use crate::naming::EMPTY_KERNEL;
 
 use super::contest::{Basis, Known, Size};
-use super::row_query::{Among, Choice, RowQuery, Selected, any, one_actor};
+use super::row_query::{Among, Choice, Fits, RowQuery, Selected, any, one_actor};
 use super::usual::{MachineSize, is_one_block};
 
 /// One level of synchronization.
@@ -30,20 +30,14 @@ const fn of(
     level: &'static str,
     title: &'static str,
     among: Among,
-    fits: fn(&Case, MachineSize) -> bool,
+    fits: Fits,
     choice: Choice,
 ) -> Rung {
     Rung { id, level, title, query: RowQuery { among, fits, choice } }
 }
 
 /// The usual case of the fewest threads.
-const fn usual(
-    id: &'static str,
-    level: &'static str,
-    title: &'static str,
-    among: Among,
-    fits: fn(&Case, MachineSize) -> bool,
-) -> Rung {
+const fn usual(id: &'static str, level: &'static str, title: &'static str, among: Among, fits: Fits) -> Rung {
     of(id, level, title, among, fits, Choice::Usual(Size::Fewest))
 }
 
@@ -56,12 +50,12 @@ const fn is_pair(case: &Case) -> bool {
 }
 
 /// A class of pairs of CPUs.
-const fn pair(id: &'static str, title: &'static str, fits: fn(&Case, MachineSize) -> bool) -> Rung {
+const fn pair(id: &'static str, title: &'static str, fits: Fits) -> Rung {
     of(id, "Two threads", title, HANDOFF, fits, Choice::MedianCost)
 }
 
 /// The cheapest barrier of several devices.
-const fn of_devices(id: &'static str, title: &'static str, fits: fn(&Case, MachineSize) -> bool) -> Rung {
+const fn of_devices(id: &'static str, title: &'static str, fits: Fits) -> Rung {
     of(id, "Several GPUs", title, Among::Role(Role::DeviceBarrier), fits, Choice::Cheapest(Size::Fewest))
 }
 

@@ -129,26 +129,17 @@ fn order(rows: &[Row], measured: &BTreeMap<(u32, u32), usize>) -> Vec<u32> {
 fn joined(groups: Vec<Vec<u32>>, pairs: &[(f64, u32, u32)]) -> Vec<Vec<u32>> {
     let group_of: BTreeMap<u32, usize> =
         groups.iter().enumerate().flat_map(|(index, group)| group.iter().map(move |cpu| (*cpu, index))).collect();
-    // Union-find: each group points to an earlier group that it is joined to, or to itself.
-    let mut parents: Vec<usize> = (0..groups.len()).collect();
+    // The first of the groups that each one is joined to.
+    let mut firsts: Vec<usize> = (0..groups.len()).collect();
     for (_, a, b) in pairs {
-        let (a, b) = (root(&mut parents, group_of[a]), root(&mut parents, group_of[b]));
-        parents[a.max(b)] = a.min(b);
+        let (a, b) = (firsts[group_of[a]], firsts[group_of[b]]);
+        firsts.iter_mut().filter(|first| **first == a.max(b)).for_each(|first| *first = a.min(b));
     }
     let mut together: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
-    for (index, group) in groups.into_iter().enumerate() {
-        together.entry(root(&mut parents, index)).or_default().extend(group);
+    for (first, group) in firsts.into_iter().zip(groups) {
+        together.entry(first).or_default().extend(group);
     }
     together.into_values().collect()
-}
-
-/// The first group that this one is joined to. The path to it is shortened (union-find with path halving).
-fn root(parents: &mut [usize], mut group: usize) -> usize {
-    while parents[group] != group {
-        parents[group] = parents[parents[group]];
-        group = parents[group];
-    }
-    group
 }
 
 #[cfg(test)]

@@ -1,12 +1,14 @@
 //! Tables 7 to 9 and figure 11 of Zhang, Wahib, Matsuoka (*A Study of Synchronization Methods in Modern GPUs*) with the figures
 //! of a run compared with those of the paper. Figures 8 to 10 are the heat maps of the page.
 
+use std::collections::BTreeMap;
+
 use syncscope_core::{Case, Evidence, Form, Group, MemoryOrder, Role, Row};
 
 use crate::RunData;
 use crate::analysis::contest::{Basis, Known, design};
 use crate::analysis::usual::short_name;
-use crate::figure::extremes;
+use crate::figure::{self, extremes};
 
 /// A table as texts; the first column names the lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,9 +107,9 @@ fn warp_rate(data: &RunData, id: &str, group: &Group, form: Option<Form>) -> Opt
 }
 
 /// The highest rate of warps that pass a block barrier, over the numbers of blocks that a multiprocessor holds.
-fn block_rate(data: &RunData, threads: impl Fn(u32) -> bool) -> Option<(f64, f64)> {
+fn block_rate(data: &RunData, threads: fn(u32) -> bool) -> Option<String> {
     let gpu = data.run.machine.gpus.first()?;
-    let mut best: Vec<(u32, f64)> = Vec::new();
+    let mut best: BTreeMap<u32, f64> = BTreeMap::new();
     for known in barriers(data, BLOCK) {
         let case = &known.row.case;
         let (Some(size), Some((blocks, warps))) = (case.threads, on_multiprocessor(data, case)) else { continue };
@@ -117,12 +119,10 @@ fn block_rate(data: &RunData, threads: impl Fn(u32) -> bool) -> Option<(f64, f64
             continue;
         }
         let rate = f64::from(warps) / known.ns;
-        match best.iter_mut().find(|(known, _)| *known == size) {
-            Some((_, highest)) => *highest = highest.max(rate),
-            None => best.push((size, rate)),
-        }
+        let highest = best.entry(size).or_insert(rate);
+        *highest = highest.max(rate);
     }
-    extremes(best.into_iter().map(|(_, rate)| rate))
+    range(best.into_values(), rate)
 }
 
 fn throughput(data: &RunData) -> PaperTable {
@@ -140,16 +140,12 @@ fn throughput(data: &RunData) -> PaperTable {
         let of = |form| warp_rate(data, COALESCED, &Group::numbered("coalesced #", size), form);
         add(format!("{label}, sync/cycle"), [v100, 1.882].map(rate), of(None), of(Some(Form::Alone)));
     }
-    let of_blocks = |threads: fn(u32) -> bool| {
-        let (low, high) = block_rate(data, threads)?;
-        Some(if rate(low) == rate(high) { rate(low) } else { format!("{} to {}", rate(low), rate(high)) })
-    };
     for (label, v100, p100, threads) in [
         ("Block of 32", "0.219", "0.087", (|threads| threads == 32) as fn(u32) -> bool),
         ("Block of 64", "0.402", "0.103", |threads| threads == 64),
         ("Block of more", "0.626 to 0.658", "0.102 to 0.111", |threads| threads > 64),
     ] {
-        add(format!("{label}, warp-sync/ns"), [v100.into(), p100.into()], of_blocks(threads), None);
+        add(format!("{label}, warp-sync/ns"), [v100.into(), p100.into()], block_rate(data, threads), None);
     }
     let columns = if has_figures(&lines, 4) { 5 } else { 4 };
     for line in &mut lines {
@@ -167,13 +163,14 @@ fn throughput(data: &RunData) -> PaperTable {
     }
 }
 
-/// The least and the largest cost of the rows that fit, in microseconds.
-fn range<'a>(rows: impl Iterator<Item = Known<'a>>) -> String {
-    match extremes(rows.map(|known| known.ns)) {
-        None => NONE.to_owned(),
-        Some((low, high)) if microseconds(low) == microseconds(high) => microseconds(low),
-        Some((low, high)) => format!("{} to {}", microseconds(low), microseconds(high)),
-    }
+/// The least and the largest of these numbers, written so; `None` without any.
+fn range(numbers: impl Iterator<Item = f64>, text: fn(f64) -> String) -> Option<String> {
+    extremes(numbers).map(|(low, high)| figure::range(&text(low), &text(high)))
+}
+
+/// The least and the largest cost of the rows, in microseconds.
+fn costs<'a>(rows: impl Iterator<Item = Known<'a>>) -> String {
+    range(rows.map(|known| known.ns), microseconds).unwrap_or_else(|| NONE.to_owned())
 }
 
 fn headings(first: &str, paper: &[&str], ids: &[&str]) -> Vec<String> {
@@ -199,17 +196,16 @@ fn grid(data: &RunData) -> PaperTable {
                 Some((design(&data.catalogue, &known.row.case), on_multiprocessor(data, &known.row.case)?.0, known))
             })
             .collect();
-    let mut designs: Vec<(usize, &str)> = each
-        .iter()
-        .map(|(name, _, known)| (ids.iter().position(|id| *id == known.row.case.primitive), name.as_str()))
-        .filter_map(|(place, name)| Some((place?, name)))
-        .collect();
+    let placed = |(name, _, known): &'_ (String, u32, Known<'_>)| {
+        (data.catalogue.position(&known.row.case.primitive), name.clone())
+    };
+    let mut designs: Vec<(usize, String)> = each.iter().map(placed).collect();
     designs.sort_unstable();
     designs.dedup();
-    let designs: Vec<&str> = designs.into_iter().map(|(_, name)| name).collect();
+    let designs: Vec<&str> = designs.iter().map(|(_, name)| name.as_str()).collect();
     let line = |(blocks, v100, p100): (u32, &str, &str)| {
         let of = |design: &&str| {
-            range(each.iter().filter(|(name, on, _)| name == design && *on == blocks).map(|(.., known)| *known))
+            costs(each.iter().filter(|(name, on, _)| name == design && *on == blocks).map(|(.., known)| *known))
         };
         [vec![blocks.to_string(), v100.to_owned(), p100.to_owned()], designs.iter().map(of).collect()].concat()
     };
@@ -239,7 +235,7 @@ fn two_devices(data: &RunData) -> PaperTable {
     let line = |(label, v100, fits): (&str, &str, Fits)| {
         let of = |id: &&str| {
             let rows = barriers(data, id).filter(|known| on_two(&known.row.case));
-            range(rows.filter(|known| on_multiprocessor(data, &known.row.case).is_some_and(|on| fits(on.0, on.1))))
+            costs(rows.filter(|known| on_multiprocessor(data, &known.row.case).is_some_and(|on| fits(on.0, on.1))))
         };
         [vec![label.to_owned(), v100.to_owned()], ids.iter().map(of).collect()].concat()
     };

@@ -51,12 +51,14 @@ impl Among {
     }
 }
 
+/// Whether a case of a machine of this size can answer a question.
+pub(crate) type Fits = fn(&Case, MachineSize) -> bool;
+
 /// A question that one row of a run answers.
 #[derive(Debug)]
 pub(crate) struct RowQuery {
     pub(crate) among: Among,
-    /// Whether a case can answer it.
-    pub(crate) fits: fn(&Case, MachineSize) -> bool,
+    pub(crate) fits: Fits,
     pub(crate) choice: Choice,
 }
 

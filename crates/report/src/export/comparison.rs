@@ -22,10 +22,8 @@ pub fn for_terminal(comparison: &Comparison<'_>, width: usize) -> String {
         Some(differences) => format!("Differences\n{}", differences.for_terminal(width)),
         None => "Same machine and environment, as far as recorded.".to_owned(),
     });
-    let states: Vec<String> = states(comparison).iter().map(|line| format!("  {}", grid::plain(line))).collect();
-    if !states.is_empty() {
-        parts.push(format!("State of the machine\n{}", states.join("\n")));
-    }
+    let states: Vec<String> = states(comparison).iter().map(|line| format!("\n  {}", grid::plain(line))).collect();
+    parts.extend(states.first().map(|_| format!("State of the machine{}", states.concat())));
     parts.push(format!("Families\n{}", families(comparison).for_terminal(width)));
     let directions = directions(comparison, MOST_CHANGES);
     for changes in &directions {
@@ -46,10 +44,8 @@ pub fn for_terminal(comparison: &Comparison<'_>, width: usize) -> String {
 pub fn as_markdown(comparison: &Comparison<'_>) -> String {
     let mut parts = vec![format!("**{}**", summary(comparison)), runs(comparison).as_markdown()];
     parts.extend(differences(comparison).map(|grid| format!("### Differences\n\n{}", grid.as_markdown())));
-    let states: Vec<String> = states(comparison).iter().map(|line| format!("- {}", grid::markdown(line))).collect();
-    if !states.is_empty() {
-        parts.push(format!("### State of the machine\n\n{}", states.join("\n")));
-    }
+    let states: Vec<String> = states(comparison).iter().map(|line| format!("\n- {}", grid::markdown(line))).collect();
+    parts.extend(states.first().map(|_| format!("### State of the machine\n{}", states.concat())));
     parts.push(format!("### Families\n\n{}", families(comparison).as_markdown()));
     let directions = directions(comparison, usize::MAX);
     for changes in &directions {
@@ -123,7 +119,7 @@ fn clocks(comparison: &Comparison<'_>) -> Option<String> {
 
 /// The needs for which another primitive is to be taken in B than in A.
 fn reversed_advice(comparison: &Comparison<'_>) -> Vec<String> {
-    let answers = |data| Need::ALL.into_iter().flat_map(move |need| advise(data, need, Asked::default()));
+    let answers = |data| Need::ALL.iter().flat_map(move |need| advise(data, *need, Asked::default()));
     let in_b: Vec<Advice> = answers(comparison.b).collect();
     let reversed = |in_a: Advice| {
         let key = |one: &Advice| (one.need, one.on, one.situation.clone());

@@ -46,15 +46,9 @@ impl RunFindings {
     }
 }
 
-/// What becomes of a claim on several runs.
-struct OverRuns<'a> {
-    finding: &'a Finding,
-    /// `holds on a, b; does not hold on c`.
-    verdicts: String,
-}
-
-/// Each claim that some run decides, on all runs, the largest machine first. A verdict of one machine may be that of its size.
-fn over_runs<'a>(runs: &'a [RunFindings]) -> Vec<OverRuns<'a>> {
+/// Each claim that some run decides with its verdicts on all runs, the largest machine first: `holds on a, b; does not hold on c`. A
+/// verdict of one machine may be that of its size.
+fn over_runs<'a>(runs: &'a [RunFindings]) -> Vec<(&'a Finding, String)> {
     let mut sorted: Vec<&'a RunFindings> = runs.iter().collect();
     sorted.sort_by_key(|run| {
         let machine = &run.data.run.machine;
@@ -75,7 +69,7 @@ fn over_runs<'a>(runs: &'a [RunFindings]) -> Vec<OverRuns<'a>> {
             (!names.is_empty()).then(|| format!("{} on {}", verdict.words(), names.join(", ")))
         };
         let verdicts = ClaimVerdict::ALL.into_iter().filter_map(on).collect::<Vec<_>>().join("; ");
-        (!verdicts.is_empty()).then_some(OverRuns { finding: claim, verdicts })
+        (!verdicts.is_empty()).then_some((claim, verdicts))
     };
     claims.into_iter().filter_map(of_claim).collect()
 }
@@ -95,7 +89,7 @@ pub fn for_terminal(runs: &[RunFindings], width: usize, colour: bool) -> String 
         }
         lines.extend(wrapped(&grid::plain(&run.heading()), width));
         lines.extend(wrapped(&run.counts(), width));
-        for paper in Paper::ALL {
+        for paper in Paper::ALL.iter().copied() {
             let mut findings = run.of(paper).peekable();
             if findings.peek().is_some() {
                 lines.push(String::new());
@@ -109,7 +103,7 @@ pub fn for_terminal(runs: &[RunFindings], width: usize, colour: bool) -> String 
     if runs.len() > 1 {
         lines.push(String::new());
         lines.push(painter.text(OVER_RUNS, Tone::Strong));
-        for OverRuns { finding, verdicts } in over_runs(runs) {
+        for (finding, verdicts) in over_runs(runs) {
             let text = grid::plain(&format!("{} [{}]: {verdicts}", finding.text, finding.place));
             lines.extend(wrapped(&text, width.saturating_sub(2)).into_iter().map(|line| format!("  {line}")));
         }
@@ -154,7 +148,7 @@ pub fn as_markdown(runs: &[RunFindings]) -> String {
     let mut parts = Vec::new();
     for run in runs {
         parts.push(format!("**{}**: {}.", grid::markdown(&run.heading()), run.counts()));
-        for paper in Paper::ALL {
+        for paper in Paper::ALL.iter().copied() {
             if run.of(paper).next().is_none() {
                 continue;
             }
@@ -168,9 +162,9 @@ pub fn as_markdown(runs: &[RunFindings]) -> String {
     }
     if runs.len() > 1 {
         let table = Grid::of(over_runs(runs))
-            .text("claim", |claim| claim.finding.text.clone())
-            .text("place", |claim| claim.finding.place.clone())
-            .text("verdicts", |claim| claim.verdicts.clone());
+            .text("claim", |(claim, _)| claim.text.clone())
+            .text("place", |(claim, _)| claim.place.clone())
+            .text("verdicts", |(_, verdicts)| verdicts.clone());
         parts.extend([format!("{OVER_RUNS}:"), table.grid().as_markdown()]);
     }
     parts.join("\n\n")

@@ -9,6 +9,7 @@ use super::Entry;
 use crate::analysis::ladder::LADDER;
 use crate::analysis::trust;
 use crate::page::html::escape;
+use crate::run_data::grouped;
 use crate::{RunData, naming};
 
 /// A run, and how it is called.
@@ -45,22 +46,13 @@ pub(super) fn machines(entries: &[Entry]) -> Vec<Machine<'_>> {
 /// The machines that have a rung of the ladder, each with all of its runs: of the measured ones and of the published ones each,
 /// those with the most rungs first.
 pub(super) fn columns<'m, 'a>(machines: &'m [Machine<'a>]) -> Vec<Column<'m, 'a>> {
-    let mut columns: Vec<Column<'m, 'a>> = Vec::new();
-    for machine in machines.iter().filter(|machine| machine.has_rung()) {
-        let parts = machine.parts();
-        match columns.iter_mut().find(|one| one.parts == parts && one.is_published == machine.is_published) {
-            Some(column) => column.runs.push(machine),
-            None => columns.push(Column {
-                parts,
-                runs: vec![machine],
-                is_published: machine.is_published,
-                id: String::new(),
-            }),
-        }
-    }
-    for column in &mut columns {
-        column.runs.sort_by(|a, b| b.data.run.started.cmp(&a.data.run.started));
-    }
+    let with_rung = machines.iter().filter(|machine| LADDER.iter().any(|rung| rung.find(machine.data).is_some()));
+    let of_machine = |((parts, is_published), mut runs): ((Vec<String>, bool), Vec<&'m Machine<'a>>)| {
+        runs.sort_by(|a, b| b.data.run.started.cmp(&a.data.run.started));
+        Column { parts, runs, is_published, id: String::new() }
+    };
+    let keyed = with_rung.map(|machine| ((machine.parts(), machine.is_published), machine));
+    let mut columns: Vec<Column<'m, 'a>> = grouped(keyed).into_iter().map(of_machine).collect();
     columns.sort_by_cached_key(|column| (column.is_published, usize::MAX - column.rungs()));
     let mut known = HashSet::new();
     for column in &mut columns {
@@ -130,11 +122,6 @@ impl Machine<'_> {
     pub(super) fn link(&self) -> String {
         let name = escape(&self.name);
         self.page.map_or_else(|| name.clone(), |page| format!("<a href=\"{}\">{name}</a>", escape(page)))
-    }
-
-    /// Whether the ladder has a row of it.
-    fn has_rung(&self) -> bool {
-        LADDER.iter().any(|rung| rung.find(self.data).is_some())
     }
 
     /// What it is made of, as far as it was measured.

@@ -42,9 +42,7 @@ impl Figure {
 /// A rung with what each machine has on it.
 #[derive(Debug)]
 pub(super) struct Line {
-    pub(super) id: &'static str,
-    pub(super) level: &'static str,
-    pub(super) title: &'static str,
+    pub(super) rung: &'static Rung,
     pub(super) figures: Vec<Option<Figure>>,
     /// The machines whose hardware is certainly the cheapest.
     pub(super) cheapest: Vec<usize>,
@@ -59,7 +57,7 @@ pub(super) fn lines(columns: &[Column<'_, '_>]) -> Vec<Line> {
 }
 
 /// The newest row of each machine that has a figure. The newest of all says which loop the rung is about.
-fn line(rung: &Rung, columns: &[Column<'_, '_>]) -> Option<Line> {
+fn line(rung: &'static Rung, columns: &[Column<'_, '_>]) -> Option<Line> {
     let found_in = columns.iter().enumerate().flat_map(|(at, column)| column.runs.iter().map(move |run| (at, *run)));
     let all: Vec<(usize, &Machine<'_>, Selected)> =
         found_in.filter_map(|(at, run)| Some((at, run, rung.find(run.data)?))).collect();
@@ -71,15 +69,12 @@ fn line(rung: &Rung, columns: &[Column<'_, '_>]) -> Option<Line> {
     let mut entrants = Vec::new();
     for (column, machine, selected) in &all {
         let Some(row) = machine.data.rows.get(selected.row) else { continue };
-        let on = placements::beyond_one_socket(&machine.data.run.machine.cpu, &row.case);
-        let figure = figure_of(rung.level, row, [selected.note.clone(), on], selected.median_ns);
         let is_other = !machine.is_published && is_other(row);
+        let found = Figure { is_other, ..figure_of(rung.level, machine, row, selected) };
         // Figures without an interval and those of another loop take no part.
-        if figure.interval.is_some() && !is_other {
+        if found.interval.is_some() && !is_other {
             entrants.extend(OnMachine::of(*column, machine.data, selected.row));
         }
-        let case = format!("{}, {}", machine.name, figure.case);
-        let found = Figure { case, is_other, ..figure };
         // Runs come newest first; what can be compared comes before what cannot.
         let worth = |figure: &Figure| (figure.ns.is_some(), !figure.is_other);
         if figures[*column].as_ref().is_none_or(|known| worth(&found) > worth(known)) {
@@ -87,23 +82,18 @@ fn line(rung: &Rung, columns: &[Column<'_, '_>]) -> Option<Line> {
         }
     }
     let is_there = figures.iter().any(Option::is_some);
-    is_there.then(|| Line {
-        id: rung.id,
-        level: rung.level,
-        title: rung.title,
-        figures,
-        cheapest: cheapest_machines(&entrants),
-    })
+    is_there.then(|| Line { rung, figures, cheapest: cheapest_machines(&entrants) })
 }
 
-fn figure_of(level: &str, row: &Row, notes: [Option<String>; 2], median_ns: Option<f64>) -> Figure {
+fn figure_of(level: &str, machine: &Machine<'_>, row: &Row, selected: &Selected) -> Figure {
+    let median_ns = selected.median_ns;
     let cost = Cost::of(row);
     let has_figure = figure::has_figure(row);
     let is_rough = has_figure && !cost.resolved;
     let size = SIZED.contains(&level).then(|| naming::size(&row.case)).filter(|size| !size.is_empty());
-    let [chosen, on] = notes;
+    let on = placements::beyond_one_socket(&machine.data.run.machine.cpu, &row.case);
     let remark = row.remark.clone().filter(|remark| remark != NO_INTERVAL);
-    let note: Vec<String> = chosen.into_iter().chain(size).chain(on).chain(remark).collect();
+    let note: Vec<String> = [selected.note.clone(), size, on, remark].into_iter().flatten().collect();
     let (text, ns, interval) = match median_ns {
         Some(median) => (figure::time(median), Some(median), None),
         None => (cost.figure, row.ns.map(Nanoseconds::value).filter(|_| has_figure), row.ns_interval),
@@ -115,7 +105,7 @@ fn figure_of(level: &str, row: &Row, notes: [Option<String>; 2], median_ns: Opti
         interval: interval.filter(|_| has_figure && median_ns.is_none()),
         is_rough: is_rough && median_ns.is_none(),
         note: note.join(", "),
-        case: row.case.to_string(),
+        case: format!("{}, {}", machine.name, row.case),
         is_other: false,
     }
 }
@@ -200,7 +190,7 @@ mod tests {
         let machines = machines(&entries);
         let lines = lines(&columns(&machines));
         assert!(lines.iter().all(|line| line.cheapest.is_empty()), "{lines:?}");
-        let figure = lines.iter().find(|line| line.level == "All threads").unwrap().figures[1].as_ref().unwrap();
+        let figure = lines.iter().find(|line| line.rung.level == "All threads").unwrap().figures[1].as_ref().unwrap();
         assert_eq!((figure.note.as_str(), figure.text.as_str()), ("std, 64 threads", "9.00 µs"));
     }
 }

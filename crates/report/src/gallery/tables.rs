@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::machine::{Column, Machine};
 use super::rung::{Figure, Line};
+use crate::analysis::ladder::Rung;
 use crate::page::html::escape;
 use crate::{RunData, figure, naming};
 
@@ -37,10 +38,10 @@ pub(super) fn operations(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
     }
     let mut html = String::new();
     for (at, line) in lines.iter().enumerate() {
-        if at == 0 || lines[at - 1].level != line.level {
-            let _ = write!(html, "<h3>{}</h3>", escape(line.level));
+        let Rung { id, level, title, .. } = line.rung;
+        if at == 0 || lines[at - 1].rung.level != *level {
+            let _ = write!(html, "<h3>{}</h3>", escape(level));
         }
-        let Line { id, title, .. } = line;
         let ranked = ranked(line);
         // Published figures take no part where others have one.
         let compared = || ranked.iter().filter(|(_, figure)| figure.is_compared());
@@ -59,10 +60,10 @@ pub(super) fn operations(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
              <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}: {}\"><table class=\"ranked\"><thead><tr><th scope=\"col\" class=\"rank\">#</th>\
              <th scope=\"col\">machine</th><th scope=\"col\" class=\"number\">cost</th><th scope=\"col\" class=\"strip\">{scale}</th></tr></thead>\
              <tbody>{rows}</tbody></table></div></details>",
-            escape(line.level),
+            escape(level),
             escape(title),
             escape(&first),
-            escape(line.level),
+            escape(level),
             escape(title),
         );
     }
@@ -129,10 +130,10 @@ pub(super) fn machines(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
             let compared = ranked(line).into_iter().filter(|(_, figure)| figure.is_compared()).collect::<Vec<_>>();
             let rank = compared.iter().position(|(index, _)| *index == at);
             let rank = rank.map(|rank| format!("{} of {}", rank + 1, compared.len())).unwrap_or_default();
-            let title = escape(&format!("{}: {}", line.level, line.title));
+            let title = escape(&format!("{}: {}", line.rung.level, line.rung.title));
             Some(format!(
                 "<tr><th scope=\"row\"><a href=\"#{}\">{title}</a>{}</th>{}<td>{rank}</td></tr>",
-                line.id,
+                line.rung.id,
                 note(figure),
                 cost(figure)
             ))

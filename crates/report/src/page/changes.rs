@@ -1,6 +1,6 @@
 //! The section of a page of two runs that says what changed from the first to the second.
 
-use serde::Serialize;
+use serde_json::{Value, json};
 use syncscope_core::Row;
 
 use super::html::escape;
@@ -13,48 +13,35 @@ use crate::{RunData, figure};
 /// The most changes of each direction that the page shows; `syncscope compare` has all.
 const MOST_CHANGES: usize = 20;
 
-/// The section; empty unless there are two runs that have a case in common.
-pub(super) fn section(runs: &[RunData], labels: &[String]) -> String {
-    let ([a, b], [label_a, label_b]) = (runs, labels) else { return String::new() };
-    let found = compare(a, b, USUAL_THRESHOLD);
-    if found.cases.is_empty() {
-        return String::new();
-    }
-    let lead = format!("From A, {label_a}, to B, {label_b}: {}.", comparison::summary(&found));
-    section::of_runs("changes", "What changed", &escape(&lead), &[("", section::html(&content(&found)))], false)
+/// The comparison of a page; `None` unless there are two runs that have a case in common.
+pub(super) fn compared(runs: &[RunData]) -> Option<Comparison<'_>> {
+    let [a, b] = runs else { return None };
+    Some(compare(a, b, USUAL_THRESHOLD)).filter(|found| !found.cases.is_empty())
 }
 
-/// What two runs have on the first screen: what to know before any figure, how many cases became what, and the ratio of the
-/// costs of rows.
-#[derive(Debug, Serialize)]
-pub(super) struct Compared<'a> {
-    said: Vec<String>,
-    summary: String,
-    #[serde(skip)]
-    cases: Vec<ComparedCase<'a>>,
+/// The section; empty without a comparison.
+pub(super) fn section(found: Option<&Comparison<'_>>, labels: &[String]) -> String {
+    let (Some(found), [label_a, label_b]) = (found, labels) else { return String::new() };
+    let lead = format!("From A, {label_a}, to B, {label_b}: {}.", comparison::summary(found));
+    section::of_runs("changes", "What changed", &escape(&lead), &[("", section::html(&content(found)))], false)
 }
 
-impl<'a> Compared<'a> {
-    /// `None` unless there are two runs that have a case in common.
-    pub(super) fn of(runs: &'a [RunData]) -> Option<Self> {
-        let [a, b] = runs else { return None };
-        let found = compare(a, b, USUAL_THRESHOLD);
-        let said = comparison::first(&found).iter().map(|text| sentence(text)).collect();
-        let summary = sentence(&comparison::summary(&found));
-        (!found.cases.is_empty()).then_some(Self { said, summary, cases: found.cases })
-    }
+/// What stands on the first screen: what to know before any figure, and how many cases became what.
+pub(super) fn on_first_screen(found: &Comparison<'_>) -> Value {
+    let said: Vec<String> = comparison::first(found).iter().map(|text| sentence(text)).collect();
+    json!({ "said": said, "summary": sentence(&comparison::summary(found)) })
+}
 
-    /// The cost in B over that in A; `~` where the difference is undecided, no number where the rows are not of one case.
-    pub(super) fn ratio(&self, a: &Row, b: &Row) -> String {
-        let found = self.cases.iter().find(|case| std::ptr::eq(case.a, a) && std::ptr::eq(case.b, b));
-        let have_figures = [a, b].into_iter().all(figure::has_figure);
-        let is_one = |case: &&ComparedCase<'_>| case.change != Change::NotComparable && is_one_definition(a, b);
-        let known = found.filter(|case| have_figures && is_one(case));
-        known.and_then(|case| Some((case.ratio?, case.change))).map_or("–".to_owned(), |(ratio, change)| {
-            let rough = if change == Change::Undecided { "~" } else { "" };
-            format!("{rough}{}×", figure::ratio(ratio))
-        })
-    }
+/// The cost in B over that in A; `~` where the difference is undecided, no number where the rows are not of one case.
+pub(super) fn ratio(found: &Comparison<'_>, a: &Row, b: &Row) -> String {
+    let own = found.cases.iter().find(|case| std::ptr::eq(case.a, a) && std::ptr::eq(case.b, b));
+    let have_figures = [a, b].into_iter().all(figure::has_figure);
+    let is_one = |case: &&ComparedCase<'_>| case.change != Change::NotComparable && is_one_definition(a, b);
+    let known = own.filter(|case| have_figures && is_one(case));
+    known.and_then(|case| Some((case.ratio?, case.change))).map_or("–".to_owned(), |(ratio, change)| {
+        let rough = if change == Change::Undecided { "~" } else { "" };
+        format!("{rough}{}×", figure::ratio(ratio))
+    })
 }
 
 fn content(found: &Comparison<'_>) -> Vec<Part> {
@@ -120,7 +107,7 @@ mod tests {
 
     fn html(runs: &[RunData]) -> String {
         let labels: Vec<String> = runs.iter().map(|data| data.name.clone()).collect();
-        section(runs, &labels).replace('\u{a0}', " ")
+        section(compared(runs).as_ref(), &labels).replace('\u{a0}', " ")
     }
 
     #[test]

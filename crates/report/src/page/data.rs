@@ -1,174 +1,71 @@
 //! The data of the page as JSON, in the form that the scripts read (`assets/js/model/data.js`).
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::{Number, Value, json};
 use syncscope_core::run::columns::{self, COLUMNS};
-use syncscope_core::{Form, Placement, Row, Run};
+use syncscope_core::{Form, Placement, Row};
 
-use super::changes::Compared;
+use super::changes;
 use super::html::escape_json;
-use crate::analysis::anchors::{self, Mark};
+use crate::analysis::anchors;
+use crate::analysis::compare::Comparison;
 use crate::analysis::ladder::{self, LADDER, Rung};
 use crate::analysis::matrix::{self, Matrix};
 use crate::analysis::placements;
-use crate::analysis::questions::{self, Answer, Answers, Decision, Winner};
+use crate::analysis::questions::{self, Answer};
 use crate::analysis::row_query::Selected;
 use crate::analysis::trust;
-use crate::run_data::{Damage, families};
+use crate::run_data::families;
 use crate::section::Section;
 use crate::{RunData, figure, naming};
 
+/// The data of the page: few large parts, and what describes them.
 #[derive(Serialize)]
 struct Page<'a> {
-    columns: Vec<&'static str>,
-    /// The columns that the table of rows shows under a title, as they are.
-    labelled: Vec<Value>,
+    #[serde(flatten)]
+    described: Value,
     runs: Vec<PageRun<'a>>,
-    /// For a page of two runs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    compared: Option<Compared<'a>>,
-    ladder: Vec<PageRung>,
-    /// What changed since stored runs on the same hardware; for a page of one run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    changed: Option<String>,
-    families: Vec<Value>,
-    /// The primitives of the rows, in the order of the catalogue, with their meaning.
-    primitives: Vec<PagePrimitive<'a>>,
-    /// The forms that are not the default: the word of the column, and the words for people.
-    forms: Vec<(String, &'static str)>,
-    /// The signs and words beside figures or in their place.
-    signs: &'static [figure::Sign],
-    /// Noisy estimates are shown if the relative half-width of their interval is smaller.
-    rough_half_width: f64,
 }
 
 #[derive(Serialize)]
 struct PageRun<'a> {
-    label: &'a str,
-    name: &'a str,
-    /// The processors and devices that it measured.
-    parts: Vec<String>,
-    cpu: String,
-    gpus: Vec<String>,
-    /// By placement: where a chart over threads has vertical lines.
-    lines: BTreeMap<String, Vec<(u32, String)>>,
-    /// The placement of the usual curve, which one thread begins.
-    usual_placement: String,
-    /// How long the run took, as text.
-    duration: Option<String>,
-    /// The description of machine and environment: labels and texts.
-    facts: Vec<(&'static str, String)>,
-    verdicts: Vec<(&'static str, usize)>,
-    answers: PageAnswers,
-    decisions: Vec<Decision>,
-    /// The cheapest barrier at each size of the maps.
-    winners: Vec<Winner>,
-    /// The published experiment, if it is one and no run of a plan.
-    experiment: Option<&'a str>,
-    /// With what is wrong with its files among its warnings.
-    run: Cow<'a, Run>,
+    #[serde(flatten)]
+    described: Value,
     matrix: Option<Matrix>,
     /// The details of the rows: the row's index, the name, the actor and the value.
     details: Vec<(usize, &'a str, Option<u32>, f64)>,
-    /// The number of rows.
-    count: usize,
-    /// The number of provisional rows.
-    provisional: usize,
-    /// The cells of each column of [`Page::columns`].
+    /// The cells of each stored column.
     columns: Vec<Cells>,
 }
 
-/// What the rows of a run make certain, in sentences.
-#[derive(Serialize)]
-struct PageAnswers {
-    #[serde(flatten)]
-    answers: Answers,
-    trust: Option<String>,
-}
-
-/// The rows of the runs that answer a question.
-#[derive(Serialize)]
-struct Selection {
-    /// The index of the selected row of each run.
-    rows: Vec<Option<usize>>,
-    /// What the title adds for each run, such as the name of the cheapest primitive.
-    notes: Vec<Option<String>>,
-    /// The cost in each run where it is not the row's own: the median of single operations.
-    medians: Vec<Option<f64>>,
-}
-
-impl Selection {
-    /// `None` without any row.
-    fn of(selected: Vec<Option<Selected>>) -> Option<Self> {
-        let (mut rows, mut notes, mut medians) = (Vec::new(), Vec::new(), Vec::new());
-        for one in selected {
-            rows.push(one.as_ref().map(|selected| selected.row));
-            medians.push(one.as_ref().and_then(|selected| selected.median_ns));
-            notes.push(one.and_then(|selected| selected.note));
-        }
-        rows.iter().any(Option::is_some).then_some(Self { rows, notes, medians })
-    }
-}
-
-#[derive(Serialize)]
-struct PageRung {
-    /// The domain of the first row: `cpu`, `gpu`, `hybrid` or `mpi`.
-    domain: String,
-    level: &'static str,
-    title: &'static str,
-    /// Blocks and threads of the kernels, where a barrier of a grid and a launch could be compared: costs depend on them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    grid: Option<String>,
-    #[serde(flatten)]
-    selection: Selection,
-    /// The cost in the second of two runs over that in the first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ratio: Option<String>,
-    /// Its name on the first screen, where it is one of the few there.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    card: Option<String>,
-    /// Figures of other machines; empty on a page of several runs.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    anchors: Vec<Mark>,
-}
-
-#[derive(Serialize)]
-struct PagePrimitive<'a> {
-    id: &'a str,
-    /// The number of its colour: its position in its family of the catalogue, so that a page with fewer primitives has the
-    /// same colours.
-    colour: usize,
-    /// What it is, what one operation is, and where it comes from; empty where the catalogue does not know it.
-    summary: &'a str,
-    operation: &'a str,
-    source: &'a str,
-}
-
 /// The data as JSON, safe inside a `script` element.
-pub(super) fn json(runs: &[RunData], labels: &[String]) -> String {
-    let compared = Compared::of(runs);
-    let page = Page {
-        columns: names(),
-        labelled: labelled(),
-        runs: runs.iter().zip(labels).map(|(data, label)| page_run(data, label)).collect(),
-        ladder: ladder(runs, compared.as_ref()),
-        compared,
-        changed: if let [data] = runs { anchors::against_equal_hardware(data) } else { None },
-        families: families(runs).into_iter().map(family).collect(),
-        primitives: primitives(runs),
-        forms: Form::ALL.iter().map(|form| (form.to_string(), naming::form(*form))).collect(),
-        signs: &figure::SIGNS,
-        rough_half_width: figure::ROUGH_HALF_WIDTH,
-    };
+pub(super) fn json(runs: &[RunData], labels: &[String], compared: Option<&Comparison<'_>>) -> String {
+    let described = json!({
+        "columns": stored().map(|column| column.name).collect::<Vec<_>>(),
+        // The columns that the table of rows shows under a title, as they are.
+        "labelled": labelled(),
+        "compared": compared.map(changes::on_first_screen),
+        "ladder": ladder(runs, compared),
+        // What changed since stored runs on the same hardware; for a page of one run.
+        "changed": if let [data] = runs { anchors::against_equal_hardware(data) } else { None },
+        "families": families(runs).into_iter().map(family).collect::<Vec<_>>(),
+        "primitives": primitives(runs),
+        // The forms that are not the default: the word of the column, and the words for people.
+        "forms": Form::ALL.iter().map(|form| (form, naming::form(*form))).collect::<Vec<_>>(),
+        "signs": figure::SIGNS,
+        // Noisy estimates are shown if the relative half-width of their interval is smaller.
+        "rough_half_width": figure::ROUGH_HALF_WIDTH,
+    });
+    let page = Page { described, runs: runs.iter().zip(labels).map(|(data, label)| page_run(data, label)).collect() };
     // Serialization fails only for maps whose keys are not strings. This data has none.
     escape_json(&serde_json::to_string(&page).unwrap_or_default())
 }
 
-fn ladder(runs: &[RunData], compared: Option<&Compared<'_>>) -> Vec<PageRung> {
+/// The rungs that some run has a row for, each with the rows that stand on it.
+fn ladder(runs: &[RunData], compared: Option<&Comparison<'_>>) -> Vec<Value> {
     let card = if let [data] = runs { ladder::card(data) } else { Vec::new() };
     let line = |rung: &Rung| {
         let found: Vec<Option<Selected>> = runs.iter().map(|data| rung.find(data)).collect();
@@ -176,17 +73,32 @@ fn ladder(runs: &[RunData], compared: Option<&Compared<'_>>) -> Vec<PageRung> {
             ([data], [Some(selected)]) => anchors::behind(rung, data, selected),
             _ => Vec::new(),
         };
-        let grid = grid(runs, &found);
         let row = runs.iter().zip(&found).find_map(|(data, found)| data.rows.get(found.as_ref()?.row))?;
-        let domain = row.case.domain_and_family().0.to_owned();
         let row_of = |run: usize| found.get(run)?.as_ref().filter(|one| one.median_ns.is_none()).map(|one| one.row);
         let ratio = compared.map(|compared| {
             let rows = row_of(0).zip(row_of(1));
-            rows.map_or("–".to_owned(), |(a, b)| compared.ratio(&runs[0].rows[a], &runs[1].rows[b]))
+            rows.map_or("–".to_owned(), |(a, b)| changes::ratio(compared, &runs[0].rows[a], &runs[1].rows[b]))
         });
-        let selection = Selection::of(found)?;
-        let card = card.iter().find(|(id, _)| *id == rung.id).map(|(_, name)| name.clone());
-        Some(PageRung { domain, level: rung.level, title: rung.title, grid, selection, ratio, card, anchors })
+        let each = |of: fn(&Selected) -> Value| -> Value {
+            found.iter().map(|one| one.as_ref().map_or(Value::Null, of)).collect()
+        };
+        Some(json!({
+            "domain": row.case.domain_and_family().0,
+            "level": rung.level,
+            "title": rung.title,
+            // Blocks and threads of the kernels, where a barrier of a grid and a launch could be compared: costs depend on them.
+            "grid": grid(runs, &found),
+            // The index of the selected row of each run, what the title adds, and the cost where it is not the row's own.
+            "rows": each(|one| one.row.into()),
+            "notes": each(|one| one.note.clone().into()),
+            "medians": each(|one| one.median_ns.into()),
+            // The cost in the second of two runs over that in the first.
+            "ratio": ratio,
+            // Its name on the first screen, where it is one of the few there.
+            "card": card.iter().find(|(id, _)| *id == rung.id).map(|(_, name)| name),
+            // Figures of other machines; empty on a page of several runs.
+            "anchors": anchors,
+        }))
     };
     LADDER.iter().filter_map(line).collect()
 }
@@ -208,32 +120,42 @@ fn grid(runs: &[RunData], found: &[Option<Selected>]) -> Option<String> {
     (!sizes.is_empty()).then(|| sizes.join(" and "))
 }
 
-fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
+fn page_run<'a>(data: &'a RunData, label: &str) -> PageRun<'a> {
     let mut answers = questions::answers(data);
     let decisions = questions::decisions(data, &answers);
     answers.certain.extend(data.sections.iter().flat_map(of_section));
-    PageRun {
-        label,
-        name: &data.name,
-        parts: data.measured_parts(),
-        cpu: naming::processor(&data.run.machine.cpu),
-        gpus: naming::gpus(&data.run.machine.gpus),
-        lines: lines(data),
-        usual_placement: placements::shown(data).to_string(),
-        duration: data.seconds().map(figure::duration),
-        facts: super::facts::facts(&data.run),
-        verdicts: data.verdicts(),
-        decisions,
-        answers: PageAnswers { answers, trust: trust::trust(data) },
-        winners: questions::winners(data),
-        experiment: data.run.experiment(),
-        run: run_with_damage(data),
-        matrix: matrix::matrix(&data.run, &data.rows),
-        details: details(data),
-        count: data.rows.len(),
-        provisional: data.provisional(),
-        columns: cells(&data.rows),
-    }
+    let mut run = json!(data.run);
+    // With what is wrong with its files.
+    run["warnings"] = data.warnings().collect();
+    let described = json!({
+        "label": label,
+        "name": data.name,
+        // The processors and devices that it measured.
+        "parts": data.measured_parts(),
+        "cpu": naming::processor(&data.run.machine.cpu),
+        "gpus": naming::gpus(&data.run.machine.gpus),
+        // By placement: where a chart over threads has vertical lines.
+        "lines": lines(data),
+        // The placement of the usual curve, which one thread begins.
+        "usual_placement": placements::shown(data).to_string(),
+        // How long the run took, as text.
+        "duration": data.seconds().map(figure::duration),
+        // The description of machine and environment: labels and texts.
+        "facts": super::facts::facts(&data.run),
+        "verdicts": data.verdicts(),
+        // What the rows make certain, in sentences, and how far to trust them.
+        "answers": { "certain": answers.certain, "open": answers.open, "trust": trust::trust(data) },
+        "decisions": decisions,
+        // The cheapest barrier at each size of the maps.
+        "winners": questions::winners(data),
+        // The published experiment, if it is one and no run of a plan.
+        "experiment": data.run.experiment(),
+        "run": run,
+        "count": data.rows.len(),
+        "provisional": data.provisional(),
+    });
+    let matrix = matrix::matrix(&data.run, &data.rows);
+    PageRun { described, matrix, details: details(data), columns: cells(&data.rows) }
 }
 
 /// The answers of an experiment, which its section shows.
@@ -249,13 +171,6 @@ fn lines(data: &RunData) -> BTreeMap<String, Vec<(u32, String)>> {
         (placement.to_string(), placements::lines(cpu, placement, most.unwrap_or_default()))
     };
     placements::BY_RANK.iter().map(of).collect()
-}
-
-fn run_with_damage(data: &RunData) -> Cow<'_, Run> {
-    if data.damage == Damage::default() {
-        return Cow::Borrowed(&data.run);
-    }
-    Cow::Owned(Run { warnings: data.warnings().collect(), ..data.run.clone() })
 }
 
 /// The details that a script reads. Others, such as the clocks of every pass, would double the page of a large run; they are
@@ -292,32 +207,26 @@ fn details(data: &RunData) -> Vec<(usize, &str, Option<u32>, f64)> {
     data.rows.iter().enumerate().flat_map(of_row).collect()
 }
 
-/// The primitives of all rows. Those that the catalogue does not know come last.
-fn primitives<'a>(runs: &'a [RunData]) -> Vec<PagePrimitive<'a>> {
+/// The primitives of all rows with what the catalogue knows of them; those that it does not know come last. The number of a
+/// colour is the position in the family of the catalogue, so that a page with fewer primitives has the same colours.
+fn primitives(runs: &[RunData]) -> Vec<Value> {
     let catalogue = runs.first().map_or(&[][..], |data| data.catalogue.primitives());
     let used: BTreeSet<&str> = runs.iter().flat_map(|data| &data.rows).map(|row| row.case.primitive.as_str()).collect();
     let unknown = used.iter().filter(|id| !catalogue.iter().any(|primitive| primitive.id == **id));
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut numbered = |id: &'a str, summary, operation, source| {
-        let family = id.rsplit_once('.').map_or("", |(family, _)| family);
-        let count = counts.entry(family).or_default();
-        *count += 1;
-        PagePrimitive { id, colour: *count - 1, summary, operation, source }
-    };
     let known = catalogue.iter().map(|one| (one.id, one.summary, one.operation, one.source));
-    let all = known.chain(unknown.map(|id| (*id, "", "", "")));
-    let all = all.map(|(id, summary, operation, source)| numbered(id, summary, operation, source));
-    all.filter(|primitive| used.contains(primitive.id)).collect()
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let numbered = known.chain(unknown.map(|id| (*id, "", "", ""))).map(|(id, summary, operation, source)| {
+        let count = counts.entry(id.rsplit_once('.').map_or("", |(family, _)| family)).or_default();
+        *count += 1;
+        let colour = *count - 1;
+        (id, json!({ "id": id, "colour": colour, "summary": summary, "operation": operation, "source": source }))
+    });
+    numbered.filter(|(id, _)| used.contains(id)).map(|(_, primitive)| primitive).collect()
 }
 
 /// The columns of `measurements.csv` that the page stores: all except those that the script derives.
 fn stored() -> impl Iterator<Item = &'static columns::Column> {
     COLUMNS.iter().filter(|column| !column.is_left_to_script)
-}
-
-/// The names of the stored columns.
-fn names() -> Vec<&'static str> {
-    stored().map(|column| column.name).collect()
 }
 
 /// The columns with a title, which need no words of their own in the script.
@@ -339,7 +248,7 @@ enum Cells {
     Words { words: Vec<String>, at: Vec<Option<usize>> },
 }
 
-/// All columns of a run, in the order of [`names`].
+/// All stored columns of a run.
 fn cells(rows: &[Row]) -> Vec<Cells> {
     stored()
         .map(|column| {

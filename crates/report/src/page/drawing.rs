@@ -13,6 +13,7 @@ use super::html::escape;
 use crate::analysis::ladder::rung;
 use crate::figure::{self, Cost};
 use crate::naming::plural;
+use crate::run_data::grouped;
 use crate::{RunData, naming};
 
 /// The most machines that are drawn.
@@ -53,7 +54,9 @@ fn drawing(data: &RunData) -> String {
     let gpus = if devices.is_empty() {
         String::new()
     } else {
-        format!("{}{}", host_link(&figures), gpu_side(devices, &machine.links, &figures))
+        let host = measured(&figures, Part::HostLink, "");
+        let link = format!("<div class=\"link host-link\"><span>CPU and GPU</span>{host}</div>");
+        format!("{link}{}", gpu_side(devices, &machine.links, &figures))
     };
     let contradictions = data.run.measured_topology.iter().flat_map(|measured| &measured.contradictions);
     let contradictions: Vec<String> =
@@ -151,10 +154,6 @@ fn kinds_in_words(cpu: &CpuMachine) -> Option<String> {
     Some(format!("{}, {}", words(fast, "performance"), words(slow, "efficiency")))
 }
 
-fn host_link(figures: &[MachineFigure]) -> String {
-    format!("<div class=\"link host-link\"><span>CPU and GPU</span>{}</div>", measured(figures, Part::HostLink, ""))
-}
-
 fn gpu_side(devices: &[GpuMachine], links: &[GpuLink], figures: &[MachineFigure]) -> String {
     let boxes: String = devices.iter().map(gpu_box).collect();
     let names = naming::gpus(devices);
@@ -198,20 +197,13 @@ fn gpu_claims(devices: &[GpuMachine]) -> String {
 
 /// The ways between devices: `NVLink between all pairs`, `NVLink 2 pairs, PCIe 4 pairs`.
 fn ways(links: &[GpuLink]) -> String {
-    let mut kinds: Vec<(&str, usize)> = Vec::new();
-    for link in links.iter().filter(|link| link.from < link.to) {
-        let kind = link.kind.as_deref().unwrap_or("unknown link");
-        match kinds.iter_mut().find(|(known, _)| *known == kind) {
-            Some((_, count)) => *count += 1,
-            None => kinds.push((kind, 1)),
-        }
-    }
-    match kinds.as_slice() {
+    let pairs = links.iter().filter(|link| link.from < link.to);
+    match grouped(pairs.map(|link| (link.kind.as_deref().unwrap_or("unknown link"), link))).as_slice() {
         [] => "between the GPUs".to_owned(),
-        [(kind, 1)] => (*kind).to_owned(),
+        [(kind, pairs)] if pairs.len() == 1 => (*kind).to_owned(),
         [(kind, _)] => format!("{kind} between all pairs"),
         several => {
-            let words = several.iter().map(|(kind, count)| format!("{kind} {}", plural(*count, "pair")));
+            let words = several.iter().map(|(kind, pairs)| format!("{kind} {}", plural(pairs.len(), "pair")));
             words.collect::<Vec<_>>().join(", ")
         }
     }

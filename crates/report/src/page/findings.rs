@@ -26,7 +26,7 @@ fn of_rows(data: &RunData) -> Vec<Finding> {
 
 fn of_run(run: usize, findings: &[Finding]) -> String {
     let mut html = String::new();
-    for paper in Paper::ALL {
+    for paper in Paper::ALL.iter().copied() {
         let own: Vec<&Finding> = findings.iter().filter(|finding| finding.paper == paper && finding.measured).collect();
         if own.is_empty() {
             continue;

@@ -1,7 +1,7 @@
 //! The HTML page: one file that holds its data, style sheets and scripts and needs no network.
 //!
 //! The template, the style sheets and the scripts stand in `assets/`, one file per concept; this module joins them. A new
-//! section is a new script in `build.rs`. All charts are drawn by the scripts in `assets/js/chart`, which alone call the chart
+//! section is a new script and a line of `assets/js/order.txt`. All charts are drawn by the scripts in `assets/js/chart`, which alone call the chart
 //! library. The data of the runs is made in `data`, with the description of machine and environment from
 //! `facts`. `drawing` is the picture of the machine. `fallback` is the table for browsers without scripts. `findings` makes the
 //! section of published claims, `paper_tables` that of a paper's tables, `changes` that of what
@@ -25,7 +25,7 @@ use crate::{RunData, run_data, section};
 
 const TEMPLATE: &str = include_str!("../../assets/report.html");
 
-/// The style sheets; like the scripts and the chart library joined and compressed by `build.rs`, which gives their order.
+/// The style sheets; like the scripts and the chart library joined and compressed by `build.rs`.
 const STYLES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/styles"));
 
 /// Runs before the other scripts, so that it records their errors.
@@ -44,15 +44,16 @@ pub fn render(runs: &[RunData]) -> String {
     let runs: Vec<RunData> = runs.iter().map(RunData::in_order).collect();
     let runs = runs.as_slice();
     let labels = run_data::labels(runs);
+    let compared = changes::compared(runs);
     let sections: Vec<&[section::Section]> = runs.iter().map(|data| data.sections.as_slice()).collect();
     fill(TEMPLATE, |placeholder| match placeholder {
         "title" => html::escape(&title(runs)),
         "style" => styles(),
         "guard" => GUARD.to_owned(),
-        "data" => data::json(runs, &labels),
+        "data" => data::json(runs, &labels, compared.as_ref()),
         "fallback" => fallback::tables(runs, &labels),
         "machine" => drawing::drawings(runs, &labels),
-        "changes" => changes::section(runs, &labels),
+        "changes" => changes::section(compared.as_ref(), &labels),
         "published" => section::of_experiments(&sections, &labels),
         "paper_tables" => paper_tables::section(runs, &labels),
         "charts" => unpacked(CHART_LIBRARY),

@@ -6,9 +6,10 @@ mod render;
 mod sections;
 
 use syncscope_core::run::Status;
-use syncscope_core::{Row, Verdict};
+use syncscope_core::{Case, Verdict};
 
 use crate::analysis::{contest, questions, trust};
+use crate::run_data::grouped;
 use crate::{RunData, figure, naming};
 
 /// The summary of a run: what it found in sentences and what disturbed it, then costs with their intervals in the order of
@@ -94,27 +95,20 @@ fn verdicts(data: &RunData) -> String {
 const MOST_FAILURES: usize = 5;
 
 fn failures(data: &RunData, width: usize, painter: Painter) -> Vec<String> {
-    let mut failed: Vec<(&Row, usize)> = Vec::new();
-    for row in data.rows.iter().filter(|row| row.verdict.is_failure()) {
-        let is_same = |known: &Row| known.case.primitive == row.case.primitive && known.verdict == row.verdict;
-        match failed.iter_mut().find(|(known, _)| is_same(known)) {
-            Some((_, count)) => *count += 1,
-            None => failed.push((row, 1)),
-        }
-    }
-    let of = |(row, count): &(&Row, usize)| {
-        let case = if *count == 1 { row.case.to_string() } else { format!("{}, {count} cases", row.case.primitive) };
-        wrap(&failure(&case, &row.verdict), width, "  ")
+    let failed = data.rows.iter().filter(|row| row.verdict.is_failure());
+    let failed = grouped(failed.map(|row| ((&row.case.primitive, &row.verdict), &row.case)));
+    let of = |((primitive, verdict), cases): &((&String, &Verdict), Vec<&Case>)| {
+        let case = match cases.as_slice() {
+            [one] => one.to_string(),
+            several => format!("{primitive}, {} cases", several.len()),
+        };
+        wrap(&format!("{}: {case}: {}", naming::verdict(verdict.name()), verdict.reason()), width, "  ")
     };
     let mut lines: Vec<String> = failed.iter().take(MOST_FAILURES).flat_map(of).collect();
     if failed.len() > MOST_FAILURES {
         lines.push(format!("and {} more; see the page", failed.len() - MOST_FAILURES));
     }
     lines.iter().map(|line| painter.text(line, Tone::Bad)).collect()
-}
-
-fn failure(case: &str, verdict: &Verdict) -> String {
-    format!("{}: {case}: {}", naming::verdict(verdict.name()), verdict.reason())
 }
 
 /// The text in lines of at most `width` columns, broken between words. Lines after the first begin with `indent`.

@@ -39,37 +39,32 @@ pub(super) fn lines(sections: &[Section], width: usize, painter: Painter) -> Vec
             break;
         }
     }
-    text.iter().map(|(kind, line)| colour(*kind, &clip(line, width), painter)).collect()
+    text.iter().map(|(is_title, line)| colour(*is_title, &clip(line, width), painter)).collect()
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LineKind {
-    Title,
-    Figures,
-}
-
-fn table(sections: &[Section], columns: Columns) -> Vec<(LineKind, String)> {
+/// The lines, and whether each is a title.
+fn table(sections: &[Section], columns: Columns) -> Vec<(bool, String)> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    let mut kinds = Vec::new();
-    let mut add = |kind, cells: Vec<Cell>| {
-        table.add_row(cells);
-        kinds.push(kind);
+    let mut titles = Vec::new();
+    let mut add = |is_title, label: &str, cells: Vec<Cell>| {
+        table.add_row(std::iter::once(Cell::new(label)).chain(cells));
+        titles.push(is_title);
     };
     for (index, section) in sections.iter().enumerate() {
         if index > 0 {
-            add(LineKind::Figures, vec![Cell::new("")]);
+            add(false, "", Vec::new());
         }
         for (at, part) in super::wrap(&section.title, columns.label, "  ").iter().enumerate() {
             let sizes = if at == 0 { sizes(section, columns) } else { Vec::new() };
-            add(LineKind::Title, labelled(part, sizes));
+            add(true, part, sizes);
         }
         let labels = Labels::of(section, columns.label);
         for line in &section.lines {
             let (parts, of_figures) = labels.parts(line);
             for (at, part) in parts.iter().enumerate() {
                 let figures = if at == of_figures { figures(line, section, columns) } else { Vec::new() };
-                add(LineKind::Figures, labelled(part, figures));
+                add(false, part, figures);
             }
         }
     }
@@ -78,12 +73,7 @@ fn table(sections: &[Section], columns: Columns) -> Vec<(LineKind, String)> {
     for (at, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, if at % group == 0 { 2 } else { 1 }));
     }
-    kinds.into_iter().zip(table.lines().map(|line| line.trim_end().to_owned())).collect()
-}
-
-fn labelled(label: &str, mut cells: Vec<Cell>) -> Vec<Cell> {
-    cells.insert(0, Cell::new(label));
-    cells
+    titles.into_iter().zip(table.lines().map(|line| line.trim_end().to_owned())).collect()
 }
 
 /// Where the variants of a section stand: beside the names of the primitives, or below them if a word of theirs would not
@@ -190,8 +180,8 @@ const WORDS: [(&str, Tone); 7] = [
     ("failed", Tone::Bad),
 ];
 
-fn colour(kind: LineKind, line: &str, painter: Painter) -> String {
-    if kind == LineKind::Title {
+fn colour(is_title: bool, line: &str, painter: Painter) -> String {
+    if is_title {
         return painter.text(line, Tone::Strong);
     }
     if !painter.colour {

@@ -1,15 +1,16 @@
 //! From rows to the lines of the table: a section per family, a line per primitive and variant, and at most three sizes
 //! (the smallest, one between, the largest).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use syncscope_core::{Case, Nanoseconds, Placement, Row, Verdict};
+use syncscope_core::{Case, Placement, Row, Verdict};
 
 use crate::RunData;
 use crate::analysis::placements;
 use crate::analysis::usual::{MachineSize, short_name};
 use crate::figure::{Cost, interval_within_run};
 use crate::naming;
+use crate::run_data::grouped;
 
 /// A part of the table with its own sizes.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,45 +44,32 @@ const SAME_COST_OF_GROUPS: f64 = 0.02;
 
 /// The sections of a run, CPU first.
 pub(super) fn sections(data: &RunData, cheapest: &[&Row]) -> Vec<Section> {
-    let mut families: BTreeMap<_, Vec<Variant<'_>>> = BTreeMap::new();
+    let mut families: BTreeMap<_, Vec<(Case, &Row)>> = BTreeMap::new();
     let (shown, machine) = (placements::shown(data), MachineSize::of(&data.run.machine));
-    for row in without_repeated_lists(&data.rows) {
+    for row in without_repeated_lists(data) {
         let (domain, family) = row.case.domain_and_family();
-        let variants = families.entry((naming::family_order(domain, family), domain, family)).or_default();
-        let mut identity = without_size(&row.case);
+        let mut identity = Case { threads: None, blocks: None, devices: None, ..row.case.clone() };
         // One thread has nobody to be near to: it begins the line of the usual placement.
         let is_named = identity.placement.as_ref().is_some_and(|own| placements::BY_RANK.contains(own));
         if domain == "cpu" && row.case.threads == Some(1) && is_named {
             identity.placement = Some(shown.clone());
         }
-        match variants.iter_mut().find(|variant| variant.identity == identity) {
-            Some(variant) => variant.rows.push(row),
-            None => variants.push(Variant { identity, rows: vec![row] }),
-        }
+        families.entry((naming::family_order(domain, family), domain, family)).or_default().push((identity, row));
     }
-    families.into_values().flat_map(|variants| family_sections(variants, machine, cheapest)).collect()
+    let of_family = |rows| {
+        let variants = grouped(rows).into_iter().map(|(identity, rows)| Variant { identity, rows });
+        family_sections(variants.collect(), machine, cheapest)
+    };
+    families.into_values().flat_map(of_family).collect()
 }
 
-/// All rows, but of rows that differ only in the list of their CPUs just the one with the median cost: one pair of CPUs
-/// represents its class.
-fn without_repeated_lists(rows: &[Row]) -> Vec<&Row> {
-    let mut alike: BTreeMap<Case, Vec<&Row>> = BTreeMap::new();
-    for row in rows {
-        if let Some(Placement::List(_)) = row.case.placement {
-            alike.entry(Case { placement: None, ..row.case.clone() }).or_default().push(row);
-        }
-    }
-    let cost = |row: &Row| row.ns.map_or(f64::INFINITY, Nanoseconds::value);
-    for rows in alike.values_mut() {
-        rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
-    }
-    let is_shown = |row: &Row| match alike.get(&Case { placement: None, ..row.case.clone() }) {
-        Some(rows) if matches!(row.case.placement, Some(Placement::List(_))) => {
-            rows.get((rows.len() - 1) / 2).is_some_and(|median| std::ptr::eq(*median, row))
-        }
-        _ => true,
-    };
-    rows.iter().filter(|row| is_shown(row)).collect()
+/// All rows, but of rows that differ only in the list of their CPUs just the one with the median cost.
+fn without_repeated_lists(data: &RunData) -> impl Iterator<Item = &Row> {
+    let has_list = |row: &Row| matches!(row.case.placement, Some(Placement::List(_)));
+    let alike = data.sets(|row| has_list(row).then(|| Case { placement: None, ..row.case.clone() }));
+    let medians: BTreeSet<usize> = alike.into_values().filter_map(|rows| data.median(rows)).collect();
+    let shown = data.rows.iter().enumerate().filter(move |(index, row)| !has_list(row) || medians.contains(index));
+    shown.map(|(_, row)| row)
 }
 
 /// Rows that differ only in their size.
@@ -91,17 +79,13 @@ struct Variant<'a> {
 }
 
 impl<'a> Variant<'a> {
-    fn at(&self, size: &Case) -> Option<&'a Row> {
-        self.rows.iter().copied().find(|row| same_size(&row.case, size))
+    fn at(&self, like: &Case) -> Option<&'a Row> {
+        self.rows.iter().copied().find(|row| size(&row.case) == size(like))
     }
 }
 
-fn without_size(case: &Case) -> Case {
-    Case { threads: None, blocks: None, devices: None, ..case.clone() }
-}
-
-fn same_size(a: &Case, b: &Case) -> bool {
-    (a.threads, a.blocks, a.devices) == (b.threads, b.blocks, b.devices)
+fn size(case: &Case) -> [Option<u32>; 3] {
+    [case.threads, case.blocks, case.devices]
 }
 
 /// The sections of a family. Variants that have none of the common sizes follow in a section with sizes of their own.
@@ -120,19 +104,15 @@ fn family_sections(mut variants: Vec<Variant<'_>>, machine: MachineSize, cheapes
 /// The smallest size, the one next to the logarithmic middle and the largest. Only sizes count that have at least half as
 /// many variants as the most common size.
 fn common_sizes(variants: &[Variant<'_>], machine: MachineSize) -> Vec<Case> {
-    let mut counts: Vec<(&Case, usize)> = Vec::new();
     let rows = || variants.iter().flat_map(|variant| &variant.rows);
     // A size whose rows were all skipped, or with more threads than CPUs, is shown only if there is no other.
     let exists = |row: &Row| !matches!(row.verdict, Verdict::Skipped(_)) && !machine.is_oversubscribed_by(&row.case);
     let any_exists = rows().any(|row| exists(row));
-    for row in rows().filter(|row| exists(row) || !any_exists) {
-        match counts.iter_mut().find(|(size, _)| same_size(size, &row.case)) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((&row.case, 1)),
-        }
-    }
-    let most = counts.iter().map(|(_, count)| *count).max().unwrap_or_default();
-    let mut sizes: Vec<&Case> = counts.iter().filter(|(_, count)| 2 * count >= most).map(|(size, _)| *size).collect();
+    let counted = rows().filter(|row| exists(row) || !any_exists).map(|row| (size(&row.case), &row.case));
+    let groups = grouped(counted);
+    let most = groups.iter().map(|(_, cases)| cases.len()).max().unwrap_or_default();
+    let mut sizes: Vec<&Case> =
+        groups.iter().filter(|(_, cases)| 2 * cases.len() >= most).map(|(_, cases)| cases[0]).collect();
     sizes.sort_by_key(|size| (size.actors(), size.blocks));
     let (Some(first), Some(last)) = (sizes.first(), sizes.last()) else { return Vec::new() };
     let middle = (first.actors() as f64 * last.actors() as f64).sqrt().ln();
@@ -205,13 +185,8 @@ fn joined(values: &[String]) -> String {
 }
 
 fn lines(drafts: &[Draft<'_>], titled: &[Option<&[String]>], cheapest: &[&Row]) -> Vec<Line> {
-    let mut primitives: Vec<&str> = Vec::new();
-    for draft in drafts {
-        if !primitives.contains(&draft.primitive) {
-            primitives.push(draft.primitive);
-        }
-    }
-    primitives.into_iter().flat_map(|primitive| primitive_lines(primitive, drafts, titled, cheapest)).collect()
+    let of_primitives = grouped(drafts.iter().map(|draft| (draft.primitive, draft)));
+    of_primitives.into_iter().flat_map(|(primitive, own)| primitive_lines(primitive, own, titled, cheapest)).collect()
 }
 
 /// What stands before the cheapest figure of a column.
@@ -225,11 +200,10 @@ fn cost(row: &Row, cheapest: &[&Row]) -> Cost {
 
 fn primitive_lines(
     primitive: &str,
-    drafts: &[Draft<'_>],
+    mut own: Vec<&Draft<'_>>,
     titled: &[Option<&[String]>],
     cheapest: &[&Row],
 ) -> Vec<Line> {
-    let mut own: Vec<_> = drafts.iter().filter(|draft| draft.primitive == primitive).collect();
     // The default form comes first, and is among the lines that are shown.
     own.sort_by_key(|draft| !draft.words[FORM][0].is_empty());
     let shown = own.iter().take(MOST_VARIANTS).enumerate();

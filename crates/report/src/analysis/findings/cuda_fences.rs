@@ -1,13 +1,14 @@
 //! Burtchell and Burtscher, sections V-B3 and V-B5: fences in CUDA, and full or partial warps.
 
-use syncscope_core::{Case, Dtype, Layout, Mode, Row, Verdict};
+use syncscope_core::{Case, Dtype, Layout, Mode, Verdict};
 
 use super::super::contest::{Basis, Known};
 use super::judge::{ALIKE, MUCH, Tally, Test, Unit, all, flat, generally, largely_flat, two};
 use super::pick::{
-    CAS_PASS, FENCE_BLOCK, FENCE_DEVICE, FENCE_SYSTEM, GPU_ADD, ONE, SYNCTHREADS, at, blocks, of_blocks, on_device,
+    CAS_PASS, FENCE_BLOCK, FENCE_DEVICE, FENCE_SYSTEM, GPU_ADD, ONE, SYNCTHREADS, at, atomics, blocks, of_blocks,
+    pairs_by,
 };
-use super::{Claim, ClaimVerdict, Outcome};
+use super::{ClaimVerdict, Outcome, Predicate};
 use crate::RunData;
 
 const WARP: u32 = 32;
@@ -16,75 +17,31 @@ const NEAR_ZERO: f64 = 0.05;
 /// "Many": at least this share of the cases.
 const MANY: f64 = 0.25;
 
-pub(super) const CLAIMS: &[Claim] = &[
-    Claim {
-        id: "burtchell.cuda.fence_constant",
-        place: "section V-B5, recommendation 6; figure 14",
-        text: "Thread fences incur largely constant overhead, regardless of thread count, block count or stride",
-        needs: "device-wide fences in three sizes",
-        predicate: |data| largely_flat(&fences(data, FENCE_DEVICE, |_| true)),
-    },
-    Claim {
-        id: "burtchell.cuda.fence_system",
-        place: "section V-B3",
-        text: "__threadfence_system() is close in behavior to its device-wide counterpart",
-        needs: "fences of the device and of the system in the same cases",
-        predicate: |data| {
-            let device = fences(data, FENCE_DEVICE, |_| true);
-            let found = fences(data, FENCE_SYSTEM, |_| true);
-            let found: Vec<_> =
-                found.iter().filter_map(|row| Some((*row, same_place(&device, &row.row.case)?))).collect();
-            generally(Test::Within(MUCH), "both fences cost alike, within a factor of two,", &found)
-        },
-    },
-    Claim {
-        id: "burtchell.cuda.fence_system_varies",
-        place: "section V-B3",
-        text: "The fence of the system is more erratic than that of the device, since it involves the CPU",
-        needs: "fences of the device and of the system in four sizes",
-        predicate: system_varies,
-    },
-    Claim {
-        id: "burtchell.cuda.fence_block_warp",
-        place: "section V-B3",
-        text: "__threadfence_block() is constant for thread counts within the warp size",
-        needs: "fences of a block by one block of at most 32 threads, in several sizes",
-        predicate: |data| {
-            let near = |case: &Case| case.layout == Some(Layout::Private { stride: 1 }) && case.threads <= Some(WARP);
-            flat(ALIKE, &of_blocks(&fences(data, FENCE_BLOCK, near), 1))
-        },
-    },
-    Claim {
-        id: "burtchell.cuda.fence_block_hidden",
-        place: "section V-B3",
-        text: "At thread counts above the warp size and strides above 2, many runtimes of __threadfence_block() are at or near zero",
-        needs: "fences of a block and of the device by more than 32 threads at strides above 2",
-        predicate: block_fence_hidden,
-    },
-    Claim {
-        id: "burtchell.cuda.full_warps",
-        place: "section V-B5, recommendation 8",
-        text: "Codes should always use full warps to maximize performance except for atomic operations, where partial warps can be faster",
-        needs: "block barriers of 1 and of 32 threads, and compare-and-swaps on one variable by 16 and by 32",
-        predicate: |data| {
-            let barriers = blocks(data, SYNCTHREADS, |_| true);
-            let swaps = blocks(data, CAS_PASS, on_device(Dtype::I32, ONE));
-            Some(all([
-                two(Test::Within(ALIKE), ("a barrier", &at(&barriers, 1, WARP)?), ("", &at(&barriers, 1, 1)?)),
-                two(Test::AtLeast(ALIKE), ("compare-and-swap", &at(&swaps, 1, WARP)?), ("", &at(&swaps, 1, WARP / 2)?)),
-            ]))
-        },
-    },
-    Claim {
-        id: "burtchell.cuda.partial_int_add",
-        place: "section V-B5, recommendation 8",
-        text: "\"Turning off\" threads that need no atomic may yield benefits: also for int additions, which are aggregated",
-        needs: "atomic additions of i32 to one variable by one block of 16 and of 32 threads",
-        predicate: |data| {
-            let adds = blocks(data, GPU_ADD, on_device(Dtype::I32, ONE));
-            Some(two(Test::AtLeast(ALIKE), ("", &at(&adds, 1, WARP)?), ("", &at(&adds, 1, WARP / 2)?)))
-        },
-    },
+pub(super) const CLAIMS: &[(&str, Predicate)] = &[
+    ("burtchell.cuda.fence_constant", |data| largely_flat(&fences(data, FENCE_DEVICE, |_| true))),
+    ("burtchell.cuda.fence_system", |data| {
+        let of = |id| fences(data, id, |_| true);
+        let found = pairs_by(&of(FENCE_SYSTEM), &of(FENCE_DEVICE), place);
+        generally(Test::Within(MUCH), "both fences cost alike, within a factor of two,", &found)
+    }),
+    ("burtchell.cuda.fence_system_varies", system_varies),
+    ("burtchell.cuda.fence_block_warp", |data| {
+        let near = |case: &Case| case.layout == Some(Layout::Private { stride: 1 }) && case.threads <= Some(WARP);
+        flat(ALIKE, &of_blocks(&fences(data, FENCE_BLOCK, near), 1))
+    }),
+    ("burtchell.cuda.fence_block_hidden", block_fence_hidden),
+    ("burtchell.cuda.full_warps", |data| {
+        let barriers = blocks(data, SYNCTHREADS, |_| true);
+        let swaps = atomics(data, CAS_PASS, Dtype::I32, ONE);
+        all([
+            two(Test::Within(ALIKE), ("a barrier", &at(&barriers, 1, WARP)?), ("", &at(&barriers, 1, 1)?)),
+            two(Test::AtLeast(ALIKE), ("compare-and-swap", &at(&swaps, 1, WARP)?), ("", &at(&swaps, 1, WARP / 2)?)),
+        ])
+    }),
+    ("burtchell.cuda.partial_int_add", |data| {
+        let adds = atomics(data, GPU_ADD, Dtype::I32, ONE);
+        Some(two(Test::AtLeast(ALIKE), ("", &at(&adds, 1, WARP)?), ("", &at(&adds, 1, WARP / 2)?)))
+    }),
 ];
 
 /// Whether a case is an i32 one among ordinary accesses.
@@ -96,9 +53,8 @@ fn fences<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) 
     blocks(data, primitive, |case| is_usual(case) && fits(case))
 }
 
-fn same_place<'a>(rows: &[Known<'a>], case: &Case) -> Option<Known<'a>> {
-    let place = |case: &Case| (case.layout, case.blocks, case.threads);
-    rows.iter().find(|row| place(&row.row.case) == place(case)).copied()
+fn place(case: &Case) -> (Option<Layout>, Option<u32>, Option<u32>) {
+    (case.layout, case.blocks, case.threads)
 }
 
 /// The share of cases that lie certainly beyond [`ALIKE`] of their median, for both fences.
@@ -132,22 +88,21 @@ fn block_fence_hidden(data: &RunData) -> Option<Outcome> {
         is_usual(case) && case.blocks.is_some() && case.threads > Some(WARP) && stride > 2
     };
     let device = fences(data, FENCE_DEVICE, wide);
-    let tested = |(index, row): (usize, &Row)| {
-        if matches!(row.verdict, Verdict::BelowResolution(_) | Verdict::Overlapped(_)) {
+    let tested = |index: usize| {
+        if matches!(data.rows[index].verdict, Verdict::BelowResolution(_) | Verdict::Overlapped(_)) {
             return (ClaimVerdict::Holds, index);
         }
-        let compared = Known::of(data, index, Basis::Run).zip(same_place(&device, &row.case));
+        let like = device.iter().find(|row| place(&row.row.case) == place(data.case(index)));
+        let compared = Known::of(data, index, Basis::Run).zip(like);
         // A figure at zero or below it, which no interval makes certain, is no visible cost.
-        (compared.map_or(ClaimVerdict::Open, |(fence, device)| Test::AtMost(NEAR_ZERO).of(&fence, &device)), index)
+        (compared.map_or(ClaimVerdict::Open, |(fence, device)| Test::AtMost(NEAR_ZERO).of(&fence, device)), index)
     };
-    let own = data.rows.iter().enumerate().filter(|(_, row)| row.case.primitive == FENCE_BLOCK && wide(&row.case));
+    let own = data.rows_where(|row| row.case.primitive == FENCE_BLOCK && wide(&row.case));
     // The hidden ones first.
     let mut found: Vec<(ClaimVerdict, usize)> = own.map(tested).collect();
     found.sort_unstable();
+    found.first()?;
     let Tally { yes, no, all } = Tally::of(found.iter().map(|(hidden, _)| *hidden));
-    if all == 0 {
-        return None;
-    }
     let sentence = format!(
         "{yes} of {all} cases are hidden by what surrounds them or cost at most {:.0} % of the device-wide fence, {no} cost more, {} \
          are not certain",

@@ -1,149 +1,71 @@
 //! Burtchell and Burtscher, sections V-B1 and V-B4: barriers of blocks and warps, shuffles and votes in CUDA.
 
-use syncscope_core::{Case, Dtype, Mode};
+use std::ops::RangeBounds;
+
+use syncscope_core::{Case, Dtype, Form, Mode};
 
 use super::super::contest::Known;
-use super::judge::{ALIKE, Test, Unit, all, any_parts, every, flat, generally, largely_flat, rising, two};
+use super::judge::{ALIKE, Test, Unit, all, every, flat, generally, largely_flat, rising, two};
 use super::pick::{
     self, BALLOT, SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR, SYNCTHREADS, SYNCWARP, VOTE_ALL, VOTE_ANY, at,
-    blocks, by_threads, of_blocks, pairs,
+    blocks, by_threads, of_blocks, pairs, pairs_by,
 };
-use super::{Claim, ClaimVerdict, Outcome};
+use super::{ClaimVerdict, Outcome, Predicate};
 use crate::RunData;
 
 const WARP: u32 = 32;
 /// The throughput "drops": costs of shuffles repeat to a thousandth, and a step is at least this factor.
 const DROP: f64 = 1.1;
 
-pub(super) const CLAIMS: &[Claim] = &[
-    Claim {
-        id: "burtchell.cuda.syncthreads_warps",
-        place: "section V-B5, recommendation 1; figure 7",
-        text: "__syncthreads() performance decreases with increasing warp counts",
-        needs: "block barriers of one block with three sizes from 32 threads on",
-        predicate: |data| {
-            rising(&blocks(data, SYNCTHREADS, |case| case.blocks == Some(1) && case.threads >= Some(WARP)))
-        },
-    },
-    Claim {
-        id: "burtchell.cuda.syncthreads_within_warp",
-        place: "figure 7",
-        text: "The throughput of __syncthreads() is constant until the block surpasses the warp size of 32 threads",
-        needs: "block barriers of one block with at most 32 threads, in several sizes",
-        predicate: |data| {
-            flat(ALIKE, &blocks(data, SYNCTHREADS, |case| case.blocks == Some(1) && case.threads <= Some(WARP)))
-        },
-    },
-    Claim {
-        id: "burtchell.cuda.syncthreads_blocks",
-        place: "figure 7",
-        text: "The results of __syncthreads() are identical for all block counts",
-        needs: "block barriers of one block and of more blocks",
-        predicate: |data| {
-            // The block counts of the paper: up to two for each multiprocessor.
-            let most = pick::multiprocessors(data).map(|count| 2 * count);
-            let rows = blocks(data, SYNCTHREADS, |case| most.is_none() || case.blocks <= most);
-            let (one, more): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.row.case.blocks == Some(1));
-            every(Test::Within(ALIKE), "cost alike in one block and in more", &by_threads(&more, &one))
-        },
-    },
-    Claim {
-        id: "burtchell.cuda.syncwarp_constant",
-        place: "section V-B5, recommendation 2",
-        text: "__syncwarp() throughput is largely constant and can be used without consideration for block or thread count",
-        needs: "barriers of converged warps in three sizes",
-        predicate: |data| largely_flat(&converged(data)),
-    },
-    Claim {
-        id: "burtchell.cuda.syncwarp_warps",
-        place: "figure 8",
-        text: "__syncwarp() throughput depends on the number of warps running on a multiprocessor, not on the warps of a block",
-        needs: "barriers of converged warps with one and with two blocks on each multiprocessor",
-        predicate: |data| {
-            let count = pick::multiprocessors(data)?;
-            let rows = converged(data);
-            let doubled = of_blocks(&rows, 2 * count);
-            // Two blocks of half the size run as many warps. Two blocks of 1,024 threads may not fit.
-            let found = doubled
-                .iter()
-                .filter(|row| row.row.case.threads < Some(1024))
-                .filter_map(|row| Some((*row, at(&rows, count, 2 * row.row.case.threads?)?)));
-            generally(
-                Test::Within(ALIKE),
-                "two blocks cost what one of twice the size does",
-                &found.collect::<Vec<_>>(),
-            )
-        },
-    },
-    Claim {
-        id: "burtchell.cuda.shuffle_kinds",
-        place: "section V-B4",
-        text: "The up, down and xor variants of the shuffle show no performance difference",
-        needs: "shuffles of several kinds at one size",
-        predicate: |data| {
-            let base = shuffles(data, SHUFFLE, |_| true);
-            let mut found = Vec::new();
-            for other in [SHUFFLE_UP, SHUFFLE_DOWN, SHUFFLE_XOR] {
-                let others = shuffles(data, other, |_| true);
-                found.extend(base.iter().filter_map(|one| Some((*one, same_case(&others, &one.row.case)?))));
-            }
-            generally(Test::Within(ALIKE), "both kinds cost alike", &found)
-        },
-    },
-    Claim {
-        id: "burtchell.cuda.shuffle_full",
-        place: "section V-B5, recommendation 7",
-        text: "Warp shuffles decrease throughput when the multiprocessor is nearly fully loaded",
-        needs: "shuffles with one block of a warp and two full blocks on each multiprocessor",
-        predicate: |data| {
-            let count = pick::multiprocessors(data)?;
-            let rows = shuffles(data, SHUFFLE, |case| case.dtype == Some(Dtype::I32));
-            let (full, alone) = (at(&rows, 2 * count, 1024)?, at(&rows, count, WARP)?);
-            Some(two(Test::AtLeast(ALIKE), ("", &full), ("", &alone)))
-        },
-    },
-    Claim {
-        id: "burtchell.cuda.shuffle_wide",
-        place: "section V-B4, figure 15; recommendation 7",
-        text: "Shuffles of 64-bit types drop at half the thread count compared to the 32-bit types",
-        needs: "shuffles of 32- and of 64-bit types with one block on each multiprocessor, in several sizes",
-        predicate: shuffle_wide,
-    },
-    Claim {
-        id: "burtchell.cuda.votes_alike",
-        place: "section V-B4",
-        text: "The voting functions all and any behave identically",
-        needs: "both votes at one size",
-        predicate: |data| {
-            generally(
-                Test::Within(ALIKE),
-                "both votes cost alike",
-                &pairs(&votes(data, VOTE_ALL), &votes(data, VOTE_ANY)),
-            )
-        },
-    },
-    Claim {
-        id: "burtchell.cuda.votes_syncwarp",
-        place: "section V-B4",
-        text: "The votes behave like __syncwarp(), with a slightly lower absolute throughput",
-        needs: "votes and barriers of converged warps at one size",
-        predicate: |data| {
-            let found = pairs(&converged(data), &votes(data, VOTE_ALL));
-            let lower = generally(Test::Below, "the barrier costs less", &found)?;
-            // "Slightly": the vote costs less than ten times as much.
-            Some(all([lower, generally(Test::AtLeast(0.1), "by less than ten times", &found)?]))
-        },
-    },
-    Claim {
-        id: "burtchell.cuda.ballot",
-        place: "section V-B4",
-        text: "The ballot, which could not be recorded, is expected to behave similarly to the other votes",
-        needs: "ballots and other votes at one size",
-        predicate: |data| {
-            let found = pairs(&votes(data, BALLOT), &votes(data, VOTE_ANY));
-            generally(Test::Within(ALIKE), "ballot and vote cost alike", &found)
-        },
-    },
+pub(super) const CLAIMS: &[(&str, Predicate)] = &[
+    ("burtchell.cuda.syncthreads_warps", |data| rising(&one_block(data, WARP..))),
+    ("burtchell.cuda.syncthreads_within_warp", |data| flat(ALIKE, &one_block(data, ..=WARP))),
+    ("burtchell.cuda.syncthreads_blocks", |data| {
+        // The block counts of the paper: up to two for each multiprocessor.
+        let most = pick::multiprocessors(data).map(|count| 2 * count);
+        let rows = blocks(data, SYNCTHREADS, |case| most.is_none() || case.blocks <= most);
+        let (one, more): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.row.case.blocks == Some(1));
+        every(Test::Within(ALIKE), "cost alike in one block and in more", &by_threads(&more, &one))
+    }),
+    ("burtchell.cuda.syncwarp_constant", |data| largely_flat(&converged(data))),
+    ("burtchell.cuda.syncwarp_warps", |data| {
+        let count = pick::multiprocessors(data)?;
+        let rows = converged(data);
+        let mut doubled = of_blocks(&rows, 2 * count);
+        // Two blocks of half the size run as many warps. Two blocks of 1,024 threads may not fit.
+        doubled.retain(|row| row.row.case.threads < Some(1024));
+        let single = |threads: Option<u32>| at(&rows, count, 2 * threads?);
+        let found = doubled.into_iter().filter_map(|row| Some((row, single(row.row.case.threads)?)));
+        let found: Vec<_> = found.collect();
+        generally(Test::Within(ALIKE), "two blocks cost what one of twice the size does", &found)
+    }),
+    ("burtchell.cuda.shuffle_kinds", |data| {
+        let of = |id| shuffles(data, id, |_| true);
+        let with = |other| pairs_by(&of(SHUFFLE), &of(other), |case| (case.dtype, case.blocks, case.threads));
+        let found: Vec<_> = [SHUFFLE_UP, SHUFFLE_DOWN, SHUFFLE_XOR].into_iter().flat_map(with).collect();
+        generally(Test::Within(ALIKE), "both kinds cost alike", &found)
+    }),
+    ("burtchell.cuda.shuffle_full", |data| {
+        let count = pick::multiprocessors(data)?;
+        let rows = shuffles(data, SHUFFLE, |case| case.dtype == Some(Dtype::I32));
+        let (full, alone) = (at(&rows, 2 * count, 1024)?, at(&rows, count, WARP)?);
+        Some(two(Test::AtLeast(ALIKE), ("", &full), ("", &alone)))
+    }),
+    ("burtchell.cuda.shuffle_wide", shuffle_wide),
+    ("burtchell.cuda.votes_alike", |data| {
+        let found = pairs(&votes(data, VOTE_ALL), &votes(data, VOTE_ANY));
+        generally(Test::Within(ALIKE), "both votes cost alike", &found)
+    }),
+    ("burtchell.cuda.votes_syncwarp", |data| {
+        let found = pairs(&converged(data), &votes(data, VOTE_ALL));
+        let lower = generally(Test::Below, "the barrier costs less", &found)?;
+        // "Slightly": the vote costs less than ten times as much.
+        all([lower, generally(Test::AtLeast(0.1), "by less than ten times", &found)?])
+    }),
+    ("burtchell.cuda.ballot", |data| {
+        let found = pairs(&votes(data, BALLOT), &votes(data, VOTE_ANY));
+        generally(Test::Within(ALIKE), "ballot and vote cost alike", &found)
+    }),
 ];
 
 /// `__syncwarp()` of warps whose threads are on one path.
@@ -151,11 +73,20 @@ pub(super) fn converged(data: &RunData) -> Vec<Known<'_>> {
     blocks(data, SYNCWARP, |case| case.in_group("converged"))
 }
 
+/// `__syncthreads()` of one block of so many threads.
+pub(super) fn one_block(data: &RunData, threads: impl RangeBounds<u32>) -> Vec<Known<'_>> {
+    let fits = |case: &Case| case.threads.is_some_and(|count| threads.contains(&count));
+    of_blocks(&blocks(data, SYNCTHREADS, fits), 1)
+}
+
 /// Shuffles that depend on each other, as in the paper's programs: their distance is in a register. The default form of most kinds
 /// has it there, too.
 fn shuffles<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec<Known<'a>> {
     let all = pick::rows(data, primitive, |case| {
-        pick::as_published(case) && !matches!(case.mode, Some(Mode::Throughput)) && case.blocks.is_some() && fits(case)
+        matches!(case.form, None | Some(Form::Opaque))
+            && !matches!(case.mode, Some(Mode::Throughput))
+            && case.blocks.is_some()
+            && fits(case)
     });
     let has_opaque = all.iter().any(|row| row.row.case.form.is_some());
     all.into_iter().filter(|row| row.row.case.form.is_some() == has_opaque).collect()
@@ -164,11 +95,6 @@ fn shuffles<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool
 /// Votes that depend on each other.
 fn votes<'a>(data: &'a RunData, primitive: &str) -> Vec<Known<'a>> {
     blocks(data, primitive, |case| !matches!(case.mode, Some(Mode::Throughput)))
-}
-
-fn same_case<'a>(rows: &[Known<'a>], case: &Case) -> Option<Known<'a>> {
-    let same = |other: &Case| (other.dtype, other.blocks, other.threads) == (case.dtype, case.blocks, case.threads);
-    rows.iter().find(|row| same(&row.row.case)).copied()
 }
 
 /// The size at which the cost of a block first exceeds that of one warp by [`DROP`].
@@ -201,18 +127,11 @@ fn shuffle_wide(data: &RunData) -> Option<Outcome> {
                     let dtype = row.row.case.dtype.map(|dtype| dtype.to_string()).unwrap_or_default();
                     format!("{dtype} from {} threads on ({})", row.row.case.threads.unwrap_or_default(), unit.cost(row))
                 };
-                Outcome {
-                    verdict: if half { ClaimVerdict::Holds } else { ClaimVerdict::DoesNotHold },
-                    sentence: format!("{}, {}", words(&narrow), words(&wide)),
-                    rows: vec![narrow.index, wide.index],
-                }
+                let sentence = format!("{}, {}", words(&narrow), words(&wide));
+                Outcome { rows: vec![narrow.index, wide.index], ..Outcome::of(Some(half), sentence) }
             }
-            _ => Outcome {
-                verdict: ClaimVerdict::Open,
-                sentence: "intervals do not say from which size on a shuffle costs more".to_owned(),
-                rows: Vec::new(),
-            },
+            _ => Outcome::of(None, "intervals do not say from which size on a shuffle costs more".to_owned()),
         });
     }
-    any_parts(parts)
+    all(parts)
 }

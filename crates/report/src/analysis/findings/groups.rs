@@ -4,10 +4,10 @@ use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Evidence};
 
 use super::super::contest::Known;
-use super::cuda_syncs::converged;
-use super::judge::{ALIKE, MUCH, Test, Unit, any_parts, flat, generally, rising, two, unique};
-use super::pick::{self, COALESCED, GRID, SYNCTHREADS, SYNCWARP, TILE, at, blocks, of_blocks};
-use super::{Claim, ClaimVerdict, Outcome};
+use super::cuda_syncs::{converged, one_block};
+use super::judge::{ALIKE, MUCH, Test, Unit, all, flat, generally, rising, two, unique};
+use super::pick::{self, COALESCED, GRID, SYNCTHREADS, SYNCWARP, TILE, at, blocks};
+use super::{ClaimVerdict, Outcome, Predicate};
 use crate::{RunData, figure};
 
 const WARP: u32 = 32;
@@ -22,130 +22,47 @@ const NEIGHBOURS: &str = "coalesced #";
 const RESIDENT_WARPS: u32 = 64;
 const RESIDENT_BLOCKS: u32 = 32;
 
-pub(super) const CLAIMS: &[Claim] = &[
-    Claim {
-        id: "zhang.tile_size",
-        place: "table 4, section 4.1",
-        text: "For tile group synchronization the size of the group does not influence the performance",
-        needs: "barriers of tiles of several sizes, by one block of one warp",
-        predicate: |data| flat(ALIKE, &groups(data, TILE, |case| case.in_group("tile #"))),
-    },
-    Claim {
-        id: "zhang.coalesced_size",
-        place: "table 4, section 4.1 (V100)",
-        text: "For a coalesced group the performance is the highest when all the threads of a warp belong to it (14 against 108 cycles)",
-        needs: "barriers of coalesced groups of 16 and of 32 threads, by one block of one warp",
-        predicate: |data| {
-            let rows = groups(data, COALESCED, |case| case.in_group(NEIGHBOURS));
-            let of = |size| rows.iter().find(|row| row.row.case.group_number(NEIGHBOURS) == Some(size));
-            Some(two(Test::AtLeast(MUCH), ("a group of 16,", of(16)?), ("a group of 32,", of(32)?)))
-        },
-    },
-    Claim {
-        id: "zhang.coalesced_constant",
-        place: "table 4, section 4.1 (P100)",
-        text: "The size of a coalesced group does not influence the performance",
-        needs: "barriers of coalesced groups of several sizes, by one block of one warp",
-        predicate: |data| flat(ALIKE, &groups(data, COALESCED, |case| case.in_group(NEIGHBOURS))),
-    },
-    Claim {
-        id: "zhang.one_cycle",
-        place: "section 4.4, table 6 (P100)",
-        text: "It is not so possible that a synchronization instruction lasts only 1 cycle",
-        needs: "barriers of coalesced groups, by one block of one warp",
-        predicate: one_cycle,
-    },
-    Claim {
-        id: "zhang.block_size",
-        place: "table 5",
-        text: "The performance of block synchronization decreases as the block size increases",
-        needs: "block barriers of one block with three sizes from 32 threads on",
-        predicate: |data| {
-            rising(&blocks(data, SYNCTHREADS, |case| case.blocks == Some(1) && case.threads >= Some(WARP)))
-        },
-    },
-    Claim {
-        id: "zhang.block_warps",
-        place: "figure 6, section 4.2",
-        text: "The performance of block synchronization is related to the warp count per multiprocessor: most of the points are close to a line",
-        needs: "block barriers of equal warps on each multiprocessor in blocks of several sizes",
-        predicate: |data| {
-            let found = resident(data);
-            let warps = |row: &(Known<'_>, u32)| row.1 * row.0.row.case.threads.unwrap_or(0).div_ceil(WARP);
-            let mut compared = Vec::new();
-            for one in found.iter().filter(|row| row.1 == 1) {
-                compared.extend(
-                    found
-                        .iter()
-                        .filter(|other| other.1 > 1 && warps(other) == warps(one))
-                        .map(|other| (other.0, one.0)),
-                );
-            }
-            generally(Test::Within(ALIKE), "equal warps in more blocks and in one cost alike", &compared)
-        },
-    },
-    Claim {
-        id: "zhang.block_lesson",
-        place: "table 10",
-        text: "Controlling the total warps per multiprocessor controls the performance of block synchronization",
-        needs: "block barriers of one warp and of many warps on a multiprocessor",
-        predicate: |data| {
-            let rows = of_blocks(&blocks(data, SYNCTHREADS, |case| case.threads >= Some(WARP)), 1);
-            Some(two(Test::AtLeast(MUCH), ("", rows.last().filter(|_| rows.len() > 1)?), ("", rows.first()?)))
-        },
-    },
-    Claim {
-        id: "zhang.block_saturation",
-        place: "figure 7, table 7",
-        text: "When the active warps exceed the maximum, the block synchronizations of warps reach the same rate in all blocks of more than 64 threads (0.626 to 0.658 warp-sync/ns)",
-        needs: "block barriers that fill a multiprocessor with blocks of several sizes",
-        predicate: saturation,
-    },
-    Claim {
-        id: "zhang.levels",
-        place: "section 4.4",
-        text: "A performance gap between levels does not always exist: warp level is not so different from block level",
-        needs: "barriers of a converged warp or of a divergent one, and of a block of one warp",
-        predicate: |data| {
-            let block = at(&blocks(data, SYNCTHREADS, |_| true), 1, WARP)?;
-            let warp = |group: &str| {
-                let rows = blocks(data, SYNCWARP, |case| case.in_group(group));
-                let one_warp = at(&rows, 1, WARP)?;
-                (!is_nop(&one_warp)).then_some(one_warp)
-            };
-            let named = [("a converged warp,", "converged"), ("a divergent warp,", "divergent")];
-            let parts = named
-                .into_iter()
-                .filter_map(|(name, group)| Some(two(Test::Within(GAP), (name, &warp(group)?), ("a block,", &block))));
-            any_parts(parts)
-        },
-    },
-    Claim {
-        id: "zhang.block_before_warp",
-        place: "section 4.4 (V100)",
-        text: "Block synchronization seems faster than warp level synchronization",
-        needs: "barriers of a block of one warp, and of a tile or a converged warp",
-        predicate: |data| {
-            let block = at(&blocks(data, SYNCTHREADS, |_| true), 1, WARP)?;
-            let tiles = groups(data, TILE, |case| case.in_group("tile #"));
-            let warp = tiles.first().copied().or_else(|| at(&converged(data), 1, WARP))?;
-            Some(two(Test::Below, ("a block,", &block), (&warp.name(), &warp)))
-        },
-    },
-    Claim {
-        id: "zhang.full_block",
-        place: "section 4.4 (block)",
-        text: "1024 threads always mean a large performance degrade: of a block's barrier",
-        needs: "block barriers of blocks of 32 and of 1,024 threads",
-        predicate: |data| full_block(&blocks(data, SYNCTHREADS, |_| true), 1),
-    },
-    Claim {
-        id: "zhang.full_block_grid",
-        place: "section 4.4 (grid)",
-        text: "1024 threads always mean a large performance degrade: of a grid's barrier",
-        needs: "grid barriers of blocks of 32 and of 1,024 threads, one on each multiprocessor",
-        predicate: |data| full_block(&blocks(data, GRID, |_| true), pick::multiprocessors(data)?),
-    },
+pub(super) const CLAIMS: &[(&str, Predicate)] = &[
+    ("zhang.tile_size", |data| flat(ALIKE, &groups(data, TILE, |case| case.in_group("tile #")))),
+    ("zhang.coalesced_size", |data| {
+        let rows = groups(data, COALESCED, |case| case.in_group(NEIGHBOURS));
+        let of = |size| rows.iter().find(|row| row.row.case.group_number(NEIGHBOURS) == Some(size));
+        Some(two(Test::AtLeast(MUCH), ("a group of 16,", of(16)?), ("a group of 32,", of(32)?)))
+    }),
+    ("zhang.coalesced_constant", |data| flat(ALIKE, &groups(data, COALESCED, |case| case.in_group(NEIGHBOURS)))),
+    ("zhang.one_cycle", one_cycle),
+    ("zhang.block_size", |data| rising(&one_block(data, WARP..))),
+    ("zhang.block_warps", |data| {
+        let (single, more): (Vec<_>, Vec<_>) = resident(data).into_iter().partition(|one| one.blocks == 1);
+        let all = single.iter().flat_map(|one| more.iter().map(move |other| (other, one)));
+        let alike = all.filter(|(other, one)| other.warps == one.warps);
+        let compared: Vec<_> = alike.map(|(other, one)| (other.row, one.row)).collect();
+        generally(Test::Within(ALIKE), "equal warps in more blocks and in one cost alike", &compared)
+    }),
+    ("zhang.block_lesson", |data| {
+        let rows = one_block(data, WARP..);
+        Some(two(Test::AtLeast(MUCH), ("", rows.last().filter(|_| rows.len() > 1)?), ("", rows.first()?)))
+    }),
+    ("zhang.block_saturation", saturation),
+    ("zhang.levels", |data| {
+        let block = at(&blocks(data, SYNCTHREADS, |_| true), 1, WARP)?;
+        let warp = |group: &str| {
+            let rows = blocks(data, SYNCWARP, |case| case.in_group(group));
+            let one_warp = at(&rows, 1, WARP)?;
+            (!is_nop(&one_warp)).then_some(one_warp)
+        };
+        let part = |(name, group)| Some(two(Test::Within(GAP), (name, &warp(group)?), ("a block,", &block)));
+        let named = [("a converged warp,", "converged"), ("a divergent warp,", "divergent")];
+        all(named.into_iter().filter_map(part))
+    }),
+    ("zhang.block_before_warp", |data| {
+        let block = at(&blocks(data, SYNCTHREADS, |_| true), 1, WARP)?;
+        let tiles = groups(data, TILE, |case| case.in_group("tile #"));
+        let warp = tiles.first().copied().or_else(|| at(&converged(data), 1, WARP))?;
+        Some(two(Test::Below, ("a block,", &block), (&warp.name(), &warp)))
+    }),
+    ("zhang.full_block", |data| full_block(&blocks(data, SYNCTHREADS, |_| true), 1)),
+    ("zhang.full_block_grid", |data| full_block(&blocks(data, GRID, |_| true), pick::multiprocessors(data)?)),
 ];
 
 /// The paper's own figures, the least of them 1.28 times (grid, P100), are all beyond "alike".
@@ -171,8 +88,7 @@ fn groups<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) 
 
 fn one_cycle(data: &RunData) -> Option<Outcome> {
     let rows = groups(data, COALESCED, |case| case.group.is_some());
-    let bounds = |row: &Known<'_>| row.row.cycles_interval;
-    let known: Vec<_> = rows.iter().filter_map(|row| Some((*row, bounds(row)?))).collect();
+    let known: Vec<_> = rows.iter().filter_map(|row| Some((*row, row.row.cycles_interval?))).collect();
     let (least, interval) = known.iter().min_by(|a, b| a.1.high.total_cmp(&b.1.high)).copied()?;
     let is_possible = |(_, bounds): &(Known<'_>, Interval)| bounds.low >= SUSPICIOUS_CYCLES;
     let verdict = ClaimVerdict::of(known.iter().all(is_possible), interval.high < SUSPICIOUS_CYCLES);
@@ -183,32 +99,33 @@ fn one_cycle(data: &RunData) -> Option<Outcome> {
         count => format!("the cheapest of {count} coalesced groups"),
     };
     let sentence = format!("{group}: {}{evidence}, {which}", Unit::of([&least]).sized(&least));
-    Some(Outcome {
-        verdict,
-        sentence,
-        rows: unique([least.index].into_iter().chain(known.iter().map(|(row, _)| row.index))),
-    })
+    let rows = [least.index].into_iter().chain(known.iter().map(|(row, _)| row.index));
+    Some(Outcome { verdict, sentence, rows: unique(rows) })
 }
 
-/// Block barriers of blocks that are resident together, each with the blocks of a multiprocessor.
-fn resident(data: &RunData) -> Vec<(Known<'_>, u32)> {
+/// A block barrier of blocks that are resident together, with the blocks and the warps of a multiprocessor.
+struct Resident<'a> {
+    row: Known<'a>,
+    blocks: u32,
+    warps: u32,
+}
+
+fn resident(data: &RunData) -> Vec<Resident<'_>> {
     let Some(count) = pick::multiprocessors(data) else { return Vec::new() };
     let rows = blocks(data, SYNCTHREADS, |case| case.threads >= Some(WARP));
-    let each = |row: Known<'_>| row.row.case.blocks.filter(|blocks| blocks % count == 0).map(|blocks| blocks / count);
-    let found = rows.into_iter().filter_map(|row| Some((row, each(row)?)));
-    let warps = |row: &Known<'_>| row.row.case.threads.unwrap_or(0).div_ceil(WARP);
-    found.filter(|(row, each)| *each <= RESIDENT_BLOCKS && each * warps(row) <= RESIDENT_WARPS).collect()
+    let found = rows.into_iter().filter_map(|row| {
+        let blocks = row.row.case.blocks.filter(|blocks| blocks % count == 0)? / count;
+        Some(Resident { row, blocks, warps: blocks * row.row.case.threads?.div_ceil(WARP) })
+    });
+    found.filter(|one| one.blocks <= RESIDENT_BLOCKS && one.warps <= RESIDENT_WARPS).collect()
 }
 
 /// The best rate of warps' block synchronizations in blocks of each size above 64 threads, on full multiprocessors.
 fn saturation(data: &RunData) -> Option<Outcome> {
-    let found = resident(data);
-    let rates = found.iter().filter(|(row, _)| row.row.case.threads > Some(2 * WARP)).filter_map(|(row, each)| {
-        let warps = f64::from(each * row.row.case.threads?.div_ceil(WARP));
-        (each * row.row.case.threads?.div_ceil(WARP) == RESIDENT_WARPS)
-            .then(|| (*row, warps / row.bounds.high, warps / row.ns, warps / row.bounds.low))
-    });
-    let mut rates: Vec<_> = rates.collect();
+    let is_full = |one: &Resident<'_>| one.row.row.case.threads > Some(2 * WARP) && one.warps == RESIDENT_WARPS;
+    let warps = f64::from(RESIDENT_WARPS);
+    let rate = |Resident { row, .. }| (row, warps / row.bounds.high, warps / row.ns, warps / row.bounds.low);
+    let mut rates: Vec<_> = resident(data).into_iter().filter(is_full).map(rate).collect();
     rates.sort_by(|a, b| a.2.total_cmp(&b.2));
     let (slowest, fastest) = (rates.first()?, rates.last()?);
     if rates.len() < 2 {

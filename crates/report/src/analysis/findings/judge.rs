@@ -331,18 +331,13 @@ pub(super) fn every(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<Outco
     Some(outcome(tally.is_complete(), sentence, "", rows_of(worst, pairs)))
 }
 
-/// A claim of several parts: it holds if all do, and does not if one does not.
-pub(super) fn all(parts: impl IntoIterator<Item = Outcome>) -> Outcome {
+/// A claim of several parts, of those that a run has: it holds if all do, and does not if one does not.
+pub(super) fn all(parts: impl IntoIterator<Item = Outcome>) -> Option<Outcome> {
     let parts: Vec<Outcome> = parts.into_iter().collect();
+    parts.first()?;
     let verdict = Tally::of(parts.iter().map(|part| part.verdict)).is_complete();
     let sentence = parts.iter().map(|part| part.sentence.as_str()).collect::<Vec<_>>().join("; ");
-    Outcome { verdict, sentence, rows: unique(parts.into_iter().flat_map(|part| part.rows)) }
-}
-
-/// The parts that a run has, if it has any.
-pub(super) fn any_parts(parts: impl IntoIterator<Item = Outcome>) -> Option<Outcome> {
-    let parts: Vec<Outcome> = parts.into_iter().collect();
-    (!parts.is_empty()).then(|| all(parts))
+    Some(Outcome { verdict, sentence, rows: unique(parts.into_iter().flat_map(|part| part.rows)) })
 }
 
 pub(super) fn unique(rows: impl IntoIterator<Item = usize>) -> Vec<usize> {

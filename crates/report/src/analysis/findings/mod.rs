@@ -1,9 +1,9 @@
 //! The claims that papers publish, each as a predicate that a run decides.
 //!
-//! A [`Claim`] names its source and holds a function. The function picks rows and compares their intervals; it says `Holds`
-//! or `DoesNotHold` only where the intervals make that certain, and `Open` with the reason elsewhere. Start with `judge`,
-//! the comparisons, and its thresholds for words such as "constant"; `pick` has the choices of rows. The claims stand by paper and
-//! subject:
+//! `assets/claims.csv` has the claims in words, with their sources. The function of a claim picks rows and compares their
+//! intervals; it says `Holds` or `DoesNotHold` only where the intervals make that certain, and `Open` with the reason elsewhere.
+//! Start with `judge`, the comparisons, and its thresholds for words such as "constant"; `pick` has the choices of rows. The
+//! functions stand by paper and subject:
 //!
 //! | file | claims |
 //! |---|---|
@@ -30,40 +30,30 @@ mod pick;
 #[cfg(test)]
 mod tests;
 
-use serde::Serialize;
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
 use syncscope_core::Evidence;
+use syncscope_core::words::words;
 
 use crate::RunData;
 use crate::figure::interval_within_run;
 
-/// Where a claim was published.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Paper {
-    /// Burtchell and Burtscher, *Characterizing CUDA and OpenMP Synchronization Primitives*, IISWC 2024.
-    Burtchell,
-    /// Zhang, Wahib, Zhang and Matsuoka, *A Study of Synchronization Methods in Modern GPUs*.
-    Zhang,
-    /// Anzt, Chow and Dongarra, *On block-asynchronous execution on GPUs*, LAPACK Working Note 291, 2016.
-    Anzt,
-    /// A post on cycle-accurate timing of CUDA code with an assembler.
-    Assembler,
+words! {
+    /// Where a claim was published.
+    pub enum Paper ("paper") {
+        /// Burtchell and Burtscher, *Characterizing CUDA and OpenMP Synchronization Primitives*, IISWC 2024.
+        Burtchell = "burtchell",
+        /// Zhang, Wahib, Zhang and Matsuoka, *A Study of Synchronization Methods in Modern GPUs*.
+        Zhang = "zhang",
+        /// Anzt, Chow and Dongarra, *On block-asynchronous execution on GPUs*, LAPACK Working Note 291, 2016.
+        Anzt = "anzt",
+        /// A post on cycle-accurate timing of CUDA code with an assembler.
+        Assembler = "assembler",
+    }
 }
 
 impl Paper {
-    /// All of them, in the order of reports.
-    pub const ALL: [Self; 4] = [Self::Burtchell, Self::Zhang, Self::Anzt, Self::Assembler];
-
-    /// The word for the command line and for files.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Burtchell => "burtchell",
-            Self::Zhang => "zhang",
-            Self::Anzt => "anzt",
-            Self::Assembler => "assembler",
-        }
-    }
-
     /// Authors and year, for people.
     pub const fn title(self) -> &'static str {
         match self {
@@ -125,28 +115,46 @@ pub struct Outcome {
 impl Outcome {
     /// Of a claim that holds, or does not, or of which that is not known, with the figures or the reason.
     pub const fn of(holds: Option<bool>, sentence: String) -> Self {
-        let verdict = match holds {
-            Some(true) => ClaimVerdict::Holds,
-            Some(false) => ClaimVerdict::DoesNotHold,
-            None => ClaimVerdict::Open,
-        };
+        let verdict = ClaimVerdict::of(matches!(holds, Some(true)), matches!(holds, Some(false)));
         Self { verdict, sentence, rows: Vec::new() }
     }
 }
 
-/// A published claim.
+/// A published claim that rows decide: a line of `assets/claims.csv`.
+#[derive(Debug, Deserialize)]
 struct Claim {
     /// Its name in files: paper, subject, item.
-    id: &'static str,
+    #[serde(rename = "claim")]
+    id: String,
+    paper: Paper,
     /// Section, figure, table or number of the recommendation.
-    place: &'static str,
+    place: String,
     /// What the paper says, quoted or closely paraphrased.
-    text: &'static str,
+    text: String,
     /// The rows that decide it.
-    needs: &'static str,
-    /// Decides it; `None` where the run lacks rows.
-    predicate: fn(&RunData) -> Option<Outcome>,
+    needs: String,
 }
+
+/// The claims in the order of reports.
+static CLAIMS: LazyLock<Vec<Claim>> = LazyLock::new(|| {
+    let table = include_bytes!("../../../assets/claims.csv");
+    // A test reads every line.
+    csv::Reader::from_reader(table.as_slice()).deserialize().filter_map(Result::ok).collect()
+});
+
+/// Decides a claim; `None` where the run lacks rows.
+type Predicate = fn(&RunData) -> Option<Outcome>;
+
+/// What decides each claim, by its name.
+const PREDICATES: [&[(&str, Predicate)]; 7] = [
+    openmp_teams::CLAIMS,
+    openmp_atomics::CLAIMS,
+    cuda_syncs::CLAIMS,
+    cuda_atomics::CLAIMS,
+    cuda_fences::CLAIMS,
+    groups::CLAIMS,
+    grids::CLAIMS,
+];
 
 /// A claim and what became of it on a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -167,50 +175,32 @@ pub struct Finding {
     pub measured: bool,
 }
 
-/// The claims that rows decide, in the order of reports.
-const CLAIMS: [(Paper, &[Claim]); 7] = [
-    (Paper::Burtchell, openmp_teams::CLAIMS),
-    (Paper::Burtchell, openmp_atomics::CLAIMS),
-    (Paper::Burtchell, cuda_syncs::CLAIMS),
-    (Paper::Burtchell, cuda_atomics::CLAIMS),
-    (Paper::Burtchell, cuda_fences::CLAIMS),
-    (Paper::Zhang, groups::CLAIMS),
-    (Paper::Zhang, grids::CLAIMS),
-];
-
-fn claims() -> impl Iterator<Item = (Paper, &'static Claim)> {
-    CLAIMS.iter().flat_map(|(paper, claims)| claims.iter().map(|claim| (*paper, claim)))
-}
-
 /// All claims on a run: those that rows decide, and the verdicts of the published experiments that its directory holds.
 pub fn findings(data: &RunData) -> Vec<Finding> {
-    let mut all: Vec<Finding> = claims().map(|(paper, claim)| evaluate(paper, claim, data)).collect();
+    let mut all: Vec<Finding> = CLAIMS.iter().map(|claim| evaluate(claim, data)).collect();
     all.extend(data.sections.iter().flat_map(|section| section.claims.iter().cloned()));
     all.sort_by_key(|finding| finding.paper);
     all
 }
 
-fn evaluate(paper: Paper, claim: &Claim, data: &RunData) -> Finding {
-    let found = (claim.predicate)(data);
+fn evaluate(claim: &Claim, data: &RunData) -> Finding {
+    let predicate = PREDICATES.iter().copied().flatten().find(|(id, _)| *id == claim.id);
+    let found = predicate.and_then(|(_, decide)| decide(data));
     let measured = found.is_some();
-    let mut outcome = found.unwrap_or_else(|| Outcome {
-        verdict: ClaimVerdict::Open,
-        sentence: format!("the run lacks {}", claim.needs),
-        rows: Vec::new(),
-    });
+    let mut outcome = found.unwrap_or_else(|| Outcome::of(None, format!("the run lacks {}", claim.needs)));
     let evidence = |row: &usize| data.rows.get(*row)?.evidence.as_deref();
     if let Some(nop) = outcome.rows.iter().filter_map(evidence).find(|text| Evidence::is_nop(text)) {
-        let sentence = format!("cannot be tested: compiled to nothing ({nop}); {}", outcome.sentence);
-        outcome = Outcome { verdict: ClaimVerdict::Open, sentence, rows: outcome.rows };
+        outcome.verdict = ClaimVerdict::Open;
+        outcome.sentence = format!("cannot be tested: compiled to nothing ({nop}); {}", outcome.sentence);
     }
     if outcome.rows.iter().any(|row| data.rows.get(*row).is_some_and(|row| interval_within_run(row).is_none())) {
         outcome.sentence.push_str(" (points alone, without intervals)");
     }
     Finding {
-        id: claim.id.to_owned(),
-        paper,
-        place: claim.place.to_owned(),
-        text: claim.text.to_owned(),
+        id: claim.id.clone(),
+        paper: claim.paper,
+        place: claim.place.clone(),
+        text: claim.text.clone(),
         outcome,
         measured,
     }

@@ -2,151 +2,80 @@
 
 use syncscope_core::{Dtype, Mode};
 
-use super::judge::{ALIKE, MUCH, Pair, Test, all, any_parts, flat, generally, two, unique};
+use super::judge::{ALIKE, MUCH, Pair, Test, all, flat, generally, two, unique};
 use super::openmp_teams::{APART, ends, last_pair};
 use super::pick::{CPU_ADD, CPU_CAPTURE, CPU_READ, CPU_WRITE, DTYPES, by_threads, private, shared, teams};
-use super::{Claim, ClaimVerdict, Outcome};
+use super::{ClaimVerdict, Outcome, Predicate};
 use crate::{RunData, figure};
 
 /// A core begins at least one load in each cycle: an operation of at most one cycle costs what a plain load does.
 const LOAD_CYCLES: f64 = 1.0;
 
-pub(super) const CLAIMS: &[Claim] = &[
-    Claim {
-        id: "burtchell.openmp.same_location",
-        place: "section V-A5, recommendation 2",
-        text: "Atomic updates or writes by multiple threads to the same location should be avoided, as they are quite slow",
-        needs: "atomic updates of one variable and of padded elements by several threads",
-        predicate: |data| {
-            let one = teams(data, CPU_ADD, shared(Dtype::I32));
-            let own = teams(data, CPU_ADD, private(Dtype::I32, APART));
-            let (one, own) = last_pair(&one, &own)?;
-            Some(two(Test::AtLeast(MUCH), ("one variable", &one), ("padded elements", &own)))
-        },
-    },
-    Claim {
-        id: "burtchell.openmp.false_sharing",
-        place: "section V-A5, recommendation 3",
-        text: "Atomic operations to different locations are much faster if these do not reside in the same cache line",
-        needs: "atomic updates of neighbouring and of padded elements by several threads",
-        predicate: |data| {
-            let parts = DTYPES.into_iter().filter_map(|dtype| {
-                let near = teams(data, CPU_ADD, private(dtype, 1));
-                let far = teams(data, CPU_ADD, private(dtype, APART));
-                let (near, far) = last_pair(&near, &far)?;
-                Some(two(Test::AtLeast(MUCH), (&format!("{dtype} in one line"), &near), ("padded", &far)))
-            });
-            any_parts(parts)
-        },
-    },
-    Claim {
-        id: "burtchell.openmp.line_end",
-        place: "figure 3",
-        text: "The throughput shoots up at a stride of 8 for 64-bit types and of 16 for 32-bit types, where each element has a cache line of its own",
-        needs: "atomic updates of elements at the strides 4, 8 and 16 by several threads",
-        predicate: |data| {
-            let step = |dtype, before, after| {
-                let (before, after) = last_pair(
-                    &teams(data, CPU_ADD, private(dtype, before)),
-                    &teams(data, CPU_ADD, private(dtype, after)),
-                )?;
-                Some(two(Test::AtLeast(MUCH), (&format!("{dtype} before the line's end"), &before), ("at it", &after)))
-            };
-            Some(all([
-                step(Dtype::U64, 4, 8)?,
-                step(Dtype::F64, 4, 8)?,
-                step(Dtype::I32, 8, 16)?,
-                step(Dtype::F32, 8, 16)?,
-            ]))
-        },
-    },
-    Claim {
-        id: "burtchell.openmp.own_lines",
-        place: "figure 3d",
-        text: "Without false sharing the throughput per thread is largely constant: the operations are embarrassingly parallel",
-        needs: "atomic updates of padded elements by two and by more threads",
-        predicate: |data| {
-            let parts = DTYPES.into_iter().filter_map(|dtype| {
-                let padded = teams(data, CPU_ADD, private(dtype, APART));
-                ends(dtype.as_str(), &padded, 2, Test::AtMost(MUCH))
-            });
-            any_parts(parts)
-        },
-    },
-    Claim {
-        id: "burtchell.openmp.integer_faster",
-        place: "figure 2",
-        text: "For the atomic update the integer types are generally faster than the floating-point types",
-        needs: "atomic updates of one variable of integer and floating-point types",
-        predicate: |data| {
-            let mut pairs = between(data, CPU_ADD, Dtype::I32, Dtype::F32);
-            pairs.extend(between(data, CPU_ADD, Dtype::U64, Dtype::F64));
-            generally(Test::Below, "the integer costs less", &pairs)
-        },
-    },
-    Claim {
-        id: "burtchell.openmp.word_size",
-        place: "figure 2",
-        text: "The word size (32 or 64 bits) does not affect the atomic update",
-        needs: "atomic updates of one variable of 32 and of 64 bits",
-        predicate: |data| {
-            let mut pairs = between(data, CPU_ADD, Dtype::I32, Dtype::U64);
-            pairs.extend(between(data, CPU_ADD, Dtype::F32, Dtype::F64));
-            generally(Test::Within(ALIKE), "both sizes cost alike", &pairs)
-        },
-    },
-    Claim {
-        id: "burtchell.openmp.capture",
-        place: "section V-A2",
-        text: "Throughputs of atomic capture are nearly identical to those of atomic update",
-        needs: "atomic captures and updates of one variable",
-        predicate: |data| {
-            let of = |dtype| by_threads(&teams(data, CPU_CAPTURE, shared(dtype)), &teams(data, CPU_ADD, shared(dtype)));
-            generally(
-                Test::Within(ALIKE),
-                "capture and update cost alike",
-                &DTYPES.into_iter().flat_map(of).collect::<Vec<_>>(),
-            )
-        },
-    },
-    Claim {
-        id: "burtchell.openmp.write_type",
-        place: "figure 4",
-        text: "For the atomic write neither the type nor its size has an observable effect",
-        needs: "atomic writes of several types",
-        predicate: |data| {
-            let others = [Dtype::U64, Dtype::F32, Dtype::F64];
-            let pairs: Vec<_> =
-                others.into_iter().flat_map(|other| between(data, CPU_WRITE, Dtype::I32, other)).collect();
-            generally(Test::Within(ALIKE), "i32 and the other type cost alike", &pairs)
-        },
-    },
-    Claim {
-        id: "burtchell.openmp.write_like_update",
-        place: "figure 4",
-        text: "The atomic write echoes the atomic update: its throughput decreases with the threads",
-        needs: "atomic writes by two and by more threads",
-        predicate: |data| ends("", &teams(data, CPU_WRITE, shared(Dtype::I32)), 2, Test::AtLeast(MUCH)),
-    },
-    Claim {
-        id: "burtchell.openmp.read_free",
-        place: "section V-A5, recommendation 4",
-        text: "Atomic reads do not incur any extra latency and can be used wherever prudent",
-        needs: "atomic reads with their cost in cycles",
-        predicate: read_free,
-    },
-    Claim {
-        id: "burtchell.openmp.read_threads",
-        place: "section V-A2",
-        text: "There is no performance penalty in using an atomic read, with any number of threads",
-        needs: "atomic reads of one variable by several threads",
-        predicate: |data| flat(MUCH, &teams(data, CPU_READ, shared(Dtype::I32))),
-    },
+pub(super) const CLAIMS: &[(&str, Predicate)] = &[
+    ("burtchell.openmp.same_location", |data| {
+        let own = teams(data, CPU_ADD, private(Dtype::I32, APART));
+        let (one, own) = last_pair(&teams(data, CPU_ADD, shared(Dtype::I32)), &own)?;
+        Some(two(Test::AtLeast(MUCH), ("one variable", &one), ("padded elements", &own)))
+    }),
+    ("burtchell.openmp.false_sharing", |data| {
+        let parts = DTYPES.into_iter().filter_map(|dtype| {
+            let (near, far) = at_strides(data, dtype, 1, APART)?;
+            Some(two(Test::AtLeast(MUCH), (&format!("{dtype} in one line"), &near), ("padded", &far)))
+        });
+        all(parts)
+    }),
+    ("burtchell.openmp.line_end", |data| {
+        let step = |dtype, before, after| {
+            let (before, after) = at_strides(data, dtype, before, after)?;
+            Some(two(Test::AtLeast(MUCH), (&format!("{dtype} before the line's end"), &before), ("at it", &after)))
+        };
+        let [of_u64, of_f64] = [Dtype::U64, Dtype::F64].map(|dtype| step(dtype, 4, 8));
+        let [of_i32, of_f32] = [Dtype::I32, Dtype::F32].map(|dtype| step(dtype, 8, 16));
+        all([of_u64?, of_f64?, of_i32?, of_f32?])
+    }),
+    ("burtchell.openmp.own_lines", |data| {
+        let parts = DTYPES.into_iter().filter_map(|dtype| {
+            let padded = teams(data, CPU_ADD, private(dtype, APART));
+            ends(dtype.as_str(), &padded, 2, Test::AtMost(MUCH))
+        });
+        all(parts)
+    }),
+    ("burtchell.openmp.integer_faster", |data| {
+        let mut pairs = between(data, CPU_ADD, Dtype::I32, Dtype::F32);
+        pairs.extend(between(data, CPU_ADD, Dtype::U64, Dtype::F64));
+        generally(Test::Below, "the integer costs less", &pairs)
+    }),
+    ("burtchell.openmp.word_size", |data| {
+        let mut pairs = between(data, CPU_ADD, Dtype::I32, Dtype::U64);
+        pairs.extend(between(data, CPU_ADD, Dtype::F32, Dtype::F64));
+        generally(Test::Within(ALIKE), "both sizes cost alike", &pairs)
+    }),
+    ("burtchell.openmp.capture", |data| {
+        let of = |dtype| by_threads(&teams(data, CPU_CAPTURE, shared(dtype)), &teams(data, CPU_ADD, shared(dtype)));
+        let pairs: Vec<_> = DTYPES.into_iter().flat_map(of).collect();
+        generally(Test::Within(ALIKE), "capture and update cost alike", &pairs)
+    }),
+    ("burtchell.openmp.write_type", |data| {
+        let others = [Dtype::U64, Dtype::F32, Dtype::F64];
+        let pairs: Vec<_> = others.into_iter().flat_map(|other| between(data, CPU_WRITE, Dtype::I32, other)).collect();
+        generally(Test::Within(ALIKE), "i32 and the other type cost alike", &pairs)
+    }),
+    ("burtchell.openmp.write_like_update", |data| {
+        ends("", &teams(data, CPU_WRITE, shared(Dtype::I32)), 2, Test::AtLeast(MUCH))
+    }),
+    ("burtchell.openmp.read_free", read_free),
+    ("burtchell.openmp.read_threads", |data| flat(MUCH, &teams(data, CPU_READ, shared(Dtype::I32)))),
 ];
 
 /// Pairs of two types at each number of threads, one variable for all.
 fn between<'a>(data: &'a RunData, primitive: &str, one: Dtype, other: Dtype) -> Vec<Pair<'a>> {
     by_threads(&teams(data, primitive, shared(one)), &teams(data, primitive, shared(other)))
+}
+
+/// Updates of elements so far apart, by the largest team that has both.
+fn at_strides(data: &RunData, dtype: Dtype, one: u32, other: u32) -> Option<Pair<'_>> {
+    let of = |stride| teams(data, CPU_ADD, private(dtype, stride));
+    last_pair(&of(one), &of(other))
 }
 
 /// Atomic reads cost what a load does, within [`ALIKE`] of [`LOAD_CYCLES`], by their interval in cycles. Noisy rows decide with
@@ -165,8 +94,7 @@ fn read_free(data: &RunData) -> Option<Outcome> {
     let of_all = if figures.len() < known.len() { format!(" of {}", known.len()) } else { String::new() };
     let measured = match (figures.first(), figures.last()) {
         (Some((least, _)), Some((most, _))) => {
-            let (least, most) = (figure::ratio(*least), figure::ratio(*most));
-            let range = if least == most { least } else { format!("{least} to {most}") };
+            let range = figure::range(&figure::ratio(*least), &figure::ratio(*most));
             format!("{range} cycles in {}{of_all} cases", figures.len())
         }
         _ => "no figure in cycles".to_owned(),

@@ -1,6 +1,6 @@
 //! The rows that a claim is about.
 
-use syncscope_core::{Case, Dtype, Form, Layout, MemoryOrder, Mode, Placement, Scope, Space};
+use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Mode, Placement, Scope, Space};
 
 use super::super::contest::alike::of_one_actor;
 use super::super::contest::{Basis, Known};
@@ -42,15 +42,8 @@ pub(super) const DTYPES: [Dtype; 4] = [Dtype::I32, Dtype::U64, Dtype::F32, Dtype
 
 /// Rows of known cost, by devices, blocks, threads and stride.
 pub(super) fn rows<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec<Known<'a>> {
-    in_order(data, primitive, &fits)
-}
-
-/// The same, compiled once for all conditions.
-fn in_order<'a>(data: &'a RunData, primitive: &str, fits: &dyn Fn(&Case) -> bool) -> Vec<Known<'a>> {
-    let fitting =
-        |index: &usize| data.rows.get(*index).is_some_and(|row| row.case.primitive == primitive && fits(&row.case));
-    let mut rows: Vec<Known<'a>> =
-        (0..data.rows.len()).filter(fitting).filter_map(|index| Known::of(data, index, Basis::Run)).collect();
+    let found = data.rows_where(|row| row.case.primitive == primitive && fits(&row.case));
+    let mut rows: Vec<Known<'a>> = found.filter_map(|index| Known::of(data, index, Basis::Run)).collect();
     rows.sort_by_key(|row| {
         let case = &row.row.case;
         (case.devices, case.blocks, case.threads, case.layout.and_then(Layout::stride))
@@ -112,15 +105,15 @@ pub(super) fn blocks<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case
     })
 }
 
-/// Fits relaxed atomic operations of a device on its memory, whose results are not used.
-pub(super) fn on_device(dtype: Dtype, layout: Layout) -> impl Fn(&Case) -> bool {
-    move |case| {
+/// Relaxed atomic operations of a device on its memory, whose results are not used.
+pub(super) fn atomics<'a>(data: &'a RunData, primitive: &str, dtype: Dtype, layout: Layout) -> Vec<Known<'a>> {
+    blocks(data, primitive, |case| {
         case.dtype == Some(dtype)
             && case.layout == Some(layout)
             && matches!(case.scope, None | Some(Scope::Device))
             && matches!(case.space, None | Some(Space::Global))
             && matches!(case.mode, None | Some(Mode::Throughput))
-    }
+    })
 }
 
 /// One variable for all threads.
@@ -141,26 +134,21 @@ pub(super) fn multiprocessors(data: &RunData) -> Option<u32> {
     data.run.machine.gpus.first().map(|gpu| gpu.multiprocessors).filter(|count| *count > 0)
 }
 
-/// Both costs, of the same kind of thread.
-fn pair<'a>(one: &Known<'a>, other: &Known<'a>) -> Option<Pair<'a>> {
-    let [one, other] = of_one_actor(vec![*one, *other])?.try_into().ok()?;
-    Some((one, other))
-}
-
 /// Pairs of rows at the same size.
 pub(super) fn pairs<'a>(a: &[Known<'a>], b: &[Known<'a>]) -> Vec<Pair<'a>> {
-    let size = |row: &Known<'_>| (row.row.case.devices, row.row.case.blocks, row.row.case.threads);
-    let other = |one: &Known<'a>| pair(one, b.iter().find(|other| size(other) == size(one))?);
-    a.iter().filter_map(other).collect()
+    pairs_by(a, b, |case| (case.devices, case.blocks, case.threads))
 }
 
 /// Pairs of rows by the same number of threads, whatever else differs.
 pub(super) fn by_threads<'a>(a: &[Known<'a>], b: &[Known<'a>]) -> Vec<Pair<'a>> {
-    let other = |one: &Known<'a>| pair(one, b.iter().find(|other| other.row.case.threads == one.row.case.threads)?);
-    a.iter().filter_map(other).collect()
+    pairs_by(a, b, |case| case.threads)
 }
 
-/// Whether a form is the papers' program's: the default, or an argument in a register.
-pub(super) fn as_published(case: &Case) -> bool {
-    matches!(case.form, None | Some(Form::Opaque))
+/// Pairs of rows that agree in this, by the costs of the same kind of thread.
+pub(super) fn pairs_by<'a, K: PartialEq>(a: &[Known<'a>], b: &[Known<'a>], key: fn(&Case) -> K) -> Vec<Pair<'a>> {
+    let pair = |one: &Known<'a>| {
+        let other = b.iter().find(|other| key(&other.row.case) == key(&one.row.case))?;
+        of_one_actor(vec![*one, *other])?.try_into().ok().map(|[one, other]: [Known<'a>; 2]| (one, other))
+    };
+    a.iter().filter_map(pair).collect()
 }

@@ -146,14 +146,13 @@ impl Fleet {
         let statistics = Statistics::of(&self.nodes, &primitives);
         let cells = statistics.cells(threshold);
         let typical = cause::Typical::of(&self.nodes);
-        let nodes = self.nodes.iter().zip(cells).enumerate().map(|(at, (node, cells))| {
-            let mut found =
-                FleetNode { name: node.name.clone(), cells, missing: statistics.missing(at), causes: Vec::new() };
+        let nodes = self.nodes.iter().zip(cells).zip(&statistics.missing).map(|((node, cells), missing)| {
+            let mut found = FleetNode { name: node.name.clone(), cells, missing: *missing, causes: Vec::new() };
             if found.is_outlier() {
                 found.causes = typical.causes(node, &found, &primitives);
             }
             found
         });
-        Some(ExaminedFleet { nodes: nodes.collect(), spreads: statistics.spreads(), primitives, threshold })
+        Some(ExaminedFleet { nodes: nodes.collect(), spreads: statistics.spreads, primitives, threshold })
     }
 }

@@ -73,8 +73,9 @@ pub(super) struct Statistics {
     /// By node and primitive.
     deviations: Vec<Vec<Option<Deviation>>>,
     /// The spread of the nodes in each primitive.
-    spreads: Vec<Option<f64>>,
-    missing: Vec<usize>,
+    pub(super) spreads: Vec<Option<f64>>,
+    /// For each node the cases that most nodes have a figure for and this one has not.
+    pub(super) missing: Vec<usize>,
 }
 
 impl Statistics {
@@ -92,15 +93,6 @@ impl Statistics {
             missing: nodes.iter().map(missing).collect(),
             deviations,
         }
-    }
-
-    /// The cases that most nodes have a figure for and this one has not.
-    pub(super) fn missing(&self, node: usize) -> usize {
-        self.missing[node]
-    }
-
-    pub(super) fn spreads(&self) -> Vec<Option<f64>> {
-        self.spreads.clone()
     }
 
     /// The cells of all nodes with their verdicts.

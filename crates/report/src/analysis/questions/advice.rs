@@ -7,52 +7,35 @@ use std::time::Duration;
 
 use serde::Serialize;
 use syncscope_core::stats::Interval;
+use syncscope_core::words::words;
 use syncscope_core::{Case, Detail, Domain, Role, Verdict};
 
 use super::families::by_class;
 use super::levels::SHARED;
 use super::{QUESTIONS, WITHOUT_INTERVALS, lacks_intervals};
-use crate::analysis::contest::{Contest, Known, Win, takes_part};
+use crate::analysis::contest::{Basis, Contest, Known, Peers, Win, takes_part};
 use crate::analysis::placements;
 use crate::figure::Cost;
 use crate::naming::enumeration;
-use crate::{RunData, figure};
+use crate::{RunData, figure, naming};
 
-/// What a program needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Need {
-    /// Count events of several threads.
-    CountEvents,
-    /// Protect data that one thread at a time may use.
-    Protect,
-    /// Divide the work of several threads into phases.
-    Phases,
-    /// Hand over work from one thread to another.
-    HandOver,
-    /// Wait for another thread.
-    Wait,
-    /// Reduce many values to one.
-    Reduce,
-    /// End a phase of all threads of a GPU.
-    EndGpuPhase,
-}
-
-impl Need {
-    /// All of them, in the order of reports.
-    pub const ALL: [Self; 7] =
-        [Self::CountEvents, Self::Protect, Self::Phases, Self::HandOver, Self::Wait, Self::Reduce, Self::EndGpuPhase];
-
-    /// Its word on the command line and in files.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::CountEvents => "count-events",
-            Self::Protect => "protect",
-            Self::Phases => "phases",
-            Self::HandOver => "hand-over",
-            Self::Wait => "wait",
-            Self::Reduce => "reduce",
-            Self::EndGpuPhase => "end-gpu-phase",
-        }
+words! {
+    /// What a program needs.
+    pub enum Need ("need") {
+        /// Count events of several threads.
+        CountEvents = "count-events",
+        /// Protect data that one thread at a time may use.
+        Protect = "protect",
+        /// Divide the work of several threads into phases.
+        Phases = "phases",
+        /// Hand over work from one thread to another.
+        HandOver = "hand-over",
+        /// Wait for another thread.
+        Wait = "wait",
+        /// Reduce many values to one.
+        Reduce = "reduce",
+        /// End a phase of all threads of a GPU.
+        EndGpuPhase = "end-gpu-phase",
     }
 }
 
@@ -304,6 +287,19 @@ fn reversed(data: &RunData, win: &Win<'_, '_>) -> Vec<String> {
         }))
     };
     (1..).map_while(of_state).flatten().collect()
+}
+
+/// What to take of these peers, with cautions; where no row has the asked size, those that the run has.
+pub(super) fn of_peers(
+    inquiry: Inquiry<'_>,
+    (on, role, peers, what): (Domain, Role, Option<Peers<'_>>, &str),
+    caution: impl FnOnce(&mut Choice, &Case),
+) -> Option<Situation> {
+    let Some(peers) = peers else {
+        return Some((on, what.trim_start_matches(", ").to_owned(), missing_size(inquiry, role, |_| true)?));
+    };
+    let decision = decide(inquiry, &peers.contest(Basis::Run))?.taking(|choice| caution(choice, peers.like));
+    Some((on, format!("{}{what}", naming::size(peers.like)), decision))
 }
 
 /// Where no row has the asked number of threads, those that the run has instead; `None` where it has no rows at all.

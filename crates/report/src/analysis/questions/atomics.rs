@@ -6,7 +6,7 @@ use syncscope_core::{Case, Form, Layout, MemoryOrder, Mode, Row, Scope, Space, V
 
 use super::advice::Need;
 use super::counters::count_events;
-use super::rows::{both_sides, largest_team, note, one_line_each, plain_series, sizes, team, unreliable};
+use super::rows::{both_sides, largest_team, note, one_line_each, plain, series, sizes, team, unreliable};
 use super::types_and_orders::{float_against_int, sequential_store};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{Basis, Known, Ratio, is_absent};
@@ -123,7 +123,7 @@ const SEPARATE_BYTES: usize = 64;
 fn picture(data: &RunData) -> Option<Picture> {
     let cpu = one_line_each(data, &cpu_rows(data), label, |case| case.threads = None);
     let gpu = on_one_path(data, one_line_each(data, &gpu_rows(data), label, sizes));
-    let lines = |rows: &[usize], x: fn(&Case) -> u64| plain_series(data, rows, label, x, Point::total_rate);
+    let lines = |rows: &[usize], x: fn(&Case) -> u64| plain(series(data, rows, label, x, Point::total_rate));
     let charts = both_sides(
         data,
         &Axis::log("additions per second, all threads", Unit::Rate),

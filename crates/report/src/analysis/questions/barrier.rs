@@ -5,11 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use syncscope_core::{Case, Domain, Group, Mode, Role, Row, Verdict};
 
-use super::advice::{Inquiry, Need, Situation, decide, missing_size};
+use super::advice::{Inquiry, Need, Situation, of_peers};
 use super::lock::cautions_on_waiting;
-use super::rows::{
-    both_sides, by_threads, cheapest_in_words, one_line_each, plain_series, series, sizes, team, unreliable,
-};
+use super::rows::{both_sides, by_threads, cheapest_in_words, one_line_each, plain, series, sizes, team, unreliable};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{
     Basis, Contest, Known, Peers, Size, design, has_role, is_absent, is_relaxed, short_design, takes_part,
@@ -18,7 +16,7 @@ use crate::analysis::ladder::{on_rung, rung};
 use crate::analysis::usual::{MachineSize, short_name};
 use crate::chart::{Axis, Point, Unit};
 use crate::naming::enumeration;
-use crate::{RunData, figure, naming};
+use crate::{RunData, figure};
 
 pub(super) const QUESTION: Question = Question {
     id: "decide-barrier",
@@ -128,7 +126,7 @@ fn picture(data: &RunData) -> Option<Picture> {
         data,
         &Axis::log("time per barrier", Unit::Time),
         ("threads that wait", series(data, &cpu, name, team, Point::cost)),
-        ("threads that wait", plain_series(data, &gpu, reach, Case::actors, Point::cost)),
+        ("threads that wait", plain(series(data, &gpu, reach, Case::actors, Point::cost))),
     );
     let on_cpu = threads.and_then(|peers| by_threads(data, &peers, "CPU barrier", LEAST_TEAM));
     let all: Vec<usize> = cpu.iter().chain(&gpu).copied().collect();
@@ -168,18 +166,13 @@ fn device_rows(data: &RunData) -> Vec<usize> {
             && machine.is_filled_by(&row.case)
     };
     let rows: Vec<usize> = data.rows_where(is_one).collect();
+    let name = |case: &Case| design(&data.catalogue, case);
     let best = |devices: Option<u32>| {
-        let of_size = |index: &usize| {
-            let case = data.case(*index);
-            case.devices == devices && case.threads == Some(32)
-        };
-        let known = rows.iter().copied().filter(of_size).filter_map(|index| Known::of(data, index, Basis::Run));
-        known.min_by(|a, b| a.bounds.high.total_cmp(&b.bounds.high)).map(|best| design(&data.catalogue, &best.row.case))
+        let known = rows.iter().filter_map(|index| Known::of(data, *index, Basis::Run));
+        let of_size = known.filter(|one| (one.row.case.devices, one.row.case.threads) == (devices, Some(32)));
+        of_size.min_by(|a, b| a.bounds.high.total_cmp(&b.bounds.high)).map(|best| name(&best.row.case))
     };
-    let is_best = |index: &usize| {
-        let case = data.case(*index);
-        best(case.devices) == Some(design(&data.catalogue, case))
-    };
+    let is_best = |index: &usize| best(data.case(*index).devices) == Some(name(data.case(*index)));
     rows.iter().copied().filter(is_best).collect()
 }
 
@@ -223,38 +216,26 @@ pub(super) const RESIDENT: &str =
 /// within the run.
 fn phases(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let (data, threads) = (inquiry.data, inquiry.asked.threads);
-    let mut answers = Vec::new();
-    if inquiry.wants(Domain::Cpu) {
-        answers.extend(of_kind(
-            inquiry,
-            Domain::Cpu,
-            Role::ThreadBarrier,
-            Peers::of_team(data, Role::ThreadBarrier, threads, LEAST_TEAM),
-            "",
-        ));
-    }
-    if inquiry.wants(Domain::Gpu) {
-        let one_block = |case: &Case| {
-            let is_asked = threads.is_none_or(|asked| case.threads == Some(asked));
-            case.blocks.unwrap_or(1) == 1 && case.mode != Some(Mode::Throughput) && case.group.is_none() && is_asked
-        };
-        let block = Peers::of(data, Role::BlockBarrier, one_block, Size::Most);
-        answers.extend(of_kind(inquiry, Domain::Gpu, Role::BlockBarrier, block, ", one block"));
-        answers.extend(of_kind(inquiry, Domain::Gpu, Role::GridBarrier, of_grid(data, threads), ", whole grid"));
-    }
-    answers
-}
-
-fn of_kind(inquiry: Inquiry<'_>, on: Domain, role: Role, peers: Option<Peers<'_>>, what: &str) -> Option<Situation> {
-    let Some(peers) = peers else {
-        return Some((on, what.trim_start_matches(", ").to_owned(), missing_size(inquiry, role, |_| true)?));
+    let one_block = |case: &Case| {
+        let is_asked = threads.is_none_or(|asked| case.threads == Some(asked));
+        case.blocks.unwrap_or(1) == 1 && case.mode != Some(Mode::Throughput) && case.group.is_none() && is_asked
     };
-    let decision = decide(inquiry, &peers.contest(Basis::Run))?.taking(|choice| match role {
-        Role::GridBarrier => choice.warnings.push(RESIDENT.to_owned()),
-        Role::ThreadBarrier => cautions_on_waiting(inquiry, choice),
-        _ => {}
-    });
-    Some((on, format!("{}{what}", naming::size(peers.like)), decision))
+    let team = Peers::of_team(data, Role::ThreadBarrier, threads, LEAST_TEAM);
+    let block = Peers::of(data, Role::BlockBarrier, one_block, Size::Most);
+    let kinds = [
+        (Domain::Cpu, Role::ThreadBarrier, team, ""),
+        (Domain::Gpu, Role::BlockBarrier, block, ", one block"),
+        (Domain::Gpu, Role::GridBarrier, of_grid(data, threads), ", whole grid"),
+    ];
+    let of = |kind: (Domain, Role, Option<Peers<'_>>, &str)| {
+        let role = kind.1;
+        of_peers(inquiry, kind, |choice, _| match role {
+            Role::GridBarrier => choice.warnings.push(RESIDENT.to_owned()),
+            Role::ThreadBarrier => cautions_on_waiting(inquiry, choice),
+            _ => {}
+        })
+    };
+    kinds.into_iter().filter(|(on, ..)| inquiry.wants(*on)).filter_map(of).collect()
 }
 
 /// The cheapest barrier of one size in the maps of the page.

@@ -9,6 +9,7 @@ use crate::analysis::contest::{Basis, Contest, Known};
 use crate::analysis::usual::short_name;
 use crate::chart::{Cell, Line, Rule, Spec};
 use crate::naming::{KERNEL_US, capitalized, either, enumeration};
+use crate::run_data::grouped;
 use crate::{RunData, figure};
 
 /// What a sentence and what a chart call a way to launch a kernel behind another one.
@@ -180,23 +181,15 @@ pub(super) fn margins(ways: &[Way<'_>], grid: &Contest<'_>) -> Option<Spec> {
         };
         Some(Line { label: way(id).to_owned(), cells: vec![Some(break_even), at(shortest), at(longest)] })
     };
-    let columns = vec!["break-even".to_owned(), format!("at {shortest} µs"), format!("at {longest} µs")];
-    let lines: Vec<Line> = ways.iter().filter_map(line).collect();
+    let columns = ["break-even".to_owned(), format!("at {shortest} µs"), format!("at {longest} µs")];
     let title = format!("A new kernel against the barrier ({})", best.name);
-    Some(Spec::Table { title: None, columns, lines }.titled(title))
+    Spec::table(&title, &columns, ways.iter().filter_map(line).collect())
 }
 
 /// What is certain of each way; ways of which the same is true stand together.
 pub(super) fn by_length_in_words(ways: &[Way<'_>], grid: &Contest<'_>) -> Option<String> {
     let (best, best_cost) = grid.best()?;
-    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
-    for way in ways {
-        let (group, words) = (way.in_words(grid), words(way.id).0.to_owned());
-        match groups.iter_mut().find(|(known, _)| *known == group) {
-            Some((_, all)) => all.push(words),
-            None => groups.push((group, vec![words])),
-        }
-    }
+    let groups = grouped(ways.iter().map(|way| (way.in_words(grid), words(way.id).0.to_owned())));
     let parts: Vec<String> = groups.into_iter().map(|(group, words)| format!("{} {group}", either(&words))).collect();
     let blocks = best_cost.row.case.blocks.map(|blocks| format!(" of {blocks} blocks")).unwrap_or_default();
     (!parts.is_empty()).then(|| {

@@ -28,10 +28,8 @@ fn kinds(data: &RunData, threads: u32) -> Vec<Contrast<'_>> {
 fn one_thread(data: &RunData) -> Option<Said> {
     let all = kinds(data, 1);
     let words = "On an efficiency core instead of a performance core, operations of one thread";
-    take_longer(words, &all, |_| None).or_else(|| {
-        let open = "what efficiency cores cost beside performance cores (intervals overlap)".to_owned();
-        (!all.is_empty()).then_some(Said::Open(open))
-    })
+    let open = "what efficiency cores cost beside performance cores (intervals overlap)";
+    take_longer(words, &all, |_| None).or_else(|| Said::open_of(&all, open))
 }
 
 /// That both threads of a pair are on slower cores.

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Dtype, Layout, Mode, Placement, Row, Run, Verdict};
 
-use super::rows::{one_line_each, plain_series, unreliable};
+use super::rows::{one_line_each, plain, series, unreliable};
 use super::{Picture, Question, Said};
 use crate::RunData;
 use crate::analysis::contest::alike::of_one_actor;
-use crate::analysis::contest::{Basis, Known, Ratio, is_absent};
+use crate::analysis::contest::{Basis, Known, Ratio, is_plain};
 use crate::analysis::placements;
 use crate::chart::{Axis, Point, Rule, Spec, Unit};
 
@@ -64,7 +64,7 @@ fn picture(data: &RunData) -> Option<Picture> {
     let chart = Spec::lines(
         Axis::log("bytes from element to element", Unit::Count),
         Axis::log("time per addition", Unit::Time),
-        plain_series(data, &rows, label, bytes, Point::cost),
+        plain(series(data, &rows, label, bytes, Point::cost)),
     )?;
     // The words where no drop is certain.
     let none = (!findings.is_empty() && drop.is_none())
@@ -102,19 +102,14 @@ fn shown(data: &RunData) -> Vec<usize> {
         let case = &row.case;
         let threads = case.threads.unwrap_or(1);
         case.primitive == PRIMITIVE
-            && case.form.is_none()
-            && case.group.is_none()
-            && !is_absent(row)
+            && is_plain(row)
             && case.mode != Some(Mode::Latency)
             && matches!(case.layout, Some(Layout::Private { .. }))
             && case.placement.as_ref().is_none_or(|placement| *placement == shown)
             && threads > 1
             && (cpus == 0 || threads <= cpus)
     };
-    let mut sets: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-    for (index, row) in data.rows.iter().enumerate().filter(|(_, row)| is_one(row)) {
-        sets.entry((row.case.dtype, std::cmp::Reverse(row.case.threads))).or_default().push(index);
-    }
+    let mut sets = data.sets(|row| is_one(row).then_some((row.case.dtype, std::cmp::Reverse(row.case.threads))));
     sets.retain(|_, rows| rows.len() > 1);
     let most = sets.keys().map(|(_, threads)| *threads).min();
     let first = sets.keys().map(|(dtype, _)| *dtype).min();

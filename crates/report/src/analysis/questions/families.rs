@@ -193,11 +193,15 @@ pub(super) fn by_group<const N: usize>(data: &RunData, groups: [&str; N]) -> Vec
             lines.entry(key).or_insert_with(|| std::array::from_fn(|_| Vec::new()))[class].push(index);
         }
     }
-    let median = |rows: Vec<usize>| {
-        let rows = data.by_cost(rows);
-        rows.get(rows.len().saturating_sub(1) / 2).copied()
-    };
-    lines.into_values().map(|classes| classes.map(median)).collect()
+    lines.into_values().map(|classes| classes.map(|rows| data.median(rows))).collect()
+}
+
+/// The columns in which some line has a cell, and the lines with these alone.
+pub(super) fn used<'c>(columns: &'c [String], lines: &[Line]) -> (Vec<&'c str>, Vec<Line>) {
+    let is_used = |column: &usize| lines.iter().any(|line| line.cells[*column].is_some());
+    let used: Vec<usize> = (0..columns.len()).filter(is_used).collect();
+    let cut = |one: &Line| line(one.label.clone(), used.iter().map(|column| one.cells[*column].clone()));
+    (used.iter().map(|column| columns[*column].as_str()).collect(), lines.iter().map(cut).collect())
 }
 
 /// A line of a table.

@@ -2,6 +2,7 @@
 
 use syncscope_core::{Case, MemoryOrder, Mode, Row, Scope, Verdict};
 
+use super::families::used;
 use super::rows::each_costs_more;
 use super::{Picture, Question, Said};
 use crate::RunData;
@@ -83,22 +84,12 @@ const MOST_LETTERS: usize = 24;
 
 fn picture(data: &RunData) -> Option<Picture> {
     let lines: Vec<Line> = ORDERS.iter().map(|(order, id)| line(data, *order, id)).collect();
-    if lines.iter().flat_map(|line| &line.cells).all(Option::is_none) {
-        return None;
-    }
-    let has_cell = |column: usize| lines.iter().any(|line| line.cells[column].is_some());
     let names = std::iter::once(CPU_COLUMN).chain(REACHES.iter().map(|(column, ..)| *column));
-    let shown: Vec<(usize, &str)> = names.enumerate().filter(|(column, _)| has_cell(*column)).collect();
-    let cut = |line: &Line| Line {
-        label: line.label.clone(),
-        cells: shown.iter().map(|(column, _)| line.cells[*column].clone()).collect(),
-    };
-    let chart = Spec::Table {
-        title: None,
-        lines: lines.iter().map(cut).collect(),
-        columns: shown.iter().map(|(_, name)| (*name).to_owned()).collect(),
-    };
-    let has = |on_cpu: bool| shown.iter().any(|(_, name)| (*name == CPU_COLUMN) == on_cpu);
+    let names: Vec<String> = names.map(str::to_owned).collect();
+    let (shown, lines) = used(&names, &lines);
+    shown.first()?;
+    let chart = Spec::Table { title: None, lines, columns: shown.iter().map(ToString::to_string).collect() };
+    let has = |on_cpu: bool| shown.iter().any(|name| (*name == CPU_COLUMN) == on_cpu);
     let cpu = has(true).then(|| "On the CPU, one thread.".to_owned());
     let gpu = has(false)
         .then(|| "One warp executes the fences of the GPU. __threadfence(), __threadfence_block() and __threadfence_system() are sequentially \

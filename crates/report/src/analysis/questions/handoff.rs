@@ -138,12 +138,11 @@ fn single(data: &RunData, index: usize) -> Option<f64> {
 /// The figure that the sentence names, and the 99th percentile of single hand-offs.
 fn point(data: &RunData, index: usize) -> Point {
     let most = percentile(data, index, "p99_ns");
-    if let Some(median) = single(data, index) {
-        return Point { most: most.filter(|p99| *p99 > median), ..Point::bare(median, index, figure::time(median)) };
-    }
-    let point = Point::cost(&data.rows[index], index, 0.0);
-    let cost = point.y;
-    Point { most: most.filter(|p99| cost.is_some_and(|cost| *p99 > cost)), ..point }
+    let point = match single(data, index) {
+        Some(median) => Point::bare(median, index, figure::time(median)),
+        None => Point::cost(&data.rows[index], index, 0.0),
+    };
+    Point { most: most.filter(|p99| point.y.is_some_and(|mark| *p99 > mark)), ..point }
 }
 
 /// The cheapest hand-off to a thread that spins, and to one that may sleep. One instrument measures all, so rows are

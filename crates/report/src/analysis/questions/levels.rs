@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syncscope_core::{Case, Layout, Nanoseconds, Placement, Role};
 
-use super::families::{Contrast, by_class, cell, line, name, of_teams, take_longer};
+use super::families::{Contrast, by_class, cell, line, name, of_teams, take_longer, used};
 use super::placement::CLASSES;
 use super::rows::each_costs_more;
 use super::{Picture, Question, Said};
@@ -149,13 +149,10 @@ fn cohort(data: &RunData) -> Option<Said> {
 /// The names of the classes of pairs, in the order of [`crate::analysis::matrix::PAIR_CLASSES`].
 pub(super) const SHARED: [&str; 6] = ["one core", "one L2", "one L3", "one node", "one package", "nothing"];
 
-/// A table of the columns in which some line has a cell.
+/// A table of the columns in which some line has a cell, if there are several.
 fn table(title: &str, columns: &[String], lines: &[Line]) -> Option<Spec> {
-    let is_used = |column: &usize| lines.iter().any(|line| line.cells[*column].is_some());
-    let used: Vec<usize> = (0..columns.len()).filter(is_used).collect();
-    let names: Vec<&str> = used.iter().map(|column| columns[*column].as_str()).collect();
-    let cut = |one: &Line| line(one.label.clone(), used.iter().map(|column| one.cells[*column].clone()));
-    (used.len() > 1).then(|| Spec::table(title, &names, lines.iter().map(cut).collect()))?
+    let (columns, lines) = used(columns, lines);
+    (columns.len() > 1).then(|| Spec::table(title, &columns, lines))?
 }
 
 fn picture(data: &RunData) -> Option<Picture> {

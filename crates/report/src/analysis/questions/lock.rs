@@ -2,14 +2,14 @@
 
 use syncscope_core::{Case, Detail, Domain, Mode, Role, Row, Verdict, Waits};
 
-use super::advice::{Choice, Inquiry, Need, Situation, decide, missing_size};
+use super::advice::{Choice, Inquiry, Need, Situation, of_peers};
 use super::rows::{by_threads, cheapest_in_words, cpu_rules, largest_team, series, team, unreliable};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{Basis, Comparison, Known, Peers, design};
 use crate::analysis::usual::MachineSize;
 use crate::chart::{Axis, Point, Series, Spec, Unit};
 use crate::figure::Cost;
-use crate::{RunData, figure, naming};
+use crate::{RunData, figure};
 
 pub(super) const QUESTION: Question = Question {
     id: "decide-lock",
@@ -43,9 +43,10 @@ fn spinning_or_sleeping(data: &RunData) -> Option<Said> {
         of_kind.filter(|(_, one)| one.has_figure()).min_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns))
     };
     let (spins, sleeps) = (cheapest(&[Waits::Spins])?, cheapest(&[Waits::SpinsThenSleeps, Waits::Sleeps])?);
-    let (less, more) = if spins.1.ns < sleeps.1.ns { (&spins, &sleeps) } else { (&sleeps, &spins) };
+    let (spins, sleeps) = (("spin", spins), ("sleep", sleeps));
+    let is_less = spins.1.1.ns < sleeps.1.1.ns;
+    let ((faster, less), (slower, more)) = if is_less { (spins, sleeps) } else { (sleeps, spins) };
     let both = less.1.against(more.1).filter(Comparison::is_certain)?;
-    let (faster, slower) = if spins.1.ns < sleeps.1.ns { ("spin", "sleep") } else { ("sleep", "spin") };
     let text = format!(
         "At {} threads locks whose waiters {slower} take {} as long as those whose waiters {faster}: {} with {} against {} with {}.",
         peers.like.threads?,
@@ -106,23 +107,18 @@ fn fairness(data: &RunData, rows: &[usize], threads: u32) -> Option<Spec> {
 
 /// The locks of each side. One instrument measures all of a side, so rows are compared within the run.
 fn protect(inquiry: Inquiry<'_>) -> Vec<Situation> {
-    let sides = [(Domain::Cpu, Role::ThreadLock), (Domain::Gpu, Role::GpuLock)];
-    let wanted = sides.into_iter().filter(|(on, _)| inquiry.wants(*on));
-    wanted.filter_map(|(on, role)| on_side(inquiry, on, role)).collect()
-}
-
-fn on_side(inquiry: Inquiry<'_>, on: Domain, role: Role) -> Option<Situation> {
-    let Some(peers) = Peers::of_team(inquiry.data, role, inquiry.asked.threads, 1) else {
-        return Some((on, String::new(), missing_size(inquiry, role, |_| true)?));
+    let of = |(on, role)| {
+        let peers = Peers::of_team(inquiry.data, role, inquiry.asked.threads, 1);
+        of_peers(inquiry, (on, role, peers, ""), |choice, like| {
+            if on == Domain::Cpu {
+                cautions_on_fairness(inquiry, choice);
+                cautions_on_waiting(inquiry, choice);
+            }
+            choice.notes.extend(one_addition(inquiry, like, choice.row));
+        })
     };
-    let decision = decide(inquiry, &peers.contest(Basis::Run))?.taking(|choice| {
-        if on == Domain::Cpu {
-            cautions_on_fairness(inquiry, choice);
-            cautions_on_waiting(inquiry, choice);
-        }
-        choice.notes.extend(one_addition(inquiry, peers.like, choice.row));
-    });
-    Some((on, naming::size(peers.like), decision))
+    let sides = [(Domain::Cpu, Role::ThreadLock), (Domain::Gpu, Role::GpuLock)];
+    sides.into_iter().filter(|(on, _)| inquiry.wants(*on)).filter_map(of).collect()
 }
 
 /// Data of one word need no lock, where the addition certainly costs less.

@@ -38,7 +38,6 @@ fn picture(data: &RunData) -> Option<Picture> {
     places.retain(|_, entrants| entrants.len() > 1);
     let all_threads: BTreeSet<u32> = places.keys().map(|(_, _, threads)| *threads).collect();
     let columns: Vec<String> = all_threads.iter().map(|threads| format!("{threads} threads")).collect();
-    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
     let map = |outside: Option<Work>| {
         let line = |inside: Option<Work>| Line {
             label: amount(inside, "inside"),

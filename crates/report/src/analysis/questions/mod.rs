@@ -28,7 +28,7 @@ mod smt;
 mod types_and_orders;
 mod wait;
 
-pub(crate) use barrier::{Winner, winners};
+pub(crate) use barrier::winners;
 
 use serde::Serialize;
 use syncscope_core::Row;
@@ -100,6 +100,11 @@ impl Said {
         }
     }
 
+    /// The question that these rows, if there are any, leave open.
+    fn open_of<T>(rows: &[T], question: &str) -> Option<Self> {
+        (!rows.is_empty()).then(|| Self::Open(question.to_owned()))
+    }
+
     fn certain(text: String, rows: impl IntoIterator<Item = usize>) -> Self {
         Self::Certain(text, rows.into_iter().collect())
     }
@@ -146,13 +151,12 @@ const MOST: usize = 5;
 const ABOUT_PLACES: [&str; 3] = [smt::QUESTION.id, core_kinds::QUESTION.id, levels::QUESTION.id];
 
 /// The answers of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Answers {
     pub(crate) certain: Vec<Answer>,
     /// What the run has rows for and cannot decide, in one sentence.
     pub(crate) open: Option<String>,
     /// The sentences for which the top has no room.
-    #[serde(skip)]
     rest: Vec<Answer>,
 }
 

@@ -1,11 +1,9 @@
 //! Where to place threads: on one core, in one cache, on one NUMA node, close or spread?
 
-use std::collections::BTreeMap;
-
-use syncscope_core::Case;
+use syncscope_core::{Case, Row};
 
 use super::{Picture, Question, Said};
-use crate::analysis::contest::{Basis, Comparison, Known, bounds, is_absent};
+use crate::analysis::contest::{Basis, Comparison, Known, bounds, is_plain};
 use crate::analysis::ladder::{on_rung, rung};
 use crate::analysis::matrix;
 use crate::analysis::placements;
@@ -152,20 +150,12 @@ const BOUND: [&str; 3] = ["cpu.atomic.add", "cpu.barrier.dissemination", "cpu.lo
 fn bindings(data: &RunData) -> Vec<Vec<usize>> {
     let half = (data.run.machine.cpu.hardware_threads / 2).max(2);
     let of = |id: &str| {
-        let mut sets: BTreeMap<Case, Vec<usize>> = BTreeMap::new();
-        for (index, row) in data.rows.iter().enumerate() {
-            let team = row.case.threads.is_some_and(|threads| (2..=half).contains(&threads));
-            let placed = row.case.placement.as_ref().is_some_and(|placement| placements::BY_RANK.contains(placement));
-            if row.case.primitive == id
-                && row.case.form.is_none()
-                && row.case.group.is_none()
-                && !is_absent(row)
-                && team
-                && placed
-            {
-                sets.entry(Case { placement: None, ..row.case.clone() }).or_default().push(index);
-            }
-        }
+        let is_one = |row: &Row| {
+            let is_team = row.case.threads.is_some_and(|threads| (2..=half).contains(&threads));
+            let is_placed = row.case.placement.as_ref().is_some_and(|own| placements::BY_RANK.contains(own));
+            row.case.primitive == id && is_plain(row) && is_team && is_placed
+        };
+        let mut sets = data.sets(|row| is_one(row).then(|| Case { placement: None, ..row.case.clone() }));
         sets.retain(|_, rows| rows.len() > 1);
         let usual = sets.into_iter().min_by_key(|(case, _)| (std::cmp::Reverse(case.threads), unusualness(case)));
         usual.map(|(_, rows)| rows)

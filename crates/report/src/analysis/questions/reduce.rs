@@ -78,11 +78,9 @@ fn of_problem(inquiry: Inquiry<'_>, of: &Problem) -> Vec<Situation> {
 /// Says that the figures of a range are those of its largest size.
 fn of_range(decision: Decision, is_range: bool) -> Decision {
     match decision {
-        Decision::Undecided(why) if is_range => Decision::Undecided(format!("at the largest size {why}")),
-        other if is_range => {
-            other.taking(|choice| choice.notes.push("the figures are those of the largest size".to_owned()))
-        }
-        other => other,
+        one if !is_range => one,
+        Decision::Undecided(why) => Decision::Undecided(format!("at the largest size {why}")),
+        other => other.taking(|choice| choice.notes.push("the figures are those of the largest size".to_owned())),
     }
 }
 

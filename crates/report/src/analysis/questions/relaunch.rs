@@ -8,7 +8,7 @@ use syncscope_core::{Case, Domain, Group, Role, Row, Verdict};
 use super::advice::{Inquiry, Need, Situation, decide, missing_size};
 use super::barrier::{RESIDENT, of_grid, that_orders};
 use super::break_even::{Way, by_length_in_words, length, margins, standing, way, ways, words};
-use super::rows::{note, plain_series, unreliable};
+use super::rows::{note, plain, series, unreliable};
 use super::{Picture, Question, Said};
 use crate::analysis::contest::{Basis, Comparison, Contest, Entrant, Known, has_role, short_design, takes_part};
 use crate::analysis::usual::{most_usual, short_name, unusualness};
@@ -170,13 +170,8 @@ fn as_dots(data: &RunData, grid: &[usize], launches: &[usize]) -> Option<Spec> {
 
 /// The costs over the length of the kernels. The barriers of the grid do not depend on it: each is a level line.
 fn by_length(data: &RunData, grid: &[usize], launches: &[usize], lengths: &[u32]) -> Option<Spec> {
-    let mut series = plain_series(
-        data,
-        launches,
-        |case: &Case| label(data, case),
-        |case| length(case).map_or(0, u64::from),
-        Point::cost,
-    );
+    let us = |case: &Case| length(case).map_or(0, u64::from);
+    let mut series = plain(series(data, launches, |case| label(data, case), us, Point::cost));
     for index in grid {
         let row = &data.rows[*index];
         let ends = [lengths.first(), lengths.last()].into_iter().flatten();
@@ -234,22 +229,16 @@ fn of_length<'a>(
     barrier: &Case,
     grid: Contest<'a>,
 ) -> Option<Situation> {
-    if ways.is_empty() {
-        return None;
-    }
+    ways.first()?;
     let data = inquiry.data;
     let is_empty = length.word() == EMPTY_KERNEL;
     let what = if is_empty { "empty kernels".to_owned() } else { format!("kernels of {}", naming::group(length)) };
     let situation = format!("{what}, grid of {}", naming::size(barrier));
-    let launch = |(id, index): &(&str, usize)| Entrant {
-        name: format!("a new kernel, {}", words(id).0),
-        ..Entrant::of(data, *index, Basis::Machine)
-    };
-    let pending = data
-        .catalogue
-        .with_role(Role::Launch)
-        .filter(|one| data.has_more_planned(one.id) && !ways.iter().any(|(id, _)| *id == one.id));
-    let pending = pending.map(|one| format!("a new kernel, {}", words(one.id).0)).collect();
+    let name = |id: &str| format!("a new kernel, {}", words(id).0);
+    let launch = |(id, index): &(&str, usize)| Entrant { name: name(id), ..Entrant::of(data, *index, Basis::Machine) };
+    let is_measured = |id: &str| ways.iter().any(|(way, _)| *way == id);
+    let ids = data.catalogue.with_role(Role::Launch).map(|one| one.id);
+    let pending = ids.filter(|id| data.has_more_planned(id) && !is_measured(id)).map(name).collect();
     let kernels = Contest::of(ways.iter().map(launch).collect(), pending);
     let contest = grid.named(|name| format!("a grid barrier ({name})")).with(kernels);
     let decision = decide(inquiry, &contest)?.taking(|choice| {

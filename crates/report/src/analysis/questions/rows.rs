@@ -13,6 +13,7 @@ use crate::analysis::placements;
 use crate::analysis::usual::{MachineSize, unusualness};
 use crate::chart::{Axis, Point, Rule, Series, Spec, Unit, share_vertical_axis};
 use crate::naming::enumeration;
+use crate::run_data::grouped;
 
 /// Of the rows with one name, those that differ only in the parameters that `free` clears: the largest such set, then the
 /// usual one. Rows of other orders or modes would be other lines.
@@ -43,20 +44,8 @@ pub(super) fn sizes(case: &mut Case) {
     (case.threads, case.blocks, case.devices) = (None, None, None);
 }
 
-/// The rows as one series for each name, in the order of the run; the points of each in the order of `x`. Names that are
-/// no primitives have colours of their own.
-pub(super) fn plain_series(
-    data: &RunData,
-    rows: &[usize],
-    name: impl Fn(&Case) -> String,
-    x: fn(&Case) -> u64,
-    point: fn(&Row, usize, f64) -> Point,
-) -> Vec<Series> {
-    let all = series(data, rows, name, x, point);
-    all.into_iter().map(|series| Series { primitive: None, ..series }).collect()
-}
-
-/// The same with the colours of their primitives.
+/// The rows as one series for each name, in the order of the run, with the colours of their primitives; the points of each in the
+/// order of `x`.
 pub(super) fn series(
     data: &RunData,
     rows: &[usize],
@@ -64,31 +53,25 @@ pub(super) fn series(
     x: fn(&Case) -> u64,
     point: fn(&Row, usize, f64) -> Point,
 ) -> Vec<Series> {
-    let mut all: Vec<(Series, Vec<(u64, Point)>)> = Vec::new();
     let machine = MachineSize::of(&data.run.machine);
-    for index in rows {
-        let row = &data.rows[*index];
-        // Others measured what theirs does beyond its CPUs, which says nothing of the machine.
-        if data.run.preset == IMPORTED && machine.is_oversubscribed_by(&row.case) {
-            continue;
-        }
-        let label = name(&row.case);
-        let at = x(&row.case);
-        let point = (at, point(row, *index, at as f64));
-        if let Some((_, points)) = all.iter_mut().find(|(series, _)| series.label == label) {
-            points.push(point);
-        } else {
-            let primitive = Some(row.case.primitive.clone());
-            all.push((Series { label, primitive, colour: None, points: Vec::new() }, vec![point]));
-        }
-    }
-    let sorted = |(series, mut points): (Series, Vec<(u64, Point)>)| {
-        points.sort_by_key(|(x, _)| *x);
+    // Others measured what theirs does beyond its CPUs, which says nothing of the machine.
+    let is_left_out = |case: &Case| data.run.preset == IMPORTED && machine.is_oversubscribed_by(case);
+    let shown = rows.iter().filter(|index| !is_left_out(data.case(**index)));
+    let of_label = |(label, mut rows): (String, Vec<usize>)| {
+        let primitive = rows.first().map(|index| data.case(*index).primitive.clone());
+        rows.sort_by_key(|index| x(data.case(*index)));
         // Two shapes of a grid can have as many threads.
-        points.dedup_by_key(|(x, _)| *x);
-        Series { points: points.into_iter().map(|(_, point)| point).collect(), ..series }
+        rows.dedup_by_key(|index| x(data.case(*index)));
+        let points =
+            rows.into_iter().map(|index| point(&data.rows[index], index, x(data.case(index)) as f64)).collect();
+        Series { label, primitive, colour: None, points }
     };
-    all.into_iter().map(sorted).collect()
+    grouped(shown.map(|index| (name(data.case(*index)), *index))).into_iter().map(of_label).collect()
+}
+
+/// The same with colours of their own: their names are no primitives.
+pub(super) fn plain(series: Vec<Series>) -> Vec<Series> {
+    series.into_iter().map(|one| Series { primitive: None, ..one }).collect()
 }
 
 /// The number of threads of a team.
@@ -205,7 +188,7 @@ fn stops(data: &RunData, peers: &Peers<'_>, least: u32) -> Vec<u32> {
 /// numbers; `None` where none has two rows.
 pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u32) -> Option<Said> {
     let at = |threads: u32| format!("at {threads} thread{}", if threads == 1 { "" } else { "s" });
-    let mut certain: Vec<(String, Vec<String>)> = Vec::new();
+    let mut certain: Vec<(String, String)> = Vec::new();
     let mut open: Vec<String> = Vec::new();
     let mut measured = "";
     for threads in stops(data, peers, least) {
@@ -214,19 +197,17 @@ pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u
             None => {}
             Some(Err(reason)) => open.push(format!("{}, {reason}", at(threads))),
             Some(Ok(win)) => {
-                let time = win.cost.time();
                 if contest.left_out > 0 {
                     measured = "measured ";
                 }
-                match certain.iter_mut().find(|(known, _)| known == win.name) {
-                    Some((_, places)) => places.push(format!("at {threads} ({time})")),
-                    None => certain.push((win.name.to_owned(), vec![format!("{} ({time})", at(threads))])),
-                }
+                let is_first = certain.iter().all(|(known, _)| known != win.name);
+                let place = if is_first { at(threads) } else { format!("at {threads}") };
+                certain.push((win.name.to_owned(), format!("{place} ({})", win.cost.time())));
             }
         }
     }
     let certain: Vec<String> =
-        certain.into_iter().map(|(name, places)| format!("{name} {}", enumeration(&places))).collect();
+        grouped(certain).into_iter().map(|(name, places)| format!("{name} {}", enumeration(&places))).collect();
     let sentence = |parts: &[String]| format!("Cheapest {measured}{noun}: {}.", parts.join("; "));
     match (certain.is_empty(), open.is_empty()) {
         (true, true) => None,

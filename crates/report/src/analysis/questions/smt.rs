@@ -37,12 +37,8 @@ fn independent(data: &RunData) -> Vec<Contrast<'_>> {
 fn alone_and_beside(data: &RunData) -> Option<Said> {
     let all = independent(data);
     let gain = |one: &Contrast<'_>| one.gain().map(|gain| format!("the core does {gain:.2} times the work"));
-    take_longer("Where the other hardware thread of the core is busy with the same, operations", &all, gain).or_else(
-        || {
-            let open = "what a hardware thread loses to its sibling (intervals overlap)".to_owned();
-            (!all.is_empty()).then_some(Said::Open(open))
-        },
-    )
+    take_longer("Where the other hardware thread of the core is busy with the same, operations", &all, gain)
+        .or_else(|| Said::open_of(&all, "what a hardware thread loses to its sibling (intervals overlap)"))
 }
 
 /// The same cores with one thread each, and with one on each of their hardware threads: of a socket, or of the machine where

@@ -115,10 +115,8 @@ fn picture(data: &RunData) -> Option<Picture> {
     };
     let (rows, woken) = (with_role(Role::Reaction), with_role(Role::WakeAll));
     let waited = |case: &Case| waited_us(case).map_or(0, u64::from);
-    let waiters = Waiters::of(data, USUAL_US, Basis::Machine);
-    let rule = waiters
-        .as_ref()
-        .and_then(Waiters::break_even)
+    let break_even = Waiters::of(data, USUAL_US, Basis::Machine).and_then(|waiters| waiters.break_even());
+    let rule = break_even
         .map(|[_, at, _]| Rule { x: at / 1000.0, label: format!("what sleeping costs: {}", figure::time(at)) });
     let reactions = Spec::lines(
         Axis::log("microseconds waited", Unit::Count),

@@ -1,6 +1,6 @@
 //! Claims of Zhang, Wahib, Zhang and Matsuoka.
 
-use super::super::{ClaimVerdict, claims, findings};
+use super::super::{ClaimVerdict, PREDICATES, findings};
 use super::{Example, example, rows};
 use crate::testing;
 
@@ -136,8 +136,8 @@ pub(super) const EXAMPLES: &[Example] = &[
 #[test]
 fn a_single_coalesced_group_is_not_the_cheapest_of_one() {
     let sentence = |text: &str| {
-        let (_, claim) = claims().find(|(_, claim)| claim.id == "zhang.one_cycle").unwrap();
-        (claim.predicate)(&testing::data(rows(text))).unwrap().sentence
+        let (_, decide) = PREDICATES.iter().copied().flatten().find(|(id, _)| *id == "zhang.one_cycle").unwrap();
+        decide(&testing::data(rows(text))).unwrap().sentence
     };
     let one = sentence("gpu.warp.coalesced b1 t32 group8 =1");
     assert!(one.ends_with("the only coalesced group that was measured"), "{one}");
