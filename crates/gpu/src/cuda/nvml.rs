@@ -33,7 +33,7 @@ const SLOWDOWNS: [(u64, &str); 5] = [
     (0x80, "the power brake of its power supply"),
 ];
 
-functions! {
+syncscope_host::functions! {
     /// The functions that are called, with the signatures of `nvml.h`.
     Functions {
         required init: unsafe extern "C" fn() -> Status = "nvmlInit_v2",
@@ -274,7 +274,7 @@ const MULTIPROCESSORS: c_uint = 1;
 /// `NVML_CLOCK_MEM`.
 const MEMORY: c_uint = 2;
 
-functions! {
+syncscope_host::functions! {
     /// The functions that are called, with the signatures of `nvml.h`. Clocks are in megahertz, power in milliwatts.
     #[derive(Default)]
     StateFunctions {
