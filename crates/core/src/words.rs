@@ -15,17 +15,17 @@ pub struct UnknownWord {
 /// Declares a fieldless enum together with its words.
 #[macro_export]
 macro_rules! words {
-    ($(#[$meta:meta])* pub enum $name:ident ($kind:literal) { $($(#[$vmeta:meta])* $variant:ident = $word:literal,)+ }) => {
+    ($(#[$meta:meta])* $vis:vis enum $name:ident ($kind:literal) { $($(#[$vmeta:meta])* $variant:ident = $word:literal,)+ }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-        pub enum $name { $($(#[$vmeta])* #[serde(rename = $word)] $variant,)+ }
+        $vis enum $name { $($(#[$vmeta])* #[serde(rename = $word)] $variant,)+ }
 
         impl $name {
             /// Every value, in the order of declaration.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+            $vis const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
             /// The word that stands for this value in files and on the command line.
-            pub const fn as_str(self) -> &'static str {
+            $vis const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word,)+ }
             }
         }

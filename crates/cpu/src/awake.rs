@@ -51,8 +51,8 @@ const LEAST_NOISE: f64 = 0.01;
 /// Whether the CPUs are kept awake, and why.
 pub(crate) struct AwakePolicy {
     /// Keeps them awake while it is there.
-    loops: Option<KeepAwake>,
-    decision: AwakeDecision,
+    pub(crate) loops: Option<KeepAwake>,
+    pub(crate) decision: AwakeDecision,
 }
 
 /// The noise of a workload without loops and with them.
@@ -78,16 +78,6 @@ impl AwakePolicy {
             Some(noise) if is_worth_it(&noise) => Self::on(loops, cpus, &in_words(&noise)),
             Some(noise) => Self::off(&in_words(&noise)),
         }
-    }
-
-    /// Whether the loops run.
-    pub(crate) const fn is_on(&self) -> bool {
-        self.loops.is_some()
-    }
-
-    /// The decision and its reason.
-    pub(crate) const fn decision(&self) -> &AwakeDecision {
-        &self.decision
     }
 
     fn on(loops: KeepAwake, cpus: &[u32], reason: &str) -> Self {

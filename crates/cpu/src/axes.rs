@@ -1,6 +1,6 @@
 //! The axes of the sweeps, by preset and machine.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Mode, Placement, Preset, Primitive};
@@ -58,11 +58,7 @@ impl AtomicAxes {
     /// The distances of private elements of a type, in elements.
     pub(crate) fn strides_of(&self, dtype: Dtype) -> Vec<u32> {
         let in_elements = |bytes: &u32| (bytes / dtype.size_bytes() as u32).max(1);
-        let mut strides: Vec<u32> =
-            self.strides.iter().copied().chain(self.distances.iter().map(in_elements)).collect();
-        strides.sort_unstable();
-        strides.dedup();
-        strides
+        distinct(self.strides.iter().copied().chain(self.distances.iter().map(in_elements)))
     }
 
     /// Without private elements.
@@ -276,10 +272,12 @@ fn siblings(preset: Preset, topology: &Topology) -> Vec<u32> {
 }
 
 fn sorted(counts: impl Iterator<Item = u32>, most: u32) -> Vec<u32> {
-    let mut counts: Vec<u32> = counts.filter(|count| (1..=most).contains(count)).collect();
-    counts.sort_unstable();
-    counts.dedup();
-    counts
+    distinct(counts.filter(|count| (1..=most).contains(count)))
+}
+
+/// Each number once, in order.
+fn distinct(numbers: impl Iterator<Item = u32>) -> Vec<u32> {
+    Vec::from_iter(numbers.collect::<BTreeSet<_>>())
 }
 
 /// The cores that this process may use.

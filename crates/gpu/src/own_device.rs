@@ -189,7 +189,7 @@ impl GpuLaboratory {
         let context = Context::new(self.device)?;
         let stream = Stream::new(&context)?;
         let mut runner = Runner::new(vec![Queue { buffers: Vec::new(), fetched: 0, graph: None, stream, context }]);
-        runner.set_eager(EAGER);
+        runner.eager = EAGER;
         Ok(OwnDevice { runner })
     }
 
@@ -300,7 +300,7 @@ impl OwnDevice {
             queue.fetch(words)
         })?;
         self.wait(limit)?;
-        let buffer = self.runner.devices().first().and_then(|queue| queue.buffers.get(memory.index)?.host.as_ref());
+        let buffer = self.runner.devices.first().and_then(|queue| queue.buffers.get(memory.index)?.host.as_ref());
         let values = buffer.map_or(&[][..], HostBuffer::values);
         Ok(&values[..words.min(values.len())])
     }
@@ -308,7 +308,7 @@ impl OwnDevice {
     /// Makes calls on the device. Their errors make its context unusable.
     fn on<T>(&mut self, call: impl FnOnce(&mut Queue) -> Result<T, CudaError>) -> Result<T, Outage> {
         // There is always one.
-        let made = match self.runner.devices_mut() {
+        let made = match self.runner.devices.as_mut_slice() {
             [queue, ..] => call(queue),
             [] => {
                 Err(CudaError { call: "cuCtxSetCurrent", code: 0, name: String::new(), text: "no context".to_owned() })

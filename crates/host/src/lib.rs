@@ -7,6 +7,7 @@
 //! - [`ring`]: sleeping until a request to the kernel is done.
 //! - [`membarrier`]: a memory barrier on all threads of the process.
 //! - [`shared_memory`]: memory that several processes map.
+//! - [`functions!`]: functions of a library that is loaded at run time.
 //! - [`child_process`]: what a child gets from its parent, and how both end.
 //! - [`cpu_list`]: lists of CPUs as Linux writes them, `0-3,8`.
 //! - [`c_library_version`]: the C library that this program runs with; [`file_of`]: the file of any loaded library.
@@ -26,6 +27,7 @@ pub mod ring;
 pub mod scheduling;
 pub mod shared_memory;
 
+mod functions;
 mod program;
 
 use std::io;

@@ -71,15 +71,11 @@ pub(crate) struct Layout {
     pub(crate) fields: &'static [Field],
 }
 
-impl Layout {
-    fn covers(&self, opcode: u16, generation: Generation) -> bool {
-        (self.first..=self.last).contains(&generation) && self.opcodes.contains(&opcode)
-    }
-}
-
 /// Appends the modifiers of an instruction to its bare mnemonic.
 pub(crate) fn print(layouts: &[Layout], opcode: u16, generation: Generation, raw: u128, text: &mut String) {
-    let layout = layouts.iter().find(|layout| layout.covers(opcode, generation));
+    let layout = layouts
+        .iter()
+        .find(|layout| (layout.first..=layout.last).contains(&generation) && layout.opcodes.contains(&opcode));
     for field in layout.map_or(&[][..], |layout| layout.fields) {
         field.print(raw, text);
     }

@@ -1,5 +1,6 @@
 //! The timed region of a kernel: the code between the clock reads around its loop.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -157,14 +158,12 @@ fn enclosing(reads: &[usize], body: &Range<usize>) -> Option<Range<usize>> {
 
 /// The blocks that the region reaches by branches and that lead back into it, and the functions it calls.
 fn out_of_line(instructions: &[Instruction], region: &Range<usize>) -> Vec<Vec<Instruction>> {
-    let mut entries: Vec<(usize, bool)> = instructions[region.clone()]
+    let entries: BTreeSet<(usize, bool)> = instructions[region.clone()]
         .iter()
         .filter(|instruction| matches!(instruction.opcode, "BRA" | "CALL"))
         .filter_map(|branch| Some((position(instructions, branch.target?)?, branch.opcode == "CALL")))
         .filter(|(entry, _)| !region.contains(entry) && *entry != region.end)
         .collect();
-    entries.sort_unstable();
-    entries.dedup();
     let block = |(entry, called)| returning_block(instructions, region, entry, called);
     entries.into_iter().filter_map(block).collect()
 }

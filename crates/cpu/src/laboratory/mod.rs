@@ -173,7 +173,7 @@ impl Laboratory for CpuLaboratory {
     }
 
     fn keep_awake(&self) -> Option<AwakeDecision> {
-        self.awake.as_ref().map(|policy| policy.decision().clone())
+        self.awake.as_ref().map(|policy| policy.decision.clone())
     }
 
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
@@ -270,7 +270,7 @@ impl CpuLaboratory {
 
     /// The remark where threads block: what a wake-up costs depends on whether the CPU had halted.
     fn kept_awake(&self, workload: &Workload) -> Option<String> {
-        let is_on = self.awake.as_ref().is_some_and(AwakePolicy::is_on);
+        let is_on = self.awake.as_ref().is_some_and(|policy| policy.loops.is_some());
         (is_on && workload.blocks).then(|| "CPUs were kept awake".to_owned())
     }
 

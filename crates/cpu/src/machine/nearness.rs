@@ -8,7 +8,7 @@ use syncscope_core::Group;
 use syncscope_core::words::words;
 
 use super::hwloc;
-use super::topology::{HardwareThread, Topology};
+use super::topology::{HardwareThread, Topology, distinct};
 
 words! {
     /// The nearest thing that two CPUs share; the nearest first.
@@ -176,10 +176,7 @@ impl CpuGroups {
             level.into_iter().map(cpus).filter(|group: &Vec<_>| !group.is_empty()).collect();
         let cores = |group: &[Option<u32>]| {
             let of = |cpu: &Option<u32>| topology.threads.iter().find(|thread| Some(thread.os) == *cpu);
-            let mut cores: Vec<u32> = group.iter().filter_map(of).map(|thread| thread.core).collect();
-            cores.sort_unstable();
-            cores.dedup();
-            cores.len()
+            distinct(group.iter().filter_map(of).map(|thread| thread.core))
         };
         let is_one = groups.len() < 2 || groups.iter().all(|group| cores(group) < 2);
         let numbered =

@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use syncscope_core::Placement;
 use syncscope_host::cpu_list;
 
-use crate::machine::topology::{HardwareThread, Topology};
+use crate::machine::topology::{HardwareThread, Topology, distinct};
 
 /// Why no thread can be placed.
 const NO_CPU: &str = "none of the CPUs in the topology is in this process's affinity mask: check taskset and the cpuset of its control group";
@@ -49,10 +49,8 @@ pub fn place(topology: &Topology, placement: &Placement, threads: u32) -> Result
             fold(&cpus, threads)
         }
     };
-    let mut distinct = pinned.clone();
-    distinct.sort_unstable();
-    distinct.dedup();
-    Ok(Placed { available: distinct.len() as u32, cpus: pinned.into_iter().map(Some).collect() })
+    let available = distinct(pinned.iter().copied());
+    Ok(Placed { available, cpus: pinned.into_iter().map(Some).collect() })
 }
 
 /// The places that `count` threads take one after the other, as indices: more threads take those of fewer threads and then

@@ -1,7 +1,7 @@
 //! What Linux reports of the processor, its state and its settings, in `/proc` and `/sys`, and of the libraries that this process has
 //! loaded.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -140,10 +140,7 @@ impl System {
     /// The frequency governors of `cpus`; several are joined by commas.
     pub fn governor(&self, cpus: &[u32]) -> Option<String> {
         let of_cpu = |cpu| self.read(&format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"));
-        let mut governors: Vec<String> = cpus.iter().filter_map(of_cpu).collect();
-        governors.sort_unstable();
-        governors.dedup();
-        (!governors.is_empty()).then(|| governors.join(", "))
+        listed(cpus.iter().filter_map(of_cpu))
     }
 
     /// Whether the processor may exceed its base frequency.
@@ -254,11 +251,13 @@ pub fn settings(system: &System) -> SystemSettings {
 fn microcode(system: &System) -> Option<String> {
     let text = system.read("proc/cpuinfo")?;
     let fields = text.lines().filter_map(|line| line.split_once(':'));
-    let mut revisions: Vec<&str> =
-        fields.filter(|(key, _)| key.trim() == "microcode").map(|(_, value)| value.trim()).collect();
-    revisions.sort_unstable();
-    revisions.dedup();
-    (!revisions.is_empty()).then(|| revisions.join(", "))
+    listed(fields.filter(|(key, _)| key.trim() == "microcode").map(|(_, value)| value.trim().to_owned()))
+}
+
+/// What differs of all CPUs, each once; `None` without one.
+fn listed(values: impl Iterator<Item = String>) -> Option<String> {
+    let values = Vec::from_iter(values.collect::<BTreeSet<_>>());
+    (!values.is_empty()).then(|| values.join(", "))
 }
 
 /// Beginnings of the kernel's parameters that change scheduling, idling, clocks, memory or mitigations (Linux

@@ -78,11 +78,9 @@ pub struct Topology {
     pub memory_bytes: Option<u64>,
 }
 
-fn distinct(values: impl Iterator<Item = u32>) -> u32 {
-    let mut values: Vec<u32> = values.collect();
-    values.sort_unstable();
-    values.dedup();
-    values.len() as u32
+/// How many different ones there are.
+pub(super) fn distinct(values: impl Iterator<Item = u32>) -> u32 {
+    values.collect::<HashSet<_>>().len() as u32
 }
 
 /// What no description exceeds, so that a damaged one makes no huge topology.
@@ -182,11 +180,8 @@ impl Topology {
     /// Whether two of these CPUs are reported as hardware threads of one core.
     pub fn share_a_core(&self, cpus: &[Option<u32>]) -> bool {
         let core = |cpu: &u32| self.threads.iter().find(|thread| thread.os == *cpu).map(|thread| thread.core);
-        let mut cores: Vec<u32> = cpus.iter().flatten().filter_map(core).collect();
-        let count = cores.len();
-        cores.sort_unstable();
-        cores.dedup();
-        cores.len() < count
+        let cores = cpus.iter().flatten().filter_map(core);
+        distinct(cores.clone()) < cores.count() as u32
     }
 
     /// The caches, those of one level, kind and size counted together.

@@ -20,50 +20,32 @@ pub(super) struct Counts {
 /// The place of a process that is no member of a slot.
 const NOT_A_MEMBER: c_int = -1;
 
-/// Declares the functions of the shim with their types, and how they are found in the loaded library.
-macro_rules! functions {
-    ($($name:ident: $symbol:literal, fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
-        struct Functions {
-            $($name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
-        }
-
-        impl Functions {
-            fn of(library: &Library) -> Result<Self, libloading::Error> {
-                // SAFETY: the types are those of `shim.c`.
-                Ok(Self { $($name: *unsafe { library.get($symbol) }?,)* })
-            }
-        }
-    };
-}
-
-functions! {
-    version: b"syncscope_version", fn(*mut c_char, c_int) -> c_int;
-    error: b"syncscope_error", fn(c_int, *mut c_char, c_int);
-    start: b"syncscope_start", fn(*mut c_int, *mut c_int, *mut c_int) -> c_int;
-    collect: b"syncscope_collect", fn(*const i64, c_int, *mut i64) -> c_int;
-    send: b"syncscope_send", fn(*const i64, c_int) -> c_int;
-    begin_receive: b"syncscope_begin_receive", fn(*mut i64, c_int) -> c_int;
-    received: b"syncscope_received", fn(*mut c_int) -> c_int;
-    prepare: b"syncscope_prepare", fn(c_int, c_int) -> c_int;
-    timed_loop: b"syncscope_loop", fn(c_int, c_int, c_int, i64, *mut Counts) -> c_int;
-    meet: b"syncscope_meet", fn(c_int) -> c_int;
-    counter: b"syncscope_counter", fn(c_int, *mut i64) -> c_int;
-    gather: b"syncscope_gather", fn(c_int, *const i64, c_int, *mut i64) -> c_int;
-    phases: b"syncscope_phases", fn(c_int, c_int, *mut i64) -> c_int;
-    finish: b"syncscope_finish", fn() -> c_int;
+syncscope_host::functions! {
+    /// The functions of the shim.
+    Functions {
+        required version: unsafe extern "C" fn(*mut c_char, c_int) -> c_int = "syncscope_version",
+        required error: unsafe extern "C" fn(c_int, *mut c_char, c_int) = "syncscope_error",
+        required start: unsafe extern "C" fn(*mut c_int, *mut c_int, *mut c_int) -> c_int = "syncscope_start",
+        required collect: unsafe extern "C" fn(*const i64, c_int, *mut i64) -> c_int = "syncscope_collect",
+        required send: unsafe extern "C" fn(*const i64, c_int) -> c_int = "syncscope_send",
+        required begin_receive: unsafe extern "C" fn(*mut i64, c_int) -> c_int = "syncscope_begin_receive",
+        required received: unsafe extern "C" fn(*mut c_int) -> c_int = "syncscope_received",
+        required prepare: unsafe extern "C" fn(c_int, c_int) -> c_int = "syncscope_prepare",
+        required timed_loop: unsafe extern "C" fn(c_int, c_int, c_int, i64, *mut Counts) -> c_int = "syncscope_loop",
+        required meet: unsafe extern "C" fn(c_int) -> c_int = "syncscope_meet",
+        required counter: unsafe extern "C" fn(c_int, *mut i64) -> c_int = "syncscope_counter",
+        required gather: unsafe extern "C" fn(c_int, *const i64, c_int, *mut i64) -> c_int = "syncscope_gather",
+        required phases: unsafe extern "C" fn(c_int, c_int, *mut i64) -> c_int = "syncscope_phases",
+        required finish: unsafe extern "C" fn() -> c_int = "syncscope_finish",
+    }
 }
 
 /// The loaded shim.
+#[derive(Debug)]
 pub(super) struct ShimLibrary {
     functions: Functions,
     /// Where a message arrives: the library writes to it until it has.
     message: Box<[i64; WORDS]>,
-}
-
-impl std::fmt::Debug for ShimLibrary {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ShimLibrary").finish_non_exhaustive()
-    }
 }
 
 /// A length as MPI counts it. What is exchanged here has far fewer elements than fit.
@@ -89,6 +71,7 @@ impl ShimLibrary {
         // Open MPI's plug-ins look for its functions among all of the process.
         // SAFETY: loading an MPI library runs its initializers, as in every program that is linked to it; the shim has none.
         let library = unsafe { Library::open(Some(&shim.file), RTLD_NOW | RTLD_GLOBAL) }.map_err(failed)?;
+        let library = libloading::Library::from(library);
         let functions = Functions::of(&library).map_err(failed)?;
         // MPI libraries leave threads and handlers behind that need their code.
         std::mem::forget(library);

@@ -265,14 +265,14 @@ pub(crate) type Make<T> = Box<dyn Fn(&Windows, &Clock) -> T + Send + Sync>;
 /// How a case is timed in windows.
 pub(crate) struct Windows {
     make: Make<Arc<dyn Body>>,
-    handovers: Option<Make<HandoverRun>>,
+    pub(super) handovers: Option<Make<HandoverRun>>,
     state: Arc<Window>,
     /// The loops, without a further copy of the operation and with one.
     pub(crate) functions: LoopFunctions,
     /// How long a window is.
     pub(crate) length: Duration,
     /// Whether longer windows show how fair the threads are for longer.
-    has_long: bool,
+    pub(super) has_long: bool,
     /// Whether the context executes something else, so that its time has to be taken off.
     pub(crate) has_baseline: bool,
 }
@@ -306,21 +306,6 @@ impl Windows {
             has_long: false,
             has_baseline,
         })
-    }
-
-    /// The same with windows of at least this length.
-    pub(super) fn of_at_least(self, length: Duration) -> Self {
-        Self { length: self.length.max(length), ..self }
-    }
-
-    /// The same with longer ones, in which the fairness is looked at.
-    pub(super) fn with_long_ones(self) -> Self {
-        Self { has_long: true, ..self }
-    }
-
-    /// The same with a run that counts handovers.
-    pub(super) fn counting(self, run: Make<HandoverRun>) -> Self {
-        Self { handovers: Some(run), ..self }
     }
 
     /// The job of the case.

@@ -39,11 +39,11 @@ pub struct Workload {
     /// What their machine code must hold.
     pub expected: Expected,
     /// How many operations each context executes.
-    in_context: u64,
+    pub(super) in_context: u64,
     /// The maximum of iterations of one shot.
     pub(crate) max_iterations: u64,
     /// How many operations, as the catalogue counts them, one execution of the operation is.
-    per_execution: u64,
+    pub(super) per_execution: u64,
     /// The addresses of the data that the threads work on, where the data stands on pages of its own.
     pub(crate) extents: Vec<Range<usize>>,
     /// The OpenMP runtime whose threads run the job; `None` for threads of this program.
@@ -92,8 +92,11 @@ impl Workload {
     }
 
     /// With a run after the samples that counts how often a lock passes to another thread.
-    pub(crate) fn counting_handovers(self, run: Make<HandoverRun>) -> Self {
-        Self { windows: self.windows.map(|windows| windows.counting(run)), ..self }
+    pub(crate) fn counting_handovers(mut self, run: Make<HandoverRun>) -> Self {
+        if let Some(windows) = &mut self.windows {
+            windows.handovers = Some(run);
+        }
+        self
     }
 
     /// With windows that are long enough for threads that do this while they wait.
@@ -105,13 +108,18 @@ impl Workload {
     }
 
     /// With windows that are long enough for threads that work around each operation.
-    pub(super) fn at_work(self, work: &LockWork) -> Self {
-        let windows = self.windows.map(Windows::with_long_ones);
-        Self { windows, ..self }.in_windows_of_at_least(ROUNDS * work.round)
+    pub(super) fn at_work(mut self, work: &LockWork) -> Self {
+        if let Some(windows) = &mut self.windows {
+            windows.has_long = true;
+        }
+        self.in_windows_of_at_least(ROUNDS * work.round)
     }
 
-    fn in_windows_of_at_least(self, length: Duration) -> Self {
-        Self { windows: self.windows.map(|windows| windows.of_at_least(length)), ..self }
+    fn in_windows_of_at_least(mut self, length: Duration) -> Self {
+        if let Some(windows) = &mut self.windows {
+            windows.length = windows.length.max(length);
+        }
+        self
     }
 
     /// Timed by loops of fixed work alone.
@@ -119,10 +127,11 @@ impl Workload {
         Self { windows: None, ..self }
     }
 
-    /// A job that is no loop of an [`Operation`]: `test` is the function that it times. The baseline executes no
-    /// operation, the test one in each iteration.
-    pub(crate) fn of_job(body: Arc<dyn Body>, test: usize) -> Self {
-        Self::of_body(body, LoopFunctions { baseline: test, test, unroll: 1 }, 0)
+    /// A job that is no loop of an [`Operation`]: `test` is the function that it times, one operation at a time. The baseline
+    /// executes none.
+    pub(crate) fn one_by_one(body: Arc<dyn Body>, test: usize) -> Self {
+        let functions = LoopFunctions { baseline: test, test, unroll: 1 };
+        Self { blocks: true, max_iterations: 1, ..Self::of_body(body, functions, 0) }
     }
 
     /// A job that executes as many operations as iterations in the baseline and twice as many in the test, at most `most` of
@@ -162,11 +171,6 @@ impl Workload {
         Self { expected, ..self }
     }
 
-    /// Sets how many operations of the catalogue one execution is.
-    pub(crate) fn with_operations_per_execution(self, per_execution: u64) -> Self {
-        Self { per_execution, ..self }
-    }
-
     /// Sets the addresses of the data that the threads work on.
     pub(crate) fn in_memory(self, extent: Range<usize>) -> Self {
         Self { extents: vec![extent], ..self }
@@ -181,11 +185,6 @@ impl Workload {
     /// one would miss the wake-ups, or the order in which the lock serves its waiters. A single thread never waits.
     pub(crate) fn blocking(self, case: &Case) -> Self {
         self.blocking_for(case, MAX_BLOCKING_ITERATIONS)
-    }
-
-    /// For operations that are timed one by one.
-    pub(crate) fn one_by_one(self) -> Self {
-        Self { blocks: true, max_iterations: 1, ..self }
     }
 
     /// For operations where every wait may block in the kernel. A wake-up takes a hundred times as long as a wait that

@@ -241,16 +241,8 @@ impl ExpectedInstructions {
         Self { substitutes, ..self }
     }
 
-    pub(super) const fn or_out_of_line(self, instruction: &'static str) -> Self {
-        Self { out_of_line: Some(instruction), ..self }
-    }
-
     pub(super) const fn or_aggregated(self, aggregation: &'static [&'static str]) -> Self {
         Self { aggregation, ..self }
-    }
-
-    pub(super) const fn counting_in_memory(self) -> Self {
-        Self { counts_in_memory: true, ..self }
     }
 
     pub(super) const fn only_in_test(self) -> Self {

@@ -1,6 +1,6 @@
 //! The limits of a device, and the axes of the sweeps within them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, Form, Preset};
@@ -58,7 +58,7 @@ impl DeviceLimits {
         let papers = self.blocks(Preset::Paper);
         let filling = |threads: u32| self.multiprocessors * Self::resident(threads);
         let threads = self.all_threads();
-        let blocks = distinct(papers.iter().copied().chain(threads.iter().map(|threads| filling(*threads))).collect());
+        let blocks = distinct(papers.iter().copied().chain(threads.iter().map(|threads| filling(*threads))));
         Sweep::of(id).blocks(&blocks).threads(&threads).except(|case| {
             let (Some(blocks), Some(threads)) = (case.blocks, case.threads) else { return true };
             !papers.contains(&blocks) && blocks != filling(threads)
@@ -70,7 +70,7 @@ impl DeviceLimits {
     /// each, and 64 blocks, which run in waves.
     pub(crate) fn active_warps(self, id: &str) -> Vec<Case> {
         let sizes: Vec<u32> = (1..=self.max_threads / 32).map(|warps| 32 * warps).collect();
-        let one_block = Sweep::of(id).blocks(&distinct(vec![1, self.multiprocessors])).threads(&sizes);
+        let one_block = Sweep::of(id).blocks(&distinct([1, self.multiprocessors])).threads(&sizes);
         let counts: Vec<u32> = (1..=32).map(|blocks| blocks * self.multiprocessors).collect();
         let many_blocks = Sweep::of(id).blocks(&counts).threads(&self.at_most(&DOUBLINGS));
         let many_blocks = many_blocks.except(|case| {
@@ -96,7 +96,7 @@ impl DeviceLimits {
         let all = self.multiprocessors;
         let (blocks, threads) = match preset {
             Preset::Quick => (vec![1], self.at_most(&[32, 1024])),
-            Preset::Standard => (distinct(vec![1, all, 2 * all]), self.at_most(&[1, 32, 256, 1024])),
+            Preset::Standard => (distinct([1, all, 2 * all]), self.at_most(&[1, 32, 256, 1024])),
             Preset::Paper => return self.filled(id),
         };
         Sweep::of(id).blocks(&blocks).threads(&threads)
@@ -130,10 +130,8 @@ pub(crate) fn without_repetitions(cases: Vec<Case>) -> Vec<Case> {
 }
 
 /// On small devices some numbers of blocks would occur twice.
-fn distinct(mut blocks: Vec<u32>) -> Vec<u32> {
-    blocks.sort_unstable();
-    blocks.dedup();
-    blocks
+fn distinct(blocks: impl IntoIterator<Item = u32>) -> Vec<u32> {
+    Vec::from_iter(BTreeSet::from_iter(blocks))
 }
 
 #[cfg(test)]

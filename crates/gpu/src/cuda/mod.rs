@@ -16,34 +16,6 @@
 //!
 //! Start with [`compile`] to see how a kernel becomes machine code, and with [`driver`] to see how it is launched.
 
-/// A structure of functions of a library that is loaded at run time, with the signatures of the library's header. Those marked
-/// `optional` are missing in some versions, and have another name in others where two are given.
-macro_rules! functions {
-    (@type required $kind:ty) => { $kind };
-    (@type optional $kind:ty) => { Option<$kind> };
-    (@find required $library:ident $name:literal) => {
-        // SAFETY: the types are those of the header.
-        *unsafe { $library.get($name.as_bytes()) }?
-    };
-    (@find optional $library:ident $($name:literal)+) => {
-        // SAFETY: the types are those of the header.
-        None$(.or_else(|| unsafe { $library.get($name.as_bytes()) }.ok().map(|function| *function)))+
-    };
-    ($(#[$about:meta])* $structure:ident { $($(#[$comment:meta])* $need:ident $field:ident: $kind:ty = $($name:literal)|+,)+ }) => {
-        $(#[$about])*
-        #[derive(Debug)]
-        pub(super) struct $structure {
-            $($(#[$comment])* $field: functions!(@type $need $kind),)+
-        }
-
-        impl $structure {
-            pub(super) fn of(library: &libloading::Library) -> Result<Self, libloading::Error> {
-                Ok(Self { $($field: functions!(@find $need library $($name)+),)+ })
-            }
-        }
-    };
-}
-
 pub mod compile;
 pub mod compiler_process;
 pub mod discovery;

@@ -21,7 +21,7 @@ const SUM: c_int = 0;
 type Status = c_int;
 type Handle = *mut c_void;
 
-functions! {
+syncscope_host::functions! {
     /// The functions that are called, with the signatures of `nccl.h`.
     Functions {
         required version: unsafe extern "C" fn(*mut c_int) -> Status = "ncclGetVersion",

@@ -33,7 +33,7 @@ const SLOWDOWNS: [(u64, &str); 5] = [
     (0x80, "the power brake of its power supply"),
 ];
 
-functions! {
+syncscope_host::functions! {
     /// The functions that are called, with the signatures of `nvml.h`.
     Functions {
         required init: unsafe extern "C" fn() -> Status = "nvmlInit_v2",
@@ -73,11 +73,8 @@ impl Nvml {
 
     /// Version of the driver, such as `580.95.05`.
     pub(crate) fn driver_version(&self) -> Option<String> {
-        let mut text = [0_u8; 96];
-        // SAFETY: the buffer is as long as said; the library ends the text with a zero.
-        let status = unsafe { (self.functions.driver_version)(text.as_mut_ptr().cast(), text.len() as c_uint) };
-        let version = CStr::from_bytes_until_nul(&text).ok()?.to_string_lossy().into_owned();
-        (status == SUCCESS).then_some(version)
+        // SAFETY: the buffer is as long as said.
+        text(|buffer, length| unsafe { (self.functions.driver_version)(buffer, length) })
     }
 
     /// The state of the device with this number and PCI address.
@@ -97,11 +94,9 @@ impl Nvml {
         const NVLINK: c_int = 2;
         /// `NVML_P2P_STATUS_OK`.
         const OK: c_int = 0;
-        let (one, other) = (self.device(one)?, self.device(other)?);
-        let mut answer = 0;
+        let (one, other, ask) = (self.device(one)?, self.device(other)?, self.functions.peer_status?);
         // SAFETY: the devices are the library's, which is loaded, and the pointer is valid for the call.
-        let status = unsafe { (self.functions.peer_status?)(one, other, NVLINK, &raw mut answer) };
-        (status == SUCCESS).then_some(answer == OK)
+        answer(|status| unsafe { ask(one, other, NVLINK, status) }).map(|status| status == OK)
     }
 
     /// Warnings about the device at this PCI address.
@@ -116,7 +111,8 @@ impl Nvml {
             "the GPU is partitioned (MIG): the figures are for one instance, and others share its memory system"
                 .to_owned()
         });
-        let ecc = self.ecc_is_pending(device).then(|| {
+        let modes = modes(device, self.functions.ecc_mode);
+        let ecc = modes.is_some_and(|(current, pending)| current != pending).then(|| {
             "the GPU's error correction mode changes with its next reset; the figures are for the current mode"
                 .to_owned()
         });
@@ -152,10 +148,6 @@ impl Nvml {
             INSUFFICIENT_SIZE => Some(count as usize),
             _ => None,
         }
-    }
-
-    fn ecc_is_pending(&self, device: Device) -> bool {
-        modes(device, self.functions.ecc_mode).is_some_and(|(current, pending)| current != pending)
     }
 }
 
@@ -229,10 +221,8 @@ impl Watch {
 pub(super) type AskModes = unsafe extern "C" fn(Device, *mut c_uint, *mut c_uint) -> Status;
 
 pub(super) fn modes(device: Device, ask: AskModes) -> Option<(u32, u32)> {
-    let (mut current, mut pending) = (0, 0);
     // SAFETY: the device is the library's, which is loaded, and the pointers are valid for the call.
-    let status = unsafe { ask(device, &raw mut current, &raw mut pending) };
-    (status == SUCCESS).then_some((current, pending))
+    answer(|(current, pending)| unsafe { ask(device, current, pending) })
 }
 
 impl Drop for Nvml {
@@ -284,7 +274,7 @@ const MULTIPROCESSORS: c_uint = 1;
 /// `NVML_CLOCK_MEM`.
 const MEMORY: c_uint = 2;
 
-functions! {
+syncscope_host::functions! {
     /// The functions that are called, with the signatures of `nvml.h`. Clocks are in megahertz, power in milliwatts.
     #[derive(Default)]
     StateFunctions {
@@ -311,9 +301,9 @@ impl StateFunctions {
         let (lowest, highest) = self.clock_limits(device).unzip();
         GpuState {
             index,
-            uuid: text(device, self.uuid),
+            uuid: text_of(device, self.uuid),
             pci_address: None,
-            vbios: text(device, self.vbios),
+            vbios: text_of(device, self.vbios),
             power_limit_watts: number(device, self.power_limit).map(|milliwatts| f64::from(milliwatts) / 1e3),
             temperature_celsius: one_of(device, self.temperature, CHIP),
             persistence: number(device, self.persistence).map(|on| on != 0),
@@ -328,10 +318,9 @@ impl StateFunctions {
 
     /// Whether transfers are encrypted.
     pub(super) fn confidential_computing(&self) -> Option<bool> {
-        let mut state = Confidential::default();
+        let ask = self.confidential?;
         // SAFETY: the pointer is valid for the call, and the structure is that of the header.
-        let status = unsafe { (self.confidential?)(&raw mut state) };
-        (status == SUCCESS).then_some(state.feature != 0)
+        answer(|state: &mut Confidential| unsafe { ask(state) }).map(|state| state.feature != 0)
     }
 
     /// The clock of the multiprocessors in hertz, as the driver last read it.
@@ -346,10 +335,10 @@ impl StateFunctions {
 
     fn clock_limits(&self, device: Device) -> Option<(f64, f64)> {
         let state = c_int::try_from(number(device, self.performance_state)?).ok()?;
-        let (mut lowest, mut highest) = (0, 0);
+        let ask = self.clock_limits?;
         // SAFETY: the device is the library's, which is loaded, and the pointers are valid for the call.
-        let status = unsafe { (self.clock_limits?)(device, MULTIPROCESSORS, state, &raw mut lowest, &raw mut highest) };
-        (status == SUCCESS).then(|| (from_megahertz(lowest), from_megahertz(highest)))
+        let limits = answer(|(lowest, highest)| unsafe { ask(device, MULTIPROCESSORS, state, lowest, highest) });
+        limits.map(|(lowest, highest)| (from_megahertz(lowest), from_megahertz(highest)))
     }
 }
 
@@ -357,26 +346,36 @@ fn from_megahertz(megahertz: u32) -> f64 {
     f64::from(megahertz) * 1e6
 }
 
-fn text(device: Device, ask: Option<AskText>) -> Option<String> {
+/// What a call writes, if it succeeds.
+fn answer<T: Default>(call: impl FnOnce(&mut T) -> Status) -> Option<T> {
+    let mut value = T::default();
+    (call(&mut value) == SUCCESS).then_some(value)
+}
+
+/// The text that a call writes to a buffer of this length and ends with a zero, if it succeeds.
+fn text(call: impl FnOnce(*mut c_char, c_uint) -> Status) -> Option<String> {
     let mut text = [0_u8; 96];
-    // SAFETY: the buffer is as long as said; the library ends the text with a zero.
-    let status = unsafe { (ask?)(device, text.as_mut_ptr().cast(), text.len() as c_uint) };
+    let status = call(text.as_mut_ptr().cast(), text.len() as c_uint);
     let text = CStr::from_bytes_until_nul(&text).ok()?.to_string_lossy().into_owned();
     (status == SUCCESS && !text.is_empty()).then_some(text)
 }
 
+fn text_of(device: Device, ask: Option<AskText>) -> Option<String> {
+    let ask = ask?;
+    // SAFETY: the device is the library's, which is loaded, and the buffer is as long as said.
+    text(|buffer, length| unsafe { ask(device, buffer, length) })
+}
+
 fn number(device: Device, ask: Option<AskNumber>) -> Option<u32> {
-    let mut value = 0;
+    let ask = ask?;
     // SAFETY: the device is the library's, which is loaded, and the pointer is valid for the call.
-    let status = unsafe { (ask?)(device, &raw mut value) };
-    (status == SUCCESS).then_some(value)
+    answer(|value| unsafe { ask(device, value) })
 }
 
 fn one_of(device: Device, ask: Option<AskOneOf>, kind: c_uint) -> Option<u32> {
-    let mut value = 0;
+    let ask = ask?;
     // SAFETY: the device is the library's, which is loaded, and the pointer is valid for the call.
-    let status = unsafe { (ask?)(device, kind, &raw mut value) };
-    (status == SUCCESS).then_some(value)
+    answer(|value| unsafe { ask(device, kind, value) })
 }
 
 /// The word for a value of `nvmlComputeMode_t`.

@@ -18,7 +18,7 @@ type Status = c_int;
 const SUCCESS: Status = 0;
 const COMPILATION: Status = 6;
 
-functions! {
+syncscope_host::functions! {
     /// The functions of `nvrtc.h`; their signatures are those of CUDA 11.1 and every later version.
     Functions {
         required version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> Status = "nvrtcVersion",

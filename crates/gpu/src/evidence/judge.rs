@@ -37,18 +37,12 @@ pub(super) fn difference(baseline: &Region, test: &Region, unroll: u32) -> Evide
         let opcode = name.split('.').next().unwrap_or_default();
         FIRST.len() - FIRST.iter().position(|first| *first == opcode).unwrap_or(FIRST.len())
     };
-    let before = histogram(baseline, |_| true);
-    let more = histogram(test, |_| true).into_iter().map(|(name, count)| {
-        let in_baseline = before.get(name).copied().unwrap_or(0);
-        (name.to_owned(), in_baseline, count)
-    });
-    let most = more.filter(|(_, before, count)| count > before);
-    let Some((name, in_baseline, in_test)) = most.max_by_key(|(name, before, count)| (rank(name), count - before))
-    else {
+    let most = increases(baseline, test).max_by_key(|(name, before, count)| (rank(name), count - before));
+    let Some((name, in_baseline, in_test)) = most else {
         let summary = "the test has no more instructions than the baseline".to_owned();
         return Evidence::Elided { summary, listing };
     };
-    let receipt = receipt(baseline, test, &name, unroll);
+    let receipt = receipt(baseline, test, name, unroll);
     Evidence::Present { summary: format!("{name} {in_baseline}/{in_test}"), listing, receipt }
 }
 
@@ -85,22 +79,17 @@ fn missing(baseline: &Region, test: &Region, expected: &ExpectedInstructions, co
     let total = |region: &Region| expected.instructions.iter().map(|pattern| region.count(pattern)).sum::<usize>();
     let (name, in_baseline, in_test) = (expected.name(), total(baseline), total(test));
     let found = format!("{name} {in_baseline}/{in_test} instead of {}/{}", counts[0], counts[1]);
-    match largest_increase(baseline, test) {
-        Some((mnemonic, more)) => format!("{found}; the test has {more} more {mnemonic}"),
+    match increases(baseline, test).max_by_key(|(_, before, count)| count - before) {
+        Some((mnemonic, before, count)) => format!("{found}; the test has {} more {mnemonic}", count - before),
         None => found,
     }
 }
 
-fn largest_increase(baseline: &Region, test: &Region) -> Option<(String, usize)> {
+/// The instructions of which the test has more, with their numbers in baseline and test.
+fn increases<'a>(baseline: &'a Region, test: &'a Region) -> impl Iterator<Item = (&'a str, usize, usize)> {
     let before = histogram(baseline, |_| true);
-    histogram(test, |_| true)
-        .into_iter()
-        .map(|(mnemonic, count)| {
-            let more = count.saturating_sub(before.get(mnemonic).copied().unwrap_or(0));
-            (mnemonic.to_owned(), more)
-        })
-        .filter(|&(_, more)| more > 0)
-        .max_by_key(|&(_, more)| more)
+    let in_both = move |(name, count)| (name, before.get(name).copied().unwrap_or(0), count);
+    histogram(test, |_| true).into_iter().map(in_both).filter(|(_, before, count)| count > before)
 }
 
 fn most_frequent(region: &Region, is_one: impl Fn(&Instruction) -> bool) -> Option<String> {

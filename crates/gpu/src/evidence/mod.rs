@@ -30,17 +30,20 @@ pub fn evidence_of(case: &Case, cubin: &[u8]) -> Evidence {
         return Evidence::NotAvailable(TIMED_BY_THE_HOST.to_owned());
     }
     let (expected, unroll) = ((entry.expected)(case), (entry.unroll)(case));
-    if let Method::Launch(_) = entry.method {
-        return whole_kernels(cubin, &expected);
-    }
-    if let Method::Reduction(_) = entry.method {
-        return in_first_kernel(cubin, &expected);
-    }
-    let found = Cubin::parse(cubin).and_then(|cubin| Ok((regions(&cubin)?, cubin)));
-    let ([baseline, test], cubin) = match &found {
-        Ok((regions, cubin)) => (regions.each_ref(), cubin),
+    let cubin = match Cubin::parse(cubin) {
+        Ok(cubin) => cubin,
         Err(error) => return Evidence::NotAvailable(error.to_string()),
     };
+    match entry.method {
+        Method::Launch(_) => return whole_kernels(&cubin, &expected),
+        Method::Reduction(_) => return in_first_kernel(&cubin, &expected),
+        _ => {}
+    }
+    let [baseline, test] = match regions(&cubin) {
+        Ok(regions) => regions,
+        Err(error) => return Evidence::NotAvailable(error.to_string()),
+    };
+    let (baseline, test) = (&baseline, &test);
     let mut evidence = if is_own(&case.primitive) {
         difference(baseline, test, unroll)
     } else {
@@ -74,7 +77,7 @@ pub fn evidence_of(case: &Case, cubin: &[u8]) -> Evidence {
     | Evidence::Substituted { listing, .. }
     | Evidence::Elided { listing, .. } = &mut evidence
     {
-        listing.push_str(&ClosingRead::between(cubin, [baseline, test]).summary());
+        listing.push_str(&ClosingRead::between(&cubin, [baseline, test]).summary());
         listing.push('\n');
     }
     evidence
@@ -110,11 +113,7 @@ fn out_of_line(baseline: &Region, test: &Region, instruction: &str, times: usize
 
 /// The evidence of launches. They have no region between two clock readings, so the whole kernel counts: it must contain
 /// the expected instructions and access no memory, unless it counts there how often it runs.
-fn whole_kernels(cubin: &[u8], expected: &ExpectedInstructions) -> Evidence {
-    let cubin = match Cubin::parse(cubin) {
-        Ok(cubin) => cubin,
-        Err(error) => return Evidence::NotAvailable(error.to_string()),
-    };
+fn whole_kernels(cubin: &Cubin, expected: &ExpectedInstructions) -> Evidence {
     let [Some(baseline), Some(test)] = TIMED.map(|name| cubin.kernel(name)) else {
         return Evidence::NotAvailable("the kernels are not in the program".to_owned());
     };
@@ -138,11 +137,7 @@ fn whole_kernels(cubin: &[u8], expected: &ExpectedInstructions) -> Evidence {
 }
 
 /// The evidence of reductions: the kernel that reads the vector must contain one of the expected instructions.
-fn in_first_kernel(cubin: &[u8], expected: &ExpectedInstructions) -> Evidence {
-    let cubin = match Cubin::parse(cubin) {
-        Ok(cubin) => cubin,
-        Err(error) => return Evidence::NotAvailable(error.to_string()),
-    };
+fn in_first_kernel(cubin: &Cubin, expected: &ExpectedInstructions) -> Evidence {
     let Some(kernel) = cubin.kernel("reduce") else {
         return Evidence::NotAvailable("the kernel is not in the program".to_owned());
     };

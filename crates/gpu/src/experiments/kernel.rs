@@ -1,6 +1,6 @@
 //! A loop in one kernel on one device: shots become launches, launches become samples.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -74,7 +74,7 @@ pub(crate) struct Request {
     /// The program with the third loop.
     pub(crate) third: Option<Program>,
     /// From the measurement blocks before, and for those that follow.
-    pub(crate) carried: Rc<Cell<Carried>>,
+    pub(crate) carried: Rc<RefCell<Carried>>,
     /// Whether the context is the primitive itself.
     pub(crate) is_own_context: bool,
     /// Operations in one iteration of the baseline.
@@ -98,7 +98,7 @@ pub(crate) struct Setup<'a> {
 }
 
 /// What a case carries from one measurement block to the next.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub(crate) struct Carried {
     /// Cycles that an iteration takes for a thread of the mean rate, by the number of copies in the loop; 0: not known yet.
     iteration: [f64; 3],
@@ -111,10 +111,10 @@ pub(crate) struct Carried {
 }
 
 impl Carried {
-    /// The same after samples at this frequency.
-    fn at(self, hertz: f64) -> Self {
+    /// Notes the frequency of a sample.
+    fn note(&mut self, hertz: f64) {
         let (low, high) = self.clocks.unwrap_or((hertz, hertz));
-        Self { clocks: Some((low.min(hertz), high.max(hertz))), ..self }
+        self.clocks = Some((low.min(hertz), high.max(hertz)));
     }
 }
 
@@ -165,9 +165,9 @@ impl<'a> KernelExperiment<'a> {
         common.offsets = self.offsets.per_sample();
         common.offset_distance = self.offsets.distance() as u64;
         common.window = window as u32;
-        let run_in = RUN_IN * f64::from(1 << self.request.carried.get().late);
+        let run_in = RUN_IN * f64::from(1 << self.request.carried.borrow().late);
         common.run_in = (window * run_in + gate) as u32;
-        let longest = self.request.carried.get().longest_iteration[side.copies() as usize] * iterations as f64;
+        let longest = self.request.carried.borrow().longest_iteration[side.copies() as usize] * iterations as f64;
         common.run_out = (RUN_OUT * longest).min(LONGEST_RUN_OUT * window).min(LONGEST_WINDOW_CYCLES) as u32;
         common.cycles_per_1024_ns = (self.setup.ruler.frequency.value() * 1024.0 / 1e9) as u32;
         Launch { offset: self.offsets.offset(pair), ..Launch::of(function, arguments) }
@@ -194,7 +194,7 @@ impl<'a> KernelExperiment<'a> {
             // What begins and ends a chunk makes short ones look longer than they are.
             let cycles = loop {
                 self.time_iteration(function, shot)?;
-                let cycles = self.request.carried.get().iteration[copies];
+                let cycles = self.request.carried.borrow().iteration[copies];
                 let wanted = (CHUNK_TO_TRUST / cycles).ceil() as u64;
                 if wanted <= shot.iterations {
                     break cycles;
@@ -211,7 +211,7 @@ impl<'a> KernelExperiment<'a> {
     fn time_iteration(&mut self, function: Function, shot: Shot) -> Result<(), ExperimentError> {
         let copies = shot.side.copies() as usize;
         let mut guess = ITERATION_CYCLES.0;
-        while self.request.carried.get().iteration[copies] == 0.0 {
+        while self.request.carried.borrow().iteration[copies] == 0.0 {
             let window = self.window(guess, shot.iterations);
             let launch = self.launch(function, shot, window);
             let timings = self.bench.run(self.request.parameters.shape, &[launch])?;
@@ -230,19 +230,15 @@ impl<'a> KernelExperiment<'a> {
     }
 
     fn set_iteration(&self, copies: usize, cycles: f64) {
-        let mut carried = self.request.carried.get();
-        carried.iteration[copies] = cycles;
-        self.request.carried.set(carried);
+        self.request.carried.borrow_mut().iteration[copies] = cycles;
     }
 
     /// Notes how long the slowest thread of a launch took for an iteration. Of what was found before, half
     /// remains, so that an outlier is forgotten.
     fn note_longest(&self, timing: &Timing, Shot { side, iterations, .. }: Shot) {
         let slowest = timing.warps.iter().map(|warp| warp.slowest).max().unwrap_or(0);
-        let mut carried = self.request.carried.get();
-        let longest = &mut carried.longest_iteration[side.copies() as usize];
+        let longest = &mut self.request.carried.borrow_mut().longest_iteration[side.copies() as usize];
         *longest = (*longest / 2.0).max(slowest as f64 / (CHUNKS_OF_SAMPLE * iterations) as f64);
-        self.request.carried.set(carried);
     }
 
     /// Whether the threads of a launch ran apart from each other, or hardly at all. The next windows are longer then, or begin
@@ -258,9 +254,8 @@ impl<'a> KernelExperiment<'a> {
         }
         let is_late = f64::from(late) > (1.0 - LEAST_OVERLAP) * window;
         if is_late {
-            let mut carried = self.request.carried.get();
-            carried.late = (carried.late + 1).min(LONGEST_RUN_IN_DOUBLINGS);
-            self.request.carried.set(carried);
+            let late = &mut self.request.carried.borrow_mut().late;
+            *late = (*late + 1).min(LONGEST_RUN_IN_DOUBLINGS);
         }
         is_short || is_late
     }
@@ -316,7 +311,7 @@ impl<'a> KernelExperiment<'a> {
 
     fn note_clocks(&mut self, timings: &[Timing]) {
         for hertz in timings.iter().filter_map(|timing| ns_per_cycle(timing.rate)).map(|length| 1e9 / length) {
-            self.request.carried.set(self.request.carried.get().at(hertz));
+            self.request.carried.borrow_mut().note(hertz);
         }
     }
 }
@@ -336,7 +331,7 @@ impl Experiment for KernelExperiment<'_> {
         for (function, shot) in functions.iter().zip(shots) {
             self.time_iteration(*function, *shot)?;
         }
-        let iteration = self.request.carried.get().iteration;
+        let iteration = self.request.carried.borrow().iteration;
         let windows: Vec<f64> =
             shots.iter().map(|shot| self.window(iteration[shot.side.copies() as usize], shot.iterations)).collect();
         let each = functions.iter().zip(shots.iter().zip(&windows).zip(BlockOrder::of(shots)));
@@ -400,8 +395,12 @@ impl Experiment for KernelExperiment<'_> {
     }
 
     fn details(&mut self) -> Result<Vec<Detail>, ExperimentError> {
-        let measured =
-            self.request.carried.get().clocks.map(|(low, high)| [("sm_clock_hz_low", low), ("sm_clock_hz_high", high)]);
+        let measured = self
+            .request
+            .carried
+            .borrow()
+            .clocks
+            .map(|(low, high)| [("sm_clock_hz_low", low), ("sm_clock_hz_high", high)]);
         let reported = self.clock_state.as_ref().map(ClockState::details);
         let equal = self
             .equal_work_ns()
@@ -478,7 +477,10 @@ mod tests {
 
     #[test]
     fn later_blocks_know_the_range_of_clocks() {
-        let carried = Carried::default().at(2e9).at(1.5e9).at(1.7e9);
+        let mut carried = Carried::default();
+        for hertz in [2e9, 1.5e9, 1.7e9] {
+            carried.note(hertz);
+        }
         assert_eq!(carried.clocks, Some((1.5e9, 2e9)));
     }
 

@@ -211,7 +211,7 @@ impl<'a> LaunchChain<'a> {
     /// Waits by polling, the same way for both sides.
     fn wait(&mut self) -> Result<(), Outage> {
         if poll(&HostClock, LIMIT, LIMIT, || self.is_done())?.is_none() {
-            self.setup.bench.runner.set_health(Health::Occupied);
+            self.setup.bench.runner.health = Health::Occupied;
             return Err(Outage::TimedOut(LIMIT));
         }
         Ok(())

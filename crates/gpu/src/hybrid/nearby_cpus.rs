@@ -2,8 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use syncscope_core::Group;
-
+use syncscope_core::words::words;
 use syncscope_host::cpu_list;
 
 /// The CPUs this process may use, by their distance to a device.
@@ -17,26 +16,11 @@ pub(crate) struct NearbyCpus {
     is_known: bool,
 }
 
-/// The distance from the device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Distance {
-    Near,
-    Far,
-}
-
-impl Distance {
-    pub(crate) const ALL: [Self; 2] = [Self::Near, Self::Far];
-
-    /// The group of cases on CPUs at this distance.
-    pub(crate) const fn group(self) -> Group {
-        Group::named(match self {
-            Self::Near => "near",
-            Self::Far => "far",
-        })
-    }
-
-    pub(crate) fn of_group(group: &Group) -> Option<Self> {
-        Self::ALL.into_iter().find(|distance| distance.group() == *group)
+words! {
+    /// The distance from the device, which is the group of cases on CPUs there.
+    pub(crate) enum Distance ("distance") {
+        Near = "near",
+        Far = "far",
     }
 }
 

@@ -80,7 +80,7 @@ impl GpuLaboratory {
 
     /// Additions to one variable by one side or both.
     pub(super) fn addition(&mut self, case: &Case, program: &Program) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let Some(sides) = case.group.as_ref().and_then(Sides::of_group) else {
+        let Ok(sides) = case.group_word().parse::<Sides>() else {
             return Err(Refusal::Skipped("the group is none of `both`, `gpu_alone` and `cpu_alone`".to_owned()));
         };
         let dtype = case.dtype.filter(|dtype| matches!(dtype, Dtype::I32 | Dtype::U32 | Dtype::U64));
@@ -173,7 +173,7 @@ fn cpus_of(case: &Case, nearby_cpus: &NearbyCpus) -> Result<Vec<u32>, Refusal> {
     if let Some(Placement::List(cpus)) = &case.placement {
         return Ok(cpus.clone());
     }
-    let distance = case.group.as_ref().and_then(Distance::of_group).unwrap_or(Distance::Near);
+    let distance = case.group_word().parse().unwrap_or(Distance::Near);
     nearby_cpus.some(distance, 1).ok_or_else(|| Refusal::Skipped(nearby_cpus.lacks(distance, 1)))
 }
 

@@ -23,7 +23,7 @@ use crate::hybrid::nearby_cpus::NearbyCpus;
 use crate::launch::bench::Bench;
 use crate::launch::runner::Health;
 use crate::multi::{DeviceGroup, LIMIT};
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 use syncscope_core::machine::GpuMachine;
@@ -62,7 +62,7 @@ pub struct GpuLaboratory {
     /// Evidence by case without its grid: the machine code is the same for all grids.
     evidence: HashMap<Program, Evidence>,
     /// What each case carries from one measurement block to the next.
-    carried: HashMap<Case, Rc<Cell<Carried>>>,
+    carried: HashMap<Case, Rc<RefCell<Carried>>>,
 }
 
 impl GpuLaboratory {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use syncscope_core::{Case, Check, Experiment, Refusal};
+use syncscope_core::{Case, Check, Experiment, Group, Refusal};
 
 use super::{GpuLaboratory, lost, usable};
 use crate::catalogue::reduction::{Operation, Recipe};
@@ -120,7 +120,8 @@ impl GpuLaboratory {
         program: &Program,
         recipe: Recipe,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let Some((operation, elements)) = Operation::of(case).zip(case.elements.filter(|elements| *elements > 0))
+        let Some((operation, elements)) =
+            case.group_word().parse::<Operation>().ok().zip(case.elements.filter(|elements| *elements > 0))
         else {
             let reason = "a reduction has a number of elements, and the group is `max` or `sum`";
             return Err(Refusal::Skipped(reason.to_owned()));
@@ -215,7 +216,7 @@ impl GpuLaboratory {
 
 /// The program whose kernels fill the vector and join partial results: that of the simplest variant.
 fn helper_of(operation: Operation) -> Option<Program> {
-    program_of(&Case { group: Some(operation.group()), ..Case::new("gpu.reduction.atomic") })
+    program_of(&Case { group: Some(Group::named(operation.as_str())), ..Case::new("gpu.reduction.atomic") })
 }
 
 /// A program that is set up on the devices of a case.

@@ -31,7 +31,7 @@ impl NcclState {
 
     /// Refuses every case once a sum did not end: it occupies its devices.
     pub(super) fn checked_health(&self) -> Result<(), Refusal> {
-        let is_hung = self.groups.values().any(NcclGroup::is_hung);
+        let is_hung = self.groups.values().any(|group| group.is_hung);
         if is_hung { Err(Refusal::Lost(GpuError::Occupied.to_string())) } else { Ok(()) }
     }
 

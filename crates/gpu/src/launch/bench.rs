@@ -39,17 +39,13 @@ impl Bench {
     }
 
     fn device(&self) -> &DeviceContext {
-        &self.runner.devices()[0]
-    }
-
-    fn device_mut(&mut self) -> &mut DeviceContext {
-        &mut self.runner.devices_mut()[0]
+        &self.runner.devices[0]
     }
 
     /// The context, for launches that the bench does not make. It is now current on the calling thread.
     pub(crate) fn context(&self) -> Result<&Context, CudaError> {
         self.device().make_current()?;
-        Ok(self.device().context())
+        Ok(&self.device().context)
     }
 
     /// Lets kernels work on host memory during `run`.
@@ -72,8 +68,8 @@ impl Bench {
     }
 
     fn load_now(&mut self, program: &Program, cubin: &[u8]) -> Result<Kernels, CudaError> {
-        let context = &mut self.runner.devices_mut()[0];
-        let device = context.device();
+        let context = &mut self.runner.devices[0];
+        let device = context.device;
         let loaded = context.load(program, cubin)?;
         if self.idle.is_none() {
             self.idle = Some(Idle::of(&loaded.module, device)?);
@@ -88,7 +84,7 @@ impl Bench {
         cubin: &[u8],
         cluster: u32,
     ) -> Result<Function, CudaError> {
-        let loaded = self.runner.devices_mut()[0].load(program, cubin);
+        let loaded = self.runner.devices[0].load(program, cubin);
         let third = loaded.and_then(|loaded| loaded.module.function(c"third"));
         let third = third.and_then(|third| third.launched(Way::in_clusters(cluster)));
         self.runner.judged(third)
@@ -101,7 +97,7 @@ impl Bench {
     }
 
     fn clear_now(&mut self, bytes: usize) -> Result<(), CudaError> {
-        let device = self.device_mut();
+        let device = &mut self.runner.devices[0];
         device.make_current()?;
         device.reserve_memory(bytes)?;
         device.clear_memory(bytes)
@@ -157,8 +153,8 @@ impl Bench {
         let common = arguments.common_mut();
         *common = LoopArguments { finding: device.head(), ..device.addressed(*common, memory, word) };
         self.runner.on_each(1, |_, device| {
-            self.idle.map_or(Ok(()), |idle| launch.order.queue(device.stream(), idle))?;
-            arguments.launch(device.stream(), launch.function, shape.blocks, shape.threads)
+            self.idle.map_or(Ok(()), |idle| launch.order.queue(&device.stream, idle))?;
+            arguments.launch(&device.stream, launch.function, shape.blocks, shape.threads)
         })
     }
 }

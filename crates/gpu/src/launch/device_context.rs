@@ -60,13 +60,13 @@ const PADDING_BYTES: usize = 3 * (2 << 20);
 /// One device. Its results begin with what kernels found ([`HEAD_WORDS`]), then follow those of each launch.
 #[derive(Debug)]
 pub(crate) struct DeviceContext {
-    device: Device,
+    pub(crate) device: Device,
     modules: HashMap<Program, LoadedModule>,
     /// Programs without a timed loop.
     others: HashMap<Program, Module>,
     abort: HostBuffer,
     /// Where the device sees `abort`.
-    abort_pointer: DevicePointer,
+    pub(crate) abort_pointer: DevicePointer,
     /// The copy of `results`.
     host: HostBuffer,
     results: DeviceBuffer,
@@ -74,12 +74,12 @@ pub(crate) struct DeviceContext {
     /// Of all launches: one [`Gate`].
     gate: DeviceBuffer,
     /// What several devices write for each other, where they cannot access each other's memory.
-    shared: Option<HostBuffer>,
+    pub(crate) shared: Option<HostBuffer>,
     /// Unused; see [`PADDING_BYTES`].
     _padding: Option<DeviceBuffer>,
-    stream: Stream,
+    pub(crate) stream: Stream,
     // The last field: it is dropped after all that lives in it.
-    context: Context,
+    pub(crate) context: Context,
 }
 
 impl DeviceContext {
@@ -107,18 +107,6 @@ impl DeviceContext {
         // Every copy of results begins with it, whether a kernel wrote there or not.
         opened.clear_head()?;
         Ok(opened)
-    }
-
-    pub(crate) const fn device(&self) -> Device {
-        self.device
-    }
-
-    pub(crate) const fn context(&self) -> &Context {
-        &self.context
-    }
-
-    pub(crate) const fn stream(&self) -> &Stream {
-        &self.stream
     }
 
     /// Where its memory begins.
@@ -177,16 +165,6 @@ impl DeviceContext {
     pub(crate) fn provide_shared(&mut self, words: usize) -> Result<DevicePointer, CudaError> {
         let shared = HostBuffer::for_all(&self.context, words)?;
         self.shared.insert(shared).device_pointer()
-    }
-
-    /// The host memory that was provided last.
-    pub(crate) const fn shared(&self) -> Option<&HostBuffer> {
-        self.shared.as_ref()
-    }
-
-    /// Where the device sees the flag that ends the waits inside kernels.
-    pub(crate) const fn abort_pointer(&self) -> DevicePointer {
-        self.abort_pointer
     }
 
     /// Queues the clearing of what kernels found and of the first `words` of their results.

@@ -48,12 +48,13 @@ const PAUSE: Duration = Duration::from_micros(50);
 /// [`Self::fetch`] and [`Self::wait`].
 #[derive(Debug)]
 pub(crate) struct Runner<D: DeviceQueue, C: Clock = HostClock> {
-    pub(super) health: Health,
+    pub(crate) health: Health,
     limit: Duration,
-    eager: Duration,
+    /// For how long it queries without a pause.
+    pub(crate) eager: Duration,
     last_use: Option<Instant>,
     clock: C,
-    devices: Vec<D>,
+    pub(crate) devices: Vec<D>,
 }
 
 impl<D: DeviceQueue> Runner<D> {
@@ -76,22 +77,9 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
         self.health
     }
 
-    /// Notes what a kernel did that was launched by other means.
-    pub(crate) const fn set_health(&mut self, health: Health) {
-        self.health = health;
-    }
-
     /// Changes how long a batch may take; `None`: as long as usual.
-    pub(crate) const fn set_limit(&mut self, limit: Option<Duration>) {
-        self.limit = match limit {
-            Some(limit) => limit,
-            None => LIMIT,
-        };
-    }
-
-    /// Changes for how long it queries without a pause.
-    pub(crate) const fn set_eager(&mut self, eager: Duration) {
-        self.eager = eager;
+    pub(crate) fn set_limit(&mut self, limit: Option<Duration>) {
+        self.limit = limit.unwrap_or(LIMIT);
     }
 
     /// How long the devices have had nothing to do; `None` if nothing was launched yet.
@@ -102,19 +90,6 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
     /// Notes that the devices were busy until now.
     fn note_use(&mut self) {
         self.last_use = Some(self.clock.now());
-    }
-
-    pub(crate) fn devices(&self) -> &[D] {
-        &self.devices
-    }
-
-    pub(crate) fn devices_mut(&mut self) -> &mut [D] {
-        &mut self.devices
-    }
-
-    /// Adds a device to the group.
-    pub(crate) fn add(&mut self, device: D) {
-        self.devices.push(device);
     }
 
     /// Prepares the calling thread for a batch on the first `count` devices. A single context stays current until the

@@ -36,22 +36,22 @@ impl DeviceGroup {
 
     /// Opens those of `devices` that are not open yet. Every call must name the same devices in the same order.
     pub(crate) fn open(&mut self, devices: &[Device]) -> Result<(), CudaError> {
-        for device in devices.iter().skip(self.runner.devices().len()) {
+        for device in devices.iter().skip(self.runner.devices.len()) {
             let member = DeviceContext::new(*device, self.pass, 0, 0)?;
-            for other in self.runner.devices() {
-                if device.can_reach(other.device())? && other.device().can_reach(*device)? {
-                    member.context().reach(other.context())?;
-                    other.context().reach(member.context())?;
+            for other in &self.runner.devices {
+                if device.can_reach(other.device)? && other.device.can_reach(*device)? {
+                    member.context.reach(&other.context)?;
+                    other.context.reach(&member.context)?;
                 }
             }
-            self.runner.add(member);
+            self.runner.devices.push(member);
         }
         Ok(())
     }
 
     /// Whether each of the first `count` devices can access the memory of every other.
     pub(crate) fn is_connected(&self, count: usize) -> Result<bool, CudaError> {
-        let devices: Vec<Device> = self.runner.devices().iter().take(count).map(DeviceContext::device).collect();
+        let devices: Vec<Device> = self.runner.devices.iter().take(count).map(|device| device.device).collect();
         for (index, one) in devices.iter().enumerate() {
             for other in &devices[index + 1..] {
                 if !(one.can_reach(*other)? && other.can_reach(*one)?) {
@@ -72,7 +72,7 @@ impl DeviceGroup {
         multiprocessors: u32,
     ) -> Result<u32, CudaError> {
         let mut least = u32::MAX;
-        for device in self.runner.devices_mut().iter_mut().take(count) {
+        for device in self.runner.devices.iter_mut().take(count) {
             let kernels = device.load(program, cubin)?.kernels.launched(call.way())?;
             least = least.min(kernels.resident_blocks(threads, multiprocessors)?);
         }
@@ -125,7 +125,7 @@ impl DeviceGroup {
         test: Option<&CStr>,
     ) -> Result<Vec<Member>, CudaError> {
         let member = |device: &mut DeviceContext| {
-            let number = device.device();
+            let number = device.device;
             let LoadedModule { module, kernels } = device.load(program, cubin)?;
             let test = test.map_or(Ok(kernels.test), |name| module.function(name))?;
             Ok(Member {
@@ -134,7 +134,7 @@ impl DeviceGroup {
                 device_table: module.variable(c"device_table")?,
             })
         };
-        self.runner.devices_mut()[..count].iter_mut().map(member).collect()
+        self.runner.devices[..count].iter_mut().map(member).collect()
     }
 
     /// Loads a program on the first devices, with so much memory, all zero, empty counts, and room for the results of a
@@ -148,7 +148,7 @@ impl DeviceGroup {
         words: usize,
     ) -> Result<Vec<Member>, CudaError> {
         let members = self.members(program, cubin, (count, call), None)?;
-        for device in &mut self.runner.devices_mut()[..count] {
+        for device in &mut self.runner.devices[..count] {
             device.make_current()?;
             device.reserve_memory(bytes)?;
             device.reserve_results(BATCH * words)?;
@@ -162,10 +162,10 @@ impl DeviceGroup {
     fn shared(&mut self, count: usize, layout: Layout) -> Result<Vec<DevicePointer>, CudaError> {
         let words = layout.shared_bytes() / WORD;
         if self.is_connected(count)? {
-            let devices = self.runner.devices().iter().take(count);
+            let devices = self.runner.devices.iter().take(count);
             return Ok(devices.map(|device| device.memory() + layout.flags as u64).collect());
         }
-        let Some(first) = self.runner.devices_mut().first_mut() else { return Ok(Vec::new()) };
+        let Some(first) = self.runner.devices.first_mut() else { return Ok(Vec::new()) };
         first.make_current()?;
         let host = first.provide_shared(count * words)?;
         Ok((0..count).map(|index| host + (index * words * WORD) as u64).collect())
@@ -188,11 +188,11 @@ impl DeviceGroup {
             table.block_flags[index] = *flags;
             table.exchanges[index] = flags + (layout.exchanges - layout.flags) as u64;
         }
-        for (number, (device, member)) in (0..).zip(self.runner.devices().iter().zip(&program.members)) {
+        for (number, (device, member)) in (0..).zip(self.runner.devices.iter().zip(&program.members)) {
             let table = DeviceTable { device: number, counts: device.head(), phases: device.memory(), ..table };
             // SAFETY: `table` is the module's variable of this type (sizes are asserted on both sides), and the device has
             // nothing to do.
-            unsafe { device.context().write(member.device_table, &table)? };
+            unsafe { device.context.write(member.device_table, &table)? };
         }
         Ok(())
     }
@@ -222,7 +222,7 @@ impl DeviceGroup {
             for at in 0..batch.len() {
                 let offsets = program.offsets_per_sample as usize;
                 let timing = |device: &DeviceContext| device.timing(at * words, words, offsets);
-                timings.push(self.runner.devices()[..count].iter().map(timing).collect());
+                timings.push(self.runner.devices[..count].iter().map(timing).collect());
             }
         }
         Ok(timings)
@@ -232,9 +232,9 @@ impl DeviceGroup {
     /// order on all of them.
     fn queue(&mut self, program: &LoadedProgram, launch: &GroupLaunch, word: usize) -> Result<(), Outage> {
         let (members, Shape { blocks, threads }) = (&program.members, program.shape);
-        self.runner.on_each(members.len(), |at, device| launch.order.queue(device.stream(), members[at].idle))?;
+        self.runner.on_each(members.len(), |at, device| launch.order.queue(&device.stream, members[at].idle))?;
         if program.call == LaunchCall::Together {
-            let devices = self.runner.devices().iter().zip(members);
+            let devices = self.runner.devices.iter().zip(members);
             let parts: Vec<_> = devices.map(|(device, member)| part(program, launch, device, member, word)).collect();
             let queued = launch_together(&parts, blocks, threads);
             return self.runner.launched(queued);
@@ -247,18 +247,18 @@ impl DeviceGroup {
 
     /// The counts of all devices together, as of the last [`Self::run`].
     pub(crate) fn counts(&self, program: &LoadedProgram) -> PhaseCounts {
-        joined(self.runner.devices()[..program.members.len()].iter().map(|device| counts_of(device.found())))
+        joined(self.runner.devices[..program.members.len()].iter().map(|device| counts_of(device.found())))
     }
 
     /// The devices of a program, one for each host thread.
     pub(crate) fn handles<'a>(&'a self, program: &'a LoadedProgram) -> impl Iterator<Item = DeviceHandle<'a>> {
         let handle = |(device, member): (&'a DeviceContext, &'a Member)| DeviceHandle {
-            context: device.context(),
-            stream: device.stream(),
+            context: &device.context,
+            stream: &device.stream,
             function: member.kernels.test,
             shape: program.shape,
         };
-        self.runner.devices().iter().zip(&program.members).map(handle)
+        self.runner.devices.iter().zip(&program.members).map(handle)
     }
 
     /// Fetches the counts after launches by [`Self::handles`].
@@ -287,7 +287,7 @@ fn part<'a>(
     };
     let memory = device.memory() + (program.layout.offsets + launch.offset) as u64;
     let common = device.addressed(launch.arguments.common, memory, word);
-    Part { stream: device.stream(), function, arguments: GridBarrierArguments { common, ..launch.arguments } }
+    Part { stream: &device.stream, function, arguments: GridBarrierArguments { common, ..launch.arguments } }
 }
 
 /// One device, as one host thread uses it.

@@ -51,7 +51,7 @@ pub(crate) struct NcclGroup {
     members: Vec<Member>,
     /// The graphs of all devices, by the sums of each.
     graphs: HashMap<u64, Vec<ExecutableGraph>>,
-    is_hung: bool,
+    pub(crate) is_hung: bool,
     /// A capture failed, and what the communicators then wait for is unknown.
     is_broken: bool,
 }
@@ -64,11 +64,6 @@ impl NcclGroup {
         let with = |((_, device), communicator): (&(u32, Device), Communicator)| Member::new(*device, communicator);
         let members: Result<Vec<Member>, CudaError> = devices.iter().zip(communicators).map(with).collect();
         Ok(Self { nccl: Rc::clone(nccl), members: members?, graphs: HashMap::new(), is_hung: false, is_broken: false })
-    }
-
-    /// Whether a sum did not end: the devices cannot be used any more.
-    pub(crate) const fn is_hung(&self) -> bool {
-        self.is_hung
     }
 
     /// The version of the library.

@@ -89,17 +89,15 @@ fn life_ranges(cubin: &[u8]) -> BTreeMap<String, Vec<LifeRanges>> {
 /// Differences between ours and theirs.
 fn difference(theirs: &LifeRanges, instruction: &Instruction, arch: Arch) -> Option<String> {
     let ours = Effects::of(instruction, arch)?;
-    let defs: BTreeSet<Register> = ours.defs.iter().copied().collect();
-    let uses: BTreeSet<Register> = ours.uses.iter().copied().collect();
     let show = |registers: &BTreeSet<Register>| registers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
-    (defs != theirs.defs || uses != theirs.uses).then(|| {
+    (ours.defs != theirs.defs || ours.uses != theirs.uses).then(|| {
         format!(
             "{arch} {:#06x} {:#034x} {}: writes {}, reads {}; nvdisasm: writes {}, reads {}",
             theirs.offset,
             instruction.raw,
             theirs.text,
-            show(&defs),
-            show(&uses),
+            show(&ours.defs),
+            show(&ours.uses),
             show(&theirs.defs),
             show(&theirs.uses)
         )

@@ -3,6 +3,7 @@
 //! The compiler kept every dependency. So an edit is right if it keeps what the compiler did about it: the order, a wait for a
 //! barrier between two instructions, or the cycles between them.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::cubin::Kernel;
@@ -313,8 +314,8 @@ impl Rules {
             };
             self.in_one_block(first, second) && between.clone().any(overwrites)
         };
-        let common = |of: &[Register], with: &[Register]| {
-            of.iter().copied().find(|register| with.contains(register) && !is_overwritten(*register))
+        let common = |of: &BTreeSet<Register>, with: &BTreeSet<Register>| {
+            of.intersection(with).copied().find(|register| !is_overwritten(*register))
         };
         let registers = [
             common(&one.defs, &other.uses).map(Dependency::ReadAfterWrite),

@@ -7,6 +7,7 @@
 
 mod shapes;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::arch::{Arch, Generation};
@@ -18,32 +19,23 @@ pub struct Effects {
     /// What kind of operation it is.
     pub kind: Kind,
     /// The registers that it writes. With a guard it may leave them as they are.
-    pub defs: Vec<Register>,
+    pub defs: BTreeSet<Register>,
     /// The registers that it reads, those of the guard included.
-    pub uses: Vec<Register>,
+    pub uses: BTreeSet<Register>,
 }
 
 impl Effects {
     /// The effects of an instruction; `None` if its operands are not in the table.
     pub fn of(instruction: &Instruction, arch: Arch) -> Option<Self> {
         let shape = shapes::shape(instruction, arch.generation())?;
-        let of_role = |role: Role| {
-            let mut registers: Vec<Register> = shape
-                .operands
-                .iter()
-                .filter(|operand| operand.role == role)
-                .flat_map(|operand| operand.registers(arch.generation()))
-                .collect();
-            registers.sort_unstable();
-            registers.dedup();
-            registers
+        let of_role = |role: Role| -> BTreeSet<Register> {
+            let operands = shape.operands.iter().filter(|operand| operand.role == role);
+            operands.flat_map(|operand| operand.registers(arch.generation())).collect()
         };
         let mut uses = of_role(Role::Use);
         if let Some(guard) = instruction.predicate.filter(|guard| guard.number != TRUE) {
             let bank = if guard.uniform { Bank::UniformPredicate } else { Bank::Predicate };
-            uses.push(Register { bank, number: guard.number });
-            uses.sort_unstable();
-            uses.dedup();
+            uses.insert(Register { bank, number: guard.number });
         }
         Some(Self { kind: shape.kind, defs: of_role(Role::Def), uses })
     }
@@ -282,7 +274,8 @@ impl Shape {
 /// An instruction with what it writes and reads: `0x02c0: LDS  [B------:R0:W1:-:S02]  R23 <- R12`.
 pub fn with_registers(instruction: &Instruction, arch: Arch) -> String {
     let Some(effects) = Effects::of(instruction, arch) else { return instruction.to_string() };
-    let names = |registers: &[Register]| registers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    let names =
+        |registers: &BTreeSet<Register>| registers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
     match (names(&effects.defs).as_str(), names(&effects.uses).as_str()) {
         ("", "") => instruction.to_string(),
         (defs, "") => format!("{instruction}  {defs} <-"),

@@ -19,7 +19,7 @@ pub(super) static ADD: Entry = Entry::of(
         source: "OpenMP 5.2, 15.8.4 (atomic update); C++20 [atomics.types.int], fetch_add",
         facts: atomic::FACTS,
     },
-    addition_cases,
+    |primitive, axes| axes.cases_on_variables(primitive, &axes.addition, Access::ReadModifyWrite.orders()),
     atomic::workload::<Add>,
 )
 .in_studies(&[
@@ -28,10 +28,6 @@ pub(super) static ADD: Entry = Entry::of(
     Participation { study: &CoreKinds, templates: shared_and_alone, reports_missing: true },
     Participation { study: &Numa, templates: shared, reports_missing: true },
 ]);
-
-fn addition_cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    axes.cases_on_variables(primitive, &axes.addition, Access::ReadModifyWrite.orders())
-}
 
 const PRIVATE: Layout = Layout::Private { stride: 16 };
 
@@ -193,7 +189,7 @@ pub(super) static CAS_PASS: Entry = Entry::of(
         source: "C++20 [atomics.types.operations], compare_exchange_strong; Burtchell and Burtscher, IISWC 2024, V.B.2",
         facts: atomic::FACTS,
     },
-    integer_cases_and_chains,
+    |primitive, axes| integers(atomic::cases_and_chains(primitive, axes)),
     atomic::workload_and_chains::<Pass>,
 )
 .in_studies(&[Participation { study: &Smt, templates: private_integer, reports_missing: false }]);
@@ -208,19 +204,11 @@ pub(super) static CAS_FAIL: Entry = Entry::of(
         source: "C++20 [atomics.types.operations], compare_exchange_strong; Burtchell and Burtscher, IISWC 2024, V.B.2",
         facts: atomic::FACTS,
     },
-    integer_cases,
+    |primitive, axes| integers(atomic::cases(primitive, axes)),
     atomic::workload::<Fail>,
 );
 
 /// The instruction compares bits: floating-point types would be the same.
-fn integer_cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    integers(atomic::cases(primitive, axes))
-}
-
-fn integer_cases_and_chains(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    integers(atomic::cases_and_chains(primitive, axes))
-}
-
 fn integers(mut cases: Vec<Case>) -> Vec<Case> {
     cases.retain(|case| matches!(case.dtype, Some(Dtype::I32 | Dtype::U64)));
     cases

@@ -137,14 +137,10 @@ static OPENMP: Entry = barrier::of_openmp(
     "cpu.barrier.openmp",
     "#pragma omp barrier: a call of GOMP_barrier by the threads of a parallel region",
     "OpenMP 5.2, 15.3.1; GCC's libgomp or LLVM's libomp, as the column group says",
-    cases_of_runtimes,
+    |primitive, axes| openmp::with_every_runtime(&barrier::cases(primitive, axes)),
     workload_of_runtime,
 )
 .requiring(openmp::installed);
-
-fn cases_of_runtimes(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    openmp::with_every_runtime(&barrier::cases(primitive, axes))
-}
 
 fn workload_of_runtime(case: &Case) -> Option<Workload> {
     let runtime = openmp::of_case(case)?;

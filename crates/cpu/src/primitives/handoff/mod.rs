@@ -102,7 +102,7 @@ pub(super) fn workload_between_processes<H: Handoff + BetweenProcesses>(case: &C
 
 fn passing<H: Handoff>(case: &Case, tokens: Arc<Pages<CachePadded<H>>>) -> Option<Workload> {
     case.threads.filter(|threads| *threads == 2)?;
-    let workload = Workload::of(Passing { tokens }).expecting(H::EXPECTED).with_operations_per_execution(2);
+    let workload = Workload { per_execution: 2, ..Workload::of(Passing { tokens }).expecting(H::EXPECTED) };
     Some(if H::BLOCKS { workload.long_blocking(case) } else { workload })
 }
 

@@ -155,14 +155,10 @@ static OPENMP_CRITICAL: Entry = lock::of_openmp(
     "cpu.lock.openmp_critical",
     "#pragma omp critical: GOMP_critical_start and GOMP_critical_end by the threads of a parallel region",
     "OpenMP 5.2, 15.2; GCC's libgomp or LLVM's libomp, as the column group says",
-    openmp_cases,
+    |primitive, axes| openmp::with_every_runtime(&lock::cases(primitive, axes)),
     openmp_workload,
 )
 .requiring(openmp::installed);
-
-fn openmp_cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    openmp::with_every_runtime(&lock::cases(primitive, axes))
-}
 
 fn openmp_workload(case: &Case) -> Option<Workload> {
     let runtime = openmp::of_case(case)?;

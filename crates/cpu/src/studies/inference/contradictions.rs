@@ -1,5 +1,7 @@
 //! Where the measured costs contradict the reported topology.
 
+use std::collections::BTreeSet;
+
 use syncscope_core::stats::median;
 
 use super::levels::{LEAST_CONTRAST, Matrix, Pair, Partition, SIBLINGS_FASTER, members};
@@ -118,9 +120,7 @@ impl<'a> Reported<'a> {
     /// Separate groups that are reported to share a cache.
     fn hidden_caches(&self, cores: &Partition, caches: &Partition) -> Option<String> {
         let matrix = self.matrix;
-        let mut reported: Vec<(u32, u32)> = self.cache.iter().flatten().copied().collect();
-        reported.sort_unstable();
-        reported.dedup();
+        let reported: BTreeSet<(u32, u32)> = self.cache.iter().flatten().copied().collect();
         reported.into_iter().find_map(|(number, level)| {
             let shares = |index: usize| self.cache[index] == Some((number, level));
             let both = |pair: &Pair| shares(pair.a) && shares(pair.b);

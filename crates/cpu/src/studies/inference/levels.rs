@@ -1,7 +1,7 @@
 //! The measured pairs of CPUs, and the levels of groups that their costs show: cores, caches, packages.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use syncscope_core::stats::median;
 use syncscope_core::{Placement, Row, Verdict};
@@ -37,9 +37,8 @@ impl Matrix {
     pub(super) fn of(topology: &Topology, rows: &[Row]) -> Self {
         let measured: BTreeMap<[u32; 2], f64> = rows.iter().filter_map(cost_of_pair).collect();
         let known = |cpu: &u32| topology.threads.iter().any(|thread| thread.os == *cpu);
-        let mut cpus: Vec<u32> = measured.keys().flatten().copied().filter(known).collect();
-        cpus.sort_unstable();
-        cpus.dedup();
+        let cpus: BTreeSet<u32> = measured.keys().flatten().copied().filter(known).collect();
+        let cpus = Vec::from_iter(cpus);
         let index = |cpu: u32| cpus.binary_search(&cpu).ok();
         let pair = |([a, b], ns): (&[u32; 2], &f64)| Some(Pair { a: index(*a)?, b: index(*b)?, ns: *ns });
         Self { pairs: measured.iter().filter_map(pair).collect(), cpus }

@@ -4,6 +4,7 @@ use super::atomic::AGGREGATION;
 use super::prelude::*;
 use crate::catalogue::families::HYBRID;
 use crate::hybrid::nearby_cpus::Distance;
+use syncscope_core::words::words;
 
 /// In theory: two trips over the link, and on each side half an iteration of the polling loop. The GPU polls over the link:
 /// the CPU's cache answers each read, and a read under way when the flag is set must return first.
@@ -14,11 +15,11 @@ static ROUND_TRIP: Entry = Entry {
     source: "CUDA C++ Programming Guide, Mapped Memory; PTX ISA, st.release.sys and ld.acquire.sys",
     definitions: |case| vec![format!("ORDERED={}", u32::from(case.order != Some(MemoryOrder::Relaxed)))],
     method: Method::RoundTrip,
-    cpu_threads: |case| CpuThreads::One(case.group.as_ref().and_then(Distance::of_group)),
+    cpu_threads: |case| CpuThreads::One(case.group_word().parse().ok()),
     expected: |_| ExpectedInstructions::of(&["ST.SYS", "STG.SYS"]),
     cases: |id, preset, _| {
-        let distances = if preset == Preset::Quick { &Distance::ALL[..1] } else { &Distance::ALL[..] };
-        let groups: Vec<Group> = distances.iter().map(|distance| distance.group()).collect();
+        let distances = if preset == Preset::Quick { &Distance::ALL[..1] } else { Distance::ALL };
+        let groups: Vec<Group> = distances.iter().map(|distance| Group::named(distance.as_str())).collect();
         let orders = [MemoryOrder::AcqRel, MemoryOrder::Relaxed];
         let sweep = Sweep::of(id).threads(&[1]).blocks(&[1]).scopes(&[Scope::System]);
         sweep.orders(&orders).groups(&groups).cases()
@@ -26,27 +27,12 @@ static ROUND_TRIP: Entry = Entry {
     ..Entry::of(kernel!("hybrid_flag.cu", HybridFlag), Proof::Trial, HYBRID)
 };
 
-/// Which sides add, by the group of the case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sides {
-    Both,
-    Gpu,
-    Cpu,
-}
-
-impl Sides {
-    const ALL: [Self; 3] = [Self::Both, Self::Gpu, Self::Cpu];
-
-    const fn group(self) -> Group {
-        Group::named(match self {
-            Self::Both => "both",
-            Self::Gpu => "gpu_alone",
-            Self::Cpu => "cpu_alone",
-        })
-    }
-
-    pub(crate) fn of_group(group: &Group) -> Option<Self> {
-        Self::ALL.into_iter().find(|sides| sides.group() == *group)
+words! {
+    /// Which sides add: the group of the case.
+    pub(crate) enum Sides ("side") {
+        Both = "both",
+        Gpu = "gpu_alone",
+        Cpu = "cpu_alone",
     }
 }
 
@@ -71,7 +57,7 @@ static ADD: Entry = Entry {
         ]
     },
     method: Method::Addition,
-    cpu_threads: |case| match case.group.as_ref().and_then(Sides::of_group) {
+    cpu_threads: |case| match case.group_word().parse().ok() {
         Some(Sides::Both | Sides::Cpu) => CpuThreads::OneAndSeveral,
         Some(Sides::Gpu) | None => CpuThreads::None,
     },
@@ -91,7 +77,7 @@ fn additions(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     let types = [Dtype::I32, Dtype::U64];
     let types = if quick { &types[..1] } else { &types[..] };
     let sweep = || Sweep::of(id).scopes(&[Scope::System]).orders(&[MemoryOrder::Relaxed]);
-    let named = |sides: &[Sides]| sides.iter().map(|sides| sides.group()).collect::<Vec<_>>();
+    let named = |sides: &[Sides]| sides.iter().map(|sides| Group::named(sides.as_str())).collect::<Vec<_>>();
     let with_gpu = named(&[Sides::Both, Sides::Gpu]);
     let on = |blocks: u32, threads: u32, types: &[Dtype], mode: Mode| {
         sweep().dtypes(types).blocks(&[blocks]).threads(&[threads]).modes(&[mode]).groups(&with_gpu).cases()
@@ -124,9 +110,7 @@ mod tests {
         for preset in Preset::ALL {
             let planned =
                 additions("hybrid.atomic.add", *preset, DeviceLimits { multiprocessors: 132, max_threads: 1024 });
-            let count = |sides: Sides| {
-                planned.iter().filter(|case| case.group.as_ref().and_then(Sides::of_group) == Some(sides)).count()
-            };
+            let count = |sides: Sides| planned.iter().filter(|case| case.in_group(sides.as_str())).count();
             assert!(count(Sides::Both) > 0 && count(Sides::Both) == count(Sides::Gpu) && count(Sides::Cpu) > 0);
         }
     }

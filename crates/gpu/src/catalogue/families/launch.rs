@@ -172,7 +172,7 @@ static EVENT_WAIT: Entry = Entry {
 /// A loop of a graph: its kernel calls a function of the driver, which decides whether it runs again. Empty kernels would be
 /// bound by the same decision, so all kernels last.
 const LOOPED: Entry = Entry {
-    expected: |_| ExpectedInstructions::of(&["CALL.ABS"]).counting_in_memory(),
+    expected: |_| ExpectedInstructions { counts_in_memory: true, ..ExpectedInstructions::of(&["CALL.ABS"]) },
     cases: |id, preset, limits| cases_of_loop(id, preset, *limits),
     ..LAUNCH
 };

@@ -8,6 +8,7 @@ use super::WARP_COLLECTIVE;
 use super::prelude::*;
 use crate::catalogue::registry::entry_of;
 use crate::cuda::driver::Way;
+use syncscope_core::words::words;
 
 const KERNEL: Kernel = kernel!("reduction.cu", Reduction);
 const CUB_KERNEL: Kernel = kernel!("reduction_cub.cu", Reduction);
@@ -188,32 +189,20 @@ impl Recipe {
     }
 }
 
-/// What a reduction computes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Operation {
-    /// The largest element.
-    Max,
-    /// The sum of all elements, modulo 2^32.
-    Sum,
+words! {
+    /// What a reduction computes: the group of the case.
+    pub(crate) enum Operation ("operation") {
+        /// The largest element.
+        Max = "max",
+        /// The sum of all elements, modulo 2^32.
+        Sum = "sum",
+    }
 }
 
 /// The largest element, planted at the end of the vector before its maximum is computed. All others are at most 2^30.
 pub(crate) const PLANTED: u32 = 0x7fff_ff00;
 
 impl Operation {
-    /// The operation in the group of a case.
-    pub(crate) fn of(case: &Case) -> Option<Self> {
-        [Self::Max, Self::Sum].into_iter().find(|operation| case.group == Some(operation.group()))
-    }
-
-    /// Its group.
-    pub(crate) const fn group(self) -> Group {
-        Group::named(match self {
-            Self::Max => "max",
-            Self::Sum => "sum",
-        })
-    }
-
     /// The answer for the first `elements` of the vector, which `element_of` in `kernels/reduction.cu` makes: the bits of an
     /// i32. Every element of the vector whose sum is computed is the remainder of its index by a prime.
     pub(crate) const fn answer(self, elements: u64) -> u32 {
@@ -247,7 +236,7 @@ pub(crate) fn recipe_of(case: &Case) -> Option<Recipe> {
 
 fn definitions(case: &Case) -> Vec<String> {
     let own = recipe_of(case).map_or(&[][..], |recipe| recipe.definitions);
-    let operation = if Operation::of(case) == Some(Operation::Sum) { "OPERATION=Sum" } else { "OPERATION=Max" };
+    let operation = if case.in_group(Operation::Sum.as_str()) { "OPERATION=Sum" } else { "OPERATION=Max" };
     own.iter().copied().chain([operation]).map(str::to_owned).collect()
 }
 
@@ -267,8 +256,8 @@ fn cases(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     };
     let Some(recipe) = recipe_of(&Case::new(id)) else { return Vec::new() };
     let has_sum = recipe.has_sum && preset == Preset::Paper;
-    let operations = if has_sum { &[Operation::Max, Operation::Sum][..] } else { &[Operation::Max] };
-    let groups: Vec<Group> = operations.iter().map(|operation| operation.group()).collect();
+    let operations = if has_sum { Operation::ALL } else { &[Operation::Max] };
+    let groups: Vec<Group> = operations.iter().map(|operation| Group::named(operation.as_str())).collect();
     let elements: Vec<u64> = sizes.iter().map(|power| 1 << power).collect();
     let sweep = Sweep::of(id).dtypes(&[Dtype::I32]).threads(&[recipe.threads().min(limits.max_threads)]);
     let sweep = sweep.groups(&groups).elements(&elements);
@@ -389,7 +378,7 @@ fn cases_of_warp(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     let threads = [32, 1024].map(|threads| limits.max_threads.min(threads));
     let elements: &[u64] = if preset == Preset::Quick { &[] } else { &[32] };
     let sweep = Sweep::of(id).dtypes(&[Dtype::I32]).blocks(&[1]).threads(&threads);
-    sweep.groups(&[Operation::Sum.group()]).elements(elements).cases()
+    sweep.groups(&[Group::named(Operation::Sum.as_str())]).elements(elements).cases()
 }
 
 const WARP_FACTS: Facts =

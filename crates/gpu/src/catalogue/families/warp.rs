@@ -66,7 +66,10 @@ static SYNCWARP: Entry = Entry {
     },
     expected: |case| match case.group_word() {
         // Two loops. The barrier is called or out of line, because the paths are never converged.
-        DIVERGENT => ExpectedInstructions::of(&["WARPSYNC", "CALL"]).times(2).or_out_of_line("WARPSYNC"),
+        DIVERGENT => ExpectedInstructions {
+            out_of_line: Some("WARPSYNC"),
+            ..ExpectedInstructions::of(&["WARPSYNC", "CALL"]).times(2)
+        },
         _ => ExpectedInstructions::of(&["WARPSYNC"]).or_substitutes(NOTHING).elided_by_nature(|_| Some(CONVERGED)),
     },
     cases: |id, preset, limits| {

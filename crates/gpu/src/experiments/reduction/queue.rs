@@ -154,10 +154,10 @@ impl<'a> Queue<'a> {
         let Request { recipe, operation, devices, elements, multiprocessors, .. } = *request;
         let layout = Layout::of(request.room.div_ceil(devices as u64).next_multiple_of(4));
         let runner = &mut group.runner;
-        let members = runner.devices_mut()[..devices].iter_mut().map(|device| member(device, request, layout));
+        let members = runner.devices[..devices].iter_mut().map(|device| member(device, request, layout));
         let members = members.collect::<Result<Vec<_>, CudaError>>();
         let members = runner.judged(members)?;
-        let Some(first) = runner.devices_mut().first_mut() else { return Err(absent("devices").into()) };
+        let Some(first) = runner.devices.first_mut() else { return Err(absent("devices").into()) };
         first.make_current()?;
         let lines = 1 + if devices > 1 { devices * MOST_RESULTS as usize } else { 0 };
         let shared = first.provide_shared(lines * LINE_WORDS)?;
@@ -192,7 +192,7 @@ impl<'a> Queue<'a> {
     }
 
     fn device(&self, index: usize) -> &DeviceContext {
-        &self.group.runner.devices()[index]
+        &self.group.runner.devices[index]
     }
 
     /// The stream of a device, whose context is now current.
@@ -201,7 +201,7 @@ impl<'a> Queue<'a> {
         if self.members.len() > 1 {
             device.make_current()?;
         }
-        Ok(device.stream())
+        Ok(&device.stream)
     }
 
     /// Waits for everything queued. The contexts of one device are current afterwards.
@@ -216,7 +216,7 @@ impl<'a> Queue<'a> {
             data: device.memory(),
             partials: device.memory() + partials as u64,
             barrier: device.memory() + state as u64,
-            abort: device.abort_pointer(),
+            abort: device.abort_pointer,
             elements: self.members[index].elements,
             barriers_passed: self.passed,
             ..ReductionArguments::default()
@@ -287,13 +287,13 @@ impl<'a> Queue<'a> {
 
     /// Writes a word of the host memory, which devices read and write.
     fn set_shared(&self, byte: usize, value: u32) {
-        if let Some(shared) = self.device(0).shared() {
+        if let Some(shared) = &self.device(0).shared {
             shared.atomic_u32(byte).store(value, std::sync::atomic::Ordering::Release);
         }
     }
 
     fn shared(&self, byte: usize) -> u32 {
-        let shared = self.device(0).shared();
+        let shared = self.device(0).shared.as_ref();
         shared.map_or(0, |shared| shared.atomic_u32(byte).load(std::sync::atomic::Ordering::Acquire))
     }
 
@@ -436,11 +436,11 @@ fn member(device: &mut DeviceContext, request: &Request<'_>, layout: Layout) -> 
     let table = DeviceTable { limit_ns, counts: device.head(), devices: 1, ..DeviceTable::default() };
     for variable in tables {
         // SAFETY: it is the variable of a loaded module, of this structure, and no kernel of the module runs.
-        unsafe { device.context().write(variable, &table)? };
+        unsafe { device.context.write(variable, &table)? };
     }
     device.clear_memory(layout.bytes)?;
     let kernels = Kernels { reduce, combine: combine?, single, hold: hold?, fill: fill?, plant: plant? };
-    Ok(Member { kernels, elements: 0, event: Event::new(device.context())? })
+    Ok(Member { kernels, elements: 0, event: Event::new(&device.context)? })
 }
 
 /// Where the kernels of a module read how long a wait may last.

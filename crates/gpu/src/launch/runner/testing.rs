@@ -211,7 +211,7 @@ impl Drop for FakeDevice {
 
 /// Launches once on all devices, fetches some words and waits.
 pub(crate) fn run(runner: &mut Runner<FakeDevice, FakeClock>) -> Result<(), Outage> {
-    let count = runner.devices().len();
+    let count = runner.devices.len();
     runner.begin(count)?;
     launch(runner, count)?;
     runner.fetch(count, 8)?;

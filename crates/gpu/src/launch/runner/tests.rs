@@ -60,7 +60,7 @@ fn a_kernel_may_take_as_long_as_the_limit() {
     let driver = FakeDriver::new();
     let mut runner = driver.runner(&[Script::EndsAfter(ALMOST_LIMIT)]);
     assert_eq!(run(&mut runner), Ok(()));
-    runner.devices_mut()[0].script = Script::EndsAfter(LIMIT + MS);
+    runner.devices[0].script = Script::EndsAfter(LIMIT + MS);
     assert_eq!(run(&mut runner), Err(Outage::TimedOut(LIMIT)));
     assert_eq!(runner.health, Health::Usable, "it ended by itself within the grace period");
 }
@@ -78,7 +78,7 @@ fn work_launched_by_other_means_is_noted() {
         assert_eq!(runner.health, Health::Poisoned, "something may still run");
     }
     // Whoever saw that a device is occupied knows more.
-    runner.set_health(Health::Occupied);
+    runner.health = Health::Occupied;
     assert!(runner.noted::<()>(Err(Outage::TimedOut(LIMIT))).is_err());
     assert_eq!(runner.health, Health::Occupied);
 }
@@ -93,10 +93,10 @@ fn a_kernel_that_heeds_the_abort_flag_leaves_a_usable_context() {
     assert!((SECOND + ALMOST_GRACE..SECOND + GRACE).contains(&driver.passed()), "{:?}", driver.passed());
     let calls = driver.take_calls();
     assert_eq!(calls[calls.len() - 2..], [Call::SetAbort(0, true), Call::SetAbort(0, false)]);
-    runner.devices_mut()[0].script = Script::EndsAfter(MS);
+    runner.devices[0].script = Script::EndsAfter(MS);
     assert_eq!(run(&mut runner), Ok(()), "the next kernel does not see the flag");
     runner.set_limit(None);
-    runner.devices_mut()[0].script = Script::EndsAfter(2 * SECOND);
+    runner.devices[0].script = Script::EndsAfter(2 * SECOND);
     assert_eq!(run(&mut runner), Ok(()), "the limit is the usual one again");
 }
 
@@ -202,7 +202,7 @@ fn memory_that_is_being_cleared_is_waited_for_and_warms_nothing_up() {
     launch(&mut runner, 2).unwrap();
     assert_eq!(runner.settle(2), Ok(()));
     assert_eq!(runner.idle(), None);
-    runner.devices_mut()[1].script = Script::NeverEnds;
+    runner.devices[1].script = Script::NeverEnds;
     launch(&mut runner, 2).unwrap();
     assert_eq!(runner.settle(2), Err(Outage::TimedOut(GRACE)));
     assert_eq!(runner.health, Health::Occupied);
@@ -215,7 +215,7 @@ fn the_first_two_milliseconds_are_waited_for_without_a_pause() {
     assert_eq!(run(&mut runner), Ok(()));
     let (spins, sleeps) = driver.spins_and_sleeps();
     assert_eq!((spins, sleeps), (200, 0), "10 us each");
-    runner.devices_mut()[0].script = Script::EndsAfter(12 * MS);
+    runner.devices[0].script = Script::EndsAfter(12 * MS);
     assert_eq!(run(&mut runner), Ok(()));
     let (spins, sleeps) = driver.spins_and_sleeps();
     assert_eq!(spins, 200 + 201);
