@@ -128,15 +128,20 @@ impl Unit {
     }
 }
 
+/// The upper end of a ratio without a figure says nothing beyond this multiple of the lower one: a thread may have been starved.
+const WIDE: f64 = 10.0;
+
 /// The larger cost in units of the smaller one: `3.55 times (3.25 to 4.01)`; without intervals `3.55 times`; where a cost has
-/// no figure `2.10 to 9.30 times`; where the interval is narrower than the digits, without it.
+/// no figure `2.10 to 9.30 times`, or only the certain end of more than [`WIDE`]; where the interval is narrower than the digits,
+/// without it.
 fn times(a: &Known<'_>, b: &Known<'_>) -> String {
     let (more, less) = if a.ns < b.ns { (b, a) } else { (a, b) };
     let ratio = Ratio::of((more.ns, more.bounds), (less.ns, less.bounds));
     let point = figure::ratio(ratio.point);
     let whose = more.other_actor().or_else(|| less.other_actor());
     let whose = whose.map(|actor| format!(", both of the {actor} thread")).unwrap_or_default();
-    let ends = figure::ends(ratio.low, ratio.high);
+    let says_something = |high: &f64| more.has_figure() || ratio.low.is_none_or(|low| *high <= WIDE * low);
+    let ends = figure::ends(ratio.low, ratio.high.filter(says_something));
     if interval_within_run(more.row).is_none() || ends == format!("{point} to {point}") {
         return format!("{point} times{whose}");
     }
