@@ -36,7 +36,7 @@ use crate::run::history::History;
 use crate::run::journal::Journal;
 use crate::run::provenance::SessionRecord;
 use crate::run::row::Row;
-use crate::run::{Completeness, Run, Status, another_run, between_rows, timestamp};
+use crate::run::{Run, Status, another_run, between_rows, timestamp};
 use crate::session::laboratory::Laboratory;
 use crate::session::observer::Observer;
 use crate::session::passes::Passes;
@@ -313,7 +313,7 @@ impl Session {
     fn record_end(&mut self, laboratories: &[&mut dyn Laboratory]) -> Result<(), RunDirectoryError> {
         let rows = self.directory.read_rows()?;
         // Whatever this process was to measure: the run is done when it has what it planned.
-        if self.run.status == Status::Done && !Completeness::of(&self.run, &rows).is_complete() {
+        if self.run.status == Status::Done && !self.run.is_complete_with(&rows) {
             self.run.status = Status::Interrupted;
         }
         self.run.warnings.extend(findings(&self.directory, laboratories)?);
