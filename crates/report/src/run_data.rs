@@ -13,7 +13,7 @@ use crate::naming;
 use crate::section::Section;
 
 /// One run: its description, rows and details.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct RunData {
     /// The name of its directory.
     pub name: String,

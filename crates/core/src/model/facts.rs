@@ -255,19 +255,6 @@ impl Facts {
     }
 }
 
-/// Functions have no identity that could be compared; all other facts are.
-impl PartialEq for Facts {
-    fn eq(&self, other: &Self) -> bool {
-        let all = |facts: &Self| {
-            let Self { role, waits, orders_memory, mode, actor, at_once, has_designs, .. } = *facts;
-            (role, waits, orders_memory, mode, actor, at_once, has_designs)
-        };
-        all(self) == all(other)
-    }
-}
-
-impl Eq for Facts {}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,14 +18,12 @@
 //! Rows without processes (GPUs, older runs, other sides) keep the interval within the run, and say as their allowance what is
 //! assumed beyond it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::f64::consts::PI;
-use std::hash::BuildHasher;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::case::CaseId;
-use crate::model::detail::Detail;
+use crate::model::detail::{Detail, Details};
 use crate::model::facts::Class;
 use crate::model::primitive::Catalogue;
 use crate::run::history::{BetweenRuns, Ratio};
@@ -69,9 +67,9 @@ struct Logs {
 
 /// Gives the rows that were measured in several processes their intervals for another run, and says what the rows of each class
 /// share. Of the rows of a whole run, each as [`Row::with_facts`] leaves it.
-pub fn derive<S: BuildHasher>(
+pub fn derive(
     rows: &mut [Row],
-    details: &HashMap<CaseId, Vec<Detail>, S>,
+    details: &Details,
     catalogue: &Catalogue,
     between_runs: &[BetweenRuns],
 ) -> Vec<Shared> {
@@ -88,11 +86,11 @@ pub fn derive<S: BuildHasher>(
     classes.into_iter().filter_map(shared).collect()
 }
 
-fn of_class<S: BuildHasher>(
+fn of_class(
     class: Class,
     members: &[usize],
     rows: &mut [Row],
-    details: &HashMap<CaseId, Vec<Detail>, S>,
+    details: &Details,
     catalogue: &Catalogue,
     between: Option<&BetweenRuns>,
 ) -> Option<Shared> {

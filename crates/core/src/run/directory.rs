@@ -12,7 +12,7 @@ use std::time::Duration;
 use csv::ReaderBuilder;
 
 use crate::model::case::CaseId;
-use crate::model::detail::Detail;
+use crate::model::detail::Details;
 use crate::run::details::DetailTable;
 use crate::run::files::{At, body, lines, packed, read_table, replace, write_plain};
 pub use crate::run::files::{RunDirectoryError, replace_file};
@@ -208,8 +208,8 @@ impl RunDirectory {
     ///
     /// # Errors
     /// When the file is there and cannot be read, or a line of it holds for a domain whose rows cannot be read.
-    pub fn read_details(&self) -> Result<HashMap<CaseId, Vec<Detail>>, RunDirectoryError> {
-        let Some(table) = self.detail_table()? else { return Ok(HashMap::new()) };
+    pub fn read_details(&self) -> Result<Details, RunDirectoryError> {
+        let Some(table) = self.detail_table()? else { return Ok(Details::new()) };
         let rows = if table.needs_rows() { self.read_rows()? } else { Vec::new() };
         Ok(table.expand(&rows))
     }

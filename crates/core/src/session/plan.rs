@@ -8,7 +8,7 @@ use crate::session::laboratory::Laboratory;
 use crate::session::preset::Preset;
 
 /// The cases of a run: one list for each laboratory.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Plan {
     /// The cases of each laboratory, in the order of the first pass.
     pub parts: Vec<Vec<Case>>,
