@@ -287,7 +287,7 @@ mod tests {
         let again = store(&stored, &folder.path().join("others"), "machine").unwrap();
         assert_eq!(names(again.path()), names(stored.path()));
         Journal::open(&stored).unwrap().append(&run.read_rows().unwrap()[0], &[], &[]).unwrap();
-        assert!(!stored.compressed_measurements().exists(), "a run that goes on adds lines to a plain file");
+        assert!(!packed(&stored.measurements()).exists(), "a run that goes on adds lines to a plain file");
         assert_eq!(stored.read_rows().unwrap().len(), 7);
     }
 
