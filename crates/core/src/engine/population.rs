@@ -259,5 +259,5 @@ pub(crate) fn mean_over_processes(
     let logs: Option<Vec<f64>> = costs.iter().map(|cost| Some(value(cost)?.ln())).collect();
     let logs = logs.filter(|logs| !logs.is_empty())?;
     let trimmed = if shares_nothing { trimmed_mean(&logs).map(|(mean, _)| mean) } else { None };
-    Some(trimmed.unwrap_or_else(|| logs.iter().sum::<f64>() / logs.len() as f64).exp())
+    Some(trimmed.unwrap_or_else(|| stats::mean(&logs)).exp())
 }

@@ -248,11 +248,6 @@ impl Facts {
             Class::Lines
         }
     }
-
-    /// By how much runs are assumed to differ in the cost of a case.
-    pub fn run_effect_of(&self, case: &Case) -> RunEffect {
-        (self.run_effect)(case)
-    }
 }
 
 #[cfg(test)]

@@ -97,7 +97,7 @@ fn of_class(
     let logs = |name: &str, of_cycles: bool| -> Vec<Logs> {
         let of_row = |row: &usize| {
             let case = &rows[*row].case;
-            let effect = catalogue.facts(&case.primitive)?.run_effect_of(case);
+            let effect = (catalogue.facts(&case.primitive)?.run_effect)(case);
             let found = details.get(&case.id())?.iter().filter(|detail| detail.name == name && detail.value > 0.0);
             let of_process: BTreeMap<u32, f64> = found.filter_map(|one| Some((one.actor?, one.value.ln()))).collect();
             let assumed = if of_cycles { effect.cycles } else { effect.ns };
@@ -155,7 +155,7 @@ fn of_class(
 fn variances(cases: &[Logs], shares_nothing: bool) -> (BTreeMap<usize, Variance>, Vec<f64>) {
     let mut deviations: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for case in cases {
-        let mean = case.of_process.values().sum::<f64>() / case.of_process.len() as f64;
+        let mean = mean(&case.of_process.values().copied().collect::<Vec<_>>());
         for (process, log) in &case.of_process {
             deviations.entry(*process).or_default().push(log - mean);
         }
