@@ -67,12 +67,7 @@ struct Logs {
 
 /// Gives the rows that were measured in several processes their intervals for another run, and says what the rows of each class
 /// share. Of the rows of a whole run, each as [`Row::with_facts`] leaves it.
-pub fn derive(
-    rows: &mut [Row],
-    details: &Details,
-    catalogue: &Catalogue,
-    between_runs: &[BetweenRuns],
-) -> Vec<Shared> {
+pub fn derive(rows: &mut [Row], details: &Details, catalogue: &Catalogue, between_runs: &[BetweenRuns]) -> Vec<Shared> {
     let mut classes: BTreeMap<Class, Vec<usize>> = BTreeMap::new();
     for (index, row) in rows.iter().enumerate() {
         let facts = catalogue.facts(&row.case.primitive).filter(|_| row.runs.is_none() && row.ns_within.is_some());
