@@ -23,18 +23,12 @@ pub(super) fn section(rows: &[CrosscheckRow]) -> Section {
     bodies.sort_by_key(|row| row.body);
     let mut charts = Vec::new();
     if !straight.is_empty() {
-        charts.push(Part::card(
-            "Additions without a loop",
-            "one warp, as in table 1",
-            vec![chart_of_table_1(&straight)],
-        ));
+        let chart = vec![chart_of_table_1(&straight)];
+        charts.push(Part::card("Additions without a loop", "one warp, as in table 1", chart));
     }
     if !bodies.is_empty() {
-        charts.push(Part::card(
-            "The instruction cache",
-            "additions in loops with growing bodies",
-            cache(rows, &bodies),
-        ));
+        let note = "additions in loops with growing bodies";
+        charts.push(Part::card("The instruction cache", note, cache(rows, &bodies)));
     }
     parts.push(Part::SideBySide(charts));
     if !straight.is_empty() {
