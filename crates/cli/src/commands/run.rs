@@ -62,7 +62,7 @@ pub(crate) fn measure(arguments: &MeasureArguments) -> Result<Outcome, Failure> 
         }
         return Ok(Outcome::Done);
     }
-    measure_once(&own.of_run(RunArguments::usual().map_err(Failure::CouldNot)?), Some(&own), None)
+    measure_once(&own.as_run(), Some(&own), None)
 }
 
 /// Measures one run or several.

@@ -3,17 +3,18 @@
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
-use crate::engine::stopping::{BlockCount, PrecisionRule, Settings};
-use crate::model::case::{Case, CaseId, Layout};
+use crate::engine::stopping::PrecisionRule;
 use crate::model::own;
-use crate::model::primitive::{Domain, Family};
-use crate::run::{IMPORTED, Run};
+use crate::run::IMPORTED;
 use crate::words::words;
+use crate::{BlockCount, Case, CaseId, Domain, Family, Layout, Run, Settings};
 
 words! {
     /// How much is measured.
+    #[derive(Default)]
     pub enum Preset ("preset") {
         /// A first look in about a minute.
+        #[default]
         Quick = "quick",
         /// Every parameter that matters.
         Standard = "standard",
