@@ -110,15 +110,13 @@ impl Laboratories {
         if self.fake.is_some() {
             return listing;
         }
-        let without_gpu = self.gpu.as_ref().err().map(|error| (syncscope_gpu::primitives(), error.to_string()));
+        let unavailable = |reason: String| move |primitive| Listing { primitive, unavailable: Some(reason.clone()) };
         if let Err(error) = &self.gpu {
-            let unavailable = |primitive| Listing { primitive, unavailable: Some(error.to_string()) };
-            listing.extend(own::defined(Domain::Gpu).into_iter().map(|own| unavailable(&own.primitive)));
+            let own = own::defined(Domain::Gpu).into_iter().map(|own| &own.primitive);
+            listing.extend(own.chain(syncscope_gpu::primitives()).map(unavailable(error.to_string())));
         }
-        let without_processes = self.mpi.is_none().then(|| (mpi::primitives(), mpi::unavailable()));
-        for (primitives, reason) in without_gpu.into_iter().chain(without_processes) {
-            let unavailable = |primitive| Listing { primitive, unavailable: Some(reason.clone()) };
-            listing.extend(primitives.iter().map(unavailable));
+        if self.mpi.is_none() {
+            listing.extend(mpi::primitives().iter().map(unavailable(mpi::unavailable())));
         }
         listing
     }
