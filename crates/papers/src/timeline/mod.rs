@@ -256,10 +256,10 @@ impl Timeline {
     /// # Errors
     /// When a file cannot be written.
     pub fn write(&self, directory: &RunDirectory) -> Result<(), RunDirectoryError> {
-        plain::write(directory, &part("figures"), &self.figures)?;
-        plain::write(directory, &part("edits"), &self.edits)?;
-        plain::write(directory, &part("code"), &self.code)?;
-        plain::write(directory, &part("clocks"), &self.clocks)?;
+        plain::write(directory, "timeline_figures", &self.figures)?;
+        plain::write(directory, "timeline_edits", &self.edits)?;
+        plain::write(directory, "timeline_code", &self.code)?;
+        plain::write(directory, "timeline_clocks", &self.clocks)?;
         plain::write(directory, NAME, &self.spans)
     }
 
@@ -274,16 +274,12 @@ impl Timeline {
         }
         Ok(Some(Self {
             spans,
-            figures: plain::read(directory, &part("figures"))?,
-            edits: plain::read(directory, &part("edits"))?,
-            code: plain::read(directory, &part("code"))?,
-            clocks: plain::read(directory, &part("clocks"))?,
+            figures: plain::read(directory, "timeline_figures")?,
+            edits: plain::read(directory, "timeline_edits")?,
+            code: plain::read(directory, "timeline_code")?,
+            clocks: plain::read(directory, "timeline_clocks")?,
         }))
     }
-}
-
-fn part(name: &str) -> String {
-    format!("{NAME}_{name}")
 }
 
 #[cfg(test)]
