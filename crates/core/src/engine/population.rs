@@ -2,13 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::case::Population;
-use crate::model::estimate::{Observation, Strata, StrataEstimate, Stratum};
-use crate::model::sample::Disturbance;
-use crate::stats::{
-    self, Clustered, Interval, Level, MIN_PAIRS, block_medians, share_interval, student_half_width, trimmed_mean,
-};
-use crate::units::Nanoseconds;
+use crate::model::estimate::{Strata, StrataEstimate, Stratum};
+use crate::stats::{self, Clustered, MIN_PAIRS, block_medians, share_interval, student_half_width, trimmed_mean};
+use crate::{Disturbance, Interval, Level, Nanoseconds, Observation, Population};
 
 /// The cost over a population, in one unit.
 ///

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use csv::StringRecord;
 
-use crate::model::case::{Case, CaseId};
 use crate::units::significant;
+use crate::{Case, CaseId};
 
 /// The details of each case, in the order of name and actor.
 pub type Details = HashMap<CaseId, Vec<Detail>>;

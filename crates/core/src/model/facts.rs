@@ -3,8 +3,8 @@
 //! Questions find primitives by their [`Role`], never by a list of ids. The other facts say how a case is measured and what
 //! its figure is a figure of.
 
-use crate::model::case::{Actor, Case, Layout, MemoryOrder, Mode};
 use crate::words::words;
+use crate::{Actor, Case, Layout, MemoryOrder, Mode};
 
 words! {
     /// What a primitive is taken for. Primitives of one role can replace each other.

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::model::facts::{Facts, Role};
 use crate::words::words;
+use crate::{Facts, Role};
 
 words! {
     /// The side of the machine a primitive runs on.

@@ -23,13 +23,12 @@ use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::detail::{Detail, Details};
-use crate::model::facts::Class;
-use crate::model::primitive::Catalogue;
+use crate::model::detail::Details;
 use crate::run::history::{BetweenRuns, Ratio};
-use crate::run::row::{Parts, Row, RunToRun};
-use crate::stats::{Interval, Variance, mean, median, student, trimmed_mean, variance};
-use crate::units::{Cycles, Hertz, Nanoseconds, rounded};
+use crate::run::row::{Parts, RunToRun};
+use crate::stats::{Variance, mean, median, student, trimmed_mean, variance};
+use crate::units::rounded;
+use crate::{Catalogue, Class, Cycles, Detail, Hertz, Interval, Nanoseconds, Row};
 
 /// Fewer processes do not show how processes differ.
 const FEWEST_PROCESSES: usize = 3;

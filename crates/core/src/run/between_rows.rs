@@ -1,12 +1,8 @@
 //! What the rows of a run say together: limits that they set each other, and how often SMT interference was.
 
-use crate::model::case::{Case, Placement};
-use crate::model::detail::{Detail, Details, value_of};
-use crate::model::facts::Role;
-use crate::model::primitive::Domain;
-use crate::model::verdict::Verdict;
-use crate::run::row::Row;
+use crate::model::detail::{Details, value_of};
 use crate::units::significant_digits;
+use crate::{Case, Detail, Domain, Placement, Role, Row, Verdict};
 
 /// A lock changes hands certainly too fast below this part of the time of a hand-off. The rest is for acquisitions between
 /// hand-overs, which are counted in windows of their own.

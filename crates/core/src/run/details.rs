@@ -7,11 +7,9 @@
 
 use csv::{ReaderBuilder, StringRecord};
 
-use crate::model::case::CaseId;
-use crate::model::detail::{Detail, Details};
-use crate::model::primitive::Domain;
+use crate::model::detail::Details;
 use crate::run::files::lines;
-use crate::run::row::Row;
+use crate::{CaseId, Detail, Domain, Row};
 
 /// The columns of `details.csv`.
 pub(crate) const COLUMNS: [&str; 4] = ["case_id", Detail::COLUMNS[0], Detail::COLUMNS[1], Detail::COLUMNS[2]];

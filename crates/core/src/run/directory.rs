@@ -12,14 +12,13 @@ use std::time::Duration;
 
 use csv::ReaderBuilder;
 
-use crate::model::case::CaseId;
 use crate::model::detail::Details;
 use crate::run::details::DetailTable;
 use crate::run::files::{At, body, lines, packed, read_table, replace, write_plain};
 pub use crate::run::files::{RunDirectoryError, replace_file};
 use crate::run::journal::id_of;
-use crate::run::row::Row;
-use crate::run::{Run, SCHEMA, columns, details};
+use crate::run::{SCHEMA, columns, details};
+use crate::{CaseId, Row, Run};
 
 /// A folder that holds one run.
 #[derive(Debug, Clone, PartialEq, Eq)]

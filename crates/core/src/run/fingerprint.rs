@@ -3,12 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::detail::{Detail, Details, value_of};
-use crate::model::facts::{Class, Role};
-use crate::model::primitive::Catalogue;
-use crate::run::row::Row;
+use crate::model::detail::{Details, value_of};
 use crate::stats::median;
-use crate::units::{Cycles, Nanoseconds, rounded, significant_digits};
+use crate::units::{rounded, significant_digits};
+use crate::{Catalogue, Class, Cycles, Detail, Nanoseconds, Role, Row};
 
 /// So many hand-offs, spread over those that were measured.
 const HANDOFFS: usize = 3;

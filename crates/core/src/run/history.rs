@@ -15,14 +15,11 @@ use std::collections::BTreeMap;
 use csv::{ReaderBuilder, StringRecord};
 use serde::{Deserialize, Serialize};
 
-use crate::model::case::CaseId;
-use crate::model::facts::Class;
-use crate::model::primitive::Catalogue;
 use crate::run::files::lines;
 use crate::run::fingerprint::{Chosen, figure_of};
-use crate::run::row::Row;
 use crate::stats::{Variance, mean, median, variance};
-use crate::units::{Cycles, Nanoseconds, rounded, significant};
+use crate::units::{rounded, significant};
+use crate::{CaseId, Catalogue, Class, Cycles, Nanoseconds, Row};
 
 /// The latest runs count.
 const MOST_RUNS: usize = 12;

@@ -37,15 +37,13 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::own::OwnOperation;
 use crate::run::another_run::Shared;
-use crate::run::directory::{RunDirectory, RunDirectoryError};
 use crate::run::fingerprint::Fingerprint;
 use crate::run::history::BetweenRuns;
 use crate::run::machine::{Environment, Machine, MeasuredTopology};
 use crate::run::provenance::{SessionRecord, Tool};
-use crate::run::row::Row;
 use crate::words::words;
+use crate::{OwnOperation, Row, RunDirectory, RunDirectoryError};
 
 /// Version of the layout of a run directory. Raised when a reader of the old layout would misread the new one.
 pub const SCHEMA: u32 = 1;

@@ -8,13 +8,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::model::case::CaseId;
-use crate::model::primitive::Catalogue;
-use crate::model::verdict::Verdict;
 use crate::run::columns::COLUMNS;
-use crate::run::row::Row;
-use crate::stats::{Interval, Variance, mean, student};
-use crate::units::{Cycles, Nanoseconds};
+use crate::stats::{Variance, mean, student};
+use crate::{CaseId, Catalogue, Cycles, Interval, Nanoseconds, Row, Verdict};
 
 /// Joins the rows of several runs: one row for each case that any of them has, in the order of the first. The catalogue says what
 /// one run alone says of another.

@@ -2,16 +2,14 @@
 
 use csv::StringRecord;
 
-use crate::engine::measurement::Measurement;
-use crate::model::case::{Actor, Case, Mode, Population};
-use crate::model::estimate::Estimate;
-use crate::model::evidence::Check;
-use crate::model::facts::{Class, Facts};
 use crate::model::parameter::Cells;
-use crate::model::verdict::Verdict;
 use crate::run::columns::COLUMNS;
-use crate::stats::{Interval, Level, Variance};
-use crate::units::{Cycles, Hertz, Nanoseconds, rounded};
+use crate::stats::Variance;
+use crate::units::rounded;
+use crate::{
+    Actor, Case, Check, Class, Cycles, Estimate, Facts, Hertz, Interval, Level, Measurement, Mode, Nanoseconds,
+    Population, Verdict,
+};
 
 /// How far the figure of a row is from those of other runs in the same state, by what processes differ by: variances of its
 /// logarithm, as the figure of one run.

@@ -15,9 +15,8 @@ use std::{fs, io};
 
 use csv::StringRecord;
 
-use crate::run::directory::RunDirectory;
-use crate::run::files::{At, RunDirectoryError, lines, packed, read_if_there, read_table, replace, write_packed};
-use crate::session::preset::Preset;
+use crate::run::files::{At, lines, packed, read_if_there, read_table, replace, write_packed};
+use crate::{Preset, RunDirectory, RunDirectoryError};
 
 /// The folder that the stored runs share.
 const EVIDENCE: &str = "evidence";

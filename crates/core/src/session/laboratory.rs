@@ -5,14 +5,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::calibration::Calibration;
-use crate::engine::experiment::Experiment;
-use crate::model::case::{Case, CaseId};
 use crate::model::detail::Details;
-use crate::model::estimate::Observation;
-use crate::model::primitive::Primitive;
 use crate::run::machine::{AwakeDecision, MeasuredTopology};
-use crate::run::row::Row;
-use crate::session::preset::Preset;
+use crate::{Case, CaseId, Experiment, Observation, Preset, Primitive, Row};
 
 /// Why a case is not measured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

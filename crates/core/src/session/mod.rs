@@ -27,21 +27,16 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime};
 
-use crate::engine::stopping::Cancel;
-use crate::model::case::{Case, CaseId};
-use crate::model::verdict::Verdict;
-use crate::run::directory::{RunDirectory, RunDirectoryError, WriteLock};
+use crate::run::directory::WriteLock;
 use crate::run::fingerprint::Fingerprint;
 use crate::run::history::History;
 use crate::run::journal::Journal;
 use crate::run::provenance::SessionRecord;
-use crate::run::row::Row;
-use crate::run::{Run, Status, another_run, between_rows, timestamp};
-use crate::session::laboratory::Laboratory;
+use crate::run::{another_run, between_rows, timestamp};
 use crate::session::observer::Observer;
 use crate::session::passes::Passes;
 use crate::session::plan::Plan;
-use crate::session::preset::Preset;
+use crate::{Cancel, Case, CaseId, Laboratory, Preset, Row, Run, RunDirectory, RunDirectoryError, Status, Verdict};
 
 /// Why a run cannot go on.
 #[derive(Debug, thiserror::Error)]

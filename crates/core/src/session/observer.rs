@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::case::Case;
-use crate::run::row::Row;
+use crate::{Case, Row};
 
 /// What one laboratory has to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

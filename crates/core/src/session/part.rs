@@ -7,14 +7,13 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use crate::model::case::{Case, CaseId};
 use crate::model::own::is_own;
-use crate::model::primitive::Catalogue;
 use crate::session::laboratory::{KnownCase, PROCESSES, Share};
 use crate::session::observer::Work;
 use crate::session::pending_case::PendingCase;
-use crate::session::preset::{PassSchedule, Preset, additivity_sample};
+use crate::session::preset::{PassSchedule, additivity_sample};
 use crate::session::states::StatesOfClasses;
+use crate::{Case, CaseId, Catalogue, Preset};
 
 /// The state of a machine lasts for seconds. New cases get no blocks in less time: they would agree without being right.
 const SHORTEST: Duration = Duration::from_secs(2);

@@ -3,23 +3,17 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use crate::engine::Engine;
-use crate::engine::measurement::Measurement;
 use crate::engine::profile::{self, Phase};
-use crate::model::case::Case;
-use crate::model::verdict::Verdict;
-use crate::run::Status;
-use crate::run::directory::RunDirectoryError;
-use crate::run::row::Row;
-use crate::session::laboratory::{Apart, Laboratory, Refusal};
+use crate::session::laboratory::Apart;
 use crate::session::observer::Observer;
 use crate::session::part::{Part, planned_time, turns};
 use crate::session::pending_case::{PendingCase, Recorded};
-use crate::session::preset::Preset;
 use crate::session::states::StatesOfClasses;
 use crate::session::{Limits, Session};
 use crate::stats::median;
-use crate::units::Nanoseconds;
+use crate::{
+    Case, Engine, Laboratory, Measurement, Nanoseconds, Preset, Refusal, Row, RunDirectoryError, Status, Verdict,
+};
 
 /// How a block, or a pass of one laboratory, ended.
 enum Ended {

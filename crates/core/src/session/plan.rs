@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::model::case::{Case, CaseId};
-use crate::model::primitive::Catalogue;
+use crate::{Case, CaseId, Catalogue};
 
 /// The cases of a run: one list for each laboratory.
 #[derive(Debug, Clone)]

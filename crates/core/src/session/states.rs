@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::Class;
 use crate::engine::population::{Stage, States};
-use crate::model::facts::Class;
 use crate::session::pending_case::PendingCase;
 use crate::stats::{self, mean};
 

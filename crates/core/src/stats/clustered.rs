@@ -1,7 +1,7 @@
 //! Medians and intervals of observations that were taken in measurement blocks.
 
-use crate::stats::ranked::{Interval, Level};
 use crate::stats::{Ranked, median, student, variance};
+use crate::{Interval, Level};
 
 /// Fewer blocks give no 95 % interval from their ranks.
 const ENOUGH_BLOCKS: usize = 6;
