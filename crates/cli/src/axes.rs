@@ -54,39 +54,22 @@ fn dtype_parser() -> impl TypedValueParser<Value = Dtype> {
     PossibleValuesParser::new(Dtype::ALL.iter().map(|dtype| dtype.as_str())).try_map(|word| word.parse::<Dtype>())
 }
 
-/// An axis that can be restricted.
-struct Axis {
-    option: &'static str,
-    /// The value of a case, as it is written on the command line.
-    value: fn(&Case) -> Option<String>,
-    asked: fn(&AxisArguments) -> Vec<String>,
-}
+/// The option of an axis that can be restricted, and the value of a case, as it is written on the command line.
+type Axis = (&'static str, fn(&Case) -> Option<String>);
 
 const AXES: [Axis; 7] = [
-    Axis { option: "--threads", value: |case| text(case.threads), asked: |asked| texts(&asked.threads) },
-    Axis { option: "--placement", value: |case| text(case.placement.as_ref()), asked: |asked| texts(&asked.placement) },
-    Axis { option: "--dtype", value: |case| text(case.dtype), asked: |asked| texts(&asked.dtype) },
-    Axis {
-        option: "--stride",
-        value: |case| text(case.layout.and_then(Layout::stride)),
-        asked: |asked| texts(&asked.stride),
-    },
-    Axis { option: "--blocks", value: |case| text(case.blocks), asked: |asked| texts(&asked.blocks) },
-    Axis {
-        option: "--inside",
-        value: |case| Some(work_text(case.inside)),
-        asked: |asked| asked.inside.iter().copied().map(work_text).collect(),
-    },
-    Axis {
-        option: "--outside",
-        value: |case| Some(work_text(case.outside)),
-        asked: |asked| asked.outside.iter().copied().map(work_text).collect(),
-    },
+    ("--threads", |case| text(case.threads)),
+    ("--placement", |case| text(case.placement.as_ref())),
+    ("--dtype", |case| text(case.dtype)),
+    ("--stride", |case| text(case.layout.and_then(Layout::stride))),
+    ("--blocks", |case| text(case.blocks)),
+    ("--inside", |case| Some(work_text(case.inside))),
+    ("--outside", |case| Some(work_text(case.outside))),
 ];
 
 /// The options of all axes.
 pub(crate) fn options() -> impl Iterator<Item = &'static str> {
-    AXES.iter().map(|axis| axis.option)
+    AXES.iter().map(|(option, _)| *option)
 }
 
 fn work_text(work: Option<Work>) -> String {
@@ -102,25 +85,27 @@ fn texts<T: Display>(values: &[T]) -> Vec<String> {
 }
 
 /// The values asked for.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct AxisFilter {
-    /// For each of [`AXES`]; empty: all values.
-    asked: [Vec<String>; AXES.len()],
+    /// The axes of which not all values are measured.
+    asked: Vec<(Axis, Vec<String>)>,
     /// Work inside and outside.
     work: [Vec<Option<Work>>; 2],
 }
 
 impl AxisFilter {
     pub(crate) fn new(arguments: &AxisArguments) -> Self {
-        let work = [&arguments.inside, &arguments.outside].map(Clone::clone);
-        Self { asked: AXES.map(|axis| (axis.asked)(arguments)), work }
+        let AxisArguments { threads, placement, dtype, stride, blocks, inside, outside } = arguments;
+        let [of_inside, of_outside] = [inside, outside].map(|work| work.iter().copied().map(work_text).collect());
+        let [threads, stride, blocks] = [threads, stride, blocks].map(|counts| texts(counts));
+        let asked = [threads, texts(placement), texts(dtype), stride, blocks, of_inside, of_outside];
+        let asked = AXES.into_iter().zip(asked).filter(|(_, values)| !values.is_empty()).collect();
+        Self { asked, work: [inside.clone(), outside.clone()] }
     }
 
     /// Whether a case has one of the values on each axis that was asked for.
     pub(crate) fn selects(&self, case: &Case) -> bool {
-        AXES.iter()
-            .zip(&self.asked)
-            .all(|(axis, asked)| asked.is_empty() || (axis.value)(case).is_some_and(|value| asked.contains(&value)))
+        self.asked.iter().all(|((_, value), asked)| value(case).is_some_and(|value| asked.contains(&value)))
     }
 
     /// A case with every work that was asked for. No preset has any; where some is asked for, only cases that can have it are
@@ -140,31 +125,29 @@ impl AxisFilter {
     /// The values asked for that none of the cases has: `--threads 3`.
     pub(crate) fn missing<'a>(&self, cases: &(impl Iterator<Item = &'a Case> + Clone)) -> Vec<Missing> {
         let mut missing = Vec::new();
-        for (at, asked) in self.asked.iter().enumerate() {
-            let has = |value: &String| cases.clone().any(|case| (AXES[at].value)(case).as_ref() == Some(value));
-            missing.extend(asked.iter().filter(|value| !has(value)).map(|value| Missing { at, value: value.clone() }));
+        for (axis, asked) in &self.asked {
+            let of_axis = asked.iter().map(|value| Missing { axis: *axis, value: value.clone() });
+            missing.extend(of_axis.filter(|value| !cases.clone().any(|case| value.is_in(case))));
         }
         missing
     }
 
     /// The options on the command line of a process that measures the same.
     pub(crate) fn options(&self) -> Vec<String> {
-        let asked = AXES.iter().zip(&self.asked).filter(|(_, asked)| !asked.is_empty());
-        asked.flat_map(|(axis, asked)| [axis.option.to_owned(), asked.join(",")]).collect()
+        self.asked.iter().flat_map(|((option, _), asked)| [(*option).to_owned(), asked.join(",")]).collect()
     }
 
     /// Why nothing is left: what was asked for, and what the cases have on those axes.
     pub(crate) fn nothing_left<'a>(&self, cases: &(impl Iterator<Item = &'a Case> + Clone)) -> String {
         let asked = self.options().chunks(2).map(|option| option.join(" ")).collect::<Vec<_>>().join(" ");
-        let axes = AXES.iter().zip(&self.asked).filter(|(_, asked)| !asked.is_empty());
-        let there = axes.map(|(axis, _)| {
+        let there = self.asked.iter().map(|((option, value), _)| {
             let values: BTreeSet<(usize, String)> =
-                cases.clone().filter_map(axis.value).map(|value| (value.len(), value)).collect();
+                cases.clone().filter_map(value).map(|value| (value.len(), value)).collect();
             let values: Vec<String> = values.into_iter().map(|(_, value)| value).collect();
             let known = if values.is_empty() { "no value".to_owned() } else { shortened(&values) };
-            format!("{} has {known}", axis.option)
+            format!("{option} has {known}")
         });
-        let together = if self.asked.iter().filter(|asked| !asked.is_empty()).count() > 1 { " together" } else { "" };
+        let together = if self.asked.len() > 1 { " together" } else { "" };
         format!("no case has {asked}{together}; of the selected primitives {}", there.collect::<Vec<_>>().join(", "))
     }
 }
@@ -178,22 +161,22 @@ pub(crate) fn shortened(values: &[String]) -> String {
 }
 
 /// A value that no case has.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Missing {
-    at: usize,
+    axis: Axis,
     value: String,
 }
 
 impl Missing {
     /// Whether a case has it.
     pub(crate) fn is_in(&self, case: &Case) -> bool {
-        (AXES[self.at].value)(case).as_ref() == Some(&self.value)
+        (self.axis.1)(case).as_ref() == Some(&self.value)
     }
 }
 
 impl Display for Missing {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}", AXES[self.at].option, self.value)
+        write!(f, "{} {}", self.axis.0, self.value)
     }
 }
 

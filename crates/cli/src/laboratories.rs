@@ -36,12 +36,12 @@ const FAKE: &str = "SYNCSCOPE_FAKE";
 impl Laboratories {
     /// Opens all laboratories. A machine without a GPU is an error only if `devices` names GPUs.
     pub(crate) fn open(devices: Option<&[u32]>) -> Result<Self, Failure> {
-        Self::open_with(|| Self::open_gpu(devices))
+        Self::open_all(|| Self::open_gpu(devices))
     }
 
     /// Opens those that need no GPU.
     pub(crate) fn open_without_gpu() -> Result<Self, Failure> {
-        Self::open_with(|| Ok(Err(GpuError::NotAsked)))
+        Self::open_all(|| Ok(Err(GpuError::NotAsked)))
     }
 
     /// Opens those of a run of several processes. It needs no GPU, and nobody would end a driver that hangs.
@@ -49,24 +49,21 @@ impl Laboratories {
         Ok(Self { mpi: Some(mpi), ..Self::open_without_gpu()? })
     }
 
-    fn open_with(gpu: impl FnOnce() -> Result<Result<GpuLaboratory, GpuError>, Failure>) -> Result<Self, Failure> {
-        let laboratories = Self::open_all(gpu);
-        board::begin(&Step::Other);
-        laboratories
-    }
-
     fn open_all(gpu: impl FnOnce() -> Result<Result<GpuLaboratory, GpuError>, Failure>) -> Result<Self, Failure> {
         if let Some(script) = std::env::var_os(FAKE) {
             let script = script.to_string_lossy();
             let chain_checks = fake_check(&script).into_iter().collect();
             let gpu = Err(GpuError::NotAsked);
+            board::begin(&Step::Other);
             return Ok(Self { cpu: None, gpu, mpi: None, fake: Some(fake(&script)), chain_checks });
         }
         // The CPU comes first: it reads the affinity of the main thread before anything can change it.
         board::begin(&Step::OpeningCpu);
         let cpu = CpuLaboratory::open().map_err(Failure::CouldNot)?;
         board::begin(&Step::OpeningGpu);
-        Ok(Self { cpu: Some(cpu), gpu: gpu()?, mpi: None, fake: None, chain_checks: Vec::new() })
+        let gpu = gpu()?;
+        board::begin(&Step::Other);
+        Ok(Self { cpu: Some(cpu), gpu, mpi: None, fake: None, chain_checks: Vec::new() })
     }
 
     /// The GPUs, or why they cannot be measured, which is an error if `devices` names them.
@@ -113,15 +110,13 @@ impl Laboratories {
         if self.fake.is_some() {
             return listing;
         }
-        let without_gpu = self.gpu.as_ref().err().map(|error| (syncscope_gpu::primitives(), error.to_string()));
+        let unavailable = |reason: String| move |primitive| Listing { primitive, unavailable: Some(reason.clone()) };
         if let Err(error) = &self.gpu {
-            let unavailable = |primitive| Listing { primitive, unavailable: Some(error.to_string()) };
-            listing.extend(own::defined(Domain::Gpu).into_iter().map(|own| unavailable(&own.primitive)));
+            let own = own::defined(Domain::Gpu).into_iter().map(|own| &own.primitive);
+            listing.extend(own.chain(syncscope_gpu::primitives()).map(unavailable(error.to_string())));
         }
-        let without_processes = self.mpi.is_none().then(|| (mpi::primitives(), mpi::unavailable()));
-        for (primitives, reason) in without_gpu.into_iter().chain(without_processes) {
-            let unavailable = |primitive| Listing { primitive, unavailable: Some(reason.clone()) };
-            listing.extend(primitives.iter().map(unavailable));
+        if self.mpi.is_none() {
+            listing.extend(mpi::primitives().iter().map(unavailable(mpi::unavailable())));
         }
         listing
     }

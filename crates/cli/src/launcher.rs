@@ -125,10 +125,10 @@ pub(crate) fn part(arguments: &RunArguments) -> Result<Part, Failure> {
     // The directory of a common run is that of `--out` itself.
     let resumed = arguments.resume.as_deref().and_then(|path| RunDirectory::open(path).ok()?.read_run().ok());
     let only = resumed.map_or_else(|| arguments.only.clone(), |run| run.only);
-    match of_all_processes(&only) {
-        Of::All => Ok(Part::Together(process)),
-        Of::None => part_of(process, folder, node.as_deref()),
-        Of::Some => Err(Failure::Usage(
+    match between_processes(&only) {
+        0 => part_of(process, folder, node.as_deref()),
+        count if count == only.len() => Ok(Part::Together(process)),
+        _ => Err(Failure::Usage(
             "primitives between processes (mpi.*) are measured by all processes together, the others on each node; \
              name one of both with --only"
                 .to_owned(),
@@ -137,20 +137,8 @@ pub(crate) fn part(arguments: &RunArguments) -> Result<Part, Failure> {
 }
 
 /// How many of the globs name primitives between processes.
-#[derive(Debug, PartialEq, Eq)]
-enum Of {
-    All,
-    Some,
-    None,
-}
-
-fn of_all_processes(only: &[String]) -> Of {
-    let named = only.iter().filter(|glob| glob.split('.').next() == Some(Domain::Mpi.as_str())).count();
-    match named {
-        0 => Of::None,
-        count if count == only.len() => Of::All,
-        _ => Of::Some,
-    }
+fn between_processes(only: &[String]) -> usize {
+    only.iter().filter(|glob| glob.split('.').next() == Some(Domain::Mpi.as_str())).count()
 }
 
 fn part_of(process: Process, folder: Option<&Path>, node: Option<&str>) -> Result<Part, Failure> {
@@ -204,12 +192,11 @@ mod tests {
 
     #[test]
     fn processes_measure_together_only_what_is_between_them() {
-        let of = |only: &[&str]| of_all_processes(&only.iter().map(|glob| (*glob).to_owned()).collect::<Vec<_>>());
-        assert_eq!(of(&["mpi.*"]), Of::All);
-        assert_eq!(of(&["mpi.barrier.*", "mpi.handoff.pingpong"]), Of::All);
-        assert_eq!(of(&["mpi.*", "cpu.*"]), Of::Some);
+        let of = |only: &[&str]| between_processes(&only.iter().map(|glob| (*glob).to_owned()).collect::<Vec<_>>());
+        assert_eq!(of(&["mpi.barrier.*", "mpi.handoff.pingpong"]), 2);
+        assert_eq!(of(&["mpi.*", "cpu.*"]), 1);
         for only in [&[][..], &["*.barrier.*"], &["cpu.*"], &["mpirun"]] {
-            assert_eq!(of(only), Of::None, "{only:?}");
+            assert_eq!(of(only), 0, "{only:?}");
         }
     }
 

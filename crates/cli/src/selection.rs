@@ -16,7 +16,7 @@ use crate::laboratories::Laboratories;
 const SYNCPERFORMANCE: &str = "@syncperformance";
 
 /// The globs of the command line, and the values of the axes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Selection {
     only: Vec<Pattern>,
     skip: Vec<Pattern>,
@@ -69,15 +69,11 @@ impl Selection {
 
     /// Fails if a glob matches no row of any of the runs.
     pub(crate) fn check_runs(&self, runs: &[&RunData]) -> Result<(), Failure> {
-        let mut rows = runs.iter().flat_map(|data| &data.rows).peekable();
-        if rows.peek().is_none() {
-            return Ok(());
-        }
-        let rows: Vec<_> = rows.collect();
-        let matches_nothing = |glob: &&Pattern| !rows.iter().any(|row| glob.matches(&row.case.primitive));
-        match self.only.iter().find(matches_nothing) {
+        let rows = || runs.iter().flat_map(|data| &data.rows);
+        let matches_nothing = |glob: &&Pattern| !rows().any(|row| glob.matches(&row.case.primitive));
+        match self.only.iter().find(matches_nothing).filter(|_| rows().next().is_some()) {
             Some(glob) => {
-                let of_rows = |primitive: &&Primitive| rows.iter().any(|row| row.case.primitive == primitive.id);
+                let of_rows = |primitive: &&Primitive| rows().any(|row| row.case.primitive == primitive.id);
                 let known = runs.first().map_or(&[][..], |data| data.catalogue.primitives());
                 let primitives: Vec<&Primitive> = known.iter().filter(of_rows).collect();
                 Err(Failure::Usage(format!("`{glob}` matches no row; {}", advice(glob.as_str(), &primitives))))

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 macro_rules! quantity {
-    ($(#[$meta:meta])* $name:ident, $unit:literal) => {
+    ($(#[$meta:meta])* $name:ident) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
         #[serde(transparent)]
@@ -15,32 +15,20 @@ macro_rules! quantity {
                 self.0
             }
         }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                match f.precision() {
-                    Some(digits) => write!(f, "{:.digits$} {}", self.0, $unit),
-                    None => write!(f, "{} {}", self.0, $unit),
-                }
-            }
-        }
     };
 }
 
 quantity!(
     /// A span of time in nanoseconds.
-    Nanoseconds,
-    "ns"
+    Nanoseconds
 );
 quantity!(
     /// A span of time in cycles of the core or streaming multiprocessor that did the work.
-    Cycles,
-    "cycles"
+    Cycles
 );
 quantity!(
     /// A frequency in hertz.
-    Hertz,
-    "Hz"
+    Hertz
 );
 
 /// A reading, or a difference of two readings, of the clock an experiment times with; its length is the
@@ -86,12 +74,6 @@ mod tests {
     #[test]
     fn a_difference_of_ticks_keeps_its_sign() {
         assert!((Ticks(3).minus(Ticks(5)) + 2.0).abs() < f64::EPSILON);
-    }
-
-    #[test]
-    fn quantities_print_their_unit() {
-        assert_eq!(format!("{:.1}", Nanoseconds(2.04)), "2.0 ns");
-        assert_eq!(format!("{}", Hertz(5.0)), "5 Hz");
     }
 
     #[test]

@@ -12,7 +12,6 @@ use syncscope_core::fake::{FakeExperiment, Noise};
 use syncscope_core::run::Status;
 use syncscope_core::run::directory::RunDirectory;
 use syncscope_core::session::observer::{Observer, Work};
-use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Limits, Session};
 use syncscope_core::{Case, Experiment, Laboratory, Listing, Preset, Refusal};
 
@@ -70,7 +69,7 @@ fn peak_bytes() -> u64 {
 fn the_grid_of_the_paper_stays_within_its_memory() {
     let folder = tempfile::tempdir().unwrap();
     let mut laboratory = Noisy;
-    let plan = Plan::new(&[&mut laboratory as &mut dyn Laboratory], Preset::Paper, 1, |_| true);
+    let plan = common::plan(&[&mut laboratory as &mut dyn Laboratory], Preset::Paper, 1);
     let run = common::run(Preset::Paper, CASES);
     let before = peak_bytes();
     let directory = RunDirectory::create(&folder.path().join("run")).unwrap();

@@ -126,10 +126,10 @@ fn cycles<const K: usize>(laboratory: &mut CpuLaboratory) -> f64 {
     assert_eq!(measurement.verdict, Verdict::Resolved);
     let estimate = measurement.estimate.unwrap();
     println!(
-        "{K} multiplications: {:.4} in {:?}, {:.4} in {:?}, noise {:?}",
-        estimate.cycles.unwrap(),
+        "{K} multiplications: {:.4} cycles in {:?}, {:.4} ns in {:?}, noise {:?}",
+        estimate.cycles.unwrap().value(),
         estimate.cycles_within.unwrap(),
-        estimate.ns,
+        estimate.ns.value(),
         estimate.ns_within.unwrap(),
         measurement.noise
     );
@@ -173,7 +173,8 @@ fn an_uncontended_atomic_addition() {
             let mut experiment = laboratory.experiment(&case).unwrap();
             let measurement = engine().measure(experiment.as_mut(), 1).unwrap();
             let estimate = measurement.estimate.unwrap();
-            println!("{case}: {:.3}, {:.3}, noise {:?}", estimate.ns, estimate.cycles.unwrap(), measurement.noise);
+            let (ns, cycles) = (estimate.ns.value(), estimate.cycles.unwrap().value());
+            println!("{case}: {ns:.3} ns, {cycles:.3} cycles, noise {:?}", measurement.noise);
             // No processor locks a line in less than a cycle; contention would cost tens of nanoseconds.
             assert!((0.2..20.0).contains(&estimate.ns.value()));
         }

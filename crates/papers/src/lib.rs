@@ -45,14 +45,13 @@ pub fn load(path: &Path, catalogue: Arc<Catalogue>) -> Result<RunData, RunDirect
     for experiment in &EXPERIMENTS {
         let is_it = data.run.experiment() == Some(experiment.name);
         let found = (experiment.read)(&directory, &data.run)?;
-        let has_rows = found.as_ref().is_some_and(|found| found.has_rows);
-        if let (true, false) = (is_it, has_rows) {
+        if is_it && found.is_none() {
             data.damage.others.push(format!(
                 "{name}.csv is missing or has no rows; measure again with `syncscope paper {name}`",
                 name = experiment.name
             ));
         }
-        data.sections.extend(found.map(|found| found.section));
+        data.sections.extend(found);
     }
     data.sections.extend(reductions::section(&data.rows));
     Ok(data)
@@ -71,8 +70,8 @@ pub struct Experiment {
     pub options: fn(Command) -> Command,
     /// What these options ask for, or what is wrong with them.
     pub plan: fn(&ArgMatches) -> Result<Plan, String>,
-    /// Reads what it left in a directory; `None` if that is nothing.
-    pub read: fn(&RunDirectory, &Run) -> Result<Option<Found>, RunDirectoryError>,
+    /// Its section of the page, of what it left in a directory; `None` if its main table is missing or has no rows.
+    pub read: fn(&RunDirectory, &Run) -> Result<Option<Section>, RunDirectoryError>,
 }
 
 /// Why an experiment could not be measured, for the user.
@@ -112,15 +111,6 @@ pub struct Measured {
     pub warnings: Vec<String>,
     /// What the terminal shows.
     pub text: String,
-}
-
-/// What a directory holds of an experiment.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Found {
-    /// Its section of the page.
-    pub section: Section,
-    /// Whether its main table has rows.
-    pub has_rows: bool,
 }
 
 impl Plan {

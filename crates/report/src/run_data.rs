@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
+use syncscope_core::detail::{Details, value_of};
 use syncscope_core::run::fingerprint::Fingerprint;
 use syncscope_core::run::{Status, another_run, seconds_between};
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
-use syncscope_core::{Case, CaseId, Catalogue, Detail, Nanoseconds, Row, Run, Verdict};
+use syncscope_core::{Case, Catalogue, Nanoseconds, Row, Run, Verdict};
 
 use crate::naming;
 use crate::section::Section;
 
 /// One run: its description, rows and details.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct RunData {
     /// The name of its directory.
     pub name: String,
@@ -22,7 +23,7 @@ pub struct RunData {
     /// The rows of the measured cases, in the order of `measurements.csv`.
     pub rows: Vec<Row>,
     /// Further numbers of the cases, such as percentiles.
-    pub details: HashMap<CaseId, Vec<Detail>>,
+    pub details: Details,
     /// What an experiment gave whose tables the directory holds. Those who know the experiments fill it in.
     pub sections: Vec<Section>,
     /// What is wrong with its files.
@@ -162,8 +163,7 @@ impl RunData {
 
     /// A number of a case that stands in no column, such as a percentile; not one of a single thread.
     pub(crate) fn detail(&self, case: &Case, name: &str) -> Option<f64> {
-        let details = self.details.get(&case.id())?;
-        details.iter().find(|detail| detail.name == name && detail.actor.is_none()).map(|detail| detail.value)
+        value_of(&self.details, case, name, None)
     }
 
     /// Whether the run ended before it measured all planned cases of a primitive, and `--resume` would measure more.

@@ -7,14 +7,14 @@ use clap::Args;
 use clap::builder::TypedValueParser;
 use syncscope_core::Preset;
 
-use super::{Arguments, Command, one_of};
+use super::one_of;
 use crate::axes::{self, AxisArguments};
 
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option that is given or not")]
 pub(crate) struct RunArguments {
     /// How much: quick (40 s on 2 CPUs, 1 min on 16 CPUs and a GPU), standard (2 min, 9 min), paper (1 min, 11 min)
-    #[arg(long, value_parser = preset_parser(), hide_possible_values = true, default_value = "quick")]
+    #[arg(long, value_parser = preset_parser(), hide_possible_values = true, default_value_t = Preset::default())]
     pub(crate) preset: Preset,
     /// Measure only primitives whose id matches, such as 'cpu.atomic.*' (repeatable, or with commas); '@syncperformance' selects
     /// the cases of SyncPerformance's CUDA programs
@@ -62,16 +62,6 @@ pub(crate) struct RunArguments {
     pub(crate) cpus: Option<CpuList>,
     #[command(flatten)]
     pub(crate) axes: AxisArguments,
-}
-
-impl RunArguments {
-    /// Those of `syncscope run` without options.
-    pub(crate) fn usual() -> Result<Self, String> {
-        match Arguments::of_command(&["syncscope", "run"].map(str::to_owned))? {
-            Command::Run(usual) => Ok(*usual),
-            _ => Err("`syncscope run` is another command".to_owned()),
-        }
-    }
 }
 
 /// The CPUs of a list such as `0-7`.

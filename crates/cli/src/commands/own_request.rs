@@ -92,9 +92,9 @@ impl OwnRequest {
     }
 
     /// The arguments of the run.
-    pub(super) fn of_run(&self, usual: RunArguments) -> RunArguments {
+    pub(super) fn as_run(&self) -> RunArguments {
         let MeasureArguments { out, budget, device, seed, axes, .. } = self.arguments.clone();
-        RunArguments { only: self.only(), out, budget, device, seed, axes, ..usual }
+        RunArguments { only: self.only(), out, budget, device, seed, axes, ..RunArguments::default() }
     }
 
     /// Shows a run that has ended by `report`, and what the comparison shows; only why, if nothing was measured.

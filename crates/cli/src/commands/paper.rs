@@ -92,9 +92,7 @@ pub(super) fn measure_missing(
         can_measure(name, &plan, laboratories)?;
         follow(name, plan, laboratories, directory, run.seed, progress)
     };
-    let is_there = |experiment: &Experiment| {
-        (experiment.read)(directory, run).is_ok_and(|found| found.is_some_and(|found| found.has_rows))
-    };
+    let is_there = |experiment: &Experiment| matches!((experiment.read)(directory, run), Ok(Some(_)));
     let mut warnings = Vec::new();
     for experiment in EXPERIMENTS.iter().filter(|experiment| !is_there(experiment)) {
         if cancel.is_cancelled() {

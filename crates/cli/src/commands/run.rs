@@ -62,27 +62,31 @@ pub(crate) fn measure(arguments: &MeasureArguments) -> Result<Outcome, Failure> 
         }
         return Ok(Outcome::Done);
     }
-    let started = Instant::now();
-    let deadline = arguments.budget.and_then(|budget| started.checked_add(budget));
-    let resuming = Resuming { devices: arguments.device.as_deref(), deadline };
-    let usual = RunArguments::usual().map_err(Failure::CouldNot)?;
-    supervised(resuming, || measure_here(&own.of_run(usual), Some(&own), None, started, deadline))
+    measure_once(&own.as_run(), Some(&own), None)
 }
 
-/// The same, once it is known what this process measures: for itself, in a process that this one watches, or together with
-/// others, which only this process can be part of.
+/// Measures one run or several.
 fn measure_run(arguments: &RunArguments, together: Option<Together>) -> Result<Outcome, Failure> {
-    if let Some(count) = repeats(arguments)? {
-        return repeat::run(arguments, count);
+    match repeats(arguments)? {
+        Some(count) => repeat::run(arguments, count),
+        None => measure_once(arguments, None, together),
     }
+}
+
+/// Measures in a process that this one watches, or together with others, which only this process can be part of.
+fn measure_once(
+    arguments: &RunArguments,
+    own: Option<&OwnRequest>,
+    together: Option<Together>,
+) -> Result<Outcome, Failure> {
     let started = Instant::now();
     // No clock counts as far as the longest budgets.
     let deadline = arguments.budget.and_then(|budget| started.checked_add(budget));
     if together.is_some() {
-        return measure_here(arguments, None, together, started, deadline);
+        return measure_here(arguments, own, together, started, deadline);
     }
     let resuming = Resuming { devices: arguments.device.as_deref(), deadline };
-    supervised(resuming, || measure_here(arguments, None, None, started, deadline))
+    supervised(resuming, || measure_here(arguments, own, None, started, deadline))
 }
 
 /// Measures in this process.
@@ -205,7 +209,7 @@ const PROFILE: &str = "SYNCSCOPE_PROFILE";
 fn show_profile(elapsed: Duration) {
     let Some(account) = profile::phase_times() else { return };
     terminal::note(&format!("{:<16}{:>10.3} s", "all", elapsed.as_secs_f64()));
-    for profile::PhaseTime { phase, spent, times } in account {
+    for (phase, spent, times) in account {
         let each_us = spent.as_secs_f64() * 1e6 / times as f64;
         let spent_s = spent.as_secs_f64();
         terminal::note(&format!("{:<16}{spent_s:>10.3} s{times:>10} times{each_us:>12.1} µs each", phase.as_str()));

@@ -4,6 +4,7 @@
 //! no archive: no name in it becomes a path.
 
 use std::collections::HashSet;
+use std::error::Error;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Read, Write as _};
@@ -208,27 +209,24 @@ fn quoted(
     joins_runs: bool,
     left_out: &[&str],
     is_meant: impl Fn(&Row) -> bool,
-) -> Result<(String, Vec<Row>), String> {
-    let words = |error: &dyn std::fmt::Display| error.to_string();
+) -> Result<(String, Vec<Row>), Box<dyn Error>> {
     let known = catalogue();
     let mut reader = csv::Reader::from_reader(table);
     let (mut text, mut rows) = (format!("{}\n", columns::names().join(",")), Vec::new());
     let mut writer = csv::Writer::from_writer(Vec::new());
     for record in reader.records() {
-        let record = record.map_err(|error| words(&error))?;
-        let row = Row::from_record(&record).map_err(|error| words(&error))?;
+        let record = record?;
+        let row = Row::from_record(&record)?;
         let is_quoted = row.verdict == Verdict::Resolved && row.ns.is_some() && !row.provisional && is_meant(&row);
         if !is_quoted || row.case.domain_and_family().0 == "mpi" || known.facts(&row.case.primitive).is_none() {
             continue;
         }
         let is_kept = |column: &Column| !column.is_derived(joins_runs) && !left_out.contains(&column.name);
         let cells = COLUMNS.iter().zip(&record).map(|(column, cell)| if is_kept(column) { cell } else { "" });
-        writer.write_record(cells).map_err(|error| words(&error))?;
+        writer.write_record(cells)?;
         rows.push(row);
     }
-    text.push_str(
-        &String::from_utf8(writer.into_inner().map_err(|error| words(&error))?).map_err(|error| words(&error))?,
-    );
+    text.push_str(&String::from_utf8(writer.into_inner()?)?);
     Ok((text, rows))
 }
 
@@ -264,39 +262,40 @@ fn check(file: &Path, out: &Path) -> Result<Outcome, Failure> {
         }
         Err(reason) => {
             fs::remove_dir_all(out).map_err(|error| refused(&error))?;
-            Err(refused(&reason.replace(&format!("{}", out.display()), "the bundle")))
+            Err(refused(&reason.to_string().replace(&format!("{}", out.display()), "the bundle")))
         }
     }
 }
 
-fn read(file: &Path) -> Result<Bundle, String> {
-    let limited = |source: &mut dyn Read, most: u64| -> Result<Vec<u8>, String> {
+fn read(file: &Path) -> Result<Bundle, Box<dyn Error>> {
+    let limited = |source: &mut dyn Read, most: u64| -> Result<Vec<u8>, Box<dyn Error>> {
         let mut bytes = Vec::new();
-        source.take(most + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-        if bytes.len() as u64 > most { Err(format!("larger than {most} bytes")) } else { Ok(bytes) }
+        source.take(most + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > most { Err(format!("larger than {most} bytes").into()) } else { Ok(bytes) }
     };
-    let packed = limited(&mut File::open(file).map_err(|error| error.to_string())?, MOST_BYTES)?;
+    let packed = limited(&mut File::open(file)?, MOST_BYTES)?;
     let text = limited(&mut GzDecoder::new(packed.as_slice()), MOST_UNPACKED)?;
-    serde_json::from_slice(&text).map_err(|error| error.to_string())
+    Ok(serde_json::from_slice(&text)?)
 }
 
 /// Why the run of a bundle is none that `submit` makes.
-fn written(bundle: &Bundle, directory: &RunDirectory) -> Result<(), String> {
+fn written(bundle: &Bundle, directory: &RunDirectory) -> Result<(), Box<dyn Error>> {
     let Bundle { run, measurements, details } = bundle;
     if !Extent::EACH.map(|extent| anonymous(run, run.planned, extent)).contains(run) {
-        return Err("its run holds more than `syncscope submit` writes".to_owned());
+        return Err("its run holds more than `syncscope submit` writes".into());
     }
     let path = directory.path();
-    fs::write(directory.measurements(), measurements).map_err(|error| error.to_string())?;
-    fs::write(directory.details(), details).map_err(|error| error.to_string())?;
-    directory.write_run(run).map_err(|error| error.to_string())?;
+    fs::write(directory.measurements(), measurements)?;
+    fs::write(directory.details(), details)?;
+    directory.write_run(run)?;
     let (_, rows) = quoted(measurements.as_bytes(), run.repeat.is_some(), &[], |_| true)?;
-    let data = runs::load(path).map_err(|error| error.to_string())?;
+    let data = runs::load(path)?;
     if let Some(damage) = data.damage.warnings().next() {
-        return Err(damage);
+        return Err(damage.into());
     }
     if rows.is_empty() || rows.len() != data.rows.len() || rows.len() as u64 != run.planned {
-        return Err(format!("{} of {} rows are resolved and of the catalogue", rows.len(), data.rows.len()));
+        return Err(format!("{} of {} rows are resolved and of the catalogue", rows.len(), data.rows.len()).into());
     }
-    data.rows.iter().find_map(|row| Some(format!("{}: {}", row.case, row.defect()?))).map_or(Ok(()), Err)
+    let defect = data.rows.iter().find_map(|row| Some(format!("{}: {}", row.case, row.defect()?)));
+    defect.map_or(Ok(()), |defect| Err(defect.into()))
 }

@@ -6,12 +6,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::engine::experiment::{Experiment, ExperimentError, Protocol};
-use crate::engine::stopping::Cancel;
-use crate::model::detail::Detail;
-use crate::model::sample::{Sample, Shot, Side};
-use crate::model::verdict::Verdict;
-use crate::stats::{self, Interval, Level, Ranked};
+use crate::stats::{self, Ranked};
+use crate::{Cancel, Detail, Experiment, ExperimentError, Interval, Level, Protocol, Sample, Shot, Side, Verdict};
 
 /// Samples of each of the three loops, at most.
 const TRIPLES: u64 = 20;

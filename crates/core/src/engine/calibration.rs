@@ -4,10 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::experiment::{Experiment, ExperimentError};
-use crate::engine::measurement::Measurement;
-use crate::engine::stopping::Cancel;
-use crate::model::sample::{Sample, Shot, Side};
+use crate::{Cancel, Experiment, ExperimentError, Measurement, Sample, Shot, Side};
 
 /// A sample lasts at least this many steps of its clock, so that a step is 0.1 % of it.
 const RESOLUTION_STEPS: f64 = 1000.0;

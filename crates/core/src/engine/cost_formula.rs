@@ -1,12 +1,12 @@
 //! From two samples to a cost: the one formula, and the estimate over all pairs.
 
-use crate::engine::experiment::{Experiment, Protocol, Ruler};
 use crate::engine::population::{self, Cost, ProcessCost, States, mean_over_processes};
-use crate::model::case::{Actor, Population};
-use crate::model::estimate::{Estimate, Observation, Strata};
-use crate::model::sample::{Disturbance, Sample, Shot, Side};
-use crate::stats::{self, Interval, Level};
-use crate::units::{Cycles, Hertz, Nanoseconds};
+use crate::model::estimate::Strata;
+use crate::stats;
+use crate::{
+    Actor, Cycles, Disturbance, Estimate, Experiment, Hertz, Interval, Level, Nanoseconds, Observation, Population,
+    Protocol, Ruler, Sample, Shot, Side,
+};
 
 /// cost = (t_test - t_baseline) / (operations_test - operations_baseline)
 #[derive(Debug, Clone, Copy, PartialEq)]

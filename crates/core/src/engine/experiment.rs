@@ -2,11 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::case::{Actor, Population};
-use crate::model::detail::Detail;
-use crate::model::evidence::{Check, Evidence};
-use crate::model::sample::{Sample, Shot, Side};
-use crate::units::{Hertz, Ticks};
+use crate::{Actor, Check, Detail, Evidence, Hertz, Population, Sample, Shot, Side, Ticks};
 
 /// The clock that an experiment reads, itself measured first.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,15 +1,10 @@
 //! From costs to a verdict.
 
 use crate::engine::cost_formula::{CostFormula, Costs};
-use crate::engine::experiment::{ExperimentError, Limit};
 use crate::engine::population::{Cost, StateCost, States};
-use crate::model::estimate::{Estimate, Observation};
-use crate::model::evidence::Check;
-use crate::model::sample::Disturbance;
-use crate::model::verdict::Verdict;
-use crate::stats;
-use crate::stats::{Interval, LEAST_CHANGE, Level, MIN_PAIRS};
-use crate::units::{Hertz, significant_digits};
+use crate::stats::{self, LEAST_CHANGE, MIN_PAIRS};
+use crate::units::significant_digits;
+use crate::{Check, Disturbance, Estimate, ExperimentError, Hertz, Interval, Level, Limit, Observation, Verdict};
 use std::collections::BTreeMap;
 
 /// What turns pairs into a figure, besides the pairs.

@@ -1,18 +1,11 @@
 //! Everything the engine found out about one case.
 
 use crate::engine::cost_formula::Costs;
-use crate::engine::experiment::Experiment;
 use crate::engine::judge::{self, Basis};
-use crate::engine::population;
-use crate::engine::population::{ProcessCost, Stage, StateCost, States, process_costs};
+use crate::engine::population::{self, ProcessCost, Stage, StateCost, States, process_costs};
 use crate::engine::stopping::Stop;
-use crate::model::case::Actor;
-use crate::model::detail::Detail;
-use crate::model::estimate::{Estimate, Observation};
-use crate::model::evidence::{Check, Evidence, Receipt};
-use crate::model::verdict::Verdict;
 use crate::stats;
-use crate::units::Hertz;
+use crate::{Actor, Check, Detail, Estimate, Evidence, Experiment, Hertz, Observation, Receipt, Verdict};
 
 /// Everything the engine found out about one case.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -4,13 +4,11 @@ use std::time::{Duration, Instant};
 
 use crate::engine::calibration::Calibration;
 use crate::engine::cost_formula::{CostFormula, Costs};
-use crate::engine::experiment::{Experiment, ExperimentError};
 use crate::engine::population::States;
 use crate::engine::profile::{self, Phase};
-use crate::engine::stopping::{Cancel, PrecisionRule, Progress, Stop};
-use crate::model::estimate::Observation;
-use crate::model::sample::{Shot, Side};
-use crate::stats::{Level, MIN_PAIRS};
+use crate::engine::stopping::{PrecisionRule, Progress, Stop};
+use crate::stats::MIN_PAIRS;
+use crate::{Cancel, Experiment, ExperimentError, Level, Observation, Shot, Side};
 
 /// Pairs are queued for at most about this long between two checks for a request to stop.
 const BATCH: Duration = Duration::from_millis(100);

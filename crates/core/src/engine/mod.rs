@@ -19,20 +19,15 @@ pub mod stopping;
 use crate::engine::additivity::Additivity;
 use crate::engine::calibration::Calibration;
 use crate::engine::cost_formula::CostFormula;
-use crate::engine::experiment::{Experiment, ExperimentError};
 use crate::engine::judge::Basis;
-use crate::engine::measurement::Measurement;
 pub use crate::engine::measurement_block::PairOrder;
 use crate::engine::measurement_block::{MeasurementBlock, Taken};
 use crate::engine::population::States;
 use crate::engine::profile::Phase;
-use crate::engine::stopping::Cancel;
 use crate::engine::stopping::Stop;
-use crate::engine::stopping::{BlockCount, Settings};
-use crate::model::detail::Detail;
-use crate::model::evidence::{Check, Evidence};
-use crate::model::sample::Side;
-use crate::model::verdict::Verdict;
+use crate::{
+    BlockCount, Cancel, Check, Detail, Evidence, Experiment, ExperimentError, Measurement, Settings, Side, Verdict,
+};
 
 /// Someone asked to stop before the case was finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -2,13 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::case::Population;
-use crate::model::estimate::{Observation, Strata, StrataEstimate, Stratum};
-use crate::model::sample::Disturbance;
-use crate::stats::{
-    self, Clustered, Interval, Level, MIN_PAIRS, block_medians, share_interval, student_half_width, trimmed_mean,
-};
-use crate::units::Nanoseconds;
+use crate::model::estimate::{Strata, StrataEstimate, Stratum};
+use crate::stats::{self, Clustered, MIN_PAIRS, block_medians, share_interval, student_half_width, trimmed_mean};
+use crate::{Disturbance, Interval, Level, Nanoseconds, Observation, Population};
 
 /// The cost over a population, in one unit.
 ///
@@ -259,5 +255,5 @@ pub(crate) fn mean_over_processes(
     let logs: Option<Vec<f64>> = costs.iter().map(|cost| Some(value(cost)?.ln())).collect();
     let logs = logs.filter(|logs| !logs.is_empty())?;
     let trimmed = if shares_nothing { trimmed_mean(&logs).map(|(mean, _)| mean) } else { None };
-    Some(trimmed.unwrap_or_else(|| logs.iter().sum::<f64>() / logs.len() as f64).exp())
+    Some(trimmed.unwrap_or_else(|| stats::mean(&logs)).exp())
 }

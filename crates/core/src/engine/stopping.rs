@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::stats::Interval;
+use crate::Interval;
 
 /// What a stopping rule sees. Costs are in nanoseconds per operation.
 #[derive(Debug, Clone, Copy)]

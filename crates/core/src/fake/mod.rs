@@ -1,16 +1,11 @@
 //! An experiment made of numbers: it drives the engine, the journal, the command and the reports where no
 //! hardware is wanted, and holds the truth against which the statistics are tested.
 
-use crate::engine::experiment::{Experiment, ExperimentError, Limit, Protocol, Ruler};
-use crate::model::case::{Case, Dtype};
-use crate::model::evidence::{Check, Evidence};
-use crate::model::facts::{Facts, Role};
-use crate::model::primitive::Primitive;
-use crate::model::sample::{Disturbance, Sample, Shot, Side};
 use crate::model::sweep::Sweep;
-use crate::session::laboratory::{Laboratory, Listing, Refusal};
-use crate::session::preset::Preset;
-use crate::units::{Hertz, Ticks};
+use crate::{
+    Case, Check, Disturbance, Dtype, Evidence, Experiment, ExperimentError, Facts, Hertz, Laboratory, Limit, Listing,
+    Preset, Primitive, Protocol, Refusal, Role, Ruler, Sample, Shot, Side, Ticks,
+};
 use std::time::Duration;
 
 /// Noise added to the length of a sample, in nanoseconds.

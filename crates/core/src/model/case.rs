@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use crate::model::primitive::Domain;
+use crate::Domain;
 pub use crate::words::UnknownWord;
 use crate::words::words;
 

@@ -1,8 +1,20 @@
 //! What is known of a case besides its cost: fairness, percentiles, clocks. One line of `details.csv` each.
 
+use std::collections::HashMap;
+
 use csv::StringRecord;
 
 use crate::units::significant;
+use crate::{Case, CaseId};
+
+/// The details of each case, in the order of name and actor.
+pub type Details = HashMap<CaseId, Vec<Detail>>;
+
+/// The number of a case, or of one of its actors, with this name.
+pub fn value_of(details: &Details, case: &Case, name: &str, actor: Option<u32>) -> Option<f64> {
+    let mut found = details.get(&case.id())?.iter();
+    found.find(|detail| detail.name == name && detail.actor == actor).map(|detail| detail.value)
+}
 
 /// One number, and what it is the number of.
 #[derive(Debug, Clone, PartialEq)]

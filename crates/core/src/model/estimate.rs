@@ -1,9 +1,6 @@
 //! An estimate: the cost of one operation with its intervals.
 
-use crate::model::case::Population;
-use crate::model::sample::Disturbance;
-use crate::stats::Interval;
-use crate::units::{Cycles, Hertz, Nanoseconds, Ticks};
+use crate::{Cycles, Disturbance, Hertz, Interval, Nanoseconds, Population, Ticks};
 use serde::{Deserialize, Serialize};
 
 /// The cost of one operation.

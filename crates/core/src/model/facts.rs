@@ -3,8 +3,8 @@
 //! Questions find primitives by their [`Role`], never by a list of ids. The other facts say how a case is measured and what
 //! its figure is a figure of.
 
-use crate::model::case::{Actor, Case, Layout, MemoryOrder, Mode};
 use crate::words::words;
+use crate::{Actor, Case, Layout, MemoryOrder, Mode};
 
 words! {
     /// What a primitive is taken for. Primitives of one role can replace each other.
@@ -248,25 +248,7 @@ impl Facts {
             Class::Lines
         }
     }
-
-    /// By how much runs are assumed to differ in the cost of a case.
-    pub fn run_effect_of(&self, case: &Case) -> RunEffect {
-        (self.run_effect)(case)
-    }
 }
-
-/// Functions have no identity that could be compared; all other facts are.
-impl PartialEq for Facts {
-    fn eq(&self, other: &Self) -> bool {
-        let all = |facts: &Self| {
-            let Self { role, waits, orders_memory, mode, actor, at_once, has_designs, .. } = *facts;
-            (role, waits, orders_memory, mode, actor, at_once, has_designs)
-        };
-        all(self) == all(other)
-    }
-}
-
-impl Eq for Facts {}
 
 #[cfg(test)]
 mod tests {

@@ -4,10 +4,9 @@ use std::sync::{PoisonError, RwLock};
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::case::{Case, Dtype, Layout, Placement};
-use crate::model::primitive::{Domain, Family, Primitive};
 use crate::model::sweep::Sweep;
 use crate::words::words;
+use crate::{Case, Domain, Dtype, Family, Layout, Placement, Primitive};
 
 words! {
     /// What proves that an operation did its work.

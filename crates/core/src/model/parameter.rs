@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::model::case::{Case, CaseId, Layout};
+use crate::{Case, CaseId, Layout};
 
 /// One parameter of a case, and the column it stands in.
 #[derive(Debug)]

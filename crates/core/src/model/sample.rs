@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::case::Actor;
-use crate::units::Ticks;
 use crate::words::words;
+use crate::{Actor, Ticks};
 
 /// Which of the two loops of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

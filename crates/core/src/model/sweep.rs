@@ -1,6 +1,6 @@
 //! Sweeps: the product of axes, minus excluded cases.
 
-use crate::model::case::{Case, Dtype, Form, Group, Layout, MemoryOrder, Mode, Placement, Scope, Space};
+use crate::{Case, Dtype, Form, Group, Layout, MemoryOrder, Mode, Placement, Scope, Space};
 
 /// A primitive and the axes to vary. Later axes vary fastest.
 ///

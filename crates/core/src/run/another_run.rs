@@ -18,20 +18,17 @@
 //! Rows without processes (GPUs, older runs, other sides) keep the interval within the run, and say as their allowance what is
 //! assumed beyond it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::f64::consts::PI;
-use std::hash::BuildHasher;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::case::CaseId;
-use crate::model::detail::Detail;
-use crate::model::facts::Class;
-use crate::model::primitive::Catalogue;
+use crate::model::detail::Details;
 use crate::run::history::{BetweenRuns, Ratio};
-use crate::run::row::{Parts, Row, RunToRun};
-use crate::stats::{Interval, Variance, mean, median, student, trimmed_mean, variance};
-use crate::units::{Cycles, Hertz, Nanoseconds, rounded};
+use crate::run::row::{Parts, RunToRun};
+use crate::stats::{Variance, mean, median, student, trimmed_mean, variance};
+use crate::units::rounded;
+use crate::{Catalogue, Class, Cycles, Detail, Hertz, Interval, Nanoseconds, Row};
 
 /// Fewer processes do not show how processes differ.
 const FEWEST_PROCESSES: usize = 3;
@@ -69,12 +66,7 @@ struct Logs {
 
 /// Gives the rows that were measured in several processes their intervals for another run, and says what the rows of each class
 /// share. Of the rows of a whole run, each as [`Row::with_facts`] leaves it.
-pub fn derive<S: BuildHasher>(
-    rows: &mut [Row],
-    details: &HashMap<CaseId, Vec<Detail>, S>,
-    catalogue: &Catalogue,
-    between_runs: &[BetweenRuns],
-) -> Vec<Shared> {
+pub fn derive(rows: &mut [Row], details: &Details, catalogue: &Catalogue, between_runs: &[BetweenRuns]) -> Vec<Shared> {
     let mut classes: BTreeMap<Class, Vec<usize>> = BTreeMap::new();
     for (index, row) in rows.iter().enumerate() {
         let facts = catalogue.facts(&row.case.primitive).filter(|_| row.runs.is_none() && row.ns_within.is_some());
@@ -88,18 +80,18 @@ pub fn derive<S: BuildHasher>(
     classes.into_iter().filter_map(shared).collect()
 }
 
-fn of_class<S: BuildHasher>(
+fn of_class(
     class: Class,
     members: &[usize],
     rows: &mut [Row],
-    details: &HashMap<CaseId, Vec<Detail>, S>,
+    details: &Details,
     catalogue: &Catalogue,
     between: Option<&BetweenRuns>,
 ) -> Option<Shared> {
     let logs = |name: &str, of_cycles: bool| -> Vec<Logs> {
         let of_row = |row: &usize| {
             let case = &rows[*row].case;
-            let effect = catalogue.facts(&case.primitive)?.run_effect_of(case);
+            let effect = (catalogue.facts(&case.primitive)?.run_effect)(case);
             let found = details.get(&case.id())?.iter().filter(|detail| detail.name == name && detail.value > 0.0);
             let of_process: BTreeMap<u32, f64> = found.filter_map(|one| Some((one.actor?, one.value.ln()))).collect();
             let assumed = if of_cycles { effect.cycles } else { effect.ns };
@@ -157,7 +149,7 @@ fn of_class<S: BuildHasher>(
 fn variances(cases: &[Logs], shares_nothing: bool) -> (BTreeMap<usize, Variance>, Vec<f64>) {
     let mut deviations: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for case in cases {
-        let mean = case.of_process.values().sum::<f64>() / case.of_process.len() as f64;
+        let mean = mean(&case.of_process.values().copied().collect::<Vec<_>>());
         for (process, log) in &case.of_process {
             deviations.entry(*process).or_default().push(log - mean);
         }

@@ -1,26 +1,15 @@
 //! What the rows of a run say together: limits that they set each other, and how often SMT interference was.
 
-use std::collections::HashMap;
-use std::hash::BuildHasher;
-
-use crate::model::case::{Case, CaseId, Placement};
-use crate::model::detail::Detail;
-use crate::model::facts::Role;
-use crate::model::primitive::Domain;
-use crate::model::verdict::Verdict;
-use crate::run::row::Row;
+use crate::model::detail::{Details, value_of};
 use crate::units::significant_digits;
+use crate::{Case, Detail, Domain, Placement, Role, Row, Verdict};
 
 /// A lock changes hands certainly too fast below this part of the time of a hand-off. The rest is for acquisitions between
 /// hand-overs, which are counted in windows of their own.
 const CERTAINLY_BELOW: f64 = 0.8;
 
 /// Gives locks a verdict that change hands faster than their threads can hand over.
-pub fn judge<S: BuildHasher>(
-    rows: &mut [Row],
-    details: &HashMap<CaseId, Vec<Detail>, S>,
-    role: impl Fn(&Case) -> Option<Role>,
-) {
+pub fn judge(rows: &mut [Row], details: &Details, role: impl Fn(&Case) -> Option<Role>) {
     for (index, reason) in locks_beyond_handoffs(rows, details, role) {
         rows[index].verdict = Verdict::NotTogether(reason);
         rows[index].ops_per_s_total = None;
@@ -32,9 +21,9 @@ pub fn judge<S: BuildHasher>(
 ///
 /// Two threads are compared with hand-offs between the same CPUs, more with the fastest of the run, if it has hand-offs of
 /// pairs: two CPUs among many may be nearer to each other than those of the usual hand-off.
-pub fn locks_beyond_handoffs<S: BuildHasher>(
+pub fn locks_beyond_handoffs(
     rows: &[Row],
-    details: &HashMap<CaseId, Vec<Detail>, S>,
+    details: &Details,
     role: impl Fn(&Case) -> Option<Role>,
 ) -> Vec<(usize, String)> {
     let handoffs: Vec<&Row> = rows.iter().filter(|row| role(&row.case) == Some(Role::SpinHandoff)).collect();
@@ -48,8 +37,8 @@ pub fn locks_beyond_handoffs<S: BuildHasher>(
     };
     let beyond = |(index, row): (usize, &Row)| {
         let threads = row.case.threads.filter(|threads| *threads > 1)?;
-        let found = details.get(&row.case.id()).filter(|_| role(&row.case) == Some(Role::ThreadLock))?;
-        let kept = found.iter().find(|detail| detail.name == Detail::ACQUISITIONS_PER_HANDOVER)?.value;
+        let kept = value_of(details, &row.case, Detail::ACQUISITIONS_PER_HANDOVER, None)?;
+        let kept = Some(kept).filter(|_| role(&row.case) == Some(Role::ThreadLock))?;
         let (handover, handoff) = (bounds(row)?.1 * kept / f64::from(threads), fastest(&row.case)?);
         let [handover_ns, handoff_ns] = [handover, handoff].map(significant_digits);
         let reason = format!(
@@ -77,16 +66,10 @@ const ENOUGH_PAIRS: f64 = 100.0;
 
 /// The share of the pairs of one CPU thread during which another hardware thread of its core was active, where that was
 /// frequent. Only cases of one thread count: threads of a team may be siblings of each other.
-pub fn frequent_smt_interference<S: BuildHasher>(
-    rows: &[Row],
-    details: &HashMap<CaseId, Vec<Detail>, S>,
-) -> Option<f64> {
+pub fn frequent_smt_interference(rows: &[Row], details: &Details) -> Option<f64> {
     let is_on_cpu = |row: &Row| row.case.domain_and_family().0 == Domain::Cpu.as_str();
     let has_one_thread = |row: &&Row| row.case.threads == Some(1) && !row.provisional && is_on_cpu(row);
-    let share = |row: &Row| {
-        let of_case = details.get(&row.case.id())?;
-        of_case.iter().find(|detail| detail.name == Detail::SMT_INTERFERENCE).map(|detail| detail.value)
-    };
+    let share = |row: &Row| value_of(details, &row.case, Detail::SMT_INTERFERENCE, None);
     let (pairs, disturbed) = rows.iter().filter(has_one_thread).fold((0.0, 0.0), |(pairs, disturbed), row| {
         let taken = (row.pairs.unwrap_or(0) + row.excluded.unwrap_or(0)) as f64;
         (pairs + taken, disturbed + taken * share(row).unwrap_or(0.0))
@@ -112,7 +95,7 @@ mod tests {
 
     /// Whether a lock gets another verdict beside these hand-offs.
     fn is_beyond(lock: Row, kept: f64, handoffs: &[Row]) -> bool {
-        let details = HashMap::from([(lock.case.id(), vec![Detail::of_case(Detail::ACQUISITIONS_PER_HANDOVER, kept)])]);
+        let details = Details::from([(lock.case.id(), vec![Detail::of_case(Detail::ACQUISITIONS_PER_HANDOVER, kept)])]);
         let mut rows = [&[lock], handoffs].concat();
         judge(&mut rows, &details, role);
         assert!(rows[1..].iter().all(|row| row.verdict == Verdict::Resolved));

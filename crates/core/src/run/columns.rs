@@ -6,9 +6,8 @@
 //! A file holds what was measured. Columns that follow from others are written for other programs, and never read.
 
 use crate::model::parameter::{Cells, PARAMETERS, Parameter};
-use crate::run::row::Row;
-use crate::stats::Interval;
-use crate::units::{Cycles, Hertz, Nanoseconds, significant};
+use crate::units::significant;
+use crate::{Cycles, Hertz, Interval, Nanoseconds, Row};
 
 /// One column of `measurements.csv`.
 #[derive(Debug, Clone, Copy)]

@@ -5,18 +5,11 @@
 //! That line holds for every measured case of the domain (one with at least one pair) that has no line of its own for the
 //! same name and actor. A table that was read is always complete: each case has all its details.
 
-use std::collections::HashMap;
-
 use csv::{ReaderBuilder, StringRecord};
 
-use crate::model::case::CaseId;
-use crate::model::detail::Detail;
-use crate::model::primitive::Domain;
+use crate::model::detail::Details;
 use crate::run::files::lines;
-use crate::run::row::Row;
-
-/// The details of each case, in the order of name and actor.
-pub(crate) type Details = HashMap<CaseId, Vec<Detail>>;
+use crate::{CaseId, Detail, Domain, Row};
 
 /// The columns of `details.csv`.
 pub(crate) const COLUMNS: [&str; 4] = ["case_id", Detail::COLUMNS[0], Detail::COLUMNS[1], Detail::COLUMNS[2]];

@@ -5,20 +5,20 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use csv::ReaderBuilder;
 
-use crate::model::case::CaseId;
-use crate::model::detail::Detail;
+use crate::model::detail::Details;
 use crate::run::details::DetailTable;
 use crate::run::files::{At, body, lines, packed, read_table, replace, write_plain};
 pub use crate::run::files::{RunDirectoryError, replace_file};
 use crate::run::journal::id_of;
-use crate::run::row::Row;
-use crate::run::{Run, SCHEMA, columns, details};
+use crate::run::{SCHEMA, columns, details};
+use crate::{CaseId, Row, Run};
 
 /// A folder that holds one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,14 +77,9 @@ impl RunDirectory {
         self.0.join("measurements.csv")
     }
 
-    /// The same compressed; of runs that are stored to be kept.
-    pub fn compressed_measurements(&self) -> PathBuf {
-        packed(&self.measurements())
-    }
-
     /// Whether there is a journal, plain or compressed. The directory of a published experiment has none.
     pub fn has_measurements(&self) -> bool {
-        self.measurements().is_file() || self.compressed_measurements().is_file()
+        self.measurements().is_file() || packed(&self.measurements()).is_file()
     }
 
     /// The file that holds the journal, and its content uncompressed.
@@ -125,10 +120,7 @@ impl RunDirectory {
     /// When the file cannot be written.
     pub fn write_run(&self, run: &Run) -> Result<(), RunDirectoryError> {
         let path = self.run_json();
-        let mut text = serde_json::to_string_pretty(run).map_err(|error| RunDirectoryError::Content {
-            place: path.display().to_string(),
-            reason: error.to_string(),
-        })?;
+        let mut text = serde_json::to_string_pretty(run).map_err(io::Error::from).at(&path)?;
         text.push('\n');
         replace(&path, text.as_bytes())
     }
@@ -140,7 +132,7 @@ impl RunDirectory {
     pub fn read_run(&self) -> Result<Run, RunDirectoryError> {
         let path = self.run_json();
         let text = fs::read_to_string(&path).at(&path)?;
-        let bad = |reason: String| RunDirectoryError::Content { place: path.display().to_string(), reason };
+        let bad = |reason: String| RunDirectoryError::content(&path, reason);
         let value: serde_json::Value = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
         match value.get("schema").and_then(serde_json::Value::as_u64) {
             Some(schema) if schema == u64::from(SCHEMA) => {}
@@ -208,8 +200,8 @@ impl RunDirectory {
     ///
     /// # Errors
     /// When the file is there and cannot be read, or a line of it holds for a domain whose rows cannot be read.
-    pub fn read_details(&self) -> Result<HashMap<CaseId, Vec<Detail>>, RunDirectoryError> {
-        let Some(table) = self.detail_table()? else { return Ok(HashMap::new()) };
+    pub fn read_details(&self) -> Result<Details, RunDirectoryError> {
+        let Some(table) = self.detail_table()? else { return Ok(Details::new()) };
         let rows = if table.needs_rows() { self.read_rows()? } else { Vec::new() };
         Ok(table.expand(&rows))
     }

@@ -48,6 +48,12 @@ pub enum RunDirectoryError {
     },
 }
 
+impl RunDirectoryError {
+    pub(super) fn content(path: &Path, reason: String) -> Self {
+        Self::Content { place: path.display().to_string(), reason }
+    }
+}
+
 /// What a user can do about an error of the file system.
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
@@ -73,10 +79,7 @@ impl<T> At<T> for io::Result<T> {
 
 impl<T> At<T> for csv::Result<T> {
     fn at(self, path: &Path) -> Result<T, RunDirectoryError> {
-        self.map_err(|error| RunDirectoryError::Content {
-            place: path.display().to_string(),
-            reason: error.to_string(),
-        })
+        self.map_err(|error| RunDirectoryError::content(path, error.to_string()))
     }
 }
 
@@ -118,7 +121,7 @@ pub(crate) fn body<'a>(path: &Path, bytes: &'a [u8], columns: &[&str]) -> Result
         "{differs}; another program, such as a spreadsheet, or another version of syncscope wrote this table: restore it from a \
          copy, or use that version"
     );
-    Err(RunDirectoryError::Content { place: path.display().to_string(), reason })
+    Err(RunDirectoryError::content(path, reason))
 }
 
 /// The bytes of a file; `None` if there is none.

@@ -1,18 +1,12 @@
 //! What tells the states of a machine from each other: three hand-offs, a locked addition alone, and the clock that follows from
 //! its nanoseconds and cycles. They are cases of every run, so their costs in each process and in each state are recorded.
 
-use std::collections::HashMap;
-use std::hash::BuildHasher;
-
 use serde::{Deserialize, Serialize};
 
-use crate::model::case::CaseId;
-use crate::model::detail::Detail;
-use crate::model::facts::{Class, Role};
-use crate::model::primitive::Catalogue;
-use crate::run::row::Row;
+use crate::model::detail::{Details, value_of};
 use crate::stats::median;
-use crate::units::{Cycles, Nanoseconds, rounded, significant_digits};
+use crate::units::{rounded, significant_digits};
+use crate::{Catalogue, Class, Cycles, Detail, Nanoseconds, Role, Row};
 
 /// So many hand-offs, spread over those that were measured.
 const HANDOFFS: usize = 3;
@@ -115,11 +109,7 @@ impl StateOfClass {
 
 impl Fingerprint {
     /// Of the rows of a run; `None` where none of its cases was measured by several processes or in several states.
-    pub fn of<S: BuildHasher>(
-        rows: &[Row],
-        details: &HashMap<CaseId, Vec<Detail>, S>,
-        catalogue: &Catalogue,
-    ) -> Option<Self> {
+    pub fn of(rows: &[Row], details: &Details, catalogue: &Catalogue) -> Option<Self> {
         let is_part = |row: &&Row| {
             let found = details.get(&row.case.id()).into_iter().flatten();
             found.map(|one| one.name.as_str()).any(|name| name == Detail::PROCESS_NS || name == Detail::STATE_NS)
@@ -130,13 +120,9 @@ impl Fingerprint {
         if chosen.handoffs.is_empty() && chosen.add.is_none() && states.is_empty() {
             return None;
         }
-        let of = |row: &Row, name: &str, actor: u32| {
-            let found = details.get(&row.case.id())?.iter();
-            found.filter(|one| one.name == name && one.actor == Some(actor)).map(|one| one.value).next()
-        };
         let in_process = |process: u32| {
             let name = |in_cycles| if in_cycles { Detail::PROCESS_CYCLES } else { Detail::PROCESS_NS };
-            chosen.reading(|row, in_cycles| of(row, name(in_cycles), process))
+            chosen.reading(|row, in_cycles| value_of(details, &row.case, name(in_cycles), Some(process)))
         };
         // One that measured in another state than most has no reading.
         let of_processes = details.values().flatten().filter(|one| one.name == Detail::PROCESS_NS);
@@ -172,16 +158,8 @@ impl Fingerprint {
 }
 
 /// The states of each class that had several: shares and costs of its cases, of which `chosen` tell what they are.
-fn states<S: BuildHasher>(
-    rows: &[&Row],
-    details: &HashMap<CaseId, Vec<Detail>, S>,
-    chosen: &Chosen<'_>,
-    catalogue: &Catalogue,
-) -> Vec<StateOfClass> {
-    let in_state = |row: &Row, name: &str, state: u32| {
-        let found = details.get(&row.case.id())?.iter();
-        found.filter(|one| one.name == name && one.actor == Some(state)).map(|one| one.value).next()
-    };
+fn states(rows: &[&Row], details: &Details, chosen: &Chosen<'_>, catalogue: &Catalogue) -> Vec<StateOfClass> {
+    let in_state = |row: &Row, name: &str, state: u32| value_of(details, &row.case, name, Some(state));
     let mut all = Vec::new();
     for class in Class::ALL.iter().copied() {
         let is_own =

@@ -15,14 +15,11 @@ use std::collections::BTreeMap;
 use csv::{ReaderBuilder, StringRecord};
 use serde::{Deserialize, Serialize};
 
-use crate::model::case::CaseId;
-use crate::model::facts::Class;
-use crate::model::primitive::Catalogue;
 use crate::run::files::lines;
 use crate::run::fingerprint::{Chosen, figure_of};
-use crate::run::row::Row;
 use crate::stats::{Variance, mean, median, variance};
-use crate::units::{Cycles, Nanoseconds, rounded, significant};
+use crate::units::{rounded, significant};
+use crate::{CaseId, Catalogue, Class, Cycles, Nanoseconds, Row};
 
 /// The latest runs count.
 const MOST_RUNS: usize = 12;
@@ -112,15 +109,9 @@ impl Figures {
     }
 
     fn cells(&self) -> [String; 4] {
-        let [mut ns, mut cycles] = [Some(self.ns), self.cycles].map(|figure| {
-            figure.map_or_else(Default::default, |figure| [figure.log.exp(), figure.own.sqrt()].map(significant))
-        });
-        [
-            std::mem::take(&mut ns[0]),
-            std::mem::take(&mut ns[1]),
-            std::mem::take(&mut cycles[0]),
-            std::mem::take(&mut cycles[1]),
-        ]
+        let numbers = |figure: Figure| [figure.log.exp(), figure.own.sqrt()].map(significant);
+        let ([ns, ns_own], [cycles, cycles_own]) = (numbers(self.ns), self.cycles.map(numbers).unwrap_or_default());
+        [ns, ns_own, cycles, cycles_own]
     }
 }
 
@@ -129,11 +120,8 @@ impl History {
     pub fn parse(bytes: &[u8]) -> Self {
         let mut history = Self::default();
         for cells in ReaderBuilder::new().flexible(true).from_reader(bytes).records().map_while(Result::ok) {
-            if let (Some(started), Some(case), Some(figures)) =
-                (cells.get(0), cells.get(1), Figures::from_cells(&cells))
-            {
-                history.0.entry(started.to_owned()).or_default().insert(CaseId(case.to_owned()), figures);
-            }
+            let Some(figures) = Figures::from_cells(&cells) else { continue };
+            history.0.entry(cells[0].to_owned()).or_default().insert(CaseId(cells[1].to_owned()), figures);
         }
         history
     }

@@ -9,16 +9,10 @@ use std::path::PathBuf;
 
 use csv::StringRecord;
 
-use crate::model::case::CaseId;
-use crate::model::detail::Detail;
-use crate::model::estimate::Observation;
 use crate::run::details::DetailTable;
-use crate::run::directory::RunDirectory;
-use crate::run::files::{
-    At, RunDirectoryError, body, complete_lines, lines, read_if_there, read_table, replace, write_plain,
-};
-use crate::run::row::Row;
+use crate::run::files::{At, body, complete_lines, lines, read_if_there, read_table, replace, write_plain};
 use crate::run::{columns, details, samples};
+use crate::{CaseId, Detail, Observation, Row, RunDirectory, RunDirectoryError};
 
 /// The growing files of a run that is being measured.
 #[derive(Debug)]

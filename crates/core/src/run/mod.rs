@@ -37,15 +37,13 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::own::OwnOperation;
 use crate::run::another_run::Shared;
-use crate::run::directory::{RunDirectory, RunDirectoryError};
 use crate::run::fingerprint::Fingerprint;
 use crate::run::history::BetweenRuns;
 use crate::run::machine::{Environment, Machine, MeasuredTopology};
 use crate::run::provenance::{SessionRecord, Tool};
-use crate::run::row::Row;
 use crate::words::words;
+use crate::{OwnOperation, Row, RunDirectory, RunDirectoryError};
 
 /// Version of the layout of a run directory. Raised when a reader of the old layout would misread the new one.
 pub const SCHEMA: u32 = 1;
@@ -142,43 +140,21 @@ impl Run {
             ..Self::default()
         }
     }
-}
 
-/// The rows of a run beside the number of cases that it planned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Completeness {
-    /// The cases of the plan.
-    pub planned: u64,
-    /// The cases with a row.
-    pub rows: u64,
-    /// Of these rows, those of cases that are to get more measurement blocks.
-    pub provisional: u64,
-}
-
-impl Completeness {
-    /// Counts the rows of a run.
-    pub fn of(run: &Run, rows: &[Row]) -> Self {
-        let provisional = rows.iter().filter(|row| row.provisional).count() as u64;
-        Self { planned: run.planned, rows: rows.len() as u64, provisional }
+    /// Whether these rows leave nothing to measure: each case of the plan has its last row.
+    pub(crate) fn is_complete_with(&self, rows: &[Row]) -> bool {
+        rows.len() as u64 >= self.planned && !rows.iter().any(|row| row.provisional)
     }
 
-    /// Whether nothing is left to measure.
-    pub const fn is_complete(&self) -> bool {
-        self.rows >= self.planned && self.provisional == 0
-    }
-}
-
-impl Run {
     /// Why the rows of a run that is done are not those that it wrote; `None` if they are, or if it is not done. A table that
     /// was cut off or replaced has fewer.
     pub fn damage(&self, rows: &[Row]) -> Option<String> {
-        let found = Completeness::of(self, rows);
-        if self.status != Status::Done || found.is_complete() {
+        if self.status != Status::Done || self.is_complete_with(rows) {
             return None;
         }
-        let Completeness { planned, rows, provisional } = found;
+        let (planned, provisional) = (self.planned, rows.iter().filter(|row| row.provisional).count());
         let open = if provisional > 0 { format!(", {provisional} of them provisional") } else { String::new() };
-        Some(format!("damaged: {rows} of {planned} cases are there{open}"))
+        Some(format!("damaged: {} of {planned} cases are there{open}", rows.len()))
     }
 }
 
@@ -188,7 +164,7 @@ impl RunDirectory {
     /// # Errors
     /// When the rows cannot be read.
     pub fn is_finished(&self, run: &Run) -> Result<bool, RunDirectoryError> {
-        Ok(run.status == Status::Done && Completeness::of(run, &self.read_rows()?).is_complete())
+        Ok(run.status == Status::Done && run.is_complete_with(&self.read_rows()?))
     }
 }
 

@@ -6,8 +6,8 @@ use std::path::Path;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::run::directory::RunDirectory;
-use crate::run::files::{At, RunDirectoryError, read_table, replace};
+use crate::run::files::{At, read_table, replace};
+use crate::{RunDirectory, RunDirectoryError};
 
 /// Writes `NAME.csv`. The columns are the fields of a row, which must be numbers, words and options of them.
 ///
@@ -21,15 +21,15 @@ pub fn write<T: Serialize>(directory: &RunDirectory, name: &str, rows: &[T]) -> 
     replace(&path, &bytes)
 }
 
-/// Reads `NAME.csv`, which may be compressed; `None` if there is no such file.
+/// Reads `NAME.csv`, which may be compressed; no rows if there is no such file.
 ///
 /// # Errors
 /// When the file cannot be read or a line is no such row.
-pub fn read<T: DeserializeOwned>(directory: &RunDirectory, name: &str) -> Result<Option<Vec<T>>, RunDirectoryError> {
-    read_file(&directory.path().join(format!("{name}.csv")))
+pub fn read<T: DeserializeOwned>(directory: &RunDirectory, name: &str) -> Result<Vec<T>, RunDirectoryError> {
+    Ok(read_file(&directory.path().join(format!("{name}.csv")))?.unwrap_or_default())
 }
 
-/// The same of a file that is in no run.
+/// The same of a file that is in no run; `None` if it is not there.
 ///
 /// # Errors
 /// When the file cannot be read or a line is no such row.
@@ -85,13 +85,13 @@ mod tests {
         let text = std::fs::read_to_string(directory.path().join("costs.csv")).unwrap();
         assert_eq!(text.lines().next(), Some("what,time_ns,repeats"));
         assert!(text.lines().nth(2).unwrap().ends_with(",,0"), "{text}");
-        assert_eq!(read::<Line>(&directory, "costs").unwrap().as_deref(), Some(&rows[..]));
+        assert_eq!(read::<Line>(&directory, "costs").unwrap(), rows);
     }
 
     #[test]
-    fn a_missing_table_is_none_and_a_broken_one_an_error_with_its_name() {
+    fn a_missing_table_has_no_rows_and_a_broken_one_an_error_with_its_name() {
         let (_folder, directory) = directory();
-        assert_eq!(read::<Line>(&directory, "costs").unwrap(), None);
+        assert_eq!(read::<Line>(&directory, "costs").unwrap(), []);
         std::fs::write(directory.path().join("costs.csv"), "what,time_ns,repeats\na,fast,1\n").unwrap();
         let error = read::<Line>(&directory, "costs").unwrap_err().to_string();
         assert!(error.contains("costs.csv"), "{error}");

@@ -8,13 +8,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::model::case::CaseId;
-use crate::model::primitive::Catalogue;
-use crate::model::verdict::Verdict;
 use crate::run::columns::COLUMNS;
-use crate::run::row::Row;
-use crate::stats::{Interval, Variance, student};
-use crate::units::{Cycles, Nanoseconds};
+use crate::stats::{Variance, mean, student};
+use crate::{CaseId, Catalogue, Cycles, Interval, Nanoseconds, Row, Verdict};
 
 /// Joins the rows of several runs: one row for each case that any of them has, in the order of the first. The catalogue says what
 /// one run alone says of another.
@@ -22,24 +18,22 @@ pub fn join(runs: &[Vec<Row>], catalogue: &Catalogue) -> Vec<Row> {
     let facts = |row: &Row| catalogue.facts(&row.case.primitive);
     let derived = |rows: &Vec<Row>| rows.iter().map(|row| row.clone().with_facts(facts(row))).collect();
     let runs: Vec<Vec<Row>> = runs.iter().map(derived).collect();
-    let mut order: Vec<CaseId> = Vec::new();
-    let mut cases: HashMap<CaseId, Vec<&Row>> = HashMap::new();
+    let mut places: HashMap<CaseId, usize> = HashMap::new();
+    let mut cases: Vec<Vec<&Row>> = Vec::new();
     for row in runs.iter().flatten() {
-        let id = row.case.id();
-        cases.entry(id.clone()).or_insert_with(|| {
-            order.push(id);
-            Vec::new()
-        });
-        cases.entry(row.case.id()).or_default().push(row);
+        let place = *places.entry(row.case.id()).or_insert(cases.len());
+        if place == cases.len() {
+            cases.push(Vec::new());
+        }
+        cases[place].push(row);
     }
-    let of_case = |id: &CaseId| cases.get(id).map_or(&[][..], Vec::as_slice);
-    let families = FamilyVariances::of(order.iter().map(of_case));
-    let of_runs = |id: &CaseId| {
-        let row = joined(of_case(id), &families)?;
+    let families = FamilyVariances::of(&cases);
+    let of_runs = |rows: &Vec<&Row>| {
+        let row = joined(rows, &families)?;
         let facts = facts(&row);
         Some(row.with_facts(facts))
     };
-    order.iter().filter_map(of_runs).collect()
+    cases.iter().filter_map(of_runs).collect()
 }
 
 /// The rows with the verdict that most rows of a case have.
@@ -145,7 +139,7 @@ struct FamilyVariance {
 struct FamilyVariances(BTreeMap<String, FamilyVariance>);
 
 impl FamilyVariances {
-    fn of<'a>(cases: impl Iterator<Item = &'a [&'a Row]>) -> Self {
+    fn of(cases: &[Vec<&Row>]) -> Self {
         let mut families: BTreeMap<String, FamilyVariance> = BTreeMap::new();
         for rows in cases {
             if let (Some(row), Some(variance)) = (rows.first(), resolved_variance(rows)) {
@@ -175,10 +169,6 @@ impl FamilyVariances {
 fn family_of(row: &Row) -> String {
     let (domain, family) = row.case.domain_and_family();
     format!("{domain}.{family}")
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 #[cfg(test)]

@@ -2,16 +2,14 @@
 
 use csv::StringRecord;
 
-use crate::engine::measurement::Measurement;
-use crate::model::case::{Actor, Case, Mode, Population};
-use crate::model::estimate::Estimate;
-use crate::model::evidence::Check;
-use crate::model::facts::{Class, Facts};
 use crate::model::parameter::Cells;
-use crate::model::verdict::Verdict;
 use crate::run::columns::COLUMNS;
-use crate::stats::{Interval, Level, Variance};
-use crate::units::{Cycles, Hertz, Nanoseconds, rounded};
+use crate::stats::Variance;
+use crate::units::rounded;
+use crate::{
+    Actor, Case, Check, Class, Cycles, Estimate, Facts, Hertz, Interval, Level, Measurement, Mode, Nanoseconds,
+    Population, Verdict,
+};
 
 /// How far the figure of a row is from those of other runs in the same state, by what processes differ by: variances of its
 /// logarithm, as the figure of one run.
@@ -181,7 +179,7 @@ impl Row {
         if row.runs.is_some() {
             return row;
         }
-        let assumed = Level::P95.z() * std::f64::consts::SQRT_2 * facts.run_effect_of(&row.case).ns;
+        let assumed = Level::P95.z() * std::f64::consts::SQRT_2 * (facts.run_effect)(&row.case).ns;
         Self {
             ns_interval: row.ns_within.map(as_written),
             cycles_interval: row.cycles_within.map(as_written),

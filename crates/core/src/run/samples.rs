@@ -7,12 +7,10 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use crate::engine::population::{Cost, mean_over_processes, process_costs};
-use crate::model::case::CaseId;
-use crate::model::estimate::{Observation, Strata};
-use crate::run::directory::RunDirectory;
-use crate::run::files::{At, RunDirectoryError, body, complete_lines, read_table};
-use crate::stats::{Interval, Level};
-use crate::units::{Ticks, significant};
+use crate::model::estimate::Strata;
+use crate::run::files::{At, body, complete_lines, read_table};
+use crate::units::significant;
+use crate::{CaseId, Interval, Level, Observation, RunDirectory, RunDirectoryError, Ticks};
 
 /// The columns of `samples.csv`.
 pub(super) const COLUMNS: [&str; 11] = [

@@ -15,9 +15,8 @@ use std::{fs, io};
 
 use csv::StringRecord;
 
-use crate::run::directory::RunDirectory;
-use crate::run::files::{At, RunDirectoryError, lines, packed, read_if_there, read_table, replace, write_packed};
-use crate::session::preset::Preset;
+use crate::run::files::{At, lines, packed, read_if_there, read_table, replace, write_packed};
+use crate::{Preset, RunDirectory, RunDirectoryError};
 
 /// The folder that the stored runs share.
 const EVIDENCE: &str = "evidence";
@@ -287,7 +286,7 @@ mod tests {
         let again = store(&stored, &folder.path().join("others"), "machine").unwrap();
         assert_eq!(names(again.path()), names(stored.path()));
         Journal::open(&stored).unwrap().append(&run.read_rows().unwrap()[0], &[], &[]).unwrap();
-        assert!(!stored.compressed_measurements().exists(), "a run that goes on adds lines to a plain file");
+        assert!(!packed(&stored.measurements()).exists(), "a run that goes on adds lines to a plain file");
         assert_eq!(stored.read_rows().unwrap().len(), 7);
     }
 

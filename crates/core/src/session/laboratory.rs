@@ -1,19 +1,13 @@
 //! Where experiments are made: one laboratory per domain, all behind one trait.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::engine::calibration::Calibration;
-use crate::engine::experiment::Experiment;
-use crate::model::case::{Case, CaseId};
-use crate::model::detail::Detail;
-use crate::model::estimate::Observation;
-use crate::model::primitive::Primitive;
+use crate::model::detail::Details;
 use crate::run::machine::{AwakeDecision, MeasuredTopology};
-use crate::run::row::Row;
-use crate::session::preset::Preset;
+use crate::{Case, CaseId, Experiment, Observation, Preset, Primitive, Row};
 
 /// Why a case is not measured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -30,7 +24,7 @@ pub enum Refusal {
 }
 
 /// One line of `syncscope list`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Listing {
     /// What it is.
     pub primitive: &'static Primitive,
@@ -47,16 +41,13 @@ pub trait Laboratory {
     fn plan(&self, preset: Preset) -> Vec<Case>;
 
     /// What a reader of the figures of `cases` must know, such as that they are a sample. Stands among the run's warnings.
-    fn notes(&self, cases: &[Case]) -> Vec<String> {
-        let _ = cases;
+    fn notes(&self, _cases: &[Case]) -> Vec<String> {
         Vec::new()
     }
 
     /// Does once what all cases need, such as compiling kernels. `progress` is called with the number of pieces done and
     /// of all pieces. What fails here fails again, with its reason, in [`Self::experiment`].
-    fn prepare(&mut self, cases: &[Case], progress: &mut dyn FnMut(usize, usize)) {
-        let _ = (cases, progress);
-    }
+    fn prepare(&mut self, _cases: &[Case], _progress: &mut dyn FnMut(usize, usize)) {}
 
     /// Whether idle CPUs are kept from halting, and why, once [`Self::prepare`] has decided. Stands in `run.json`.
     fn keep_awake(&self) -> Option<AwakeDecision> {
@@ -65,9 +56,7 @@ pub trait Laboratory {
 
     /// A pass over the cases begins, counted from 0. A laboratory may give up what it keeps from one case to the next (a
     /// context, memory), so that the measurement blocks of a case are taken in several of them.
-    fn begin_pass(&mut self, pass: u32) {
-        let _ = pass;
-    }
+    fn begin_pass(&mut self, _pass: u32) {}
 
     /// Makes one case ready to run.
     ///
@@ -77,8 +66,7 @@ pub trait Laboratory {
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal>;
 
     /// Measures a share of the passes in a process of its own. `None` where there are no such processes.
-    fn measure_apart(&mut self, share: &Share) -> Option<Result<Vec<Apart>, String>> {
-        let _ = share;
+    fn measure_apart(&mut self, _share: &Share) -> Option<Result<Vec<Apart>, String>> {
         None
     }
 
@@ -89,14 +77,12 @@ pub trait Laboratory {
 
     /// What disturbed the run, as its finished rows and their details show it. Stands among the run's warnings at its end.
     /// Depends on nothing else, so that a resumed run says it once.
-    fn findings(&self, rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Vec<String> {
-        let _ = (rows, details);
+    fn findings(&self, _rows: &[Row], _details: &Details) -> Vec<String> {
         Vec::new()
     }
 
     /// What the finished rows of a run say about the topology of the machine; `None` where nothing was measured of it.
-    fn measured_topology(&self, rows: &[Row]) -> Option<MeasuredTopology> {
-        let _ = rows;
+    fn measured_topology(&self, _rows: &[Row]) -> Option<MeasuredTopology> {
         None
     }
 }

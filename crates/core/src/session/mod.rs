@@ -27,21 +27,16 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime};
 
-use crate::engine::stopping::Cancel;
-use crate::model::case::{Case, CaseId};
-use crate::model::verdict::Verdict;
-use crate::run::directory::{RunDirectory, RunDirectoryError, WriteLock};
+use crate::run::directory::WriteLock;
 use crate::run::fingerprint::Fingerprint;
 use crate::run::history::History;
 use crate::run::journal::Journal;
 use crate::run::provenance::SessionRecord;
-use crate::run::row::Row;
-use crate::run::{Completeness, Run, Status, another_run, between_rows, timestamp};
-use crate::session::laboratory::Laboratory;
+use crate::run::{another_run, between_rows, timestamp};
 use crate::session::observer::Observer;
 use crate::session::passes::Passes;
 use crate::session::plan::Plan;
-use crate::session::preset::Preset;
+use crate::{Cancel, Case, CaseId, Laboratory, Preset, Row, Run, RunDirectory, RunDirectoryError, Status, Verdict};
 
 /// Why a run cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -313,7 +308,7 @@ impl Session {
     fn record_end(&mut self, laboratories: &[&mut dyn Laboratory]) -> Result<(), RunDirectoryError> {
         let rows = self.directory.read_rows()?;
         // Whatever this process was to measure: the run is done when it has what it planned.
-        if self.run.status == Status::Done && !Completeness::of(&self.run, &rows).is_complete() {
+        if self.run.status == Status::Done && !self.run.is_complete_with(&rows) {
             self.run.status = Status::Interrupted;
         }
         self.run.warnings.extend(findings(&self.directory, laboratories)?);

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::case::Case;
-use crate::run::row::Row;
+use crate::{Case, Row};
 
 /// What one laboratory has to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,40 +18,27 @@ pub struct Work {
 /// Hears how far a run is. Every method may be left out.
 pub trait Observer {
     /// So many of so many pieces are prepared.
-    fn preparing(&mut self, done: usize, total: usize) {
-        let _ = (done, total);
-    }
+    fn preparing(&mut self, _done: usize, _total: usize) {}
 
     /// Measuring begins; `work` has one entry for each laboratory.
-    fn planned(&mut self, work: &[Work]) {
-        let _ = work;
-    }
+    fn planned(&mut self, _work: &[Work]) {}
 
     /// A block of this case begins.
-    fn measuring(&mut self, case: &Case) {
-        let _ = case;
-    }
+    fn measuring(&mut self, _case: &Case) {}
 
     /// So many more blocks of a laboratory, counted from 0, are done or no longer needed. They took this long.
-    fn measured(&mut self, laboratory: usize, blocks: u64, spent: Duration) {
-        let _ = (laboratory, blocks, spent);
-    }
+    fn measured(&mut self, _laboratory: usize, _blocks: u64, _spent: Duration) {}
 
     /// Whether it shows what is known of this case while the run goes on.
-    fn follows(&self, case: &Case) -> bool {
-        let _ = case;
+    fn follows(&self, _case: &Case) -> bool {
         false
     }
 
     /// What is known so far of a case that it follows.
-    fn found(&mut self, row: Row) {
-        let _ = row;
-    }
+    fn found(&mut self, _row: Row) {}
 
     /// Something a user must know now.
-    fn warning(&mut self, text: &str) {
-        let _ = text;
-    }
+    fn warning(&mut self, _text: &str) {}
 }
 
 /// Nobody watches.

@@ -7,14 +7,13 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use crate::model::case::{Case, CaseId};
 use crate::model::own::is_own;
-use crate::model::primitive::Catalogue;
 use crate::session::laboratory::{KnownCase, PROCESSES, Share};
 use crate::session::observer::Work;
 use crate::session::pending_case::PendingCase;
-use crate::session::preset::{PassSchedule, Preset, additivity_sample};
+use crate::session::preset::{PassSchedule, additivity_sample};
 use crate::session::states::StatesOfClasses;
+use crate::{Case, CaseId, Catalogue, Preset};
 
 /// The state of a machine lasts for seconds. New cases get no blocks in less time: they would agree without being right.
 const SHORTEST: Duration = Duration::from_secs(2);
@@ -122,9 +121,9 @@ impl Part {
     /// Counts a pass, which took so long, and decides on the cases of the next one, given how much time is left for this
     /// laboratory, if that is limited.
     pub(super) fn end_pass(&mut self, took: Duration, left: Option<Duration>) {
-        self.schedule.add(took);
+        self.schedule.add(1, took);
         self.retire_finished();
-        if !(self.schedule.made_the_fewest() || self.cases.is_empty()) {
+        if self.schedule.made < self.schedule.fewest && !self.cases.is_empty() {
             return;
         }
         self.ahead.append(&mut self.cases);
@@ -133,13 +132,13 @@ impl Part {
             self.cases = std::mem::take(&mut self.ahead);
         } else {
             self.cases = std::mem::take(&mut self.waiting);
-            self.schedule.begin_again();
+            self.schedule.made = 0;
         }
     }
 
     /// Counts the passes of a fresh process, which took so long.
     pub(super) fn end_share(&mut self, passes: u32, took: Duration) {
-        self.schedule.add_share(passes, took);
+        self.schedule.add(passes, took);
         self.retire_finished();
     }
 

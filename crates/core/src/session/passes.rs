@@ -3,23 +3,17 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use crate::engine::Engine;
-use crate::engine::measurement::Measurement;
 use crate::engine::profile::{self, Phase};
-use crate::model::case::Case;
-use crate::model::verdict::Verdict;
-use crate::run::Status;
-use crate::run::directory::RunDirectoryError;
-use crate::run::row::Row;
-use crate::session::laboratory::{Apart, Laboratory, Refusal};
+use crate::session::laboratory::Apart;
 use crate::session::observer::Observer;
 use crate::session::part::{Part, planned_time, turns};
 use crate::session::pending_case::{PendingCase, Recorded};
-use crate::session::preset::Preset;
 use crate::session::states::StatesOfClasses;
 use crate::session::{Limits, Session};
 use crate::stats::median;
-use crate::units::Nanoseconds;
+use crate::{
+    Case, Engine, Laboratory, Measurement, Nanoseconds, Preset, Refusal, Row, RunDirectoryError, Status, Verdict,
+};
 
 /// How a block, or a pass of one laboratory, ended.
 enum Ended {
@@ -57,12 +51,9 @@ impl Passes<'_> {
     pub(super) fn measure(&mut self, laboratories: &mut [&mut dyn Laboratory]) -> Result<Status, RunDirectoryError> {
         let preset = self.session.preset;
         let (plan, earlier_pairs) = (&self.session.plan, &self.session.earlier_pairs);
-        let mut parts: Vec<Part> = plan
-            .parts
-            .iter()
-            .enumerate()
-            .map(|(number, cases)| Part::new(number, cases, &plan.catalogue, preset, earlier_pairs))
-            .collect();
+        let part =
+            |(number, cases): (usize, &Vec<Case>)| Part::new(number, cases, &plan.catalogue, preset, earlier_pairs);
+        let mut parts: Vec<Part> = plan.parts.iter().enumerate().map(part).collect();
         self.prepare(laboratories, &mut parts)?;
         self.record_keep_awake(laboratories)?;
         let (left, planned) = (self.time_left(), planned_time(&parts));
@@ -73,7 +64,7 @@ impl Passes<'_> {
         let planned = planned_time(&parts);
         let work = |part: &Part| part.work(left.map(|left| part.share_of(left, planned)));
         self.observer.planned(&parts.iter().map(work).collect::<Vec<_>>());
-        let ended = self.all_passes(laboratories, &mut parts, preset);
+        let ended = self.all_passes(laboratories, &mut parts);
         // The blocks since the first one, of cases that the run does not return to.
         for pending in parts.iter_mut().flat_map(Part::unfinished_mut) {
             self.record_everything(pending)?;
@@ -127,7 +118,6 @@ impl Passes<'_> {
         &mut self,
         laboratories: &mut [&mut dyn Laboratory],
         parts: &mut [Part],
-        preset: Preset,
     ) -> Result<Status, RunDirectoryError> {
         let mut random = fastrand::Rng::with_seed(self.session.run.seed);
         for (part, laboratory) in parts.iter_mut().zip(laboratories.iter()) {
@@ -139,7 +129,7 @@ impl Passes<'_> {
             for (laboratory, part) in all.filter_map(|(both, has_turn)| has_turn.then_some(both)) {
                 let started = (self.session.now)();
                 let left = self.time_left().map(|left| part.share_of(left, planned));
-                if self.one_share(*laboratory, part, preset, left)? {
+                if self.one_share(*laboratory, part, left)? {
                     continue;
                 }
                 let enough = left.and_then(|left| part.time_of_first_pass(left)).map(|enough| started + enough);
@@ -163,14 +153,13 @@ impl Passes<'_> {
         &mut self,
         laboratory: &mut dyn Laboratory,
         part: &mut Part,
-        preset: Preset,
         left: Option<Duration>,
     ) -> Result<bool, RunDirectoryError> {
         let started = (self.session.now)();
         if self.limits.cancel.is_cancelled() {
             return Ok(false);
         }
-        let Some(share) = part.next_share(preset, self.session.run.seed, left) else { return Ok(false) };
+        let Some(share) = part.next_share(self.session.preset, self.session.run.seed, left) else { return Ok(false) };
         let Some(found) = laboratory.measure_apart(&share) else { return Ok(false) };
         let last_pass = |found: &[Apart]| found.iter().flat_map(|apart| &apart.observations).map(|o| o.block).max();
         let found = found.unwrap_or_else(|reason| {

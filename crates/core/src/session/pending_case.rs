@@ -4,17 +4,11 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::engine::calibration::Calibration;
-use crate::engine::measurement::Measurement;
 use crate::engine::population::Stage;
-use crate::model::case::Case;
-use crate::model::detail::Detail;
-use crate::model::estimate::{Observation, Stratum};
-use crate::model::evidence::Check;
-use crate::model::facts::{Class, Facts};
-use crate::model::verdict::Verdict;
-use crate::run::row::Row;
+use crate::model::estimate::Stratum;
 use crate::session::laboratory::Apart;
 use crate::session::preset::{Budget, MIN_BLOCKS};
+use crate::{Case, Check, Class, Detail, Facts, Measurement, Observation, Row, Verdict};
 
 /// What of a case is in the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

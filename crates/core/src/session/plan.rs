@@ -2,13 +2,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::model::case::{Case, CaseId};
-use crate::model::primitive::Catalogue;
-use crate::session::laboratory::Laboratory;
-use crate::session::preset::Preset;
+use crate::{Case, CaseId, Catalogue};
 
 /// The cases of a run: one list for each laboratory.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Plan {
     /// The cases of each laboratory, in the order of the first pass.
     pub parts: Vec<Vec<Case>>,
@@ -17,24 +14,9 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The cases of a preset that `is_selected` takes, each laboratory's in a random order that `seed` decides.
+    /// These cases, a list for each laboratory, each in a random order that `seed` decides.
     ///
     /// Cases are shuffled within a laboratory, not across: while the CPU is measured, the clock of a GPU falls.
-    pub fn new(
-        laboratories: &[&mut dyn Laboratory],
-        preset: Preset,
-        seed: u64,
-        is_selected: impl Fn(&Case) -> bool,
-    ) -> Self {
-        let part = |laboratory: &&mut dyn Laboratory| {
-            laboratory.plan(preset).into_iter().filter(|case| is_selected(case)).collect()
-        };
-        let listings = laboratories.iter().flat_map(|laboratory| laboratory.listing());
-        let catalogue = listings.map(|listing| *listing.primitive).collect();
-        Self::shuffled(laboratories.iter().map(part).collect(), catalogue, seed)
-    }
-
-    /// These cases, a list for each laboratory, each in a random order that `seed` decides.
     pub fn shuffled(mut parts: Vec<Vec<Case>>, catalogue: Catalogue, seed: u64) -> Self {
         let mut random = fastrand::Rng::with_seed(seed);
         for part in &mut parts {

@@ -3,17 +3,18 @@
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
-use crate::engine::stopping::{BlockCount, PrecisionRule, Settings};
-use crate::model::case::{Case, CaseId, Layout};
+use crate::engine::stopping::PrecisionRule;
 use crate::model::own;
-use crate::model::primitive::{Domain, Family};
-use crate::run::{IMPORTED, Run};
+use crate::run::IMPORTED;
 use crate::words::words;
+use crate::{BlockCount, Case, CaseId, Domain, Family, Layout, Run, Settings};
 
 words! {
     /// How much is measured.
+    #[derive(Default)]
     pub enum Preset ("preset") {
         /// A first look in about a minute.
+        #[default]
         Quick = "quick",
         /// Every parameter that matters.
         Standard = "standard",
@@ -212,13 +213,8 @@ impl PassSchedule {
         Self { time, fewest, made: 0, all_made: 0, spent: Duration::ZERO, latest: Duration::ZERO }
     }
 
-    /// Counts a pass, which took so long.
-    pub(super) fn add(&mut self, took: Duration) {
-        self.add_share(1, took);
-    }
-
-    /// Counts passes of another process, which took so long together.
-    pub(super) fn add_share(&mut self, passes: u32, took: Duration) {
+    /// Counts passes, which took so long together.
+    pub(super) fn add(&mut self, passes: u32, took: Duration) {
         self.made += passes;
         self.all_made += passes;
         self.spent += took;
@@ -233,16 +229,6 @@ impl PassSchedule {
         let passes = rest.as_nanos() / self.latest.as_nanos().max(1);
         let shares = shares.min(u32::try_from(passes).unwrap_or(u32::MAX));
         (rest / shares.max(1), shares)
-    }
-
-    /// Whether the fewest were made.
-    pub(super) const fn made_the_fewest(&self) -> bool {
-        self.made >= self.fewest
-    }
-
-    /// The next pass is the first one over other cases.
-    pub(super) const fn begin_again(&mut self) {
-        self.made = 0;
     }
 
     /// Whether the passes so far span half of the time.
@@ -284,7 +270,7 @@ mod tests {
     fn passes(time: Duration, each: Duration) -> u32 {
         let mut schedule = PassSchedule::within(time, FEWEST);
         while !schedule.is_next_final() {
-            schedule.add(each);
+            schedule.add(1, each);
         }
         schedule.made + 1
     }
@@ -306,10 +292,10 @@ mod tests {
     #[test]
     fn the_first_pass_may_take_longer_than_the_others() {
         let mut schedule = PassSchedule::within(Duration::from_secs(20), FEWEST);
-        schedule.add(Duration::from_secs(8));
-        (0..6).for_each(|_| schedule.add(Duration::from_secs(1)));
+        schedule.add(1, Duration::from_secs(8));
+        (0..6).for_each(|_| schedule.add(1, Duration::from_secs(1)));
         assert!(!schedule.is_next_final(), "14 of 20 seconds are spent, and a pass takes one");
-        (0..5).for_each(|_| schedule.add(Duration::from_secs(1)));
+        (0..5).for_each(|_| schedule.add(1, Duration::from_secs(1)));
         assert!(schedule.is_next_final(), "19 of 20 are");
     }
 }

@@ -3,12 +3,10 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use crate::model::case::CaseId;
-use crate::run::Run;
 use crate::run::machine::Machine;
-use crate::run::row::Row;
 use crate::session::SessionError;
 use crate::session::plan::Plan;
+use crate::{CaseId, Row, Run};
 
 /// Where a run is resumed.
 #[derive(Debug, Clone, Default)]

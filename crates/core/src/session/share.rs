@@ -7,15 +7,10 @@
 
 use std::time::{Duration, Instant};
 
-use crate::engine::Engine;
 use crate::engine::calibration::Calibration;
-use crate::engine::measurement::Measurement;
-use crate::engine::stopping::Cancel;
-use crate::model::case::Case;
-use crate::model::estimate::Observation;
-use crate::model::evidence::Check;
-use crate::session::laboratory::{Apart, KnownCase, Laboratory, PROCESSES, Share};
+use crate::session::laboratory::{Apart, KnownCase, PROCESSES, Share};
 use crate::session::observer::Observer;
+use crate::{Cancel, Case, Check, Engine, Laboratory, Measurement, Observation};
 
 /// A case in the course of a share.
 struct Open {

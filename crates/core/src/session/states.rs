@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::Class;
 use crate::engine::population::{Stage, States};
-use crate::model::facts::Class;
 use crate::session::pending_case::PendingCase;
-use crate::stats;
+use crate::stats::{self, mean};
 
 /// Fewer cases are not a class: a case must not be compared with itself.
 const FEWEST_CASES: usize = 4;
@@ -45,7 +45,6 @@ fn states(class: Class, courses: &[Vec<Stage>]) -> States {
         blocks.entry(stage.block).or_default().push(stage.relative.ln().clamp(-MOST, MOST));
     }
     blocks.retain(|_, logs| logs.len() >= FEWEST_CASES);
-    let mean = |logs: &[f64]| logs.iter().sum::<f64>() / logs.len() as f64;
     let means: Vec<f64> = blocks.values().map(|logs| mean(logs)).collect();
     let of_block = with_transitions(&stats::states(&means));
     let usual: Vec<f64> = means.iter().zip(&of_block).filter(|(_, state)| **state == 0).map(|(log, _)| *log).collect();

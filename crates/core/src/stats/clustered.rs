@@ -1,7 +1,7 @@
 //! Medians and intervals of observations that were taken in measurement blocks.
 
-use crate::stats::ranked::{Interval, Level};
-use crate::stats::{Ranked, median, student};
+use crate::stats::{Ranked, median, student, variance};
+use crate::{Interval, Level};
 
 /// Fewer blocks give no 95 % interval from their ranks.
 const ENOUGH_BLOCKS: usize = 6;
@@ -68,9 +68,7 @@ pub(crate) fn student_half_width(values: &[f64], level: Level) -> Option<f64> {
         return None;
     }
     let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    Some(student::quantile(level.tail(), count - 1.0) * (variance / count).sqrt())
+    Some(student::quantile(level.tail(), count - 1.0) * (variance(values) / count).sqrt())
 }
 
 #[cfg(test)]

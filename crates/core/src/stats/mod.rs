@@ -19,8 +19,8 @@ pub(crate) use ranked::share_interval;
 pub use ranked::{Interval, Level, Ranked};
 pub(crate) use states::LEAST_CHANGE;
 pub use states::states;
-pub use variance::Variance;
-pub(crate) use variance::{mean, trimmed_mean, variance};
+pub use variance::{Variance, variance};
+pub(crate) use variance::{mean, trimmed_mean};
 
 /// Fewer pairs give no 95 % interval of a median.
 pub(crate) const MIN_PAIRS: u64 = 6;

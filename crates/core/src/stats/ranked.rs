@@ -41,18 +41,6 @@ impl Ranked {
         let rank = (middle - distance).floor().max(0.0) as usize;
         Some(Interval { low: self.sorted[rank], high: self.sorted[last - rank] })
     }
-
-    /// Whether all observations are finite numbers.
-    pub fn is_finite(&self) -> bool {
-        // The total order puts NaN and the infinities to the ends.
-        [self.sorted.first(), self.sorted.last()].into_iter().flatten().all(|value| value.is_finite())
-    }
-
-    /// Half of the 95 % interval, relative to the median.
-    pub fn relative_half_width(&self) -> Option<f64> {
-        let width = self.interval(Level::P95)?.half_width() / self.median()?.abs();
-        width.is_finite().then_some(width)
-    }
 }
 
 fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
@@ -220,14 +208,6 @@ mod tests {
     fn the_median_of_ranks_is_the_median() {
         for values in [&[][..], &[3.0, 1.0, 2.0], &[4.0, 1.0, 2.0, 3.0], &[1.0, 1.0, 1.0, 5.0]] {
             assert_eq!(Ranked::of(values).median(), median(values));
-        }
-    }
-
-    #[test]
-    fn one_value_that_is_no_number_is_found() {
-        assert!(Ranked::of(&[2.0, 1.0, 3.0]).is_finite() && Ranked::of(&[]).is_finite());
-        for bad in [f64::NAN, -f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            assert!(!Ranked::of(&[2.0, bad, 3.0]).is_finite());
         }
     }
 

@@ -35,8 +35,7 @@ impl Variance {
         let count = usable.len() as f64;
         let logs: Vec<f64> =
             usable.iter().map(|one| one.value.ln() - digamma(one.degrees / 2.0) + (one.degrees / 2.0).ln()).collect();
-        let mean = logs.iter().sum::<f64>() / count;
-        let spread = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (count - 1.0);
+        let (mean, spread) = (mean(&logs), variance(&logs));
         let by_chance = usable.iter().map(|one| trigamma(one.degrees / 2.0)).sum::<f64>() / count;
         let half = Some(spread - by_chance).filter(|rest| *rest > 0.0).map(inverse_trigamma);
         let half = half.unwrap_or(f64::INFINITY).min(MOST_PRIOR_DEGREES / 2.0);
@@ -80,7 +79,7 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
 }
 
 /// The variance of some values around their mean; 0 of a single one.
-pub(crate) fn variance(values: &[f64]) -> f64 {
+pub fn variance(values: &[f64]) -> f64 {
     let mean = mean(values);
     values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0).max(1.0)
 }

@@ -149,7 +149,7 @@ impl Fixture {
     }
 
     fn plan(&mut self) -> Plan {
-        Plan::new(&self.all(), Preset::Quick, SEED, |_| true)
+        common::plan(&self.all(), Preset::Quick, SEED)
     }
 
     fn directory(&self) -> RunDirectory {

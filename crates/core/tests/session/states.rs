@@ -123,7 +123,7 @@ impl Laboratory for Machine {
 fn states(event: Event, during: &Range<u64>, block: Duration, seed: u64) -> (Option<String>, usize) {
     let folder = tempfile::tempdir().unwrap();
     let mut machine = Machine::of(event, during, block, seed);
-    let plan = Plan::new(&[&mut machine as &mut dyn Laboratory], Preset::Quick, seed, |_| true);
+    let plan = common::plan(&[&mut machine as &mut dyn Laboratory], Preset::Quick, seed);
     let directory = RunDirectory::create(&folder.path().join("run")).unwrap();
     let (start, turned) = (Instant::now(), Rc::clone(&machine.clock));
     let run = Run { seed, ..common::run(Preset::Quick, plan.len() as u64) };

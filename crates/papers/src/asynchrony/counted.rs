@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use syncscope_core::run::plain::above_zero;
-use syncscope_core::stats::{BatchCount, Level, Proportion};
+use syncscope_core::stats::{BatchCount, Interval, Level, Proportion};
 use syncscope_core::words;
 
 use super::Variant;
@@ -56,6 +56,11 @@ impl PositionClass {
 /// The components that are updated: all but the two ends of the vector, which have one neighbour each.
 pub(super) fn updated(components: u32) -> impl Iterator<Item = u32> {
     1..components.saturating_sub(1)
+}
+
+/// The proportion whose parts stand in three columns.
+pub(super) fn proportion(share: Option<f64>, low: Option<f64>, high: Option<f64>) -> Option<Proportion> {
+    Some(Proportion { share: share?, interval: Interval { low: low?, high: high? } })
 }
 
 /// Number of [`PositionClass`]es.

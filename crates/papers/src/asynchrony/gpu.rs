@@ -11,7 +11,7 @@ use syncscope_gpu::compile::Program;
 use syncscope_gpu::own_device::{Arguments, Kernel, Launch, Loaded, Outage, OwnDevice};
 use syncscope_gpu::{CudaError, GpuLaboratory};
 
-use super::arrival::{self, Arrival, LaunchArrivals, NeighbourRow};
+use super::arrival::{self, Arrival, LaunchArrivals};
 use super::counted::Counted;
 use super::updates::{Case, Executor, Memories};
 use super::{Asynchrony, BLOCK_THREADS, Plan, Variant, WARP_THREADS};
@@ -78,14 +78,6 @@ impl Kernels {
     }
 }
 
-/// What the device gave, before it is folded into tables.
-#[derive(Debug, Default)]
-struct Taken {
-    counted: Vec<Counted>,
-    neighbours: Vec<NeighbourRow>,
-    orders: Vec<LaunchArrivals>,
-}
-
 /// Runs the experiment on the first opened device. `progress` gets the number of finished parts and of all.
 ///
 /// # Errors
@@ -100,42 +92,31 @@ pub fn measure(
     let mut device: OwnDevice = gpu.own_device()?;
     let memories = Memories::new(&mut device, plan.components)?;
     let parts = BLOCK_THREADS.len() * Variant::ALL.len();
-    let mut taken = Taken::default();
+    let (mut counted, mut neighbours, mut orders) = (Vec::new(), Vec::new(), Vec::new());
     for block_threads in BLOCK_THREADS {
         let program = device.load(&gpu.cubin(&asynchrony_program(block_threads))?)?;
         let kernels = Kernels::of(&program)?;
         let mut recorder = Recorder { device: &mut device, kernels, multiprocessors };
-        if taken.orders.is_empty() {
-            taken.orders = recorder.orders(plan.draws)?;
+        if orders.is_empty() {
+            orders = recorder.orders(plan.draws)?;
         }
         let arrivals = recorder.of_grid(plan.components / block_threads, block_threads)?;
-        taken.neighbours.push(arrival::neighbour_row(block_threads, &arrivals));
+        neighbours.push(arrival::neighbour_row(block_threads, &arrivals));
         let mut executor = Executor { device: &mut device, memories, kernels, multiprocessors };
         for variant in Variant::ALL.iter().copied() {
             let (components, executions) = (plan.components, plan.executions_of(variant));
-            taken.counted.push(executor.count(Case { variant, block_threads, components, executions })?);
-            progress(taken.counted.len(), parts);
+            counted.push(executor.count(Case { variant, block_threads, components, executions })?);
+            progress(counted.len(), parts);
         }
     }
-    Ok(tables(taken))
-}
-
-fn tables(mut taken: Taken) -> Asynchrony {
-    taken.counted.sort_by_key(|counted| (counted.variant, counted.block_threads));
-    Asynchrony {
-        positions: taken.counted.iter().flat_map(Counted::positions).collect(),
-        classes: taken.counted.iter().flat_map(Counted::classes).collect(),
-        neighbours: taken.neighbours,
-        launches: arrival::launch_rows(&taken.orders),
-        arrivals: arrival::arrival_rows(&taken.orders),
-    }
-}
-
-/// A grid to be launched.
-#[derive(Debug, Clone, Copy)]
-struct Grid {
-    blocks: u32,
-    threads: u32,
+    counted.sort_by_key(|counted: &Counted| (counted.variant, counted.block_threads));
+    Ok(Asynchrony {
+        positions: counted.iter().flat_map(Counted::positions).collect(),
+        classes: counted.iter().flat_map(Counted::classes).collect(),
+        neighbours,
+        launches: arrival::launch_rows(&orders),
+        arrivals: arrival::arrival_rows(&orders),
+    })
 }
 
 /// Notes the arrival of blocks.
@@ -151,18 +132,18 @@ impl Recorder<'_> {
     pub(super) fn orders(&mut self, draws: u32) -> Result<Vec<LaunchArrivals>, Error> {
         let others = std::iter::repeat_n(LAUNCHES_OF_DRAW, draws.saturating_sub(1) as usize);
         let draws: Vec<u32> = std::iter::once(LAUNCHES_OF_FIRST).chain(others).collect();
-        self.record(Grid { blocks: self.multiprocessors, threads: WARP_THREADS }, &draws)
+        self.record(self.multiprocessors, WARP_THREADS, &draws)
     }
 
     /// Launches of a grid of the experiment, each with a new order.
     pub(super) fn of_grid(&mut self, blocks: u32, threads: u32) -> Result<Vec<LaunchArrivals>, Error> {
-        self.record(Grid { blocks, threads }, &[1; LAUNCHES_OF_GRID])
+        self.record(blocks, threads, &[1; LAUNCHES_OF_GRID])
     }
 
     /// So many launches of a grid in each of several draws.
-    fn record(&mut self, grid: Grid, draws: &[u32]) -> Result<Vec<LaunchArrivals>, Error> {
-        let words = self.launch(grid, draws)?;
-        let launches = launches_of(words, grid.blocks as usize, draws);
+    fn record(&mut self, blocks: u32, threads: u32, draws: &[u32]) -> Result<Vec<LaunchArrivals>, Error> {
+        let words = self.launch(blocks, threads, draws)?;
+        let launches = launches_of(words, blocks as usize, draws);
         match launches.iter().find(|launch| !launch.is_complete()) {
             Some(LaunchArrivals { draw, launch, .. }) => {
                 Err(format!("the blocks of launch {launch} of draw {draw} were not all counted once").into())
@@ -172,7 +153,7 @@ impl Recorder<'_> {
     }
 
     /// Launches all draws and waits for their records.
-    fn launch(&mut self, Grid { blocks, threads }: Grid, draws: &[u32]) -> Result<&[u64], Outage> {
+    fn launch(&mut self, blocks: u32, threads: u32, draws: &[u32]) -> Result<&[u64], Outage> {
         let launches = draws.iter().sum::<u32>() as usize;
         let words = launches * blocks as usize * RECORD_WORDS;
         let records = self.device.results(words)?;

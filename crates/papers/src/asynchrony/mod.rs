@@ -28,7 +28,7 @@ use syncscope_core::{Run, words};
 
 use self::arrival::{ArrivalRow, LaunchRow, NeighbourRow};
 use self::counted::{ClassRow, PositionRow};
-use crate::{Bench, Error, Experiment, Found, Measured};
+use crate::{Bench, Error, Experiment, Measured};
 
 pub use self::counted::WARP_THREADS;
 
@@ -40,7 +40,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     about: "The order in which a block-asynchronous kernel updates a vector (Anzt, Chow, Dongarra)",
     options: Plan::augment_args,
     plan,
-    read: |directory, run| Ok(Asynchrony::read(directory)?.map(|found| found.found(device_of(run)))),
+    read: |directory, run| Ok(Asynchrony::read(directory)?.map(|found| section::section(&found, device_of(run)))),
 };
 
 fn plan(matches: &ArgMatches) -> Result<crate::Plan, String> {
@@ -56,7 +56,7 @@ fn measure(plan: Plan, bench: &mut Bench<'_>) -> Result<Measured, Error> {
     measured.write(bench.directory)?;
     let nothing = "no inconsistency was found with any kernel and block size; most claims are undecided here";
     let warnings = measured.positions.iter().all(|row| row.inconsistencies == 0).then(|| nothing.to_owned());
-    let text = measured.found(&device).section.to_string();
+    let text = section::section(&measured, &device).to_string();
     Ok(Measured { warnings: warnings.into_iter().collect(), text })
 }
 
@@ -161,23 +161,21 @@ impl Asynchrony {
         plain::write(directory, "asynchrony", &self.positions)
     }
 
-    /// What directory and terminal show of it, on the device of this name.
-    fn found(&self, device: &str) -> Found {
-        Found { section: section::section(self, device), has_rows: !self.positions.is_empty() }
-    }
-
-    /// Reads its tables; `None` if the directory holds none. Only the histogram must be there.
+    /// Reads its tables; `None` if the directory holds none, or one without rows. Only the histogram must be there.
     ///
     /// # Errors
     /// When a table is there and cannot be read.
     pub fn read(directory: &RunDirectory) -> Result<Option<Self>, RunDirectoryError> {
-        let Some(positions) = plain::read(directory, "asynchrony")? else { return Ok(None) };
+        let positions: Vec<PositionRow> = plain::read(directory, "asynchrony")?;
+        if positions.is_empty() {
+            return Ok(None);
+        }
         Ok(Some(Self {
             positions,
-            classes: plain::read(directory, "asynchrony_classes")?.unwrap_or_default(),
-            neighbours: plain::read(directory, "asynchrony_neighbours")?.unwrap_or_default(),
-            launches: plain::read(directory, "asynchrony_launches")?.unwrap_or_default(),
-            arrivals: plain::read(directory, "asynchrony_arrivals")?.unwrap_or_default(),
+            classes: plain::read(directory, "asynchrony_classes")?,
+            neighbours: plain::read(directory, "asynchrony_neighbours")?,
+            launches: plain::read(directory, "asynchrony_launches")?,
+            arrivals: plain::read(directory, "asynchrony_arrivals")?,
         }))
     }
 }

@@ -1,11 +1,12 @@
 //! What page and terminal show of the experiment.
 
+use syncscope_core::stats::Proportion;
 use syncscope_report::section::{Part, Section};
 use syncscope_report::{Axis, Chart, Rectangle, grouped};
 
 use super::arrival::{LaunchRow, NeighbourRow, OrderSummary, summary};
 use super::claims::{ClaimRow, claims, percent};
-use super::counted::{ClassRow, FOLD, PositionClass, PositionRow};
+use super::counted::{ClassRow, FOLD, PositionClass, PositionRow, proportion};
 use super::{Asynchrony, Variant, WARP_THREADS};
 
 /// The kernels with their headings.
@@ -67,14 +68,14 @@ fn claim_cells(row: &ClaimRow) -> Vec<String> {
         row.variant.map(|variant| variant.to_string()).unwrap_or_default(),
         row.block_threads.map(|threads| threads.to_string()).unwrap_or_default(),
         row.verdict.words().to_owned(),
-        row.share.map(percent).unwrap_or_default(),
-        interval(row.share_low, row.share_high),
+        row.share.map(|known| percent(known.share)).unwrap_or_default(),
+        row.share.map(interval).unwrap_or_default(),
         row.found.clone(),
     ]
 }
 
-fn interval(low: Option<f64>, high: Option<f64>) -> String {
-    low.zip(high).map(|(low, high)| format!("{} to {}", percent(low), percent(high))).unwrap_or_default()
+fn interval(Proportion { interval, .. }: Proportion) -> String {
+    format!("{} to {}", percent(interval.low), percent(interval.high))
 }
 
 /// A histogram for each block size.
@@ -182,7 +183,7 @@ fn neighbours(rows: &[NeighbourRow]) -> Option<Part> {
             row.blocks.to_string(),
             row.launches.to_string(),
             row.share.map(percent).unwrap_or_default(),
-            interval(row.share_low, row.share_high),
+            proportion(row.share, row.share_low, row.share_high).map(interval).unwrap_or_default(),
             row.rank_correlation.map(|correlation| format!("{correlation:.2}")).unwrap_or_default(),
             ns(row.span_ns),
             if row.apart_ns == Some(0.0) { "under a timer step".to_owned() } else { ns(row.apart_ns) },

@@ -2,7 +2,7 @@
 
 use syncscope_report::{Finding, Paper};
 
-use super::findings::{INSTRUCTION_BYTES, instruction_cache, most_certain};
+use super::findings::{INSTRUCTION_BYTES, additions, instruction_cache, most_certain};
 use super::{CrosscheckRow, Executor, Form, Operation};
 use crate::Claim;
 
@@ -32,11 +32,6 @@ pub(super) fn claims(rows: &[CrosscheckRow]) -> Vec<Finding> {
     }
     let claims = [same_result(rows), addition(rows), instructions(rows), deviation(rows), barriers(rows)];
     Claim::findings(Paper::Zhang, "zhang.crosscheck", claims)
-}
-
-fn additions(rows: &[CrosscheckRow], form: Form) -> Vec<&CrosscheckRow> {
-    let of = |row: &&CrosscheckRow| row.operation == Operation::FloatAddition && row.form == form;
-    rows.iter().filter(of).collect()
 }
 
 /// The row whose two methods differ most, with the difference.

@@ -29,14 +29,15 @@ pub struct InstructionCache {
     pub beyond_cycles: f64,
 }
 
+/// The rows of float additions in this form.
+pub(super) fn additions(rows: &[CrosscheckRow], form: Form) -> Vec<&CrosscheckRow> {
+    rows.iter().filter(|row| (row.operation, row.form) == (Operation::FloatAddition, form)).collect()
+}
+
 /// Finds it in the rows of growing bodies, by the clock inside. `None` if no body is slower, or there are too few.
 pub fn instruction_cache(rows: &[CrosscheckRow]) -> Option<InstructionCache> {
-    let mut bodies: Vec<&CrosscheckRow> = rows
-        .iter()
-        .filter(|row| {
-            row.form == Form::Body && row.operation == Operation::FloatAddition && row.inside_cycles.is_some()
-        })
-        .collect();
+    let mut bodies = additions(rows, Form::Body);
+    bodies.retain(|row| row.inside_cycles.is_some());
     bodies.sort_by_key(|row| row.body);
     let cached_cycles = bodies.first()?.inside_cycles?;
     // From which body on all are slower: one slow body between fast ones is noise.

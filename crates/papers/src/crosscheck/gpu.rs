@@ -91,7 +91,7 @@ fn measure_chains(
     let mut runner = ChainRunner::new(gpu)?;
     let loaded = cases.iter().map(|case| runner.load(gpu, case)).collect::<Result<Vec<_>, _>>()?;
     runner.warm_up(gpu.limits().multiprocessors)?;
-    let pairs = schedule.take(seed, cases.len(), |case, many_first| runner.pair(&loaded[case], many_first))?;
+    let pairs = schedule.take(seed, cases.len(), |case, many_first| runner.pair(loaded[case], many_first))?;
     let check = match runner.mismatches {
         0 => "ok".to_owned(),
         count => format!("{count} threads found something else than expected at the end of their chain"),
@@ -113,13 +113,6 @@ struct LoadedChain {
     kernel: Kernel,
     clock: Kernel,
     threads: u32,
-}
-
-/// A shorter and a longer chain that are loaded.
-#[derive(Debug, Clone, Copy)]
-struct LoadedCase {
-    few: LoadedChain,
-    many: LoadedChain,
 }
 
 /// What a chain left: its cycles, and the last measurement of the clock.
@@ -156,7 +149,7 @@ impl ChainRunner {
     }
 
     /// Loads the kernels of a case, each program once.
-    fn load(&mut self, gpu: &mut GpuLaboratory, case: &ChainCase) -> Result<LoadedCase, GpuError> {
+    fn load(&mut self, gpu: &mut GpuLaboratory, case: &ChainCase) -> Result<[LoadedChain; 2], GpuError> {
         let mut load = |chain: Chain| -> Result<LoadedChain, GpuError> {
             let program = chain.program();
             let (kernel, clock) = if let Some(loaded) = self.loaded.get(&program) {
@@ -168,7 +161,7 @@ impl ChainRunner {
             };
             Ok(LoadedChain { chain, kernel, clock, threads: case.threads })
         };
-        Ok(LoadedCase { few: load(case.few)?, many: load(case.many)? })
+        Ok([load(case.few)?, load(case.many)?])
     }
 
     /// Keeps the whole device busy until its clock is stable.
@@ -182,10 +175,9 @@ impl ChainRunner {
     }
 
     /// The shorter and the longer chain, and the clock right after them.
-    fn pair(&mut self, case: &LoadedCase, many_first: bool) -> Result<CrosscheckPair, GpuError> {
-        let (few, many) =
-            CrosscheckPair::in_order(many_first, |is_many| self.time(if is_many { case.many } else { case.few }))?;
-        self.launch(case.many.clock, (1, 32), CLOCK_CYCLES, 0)?;
+    fn pair(&mut self, loaded: [LoadedChain; 2], many_first: bool) -> Result<CrosscheckPair, GpuError> {
+        let (few, many) = CrosscheckPair::in_order(many_first, |is_many| self.time(loaded[usize::from(is_many)]))?;
+        self.launch(loaded[1].clock, (1, 32), CLOCK_CYCLES, 0)?;
         let ns_per_cycle = self.fetched()?.ns_per_cycle.ok_or(GpuError::NoTimer)?;
         Ok(CrosscheckPair { many_first, few, many, cycles_per_ns: 1.0 / ns_per_cycle })
     }

@@ -18,7 +18,7 @@
 //! | `claims` | the statements of the paper, tested |
 //! | `section` | what page and terminal show |
 
-use crate::{Bench, Error, Experiment, Found, Measured, Plan};
+use crate::{Bench, Error, Experiment, Measured, Plan};
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 use std::time::{Duration, Instant};
 use syncscope_core::engine::PairOrder;
@@ -49,7 +49,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     about: "The same cost by the clock of the GPU and by that of the host (Zhang et al.)",
     options: Options::augment_args,
     plan,
-    read: |directory, _run| Ok(Crosscheck::read(directory)?.map(|found| found.found())),
+    read: |directory, _run| Ok(Crosscheck::read(directory)?.map(|found| section::section(&found.rows))),
 };
 
 #[derive(Debug, Args)]
@@ -91,7 +91,7 @@ fn measure(on: On, bench: &mut Bench<'_>) -> Result<Measured, Error> {
     series.extend(of_cpu);
     let crosscheck = Crosscheck::of(&series);
     crosscheck.write(bench.directory)?;
-    Ok(Measured { warnings, text: crosscheck.found().section.to_string() })
+    Ok(Measured { warnings, text: section::section(&crosscheck.rows).to_string() })
 }
 
 /// What a chain on the CPU says about the machine at the start of a run; `None` where none is written for it.
@@ -259,18 +259,13 @@ impl Crosscheck {
         plain::write(directory, NAME, &self.rows)
     }
 
-    /// What directory and terminal show of it.
-    fn found(&self) -> Found {
-        Found { section: section::section(&self.rows), has_rows: !self.rows.is_empty() }
-    }
-
-    /// Reads its tables; `None` if the directory holds none. A directory without samples is complete: they can be large.
+    /// Reads its tables; `None` if the directory holds none, or one without rows. A directory without samples is complete: they can be large.
     ///
     /// # Errors
     /// When a table is there and cannot be read.
     pub fn read(directory: &RunDirectory) -> Result<Option<Self>, RunDirectoryError> {
-        let Some(rows) = plain::read(directory, NAME)? else { return Ok(None) };
-        Ok(Some(Self { rows, samples: plain::read(directory, SAMPLES)?.unwrap_or_default() }))
+        let (rows, samples) = (plain::read(directory, NAME)?, plain::read(directory, SAMPLES)?);
+        Ok(Some(Self { rows, samples }).filter(|found| !found.rows.is_empty()))
     }
 }
 

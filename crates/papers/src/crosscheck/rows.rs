@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{BothClocks, CrosscheckCase, CrosscheckPair, CrosscheckSeries, Executor, Form, Operation};
-use syncscope_core::stats::{Level, Ranked, median};
+use syncscope_core::stats::{Level, Ranked, median, variance};
 
 /// A line of `crosscheck.csv`. Costs are those of one operation. Each cost is the median over pairs with its 95 % interval
 /// within the run; an interval needs six pairs.
@@ -111,25 +111,6 @@ pub(super) fn samples_of(row: u64, series: &CrosscheckSeries) -> impl Iterator<I
     })
 }
 
-/// A median with its interval.
-struct Middle {
-    value: Option<f64>,
-    low: Option<f64>,
-    high: Option<f64>,
-}
-
-impl Middle {
-    fn of(values: &[f64]) -> Self {
-        let ranked = Ranked::of(values);
-        let interval = ranked.interval(Level::P95);
-        Self {
-            value: ranked.median(),
-            low: interval.as_ref().map(|interval| interval.low),
-            high: interval.map(|interval| interval.high),
-        }
-    }
-}
-
 /// The row of a series.
 pub(super) fn row_of(series: &CrosscheckSeries) -> CrosscheckRow {
     let CrosscheckSeries { case, pairs, check, evidence, known_cycles } = series;
@@ -141,8 +122,9 @@ pub(super) fn row_of(series: &CrosscheckSeries) -> CrosscheckRow {
         let of = |pair: &CrosscheckPair| Some(cost(time(&pair.many), time(&pair.few), many, few)? * scale(pair));
         pairs.iter().filter_map(of).collect::<Vec<f64>>()
     };
-    let inferred = Middle::of(&formula_1(|side| side.outside_ns, |pair| pair.cycles_per_ns));
-    let inside = Middle::of(&formula_1(|side| side.inside_cycles, |_| 1.0));
+    let inferred = Ranked::of(&formula_1(|side| side.outside_ns, |pair| pair.cycles_per_ns));
+    let inside = Ranked::of(&formula_1(|side| side.inside_cycles, |_| 1.0));
+    let [inferred_interval, inside_interval] = [&inferred, &inside].map(|costs| costs.interval(Level::P95));
     let cycles_per_ns = median(&each(|pair| pair.cycles_per_ns));
     let deviation = deviations[1]
         .zip(deviations[0])
@@ -163,14 +145,14 @@ pub(super) fn row_of(series: &CrosscheckSeries) -> CrosscheckRow {
         many_outside_ns: median(&outside[1]),
         many_outside_deviation_ns: deviations[1],
         inferred_ns: median(&formula_1(|side| side.outside_ns, |_| 1.0)),
-        inferred_cycles: inferred.value,
-        inferred_cycles_low: inferred.low,
-        inferred_cycles_high: inferred.high,
+        inferred_cycles: inferred.median(),
+        inferred_cycles_low: inferred_interval.map(|interval| interval.low),
+        inferred_cycles_high: inferred_interval.map(|interval| interval.high),
         inferred_deviation_cycles: deviation,
         inside_whole_cycles: median(&each(|pair| pair.many.inside_cycles)).map(|cycles| cycles / many as f64),
-        inside_cycles: inside.value,
-        inside_cycles_low: inside.low,
-        inside_cycles_high: inside.high,
+        inside_cycles: inside.median(),
+        inside_cycles_low: inside_interval.map(|interval| interval.low),
+        inside_cycles_high: inside_interval.map(|interval| interval.high),
         known_cycles: *known_cycles,
         check: check.clone(),
         evidence: evidence.clone(),
@@ -195,9 +177,7 @@ fn difference(many: u64, few: u64) -> Option<f64> {
 
 /// The standard deviation of a sample (with n - 1); `None` for fewer than two values.
 fn standard_deviation(values: &[f64]) -> Option<f64> {
-    let degrees = values.len().checked_sub(1).filter(|degrees| *degrees > 0)? as f64;
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    Some((values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / degrees).sqrt())
+    (values.len() > 1).then(|| variance(values).sqrt())
 }
 
 #[cfg(test)]

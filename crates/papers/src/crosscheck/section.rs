@@ -4,8 +4,8 @@ use syncscope_report::section::{Part, Section};
 use syncscope_report::{Axis, Chart, Point, Series};
 
 use super::claims::{TABLE_1, claims};
-use super::findings::{Agreement, INSTRUCTION_BYTES, instruction_cache, objections};
-use super::{CrosscheckRow, Executor, Form, Operation};
+use super::findings::{Agreement, INSTRUCTION_BYTES, additions, instruction_cache, objections};
+use super::{CrosscheckRow, Executor, Form};
 
 /// Colours of the lines.
 const INSIDE: usize = 0;
@@ -18,23 +18,17 @@ pub(super) fn section(rows: &[CrosscheckRow]) -> Section {
     if !claims.is_empty() {
         parts.push(Part::card("What the paper says, here", "", vec![Part::Claims(claims.clone())]));
     }
-    let straight = of(rows, Operation::FloatAddition, Form::Straight);
-    let mut bodies = of(rows, Operation::FloatAddition, Form::Body);
+    let straight = additions(rows, Form::Straight);
+    let mut bodies = additions(rows, Form::Body);
     bodies.sort_by_key(|row| row.body);
     let mut charts = Vec::new();
     if !straight.is_empty() {
-        charts.push(Part::card(
-            "Additions without a loop",
-            "one warp, as in table 1",
-            vec![chart_of_table_1(&straight)],
-        ));
+        let chart = vec![chart_of_table_1(&straight)];
+        charts.push(Part::card("Additions without a loop", "one warp, as in table 1", chart));
     }
     if !bodies.is_empty() {
-        charts.push(Part::card(
-            "The instruction cache",
-            "additions in loops with growing bodies",
-            cache(rows, &bodies),
-        ));
+        let note = "additions in loops with growing bodies";
+        charts.push(Part::card("The instruction cache", note, cache(rows, &bodies)));
     }
     parts.push(Part::SideBySide(charts));
     if !straight.is_empty() {
@@ -56,10 +50,6 @@ pub(super) fn section(rows: &[CrosscheckRow]) -> Section {
         parts,
         claims,
     }
-}
-
-fn of(rows: &[CrosscheckRow], operation: Operation, form: Form) -> Vec<&CrosscheckRow> {
-    rows.iter().filter(|row| (row.operation, row.form) == (operation, form)).collect()
 }
 
 /// What was measured, and which rows do not agree, and why.
@@ -121,16 +111,7 @@ fn differences() -> Axis {
 }
 
 fn table_1(rows: &[&CrosscheckRow]) -> Part {
-    let headings = [
-        "repeat difference",
-        "V100 CPU",
-        "V100 GPU",
-        "from outside",
-        "± formula 2",
-        "inside, whole",
-        "inside",
-        "apart",
-    ];
+    let headings = [&["repeat difference", "V100 CPU", "V100 GPU"][..], &FIGURES].concat();
     let line = |row: &&CrosscheckRow| {
         let paper = TABLE_1.iter().find(|(difference, ..)| *difference == row.difference());
         let [outside, inside] = [paper.and_then(|(_, outside, _)| *outside), paper.map(|(_, _, inside)| *inside)];
@@ -173,7 +154,7 @@ fn cache(rows: &[CrosscheckRow], bodies: &[&CrosscheckRow]) -> Vec<Part> {
         let body = [row.body.to_string(), format!("{:.0}", kib(row.body))];
         body.into_iter().chain(figures(row)).collect()
     };
-    let headings = ["additions", "KiB", "from outside", "± formula 2", "inside, whole", "inside", "apart"];
+    let headings = [&["additions", "KiB"][..], &FIGURES].concat();
     let all = Part::table(&headings, bodies.iter().map(line).collect());
     parts.extend([Part::Charts(vec![chart]), Part::Folded("All lengths".to_owned(), vec![all])]);
     parts
@@ -185,8 +166,7 @@ fn looped(rows: &[&CrosscheckRow]) -> Part {
     let of_blocks: &[&str] = if has_blocks { &["blocks", "threads"] } else { &[] };
     // Why a row does not agree stands at the top of the section.
     let before = ["operation", "agrees"];
-    let behind = ["repeat difference", "pairs", "from outside", "± formula 2", "inside, whole", "inside", "apart"];
-    let headings = [&before[..], of_blocks, &behind].concat();
+    let headings = [&before[..], of_blocks, &["repeat difference", "pairs"], &FIGURES].concat();
     let line = |row: &&CrosscheckRow| {
         let count = |count: Option<u32>| count.map(|count| count.to_string()).unwrap_or_default();
         let agrees = if objections(row).is_empty() { "yes" } else { "no" };
@@ -231,6 +211,9 @@ fn name(row: &CrosscheckRow) -> String {
     if row.executor == Executor::Cpu { format!("{operation} (CPU)") } else { operation }
 }
 
+/// The headings of [`figures`].
+const FIGURES: [&str; 5] = ["from outside", "± formula 2", "inside, whole", "inside", "apart"];
+
 /// From outside, its deviation, both figures inside, and how far both methods are apart.
 fn figures(row: &CrosscheckRow) -> [String; 5] {
     let apart = row.disagreement().map(|part| format!("{:+.2} %", 100.0 * part)).unwrap_or_default();
@@ -246,7 +229,8 @@ fn number(value: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::{
-        BASIC_REPEATS, BothClocks, Crosscheck, CrosscheckCase, CrosscheckPair, CrosscheckSeries, REPEAT_DIFFERENCES,
+        BASIC_REPEATS, BothClocks, Crosscheck, CrosscheckCase, CrosscheckPair, CrosscheckSeries, Operation,
+        REPEAT_DIFFERENCES,
     };
     use super::*;
 

@@ -122,8 +122,8 @@ fn recommendation(rows: &[Row]) -> Option<String> {
     let (decisions, predictions) = predicted(rows);
     let loss = decisions.iter().map(Decision::loss).reduce(f64::max)?;
     let right = decisions.iter().filter(|one| one.loss() <= 0.0).count();
-    let known = predictions.iter().filter(|one| one.agreement != Agreement::Missing).count();
-    let within = predictions.iter().filter(|one| one.agreement == Agreement::Within).count();
+    let known = predictions.iter().filter(|one| one.agreement() != Agreement::Missing).count();
+    let within = predictions.iter().filter(|one| one.agreement() == Agreement::Within).count();
     let problems = decisions.len();
     let elsewhere =
         if right < problems { format!("; the others take up to {:.1} % longer", loss * 100.0) } else { String::new() };

@@ -61,14 +61,18 @@ struct Measured<'a> {
     half_width_ns: f64,
 }
 
+/// Whether a row with this verdict has a cost.
+const fn has_figure(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Resolved | Verdict::Noisy(_) | Verdict::NonAdditive(_))
+}
+
 impl<'a> Measured<'a> {
     /// The reduction of a row; `None` for other rows, for wrong results and for times that may be zero. Sums say nothing that
     /// maxima do not.
     fn of(row: &'a Row) -> Option<Self> {
         let (side, name) = row.case.primitive.split_once(".reduction.")?;
         let is_sum = row.case.group.as_ref().is_some_and(|group| group.to_string() == "sum");
-        let is_figure = matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_) | Verdict::NonAdditive(_));
-        if is_sum || !is_figure || row.check == Some(false) {
+        if is_sum || !has_figure(&row.verdict) || row.check == Some(false) {
             return None;
         }
         let class = match (side, name.split('_').next()?) {

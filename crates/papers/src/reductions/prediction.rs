@@ -4,10 +4,10 @@
 //! other such variant of the class, the measured difference of the two times is compared with the difference of their terms.
 //! What both have in common, reading the vector above all, drops out.
 
-use syncscope_core::{Case, Row, Verdict};
+use syncscope_core::{Case, Row};
 
 use super::terms::{KERNEL_US, Term, terms_of};
-use super::{Class, Measured, measured};
+use super::{Class, Measured, has_figure, measured};
 
 /// Largest deviation of a prediction that counts as agreement, relative to the measured difference.
 const TOLERANCE: f64 = 0.2;
@@ -51,11 +51,8 @@ pub(super) struct Prediction<'a> {
     pub(super) measured: (f64, f64),
     /// The same of their terms; `None` if a cost is missing.
     pub(super) predicted: Option<(f64, f64)>,
-    pub(super) agreement: Agreement,
     /// The terms that differ, with their costs, or what is missing.
     pub(super) terms: String,
-    /// What the terms leave out, where the prediction is off.
-    pub(super) why_not: Option<&'static str>,
 }
 
 impl Prediction<'_> {
@@ -66,7 +63,7 @@ impl Prediction<'_> {
         (measured != 0.0).then(|| (predicted - measured) / measured.abs())
     }
 
-    fn agreement(&self) -> Agreement {
+    pub(super) fn agreement(&self) -> Agreement {
         let Some((predicted, half_width)) = self.predicted else { return Agreement::Missing };
         let (measured, measured_half_width) = self.measured;
         if self.relative_error().is_some_and(|error| error.abs() <= TOLERANCE) {
@@ -76,6 +73,12 @@ impl Prediction<'_> {
         } else {
             Agreement::Outside
         }
+    }
+
+    /// What the terms leave out, where the prediction is off.
+    pub(super) fn why_not(&self) -> Option<&'static str> {
+        let is_off = matches!(self.agreement(), Agreement::Outside | Agreement::Undecided);
+        if is_off { why_not(&self.variant, &self.reference) } else { None }
     }
 }
 
@@ -131,12 +134,7 @@ fn prediction<'a>(variant: &Priced<'a>, reference: &Priced<'a>) -> Prediction<'a
     let (own, other) = (variant.measured, reference.measured);
     let measured = (own.ns - other.ns, f64::hypot(own.half_width_ns, other.half_width_ns));
     let predicted = variant.is_complete().then(|| variant.more_than(reference));
-    let terms = explanation(variant, reference);
-    let agreement = Agreement::Missing;
-    let found = Prediction { variant: own, reference: other, measured, predicted, agreement, terms, why_not: None };
-    let agreement = found.agreement();
-    let is_off = matches!(agreement, Agreement::Outside | Agreement::Undecided);
-    Prediction { agreement, why_not: is_off.then(|| why_not(&own, &other)).flatten(), ..found }
+    Prediction { variant: own, reference: other, measured, predicted, terms: explanation(variant, reference) }
 }
 
 /// A variant with the costs of its terms, each with half of its interval.
@@ -151,8 +149,8 @@ impl<'a> Priced<'a> {
     fn of(measured: &Measured<'a>, all: &[Measured<'_>], kernel_us: u32, rows: &[Row]) -> Option<Self> {
         let same = all.iter().filter(|other| measured.is_variant_of(other));
         let shortest = same.map(|other| other.ns).fold(measured.ns, f64::min);
-        let terms = terms_of(measured, kernel_us)?.into_iter().map(|term| (cost_of(&term, rows), term));
-        let terms = terms.map(|(cost, term)| (term, cost)).collect();
+        let priced = |term: Term| (term.clone(), cost_of(&term, rows));
+        let terms = terms_of(measured, kernel_us)?.into_iter().map(priced).collect();
         Some(Self { measured: *measured, reading_ns: measured.ns - shortest, terms })
     }
 
@@ -196,10 +194,7 @@ fn kernel_us(ns: f64) -> u32 {
 /// The cost of one operation of a term and half of its interval: that of the same case; where there is none, that of the case
 /// of the same primitive, type, mode and group whose grid is the nearest.
 fn cost_of(term: &Term, rows: &[Row]) -> Option<(f64, f64)> {
-    let is_figure = |row: &&Row| {
-        let has_figure = matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_) | Verdict::NonAdditive(_));
-        has_figure && row.ns.is_some_and(|ns| ns.value() > 0.0)
-    };
+    let is_figure = |row: &&Row| has_figure(&row.verdict) && row.ns.is_some_and(|ns| ns.value() > 0.0);
     let candidates = rows.iter().filter(|row| is_same_operation(&row.case, &term.case)).filter(is_figure);
     let row = candidates.min_by(|a, b| distance(&a.case, &term.case).total_cmp(&distance(&b.case, &term.case)))?;
     let half_width = row.ns_interval.or(row.ns_within).map_or(0.0, |interval| (interval.high - interval.low) / 2.0);
@@ -363,14 +358,14 @@ mod tests {
         assert!(found.iter().all(|prediction| prediction.reference.name == "atomic_graph_chain"));
         let two = of(&found, "kernel_boundary");
         assert!((two.predicted.unwrap().0 - 4866.0).abs() < 1e-6 && (two.measured.0 - 4866.0).abs() < 1e-6);
-        assert_eq!((two.agreement, two.why_not), (Agreement::Within, None));
+        assert_eq!((two.agreement(), two.why_not()), (Agreement::Within, None));
         assert!(
             two.terms.contains("1 x gpu.launch.stream") && two.terms.contains(" - 1 x gpu.launch.graph"),
             "{two:?}"
         );
         let grid = of(&found, "grid_cooperative");
-        assert_eq!(grid.agreement, Agreement::Outside);
-        assert!(grid.why_not.unwrap().contains("queues these kernels while they run"));
+        assert_eq!(grid.agreement(), Agreement::Outside);
+        assert!(grid.why_not().unwrap().contains("queues these kernels while they run"));
     }
 
     #[test]
@@ -394,7 +389,7 @@ mod tests {
         rows.push(reduction("grid_counter", SIZE, 8000.0));
         let (_, found) = predicted(&rows);
         let counter = of(&found, "grid_counter");
-        assert_eq!((counter.agreement, counter.predicted), (Agreement::Missing, None));
+        assert_eq!((counter.agreement(), counter.predicted), (Agreement::Missing, None));
         assert!(counter.terms.contains("gpu.grid.counter") && counter.terms.contains("(no cost)"), "{}", counter.terms);
     }
 
@@ -415,7 +410,7 @@ mod tests {
         assert!((found[0].predicted.unwrap().0 - 0.02 * 1024.0).abs() < 1e-9);
         let expected = 0.02 * large as f64 - 247_000.0;
         assert!((found[1].predicted.unwrap().0 - expected).abs() < 1.0, "{:?}", found[1]);
-        assert_eq!(found[1].agreement, Agreement::Within);
+        assert_eq!(found[1].agreement(), Agreement::Within);
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub fn section(rows: &[Row]) -> Option<Section> {
 fn predictions(rows: &[Row]) -> Option<Part> {
     let (decisions, predictions) = predicted(rows);
     let title = "What primitive costs predict";
-    let known = predictions.iter().filter(|found| found.agreement != Agreement::Missing).count();
+    let known = predictions.iter().filter(|found| found.agreement() != Agreement::Missing).count();
     if predictions.is_empty() {
         return None;
     }
@@ -54,7 +54,7 @@ fn predictions(rows: &[Row]) -> Option<Part> {
         parts.push(Part::table(&of_decisions, decisions.iter().map(decision_line).collect()));
     }
     parts.push(Part::Folded("All differences and their terms".to_owned(), vec![differences]));
-    let within = predictions.iter().filter(|found| found.agreement == Agreement::Within).count();
+    let within = predictions.iter().filter(|found| found.agreement() == Agreement::Within).count();
     let note = format!("{within} of {known} differences within 20 %");
     Some(Part::card(title, &note, parts))
 }
@@ -84,9 +84,9 @@ fn prediction_line(prediction: &Prediction<'_>) -> Vec<String> {
         difference(ns, half_width_ns),
         prediction.predicted.map_or_else(String::new, |(ns, half_width_ns)| difference(ns, half_width_ns)),
         prediction.relative_error().map_or_else(String::new, |error| format!("{:+.1} %", error * 100.0)),
-        prediction.agreement.as_str().to_owned(),
+        prediction.agreement().as_str().to_owned(),
         prediction.terms.clone(),
-        prediction.why_not.unwrap_or_default().to_owned(),
+        prediction.why_not().unwrap_or_default().to_owned(),
     ]
 }
 

@@ -33,8 +33,10 @@ pub(super) struct Steps {
 /// The relation of a cycle counter to the global timer: a straight line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Relation {
-    origin: Step,
-    cycles_per_ns: f64,
+    /// A moment near the snippet, to count from.
+    pub(super) origin: Step,
+    /// The clock of the multiprocessor.
+    pub(super) cycles_per_ns: f64,
     /// The same from even steps alone, minus from odd steps alone, in ns.
     disagreement_ns: f64,
 }
@@ -60,16 +62,6 @@ impl Relation {
     pub(super) fn ns_after(&self, cycles: u64, moment_ns: u64) -> f64 {
         let since = Step { ns: moment_ns, cycles: 0 };
         self.ns(cycles, since)
-    }
-
-    /// The clock of the multiprocessor.
-    pub(super) const fn cycles_per_ns(&self) -> f64 {
-        self.cycles_per_ns
-    }
-
-    /// A moment near the snippet, to count from.
-    pub(super) const fn origin_ns(&self) -> u64 {
-        self.origin.ns
     }
 
     /// By how much two halves of the observations disagree.
@@ -166,7 +158,7 @@ mod tests {
         let moments = [one.ns_after(2 * 10_000, 1_000), other.ns_after(2 * 10_000 + 1_000_000, 1_000)];
         assert!((moments[0] - 9_000.0).abs() < 2.0 && (moments[1] - 9_000.0).abs() < 2.0, "{moments:?}");
         for relation in [one, other] {
-            assert!((relation.cycles_per_ns() - 2.0).abs() < 1e-3, "{relation:?}");
+            assert!((relation.cycles_per_ns - 2.0).abs() < 1e-3, "{relation:?}");
             assert!(relation.disagreement_cycles() < 8.0, "{relation:?}");
         }
     }

@@ -184,7 +184,9 @@ impl Launcher {
         let places =
             [at(0), at(layout.steps), at(layout.multiprocessors), indices.address, memory.address, at(layout.out)];
         let arguments = places.into_iter().fold(Arguments::default(), Arguments::wide);
-        let arguments = arguments.word(late_cycles(snippet)).word(ROUNDS);
+        // By how many cycles the late warp or block is late: some times what the barrier takes.
+        let late_cycles = if snippet == Snippet::GridBarrier { 3000 } else { 300 };
+        let arguments = arguments.word(late_cycles).word(ROUNDS);
         let launch = Launch::new(kernel, (shape.blocks, shape.threads), arguments);
         Ok(Self { device, snippet, shape, layout, results, memory, launch })
     }
@@ -203,14 +205,6 @@ impl Launcher {
             .into());
         }
         Ok(record(words, self.layout))
-    }
-}
-
-/// By how many cycles the late warp or block is late: some times what the barrier takes.
-const fn late_cycles(snippet: Snippet) -> u32 {
-    match snippet {
-        Snippet::GridBarrier => 3000,
-        _ => 300,
     }
 }
 

@@ -27,7 +27,7 @@ use syncscope_core::run::plain;
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::words;
 
-use crate::{Bench, Error, Experiment, Found, Measured, Plan};
+use crate::{Bench, Error, Experiment, Measured, Plan};
 
 const NAME: &str = "timeline";
 
@@ -37,7 +37,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     about: "Start and stop of every warp, with the compiler's clock reads and with corrected ones",
     options: Options::augment_args,
     plan,
-    read: |directory, _run| Ok(Timeline::read(directory)?.map(|found| found.found(Version::ALL))),
+    read: |directory, _run| Ok(Timeline::read(directory)?.map(|found| section::section(&found, Version::ALL))),
 };
 
 #[derive(Debug, Args)]
@@ -84,7 +84,7 @@ fn measure(shown: &[Version], own: Option<&OwnRegion>, bench: &mut Bench<'_>) ->
     let gpu = bench.gpu.as_deref_mut().ok_or("no GPU was opened")?;
     let measured = gpu::measure(gpu, own, bench.progress)?;
     measured.timeline.write(bench.directory)?;
-    Ok(Measured { warnings: measured.warnings, text: measured.timeline.found(shown).section.to_string() })
+    Ok(Measured { warnings: measured.warnings, text: section::section(&measured.timeline, shown).to_string() })
 }
 
 words! {
@@ -256,36 +256,30 @@ impl Timeline {
     /// # Errors
     /// When a file cannot be written.
     pub fn write(&self, directory: &RunDirectory) -> Result<(), RunDirectoryError> {
-        plain::write(directory, &part("figures"), &self.figures)?;
-        plain::write(directory, &part("edits"), &self.edits)?;
-        plain::write(directory, &part("code"), &self.code)?;
-        plain::write(directory, &part("clocks"), &self.clocks)?;
+        plain::write(directory, "timeline_figures", &self.figures)?;
+        plain::write(directory, "timeline_edits", &self.edits)?;
+        plain::write(directory, "timeline_code", &self.code)?;
+        plain::write(directory, "timeline_clocks", &self.clocks)?;
         plain::write(directory, NAME, &self.spans)
     }
 
-    /// What directory and terminal show of it; the terminal shows the warps of these versions.
-    fn found(&self, shown: &[Version]) -> Found {
-        Found { section: section::section(self, shown), has_rows: !self.spans.is_empty() }
-    }
-
-    /// Reads its tables; `None` if the directory holds none.
+    /// Reads its tables; `None` if the directory holds none, or one without rows.
     ///
     /// # Errors
     /// When a table is there and cannot be read.
     pub fn read(directory: &RunDirectory) -> Result<Option<Self>, RunDirectoryError> {
-        let Some(spans) = plain::read(directory, NAME)? else { return Ok(None) };
+        let spans: Vec<Span> = plain::read(directory, NAME)?;
+        if spans.is_empty() {
+            return Ok(None);
+        }
         Ok(Some(Self {
             spans,
-            figures: plain::read(directory, &part("figures"))?.unwrap_or_default(),
-            edits: plain::read(directory, &part("edits"))?.unwrap_or_default(),
-            code: plain::read(directory, &part("code"))?.unwrap_or_default(),
-            clocks: plain::read(directory, &part("clocks"))?.unwrap_or_default(),
+            figures: plain::read(directory, "timeline_figures")?,
+            edits: plain::read(directory, "timeline_edits")?,
+            code: plain::read(directory, "timeline_code")?,
+            clocks: plain::read(directory, "timeline_clocks")?,
         }))
     }
-}
-
-fn part(name: &str) -> String {
-    format!("{NAME}_{name}")
 }
 
 #[cfg(test)]

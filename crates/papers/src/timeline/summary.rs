@@ -60,8 +60,10 @@ impl LaunchRecord {
     pub(super) fn place(&self, snippet: Snippet, version: Version, round: usize) -> Option<Placed> {
         let marks = self.rounds.get(round)?;
         let relations: Vec<Option<Relation>> = self.blocks.iter().map(|block| Relation::of(&block.steps)).collect();
-        let on_one = self.blocks.iter().all(|block| Some(block.multiprocessor) == self.first_multiprocessor());
-        let shifts = if on_one { vec![one_clock(marks)?; self.blocks.len()] } else { shifts(marks, &relations)? };
+        let on_one = self.blocks.windows(2).all(|two| two[0].multiprocessor == two[1].multiprocessor);
+        // All blocks on one multiprocessor have one counter.
+        let first = Shift { cycles: marks.iter().map(|mark| mark.start).min()?, at: 0.0 };
+        let shifts = if on_one { vec![first; self.blocks.len()] } else { shifts(marks, &relations)? };
         let time = |mark: &Mark, cycles: u64| {
             let shift = shifts.get(mark.block as usize)?;
             Some(shift.at + cycles.wrapping_sub(shift.cycles).cast_signed() as f64)
@@ -83,16 +85,12 @@ impl LaunchRecord {
             .collect();
         let known: Vec<Relation> = relations.into_iter().flatten().collect();
         let resolution = known.iter().map(Relation::disagreement_cycles).fold(1.0, f64::max);
-        let rates: Vec<f64> = known.iter().map(Relation::cycles_per_ns).collect();
+        let rates: Vec<f64> = known.iter().map(|relation| relation.cycles_per_ns).collect();
         Some(Placed {
             spans: from_zero(spans?),
             resolution_cycles: if on_one { 1.0 } else { resolution },
             clock_hz: upper_median(&rates).map(|rate| rate * 1e9),
         })
-    }
-
-    fn first_multiprocessor(&self) -> Option<u32> {
-        self.blocks.first().map(|block| block.multiprocessor)
     }
 
     /// The counters of the multiprocessors, each once.
@@ -102,9 +100,9 @@ impl LaunchRecord {
         known.sort_by_key(|(multiprocessor, _)| *multiprocessor);
         known.dedup_by_key(|(multiprocessor, _)| *multiprocessor);
         let Some((_, first)) = known.first().copied() else { return Vec::new() };
-        let moment = first.origin_ns();
+        let moment = first.origin.ns;
         // At the same moment, a counter that is ahead has counted more cycles.
-        let at_zero = |relation: &Relation| -relation.ns_after(0, moment) * relation.cycles_per_ns();
+        let at_zero = |relation: &Relation| -relation.ns_after(0, moment) * relation.cycles_per_ns;
         let ahead = |relation: &Relation| at_zero(relation) - at_zero(&first);
         let offset = |(multiprocessor, relation): &(u32, Relation)| ClockOffset {
             multiprocessor: *multiprocessor,
@@ -115,16 +113,10 @@ impl LaunchRecord {
     }
 }
 
-/// All blocks on one multiprocessor have one counter.
-fn one_clock(marks: &[Mark]) -> Option<Shift> {
-    Some(Shift { cycles: marks.iter().map(|mark| mark.start).min()?, at: 0.0 })
-}
-
 /// One shift for each block, by what it saw of the global timer. Within a block, cycles stay cycles.
 fn shifts(marks: &[Mark], relations: &[Option<Relation>]) -> Option<Vec<Shift>> {
-    let moment = relations.first()?.as_ref()?.origin_ns();
-    let rates: Option<Vec<f64>> =
-        relations.iter().map(|relation| relation.as_ref().map(Relation::cycles_per_ns)).collect();
+    let moment = relations.first()?.as_ref()?.origin.ns;
+    let rates: Option<Vec<f64>> = relations.iter().map(|relation| Some(relation.as_ref()?.cycles_per_ns)).collect();
     let rate = upper_median(&rates?)?;
     let shift = |(block, relation): (usize, &Option<Relation>)| {
         let of_block = marks.iter().filter(|mark| mark.block as usize == block);

@@ -13,7 +13,7 @@ use crate::figure::interval_within_run;
 use crate::table::{Painter, Tone};
 
 /// The findings of one run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct RunFindings {
     data: RunData,
     findings: Vec<Finding>,

@@ -1,11 +1,12 @@
 //! What becomes of each claim of the paper on this device: for each kernel and block size, and over all sizes.
 
+use syncscope_core::stats::Proportion;
 use syncscope_core::words;
 use syncscope_report::{ClaimVerdict, Finding, Outcome, Paper, grouped};
 
 use super::arrival::{NeighbourRow, OrderSummary, summary};
 use super::counted::PositionClass::{BlockFirst, BlockLast, Inside, WarpFirst, WarpLast};
-use super::counted::{ClassRow, PositionClass};
+use super::counted::{ClassRow, PositionClass, proportion};
 use super::{Asynchrony, BLOCK_THREADS, PAPER_EXECUTIONS, Variant, WARP_THREADS};
 
 words! {
@@ -84,11 +85,7 @@ pub struct ClaimRow {
     /// What becomes of it.
     pub verdict: ClaimVerdict,
     /// The share on which the verdict rests: of executions, or of pairs of blocks.
-    pub share: Option<f64>,
-    /// Lower end of its 95 % interval.
-    pub share_low: Option<f64>,
-    /// Upper end.
-    pub share_high: Option<f64>,
+    pub share: Option<Proportion>,
     /// What was found.
     pub found: String,
 }
@@ -96,17 +93,7 @@ pub struct ClaimRow {
 impl ClaimRow {
     /// A claim that the paper does not make, about all kernels and block sizes, which rests on no share.
     const fn without_share(claim: Claim, verdict: ClaimVerdict, found: String) -> Self {
-        Self {
-            claim,
-            variant: None,
-            block_threads: None,
-            in_paper: false,
-            verdict,
-            share: None,
-            share_low: None,
-            share_high: None,
-            found,
-        }
+        Self { claim, variant: None, block_threads: None, in_paper: false, verdict, share: None, found }
     }
 }
 
@@ -193,8 +180,7 @@ fn about_sizes(claim: Claim, variant: Variant, sizes: &[u32], classes: &[ClassRo
         let rows = classes.iter().filter(|row| row.variant == variant && row.block_threads == *size);
         about_size(claim, &ClassRows::of(rows)?)
     };
-    let rows: Vec<ClaimRow> = sizes.iter().filter_map(of_size).collect();
-    together(claim, Some(variant), &rows).into_iter().chain(rows.clone()).collect()
+    with_all(claim, Some(variant), sizes.iter().filter_map(of_size).collect())
 }
 
 /// What becomes of a claim for one kernel and block size; `None` if it says nothing of this size.
@@ -215,9 +201,7 @@ fn about_size(claim: Claim, rows: &ClassRows<'_>) -> Option<ClaimRow> {
         block_threads: Some(first.block_threads),
         in_paper: is_in_paper(first.variant, first.block_threads),
         verdict,
-        share: decisive.and_then(|row| row.share),
-        share_low: decisive.and_then(|row| row.share_low),
-        share_high: decisive.and_then(|row| row.share_high),
+        share: decisive.and_then(|row| proportion(row.share, row.share_low, row.share_high)),
         found,
     })
 }
@@ -227,19 +211,15 @@ type Judged<'a> = (ClaimVerdict, Option<&'a ClassRow>, String);
 fn none_inside<'a>(rows: &ClassRows<'a>) -> Judged<'a> {
     let inside = rows.most(&[Inside]);
     let (count, executions) = (rows.count(&[Inside]), grouped(rows.first().executions));
-    if count > 0 {
+    let (verdict, found) = if count > 0 {
         let threads = inside.map(|row| row.threads.replace(' ', ", ")).unwrap_or_default();
-        return (
-            ClaimVerdict::DoesNotHold,
-            inside,
-            format!("{} inside a warp, at threads {threads} of the block", grouped(count)),
-        );
-    }
-    if rows.count(PositionClass::ALL) == 0 {
-        let found = format!("none anywhere in {executions} executions: no two updates were seen apart");
-        return (ClaimVerdict::Open, inside, found);
-    }
-    (ClaimVerdict::Holds, inside, format!("none inside a warp in {executions} executions"))
+        (ClaimVerdict::DoesNotHold, format!("{} inside a warp, at threads {threads} of the block", grouped(count)))
+    } else if rows.count(PositionClass::ALL) == 0 {
+        (ClaimVerdict::Open, format!("none anywhere in {executions} executions: no two updates were seen apart"))
+    } else {
+        (ClaimVerdict::Holds, format!("none inside a warp in {executions} executions"))
+    };
+    (verdict, inside, found)
 }
 
 fn occurs<'a>(rows: &ClassRows<'a>, classes: &[PositionClass]) -> Judged<'a> {
@@ -299,8 +279,8 @@ fn side_follows_loads(classes: &[ClassRow]) -> Vec<ClaimRow> {
             ..ClaimRow::without_share(Claim::SideFollowsLoads, verdict, found)
         })
     };
-    let rows: Vec<ClaimRow> = BLOCK_THREADS.into_iter().filter_map(row).collect();
-    together(Claim::SideFollowsLoads, Some(Variant::GlobalLeftFirst), &rows).into_iter().chain(rows.clone()).collect()
+    let rows = BLOCK_THREADS.into_iter().filter_map(row).collect();
+    with_all(Claim::SideFollowsLoads, Some(Variant::GlobalLeftFirst), rows)
 }
 
 /// Whether blocks arrive in increasing order, for each block size and for all together.
@@ -324,14 +304,11 @@ fn claims_of_arrival(neighbours: &[NeighbourRow]) -> Vec<ClaimRow> {
             block_threads: Some(row.block_threads),
             in_paper: is_in_paper(Variant::Global, row.block_threads),
             verdict,
-            share: row.share,
-            share_low: row.share_low,
-            share_high: row.share_high,
+            share: proportion(row.share, row.share_low, row.share_high),
             found,
         }
     };
-    let rows: Vec<ClaimRow> = neighbours.iter().map(row).collect();
-    together(Claim::IncreasingOrder, None, &rows).into_iter().chain(rows.clone()).collect()
+    with_all(Claim::IncreasingOrder, None, neighbours.iter().map(row).collect())
 }
 
 /// What becomes of the project's own statement, which is about one kind of device. A process may meet a part of the orders; more
@@ -352,11 +329,12 @@ fn claim_of_orders(summary: Option<OrderSummary>, device: &str) -> Option<ClaimR
     Some(ClaimRow::without_share(Claim::EightOrders, verdict, found))
 }
 
-/// The verdict over the sizes for which the paper makes the claim, or over all sizes of a control; `None` if there are none.
-fn together(claim: Claim, variant: Option<Variant>, rows: &[ClaimRow]) -> Option<ClaimRow> {
+/// The rows of single sizes, and before them the verdict over the sizes for which the paper makes the claim, or over all sizes of
+/// a control, if there are any.
+fn with_all(claim: Claim, variant: Option<Variant>, rows: Vec<ClaimRow>) -> Vec<ClaimRow> {
     let is_control = variant.is_some_and(Variant::is_control);
-    let rows: Vec<&ClaimRow> = rows.iter().filter(|row| row.in_paper || is_control).collect();
-    let of = |verdict| rows.iter().filter(move |row| row.verdict == verdict).filter_map(|row| row.block_threads);
+    let counted: Vec<&ClaimRow> = rows.iter().filter(|row| row.in_paper || is_control).collect();
+    let of = |verdict| counted.iter().filter(move |row| row.verdict == verdict).filter_map(|row| row.block_threads);
     let named = |verdict| of(verdict).map(|size| size.to_string()).collect::<Vec<_>>().join(", ");
     let words = [
         (ClaimVerdict::Holds, "holds for blocks of"),
@@ -368,31 +346,28 @@ fn together(claim: Claim, variant: Option<Variant>, rows: &[ClaimRow]) -> Option
         .filter(|(verdict, _)| of(*verdict).next().is_some())
         .map(|(verdict, text)| format!("{text} {}", named(*verdict)))
         .collect();
-    parts.extend(shares(&rows));
+    parts.extend(shares(&counted));
     // The paper makes it for each of its sizes: one counterexample decides, and so does one that is not known.
-    let verdict = if of(ClaimVerdict::DoesNotHold).next().is_some() {
-        ClaimVerdict::DoesNotHold
-    } else if of(ClaimVerdict::Open).next().is_some() {
-        ClaimVerdict::Open
-    } else {
-        ClaimVerdict::Holds
-    };
-    (!rows.is_empty()).then(|| ClaimRow {
+    let decides = |verdict: &ClaimVerdict| of(*verdict).next().is_some();
+    let verdict = [ClaimVerdict::DoesNotHold, ClaimVerdict::Open].into_iter().find(decides);
+    let verdict = verdict.unwrap_or(ClaimVerdict::Holds);
+    let together = (!counted.is_empty()).then(|| ClaimRow {
         variant,
         in_paper: !is_control,
         ..ClaimRow::without_share(claim, verdict, parts.join("; "))
-    })
+    });
+    together.into_iter().chain(rows).collect()
 }
 
 /// The range of the shares of several sizes, in words; `None` if no share is known.
 fn shares(rows: &[&ClaimRow]) -> Option<String> {
-    let of = |share: fn(&ClaimRow) -> Option<f64>| rows.iter().filter_map(move |row| share(row));
-    let most = of(|row| row.share).reduce(f64::max)?;
+    let known = || rows.iter().filter_map(|row| row.share);
+    let most = known().map(|known| known.share).reduce(f64::max)?;
     if most <= 0.0 {
-        let bound = of(|row| row.share_high).reduce(f64::max)?;
+        let bound = known().map(|known| known.interval.high).reduce(f64::max)?;
         return Some(format!("never seen, in at most {} (95 %)", percent(bound)));
     }
-    let least = of(|row| row.share).reduce(f64::min)?;
+    let least = known().map(|known| known.share).reduce(f64::min)?;
     Some(if least < most { format!("{} to {}", percent(least), percent(most)) } else { percent(most) })
 }
 

@@ -36,7 +36,7 @@ fn what_the_paper_found_holds() {
     assert_eq!(inside.found, "holds for blocks of 32, 64; never seen, in at most 3.84 ppm (95 %)");
     let last = row(&found, Claim::LastComponentToo, Variant::Shared, Some(128));
     assert_eq!((last.verdict, last.in_paper), (Holds, true));
-    assert!(last.share.is_some_and(|share| share > 0.0) && last.share_low < last.share, "{last:?}");
+    assert!(last.share.is_some_and(|known| 0.0 < known.share && known.interval.low < known.share), "{last:?}");
 }
 
 /// The positions modulo 64 of what a device leaves with blocks of 64 threads.
@@ -84,7 +84,7 @@ fn a_device_without_inconsistencies_tells_little() {
     assert_eq!(verdict(&found, Claim::FirstComponentOnly, 64), Open);
     let borders = row(&found, Claim::AtBlockBorders, Variant::Global, Some(64));
     assert_eq!(borders.verdict, DoesNotHold, "as many executions as in the paper, and none");
-    assert!(borders.share_high.is_some_and(|high| high < 4e-6), "{borders:?}");
+    assert!(borders.share.is_some_and(|known| known.interval.high < 4e-6), "{borders:?}");
 }
 
 #[test]

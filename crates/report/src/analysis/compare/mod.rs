@@ -35,7 +35,7 @@ pub use self::machine_state::{ClassChange, MachineStates};
 pub const USUAL_THRESHOLD: f64 = 0.05;
 
 /// Two runs side by side.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Comparison<'a> {
     /// The first run.
     pub a: &'a RunData,

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::Serialize;
+use syncscope_core::detail::value_of;
 use syncscope_core::stats::Interval;
 use syncscope_core::words::words;
 use syncscope_core::{Case, Detail, Domain, Role, Verdict};
@@ -266,10 +267,8 @@ fn elsewhere(data: &RunData, case: &Case) -> Vec<String> {
 
 /// The states of the machine in which a rival costs less than the winner.
 fn reversed(data: &RunData, win: &Win<'_, '_>) -> Vec<String> {
-    let in_state = |known: &Known<'_>, name: &str, state: u32| {
-        let found = data.details.get(&known.row.case.id())?.iter();
-        found.filter(|one| one.name == name && one.actor == Some(state)).map(|one| one.value).next()
-    };
+    let in_state =
+        |known: &Known<'_>, name: &str, state: u32| value_of(&data.details, &known.row.case, name, Some(state));
     let of_state = |state: u32| {
         let own = in_state(&win.cost, Detail::STATE_NS, state)?;
         let share = in_state(&win.cost, Detail::STATE_SHARE, state)?;
