@@ -16,6 +16,7 @@
 #![allow(clippy::inline_always, reason = "these operations are themselves measured and must stand in the timed loop")]
 
 mod barriers;
+#[cfg(not(loom))]
 mod between_processes;
 mod locks;
 mod pthread;
@@ -25,6 +26,7 @@ mod wait_limit;
 pub mod weakened;
 
 pub use self::barriers::*;
+#[cfg(not(loom))]
 pub(crate) use self::between_processes::BetweenProcesses;
 pub use self::locks::*;
 pub use self::pthread::{PthreadBarrier, PthreadMutex, PthreadSpin};

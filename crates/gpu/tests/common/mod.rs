@@ -62,19 +62,26 @@ pub(crate) fn programs_on(arch: &str) -> Vec<(Case, Program)> {
     programs().into_iter().filter(is_there).collect()
 }
 
-/// All programs for one architecture; for the oldest and the newest one of each primitive on each memory, in each mode and form;
-/// for those between, whose instructions are of one of the others, one of each primitive.
+/// Whether the selections of programs are large: `make test-kernels`.
+pub(crate) fn is_thorough() -> bool {
+    std::env::var_os("SYNCSCOPE_ALL_KERNELS").is_some()
+}
+
+/// For Hopper one program of each primitive on each memory, in each mode and form, for each width of a value; for the others one
+/// of each primitive. If it is thorough: for Hopper all, for the oldest and the newest one on each memory, in each mode and form.
 pub(crate) fn some_programs(arch: &str) -> Vec<(Case, Program)> {
     let mut seen = HashSet::new();
-    let is_last = ["sm_75", "sm_120"].contains(&arch);
+    let (is_hopper, is_thorough) = (arch == "sm_90", is_thorough());
+    let has_forms = is_hopper || is_thorough && ["sm_75", "sm_120"].contains(&arch);
     let mut is_new = |case: &Case| {
         let form = (case.space, case.mode, case.layout == Some(Layout::Shared), case.form);
+        let value = case.dtype.map(|dtype| (dtype.size_bytes(), dtype.is_floating()));
         // Orders and designs of wide barriers are programs of their own.
         let is_design = ["gpu.grid.hierarchical", "gpu.multi.flags"].contains(&case.primitive.as_str());
         let design = (case.order, is_design.then(|| case.group.clone()));
-        seen.insert((case.primitive.clone(), is_last.then_some((form, design))))
+        seen.insert((case.primitive.clone(), has_forms.then_some((form, design)), is_hopper.then_some(value)))
     };
-    programs_on(arch).into_iter().filter(|(case, _)| arch == "sm_90" || is_new(case)).collect()
+    programs_on(arch).into_iter().filter(|(case, _)| is_hopper && is_thorough || is_new(case)).collect()
 }
 
 /// The snippets, and one program of each primitive, layout, type and form, on each memory and in each mode.

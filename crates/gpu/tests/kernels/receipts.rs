@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use syncscope_core::{Case, Counted, Evidence, MOST_OTHERS, Mode, Receipt};
+use syncscope_gpu::compile::Program;
 use syncscope_gpu::evidence_of;
 
-use crate::common::{compiled, compiled_all, some_programs};
+use crate::common::{compiled, compiled_all, is_thorough, programs_on, some_programs};
 
-/// The receipts of the primitives of an architecture, with their names.
-fn receipts(arch: &str) -> Vec<(Case, Receipt)> {
-    let programs = some_programs(arch).into_iter().map(|(case, program)| (Some(case), program));
+/// The receipts of some programs for an architecture, with their names.
+fn receipts(arch: &str, programs: Vec<(Case, Program)>) -> Vec<(Case, Receipt)> {
+    let programs = programs.into_iter().map(|(case, program)| (Some(case), program));
     let found = compiled_all(arch, programs.collect()).into_iter().filter_map(|program| {
         let case = program.case?;
         let receipt = evidence_of(&case, &program.cubin).receipt()?.clone();
@@ -20,7 +21,7 @@ fn receipts(arch: &str) -> Vec<(Case, Receipt)> {
 }
 
 /// A figure of a primitive beside which many other instructions are executed is a figure of those, too. So this list is reviewed:
-/// a primitive that comes onto it is mended, or its form is what people write.
+/// a primitive that comes onto it is mended, or its form is what people write. `make test-kernels` finds what should leave it.
 #[test]
 fn primitives_with_many_other_instructions_are_known() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/many_others.txt");
@@ -31,14 +32,18 @@ fn primitives_with_many_other_instructions_are_known() {
         };
         (receipt.others() > MOST_OTHERS).then(|| format!("{arch} {case}: {what}\n"))
     };
-    let of_arch = |arch: &'static str| receipts(arch).into_iter().filter_map(move |found| line(arch, found));
+    let of_arch =
+        |arch: &'static str| receipts(arch, some_programs(arch)).into_iter().filter_map(move |found| line(arch, found));
     let found: BTreeSet<String> = ["sm_75", "sm_90"].into_iter().flat_map(of_arch).collect();
-    let found: String = found.into_iter().collect();
-    if std::env::var_os("SYNCSCOPE_UPDATE").is_some() {
-        std::fs::write(&path, &found).unwrap();
+    if is_thorough() && std::env::var_os("SYNCSCOPE_UPDATE").is_some() {
+        std::fs::write(&path, found.iter().map(String::as_str).collect::<String>()).unwrap();
     }
-    let known = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(found == known, "{} differs; run this test with SYNCSCOPE_UPDATE=1 and read the diff", path.display());
+    let text = std::fs::read_to_string(&path).unwrap_or_default();
+    let known: BTreeSet<String> = text.split_inclusive('\n').map(str::to_owned).collect();
+    let is_right = if is_thorough() { found == known } else { found.is_subset(&known) };
+    let new: Vec<&String> = found.difference(&known).collect();
+    let how = "SYNCSCOPE_UPDATE=1 SYNCSCOPE_ALL_KERNELS=1 with this test writes it; read the diff";
+    assert!(is_right && found.len() > 50, "{} differs: {how}\n{new:?}", path.display());
 }
 
 #[test]
@@ -54,14 +59,18 @@ fn receipts_count_every_instruction_of_an_operation() {
         ("gpu.block.syncthreads_and", Some(Mode::Latency), "BAR", [2, 2]),
     ];
     for (index, arch) in ["sm_75", "sm_90"].into_iter().enumerate() {
-        let found = receipts(arch);
+        let lock = "gpu.lock.spin_cas";
+        let is_one = |case: &Case| expected.iter().any(|one| (one.0, one.1) == (&case.primitive, case.mode));
+        let mut programs = programs_on(arch);
+        programs.retain(|(case, _)| is_one(case) || case.primitive == lock);
+        let found = receipts(arch, programs);
         for (id, mode, name, all) in expected {
             let (case, receipt) = found.iter().find(|(case, _)| case.primitive == id && case.mode == mode).unwrap();
             let found = [receipt.all(), receipt.of_name(name)].map(|count| (count * 5.0).round() as i64);
             assert_eq!(found, [5 * all[index], 5], "{arch} {case}: {}", receipt.line());
             assert_eq!(receipt.counted(), Counted::Executed, "{arch} {case}");
         }
-        let lock = found.iter().find(|(case, _)| case.primitive == "gpu.lock.spin_cas").unwrap();
+        let lock = found.iter().find(|(case, _)| case.primitive == lock).unwrap();
         assert_eq!(lock.1.counted(), Counted::Static, "{arch}: it repeats what it tries");
     }
 }
