@@ -50,17 +50,18 @@ fn a_run_writes_a_complete_directory() {
     assert!(matches!(&run.sessions[..], [session] if session.seconds > 0.0), "{:?}", run.sessions);
     let rows = directory.read_rows().unwrap();
     assert_eq!(rows.len(), 12);
-    for (primitive, verdict) in [
-        ("cpu.atomic.add", "Resolved"),
-        ("cpu.atomic.read", "BelowResolution"),
-        ("cpu.barrier.std", "Noisy"),
-        ("cpu.fence.flush", "Skipped"),
-        ("cpu.lock.std_mutex", "Resolved"),
+    for (primitive, verdicts) in [
+        ("cpu.atomic.add", &["Resolved"][..]),
+        ("cpu.atomic.read", &["BelowResolution"]),
+        // By chance, the noise leaves an interval that contains zero.
+        ("cpu.barrier.std", &["Noisy", "BelowResolution"]),
+        ("cpu.fence.flush", &["Skipped"]),
+        ("cpu.lock.std_mutex", &["Resolved"]),
     ] {
         let mut found = rows.iter().filter(|row| row.case.primitive == primitive).peekable();
         assert!(found.peek().is_some(), "{primitive}");
         for row in found {
-            assert_eq!(row.verdict.name(), verdict, "{}: {}", row.case, row.verdict);
+            assert!(verdicts.contains(&row.verdict.name()), "{}: {}", row.case, row.verdict);
         }
     }
     let page = fs::read_to_string(directory.report()).unwrap();
