@@ -51,16 +51,21 @@ impl<'a> Known<'a> {
         Some(Comparison { less, more })
     }
 
-    /// The cost of another thread of the same row, as uncertain as that of the row.
+    /// Another cost of the same row, as uncertain as that of the row.
     pub(crate) fn with_cost(self, ns: f64) -> Self {
         let Interval { low, high } = self.bounds;
         let factor = ns / self.ns;
         Self { ns, bounds: Interval { low: factor * low, high: factor * high }, ..self }
     }
 
+    /// This cost of another thread. `None` where one of both is not above zero: no factor relates their intervals.
+    fn of_thread(self, cost: Option<Nanoseconds>) -> Option<Self> {
+        positive(cost).filter(|_| self.ns > 0.0).map(|ns| self.with_cost(ns))
+    }
+
     /// The cost of its slowest thread, where the row has it.
     pub(crate) fn of_slowest(self) -> Self {
-        positive(self.row.slowest_ns).map_or(self, |ns| self.with_cost(ns))
+        self.of_thread(self.row.slowest_ns).unwrap_or(self)
     }
 
     /// Whether it is the cost of another thread than that of its row.
@@ -104,7 +109,7 @@ pub(crate) fn of_one_actor(rows: Vec<Known<'_>>) -> Option<Vec<Known<'_>>> {
 
 /// The cost of its median thread.
 pub(super) fn of_median(known: Known<'_>) -> Option<Known<'_>> {
-    Some(known.with_cost(positive(known.row.median_ns)?))
+    known.of_thread(known.row.median_ns)
 }
 
 /// Whether the rows do not differ in whose cost they are.
@@ -161,6 +166,16 @@ mod tests {
         let mut rows = rows();
         rows[1].median_ns = None;
         assert!(known(&data(rows.clone()), 0).against(known(&data(rows), 1)).is_none());
+    }
+
+    #[test]
+    fn an_estimate_below_zero_gives_no_other_thread_an_interval() {
+        let mut rows = rows();
+        rows[1].slowest_ns = Some(Nanoseconds(20.0));
+        let data = data(rows);
+        let below = Known { ns: -5.0, bounds: Interval { low: -40.0, high: 9.0 }, ..known(&data, 1) };
+        assert_eq!((below.of_slowest().ns, below.of_slowest().bounds), (below.ns, below.bounds));
+        assert!(known(&data, 0).against(below).is_none(), "nor the median one");
     }
 
     #[test]

@@ -17,12 +17,15 @@ pub(crate) enum Basis {
 }
 
 /// Where the cost of a row lies by the rows of its run: the interval within the run. A cost below the resolution lies in its
-/// interval, too; without an interval, a resolved cost is taken as exact. `None` where the figure is no cost of its own.
+/// interval, too; without an interval, a resolved cost is taken as exact. `None` where the figure is no cost of its own: also where
+/// the whole interval is below zero, as what surrounds the primitive hides it.
 pub(crate) fn bounds(row: &Row) -> Option<Interval> {
     let ns = row.ns?.value();
     match row.verdict {
         Verdict::Resolved => Some(interval_within_run(row).unwrap_or(Interval { low: ns, high: ns })),
-        Verdict::Noisy(_) | Verdict::BelowResolution(_) => interval_within_run(row),
+        Verdict::Noisy(_) | Verdict::BelowResolution(_) => {
+            interval_within_run(row).filter(|interval| interval.high > 0.0)
+        }
         _ => None,
     }
 }

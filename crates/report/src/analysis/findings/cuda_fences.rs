@@ -10,6 +10,7 @@ use super::pick::{
 };
 use super::{ClaimVerdict, Outcome, Predicate};
 use crate::RunData;
+use crate::figure::interval_within_run;
 
 const WARP: u32 = 32;
 /// "At or near zero": at most this share of the device-wide fence in the same case.
@@ -89,7 +90,9 @@ fn block_fence_hidden(data: &RunData) -> Option<Outcome> {
     };
     let device = fences(data, FENCE_DEVICE, wide);
     let tested = |index: usize| {
-        if matches!(data.rows[index].verdict, Verdict::BelowResolution(_) | Verdict::Overlapped(_)) {
+        let row = &data.rows[index];
+        let is_below_zero = || interval_within_run(row).is_some_and(|interval| interval.high <= 0.0);
+        if matches!(row.verdict, Verdict::BelowResolution(_) | Verdict::Overlapped(_)) || is_below_zero() {
             return (ClaimVerdict::Holds, index);
         }
         let like = device.iter().find(|row| place(&row.row.case) == place(data.case(index)));

@@ -128,7 +128,8 @@ impl Unit {
     }
 }
 
-/// The upper end of a ratio without a figure says nothing beyond this multiple of the lower one: a thread may have been starved.
+/// The upper end of a ratio without a figure says nothing beyond this multiple of the lower one, or beyond this ratio where none is
+/// known: a thread may have been starved.
 const WIDE: f64 = 10.0;
 
 /// The larger cost in units of the smaller one: `3.55 times (3.25 to 4.01)`; without intervals `3.55 times`; where a cost has
@@ -140,13 +141,14 @@ fn times(a: &Known<'_>, b: &Known<'_>) -> String {
     let point = figure::ratio(ratio.point);
     let whose = more.other_actor().or_else(|| less.other_actor());
     let whose = whose.map(|actor| format!(", both of the {actor} thread")).unwrap_or_default();
-    let says_something = |high: &f64| more.has_figure() || ratio.low.is_none_or(|low| *high <= WIDE * low);
-    let ends = figure::ends(ratio.low, ratio.high.filter(says_something));
+    let says_something = |high: &f64| more.has_figure() || *high <= WIDE * ratio.low.unwrap_or(1.0);
+    let (low, high) = (ratio.low, ratio.high.filter(says_something));
+    let ends = figure::ends(low, high);
     if interval_within_run(more.row).is_none() || ends == format!("{point} to {point}") {
         return format!("{point} times{whose}");
     }
     let has_figures = more.has_figure() && less.has_figure();
-    if !has_figures && ratio.low.is_none() && ratio.high.is_none() {
+    if !has_figures && low.is_none() && high.is_none() {
         return format!("no ratio is known{whose}");
     }
     if has_figures { format!("{point} times ({ends}){whose}") } else { format!("{ends} times{whose}") }
@@ -402,5 +404,19 @@ mod tests {
             assert!(sentence.contains(" ns with") && sentence.contains('~'), "{sentence}");
             assert!(!sentence.contains(" cycles"), "{sentence}");
         }
+    }
+
+    #[test]
+    fn the_interval_of_a_starved_thread_gives_no_ratio() {
+        let mut data = data(&Verdict::BelowResolution("starved".to_owned()));
+        let mut of = |low, high| {
+            data.rows[2].ns_within = Some(Interval { low, high });
+            let known = |at| Known::of(&data, at, Basis::Run);
+            known(0).zip(known(2)).map(|(a, b)| times(&a, &b))
+        };
+        assert_eq!(of(-1e6, 1e6).unwrap(), "no ratio is known");
+        assert_eq!(of(-20.0, 60.0).unwrap(), "below 6.06 times");
+        assert_eq!(of(30.0, 1e6).unwrap(), "above 2.97 times");
+        assert_eq!(of(-60.0, -20.0), None, "hidden: no cost at all");
     }
 }
