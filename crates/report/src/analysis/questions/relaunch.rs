@@ -69,16 +69,19 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Said> {
         return Some(Said::Open(question));
     }
     let measured = if grid.left_out > 0 { "measured " } else { "" };
+    let has_other_lengths = rows.iter().any(|index| case(index).group != usual.group);
+    let after = usual.group.as_ref().filter(|_| has_other_lengths);
+    let after = after.map_or_else(String::new, |length| format!(" after {} of work", naming::group(length)));
     let meet =
         like.blocks.map_or_else(|| "To make all blocks meet".to_owned(), |all| format!("To make {all} blocks meet"));
     let rest = |words: &str, ways: &str| if ways.is_empty() { String::new() } else { format!(" {words}: {ways}.") };
-    let (slower, undecided) = (rest("The next kernel takes longer", &expensive), rest("Undecided", &open));
+    let (slower, undecided) = (rest(&format!("The next kernel takes longer{after}"), &expensive), rest("Undecided", &open));
     let text = if cheap.is_empty() {
         format!("{meet}, a grid barrier takes {time} ({name}).{slower}{undecided}")
     } else {
         let (orders, slower) = (that_orders(data, like), rest("Slower", &expensive));
         format!(
-            "{meet}, the next kernel takes {cheap}; the cheapest {measured}grid barrier{orders} {time} ({name}).{slower}{undecided}"
+            "{meet}, the next kernel takes {cheap}{after}; the cheapest {measured}grid barrier{orders} {time} ({name}).{slower}{undecided}"
         )
     };
     Some(Said::certain(text, kernels.iter().map(|(_, one)| one.index).chain(grid.rows())))
