@@ -89,11 +89,20 @@ function endsOf(point, at) {
 /** The range of an axis: the figures with a margin, and wide enough that noise does not look like a trend. */
 function domainFor(axis, points, at) {
   if (axis.domain) return axis.domain;
-  const ends = points.flatMap((point) => endsOf(point, at)).filter((end) => end > 0 && end < Number.MAX_VALUE);
-  if (ends.length === 0) return null;
+  const endsAmong = (isShown) =>
+    points
+      .filter(isShown)
+      .flatMap((point) => endsOf(point, at))
+      .filter((end) => end > 0 && end < Number.MAX_VALUE);
+  const figures = endsAmong((point) => point.state !== "bound");
+  const bounds = endsAmong((point) => point.state === "bound");
+  if (figures.length + bounds.length === 0) return null;
+  // A bound far from all figures, such as that of a thread that was starved, stands at the edge.
+  const [least, most] = [Math.min(...figures) / MOST_SPREAD, Math.max(...figures) * MOST_SPREAD];
+  const ends = figures.concat(figures.length ? bounds.map((end) => Math.min(Math.max(end, least), most)) : bounds);
   const [low, high] = [Math.min(...ends), Math.max(...ends)];
   if (!axis.log) return [0, high * 1.06];
-  const least = 4;
-  const pad = Math.max(1.12, Math.sqrt(Math.max(1, least / (high / low))));
+  const narrowest = 4;
+  const pad = Math.max(1.12, Math.sqrt(Math.max(1, narrowest / (high / low))));
   return [low / pad, high * pad];
 }
