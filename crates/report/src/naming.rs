@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::collections::BTreeMap;
 
 use syncscope_core::machine::{CpuMachine, GpuMachine, Machine};
-use syncscope_core::{Case, Form, Group, Layout};
+use syncscope_core::{Case, Form, Group, Layout, Scope};
 
 use crate::generation::generation;
 
@@ -53,6 +53,8 @@ pub(crate) fn cpus(cpus: &CpuMachine) -> String {
 pub(crate) fn hardware(machine: &Machine, case: &Case) -> String {
     match case.domain_and_family() {
         ("cpu", _) => cpus(&machine.cpu),
+        // What the whole system sees costs more where it has further GPUs.
+        ("gpu", _) if case.scope == Some(Scope::System) => gpus(&machine.gpus).join(", "),
         ("gpu", family) if family != "launch" => machine.gpus.first().map_or_else(String::new, |gpu| gpu.name.clone()),
         _ => [vec![cpus(&machine.cpu)], gpus(&machine.gpus)].concat().join(", "),
     }
@@ -213,6 +215,15 @@ mod tests {
         assert_eq!(cpu("AMD EPYC 9274F 24-Core Processor"), "AMD EPYC 9274F");
         assert_eq!(cpu("Intel(R) Xeon(R) Gold 6242 CPU @ 2.80GHz"), "Intel Xeon Gold 6242");
         assert_eq!(cpu(""), "unnamed CPU");
+    }
+
+    #[test]
+    fn what_the_whole_system_sees_is_executed_by_all_devices() {
+        let gpu = GpuMachine { name: "NVIDIA H200".into(), ..GpuMachine::default() };
+        let two = Machine { gpus: vec![gpu.clone(), gpu], ..Machine::default() };
+        let fence = Case::new("gpu.fence.system");
+        assert_eq!(hardware(&two, &fence), "NVIDIA H200");
+        assert_eq!(hardware(&two, &Case { scope: Some(Scope::System), ..fence }), "2 × NVIDIA H200");
     }
 
     #[test]
