@@ -56,13 +56,22 @@ function groupedBy(rows, key) {
   return groups;
 }
 
-/** The default value of a dimension among rows: the most threads, the usual value, or else the most frequent one. Cases
+/** Whether the threads of a row had a CPU each. */
+function hasOwnCpus(row) {
+  const cpus = RUNS[row.run].run.machine.cpu.hardware_threads;
+  return row.domain !== "cpu" || !cpus || row.threads <= cpus;
+}
+
+/** The default value of a dimension among rows: the most threads with a CPU each, the usual value, or else the most frequent one. Cases
     without a figure and forms that are not the default count only if there are no others. */
 function usualValue(dim, rows) {
   const first = (wanted) => (candidates) => (candidates.some(wanted) ? candidates.filter(wanted) : candidates);
   const counted = first((row) => row.form === null)(first(hasFigure)(rows));
   const values = valuesOf(dim, counted);
-  if (dim.id === "threads") return values.filter((value) => value !== null).pop() ?? null;
+  if (dim.id === "threads") {
+    const threads = valuesOf(dim, first(hasOwnCpus)(counted));
+    return threads.filter((value) => value !== null).pop() ?? null;
+  }
   const usual = (USUAL[dim.id] || []).map((value) => value || null).find((value) => values.includes(value));
   if (usual !== undefined) return usual;
   const counts = groupedBy(counted, dim.of);
@@ -207,12 +216,8 @@ function facetOf(state, decided, x) {
     : null;
 }
 
-/** Whether the threads of a row had a CPU each. What others measured beyond the CPUs of their machine stands in the table alone. */
-function fitsMachine(row) {
-  const { preset, machine } = RUNS[row.run].run;
-  const cpus = machine.cpu.hardware_threads;
-  return preset !== "imported" || row.domain !== "cpu" || !cpus || row.threads <= cpus;
-}
+/** What others measured beyond the CPUs of their machine stands in the table alone. */
+const fitsMachine = (row) => RUNS[row.run].run.preset !== "imported" || hasOwnCpus(row);
 
 /** Everything that the explorer shows for a state. */
 function contentOf(state) {
