@@ -47,6 +47,9 @@ pub(crate) fn verdict(check: &Check, observations: &[Observation], costs: &Costs
             Verdict::Resolved => {
                 beyond_limit(costs, basis).unwrap_or_else(|| of_blocks(observations, basis.fewest_blocks))
             }
+            Verdict::BelowResolution(_) if starved > 0 => {
+                Verdict::Noisy("nothing bounds the cost of a thread that completes no operation in a window".to_owned())
+            }
             other => other,
         },
         _ if observations.iter().all(|pair| pair.excluded.is_none()) => {
@@ -259,6 +262,7 @@ pub(crate) fn summary(observations: &[Observation]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fake::FakeExperiment;
     use crate::model::case::Population;
     use crate::units::{Cycles, Nanoseconds};
 
@@ -293,5 +297,23 @@ mod tests {
         }
         let failed = Verdict::Failed("check".to_owned());
         assert_eq!(as_written(failed.clone(), Some(&estimate(wide, wide_cycles))), failed);
+    }
+
+    /// Where windows of the baseline starve a thread, differences are far below zero.
+    #[test]
+    fn what_a_starved_thread_costs_has_no_bound() {
+        let formula = CostFormula::new(&FakeExperiment::new(5.0, 1), 100);
+        let (clock_tolerance, limit, remark, states) = (None, None, None, States::default());
+        let basis = Basis { formula, noisy_above: 0.05, fewest_blocks: 1, clock_tolerance, limit, remark, states };
+        let verdict = |starves: bool| {
+            let pair = |number: u32| {
+                let ns = [20.0, -1.5e6, 22.0, -1.3e6, 21.0, -1.4e6, 19.0][number as usize % 7];
+                Observation { ns, block: 1 + number, is_starved: starves && ns.abs() > 1e3, ..Observation::example() }
+            };
+            let observations: Vec<Observation> = (0..35).map(pair).collect();
+            verdict(&Check::Ok, &observations, &Costs::of(&observations, &States::default()), &basis)
+        };
+        assert_eq!(verdict(false).name(), "BelowResolution");
+        assert_eq!(verdict(true).name(), "Noisy");
     }
 }

@@ -366,7 +366,9 @@ mod tests {
     fn a_run_is_no_anchor_of_itself() {
         let data = barrier(1024, "");
         let title = "block.1024";
-        let first = |data: &RunData| marks(data, title).into_iter().find(|mark| mark.machine == "NVIDIA H100 80GB HBM3").unwrap();
+        let first = |data: &RunData| {
+            marks(data, title).into_iter().find(|mark| mark.machine == "NVIDIA H100 80GB HBM3").unwrap()
+        };
         let nearest = first(&data);
         let anchor = ANCHORS.iter().find(|one| nearest.tip.ends_with(&format!("stored run {}", one.run))).unwrap();
         let mut own = data;

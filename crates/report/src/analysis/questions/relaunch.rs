@@ -75,7 +75,8 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Said> {
     let meet =
         like.blocks.map_or_else(|| "To make all blocks meet".to_owned(), |all| format!("To make {all} blocks meet"));
     let rest = |words: &str, ways: &str| if ways.is_empty() { String::new() } else { format!(" {words}: {ways}.") };
-    let (slower, undecided) = (rest(&format!("The next kernel takes longer{after}"), &expensive), rest("Undecided", &open));
+    let (slower, undecided) =
+        (rest(&format!("The next kernel takes longer{after}"), &expensive), rest("Undecided", &open));
     let text = if cheap.is_empty() {
         format!("{meet}, a grid barrier takes {time} ({name}).{slower}{undecided}")
     } else {

@@ -28,7 +28,8 @@ const LONGEST_HINT_NS: f64 = 100.0;
 /// How many hints are a microsecond, which programs that count them have to know.
 fn a_microsecond(data: &RunData) -> Option<Said> {
     let contest = hints(data)?.contest(Basis::Machine);
-    let is_counted = |hint: &Known<'_>| hint.has_figure() && hint.bounds.low > 0.0 && hint.bounds.high < LONGEST_HINT_NS;
+    let is_counted =
+        |hint: &Known<'_>| hint.has_figure() && hint.bounds.low > 0.0 && hint.bounds.high < LONGEST_HINT_NS;
     let (entrant, hint) = contest.known().find(|(_, hint)| is_counted(hint))?;
     let count = |ns: f64| figure::grouped(format!("{:.0}", 1000.0 / ns));
     let (fewest, most) = (count(hint.bounds.high), count(hint.bounds.low));
