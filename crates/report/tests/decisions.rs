@@ -100,7 +100,7 @@ fn ten_questions_of_a_reader() {
     // has a section of its own, and the foot of the page names `syncscope compare`.
     let changed = page["changed"].as_str().unwrap();
     assert!(
-        changed.contains("same name (Intel Xeon, 16 CPUs (KVM); NVIDIA H200)") && changed.contains("faster: "),
+        changed.contains("same name (Intel Xeon, 16 CPUs (KVM))") && changed.contains("faster: "),
         "{changed}"
     );
     let two = page::render(&[data.clone(), stored("h100")]).replace('\u{a0}', " ");
@@ -124,7 +124,7 @@ fn ten_questions_of_a_reader() {
     let cluster = rungs.iter().find(|rung| rung["title"] == "Barrier, 8 blocks").unwrap();
     let tips: Vec<&str> =
         cluster["anchors"].as_array().unwrap().iter().map(|anchor| anchor["tip"].as_str().unwrap()).collect();
-    assert!(tips.iter().any(|tip| tip.starts_with("NVIDIA H100 80GB HBM3\n396 ns")), "{tips:?}");
+    assert!(tips.iter().any(|tip| tip.starts_with("NVIDIA H100 80GB HBM3\n398 ns")), "{tips:?}");
 
     // 10. What would a thousand of these cost? The rule stands with the figures of the machine.
     assert!(text.contains("A cost of 1 ns is 1 µs for a thousand operations"));

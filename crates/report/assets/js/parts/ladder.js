@@ -85,7 +85,7 @@ function anchorLine() {
   const all = DATA.ladder.flatMap((rung) => rung.anchors || []);
   const named = [...new Set(all.map(({ machine }) => machine))];
   // A launch names the CPU and the device, which stand alone, too.
-  const isPart = (name) => !named.some((other) => other !== name && name.endsWith(other));
+  const isPart = (name) => !named.some((other) => name.endsWith(`, ${other}`));
   const names = (certain) =>
     named.filter((name) => isPart(name) && all.some((one) => one.machine === name && one.certain === certain));
   const [measured, others] = [names(true), names(false).filter((name) => !names(true).includes(name))];
