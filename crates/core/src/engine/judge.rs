@@ -192,7 +192,7 @@ pub(crate) fn as_written(verdict: Verdict, estimate: Option<&Estimate>) -> Verdi
     if interval.low > 0.0 && narrower <= WIDEST_WRITTEN {
         return verdict;
     }
-    Verdict::Noisy(format!("the 95 % interval is ±{:.0} % with what its class shares", 100.0 * ns))
+    Verdict::Noisy(format!("the 95 % interval is ±{:.0} % with the changes common to many cases", 100.0 * ns))
 }
 
 /// Half of the intervals within the run, relative to the cost, in nanoseconds and in cycles.

@@ -157,8 +157,8 @@ impl Part {
         if self.processes_left == 0 || self.schedule.made == 0 || self.has_own() {
             return None;
         }
-        let part = if self.is_short_of_time() { None } else { self.part_of_the_rest(left) };
-        let (time, most_passes) = part.or_else(|| self.one_of_the_fewest(left))?;
+        let of_rest = if self.is_short_of_time() { None } else { self.part_of_the_rest(left) };
+        let (time, most_passes) = of_rest.or_else(|| self.one_of_the_fewest(left))?;
         let known =
             |pending: &PendingCase| Some(KnownCase { case: pending.case.clone(), calibration: pending.calibration()? });
         let cases = self.cases.iter().filter_map(known).collect();

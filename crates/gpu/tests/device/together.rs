@@ -165,8 +165,8 @@ fn ns_in_loop(experiment: &mut dyn Experiment, side: Side, iterations: u64) -> f
 fn totals_of_private_additions_are_those_of_a_long_kernel() {
     let types =
         [(Dtype::I32, "int"), (Dtype::U64, "unsigned long long"), (Dtype::F32, "float"), (Dtype::F64, "double")];
-    // Of 72 cases, 72 were within 5 % on one H100 and 68 on another; the farthest was 6.7 % off.
-    let (mut far, mut near) = (Vec::new(), Vec::new());
+    // All 72 cases were within 5 % on one H100. On another 68 were, for a reason that is not known; the farthest was 6.7 % off.
+    let mut far = Vec::new();
     println!(
         "type stride blocks threads: additions per ns: ours, of the long kernel, equal work; fastest, median, slowest thread in ns"
     );
@@ -203,17 +203,14 @@ fn totals_of_private_additions_are_those_of_a_long_kernel() {
                      {total_of_equal:.1} {equal:.1}; {of_threads:.1?} {verdict}, {pairs} pairs",
                     total / all
                 );
-                let off = (total / all - 1.0).abs();
-                near.push(off <= 0.05);
-                if off > 0.08 || found.verdict != Verdict::Resolved {
+                let is_near = (total / all - 1.0).abs() <= 0.05;
+                if !is_near || found.verdict != Verdict::Resolved {
                     far.push(format!("{case}: {total:.1} instead of {all:.1}, {}", found.verdict));
                 }
             }
         }
     }
     assert!(far.is_empty(), "{}", far.join("\n"));
-    let count = near.iter().filter(|is_near| **is_near).count();
-    assert!(10 * count >= 9 * near.len(), "{count} of {} totals are within 5 %", near.len());
 }
 
 #[test]
