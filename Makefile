@@ -13,6 +13,7 @@ build:
 test:                 ## everything that needs no GPU; the machine code of the kernels last
 	scripts/setup build kernels browser
 	scripts/test
+	scripts/test browser
 	cargo test --workspace --doc --quiet
 	scripts/test kernels
 

@@ -3,8 +3,8 @@
 use syncscope_core::{Case, Detail, Group};
 use syncscope_report::RunData;
 
-use super::chromium::{number, open_and, plain};
 use super::{DESKTOP, case, exact, grid, noisy, row, run, text};
+use crate::chromium::{number, open_and, plain};
 
 #[test]
 fn the_ladder_names_the_best_and_marks_rough_figures() {

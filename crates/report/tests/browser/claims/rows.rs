@@ -3,8 +3,8 @@
 use syncscope_core::{Case, Dtype, Layout, Row, Verdict};
 use syncscope_report::RunData;
 
-use super::chromium::{number, open_and};
 use super::{DESKTOP, case, exact, grid, noisy, row, run, synthetic};
+use crate::chromium::{number, open_and};
 
 /// The number of rows that each query finds.
 fn found(data: RunData, queries: &[&str]) -> Option<Vec<i64>> {

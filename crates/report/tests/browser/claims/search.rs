@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use syncscope_report::RunData;
 
-use super::chromium::open_and;
 use super::{DESKTOP, synthetic};
+use crate::chromium::open_and;
 
 /// Queries, and the beginning of the name of the first row; `|` separates what is as good.
 const QUERIES: &str = include_str!("queries.txt");

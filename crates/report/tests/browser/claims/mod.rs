@@ -1,21 +1,16 @@
 //! What the page says is so: each test holds a run of which an earlier page said something false. One file for each part of
 //! the page; the rows that they are made of stand here.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that fails is a failed test")]
-
 mod charts;
-#[path = "../chromium/mod.rs"]
-mod chromium;
 mod dots;
 mod ladder;
 mod rows;
 mod search;
 mod sentences;
-#[path = "../synthetic/mod.rs"]
-mod synthetic;
 mod winners;
 
-use chromium::{open, plain};
+use crate::chromium::{open, plain};
+use crate::synthetic;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Nanoseconds, Row, Verdict};
 use syncscope_report::RunData;

@@ -1,11 +1,7 @@
 //! The page as a reader uses it: links land on their target, the explorer keeps its state, charts and rows become files.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that fails is a failed test")]
-
-mod chromium;
-mod synthetic;
-
-use chromium::{Counts, number, open_and, open_undrawn, plain};
+use crate::chromium::{Counts, number, open_and, open_undrawn, plain};
+use crate::synthetic;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Group, Layout, Mode, Nanoseconds, Row, Verdict};
 

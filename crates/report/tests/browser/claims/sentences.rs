@@ -2,8 +2,8 @@
 
 use syncscope_core::Row;
 
-use super::chromium::{number, open_and, plain};
 use super::{DESKTOP, case, exact, grid, run, synthetic, text};
+use crate::chromium::{number, open_and, plain};
 
 #[test]
 fn contended_figures_have_their_total_rate() {

@@ -4,8 +4,8 @@ use syncscope_core::machine::{MeasuredGroup, MeasuredTopology};
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Detail, Group, Layout, MemoryOrder, Mode, Placement, Row, Scope, Verdict};
 
-use super::chromium::{number, open_and};
 use super::{DESKTOP, case, exact, grid, noisy, row, run, synthetic, text};
+use crate::chromium::{number, open_and};
 
 /// Whether a chart has a line of this name.
 fn has_line(dom: &str, name: &str) -> bool {

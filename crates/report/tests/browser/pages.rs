@@ -2,11 +2,6 @@
 //!
 //! If its address ends in `#selftest`, the page draws all charts and writes counts to attributes of its root element.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that fails is a failed test")]
-
-mod chromium;
-mod synthetic;
-
 use syncscope_core::stats::Interval;
 use syncscope_core::{
     Actor, Case, Cycles, Detail, Dtype, Form, Group, Layout, Nanoseconds, Population, Row, Space, Verdict,
@@ -14,7 +9,8 @@ use syncscope_core::{
 use syncscope_report::gallery::{Entry, render};
 use syncscope_report::{RunData, page};
 
-use chromium::{Counts, inaccessible, number, open, open_and, open_page, open_still, open_undrawn, plain};
+use crate::chromium::{Counts, inaccessible, number, open, open_and, open_page, open_still, open_undrawn, plain};
+use crate::synthetic;
 
 /// The widths of the page.
 const DESKTOP: u32 = 1280;

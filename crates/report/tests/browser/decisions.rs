@@ -1,17 +1,12 @@
 //! What a reader asks, and whether the page of a stored run answers it; and the charts of the decisions in a browser.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that fails is a failed test")]
-
-mod chromium;
-#[path = "synthetic/catalogue.rs"]
-mod synthetic;
-
 use std::path::PathBuf;
 
 use serde_json::Value;
 use syncscope_report::{RunData, compare, page};
 
-use chromium::{number, open_and, open_undrawn};
+use crate::chromium::{number, open_and, open_undrawn};
+use crate::synthetic;
 
 fn stored(name: &str) -> RunData {
     let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "results", name].iter().collect();

@@ -3,8 +3,8 @@
 use syncscope_core::{Case, Group, Placement};
 use syncscope_report::RunData;
 
-use super::chromium::{number, open_and};
 use super::{DESKTOP, case, exact, run};
+use crate::chromium::{number, open_and};
 
 /// How many of the elements `a` and `b` of one chart cover each other, in charts that match `charts`.
 const COVERED: &str = "

@@ -2,19 +2,19 @@
 //!
 //! `SYNCSCOPE_CHROMIUM` names the browser. `SYNCSCOPE_NO_BROWSER=1` skips these tests.
 
-#![allow(dead_code, reason = "each test uses a part of this module")]
-
-use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 use std::{env, fs, thread};
 
+use serde_json::{Value, json};
 use syncscope_report::{RunData, page};
-
-/// The narrowest window of Chromium. A narrower page is opened in a frame.
-const NARROWEST_WINDOW: u32 = 500;
 
 /// The room beside a frame.
 const FRAME_MARGIN: u32 = 40;
@@ -41,38 +41,101 @@ fn browser() -> Option<PathBuf> {
     found
 }
 
-/// Kills the browser at the end of the test, also if the test fails.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// One browser for all tests of a process, driven over a pipe by the DevTools protocol: starting one takes longer than most pages.
+/// It ends with the pipe, which the end of this process closes.
+struct Browser {
+    input: Mutex<ChildStdin>,
+    numbers: AtomicU64,
+    /// Who waits for the answer to a call, by its number, or for the end of a tab's time, by its session.
+    waiting: Arc<Mutex<HashMap<String, Sender<Value>>>>,
 }
 
-/// The text of the document at `address` after its scripts have run.
-fn dump(browser: &Path, address: &str, width: u32, folder: &Path) -> String {
-    let output = folder.join("dom.html");
-    let mut child = Running(
-        Command::new(browser)
-            .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
-            .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
-            .arg(format!("--user-data-dir={}", folder.join("profile").display()))
-            .arg(format!("--window-size={},1600", width.max(NARROWEST_WINDOW)))
-            .args(["--allow-file-access-from-files", "--virtual-time-budget=300000", "--dump-dom"])
-            .arg(address)
-            .stdout(fs::File::create(&output).unwrap())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap(),
-    );
-    let started = Instant::now();
-    while child.0.try_wait().unwrap().is_none() {
-        assert!(started.elapsed() < LIMIT, "the browser did not end within {LIMIT:?}");
-        thread::sleep(Duration::from_millis(50));
+impl Browser {
+    fn of_process(program: &Path) -> &'static Self {
+        static BROWSER: OnceLock<Browser> = OnceLock::new();
+        BROWSER.get_or_init(|| Self::start(program))
     }
-    fs::read_to_string(output).unwrap()
+
+    fn start(program: &Path) -> Self {
+        let profile = tempfile::tempdir().unwrap().keep();
+        // The browser takes commands from descriptor 3 and answers on 4; the shell removes the profile when it has ended.
+        let mut child = Command::new("sh")
+            .args(["-c", "\"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1; rm -rf \"$0\""])
+            .arg(&profile)
+            .arg(program)
+            .args([
+                "--headless",
+                "--remote-debugging-pipe",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-quic",
+                "--no-first-run",
+            ])
+            .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+            .args(["--allow-file-access-from-files", &format!("--user-data-dir={}", profile.display())])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (input, output) = (Mutex::new(child.stdin.take().unwrap()), child.stdout.take().unwrap());
+        let waiting = Arc::<Mutex<HashMap<String, Sender<Value>>>>::default();
+        let receivers = Arc::clone(&waiting);
+        thread::spawn(move || {
+            for message in BufReader::new(output).split(0).map_while(Result::ok) {
+                let message: Value = serde_json::from_slice(&message).unwrap();
+                let key = match (&message["id"], &message["method"]) {
+                    (Value::Number(id), _) => id.to_string(),
+                    (_, method) if method == "Emulation.virtualTimeBudgetExpired" => message["sessionId"].to_string(),
+                    _ => continue,
+                };
+                let receiver = receivers.lock().unwrap().remove(&key);
+                receiver.map(|receiver| receiver.send(message));
+            }
+            // Nobody waits for a browser that has ended.
+            receivers.lock().unwrap().clear();
+        });
+        Self { input, numbers: AtomicU64::new(1), waiting }
+    }
+
+    fn expect(&self, key: String) -> Receiver<Value> {
+        let (sender, receiver) = mpsc::channel();
+        self.waiting.lock().unwrap().insert(key, sender);
+        receiver
+    }
+
+    /// The result of a call in a tab, or in the browser.
+    fn call(&self, session: Option<&Value>, method: &str, parameters: Value) -> Value {
+        let id = self.numbers.fetch_add(1, Relaxed);
+        let mut message = json!({ "id": id, "method": method, "params": parameters });
+        if let Some(session) = session {
+            message["sessionId"] = session.clone();
+        }
+        let answer = self.expect(id.to_string());
+        self.input.lock().unwrap().write_all(format!("{message}\0").as_bytes()).unwrap();
+        let mut answer = answer.recv_timeout(LIMIT).unwrap_or_else(|error| panic!("{method}: {error}"));
+        assert!(answer["error"].is_null(), "{method}: {}", answer["error"]);
+        answer["result"].take()
+    }
+
+    /// The text of the document at `address` after its scripts have run for five minutes, which pass at once.
+    fn dump(&self, address: &str, width: u32) -> String {
+        let target = self.call(None, "Target.createTarget", json!({ "url": "about:blank" }))["targetId"].take();
+        let attach = json!({ "targetId": target, "flatten": true });
+        let session = self.call(None, "Target.attachToTarget", attach)["sessionId"].take();
+        let call = |method, parameters| self.call(Some(&session), method, parameters);
+        let window = json!({ "width": width, "height": 1600, "deviceScaleFactor": 1, "mobile": false });
+        call("Emulation.setDeviceMetricsOverride", window);
+        call("Page.enable", json!({}));
+        let expired = self.expect(session.to_string());
+        call("Emulation.setVirtualTimePolicy", json!({ "policy": "pause" }));
+        call("Page.navigate", json!({ "url": address }));
+        call("Emulation.setVirtualTimePolicy", json!({ "policy": "pauseIfNetworkFetchesPending", "budget": 300_000 }));
+        expired.recv_timeout(LIMIT).unwrap_or_else(|error| panic!("{address}: {error}"));
+        let text = json!({ "expression": "document.documentElement.outerHTML" });
+        let found = call("Runtime.evaluate", text);
+        self.call(None, "Target.closeTarget", json!({ "targetId": target }));
+        found["result"]["value"].as_str().unwrap().to_owned()
+    }
 }
 
 /// The counts that the page writes: attribute and value.
@@ -193,11 +256,11 @@ pub(crate) fn open_page(html: &str, width: u32, script: &str, hash: &str) -> Opt
     let file = |name: &str| folder.path().join(name);
     fs::write(file("report.html"), html).unwrap();
     fs::write(file("frame.html"), framed(width, script, hash)).unwrap();
-    let is_framed = width < NARROWEST_WINDOW || !script.is_empty();
+    let is_framed = !script.is_empty();
     let name = if is_framed { "frame.html" } else { "report.html" };
     let address = format!("file://{}{hash}", file(name).display());
     let window = if is_framed { width + FRAME_MARGIN } else { width };
-    let dom = dump(&browser, &address, window, folder.path());
+    let dom = Browser::of_process(&browser).dump(&address, window);
     let counts = counts(&dom);
     Some((counts, dom))
 }
