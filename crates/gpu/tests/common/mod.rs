@@ -67,19 +67,23 @@ pub(crate) fn is_thorough() -> bool {
     std::env::var_os("SYNCSCOPE_ALL_KERNELS").is_some()
 }
 
-/// For Hopper one program of each primitive on each memory, in each mode and form, for each width of a value; for the others one
-/// of each primitive. If it is thorough: for Hopper all, for the oldest and the newest one on each memory, in each mode and form.
+/// For Hopper one program of each primitive on each memory, in each mode and form, and one for each width of its values; for the
+/// oldest and the newest architecture one of each primitive, for the others one of each family. If it is thorough: for Hopper
+/// all, for the oldest and the newest one on each memory, in each mode and form, for the others one of each primitive.
 pub(crate) fn some_programs(arch: &str) -> Vec<(Case, Program)> {
-    let mut seen = HashSet::new();
-    let (is_hopper, is_thorough) = (arch == "sm_90", is_thorough());
-    let has_forms = is_hopper || is_thorough && ["sm_75", "sm_120"].contains(&arch);
+    let (mut forms, mut values) = (HashSet::new(), HashSet::new());
+    let (is_hopper, is_extreme, is_thorough) = (arch == "sm_90", ["sm_75", "sm_120"].contains(&arch), is_thorough());
     let mut is_new = |case: &Case| {
+        let has_primitives = is_hopper || is_extreme || is_thorough;
+        let name = if has_primitives { &case.primitive } else { case.domain_and_family().1 }.to_owned();
         let form = (case.space, case.mode, case.layout == Some(Layout::Shared), case.form);
-        let value = case.dtype.map(|dtype| (dtype.size_bytes(), dtype.is_floating()));
         // Orders and designs of wide barriers are programs of their own.
         let is_design = ["gpu.grid.hierarchical", "gpu.multi.flags"].contains(&case.primitive.as_str());
         let design = (case.order, is_design.then(|| case.group.clone()));
-        seen.insert((case.primitive.clone(), has_forms.then_some((form, design)), is_hopper.then_some(value)))
+        let value = case.dtype.map(|dtype| (dtype.size_bytes(), dtype.is_floating()));
+        let has_forms = is_hopper || is_extreme && is_thorough;
+        let is_new_form = forms.insert((name.clone(), has_forms.then_some((form, design))));
+        is_hopper && values.insert((name, value)) || is_new_form
     };
     programs_on(arch).into_iter().filter(|(case, _)| is_hopper && is_thorough || is_new(case)).collect()
 }
