@@ -11,7 +11,7 @@ use crate::timing::clock::Clock;
 
 /// How long a thread waits for the others at the start and at the end of a shot. The main thread gives up earlier,
 /// except on very long batches; this limit then ends the threads that are left over.
-pub(crate) const PEER_TIMEOUT: Duration = Duration::from_secs(20);
+pub(crate) const PEER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// One batch of shots.
 pub(super) struct Batch {

@@ -15,7 +15,7 @@ const MAX_THREADS: usize = 512;
 
 /// How long threads that failed may take to leave. Those that wait for others see at once that the job has
 /// ended, and need a CPU to leave.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The teams, the one used last at the end.
 pub(crate) struct TeamPool {
