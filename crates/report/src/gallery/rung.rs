@@ -51,7 +51,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Whether the machines have it at different sizes: then they have no places.
+    /// Whether the machines have it at different sizes.
     pub(super) fn differs_in_size(&self) -> bool {
         let mut sizes =
             self.figures.iter().flatten().filter(|figure| figure.is_compared()).map(|figure| figure.threads);

@@ -47,13 +47,12 @@ pub(super) fn operations(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
         // Published figures take no part where others have one.
         let compared = || ranked.iter().filter(|(_, figure)| figure.is_compared());
         let first = compared().find(|(index, _)| !columns[*index].is_published).or_else(|| compared().next());
-        let is_unlike = line.differs_in_size();
-        let first = match first {
-            Some(_) if is_unlike => "sizes differ".to_owned(),
-            Some((index, figure)) => format!("from {}, {}", figure.text, columns[*index].name()),
-            None => String::new(),
+        let (unlike, first) = match first {
+            Some(_) if line.differs_in_size() => (" unlike", "sizes differ".to_owned()),
+            first => {
+                ("", first.map_or_else(String::new, |(at, one)| format!("from {}, {}", one.text, columns[*at].name())))
+            }
         };
-        let unlike = if is_unlike { " unlike" } else { "" };
         let axis = Axis::around(line);
         let rows: String =
             ranked.iter().map(|(index, figure)| row(line, &columns[*index], *index, figure, axis.as_ref())).collect();
@@ -133,12 +132,10 @@ pub(super) fn machines(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
     for (at, column) in columns.iter().enumerate() {
         let of_line = |line: &Line| {
             let figure = line.figures.get(at)?.as_ref()?;
-            let compared = ranked(line).into_iter().filter(|(_, figure)| figure.is_compared()).collect::<Vec<_>>();
+            let is_rival = |other: &Figure| other.is_compared() && other.threads == figure.threads;
+            let compared = ranked(line).into_iter().filter(|(_, other)| is_rival(other)).collect::<Vec<_>>();
             let rank = compared.iter().position(|(index, _)| *index == at);
-            let rank = rank
-                .filter(|_| !line.differs_in_size())
-                .map(|rank| format!("{} of {}", rank + 1, compared.len()))
-                .unwrap_or_default();
+            let rank = rank.map(|rank| format!("{} of {}", rank + 1, compared.len())).unwrap_or_default();
             let title = escape(&format!("{}: {}", line.rung.level, line.rung.title));
             Some(format!(
                 "<tr><th scope=\"row\"><a href=\"#{}\">{title}</a>{}</th>{}<td>{rank}</td></tr>",
