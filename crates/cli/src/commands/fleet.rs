@@ -31,7 +31,7 @@ pub(crate) fn fleet(arguments: &FleetArguments) -> Result<Outcome, Failure> {
         }
     }
     let Some(examined) = fleet.examine(arguments.threshold.0) else {
-        return Err(Failure::Usage(format!("`fleet` needs at least three runs, found {}", fleet.len())));
+        return Err(Failure::Usage(format!("`fleet` needs at least three runs, found {}", pages.len())));
     };
     // Neither an empty table nor the exit code of a fleet that is alike says that nothing was compared.
     if examined.compared() == 0 {

@@ -112,7 +112,7 @@ pub enum Level {
 
 impl Level {
     /// The standard normal quantile of both tails together.
-    pub(crate) const fn z(self) -> f64 {
+    pub const fn z(self) -> f64 {
         match self {
             Self::P95 => 1.960,
             Self::P99 => 2.576,

@@ -101,15 +101,13 @@ function understand(query) {
 const link = (target, text) => el("a", { href: `#${target.id}` }, text || target.name);
 const cost = (row) => row.querySelector(".cost-figure").textContent;
 const rowOf = (operation, machine) => operation.rows.find((row) => row.dataset.machine === machine.id);
+/** The place of a machine; where machines differ in size, its size. */
+const place = ({ root, rows }, row) =>
+  root.classList.contains("unlike")
+    ? row.querySelector(".cost-note")?.textContent
+    : `${rows.indexOf(row) + 1} of ${rows.length}`;
 const answer = (operation, row, machine) =>
-  el(
-    "li",
-    {},
-    link(operation),
-    ": ",
-    link(machine),
-    ` ${cost(row)}, ${operation.rows.indexOf(row) + 1} of ${operation.rows.length}`,
-  );
+  el("li", {}, link(operation), ": ", link(machine), ` ${cost(row)}, ${place(operation, row)}`);
 
 function answers(query) {
   const found = understand(query);

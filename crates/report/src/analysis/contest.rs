@@ -209,8 +209,6 @@ pub(crate) struct Contest<'a> {
     entrants: Vec<Entrant<'a>>,
     /// What the run has yet to measure.
     pending: Vec<String>,
-    /// Primitives with a row.
-    pub(crate) measured: usize,
     /// Primitives of the role that the run was not to measure: its preset, its globs or its age leave them out.
     pub(crate) left_out: usize,
 }
@@ -232,7 +230,7 @@ impl<'a> Contest<'a> {
     /// take no part.
     pub(crate) fn like(data: &'a RunData, role: Role, like: &Case, basis: Basis) -> Self {
         let like = shape(&data.catalogue, like);
-        let (mut entrants, mut pending, mut measured, mut left_out) = (Vec::new(), Vec::new(), 0, 0);
+        let (mut entrants, mut pending, mut left_out) = (Vec::new(), Vec::new(), 0);
         for primitive in data.catalogue.with_role(role) {
             let rows = data.rows.iter().enumerate().filter(|(_, row)| row.case.primitive == primitive.id);
             let own: Vec<(usize, &Row)> = rows.filter(|(_, row)| shape(&data.catalogue, &row.case) == like).collect();
@@ -241,17 +239,17 @@ impl<'a> Contest<'a> {
             match own.as_slice() {
                 [] if data.has_more_planned(primitive.id) => pending.push(short_name(primitive.id).to_owned()),
                 [] => left_out += 1,
-                rows => measured += usize::from(rows.iter().any(|(_, row)| !is_absent(row))),
+                _ => {}
             }
         }
-        Self { measured, left_out, ..Self::of(entrants, pending) }
+        Self { left_out, ..Self::of(entrants, pending) }
     }
 
     /// Both together.
     pub(crate) fn with(self, other: Self) -> Self {
-        let (measured, left_out) = (self.measured + other.measured, self.left_out + other.left_out);
+        let left_out = self.left_out + other.left_out;
         let (entrants, pending) = ([self.entrants, other.entrants].concat(), [self.pending, other.pending].concat());
-        Self { measured, left_out, ..Self::of(entrants, pending) }
+        Self { left_out, ..Self::of(entrants, pending) }
     }
 
     /// The same under other names.
@@ -337,8 +335,13 @@ impl<'a> Contest<'a> {
     pub(crate) fn cheapest(&self, noun: &str) -> String {
         match self.left_out {
             0 => format!("cheapest {noun}"),
-            _ => format!("cheapest of the {} measured {noun}s", self.measured),
+            _ => format!("cheapest of the {} measured {noun}s", self.measured()),
         }
+    }
+
+    /// The number of designs with a row.
+    pub(crate) fn measured(&self) -> usize {
+        distinct(&self.entrants).len()
     }
 }
 
@@ -489,17 +492,22 @@ mod tests {
     #[test]
     fn what_the_machine_lacks_takes_no_part_and_what_is_not_measured_is_counted() {
         let lacking = Row { verdict: Verdict::Skipped("no such lock".into()), ..lock("ttas", 100.0) };
-        let mut run = data(vec![lock("ticket", 100.0), lock("mcs", 200.0), lacking]);
+        let of_runtime = |group| {
+            let row = lock("openmp_critical", 300.0);
+            Row { case: Case { group: Some(Group::named(group)), ..row.case.clone() }, ..row }
+        };
+        let runtimes = [of_runtime("libgomp"), of_runtime("libomp")];
+        let mut run = data([vec![lock("ticket", 100.0), lock("mcs", 200.0), lacking], runtimes.to_vec()].concat());
         let all = run.catalogue.with_role(Role::ThreadLock).count();
         let of = |run: &RunData| {
             let contest = contest(run);
-            (contest.measured, contest.pending.clone(), contest.left_out, contest.cheapest("lock"))
+            (contest.pending.clone(), contest.left_out, contest.cheapest("lock"))
         };
-        assert_eq!(of(&run), (2, vec![], all - 3, "cheapest of the 2 measured locks".to_owned()));
+        assert_eq!(of(&run), (vec![], all - 4, "cheapest of the 4 measured locks".to_owned()));
         run.run.status = syncscope_core::run::Status::BudgetSpent;
         run.run.planned_by_primitive = [("cpu.lock.clh".to_owned(), 1)].into();
-        assert_eq!((of(&run).1, of(&run).2), (vec!["clh".to_owned()], all - 4));
-        assert_eq!(contest(&run).outcome().unwrap().unwrap_err().to_string(), "1 of 3 is not measured yet: clh");
+        assert_eq!((of(&run).0, of(&run).1), (vec!["clh".to_owned()], all - 5));
+        assert_eq!(contest(&run).outcome().unwrap().unwrap_err().to_string(), "1 of 5 is not measured yet: clh");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use syncscope_core::run::columns::{COLUMNS, Column};
-use syncscope_core::stats::median;
+use syncscope_core::stats::{Interval, median};
 use syncscope_core::units::significant;
 use syncscope_core::{Nanoseconds, Row, Verdict};
 
@@ -208,8 +208,11 @@ fn changes<'a>(cases: impl Iterator<Item = &'a ComparedCase<'a>>) -> Grid {
     let remark = |case: &ComparedCase<'_>| {
         if case.remark.is_empty() { String::new() } else { format!(" ({})", case.remark) }
     };
+    let ratio = |case: &ComparedCase<'_>| {
+        case.ratio.filter(|_| bounds_alone(case.a).is_none() && bounds_alone(case.b).is_none())
+    };
     Grid::of(cases)
-        .number("B/A", |case| case.ratio.map_or("–".to_owned(), figure::ratio))
+        .number("B/A", |case| ratio(case).map_or("–".to_owned(), figure::ratio))
         .text("95 % interval", |case| figure::ends(case.low, case.high))
         .number("A", |case| cost(case.a))
         .number("B", |case| cost(case.b))
@@ -217,10 +220,17 @@ fn changes<'a>(cases: impl Iterator<Item = &'a ComparedCase<'a>>) -> Grid {
         .grid()
 }
 
-/// The cost as far as it is known: `9.18 ns`, `~9.18 ns` if it is rough, `< 0.05 ns`.
+/// What a noisy row has where its interval is too wide for a figure.
+fn bounds_alone(row: &Row) -> Option<Interval> {
+    row.ns_interval.filter(|_| matches!(row.verdict, Verdict::Noisy(_)) && !figure::has_figure(row))
+}
+
+/// The cost as far as it is known: `9.18 ns`, `~9.18 ns` if it is rough, `< 0.05 ns`, `16.8 µs to 29.7 µs` without a figure.
 fn cost(row: &Row) -> String {
-    match (&row.verdict, row.ns) {
-        (Verdict::NonAdditive(_), Some(ns)) => format!("{}{}", figure::ROUGHLY, figure::time(ns.value())),
+    match (&row.verdict, row.ns, bounds_alone(row)) {
+        (Verdict::NonAdditive(_), Some(ns), _) => format!("{}{}", figure::ROUGHLY, figure::time(ns.value())),
+        (_, _, Some(Interval { low, high })) if low > 0.0 => format!("{} to {}", figure::time(low), figure::time(high)),
+        (_, _, Some(Interval { high, .. })) if high > 0.0 => format!("< {}", figure::time(high)),
         _ => figure::Cost::of(row).figure,
     }
 }
@@ -330,7 +340,6 @@ mod tests {
     use super::*;
     use crate::{compare, testing};
     use syncscope_core::machine::GpuMachine;
-    use syncscope_core::stats::Interval;
     use syncscope_core::{Case, Dtype};
 
     /// Two shuffles, a cluster barrier that became slower by half, a lock that failed in B; B has another GPU.
@@ -389,6 +398,23 @@ mod tests {
             "4 in common: 1 slower, 0 faster, 2 same within 5 %, 0 undecided, 1 not comparable; 1 only in B",
         ];
         assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn what_two_rows_without_a_figure_decide_stands_beside_their_bounds() {
+        let noisy = |data: RunData, low, high| {
+            let rows = data.rows.into_iter().map(|row| {
+                let around = Some(Interval { low, high });
+                let ns = Some(Nanoseconds(f64::midpoint(low, high)));
+                Row { ns, ns_interval: around, ns_within: around, verdict: Verdict::Noisy("wide".into()), ..row }
+            });
+            RunData { rows: rows.take(1).collect(), ..data }
+        };
+        let [a, b] = runs();
+        let (a, b) = (noisy(a, 200.0, 400.0), noisy(b, 10.0, 20.0));
+        let text = for_terminal(&compare(&a, &b, 0.05), 120);
+        let line = text.lines().find(|line| line.contains("gpu.shuffle.idx")).unwrap();
+        assert!(line.contains("200 ns to 400 ns  10.0 ns to 20.0 ns") && line.trim().starts_with('–'), "{text}");
     }
 
     #[test]

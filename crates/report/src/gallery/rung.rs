@@ -26,6 +26,8 @@ pub(super) struct Figure {
     pub(super) is_rough: bool,
     /// Which primitive was chosen, where one was, and the size where machines may differ in it.
     pub(super) note: String,
+    /// The number of threads, where machines may differ in it; otherwise 0.
+    pub(super) threads: u64,
     /// The case in one line, with its run.
     pub(super) case: String,
     /// Whether the loop is another one than that of the newest run: no figure to compare with the others.
@@ -46,6 +48,15 @@ pub(super) struct Line {
     pub(super) figures: Vec<Option<Figure>>,
     /// The machines whose hardware is certainly the cheapest.
     pub(super) cheapest: Vec<usize>,
+}
+
+impl Line {
+    /// Whether the machines have it at different sizes.
+    pub(super) fn differs_in_size(&self) -> bool {
+        let mut sizes =
+            self.figures.iter().flatten().filter(|figure| figure.is_compared()).map(|figure| figure.threads);
+        sizes.next().is_some_and(|first| sizes.any(|other| other != first))
+    }
 }
 
 /// Levels at which a case is as large as the machine.
@@ -90,7 +101,8 @@ fn figure_of(level: &str, machine: &Machine<'_>, row: &Row, selected: &Selected)
     let cost = Cost::of(row);
     let has_figure = figure::has_figure(row);
     let is_rough = has_figure && !cost.resolved;
-    let size = SIZED.contains(&level).then(|| naming::size(&row.case)).filter(|size| !size.is_empty());
+    let is_sized = SIZED.contains(&level);
+    let size = is_sized.then(|| naming::size(&row.case)).filter(|size| !size.is_empty());
     let on = placements::beyond_one_socket(&machine.data.run.machine.cpu, &row.case);
     let remark = row.remark.clone().filter(|remark| remark != NO_INTERVAL);
     let note: Vec<String> = [selected.note.clone(), size, on, remark].into_iter().flatten().collect();
@@ -105,6 +117,7 @@ fn figure_of(level: &str, machine: &Machine<'_>, row: &Row, selected: &Selected)
         interval: interval.filter(|_| has_figure && median_ns.is_none()),
         is_rough: is_rough && median_ns.is_none(),
         note: note.join(", "),
+        threads: if is_sized { row.case.actors() } else { 0 },
         case: format!("{}, {}", machine.name, row.case),
         is_other: false,
     }
@@ -114,7 +127,7 @@ fn figure_of(level: &str, machine: &Machine<'_>, row: &Row, selected: &Selected)
 mod tests {
     use super::*;
     use crate::gallery::machine::{columns, machines};
-    use crate::gallery::{Entry, tests::with_rows};
+    use crate::gallery::{Entry, tables::operations, tests::with_rows};
     use syncscope_core::{Case, Verdict};
 
     fn add(ns: f64, share: f64) -> Row {
@@ -188,8 +201,13 @@ mod tests {
         };
         let entries = [with_rows("a", vec![barrier(16, 1000.0)]), with_rows("b", vec![barrier(64, 9000.0)])];
         let machines = machines(&entries);
-        let lines = lines(&columns(&machines));
+        let columns = columns(&machines);
+        let lines = lines(&columns);
         assert!(lines.iter().all(|line| line.cheapest.is_empty()), "{lines:?}");
+        let html = operations(&columns, &lines);
+        let places = [">model a</a>", ">model b</a>"].map(|name| html.find(name));
+        assert!(places[1].is_some() && places[1] < places[0], "the larger team first, not the cheaper one: {html}");
+        assert!(html.contains("sizes differ") && !html.contains("from 1.00 µs"), "{html}");
         let figure = lines.iter().find(|line| line.rung.level == "All threads").unwrap().figures[1].as_ref().unwrap();
         assert_eq!((figure.note.as_str(), figure.text.as_str()), ("std, 64 threads", "9.00 µs"));
     }

@@ -1,5 +1,6 @@
 //! The tables of operations, of machines and of runs.
 
+use std::cmp::Reverse;
 use std::fmt::Write;
 
 use super::machine::{Column, Machine};
@@ -31,7 +32,7 @@ pub(super) fn runs(machines: &[Machine<'_>]) -> String {
     html
 }
 
-/// For each operation the machines that have a figure, the cheapest first.
+/// For each operation the machines that have a figure.
 pub(super) fn operations(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
     if lines.is_empty() {
         return "<p class=\"empty\">None of these runs has a row of the cost ladder.</p>".to_owned();
@@ -46,16 +47,19 @@ pub(super) fn operations(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
         // Published figures take no part where others have one.
         let compared = || ranked.iter().filter(|(_, figure)| figure.is_compared());
         let first = compared().find(|(index, _)| !columns[*index].is_published).or_else(|| compared().next());
-        let first = first
-            .map(|(index, figure)| format!("from {}, {}", figure.text, columns[*index].name()))
-            .unwrap_or_default();
+        let (unlike, first) = match first {
+            Some(_) if line.differs_in_size() => (" unlike", "sizes differ".to_owned()),
+            first => {
+                ("", first.map_or_else(String::new, |(at, one)| format!("from {}, {}", one.text, columns[*at].name())))
+            }
+        };
         let axis = Axis::around(line);
         let rows: String =
             ranked.iter().map(|(index, figure)| row(line, &columns[*index], *index, figure, axis.as_ref())).collect();
         let scale = axis.map_or_else(|| "no figure".to_owned(), |axis| axis.label());
         let _ = write!(
             html,
-            "<details class=\"operation\" id=\"{id}\" data-words=\"{}\"><summary><b>{}</b> <span class=\"cost-note\">{}</span></summary>\
+            "<details class=\"operation{unlike}\" id=\"{id}\" data-words=\"{}\"><summary><b>{}</b> <span class=\"cost-note\">{}</span></summary>\
              <p class=\"links\"><a href=\"#{id}\">Link</a></p>\
              <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}: {}\"><table class=\"ranked\"><thead><tr><th scope=\"col\" class=\"rank\">#</th>\
              <th scope=\"col\">machine</th><th scope=\"col\" class=\"number\">cost</th><th scope=\"col\" class=\"strip\">{scale}</th></tr></thead>\
@@ -70,12 +74,13 @@ pub(super) fn operations(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
     html
 }
 
-/// The figures of an operation, the cheapest first; those that cannot be compared last.
+/// The figures of an operation, the cheapest of the largest size first; those that cannot be compared last.
 fn ranked(line: &Line) -> Vec<(usize, &Figure)> {
     let mut ranked: Vec<(usize, &Figure)> =
         line.figures.iter().enumerate().filter_map(|(index, figure)| Some((index, figure.as_ref()?))).collect();
-    let cost = |figure: &Figure| figure.ns.filter(|_| figure.is_compared()).unwrap_or(f64::INFINITY);
-    ranked.sort_by(|(_, a), (_, b)| cost(a).total_cmp(&cost(b)));
+    let place = |figure: &Figure| (!figure.is_compared(), Reverse(figure.threads));
+    let cost = |figure: &Figure| figure.ns.unwrap_or_default();
+    ranked.sort_by(|(_, a), (_, b)| place(a).cmp(&place(b)).then(cost(a).total_cmp(&cost(b))));
     ranked
 }
 
@@ -127,7 +132,8 @@ pub(super) fn machines(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
     for (at, column) in columns.iter().enumerate() {
         let of_line = |line: &Line| {
             let figure = line.figures.get(at)?.as_ref()?;
-            let compared = ranked(line).into_iter().filter(|(_, figure)| figure.is_compared()).collect::<Vec<_>>();
+            let is_rival = |other: &Figure| other.is_compared() && other.threads == figure.threads;
+            let compared = ranked(line).into_iter().filter(|(_, other)| is_rival(other)).collect::<Vec<_>>();
             let rank = compared.iter().position(|(index, _)| *index == at);
             let rank = rank.map(|rank| format!("{} of {}", rank + 1, compared.len())).unwrap_or_default();
             let title = escape(&format!("{}: {}", line.rung.level, line.rung.title));

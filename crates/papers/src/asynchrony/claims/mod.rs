@@ -336,21 +336,16 @@ fn with_all(claim: Claim, variant: Option<Variant>, rows: Vec<ClaimRow>) -> Vec<
     let counted: Vec<&ClaimRow> = rows.iter().filter(|row| row.in_paper || is_control).collect();
     let of = |verdict| counted.iter().filter(move |row| row.verdict == verdict).filter_map(|row| row.block_threads);
     let named = |verdict| of(verdict).map(|size| size.to_string()).collect::<Vec<_>>().join(", ");
+    // The paper makes it for each of its sizes: one counterexample decides, and so does one that is not known.
     let words = [
         (ClaimVerdict::Holds, "holds for blocks of"),
-        (ClaimVerdict::DoesNotHold, "does not hold for blocks of"),
         (ClaimVerdict::Open, "open for blocks of"),
+        (ClaimVerdict::DoesNotHold, "does not hold for blocks of"),
     ];
-    let mut parts: Vec<String> = words
-        .iter()
-        .filter(|(verdict, _)| of(*verdict).next().is_some())
-        .map(|(verdict, text)| format!("{text} {}", named(*verdict)))
-        .collect();
-    parts.extend(shares(&counted));
-    // The paper makes it for each of its sizes: one counterexample decides, and so does one that is not known.
-    let decides = |verdict: &ClaimVerdict| of(*verdict).next().is_some();
-    let verdict = [ClaimVerdict::DoesNotHold, ClaimVerdict::Open].into_iter().find(decides);
-    let verdict = verdict.unwrap_or(ClaimVerdict::Holds);
+    let found = words.iter().filter(|(verdict, _)| of(*verdict).next().is_some());
+    let verdict = found.clone().next_back().map_or(ClaimVerdict::Holds, |(verdict, _)| *verdict);
+    let mut parts: Vec<String> = found.map(|(verdict, text)| format!("{text} {}", named(*verdict))).collect();
+    parts.extend(shares(&counted.iter().copied().filter(|row| row.verdict == verdict).collect::<Vec<_>>()));
     let together = (!counted.is_empty()).then(|| ClaimRow {
         variant,
         in_paper: !is_control,
@@ -359,7 +354,7 @@ fn with_all(claim: Claim, variant: Option<Variant>, rows: Vec<ClaimRow>) -> Vec<
     together.into_iter().chain(rows).collect()
 }
 
-/// The range of the shares of several sizes, in words; `None` if no share is known.
+/// The range of the shares of the sizes that decide, in words; `None` if no share is known.
 fn shares(rows: &[&ClaimRow]) -> Option<String> {
     let known = || rows.iter().filter_map(|row| row.share);
     let most = known().map(|known| known.share).reduce(f64::max)?;

@@ -17,6 +17,9 @@ function isRough(row) {
   return row.verdict === "Noisy" && row.ns > 0 && within !== null && within < DATA.rough_half_width;
 }
 
+/** Whether a row has a figure, if a rough one. */
+const isCost = (row) => isRough(row) || (row.verdict === "Resolved" && row.ns > 0);
+
 /** The words of an answer: the figure, its interval, and whether the figure is rough or missing. */
 function answerWords({ row, median }) {
   const time = (ns, count) => timeParts(ns, count);

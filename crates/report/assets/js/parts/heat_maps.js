@@ -51,11 +51,9 @@ function shortNumber(value, significant) {
   return value >= 999.5 ? String(Math.round(value)) : digits(value, significant);
 }
 
-const isCost = (row) => row.ns > 0 && (row.verdict === "Resolved" || row.verdict === "Noisy");
-
-/** A cell: coloured, with a tilde if the row is noisy, and hatched without a cost. */
+/** A cell: coloured, with a tilde if the row is noisy, and hatched without a figure. */
 function costCell(row, unit) {
-  if (!isCost(row)) return { state: "missing", row };
+  if (!isCost(row)) return { state: "missing", text: "×", row };
   const text = row.verdict === "Noisy" ? `~${unit.text(row.ns, 2)}` : unit.text(row.ns);
   return { value: row.ns, text, row };
 }
@@ -165,7 +163,7 @@ function heatMapCard(family, all) {
   if (threads.length < 2 || others.length < 2) return null;
   const grid = el("div", { class: "maps" });
   const unit = mapUnit(rows);
-  const note = `Each cell is the cost of one barrier in ${unit.name}. Hatched: not measured; the tooltip shows the reason.`;
+  const note = `Each cell is the cost of one barrier in ${unit.name}. Hatched: no figure; the tooltip shows the reason.`;
   const card = el(
     "article",
     { class: "panel wide" },

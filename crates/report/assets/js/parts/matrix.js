@@ -4,11 +4,10 @@
 function matrixSpec(run) {
   const { cpus, pairs } = RUNS[run].matrix;
   const cells = pairs.flatMap(([a, b, index]) => {
-    const row = ROWS_OF[run][index];
-    const figure = isCost(row) ? { value: row.ns, text: shortNumber(row.ns) } : { state: "missing", text: "×" };
+    const cell = costCell(ROWS_OF[run][index], { text: shortNumber });
     return [
-      { ...figure, x: a, y: b, row },
-      { ...figure, x: b, y: a, row },
+      { ...cell, x: a, y: b },
+      { ...cell, x: b, y: a },
     ];
   });
   const names = cpus.map(String);

@@ -7,23 +7,25 @@ const otherParameters = (row) =>
     .join(" · ") || null;
 const whoseCost = (row) =>
   row.ns === null ? null : [actors(row) > 1 ? row.actor : null, row.population].filter(Boolean).join(" · ") || null;
-const figureOnly = (read) => (row) => (row.verdict === "Resolved" || isRough(row) ? read(row) : null);
-const ofThreads = (name) => figureOnly((row) => (actors(row) > 1 ? row[name] : null));
+const figureOnly = (read) => (row) => (isCost(row) ? read(row) : null);
 const intervalWidth = figureOnly((row) => halfWidth(row.ns, row.ns_low, row.ns_high));
 const ownWidth = figureOnly((row) =>
   row.within_low === null ? null : halfWidth(row.ns, row.within_low, row.within_high),
 );
 
+/** A number of a row, with a tilde where its cost is rough. */
+const roughly = (format) => (row, value) => (isRough(row) ? "~" : "") + format(value);
+
 /** The number by which a cost is sorted. */
 function costKey(row) {
   if (row.verdict === "BelowResolution") return row.ns_high;
-  return row.verdict === "Resolved" || isRough(row) ? row.ns : null;
+  return isCost(row) ? row.ns : null;
 }
 
 /** `9.18 ns`, `~9.18 ns` (noisy), `< 0.05 ns`. */
 function costText(row, value) {
   if (row.verdict === "BelowResolution") return value > 0 ? `< ${formatTime(value, 2)}` : null;
-  return (row.verdict === "Resolved" ? "" : "~") + formatTime(value);
+  return roughly(formatTime)(row, value);
 }
 
 /** The name of a primitive, which may break after its dots and underscores. A press shows what it is. A narrow window has
@@ -63,6 +65,10 @@ const numberColumn = (id, title, format, more) => ({
   text: (row, value) => format(value),
   ...more,
 });
+/** A number that is as rough as the cost of its row. */
+const figureColumn = (id, title, format, read, more) =>
+  numberColumn(id, title, null, { key: figureOnly(read), text: roughly(format), ...more });
+const ofThreads = (id, title) => figureColumn(id, title, formatTime, (row) => (actors(row) > 1 ? row[id] : null));
 const USUALLY = { usual: true };
 
 /** How the numbers of a column are written, by its unit. */
@@ -90,20 +96,16 @@ const COLUMNS = [
   numberColumn("ns", "Cost", null, { ...USUALLY, narrow: true, key: costKey, text: costText, cell: costNodes }),
   numberColumn("interval", "±", formatPercent, { ...USUALLY, key: intervalWidth }),
   textColumn("verdict", "Verdict", { ...USUALLY, text: (row, value) => verdictText(value), cell: verdictBadge }),
-  numberColumn("cycles", "Cycles", digits, {
-    ...USUALLY,
-    key: figureOnly((row) => row.cycles),
-    text: (row, value) => digits(value),
-  }),
+  figureColumn("cycles", "Cycles", digits, (row) => row.cycles, USUALLY),
   numberColumn("ops_per_s_total", "ops/s, all", plainRate, USUALLY),
   numberColumn("within", "± in this run", formatPercent, { key: ownWidth }),
   numberColumn("ops_per_s_thread", "ops/s, each", plainRate),
-  numberColumn("ns_p05", "5th percentile", formatTime, { key: figureOnly((row) => row.ns_p05) }),
-  numberColumn("ns_p95", "95th percentile", formatTime, { key: figureOnly((row) => row.ns_p95) }),
+  figureColumn("ns_p05", "5th percentile", formatTime, (row) => row.ns_p05),
+  figureColumn("ns_p95", "95th percentile", formatTime, (row) => row.ns_p95),
   textColumn("meaning", "Whose cost", { key: whoseCost }),
-  numberColumn("slowest_ns", "Slowest thread", formatTime, { key: ofThreads("slowest_ns") }),
-  numberColumn("fastest_ns", "Fastest thread", formatTime, { key: ofThreads("fastest_ns") }),
-  numberColumn("median_ns", "Median thread", formatTime, { key: ofThreads("median_ns") }),
+  ofThreads("slowest_ns", "Slowest thread"),
+  ofThreads("fastest_ns", "Fastest thread"),
+  ofThreads("median_ns", "Median thread"),
   numberColumn("jain_index", "Jain’s index", (value) => digits(value, 3), {
     key: (row) => detailOf(row, "jain_index"),
   }),

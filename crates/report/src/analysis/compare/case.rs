@@ -53,7 +53,7 @@ pub struct ComparedCase<'a> {
 
 impl ComparedCase<'_> {
     /// Whether the evidence of both rows is known and names different instructions. Their numbers do not count.
-    pub fn has_other_instructions(&self) -> bool {
+    pub(crate) fn has_other_instructions(&self) -> bool {
         match (&self.a.evidence, &self.b.evidence) {
             (Some(a), Some(b)) => instructions(a) != instructions(b),
             _ => false,
@@ -61,7 +61,7 @@ impl ComparedCase<'_> {
     }
 
     /// The factor by which the cost certainly changes: the end of the interval next to 1, as a factor above 1.
-    pub fn certain_factor(&self) -> f64 {
+    pub(crate) fn certain_factor(&self) -> f64 {
         let end = match self.change {
             Change::Slower => self.low,
             Change::Faster => self.high.map(f64::recip),

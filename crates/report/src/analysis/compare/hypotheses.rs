@@ -4,6 +4,7 @@
 //! least as much. Rejecting the first makes a case slower or faster, rejecting the second makes it the same. Each set of
 //! tests is corrected for the number of its cases.
 
+use syncscope_core::stats::Level;
 use syncscope_core::{Detail, Row, Verdict, pairs_of_a_block};
 
 use super::case::{Change, ComparedCase};
@@ -65,7 +66,7 @@ impl<'a> Draft<'a> {
         // "At least the threshold" consists of "at least so much above" and "at least so much below".
         let same = ratio::p_at_most(&of_a, 1.0 / limit, &of_b).max(ratio::p_at_most(&of_b, 1.0 / limit, &of_a));
         let different = (2.0 * slower.min(faster)).min(1.0);
-        let of_runs = 1.96 * of_a.run_deviation().hypot(of_b.run_deviation());
+        let of_runs = Level::P95.z() * of_a.run_deviation().hypot(of_b.run_deviation());
         let tests = Tests {
             different,
             is_slower: slower < faster,

@@ -122,7 +122,7 @@ impl MachineStates {
     }
 
     /// What is to be said first; nothing where it is not known.
-    pub fn sentences(&self) -> Vec<String> {
+    pub(crate) fn sentences(&self) -> Vec<String> {
         let mut all = Vec::new();
         let (other, one): (Vec<&ClassChange>, Vec<&ClassChange>) =
             self.classes.iter().partition(|change| change.is_another_state);

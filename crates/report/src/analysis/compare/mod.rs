@@ -125,7 +125,7 @@ pub fn compare_in_turn<'a>(
 
 impl Comparison<'_> {
     /// How many cases became what; each change has a number.
-    pub fn counts(&self) -> BTreeMap<Change, usize> {
+    pub(crate) fn counts(&self) -> BTreeMap<Change, usize> {
         case::counts(self.cases.iter())
     }
 

@@ -47,7 +47,7 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         })
     }),
     ("zhang.multi_first_gap", |data| {
-        let words = "two devices cost at least 1.25 times as much as one";
+        let words = "the same barrier costs at least 1.25 times as much on two devices as on one";
         generally(Test::AtLeast(ALIKE), words, &devices(data, &[2], 1))
     }),
     ("zhang.multi_alike", |data| {

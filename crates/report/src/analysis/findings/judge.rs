@@ -76,6 +76,12 @@ impl Tally {
         ClaimVerdict::of(self.yes as f64 >= needed, ((self.all - self.no) as f64) < needed)
     }
 
+    /// `in 68 of 70 pairs, not in 2`.
+    fn in_words(&self, noun: &str) -> String {
+        let against = if self.no > 0 { format!(", not in {}", self.no) } else { String::new() };
+        format!("in {} of {} {noun}{against}", self.yes, self.all)
+    }
+
     /// Whether all of them are true.
     const fn is_complete(&self) -> ClaimVerdict {
         ClaimVerdict::of(self.all > 0 && self.yes == self.all, self.no > 0)
@@ -173,10 +179,8 @@ pub(super) fn generally(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<O
     let verdict = tally.reaches(GENERALLY);
     // The pair that shows the verdict best: the last one of its kind, which has the most threads.
     let shown = tested.iter().rposition(|one| *one == verdict).or(pairs.len().checked_sub(1))?;
-    let against = if tally.no > 0 { format!(", not in {}", tally.no) } else { String::new() };
     let pair = pairs.get(shown)?;
-    let sentence =
-        format!("{words} in {} of {} comparisons{against}; {}", tally.yes, tally.all, with_different_names(pair));
+    let sentence = format!("{words} {}; {}", tally.in_words("comparisons"), with_different_names(pair));
     Some(outcome(verdict, sentence, "; too few are decided", rows_of(pair, pairs)))
 }
 
@@ -334,7 +338,7 @@ pub(super) fn every(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<Outco
     let apart = |(a, b): &Pair<'_>| (a.ns / b.ns).max(b.ns / a.ns);
     let worst = pairs.iter().max_by(|one, other| apart(one).total_cmp(&apart(other)))?;
     let shown = two(test, ("", &worst.0), ("", &worst.1)).sentence;
-    let sentence = format!("{words} in {} of {} pairs; farthest apart: {shown}", tally.yes, tally.all);
+    let sentence = format!("{words} {}; farthest apart: {shown}", tally.in_words("pairs"));
     Some(outcome(tally.is_complete(), sentence, "", rows_of(worst, pairs)))
 }
 

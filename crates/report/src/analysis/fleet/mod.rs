@@ -53,7 +53,7 @@ pub struct FleetCell {
 
 impl FleetCell {
     /// Whether the node certainly differs.
-    pub fn differs(&self) -> bool {
+    pub(crate) fn differs(&self) -> bool {
         matches!(self.change, Change::Slower | Change::Faster)
     }
 }
@@ -73,12 +73,12 @@ pub struct FleetNode {
 
 impl FleetNode {
     /// Whether a primitive certainly differs.
-    pub fn is_outlier(&self) -> bool {
+    pub(crate) fn is_outlier(&self) -> bool {
         self.outlying().next().is_some()
     }
 
     /// The primitives that certainly differ, as indices with their cells.
-    pub fn outlying(&self) -> impl Iterator<Item = (usize, &FleetCell)> {
+    pub(crate) fn outlying(&self) -> impl Iterator<Item = (usize, &FleetCell)> {
         let cells = self.cells.iter().enumerate();
         cells.filter_map(|(at, cell)| Some((at, cell.as_ref().filter(|cell| cell.differs())?)))
     }
@@ -104,7 +104,7 @@ impl ExaminedFleet {
     }
 
     /// Whether some node has a deviation in this primitive.
-    pub fn is_compared(&self, primitive: usize) -> bool {
+    pub(crate) fn is_compared(&self, primitive: usize) -> bool {
         self.nodes.iter().any(|node| node.cells[primitive].is_some())
     }
 
@@ -114,7 +114,7 @@ impl ExaminedFleet {
     }
 
     /// On so many nodes a case needs a figure to be compared: more than half of them.
-    pub fn nodes_for_a_comparison(&self) -> usize {
+    pub(crate) fn nodes_for_a_comparison(&self) -> usize {
         statistics::most_of(self.nodes.len())
     }
 }
@@ -125,20 +125,10 @@ impl Fleet {
         self.nodes.push(Node::of(data));
     }
 
-    /// The number of nodes.
-    pub fn len(&self) -> usize {
-        self.nodes.len()
-    }
-
-    /// Whether there is no node.
-    pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty()
-    }
-
     /// Finds the nodes that differ from the median node by more than `threshold` (0.05 for 5 %). Each statement is corrected
     /// for the number of nodes and primitives. `None` with fewer than three nodes.
     pub fn examine(&self, threshold: f64) -> Option<ExaminedFleet> {
-        if self.len() < FEWEST_NODES {
+        if self.nodes.len() < FEWEST_NODES {
             return None;
         }
         let primitives: Vec<String> =

@@ -3,16 +3,13 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use syncscope_core::stats::Interval;
+use syncscope_core::stats::{Interval, Level};
 use syncscope_core::{Cycles, Detail, Nanoseconds, Row};
 
 use crate::RunData;
 use crate::analysis::compare::differences::{self, Property};
 use crate::analysis::compare::instructions;
 use crate::analysis::contest::has_cost_of_case;
-
-/// The normal quantile that core multiplies what runs differ by with.
-const Z95: f64 = 1.960;
 
 /// A node.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,7 +95,7 @@ impl Node {
 /// interval to quote holds the second twice, once for the other run (see `compare/ratio.rs`).
 fn deviation(row: &Row) -> Option<f64> {
     let (ns, quoted, within) = (row.ns?.value(), row.ns_with_allowance()?, row.ns_within?);
-    let variance = |interval: Interval| (interval.half_width() / Z95 / ns.abs()).powi(2);
+    let variance = |interval: Interval| (interval.half_width() / Level::P95.z() / ns.abs()).powi(2);
     let deviation = f64::midpoint(variance(within), variance(quoted)).sqrt();
     deviation.is_finite().then_some(deviation)
 }

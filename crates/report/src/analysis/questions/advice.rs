@@ -203,8 +203,8 @@ pub(super) fn decide(inquiry: Inquiry<'_>, contest: &Contest<'_>) -> Option<Deci
     let case = &win.cost.row.case;
     let primitive = inquiry.data.catalogue.get(&case.primitive);
     let left_out = (contest.left_out > 0).then(|| {
-        let Contest { measured, left_out, .. } = contest;
-        let verb = if *left_out == 1 { "has" } else { "have" };
+        let (measured, left_out) = (contest.measured(), contest.left_out);
+        let verb = if left_out == 1 { "has" } else { "have" };
         format!("the cheapest of the {measured} measured; {left_out} more {verb} no row at this size")
     });
     let of_median = win.cost.is_of_another_actor().then(|| "both costs are those of the median thread".to_owned());

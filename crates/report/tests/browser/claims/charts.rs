@@ -2,7 +2,7 @@
 
 use syncscope_core::machine::{MeasuredGroup, MeasuredTopology};
 use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Detail, Group, Layout, MemoryOrder, Mode, Placement, Row, Scope, Verdict};
+use syncscope_core::{Case, Cycles, Detail, Group, Layout, MemoryOrder, Mode, Placement, Row, Scope, Verdict};
 
 use super::{DESKTOP, case, exact, grid, noisy, row, run, synthetic, text};
 use crate::chromium::{number, open_and};
@@ -163,6 +163,24 @@ fn noise_between_pairs_of_cpus_is_not_drawn_as_structure() {
     assert!(number(&counts, "pairs") > 40, "{counts:?}");
     let shades = number(&counts, "shades");
     assert!((1..=4).contains(&shades), "{shades} of 24 colours for differences of 7 %");
+}
+
+#[test]
+fn a_row_without_a_figure_has_no_colour_in_the_matrix_and_no_cycles_in_the_table() {
+    let pair = |b: u32, low, ns, high| {
+        let case = Case { placement: Some(Placement::List(vec![0, b])), ..case("cpu.handoff.cas_pingpong", 2) };
+        Row { cycles: Some(Cycles(3.0 * ns)), ..row(case, low, ns, high) }
+    };
+    let rough = noisy(pair(2, 190.0, 200.0, 210.0));
+    let rows = vec![pair(1, 99.0, 100.0, 101.0), rough, noisy(pair(3, 10.0, 400.0, 900.0))];
+    let script = "root.dataset.coloured = page.querySelectorAll('.matrix .cell rect').length;
+        root.dataset.texts = [...page.querySelectorAll('.matrix .cell-text')].map((cell) => cell.textContent).join(' ');
+        const head = [...page.querySelectorAll('#rows thead th')].findIndex((cell) => cell.textContent.startsWith('Cycles'));
+        root.dataset.cycles = [...page.querySelectorAll('#rows tbody tr')].map((line) => line.cells[head]?.textContent).join(' ');";
+    let Some((counts, _)) = open_and(&[run(rows)], DESKTOP, script) else { return };
+    assert_eq!(counts["coloured"], "4", "two pairs in both directions: {counts:?}");
+    assert_eq!(counts["texts"], "100 100 ~200 ~200 × ×", "{counts:?}");
+    assert_eq!(counts["cycles"], "300 ~600 ", "{counts:?}");
 }
 
 #[test]

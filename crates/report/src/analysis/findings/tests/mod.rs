@@ -205,6 +205,9 @@ fn a_sentence_names_its_figures() {
     assert_eq!(finding.outcome.rows, [1, 0]);
     let exact = found("burtchell.openmp.barrier_threads", &run("cpu.barrier.openmp close t2 =400~0.1; t16 =1600~0.1"));
     assert!(exact.outcome.sentence.ends_with(": 4.00 times"), "no wider than its digits: {exact:?}");
+    let blocks = run("gpu.block.syncthreads b1 t32 =14; t64 =16; t128 =20; b20 t32 =14; t64 =36; t128 =20");
+    let of_pairs = found("burtchell.cuda.syncthreads_blocks", &blocks).outcome.sentence;
+    assert!(of_pairs.contains(" in 2 of 3 pairs, not in 1; farthest apart: 36.0"), "how many decide: {of_pairs}");
 }
 
 #[test]
