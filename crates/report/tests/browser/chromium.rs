@@ -20,7 +20,7 @@ use syncscope_report::{RunData, page};
 const FRAME_MARGIN: u32 = 40;
 
 /// Far more time than a page needs on a busy machine.
-const LIMIT: Duration = Duration::from_secs(90);
+const LIMIT: Duration = Duration::from_secs(300);
 
 fn browser() -> Option<PathBuf> {
     if env::var_os("SYNCSCOPE_NO_BROWSER").is_some_and(|value| value == "1") {
