@@ -93,6 +93,7 @@ impl Browser {
             }
             // Nobody waits for a browser that has ended.
             receivers.lock().unwrap().clear();
+            child.wait().unwrap();
         });
         Self { input, numbers: AtomicU64::new(1), waiting }
     }
@@ -104,7 +105,7 @@ impl Browser {
     }
 
     /// The result of a call in a tab, or in the browser.
-    fn call(&self, session: Option<&Value>, method: &str, parameters: Value) -> Value {
+    fn call(&self, session: Option<&Value>, method: &str, parameters: &Value) -> Value {
         let id = self.numbers.fetch_add(1, Relaxed);
         let mut message = json!({ "id": id, "method": method, "params": parameters });
         if let Some(session) = session {
@@ -119,10 +120,10 @@ impl Browser {
 
     /// The text of the document at `address` after its scripts have run for five minutes, which pass at once.
     fn dump(&self, address: &str, width: u32) -> String {
-        let target = self.call(None, "Target.createTarget", json!({ "url": "about:blank" }))["targetId"].take();
+        let target = self.call(None, "Target.createTarget", &json!({ "url": "about:blank" }))["targetId"].take();
         let attach = json!({ "targetId": target, "flatten": true });
-        let session = self.call(None, "Target.attachToTarget", attach)["sessionId"].take();
-        let call = |method, parameters| self.call(Some(&session), method, parameters);
+        let session = self.call(None, "Target.attachToTarget", &attach)["sessionId"].take();
+        let call = |method, parameters: Value| self.call(Some(&session), method, &parameters);
         let window = json!({ "width": width, "height": 1600, "deviceScaleFactor": 1, "mobile": false });
         call("Emulation.setDeviceMetricsOverride", window);
         call("Page.enable", json!({}));
@@ -133,7 +134,7 @@ impl Browser {
         expired.recv_timeout(LIMIT).unwrap_or_else(|error| panic!("{address}: {error}"));
         let text = json!({ "expression": "document.documentElement.outerHTML" });
         let found = call("Runtime.evaluate", text);
-        self.call(None, "Target.closeTarget", json!({ "targetId": target }));
+        self.call(None, "Target.closeTarget", &json!({ "targetId": target }));
         found["result"]["value"].as_str().unwrap().to_owned()
     }
 }
