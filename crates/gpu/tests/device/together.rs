@@ -165,7 +165,8 @@ fn ns_in_loop(experiment: &mut dyn Experiment, side: Side, iterations: u64) -> f
 fn totals_of_private_additions_are_those_of_a_long_kernel() {
     let types =
         [(Dtype::I32, "int"), (Dtype::U64, "unsigned long long"), (Dtype::F32, "float"), (Dtype::F64, "double")];
-    // All 72 cases were within 5 % on one H100. On another 68 were, for a reason that is not known; the farthest was 6.7 % off.
+    // Within 5 % were all 72 cases on one H100, 68 on another and 71, others, on a third, for a reason that is not known; the
+    // farthest was 7.8 % off.
     let mut far = Vec::new();
     println!(
         "type stride blocks threads: additions per ns: ours, of the long kernel, equal work; fastest, median, slowest thread in ns"
