@@ -208,9 +208,6 @@ fn changes<'a>(cases: impl Iterator<Item = &'a ComparedCase<'a>>) -> Grid {
     let remark = |case: &ComparedCase<'_>| {
         if case.remark.is_empty() { String::new() } else { format!(" ({})", case.remark) }
     };
-    let ratio = |case: &ComparedCase<'_>| {
-        case.ratio.filter(|_| bounds_alone(case.a).is_none() && bounds_alone(case.b).is_none())
-    };
     Grid::of(cases)
         .number("B/A", |case| ratio(case).map_or("–".to_owned(), figure::ratio))
         .text("95 % interval", |case| figure::ends(case.low, case.high))
@@ -218,6 +215,11 @@ fn changes<'a>(cases: impl Iterator<Item = &'a ComparedCase<'a>>) -> Grid {
         .number("B", |case| cost(case.b))
         .text("case", |case| format!("{}{}", case.a.case, remark(case)))
         .grid()
+}
+
+/// The ratio of two figures; there is none of bounds alone.
+fn ratio(case: &ComparedCase<'_>) -> Option<f64> {
+    case.ratio.filter(|_| bounds_alone(case.a).is_none() && bounds_alone(case.b).is_none())
 }
 
 /// What a noisy row has where its interval is too wide for a figure.
@@ -253,7 +255,7 @@ const NUMBERS: [(&str, Cells); 11] = [
     ("b_ns", |case| ns(case.b)),
     ("b_ns_low", |case| Some(case.b.ns_interval?.low)),
     ("b_ns_high", |case| Some(case.b.ns_interval?.high)),
-    ("ratio", |case| case.ratio),
+    ("ratio", ratio),
     ("ratio_low", |case| case.low),
     ("ratio_high", |case| case.high),
     ("common_factor", |case| case.ratio.map(|_| case.common_factor)),
@@ -415,6 +417,7 @@ mod tests {
         let text = for_terminal(&compare(&a, &b, 0.05), 120);
         let line = text.lines().find(|line| line.contains("gpu.shuffle.idx")).unwrap();
         assert!(line.contains("200 ns to 400 ns  10.0 ns to 20.0 ns") && line.trim().starts_with('–'), "{text}");
+        assert!(ratio(&compare(&a, &b, 0.05).cases[0]).is_none(), "in files as in the terminal");
     }
 
     #[test]
