@@ -55,7 +55,6 @@ mod tests {
     use crate::machine::nearness::classes;
     use crate::machine::placement::place;
     use crate::machine::topology::tests::regular;
-    use crate::primitives::find;
     use std::collections::HashMap;
     use syncscope_core::{Layout, Placement};
 
@@ -179,14 +178,10 @@ mod tests {
     }
 
     #[test]
-    fn every_planned_case_can_be_made() {
+    fn every_primitive_is_planned() {
         let topology = regular(1, 1, 2, 2, 2);
         for preset in Preset::ALL {
             let cases = plan(*preset, &topology);
-            for case in &cases {
-                let entry = find(&case.primitive).unwrap();
-                assert!((entry.workload)(case).is_some() || entry.unavailable().is_some(), "{case}");
-            }
             for entry in entries() {
                 let is_planned = cases.iter().any(|case| case.primitive == entry.primitive.id);
                 let is_of_preset = *preset != Preset::Quick || entry.in_quick != InQuick::Nothing;

@@ -5,14 +5,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use syncscope_core::machine::Environment;
+use syncscope_core::machine::{CpuMachine, Environment};
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{
     Cancel, Case, Check, Dtype, Engine, Form, Laboratory, Layout, Measurement, MemoryOrder, Placement, Preset, Refusal,
     Row, Side, Verdict,
 };
 use syncscope_core::{Group, Settings};
-use syncscope_cpu::primitives::{Executed, Operation, Workload};
+use syncscope_cpu::primitives::{Executed, Operation, Workload, workload_of};
 use syncscope_cpu::studies::core_to_core;
 use syncscope_cpu::{CpuLaboratory, catalogue};
 
@@ -31,6 +31,16 @@ fn measure(laboratory: &mut CpuLaboratory, case: &Case) -> Measurement {
 fn was_kept_from_the_cpus(measurement: &Measurement) -> bool {
     let is_late = matches!(measurement.verdict, Verdict::TimedOut(_) | Verdict::Interfered(_));
     is_late && measurement.check == Check::NotApplicable
+}
+
+#[test]
+fn every_planned_case_can_be_made() {
+    let machine = CpuMachine { packages: 1, numa_nodes: 2, cores: 4, hardware_threads: 8, ..CpuMachine::default() };
+    let listing = CpuLaboratory::open().unwrap().listing();
+    for case in Preset::ALL.iter().flat_map(|preset| syncscope_cpu::cases(*preset, &machine)) {
+        let line = listing.iter().find(|line| line.primitive.id == case.primitive).unwrap();
+        assert_eq!(workload_of(&case).is_ok(), line.unavailable.is_none(), "{case}");
+    }
 }
 
 #[test]

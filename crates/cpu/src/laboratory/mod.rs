@@ -311,15 +311,19 @@ mod tests {
 
     use super::*;
 
+    fn on_one_cpu(laboratory: &mut CpuLaboratory, threads: u32) -> Box<dyn Experiment + '_> {
+        let placement = Placement::List(vec![laboratory.topology.allowed_cpus()[0]]);
+        let workload = Workload::of_lock::<std::sync::Mutex<u64>>(threads).unwrap();
+        laboratory.experiment_of(workload, &placement, threads).unwrap()
+    }
+
     /// Long samples would contain pauses, and where threads share CPUs a pause counts as cost.
     #[test]
     fn a_quota_alone_takes_no_cpu_from_the_threads() {
         let mut laboratory = CpuLaboratory::open().unwrap();
         laboratory.quota = Some(0.5);
-        let placement = Some(Placement::List(vec![laboratory.topology.allowed_cpus()[0]]));
         let mut of_threads = |threads| {
-            let case = Case { threads: Some(threads), placement: placement.clone(), ..Case::new("cpu.barrier.sense") };
-            let experiment = laboratory.experiment(&case).unwrap();
+            let experiment = on_one_cpu(&mut laboratory, threads);
             (experiment.remark().unwrap(), experiment.protocol().sample_length.is_some())
         };
         assert_eq!(of_threads(1), ("1 thread with the time of 0.5 CPUs".to_owned(), true));
@@ -330,14 +334,8 @@ mod tests {
     fn a_quota_below_the_threads_is_remarked_in_the_row() {
         let mut laboratory = CpuLaboratory::open().unwrap();
         laboratory.quota = Some(1.5);
-        let cpu = laboratory.topology.allowed_cpus()[0];
-        let remark = |laboratory: &mut CpuLaboratory, threads| {
-            let placement = Some(Placement::List(vec![cpu]));
-            let case = Case { threads: Some(threads), placement, ..Case::new("cpu.barrier.sense") };
-            laboratory.experiment(&case).unwrap().remark()
-        };
-        assert_eq!(remark(&mut laboratory, 1), None, "one thread has enough time");
-        let remark = remark(&mut laboratory, 2).unwrap();
+        assert_eq!(on_one_cpu(&mut laboratory, 1).remark(), None, "one thread has enough time");
+        let remark = on_one_cpu(&mut laboratory, 2).remark().unwrap();
         assert_eq!(remark, "2 threads on 1 CPU, 2 threads with the time of 1.5 CPUs");
         assert!(
             laboratory.warnings().iter().any(|text| text.contains("1.5 of"))

@@ -87,7 +87,7 @@ pub(crate) fn actor_of(case: &Case) -> Actor {
 /// What the machine code of a case shows, without running it.
 ///
 /// # Errors
-/// [`Refusal::Skipped`] when there is no such primitive here, or no such variant of it.
+/// As [`workload_of`].
 pub fn evidence_of(case: &Case) -> Result<Evidence, Refusal> {
     workload_of(case).map(|workload| workload.evidence())
 }
@@ -98,7 +98,10 @@ pub fn elided_by_nature(primitive: &str, architecture: &str) -> Option<&'static 
 }
 
 /// A case made ready to run.
-pub(crate) fn workload_of(case: &Case) -> Result<Workload, Refusal> {
+///
+/// # Errors
+/// [`Refusal::Skipped`] when there is no such primitive here, or no such variant of it.
+pub fn workload_of(case: &Case) -> Result<Workload, Refusal> {
     if let Some(workload) = own::workload_of(case) {
         let contends = actor_of(case) == Actor::Slowest;
         return workload.map(|workload| if contends { workload } else { workload.without_windows() });

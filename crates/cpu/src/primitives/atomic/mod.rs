@@ -261,6 +261,7 @@ impl<N: Number, U: Update> Body for ReturnedValues<N, U> {
 
 #[cfg(test)]
 mod tests {
+    use super::update::{AddCapture, Exchange, Max, Pass};
     use super::*;
     use crate::team::{Executor as _, Team};
     use crate::timing::clock::Clock;
@@ -328,16 +329,16 @@ mod tests {
 
     /// How many lines of both loops of a chain begin with the words, for a shared `u64`.
     #[cfg(target_arch = "x86_64")]
-    fn in_chain(id: &str, words: &[&str]) -> (u32, u32) {
+    fn in_chain(make: MakeWorkload, words: &[&str]) -> (u32, u32) {
         let case = Case {
             dtype: Some(Dtype::U64),
             layout: Some(Layout::Shared),
             threads: Some(1),
             order: Some(MemoryOrder::Relaxed),
             mode: Some(Mode::Latency),
-            ..Case::new(id)
+            ..Case::default()
         };
-        let functions = crate::primitives::workload_of(&case).unwrap().functions;
+        let functions = make(&case).unwrap().functions;
         let count = |entry| crate::evidence::timed_loop(entry).unwrap().count(words);
         (count(functions.baseline), count(functions.test))
     }
@@ -345,15 +346,17 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn operands_of_a_chain_are_made_of_the_result_before() {
-        for (id, operation) in [("cpu.atomic.add_capture", "lock xadd"), ("cpu.atomic.exchange", "xchg")] {
+        let makers: [(MakeWorkload, _); 2] =
+            [(workload_and_chains::<AddCapture>, "lock xadd"), (workload_and_chains::<Exchange>, "xchg")];
+        for (make, operation) in makers {
             for words in [operation, "and", "or"] {
-                assert_eq!(in_chain(id, &[words]), (16, 32), "{id}: {words}");
+                assert_eq!(in_chain(make, &[words]), (16, 32), "{operation}: {words}");
             }
         }
         // The expected value is in the register that the comparison before left it in.
-        assert_eq!(in_chain("cpu.atomic.cas_pass", &["lock cmpxchg"]), (16, 32));
-        assert_eq!(in_chain("cpu.atomic.cas_pass", &["mov"]), (0, 0));
-        assert_eq!(in_chain("cpu.atomic.read", &["mov"]), (16, 32));
+        assert_eq!(in_chain(workload_and_chains::<Pass>, &["lock cmpxchg"]), (16, 32));
+        assert_eq!(in_chain(workload_and_chains::<Pass>, &["mov"]), (0, 0));
+        assert_eq!(in_chain(read::workload, &["mov"]), (16, 32));
     }
 
     #[test]
@@ -366,7 +369,7 @@ mod tests {
             mode: Some(Mode::Latency),
             ..Case::new("cpu.atomic.max")
         };
-        assert!(crate::primitives::workload_of(&case).is_err());
-        assert!(crate::primitives::workload_of(&Case { mode: None, ..case }).is_ok());
+        assert!(workload::<Max>(&case).is_none());
+        assert!(workload::<Max>(&Case { mode: None, ..case }).is_some());
     }
 }

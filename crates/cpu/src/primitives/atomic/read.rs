@@ -35,7 +35,7 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     independent.into_iter().chain(axes.chains(primitive, &[Dtype::U64], Access::Load.orders())).collect()
 }
 
-fn workload(case: &Case) -> Option<Workload> {
+pub(super) fn workload(case: &Case) -> Option<Workload> {
     let order = case.order.filter(|order| Access::Load.has(*order))?;
     match (case.mode, case.dtype?) {
         (None, dtype) => by_dtype!(dtype, N => by_order!(order, O => of_reads(Read::<N, O>::of(case)?, order, true))),

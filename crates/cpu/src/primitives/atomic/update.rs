@@ -95,7 +95,7 @@ pub(super) static ADD_CAPTURE: Entry = Entry::of(
 );
 
 /// Relaxed: only the atomicity of the addition is under study, no other memory is passed on.
-struct AddCapture;
+pub(super) struct AddCapture;
 
 impl Update for AddCapture {
     const INSTRUCTIONS: Instructions = Instructions {
@@ -142,7 +142,7 @@ pub(super) static EXCHANGE: Entry = Entry::of(
 );
 
 /// Relaxed: only the atomicity of the exchange is under study, no other memory is passed on.
-struct Exchange;
+pub(super) struct Exchange;
 
 impl Update for Exchange {
     const INSTRUCTIONS: Instructions = Instructions {
@@ -221,7 +221,7 @@ const PRESENT: u64 = 7;
 const ABSENT: u64 = 8;
 
 /// Relaxed: only the atomicity is under study, no other memory is passed on.
-struct Pass;
+pub(super) struct Pass;
 
 impl Update for Pass {
     const INSTRUCTIONS: Instructions = atomic::COMPARE_AND_SWAP;
@@ -286,7 +286,7 @@ pub(super) static MAX: Entry = Entry::of(
 );
 
 /// Relaxed: only the atomicity of the maximum is under study, no other memory is passed on.
-struct Max;
+pub(super) struct Max;
 
 impl Update for Max {
     const INSTRUCTIONS: Instructions = Instructions {

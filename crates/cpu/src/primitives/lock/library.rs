@@ -47,8 +47,12 @@ static PARKING_LOT_MUTEX: Entry = lock::spins_then_sleeps(
     "The mutex of parking_lot: one byte, waiters in a global table",
     "parking_lot::Mutex; run.json holds its version, because its fairness changed between versions",
     lock::cases,
-    |case| Some(lock::workload(case, &ParkingLotMutex, ONE_BYTE_TWICE)?.blocking(case)),
+    parking_lot_workload,
 );
+
+fn parking_lot_workload(case: &Case) -> Option<Workload> {
+    Some(lock::workload(case, &ParkingLotMutex, ONE_BYTE_TWICE)?.blocking(case))
+}
 
 library_lock!(ParkingLotMutex, parking_lot::Mutex, |lock| lock.lock());
 
@@ -186,7 +190,7 @@ mod tests {
         let of = |threads| {
             let dtype = Some(Dtype::U64);
             let layout = Some(Layout::Shared);
-            (PARKING_LOT_MUTEX.workload)(&Case {
+            parking_lot_workload(&Case {
                 dtype,
                 layout,
                 threads: Some(threads),

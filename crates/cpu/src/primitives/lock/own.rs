@@ -187,13 +187,15 @@ static COHORT: Entry = lock::spins(
     "Cohort lock of two levels of ticket locks: passed within a NUMA node or cache group up to 64 times",
     "Dice, Marathe and Shavit, Lock Cohorting, PPoPP 2012 and ACM TOPC 1(2), 2015, C-TKT-TKT",
     cohort_cases,
-    // Not the addition for all groups: a thread that the lock was passed to leaves it out.
-    |case| {
-        let make = |_| CohortLock::new(CpuGroups::here().map_or(1, CpuGroups::count), group_of_this_thread, LIMIT);
-        lock::workload_of_one_type(case, &Raw(make), TAKEN_BY_A_TICKET)
-    },
+    cohort_workload,
 )
 .requiring(groups_of_cpus);
+
+fn cohort_workload(case: &Case) -> Option<Workload> {
+    let make = |_| CohortLock::new(CpuGroups::here().map_or(1, CpuGroups::count), group_of_this_thread, LIMIT);
+    // Not the addition for all groups: a thread that the lock was passed to leaves it out.
+    lock::workload_of_one_type(case, &Raw(make), TAKEN_BY_A_TICKET)
+}
 
 fn groups_of_cpus() -> Result<(), String> {
     let absence = || CpuGroups::absence(hwloc::load().as_ref()).to_owned();
@@ -221,7 +223,7 @@ mod tests {
     fn both_loops_hold_the_additions_of_the_group() {
         let (dtype, layout) = (Some(Dtype::U64), Some(Layout::Shared));
         let case = Case { dtype, layout, threads: Some(1), ..Case::new(COHORT.primitive.id) };
-        let evidence = (COHORT.workload)(&case).unwrap().evidence();
+        let evidence = cohort_workload(&case).unwrap().evidence();
         // What else is on its path depends on how the compiler laid out the loop.
         assert!(evidence.summary().is_some_and(|summary| summary.starts_with("lock xadd 16/32")), "{evidence:?}");
     }
