@@ -37,11 +37,6 @@ impl DetailTable {
         Ok(table)
     }
 
-    /// Whether some line holds for a domain, so that the details of a case cannot be known without the rows.
-    pub(crate) const fn needs_rows(&self) -> bool {
-        !self.shared.is_empty()
-    }
-
     /// All details of each case.
     pub(crate) fn expand(self, rows: &[Row]) -> Details {
         let mut details = self.own;
