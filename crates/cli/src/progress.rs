@@ -118,27 +118,30 @@ impl Progress {
         self.bar.finish_and_clear();
     }
 
-    /// The estimated time left: the mean time of a block so far, times the blocks left, for each laboratory. A laboratory
-    /// without a block yet counts with the mean of all. Cases come in random order, so the mean is unbiased. Cases that are
-    /// precise early make the time shorter.
-    fn time_left(&self) -> Option<f64> {
-        let each = |spent: Duration, done: u64| (done > 0).then(|| spent.as_secs_f64() / done as f64);
-        let done = self.laboratories.iter().map(|part| part.done).sum();
-        let mean = each(self.laboratories.iter().map(|part| part.spent).sum(), done)?;
+    /// The estimated time left: for each laboratory the mean time of a block so far, times the blocks left; before its first
+    /// block, the time that was planned. Cases come in random order, so the mean is unbiased. Cases that are precise early make
+    /// the time shorter.
+    fn time_left(&self) -> f64 {
         let left = |part: &LaboratoryProgress| {
-            let each = each(part.spent, part.done).unwrap_or(mean);
+            if part.done == 0 {
+                return part.work.planned.as_secs_f64();
+            }
+            let each = part.spent.as_secs_f64() / part.done as f64;
             let [most, fewest] =
                 [part.work.blocks, part.work.fewest].map(|blocks| blocks.saturating_sub(part.done) as f64 * each);
             let time = part.work.time.map(|time| time.saturating_sub(part.spent));
             time.map_or(most, |time| most.min(fewest.max(time.as_secs_f64())))
         };
-        Some(self.laboratories.iter().map(left).sum())
+        self.laboratories.iter().map(left).sum()
     }
 
     /// How many percent of the time are over, and how long the rest takes.
     fn state(&self) -> Option<(u64, String)> {
+        if self.laboratories.is_empty() {
+            return None;
+        }
         let spent: f64 = self.laboratories.iter().map(|part| part.spent.as_secs_f64()).sum();
-        let left = self.time_left()?;
+        let left = self.time_left();
         let percent = (100.0 * spent / (spent + left)).min(99.0) as u64;
         let words = match left.round() as u64 {
             0 => "last measurements".to_owned(),
@@ -205,11 +208,12 @@ mod tests {
     fn blocks_that_are_taken_in_any_case_count_beyond_the_planned_time() {
         let second = Duration::from_secs(1);
         let mut progress = Progress::new("");
-        progress.planned(&[Work { blocks: 60, fewest: 30, time: Some(10 * second) }]);
-        assert_eq!(progress.time_left(), None, "no block yet");
+        let work = Work { blocks: 60, fewest: 30, time: Some(10 * second), planned: 40 * second };
+        progress.planned(&[work, Work { planned: 70 * second, ..work }]);
+        assert_eq!(progress.state().unwrap(), (0, "1m 50s left".to_owned()), "no block yet");
         progress.measured(0, 10, 10 * second);
-        assert_eq!(progress.time_left(), Some(20.0));
+        assert_eq!(progress.state().unwrap().1, "1m 30s left");
         progress.measured(0, 25, 25 * second);
-        assert_eq!(progress.time_left(), Some(0.0));
+        assert_eq!(progress.state().unwrap().1, "1m 10s left", "the other one has no block yet");
     }
 }

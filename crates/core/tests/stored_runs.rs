@@ -11,7 +11,7 @@ use syncscope_core::run::columns::{self, COLUMNS};
 use syncscope_core::run::plain::read_text;
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::stats::Interval;
-use syncscope_core::{Row, stored_run};
+use syncscope_core::{Case, Preset, Row, stored_run};
 
 fn results() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results")
@@ -44,6 +44,28 @@ fn every_stored_run_is_read() {
             assert!(read_text(&path).unwrap().lines().count() > 1, "{name}: {listing}");
         }
     }
+}
+
+/// On 2, 16, 32 and 64 CPUs, with H100s and an H200. Experiments are not in the plan.
+#[test]
+fn planned_times_are_those_of_stored_runs() {
+    const EXPERIMENTS: f64 = 60.0;
+    let mut compared = Vec::new();
+    for directory in stored_runs() {
+        let run = directory.read_run().unwrap();
+        let Ok(preset) = run.preset.parse::<Preset>() else { continue };
+        let cases = directory.read_rows().unwrap().into_iter().map(|row| row.case);
+        let parts: (Vec<Case>, Vec<Case>) = cases.partition(Case::is_on_cpus);
+        let planned = [parts.0, parts.1].iter().map(|cases| preset.planned_time(cases).as_secs_f64()).sum::<f64>();
+        let has_experiments = run.command.iter().any(|word| word == "--experiments");
+        let planned = planned + if has_experiments { EXPERIMENTS } else { 0.0 };
+        let took: f64 = run.sessions.iter().map(|session| session.seconds).sum();
+        let name = directory.path().file_name().unwrap().display().to_string();
+        assert!((planned / took - 1.0).abs() < 0.25, "{name}: planned {planned:.0} s, took {took:.0} s");
+        compared.push((name, planned.round(), took.round()));
+    }
+    println!("{compared:?}");
+    assert!(compared.len() >= 7, "{compared:?}");
 }
 
 /// What is wrong with an imported row, which has no interval: none was published, and none may be invented.

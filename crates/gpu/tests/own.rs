@@ -17,7 +17,9 @@ fn evidence(operation: &OwnOperation, arch: &str) -> Result<String, String> {
     let nvrtc = Nvrtc::find(&Surroundings::of_process(), None).unwrap();
     let mut compiler = Compiler::new(nvrtc, Cache::of_user(), arch.to_owned(), headers());
     let cubin = compiler.cubin(&program_of(&case).unwrap()).map_err(|error| error.to_string())?;
-    if let Some(third) = third_loop_of(&case) {
+    // With the vendor's headers, each program takes seconds.
+    let has_headers = [&operation.text, &operation.includes].iter().any(|text| text.contains("#include"));
+    if let Some(third) = third_loop_of(&case).filter(|_| !has_headers) {
         compiler.cubin(&third).map_err(|error| error.to_string())?;
     }
     let found = evidence_of(&case, &cubin);
@@ -59,12 +61,14 @@ fn the_instruction_of_a_line_stands_in_its_evidence() {
 
 #[test]
 fn files_have_operations_locks_and_barriers() {
-    let text = "#include <cuda/atomic>\n\
-        __device__ void operation(Thread &me) { cuda::atomic_ref<T, cuda::thread_scope_device>(me.x).fetch_add(1); }\n\
-        __device__ void acquire(Thread &me) { while (atomicExch(&me.x, 1) != 0) {} __threadfence(); }\n\
+    let with_headers = "#include <cuda/atomic>\n\
+        __device__ void operation(Thread &me) { cuda::atomic_ref<T, cuda::thread_scope_device>(me.x).fetch_add(1); }\n";
+    let text = "__device__ void acquire(Thread &me) { while (atomicExch(&me.x, 1) != 0) {} __threadfence(); }\n\
         __device__ void release(Thread &me) { __threadfence(); atomicExch(&me.x, 0); }\n\
         __device__ void wait(Thread &me) { __syncthreads(); }\n";
-    for (name, instruction) in [("operation", "ATOM"), ("acquire", "ATOM"), ("wait", "BAR.SYNC")] {
+    for (name, text, instruction) in
+        [("operation", with_headers, "ATOM"), ("acquire", text, "ATOM"), ("wait", text, "BAR.SYNC")]
+    {
         let found = evidence(&function(name, text), "sm_90").unwrap();
         assert!(found.starts_with(instruction), "{name}: {found}");
     }

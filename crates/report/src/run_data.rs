@@ -70,7 +70,7 @@ impl RunData {
             (line, row.with_facts(facts))
         };
         let (lines, mut rows): (Vec<u64>, Vec<Row>) = rows.into_iter().map(derived).unzip();
-        let details = if has_rows { directory.read_details()? } else { HashMap::new() };
+        let details = if has_rows { directory.details_of(&rows)? } else { HashMap::new() };
         run.shared = another_run::derive(&mut rows, &details, &catalogue, &run.between_runs);
         run.fingerprint = Fingerprint::of(&rows, &details, &catalogue);
         let rows: Vec<(u64, Row)> = lines.into_iter().zip(rows).collect();

@@ -232,7 +232,7 @@ fn quoted(
 
 /// The figures of these rows in each process, of which their intervals for another run are made.
 fn details(directory: &RunDirectory, rows: &[Row]) -> Result<String, Failure> {
-    let all = directory.read_details()?;
+    let all = directory.details_of(rows)?;
     let mut text = "case_id,name,actor,value\n".to_owned();
     for id in rows.iter().map(|row| row.case.id()) {
         let of_row = all.get(&id).into_iter().flatten().filter(|detail| detail.name == Detail::PROCESS_NS);

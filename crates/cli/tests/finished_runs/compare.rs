@@ -102,7 +102,14 @@ fn every_format_has_the_same_counts() {
     assert_eq!(lines.len(), 12, "every case, changed or not");
     assert_eq!(lines.iter().filter(|line| line.iter().any(|cell| cell == "faster")).count() as u64, faster);
     let markdown = formatted("markdown");
-    assert_eq!(markdown.lines().filter(|line| line.starts_with("| 0.500 |")).count() as u64, faster, "{markdown}");
+    // Noisy rows, of which the fakes have some, are listed without a ratio.
+    let (_, listed) = markdown.split_once("### Faster").unwrap();
+    let is_case = |line: &&str| line.starts_with("| 0.500 |") || line.starts_with("| – |");
+    assert_eq!(
+        listed.lines().take_while(|line| !line.starts_with('#')).filter(is_case).count() as u64,
+        faster,
+        "{markdown}"
+    );
     assert!(markdown.starts_with(&format!("**12 in common: 0 slower, {faster} faster")), "{markdown}");
 }
 

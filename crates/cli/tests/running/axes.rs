@@ -5,11 +5,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Output;
+use std::time::Duration;
 
 use crate::common::{command, output, stderr};
 use crate::repeated::leave_the_first_alone;
-use syncscope_core::Row;
 use syncscope_core::run_directory::RunDirectory;
+use syncscope_core::{Case, Preset, Row};
 
 fn stdout(output: &Output) -> String {
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
@@ -133,6 +134,38 @@ fn repeated_runs_keep_their_restrictions_when_resumed() {
     assert_eq!(threads(&second.read_rows().unwrap()), BTreeSet::from([8]));
     let command = second.read_run().unwrap().command;
     assert!(command.windows(2).any(|words| words == ["--cpus", "0"]), "{command:?}");
+}
+
+/// The times in the help are those of `--dry-run`: of a described machine with 2 CPUs, and of the cases of stored runs.
+#[test]
+fn the_help_names_the_planned_times() {
+    let on_2_cpus = |preset: &str| {
+        let mut run = command(&["run", "--dry-run", "--only", "cpu.*", "--preset", preset]);
+        let text = stdout(&run.env_remove("SYNCSCOPE_FAKE").env("HWLOC_SYNTHETIC", "core:2 pu:1").output().unwrap());
+        let (_, time) = text.split_once("planned time: about ").unwrap();
+        humantime::parse_duration(time.split(',').next().unwrap()).unwrap()
+    };
+    let on_16_cpus = |name: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results").join(name);
+        let directory = RunDirectory::open(&path).unwrap();
+        let preset: Preset = directory.read_run().unwrap().preset.parse().unwrap();
+        let cases = directory.read_rows().unwrap().into_iter().map(|row| row.case);
+        let (on_cpus, on_devices) = cases.partition::<Vec<Case>, _>(Case::is_on_cpus);
+        preset.planned_time(&on_cpus) + preset.planned_time(&on_devices)
+    };
+    let rounded = |time: Duration| match time.as_secs_f64() {
+        seconds if seconds < 45.0 => format!("{:.0} s", (seconds / 10.0).round() * 10.0),
+        seconds => format!("{:.0} min", seconds / 60.0),
+    };
+    let [quick, standard, paper] = ["quick", "standard", "paper"].map(|preset| rounded(on_2_cpus(preset)));
+    let [quick_16, standard_16, paper_16] =
+        ["h100", "h100-standard", "h100-paper"].map(|name| rounded(on_16_cpus(name)));
+    let times = format!(
+        "quick ({quick} on 2 CPUs, {quick_16} on 16 CPUs and a GPU), standard ({standard}, {standard_16}), \
+        paper ({paper}, {paper_16})"
+    );
+    let help: Vec<String> = stdout(&output(&["run", "--help"])).split_whitespace().map(str::to_owned).collect();
+    assert!(help.join(" ").contains(&times), "{times}");
 }
 
 /// On the hardware of this machine, whose CPUs are restricted before they are read.

@@ -344,6 +344,9 @@ impl Case {
     /// The same case, as a file names it that gives the mode of every row: a mode that the primitive implies is no
     /// parameter of the case, and its identity `id` is without it.
     pub(crate) fn without_implied_mode(self, id: &str) -> Self {
+        if self.mode.is_none() {
+            return self;
+        }
         let implied = Self { mode: None, ..self.clone() };
         if implied.id().0 == id { implied } else { self }
     }

@@ -141,7 +141,7 @@ impl Column {
 
     /// Reads a cell that is not empty; `None` if it does not hold what its column holds.
     pub(crate) fn read(&self, row: &mut Row, cell: &str, cells: &dyn Cells) -> Option<()> {
-        if self.is_derived(cells.cell("runs").is_some()) {
+        if self.is_derived(!self.is_measured_by_runs || cells.cell("runs").is_some()) {
             return Some(());
         }
         match self.content {

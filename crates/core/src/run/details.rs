@@ -37,11 +37,6 @@ impl DetailTable {
         Ok(table)
     }
 
-    /// Whether some line holds for a domain, so that the details of a case cannot be known without the rows.
-    pub(crate) const fn needs_rows(&self) -> bool {
-        !self.shared.is_empty()
-    }
-
     /// All details of each case.
     pub(crate) fn expand(self, rows: &[Row]) -> Details {
         let mut details = self.own;
@@ -210,7 +205,6 @@ mod tests {
         let rows =
             [row("cpu.barrier.std", 1, Some(9)), row("cpu.barrier.std", 2, None), row("gpu.grid.counter", 1, Some(9))];
         let table = DetailTable::parse(b"cpu,blocks,,8\nnpu,blocks,,8\ncpu,broken\n").unwrap();
-        assert!(table.needs_rows());
         let mut details = table.expand(&rows);
         assert_eq!(details.remove(&rows[0].case.id()), Some(vec![Detail::of_case("blocks", 8.0)]));
         assert!(rows.iter().all(|row| !details.contains_key(&row.case.id())), "{details:?}");

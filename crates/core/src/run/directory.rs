@@ -199,11 +199,17 @@ impl RunDirectory {
     /// passed over.
     ///
     /// # Errors
-    /// When the file is there and cannot be read, or a line of it holds for a domain whose rows cannot be read.
+    /// When the file is there and cannot be read, or the rows cannot be read.
     pub fn read_details(&self) -> Result<Details, RunDirectoryError> {
-        let Some(table) = self.detail_table()? else { return Ok(Details::new()) };
-        let rows = if table.needs_rows() { self.read_rows()? } else { Vec::new() };
-        Ok(table.expand(&rows))
+        self.details_of(&self.read_rows()?)
+    }
+
+    /// The same for who has read the rows.
+    ///
+    /// # Errors
+    /// When the file is there and cannot be read.
+    pub fn details_of(&self, rows: &[Row]) -> Result<Details, RunDirectoryError> {
+        Ok(self.detail_table()?.map_or_else(Details::new, |table| table.expand(rows)))
     }
 
     /// `details.csv` as it stands there; `None` if there is no such file.

@@ -177,7 +177,7 @@ impl Session {
             }
         }
         // What the rows so far say is found again at the end, together with the rows to come.
-        let found = findings(&directory, laboratories)?;
+        let found = findings(&directory, &directory.read_rows()?, laboratories)?;
         run.warnings.retain(|warning| !found.contains(warning));
         let (provisional, finished): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| row.provisional);
         let finished: HashSet<CaseId> = finished.iter().map(|row| row.case.id()).collect();
@@ -290,7 +290,7 @@ impl Session {
             row.with_facts(facts)
         };
         let mut rows: Vec<Row> = self.directory.read_rows()?.into_iter().map(facts).collect();
-        let (details, catalogue) = (self.directory.read_details()?, &self.plan.catalogue);
+        let (details, catalogue) = (self.directory.details_of(&rows)?, &self.plan.catalogue);
         self.run.shared = another_run::derive(&mut rows, &details, catalogue, &[]);
         if let Some(history) = &mut self.history {
             self.run.between_runs = history.between_runs(&rows, catalogue);
@@ -311,14 +311,18 @@ impl Session {
         if self.run.status == Status::Done && !self.run.is_complete_with(&rows) {
             self.run.status = Status::Interrupted;
         }
-        self.run.warnings.extend(findings(&self.directory, laboratories)?);
+        self.run.warnings.extend(findings(&self.directory, &rows, laboratories)?);
         self.run.measured_topology = laboratories.iter().find_map(|laboratory| laboratory.measured_topology(&rows));
         self.directory.write_run(&self.run)
     }
 }
 
 /// What the rows and details of a run say about what disturbed it.
-fn findings(directory: &RunDirectory, laboratories: &[&mut dyn Laboratory]) -> Result<Vec<String>, RunDirectoryError> {
-    let (rows, details) = (directory.read_rows()?, directory.read_details()?);
-    Ok(laboratories.iter().flat_map(|laboratory| laboratory.findings(&rows, &details)).collect())
+fn findings(
+    directory: &RunDirectory,
+    rows: &[Row],
+    laboratories: &[&mut dyn Laboratory],
+) -> Result<Vec<String>, RunDirectoryError> {
+    let details = directory.details_of(rows)?;
+    Ok(laboratories.iter().flat_map(|laboratory| laboratory.findings(rows, &details)).collect())
 }

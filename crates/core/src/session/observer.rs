@@ -13,6 +13,8 @@ pub struct Work {
     pub fewest: u64,
     /// The time after which the passes end, if they end by time.
     pub time: Option<Duration>,
+    /// About how long all of it takes.
+    pub planned: Duration,
 }
 
 /// Hears how far a run is. Every method may be left out.

@@ -217,7 +217,8 @@ impl Part {
         let time = ends_by_time.then_some(self.schedule.time);
         let fewest = || self.unfinished().map(|pending| u64::from(pending.budget.blocks.min)).sum();
         let fewest = if left.is_none() { fewest() } else { 0 };
-        Work { blocks: most().sum(), fewest, time: time.into_iter().chain(left).min() }
+        let planned = left.map_or(self.planned, |left| left.min(self.planned));
+        Work { blocks: most().sum(), fewest, time: time.into_iter().chain(left).min(), planned }
     }
 }
 

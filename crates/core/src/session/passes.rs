@@ -1,6 +1,6 @@
 //! The loop of a run: pass after pass over the unfinished cases, into the journal.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use crate::engine::profile::{self, Phase};
@@ -12,7 +12,8 @@ use crate::session::states::StatesOfClasses;
 use crate::session::{Limits, Session};
 use crate::stats::median;
 use crate::{
-    Case, Engine, Laboratory, Measurement, Nanoseconds, Preset, Refusal, Row, RunDirectoryError, Status, Verdict,
+    Case, CaseId, Engine, Laboratory, Measurement, Nanoseconds, Preset, Refusal, Row, RunDirectoryError, Status,
+    Verdict,
 };
 
 /// How a block, or a pass of one laboratory, ended.
@@ -177,8 +178,10 @@ impl Passes<'_> {
         let process = self.session.processes.len() as u32;
         let measured: Duration = found.iter().map(|apart| apart.spent).sum();
         profile::add(Phase::Processes, self.since(started).saturating_sub(measured));
+        let mut cases: HashMap<CaseId, &mut PendingCase> =
+            part.cases.iter_mut().map(|pending| (pending.case.id(), pending)).collect();
         for apart in found {
-            let Some(pending) = part.cases.iter_mut().find(|pending| pending.case.id() == apart.id) else { continue };
+            let Some(pending) = cases.get_mut(&apart.id) else { continue };
             let (before, spent) = (pending.blocks(), apart.spent);
             pending.add_apart(apart, process);
             self.observer.measured(part.number, u64::from(pending.blocks() - before), spent);

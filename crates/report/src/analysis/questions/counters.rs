@@ -28,11 +28,8 @@ struct Counters<'a> {
 fn on_side(inquiry: Inquiry<'_>, counters: Counters<'_>) -> Option<Situation> {
     let Counters { data, on, .. } = counters;
     // A size counts where both kinds of counters have rows.
-    let has_rival = |case: &Case| {
-        counters.rows().any(|(_, other)| {
-            size(&other.case) == size(case) && other.case.dtype == case.dtype && counters.is_own(&other.case)
-        })
-    };
+    let own: Vec<&Case> = counters.rows().map(|(_, row)| &row.case).filter(|case| counters.is_own(case)).collect();
+    let has_rival = |case: &Case| own.iter().any(|own| size(own) == size(case) && own.dtype == case.dtype);
     let is_one = |case: &Case| {
         case.primitive == counters.id && is_counter(case) && is_shared(case) && in_global(case) && has_rival(case)
     };
