@@ -19,7 +19,7 @@ use syncscope_core::run::columns::{self, COLUMNS, Column};
 use syncscope_core::run::directory::{RunDirectory, replace_file};
 use syncscope_core::run::provenance::Tool;
 use syncscope_core::run::{IMPORTED, Status};
-use syncscope_core::{CaseId, Detail, Preset, Row, Run, Verdict};
+use syncscope_core::{Case, CaseId, Detail, Preset, Row, Run, Verdict};
 use syncscope_gpu::DeviceLimits;
 
 use crate::args::SubmitArguments;
@@ -90,7 +90,10 @@ impl Bundle {
     fn of(directory: &RunDirectory, run: &Run, extent: Extent) -> Result<Self, Failure> {
         let quick = (extent != Extent::All).then(|| quick_cases(run));
         let has_costs_alone = extent == Extent::QuickCosts;
-        let is_meant = |row: &Row| quick.as_ref().is_none_or(|cases| cases.contains(&row.case.id()));
+        // Which CPUs are near a device, a run finds out.
+        let anywhere = |case: &Case| Case { placement: None, ..case.clone() }.id();
+        let planned = |case: &Case| if case.is_on_cpus() { case.id() } else { anywhere(case) };
+        let is_meant = |row: &Row| quick.as_ref().is_none_or(|cases| cases.contains(&planned(&row.case)));
         let left_out: &[&str] = if has_costs_alone { &LEFT_OUT } else { &[] };
         let (table, bytes) = directory.measurement_bytes()?;
         let (measurements, rows) = quoted(&bytes, run.repeat.is_some(), left_out, is_meant)

@@ -105,7 +105,7 @@ fn verdicts_of_experiments_stand_in_the_same_list() {
     // A run may hold experiments beside its rows.
     assert_eq!(claims("h100-standard", "anzt", "does_not_hold").len(), 2);
     let listing = claims("h100-standard", "burtchell", "does_not_hold");
-    assert_eq!(listing.iter().filter(|claim| claim.contains("listing1")).count(), 2);
+    assert_eq!(listing.iter().filter(|claim| claim.contains("listing1")).count(), 1);
     assert_eq!(claims("h100-paper", "assembler", "holds").len(), 2);
 }
 

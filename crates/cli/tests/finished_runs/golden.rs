@@ -268,9 +268,11 @@ fn top_chart_ladder_and_advice_name_the_same_rows(shown: &[Shown]) {
                     assert_eq!(rows[usize::try_from(row).unwrap()].case.to_string(), choice.case, "{}", data.name);
                     compared += 1;
                 }
-                Decision::Undecided(why) if !decision["sentence"].is_null() => {
+                // Where nothing is certain, the chart has no sentence.
+                Decision::Undecided(why) if !decision.is_null() => {
                     let open = text(&run["answers"]["open"]);
-                    assert!(open.contains(why) && said.contains(why), "{}: {why}; {open}; {said}", data.name);
+                    assert!(open.contains(why), "{}: {why}; {open}", data.name);
+                    assert!(decision["sentence"].is_null() || said.contains(why), "{}: {why}; {said}", data.name);
                     compared += 1;
                 }
                 Decision::Undecided(_) | Decision::Missing(_) => {}

@@ -5,7 +5,7 @@ use syncscope_core::{Case, Detail, Domain, Mode, Role, Row, Verdict, Waits};
 use super::advice::{Choice, Inquiry, Need, Situation, of_peers};
 use super::rows::{by_threads, cheapest_in_words, cpu_rules, largest_team, series, team, unreliable};
 use super::{Picture, Question, Said};
-use crate::analysis::contest::{Basis, Comparison, Known, Peers, design};
+use crate::analysis::contest::{Basis, Entrant, Known, Peers, design};
 use crate::analysis::usual::MachineSize;
 use crate::chart::{Axis, Point, Series, Spec, Unit};
 use crate::figure::Cost;
@@ -37,16 +37,18 @@ fn cheapest(data: &RunData) -> Option<Said> {
 fn spinning_or_sleeping(data: &RunData) -> Option<Said> {
     let peers = Peers::of_team(data, Role::ThreadLock, None, SEVERAL)?;
     let contest = peers.contest(Basis::Run);
-    let cheapest = |ways: &[Waits]| {
+    let of_kind = |ways: &[Waits]| -> Vec<_> {
         let waits = |row: &Row| data.catalogue.facts(&row.case.primitive).map(|facts| facts.waits);
-        let of_kind = contest.known().filter(|(_, one)| waits(one.row).is_some_and(|waits| ways.contains(&waits)));
-        of_kind.filter(|(_, one)| one.has_figure()).min_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns))
+        contest.known().filter(|(_, one)| waits(one.row).is_some_and(|waits| ways.contains(&waits))).collect()
     };
-    let (spins, sleeps) = (cheapest(&[Waits::Spins])?, cheapest(&[Waits::SpinsThenSleeps, Waits::Sleeps])?);
-    let (spins, sleeps) = (("spin", spins), ("sleep", sleeps));
-    let is_less = spins.1.1.ns < sleeps.1.1.ns;
-    let ((faster, less), (slower, more)) = if is_less { (spins, sleeps) } else { (sleeps, spins) };
-    let both = less.1.against(more.1).filter(Comparison::is_certain)?;
+    let spins = ("spin", of_kind(&[Waits::Spins]));
+    let sleeps = ("sleep", of_kind(&[Waits::SpinsThenSleeps, Waits::Sleeps]));
+    let is_less = least(&spins.1)?.1.ns < least(&sleeps.1)?.1.ns;
+    let ((faster, faster_kind), (slower, slower_kind)) = if is_less { (spins, sleeps) } else { (sleeps, spins) };
+    let less = least(&faster_kind)?;
+    // What holds for it, holds for all of its kind, those without a number, too.
+    let more = slower_kind.into_iter().min_by(|(_, a), (_, b)| a.bounds.low.total_cmp(&b.bounds.low))?;
+    let both = less.1.against(more.1).filter(|both| more.1.has_figure() && both.is_certain())?;
     let text = format!(
         "At {} threads locks whose waiters {slower} take {} as long as those whose waiters {faster}: {} with {} against {} with {}.",
         peers.like.threads?,
@@ -57,6 +59,12 @@ fn spinning_or_sleeping(data: &RunData) -> Option<Said> {
         less.0.name,
     );
     Some(Said::certain(text, [both.less.index, both.more.index]))
+}
+
+/// The cheapest of these by its figure.
+fn least<'c, 'a>(kind: &[(&'c Entrant<'a>, Known<'a>)]) -> Option<(&'c Entrant<'a>, Known<'a>)> {
+    let written = kind.iter().copied().filter(|(_, one)| one.has_figure());
+    written.min_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns))
 }
 
 /// `a thread takes it 17 times before another thread gets it`; `None` where it usually passes on, or that is not known.
@@ -298,6 +306,9 @@ mod tests {
         assert_eq!(said(spinning_or_sleeping, rows[..2].to_vec()), None, "no lock spins");
         let blurred = vec![rows[1].clone(), within(rows[2].clone(), 1100.0, 9000.0)];
         assert_eq!(said(spinning_or_sleeping, blurred), None);
+        let without_a_number =
+            within(Row { verdict: Verdict::Noisy("wide".into()), ..of_all("mcs", 5000.0) }, 900.0, 9000.0);
+        assert_eq!(said(spinning_or_sleeping, [rows, vec![without_a_number]].concat()), None, "it may cost less");
     }
 
     #[test]
