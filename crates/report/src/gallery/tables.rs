@@ -134,7 +134,8 @@ pub(super) fn machines(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
             let figure = line.figures.get(at)?.as_ref()?;
             let is_rival = |other: &Figure| other.is_compared() && other.threads == figure.threads;
             let compared = ranked(line).into_iter().filter(|(_, other)| is_rival(other)).collect::<Vec<_>>();
-            let rank = compared.iter().position(|(index, _)| *index == at);
+            // Alone it has no place.
+            let rank = compared.iter().position(|(index, _)| *index == at).filter(|_| compared.len() > 1);
             let rank = rank.map(|rank| format!("{} of {}", rank + 1, compared.len())).unwrap_or_default();
             let title = escape(&format!("{}: {}", line.rung.level, line.rung.title));
             Some(format!(
