@@ -64,7 +64,6 @@ fn planned_times_are_those_of_stored_runs() {
         assert!((planned / took - 1.0).abs() < 0.25, "{name}: planned {planned:.0} s, took {took:.0} s");
         compared.push((name, planned.round(), took.round()));
     }
-    println!("{compared:?}");
     assert!(compared.len() >= 7, "{compared:?}");
 }
 

@@ -124,8 +124,8 @@ impl Primitive {
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     primitives: Vec<Primitive>,
-    /// Each one's place in the order, sorted by id: every row of a page asks for its primitive some hundred times.
-    places: Vec<(&'static str, usize)>,
+    /// Each one's place in the order, by its id.
+    places: BTreeMap<&'static str, usize>,
 }
 
 impl Catalogue {
@@ -136,7 +136,7 @@ impl Catalogue {
 
     /// The primitive of this id.
     pub fn get(&self, id: &str) -> Option<&Primitive> {
-        self.primitives.get(self.position(id))
+        self.primitives.get(*self.places.get(id)?)
     }
 
     /// What is known of the primitive of this id.
@@ -151,17 +151,14 @@ impl Catalogue {
 
     /// The place of a primitive; those that are unknown come after all others.
     pub fn position(&self, id: &str) -> usize {
-        let place = self.places.binary_search_by(|(known, _)| (*known).cmp(id));
-        place.map_or(self.primitives.len(), |place| self.places[place].1)
+        self.places.get(id).copied().unwrap_or(self.primitives.len())
     }
 }
 
 impl FromIterator<Primitive> for Catalogue {
     fn from_iter<I: IntoIterator<Item = Primitive>>(primitives: I) -> Self {
         let primitives: Vec<Primitive> = primitives.into_iter().collect();
-        let places: BTreeMap<_, _> =
-            primitives.iter().enumerate().map(|(place, primitive)| (primitive.id, place)).collect();
-        let places = places.into_iter().collect();
+        let places = primitives.iter().enumerate().map(|(place, primitive)| (primitive.id, place)).collect();
         Self { primitives, places }
     }
 }

@@ -177,7 +177,7 @@ impl Session {
             }
         }
         // What the rows so far say is found again at the end, together with the rows to come.
-        let found = findings(&directory, &directory.read_rows()?, laboratories)?;
+        let found = findings(&directory, &rows, laboratories)?;
         run.warnings.retain(|warning| !found.contains(warning));
         let (provisional, finished): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| row.provisional);
         let finished: HashSet<CaseId> = finished.iter().map(|row| row.case.id()).collect();

@@ -260,6 +260,12 @@ impl<'a> Contest<'a> {
         self
     }
 
+    /// Those among them that are meant.
+    pub(crate) fn only(mut self, is_meant: impl Fn(&Entrant<'a>) -> bool) -> Self {
+        self.entrants.retain(is_meant);
+        self
+    }
+
     pub(crate) fn known(&self) -> impl Iterator<Item = (&Entrant<'a>, Known<'a>)> {
         self.entrants.iter().filter_map(|one| Some((one, one.known?)))
     }
@@ -279,7 +285,12 @@ impl<'a> Contest<'a> {
         self.known().min_by(|(_, a), (_, b)| a.bounds.high.total_cmp(&b.bounds.high))
     }
 
-    /// Whether this cost of other threads is certainly below all of them, with none of unknown cost and none yet to be measured.
+    /// The one with the least figure.
+    pub(crate) fn least(&self) -> Option<(&Entrant<'a>, Known<'a>)> {
+        self.known().filter(|(_, one)| one.has_figure()).min_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns))
+    }
+
+    /// Whether this cost is certainly below all of them, with none of unknown cost and none yet to be measured.
     pub(crate) fn is_above(&self, one: &Known<'a>) -> bool {
         let is_below = |other: &Entrant<'a>| one.across(other.known?).map(|both| both.is_certain());
         self.pending.is_empty() && self.entrants.iter().all(|other| is_below(other) == Some(true))

@@ -5,7 +5,7 @@ use syncscope_core::{Case, Detail, Domain, Mode, Role, Row, Verdict, Waits};
 use super::advice::{Choice, Inquiry, Need, Situation, of_peers};
 use super::rows::{by_threads, cheapest_in_words, cpu_rules, largest_team, series, team, unreliable};
 use super::{Picture, Question, Said};
-use crate::analysis::contest::{Basis, Entrant, Known, Peers, design};
+use crate::analysis::contest::{Basis, Known, Peers, design};
 use crate::analysis::usual::MachineSize;
 use crate::chart::{Axis, Point, Series, Spec, Unit};
 use crate::figure::Cost;
@@ -37,18 +37,19 @@ fn cheapest(data: &RunData) -> Option<Said> {
 fn spinning_or_sleeping(data: &RunData) -> Option<Said> {
     let peers = Peers::of_team(data, Role::ThreadLock, None, SEVERAL)?;
     let contest = peers.contest(Basis::Run);
-    let of_kind = |ways: &[Waits]| -> Vec<_> {
+    let of_kind = |ways: &[Waits]| {
         let waits = |row: &Row| data.catalogue.facts(&row.case.primitive).map(|facts| facts.waits);
-        contest.known().filter(|(_, one)| waits(one.row).is_some_and(|waits| ways.contains(&waits))).collect()
+        contest.clone().only(|one| waits(&data.rows[one.index]).is_some_and(|waits| ways.contains(&waits)))
     };
     let spins = ("spin", of_kind(&[Waits::Spins]));
     let sleeps = ("sleep", of_kind(&[Waits::SpinsThenSleeps, Waits::Sleeps]));
-    let is_less = least(&spins.1)?.1.ns < least(&sleeps.1)?.1.ns;
-    let ((faster, faster_kind), (slower, slower_kind)) = if is_less { (spins, sleeps) } else { (sleeps, spins) };
-    let less = least(&faster_kind)?;
-    // What holds for it, holds for all of its kind, those without a number, too.
-    let more = slower_kind.into_iter().min_by(|(_, a), (_, b)| a.bounds.low.total_cmp(&b.bounds.low))?;
-    let both = less.1.against(more.1).filter(|both| more.1.has_figure() && both.is_certain())?;
+    let is_less = spins.1.least()?.1.ns < sleeps.1.least()?.1.ns;
+    let ((faster, of_faster), (slower, of_slower)) = if is_less { (spins, sleeps) } else { (sleeps, spins) };
+    let less = of_faster.least()?;
+    // What is said of the one that may cost the least of its kind holds for the others.
+    let more = of_slower.known().min_by(|(_, a), (_, b)| a.bounds.low.total_cmp(&b.bounds.low))?;
+    let is_certain = more.1.has_figure() && of_slower.is_above(&less.1);
+    let both = less.1.against(more.1).filter(|_| is_certain)?;
     let text = format!(
         "At {} threads locks whose waiters {slower} take {} as long as those whose waiters {faster}: {} with {} against {} with {}.",
         peers.like.threads?,
@@ -59,12 +60,6 @@ fn spinning_or_sleeping(data: &RunData) -> Option<Said> {
         less.0.name,
     );
     Some(Said::certain(text, [both.less.index, both.more.index]))
-}
-
-/// The cheapest of these by its figure.
-fn least<'c, 'a>(kind: &[(&'c Entrant<'a>, Known<'a>)]) -> Option<(&'c Entrant<'a>, Known<'a>)> {
-    let written = kind.iter().copied().filter(|(_, one)| one.has_figure());
-    written.min_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns))
 }
 
 /// `a thread takes it 17 times before another thread gets it`; `None` where it usually passes on, or that is not known.
@@ -308,7 +303,10 @@ mod tests {
         assert_eq!(said(spinning_or_sleeping, blurred), None);
         let without_a_number =
             within(Row { verdict: Verdict::Noisy("wide".into()), ..of_all("mcs", 5000.0) }, 900.0, 9000.0);
-        assert_eq!(said(spinning_or_sleeping, [rows, vec![without_a_number]].concat()), None, "it may cost less");
+        let unknown = Row { verdict: Verdict::Interfered("switches".into()), ..of_all("mcs", 5000.0) };
+        for row in [without_a_number, unknown] {
+            assert_eq!(said(spinning_or_sleeping, [rows.clone(), vec![row]].concat()), None, "it may cost less");
+        }
     }
 
     #[test]
