@@ -61,7 +61,11 @@ fn planned_times_are_those_of_stored_runs() {
         let planned = planned + if has_experiments { EXPERIMENTS } else { 0.0 };
         let took: f64 = run.sessions.iter().map(|session| session.seconds).sum();
         let name = directory.path().file_name().unwrap().display().to_string();
-        assert!((planned / took - 1.0).abs() < 0.25, "{name}: planned {planned:.0} s, took {took:.0} s");
+        // Where the hypervisor takes the CPUs away, nobody can plan.
+        let stolen =
+            run.sessions.iter().filter_map(|session| session.stolen.as_ref()).any(|stolen| stolen.share > 0.05);
+        let is_near = (planned / took - 1.0).abs() < 0.25 || (stolen && planned < took);
+        assert!(is_near, "{name}: planned {planned:.0} s, took {took:.0} s");
         compared.push((name, planned.round(), took.round()));
     }
     assert!(compared.len() >= 7, "{compared:?}");
@@ -154,7 +158,7 @@ fn stored_runs_hold_nothing_that_can_be_made_again() {
             let table = file.strip_suffix(".gz").unwrap_or(file);
             if Path::new(table).extension().is_some_and(|extension| extension == "csv") {
                 // Up to this size code hosts show a table; above it, compressed.
-                let is_large = read_text(&run.path().join(table)).unwrap().len() > 256 * 1024;
+                let is_large = read_text(&run.path().join(table)).unwrap().len() > 128 * 1024;
                 assert_eq!(is_large || table == "samples.csv", table != file, "{name}: {file}");
                 assert!(!table.ends_with("_samples.csv"), "{name}: {file}");
                 continue;
@@ -193,7 +197,7 @@ fn each_disassembly_is_stored_once_and_used() {
 }
 
 /// The primitives whose loops have changed since a stored run.
-const CHANGED: [&str; 4] = ["cpu.lock.mcs", "cpu.lock.reciprocating", "gpu.atomic.cas_fail", "gpu.atomic.cas_pass"];
+const CHANGED: [&str; 2] = ["cpu.lock.mcs", "cpu.lock.reciprocating"];
 
 #[test]
 fn runs_on_one_architecture_timed_the_same_loops() {
@@ -205,7 +209,9 @@ fn runs_on_one_architecture_timed_the_same_loops() {
         for row in run.read_rows().unwrap() {
             let Some(evidence) = row.evidence.clone() else { continue };
             let on = if row.case.is_on_cpus() { Some(about.machine.cpu.architecture.clone()) } else { of_gpu.clone() };
-            if *newest.entry((on, row.case.id())).or_insert_with(|| evidence.clone()) != evidence {
+            // How many operations a loop has, as in `16/32` and `2/4`, depends on how long one takes.
+            let counts = evidence.split(' ').filter(|word| word.contains('/')).collect::<String>();
+            if *newest.entry((on, row.case.id(), counts)).or_insert_with(|| evidence.clone()) != evidence {
                 differing.insert(row.case.primitive.clone());
             }
         }

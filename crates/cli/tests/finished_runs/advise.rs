@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
+use syncscope_core::run::plain::read_text;
 
 fn syncscope(words: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_syncscope"));
@@ -101,9 +102,11 @@ fn sides_sizes_and_formats() {
 
 #[test]
 fn reductions_advise_from_their_experiment() {
-    let lines = advice(&["advise", &stored("h100-standard"), "--need", "reduce", "--format", "json"]);
-    let on_gpu = lines.iter().find(|line| line["on"] == "gpu").unwrap();
-    assert!(on_gpu["decision"] == "undecided" && on_gpu.to_string().contains("grid_cooperative"), "{on_gpu}");
+    let lines = advice(&["advise", &stored("h100-x2-standard"), "--need", "reduce", "--format", "json"]);
+    let of = |elements: &str| lines.iter().find(|line| line["on"] == "gpu" && line["situation"] == elements).unwrap();
+    assert_eq!(of("max of 262,144 elements")["choice"]["id"], "gpu.reduction.atomic_graph_chain");
+    let large = of("max of 67,108,864 elements");
+    assert!(large["decision"] == "undecided" && large.to_string().contains("last_block"), "{large}");
     let without = advice(&["advise", &stored("h200"), "--need", "reduce", "--format", "json"]);
     assert_eq!(without[0]["decision"], "missing");
 }
@@ -132,7 +135,7 @@ fn the_newest_run_that_counts_is_not_one_of_measure() {
     for (name, own) in [("1-quick", None), ("2-measure", Some(r#"{"own":[{"id":"cpu.own.line","text":"x"}],"#))] {
         std::fs::create_dir_all(runs.join(name)).unwrap();
         for file in ["run.json", "measurements.csv"] {
-            let text = std::fs::read_to_string(Path::new(&stored("h200")).join(file)).unwrap();
+            let text = read_text(&Path::new(&stored("h200")).join(file)).unwrap();
             let text = own.filter(|_| file == "run.json").map_or(text.clone(), |own| text.replacen('{', own, 1));
             std::fs::write(runs.join(name).join(file), text).unwrap();
         }

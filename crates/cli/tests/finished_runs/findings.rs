@@ -103,16 +103,16 @@ fn a_recommendation_that_figures_contradict_does_not_hold() {
 fn verdicts_of_experiments_stand_in_the_same_list() {
     assert_eq!(claims("h100-paper", "zhang", "holds").len(), 11);
     // A run may hold experiments beside its rows.
-    assert_eq!(claims("h100-standard", "anzt", "does_not_hold").len(), 2);
-    let listing = claims("h100-standard", "burtchell", "does_not_hold");
+    assert_eq!(claims("h100-x2-standard", "anzt", "does_not_hold").len(), 2);
+    let listing = claims("h100-x2-standard", "burtchell", "does_not_hold");
     assert_eq!(listing.iter().filter(|claim| claim.contains("listing1")).count(), 1);
     assert_eq!(claims("h100-paper", "assembler", "holds").len(), 2);
 }
 
 #[test]
 fn several_runs_have_their_own_findings() {
-    let text = stdout(&["findings", &stored("h100-paper"), &stored("h100-standard"), "--format", "markdown"]);
-    assert!(text.contains("**h100-paper (") && text.contains("**h100-standard ("), "{text}");
+    let text = stdout(&["findings", &stored("h100-paper"), &stored("h100-x2-standard"), "--format", "markdown"]);
+    assert!(text.contains("**h100-paper (") && text.contains("**h100-x2-standard ("), "{text}");
     assert!(text.contains("| claim | place | verdict | figures |"), "{text}");
 }
 

@@ -9,6 +9,7 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
+use syncscope_core::run::plain::read_text;
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::{CaseId, Verdict};
 
@@ -62,7 +63,7 @@ fn a_bundle_of_a_quick_run_that_is_too_large_has_costs_alone_and_says_so() {
         fs::copy(format!("{}/{file}", stored("h200")), path("quiet").join(file)).unwrap();
     }
     // All its rows are resolved.
-    let table = fs::read_to_string(format!("{}/measurements.csv", stored("h200"))).unwrap();
+    let table = read_text(&Path::new(&stored("h200")).join("measurements.csv")).unwrap();
     fs::write(path("quiet/measurements.csv"), table.replace(",Noisy,", ",Resolved,")).unwrap();
     let found = bundle(path("quiet").to_str().unwrap(), &path("quiet.json.gz"));
     assert!(fs::metadata(path("quiet.json.gz")).unwrap().len() < 64 << 10);
@@ -83,7 +84,7 @@ fn a_bundle_of_a_quick_run_that_is_too_large_has_costs_alone_and_says_so() {
 #[test]
 fn a_bundle_of_a_large_run_has_the_cases_of_the_preset_quick_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
-    for (large, quick) in [("h100-standard", "h100"), ("h100-paper", "h100")] {
+    for (large, quick) in [("h100-x2-standard", "h100-x2"), ("h100-paper", "h100")] {
         let (file, run) = (folder.path().join(format!("{large}.json.gz")), folder.path().join(large));
         let made = output(&["submit", &stored(large), "-o", file.to_str().unwrap()]);
         assert!(made.status.success() && String::from_utf8_lossy(&made.stdout).contains("quick"), "{}", stderr(&made));

@@ -136,30 +136,30 @@ fn repeated_runs_keep_their_restrictions_when_resumed() {
     assert!(command.windows(2).any(|words| words == ["--cpus", "0"]), "{command:?}");
 }
 
-/// The times in the help are those of `--dry-run`: of a described machine with 2 CPUs, and of the cases of stored runs.
+/// The times in the help are those of `--dry-run` on described machines with 2 and 16 CPUs, with the GPU cases of stored runs.
 #[test]
 fn the_help_names_the_planned_times() {
-    let on_2_cpus = |preset: &str| {
-        let mut run = command(&["run", "--dry-run", "--only", "cpu.*", "--preset", preset]);
-        let text = stdout(&run.env_remove("SYNCSCOPE_FAKE").env("HWLOC_SYNTHETIC", "core:2 pu:1").output().unwrap());
+    let on_cpus = |count: u32, preset: Preset| {
+        let mut run = command(&["run", "--dry-run", "--only", "cpu.*", "--preset", preset.as_str()]);
+        let topology = format!("core:{count} pu:1");
+        let text = stdout(&run.env_remove("SYNCSCOPE_FAKE").env("HWLOC_SYNTHETIC", topology).output().unwrap());
         let (_, time) = text.split_once("planned time: about ").unwrap();
         humantime::parse_duration(time.split(',').next().unwrap()).unwrap()
     };
-    let on_16_cpus = |name: &str| {
+    let on_a_gpu = |preset: Preset, name: &str| {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results").join(name);
-        let directory = RunDirectory::open(&path).unwrap();
-        let preset: Preset = directory.read_run().unwrap().preset.parse().unwrap();
-        let cases = directory.read_rows().unwrap().into_iter().map(|row| row.case);
-        let (on_cpus, on_devices) = cases.partition::<Vec<Case>, _>(Case::is_on_cpus);
-        preset.planned_time(&on_cpus) + preset.planned_time(&on_devices)
+        let cases = RunDirectory::open(&path).unwrap().read_rows().unwrap().into_iter().map(|row| row.case);
+        let is_meant = |case: &Case| !case.is_on_cpus() && case.devices.is_none_or(|devices| devices == 1);
+        preset.planned_time(&cases.filter(is_meant).collect::<Vec<_>>())
     };
     let rounded = |time: Duration| match time.as_secs_f64() {
         seconds if seconds < 45.0 => format!("{:.0} s", (seconds / 10.0).round() * 10.0),
         seconds => format!("{:.0} min", seconds / 60.0),
     };
-    let [quick, standard, paper] = ["quick", "standard", "paper"].map(|preset| rounded(on_2_cpus(preset)));
+    let runs = [(Preset::Quick, "h100"), (Preset::Standard, "h100-x2-standard"), (Preset::Paper, "h100-paper")];
+    let [quick, standard, paper] = runs.map(|(preset, _)| rounded(on_cpus(2, preset)));
     let [quick_16, standard_16, paper_16] =
-        ["h100", "h100-standard", "h100-paper"].map(|name| rounded(on_16_cpus(name)));
+        runs.map(|(preset, run)| rounded(on_cpus(16, preset) + on_a_gpu(preset, run)));
     let times = format!(
         "quick ({quick} on 2 CPUs, {quick_16} on 16 CPUs and a GPU), standard ({standard}, {standard_16}), \
         paper ({paper}, {paper_16})"

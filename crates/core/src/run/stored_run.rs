@@ -27,8 +27,8 @@ const LICENSE: &str = "LICENSE";
 /// How the names of tables of single observations end.
 const SAMPLES: &str = "samples";
 
-/// A larger table is compressed, in bytes. Up to this size code hosts show a CSV file as a table.
-const LARGEST_PLAIN: usize = 256 * 1024;
+/// A larger table is compressed, in bytes.
+const LARGEST_PLAIN: usize = 128 * 1024;
 
 impl RunDirectory {
     /// The index of the disassemblies of a stored run.

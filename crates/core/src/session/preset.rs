@@ -156,13 +156,13 @@ pub fn pairs_of_a_block(case: &Case) -> u64 {
     if case.is_on_cpus() { CPU_BLOCK_PAIRS } else { GPU_BLOCK_PAIRS }
 }
 
-/// About how long a block of these cases takes, all that belongs to it included, in the runs of `results/`: on CPUs 2.6 ms on a
-/// guest with 2 of them, 4 to 8 ms with 16, 7.5 ms with 64, whatever the threads of the case; 15 ms on an H100, whose threads run
-/// in before the window in which they are timed, and out behind it.
+/// About how long a block of these cases takes, all that belongs to it included, in the runs of `results/`: on CPUs 3 ms where the
+/// cases have 1.6 threads on average, 8 ms with 4, 14 ms with 12; 15 ms on an H100, whose threads run in before the window in which they are
+/// timed, and out behind it.
 fn time_of_a_block(cases: &[Case]) -> Duration {
     let ms = if cases.iter().all(Case::is_on_cpus) {
-        let cpus = cases.iter().filter_map(|case| case.threads).max().unwrap_or(1);
-        2.0 * f64::from(cpus).cbrt()
+        let threads: f64 = cases.iter().map(|case| f64::from(case.threads.unwrap_or(1))).sum();
+        3.5 * (threads / cases.len() as f64).sqrt()
     } else {
         15.0
     };
