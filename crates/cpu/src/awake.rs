@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use std::{hint, io};
@@ -16,6 +16,7 @@ use syncscope_core::{
 use syncscope_host::{cpu_list, scheduling};
 
 use crate::experiment::SAMPLE;
+use crate::team::pool::left_after;
 
 /// The environment variable that replaces the trial by `on` or `off`; see docs/GUIDE.md.
 const VARIABLE: &str = "SYNCSCOPE_KEEP_AWAKE";
@@ -246,8 +247,6 @@ const ENDED: u8 = 2;
 pub(crate) struct KeepAwake {
     state: Arc<AtomicU8>,
     threads: Vec<JoinHandle<()>>,
-    /// Every thread sends once, when it is ready. When all have ended, no sender is left.
-    started: Receiver<io::Result<()>>,
 }
 
 impl KeepAwake {
@@ -261,13 +260,12 @@ impl KeepAwake {
             return Err(io::Error::other(format!("more than {MAX_THREADS} CPUs")));
         }
         let (sender, started) = mpsc::channel();
-        let mut loops = Self { state: Arc::new(AtomicU8::new(OFF)), threads: Vec::new(), started };
-        let spawned = cpus.iter().try_for_each(|cpu| loops.spawn(*cpu, sender.clone()));
-        // Only the threads hold senders from here on.
-        drop(sender);
-        spawned?;
+        let mut loops = Self { state: Arc::new(AtomicU8::new(OFF)), threads: Vec::new() };
+        for cpu in cpus {
+            loops.spawn(*cpu, sender.clone())?;
+        }
         for _ in cpus {
-            let ready = loops.started.recv_timeout(PATIENCE);
+            let ready = started.recv_timeout(PATIENCE);
             ready.map_err(|_| io::Error::new(io::ErrorKind::TimedOut, "threads of idle priority did not start"))??;
         }
         Ok(loops)
@@ -295,18 +293,7 @@ impl Drop for KeepAwake {
     /// Ends the threads. Those that find no CPU in time end later and are not waited for.
     fn drop(&mut self) {
         self.set(ENDED);
-        loop {
-            match self.started.recv_timeout(PATIENCE) {
-                // Of a thread that was ready after `start` gave up.
-                Ok(_) => {}
-                Err(RecvTimeoutError::Timeout) => return,
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-        }
-        for handle in self.threads.drain(..) {
-            // They cannot panic.
-            let _ = handle.join();
-        }
+        left_after(PATIENCE, &mut self.threads);
     }
 }
 

@@ -8,13 +8,14 @@
 #![allow(clippy::inline_always, reason = "these calls are themselves measured and must stand in the timed loop")]
 
 use std::ffi::{c_int, c_uint, c_void};
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, LazyLock};
 
 use libloading::Library;
 use syncscope_core::{Case, Group};
 use syncscope_host::scheduling::AffinityGuard;
 
-use super::mailbox::{Batch, Command, Shared, Stopped};
+use super::reports::{Batch, Shared, Stopped};
 use super::team_thread::{TeamThread, bind};
 use crate::sync::{Barrier, RawLock, WaitTimeout};
 
@@ -194,31 +195,24 @@ pub(crate) fn with_every_runtime(cases: &[Case]) -> Vec<Case> {
 
 // A batch of shots on the threads of a runtime. What they do in a parallel region is timed like everything else.
 
-/// The thread that enters the regions: each batch of shots is one, in which thread `i` of the runtime is bound to the CPU of
-/// thread `i`. The helper is thread 0. If the runtime hangs, the main thread goes on.
-pub(super) struct Helper {
-    pub(super) runtime: &'static Runtime,
-    pub(super) cpus: Box<[Option<u32>]>,
-    pub(super) shared: Arc<Shared>,
-}
-
 /// What a region's threads share.
 struct Job<'a> {
-    helper: &'a Helper,
+    runtime: &'static Runtime,
+    cpus: &'a [Option<u32>],
+    shared: &'a Shared,
     batch: &'a Batch,
 }
 
-impl Helper {
-    pub(super) fn serve(self) {
-        let mut seen = 0;
-        while let Command::Run(batch) = self.shared.next_command(&mut seen) {
-            let job = Job { helper: &self, batch: &batch };
-            let data = (&raw const job).cast_mut().cast::<c_void>();
-            // SAFETY: `region` reads the job, which is `Sync` and outlives the region, and lets no panic out.
-            unsafe { self.runtime.parallel(region, data, self.cpus.len() as u32) };
-        }
-        self.runtime.end_spinning(self.cpus.len() as u32);
+/// The life of the thread that enters the regions: each batch of shots is one, in which thread `i` of the runtime is bound to
+/// the CPU of thread `i`. It is thread 0 itself. If the runtime hangs, the main thread goes on.
+pub(super) fn serve(runtime: &'static Runtime, cpus: &[Option<u32>], shared: &Shared, batches: Receiver<Arc<Batch>>) {
+    for batch in batches {
+        let job = Job { runtime, cpus, shared, batch: &batch };
+        let data = (&raw const job).cast_mut().cast::<c_void>();
+        // SAFETY: `region` reads the job, which is `Sync` and outlives the region, and lets no panic out.
+        unsafe { runtime.parallel(region, data, cpus.len() as u32) };
     }
+    runtime.end_spinning(cpus.len() as u32);
 }
 
 /// The parallel region.
@@ -234,19 +228,20 @@ unsafe extern "C" fn region(data: *mut c_void) {
 impl Job<'_> {
     /// One thread's part of the region.
     fn take_part(&self) {
-        let Helper { runtime, cpus, shared } = self.helper;
+        let Self { runtime, cpus, shared, batch } = self;
         let (thread, threads) = (runtime.thread_number(), runtime.thread_count());
         if threads != cpus.len() {
             let (name, asked) = (runtime.name, cpus.len());
             let cause =
                 format!("{name} started {threads} threads instead of {asked}; check OMP_THREAD_LIMIT and `ulimit -u`");
-            return shared.report(thread.min(asked - 1), Err(Stopped::Failed(cause)));
+            shared.report(thread.min(asked - 1), Err(Stopped::Failed(cause)));
+            return;
         }
         // The runtime may use its threads in another region afterwards: they get their old CPUs back.
         let _restored_at_the_end = AffinityGuard::save();
         let bound = cpus[thread].map_or(Ok(()), |cpu| bind(thread, cpu));
         let team_thread = TeamThread::here(thread, cpus[thread]);
-        let report = bound.and_then(|()| team_thread.run_batch(shared, self.batch, &mut shared.barrier.join(thread)));
+        let report = bound.and_then(|()| team_thread.run_batch(shared, batch, &mut shared.barrier.join(thread)));
         shared.report(thread, report);
     }
 }
