@@ -13,7 +13,7 @@ use super::reports::{Batch, Report, Shared, Stopped};
 use super::{Body, Record};
 use crate::sync::{Barrier, LocalSense, SenseBarrier, WaitTimeout};
 use crate::timing::clock::Clock;
-use crate::timing::cycles::{self, Meter, UserCycles};
+use crate::timing::cycles::{self, Meter};
 use crate::timing::smt_interference::contention_ratio;
 
 /// One thread of a team.
@@ -22,7 +22,7 @@ pub(crate) struct TeamThread {
     /// The CPU that it is bound to.
     cpu: Option<u32>,
     /// The counter of this thread's cycles, where there is one. Only thread 0 counts.
-    meter: Option<Meter<UserCycles>>,
+    meter: Option<Meter>,
 }
 
 impl TeamThread {
