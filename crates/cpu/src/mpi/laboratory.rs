@@ -11,7 +11,7 @@ use syncscope_core::{
 use super::catalogue::{Call, Entry, cases, entry, primitives};
 use super::member::{Member, RECORD_WORDS, Record, phase_defect};
 use super::message::{Loop, MOST_SHOTS, Message};
-use super::process::{MpiProcess, short_version};
+use super::process::{MpiProcess, member, short_version};
 use super::world::{Sharing, Team};
 use super::wrapper::SOURCE;
 
@@ -29,7 +29,7 @@ pub enum Started {
 impl Started {
     /// The part of a process that has joined the others.
     pub fn of(process: MpiProcess) -> Self {
-        if process.is_first() {
+        if process.rank == 0 {
             let (slots, proofs) = (HashMap::new(), HashMap::new());
             Self::First(Box::new(MpiLaboratory { process, slots, proofs, is_over: false }))
         } else {
@@ -52,7 +52,7 @@ pub struct MpiLaboratory {
 impl MpiLaboratory {
     /// Fills in what the figures depend on.
     pub fn describe(&self, environment: &mut Environment) {
-        environment.libraries.insert("mpi".to_owned(), short_version(&self.process.version()));
+        environment.libraries.insert("mpi".to_owned(), short_version(&self.process.shim.version()));
     }
 
     /// Ends the other processes, and this one's part in MPI. Nothing can be measured afterwards.
@@ -113,7 +113,7 @@ impl Laboratory for MpiLaboratory {
             return Err(Refusal::Skipped(format!("there is no {case} in this version")));
         };
         let slot = self.slot(team)?;
-        let Some(member) = self.process.member(slot) else {
+        let Some(member) = member(&self.process.slots, slot) else {
             return Err(Refusal::Failed("rank 0 is no member of the team".to_owned()));
         };
         let Self { process, proofs, .. } = self;
@@ -227,7 +227,7 @@ impl Experiment for MpiExperiment<'_> {
     /// The function is called in both loops, and no compiler looks into the library or leaves a call out.
     fn evidence(&mut self) -> Evidence {
         let Self { process, entry, .. } = self;
-        let version = process.version();
+        let version = process.shim.version();
         let summary = format!("library call {} ({})", entry.functions, short_version(&version));
         let listing = format!("{version}\n\ncompiled by: {}\n\n{SOURCE}", process.compiled_by);
         Evidence::Present { summary, listing, receipt: None }

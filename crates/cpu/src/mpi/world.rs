@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
 use syncscope_core::{Case, Group};
 use syncscope_host::cpu_list;
 
@@ -57,7 +58,7 @@ impl Process {
 }
 
 /// So many processes on so many nodes, equally many on each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(super) struct Team {
     pub(super) nodes: u32,
     pub(super) processes: u32,
