@@ -69,7 +69,7 @@ impl AwakePolicy {
         }
         let loops = match KeepAwake::start(cpus) {
             Ok(loops) => loops,
-            Err(error) => return Self::off(&refusal(&error)),
+            Err(error) => return Self::off(&format!("no loops at idle priority: {error}")),
         };
         if let Some(AwakeDecision::On(reason)) = plan {
             return Self::on(loops, cpus, &reason);
@@ -90,10 +90,6 @@ impl AwakePolicy {
     fn off(reason: &str) -> Self {
         Self { loops: None, decision: AwakeDecision::Off(reason.to_owned()) }
     }
-}
-
-fn refusal(error: &io::Error) -> String {
-    format!("no loops at idle priority: {error}")
 }
 
 /// What to do with so many CPUs, on a virtual machine or not, a quota of CPU time and a value of [`VARIABLE`], with the reason.
@@ -261,21 +257,16 @@ impl KeepAwake {
         }
         let (sender, started) = mpsc::channel();
         let mut loops = Self { state: Arc::new(AtomicU8::new(OFF)), threads: Vec::new() };
-        for cpu in cpus {
-            loops.spawn(*cpu, sender.clone())?;
+        for cpu in cpus.iter().copied() {
+            let (state, started) = (Arc::clone(&loops.state), sender.clone());
+            let builder = thread::Builder::new().name(format!("awake-{cpu}"));
+            loops.threads.push(builder.spawn(move || serve(cpu, &state, &started))?);
         }
         for _ in cpus {
             let ready = started.recv_timeout(PATIENCE);
             ready.map_err(|_| io::Error::new(io::ErrorKind::TimedOut, "threads of idle priority did not start"))??;
         }
         Ok(loops)
-    }
-
-    fn spawn(&mut self, cpu: u32, started: Sender<io::Result<()>>) -> io::Result<()> {
-        let state = Arc::clone(&self.state);
-        let builder = thread::Builder::new().name(format!("awake-{cpu}"));
-        self.threads.push(builder.spawn(move || serve(cpu, &state, &started))?);
-        Ok(())
     }
 
     /// Switches the loops on or off.

@@ -8,7 +8,7 @@ use crate::machine::nearness::{PairClass, SharedLevels};
 /// The groups, each with the kinds of the cores of two threads, the faster first. One thread has the groups of one kind.
 const FAST: &str = "performance_cores";
 const SLOW: &str = "efficiency_cores";
-const BOTH: &str = "mixed_cores";
+pub(super) const BOTH: &str = "mixed_cores";
 
 /// What an operation costs on cores of each kind, and between kinds.
 pub(crate) struct CoreKinds;
@@ -36,10 +36,6 @@ impl Study for CoreKinds {
             }
         };
         templates.iter().flat_map(of_template).collect()
-    }
-
-    fn missing(&self, case: &Case) -> Option<&'static str> {
-        case.in_group(BOTH).then_some("all cores this process may use are of one kind")
     }
 }
 

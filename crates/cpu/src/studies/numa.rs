@@ -13,7 +13,7 @@ use crate::machine::topology::Topology;
 const LINE_ON_NODE: &str = "line_on_node #";
 
 /// The same of any node.
-const LINE_ON_A_NODE: &str = "line_on_node";
+pub(super) const LINE_ON_A_NODE: &str = "line_on_node";
 
 /// How the cost of a contended line depends on the NUMA node that it is on.
 pub(crate) struct Numa;
@@ -43,13 +43,6 @@ impl Study for Numa {
             }
         }
         cases
-    }
-
-    fn missing(&self, case: &Case) -> Option<&'static str> {
-        case.in_group(LINE_ON_A_NODE).then_some(
-            "the CPUs this process may use are next to one NUMA node, or they are one core: there is no other place for \
-             the line",
-        )
     }
 }
 

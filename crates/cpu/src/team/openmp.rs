@@ -22,20 +22,27 @@ use crate::sync::{Barrier, RawLock, WaitTimeout};
 /// The function of a parallel region.
 pub(crate) type Region = unsafe extern "C" fn(*mut c_void);
 
+syncscope_host::functions! {
+    /// Of GCC's libgomp/libgomp_g.h and omp.h, which are their binary interface.
+    Functions {
+        required parallel: unsafe extern "C" fn(Region, *mut c_void, c_uint, c_uint) = "GOMP_parallel",
+        required set_dynamic: unsafe extern "C" fn(c_int) = "omp_set_dynamic",
+        required thread_number: unsafe extern "C" fn() -> c_int = "omp_get_thread_num",
+        required thread_count: unsafe extern "C" fn() -> c_int = "omp_get_num_threads",
+        required barrier: unsafe extern "C" fn() = "GOMP_barrier",
+        required critical_start: unsafe extern "C" fn() = "GOMP_critical_start",
+        required critical_end: unsafe extern "C" fn() = "GOMP_critical_end",
+        /// Of libomp only: how long the threads of the caller's later regions spin for work before they sleep.
+        optional set_blocktime: unsafe extern "C" fn(c_int) = "kmp_set_blocktime",
+    }
+}
+
 /// A loaded runtime.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Runtime {
     /// Its name in the column `group`.
     pub name: &'static str,
-    parallel: unsafe extern "C" fn(Region, *mut c_void, c_uint, c_uint),
-    set_dynamic: unsafe extern "C" fn(c_int),
-    thread_number: unsafe extern "C" fn() -> c_int,
-    thread_count: unsafe extern "C" fn() -> c_int,
-    barrier: unsafe extern "C" fn(),
-    critical_start: unsafe extern "C" fn(),
-    critical_end: unsafe extern "C" fn(),
-    /// Of libomp only: how long the threads of the caller's later regions spin for work before they sleep.
-    set_blocktime: Option<unsafe extern "C" fn(c_int)>,
+    functions: Functions,
 }
 
 /// The runtimes: the name in the column `group`, and the file names that the library may have.
@@ -85,23 +92,10 @@ impl Runtime {
         // SAFETY: the initializers of an OpenMP runtime read the environment and the number of CPUs; both libraries are
         // made to be loaded into any program.
         let library = unsafe { Library::new(file) }.ok()?;
-        // SAFETY: the types are those of GCC's libgomp/libgomp_g.h and omp.h, which are its binary interface.
-        let runtime = unsafe {
-            Self {
-                name,
-                parallel: *library.get(b"GOMP_parallel\0").ok()?,
-                set_dynamic: *library.get(b"omp_set_dynamic\0").ok()?,
-                thread_number: *library.get(b"omp_get_thread_num\0").ok()?,
-                thread_count: *library.get(b"omp_get_num_threads\0").ok()?,
-                barrier: *library.get(b"GOMP_barrier\0").ok()?,
-                critical_start: *library.get(b"GOMP_critical_start\0").ok()?,
-                critical_end: *library.get(b"GOMP_critical_end\0").ok()?,
-                set_blocktime: library.get(b"kmp_set_blocktime\0").ok().map(|function| *function),
-            }
-        };
+        let functions = Functions::of(&library).ok()?;
         // Its threads live on after the last region and need its code.
         std::mem::forget(library);
-        Some(runtime)
+        Some(Self { name, functions })
     }
 
     /// `#pragma omp parallel num_threads(threads)`: runs `region(data)` on a team, the caller among it.
@@ -112,8 +106,8 @@ impl Runtime {
         // SAFETY: the function takes any number of threads; 0 asks for no particular binding. The rest is the caller's.
         unsafe {
             // As many threads as asked for, not fewer as the load suggests.
-            (self.set_dynamic)(0);
-            (self.parallel)(region, data, threads, 0);
+            (self.functions.set_dynamic)(0);
+            (self.functions.parallel)(region, data, threads, 0);
         }
     }
 
@@ -124,7 +118,7 @@ impl Runtime {
     /// (`omp_pause_resource_all` is made for this, but with libomp 14 the process crashed at a later region.)
     pub(crate) fn end_spinning(&self, threads: u32) {
         unsafe extern "C" fn nothing(_data: *mut c_void) {}
-        if let Some(set_blocktime) = self.set_blocktime {
+        if let Some(set_blocktime) = self.functions.set_blocktime {
             // SAFETY: may be called anywhere; the region does nothing with its data.
             unsafe {
                 set_blocktime(0);
@@ -136,20 +130,20 @@ impl Runtime {
     /// The number of the calling thread in its region.
     pub(crate) fn thread_number(&self) -> usize {
         // SAFETY: may be called anywhere.
-        usize::try_from(unsafe { (self.thread_number)() }).unwrap_or_default()
+        usize::try_from(unsafe { (self.functions.thread_number)() }).unwrap_or_default()
     }
 
     /// The number of threads of the caller's region.
     pub(crate) fn thread_count(&self) -> usize {
         // SAFETY: may be called anywhere.
-        usize::try_from(unsafe { (self.thread_count)() }).unwrap_or_default()
+        usize::try_from(unsafe { (self.functions.thread_count)() }).unwrap_or_default()
     }
 
     /// `#pragma omp barrier`.
     #[inline(always)]
     pub(crate) fn barrier(&self) {
         // SAFETY: may be called anywhere; outside a region the caller is a team of one.
-        unsafe { (self.barrier)() };
+        unsafe { (self.functions.barrier)() };
     }
 }
 
@@ -170,14 +164,14 @@ unsafe impl RawLock for Critical {
     #[inline(always)]
     unsafe fn lock(&self, runtime: &mut &'static Runtime) -> Result<(), WaitTimeout> {
         // SAFETY: may be called anywhere but in a critical section, where this thread is not.
-        unsafe { (runtime.critical_start)() };
+        unsafe { (runtime.functions.critical_start)() };
         Ok(())
     }
 
     #[inline(always)]
     unsafe fn unlock(&self, runtime: &mut &'static Runtime) -> Result<(), WaitTimeout> {
         // SAFETY: this thread is in a critical section, says the caller.
-        unsafe { (runtime.critical_end)() };
+        unsafe { (runtime.functions.critical_end)() };
         Ok(())
     }
 }
