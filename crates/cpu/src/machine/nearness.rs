@@ -50,7 +50,7 @@ impl PairClass {
 /// The CPUs this process may use, in topology order, and the caches of each. They are looked up once, so that the class
 /// of a pair needs no search among the caches.
 pub(crate) struct SharedLevels<'a> {
-    threads: Vec<&'a HardwareThread>,
+    pub(crate) threads: Vec<&'a HardwareThread>,
     caches: Vec<[Option<u32>; LEVELS]>,
 }
 
@@ -73,21 +73,6 @@ impl<'a> SharedLevels<'a> {
             }
         }
         Self { threads, caches }
-    }
-
-    /// The number of CPUs.
-    pub(crate) fn len(&self) -> usize {
-        self.threads.len()
-    }
-
-    /// The operating system's number of the CPU at an index.
-    pub(crate) fn cpu(&self, index: usize) -> u32 {
-        self.threads[index].os
-    }
-
-    /// The kind of the core at an index.
-    pub(crate) fn kind(&self, index: usize) -> u32 {
-        self.threads[index].kind
     }
 
     /// The class of the CPUs at two different indices.
@@ -118,11 +103,11 @@ pub type ClassedPair = (PairClass, [u32; 2]);
 pub fn classes(topology: &Topology) -> Vec<ClassedPair> {
     let levels = SharedLevels::of(topology);
     let mut found: Vec<ClassedPair> = Vec::new();
-    for a in 0..levels.len() {
-        for b in a + 1..levels.len() {
+    for (a, one) in levels.threads.iter().enumerate() {
+        for (b, other) in levels.threads.iter().enumerate().skip(a + 1) {
             let class = levels.class(a, b);
             if found.iter().all(|(known, _)| *known != class) {
-                found.push((class, [levels.cpu(a), levels.cpu(b)]));
+                found.push((class, [one.os, other.os]));
             }
         }
         if found.len() == PairClass::ALL.len() {

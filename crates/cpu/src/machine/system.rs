@@ -314,7 +314,9 @@ pub fn loaded_library(system: &System, name: &str) -> Option<LoadedLibrary> {
     let path = loaded_file(system, name)?;
     let file_name = Path::new(&path).file_name()?.to_str()?.to_owned();
     let is_systems = SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder));
-    let version = package_version(system, name, &path).or_else(|| version_in_name(&file_name));
+    // `1.0.0` of `libgomp.so.1.0.0`
+    let in_name = || Some(file_name.split_once(".so.")?.1.to_owned());
+    let version = package_version(system, name, &path).or_else(in_name);
     let hash = file_hash(&system.root().join(path.trim_start_matches('/')));
     Some(LoadedLibrary { name: name.to_owned(), file: if is_systems { path } else { file_name }, version, hash })
 }
@@ -327,12 +329,6 @@ fn loaded_file(system: &System, name: &str) -> Option<String> {
         .filter_map(|line| line.find('/').map(|path| &line[path..]))
         .find(|path| path.rsplit('/').next().is_some_and(|file| file.starts_with(&start)))
         .map(|path| path.trim_end_matches(" (deleted)").to_owned())
-}
-
-/// `1.0.0` of `libgomp.so.1.0.0`.
-fn version_in_name(file_name: &str) -> Option<String> {
-    let (_, version) = file_name.split_once(".so.")?;
-    Some(version.to_owned())
 }
 
 /// Version of the Debian package that installed the file, as `dpkg` lists it.

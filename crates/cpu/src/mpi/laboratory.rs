@@ -9,7 +9,7 @@ use syncscope_core::{
 };
 
 use super::catalogue::{Call, Entry, cases, entry, primitives};
-use super::member::{Member, RECORD_WORDS, Record, phase_defect};
+use super::member::{Member, Record, phase_defect};
 use super::message::{Loop, MOST_SHOTS, Message};
 use super::process::{MpiProcess, member, short_version};
 use super::world::{Sharing, Team};
@@ -145,15 +145,16 @@ impl MpiExperiment<'_> {
         let message = Message::Run { slot: self.member.slot, call: self.entry.call, loops };
         let words = self.process.order(&message).map_err(ExperimentError::Failed)?;
         let ns_per_tick = self.process.clock.ns_per_tick();
-        let records: Vec<Option<Record>> = words.chunks_exact(RECORD_WORDS).map(Record::from_words).collect();
-        let of_members: Vec<&[Option<Record>]> = records.chunks_exact(shots.len().max(1)).collect();
-        let samples = (0..shots.len()).map(|shot| {
-            let seen: Option<Vec<Record>> = of_members.iter().map(|of_member| of_member[shot]).collect();
-            self.sample_of(&seen?, ns_per_tick)
-        });
-        let samples: Vec<Option<Sample>> = samples.collect();
-        self.note_defects(&of_members);
-        let samples: Option<Vec<Sample>> = samples.into_iter().collect();
+        let records: Vec<Record> = words.as_chunks().0.iter().map(Record::from_words).collect();
+        let of_members: Vec<&[Record]> = records.chunks_exact(shots.len().max(1)).collect();
+        let mut defects = of_members
+            .iter()
+            .enumerate()
+            .flat_map(|(place, records)| records.iter().filter_map(move |record| record.defect(place)));
+        self.defect = self.defect.take().or_else(|| defects.next());
+        let seen = |shot: usize| of_members.iter().map(|of_member| of_member[shot]).collect::<Vec<_>>();
+        let samples: Option<Vec<Sample>> =
+            (0..shots.len()).map(|shot| self.sample_of(&seen(shot), ns_per_tick)).collect();
         samples.ok_or_else(|| ExperimentError::Failed("the processes reported no samples".to_owned()))
     }
 
@@ -165,14 +166,6 @@ impl MpiExperiment<'_> {
         let is_switched = !self.sharing.is_oversubscribed && seen.iter().any(|record| record.switched);
         let disturbance = is_switched.then_some(Disturbance::InvoluntarySwitch);
         Some(Sample { disturbance, ..Sample::of_actors(&mut elapsed, ns_per_tick)? })
-    }
-
-    fn note_defects(&mut self, of_members: &[&[Option<Record>]]) {
-        let defects = of_members
-            .iter()
-            .enumerate()
-            .flat_map(|(place, records)| records.iter().flatten().filter_map(move |record| record.defect(place)));
-        self.defect = self.defect.take().or(defects.into_iter().next());
     }
 
     /// Whether the barrier of this team holds everyone back, tried once in a run.

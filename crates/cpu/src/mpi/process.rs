@@ -70,7 +70,7 @@ impl MpiProcess {
         let clock = Clock::calibrate();
         let place = watchdog.during(START, || shim.start())?;
         let Place { rank, node, .. } = joined(place, size, &shim.version())?;
-        let own = Process::new(node, clock.ruler().frequency.value(), cpus).to_words();
+        let own = Process { node, clock_hz: clock.ruler().frequency.value(), cpus }.to_words();
         let words = watchdog.during(BATCH, || shim.collect(&own, size as usize))?;
         let world = World { processes: words.chunks_exact(PROCESS_WORDS).map(Process::from_words).collect() };
         Ok(Self { shim, clock, world, rank, watchdog, slots: Vec::new(), compiled_by })

@@ -25,14 +25,10 @@ pub(super) struct Process {
     /// The frequency of its clock.
     pub(super) clock_hz: f64,
     /// The CPUs that it may use.
-    cpus: Vec<u32>,
+    pub(super) cpus: Vec<u32>,
 }
 
 impl Process {
-    pub(super) fn new(node: u32, clock_hz: f64, cpus: Vec<u32>) -> Self {
-        Self { node, clock_hz, cpus }
-    }
-
     /// The process in words that others can read.
     pub(super) fn to_words(&self) -> [i64; PROCESS_WORDS] {
         let mut words = [0; PROCESS_WORDS];
@@ -145,7 +141,7 @@ impl World {
         let mut first = 0;
         let mut all = Vec::new();
         for count in processes {
-            all.extend((0..*count).map(|cpu| Process::new(first, 1e9, vec![cpu])));
+            all.extend((0..*count).map(|cpu| Process { node: first, clock_hz: 1e9, cpus: vec![cpu] }));
             first += count;
         }
         Self { processes: all }
@@ -169,6 +165,10 @@ fn doubled(most: u32) -> impl Iterator<Item = u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn process(node: u32, clock_hz: f64, cpus: Vec<u32>) -> Process {
+        Process { node, clock_hz, cpus }
+    }
 
     fn teams(processes: &[u32]) -> Vec<(u32, u32)> {
         World::of_nodes(processes).teams().into_iter().map(|team| (team.nodes, team.processes)).collect()
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn ranks_may_alternate_between_nodes() {
-        let process = |node| Process::new(node, 1e9, vec![0]);
+        let process = |node| process(node, 1e9, vec![0]);
         let world = World { processes: [0, 1, 0, 1].map(process).to_vec() };
         assert_eq!(world.members(Team { nodes: 1, processes: 2 }), Some(vec![0, 2]));
         assert_eq!(world.members(Team { nodes: 2, processes: 2 }), Some(vec![0, 1]));
@@ -212,17 +212,16 @@ mod tests {
 
     #[test]
     fn processes_survive_the_way_into_words_and_back() {
-        for process in [Process::new(7, 2.6e9, vec![0, 63, 64, 1023]), Process::new(0, 1.0, Vec::new())] {
+        for process in [process(7, 2.6e9, vec![0, 63, 64, 1023]), process(0, 1.0, Vec::new())] {
             assert_eq!(Process::from_words(&process.to_words()), process);
         }
-        let beyond = Process::new(0, 1.0, vec![3, 5000]).to_words();
+        let beyond = process(0, 1.0, vec![3, 5000]).to_words();
         assert_eq!(Process::from_words(&beyond).cpus, [3], "a CPU beyond the words is left out");
     }
 
     #[test]
     fn more_processes_than_cpus_are_noticed_on_each_node() {
-        let world =
-            |cpus: [&[u32]; 4]| World { processes: cpus.map(|cpus| Process::new(0, 1e9, cpus.to_vec())).to_vec() };
+        let world = |cpus: [&[u32]; 4]| World { processes: cpus.map(|cpus| process(0, 1e9, cpus.to_vec())).to_vec() };
         let shared = world([&[0, 1]; 4]).sharing(&[0, 1, 2, 3]);
         assert_eq!((shared.is_oversubscribed, shared.remark.as_str()), (true, "4 processes on 2 CPUs"));
         let bound = world([&[0], &[1], &[2], &[3]]).sharing(&[0, 1, 2]);

@@ -41,9 +41,10 @@ impl Study for CoreKinds {
 
 /// Two cores of these kinds, where possible as near to each other as `like` says: pairs of each kind are to differ in their kind alone.
 fn pair(levels: &SharedLevels<'_>, kinds: [u32; 2], like: Option<PairClass>) -> Option<(PairClass, [u32; 2])> {
-    let all = (0..levels.len()).flat_map(|a| (0..levels.len()).map(move |b| (a, b)));
-    let fits = |(a, b): &(usize, usize)| a != b && [levels.kind(*a), levels.kind(*b)] == kinds;
-    let classed = all.filter(fits).map(|(a, b)| (levels.class(a, b), [levels.cpu(a), levels.cpu(b)]));
+    let (threads, count) = (&levels.threads, levels.threads.len());
+    let all = (0..count).flat_map(|a| (0..count).map(move |b| [a, b]));
+    let fits = |pair: &[usize; 2]| pair[0] != pair[1] && pair.map(|index| threads[index].kind) == kinds;
+    let classed = all.filter(fits).map(|[a, b]| (levels.class(a, b), [threads[a].os, threads[b].os]));
     classed.filter(|(class, _)| *class != PairClass::SameCore).min_by_key(|(class, _)| Some(*class) != like)
 }
 

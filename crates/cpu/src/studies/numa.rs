@@ -35,14 +35,9 @@ impl Study for Numa {
         if nodes.len() < 2 || farthest.is_none() {
             return setting.lacking(templates, &Group::named(LINE_ON_A_NODE));
         }
-        let on = |case: &Case, pair: &[u32; 2], node: u32| on_cpus(case, Group::numbered(LINE_ON_NODE, node), pair);
-        let mut cases = Vec::new();
-        for case in templates {
-            for pair in &pairs {
-                cases.extend(nodes.iter().map(|node| on(case, pair, *node)));
-            }
-        }
-        cases
+        let on = |case, pair, node: &u32| on_cpus(case, Group::numbered(LINE_ON_NODE, *node), pair);
+        let on_each = |case, pair| nodes.iter().map(move |node| on(case, pair, node));
+        templates.iter().flat_map(|case| pairs.iter().flat_map(move |pair| on_each(case, pair))).collect()
     }
 }
 

@@ -77,7 +77,7 @@ impl TeamThread {
         let is_astray = self.cpu.is_some() && cpu.is_some() && self.cpu != cpu;
         let before = scheduling::involuntary_switches();
         barrier.wait(sense)?;
-        let cycles = self.meter.as_ref().and_then(Meter::start);
+        let cycles = self.meter.as_ref().and_then(|meter| meter.counter.read());
         let started = clock.start();
         body.run(shot, self.thread);
         let stopped = clock.stop();

@@ -42,7 +42,7 @@ fn time_chain(clock: &Clock, iterations: u64) -> Option<u64> {
 
 /// A counter and the cost of reading it.
 pub(crate) struct Meter {
-    counter: UserCycles,
+    pub(crate) counter: UserCycles,
     /// What two readings count with nothing between them.
     empty: u64,
 }
@@ -69,11 +69,6 @@ impl Meter {
         costs.sort_unstable();
         let empty = costs[costs.len() / 2];
         Some(Self { counter, empty })
-    }
-
-    /// A reading before a shot.
-    pub(crate) fn start(&self) -> Option<u64> {
-        self.counter.read()
     }
 
     /// Cycles per tick since the reading `start`; `ticks` passed in between.
@@ -210,10 +205,10 @@ mod tests {
         // Each reading takes 60 cycles. The meter has 15 pairs of them at first, then one before the shot.
         let (before, after) = ((1..=31).map(|reading| 60 * reading), (32..40).map(|reading| 30_000 + 60 * reading));
         let meter = Meter::of(fake(before.chain(after))).unwrap();
-        let start = meter.start();
+        let start = meter.counter.read();
         let per_tick = meter.per_tick(start, 20_000).unwrap();
         assert!((per_tick - 1.5).abs() < 1e-12, "{per_tick}");
-        assert_eq!(meter.per_tick(meter.start(), 100), None, "only the cost of readings");
+        assert_eq!(meter.per_tick(meter.counter.read(), 100), None, "only the cost of readings");
         assert_eq!(meter.per_tick(None, 100), None);
         assert_eq!(meter.per_tick(Some(0), 0), None, "no time");
         assert!(Meter::of(fake(std::iter::empty())).is_none());

@@ -95,16 +95,10 @@ impl InterferenceDetector {
 }
 
 /// How often each ratio was seen on one CPU, in steps of 2 %.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Histogram {
-    counts: [u32; Self::STEPS],
+    counts: Vec<u32>,
     total: u32,
-}
-
-impl Default for Histogram {
-    fn default() -> Self {
-        Self { counts: [0; Self::STEPS], total: 0 }
-    }
 }
 
 impl Histogram {
@@ -116,6 +110,7 @@ impl Histogram {
         let step = (ratio / Self::LEAST).ln() / Self::STEP.ln();
         // Ratios beyond the ends count in the first or the last step.
         let step = step.clamp(0.0, Self::STEPS as f64 - 1.0) as usize;
+        self.counts.resize(Self::STEPS, 0);
         self.counts[step] = self.counts[step].saturating_add(1);
         self.total = self.total.saturating_add(1);
     }
