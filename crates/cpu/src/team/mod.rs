@@ -208,11 +208,11 @@ impl Team {
     fn start(
         &mut self,
         name: String,
-        serve: impl FnOnce(&Shared, Receiver<Arc<Batch>>) + Send + 'static,
+        serve: impl FnOnce(&Shared, &Receiver<Arc<Batch>>) + Send + 'static,
     ) -> Result<(), TeamError> {
         let (thread, shared) = (self.started.len(), Arc::clone(&self.shared));
         let (sender, batches) = mpsc::channel();
-        let spawned = thread::Builder::new().name(name).spawn(move || serve(&shared, batches));
+        let spawned = thread::Builder::new().name(name).spawn(move || serve(&shared, &batches));
         let failed = |error| {
             TeamError::Failed(format!(
                 "could not start thread {thread}: {error}; check the limit on processes (`ulimit -u`, pids.max)"
@@ -283,7 +283,9 @@ impl Drop for Team {
         let started = self.let_go();
         if !self.failed {
             // They catch the panics of their jobs, so joining them has no result of interest.
-            started.into_iter().for_each(|thread| drop(thread.join()));
+            for thread in started {
+                let _ = thread.join();
+            }
         }
     }
 }

@@ -199,7 +199,7 @@ struct Job<'a> {
 
 /// The life of the thread that enters the regions: each batch of shots is one, in which thread `i` of the runtime is bound to
 /// the CPU of thread `i`. It is thread 0 itself. If the runtime hangs, the main thread goes on.
-pub(super) fn serve(runtime: &'static Runtime, cpus: &[Option<u32>], shared: &Shared, batches: Receiver<Arc<Batch>>) {
+pub(super) fn serve(runtime: &'static Runtime, cpus: &[Option<u32>], shared: &Shared, batches: &Receiver<Arc<Batch>>) {
     for batch in batches {
         let job = Job { runtime, cpus, shared, batch: &batch };
         let data = (&raw const job).cast_mut().cast::<c_void>();

@@ -112,7 +112,7 @@ impl TeamThread {
 }
 
 /// The life of thread `thread` of a team: binds itself, then runs one batch after the other until one fails.
-pub(super) fn serve(thread: usize, cpu: Option<u32>, shared: &Shared, batches: Receiver<Arc<Batch>>) {
+pub(super) fn serve(thread: usize, cpu: Option<u32>, shared: &Shared, batches: &Receiver<Arc<Batch>>) {
     let bound = cpu.map_or(Ok(()), |cpu| bind(thread, cpu));
     // Joined before the report: no thread may use the barrier earlier.
     let mut sense = shared.barrier.join(thread);

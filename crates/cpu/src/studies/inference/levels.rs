@@ -79,7 +79,7 @@ fn cost_of_pair(row: &Row) -> Option<([u32; 2], f64)> {
 pub(super) fn members(partition: &Partition) -> Vec<Vec<usize>> {
     let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     partition.iter().enumerate().for_each(|(index, group)| groups.entry(*group).or_default().push(index));
-    let mut groups = Vec::from_iter(groups.into_values());
+    let mut groups: Vec<Vec<usize>> = groups.into_values().collect();
     groups.sort_unstable();
     groups
 }
