@@ -12,7 +12,7 @@ use syncscope_host::scheduling;
 use super::library::{Place, ShimLibrary};
 use super::member::Member;
 use super::message::Message;
-use super::world::{PROCESS_WORDS, Process, World};
+use super::world::{Process, World};
 use super::wrapper::{self, Family};
 use crate::timing::clock::Clock;
 
@@ -72,7 +72,7 @@ impl MpiProcess {
         let Place { rank, node, .. } = joined(place, size, &shim.version())?;
         let own = Process { node, clock_hz: clock.ruler().frequency.value(), cpus }.to_words();
         let words = watchdog.during(BATCH, || shim.collect(&own, size as usize))?;
-        let world = World { processes: words.chunks_exact(PROCESS_WORDS).map(Process::from_words).collect() };
+        let world = World { processes: words.as_chunks().0.iter().map(Process::from_words).collect() };
         Ok(Self { shim, clock, world, rank, watchdog, slots: Vec::new(), compiled_by })
     }
 

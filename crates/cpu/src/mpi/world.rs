@@ -1,6 +1,6 @@
 //! The processes of a run: on which node each of them is and which CPUs it may use, and which of them take part in a case.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use syncscope_core::{Case, Group};
@@ -42,12 +42,13 @@ impl Process {
         words
     }
 
-    pub(super) fn from_words(words: &[i64]) -> Self {
-        let masks = (0_u32..).zip(words.iter().skip(2));
-        let cpus = masks.flat_map(|(index, word)| (0..64).map(move |bit| (64 * index + bit, word >> bit & 1)));
+    pub(super) fn from_words(words: &[i64; PROCESS_WORDS]) -> Self {
+        let [node, clock_hz, masks @ ..] = words;
+        let cpus =
+            (0_u32..).zip(masks).flat_map(|(index, word)| (0..64).map(move |bit| (64 * index + bit, word >> bit & 1)));
         Self {
-            node: words.first().map_or(0, |node| *node as u32),
-            clock_hz: words.get(1).map_or(0.0, |bits| f64::from_bits(bits.cast_unsigned())),
+            node: *node as u32,
+            clock_hz: f64::from_bits(clock_hz.cast_unsigned()),
             cpus: cpus.filter(|(_, is_set)| *is_set == 1).map(|(cpu, _)| cpu).collect(),
         }
     }
@@ -79,11 +80,11 @@ pub(super) struct World {
 impl World {
     /// The ranks of each node, the node of rank 0 first.
     fn nodes(&self) -> Vec<Vec<u32>> {
-        let names: BTreeSet<u32> = self.processes.iter().map(|process| process.node).collect();
-        let ranks = |node: u32| {
-            (0_u32..).zip(&self.processes).filter(move |(_, process)| process.node == node).map(|(rank, _)| rank)
-        };
-        names.into_iter().map(|node| ranks(node).collect()).collect()
+        let mut nodes: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (rank, process) in (0..).zip(&self.processes) {
+            nodes.entry(process.node).or_default().push(rank);
+        }
+        nodes.into_values().collect()
     }
 
     /// The teams of a run. On the node of rank 0: 2, 4, 8... and all of its processes. On 2, 4, 8... and all nodes: one
@@ -111,24 +112,20 @@ impl World {
 
     /// How the processes with these ranks share CPUs.
     pub(super) fn sharing(&self, ranks: &[u32]) -> Sharing {
-        let of = |rank: &u32| self.processes.get(*rank as usize);
-        let names: BTreeSet<u32> = ranks.iter().filter_map(of).map(|process| process.node).collect();
-        let (mut cpus, mut is_oversubscribed) = (0, false);
-        for node in names {
-            let there: Vec<&Process> = ranks.iter().filter_map(of).filter(|process| process.node == node).collect();
-            let usable: BTreeSet<u32> = there.iter().flat_map(|process| &process.cpus).copied().collect();
-            cpus += usable.len();
-            is_oversubscribed |= usable.len() < there.len();
+        let members: Vec<&Process> = ranks.iter().filter_map(|rank| self.processes.get(*rank as usize)).collect();
+        let mut nodes: BTreeMap<u32, (usize, BTreeSet<u32>)> = BTreeMap::new();
+        for process in &members {
+            let (count, cpus) = nodes.entry(process.node).or_default();
+            *count += 1;
+            cpus.extend(&process.cpus);
         }
-        let bound: Option<Vec<u32>> = ranks
-            .iter()
-            .filter_map(of)
-            .map(|process| if let [cpu] = process.cpus[..] { Some(cpu) } else { None })
-            .collect();
-        let is_one_node = self.nodes().first().is_some_and(|first| ranks.iter().all(|rank| first.contains(rank)));
+        let cpus: usize = nodes.values().map(|(_, cpus)| cpus.len()).sum();
+        let is_oversubscribed = nodes.values().any(|(count, cpus)| cpus.len() < *count);
+        let only_cpu = |process: &&Process| if let [cpu] = process.cpus[..] { Some(cpu) } else { None };
+        let bound: Option<Vec<u32>> = members.iter().map(only_cpu).collect();
         let remark = match bound {
             _ if is_oversubscribed => format!("{} processes on {cpus} CPUs", ranks.len()),
-            Some(bound) if is_one_node => format!("processes bound to CPUs {}", cpu_list::format(&bound)),
+            Some(bound) if nodes.len() == 1 => format!("processes bound to CPUs {}", cpu_list::format(&bound)),
             Some(_) => "each process bound to one CPU".to_owned(),
             None => "processes not bound to one CPU each".to_owned(),
         };

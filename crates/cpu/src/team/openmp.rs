@@ -127,18 +127,6 @@ impl Runtime {
         }
     }
 
-    /// The number of the calling thread in its region.
-    pub(crate) fn thread_number(&self) -> usize {
-        // SAFETY: may be called anywhere.
-        usize::try_from(unsafe { (self.functions.thread_number)() }).unwrap_or_default()
-    }
-
-    /// The number of threads of the caller's region.
-    pub(crate) fn thread_count(&self) -> usize {
-        // SAFETY: may be called anywhere.
-        usize::try_from(unsafe { (self.functions.thread_count)() }).unwrap_or_default()
-    }
-
     /// `#pragma omp barrier`.
     #[inline(always)]
     pub(crate) fn barrier(&self) {
@@ -223,7 +211,10 @@ impl Job<'_> {
     /// One thread's part of the region.
     fn take_part(&self) {
         let Self { runtime, cpus, shared, batch } = self;
-        let (thread, threads) = (runtime.thread_number(), runtime.thread_count());
+        let Functions { thread_number, thread_count, .. } = runtime.functions;
+        // SAFETY: both may be called anywhere.
+        let (number, count) = unsafe { (thread_number(), thread_count()) };
+        let [thread, threads] = [number, count].map(|number| usize::try_from(number).unwrap_or_default());
         if threads != cpus.len() {
             let (name, asked) = (runtime.name, cpus.len());
             let cause =
