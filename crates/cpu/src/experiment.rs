@@ -57,7 +57,7 @@ const LEAST_SHARE: f64 = 0.5;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sharing {
     /// What a reader must know: "4 threads on 2 CPUs".
-    pub(crate) remark: Option<String>,
+    pub(crate) remarks: Vec<String>,
     /// How many CPUs the threads have.
     pub(crate) cpus: u32,
     /// Whether there are more threads than CPUs: then context switches are part of what is measured.
@@ -68,14 +68,6 @@ pub(crate) struct Sharing {
     pub(crate) has_siblings: bool,
     /// Whose cost the figure is.
     pub(crate) actor: Actor,
-}
-
-impl Sharing {
-    /// Adds something that a reader must know.
-    pub(crate) fn with_remark(self, remark: Option<String>) -> Self {
-        let remarks: Vec<String> = self.remark.into_iter().chain(remark).collect();
-        Self { remark: (!remarks.is_empty()).then(|| remarks.join(", ")), ..self }
-    }
 }
 
 /// A workload on a team.
@@ -385,7 +377,8 @@ impl Experiment for TeamExperiment<'_> {
     }
 
     fn remark(&self) -> Option<String> {
-        self.sharing.remark.clone()
+        let remarks = &self.sharing.remarks;
+        (!remarks.is_empty()).then(|| remarks.join(", "))
     }
 }
 
