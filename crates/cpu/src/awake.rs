@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use std::{hint, io};
@@ -16,6 +16,7 @@ use syncscope_core::{
 use syncscope_host::{cpu_list, scheduling};
 
 use crate::experiment::SAMPLE;
+use crate::team::pool::left_after;
 
 /// The environment variable that replaces the trial by `on` or `off`; see docs/GUIDE.md.
 const VARIABLE: &str = "SYNCSCOPE_KEEP_AWAKE";
@@ -68,7 +69,7 @@ impl AwakePolicy {
         }
         let loops = match KeepAwake::start(cpus) {
             Ok(loops) => loops,
-            Err(error) => return Self::off(&refusal(&error)),
+            Err(error) => return Self::off(&format!("no loops at idle priority: {error}")),
         };
         if let Some(AwakeDecision::On(reason)) = plan {
             return Self::on(loops, cpus, &reason);
@@ -89,10 +90,6 @@ impl AwakePolicy {
     fn off(reason: &str) -> Self {
         Self { loops: None, decision: AwakeDecision::Off(reason.to_owned()) }
     }
-}
-
-fn refusal(error: &io::Error) -> String {
-    format!("no loops at idle priority: {error}")
 }
 
 /// What to do with so many CPUs, on a virtual machine or not, a quota of CPU time and a value of [`VARIABLE`], with the reason.
@@ -246,8 +243,6 @@ const ENDED: u8 = 2;
 pub(crate) struct KeepAwake {
     state: Arc<AtomicU8>,
     threads: Vec<JoinHandle<()>>,
-    /// Every thread sends once, when it is ready. When all have ended, no sender is left.
-    started: Receiver<io::Result<()>>,
 }
 
 impl KeepAwake {
@@ -261,23 +256,17 @@ impl KeepAwake {
             return Err(io::Error::other(format!("more than {MAX_THREADS} CPUs")));
         }
         let (sender, started) = mpsc::channel();
-        let mut loops = Self { state: Arc::new(AtomicU8::new(OFF)), threads: Vec::new(), started };
-        let spawned = cpus.iter().try_for_each(|cpu| loops.spawn(*cpu, sender.clone()));
-        // Only the threads hold senders from here on.
-        drop(sender);
-        spawned?;
+        let mut loops = Self { state: Arc::new(AtomicU8::new(OFF)), threads: Vec::new() };
+        for cpu in cpus.iter().copied() {
+            let (state, started) = (Arc::clone(&loops.state), sender.clone());
+            let builder = thread::Builder::new().name(format!("awake-{cpu}"));
+            loops.threads.push(builder.spawn(move || serve(cpu, &state, &started))?);
+        }
         for _ in cpus {
-            let ready = loops.started.recv_timeout(PATIENCE);
+            let ready = started.recv_timeout(PATIENCE);
             ready.map_err(|_| io::Error::new(io::ErrorKind::TimedOut, "threads of idle priority did not start"))??;
         }
         Ok(loops)
-    }
-
-    fn spawn(&mut self, cpu: u32, started: Sender<io::Result<()>>) -> io::Result<()> {
-        let state = Arc::clone(&self.state);
-        let builder = thread::Builder::new().name(format!("awake-{cpu}"));
-        self.threads.push(builder.spawn(move || serve(cpu, &state, &started))?);
-        Ok(())
     }
 
     /// Switches the loops on or off.
@@ -295,18 +284,7 @@ impl Drop for KeepAwake {
     /// Ends the threads. Those that find no CPU in time end later and are not waited for.
     fn drop(&mut self) {
         self.set(ENDED);
-        loop {
-            match self.started.recv_timeout(PATIENCE) {
-                // Of a thread that was ready after `start` gave up.
-                Ok(_) => {}
-                Err(RecvTimeoutError::Timeout) => return,
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-        }
-        for handle in self.threads.drain(..) {
-            // They cannot panic.
-            let _ = handle.join();
-        }
+        left_after(PATIENCE, &mut self.threads);
     }
 }
 

@@ -66,11 +66,6 @@ impl AtomicAxes {
         Self { dtypes: self.dtypes.clone(), ..Self::default() }
     }
 
-    /// Without shared variables.
-    fn private(self) -> Self {
-        Self { dtypes: Vec::new(), ..self }
-    }
-
     fn of(dtypes: &[Dtype], private_dtypes: &[Dtype], strides: &[u32]) -> Self {
         Self {
             dtypes: dtypes.to_vec(),
@@ -94,13 +89,13 @@ fn atomic_axes(preset: Preset, topology: &Topology) -> (AtomicAxes, AtomicAxes, 
         Preset::Standard => (
             AtomicAxes::of(&DTYPES, &DTYPES, &ALL),
             AtomicAxes::of(&DTYPES, &narrow_and_wide, &[1, 16]),
-            AtomicAxes::of(&DTYPES, &narrow_and_wide, &[1, 8, 16]).private(),
+            AtomicAxes::of(&[], &narrow_and_wide, &[1, 8, 16]),
         ),
         Preset::Paper => {
             // The papers' strides, and those that put eight, four and one element on a line of this machine.
             let distances = line_bytes(topology).map_or(Vec::new(), |line| vec![line / 8, line / 4, line]);
             let all = AtomicAxes { distances, ..AtomicAxes::of(&DTYPES, &DTYPES, &ALL) };
-            (all.clone(), all.clone(), all.private())
+            (all.clone(), all.clone(), AtomicAxes { dtypes: Vec::new(), ..all })
         }
     }
 }
@@ -153,14 +148,8 @@ impl Axes {
 
     /// The cases of an operation that depends on the one before, on one shared variable.
     pub(crate) fn chains(&self, primitive: &Primitive, dtypes: &[Dtype], orders: &[MemoryOrder]) -> Vec<Case> {
-        Sweep::of(primitive.id)
-            .placements(std::slice::from_ref(&self.usual))
-            .threads(&self.chain_threads)
-            .dtypes(dtypes)
-            .layouts(&[Layout::Shared])
-            .orders(orders)
-            .modes(&[Mode::Latency])
-            .cases()
+        let sweep = self.in_usual_places(primitive, &self.chain_threads).dtypes(dtypes).layouts(&[Layout::Shared]);
+        sweep.orders(orders).modes(&[Mode::Latency]).cases()
     }
 
     /// A sweep of `primitive` in the usual placement, over these numbers of threads.
@@ -287,18 +276,18 @@ fn cores(topology: &Topology) -> u32 {
 
 /// 1, 2, 4, ... and `most`.
 pub(crate) fn powers_of_two(most: u32) -> Vec<u32> {
-    let mut counts: Vec<u32> =
-        std::iter::successors(Some(1_u32), |count| count.checked_mul(2)).take_while(|count| *count < most).collect();
-    counts.push(most);
-    counts
+    steps(most, |count| count.saturating_mul(2))
+}
+
+/// 1, what follows it, ... and `most`.
+fn steps(most: u32, next: impl Fn(u32) -> u32) -> Vec<u32> {
+    let counts = std::iter::successors(Some(1), |count| Some(next(*count)));
+    counts.take_while(|count| *count < most).chain([most]).collect()
 }
 
 /// Every number up to [`DENSE`], then eight steps for each doubling, and `most`.
 fn thinned(most: u32) -> Vec<u32> {
-    let next = |count: &u32| Some(if *count < DENSE { count + 1 } else { count + (1 << count.ilog2()) / 8 });
-    let mut counts: Vec<u32> = std::iter::successors(Some(1), next).take_while(|count| *count < most).collect();
-    counts.push(most);
-    counts
+    steps(most, |count| if count < DENSE { count + 1 } else { count + (1 << count.ilog2()) / 8 })
 }
 
 /// Every number up to 8, two steps for each doubling, and the teams that fill a part of the machine: a core, a last-level

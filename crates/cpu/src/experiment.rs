@@ -57,7 +57,7 @@ const LEAST_SHARE: f64 = 0.5;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sharing {
     /// What a reader must know: "4 threads on 2 CPUs".
-    pub(crate) remark: Option<String>,
+    pub(crate) remarks: Vec<String>,
     /// How many CPUs the threads have.
     pub(crate) cpus: u32,
     /// Whether there are more threads than CPUs: then context switches are part of what is measured.
@@ -68,14 +68,6 @@ pub(crate) struct Sharing {
     pub(crate) has_siblings: bool,
     /// Whose cost the figure is.
     pub(crate) actor: Actor,
-}
-
-impl Sharing {
-    /// Adds something that a reader must know.
-    pub(crate) fn with_remark(self, remark: Option<String>) -> Self {
-        let remarks: Vec<String> = self.remark.into_iter().chain(remark).collect();
-        Self { remark: (!remarks.is_empty()).then(|| remarks.join(", ")), ..self }
-    }
 }
 
 /// A workload on a team.
@@ -106,14 +98,6 @@ impl<'a> TeamExperiment<'a> {
         let windowed = workload.windows.as_ref().map(|windows| windows.body(clock));
         let (fairness, ns_per_iteration, defect) = (Fairness::default(), 0.0, None);
         Self { team, clock, interference, workload, windowed, fairness, sharing, ns_per_iteration, defect }
-    }
-
-    /// Runs the shots that take time.
-    fn run(&mut self, shots: &[Shot], limit: Duration) -> Result<Vec<Vec<Record>>, TeamError> {
-        match &self.windowed {
-            Some(windowed) => self.team.run_for(Purpose::Windows, windowed, shots, limit),
-            None => self.team.run(&self.workload.body, shots, limit),
-        }
     }
 
     /// Whether a side takes time.
@@ -168,8 +152,7 @@ impl<'a> TeamExperiment<'a> {
         };
         let (length, in_a_turn) = (windows.length, operations_in_turns(Side::Test, 1));
         let handovers = windows.handovers(self.clock).filter(|_| !self.workload.in_processes);
-        let shot = |pair| Shot { side: Side::Test, iterations: 1, pair };
-        self.samples(&(0..MORE_WINDOWS).map(shot).collect::<Vec<_>>())?;
+        self.samples(&tests(MORE_WINDOWS, 1))?;
         let mut details = self.fairness.details(length, in_a_turn);
         if let Some(handovers) = handovers {
             self.run_untimed(Purpose::Samples, &handovers.body, MORE_WINDOWS)?;
@@ -185,14 +168,10 @@ impl<'a> TeamExperiment<'a> {
         for (name, length, count) in LONG_WINDOWS {
             let windows = self.workload.windows.as_mut().filter(|_| self.defect.is_none());
             let Some(body) = windows.and_then(|windows| windows.long_body(length, self.clock)) else { break };
-            let shots: Vec<Shot> =
-                (0..count.into()).map(|pair| Shot { side: Side::Test, iterations: 1, pair }).collect();
+            let shots = tests(count.into(), 1);
             let records = self.team.run_for(Purpose::Windows, &body, &shots, GRACE + 4 * length * count);
             let records = records.map_err(error_of)?;
-            let index = |shot: usize| {
-                let turns: Option<Vec<f64>> = records.iter().map(|of_thread| of_thread.get(shot)?.counted).collect();
-                jain_index(&turns?)
-            };
+            let index = |shot: usize| jain_index(&turns(&records, shot)?);
             let indices: Vec<f64> = (0..shots.len()).filter_map(index).collect();
             found.extend(stats::median(&indices).map(|index| Detail::of_case(name, index)));
         }
@@ -201,8 +180,7 @@ impl<'a> TeamExperiment<'a> {
 
     /// Runs shots of another job, whose time does not count, and keeps the error of its verification.
     fn run_untimed(&mut self, purpose: Purpose, body: &Arc<dyn Body>, shots: u64) -> Result<(), ExperimentError> {
-        let shot = |pair| Shot { side: Side::Test, iterations: PROOF_ITERATIONS, pair };
-        let shots: Vec<Shot> = (0..shots).map(shot).collect();
+        let shots = tests(shots, PROOF_ITERATIONS);
         // A busy machine, which made the samples longer, makes this longer too.
         let limit = self.limit(&shots);
         let started = Occupancy::begin();
@@ -265,8 +243,7 @@ impl<'a> TeamExperiment<'a> {
     fn record_fairness(&mut self, shots: &[Shot], samples: &[Sample], records: &[Vec<Record>]) {
         let timed: Vec<_> = shots.iter().zip(samples).filter(|(shot, _)| self.is_timed(shot.side)).collect();
         for (index, (shot, sample)) in timed.into_iter().enumerate() {
-            let counted: Option<Vec<f64>> = records.iter().map(|of_thread| of_thread.get(index)?.counted).collect();
-            if let (Side::Test, None, Some(turns)) = (shot.side, &sample.disturbance, counted) {
+            if let (Side::Test, None, Some(turns)) = (shot.side, &sample.disturbance, turns(records, index)) {
                 self.fairness.add(&turns);
             }
         }
@@ -299,6 +276,16 @@ impl<'a> TeamExperiment<'a> {
     }
 }
 
+/// So many shots of the test.
+fn tests(count: u64, iterations: u64) -> Vec<Shot> {
+    (0..count).map(|pair| Shot { side: Side::Test, iterations, pair }).collect()
+}
+
+/// What each thread executed in a window.
+fn turns(records: &[Vec<Record>], window: usize) -> Option<Vec<f64>> {
+    records.iter().map(|of_thread| of_thread.get(window)?.counted).collect()
+}
+
 fn error_of(error: TeamError) -> ExperimentError {
     match error {
         TeamError::TimedOut(limit) => ExperimentError::TimedOut { limit },
@@ -318,7 +305,10 @@ impl Experiment for TeamExperiment<'_> {
     fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
         let started = Occupancy::begin();
         let timed: Vec<Shot> = shots.iter().filter(|shot| self.is_timed(shot.side)).copied().collect();
-        let outcome = self.run(&timed, self.limit(&timed));
+        let limit = self.limit(&timed);
+        let windowed = self.windowed.as_ref().map(|body| (Purpose::Windows, body));
+        let (purpose, body) = windowed.unwrap_or((Purpose::Samples, &self.workload.body));
+        let outcome = self.team.run_for(purpose, body, &timed, limit);
         let records = outcome.map_err(|error| self.error_of(error, &started))?;
         if self.defect.is_none() {
             self.defect = records.iter().flatten().find_map(|record| record.defect.clone());
@@ -387,7 +377,8 @@ impl Experiment for TeamExperiment<'_> {
     }
 
     fn remark(&self) -> Option<String> {
-        self.sharing.remark.clone()
+        let remarks = &self.sharing.remarks;
+        (!remarks.is_empty()).then(|| remarks.join(", "))
     }
 }
 

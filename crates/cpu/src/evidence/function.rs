@@ -1,5 +1,6 @@
 //! Decoding a function of the running program, and its timed loop.
 
+use std::collections::BTreeSet;
 use std::ffi::c_void;
 use std::fmt::Write as _;
 
@@ -148,21 +149,12 @@ pub(super) struct Loop {
 /// The outermost loop: the largest set of instructions on cycles through the target of a backward branch. Rare paths
 /// that the compiler put behind the function's end and that return to the loop are part of it.
 pub(super) fn outermost_loop(graph: &Graph) -> Option<Loop> {
-    let mut indices: Vec<usize> = Vec::new();
-    let mut seen = vec![false; graph.next.len()];
-    for target in graph.backward_targets() {
-        // All targets on one cycle have the same loop.
-        if !seen[target] {
-            let cycle = graph.cycle_through(target);
-            for index in &cycle {
-                seen[*index] = true;
-            }
-            indices = if cycle.len() > indices.len() { cycle } else { indices };
-        }
-    }
+    let targets: BTreeSet<usize> = graph.backward_targets().collect();
+    // The first of equals.
+    let cycles = targets.into_iter().rev().map(|target| graph.cycle_through(target));
+    let indices = cycles.max_by_key(Vec::len)?;
     let inside = |index: &usize| indices.binary_search(index).is_ok();
     let is_entered = |index: &usize| *index == 0 || !graph.previous[*index].iter().all(inside);
-    // Without a loop there is none.
     let head = indices.iter().copied().find(is_entered)?;
     Some(Loop { indices, head })
 }

@@ -31,27 +31,21 @@ pub struct LoopFunctions {
 /// The beginnings of the disassembled lines that count: `lock add`, `lock inc`. Calls are written `call` or `bl`.
 pub type Beginnings = &'static [&'static str];
 
-/// How the instruction of a primitive is recognized on each architecture, and how often each step of a loop executes it.
-///
-/// Of AArch64 there are three forms: the instructions of the Large System Extensions (`ldadd`), calls of functions that choose
-/// at run time (`outline ldadd`), and loops around an exclusive load and store (`ldxr`, `stxr`), of which one counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Expectation {
-    /// On x86-64.
-    pub x86_64: Beginnings,
-    /// On 64-bit ARM.
-    pub aarch64: Beginnings,
-    /// How many of them a step of the baseline executes at least.
-    pub in_baseline: u32,
-    /// How many of them a step of the test executes at least.
-    pub in_test: u32,
-}
-
 /// What the two loops of a case must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
     /// Instructions that can be counted.
-    Instructions(Expectation),
+    ///
+    /// Of AArch64 there are three forms: the instructions of the Large System Extensions (`ldadd`), calls of functions that
+    /// choose at run time (`outline ldadd`), and loops around an exclusive load and store (`ldxr`, `stxr`), of which one counts.
+    Instructions {
+        /// How they are recognized on x86-64.
+        x86_64: Beginnings,
+        /// The same on 64-bit ARM.
+        aarch64: Beginnings,
+        /// How many of them a step of the baseline executes at least, and how many one of the test.
+        in_step: [u32; 2],
+    },
     /// Both loops are the same, because the operation is no instruction; why.
     NoInstruction(&'static str),
     /// Nothing is named: the instructions that the test has more are the operation's.
@@ -68,12 +62,12 @@ impl Expected {
 
     /// `each` of these instructions in each operation, which stands once in the baseline and twice in the test.
     pub const fn times(each: u32, x86_64: Beginnings, aarch64: Beginnings) -> Self {
-        Self::Instructions(Expectation { x86_64, aarch64, in_baseline: each, in_test: 2 * each })
+        Self::Instructions { x86_64, aarch64, in_step: [each, 2 * each] }
     }
 
     /// One of these instructions in the test, none in the baseline.
     pub const fn added(x86_64: Beginnings, aarch64: Beginnings) -> Self {
-        Self::Instructions(Expectation { x86_64, aarch64, in_baseline: 0, in_test: 1 })
+        Self::Instructions { x86_64, aarch64, in_step: [0, 1] }
     }
 }
 
@@ -90,13 +84,6 @@ enum Architecture {
 }
 
 impl Architecture {
-    const fn expected_of(self, expectation: &Expectation) -> Beginnings {
-        match self {
-            Self::X86_64 => expectation.x86_64,
-            Self::Aarch64 => expectation.aarch64,
-        }
-    }
-
     /// Whether an instruction costs more than others as a rule: an atomic one, a fence, a call.
     fn is_costly(self, name: &str) -> bool {
         match self {
@@ -277,15 +264,15 @@ pub fn judge(baseline: &TimedLoop, test: &TimedLoop, unroll: u32, expected: Expe
             listing: listing(),
             receipt: None,
         },
-        Expected::Instructions(expectation) => {
-            let any_of = test.architecture.expected_of(&expectation);
-            let found = (baseline.count(any_of), test.count(any_of));
-            let meant = (unroll * expectation.in_baseline, unroll * expectation.in_test);
-            let counts = format!("{} {}/{}", names(test, any_of), found.0, found.1);
-            let difference = format!("{counts}, expected {}/{}", meant.0, meant.1);
+        Expected::Instructions { x86_64, aarch64, in_step } => {
+            let any_of = if test.architecture == Architecture::X86_64 { x86_64 } else { aarch64 };
+            let found = [baseline, test].map(|timed| timed.count(any_of));
+            let meant = in_step.map(|count| unroll * count);
+            let counts = format!("{} {}/{}", names(test, any_of), found[0], found[1]);
+            let difference = format!("{counts}, expected {}/{}", meant[0], meant[1]);
             if found == meant {
                 present(counts, listing(), receipt([baseline, test], any_of, unroll))
-            } else if found.1 >= meant.1 || test.calls() {
+            } else if found[1] >= meant[1] || test.calls() {
                 // More than expected, or a part of it in a called function: unknown, which is not the same as missing.
                 Evidence::NotAvailable(difference)
             } else {

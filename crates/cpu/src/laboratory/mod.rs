@@ -184,8 +184,8 @@ impl Laboratory for CpuLaboratory {
             (case.placement.clone().unwrap_or(Placement::Close), case.threads.unwrap_or(1).max(1));
         let (workload, remark) = self.workload_in_place(case, &placement)?;
         let placed = self.placed(&placement, threads)?;
-        let sharing = self.sharing(&placement, &placed, Some(case)).with_remark(remark);
-        let sharing = sharing.with_remark(self.kept_awake(&workload));
+        let mut sharing = self.sharing(&placement, &placed, Some(case));
+        sharing.remarks.extend(remark.into_iter().chain(self.kept_awake(&workload)));
         let team = if workload.in_processes {
             self.teams.end_runtimes();
             self.processes.team_for(case, &placed.cpus)?
@@ -284,16 +284,14 @@ impl CpuLaboratory {
         let throttled = quota.map(|quota| format!("{threads} thread{} with the time of {quota} CPUs", plural(threads)));
         // A quota pauses threads and takes no CPU from them: between two pauses they run as without it, in short samples
         // that are excluded where a pause falls into one.
-        let is_oversubscribed = oversubscribed.is_some();
-        let sharing = Sharing {
+        Sharing {
             cpus: placed.available.min(threads as u32),
-            oversubscribed: is_oversubscribed,
+            oversubscribed: oversubscribed.is_some(),
             unbound: *placement == Placement::None,
             has_siblings: self.topology.share_a_core(&placed.cpus),
             actor: case.map_or(Actor::Slowest, primitives::actor_of),
-            remark: oversubscribed,
-        };
-        sharing.with_remark(throttled)
+            remarks: oversubscribed.into_iter().chain(throttled).collect(),
+        }
     }
 }
 

@@ -3,17 +3,13 @@
 //! The `hwloc2` crate has two limits. Asking for NUMA nodes as objects panics, because hwloc keeps them at a virtual
 //! depth: they are found through the node sets of the hardware threads. Instruction caches are filtered out.
 
+use hwloc2::ObjectType::{L1Cache, L2Cache, L3Cache, L4Cache, L5Cache};
 use hwloc2::{CpuSet, ObjectType, Topology as Hwloc, TopologyFlag, TopologyObject};
 
-use crate::machine::topology::{Cache, CacheKind, HardwareThread, NumaNode, Topology};
+use crate::machine::topology::{Cache, HardwareThread, NumaNode, Topology};
 
-const CACHE_LEVELS: [(u32, ObjectType); 5] = [
-    (1, ObjectType::L1Cache),
-    (2, ObjectType::L2Cache),
-    (3, ObjectType::L3Cache),
-    (4, ObjectType::L4Cache),
-    (5, ObjectType::L5Cache),
-];
+/// The caches of each level from 1 on.
+const CACHES: [ObjectType; 5] = [L1Cache, L2Cache, L3Cache, L4Cache, L5Cache];
 
 /// The topology that hwloc finds, all CPUs marked as allowed. `None` if hwloc cannot load one.
 pub(crate) fn load() -> Option<Topology> {
@@ -21,10 +17,9 @@ pub(crate) fn load() -> Option<Topology> {
     let hwloc = Hwloc::with_flags(vec![TopologyFlag::IncludeDisallowed])?;
     let units = objects(&hwloc, &ObjectType::PU);
     let cpus: Vec<u32> = units.iter().map(|unit| unit.os_index()).collect();
-    let caches: Vec<Cache> = CACHE_LEVELS
-        .iter()
-        .flat_map(|(level, kind)| objects(&hwloc, kind).into_iter().filter_map(|o| cache(*level, o, &cpus)))
-        .collect();
+    let of_level =
+        |(level, kind)| objects(&hwloc, kind).into_iter().filter_map(|object| cache(level, object, &cpus)).collect();
+    let caches: Vec<Cache> = (1..).zip(&CACHES).flat_map::<Vec<Cache>, _>(of_level).collect();
     let cores = cpu_sets(&hwloc, &ObjectType::Core);
     let packages = cpu_sets(&hwloc, &ObjectType::Package);
     let threads: Vec<HardwareThread> = units
@@ -69,9 +64,6 @@ fn cache(level: u32, object: &TopologyObject, cpus: &[u32]) -> Option<Cache> {
     let shared_by = object.cpuset()?;
     Some(Cache {
         level,
-        // hwloc's L1 to L5 hold data, or data and instructions; the crate does not export which. In every current
-        // processor the first level is split and the others are not.
-        kind: if level == 1 { CacheKind::Data } else { CacheKind::Unified },
         size_bytes: attributes.size(),
         line_bytes: Some(attributes.linesize).filter(|bytes| *bytes > 0),
         cpus: cpus.iter().copied().filter(|cpu| shared_by.is_set(*cpu)).collect(),

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter};
-use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd, RawFd};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -62,17 +62,10 @@ impl Inherited {
     }
 
     /// Its descriptors, in the order that [`Self::adopt`] expects.
-    pub(crate) fn descriptors(&self) -> [BorrowedFd<'_>; 7] {
-        let Ends { events: [event_0, event_1], pipes: [(reader_0, writer_0), (reader_1, writer_1)] } = &self.ends;
-        [
-            self.memory.as_fd(),
-            event_0.as_fd(),
-            event_1.as_fd(),
-            reader_0.as_fd(),
-            writer_0.as_fd(),
-            reader_1.as_fd(),
-            writer_1.as_fd(),
-        ]
+    pub(crate) fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        let events = self.ends.events.iter().map(AsFd::as_fd);
+        let pipes = self.ends.pipes.iter().flat_map(|(reader, writer)| [reader.as_fd(), writer.as_fd()]);
+        [self.memory.as_fd()].into_iter().chain(events).chain(pipes).collect()
     }
 
     /// Their numbers, by which a worker adopts them.

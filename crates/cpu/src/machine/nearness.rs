@@ -50,7 +50,7 @@ impl PairClass {
 /// The CPUs this process may use, in topology order, and the caches of each. They are looked up once, so that the class
 /// of a pair needs no search among the caches.
 pub(crate) struct SharedLevels<'a> {
-    threads: Vec<&'a HardwareThread>,
+    pub(crate) threads: Vec<&'a HardwareThread>,
     caches: Vec<[Option<u32>; LEVELS]>,
 }
 
@@ -73,21 +73,6 @@ impl<'a> SharedLevels<'a> {
             }
         }
         Self { threads, caches }
-    }
-
-    /// The number of CPUs.
-    pub(crate) fn len(&self) -> usize {
-        self.threads.len()
-    }
-
-    /// The operating system's number of the CPU at an index.
-    pub(crate) fn cpu(&self, index: usize) -> u32 {
-        self.threads[index].os
-    }
-
-    /// The kind of the core at an index.
-    pub(crate) fn kind(&self, index: usize) -> u32 {
-        self.threads[index].kind
     }
 
     /// The class of the CPUs at two different indices.
@@ -118,11 +103,11 @@ pub type ClassedPair = (PairClass, [u32; 2]);
 pub fn classes(topology: &Topology) -> Vec<ClassedPair> {
     let levels = SharedLevels::of(topology);
     let mut found: Vec<ClassedPair> = Vec::new();
-    for a in 0..levels.len() {
-        for b in a + 1..levels.len() {
+    for (a, one) in levels.threads.iter().enumerate() {
+        for (b, other) in levels.threads.iter().enumerate().skip(a + 1) {
             let class = levels.class(a, b);
             if found.iter().all(|(known, _)| *known != class) {
-                found.push((class, [levels.cpu(a), levels.cpu(b)]));
+                found.push((class, [one.os, other.os]));
             }
         }
         if found.len() == PairClass::ALL.len() {
@@ -169,18 +154,14 @@ impl CpuGroups {
 
     /// Groups of one level: two at least, of which one has several cores.
     fn at(topology: &Topology, level: Vec<&[u32]>) -> Option<Self> {
-        let cpus = |group: &[u32]| -> Vec<Option<u32>> {
-            topology.allowed().map(|thread| thread.os).filter(|cpu| group.contains(cpu)).map(Some).collect()
-        };
-        let groups: Vec<Vec<Option<u32>>> =
-            level.into_iter().map(cpus).filter(|group: &Vec<_>| !group.is_empty()).collect();
-        let cores = |group: &[Option<u32>]| {
-            let of = |cpu: &Option<u32>| topology.threads.iter().find(|thread| Some(thread.os) == *cpu);
-            distinct(group.iter().filter_map(of).map(|thread| thread.core))
-        };
+        let threads =
+            |group: &[u32]| topology.allowed().filter(|thread| group.contains(&thread.os)).collect::<Vec<_>>();
+        let groups: Vec<Vec<&HardwareThread>> =
+            level.into_iter().map(threads).filter(|group| !group.is_empty()).collect();
+        let cores = |group: &Vec<&HardwareThread>| distinct(group.iter().map(|thread| thread.core));
         let is_one = groups.len() < 2 || groups.iter().all(|group| cores(group) < 2);
         let numbered =
-            groups.iter().enumerate().flat_map(|(number, group)| group.iter().flatten().map(move |cpu| (*cpu, number)));
+            groups.iter().enumerate().flat_map(|(number, group)| group.iter().map(move |cpu| (cpu.os, number)));
         (!is_one).then(|| Self { of_cpu: numbered.collect(), count: groups.len() })
     }
 
@@ -200,8 +181,8 @@ mod tests {
     use PairClass::{Across, SameCore, SameL2, SameL3, SameNode, SamePackage};
 
     use super::*;
+    use crate::machine::topology::Cache;
     use crate::machine::topology::tests::regular;
-    use crate::machine::topology::{Cache, CacheKind};
 
     #[test]
     fn two_packages_of_four_nodes_with_smt() {
@@ -223,13 +204,7 @@ mod tests {
     #[test]
     fn cores_that_share_a_second_level_cache() {
         let mut machine = regular(1, 1, 1, 4, 1);
-        let level_2 = |cpus: Vec<u32>| Cache {
-            level: 2,
-            kind: CacheKind::Unified,
-            size_bytes: 2 << 20,
-            line_bytes: Some(64),
-            cpus,
-        };
+        let level_2 = |cpus: Vec<u32>| Cache { level: 2, size_bytes: 2 << 20, line_bytes: Some(64), cpus };
         machine.caches.splice(0..0, [level_2(vec![0, 1]), level_2(vec![2, 3])]);
         assert_eq!(classes(&machine), [(SameL2, [0, 1]), (SameL3, [0, 2])]);
         machine.caches.clear();

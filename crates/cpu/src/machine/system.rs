@@ -59,14 +59,15 @@ impl System {
         Some(text.trim().to_owned()).filter(|text| !text.is_empty())
     }
 
-    /// The value of `key` in a file of `key<separator>value` lines.
+    /// The first value of `key` in a file of `key<separator>value` lines.
     pub(super) fn field(&self, path: &str, separator: char, key: &str) -> Option<String> {
-        let text = self.read(path)?;
-        let fields = text.lines().filter_map(|line| line.split_once(separator));
-        fields
-            .into_iter()
-            .find(|(name, _)| name.trim() == key)
-            .map(|(_, value)| value.trim().trim_matches('"').to_owned())
+        self.fields(path, separator, key).into_iter().next()
+    }
+
+    fn fields(&self, path: &str, separator: char, key: &str) -> Vec<String> {
+        let text = self.read(path).unwrap_or_default();
+        let fields = text.lines().filter_map(|line| line.split_once(separator)).filter(|(name, _)| name.trim() == key);
+        fields.map(|(_, value)| value.trim().trim_matches('"').to_owned()).collect()
     }
 
     /// The processor's name. ARM systems have numbers or, in the device tree, the board's name.
@@ -233,7 +234,7 @@ const fn cpuid_hypervisor() -> Option<String> {
 pub fn settings(system: &System) -> SystemSettings {
     let number = |path: &str| system.read(path)?.parse::<u32>().ok();
     SystemSettings {
-        microcode: microcode(system),
+        microcode: listed(system.fields(CPUINFO, ':', "microcode").into_iter()),
         kernel_parameters: system.read("proc/cmdline").map(|line| parameters_that_matter(&line)),
         mitigations: mitigations(system),
         transparent_huge_pages: system.read("sys/kernel/mm/transparent_hugepage/enabled").as_deref().and_then(chosen),
@@ -245,13 +246,6 @@ pub fn settings(system: &System) -> SystemSettings {
         nohz_full_cpus: cpu_list(system, "sys/devices/system/cpu/nohz_full"),
         clocksource: system.read("sys/devices/system/clocksource/clocksource0/current_clocksource"),
     }
-}
-
-/// The revisions of all CPUs, each once.
-fn microcode(system: &System) -> Option<String> {
-    let text = system.read("proc/cpuinfo")?;
-    let fields = text.lines().filter_map(|line| line.split_once(':'));
-    listed(fields.filter(|(key, _)| key.trim() == "microcode").map(|(_, value)| value.trim().to_owned()))
 }
 
 /// What differs of all CPUs, each once; `None` without one.
@@ -320,7 +314,9 @@ pub fn loaded_library(system: &System, name: &str) -> Option<LoadedLibrary> {
     let path = loaded_file(system, name)?;
     let file_name = Path::new(&path).file_name()?.to_str()?.to_owned();
     let is_systems = SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder));
-    let version = package_version(system, name, &path).or_else(|| version_in_name(&file_name));
+    // `1.0.0` of `libgomp.so.1.0.0`
+    let in_name = || Some(file_name.split_once(".so.")?.1.to_owned());
+    let version = package_version(system, name, &path).or_else(in_name);
     let hash = file_hash(&system.root().join(path.trim_start_matches('/')));
     Some(LoadedLibrary { name: name.to_owned(), file: if is_systems { path } else { file_name }, version, hash })
 }
@@ -333,12 +329,6 @@ fn loaded_file(system: &System, name: &str) -> Option<String> {
         .filter_map(|line| line.find('/').map(|path| &line[path..]))
         .find(|path| path.rsplit('/').next().is_some_and(|file| file.starts_with(&start)))
         .map(|path| path.trim_end_matches(" (deleted)").to_owned())
-}
-
-/// `1.0.0` of `libgomp.so.1.0.0`.
-fn version_in_name(file_name: &str) -> Option<String> {
-    let (_, version) = file_name.split_once(".so.")?;
-    Some(version.to_owned())
 }
 
 /// Version of the Debian package that installed the file, as `dpkg` lists it.

@@ -5,8 +5,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use syncscope_core::machine::{self, CoreKind, CpuMachine};
-use syncscope_core::words::words;
-
 use syncscope_host::cpu_list;
 
 /// One hardware thread ("PU" in hwloc, "CPU" in Linux) and what it is part of.
@@ -28,23 +26,11 @@ pub struct HardwareThread {
     pub allowed: bool,
 }
 
-words! {
-    /// What a cache holds.
-    pub enum CacheKind ("cache kind") {
-        /// Data.
-        Data = "data",
-        /// Both data and instructions.
-        Unified = "unified",
-    }
-}
-
 /// One cache.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cache {
     /// 1, 2, 3.
     pub level: u32,
-    /// What it holds.
-    pub kind: CacheKind,
     /// Its size.
     pub size_bytes: u64,
     /// Length of a line; `None` where the system does not report it.
@@ -190,7 +176,9 @@ impl Topology {
         for cache in &self.caches {
             let one = machine::Cache {
                 level: cache.level,
-                kind: cache.kind.to_string(),
+                // hwloc's L1 to L5 hold data, or data and instructions; the crate does not export which. In every current
+                // processor the first level is split and the others are not.
+                kind: if cache.level == 1 { "data" } else { "unified" }.to_owned(),
                 size_bytes: cache.size_bytes,
                 line_bytes: cache.line_bytes.unwrap_or_default(),
                 shared_by: cache.cpus.len() as u32,
@@ -286,7 +274,6 @@ pub(crate) fn regular(packages: u32, nodes: u32, caches: u32, cores: u32, siblin
     let caches = (0..packages * nodes * caches)
         .map(|index| Cache {
             level: 3,
-            kind: CacheKind::Unified,
             size_bytes: 32 << 20,
             line_bytes: Some(64),
             cpus: cpus_where(&|thread| thread.last_level_cache == Some(index)),

@@ -1,12 +1,13 @@
 //! The primitives, and the cases that the processes of a run allow.
 
+use serde::{Deserialize, Serialize};
 use syncscope_core::{Case, Facts, Mode, OperationsAtOnce, Primitive, Role, Waits};
 
 use super::world::World;
 use crate::facts;
 
 /// The calls of the shim, by their numbers there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Call {
     Barrier = 0,
     Allreduce = 1,

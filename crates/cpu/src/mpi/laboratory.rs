@@ -9,9 +9,9 @@ use syncscope_core::{
 };
 
 use super::catalogue::{Call, Entry, cases, entry, primitives};
-use super::member::{Member, RECORD_WORDS, Record, phase_defect};
+use super::member::{Member, Record, phase_defect};
 use super::message::{Loop, MOST_SHOTS, Message};
-use super::process::{MpiProcess, short_version};
+use super::process::{MpiProcess, member, short_version};
 use super::world::{Sharing, Team};
 use super::wrapper::SOURCE;
 
@@ -29,7 +29,7 @@ pub enum Started {
 impl Started {
     /// The part of a process that has joined the others.
     pub fn of(process: MpiProcess) -> Self {
-        if process.is_first() {
+        if process.rank == 0 {
             let (slots, proofs) = (HashMap::new(), HashMap::new());
             Self::First(Box::new(MpiLaboratory { process, slots, proofs, is_over: false }))
         } else {
@@ -52,7 +52,7 @@ pub struct MpiLaboratory {
 impl MpiLaboratory {
     /// Fills in what the figures depend on.
     pub fn describe(&self, environment: &mut Environment) {
-        environment.libraries.insert("mpi".to_owned(), short_version(&self.process.version()));
+        environment.libraries.insert("mpi".to_owned(), short_version(&self.process.shim.version()));
     }
 
     /// Ends the other processes, and this one's part in MPI. Nothing can be measured afterwards.
@@ -113,7 +113,7 @@ impl Laboratory for MpiLaboratory {
             return Err(Refusal::Skipped(format!("there is no {case} in this version")));
         };
         let slot = self.slot(team)?;
-        let Some(member) = self.process.member(slot) else {
+        let Some(member) = member(&self.process.slots, slot) else {
             return Err(Refusal::Failed("rank 0 is no member of the team".to_owned()));
         };
         let Self { process, proofs, .. } = self;
@@ -145,15 +145,16 @@ impl MpiExperiment<'_> {
         let message = Message::Run { slot: self.member.slot, call: self.entry.call, loops };
         let words = self.process.order(&message).map_err(ExperimentError::Failed)?;
         let ns_per_tick = self.process.clock.ns_per_tick();
-        let records: Vec<Option<Record>> = words.chunks_exact(RECORD_WORDS).map(Record::from_words).collect();
-        let of_members: Vec<&[Option<Record>]> = records.chunks_exact(shots.len().max(1)).collect();
-        let samples = (0..shots.len()).map(|shot| {
-            let seen: Option<Vec<Record>> = of_members.iter().map(|of_member| of_member[shot]).collect();
-            self.sample_of(&seen?, ns_per_tick)
-        });
-        let samples: Vec<Option<Sample>> = samples.collect();
-        self.note_defects(&of_members);
-        let samples: Option<Vec<Sample>> = samples.into_iter().collect();
+        let records: Vec<Record> = words.as_chunks().0.iter().map(Record::from_words).collect();
+        let of_members: Vec<&[Record]> = records.chunks_exact(shots.len().max(1)).collect();
+        let mut defects = of_members
+            .iter()
+            .enumerate()
+            .flat_map(|(place, records)| records.iter().filter_map(move |record| record.defect(place)));
+        self.defect = self.defect.take().or_else(|| defects.next());
+        let seen = |shot: usize| of_members.iter().map(|of_member| of_member[shot]).collect::<Vec<_>>();
+        let samples: Option<Vec<Sample>> =
+            (0..shots.len()).map(|shot| self.sample_of(&seen(shot), ns_per_tick)).collect();
         samples.ok_or_else(|| ExperimentError::Failed("the processes reported no samples".to_owned()))
     }
 
@@ -165,14 +166,6 @@ impl MpiExperiment<'_> {
         let is_switched = !self.sharing.is_oversubscribed && seen.iter().any(|record| record.switched);
         let disturbance = is_switched.then_some(Disturbance::InvoluntarySwitch);
         Some(Sample { disturbance, ..Sample::of_actors(&mut elapsed, ns_per_tick)? })
-    }
-
-    fn note_defects(&mut self, of_members: &[&[Option<Record>]]) {
-        let defects = of_members
-            .iter()
-            .enumerate()
-            .flat_map(|(place, records)| records.iter().flatten().filter_map(move |record| record.defect(place)));
-        self.defect = self.defect.take().or(defects.into_iter().next());
     }
 
     /// Whether the barrier of this team holds everyone back, tried once in a run.
@@ -227,7 +220,7 @@ impl Experiment for MpiExperiment<'_> {
     /// The function is called in both loops, and no compiler looks into the library or leaves a call out.
     fn evidence(&mut self) -> Evidence {
         let Self { process, entry, .. } = self;
-        let version = process.version();
+        let version = process.shim.version();
         let summary = format!("library call {} ({})", entry.functions, short_version(&version));
         let listing = format!("{version}\n\ncompiled by: {}\n\n{SOURCE}", process.compiled_by);
         Evidence::Present { summary, listing, receipt: None }

@@ -98,6 +98,13 @@ impl ShimLibrary {
         Err(format!("MPI could not {what}: {text}"))
     }
 
+    /// So many words, which a function of the library writes.
+    fn written(&self, what: &str, count: usize, write: impl FnOnce(*mut i64) -> c_int) -> Result<Vec<i64>, String> {
+        let mut words = vec![0; count];
+        let code = write(words.as_mut_ptr());
+        self.checked(what, code).map(|()| words)
+    }
+
     pub(super) fn start(&self) -> Result<Place, String> {
         let (mut rank, mut size, mut node) = (0, 0, 0);
         // SAFETY: the pointers are to locals; called once and by the main thread.
@@ -108,11 +115,10 @@ impl ShimLibrary {
 
     /// The words of all processes, on every process.
     pub(super) fn collect(&self, own: &[i64], processes: usize) -> Result<Vec<i64>, String> {
-        let mut all = vec![0; own.len() * processes];
-        // SAFETY: `all` has room for the words of every process.
-        let code = unsafe { (self.functions.collect)(own.as_ptr(), length_of(own), all.as_mut_ptr()) };
-        self.checked("collect what the processes are", code)?;
-        Ok(all)
+        self.written("collect what the processes are", own.len() * processes, |all| {
+            // SAFETY: `all` has room for the words of every process.
+            unsafe { (self.functions.collect)(own.as_ptr(), length_of(own), all) }
+        })
     }
 
     /// Sends a message of rank 0 to the processes that get it from this one.
@@ -164,29 +170,26 @@ impl ShimLibrary {
     }
 
     pub(super) fn counter(&self, slot: i32) -> Result<i64, String> {
-        let mut value = 0;
-        // SAFETY: as in `run`; the pointer is to a local.
-        let code = unsafe { (self.functions.counter)(slot, &raw mut value) };
-        self.checked("read the counter", code)?;
-        Ok(value)
+        // SAFETY: as in `run`; there is room for a word.
+        let value = self.written("read the counter", 1, |value| unsafe { (self.functions.counter)(slot, value) })?;
+        Ok(value[0])
     }
 
     /// The words of all members; of use to the first of them only.
     pub(super) fn gather(&self, slot: i32, own: &[i64], members: u32) -> Result<Vec<i64>, String> {
-        let mut all = vec![0; own.len() * members as usize];
-        // SAFETY: as in `run`; `all` has room for the words of every member.
-        let code = unsafe { (self.functions.gather)(slot, own.as_ptr(), length_of(own), all.as_mut_ptr()) };
-        self.checked("collect samples", code)?;
-        Ok(all)
+        self.written("collect samples", own.len() * members as usize, |all| {
+            // SAFETY: as in `run`; `all` has room for the words of every member.
+            unsafe { (self.functions.gather)(slot, own.as_ptr(), length_of(own), all) }
+        })
     }
 
     /// What the process saw at the counter after each phase of a barrier.
     pub(super) fn phases(&self, slot: i32, phases: usize) -> Result<Vec<i64>, String> {
-        let mut seen = vec![0; phases];
-        // SAFETY: as in `run`; there is room for every phase.
-        let code = unsafe { (self.functions.phases)(slot, length_of(&seen), seen.as_mut_ptr()) };
-        self.checked("run the phases of a barrier", code)?;
-        Ok(seen)
+        let count = c_int::try_from(phases).unwrap_or(0);
+        self.written("run the phases of a barrier", phases, |seen| {
+            // SAFETY: as in `run`; there is room for every phase.
+            unsafe { (self.functions.phases)(slot, count, seen) }
+        })
     }
 
     pub(super) fn finish(&self) -> Result<(), String> {

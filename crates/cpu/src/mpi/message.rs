@@ -1,5 +1,6 @@
 //! What rank 0 sends to all processes: a fixed number of words.
 
+use serde::{Deserialize, Serialize};
 use syncscope_core::Shot;
 
 use super::catalogue::Call;
@@ -9,10 +10,10 @@ use super::world::Team;
 pub(super) const MOST_SHOTS: usize = 64;
 
 /// Words of a message.
-pub(super) const WORDS: usize = 4 + 2 * MOST_SHOTS;
+pub(super) const WORDS: usize = 512;
 
 /// What all processes do next.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Message {
     /// Make a slot ready for a team.
     Prepare { slot: i32, team: Team },
@@ -25,7 +26,7 @@ pub(super) enum Message {
 }
 
 /// One timed loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Loop {
     pub(super) copies: i32,
     pub(super) iterations: i64,
@@ -44,51 +45,24 @@ impl Loop {
     }
 }
 
-const CALLS: [Call; 4] = [Call::Barrier, Call::Allreduce, Call::PingPong, Call::FetchOp];
-
 impl Message {
-    pub(super) fn to_words(&self) -> [i64; WORDS] {
-        let mut words = [0; WORDS];
-        match self {
-            Self::End => {}
-            Self::Prepare { slot, team } => {
-                words[..4].copy_from_slice(&[1, i64::from(*slot), i64::from(team.nodes), i64::from(team.processes)]);
-            }
-            Self::Run { slot, call, loops } => {
-                words[..4].copy_from_slice(&[
-                    2,
-                    i64::from(*slot),
-                    *call as i64,
-                    i64::try_from(loops.len()).unwrap_or(0),
-                ]);
-                for (pair, one) in words[4..].chunks_exact_mut(2).zip(loops) {
-                    pair.copy_from_slice(&[i64::from(one.copies), one.iterations]);
-                }
-            }
-            Self::Prove { slot } => words[..2].copy_from_slice(&[3, i64::from(*slot)]),
+    /// The message as JSON.
+    ///
+    /// # Errors
+    /// When it is longer than so many words.
+    pub(super) fn to_words(&self) -> Result<[i64; WORDS], String> {
+        let mut text = serde_json::to_vec(self).map_err(|error| error.to_string())?;
+        if text.len() > WORDS * size_of::<i64>() {
+            return Err("a message is too long".to_owned());
         }
-        words
+        text.resize(WORDS * size_of::<i64>(), b' ');
+        let (bytes, _) = text.as_chunks();
+        Ok(std::array::from_fn(|word| i64::from_le_bytes(bytes[word])))
     }
 
     /// `None` for words that are no message of this version.
     pub(super) fn from_words(words: &[i64; WORDS]) -> Option<Self> {
-        let slot = i32::try_from(words[1]).ok()?;
-        Some(match words[0] {
-            0 => Self::End,
-            1 => {
-                let team = Team { nodes: u32::try_from(words[2]).ok()?, processes: u32::try_from(words[3]).ok()? };
-                Self::Prepare { slot, team }
-            }
-            2 => {
-                let call = *CALLS.get(usize::try_from(words[2]).ok()?)?;
-                let count = usize::try_from(words[3]).ok().filter(|count| *count <= MOST_SHOTS)?;
-                let loops = words[4..].chunks_exact(2).take(count);
-                let loops = loops.map(|pair| Some(Loop { copies: i32::try_from(pair[0]).ok()?, iterations: pair[1] }));
-                Self::Run { slot, call, loops: loops.collect::<Option<_>>()? }
-            }
-            3 => Self::Prove { slot },
-            _ => return None,
-        })
+        serde_json::from_slice(words.map(i64::to_le_bytes).as_flattened()).ok()
     }
 }
 
@@ -108,16 +82,13 @@ mod tests {
             Message::Run { slot: 0, call: Call::Barrier, loops: Vec::new() },
         ];
         for message in messages {
-            assert_eq!(Message::from_words(&message.to_words()), Some(message));
+            assert_eq!(Message::from_words(&message.to_words().unwrap()), Some(message));
         }
-        let mut words = [0; WORDS];
-        for (place, wrong) in [(0, 9), (1, i64::MAX)] {
-            words[place] = wrong;
-            assert_eq!(Message::from_words(&words), None);
-        }
-        let mut too_many = Message::Run { slot: 0, call: Call::Barrier, loops: Vec::new() }.to_words();
-        too_many[3] = 65;
-        assert_eq!(Message::from_words(&too_many), None);
+        let mut words = Message::End.to_words().unwrap();
+        words[0] ^= 1;
+        assert_eq!((Message::from_words(&words), Message::from_words(&[0; WORDS])), (None, None));
+        let loops = vec![one(2); 2 * MOST_SHOTS];
+        assert!(Message::Run { slot: 0, call: Call::Barrier, loops }.to_words().is_err());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use syncscope_host::scheduling;
 use super::library::{Place, ShimLibrary};
 use super::member::Member;
 use super::message::Message;
-use super::world::{PROCESS_WORDS, Process, World};
+use super::world::{Process, World};
 use super::wrapper::{self, Family};
 use crate::timing::clock::Clock;
 
@@ -37,13 +37,13 @@ const PHASES: usize = 64;
 /// This process as one of several.
 #[derive(Debug)]
 pub struct MpiProcess {
-    shim: ShimLibrary,
+    pub(super) shim: ShimLibrary,
     pub(super) clock: Clock,
     pub(super) world: World,
-    rank: u32,
+    pub(super) rank: u32,
     watchdog: Watchdog,
     /// By the number of the slot; `None` where this process is no member.
-    slots: Vec<Option<Member>>,
+    pub(super) slots: Vec<Option<Member>>,
     /// The command that compiled the shim.
     pub(super) compiled_by: String,
 }
@@ -70,15 +70,10 @@ impl MpiProcess {
         let clock = Clock::calibrate();
         let place = watchdog.during(START, || shim.start())?;
         let Place { rank, node, .. } = joined(place, size, &shim.version())?;
-        let own = Process::new(node, clock.ruler().frequency.value(), cpus).to_words();
+        let own = Process { node, clock_hz: clock.ruler().frequency.value(), cpus }.to_words();
         let words = watchdog.during(BATCH, || shim.collect(&own, size as usize))?;
-        let world = World { processes: words.chunks_exact(PROCESS_WORDS).map(Process::from_words).collect() };
+        let world = World { processes: words.as_chunks().0.iter().map(Process::from_words).collect() };
         Ok(Self { shim, clock, world, rank, watchdog, slots: Vec::new(), compiled_by })
-    }
-
-    /// Whether it is rank 0.
-    pub(super) const fn is_first(&self) -> bool {
-        self.rank == 0
     }
 
     /// Takes part in what rank 0 measures, until that is done.
@@ -94,20 +89,11 @@ impl MpiProcess {
         }
     }
 
-    /// Name and version of the MPI library, as it says itself.
-    pub(super) fn version(&self) -> String {
-        self.shim.version()
-    }
-
-    /// This process as a member of a slot.
-    pub(super) fn member(&self, slot: i32) -> Option<Member> {
-        usize::try_from(slot).ok().and_then(|slot| *self.slots.get(slot)?)
-    }
-
     /// Rank 0: has all processes do this, takes part itself, and returns what the members of the slot report, one after
     /// the other.
     pub(super) fn order(&mut self, message: &Message) -> Result<Vec<i64>, String> {
-        self.watchdog.during(BATCH, || self.shim.send(&message.to_words()))?;
+        let words = message.to_words()?;
+        self.watchdog.during(BATCH, || self.shim.send(&words))?;
         self.act(message)
     }
 
@@ -130,28 +116,26 @@ impl MpiProcess {
 
     /// Does what a message says.
     fn act(&mut self, message: &Message) -> Result<Vec<i64>, String> {
+        let tick = self.tick();
+        let Self { watchdog, shim, clock, world, slots, rank, .. } = self;
         match message {
             Message::End => Ok(Vec::new()),
             Message::Prepare { slot, team } => {
-                let members = self.world.members(*team).unwrap_or_default();
+                let members = world.members(*team).unwrap_or_default();
                 let size = u32::try_from(members.len()).unwrap_or(0);
-                let place = (0..size).zip(&members).find(|(_, rank)| **rank == self.rank).map(|(place, _)| place);
-                let member = place.map(|place| Member { slot: *slot, place, size, tick: self.tick() });
-                self.slots.push(member);
-                let Self { watchdog, shim, .. } = self;
+                let place = (0..size).zip(&members).find(|(_, member)| *member == rank).map(|(place, _)| place);
+                slots.push(place.map(|place| Member { slot: *slot, place, size, tick }));
                 watchdog.during(BATCH, || shim.prepare(*slot, place)).map(|()| Vec::new())
             }
             Message::Run { slot, call, loops } => {
-                let Some(member) = self.member(*slot) else { return Ok(Vec::new()) };
-                let Self { watchdog, shim, clock, .. } = self;
+                let Some(member) = member(slots, *slot) else { return Ok(Vec::new()) };
                 watchdog.during(BATCH, || {
                     let own = member.run(shim, clock, *call, loops)?;
                     shim.gather(*slot, &own, member.size)
                 })
             }
             Message::Prove { slot } => {
-                let Some(member) = self.member(*slot) else { return Ok(Vec::new()) };
-                let Self { watchdog, shim, .. } = self;
+                let Some(member) = member(slots, *slot) else { return Ok(Vec::new()) };
                 watchdog.during(BATCH, || shim.gather(*slot, &shim.phases(*slot, PHASES)?, member.size))
             }
         }
@@ -170,6 +154,11 @@ impl MpiProcess {
     pub(super) fn finish(&self) -> Result<(), String> {
         self.watchdog.during(BATCH, || self.shim.finish())
     }
+}
+
+/// A process as a member of a slot.
+pub(super) fn member(slots: &[Option<Member>], slot: i32) -> Option<Member> {
+    usize::try_from(slot).ok().and_then(|slot| *slots.get(slot)?)
 }
 
 /// Fails if the library does not know the launcher's other processes.

@@ -1,7 +1,8 @@
 //! The processes of a run: on which node each of them is and which CPUs it may use, and which of them take part in a case.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
 use syncscope_core::{Case, Group};
 use syncscope_host::cpu_list;
 
@@ -24,14 +25,10 @@ pub(super) struct Process {
     /// The frequency of its clock.
     pub(super) clock_hz: f64,
     /// The CPUs that it may use.
-    cpus: Vec<u32>,
+    pub(super) cpus: Vec<u32>,
 }
 
 impl Process {
-    pub(super) fn new(node: u32, clock_hz: f64, cpus: Vec<u32>) -> Self {
-        Self { node, clock_hz, cpus }
-    }
-
     /// The process in words that others can read.
     pub(super) fn to_words(&self) -> [i64; PROCESS_WORDS] {
         let mut words = [0; PROCESS_WORDS];
@@ -45,19 +42,20 @@ impl Process {
         words
     }
 
-    pub(super) fn from_words(words: &[i64]) -> Self {
-        let masks = (0_u32..).zip(words.iter().skip(2));
-        let cpus = masks.flat_map(|(index, word)| (0..64).map(move |bit| (64 * index + bit, word >> bit & 1)));
+    pub(super) fn from_words(words: &[i64; PROCESS_WORDS]) -> Self {
+        let [node, clock_hz, masks @ ..] = words;
+        let cpus =
+            (0_u32..).zip(masks).flat_map(|(index, word)| (0..64).map(move |bit| (64 * index + bit, word >> bit & 1)));
         Self {
-            node: words.first().map_or(0, |node| *node as u32),
-            clock_hz: words.get(1).map_or(0.0, |bits| f64::from_bits(bits.cast_unsigned())),
+            node: *node as u32,
+            clock_hz: f64::from_bits(clock_hz.cast_unsigned()),
             cpus: cpus.filter(|(_, is_set)| *is_set == 1).map(|(cpu, _)| cpu).collect(),
         }
     }
 }
 
 /// So many processes on so many nodes, equally many on each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(super) struct Team {
     pub(super) nodes: u32,
     pub(super) processes: u32,
@@ -82,11 +80,11 @@ pub(super) struct World {
 impl World {
     /// The ranks of each node, the node of rank 0 first.
     fn nodes(&self) -> Vec<Vec<u32>> {
-        let names: BTreeSet<u32> = self.processes.iter().map(|process| process.node).collect();
-        let ranks = |node: u32| {
-            (0_u32..).zip(&self.processes).filter(move |(_, process)| process.node == node).map(|(rank, _)| rank)
-        };
-        names.into_iter().map(|node| ranks(node).collect()).collect()
+        let mut nodes: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (rank, process) in (0..).zip(&self.processes) {
+            nodes.entry(process.node).or_default().push(rank);
+        }
+        nodes.into_values().collect()
     }
 
     /// The teams of a run. On the node of rank 0: 2, 4, 8... and all of its processes. On 2, 4, 8... and all nodes: one
@@ -114,24 +112,20 @@ impl World {
 
     /// How the processes with these ranks share CPUs.
     pub(super) fn sharing(&self, ranks: &[u32]) -> Sharing {
-        let of = |rank: &u32| self.processes.get(*rank as usize);
-        let names: BTreeSet<u32> = ranks.iter().filter_map(of).map(|process| process.node).collect();
-        let (mut cpus, mut is_oversubscribed) = (0, false);
-        for node in names {
-            let there: Vec<&Process> = ranks.iter().filter_map(of).filter(|process| process.node == node).collect();
-            let usable: BTreeSet<u32> = there.iter().flat_map(|process| &process.cpus).copied().collect();
-            cpus += usable.len();
-            is_oversubscribed |= usable.len() < there.len();
+        let members: Vec<&Process> = ranks.iter().filter_map(|rank| self.processes.get(*rank as usize)).collect();
+        let mut nodes: BTreeMap<u32, (usize, BTreeSet<u32>)> = BTreeMap::new();
+        for process in &members {
+            let (count, cpus) = nodes.entry(process.node).or_default();
+            *count += 1;
+            cpus.extend(&process.cpus);
         }
-        let bound: Option<Vec<u32>> = ranks
-            .iter()
-            .filter_map(of)
-            .map(|process| if let [cpu] = process.cpus[..] { Some(cpu) } else { None })
-            .collect();
-        let is_one_node = self.nodes().first().is_some_and(|first| ranks.iter().all(|rank| first.contains(rank)));
+        let cpus: usize = nodes.values().map(|(_, cpus)| cpus.len()).sum();
+        let is_oversubscribed = nodes.values().any(|(count, cpus)| cpus.len() < *count);
+        let only_cpu = |process: &&Process| if let [cpu] = process.cpus[..] { Some(cpu) } else { None };
+        let bound: Option<Vec<u32>> = members.iter().map(only_cpu).collect();
         let remark = match bound {
             _ if is_oversubscribed => format!("{} processes on {cpus} CPUs", ranks.len()),
-            Some(bound) if is_one_node => format!("processes bound to CPUs {}", cpu_list::format(&bound)),
+            Some(bound) if nodes.len() == 1 => format!("processes bound to CPUs {}", cpu_list::format(&bound)),
             Some(_) => "each process bound to one CPU".to_owned(),
             None => "processes not bound to one CPU each".to_owned(),
         };
@@ -144,7 +138,7 @@ impl World {
         let mut first = 0;
         let mut all = Vec::new();
         for count in processes {
-            all.extend((0..*count).map(|cpu| Process::new(first, 1e9, vec![cpu])));
+            all.extend((0..*count).map(|cpu| Process { node: first, clock_hz: 1e9, cpus: vec![cpu] }));
             first += count;
         }
         Self { processes: all }
@@ -168,6 +162,10 @@ fn doubled(most: u32) -> impl Iterator<Item = u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn process(node: u32, clock_hz: f64, cpus: Vec<u32>) -> Process {
+        Process { node, clock_hz, cpus }
+    }
 
     fn teams(processes: &[u32]) -> Vec<(u32, u32)> {
         World::of_nodes(processes).teams().into_iter().map(|team| (team.nodes, team.processes)).collect()
@@ -203,7 +201,7 @@ mod tests {
 
     #[test]
     fn ranks_may_alternate_between_nodes() {
-        let process = |node| Process::new(node, 1e9, vec![0]);
+        let process = |node| process(node, 1e9, vec![0]);
         let world = World { processes: [0, 1, 0, 1].map(process).to_vec() };
         assert_eq!(world.members(Team { nodes: 1, processes: 2 }), Some(vec![0, 2]));
         assert_eq!(world.members(Team { nodes: 2, processes: 2 }), Some(vec![0, 1]));
@@ -211,17 +209,16 @@ mod tests {
 
     #[test]
     fn processes_survive_the_way_into_words_and_back() {
-        for process in [Process::new(7, 2.6e9, vec![0, 63, 64, 1023]), Process::new(0, 1.0, Vec::new())] {
+        for process in [process(7, 2.6e9, vec![0, 63, 64, 1023]), process(0, 1.0, Vec::new())] {
             assert_eq!(Process::from_words(&process.to_words()), process);
         }
-        let beyond = Process::new(0, 1.0, vec![3, 5000]).to_words();
+        let beyond = process(0, 1.0, vec![3, 5000]).to_words();
         assert_eq!(Process::from_words(&beyond).cpus, [3], "a CPU beyond the words is left out");
     }
 
     #[test]
     fn more_processes_than_cpus_are_noticed_on_each_node() {
-        let world =
-            |cpus: [&[u32]; 4]| World { processes: cpus.map(|cpus| Process::new(0, 1e9, cpus.to_vec())).to_vec() };
+        let world = |cpus: [&[u32]; 4]| World { processes: cpus.map(|cpus| process(0, 1e9, cpus.to_vec())).to_vec() };
         let shared = world([&[0, 1]; 4]).sharing(&[0, 1, 2, 3]);
         assert_eq!((shared.is_oversubscribed, shared.remark.as_str()), (true, "4 processes on 2 CPUs"));
         let bound = world([&[0], &[1], &[2], &[3]]).sharing(&[0, 1, 2]);

@@ -17,7 +17,7 @@
 //!
 //! ```text
 //! parent: {"New": case} | {"Run": [purpose, [shots]]}
-//! worker: "Ready" | {"Records": [readings of each shot]} | "Late" | {"Error": "..."}
+//! worker: {"Ok": [readings of each shot]} | {"Err": "WaitTimeout" | {"Failed": "..."}}
 //! ```
 //!
 //! Every wait ends. The parent kills the workers of a team when one of them ends, reports an error or is late; the system
@@ -37,7 +37,7 @@ use syncscope_core::{Case, Shot};
 pub(crate) use self::apart::measure as measure_apart;
 pub use self::apart::measure_if_asked;
 pub(crate) use self::team::ProcessPool;
-use crate::team::{Purpose, Record};
+use crate::team::{Purpose, Report, Stopped};
 
 /// The argument that makes this program a worker. No command has it.
 const ARGUMENT: &str = "--worker-process";
@@ -52,12 +52,12 @@ pub fn serve_if_asked() -> Option<ExitCode> {
     (arguments.next()? == ARGUMENT).then(|| {
         let mut output = io::stdout().lock();
         let served = worker::serve(&arguments.next().unwrap_or_default(), &mut io::stdin().lock(), &mut output);
-        let reported = served.or_else(|reason| send(&mut output, &Answer::Error(reason)));
+        let reported = served.or_else(|reason| send(&mut output, &Report::Err(Stopped::Failed(reason))));
         if reported.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     })
 }
 
-// What a team asks its worker processes, and what they answer: lines of JSON.
+// What a team asks its worker processes: lines of JSON, as their reports are.
 
 /// The argument of a worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -83,19 +83,6 @@ pub(super) enum Request {
     Run(Purpose, Vec<Shot>),
 }
 
-/// What a worker answers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) enum Answer {
-    /// It can be asked to run shots.
-    Ready,
-    /// What it saw of each shot.
-    Records(Vec<Record>),
-    /// Another worker did not come.
-    Late,
-    /// Why it could not do it.
-    Error(String),
-}
-
 /// Writes a line.
 pub(super) fn send(output: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
@@ -109,6 +96,7 @@ mod tests {
     use syncscope_core::{Dtype, Form, Layout, Placement, Side, Ticks};
 
     use super::*;
+    use crate::team::Record;
 
     fn survives<T: Serialize + for<'a> Deserialize<'a> + PartialEq + std::fmt::Debug>(message: &T) {
         let mut line = Vec::new();
@@ -148,8 +136,7 @@ mod tests {
             defect: None,
         };
         let defective = Record { defect: Some("expected 3,\nfound 2".to_owned()), ..record.clone() };
-        for answer in [Answer::Ready, Answer::Records(vec![record, defective]), Answer::Late] {
-            survives(&answer);
-        }
+        let reports = [Ok(vec![]), Ok(vec![record, defective]), Err(Stopped::WaitTimeout)];
+        reports.iter().for_each(survives::<Report>);
     }
 }

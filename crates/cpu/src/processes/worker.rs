@@ -7,13 +7,13 @@ use serde::de::DeserializeOwned;
 use syncscope_core::{Case, Shot};
 use syncscope_host::{child_process, scheduling};
 
-use super::{Answer, Request, Start, send};
+use super::{Request, Start, send};
 use crate::machine::inherited::{self, Inherited};
 use crate::machine::memory::Pages;
 use crate::machine::system::System;
 use crate::primitives::{self, Workload};
 use crate::sync::{Barrier as _, LocalSense, SenseBarrier};
-use crate::team::{Body, PEER_TIMEOUT, Purpose, Stopped, TeamThread};
+use crate::team::{Body, PEER_TIMEOUT, Purpose, Report, Stopped, TeamThread};
 use crate::timing::clock::Clock;
 
 /// The process that a worker is.
@@ -39,15 +39,18 @@ struct Job {
 /// Serves until the input ends. `start` is the argument, a [`Start`].
 pub(super) fn serve(start: &str, input: &mut impl BufRead, output: &mut impl Write) -> Result<(), String> {
     let mut worker = Worker::of(read(start)?)?;
-    let mut send = |answer: &Answer| send(output, answer).map_err(|error| error.to_string());
-    send(&Answer::Ready)?;
+    let mut send = |report: &Report| send(output, report).map_err(|error| error.to_string());
+    send(&Ok(Vec::new()))?;
     for line in input.lines() {
         let line = line.map_err(|error| error.to_string())?;
-        let answer = match read(&line)? {
-            Request::New(case) => worker.renew(&case).map(|()| Answer::Ready),
+        let report = match read(&line)? {
+            Request::New(case) => worker.renew(&case).map(|()| Vec::new()).map_err(Stopped::Failed),
             Request::Run(purpose, shots) => worker.run(purpose, &shots),
         };
-        send(&answer?)?;
+        send(&report)?;
+        if report.is_err() {
+            break;
+        }
     }
     Ok(())
 }
@@ -90,22 +93,17 @@ impl Worker {
     }
 
     /// Runs shots of the case: their records, or what stopped them.
-    fn run(&mut self, purpose: Purpose, shots: &[Shot]) -> Result<Answer, String> {
-        let job = self.job.as_mut().ok_or("no case was named")?;
-        let mut sense = job.sense;
+    fn run(&mut self, purpose: Purpose, shots: &[Shot]) -> Report {
+        let failed = |reason: &str| Stopped::Failed(reason.to_owned());
+        let Job { workload, windowed, barrier, sense } =
+            self.job.as_mut().ok_or_else(|| failed("no case was named"))?;
         let body = match purpose {
-            Purpose::Samples => Some(job.workload.body.as_ref()),
-            Purpose::Windows => job.windowed.as_deref(),
-            Purpose::Proof => job.workload.proof.as_deref(),
+            Purpose::Samples => Some(workload.body.as_ref()),
+            Purpose::Windows => windowed.as_deref(),
+            Purpose::Proof => workload.proof.as_deref(),
         };
-        let body = body.ok_or("the case has no such loops")?;
-        let found = self.team_thread.run_shots(&self.clock, &job.barrier[0], body, shots, &mut sense);
-        job.sense = sense;
-        match found {
-            Ok(records) => Ok(Answer::Records(records)),
-            Err(Stopped::WaitTimeout) => Ok(Answer::Late),
-            Err(Stopped::Failed(message)) => Err(message),
-        }
+        let body = body.ok_or_else(|| failed("the case has no such loops"))?;
+        self.team_thread.run_shots(&self.clock, &barrier[0], body, shots, sense)
     }
 }
 

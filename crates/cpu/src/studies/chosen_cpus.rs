@@ -9,7 +9,7 @@ use crate::machine::nearness::PairClass;
 const SIBLING_IDLE: &str = "sibling_idle";
 
 /// The group of two threads on the hardware threads of one core.
-const SIBLING_BUSY: &str = "sibling_busy";
+pub(super) const SIBLING_BUSY: &str = "sibling_busy";
 
 /// How the cost for two threads depends on what their CPUs share.
 pub(crate) struct CpuPairs;
@@ -26,10 +26,6 @@ impl Study for CpuPairs {
             None => setting.lacking(templates, &class.group()),
         };
         PairClass::ALL.iter().flat_map(of_class).collect()
-    }
-
-    fn missing(&self, case: &Case) -> Option<&'static str> {
-        class_of(case).map(PairClass::missing)
     }
 }
 
@@ -51,10 +47,6 @@ impl Study for Smt {
         let both = |case: &Case| [on_cpus(case, idle.clone(), &pair[..1]), on_cpus(case, busy.clone(), &pair)];
         templates.iter().flat_map(both).collect()
     }
-
-    fn missing(&self, case: &Case) -> Option<&'static str> {
-        case.in_group(SIBLING_BUSY).then(|| PairClass::SameCore.missing())
-    }
 }
 
 /// The group of a thread that works on one hardware thread of a core, while the other one waits.
@@ -69,10 +61,6 @@ impl Study for WaitingSibling {
         let group = Group::named(SIBLING_WAITS);
         let Some(pair) = setting.pair_of(PairClass::SameCore) else { return setting.lacking(templates, &group) };
         templates.iter().map(|case| on_cpus(case, group.clone(), &pair)).collect()
-    }
-
-    fn missing(&self, case: &Case) -> Option<&'static str> {
-        case.in_group(SIBLING_WAITS).then(|| PairClass::SameCore.missing())
     }
 }
 

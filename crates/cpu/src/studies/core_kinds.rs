@@ -8,7 +8,7 @@ use crate::machine::nearness::{PairClass, SharedLevels};
 /// The groups, each with the kinds of the cores of two threads, the faster first. One thread has the groups of one kind.
 const FAST: &str = "performance_cores";
 const SLOW: &str = "efficiency_cores";
-const BOTH: &str = "mixed_cores";
+pub(super) const BOTH: &str = "mixed_cores";
 
 /// What an operation costs on cores of each kind, and between kinds.
 pub(crate) struct CoreKinds;
@@ -37,17 +37,14 @@ impl Study for CoreKinds {
         };
         templates.iter().flat_map(of_template).collect()
     }
-
-    fn missing(&self, case: &Case) -> Option<&'static str> {
-        case.in_group(BOTH).then_some("all cores this process may use are of one kind")
-    }
 }
 
 /// Two cores of these kinds, where possible as near to each other as `like` says: pairs of each kind are to differ in their kind alone.
 fn pair(levels: &SharedLevels<'_>, kinds: [u32; 2], like: Option<PairClass>) -> Option<(PairClass, [u32; 2])> {
-    let all = (0..levels.len()).flat_map(|a| (0..levels.len()).map(move |b| (a, b)));
-    let fits = |(a, b): &(usize, usize)| a != b && [levels.kind(*a), levels.kind(*b)] == kinds;
-    let classed = all.filter(fits).map(|(a, b)| (levels.class(a, b), [levels.cpu(a), levels.cpu(b)]));
+    let (threads, count) = (&levels.threads, levels.threads.len());
+    let all = (0..count).flat_map(|a| (0..count).map(move |b| [a, b]));
+    let fits = |pair: &[usize; 2]| pair[0] != pair[1] && pair.map(|index| threads[index].kind) == kinds;
+    let classed = all.filter(fits).map(|[a, b]| (levels.class(a, b), [threads[a].os, threads[b].os]));
     classed.filter(|(class, _)| *class != PairClass::SameCore).min_by_key(|(class, _)| Some(*class) != like)
 }
 

@@ -71,9 +71,9 @@ pub(in crate::studies) fn pairs(topology: &Topology, classes: &[ClassedPair], ma
     // The pair that stands for its class is measured in any case.
     let mut by_class: BTreeMap<PairClass, Vec<[u32; 2]>> =
         classes.iter().map(|(class, first)| (*class, vec![*first])).collect();
-    for [a, b] in in_sampling_order(levels.len()) {
+    for [a, b] in in_sampling_order(levels.threads.len()) {
         let pairs = by_class.entry(levels.class(a, b)).or_default();
-        let pair = [levels.cpu(a), levels.cpu(b)];
+        let pair = [a, b].map(|index| levels.threads[index].os);
         if pairs.len() < max && pairs.first() != Some(&pair) {
             pairs.push(pair);
         }

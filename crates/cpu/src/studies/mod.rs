@@ -9,7 +9,7 @@
 //! - `numa.rs`: a contended cache line on each NUMA node in turn.
 //! - [`inference`]: the topology that the rows of the matrix show, compared with the reported one.
 //!
-//! To add a study, write a file with a `Study`, name it in `STUDIES`, and let a primitive take part in it
+//! To add a study, write a file with a `Study`, and let a primitive take part in it
 //! (`Entry::in_studies`).
 
 pub mod core_to_core;
@@ -22,18 +22,28 @@ mod numa;
 use syncscope_core::{Case, Group, Placement, Preset, Primitive};
 
 pub(crate) use self::chosen_cpus::{CpuPairs, OneCpu, SIBLING_WAITS, Smt, WaitingSibling};
+use self::chosen_cpus::{SIBLING_BUSY, class_of};
 pub(crate) use self::core_kinds::CoreKinds;
 pub(crate) use self::core_to_core::CoreToCore;
 pub(crate) use self::numa::{Numa, home_node};
 use crate::machine::nearness::{ClassedPair, PairClass, classes};
 use crate::machine::topology::Topology;
 
-/// All studies. A primitive names those that it takes part in, in this order.
-static STUDIES: [&dyn Study; 7] = [&CpuPairs, &CoreToCore, &Smt, &WaitingSibling, &CoreKinds, &Numa, &OneCpu];
+/// What a machine lacks for a case of these groups without a placement.
+const MISSING: [(&str, &str); 4] = [
+    (SIBLING_BUSY, PairClass::SameCore.missing()),
+    (SIBLING_WAITS, PairClass::SameCore.missing()),
+    (core_kinds::BOTH, "all cores this process may use are of one kind"),
+    (
+        numa::LINE_ON_A_NODE,
+        "the CPUs this process may use are next to one NUMA node, or they are one core: there is no other place for the line",
+    ),
+];
 
 /// Why a case cannot be measured on this machine.
 pub(crate) fn unavailable(case: &Case) -> Option<&'static str> {
-    STUDIES.iter().filter(|_| case.placement.is_none()).find_map(|study| study.missing(case))
+    let of_group = || MISSING.iter().find(|(group, _)| case.in_group(group)).map(|(_, missing)| *missing);
+    if case.placement.is_some() { None } else { class_of(case).map(PairClass::missing).or_else(of_group) }
 }
 
 // What a study of the machine is, and how a primitive takes part in one.
@@ -42,13 +52,8 @@ pub(crate) fn unavailable(case: &Case) -> Option<&'static str> {
 /// CPUs the threads run on, or on which NUMA node the memory is.
 pub(crate) trait Study: Sync {
     /// The cases of a primitive that takes part with `templates`. The study sets threads, placement and group. A case
-    /// without a placement stands for what this machine lacks; [`Self::missing`] explains it.
+    /// without a placement stands for what this machine lacks; [`unavailable`] explains it.
     fn cases(&self, setting: &Setting, templates: &[Case]) -> Vec<Case>;
-
-    /// What this machine lacks for a case of this study without a placement; `None` for the cases of others.
-    fn missing(&self, _case: &Case) -> Option<&'static str> {
-        None
-    }
 }
 
 /// What the cases of a study depend on.
@@ -130,8 +135,9 @@ mod tests {
     #[test]
     fn each_study_that_lacks_something_has_a_case_that_says_so() {
         let one_cpu = regular(1, 1, 1, 1, 1);
-        for study in [&CpuPairs as &dyn Study, &Smt, &WaitingSibling, &CoreKinds, &Numa] {
-            assert!(has(&one_cpu, |case| case.placement.is_none() && study.missing(case).is_some()));
+        let groups = MISSING.iter().map(|(group, _)| *group).chain(PairClass::ALL.iter().map(|class| class.as_str()));
+        for group in groups {
+            assert!(has(&one_cpu, |case| case.in_group(group) && unavailable(case).is_some()), "{group}");
         }
         assert!(has(&one_cpu, |case| case.in_group("one_cpu")));
         assert!(has(&regular(1, 1, 1, 4, 1), core_to_core::is_of_matrix));

@@ -13,7 +13,7 @@ use crate::machine::topology::Topology;
 const LINE_ON_NODE: &str = "line_on_node #";
 
 /// The same of any node.
-const LINE_ON_A_NODE: &str = "line_on_node";
+pub(super) const LINE_ON_A_NODE: &str = "line_on_node";
 
 /// How the cost of a contended line depends on the NUMA node that it is on.
 pub(crate) struct Numa;
@@ -35,21 +35,9 @@ impl Study for Numa {
         if nodes.len() < 2 || farthest.is_none() {
             return setting.lacking(templates, &Group::named(LINE_ON_A_NODE));
         }
-        let on = |case: &Case, pair: &[u32; 2], node: u32| on_cpus(case, Group::numbered(LINE_ON_NODE, node), pair);
-        let mut cases = Vec::new();
-        for case in templates {
-            for pair in &pairs {
-                cases.extend(nodes.iter().map(|node| on(case, pair, *node)));
-            }
-        }
-        cases
-    }
-
-    fn missing(&self, case: &Case) -> Option<&'static str> {
-        case.in_group(LINE_ON_A_NODE).then_some(
-            "the CPUs this process may use are next to one NUMA node, or they are one core: there is no other place for \
-             the line",
-        )
+        let on = |case, pair, node: &u32| on_cpus(case, Group::numbered(LINE_ON_NODE, *node), pair);
+        let on_each = |case, pair| nodes.iter().map(move |node| on(case, pair, node));
+        templates.iter().flat_map(|case| pairs.iter().flat_map(move |pair| on_each(case, pair))).collect()
     }
 }
 

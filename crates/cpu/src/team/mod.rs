@@ -2,7 +2,7 @@
 //!
 //! - This file: [`Body`], what a thread does in a shot; [`Executor`], who runs it; [`Team`], threads that do.
 //!   Start here.
-//! - `mailbox.rs`: what the main thread and the threads of the team exchange.
+//! - `reports.rs`: what the main thread and the threads of the team exchange.
 //! - `team_thread.rs`: the loop of such a thread, and one shot of one thread, with its clock readings.
 //! - [`openmp`]: loading an OpenMP runtime, and a batch on its threads.
 //! - `pool.rs`: the teams that are kept for the next case.
@@ -11,26 +11,27 @@
 //! of the team start each shot together through a barrier of their own, and each times its own part. A job is `'static`
 //! and shared, so a team whose threads do not come back can be abandoned without dangling references.
 
-mod mailbox;
+mod reports;
 mod team_thread;
 
 pub mod openmp;
 pub(crate) mod pool;
 
 use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use syncscope_core::{Shot, Ticks};
+use syncscope_core::{Refusal, Shot, Ticks};
 
-use self::mailbox::{Command, Shared};
-use self::openmp::{Helper, Runtime};
+use self::openmp::Runtime;
+use self::reports::{Batch, Shared};
+use crate::sync::SenseBarrier;
 use crate::timing::clock::Clock;
 
-pub(crate) use self::mailbox::{PEER_TIMEOUT, Stopped};
+pub(crate) use self::reports::{Numbered, PEER_TIMEOUT, Report, Stopped, collect};
 pub(crate) use self::team_thread::TeamThread;
-use self::team_thread::Worker;
 
 /// What the threads of a team do in a shot.
 pub trait Body: Send + Sync {
@@ -98,6 +99,19 @@ pub enum TeamError {
     Poisoned,
 }
 
+impl From<TeamError> for Refusal {
+    fn from(error: TeamError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+impl TeamError {
+    /// Of a wait that began then.
+    pub(crate) fn timed_out(started: Instant) -> Self {
+        Self::TimedOut(Duration::from_millis(started.elapsed().as_millis() as u64))
+    }
+}
+
 /// How long starting and binding all threads may take.
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -147,7 +161,9 @@ pub struct Team {
     runtime: Option<&'static Runtime>,
     cpus: Vec<Option<u32>>,
     shared: Arc<Shared>,
-    /// The threads that this program started.
+    reports: Receiver<Numbered>,
+    /// By which the threads that this program started get their batches; without these they leave.
+    batches: Vec<Sender<Arc<Batch>>>,
     started: Vec<JoinHandle<()>>,
     failed: bool,
 }
@@ -159,11 +175,12 @@ impl Team {
     /// When a thread cannot be started or bound.
     pub fn assemble(cpus: &[Option<u32>], clock: &Clock) -> Result<Self, TeamError> {
         let mut team = Self::of(None, cpus, clock);
-        for (thread, cpu) in cpus.iter().enumerate() {
-            let worker = Worker { thread, cpu: *cpu, shared: Arc::clone(&team.shared) };
-            team.start(thread, format!("team-{thread}"), move || worker.serve())?;
+        for (thread, cpu) in cpus.iter().copied().enumerate() {
+            team.start(format!("team-{thread}"), move |shared, batches| {
+                team_thread::serve(thread, cpu, shared, batches);
+            })?;
         }
-        team.fail_on_error(|shared| shared.collect(STARTUP_TIMEOUT))?;
+        team.collect(STARTUP_TIMEOUT)?;
         Ok(team)
     }
 
@@ -173,26 +190,36 @@ impl Team {
     /// When the thread cannot be started.
     pub fn of_runtime(runtime: &'static Runtime, cpus: &[Option<u32>], clock: &Clock) -> Result<Self, TeamError> {
         let mut team = Self::of(Some(runtime), cpus, clock);
-        let helper = Helper { runtime, cpus: cpus.into(), shared: Arc::clone(&team.shared) };
-        team.start(0, "openmp-0".to_owned(), move || helper.serve())?;
+        let cpus = cpus.to_vec();
+        team.start("openmp-0".to_owned(), move |shared, batches| openmp::serve(runtime, &cpus, shared, batches))?;
         team.failed = false;
         Ok(team)
     }
 
     /// Until it is assembled it counts as failed: its threads do not read commands yet and are not waited for.
     fn of(runtime: Option<&'static Runtime>, cpus: &[Option<u32>], clock: &Clock) -> Self {
-        let shared = Arc::new(Shared::new(cpus.len(), clock));
-        Self { runtime, cpus: cpus.to_vec(), shared, started: Vec::new(), failed: true }
+        let (sender, reports) = mpsc::channel();
+        let barrier = SenseBarrier::new(cpus.len() as u32, PEER_TIMEOUT);
+        let shared = Arc::new(Shared { clock: clock.clone(), barrier, reports: sender });
+        let (batches, started) = (Vec::new(), Vec::new());
+        Self { runtime, cpus: cpus.to_vec(), shared, reports, batches, started, failed: true }
     }
 
-    fn start(&mut self, thread: usize, name: String, serve: impl FnOnce() + Send + 'static) -> Result<(), TeamError> {
-        let spawned = thread::Builder::new().name(name).spawn(serve);
+    fn start(
+        &mut self,
+        name: String,
+        serve: impl FnOnce(&Shared, &Receiver<Arc<Batch>>) + Send + 'static,
+    ) -> Result<(), TeamError> {
+        let (thread, shared) = (self.started.len(), Arc::clone(&self.shared));
+        let (sender, batches) = mpsc::channel();
+        let spawned = thread::Builder::new().name(name).spawn(move || serve(&shared, &batches));
         let failed = |error| {
             TeamError::Failed(format!(
                 "could not start thread {thread}: {error}; check the limit on processes (`ulimit -u`, pids.max)"
             ))
         };
         self.started.push(spawned.map_err(failed)?);
+        self.batches.push(sender);
         Ok(())
     }
 
@@ -201,17 +228,24 @@ impl Team {
         self.runtime.map(|runtime| runtime.name)
     }
 
-    /// Asks the threads of a team that failed to leave, and no longer waits for them: some may never return from their job.
+    /// Lets the threads leave. Those of a team that failed may never return from their job.
     fn let_go(&mut self) -> Vec<JoinHandle<()>> {
-        self.shared.post(Command::Leave);
+        self.batches.clear();
         std::mem::take(&mut self.started)
     }
 
-    /// Runs `job`; after an error the team takes no more jobs.
-    fn fail_on_error<T>(&mut self, job: impl FnOnce(&Shared) -> Result<T, TeamError>) -> Result<T, TeamError> {
-        let outcome = job(&self.shared);
-        self.failed = outcome.is_err();
-        outcome
+    /// What all threads report; after an error the team takes no more jobs.
+    fn collect(&mut self, limit: Duration) -> Result<Vec<Vec<Record>>, TeamError> {
+        let started = Instant::now();
+        let found = collect(&self.reports, 0..self.cpus.len(), limit).map_err(|(_, stopped)| {
+            self.shared.barrier.abort();
+            match stopped {
+                Stopped::Failed(cause) => TeamError::Failed(cause),
+                _ => TeamError::timed_out(started),
+            }
+        });
+        self.failed = found.is_err();
+        found
     }
 }
 
@@ -235,7 +269,10 @@ impl Executor for Team {
         if self.failed {
             return Err(TeamError::Poisoned);
         }
-        self.fail_on_error(|shared| shared.run(body, shots, limit))
+        let batch = Arc::new(Batch { body: Arc::clone(body), shots: shots.to_vec() });
+        // A thread that is gone has reported why.
+        self.batches.iter().for_each(|sender| drop(sender.send(Arc::clone(&batch))));
+        self.collect(limit)
     }
 }
 
@@ -243,10 +280,10 @@ impl Drop for Team {
     /// Ends the threads, and with the helper the runtime's. Those of a failed team may never come back and are not waited
     /// for.
     fn drop(&mut self) {
-        self.shared.post(Command::Leave);
+        let started = self.let_go();
         if !self.failed {
-            for thread in self.started.drain(..) {
-                // It catches the panics of its jobs, so joining it has no result of interest.
+            // They catch the panics of their jobs, so joining them has no result of interest.
+            for thread in started {
                 let _ = thread.join();
             }
         }

@@ -8,33 +8,41 @@
 #![allow(clippy::inline_always, reason = "these calls are themselves measured and must stand in the timed loop")]
 
 use std::ffi::{c_int, c_uint, c_void};
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, LazyLock};
 
 use libloading::Library;
 use syncscope_core::{Case, Group};
 use syncscope_host::scheduling::AffinityGuard;
 
-use super::mailbox::{Batch, Command, Shared, Stopped};
+use super::reports::{Batch, Shared, Stopped};
 use super::team_thread::{TeamThread, bind};
 use crate::sync::{Barrier, RawLock, WaitTimeout};
 
 /// The function of a parallel region.
 pub(crate) type Region = unsafe extern "C" fn(*mut c_void);
 
+syncscope_host::functions! {
+    /// Of GCC's libgomp/libgomp_g.h and omp.h, which are their binary interface.
+    Functions {
+        required parallel: unsafe extern "C" fn(Region, *mut c_void, c_uint, c_uint) = "GOMP_parallel",
+        required set_dynamic: unsafe extern "C" fn(c_int) = "omp_set_dynamic",
+        required thread_number: unsafe extern "C" fn() -> c_int = "omp_get_thread_num",
+        required thread_count: unsafe extern "C" fn() -> c_int = "omp_get_num_threads",
+        required barrier: unsafe extern "C" fn() = "GOMP_barrier",
+        required critical_start: unsafe extern "C" fn() = "GOMP_critical_start",
+        required critical_end: unsafe extern "C" fn() = "GOMP_critical_end",
+        /// Of libomp only: how long the threads of the caller's later regions spin for work before they sleep.
+        optional set_blocktime: unsafe extern "C" fn(c_int) = "kmp_set_blocktime",
+    }
+}
+
 /// A loaded runtime.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Runtime {
     /// Its name in the column `group`.
     pub name: &'static str,
-    parallel: unsafe extern "C" fn(Region, *mut c_void, c_uint, c_uint),
-    set_dynamic: unsafe extern "C" fn(c_int),
-    thread_number: unsafe extern "C" fn() -> c_int,
-    thread_count: unsafe extern "C" fn() -> c_int,
-    barrier: unsafe extern "C" fn(),
-    critical_start: unsafe extern "C" fn(),
-    critical_end: unsafe extern "C" fn(),
-    /// Of libomp only: how long the threads of the caller's later regions spin for work before they sleep.
-    set_blocktime: Option<unsafe extern "C" fn(c_int)>,
+    functions: Functions,
 }
 
 /// The runtimes: the name in the column `group`, and the file names that the library may have.
@@ -84,23 +92,10 @@ impl Runtime {
         // SAFETY: the initializers of an OpenMP runtime read the environment and the number of CPUs; both libraries are
         // made to be loaded into any program.
         let library = unsafe { Library::new(file) }.ok()?;
-        // SAFETY: the types are those of GCC's libgomp/libgomp_g.h and omp.h, which are its binary interface.
-        let runtime = unsafe {
-            Self {
-                name,
-                parallel: *library.get(b"GOMP_parallel\0").ok()?,
-                set_dynamic: *library.get(b"omp_set_dynamic\0").ok()?,
-                thread_number: *library.get(b"omp_get_thread_num\0").ok()?,
-                thread_count: *library.get(b"omp_get_num_threads\0").ok()?,
-                barrier: *library.get(b"GOMP_barrier\0").ok()?,
-                critical_start: *library.get(b"GOMP_critical_start\0").ok()?,
-                critical_end: *library.get(b"GOMP_critical_end\0").ok()?,
-                set_blocktime: library.get(b"kmp_set_blocktime\0").ok().map(|function| *function),
-            }
-        };
+        let functions = Functions::of(&library).ok()?;
         // Its threads live on after the last region and need its code.
         std::mem::forget(library);
-        Some(runtime)
+        Some(Self { name, functions })
     }
 
     /// `#pragma omp parallel num_threads(threads)`: runs `region(data)` on a team, the caller among it.
@@ -111,8 +106,8 @@ impl Runtime {
         // SAFETY: the function takes any number of threads; 0 asks for no particular binding. The rest is the caller's.
         unsafe {
             // As many threads as asked for, not fewer as the load suggests.
-            (self.set_dynamic)(0);
-            (self.parallel)(region, data, threads, 0);
+            (self.functions.set_dynamic)(0);
+            (self.functions.parallel)(region, data, threads, 0);
         }
     }
 
@@ -123,7 +118,7 @@ impl Runtime {
     /// (`omp_pause_resource_all` is made for this, but with libomp 14 the process crashed at a later region.)
     pub(crate) fn end_spinning(&self, threads: u32) {
         unsafe extern "C" fn nothing(_data: *mut c_void) {}
-        if let Some(set_blocktime) = self.set_blocktime {
+        if let Some(set_blocktime) = self.functions.set_blocktime {
             // SAFETY: may be called anywhere; the region does nothing with its data.
             unsafe {
                 set_blocktime(0);
@@ -132,23 +127,11 @@ impl Runtime {
         }
     }
 
-    /// The number of the calling thread in its region.
-    pub(crate) fn thread_number(&self) -> usize {
-        // SAFETY: may be called anywhere.
-        usize::try_from(unsafe { (self.thread_number)() }).unwrap_or_default()
-    }
-
-    /// The number of threads of the caller's region.
-    pub(crate) fn thread_count(&self) -> usize {
-        // SAFETY: may be called anywhere.
-        usize::try_from(unsafe { (self.thread_count)() }).unwrap_or_default()
-    }
-
     /// `#pragma omp barrier`.
     #[inline(always)]
     pub(crate) fn barrier(&self) {
         // SAFETY: may be called anywhere; outside a region the caller is a team of one.
-        unsafe { (self.barrier)() };
+        unsafe { (self.functions.barrier)() };
     }
 }
 
@@ -169,14 +152,14 @@ unsafe impl RawLock for Critical {
     #[inline(always)]
     unsafe fn lock(&self, runtime: &mut &'static Runtime) -> Result<(), WaitTimeout> {
         // SAFETY: may be called anywhere but in a critical section, where this thread is not.
-        unsafe { (runtime.critical_start)() };
+        unsafe { (runtime.functions.critical_start)() };
         Ok(())
     }
 
     #[inline(always)]
     unsafe fn unlock(&self, runtime: &mut &'static Runtime) -> Result<(), WaitTimeout> {
         // SAFETY: this thread is in a critical section, says the caller.
-        unsafe { (runtime.critical_end)() };
+        unsafe { (runtime.functions.critical_end)() };
         Ok(())
     }
 }
@@ -194,31 +177,24 @@ pub(crate) fn with_every_runtime(cases: &[Case]) -> Vec<Case> {
 
 // A batch of shots on the threads of a runtime. What they do in a parallel region is timed like everything else.
 
-/// The thread that enters the regions: each batch of shots is one, in which thread `i` of the runtime is bound to the CPU of
-/// thread `i`. The helper is thread 0. If the runtime hangs, the main thread goes on.
-pub(super) struct Helper {
-    pub(super) runtime: &'static Runtime,
-    pub(super) cpus: Box<[Option<u32>]>,
-    pub(super) shared: Arc<Shared>,
-}
-
 /// What a region's threads share.
 struct Job<'a> {
-    helper: &'a Helper,
+    runtime: &'static Runtime,
+    cpus: &'a [Option<u32>],
+    shared: &'a Shared,
     batch: &'a Batch,
 }
 
-impl Helper {
-    pub(super) fn serve(self) {
-        let mut seen = 0;
-        while let Command::Run(batch) = self.shared.next_command(&mut seen) {
-            let job = Job { helper: &self, batch: &batch };
-            let data = (&raw const job).cast_mut().cast::<c_void>();
-            // SAFETY: `region` reads the job, which is `Sync` and outlives the region, and lets no panic out.
-            unsafe { self.runtime.parallel(region, data, self.cpus.len() as u32) };
-        }
-        self.runtime.end_spinning(self.cpus.len() as u32);
+/// The life of the thread that enters the regions: each batch of shots is one, in which thread `i` of the runtime is bound to
+/// the CPU of thread `i`. It is thread 0 itself. If the runtime hangs, the main thread goes on.
+pub(super) fn serve(runtime: &'static Runtime, cpus: &[Option<u32>], shared: &Shared, batches: &Receiver<Arc<Batch>>) {
+    for batch in batches {
+        let job = Job { runtime, cpus, shared, batch: &batch };
+        let data = (&raw const job).cast_mut().cast::<c_void>();
+        // SAFETY: `region` reads the job, which is `Sync` and outlives the region, and lets no panic out.
+        unsafe { runtime.parallel(region, data, cpus.len() as u32) };
     }
+    runtime.end_spinning(cpus.len() as u32);
 }
 
 /// The parallel region.
@@ -234,19 +210,23 @@ unsafe extern "C" fn region(data: *mut c_void) {
 impl Job<'_> {
     /// One thread's part of the region.
     fn take_part(&self) {
-        let Helper { runtime, cpus, shared } = self.helper;
-        let (thread, threads) = (runtime.thread_number(), runtime.thread_count());
+        let Self { runtime, cpus, shared, batch } = self;
+        let Functions { thread_number, thread_count, .. } = runtime.functions;
+        // SAFETY: both may be called anywhere.
+        let (number, count) = unsafe { (thread_number(), thread_count()) };
+        let [thread, threads] = [number, count].map(|number| usize::try_from(number).unwrap_or_default());
         if threads != cpus.len() {
             let (name, asked) = (runtime.name, cpus.len());
             let cause =
                 format!("{name} started {threads} threads instead of {asked}; check OMP_THREAD_LIMIT and `ulimit -u`");
-            return shared.report(thread.min(asked - 1), Err(Stopped::Failed(cause)));
+            shared.report(thread.min(asked - 1), Err(Stopped::Failed(cause)));
+            return;
         }
         // The runtime may use its threads in another region afterwards: they get their old CPUs back.
         let _restored_at_the_end = AffinityGuard::save();
         let bound = cpus[thread].map_or(Ok(()), |cpu| bind(thread, cpu));
         let team_thread = TeamThread::here(thread, cpus[thread]);
-        let report = bound.and_then(|()| team_thread.run_batch(shared, self.batch, &mut shared.barrier.join(thread)));
+        let report = bound.and_then(|()| team_thread.run_batch(shared, batch, &mut shared.barrier.join(thread)));
         shared.report(thread, report);
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use syncscope_core::Refusal;
 
 use crate::team::openmp::Runtime;
-use crate::team::{Executor, Team};
+use crate::team::{Executor, Team, TeamError};
 use crate::timing::clock::Clock;
 
 /// Threads that are kept at most. They sleep and disturb nothing, but each counts for the process limit of a container.
@@ -41,22 +41,15 @@ impl TeamPool {
     ) -> Result<&mut dyn Executor, Refusal> {
         self.let_failed_go()?;
         let name = runtime.map(|runtime| runtime.name);
-        // The threads of an OpenMP runtime spin while they wait for work: they end before other threads are timed.
-        self.teams.retain(|team| team.runtime().is_none() || team.runtime() == name);
-        let kept = self.teams.iter().position(|team| team.cpus() == cpus && team.runtime() == name);
-        let team = if let Some(index) = kept {
-            self.teams.remove(index)
-        } else {
-            self.make_room(cpus.len(), name);
-            let assembled = match runtime {
-                None => Team::assemble(cpus, clock),
-                Some(runtime) => Team::of_runtime(runtime, cpus, clock),
-            };
-            assembled.map_err(|error| Refusal::Failed(error.to_string()))?
-        };
-        self.teams.push(team);
-        let last = self.teams.last_mut().ok_or_else(|| Refusal::Failed("no team".to_owned()))?;
-        Ok(last)
+        let is_wanted = |team: &Team| team.cpus() == cpus && team.runtime() == name;
+        // The threads of an OpenMP runtime spin while they wait for work: they end before other threads are timed. A runtime
+        // has one team at a time.
+        self.teams.retain(|team| team.runtime().is_none() || is_wanted(team));
+        let team = kept_or_new(&mut self.teams, is_wanted, [cpus.len(), MAX_THREADS], || match runtime {
+            None => Team::assemble(cpus, clock),
+            Some(runtime) => Team::of_runtime(runtime, cpus, clock),
+        })?;
+        Ok(team)
     }
 
     /// Ends the threads of OpenMP runtimes, which spin: other processes are measured.
@@ -70,29 +63,42 @@ impl TeamPool {
             self.leaving.extend(team.let_go());
         }
         self.teams.retain(Executor::is_fit);
-        let deadline = Instant::now() + self.patience;
-        while !self.leaving.iter().all(JoinHandle::is_finished) && Instant::now() < deadline {
-            thread::sleep(Duration::from_millis(1));
-        }
-        self.leaving.retain(|thread| !thread.is_finished());
-        match self.leaving.len() {
+        match left_after(self.patience, &mut self.leaving) {
             0 => Ok(()),
             1 => Err(Refusal::Lost("a thread of an earlier case never returned and occupies its CPU".to_owned())),
             count => Err(Refusal::Lost(format!("{count} threads of an earlier case never returned and occupy CPUs"))),
         }
     }
+}
 
-    /// Ends the least recently used teams until `new_threads` fit. A runtime has one team at a time.
-    fn make_room(&mut self, new_threads: usize, runtime: Option<&'static str>) {
-        self.teams.retain(|team| team.runtime().is_none() || team.runtime() != runtime);
-        while !self.teams.is_empty() && self.threads() + new_threads > MAX_THREADS {
-            self.teams.remove(0);
+/// How many of these threads have not ended after `patience`. The others are gone.
+pub(crate) fn left_after(patience: Duration, threads: &mut Vec<JoinHandle<()>>) -> usize {
+    let deadline = Instant::now() + patience;
+    while !threads.iter().all(JoinHandle::is_finished) && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(1));
+    }
+    threads.retain(|thread| !thread.is_finished());
+    threads.len()
+}
+
+/// The wanted one of the teams, which are in order of use, or a new one of `size` threads. For that one the least recently used
+/// end until all together have `most`.
+pub(crate) fn kept_or_new<T: Executor>(
+    teams: &mut Vec<T>,
+    is_wanted: impl Fn(&T) -> bool,
+    [size, most]: [usize; 2],
+    start: impl FnOnce() -> Result<T, TeamError>,
+) -> Result<&mut T, Refusal> {
+    let team = if let Some(index) = teams.iter().position(is_wanted) {
+        teams.remove(index)
+    } else {
+        while !teams.is_empty() && teams.iter().map(|team| team.cpus().len()).sum::<usize>() + size > most {
+            teams.remove(0);
         }
-    }
-
-    fn threads(&self) -> usize {
-        self.teams.iter().map(|team| team.cpus().len()).sum()
-    }
+        start()?
+    };
+    teams.push(team);
+    teams.last_mut().ok_or_else(|| Refusal::Failed("no team".to_owned()))
 }
 
 #[cfg(test)]
@@ -109,6 +115,10 @@ mod tests {
         Arc::as_ptr(&teams.teams.last().unwrap().shared).addr()
     }
 
+    fn threads(teams: &TeamPool) -> Vec<usize> {
+        teams.teams.iter().map(|team| team.cpus().len()).collect()
+    }
+
     #[test]
     fn a_kept_team_is_used_again() {
         let (mut teams, clock) = (TeamPool::default(), Clock::calibrate());
@@ -118,7 +128,11 @@ mod tests {
         assert_eq!((address(&mut teams, None, 1, &clock), teams.teams.len()), (one, 2));
         assert_eq!(address(&mut teams, None, 2, &clock), two);
         assert!(teams.team_on(None, &[Some(16_000)], &clock).is_err());
-        assert_eq!((address(&mut teams, None, 1, &clock), teams.threads()), (one, 3), "a failure changes nothing");
+        assert_eq!(
+            (address(&mut teams, None, 1, &clock), threads(&teams)),
+            (one, vec![2, 1]),
+            "a failure changes nothing"
+        );
     }
 
     /// Does not return before it is released.
@@ -165,8 +179,8 @@ mod tests {
         let two = address(&mut teams, None, 2, &clock);
         address(&mut teams, None, 3, &clock);
         assert_eq!(address(&mut teams, None, 2, &clock), two);
-        teams.make_room(MAX_THREADS - 2, None);
-        assert_eq!((teams.teams.len(), teams.threads()), (1, 2), "the team of three was the least recently used");
+        kept_or_new(&mut teams.teams, |_| false, [1, 3], || Team::assemble(&[None], &clock)).unwrap();
+        assert_eq!(threads(&teams), [2, 1], "the team of three was the least recently used");
     }
 
     #[test]

@@ -4,15 +4,16 @@
 use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 
 use syncscope_core::{Shot, Ticks};
 use syncscope_host::scheduling;
 
-use super::mailbox::{Batch, Command, Report, Shared, Stopped};
+use super::reports::{Batch, Report, Shared, Stopped};
 use super::{Body, Record};
 use crate::sync::{Barrier, LocalSense, SenseBarrier, WaitTimeout};
 use crate::timing::clock::Clock;
-use crate::timing::cycles::{self, Meter, UserCycles};
+use crate::timing::cycles::{self, Meter};
 use crate::timing::smt_interference::contention_ratio;
 
 /// One thread of a team.
@@ -21,7 +22,7 @@ pub(crate) struct TeamThread {
     /// The CPU that it is bound to.
     cpu: Option<u32>,
     /// The counter of this thread's cycles, where there is one. Only thread 0 counts.
-    meter: Option<Meter<UserCycles>>,
+    meter: Option<Meter>,
 }
 
 impl TeamThread {
@@ -45,7 +46,7 @@ impl TeamThread {
         body: &dyn Body,
         shots: &[Shot],
         sense: &mut LocalSense,
-    ) -> Result<Vec<Record>, Stopped> {
+    ) -> Report {
         // No allocation between the shots.
         let mut records = Vec::with_capacity(shots.len());
         let all = || -> Result<(), WaitTimeout> {
@@ -76,7 +77,7 @@ impl TeamThread {
         let is_astray = self.cpu.is_some() && cpu.is_some() && self.cpu != cpu;
         let before = scheduling::involuntary_switches();
         barrier.wait(sense)?;
-        let cycles = self.meter.as_ref().and_then(Meter::start);
+        let cycles = self.meter.as_ref().and_then(|meter| meter.counter.read());
         let started = clock.start();
         body.run(shot, self.thread);
         let stopped = clock.stop();
@@ -110,36 +111,17 @@ impl TeamThread {
     }
 }
 
-/// One thread of the team.
-pub(super) struct Worker {
-    pub(super) thread: usize,
-    pub(super) cpu: Option<u32>,
-    pub(super) shared: Arc<Shared>,
-}
-
-impl Worker {
-    /// Binds itself, then executes one command after the other until one fails.
-    pub(super) fn serve(self) {
-        let Self { thread, cpu, shared } = self;
-        let bound = cpu.map_or(Ok(()), |cpu| bind(thread, cpu));
-        let is_bound = bound.is_ok();
-        // Joined before the report: no thread may use the barrier earlier.
-        let mut sense = shared.barrier.join(thread);
-        let team_thread = TeamThread::here(thread, cpu);
-        shared.report(thread, bound.map(|()| Vec::new()));
-        let mut seen = 0;
-        if !is_bound {
-            return;
-        }
-        loop {
-            let Command::Run(batch) = shared.next_command(&mut seen) else { return };
-            let report = returned(thread, cpu).and_then(|()| team_thread.run_batch(&shared, &batch, &mut sense));
-            let failed = report.is_err();
-            shared.report(thread, report);
-            if failed {
-                return;
-            }
-        }
+/// The life of thread `thread` of a team: binds itself, then runs one batch after the other until one fails.
+pub(super) fn serve(thread: usize, cpu: Option<u32>, shared: &Shared, batches: &Receiver<Arc<Batch>>) {
+    let bound = cpu.map_or(Ok(()), |cpu| bind(thread, cpu));
+    // Joined before the report: no thread may use the barrier earlier.
+    let mut sense = shared.barrier.join(thread);
+    let team_thread = TeamThread::here(thread, cpu);
+    let mut goes_on = shared.report(thread, bound.map(|()| Vec::new()));
+    while goes_on {
+        let Ok(batch) = batches.recv() else { return };
+        let report = returned(thread, cpu).and_then(|()| team_thread.run_batch(shared, &batch, &mut sense));
+        goes_on = shared.report(thread, report);
     }
 }
 

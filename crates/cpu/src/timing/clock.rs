@@ -7,25 +7,10 @@ use syncscope_core::numbers::gcd;
 use syncscope_core::{Hertz, Ruler, Ticks, machine};
 use syncscope_host::clock::raw_ns;
 
-/// Which counter is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Source {
-    /// The time stamp counter of x86.
-    #[cfg(target_arch = "x86_64")]
-    Tsc,
-    /// The virtual count of the generic timer of ARM.
-    #[cfg(target_arch = "aarch64")]
-    Cntvct,
-    /// `CLOCK_MONOTONIC_RAW`.
-    #[cfg_attr(target_arch = "aarch64", allow(dead_code, reason = "every 64-bit ARM processor has its own counter"))]
-    Os,
-}
-
 /// A clock and its measured properties.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Clock {
-    source: Source,
-    /// Why the processor's counter is not used; `None` where it is.
+    /// Why the operating system's `CLOCK_MONOTONIC_RAW` is read; `None` where the processor's counter is.
     fallback: Option<&'static str>,
     frequency: Hertz,
     resolution: Ticks,
@@ -41,18 +26,16 @@ const READINGS: usize = 2000;
 impl Clock {
     /// Chooses the counter and measures it; takes about 30 ms.
     pub fn calibrate() -> Self {
-        let (source, fallback) = choose();
-        Self::measure(source, fallback)
+        Self::measure(counter::defect())
     }
 
     /// The counter of [`Self::calibrate`], whose properties were not measured: for readings alone.
     pub(crate) fn uncalibrated() -> Self {
-        let (source, fallback) = choose();
-        Self { source, fallback, frequency: Hertz(1e9), resolution: Ticks(1), read_cost: Ticks(0) }
+        Self { fallback: counter::defect(), frequency: Hertz(1e9), resolution: Ticks(1), read_cost: Ticks(0) }
     }
 
-    fn measure(source: Source, fallback: Option<&'static str>) -> Self {
-        let unmeasured = Self { source, fallback, ..Self::uncalibrated() };
+    fn measure(fallback: Option<&'static str>) -> Self {
+        let unmeasured = Self { fallback, ..Self::uncalibrated() };
         let frequency = unmeasured.measure_frequency();
         let steps: Vec<u64> = (0..READINGS).map(|index| unmeasured.step(index)).collect();
         let resolution = Ticks(steps.iter().copied().fold(0, gcd).max(1));
@@ -63,36 +46,18 @@ impl Clock {
     /// A reading before the timed region: all earlier instructions are done, no later one has begun.
     #[inline]
     pub fn start(&self) -> u64 {
-        match self.source {
-            #[cfg(target_arch = "x86_64")]
-            Source::Tsc => counters::tsc_start(),
-            #[cfg(target_arch = "aarch64")]
-            Source::Cntvct => counters::cntvct(),
-            Source::Os => raw_ns(),
-        }
+        if self.fallback.is_none() { counter::start() } else { raw_ns() }
     }
 
     /// A reading after the timed region, ordered in the same way.
     #[inline]
     pub fn stop(&self) -> u64 {
-        match self.source {
-            #[cfg(target_arch = "x86_64")]
-            Source::Tsc => counters::tsc_stop(),
-            #[cfg(target_arch = "aarch64")]
-            Source::Cntvct => counters::cntvct(),
-            Source::Os => raw_ns(),
-        }
+        if self.fallback.is_none() { counter::stop() } else { raw_ns() }
     }
 
     /// The clock's name: `tsc`, `cntvct` or `monotonic_raw`.
     pub const fn name(&self) -> &'static str {
-        match self.source {
-            #[cfg(target_arch = "x86_64")]
-            Source::Tsc => "tsc",
-            #[cfg(target_arch = "aarch64")]
-            Source::Cntvct => "cntvct",
-            Source::Os => "monotonic_raw",
-        }
+        if self.fallback.is_none() { counter::NAME } else { "monotonic_raw" }
     }
 
     /// Why the processor's own counter is not used; `None` where it is.
@@ -122,7 +87,7 @@ impl Clock {
     }
 
     fn measure_frequency(&self) -> Hertz {
-        if self.source == Source::Os {
+        if self.fallback.is_some() {
             return Hertz(1e9);
         }
         let (first_ticks, first_ns) = self.simultaneous();
@@ -161,32 +126,16 @@ fn middle(mut values: Vec<u64>) -> u64 {
     values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
+/// The time stamp counter of x86.
 #[cfg(target_arch = "x86_64")]
-fn choose() -> (Source, Option<&'static str>) {
-    match counters::tsc_defect() {
-        None => (Source::Tsc, None),
-        defect => (Source::Os, defect),
-    }
-}
-
-#[cfg(target_arch = "aarch64")]
-const fn choose() -> (Source, Option<&'static str>) {
-    // The generic timer runs at a constant rate by architecture (Arm ARM, D12.1).
-    (Source::Cntvct, None)
-}
-
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-const fn choose() -> (Source, Option<&'static str>) {
-    (Source::Os, Some("no counter of this architecture is known to syncscope"))
-}
-
-#[cfg(target_arch = "x86_64")]
-mod counters {
+mod counter {
     use std::arch::x86_64::{__cpuid, __rdtscp, _mm_lfence, _rdtsc};
 
-    /// Why the time stamp counter cannot be used, if so (AMD APM 3, E.4.6; Intel SDM 3B, 19.17.1).
+    pub(super) const NAME: &str = "tsc";
+
+    /// Why it cannot be used, if so (AMD APM 3, E.4.6; Intel SDM 3B, 19.17.1).
     #[allow(unused_unsafe, reason = "`__cpuid` became safe after the oldest supported compiler")]
-    pub(super) fn tsc_defect() -> Option<&'static str> {
+    pub(super) fn defect() -> Option<&'static str> {
         const EXTENDED: u32 = 0x8000_0000;
         // SAFETY: every x86-64 processor has CPUID.
         let leaf = |number: u32| unsafe { __cpuid(number) };
@@ -202,7 +151,7 @@ mod counters {
     /// The fences keep RDTSC in its place: earlier loads are done before, later instructions begin after (Intel SDM
     /// 2B, RDTSC).
     #[inline]
-    pub(super) fn tsc_start() -> u64 {
+    pub(super) fn start() -> u64 {
         // SAFETY: SSE2 and the counter belong to x86-64; Linux lets every process read it.
         unsafe {
             _mm_lfence();
@@ -214,9 +163,9 @@ mod counters {
 
     /// RDTSCP waits for all earlier instructions, the fence holds back later ones (Intel SDM 2B, RDTSCP).
     #[inline]
-    pub(super) fn tsc_stop() -> u64 {
+    pub(super) fn stop() -> u64 {
         let mut processor = 0;
-        // SAFETY: `tsc_defect` made sure that RDTSCP exists; the pointer is to a local.
+        // SAFETY: `defect` made sure that RDTSCP exists; the pointer is to a local.
         unsafe {
             let ticks = __rdtscp(&raw mut processor);
             _mm_lfence();
@@ -225,17 +174,38 @@ mod counters {
     }
 }
 
+/// The virtual count of the generic timer of ARM.
 #[cfg(target_arch = "aarch64")]
-mod counters {
+mod counter {
+    pub(super) const NAME: &str = "cntvct";
+
+    /// The generic timer runs at a constant rate by architecture (Arm ARM, D12.1).
+    pub(super) const fn defect() -> Option<&'static str> {
+        None
+    }
+
+    pub(super) use start as stop;
+
     /// ISB keeps the counter from being read early (Arm ARM, D12.2.2).
     #[inline]
-    pub(super) fn cntvct() -> u64 {
+    pub(super) fn start() -> u64 {
         let ticks: u64;
         // SAFETY: Linux lets every process read this counter; nothing but the output register is written.
         unsafe {
             std::arch::asm!("isb", "mrs {ticks}, cntvct_el0", "isb", ticks = out(reg) ticks, options(nomem, nostack));
         }
         ticks
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod counter {
+    pub(super) use syncscope_host::clock::{raw_ns as start, raw_ns as stop};
+
+    pub(super) const NAME: &str = "unknown";
+
+    pub(super) const fn defect() -> Option<&'static str> {
+        Some("no counter of this architecture is known to syncscope")
     }
 }
 
@@ -254,7 +224,7 @@ mod tests {
 
     #[test]
     fn the_fallback_is_the_operating_system() {
-        let clock = Clock::measure(Source::Os, Some("a test"));
+        let clock = Clock::measure(Some("a test"));
         assert_eq!((clock.name(), clock.fallback_reason()), ("monotonic_raw", Some("a test")));
         assert!((clock.ns_per_tick() - 1.0).abs() < 1e-12);
         let earlier = clock.start();

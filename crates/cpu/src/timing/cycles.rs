@@ -40,26 +40,14 @@ fn time_chain(clock: &Clock, iterations: u64) -> Option<u64> {
     (sum == iterations * LONG_STEP).then(|| stop.saturating_sub(start))
 }
 
-/// A counter of the core cycles that a thread spends in user mode.
-pub(crate) trait CycleCounter {
-    /// The count so far; `None` when it could not count.
-    fn count(&self) -> Option<u64>;
-}
-
-impl CycleCounter for UserCycles {
-    fn count(&self) -> Option<u64> {
-        self.read()
-    }
-}
-
 /// A counter and the cost of reading it.
-pub(crate) struct Meter<C> {
-    counter: C,
+pub(crate) struct Meter {
+    pub(crate) counter: UserCycles,
     /// What two readings count with nothing between them.
     empty: u64,
 }
 
-impl Meter<UserCycles> {
+impl Meter {
     /// The calling thread's.
     ///
     /// # Errors
@@ -67,17 +55,15 @@ impl Meter<UserCycles> {
     pub(crate) fn of_this_thread() -> io::Result<Self> {
         let silent = || io::Error::other("the counter does not count");
         let meter = Self::of(UserCycles::open()?).ok_or_else(silent)?;
-        let before = meter.counter.count().ok_or_else(silent)?;
+        let before = meter.counter.read().ok_or_else(silent)?;
         let counted = |after: u64| after.saturating_sub(before) >= SHORT * LONG_STEP;
-        let moves = chains::long_steps_of_additions(SHORT) == 0 || meter.counter.count().is_some_and(counted);
+        let moves = chains::long_steps_of_additions(SHORT) == 0 || meter.counter.read().is_some_and(counted);
         if moves { Ok(meter) } else { Err(silent()) }
     }
-}
 
-impl<C: CycleCounter> Meter<C> {
     /// Measures what a reading itself costs: the middle of several, because interrupts only add.
-    fn of(counter: C) -> Option<Self> {
-        let once = || counter.count().zip(counter.count()).map(|(before, after)| after.saturating_sub(before));
+    fn of(counter: UserCycles) -> Option<Self> {
+        let once = || counter.read().zip(counter.read()).map(|(before, after)| after.saturating_sub(before));
         let costs: Option<Vec<u64>> = (0..15).map(|_| once()).collect();
         let mut costs = costs?;
         costs.sort_unstable();
@@ -85,14 +71,9 @@ impl<C: CycleCounter> Meter<C> {
         Some(Self { counter, empty })
     }
 
-    /// A reading before a shot.
-    pub(crate) fn start(&self) -> Option<u64> {
-        self.counter.count()
-    }
-
     /// Cycles per tick since the reading `start`; `ticks` passed in between.
     pub(crate) fn per_tick(&self, start: Option<u64>, ticks: u64) -> Option<f64> {
-        let cycles = self.counter.count()?.checked_sub(start?)?.saturating_sub(self.empty);
+        let cycles = self.counter.read()?.checked_sub(start?)?.saturating_sub(self.empty);
         (cycles > 0 && ticks > 0).then(|| cycles as f64 / ticks as f64)
     }
 }
@@ -203,25 +184,12 @@ mod tests {
 
     use super::*;
 
-    /// Advances by a fixed number of cycles with every reading.
-    struct Fake {
-        cycles: std::cell::Cell<u64>,
-        step: u64,
-    }
-
-    impl CycleCounter for Fake {
-        fn count(&self) -> Option<u64> {
-            self.cycles.set(self.cycles.get() + self.step);
-            Some(self.cycles.get())
-        }
-    }
-
-    struct Silent;
-
-    impl CycleCounter for Silent {
-        fn count(&self) -> Option<u64> {
-            None
-        }
+    /// A counter that reads these counts, one after the other, and then nothing.
+    fn fake(counts: impl Iterator<Item = u64>) -> UserCycles {
+        let mut file = tempfile::tempfile().unwrap();
+        counts.for_each(|count| file.write_all(&count.to_ne_bytes()).unwrap());
+        file.rewind().unwrap();
+        UserCycles(file)
     }
 
     #[test]
@@ -234,15 +202,16 @@ mod tests {
 
     #[test]
     fn the_cost_of_a_reading_is_subtracted() {
-        let meter = Meter::of(Fake { cycles: 0.into(), step: 60 }).unwrap();
-        let start = meter.start();
-        meter.counter.cycles.set(meter.counter.cycles.get() + 30_000);
+        // Each reading takes 60 cycles. The meter has 15 pairs of them at first, then one before the shot.
+        let (before, after) = ((1..=31).map(|reading| 60 * reading), (32..40).map(|reading| 30_000 + 60 * reading));
+        let meter = Meter::of(fake(before.chain(after))).unwrap();
+        let start = meter.counter.read();
         let per_tick = meter.per_tick(start, 20_000).unwrap();
         assert!((per_tick - 1.5).abs() < 1e-12, "{per_tick}");
-        assert_eq!(meter.per_tick(meter.start(), 100), None, "only the cost of readings");
+        assert_eq!(meter.per_tick(meter.counter.read(), 100), None, "only the cost of readings");
         assert_eq!(meter.per_tick(None, 100), None);
         assert_eq!(meter.per_tick(Some(0), 0), None, "no time");
-        assert!(Meter::of(Silent).is_none());
+        assert!(Meter::of(fake(std::iter::empty())).is_none());
     }
 
     #[test]
@@ -275,10 +244,7 @@ mod tests {
 
     #[test]
     fn a_counter_reads_eight_bytes_and_an_empty_file_is_no_count() {
-        let mut file = tempfile::tempfile().unwrap();
-        file.write_all(&42_u64.to_ne_bytes()).unwrap();
-        file.rewind().unwrap();
-        let counter = UserCycles(file);
+        let counter = fake([42].into_iter());
         assert_eq!(counter.read(), Some(42));
         assert_eq!(counter.read(), None, "the file is at its end");
     }

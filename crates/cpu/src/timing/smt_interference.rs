@@ -15,102 +15,65 @@ use std::collections::HashMap;
 use syncscope_core::run::between_rows::frequent_smt_interference;
 use syncscope_core::{CaseId, Detail, Row};
 
+use super::chains::multiplications;
 use super::clock::Clock;
 
 /// Iterations of the loop of independent additions, eight in each.
 const ADDITIONS: u64 = 600;
 
-/// Iterations of the chain of dependent multiplications.
+/// Operations of the chain of dependent multiplications.
 const MULTIPLICATIONS: u64 = 400;
 
 /// The contention ratio of the calling thread's core now. `None` where no loop is written for this architecture, or
 /// where the steps of the clock are too coarse.
 pub(crate) fn contention_ratio(clock: &Clock) -> Option<f64> {
-    let additions = timed(clock, || add(ADDITIONS))? as f64 / ADDITIONS as f64;
-    let multiplications = timed(clock, || multiply(MULTIPLICATIONS))? as f64 / MULTIPLICATIONS as f64;
+    if cfg!(not(target_arch = "x86_64")) {
+        return None;
+    }
+    let additions = timed(clock, || independent_additions(ADDITIONS))? as f64 / ADDITIONS as f64;
+    let multiplications = timed(clock, || multiplications(MULTIPLICATIONS))? as f64 / MULTIPLICATIONS as f64;
     let ratio = additions / multiplications;
     (ratio.is_finite() && ratio > 0.0).then_some(ratio)
 }
 
-/// Independent additions, eight in each iteration: what a core has for its hardware threads, of which each gets a part.
-#[inline(never)]
-pub(crate) fn independent_additions(iterations: u64) {
-    add(iterations);
-}
-
-fn timed(clock: &Clock, run: impl FnOnce() -> bool) -> Option<u64> {
+fn timed<T>(clock: &Clock, run: impl FnOnce() -> T) -> Option<u64> {
     /// With fewer ticks, one step of the clock would be more than a hundredth of the loop.
     const FEWEST_TICKS: u64 = 100;
     let start = clock.start();
-    let done = run();
+    let _ = run();
     let ticks = clock.stop().saturating_sub(start);
-    (done && ticks >= FEWEST_TICKS).then_some(ticks)
+    (ticks >= FEWEST_TICKS).then_some(ticks)
 }
 
-/// Independent additions of registers. (Intel's Golden Cove executes additions of small constants for free.)
-#[cfg(target_arch = "x86_64")]
+/// Independent additions of registers, eight in each iteration: what a core has for its hardware threads, of which each gets a
+/// part. (Intel's Golden Cove executes additions of small constants for free.) On other architectures it does nothing.
+#[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables))]
 #[inline(never)]
-fn add(iterations: u64) -> bool {
+pub(crate) fn independent_additions(iterations: u64) {
     // SAFETY: adds registers of its own; touches no memory and no stack.
+    #[cfg(target_arch = "x86_64")]
     unsafe {
         std::arch::asm!(
             ".p2align 5",
             "2:",
-            "add {a}, {step}",
-            "add {b}, {step}",
-            "add {c}, {step}",
-            "add {d}, {step}",
-            "add {e}, {step}",
-            "add {f}, {step}",
-            "add {g}, {step}",
-            "add {h}, {step}",
+            ".irp register, r8, r9, r10, r11, r12, r13, r14, r15",
+            "add \\register, {step}",
+            ".endr",
             "sub {iterations}, 1",
             "jnz 2b",
             iterations = inout(reg) iterations => _,
             step = in(reg) 1_u64,
-            a = inout(reg) 0_u64 => _,
-            b = inout(reg) 0_u64 => _,
-            c = inout(reg) 0_u64 => _,
-            d = inout(reg) 0_u64 => _,
-            e = inout(reg) 0_u64 => _,
-            f = inout(reg) 0_u64 => _,
-            g = inout(reg) 0_u64 => _,
-            h = inout(reg) 0_u64 => _,
+            out("r8") _,
+            out("r9") _,
+            out("r10") _,
+            out("r11") _,
+            out("r12") _,
+            out("r13") _,
+            out("r14") _,
+            out("r15") _,
             options(nomem, nostack),
         );
     }
-    true
-}
-
-/// Dependent multiplications.
-#[cfg(target_arch = "x86_64")]
-#[inline(never)]
-fn multiply(iterations: u64) -> bool {
-    // SAFETY: multiplies registers of its own; touches no memory and no stack.
-    unsafe {
-        std::arch::asm!(
-            ".p2align 5",
-            "2:",
-            "imul {product}, {factor}",
-            "sub {iterations}, 1",
-            "jnz 2b",
-            iterations = inout(reg) iterations => _,
-            product = inout(reg) 3_u64 => _,
-            factor = in(reg) 5_u64,
-            options(nomem, nostack),
-        );
-    }
-    true
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn add(_iterations: u64) -> bool {
-    false
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn multiply(_iterations: u64) -> bool {
-    false
 }
 
 /// The contention ratios seen on each CPU so far.
@@ -132,16 +95,10 @@ impl InterferenceDetector {
 }
 
 /// How often each ratio was seen on one CPU, in steps of 2 %.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Histogram {
-    counts: [u32; Self::STEPS],
+    counts: Vec<u32>,
     total: u32,
-}
-
-impl Default for Histogram {
-    fn default() -> Self {
-        Self { counts: [0; Self::STEPS], total: 0 }
-    }
 }
 
 impl Histogram {
@@ -153,6 +110,7 @@ impl Histogram {
         let step = (ratio / Self::LEAST).ln() / Self::STEP.ln();
         // Ratios beyond the ends count in the first or the last step.
         let step = step.clamp(0.0, Self::STEPS as f64 - 1.0) as usize;
+        self.counts.resize(Self::STEPS, 0);
         self.counts[step] = self.counts[step].saturating_add(1);
         self.total = self.total.saturating_add(1);
     }

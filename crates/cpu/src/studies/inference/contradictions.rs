@@ -59,9 +59,9 @@ impl<'a> Reported<'a> {
 
     /// CPUs that hand off like hardware threads of one core and are reported as cores.
     fn hidden_siblings(&self, cores: &Partition) -> Option<String> {
-        let hidden = |group: &&Vec<usize>| group.iter().any(|index| self.core[*index] != self.core[group[0]]);
+        let hidden = |group: &Vec<usize>| group.iter().any(|index| self.core[*index] != self.core[group[0]]);
         let groups = members(cores);
-        let hidden: Vec<&Vec<usize>> = groups.iter().filter(|group| group.len() > 1).filter(hidden).collect();
+        let hidden: Vec<Vec<usize>> = groups.into_iter().filter(hidden).collect();
         let inside = |pair: &Pair| hidden.iter().any(|group| group.contains(&pair.a)) && cores[pair.a] == cores[pair.b];
         let theirs = range(&self.matrix.costs(inside))?;
         let others = range(&self.matrix.costs(|pair| cores[pair.a] != cores[pair.b]))?;
@@ -83,12 +83,10 @@ impl<'a> Reported<'a> {
         if median(&others)? < SIBLINGS_FASTER * median(&theirs)? {
             return None;
         }
-        let pairs: Vec<Vec<usize>> =
-            self.matrix.pairs.iter().filter(|pair| is_changing(pair)).map(|pair| vec![pair.a, pair.b]).collect();
         Some(format!(
             "CPUs {} handed off in {} ns, as hardware threads of one core do, the others in {} ns; they cannot all \
              share cores, so the host seems to move CPUs between cores, and the distances change",
-            self.name(&pairs.iter().collect::<Vec<_>>()),
+            self.name(&self.pairs(is_changing)),
             range(&theirs)?,
             range(&others)?,
         ))
@@ -98,21 +96,18 @@ impl<'a> Reported<'a> {
     fn false_siblings(&self, cores: &Partition) -> Option<String> {
         let others = self.matrix.costs(|pair| !self.one_core(pair) && cores[pair.a] != cores[pair.b]);
         let usual = median(&others)?;
-        let claimed: Vec<&Pair> = self.matrix.pairs.iter().filter(|pair| self.one_core(pair)).collect();
-        let is_slow = |pair: &&&Pair| !pair.is_within_a_core() && pair.ns * SIBLINGS_FASTER > usual;
-        let slow: Vec<&Pair> = claimed.iter().filter(is_slow).copied().collect();
+        let is_slow =
+            |pair: &Pair| self.one_core(pair) && !pair.is_within_a_core() && pair.ns * SIBLINGS_FASTER > usual;
+        let (claimed, slow) = (self.matrix.costs(|pair| self.one_core(pair)), self.matrix.costs(is_slow));
         // Most of them; one slow pair may be a disturbed measurement.
         if slow.is_empty() || 2 * slow.len() <= claimed.len() {
             return None;
         }
-        let mut costs: Vec<f64> = slow.iter().map(|pair| pair.ns).collect();
-        costs.sort_by(f64::total_cmp);
-        let pairs: Vec<Vec<usize>> = slow.iter().map(|pair| vec![pair.a, pair.b]).collect();
         Some(format!(
             "CPUs {} hand off in {} ns and CPUs of different cores in {} ns: they seem to be different cores, but the \
              system reports them as hardware threads of one core",
-            self.name(&pairs.iter().collect::<Vec<_>>()),
-            range(&costs)?,
+            self.name(&self.pairs(is_slow)),
+            range(&slow)?,
             range(&others)?,
         ))
     }
@@ -165,13 +160,18 @@ impl<'a> Reported<'a> {
         ))
     }
 
+    /// The pairs that `chosen` selects, as groups.
+    fn pairs(&self, chosen: impl Fn(&Pair) -> bool) -> Vec<Vec<usize>> {
+        self.matrix.pairs.iter().filter(|pair| chosen(pair)).map(|pair| vec![pair.a, pair.b]).collect()
+    }
+
     /// `3 and 11`, `0-1, 2-3`.
-    fn name(&self, groups: &[&Vec<usize>]) -> String {
+    fn name(&self, groups: &[Vec<usize>]) -> String {
         let name = |group: &Vec<usize>| match group[..] {
             [a, b] => format!("{} and {}", self.matrix.cpus[a], self.matrix.cpus[b]),
             _ => self.matrix.list(group),
         };
-        enumerated(&groups.iter().map(|group| name(group)).collect::<Vec<_>>())
+        enumerated(&groups.iter().map(name).collect::<Vec<_>>())
     }
 }
 

@@ -77,14 +77,11 @@ fn cost_of_pair(row: &Row) -> Option<([u32; 2], f64)> {
 
 /// The indices of each group, in the order of their first members.
 pub(super) fn members(partition: &Partition) -> Vec<Vec<usize>> {
-    let mut groups: Vec<(usize, Vec<usize>)> = Vec::new();
-    for (index, group) in partition.iter().enumerate() {
-        match groups.iter_mut().find(|(known, _)| known == group) {
-            Some((_, members)) => members.push(index),
-            None => groups.push((*group, vec![index])),
-        }
-    }
-    groups.into_iter().map(|(_, members)| members).collect()
+    let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    partition.iter().enumerate().for_each(|(index, group)| groups.entry(*group).or_default().push(index));
+    let mut groups: Vec<Vec<usize>> = groups.into_values().collect();
+    groups.sort_unstable();
+    groups
 }
 
 /// Siblings are at least this many times faster than other pairs.
