@@ -21,7 +21,7 @@ pub mod gpu;
 mod section;
 mod updates;
 
-use clap::{ArgMatches, Args, FromArgMatches};
+use clap::Args;
 use syncscope_core::run::plain;
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::{Run, words};
@@ -37,16 +37,8 @@ const NAME: &str = "asynchrony";
 /// `syncscope paper asynchrony`.
 pub const EXPERIMENT: Experiment = Experiment {
     name: NAME,
-    about: "The order in which a block-asynchronous kernel updates a vector (Anzt, Chow, Dongarra)",
-    options: Plan::augment_args,
-    plan,
     read: |directory, run| Ok(Asynchrony::read(directory)?.map(|found| section::section(&found, device_of(run)))),
 };
-
-fn plan(matches: &ArgMatches) -> Result<crate::Plan, String> {
-    let plan = Plan::from_arg_matches(matches).map_err(|error| error.to_string())?;
-    Ok(crate::Plan::on_gpu(move |bench| measure(plan, bench)))
-}
 
 fn measure(plan: Plan, bench: &mut Bench<'_>) -> Result<Measured, Error> {
     let gpu = bench.gpu.as_deref_mut().ok_or("no GPU was opened")?;
@@ -119,6 +111,10 @@ impl Plan {
 
     /// The most components: a vector of 32 MiB.
     pub const MOST_COMPONENTS: u32 = 1 << 22;
+
+    pub(crate) fn plan(self) -> crate::Plan {
+        crate::Plan::on_gpu(NAME, move |bench| measure(self, bench))
+    }
 
     /// Executions of a kernel with each block size, at least. Each control has a tenth of the paper's.
     pub const fn executions_of(&self, variant: Variant) -> u64 {

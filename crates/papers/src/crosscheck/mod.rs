@@ -19,7 +19,7 @@
 //! | `section` | what page and terminal show |
 
 use crate::{Bench, Error, Experiment, Measured, Plan};
-use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
+use clap::{Args, ValueEnum};
 use std::time::{Duration, Instant};
 use syncscope_core::engine::PairOrder;
 use syncscope_core::run::machine::ChainCheck;
@@ -46,14 +46,12 @@ const NAME: &str = "crosscheck";
 /// `syncscope paper crosscheck`.
 pub const EXPERIMENT: Experiment = Experiment {
     name: NAME,
-    about: "The same cost by the clock of the GPU and by that of the host (Zhang et al.)",
-    options: Options::augment_args,
-    plan,
     read: |directory, _run| Ok(Crosscheck::read(directory)?.map(|found| section::section(&found.rows))),
 };
 
+/// Its options.
 #[derive(Debug, Args)]
-struct Options {
+pub struct Options {
     /// Chains of operations to time
     #[arg(long, value_enum, default_value_t = On::All)]
     on: On,
@@ -67,13 +65,15 @@ enum On {
     Cpu,
 }
 
-fn plan(matches: &ArgMatches) -> Result<Plan, String> {
-    let Options { on } = Options::from_arg_matches(matches).map_err(|error| error.to_string())?;
-    Ok(Plan {
-        needs_gpu: on == On::All,
-        without_gpu: Some("`--on cpu` compares the clocks of the CPU alone"),
-        measure: Box::new(move |bench| measure(on, bench)),
-    })
+impl Options {
+    pub(crate) fn plan(self) -> Plan {
+        Plan {
+            name: NAME,
+            needs_gpu: self.on == On::All,
+            without_gpu: Some("`--on cpu` compares the clocks of the CPU alone"),
+            measure: Box::new(move |bench| measure(self.on, bench)),
+        }
+    }
 }
 
 fn measure(on: On, bench: &mut Bench<'_>) -> Result<Measured, Error> {

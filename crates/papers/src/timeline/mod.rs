@@ -21,7 +21,7 @@ pub mod versions;
 use std::fs;
 use std::path::PathBuf;
 
-use clap::{ArgMatches, Args, FromArgMatches};
+use clap::Args;
 use serde::{Deserialize, Serialize};
 use syncscope_core::run::plain;
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
@@ -34,14 +34,12 @@ const NAME: &str = "timeline";
 /// `syncscope paper timeline`.
 pub const EXPERIMENT: Experiment = Experiment {
     name: NAME,
-    about: "Start and stop of every warp, with the compiler's clock reads and with corrected ones",
-    options: Options::augment_args,
-    plan,
     read: |directory, _run| Ok(Timeline::read(directory)?.map(|found| section::section(&found, Version::ALL))),
 };
 
+/// Its options.
 #[derive(Debug, Args)]
-struct Options {
+pub struct Options {
     /// Show only the corrected version of each snippet (both are measured and written)
     #[arg(long)]
     corrected: bool,
@@ -68,16 +66,17 @@ pub struct OwnRegion {
     pub shape: gpu::Shape,
 }
 
-fn plan(matches: &ArgMatches) -> Result<Plan, String> {
-    let options = Options::from_arg_matches(matches).map_err(|error| error.to_string())?;
-    let Options { corrected, kernel, blocks, threads } = options;
-    let shown = if corrected { &[Version::Corrected] } else { Version::ALL };
-    let own = kernel.map(|file| {
-        let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-        Ok::<_, String>(OwnRegion { file: file.display().to_string(), text, shape: gpu::Shape { blocks, threads } })
-    });
-    let own = own.transpose()?;
-    Ok(Plan::on_gpu(move |bench| measure(shown, own.as_ref(), bench)))
+impl Options {
+    pub(crate) fn plan(self) -> Result<Plan, String> {
+        let Self { corrected, kernel, blocks, threads } = self;
+        let shown = if corrected { &[Version::Corrected] } else { Version::ALL };
+        let own = kernel.map(|file| {
+            let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+            Ok::<_, String>(OwnRegion { file: file.display().to_string(), text, shape: gpu::Shape { blocks, threads } })
+        });
+        let own = own.transpose()?;
+        Ok(Plan::on_gpu(NAME, move |bench| measure(shown, own.as_ref(), bench)))
+    }
 }
 
 fn measure(shown: &[Version], own: Option<&OwnRegion>, bench: &mut Bench<'_>) -> Result<Measured, Error> {

@@ -17,7 +17,7 @@ use syncscope_core::{Case, Nanoseconds, Row, Run};
 use syncscope_gpu::peer::peer_program;
 use syncscope_report::syncperformance::{ResultFigure, ResultFile, ResultFileError};
 
-use crate::args::{ImportArguments, ImportSource, ImportTarget, SyncperformanceArguments};
+use crate::args::{ImportSource, ImportTarget, SyncperformanceArguments};
 use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
 use crate::provenance;
@@ -33,8 +33,8 @@ const LICENSE: &str = "LICENSE";
 const MAX_DEPTH: usize = 4;
 
 /// Converts the results of the tool that the arguments name.
-pub(crate) fn import(arguments: &ImportArguments) -> Result<Outcome, Failure> {
-    match &arguments.source {
+pub(crate) fn import(source: &ImportSource) -> Result<Outcome, Failure> {
+    match source {
         ImportSource::Syncperformance(source) => syncperformance(source),
         ImportSource::CoreToCoreLatency(source) => core_to_core::core_to_core(source),
     }
