@@ -27,6 +27,34 @@ use syncscope_gpu::GpuLaboratory;
 use syncscope_report::section::Section;
 use syncscope_report::{Finding, Outcome, Paper, RunData};
 
+/// How the tables of an experiment are written and read, of which the first has its name.
+macro_rules! tables {
+    ($of:ident: $main:ident = $name:expr, $($field:ident = $file:literal),+) => {
+        impl $of {
+            /// Writes its tables.
+            ///
+            /// # Errors
+            /// When a file cannot be written.
+            pub fn write(&self, directory: &RunDirectory) -> Result<(), RunDirectoryError> {
+                $(plain::write(directory, $file, &self.$field)?;)+
+                plain::write(directory, $name, &self.$main)
+            }
+
+            /// Reads its tables; `None` if the directory lacks the first one, or it has no rows. The others need not be there.
+            ///
+            /// # Errors
+            /// When a table is there and cannot be read.
+            pub fn read(directory: &RunDirectory) -> Result<Option<Self>, RunDirectoryError> {
+                let $main: Vec<_> = plain::read(directory, $name)?;
+                if $main.is_empty() {
+                    return Ok(None);
+                }
+                Ok(Some(Self { $main, $($field: plain::read(directory, $file)?,)+ }))
+            }
+        }
+    };
+}
+
 pub mod asynchrony;
 pub mod crosscheck;
 pub mod reductions;

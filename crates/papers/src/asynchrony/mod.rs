@@ -144,36 +144,9 @@ pub struct Asynchrony {
     pub arrivals: Vec<ArrivalRow>,
 }
 
-impl Asynchrony {
-    /// Writes its tables.
-    ///
-    /// # Errors
-    /// When a file cannot be written.
-    pub fn write(&self, directory: &RunDirectory) -> Result<(), RunDirectoryError> {
-        plain::write(directory, "asynchrony_classes", &self.classes)?;
-        plain::write(directory, "asynchrony_neighbours", &self.neighbours)?;
-        plain::write(directory, "asynchrony_launches", &self.launches)?;
-        plain::write(directory, "asynchrony_arrivals", &self.arrivals)?;
-        plain::write(directory, "asynchrony", &self.positions)
-    }
-
-    /// Reads its tables; `None` if the directory holds none, or one without rows. Only the histogram must be there.
-    ///
-    /// # Errors
-    /// When a table is there and cannot be read.
-    pub fn read(directory: &RunDirectory) -> Result<Option<Self>, RunDirectoryError> {
-        let positions: Vec<PositionRow> = plain::read(directory, "asynchrony")?;
-        if positions.is_empty() {
-            return Ok(None);
-        }
-        Ok(Some(Self {
-            positions,
-            classes: plain::read(directory, "asynchrony_classes")?,
-            neighbours: plain::read(directory, "asynchrony_neighbours")?,
-            launches: plain::read(directory, "asynchrony_launches")?,
-            arrivals: plain::read(directory, "asynchrony_arrivals")?,
-        }))
-    }
+tables! {
+    Asynchrony: positions = NAME, classes = "asynchrony_classes", neighbours = "asynchrony_neighbours",
+    launches = "asynchrony_launches", arrivals = "asynchrony_arrivals"
 }
 
 /// What a device without surprises would count.
@@ -227,7 +200,6 @@ mod testing {
 
 #[cfg(test)]
 mod tests {
-    use super::arrival::{Arrival, LaunchArrivals};
     use super::*;
 
     #[test]
@@ -236,14 +208,14 @@ mod tests {
         let directory = RunDirectory::create_for_experiment(&folder.path().join("run")).unwrap();
         assert_eq!(Asynchrony::read(&directory).unwrap(), None);
         let counted = testing::counted(Variant::GlobalLeftFirst, 1024, &[(31, 5), (40, 1)]);
-        let block = |place| Arrival { multiprocessor: 7, place, time_ns: 100 };
-        let launches = [LaunchArrivals { draw: 0, launch: 0, blocks: vec![block(1), block(0)] }];
+        let row = |block, place| ArrivalRow { draw: 0, launch: 0, block, multiprocessor: 7, place, after_first_ns: 0 };
+        let launches = [vec![row(0, 1), row(1, 0)]];
         let written = Asynchrony {
             positions: counted.positions(),
             classes: counted.classes(),
             neighbours: vec![arrival::neighbour_row(1024, &launches), arrival::neighbour_row(8, &[])],
             launches: arrival::launch_rows(&launches),
-            arrivals: arrival::arrival_rows(&launches),
+            arrivals: arrival::kept(&launches),
         };
         written.write(&directory).unwrap();
         assert_eq!(Asynchrony::read(&directory).unwrap(), Some(written));

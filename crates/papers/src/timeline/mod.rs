@@ -236,6 +236,11 @@ pub struct ClockOffset {
     pub disagreement_cycles: f64,
 }
 
+tables! {
+    Timeline: spans = NAME, figures = "timeline_figures", edits = "timeline_edits", code = "timeline_code",
+    clocks = "timeline_clocks"
+}
+
 impl Timeline {
     /// The figure of a snippet and version once the code is in the caches.
     pub fn figure(&self, snippet: Snippet, version: Version) -> Option<&Figure> {
@@ -248,36 +253,6 @@ impl Timeline {
         let [naive, corrected] =
             [Version::Naive, Version::Corrected].map(|version| Some(self.figure(snippet, version)?.median_cycles));
         Some(corrected? / naive.filter(|cycles| *cycles > 0.0)?)
-    }
-
-    /// Writes its tables.
-    ///
-    /// # Errors
-    /// When a file cannot be written.
-    pub fn write(&self, directory: &RunDirectory) -> Result<(), RunDirectoryError> {
-        plain::write(directory, "timeline_figures", &self.figures)?;
-        plain::write(directory, "timeline_edits", &self.edits)?;
-        plain::write(directory, "timeline_code", &self.code)?;
-        plain::write(directory, "timeline_clocks", &self.clocks)?;
-        plain::write(directory, NAME, &self.spans)
-    }
-
-    /// Reads its tables; `None` if the directory holds none, or one without rows.
-    ///
-    /// # Errors
-    /// When a table is there and cannot be read.
-    pub fn read(directory: &RunDirectory) -> Result<Option<Self>, RunDirectoryError> {
-        let spans: Vec<Span> = plain::read(directory, NAME)?;
-        if spans.is_empty() {
-            return Ok(None);
-        }
-        Ok(Some(Self {
-            spans,
-            figures: plain::read(directory, "timeline_figures")?,
-            edits: plain::read(directory, "timeline_edits")?,
-            code: plain::read(directory, "timeline_code")?,
-            clocks: plain::read(directory, "timeline_clocks")?,
-        }))
     }
 }
 
