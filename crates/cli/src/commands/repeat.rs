@@ -284,16 +284,10 @@ fn command(request: &Request, folder: &Path, number: u32, budget: Option<Duratio
             child.args(["--cpus", &cpu_list::format(cpus)]);
         }
     }
-    if let Some(devices) = &arguments.device {
-        let list: Vec<String> = devices.iter().map(u32::to_string).collect();
-        child.args(["--device", &list.join(",")]);
-    }
     if arguments.nccl_multicast {
         child.arg("--nccl-multicast");
     }
-    if let Some(budget) = budget {
-        child.args(["--budget", &format!("{}ms", budget.as_millis())]);
-    }
+    child.args(supervisor::options(arguments.device.as_deref(), budget));
     Ok(child)
 }
 

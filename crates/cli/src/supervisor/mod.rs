@@ -144,6 +144,14 @@ pub(crate) fn lost(case: &Case) -> Outcome {
     Outcome::LaboratoryLost
 }
 
+/// The options of a process that measures on these devices for this time.
+pub(crate) fn options(devices: Option<&[u32]>, budget: Option<Duration>) -> impl Iterator<Item = String> {
+    let list = |devices: &[u32]| devices.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+    let devices = devices.map(|devices| ["--device".to_owned(), list(devices)]);
+    let budget = budget.map(|budget| ["--budget".to_owned(), format!("{}ms", budget.as_millis())]);
+    devices.into_iter().chain(budget).flatten()
+}
+
 /// The command line of the next worker.
 struct Worker {
     program: OsString,
@@ -165,14 +173,9 @@ impl Worker {
         self.words.retain(|word| word == "--nccl-multicast" || word == "--experiments");
         self.words.splice(..0, ["run".into(), "--resume".into(), directory.into()]);
         self.keeps_directory = true;
-        if let Some(devices) = resuming.devices.filter(|_| !without_gpu) {
-            let list: Vec<String> = devices.iter().map(u32::to_string).collect();
-            self.words.extend(["--device".into(), list.join(",").into()]);
-        }
-        if let Some(deadline) = resuming.deadline {
-            let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-            self.words.extend(["--budget".into(), format!("{}ms", left.as_millis()).into()]);
-        }
+        let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        let devices = resuming.devices.filter(|_| !without_gpu);
+        self.words.extend(options(devices, resuming.deadline.map(left)).map(OsString::from));
     }
 
     /// Runs it to its end: what it did last, how it ended, and where its results are.

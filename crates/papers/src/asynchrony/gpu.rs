@@ -4,12 +4,11 @@
 //! Every launch that is watched has records and a counter of its own, all cleared once before the first: the grid with which the
 //! driver clears memory would change the order of the next one.
 
-use std::ffi::CStr;
 use std::time::Duration;
 
+use syncscope_gpu::GpuLaboratory;
 use syncscope_gpu::compile::Program;
-use syncscope_gpu::own_device::{Arguments, Kernel, Launch, Loaded, Outage, OwnDevice};
-use syncscope_gpu::{CudaError, GpuLaboratory};
+use syncscope_gpu::own_device::{Arguments, Launch, Outage, OwnDevice};
 
 use super::arrival::{self, ArrivalRow, is_complete};
 use super::counted::Counted;
@@ -44,40 +43,6 @@ pub fn asynchrony_program(block_threads: u32) -> Program {
     Program { file: "asynchrony.cu", text: include_str!("asynchrony.cu"), definitions }
 }
 
-/// Its kernels.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Kernels {
-    updates: [Kernel; Variant::ALL.len()],
-    pub(super) count: Kernel,
-    pub(super) tally: Kernel,
-    pub(super) arrive: Kernel,
-    pub(super) idle: Kernel,
-}
-
-impl Kernels {
-    fn of(program: &Loaded) -> Result<Self, CudaError> {
-        let kernel = |name: &CStr| program.kernel(name);
-        Ok(Self {
-            // In the order of `Variant::ALL`.
-            updates: [
-                kernel(c"update_global")?,
-                kernel(c"update_shared")?,
-                kernel(c"update_global_left_first")?,
-                kernel(c"update_shared_uniform")?,
-            ],
-            count: kernel(c"count")?,
-            tally: kernel(c"tally")?,
-            arrive: kernel(c"arrive")?,
-            idle: kernel(c"idle")?,
-        })
-    }
-
-    /// The kernel that updates a vector.
-    pub(super) const fn update(&self, variant: Variant) -> Kernel {
-        self.updates[variant as usize]
-    }
-}
-
 /// Runs the experiment on the first opened device. `progress` gets the number of finished parts and of all.
 ///
 /// # Errors
@@ -95,8 +60,7 @@ pub fn measure(
     let (mut counted, mut neighbours, mut orders) = (Vec::new(), Vec::new(), Vec::new());
     for block_threads in BLOCK_THREADS {
         let program = device.load(&gpu.cubin(&asynchrony_program(block_threads))?)?;
-        let kernels = Kernels::of(&program)?;
-        let mut executor = Executor { device: &mut device, memories, kernels, multiprocessors };
+        let mut executor = Executor { device: &mut device, memories, program: &program, multiprocessors };
         if orders.is_empty() {
             orders = executor.orders(plan.draws)?;
         }
@@ -151,7 +115,8 @@ impl Executor<'_> {
         let records = self.device.results(words)?;
         let counters = self.device.memory(launches * size_of::<u32>())?;
         let too_many = (TOO_MANY * self.multiprocessors, MAX_BLOCK_THREADS);
-        let too_many = Launch::new(self.kernels.idle, too_many, Arguments::default());
+        let (idle, arrive) = (self.program.kernel(c"idle")?, self.program.kernel(c"arrive")?);
+        let too_many = Launch::new(idle, too_many, Arguments::default());
         let mut next = 0;
         for launches in draws {
             self.device.launch(&too_many)?;
@@ -159,7 +124,7 @@ impl Executor<'_> {
                 let record = launch * u64::from(blocks) * (RECORD_WORDS * size_of::<u64>()) as u64;
                 let counter = launch * size_of::<u32>() as u64;
                 let arguments = Arguments::default().wide(records.address + record).wide(counters.address + counter);
-                self.device.launch(&Launch::new(self.kernels.arrive, (blocks, threads), arguments))?;
+                self.device.launch(&Launch::new(arrive, (blocks, threads), arguments))?;
             }
             next += u64::from(*launches);
         }
