@@ -55,7 +55,7 @@ fn dtype_parser() -> impl TypedValueParser<Value = Dtype> {
 }
 
 /// The option of an axis that can be restricted, and the value of a case, as it is written on the command line.
-type Axis = (&'static str, fn(&Case) -> Option<String>);
+pub(crate) type Axis = (&'static str, fn(&Case) -> Option<String>);
 
 const AXES: [Axis; 7] = [
     ("--threads", |case| text(case.threads)),
@@ -123,13 +123,9 @@ impl AxisFilter {
     }
 
     /// The values asked for that none of the cases has: `--threads 3`.
-    pub(crate) fn missing<'a>(&self, cases: &(impl Iterator<Item = &'a Case> + Clone)) -> Vec<Missing> {
-        let mut missing = Vec::new();
-        for (axis, asked) in &self.asked {
-            let of_axis = asked.iter().map(|value| Missing { axis: *axis, value: value.clone() });
-            missing.extend(of_axis.filter(|value| !cases.clone().any(|case| value.is_in(case))));
-        }
-        missing
+    pub(crate) fn missing<'a>(&self, cases: &(impl Iterator<Item = &'a Case> + Clone)) -> Vec<(Axis, &str)> {
+        let asked = self.asked.iter().flat_map(|(axis, asked)| asked.iter().map(|value| (*axis, value.as_str())));
+        asked.filter(|value| !cases.clone().any(|case| has(case, value))).collect()
     }
 
     /// The options on the command line of a process that measures the same.
@@ -160,24 +156,9 @@ pub(crate) fn shortened(values: &[String]) -> String {
     format!("{}{more}", values[..values.len().min(MOST_VALUES)].join(", "))
 }
 
-/// A value that no case has.
-#[derive(Debug, Clone)]
-pub(crate) struct Missing {
-    axis: Axis,
-    value: String,
-}
-
-impl Missing {
-    /// Whether a case has it.
-    pub(crate) fn is_in(&self, case: &Case) -> bool {
-        (self.axis.1)(case).as_ref() == Some(&self.value)
-    }
-}
-
-impl Display for Missing {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}", self.axis.0, self.value)
-    }
+/// Whether a case has a value of an axis.
+pub(crate) fn has(case: &Case, ((_, of), value): &(Axis, &str)) -> bool {
+    of(case).as_deref() == Some(value)
 }
 
 #[cfg(test)]
@@ -250,8 +231,9 @@ mod tests {
         let cases = [case(1, Some(Dtype::I32)), case(16, None), case(2, Some(Dtype::F64))];
         let asked = filter(&AxisArguments { threads: vec![1, 3], dtype: vec![Dtype::U64], ..AxisArguments::default() });
         let missing = asked.missing(&cases.iter());
-        assert_eq!(missing.iter().map(ToString::to_string).collect::<Vec<_>>(), ["--threads 3", "--dtype u64"]);
-        assert!(missing[0].is_in(&case(3, None)) && !missing[0].is_in(&case(1, None)));
+        let named: Vec<_> = missing.iter().map(|((axis, _), value)| (*axis, *value)).collect();
+        assert_eq!(named, [("--threads", "3"), ("--dtype", "u64")]);
+        assert!(has(&case(3, None), &missing[0]) && !has(&case(1, None), &missing[0]));
         assert_eq!(
             asked.nothing_left(&cases.iter()),
             "no case has --threads 1,3 --dtype u64 together; of the selected primitives --threads has 1, 2, 16, --dtype has f64, i32"

@@ -1,5 +1,7 @@
 //! The outcomes and errors of commands, with their exit codes.
 
+use std::fmt::Display;
+use std::path::Path;
 use std::process::ExitCode;
 
 use syncscope_core::run::directory::RunDirectoryError;
@@ -54,6 +56,11 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// What a file prevents.
+    pub(crate) fn in_file<E: Display>(path: &Path) -> impl Fn(E) -> Self {
+        move |error| Self::CouldNot(format!("{}: {error}", path.display()))
+    }
+
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Self::CouldNot(_) => 1,

@@ -16,7 +16,7 @@ use syncscope_papers::crosscheck;
 
 use crate::failure::Failure;
 use crate::supervisor;
-use crate::supervisor::board::{self, Instruction, Step};
+use crate::supervisor::board::{self, Step};
 
 /// The laboratories that measure in this process.
 pub(crate) struct Laboratories {
@@ -68,7 +68,8 @@ impl Laboratories {
 
     /// The GPUs, or why they cannot be measured, which is an error if `devices` names them.
     fn open_gpu(devices: Option<&[u32]>) -> Result<Result<GpuLaboratory, GpuError>, Failure> {
-        let gpu = match gpu_fault() {
+        // Where an earlier process failed to open them, this one does not try.
+        let gpu = match board::instructions().without_gpu {
             Some(reason) => Err(GpuError::EndedProcess(reason)),
             None => GpuLaboratory::open(devices, &crosscheck::programs_of_a_check()),
         };
@@ -205,14 +206,6 @@ impl Laboratories {
         let error = self.gpu.as_ref().err().filter(|error| !matches!(error, GpuError::NotAsked))?;
         Some(format!("the GPU is not measured: {error}"))
     }
-}
-
-/// Why an earlier process failed to open the GPUs: this one does not try.
-fn gpu_fault() -> Option<String> {
-    board::instructions().into_iter().find_map(|instruction| match instruction {
-        Instruction::WithoutGpu(reason) => Some(reason),
-        _ => None,
-    })
 }
 
 /// The check of a fake clock, if the script has one: `clock=nominal` is a host that converts with a nominal frequency.

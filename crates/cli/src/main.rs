@@ -41,7 +41,7 @@ fn main() -> ExitCode {
         Command::Run(run) => commands::run(&run),
         Command::Measure(measure) => commands::measure(&measure),
         Command::List(list) => supervised(|| commands::list(&list)),
-        Command::System(system) => supervised(|| commands::system(&system)),
+        Command::System { format } => supervised(|| commands::system(format)),
         Command::Verify(verify) => supervised(|| commands::verify(&verify)),
         Command::Report(report) => commands::report(report),
         Command::Gallery(gallery) => commands::gallery(&gallery),
@@ -51,10 +51,10 @@ fn main() -> ExitCode {
         Command::Show(show) => commands::show(&show),
         Command::Findings(findings) => commands::findings(&findings),
         Command::Submit(submit) => commands::submit(&submit),
-        Command::Import(import) => commands::import(&import),
-        Command::Completions(completions) => commands::completions(&completions),
-        Command::Man(man) => commands::man(&man),
-        Command::Paper(paper) => supervised(|| commands::paper(&paper.experiment)),
+        Command::Import(source) => commands::import(&source),
+        Command::Completions { shell } => commands::completions(shell),
+        Command::Man { out } => commands::man(out.as_deref()),
+        Command::Paper(paper) => supervised(|| commands::paper(paper)),
     });
     supervisor::ends(&outcome);
     match outcome {

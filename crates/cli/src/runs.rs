@@ -47,7 +47,7 @@ pub(crate) fn latest(count: usize, counts: fn(&RunDirectory) -> bool) -> Result<
 }
 
 /// The runs in a folder that count, by name.
-fn runs_in(folder: &Path, counts: fn(&RunDirectory) -> bool) -> Vec<PathBuf> {
+pub(crate) fn runs_in(folder: &Path, counts: fn(&RunDirectory) -> bool) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten();
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
     let mut runs: Vec<PathBuf> = paths.filter(|path| RunDirectory::open(path).is_ok_and(|run| counts(&run))).collect();

@@ -8,7 +8,7 @@ use syncscope_gpu::peer::PEER_PROGRAMS;
 use syncscope_host::scheduling::allowed_cpus;
 use syncscope_report::RunData;
 
-use crate::axes::AxisFilter;
+use crate::axes::{AxisFilter, has};
 use crate::failure::Failure;
 use crate::laboratories::Laboratories;
 
@@ -138,7 +138,7 @@ impl Selection {
                 break;
             }
             for (part, additional) in parts.iter_mut().zip(selected(&preset)) {
-                part.extend(additional.into_iter().filter(|case| missing.iter().any(|value| value.is_in(case))));
+                part.extend(additional.into_iter().filter(|case| missing.iter().any(|value| has(case, value))));
             }
             missing = self.axes.missing(&parts.iter().flatten());
         }
@@ -147,7 +147,11 @@ impl Selection {
 
     /// The values of the axes that no case of the plan has.
     pub(crate) fn missing_values(&self, plan: &Plan) -> Vec<String> {
-        self.axes.missing(&plan.parts.iter().flatten()).iter().map(ToString::to_string).collect()
+        self.axes
+            .missing(&plan.parts.iter().flatten())
+            .iter()
+            .map(|((axis, _), value)| format!("{axis} {value}"))
+            .collect()
     }
 
     /// Why the globs select nothing that can be measured here.

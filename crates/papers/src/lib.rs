@@ -17,8 +17,8 @@
 
 #![forbid(unsafe_code)]
 
-use clap::{ArgMatches, Command};
-use std::path::Path;
+use clap::{Args, Command, FromArgMatches, Subcommand};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::{Catalogue, Run};
@@ -26,6 +26,34 @@ use syncscope_cpu::CpuLaboratory;
 use syncscope_gpu::GpuLaboratory;
 use syncscope_report::section::Section;
 use syncscope_report::{Finding, Outcome, Paper, RunData};
+
+/// How the tables of an experiment are written and read, of which the first has its name.
+macro_rules! tables {
+    ($of:ident: $main:ident = $name:expr, $($field:ident = $file:literal),+) => {
+        impl $of {
+            /// Writes its tables.
+            ///
+            /// # Errors
+            /// When a file cannot be written.
+            pub fn write(&self, directory: &RunDirectory) -> Result<(), RunDirectoryError> {
+                $(plain::write(directory, $file, &self.$field)?;)+
+                plain::write(directory, $name, &self.$main)
+            }
+
+            /// Reads its tables; `None` if the directory lacks the first one, or it has no rows. The others need not be there.
+            ///
+            /// # Errors
+            /// When a table is there and cannot be read.
+            pub fn read(directory: &RunDirectory) -> Result<Option<Self>, RunDirectoryError> {
+                let $main: Vec<_> = plain::read(directory, $name)?;
+                if $main.is_empty() {
+                    return Ok(None);
+                }
+                Ok(Some(Self { $main, $($field: plain::read(directory, $file)?,)+ }))
+            }
+        }
+    };
+}
 
 pub mod asynchrony;
 pub mod crosscheck;
@@ -64,14 +92,62 @@ pub fn load(path: &Path, catalogue: Arc<Catalogue>) -> Result<RunData, RunDirect
 pub struct Experiment {
     /// Its name: of the command `syncscope paper NAME`, of its tables, and in `run.json`.
     pub name: &'static str,
-    /// One line of help.
-    pub about: &'static str,
-    /// Adds its own options to its command.
-    pub options: fn(Command) -> Command,
-    /// What these options ask for, or what is wrong with them.
-    pub plan: fn(&ArgMatches) -> Result<Plan, String>,
     /// Its section of the page, of what it left in a directory; `None` if its main table is missing or has no rows.
     pub read: fn(&RunDirectory, &Run) -> Result<Option<Section>, RunDirectoryError>,
+}
+
+/// An experiment with its options, as a subcommand of `syncscope paper`.
+#[derive(Debug, Subcommand)]
+pub enum Asked {
+    /// The same cost by the clock of the GPU and by that of the host (Zhang et al.)
+    Crosscheck(With<crosscheck::Options>),
+    /// The order in which a block-asynchronous kernel updates a vector (Anzt, Chow, Dongarra)
+    Asynchrony(With<asynchrony::Plan>),
+    /// Start and stop of every warp, with the compiler's clock reads and with corrected ones
+    Timeline(With<timeline::Options>),
+}
+
+/// The options of an experiment.
+#[derive(Debug, Args)]
+pub struct With<T: Args> {
+    #[command(flatten)]
+    common: Common,
+    #[command(flatten)]
+    own: T,
+}
+
+/// What every experiment is given.
+#[derive(Debug, Args)]
+pub struct Common {
+    /// GPU to measure, by CUDA device number [default: the first]
+    #[arg(long, value_name = "N")]
+    pub device: Option<u32>,
+    /// Directory for the results; must be new or empty [default: syncscope-runs/TIME-NAME]
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+impl Asked {
+    /// The experiment of this name with its usual options.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn usual(name: &str) -> Result<Self, clap::Error> {
+        let command = Self::augment_subcommands(Command::new("paper"));
+        Self::from_arg_matches(&command.try_get_matches_from(["paper", name])?)
+    }
+
+    /// What the options ask for.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn plan(self) -> Result<(Common, Plan), String> {
+        Ok(match self {
+            Self::Crosscheck(With { common, own }) => (common, own.plan()),
+            Self::Asynchrony(With { common, own }) => (common, own.plan()),
+            Self::Timeline(With { common, own }) => (common, own.plan()?),
+        })
+    }
 }
 
 /// Why an experiment could not be measured, for the user.
@@ -82,6 +158,8 @@ pub(crate) type Measure = Box<dyn FnOnce(&mut Bench<'_>) -> Result<Measured, Err
 
 /// What is to be measured.
 pub struct Plan {
+    /// The name of the experiment.
+    pub name: &'static str,
     /// Whether nothing of it can be measured without a GPU.
     pub needs_gpu: bool,
     /// What can be done without a GPU, for the user.
@@ -115,8 +193,11 @@ pub struct Measured {
 
 impl Plan {
     /// What only a GPU can do.
-    pub(crate) fn on_gpu(measure: impl FnOnce(&mut Bench<'_>) -> Result<Measured, Error> + 'static) -> Self {
-        Self { needs_gpu: true, without_gpu: None, measure: Box::new(measure) }
+    pub(crate) fn on_gpu(
+        name: &'static str,
+        measure: impl FnOnce(&mut Bench<'_>) -> Result<Measured, Error> + 'static,
+    ) -> Self {
+        Self { name, needs_gpu: true, without_gpu: None, measure: Box::new(measure) }
     }
 }
 

@@ -12,6 +12,7 @@ use syncscope_gpu::discovery::Surroundings;
 use syncscope_gpu::headers;
 use syncscope_gpu::nvrtc::Nvrtc;
 use syncscope_gpu::verify::ARCHITECTURES;
+use syncscope_papers::asynchrony::Variant;
 use syncscope_papers::asynchrony::gpu::asynchrony_program;
 use syncscope_sass::Cubin;
 
@@ -100,9 +101,9 @@ fn kernels_take_what_the_host_passes_and_every_instruction_is_known() {
     for (name, cubin) in compiled() {
         let taken = syncscope_sass::parameter_bytes(&cubin).unwrap();
         let bytes = |kernel: &str| taken.get(kernel).copied().unwrap_or(0);
-        for kernel in ["update_global", "update_shared", "update_global_left_first", "update_shared_uniform", "arrive"]
-        {
-            assert_eq!(bytes(kernel), 16, "{kernel} {name}");
+        let updates = Variant::ALL.iter().map(|variant| format!("update_{variant}"));
+        for kernel in updates.chain(["arrive".to_owned()]) {
+            assert_eq!(bytes(&kernel), 16, "{kernel} {name}");
         }
         assert_eq!([bytes("count"), bytes("tally"), bytes("idle")], [40, 40, 0], "{name}");
         let parsed = Cubin::parse(&cubin).unwrap();

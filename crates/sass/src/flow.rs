@@ -1,6 +1,6 @@
 //! The paths through a kernel, and what is outstanding at each instruction.
 //!
-//! [`Graph`] has the successors of each instruction. [`Scoreboards`] follows the six barriers of the control field along them:
+//! [`Graph`] has the successors of each instruction. [`outstanding_before`] follows the six barriers of the control field along them:
 //! which instructions have set one that nobody has waited for yet. [`unawaited_results`] asks that at the clock reads.
 
 use std::collections::BTreeSet;
@@ -11,11 +11,11 @@ use crate::instruction::{Bits as _, Clock, Control, Instruction, position};
 use crate::region::Region;
 
 /// The control flow of a kernel, by index of instruction.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Graph {
     successors: Vec<Vec<usize>>,
-    /// Whether a basic block begins here.
-    begins: Vec<bool>,
+    /// The basic block of each instruction.
+    blocks: Vec<Range<usize>>,
 }
 
 /// How execution goes on after an instruction.
@@ -48,7 +48,10 @@ impl Graph {
             let next = (exits.next && index + 1 < instructions.len()).then_some(index + 1);
             successors.push(next.into_iter().chain(exits.target).collect());
         }
-        Self { successors, begins }
+        let starts: Vec<usize> = (0..begins.len()).filter(|&at| begins[at]).collect();
+        let ends = starts.iter().skip(1).copied().chain([begins.len()]);
+        let blocks = starts.iter().zip(ends).flat_map(|(&start, end)| std::iter::repeat_n(start..end, end - start));
+        Self { successors, blocks: blocks.collect() }
     }
 
     /// What may follow an instruction.
@@ -63,9 +66,7 @@ impl Graph {
 
     /// The basic block of an instruction.
     pub(crate) fn block(&self, index: usize) -> Range<usize> {
-        let start = (0..=index).rev().find(|&at| self.begins[at]).unwrap_or(0);
-        let end = (index + 1..self.begins.len()).find(|&at| self.begins[at]).unwrap_or(self.begins.len());
-        start..end
+        self.blocks[index].clone()
     }
 }
 
@@ -154,33 +155,20 @@ impl Outstanding {
     }
 }
 
-/// What is outstanding before each instruction, on any path.
-#[derive(Debug)]
-pub(crate) struct Scoreboards {
-    before: Vec<Outstanding>,
-}
-
-impl Scoreboards {
-    /// Follows all paths until nothing new is found.
-    pub(crate) fn of(instructions: &[Instruction], graph: &Graph) -> Self {
-        let mut before = vec![Outstanding::default(); instructions.len()];
-        let mut open: BTreeSet<usize> = (0..instructions.len()).collect();
-        while let Some(index) = open.pop_first() {
-            let mut after = before[index].clone();
-            after.pass(index, instructions[index].control);
-            for &next in graph.successors(index) {
-                if before[next].join(&after) {
-                    open.insert(next);
-                }
+/// What is outstanding before each instruction waits for anything, on any path: all are followed until nothing new is found.
+pub(crate) fn outstanding_before(instructions: &[Instruction], graph: &Graph) -> Vec<Outstanding> {
+    let mut before = vec![Outstanding::default(); instructions.len()];
+    let mut open: BTreeSet<usize> = (0..instructions.len()).collect();
+    while let Some(index) = open.pop_first() {
+        let mut after = before[index].clone();
+        after.pass(index, instructions[index].control);
+        for &next in graph.successors(index) {
+            if before[next].join(&after) {
+                open.insert(next);
             }
         }
-        Self { before }
     }
-
-    /// What is outstanding before an instruction waits for anything.
-    pub(crate) fn before(&self, index: usize) -> &Outstanding {
-        &self.before[index]
-    }
+    before
 }
 
 /// An instruction whose result may still be on its way when the clock is read.
@@ -200,11 +188,9 @@ pub struct Unawaited {
 /// without a result, and the results of arithmetic are there after a fixed time.
 pub fn unawaited_results(kernel: &Kernel, region: &Region) -> Vec<Unawaited> {
     let instructions = kernel.instructions();
-    let graph = Graph::of(instructions);
-    let scoreboards = Scoreboards::of(instructions, &graph);
     let is_closing = |found: &Instruction| found.offset >= region.end() && found.clock == Some(Clock::Cycles64);
     let Some(read) = instructions.iter().position(is_closing) else { return Vec::new() };
-    let mut outstanding = scoreboards.before(read).clone();
+    let mut outstanding = outstanding_before(instructions, &Graph::of(instructions)).swap_remove(read);
     outstanding.wait(instructions[read].control);
     let is_timed = |offset: u64| {
         let timed = region.instructions().iter().chain(region.out_of_line().iter().flatten());

@@ -17,24 +17,9 @@ pub(crate) struct Operation {
     pub(crate) uniform: bool,
 }
 
-/// Numbers whose meaning depends on more than the number. They are tried before the tables below.
-struct Exception {
-    number: u16,
-    first: Generation,
-    last: Generation,
-    applies: fn(u128) -> bool,
-    mnemonic: &'static str,
-}
-
-const fn exception(
-    mnemonic: &'static str,
-    number: u16,
-    first: Generation,
-    last: Generation,
-    applies: fn(u128) -> bool,
-) -> Exception {
-    Exception { number, first, last, applies, mnemonic }
-}
+/// A number whose meaning depends on more than the number, tried before the tables below: its mnemonic in these generations and
+/// where this holds.
+type Exception = (&'static str, u16, Generation, Generation, fn(u128) -> bool);
 
 const ALWAYS: fn(u128) -> bool = |_| true;
 const BIT_76: fn(u128) -> bool = |raw| raw.field(76, 1) == 1;
@@ -46,24 +31,24 @@ const fn form(raw: u128) -> u64 {
 }
 
 const EXCEPTIONS: &[Exception] = &[
-    exception("IADD", 0x010, Blackwell, Blackwell, BIT_76),
-    exception("IADD", 0x035, Blackwell, BlackwellRtx, ALWAYS),
-    exception("VIADD", 0x036, Hopper, BlackwellRtx, ALWAYS),
-    exception("IMUL", 0x024, Blackwell, Blackwell, BIT_76),
-    exception("IMUL", 0x025, Blackwell, Blackwell, BIT_76),
-    exception("FHADD", 0x021, Blackwell, BlackwellRtx, MIXED),
-    exception("FHFMA", 0x023, Blackwell, BlackwellRtx, MIXED),
-    exception("FFMA2", 0x049, Blackwell, Blackwell, ALWAYS),
-    exception("FMUL2", 0x04a, Blackwell, Blackwell, ALWAYS),
-    exception("UFHADD", 0x054, BlackwellRtx, BlackwellRtx, MIXED),
-    exception("UFHFMA", 0x055, BlackwellRtx, BlackwellRtx, MIXED),
-    exception("MOV64IUR", 0x154, BlackwellRtx, BlackwellRtx, |raw| matches!(form(raw), 2 | 7)),
-    exception("RED", 0x18e, Turing, Ampere, ALWAYS),
-    exception("CGAERRBAR", 0x1ab, Hopper, BlackwellRtx, |raw| form(raw) == 2),
-    exception("UCGABAR_WAIT", 0x1c7, Hopper, BlackwellRtx, |raw| form(raw) == 6),
-    exception("UTCOMMA", 0x1ea, Blackwell, BlackwellRtx, |raw| raw.field(63, 1) == 1),
-    exception("UTCIMMA", 0x1ea, Blackwell, BlackwellRtx, |raw| raw.field(72, 2) == 1),
-    exception("UTCQMMA", 0x1ea, Blackwell, BlackwellRtx, |raw| raw.field(72, 2) == 3),
+    ("IADD", 0x010, Blackwell, Blackwell, BIT_76),
+    ("IADD", 0x035, Blackwell, BlackwellRtx, ALWAYS),
+    ("VIADD", 0x036, Hopper, BlackwellRtx, ALWAYS),
+    ("IMUL", 0x024, Blackwell, Blackwell, BIT_76),
+    ("IMUL", 0x025, Blackwell, Blackwell, BIT_76),
+    ("FHADD", 0x021, Blackwell, BlackwellRtx, MIXED),
+    ("FHFMA", 0x023, Blackwell, BlackwellRtx, MIXED),
+    ("FFMA2", 0x049, Blackwell, Blackwell, ALWAYS),
+    ("FMUL2", 0x04a, Blackwell, Blackwell, ALWAYS),
+    ("UFHADD", 0x054, BlackwellRtx, BlackwellRtx, MIXED),
+    ("UFHFMA", 0x055, BlackwellRtx, BlackwellRtx, MIXED),
+    ("MOV64IUR", 0x154, BlackwellRtx, BlackwellRtx, |raw| matches!(form(raw), 2 | 7)),
+    ("RED", 0x18e, Turing, Ampere, ALWAYS),
+    ("CGAERRBAR", 0x1ab, Hopper, BlackwellRtx, |raw| form(raw) == 2),
+    ("UCGABAR_WAIT", 0x1c7, Hopper, BlackwellRtx, |raw| form(raw) == 6),
+    ("UTCOMMA", 0x1ea, Blackwell, BlackwellRtx, |raw| raw.field(63, 1) == 1),
+    ("UTCIMMA", 0x1ea, Blackwell, BlackwellRtx, |raw| raw.field(72, 2) == 1),
+    ("UTCQMMA", 0x1ea, Blackwell, BlackwellRtx, |raw| raw.field(72, 2) == 3),
 ];
 
 /// A mnemonic and its numbers.
@@ -132,13 +117,11 @@ const UNIFORM: &[Row] = &[
 /// The operation of an instruction. `None` if its number is not in the tables.
 pub(crate) fn operation(raw: u128, generation: Generation) -> Option<Operation> {
     let number = raw.field(0, 9) as u16;
-    let exception = EXCEPTIONS.iter().find(|exception| {
-        exception.number == number
-            && (exception.first..=exception.last).contains(&generation)
-            && (exception.applies)(raw)
+    let exception = EXCEPTIONS.iter().find(|(_, exception, first, last, applies)| {
+        *exception == number && (*first..=*last).contains(&generation) && applies(raw)
     });
-    if let Some(exception) = exception {
-        return Some(Operation { mnemonic: exception.mnemonic, uniform: exception.mnemonic.starts_with('U') });
+    if let Some((mnemonic, ..)) = exception {
+        return Some(Operation { mnemonic, uniform: mnemonic.starts_with('U') });
     }
     OPERATIONS[usize::from(number)]
 }

@@ -1,8 +1,7 @@
-//! The arguments of the command line: `run` in one file, the experiments of papers in another, commands about the rows of runs
-//! (`compare`, `show`, `findings`, `fleet`, `advise`) in a third; here the commands and the arguments of the others.
+//! The arguments of the command line: `run` and `measure` in one file each, commands about the rows of runs (`compare`, `show`,
+//! `findings`, `fleet`, `advise`) in a third; here the commands and the arguments of the others.
 
 mod measure;
-mod papers;
 mod rows;
 mod run;
 
@@ -12,9 +11,9 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use syncscope_gpu::verify::ARCHITECTURES;
+use syncscope_papers::Asked;
 
 pub(crate) use self::measure::MeasureArguments;
-pub(crate) use self::papers::{ExperimentArguments, PaperCommand, ReductionsArguments};
 pub(crate) use self::rows::{
     AdviseArguments, CompareArguments, DocumentFormat, FindingsArguments, FleetArguments, ShowArguments, ShowFormat,
     ShowOrder, TextFormat,
@@ -44,7 +43,11 @@ pub(crate) enum Command {
     /// List the primitives, and which of them this machine can measure
     List(ListArguments),
     /// Show the CPU topology, the GPUs, the clocks and the limits of this machine
-    System(SystemArguments),
+    System {
+        /// Output format
+        #[arg(long, value_enum, default_value_t = SystemFormat::Text)]
+        format: SystemFormat,
+    },
     /// Check the machine instructions of every primitive, without timing and without a GPU
     Verify(VerifyArguments),
     /// Write an HTML page for one run, or one that compares several
@@ -64,17 +67,25 @@ pub(crate) enum Command {
     /// Recommend the cheapest lock, barrier, ... measured in a run
     Advise(AdviseArguments),
     /// Convert the results of another tool into a run
-    #[command(hide = true)]
-    Import(ImportArguments),
+    #[command(hide = true, subcommand)]
+    Import(ImportSource),
     /// Repeat an experiment of a paper, and test what the paper says
-    #[command(hide = true)]
-    Paper(PaperArguments),
+    #[command(hide = true, subcommand)]
+    Paper(PaperCommand),
     /// Print a script that completes the arguments in a shell
     #[command(hide = true)]
-    Completions(CompletionsArguments),
+    Completions {
+        /// Shell that reads the script
+        #[arg(value_enum, value_name = "SHELL")]
+        shell: clap_complete::Shell,
+    },
     /// Print the manual page
     #[command(hide = true)]
-    Man(ManArguments),
+    Man {
+        /// Directory for the manual pages of all commands, one file each [default: the page of syncscope, to stdout]
+        #[arg(short, long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -96,13 +107,6 @@ pub(crate) enum ListFormat {
     Table,
     /// Machine-readable JSON
     Json,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SystemArguments {
-    /// Output format
-    #[arg(long, value_enum, default_value_t = SystemFormat::Text)]
-    pub(crate) format: SystemFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -162,12 +166,6 @@ pub(crate) struct SubmitArguments {
     pub(crate) out: Option<PathBuf>,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct ImportArguments {
-    #[command(subcommand)]
-    pub(crate) source: ImportSource,
-}
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImportSource {
     /// Import the results of SyncPerformance (Burtchell and Burtscher, IISWC 2024)
@@ -208,24 +206,16 @@ pub(crate) struct SyncperformanceArguments {
     pub(crate) bound: bool,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct PaperArguments {
-    #[command(subcommand)]
-    pub(crate) experiment: PaperCommand,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CompletionsArguments {
-    /// Shell that reads the script
-    #[arg(value_enum, value_name = "SHELL")]
-    pub(crate) shell: clap_complete::Shell,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ManArguments {
-    /// Directory for the manual pages of all commands, one file each [default: the page of syncscope, to stdout]
-    #[arg(short, long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
+#[derive(Debug, Subcommand)]
+pub(crate) enum PaperCommand {
+    #[command(flatten)]
+    Of(Asked),
+    /// What the costs of primitives predict of the reductions of a finished run
+    Reductions {
+        /// Run with rows of `*.reduction.*` and of the primitives they are made of
+        #[arg(value_name = "DIR")]
+        run: PathBuf,
+    },
 }
 
 /// Accepts the word of one of these, and shows them with what the help says of each.

@@ -1,6 +1,6 @@
 //! `syncscope fleet DIR..`: the runs of many nodes, what is typical and which nodes differ.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_report::{Fleet, export, page};
@@ -53,24 +53,20 @@ pub(crate) fn fleet(arguments: &FleetArguments) -> Result<Outcome, Failure> {
 
 /// The directories that hold a run: those named, and those in the others.
 fn run_directories(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let holds_run = |path: &Path| RunDirectory::open(path).is_ok();
     let mut found = Vec::new();
     for path in named {
-        if holds_run(path) {
+        if RunDirectory::open(path).is_ok() {
             found.push(path.clone());
             continue;
         }
-        let entries =
-            std::fs::read_dir(path).map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))?;
-        let mut within: Vec<PathBuf> =
-            entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| holds_run(path)).collect();
+        std::fs::read_dir(path).map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))?;
+        let within = runs::runs_in(path, |_| true);
         if within.is_empty() {
             return Err(Failure::Usage(format!(
                 "{} is no run and contains none; name directories that `syncscope run --out` wrote",
                 path.display()
             )));
         }
-        within.sort();
         found.extend(within);
     }
     // A run that is named twice is one node.

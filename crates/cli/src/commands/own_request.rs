@@ -161,8 +161,7 @@ impl OwnRequest {
         };
         for (file, text) in [(&self.arguments.export_json, json), (&self.arguments.export_markdown, markdown)] {
             if let Some(file) = file {
-                let could_not = |error| Failure::CouldNot(format!("{}: {error}", file.display()));
-                replace_file(file, text.as_bytes()).map_err(could_not)?;
+                replace_file(file, text.as_bytes()).map_err(Failure::in_file(file))?;
             }
         }
         Ok(is_slower && self.arguments.fail_if_slower.is_some())

@@ -1,15 +1,15 @@
 //! `syncscope paper EXPERIMENT`: repeats an experiment of a paper. Its directory has `run.json` as `run` writes it, the experiment's
 //! tables, and the page.
 
+use std::path::Path;
 use std::time::SystemTime;
 
-use clap::ArgMatches;
 use syncscope_core::run::{Status, timestamp};
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::{Cancel, Run};
-use syncscope_papers::{Bench, EXPERIMENTS, Experiment, Measured, Plan};
+use syncscope_papers::{Asked, Bench, EXPERIMENTS, Experiment, Measured, Plan};
 
-use crate::args::{ExperimentArguments, PaperCommand, ReductionsArguments};
+use crate::args::PaperCommand;
 use crate::catalogue::catalogue;
 use crate::commands::begun_run::default_directory;
 use crate::commands::report::write_of_run;
@@ -17,37 +17,37 @@ use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
 use crate::progress::Progress;
 use crate::provenance::{self, SessionStart};
-use crate::supervisor::board::{self, Instruction, Step};
+use crate::supervisor::board::{self, Step};
 use crate::{runs, terminal};
 
 /// Measures, writes the directory and shows what the experiment gave.
-pub(crate) fn paper(command: &PaperCommand) -> Result<Outcome, Failure> {
+pub(crate) fn paper(command: PaperCommand) -> Result<Outcome, Failure> {
     match command {
-        PaperCommand::Of(experiment, arguments, options) => measure(experiment, arguments, options),
-        PaperCommand::Reductions(arguments) => reductions(arguments),
+        PaperCommand::Of(asked) => measure(asked),
+        PaperCommand::Reductions { run } => reductions(&run),
     }
 }
 
 /// Shows what the costs in the rows of a run say about its reductions.
-fn reductions(arguments: &ReductionsArguments) -> Result<Outcome, Failure> {
-    let data = runs::load_rows(&arguments.run)?;
+fn reductions(run: &Path) -> Result<Outcome, Failure> {
+    let data = runs::load_rows(run)?;
     let section = syncscope_papers::reductions::section(&data.rows).ok_or_else(|| {
         Failure::Usage(format!(
             "the run in {} has no reductions with known costs; `syncscope run --preset paper --only '*.reduction.*' \
              --only '*.barrier.*' --only 'gpu.grid.*' --only 'gpu.launch.*' --only '*.atomic.max'` measures both",
-            arguments.run.display()
+            run.display()
         ))
     })?;
     terminal::show(&section.to_string().trim_end())?;
     Ok(Outcome::Done)
 }
 
-fn measure(experiment: &Experiment, arguments: &ExperimentArguments, options: &ArgMatches) -> Result<Outcome, Failure> {
-    let name = experiment.name;
-    let plan = (experiment.plan)(options).map_err(Failure::Usage)?;
-    let mut laboratories = Laboratories::open(arguments.device.as_ref().map(std::slice::from_ref))?;
-    can_measure(name, &plan, &laboratories)?;
-    let path = arguments.out.clone().unwrap_or_else(|| default_directory(name));
+fn measure(asked: Asked) -> Result<Outcome, Failure> {
+    let (common, plan) = asked.plan().map_err(Failure::Usage)?;
+    let name = plan.name;
+    let mut laboratories = Laboratories::open(common.device.as_ref().map(std::slice::from_ref))?;
+    can_measure(&plan, &laboratories)?;
+    let path = common.out.unwrap_or_else(|| default_directory(name));
     let directory = RunDirectory::create_for_experiment(&path)?;
     let seed = fastrand::u64(..);
     let mut run = provenance::new_run(name, seed, &laboratories);
@@ -56,7 +56,7 @@ fn measure(experiment: &Experiment, arguments: &ExperimentArguments, options: &A
     run.warnings.iter().for_each(|text| terminal::warning(text));
     let start = SessionStart::now(&laboratories);
     let mut progress = Progress::new(name);
-    let measured = follow(name, plan, &mut laboratories, &directory, seed, &mut progress);
+    let measured = follow(plan, &mut laboratories, &directory, seed, &mut progress);
     progress.finish();
     let measured = measured?;
     let record = start.ended(&laboratories);
@@ -82,15 +82,15 @@ pub(super) fn measure_missing(
     cancel: &Cancel,
     progress: &mut Progress,
 ) -> (Status, Vec<String>) {
-    let mut measure = |Experiment { name, options, plan, .. }: &Experiment| {
-        if let Some(reason) = ended_earlier(name) {
+    let mut measure = |Experiment { name, .. }: &Experiment| {
+        if let Some(reason) = board::instructions().without_experiments.get(*name) {
             return Err(Failure::CouldNot(format!("`syncscope paper {name}`: {reason}")));
         }
         board::begin(&Step::Experiment((*name).to_owned()));
-        let usual = options(clap::Command::new(*name)).try_get_matches_from([name]);
-        let plan = plan(&usual.map_err(|error| Failure::CouldNot(error.to_string()))?).map_err(Failure::Usage)?;
-        can_measure(name, &plan, laboratories)?;
-        follow(name, plan, laboratories, directory, run.seed, progress)
+        let usual = Asked::usual(name).map_err(|error| Failure::CouldNot(error.to_string()))?;
+        let (_, plan) = usual.plan().map_err(Failure::Usage)?;
+        can_measure(&plan, laboratories)?;
+        follow(plan, laboratories, directory, run.seed, progress)
     };
     let is_there = |experiment: &Experiment| matches!((experiment.read)(directory, run), Ok(Some(_)));
     let mut warnings = Vec::new();
@@ -103,16 +103,8 @@ pub(super) fn measure_missing(
     (Status::Done, warnings)
 }
 
-/// How an earlier process ended that measured this experiment.
-fn ended_earlier(name: &str) -> Option<String> {
-    board::instructions().into_iter().find_map(|instruction| match instruction {
-        Instruction::WithoutExperiment(ended, reason) => (ended == name).then_some(reason),
-        _ => None,
-    })
-}
-
-fn can_measure(name: &str, plan: &Plan, laboratories: &Laboratories) -> Result<(), Failure> {
-    let (true, Err(error)) = (plan.needs_gpu, &laboratories.gpu) else { return Ok(()) };
+fn can_measure(plan: &Plan, laboratories: &Laboratories) -> Result<(), Failure> {
+    let (name, true, Err(error)) = (plan.name, plan.needs_gpu, &laboratories.gpu) else { return Ok(()) };
     let alternative = plan.without_gpu.map_or_else(String::new, |alternative| format!("; {alternative}"));
     Err(Failure::CouldNot(format!(
         "`syncscope paper {name}` measures a CUDA device of compute capability 7.5 or later: {error}{alternative}"
@@ -120,7 +112,6 @@ fn can_measure(name: &str, plan: &Plan, laboratories: &Laboratories) -> Result<(
 }
 
 fn follow(
-    name: &str,
     plan: Plan,
     laboratories: &mut Laboratories,
     directory: &RunDirectory,
@@ -134,7 +125,7 @@ fn follow(
         seed,
         progress: &mut |text| progress.show(text),
     };
-    (plan.measure)(&mut bench).map_err(|error| Failure::CouldNot(format!("`syncscope paper {name}`: {error}")))
+    (plan.measure)(&mut bench).map_err(|error| Failure::CouldNot(format!("`syncscope paper {}`: {error}", plan.name)))
 }
 
 #[cfg(test)]

@@ -284,16 +284,10 @@ fn command(request: &Request, folder: &Path, number: u32, budget: Option<Duratio
             child.args(["--cpus", &cpu_list::format(cpus)]);
         }
     }
-    if let Some(devices) = &arguments.device {
-        let list: Vec<String> = devices.iter().map(u32::to_string).collect();
-        child.args(["--device", &list.join(",")]);
-    }
     if arguments.nccl_multicast {
         child.arg("--nccl-multicast");
     }
-    if let Some(budget) = budget {
-        child.args(["--budget", &format!("{}ms", budget.as_millis())]);
-    }
+    child.args(supervisor::options(arguments.device.as_deref(), budget));
     Ok(child)
 }
 
@@ -375,7 +369,7 @@ fn emptied(folder: &Path, joined: &Run) -> Result<RunDirectory, Failure> {
     let directory = RunDirectory::with_run(folder, joined)?;
     let files = [directory.measurements(), directory.samples(), directory.details()];
     for file in files.into_iter().filter(|file| file.exists()) {
-        fs::remove_file(&file).map_err(|error| could_not(&file, &error))?;
+        fs::remove_file(&file).map_err(Failure::in_file(&file))?;
     }
     Ok(directory)
 }
@@ -383,14 +377,10 @@ fn emptied(folder: &Path, joined: &Run) -> Result<RunDirectory, Failure> {
 fn copy_evidence(from: &RunDirectory, to: &RunDirectory) -> Result<(), Failure> {
     let Ok(listings) = fs::read_dir(from.evidence()) else { return Ok(()) };
     let folder: PathBuf = to.evidence();
-    fs::create_dir_all(&folder).map_err(|error| could_not(&folder, &error))?;
+    fs::create_dir_all(&folder).map_err(Failure::in_file(&folder))?;
     for listing in listings.filter_map(Result::ok) {
         let copy = folder.join(listing.file_name());
-        fs::copy(listing.path(), &copy).map_err(|error| could_not(&copy, &error))?;
+        fs::copy(listing.path(), &copy).map_err(Failure::in_file(&copy))?;
     }
     Ok(())
-}
-
-fn could_not(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::CouldNot(format!("{}: {error}", path.display()))
 }

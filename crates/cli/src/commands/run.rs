@@ -1,7 +1,6 @@
 //! `syncscope run` measures this machine, then writes the page and shows the table; `syncscope measure` does so with operations that the
 //! user wrote.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -11,7 +10,7 @@ use syncscope_core::run::directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::run::provenance::SessionRecord;
 use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Finished, Here, Limits, Session, SessionError};
-use syncscope_core::{CaseId, Domain, Run, Verdict};
+use syncscope_core::{Domain, Run};
 use syncscope_cpu::mpi::MpiLaboratory;
 use syncscope_gpu::verify::listings_of_own;
 use syncscope_host::descriptors::silence_output;
@@ -29,7 +28,7 @@ use crate::launcher::{self, Part, Together};
 use crate::progress::Progress;
 use crate::provenance::{self, SessionStart};
 use crate::selection::Selection;
-use crate::supervisor::board::{self, Instruction, Step};
+use crate::supervisor::board::{self, Step};
 use crate::supervisor::{self, Resuming, supervised};
 use crate::terminal::{self, cancel_on_signal};
 
@@ -242,7 +241,7 @@ impl Target {
 
     /// Whether the process before this one measured the same run: its warnings have been shown.
     fn is_known(&self) -> bool {
-        matches!(self, Self::Resumed(..)) && board::instructions().contains(&Instruction::Again)
+        matches!(self, Self::Resumed(..)) && board::instructions().is_again
     }
 }
 
@@ -320,17 +319,8 @@ fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Resu
         }
     };
     board::results_in(request.target.path());
-    session.give_up(&given_up(board::instructions()))?;
+    session.give_up(&board::instructions().give_up)?;
     Ok(session)
-}
-
-/// The cases that ended earlier processes.
-fn given_up(instructions: Vec<Instruction>) -> HashMap<CaseId, Verdict> {
-    let case = |instruction| match instruction {
-        Instruction::GiveUp(id, verdict) => Some((id, verdict)),
-        _ => None,
-    };
-    instructions.into_iter().filter_map(case).collect()
 }
 
 fn new_run(request: &Request, laboratories: &mut Laboratories, plan: &Plan) -> Run {

@@ -4,23 +4,23 @@ use std::path::Path;
 
 use clap::CommandFactory;
 
-use crate::args::{Arguments, CompletionsArguments, ManArguments};
+use crate::args::Arguments;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
 const NAME: &str = "syncscope";
 
 /// Prints the script that completes the arguments in a shell.
-pub(crate) fn completions(arguments: &CompletionsArguments) -> Result<Outcome, Failure> {
+pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Outcome, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Arguments::command(), NAME, &mut script);
+    clap_complete::generate(shell, &mut Arguments::command(), NAME, &mut script);
     terminal::show(&String::from_utf8_lossy(&script).trim_end())?;
     Ok(Outcome::Done)
 }
 
 /// Prints the manual page of the command, or writes it and those of its subcommands into a folder.
-pub(crate) fn man(arguments: &ManArguments) -> Result<Outcome, Failure> {
-    if let Some(folder) = &arguments.out {
+pub(crate) fn man(out: Option<&Path>) -> Result<Outcome, Failure> {
+    if let Some(folder) = out {
         write_pages(folder)?;
     } else {
         let mut page = Vec::new();

@@ -96,8 +96,8 @@ impl Bundle {
         let is_meant = |row: &Row| quick.as_ref().is_none_or(|cases| cases.contains(&planned(&row.case)));
         let left_out: &[&str] = if has_costs_alone { &LEFT_OUT } else { &[] };
         let (table, bytes) = directory.measurement_bytes()?;
-        let (measurements, rows) = quoted(&bytes, run.repeat.is_some(), left_out, is_meant)
-            .map_err(|error| Failure::CouldNot(format!("{}: {error}", table.display())))?;
+        let (measurements, rows) =
+            quoted(&bytes, run.repeat.is_some(), left_out, is_meant).map_err(Failure::in_file(&table))?;
         let details = details(directory, if has_costs_alone { &[] } else { &rows })?;
         Ok(Self { run: anonymous(run, rows.len() as u64, extent), measurements, details })
     }
@@ -137,11 +137,10 @@ fn make(path: &Path, out: Option<&Path>) -> Result<Outcome, Failure> {
         return Err(Failure::Usage(format!("{} is no run of `syncscope run`", path.display())));
     }
     let out = out.map_or_else(|| PathBuf::from(format!("{}.json.gz", data.name)), Path::to_owned);
-    let failed = |error: io::Error| Failure::CouldNot(format!("{}: {error}", out.display()));
     let (mut packed, mut bundle) = (Vec::new(), None);
     for extent in Extent::EACH {
         let made = bundle.insert(Bundle::of(&directory, &run, extent)?);
-        packed = pack(made).map_err(failed)?;
+        packed = pack(made).map_err(Failure::in_file(&out))?;
         if packed.len() as u64 <= MOST_BYTES {
             break;
         }
@@ -152,7 +151,7 @@ fn make(path: &Path, out: Option<&Path>) -> Result<Outcome, Failure> {
         )));
     };
     bundle.run.warnings.iter().for_each(|text| terminal::note(text));
-    replace_file(&out, &packed).map_err(failed)?;
+    replace_file(&out, &packed).map_err(Failure::in_file(&out))?;
     terminal::note(&format!("wrote {} ({} bytes)", out.display(), packed.len()));
     terminal::show(&issue(&bundle, &out))?;
     Ok(Outcome::Done)
@@ -255,8 +254,7 @@ fn pack(bundle: &Bundle) -> io::Result<Vec<u8>> {
 
 /// Writes the run of a bundle to `out` and reads it as any run. What is no bundle leaves nothing there.
 fn check(file: &Path, out: &Path) -> Result<Outcome, Failure> {
-    let refused = |reason: &dyn std::fmt::Display| Failure::CouldNot(format!("{}: {reason}", file.display()));
-    let bundle = read(file).map_err(|error| refused(&error))?;
+    let bundle = read(file).map_err(Failure::in_file(file))?;
     let directory = RunDirectory::create(out)?;
     match written(&bundle, &directory) {
         Ok(()) => {
@@ -264,8 +262,8 @@ fn check(file: &Path, out: &Path) -> Result<Outcome, Failure> {
             Ok(Outcome::Done)
         }
         Err(reason) => {
-            fs::remove_dir_all(out).map_err(|error| refused(&error))?;
-            Err(refused(&reason.to_string().replace(&format!("{}", out.display()), "the bundle")))
+            fs::remove_dir_all(out).map_err(Failure::in_file(file))?;
+            Err(Failure::in_file(file)(reason.to_string().replace(&format!("{}", out.display()), "the bundle")))
         }
     }
 }

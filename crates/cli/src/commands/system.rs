@@ -4,16 +4,16 @@ use serde_json::json;
 use syncscope_core::machine::{Clock, Environment, GpuLink, GpuState, Machine, SystemSettings};
 use syncscope_cpu::CpuLaboratory;
 
-use crate::args::{SystemArguments, SystemFormat};
+use crate::args::SystemFormat;
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
 use crate::provenance;
 use crate::terminal;
 
 /// Shows the machine, its state and the warnings.
-pub(crate) fn system(arguments: &SystemArguments) -> Result<Outcome, Failure> {
+pub(crate) fn system(format: SystemFormat) -> Result<Outcome, Failure> {
     let laboratories = Laboratories::open(None)?;
-    match arguments.format {
+    match format {
         SystemFormat::Json => terminal::show(&format!("{:#}", as_json(&laboratories)))?,
         SystemFormat::Text => terminal::show(&as_text(&laboratories).trim_end())?,
     }

@@ -2,6 +2,7 @@
 //!
 //! The worker writes without waking anybody, because it is measuring; the supervisor looks now and then.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, stdin};
@@ -44,19 +45,19 @@ pub(crate) enum Step {
     Done,
 }
 
-/// What a worker has to know at its start.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Instruction {
-    /// This case ended a worker. It is not measured again.
-    GiveUp(CaseId, Verdict),
-    /// The GPUs ended a worker before a case was measured, for this reason.
-    WithoutGpu(String),
-    /// This experiment of a paper ended a worker, for this reason.
-    WithoutExperiment(String, String),
-    /// A worker before this one has shown what the user has to know of the machine.
-    Again,
+/// What a worker has to know of those before it at its start.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Instructions {
+    /// The cases that ended a worker. They are not measured again.
+    pub(crate) give_up: HashMap<CaseId, Verdict>,
+    /// Why the GPUs ended a worker before a case was measured.
+    pub(crate) without_gpu: Option<String>,
+    /// The experiments of papers that ended a worker, and how.
+    pub(crate) without_experiments: HashMap<String, String>,
+    /// A worker has shown what the user has to know of the machine.
+    pub(crate) is_again: bool,
     /// There will be no other worker.
-    Last,
+    pub(crate) is_last: bool,
 }
 
 /// The places of the three texts. Each is ended by a zero.
@@ -92,7 +93,7 @@ pub(crate) fn results_in(directory: &Path) {
 }
 
 /// What the supervisor said when it started this process; nothing if nobody supervises it.
-pub(crate) fn instructions() -> Vec<Instruction> {
+pub(crate) fn instructions() -> Instructions {
     let own = OWN.get().and_then(Option::as_ref);
     own.and_then(Board::instructions).unwrap_or_default()
 }
@@ -110,7 +111,7 @@ pub(super) fn adopt() -> bool {
 }
 
 impl Board {
-    pub(super) fn new(instructions: &[Instruction]) -> io::Result<Self> {
+    pub(super) fn new(instructions: &Instructions) -> io::Result<Self> {
         let board = Self(shared_memory::memory_file()?);
         let instructions = serde_json::to_string(instructions)?;
         board.0.write_all_at(format!("{MAGIC}{instructions}\0").as_bytes(), INSTRUCTIONS)?;
@@ -133,7 +134,7 @@ impl Board {
         (!bytes.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(&bytes)))
     }
 
-    fn instructions(&self) -> Option<Vec<Instruction>> {
+    fn instructions(&self) -> Option<Instructions> {
         let text = String::from_utf8(self.read(INSTRUCTIONS)).ok()?;
         serde_json::from_str(text.strip_prefix(MAGIC)?).ok()
     }
@@ -189,13 +190,14 @@ mod tests {
 
     #[test]
     fn both_sides_see_the_same() {
-        let instructions = [
-            Instruction::GiveUp(CaseId("0a".into()), Verdict::TimedOut("it hung".into())),
-            Instruction::GiveUp(CaseId("0b".into()), Verdict::Failed("it crashed".into())),
-            Instruction::WithoutGpu("two\nlines\tand a tab".into()),
-            Instruction::Again,
-            Instruction::Last,
-        ];
+        let verdicts = [Verdict::TimedOut("it hung".into()), Verdict::Failed("it crashed".into())];
+        let instructions = Instructions {
+            give_up: [CaseId("0a".into()), CaseId("0b".into())].into_iter().zip(verdicts).collect(),
+            without_gpu: Some("two\nlines\tand a tab".into()),
+            without_experiments: HashMap::from([("timeline".into(), "it hung".into())]),
+            is_again: true,
+            is_last: true,
+        };
         let board = Board::new(&instructions).unwrap();
         let worker = Board(board.for_worker().unwrap());
         assert_eq!(worker.instructions().unwrap(), instructions);

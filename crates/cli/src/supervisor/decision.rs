@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use syncscope_core::{CaseId, Verdict};
 
-use super::board::{Instruction, Step};
+use super::board::{Instructions, Step};
 use crate::failure;
 
 /// Exit code of a worker whose laboratory is lost, so that another process has to measure the rest.
@@ -42,7 +42,7 @@ pub(super) enum Decision {
 #[derive(Debug, Default)]
 pub(super) struct History {
     /// For all workers to come.
-    pub(super) instructions: Vec<Instruction>,
+    pub(super) instructions: Instructions,
     restarts: usize,
     /// The case that was set up when a laboratory was lost.
     lost_at: Option<CaseId>,
@@ -64,28 +64,24 @@ impl History {
                 format!("{name}: {what}; another process measures the rest")
             }
             Step::Measuring { .. } => "another process measures the rest".to_owned(),
-            Step::OpeningGpu | Step::Preparing if !self.is_without_gpu() => {
+            Step::OpeningGpu | Step::Preparing if self.instructions.without_gpu.is_none() => {
                 let doing = if *step == Step::Preparing { "compiling kernels" } else { "opening the GPUs" };
                 let reason = format!("{doing}: {}", what.replace("that measured it ", ""));
-                self.instructions.push(Instruction::WithoutGpu(reason.clone()));
+                self.instructions.without_gpu = Some(reason.clone());
                 format!("{reason}; going on without the GPUs")
             }
             Step::Experiment(name) => {
-                self.instructions.push(Instruction::WithoutExperiment(name.clone(), what.clone()));
+                self.instructions.without_experiments.insert(name.clone(), what.clone());
                 format!("`syncscope paper {name}`: {what}; another process measures the rest")
             }
             _ => return Decision::Impossible(format!("{}: {}", doing(step), what.replace("that measured it ", ""))),
         };
-        if self.restarts == 0 {
-            self.instructions.push(Instruction::Again);
-        }
         self.restarts += 1;
         if self.restarts > MOST_RESTARTS {
             return Decision::Impossible(format!("{message}, but {MOST_RESTARTS} processes have been ended already"));
         }
-        if self.restarts == MOST_RESTARTS {
-            self.instructions.push(Instruction::Last);
-        }
+        self.instructions.is_again = true;
+        self.instructions.is_last = self.restarts == MOST_RESTARTS;
         Decision::Restart(message)
     }
 
@@ -97,12 +93,8 @@ impl History {
             End::Hung(_) => Verdict::TimedOut(what.to_owned()),
             _ => Verdict::Failed(what.to_owned()),
         };
-        self.instructions.push(Instruction::GiveUp(id.clone(), verdict));
+        self.instructions.give_up.insert(id.clone(), verdict);
         true
-    }
-
-    pub(super) fn is_without_gpu(&self) -> bool {
-        self.instructions.iter().any(|instruction| matches!(instruction, Instruction::WithoutGpu(_)))
     }
 }
 
@@ -160,16 +152,8 @@ mod tests {
             let decision = history.decide(&measuring(word), end);
             assert!(matches!(decision, Decision::Restart(text) if text.contains(word) && text.contains("the rest")));
         }
-        let verdicts: Vec<_> = history.instructions.iter().filter_map(given_up).collect();
-        assert!(verdicts[..2].iter().all(|(_, verdict)| verdict.name() == "Failed"), "{verdicts:?}");
-        assert_eq!(verdicts[2].1.name(), "TimedOut");
-    }
-
-    fn given_up(instruction: &Instruction) -> Option<(&CaseId, &Verdict)> {
-        match instruction {
-            Instruction::GiveUp(id, verdict) => Some((id, verdict)),
-            _ => None,
-        }
+        let verdicts = ends.map(|(_, word)| history.instructions.give_up[&CaseId(word.into())].name());
+        assert_eq!(verdicts, ["Failed", "Failed", "TimedOut"]);
     }
 
     #[test]
@@ -178,13 +162,11 @@ mod tests {
         let lost = End::Code(LABORATORY_LOST);
         for case in ["a", "b"] {
             assert!(matches!(history.decide(&measuring(case), lost), Decision::Restart(_)));
-            assert_eq!(history.instructions, [Instruction::Again], "an earlier case has broken it");
+            let again = Instructions { is_again: true, ..Instructions::default() };
+            assert_eq!(history.instructions, again, "an earlier case has broken it");
         }
         history.decide(&measuring("b"), lost);
-        assert_eq!(
-            history.instructions.iter().filter_map(given_up).map(|(id, _)| id.0.as_str()).collect::<Vec<_>>(),
-            ["b"]
-        );
+        assert_eq!(history.instructions.give_up.into_keys().collect::<Vec<_>>(), [CaseId("b".into())]);
     }
 
     #[test]
@@ -192,7 +174,7 @@ mod tests {
         for step in [Step::OpeningGpu, Step::Preparing] {
             let mut history = History::default();
             assert!(matches!(history.decide(&step, End::Hung(LIMIT)), Decision::Restart(_)));
-            assert!(history.is_without_gpu());
+            assert!(history.instructions.without_gpu.is_some());
             assert!(matches!(history.decide(&step, End::Hung(LIMIT)), Decision::Impossible(_)));
         }
     }
@@ -202,8 +184,7 @@ mod tests {
         let mut history = History::default();
         let decision = history.decide(&Step::Experiment("timeline".into()), SEGMENTATION_FAULT);
         assert!(matches!(decision, Decision::Restart(text) if text.contains("timeline") && text.contains("SIGSEGV")));
-        let is_left_out = |instruction: &Instruction| matches!(instruction, Instruction::WithoutExperiment(name, _) if name == "timeline");
-        assert!(history.instructions.iter().any(is_left_out));
+        assert!(history.instructions.without_experiments.contains_key("timeline"));
     }
 
     #[test]
@@ -214,13 +195,13 @@ mod tests {
         }
         let mut history = History::default();
         for number in 1..=MOST_RESTARTS {
-            assert!(!history.instructions.contains(&Instruction::Last));
+            assert!(!history.instructions.is_last);
             assert!(matches!(
                 history.decide(&measuring(&number.to_string()), SEGMENTATION_FAULT),
                 Decision::Restart(_)
             ));
         }
-        assert!(history.instructions.contains(&Instruction::Last));
+        assert!(history.instructions.is_last);
         assert!(matches!(history.decide(&measuring("z"), SEGMENTATION_FAULT), Decision::Impossible(_)));
     }
 }

@@ -22,7 +22,7 @@ use syncscope_core::session::observer::Observer;
 use syncscope_core::{Cancel, Case};
 use syncscope_host::child_process;
 
-use self::board::{Board, Instruction, Step};
+use self::board::{Board, Instructions, Step};
 use self::decision::{Decision, End, History};
 use crate::failure::{Failure, Outcome};
 use crate::launcher;
@@ -90,7 +90,7 @@ pub(crate) fn supervised(
             Decision::Done(code) => return Ok(Outcome::OfWorker(code.try_into().unwrap_or(1))),
             Decision::Restart(message) => {
                 terminal::warning(&message);
-                worker.resume(directory.as_deref(), &resuming, history.is_without_gpu());
+                worker.resume(directory.as_deref(), &resuming, history.instructions.without_gpu.is_some());
             }
             Decision::Impossible(reason) => {
                 let is_begun = |directory: &&Path| RunDirectory::open(directory).is_ok();
@@ -128,7 +128,7 @@ pub(crate) fn is_worker() -> bool {
 
 /// Whether this process is a worker that another one will follow if its laboratory is lost.
 pub(crate) fn another_follows() -> bool {
-    board::is_there() && !board::instructions().contains(&Instruction::Last)
+    board::is_there() && !board::instructions().is_last
 }
 
 /// Says that this process ends because its work is done, or because it has said why it cannot be done.
@@ -144,6 +144,14 @@ pub(crate) fn lost(case: &Case) -> Outcome {
     Outcome::LaboratoryLost
 }
 
+/// The options of a process that measures on these devices for this time.
+pub(crate) fn options(devices: Option<&[u32]>, budget: Option<Duration>) -> impl Iterator<Item = String> {
+    let list = |devices: &[u32]| devices.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+    let devices = devices.map(|devices| ["--device".to_owned(), list(devices)]);
+    let budget = budget.map(|budget| ["--budget".to_owned(), format!("{}ms", budget.as_millis())]);
+    devices.into_iter().chain(budget).flatten()
+}
+
 /// The command line of the next worker.
 struct Worker {
     program: OsString,
@@ -154,7 +162,7 @@ struct Worker {
 impl Worker {
     /// With the arguments of this process. `None` where the program does not find itself, or there is no shared memory.
     fn first() -> Option<Self> {
-        Board::new(&[]).ok()?;
+        Board::new(&Instructions::default()).ok()?;
         let program = std::env::current_exe().ok().filter(|program| program.is_file())?.into_os_string();
         Some(Self { program, words: std::env::args_os().skip(1).collect(), keeps_directory: false })
     }
@@ -165,14 +173,9 @@ impl Worker {
         self.words.retain(|word| word == "--nccl-multicast" || word == "--experiments");
         self.words.splice(..0, ["run".into(), "--resume".into(), directory.into()]);
         self.keeps_directory = true;
-        if let Some(devices) = resuming.devices.filter(|_| !without_gpu) {
-            let list: Vec<String> = devices.iter().map(u32::to_string).collect();
-            self.words.extend(["--device".into(), list.join(",").into()]);
-        }
-        if let Some(deadline) = resuming.deadline {
-            let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-            self.words.extend(["--budget".into(), format!("{}ms", left.as_millis()).into()]);
-        }
+        let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        let devices = resuming.devices.filter(|_| !without_gpu);
+        self.words.extend(options(devices, resuming.deadline.map(left)).map(OsString::from));
     }
 
     /// Runs it to its end: what it did last, how it ended, and where its results are.
@@ -205,7 +208,7 @@ impl Worker {
 
 /// Looks at a worker until it has ended, or a step took too long and it was killed.
 fn watch(child: &mut Child, board: &Board, cancel: &Cancel) -> std::io::Result<(Step, End)> {
-    let limits = Limits::of_process();
+    let asked = std::env::var(STEP_LIMIT).ok().and_then(|text| humantime::parse_duration(&text).ok());
     let (mut last, mut age, mut pause) = ((0, Step::Starting), Duration::ZERO, FIRST_LOOK);
     let mut was_asked = false;
     loop {
@@ -222,7 +225,7 @@ fn watch(child: &mut Child, board: &Board, cancel: &Cancel) -> std::io::Result<(
         if let Some(now) = board.step().filter(|now| now.0 != last.0) {
             (last, age) = (now, Duration::ZERO);
         }
-        let limit = limits.of(&last.1);
+        let limit = limit_of(&last.1, asked);
         if age > limit {
             child.kill()?;
             let deadline = Instant::now() + KILL_LIMIT;
@@ -240,25 +243,14 @@ fn end_of(status: ExitStatus) -> End {
     status.code().map(End::Code).or(status.signal().map(End::Signal)).unwrap_or(End::Code(1))
 }
 
-/// Longest times of steps; a longer one that is asked for holds for all.
-struct Limits {
-    asked: Option<Duration>,
-}
-
-impl Limits {
-    fn of_process() -> Self {
-        let asked = std::env::var(STEP_LIMIT).ok().and_then(|text| humantime::parse_duration(&text).ok());
-        Self { asked }
-    }
-
-    fn of(&self, step: &Step) -> Duration {
-        match step {
-            Step::Measuring { name, .. } if is_own(name) => self.asked.unwrap_or(OWN_LIMIT),
-            Step::Starting | Step::OpeningCpu | Step::OpeningGpu | Step::Preparing | Step::Measuring { .. } => {
-                self.asked.unwrap_or(LIMIT)
-            }
-            Step::Ending | Step::Done => self.asked.unwrap_or_default().max(ENDING_LIMIT),
-            Step::Experiment(_) | Step::Other => self.asked.unwrap_or_default().max(OTHER_LIMIT),
+/// The longest time of a step; a longer one that is asked for holds for all.
+fn limit_of(step: &Step, asked: Option<Duration>) -> Duration {
+    match step {
+        Step::Measuring { name, .. } if is_own(name) => asked.unwrap_or(OWN_LIMIT),
+        Step::Starting | Step::OpeningCpu | Step::OpeningGpu | Step::Preparing | Step::Measuring { .. } => {
+            asked.unwrap_or(LIMIT)
         }
+        Step::Ending | Step::Done => asked.unwrap_or_default().max(ENDING_LIMIT),
+        Step::Experiment(_) | Step::Other => asked.unwrap_or_default().max(OTHER_LIMIT),
     }
 }

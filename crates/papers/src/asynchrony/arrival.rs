@@ -10,28 +10,6 @@ use serde::{Deserialize, Serialize};
 use syncscope_core::run::plain::above_zero;
 use syncscope_core::stats::{BatchCount, Level, Proportion, median};
 
-/// Where and when one block began.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Arrival {
-    /// Number of its multiprocessor (`%smid`).
-    pub multiprocessor: u32,
-    /// Its place in the order of arrival, counted from 0 by one counter in global memory.
-    pub place: u32,
-    /// Time by the device's timer.
-    pub time_ns: u64,
-}
-
-/// One launch: its blocks in the order of their numbers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LaunchArrivals {
-    /// The draw that it belongs to: a grid that does not fit on the device precedes the first launch of each.
-    pub draw: u32,
-    /// Its number within the draw.
-    pub launch: u32,
-    /// Its blocks.
-    pub blocks: Vec<Arrival>,
-}
-
 /// A line of `asynchrony_arrivals.csv`: one block of one launch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArrivalRow {
@@ -110,75 +88,61 @@ pub struct NeighbourRow {
     pub apart_ns: Option<f64>,
 }
 
-impl LaunchArrivals {
-    /// The multiprocessor of each block.
-    fn assignment(&self) -> Vec<u32> {
-        self.blocks.iter().map(|block| block.multiprocessor).collect()
-    }
+/// The multiprocessor of each block of a launch.
+fn assignment(launch: &[ArrivalRow]) -> Vec<u32> {
+    launch.iter().map(|block| block.multiprocessor).collect()
+}
 
-    /// Pairs of neighbouring blocks of which the lower number arrived first, and all pairs.
-    fn neighbours(&self) -> BatchCount {
-        let successes = self.blocks.windows(2).filter(|pair| pair[0].place < pair[1].place).count() as u64;
-        BatchCount { successes, trials: self.blocks.len().saturating_sub(1) as u64 }
-    }
+/// Pairs of neighbouring blocks of which the lower number arrived first, and all pairs.
+fn neighbours(launch: &[ArrivalRow]) -> BatchCount {
+    let successes = launch.windows(2).filter(|pair| pair[0].place < pair[1].place).count() as u64;
+    BatchCount { successes, trials: launch.len().saturating_sub(1) as u64 }
+}
 
-    /// Spearman's rank correlation of number and place; `None` for fewer than two blocks.
-    fn rank_correlation(&self) -> Option<f64> {
-        let count = self.blocks.len() as f64;
-        let squared = |(number, block): (usize, &Arrival)| (number as f64 - f64::from(block.place)).powi(2);
-        let sum: f64 = self.blocks.iter().enumerate().map(squared).sum();
-        (count > 1.0).then(|| 1.0 - 6.0 * sum / (count * (count * count - 1.0)))
-    }
+/// Spearman's rank correlation of number and place; `None` for fewer than two blocks.
+fn rank_correlation(launch: &[ArrivalRow]) -> Option<f64> {
+    let count = launch.len() as f64;
+    let squared = |(number, block): (usize, &ArrivalRow)| (number as f64 - f64::from(block.place)).powi(2);
+    let sum: f64 = launch.iter().enumerate().map(squared).sum();
+    (count > 1.0).then(|| 1.0 - 6.0 * sum / (count * (count * count - 1.0)))
+}
 
-    /// The time from the earliest to the latest block.
-    fn span_ns(&self) -> Option<f64> {
-        let times = || self.blocks.iter().map(|block| block.time_ns);
-        Some((times().max()? - times().min()?) as f64)
-    }
+/// The time from the earliest to the latest block.
+fn span_ns(launch: &[ArrivalRow]) -> Option<f64> {
+    launch.iter().map(|block| block.after_first_ns as f64).reduce(f64::max)
+}
 
-    /// Whether the places are those of an order: each from 0 to the number of blocks, once.
-    pub fn is_complete(&self) -> bool {
-        let places: BTreeSet<u32> = self.blocks.iter().map(|block| block.place).collect();
-        places.len() == self.blocks.len() && places.last().is_none_or(|last| *last as usize + 1 == self.blocks.len())
-    }
+/// Whether the places are those of an order: each from 0 to the number of blocks, once.
+pub(super) fn is_complete(launch: &[ArrivalRow]) -> bool {
+    let places: BTreeSet<u32> = launch.iter().map(|block| block.place).collect();
+    places.len() == launch.len() && places.last().is_none_or(|last| *last as usize + 1 == launch.len())
 }
 
 /// Draws whose blocks are kept: the table of all would take megabytes.
 const KEPT_DRAWS: u32 = 60;
 
-/// A line for each block of the launches of the first draws, and of the first launch with each assignment.
-pub fn arrival_rows(launches: &[LaunchArrivals]) -> Vec<ArrivalRow> {
+/// The launches of the first draws, and the first launch with each assignment.
+pub fn kept(launches: &[Vec<ArrivalRow>]) -> Vec<ArrivalRow> {
     let mut seen = BTreeSet::new();
-    let is_new = launches.iter().map(|launch| seen.insert(launch.assignment())).collect::<Vec<bool>>();
-    let kept = launches.iter().zip(is_new).filter(|(launch, is_new)| launch.draw < KEPT_DRAWS || *is_new);
-    let of_launch = |launch: &LaunchArrivals| {
-        let first = launch.blocks.iter().map(|block| block.time_ns).min().unwrap_or(0);
-        let (draw, number) = (launch.draw, launch.launch);
-        let row = move |(block, arrival): (usize, &Arrival)| ArrivalRow {
-            draw,
-            launch: number,
-            block: block as u32,
-            multiprocessor: arrival.multiprocessor,
-            place: arrival.place,
-            after_first_ns: arrival.time_ns - first,
-        };
-        launch.blocks.iter().enumerate().map(row).collect::<Vec<_>>()
+    let mut is_kept = |launch: &&Vec<ArrivalRow>| {
+        let is_new = seen.insert(assignment(launch));
+        is_new || launch.iter().all(|block| block.draw < KEPT_DRAWS)
     };
-    kept.flat_map(|(launch, _)| of_launch(launch)).collect()
+    launches.iter().filter(|launch| is_kept(launch)).flatten().cloned().collect()
 }
 
 /// A line for each launch. The launches of a draw stand together.
-pub fn launch_rows(launches: &[LaunchArrivals]) -> Vec<LaunchRow> {
+pub fn launch_rows(launches: &[Vec<ArrivalRow>]) -> Vec<LaunchRow> {
     let mut assignments: HashMap<Vec<u32>, u32> = HashMap::new();
     let mut orders: HashMap<BTreeSet<u32>, u32> = HashMap::new();
     let mut rows = Vec::with_capacity(launches.len());
-    for of_draw in launches.chunk_by(|one, next| one.draw == next.draw) {
-        let numbers: Vec<u32> = of_draw.iter().map(|launch| number_of(&mut assignments, launch.assignment())).collect();
+    for of_draw in launches.chunk_by(|one, next| one[0].draw == next[0].draw) {
+        let numbers: Vec<u32> = of_draw.iter().map(|launch| number_of(&mut assignments, assignment(launch))).collect();
         let order = number_of(&mut orders, numbers.iter().copied().collect());
         rows.extend(of_draw.iter().zip(numbers).map(|(launch, assignment)| {
-            let BatchCount { successes, trials } = launch.neighbours();
+            let BatchCount { successes, trials } = neighbours(launch);
             let (after_predecessor, pairs) = (successes as u32, trials as u32);
-            LaunchRow { draw: launch.draw, launch: launch.launch, assignment, order, after_predecessor, pairs }
+            LaunchRow { draw: launch[0].draw, launch: launch[0].launch, assignment, order, after_predecessor, pairs }
         }));
     }
     rows
@@ -211,22 +175,22 @@ fn alternates(draw: &[LaunchRow]) -> bool {
 }
 
 /// How neighbouring blocks arrived in launches of one grid.
-pub fn neighbour_row(block_threads: u32, launches: &[LaunchArrivals]) -> NeighbourRow {
-    let counts: Vec<BatchCount> = launches.iter().map(LaunchArrivals::neighbours).collect();
+pub fn neighbour_row(block_threads: u32, launches: &[Vec<ArrivalRow>]) -> NeighbourRow {
+    let counts: Vec<BatchCount> = launches.iter().map(|launch| neighbours(launch)).collect();
     let proportion = Proportion::of(&counts, Level::P95);
-    let pairs = launches.iter().flat_map(|launch| launch.blocks.windows(2));
-    let apart: Vec<f64> = pairs.map(|pair| pair[0].time_ns.abs_diff(pair[1].time_ns) as f64).collect();
+    let pairs = launches.iter().flat_map(|launch| launch.windows(2));
+    let apart: Vec<f64> = pairs.map(|pair| pair[0].after_first_ns.abs_diff(pair[1].after_first_ns) as f64).collect();
     NeighbourRow {
         block_threads,
-        blocks: launches.first().map_or(0, |launch| launch.blocks.len() as u32),
+        blocks: launches.first().map_or(0, |launch| launch.len() as u32),
         launches: launches.len() as u32,
         pairs: counts.iter().map(|count| count.trials).sum(),
         lower_first: counts.iter().map(|count| count.successes).sum(),
         share: proportion.map(|proportion| proportion.share),
         share_low: proportion.map(|proportion| proportion.interval.low),
         share_high: proportion.map(|proportion| proportion.interval.high),
-        rank_correlation: median(&launches.iter().filter_map(LaunchArrivals::rank_correlation).collect::<Vec<_>>()),
-        span_ns: median(&launches.iter().filter_map(LaunchArrivals::span_ns).collect::<Vec<_>>()),
+        rank_correlation: median(&launches.iter().filter_map(|launch| rank_correlation(launch)).collect::<Vec<_>>()),
+        span_ns: median(&launches.iter().filter_map(|launch| span_ns(launch)).collect::<Vec<_>>()),
         apart_ns: median(&apart),
     }
 }
@@ -236,13 +200,16 @@ mod tests {
     use super::*;
 
     /// A launch whose blocks run on these multiprocessors and arrive in the order of their numbers.
-    fn launch(draw: u32, launch: u32, multiprocessors: &[u32]) -> LaunchArrivals {
-        let arrival = |(place, multiprocessor): (usize, &u32)| Arrival {
+    fn launch(draw: u32, launch: u32, multiprocessors: &[u32]) -> Vec<ArrivalRow> {
+        let arrival = |(place, multiprocessor): (u32, &u32)| ArrivalRow {
+            draw,
+            launch,
+            block: place,
             multiprocessor: *multiprocessor,
-            place: place as u32,
-            time_ns: 1000 + 32 * place as u64,
+            place,
+            after_first_ns: 32 * u64::from(place),
         };
-        LaunchArrivals { draw, launch, blocks: multiprocessors.iter().enumerate().map(arrival).collect() }
+        (0..).zip(multiprocessors).map(arrival).collect()
     }
 
     #[test]
@@ -278,12 +245,12 @@ mod tests {
     #[test]
     fn neighbours_are_compared_by_place_and_apart_by_time() {
         let mut swapped = launch(0, 0, &[0, 1, 2, 3]);
-        swapped.blocks.swap(1, 2);
+        swapped.swap(1, 2);
         let row = neighbour_row(8, &[swapped.clone(), launch(0, 1, &[0, 1, 2, 3])]);
         assert_eq!((row.pairs, row.lower_first, row.blocks, row.launches), (6, 5, 4, 2));
         assert_eq!((row.span_ns, row.apart_ns), (Some(96.0), Some(32.0)));
         assert!(row.share_low < row.share && row.share < row.share_high, "{row:?}");
-        let rows = arrival_rows(&[swapped]);
+        let rows = kept(&[swapped]);
         assert_eq!(rows[1].place, 2);
         assert_eq!(rows.iter().map(|row| row.after_first_ns).collect::<Vec<_>>(), [0, 64, 32, 96]);
         assert_eq!(neighbour_row(8, &[]).share, None);
@@ -293,8 +260,8 @@ mod tests {
     fn the_rank_correlation_is_that_of_the_order() {
         let correlation = |places: &[u32]| {
             let mut launch = launch(0, 0, &vec![0; places.len()]);
-            launch.blocks.iter_mut().zip(places).for_each(|(block, place)| block.place = *place);
-            launch.rank_correlation()
+            launch.iter_mut().zip(places).for_each(|(block, place)| block.place = *place);
+            rank_correlation(&launch)
         };
         assert_eq!(correlation(&[0, 1, 2, 3]), Some(1.0));
         assert_eq!(correlation(&[3, 2, 1, 0]), Some(-1.0));
@@ -304,9 +271,9 @@ mod tests {
 
     #[test]
     fn every_assignment_is_kept_and_not_every_launch() {
-        let mut launches: Vec<LaunchArrivals> = (0..100).map(|draw| launch(draw, 0, &[0, 1])).collect();
+        let mut launches: Vec<Vec<ArrivalRow>> = (0..100).map(|draw| launch(draw, 0, &[0, 1])).collect();
         launches.push(launch(100, 0, &[1, 0]));
-        let rows = arrival_rows(&launches);
+        let rows = kept(&launches);
         assert_eq!(rows.len(), 2 * (KEPT_DRAWS as usize + 1));
         assert_eq!(rows.last().map(|row| (row.draw, row.multiprocessor)), Some((100, 0)));
     }
@@ -314,11 +281,11 @@ mod tests {
     #[test]
     fn an_arrival_that_is_missing_or_counted_twice_shows() {
         let complete = launch(0, 0, &[5, 6, 7]);
-        assert!(complete.is_complete());
+        assert!(is_complete(&complete));
         for place in [0, 3] {
             let mut wrong = complete.clone();
-            wrong.blocks[2].place = place;
-            assert!(!wrong.is_complete(), "{place}");
+            wrong[2].place = place;
+            assert!(!is_complete(&wrong), "{place}");
         }
     }
 }

@@ -4,14 +4,13 @@
 //! Every launch that is watched has records and a counter of its own, all cleared once before the first: the grid with which the
 //! driver clears memory would change the order of the next one.
 
-use std::ffi::CStr;
 use std::time::Duration;
 
+use syncscope_gpu::GpuLaboratory;
 use syncscope_gpu::compile::Program;
-use syncscope_gpu::own_device::{Arguments, Kernel, Launch, Loaded, Outage, OwnDevice};
-use syncscope_gpu::{CudaError, GpuLaboratory};
+use syncscope_gpu::own_device::{Arguments, Launch, Outage, OwnDevice};
 
-use super::arrival::{self, Arrival, LaunchArrivals};
+use super::arrival::{self, ArrivalRow, is_complete};
 use super::counted::Counted;
 use super::updates::{Case, Executor, Memories};
 use super::{Asynchrony, BLOCK_THREADS, Plan, Variant, WARP_THREADS};
@@ -44,40 +43,6 @@ pub fn asynchrony_program(block_threads: u32) -> Program {
     Program { file: "asynchrony.cu", text: include_str!("asynchrony.cu"), definitions }
 }
 
-/// Its kernels.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Kernels {
-    updates: [Kernel; Variant::ALL.len()],
-    pub(super) count: Kernel,
-    pub(super) tally: Kernel,
-    pub(super) arrive: Kernel,
-    pub(super) idle: Kernel,
-}
-
-impl Kernels {
-    fn of(program: &Loaded) -> Result<Self, CudaError> {
-        let kernel = |name: &CStr| program.kernel(name);
-        Ok(Self {
-            // In the order of `Variant::ALL`.
-            updates: [
-                kernel(c"update_global")?,
-                kernel(c"update_shared")?,
-                kernel(c"update_global_left_first")?,
-                kernel(c"update_shared_uniform")?,
-            ],
-            count: kernel(c"count")?,
-            tally: kernel(c"tally")?,
-            arrive: kernel(c"arrive")?,
-            idle: kernel(c"idle")?,
-        })
-    }
-
-    /// The kernel that updates a vector.
-    pub(super) const fn update(&self, variant: Variant) -> Kernel {
-        self.updates[variant as usize]
-    }
-}
-
 /// Runs the experiment on the first opened device. `progress` gets the number of finished parts and of all.
 ///
 /// # Errors
@@ -95,14 +60,12 @@ pub fn measure(
     let (mut counted, mut neighbours, mut orders) = (Vec::new(), Vec::new(), Vec::new());
     for block_threads in BLOCK_THREADS {
         let program = device.load(&gpu.cubin(&asynchrony_program(block_threads))?)?;
-        let kernels = Kernels::of(&program)?;
-        let mut recorder = Recorder { device: &mut device, kernels, multiprocessors };
+        let mut executor = Executor { device: &mut device, memories, program: &program, multiprocessors };
         if orders.is_empty() {
-            orders = recorder.orders(plan.draws)?;
+            orders = executor.orders(plan.draws)?;
         }
-        let arrivals = recorder.of_grid(plan.components / block_threads, block_threads)?;
+        let arrivals = executor.of_grid(plan.components / block_threads, block_threads)?;
         neighbours.push(arrival::neighbour_row(block_threads, &arrivals));
-        let mut executor = Executor { device: &mut device, memories, kernels, multiprocessors };
         for variant in Variant::ALL.iter().copied() {
             let (components, executions) = (plan.components, plan.executions_of(variant));
             counted.push(executor.count(Case { variant, block_threads, components, executions })?);
@@ -115,37 +78,30 @@ pub fn measure(
         classes: counted.iter().flat_map(Counted::classes).collect(),
         neighbours,
         launches: arrival::launch_rows(&orders),
-        arrivals: arrival::arrival_rows(&orders),
+        arrivals: arrival::kept(&orders),
     })
 }
 
-/// Notes the arrival of blocks.
-#[derive(Debug)]
-pub(super) struct Recorder<'a> {
-    pub(super) device: &'a mut OwnDevice,
-    pub(super) kernels: Kernels,
-    pub(super) multiprocessors: u32,
-}
-
-impl Recorder<'_> {
+/// The arrival of blocks.
+impl Executor<'_> {
     /// Launches of one block for each multiprocessor: `draws` times a new order, and some launches with it.
-    pub(super) fn orders(&mut self, draws: u32) -> Result<Vec<LaunchArrivals>, Error> {
+    fn orders(&mut self, draws: u32) -> Result<Vec<Vec<ArrivalRow>>, Error> {
         let others = std::iter::repeat_n(LAUNCHES_OF_DRAW, draws.saturating_sub(1) as usize);
         let draws: Vec<u32> = std::iter::once(LAUNCHES_OF_FIRST).chain(others).collect();
         self.record(self.multiprocessors, WARP_THREADS, &draws)
     }
 
     /// Launches of a grid of the experiment, each with a new order.
-    pub(super) fn of_grid(&mut self, blocks: u32, threads: u32) -> Result<Vec<LaunchArrivals>, Error> {
+    fn of_grid(&mut self, blocks: u32, threads: u32) -> Result<Vec<Vec<ArrivalRow>>, Error> {
         self.record(blocks, threads, &[1; LAUNCHES_OF_GRID])
     }
 
     /// So many launches of a grid in each of several draws.
-    fn record(&mut self, blocks: u32, threads: u32, draws: &[u32]) -> Result<Vec<LaunchArrivals>, Error> {
+    fn record(&mut self, blocks: u32, threads: u32, draws: &[u32]) -> Result<Vec<Vec<ArrivalRow>>, Error> {
         let words = self.launch(blocks, threads, draws)?;
         let launches = launches_of(words, blocks as usize, draws);
-        match launches.iter().find(|launch| !launch.is_complete()) {
-            Some(LaunchArrivals { draw, launch, .. }) => {
+        match launches.iter().find(|launch| !is_complete(launch)).and_then(|launch| launch.first()) {
+            Some(ArrivalRow { draw, launch, .. }) => {
                 Err(format!("the blocks of launch {launch} of draw {draw} were not all counted once").into())
             }
             None => Ok(launches),
@@ -159,7 +115,8 @@ impl Recorder<'_> {
         let records = self.device.results(words)?;
         let counters = self.device.memory(launches * size_of::<u32>())?;
         let too_many = (TOO_MANY * self.multiprocessors, MAX_BLOCK_THREADS);
-        let too_many = Launch::new(self.kernels.idle, too_many, Arguments::default());
+        let (idle, arrive) = (self.program.kernel(c"idle")?, self.program.kernel(c"arrive")?);
+        let too_many = Launch::new(idle, too_many, Arguments::default());
         let mut next = 0;
         for launches in draws {
             self.device.launch(&too_many)?;
@@ -167,7 +124,7 @@ impl Recorder<'_> {
                 let record = launch * u64::from(blocks) * (RECORD_WORDS * size_of::<u64>()) as u64;
                 let counter = launch * size_of::<u32>() as u64;
                 let arguments = Arguments::default().wide(records.address + record).wide(counters.address + counter);
-                self.device.launch(&Launch::new(self.kernels.arrive, (blocks, threads), arguments))?;
+                self.device.launch(&Launch::new(arrive, (blocks, threads), arguments))?;
             }
             next += u64::from(*launches);
         }
@@ -176,18 +133,20 @@ impl Recorder<'_> {
 }
 
 /// The arrivals in the words that the launches of all draws left.
-fn launches_of(words: &[u64], blocks: usize, draws: &[u32]) -> Vec<LaunchArrivals> {
-    let numbers =
-        draws.iter().enumerate().flat_map(|(draw, launches)| (0..*launches).map(move |launch| (draw, launch)));
-    let arrival = |record: &[u64]| Arrival {
-        multiprocessor: record[0] as u32,
-        place: (record[0] >> 32) as u32,
-        time_ns: record[1],
-    };
-    let of_launch = |((draw, launch), words): ((usize, u32), &[u64])| LaunchArrivals {
-        draw: draw as u32,
-        launch,
-        blocks: words.chunks_exact(RECORD_WORDS).map(arrival).collect(),
+fn launches_of(words: &[u64], blocks: usize, draws: &[u32]) -> Vec<Vec<ArrivalRow>> {
+    let numbers = (0..).zip(draws).flat_map(|(draw, launches)| (0..*launches).map(move |launch| (draw, launch)));
+    let of_launch = |((draw, launch), words): ((u32, u32), &[u64])| {
+        let records = words.as_chunks::<RECORD_WORDS>().0;
+        let first = records.iter().map(|[_, time_ns]| *time_ns).min().unwrap_or(0);
+        let row = |(block, [place, time_ns]): (u32, &[u64; RECORD_WORDS])| ArrivalRow {
+            draw,
+            launch,
+            block,
+            multiprocessor: *place as u32,
+            place: (place >> 32) as u32,
+            after_first_ns: time_ns - first,
+        };
+        (0..).zip(records).map(row).collect()
     };
     numbers.zip(words.chunks_exact(blocks * RECORD_WORDS)).map(of_launch).collect()
 }
@@ -201,17 +160,19 @@ mod tests {
         let word = |place: u64, multiprocessor: u64| place << 32 | multiprocessor;
         let words = [word(1, 7), 50, word(0, 9), 40, word(0, 7), 60, word(1, 9), 61, word(0, 8), 70, word(1, 6), 70];
         let launches = launches_of(&words, 2, &[2, 1]);
-        let numbers: Vec<(u32, u32)> = launches.iter().map(|launch| (launch.draw, launch.launch)).collect();
+        let numbers: Vec<(u32, u32)> = launches.iter().map(|launch| (launch[0].draw, launch[0].launch)).collect();
         assert_eq!(numbers, [(0, 0), (0, 1), (1, 0)]);
-        assert_eq!(launches[0].blocks[0], Arrival { multiprocessor: 7, place: 1, time_ns: 50 });
-        assert_eq!(launches[2].blocks[1], Arrival { multiprocessor: 6, place: 1, time_ns: 70 });
-        assert!(launches.iter().all(LaunchArrivals::is_complete));
+        let row = ArrivalRow { draw: 0, launch: 0, block: 0, multiprocessor: 7, place: 1, after_first_ns: 10 };
+        assert_eq!(launches[0][0], row);
+        let row = ArrivalRow { draw: 1, launch: 0, block: 1, multiprocessor: 6, place: 1, after_first_ns: 0 };
+        assert_eq!(launches[2][1], row);
+        assert!(launches.iter().all(|launch| is_complete(launch)));
     }
 
     #[test]
     fn what_no_launch_left_is_no_arrival() {
         assert_eq!(launches_of(&[0; 4], 2, &[3]).len(), 1, "the words of one launch");
         let cleared = launches_of(&[0; 8], 2, &[2]);
-        assert!(!cleared[0].is_complete(), "a launch that left nothing has two blocks at place 0");
+        assert!(!is_complete(&cleared[0]), "a launch that left nothing has two blocks at place 0");
     }
 }

@@ -21,7 +21,7 @@ pub mod gpu;
 mod section;
 mod updates;
 
-use clap::{ArgMatches, Args, FromArgMatches};
+use clap::Args;
 use syncscope_core::run::plain;
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::{Run, words};
@@ -37,16 +37,8 @@ const NAME: &str = "asynchrony";
 /// `syncscope paper asynchrony`.
 pub const EXPERIMENT: Experiment = Experiment {
     name: NAME,
-    about: "The order in which a block-asynchronous kernel updates a vector (Anzt, Chow, Dongarra)",
-    options: Plan::augment_args,
-    plan,
     read: |directory, run| Ok(Asynchrony::read(directory)?.map(|found| section::section(&found, device_of(run)))),
 };
-
-fn plan(matches: &ArgMatches) -> Result<crate::Plan, String> {
-    let plan = Plan::from_arg_matches(matches).map_err(|error| error.to_string())?;
-    Ok(crate::Plan::on_gpu(move |bench| measure(plan, bench)))
-}
 
 fn measure(plan: Plan, bench: &mut Bench<'_>) -> Result<Measured, Error> {
     let gpu = bench.gpu.as_deref_mut().ok_or("no GPU was opened")?;
@@ -120,6 +112,10 @@ impl Plan {
     /// The most components: a vector of 32 MiB.
     pub const MOST_COMPONENTS: u32 = 1 << 22;
 
+    pub(crate) fn plan(self) -> crate::Plan {
+        crate::Plan::on_gpu(NAME, move |bench| measure(self, bench))
+    }
+
     /// Executions of a kernel with each block size, at least. Each control has a tenth of the paper's.
     pub const fn executions_of(&self, variant: Variant) -> u64 {
         if variant.is_control() { self.executions.div_ceil(10) } else { self.executions }
@@ -148,36 +144,9 @@ pub struct Asynchrony {
     pub arrivals: Vec<ArrivalRow>,
 }
 
-impl Asynchrony {
-    /// Writes its tables.
-    ///
-    /// # Errors
-    /// When a file cannot be written.
-    pub fn write(&self, directory: &RunDirectory) -> Result<(), RunDirectoryError> {
-        plain::write(directory, "asynchrony_classes", &self.classes)?;
-        plain::write(directory, "asynchrony_neighbours", &self.neighbours)?;
-        plain::write(directory, "asynchrony_launches", &self.launches)?;
-        plain::write(directory, "asynchrony_arrivals", &self.arrivals)?;
-        plain::write(directory, "asynchrony", &self.positions)
-    }
-
-    /// Reads its tables; `None` if the directory holds none, or one without rows. Only the histogram must be there.
-    ///
-    /// # Errors
-    /// When a table is there and cannot be read.
-    pub fn read(directory: &RunDirectory) -> Result<Option<Self>, RunDirectoryError> {
-        let positions: Vec<PositionRow> = plain::read(directory, "asynchrony")?;
-        if positions.is_empty() {
-            return Ok(None);
-        }
-        Ok(Some(Self {
-            positions,
-            classes: plain::read(directory, "asynchrony_classes")?,
-            neighbours: plain::read(directory, "asynchrony_neighbours")?,
-            launches: plain::read(directory, "asynchrony_launches")?,
-            arrivals: plain::read(directory, "asynchrony_arrivals")?,
-        }))
-    }
+tables! {
+    Asynchrony: positions = NAME, classes = "asynchrony_classes", neighbours = "asynchrony_neighbours",
+    launches = "asynchrony_launches", arrivals = "asynchrony_arrivals"
 }
 
 /// What a device without surprises would count.
@@ -231,7 +200,6 @@ mod testing {
 
 #[cfg(test)]
 mod tests {
-    use super::arrival::{Arrival, LaunchArrivals};
     use super::*;
 
     #[test]
@@ -240,14 +208,14 @@ mod tests {
         let directory = RunDirectory::create_for_experiment(&folder.path().join("run")).unwrap();
         assert_eq!(Asynchrony::read(&directory).unwrap(), None);
         let counted = testing::counted(Variant::GlobalLeftFirst, 1024, &[(31, 5), (40, 1)]);
-        let block = |place| Arrival { multiprocessor: 7, place, time_ns: 100 };
-        let launches = [LaunchArrivals { draw: 0, launch: 0, blocks: vec![block(1), block(0)] }];
+        let row = |block, place| ArrivalRow { draw: 0, launch: 0, block, multiprocessor: 7, place, after_first_ns: 0 };
+        let launches = [vec![row(0, 1), row(1, 0)]];
         let written = Asynchrony {
             positions: counted.positions(),
             classes: counted.classes(),
             neighbours: vec![arrival::neighbour_row(1024, &launches), arrival::neighbour_row(8, &[])],
             launches: arrival::launch_rows(&launches),
-            arrivals: arrival::arrival_rows(&launches),
+            arrivals: arrival::kept(&launches),
         };
         written.write(&directory).unwrap();
         assert_eq!(Asynchrony::read(&directory).unwrap(), Some(written));

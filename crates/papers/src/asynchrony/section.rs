@@ -245,7 +245,7 @@ fn multiprocessors(found: &Asynchrony) -> Option<Part> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::arrival::{self, Arrival, LaunchArrivals};
+    use super::super::arrival::{self, ArrivalRow};
     use super::super::counted::{Batch, Counted};
     use super::*;
 
@@ -264,15 +264,22 @@ mod tests {
         (by_position[64], by_position[32]) = (30, 7);
         let counted =
             [counted(Variant::Global, by_position, [0, 7, 0, 30, 0]), counted(Variant::Shared, vec![0; 1024], [0; 5])];
-        let block = |place: u32| Arrival { multiprocessor: 2 * place, place, time_ns: 32 * u64::from(place) };
-        let launches: Vec<LaunchArrivals> =
-            (0..3).map(|launch| LaunchArrivals { draw: 0, launch, blocks: (0..4).map(block).collect() }).collect();
+        let block = |launch: u32, place: u32| ArrivalRow {
+            draw: 0,
+            launch,
+            block: place,
+            multiprocessor: 2 * place,
+            place,
+            after_first_ns: 32 * u64::from(place),
+        };
+        let launches: Vec<Vec<ArrivalRow>> =
+            (0..3).map(|launch| (0..4).map(|place| block(launch, place)).collect()).collect();
         Asynchrony {
             positions: counted.iter().flat_map(Counted::positions).collect(),
             classes: counted.iter().flat_map(Counted::classes).collect(),
             neighbours: vec![arrival::neighbour_row(64, &launches)],
             launches: arrival::launch_rows(&launches),
-            arrivals: arrival::arrival_rows(&launches),
+            arrivals: arrival::kept(&launches),
         }
     }
 

@@ -5,13 +5,14 @@
 //! them ones again. The host replays the graph and reads counters, never a vector. The counting kernel is a grid that does not
 //! fit on the device, after which the device has another block order (`launch/block_order.rs`): each replay draws one.
 
+use std::ffi::CString;
 use std::time::{Duration, Instant};
 
-use syncscope_gpu::own_device::{Arguments, Launch, Memory, Outage, OwnDevice};
+use syncscope_gpu::CudaError;
+use syncscope_gpu::own_device::{Arguments, Kernel, Launch, Loaded, Memory, Outage, OwnDevice};
 
 use super::Variant;
 use super::counted::{Batch, CLASSES, Counted};
-use super::gpu::Kernels;
 use crate::Error;
 
 /// Most launches in a graph.
@@ -94,14 +95,15 @@ impl Memories {
 pub(super) struct Executor<'a> {
     pub(super) device: &'a mut OwnDevice,
     pub(super) memories: Memories,
-    pub(super) kernels: Kernels,
+    /// The program for the block size.
+    pub(super) program: &'a Loaded,
     pub(super) multiprocessors: u32,
 }
 
 impl Executor<'_> {
     /// Executes a case and counts what it leaves.
     pub(super) fn count(&mut self, case: Case) -> Result<Counted, Error> {
-        let resident = self.kernels.update(case.variant).blocks_per_multiprocessor(case.block_threads)?;
+        let resident = self.update(case.variant)?.blocks_per_multiprocessor(case.block_threads)?;
         self.prepare(case)?;
         let started = Instant::now();
         let mut before = [0; COUNTERS];
@@ -133,16 +135,23 @@ impl Executor<'_> {
         Ok(counted)
     }
 
+    /// The kernel that updates a vector.
+    fn update(&self, variant: Variant) -> Result<Kernel, CudaError> {
+        self.program.kernel(&CString::new(format!("update_{variant}")).unwrap_or_default())
+    }
+
     /// Makes all vectors ones and all counters zero, and the graph of the case.
     fn prepare(&mut self, case: Case) -> Result<(), Outage> {
         let Memories { values, by_position, found, totals } = self.memories;
-        let Self { device, kernels, .. } = self;
+        let kernel = self.update(case.variant)?;
+        let Self { device, program, .. } = self;
         let vectors = case.vectors();
         // `CountArguments`.
         let counted = [values, by_position, found, totals].map(|memory| memory.address);
         let counted = counted.into_iter().fold(Arguments::default(), Arguments::wide);
         let counted = counted.word(case.components).word(vectors);
-        let count = Launch::new(kernels.count, (COUNTING_BLOCKS * self.multiprocessors, TILE), counted.clone());
+        let count =
+            Launch::new(program.kernel(c"count")?, (COUNTING_BLOCKS * self.multiprocessors, TILE), counted.clone());
         device.clear(values)?;
         device.clear(found)?;
         device.launch(&count)?;
@@ -151,10 +160,10 @@ impl Executor<'_> {
             // `UpdateArguments`.
             let arguments = Arguments::default().wide(values.address + vector * bytes).wide(case.components.into());
             let grid = (case.components / case.block_threads, case.block_threads);
-            Launch::new(kernels.update(case.variant), grid, arguments)
+            Launch::new(kernel, grid, arguments)
         };
         let mut launches: Vec<Launch> = (0..u64::from(vectors)).map(update).collect();
-        launches.extend([count, Launch::new(kernels.tally, (1, 64), counted)]);
+        launches.extend([count, Launch::new(program.kernel(c"tally")?, (1, 64), counted)]);
         device.capture(&launches)?;
         self.replay(WARM_UP)?;
         // The very first look found zeros, and the warm-up does not count.

@@ -3,7 +3,7 @@
 use syncscope_gpu::compile::Program;
 use syncscope_sass::{Clock, Cubin, Instruction};
 
-use super::{BASIC_REPEATS, CrosscheckCase, Executor, Form, Operation, REPEAT_DIFFERENCES};
+use super::{BASIC_REPEATS, CrosscheckRow, Executor, Form, Operation, REPEAT_DIFFERENCES};
 
 /// Additions in the body of a loop. On an H200 the branch costs 16 cycles while the body fits into the nearest
 /// instruction cache, and some 78 from 32 KiB of code on. Bodies of 512, 1,024 and 2,048 additions gave 4.031, 4.016 and 4.032 cycles.
@@ -73,9 +73,9 @@ pub fn chain_program(operation: Operation, body: u64, tail: u64) -> Program {
 }
 
 /// A shorter and a longer chain.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct ChainCase {
-    pub(super) case: CrosscheckCase,
+    pub(super) case: CrosscheckRow,
     pub(super) few: Chain,
     pub(super) many: Chain,
     pub(super) threads: u32,
@@ -83,15 +83,16 @@ pub(super) struct ChainCase {
 
 impl ChainCase {
     fn of(form: Form, few: Chain, many: Chain, threads: u32) -> Self {
-        let case = CrosscheckCase {
+        let case = CrosscheckRow {
             executor: Executor::Gpu,
             operation: many.operation,
             form,
             body: many.body,
             blocks: Some(1),
             threads: Some(threads),
-            few: few.repeats(),
-            many: many.repeats(),
+            repeats_few: few.repeats(),
+            repeats_many: many.repeats(),
+            ..CrosscheckRow::default()
         };
         Self { case, few, many, threads }
     }
@@ -180,7 +181,7 @@ mod tests {
             assert!(cases.iter().all(|case| case.few.repeats() == BASIC_REPEATS), "{name}");
         }
         for case in sets.iter().flat_map(|(_, cases)| cases) {
-            assert_eq!((case.case.few, case.case.many), (case.few.repeats(), case.many.repeats()));
+            assert_eq!((case.case.repeats_few, case.case.repeats_many), (case.few.repeats(), case.many.repeats()));
             assert!(case.many.repeats() < 1 << 24, "a float counts them exactly: {case:?}");
             assert!(case.case.form != Form::Body || (case.few.iterations >= 2 && case.few.tail == 0), "{case:?}");
         }

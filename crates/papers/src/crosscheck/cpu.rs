@@ -6,7 +6,6 @@
 
 use std::array;
 use std::convert::Infallible;
-use std::time::Duration;
 
 use syncscope_cpu::CpuLaboratory;
 use syncscope_cpu::timing::chains::{self, STEP};
@@ -15,7 +14,7 @@ use syncscope_host::clock::raw_ns;
 use syncscope_host::scheduling::{AffinityGuard, current_cpu};
 
 use super::{
-    BASIC_REPEATS, BothClocks, CrosscheckCase, CrosscheckPair, CrosscheckSeries, Executor, Form, Operation,
+    BASIC_REPEATS, BothClocks, CrosscheckPair, CrosscheckRow, CrosscheckSeries, Executor, Form, Operation,
     REPEAT_DIFFERENCES, Schedule,
 };
 
@@ -25,12 +24,8 @@ const REFERENCE: [u64; 2] = [8_000, 104_000];
 /// How often each of them is timed. An interruption of the shorter one can take longer than the longer one.
 const REFERENCES: usize = 3;
 
-const SCHEDULE: Schedule =
-    Schedule { pairs_at_once: 5, fewest_pairs: 21, most_pairs: 201, budget: Duration::from_secs(2) };
-
 /// Pairs of the check at the start of a run: some milliseconds.
-const SCHEDULE_OF_A_CHECK: Schedule =
-    Schedule { pairs_at_once: 5, fewest_pairs: 25, most_pairs: 25, budget: Duration::ZERO };
+const PAIRS_OF_A_CHECK: usize = 25;
 
 const OPERATIONS: [Operation; 2] = [Operation::IntegerAddition, Operation::IntegerMultiplication];
 
@@ -38,29 +33,35 @@ const OPERATIONS: [Operation; 2] = [Operation::IntegerAddition, Operation::Integ
 /// repetitions, in a second. Empty where no chain is written for this architecture.
 pub(super) fn measure_all(cpu: &CpuLaboratory, seed: u64) -> Vec<CrosscheckSeries> {
     let cases = OPERATIONS.into_iter().flat_map(|operation| REPEAT_DIFFERENCES.map(|more| case(operation, more)));
-    measure(cpu.clock(), &cases.collect::<Vec<_>>(), SCHEDULE, seed)
+    measure(cpu.clock(), &cases.collect::<Vec<_>>(), Schedule::MEASURED, seed)
 }
 
 /// A chain of multiplications by both clocks, for the check at the start of a run. `None` where no chain is written for this
 /// architecture.
 pub(super) fn measure_check(cpu: &CpuLaboratory, seed: u64) -> Option<CrosscheckSeries> {
-    measure(cpu.clock(), &[case(Operation::IntegerMultiplication, 25_600)], SCHEDULE_OF_A_CHECK, seed).pop()
+    measure(
+        cpu.clock(),
+        &[case(Operation::IntegerMultiplication, 25_600)],
+        Schedule::of_a_check(PAIRS_OF_A_CHECK),
+        seed,
+    )
+    .pop()
 }
 
-const fn case(operation: Operation, difference: u64) -> CrosscheckCase {
-    CrosscheckCase {
+fn case(operation: Operation, difference: u64) -> CrosscheckRow {
+    CrosscheckRow {
         executor: Executor::Cpu,
         operation,
         form: Form::Looped,
         body: STEP,
-        blocks: None,
-        threads: None,
-        few: BASIC_REPEATS,
-        many: BASIC_REPEATS + difference,
+        repeats_few: BASIC_REPEATS,
+        repeats_many: BASIC_REPEATS + difference,
+        known_cycles: known_cycles(operation),
+        ..CrosscheckRow::default()
     }
 }
 
-fn measure(clock: &Clock, cases: &[CrosscheckCase], schedule: Schedule, seed: u64) -> Vec<CrosscheckSeries> {
+fn measure(clock: &Clock, cases: &[CrosscheckRow], schedule: Schedule, seed: u64) -> Vec<CrosscheckSeries> {
     if !chains::ARE_WRITTEN {
         return Vec::new();
     }
@@ -72,12 +73,9 @@ fn measure(clock: &Clock, cases: &[CrosscheckCase], schedule: Schedule, seed: u6
         Ok(pair)
     });
     let Ok(pairs) = pairs;
-    let of = |((case, pairs), wrong): ((&CrosscheckCase, Vec<CrosscheckPair>), u64)| CrosscheckSeries {
-        case: *case,
-        pairs,
-        check: Some(if wrong == 0 { "ok".to_owned() } else { format!("{wrong} pairs had a wrong result") }),
-        evidence: None,
-        known_cycles: known_cycles(case.operation),
+    let of = |((case, pairs), wrong): ((&CrosscheckRow, Vec<CrosscheckPair>), u64)| {
+        let check = if wrong == 0 { "ok".to_owned() } else { format!("{wrong} pairs had a wrong result") };
+        CrosscheckSeries { case: CrosscheckRow { check: Some(check), ..case.clone() }, pairs }
     };
     cases.iter().zip(pairs).zip(wrong).map(of).collect()
 }
@@ -112,10 +110,10 @@ fn timed(clock: &Clock, operation: Operation, repeats: u64) -> Timed {
 }
 
 /// The shorter and the longer chain, then the length of a cycle; and whether all results were right.
-fn pair(clock: &Clock, case: &CrosscheckCase, many_first: bool) -> (CrosscheckPair, bool) {
+fn pair(clock: &Clock, case: &CrosscheckRow, many_first: bool) -> (CrosscheckPair, bool) {
     let run = |repeats| timed(clock, case.operation, repeats);
     let taken = CrosscheckPair::in_order(many_first, |is_many| {
-        Ok::<_, Infallible>(run(if is_many { case.many } else { case.few }))
+        Ok::<_, Infallible>(run(if is_many { case.repeats_many } else { case.repeats_few }))
     });
     let Ok((few, many)) = taken;
     let reference = Reference::measure(clock);
@@ -123,7 +121,7 @@ fn pair(clock: &Clock, case: &CrosscheckCase, many_first: bool) -> (CrosscheckPa
         outside_ns: timed.outside_ns,
         inside_cycles: timed.ticks * reference.cycles_per_tick,
     };
-    let is_right = [(&few, case.few), (&many, case.many)]
+    let is_right = [(&few, case.repeats_few), (&many, case.repeats_many)]
         .iter()
         .all(|(timed, repeats)| timed.result == expected(case.operation, *repeats));
     let cycles_per_ns = reference.cycles_per_ns;
@@ -169,12 +167,12 @@ mod tests {
     #[test]
     fn every_chain_is_measured_and_its_result_checked() {
         let clock = Clock::calibrate();
-        let schedule = Schedule { pairs_at_once: 2, fewest_pairs: 3, most_pairs: 3, budget: Duration::ZERO };
-        let cases: Vec<CrosscheckCase> = OPERATIONS.map(|operation| case(operation, 2056)).to_vec();
+        let schedule = Schedule::of_a_check(3);
+        let cases: Vec<CrosscheckRow> = OPERATIONS.map(|operation| case(operation, 2056)).to_vec();
         let series = measure(&clock, &cases, schedule, 7);
         assert_eq!(series.len(), 2);
         for found in series {
-            assert_eq!((found.pairs.len(), found.check.as_deref()), (3, Some("ok")));
+            assert_eq!((found.pairs.len(), found.case.check.as_deref()), (3, Some("ok")));
             assert!(found.pairs.iter().all(|pair| pair.many.outside_ns > 0.0 && pair.many.inside_cycles > 0.0));
         }
     }

@@ -11,20 +11,14 @@ use syncscope_host::clock::raw_ns;
 
 use super::chains::{Chain, ChainCase, chain_of_a_check, chains};
 use super::{
-    BASIC_REPEATS, BothClocks, CrosscheckCase, CrosscheckPair, CrosscheckSeries, Executor, Form, Operation,
+    BASIC_REPEATS, BothClocks, CrosscheckPair, CrosscheckRow, CrosscheckSeries, Executor, Form, Operation,
     REPEAT_DIFFERENCES, Schedule,
 };
 use crate::Error;
 
-/// Pairs of a set of cases. The cost of a short chain is uncertain by a tenth of a microsecond of launch, and more pairs make
-/// that less. Chains that take milliseconds need no more than the fewest.
-const SCHEDULE: Schedule =
-    Schedule { pairs_at_once: 5, fewest_pairs: 21, most_pairs: 201, budget: Duration::from_secs(2) };
-
 /// Pairs of the check at the start of a run: some ten milliseconds. (On an H200, medians of 25 were off by up to 1.2 % from
 /// outside, where the host disturbs a launch by a microsecond.)
-const SCHEDULE_OF_A_CHECK: Schedule =
-    Schedule { pairs_at_once: 5, fewest_pairs: 101, most_pairs: 101, budget: Duration::ZERO };
+const PAIRS_OF_A_CHECK: usize = 101;
 
 /// Threads of each block of a grid; there is one block on each multiprocessor, as in the first line of the paper's table 8.
 const GRID_THREADS: [u32; 2] = [32, 256];
@@ -57,7 +51,7 @@ pub fn measure(
     gpu.prepare_programs(&programs);
     for (name, cases) in sets {
         progress(name);
-        found.extend(measure_chains(gpu, &cases, SCHEDULE, seed)?);
+        found.extend(measure_chains(gpu, &cases, Schedule::MEASURED, seed)?);
     }
     for threads in GRID_THREADS {
         progress("grid barrier");
@@ -74,7 +68,7 @@ pub fn measure(
 /// # Errors
 /// As [`measure`].
 pub fn measure_check(gpu: &mut GpuLaboratory, seed: u64) -> Result<Option<CrosscheckSeries>, GpuError> {
-    Ok(measure_chains(gpu, &[chain_of_a_check()], SCHEDULE_OF_A_CHECK, seed)?.pop())
+    Ok(measure_chains(gpu, &[chain_of_a_check()], Schedule::of_a_check(PAIRS_OF_A_CHECK), seed)?.pop())
 }
 
 /// What it compiles.
@@ -101,7 +95,8 @@ fn measure_chains(
     for (case, pairs) in cases.iter().zip(pairs) {
         let evidence = case.evidence(&gpu.cubin(&case.many.program())?);
         let known_cycles = capability.and_then(|capability| case.known_cycles(capability));
-        series.push(CrosscheckSeries { case: case.case, pairs, check: Some(check.clone()), evidence, known_cycles });
+        let case = CrosscheckRow { check: Some(check.clone()), evidence, known_cycles, ..case.case.clone() };
+        series.push(CrosscheckSeries { case, pairs });
     }
     Ok(series)
 }
@@ -216,7 +211,7 @@ fn grid_barrier(gpu: &mut GpuLaboratory, threads: u32, seed: u64) -> Result<Vec<
     let mut experiment = gpu.grid_barrier_by_both_clocks(&case)?;
     let unroll = u64::from(experiment.protocol().unroll);
     let mut number = 0;
-    let pairs = SCHEDULE.take(seed, REPEAT_DIFFERENCES.len(), |at, many_first| {
+    let pairs = Schedule::MEASURED.take(seed, REPEAT_DIFFERENCES.len(), |at, many_first| {
         number += 1;
         pair_of_barriers(&mut experiment, number, (REPEAT_DIFFERENCES[at], unroll), many_first)
     })?;
@@ -227,20 +222,20 @@ fn grid_barrier(gpu: &mut GpuLaboratory, threads: u32, seed: u64) -> Result<Vec<
     };
     let evidence = experiment.evidence().summary().map(str::to_owned);
     let series = REPEAT_DIFFERENCES.iter().zip(pairs).map(|(difference, pairs)| CrosscheckSeries {
-        case: CrosscheckCase {
+        case: CrosscheckRow {
             executor: Executor::Gpu,
             operation: Operation::GridBarrier,
             form: Form::Looped,
             body: unroll,
             blocks: Some(blocks),
             threads: Some(threads),
-            few: BASIC_REPEATS,
-            many: BASIC_REPEATS + difference,
+            repeats_few: BASIC_REPEATS,
+            repeats_many: BASIC_REPEATS + difference,
+            check: check.clone(),
+            evidence: evidence.clone(),
+            ..CrosscheckRow::default()
         },
         pairs,
-        check: check.clone(),
-        evidence: evidence.clone(),
-        known_cycles: None,
     });
     Ok(series.collect())
 }

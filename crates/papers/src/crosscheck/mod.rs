@@ -19,7 +19,7 @@
 //! | `section` | what page and terminal show |
 
 use crate::{Bench, Error, Experiment, Measured, Plan};
-use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
+use clap::{Args, ValueEnum};
 use std::time::{Duration, Instant};
 use syncscope_core::engine::PairOrder;
 use syncscope_core::run::machine::ChainCheck;
@@ -46,14 +46,12 @@ const NAME: &str = "crosscheck";
 /// `syncscope paper crosscheck`.
 pub const EXPERIMENT: Experiment = Experiment {
     name: NAME,
-    about: "The same cost by the clock of the GPU and by that of the host (Zhang et al.)",
-    options: Options::augment_args,
-    plan,
     read: |directory, _run| Ok(Crosscheck::read(directory)?.map(|found| section::section(&found.rows))),
 };
 
+/// Its options.
 #[derive(Debug, Args)]
-struct Options {
+pub struct Options {
     /// Chains of operations to time
     #[arg(long, value_enum, default_value_t = On::All)]
     on: On,
@@ -67,13 +65,15 @@ enum On {
     Cpu,
 }
 
-fn plan(matches: &ArgMatches) -> Result<Plan, String> {
-    let Options { on } = Options::from_arg_matches(matches).map_err(|error| error.to_string())?;
-    Ok(Plan {
-        needs_gpu: on == On::All,
-        without_gpu: Some("`--on cpu` compares the clocks of the CPU alone"),
-        measure: Box::new(move |bench| measure(on, bench)),
-    })
+impl Options {
+    pub(crate) fn plan(self) -> Plan {
+        Plan {
+            name: NAME,
+            needs_gpu: self.on == On::All,
+            without_gpu: Some("`--on cpu` compares the clocks of the CPU alone"),
+            measure: Box::new(move |bench| measure(self.on, bench)),
+        }
+    }
 }
 
 fn measure(on: On, bench: &mut Bench<'_>) -> Result<Measured, Error> {
@@ -116,8 +116,10 @@ pub const BASIC_REPEATS: u64 = 512;
 
 words! {
     /// Who executes the chain.
+    #[derive(Default)]
     pub enum Executor ("executor") {
         /// A kernel; the clock inside is that of the multiprocessor.
+        #[default]
         Gpu = "gpu",
         /// A thread; the clock inside is the processor's counter.
         Cpu = "cpu",
@@ -126,8 +128,10 @@ words! {
 
 words! {
     /// What is repeated.
+    #[derive(Default)]
     pub enum Operation ("operation of the crosscheck") {
         /// A float addition that needs the sum before.
+        #[default]
         FloatAddition = "float_addition",
         /// A barrier of a block (`__syncthreads`).
         BlockBarrier = "block_barrier",
@@ -142,41 +146,15 @@ words! {
 
 words! {
     /// How the repetitions stand in the code.
+    #[derive(Default)]
     pub enum Form ("form of the chain") {
         /// A loop whose body stays in the instruction cache.
+        #[default]
         Looped = "looped",
         /// One after the other without a loop, as in the paper.
         Straight = "straight",
         /// A loop whose body grows, to find the instruction cache.
         Body = "body",
-    }
-}
-
-/// What is repeated, where and how.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CrosscheckCase {
-    /// Who executes it.
-    pub executor: Executor,
-    /// What is repeated.
-    pub operation: Operation,
-    /// How it stands in the code.
-    pub form: Form,
-    /// Operations that stand one after the other in the code: of the loop, or of the longer chain if there is no loop.
-    pub body: u64,
-    /// Blocks of the grid; `None` on a CPU.
-    pub blocks: Option<u32>,
-    /// Threads of a block; `None` on a CPU.
-    pub threads: Option<u32>,
-    /// Repetitions of the shorter chain.
-    pub few: u64,
-    /// Repetitions of the longer chain.
-    pub many: u64,
-}
-
-impl CrosscheckCase {
-    /// Repetitions that the longer chain has more.
-    pub const fn difference(&self) -> u64 {
-        self.many.saturating_sub(self.few)
     }
 }
 
@@ -213,16 +191,10 @@ impl CrosscheckPair {
 /// All pairs of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CrosscheckSeries {
-    /// What was measured.
-    pub case: CrosscheckCase,
+    /// What was measured, its check, its evidence and its known cost; the figures follow from the pairs.
+    pub case: CrosscheckRow,
     /// In the order they were taken.
     pub pairs: Vec<CrosscheckPair>,
-    /// What proves that the operations were executed: `ok`, or what was wrong; `None` if nothing was checked.
-    pub check: Option<String>,
-    /// The instructions found between the two readings of the clock, such as `FADD 520`; `None` if unknown.
-    pub evidence: Option<String>,
-    /// Cycles that the operation is known to cost here; `None` if that is not known.
-    pub known_cycles: Option<f64>,
 }
 
 /// What the experiment gave.
@@ -241,31 +213,13 @@ pub fn chain_check(series: &CrosscheckSeries) -> ChainCheck {
     ChainCheck::of((row.executor.as_str(), row.operation.as_str()), figures, row.known_cycles, row.check.as_deref())
 }
 
-const SAMPLES: &str = "crosscheck_samples";
+tables!(Crosscheck: rows = NAME, samples = "crosscheck_samples");
 
 impl Crosscheck {
     /// What these series say.
     pub fn of(series: &[CrosscheckSeries]) -> Self {
         let samples = series.iter().enumerate().flat_map(|(number, series)| rows::samples_of(number as u64, series));
         Self { rows: series.iter().map(rows::row_of).collect(), samples: samples.collect() }
-    }
-
-    /// Writes its tables.
-    ///
-    /// # Errors
-    /// When a file cannot be written.
-    pub fn write(&self, directory: &RunDirectory) -> Result<(), RunDirectoryError> {
-        plain::write(directory, SAMPLES, &self.samples)?;
-        plain::write(directory, NAME, &self.rows)
-    }
-
-    /// Reads its tables; `None` if the directory holds none, or one without rows. A directory without samples is complete: they can be large.
-    ///
-    /// # Errors
-    /// When a table is there and cannot be read.
-    pub fn read(directory: &RunDirectory) -> Result<Option<Self>, RunDirectoryError> {
-        let (rows, samples) = (plain::read(directory, NAME)?, plain::read(directory, SAMPLES)?);
-        Ok(Some(Self { rows, samples }).filter(|found| !found.rows.is_empty()))
     }
 }
 
@@ -274,8 +228,6 @@ impl Crosscheck {
 /// How many pairs the cases of a set get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
-    /// Pairs of one case before the next one comes.
-    pub pairs_at_once: usize,
     /// Each case gets as many, whatever they take. The paper averages 20.
     pub fewest_pairs: usize,
     /// No case gets more.
@@ -285,6 +237,18 @@ pub struct Schedule {
 }
 
 impl Schedule {
+    /// Pairs of one case before the next one comes.
+    const PAIRS_AT_ONCE: usize = 5;
+
+    /// Pairs of a set of cases. The cost of a short chain is uncertain by a tenth of a microsecond of launch, and more pairs make
+    /// that less. Chains that take milliseconds need no more than the fewest.
+    const MEASURED: Self = Self { fewest_pairs: 21, most_pairs: 201, budget: Duration::from_secs(2) };
+
+    /// So many pairs, for the check at the start of a run.
+    const fn of_a_check(pairs: usize) -> Self {
+        Self { fewest_pairs: pairs, most_pairs: pairs, budget: Duration::ZERO }
+    }
+
     /// Takes the pairs of `cases` cases in turn, so that a disturbance of some milliseconds does not hit one case alone. In
     /// each turn the cases come in another random order, and [`PairOrder`] draws which chain of a pair is first.
     /// `take` gets the number of the case and whether that is the longer one. The first pair of each case counts for nothing: it brings kernels
@@ -314,7 +278,7 @@ impl Schedule {
             }
             random.shuffle(&mut order);
             for case in &order {
-                for _ in 0..self.pairs_at_once.min(most - pairs[*case].len()) {
+                for _ in 0..Self::PAIRS_AT_ONCE.min(most - pairs[*case].len()) {
                     pairs[*case].push(take(*case, order_of_pairs.first_side() == Side::Test)?);
                 }
             }
@@ -328,15 +292,19 @@ mod tests {
 
     /// Pairs of a chain of 4 cycles each at 2 GHz, which a host times with 9 us of launch and some noise.
     pub(super) fn series(difference: u64) -> CrosscheckSeries {
-        let case = CrosscheckCase {
+        let case = CrosscheckRow {
             executor: Executor::Gpu,
             operation: Operation::FloatAddition,
             form: Form::Looped,
             body: 512,
             blocks: Some(1),
             threads: Some(32),
-            few: BASIC_REPEATS,
-            many: BASIC_REPEATS + difference,
+            repeats_few: BASIC_REPEATS,
+            repeats_many: BASIC_REPEATS + difference,
+            check: Some("ok".to_owned()),
+            evidence: Some("FADD 520".to_owned()),
+            known_cycles: Some(4.0),
+            ..CrosscheckRow::default()
         };
         let side = |repeats: u64, noise_ns: f64| BothClocks {
             outside_ns: 9000.0 + 2.0 * repeats as f64 + noise_ns,
@@ -344,13 +312,12 @@ mod tests {
         };
         let pair = |number: u64| CrosscheckPair {
             many_first: number.is_multiple_of(3),
-            few: side(case.few, (number % 5) as f64 - 2.0),
-            many: side(case.many, (number % 7) as f64 - 3.0),
+            few: side(case.repeats_few, (number % 5) as f64 - 2.0),
+            many: side(case.repeats_many, (number % 7) as f64 - 3.0),
             cycles_per_ns: 2.0,
         };
         let pairs = (0..35).map(pair).collect();
-        let evidence = Some("FADD 520".to_owned());
-        CrosscheckSeries { case, pairs, check: Some("ok".to_owned()), evidence, known_cycles: Some(4.0) }
+        CrosscheckSeries { case, pairs }
     }
 
     pub(super) fn row() -> CrosscheckRow {
@@ -382,7 +349,8 @@ mod tests {
         fast.pairs.iter_mut().for_each(|pair| pair.cycles_per_ns *= 1.1);
         let text = chain_check(&fast).warning().unwrap();
         assert!(text.contains("GPU") && text.contains("+10.0 %"), "{text}");
-        let slow = CrosscheckSeries { known_cycles: Some(3.0), ..series(25_600) };
+        let mut slow = series(25_600);
+        slow.case.known_cycles = Some(3.0);
         assert!(chain_check(&slow).warning().unwrap().contains("3 are known"));
         let none = CrosscheckSeries { pairs: Vec::new(), ..series(512) };
         assert!(chain_check(&none).warning().unwrap().contains("no figure"));
@@ -401,9 +369,10 @@ mod tests {
     fn tables_are_read_back_as_they_were_written() {
         let folder = tempfile::tempdir().unwrap();
         let directory = RunDirectory::create_for_experiment(&folder.path().join("run")).unwrap();
-        let cpu = CrosscheckCase { executor: Executor::Cpu, blocks: None, threads: None, ..series(512).case };
-        let unknown =
-            CrosscheckSeries { case: cpu, pairs: Vec::new(), check: None, evidence: None, known_cycles: None };
+        let CrosscheckRow { body, repeats_few, repeats_many, .. } = series(512).case;
+        let cpu =
+            CrosscheckRow { executor: Executor::Cpu, body, repeats_few, repeats_many, ..CrosscheckRow::default() };
+        let unknown = CrosscheckSeries { case: cpu, pairs: Vec::new() };
         let crosscheck = Crosscheck::of(&[series(512), unknown, series(2056)]);
         assert_eq!(crosscheck.samples.iter().map(|sample| sample.row).max(), Some(2));
         crosscheck.write(&directory).unwrap();
@@ -433,7 +402,7 @@ mod schedule_tests {
     }
 
     fn schedule(budget: Duration) -> Schedule {
-        Schedule { pairs_at_once: 5, fewest_pairs: 20, most_pairs: 42, budget }
+        Schedule { fewest_pairs: 20, most_pairs: 42, budget }
     }
 
     #[test]

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BothClocks, CrosscheckCase, CrosscheckPair, CrosscheckSeries, Executor, Form, Operation};
+use super::{BothClocks, CrosscheckPair, CrosscheckSeries, Executor, Form, Operation};
 use syncscope_core::stats::{Level, Ranked, median, variance};
 
 /// A line of `crosscheck.csv`. Costs are those of one operation. Each cost is the median over pairs with its 95 % interval
 /// within the run; an interval needs six pairs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CrosscheckRow {
     /// Who executes the chain.
     pub executor: Executor,
@@ -113,8 +113,8 @@ pub(super) fn samples_of(row: u64, series: &CrosscheckSeries) -> impl Iterator<I
 
 /// The row of a series.
 pub(super) fn row_of(series: &CrosscheckSeries) -> CrosscheckRow {
-    let CrosscheckSeries { case, pairs, check, evidence, known_cycles } = series;
-    let CrosscheckCase { executor, operation, form, body, blocks, threads, few, many } = *case;
+    let CrosscheckSeries { case, pairs } = series;
+    let (few, many) = (case.repeats_few, case.repeats_many);
     let each = |value: fn(&CrosscheckPair) -> f64| pairs.iter().map(value).collect::<Vec<f64>>();
     let outside = [each(|pair| pair.few.outside_ns), each(|pair| pair.many.outside_ns)];
     let deviations = [standard_deviation(&outside[0]), standard_deviation(&outside[1])];
@@ -130,14 +130,6 @@ pub(super) fn row_of(series: &CrosscheckSeries) -> CrosscheckRow {
         .zip(deviations[0])
         .and_then(|(many_ns, few_ns)| Some(cost_deviation(many_ns, few_ns, many, few)? * cycles_per_ns?));
     CrosscheckRow {
-        executor,
-        operation,
-        form,
-        body,
-        blocks,
-        threads,
-        repeats_few: few,
-        repeats_many: many,
         pairs: pairs.len() as u64,
         clock_hz: cycles_per_ns.map(|cycles| cycles * 1e9),
         few_outside_ns: median(&outside[0]),
@@ -153,9 +145,7 @@ pub(super) fn row_of(series: &CrosscheckSeries) -> CrosscheckRow {
         inside_cycles: inside.median(),
         inside_cycles_low: inside_interval.map(|interval| interval.low),
         inside_cycles_high: inside_interval.map(|interval| interval.high),
-        known_cycles: *known_cycles,
-        check: check.clone(),
-        evidence: evidence.clone(),
+        ..case.clone()
     }
 }
 

@@ -229,29 +229,29 @@ fn number(value: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::{
-        BASIC_REPEATS, BothClocks, Crosscheck, CrosscheckCase, CrosscheckPair, CrosscheckSeries, Operation,
-        REPEAT_DIFFERENCES,
+        BASIC_REPEATS, BothClocks, Crosscheck, CrosscheckPair, CrosscheckSeries, Operation, REPEAT_DIFFERENCES,
     };
     use super::*;
 
     fn series(form: Form, body: u64, difference: u64, cycles: f64) -> CrosscheckSeries {
         let many = BASIC_REPEATS + difference;
-        let case = CrosscheckCase {
+        let case = CrosscheckRow {
             executor: Executor::Gpu,
             operation: Operation::FloatAddition,
             form,
             body,
             blocks: Some(1),
             threads: Some(32),
-            few: BASIC_REPEATS,
-            many,
+            repeats_few: BASIC_REPEATS,
+            repeats_many: many,
+            ..CrosscheckRow::default()
         };
         let side = |repeats: u64| BothClocks {
             outside_ns: 9000.0 + cycles / 2.0 * repeats as f64,
             inside_cycles: cycles * repeats as f64,
         };
         let pair = CrosscheckPair { many_first: false, few: side(BASIC_REPEATS), many: side(many), cycles_per_ns: 2.0 };
-        CrosscheckSeries { case, pairs: vec![pair; 7], check: None, evidence: None, known_cycles: None }
+        CrosscheckSeries { case, pairs: vec![pair; 7] }
     }
 
     fn text(series: &[CrosscheckSeries]) -> (Section, String) {
@@ -281,14 +281,15 @@ mod tests {
     fn without_a_gpu_its_statements_are_left_out_and_the_rows_that_disagree_come_first() {
         let of_cpu = |difference, cycles| {
             let mut series = series(Form::Looped, 8, difference, cycles);
-            series.case = CrosscheckCase {
+            series.case = CrosscheckRow {
                 executor: Executor::Cpu,
                 operation: Operation::IntegerAddition,
                 blocks: None,
                 threads: None,
+                known_cycles: Some(1.0),
                 ..series.case
             };
-            CrosscheckSeries { known_cycles: Some(1.0), ..series }
+            series
         };
         let (_, text) = text(&[of_cpu(512, 1.02), of_cpu(51_200, 1.0)]);
         assert!(!text.contains("V100") && !text.contains("blocks"), "{text}");

@@ -16,7 +16,7 @@ mod prediction;
 mod section;
 mod terms;
 
-use syncscope_core::{Row, Verdict};
+use syncscope_core::{Row, Verdict, words};
 use syncscope_report::time;
 
 pub use self::section::section;
@@ -24,27 +24,17 @@ pub use self::section::section;
 /// Its name: of the command, and of its place on the page.
 const NAME: &str = "reductions";
 
-/// What is compared with each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Class {
-    /// The five reductions of Burtchell and Burtscher, listing 1.
-    Listing,
-    /// A vector on one GPU.
-    Device,
-    /// A vector on several GPUs.
-    Devices,
-    /// A vector on the CPU.
-    Cpu,
-}
-
-impl Class {
-    const fn title(self) -> &'static str {
-        match self {
-            Self::Listing => "listing 1",
-            Self::Device => "one GPU",
-            Self::Devices => "several GPUs",
-            Self::Cpu => "CPU",
-        }
+words! {
+    /// What is compared with each other.
+    enum Class ("class of reductions") {
+        /// The five reductions of Burtchell and Burtscher, listing 1.
+        Listing = "listing 1",
+        /// A vector on one GPU.
+        Device = "one GPU",
+        /// A vector on several GPUs.
+        Devices = "several GPUs",
+        /// A vector on the CPU.
+        Cpu = "CPU",
     }
 }
 

@@ -4,7 +4,7 @@
 //! other such variant of the class, the measured difference of the two times is compared with the difference of their terms.
 //! What both have in common, reading the vector above all, drops out.
 
-use syncscope_core::{Case, Row};
+use syncscope_core::{Case, Row, words};
 
 use super::terms::{KERNEL_US, Term, terms_of};
 use super::{Class, Measured, has_figure, measured};
@@ -18,27 +18,17 @@ const SMALL_SHARE: f64 = 0.02;
 /// Elements beyond which a thread's part is not in its nearest caches.
 const CACHED_ELEMENTS: u64 = 1 << 17;
 
-/// Whether a prediction agrees with the measurement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Agreement {
-    /// Within 20 % of the measured difference.
-    Within,
-    /// Further off.
-    Outside,
-    /// Further off than 20 %, but the intervals of both overlap: nothing is decided.
-    Undecided,
-    /// A cost is missing.
-    Missing,
-}
-
-impl Agreement {
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Within => "within 20 %",
-            Self::Outside => "outside",
-            Self::Undecided => "undecided",
-            Self::Missing => "no cost",
-        }
+words! {
+    /// Whether a prediction agrees with the measurement.
+    pub(super) enum Agreement ("agreement") {
+        /// Within 20 % of the measured difference.
+        Within = "within 20 %",
+        /// Further off.
+        Outside = "outside",
+        /// Further off than 20 %, but the intervals of both overlap: nothing is decided.
+        Undecided = "undecided",
+        /// A cost is missing.
+        Missing = "no cost",
     }
 }
 

@@ -64,7 +64,7 @@ fn decision_line(decision: &Decision<'_>) -> Vec<String> {
     let Decision { fastest, recommended, runner_up, predicted_lead_ns } = decision;
     vec![
         size(fastest.elements),
-        fastest.class.title().to_owned(),
+        fastest.class.to_string(),
         fastest.title(),
         recommended.title(),
         if decision.loss() > 0.0 { format!("{:.1} %", decision.loss() * 100.0) } else { "0 %".to_owned() },
@@ -84,7 +84,7 @@ fn prediction_line(prediction: &Prediction<'_>) -> Vec<String> {
         difference(ns, half_width_ns),
         prediction.predicted.map_or_else(String::new, |(ns, half_width_ns)| difference(ns, half_width_ns)),
         prediction.relative_error().map_or_else(String::new, |error| format!("{:+.1} %", error * 100.0)),
-        prediction.agreement().as_str().to_owned(),
+        prediction.agreement().to_string(),
         prediction.terms.clone(),
         prediction.why_not().unwrap_or_default().to_owned(),
     ]

@@ -21,7 +21,7 @@ pub mod versions;
 use std::fs;
 use std::path::PathBuf;
 
-use clap::{ArgMatches, Args, FromArgMatches};
+use clap::Args;
 use serde::{Deserialize, Serialize};
 use syncscope_core::run::plain;
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
@@ -34,14 +34,12 @@ const NAME: &str = "timeline";
 /// `syncscope paper timeline`.
 pub const EXPERIMENT: Experiment = Experiment {
     name: NAME,
-    about: "Start and stop of every warp, with the compiler's clock reads and with corrected ones",
-    options: Options::augment_args,
-    plan,
     read: |directory, _run| Ok(Timeline::read(directory)?.map(|found| section::section(&found, Version::ALL))),
 };
 
+/// Its options.
 #[derive(Debug, Args)]
-struct Options {
+pub struct Options {
     /// Show only the corrected version of each snippet (both are measured and written)
     #[arg(long)]
     corrected: bool,
@@ -68,16 +66,17 @@ pub struct OwnRegion {
     pub shape: gpu::Shape,
 }
 
-fn plan(matches: &ArgMatches) -> Result<Plan, String> {
-    let options = Options::from_arg_matches(matches).map_err(|error| error.to_string())?;
-    let Options { corrected, kernel, blocks, threads } = options;
-    let shown = if corrected { &[Version::Corrected] } else { Version::ALL };
-    let own = kernel.map(|file| {
-        let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-        Ok::<_, String>(OwnRegion { file: file.display().to_string(), text, shape: gpu::Shape { blocks, threads } })
-    });
-    let own = own.transpose()?;
-    Ok(Plan::on_gpu(move |bench| measure(shown, own.as_ref(), bench)))
+impl Options {
+    pub(crate) fn plan(self) -> Result<Plan, String> {
+        let Self { corrected, kernel, blocks, threads } = self;
+        let shown = if corrected { &[Version::Corrected] } else { Version::ALL };
+        let own = kernel.map(|file| {
+            let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+            Ok::<_, String>(OwnRegion { file: file.display().to_string(), text, shape: gpu::Shape { blocks, threads } })
+        });
+        let own = own.transpose()?;
+        Ok(Plan::on_gpu(NAME, move |bench| measure(shown, own.as_ref(), bench)))
+    }
 }
 
 fn measure(shown: &[Version], own: Option<&OwnRegion>, bench: &mut Bench<'_>) -> Result<Measured, Error> {
@@ -237,6 +236,11 @@ pub struct ClockOffset {
     pub disagreement_cycles: f64,
 }
 
+tables! {
+    Timeline: spans = NAME, figures = "timeline_figures", edits = "timeline_edits", code = "timeline_code",
+    clocks = "timeline_clocks"
+}
+
 impl Timeline {
     /// The figure of a snippet and version once the code is in the caches.
     pub fn figure(&self, snippet: Snippet, version: Version) -> Option<&Figure> {
@@ -249,36 +253,6 @@ impl Timeline {
         let [naive, corrected] =
             [Version::Naive, Version::Corrected].map(|version| Some(self.figure(snippet, version)?.median_cycles));
         Some(corrected? / naive.filter(|cycles| *cycles > 0.0)?)
-    }
-
-    /// Writes its tables.
-    ///
-    /// # Errors
-    /// When a file cannot be written.
-    pub fn write(&self, directory: &RunDirectory) -> Result<(), RunDirectoryError> {
-        plain::write(directory, "timeline_figures", &self.figures)?;
-        plain::write(directory, "timeline_edits", &self.edits)?;
-        plain::write(directory, "timeline_code", &self.code)?;
-        plain::write(directory, "timeline_clocks", &self.clocks)?;
-        plain::write(directory, NAME, &self.spans)
-    }
-
-    /// Reads its tables; `None` if the directory holds none, or one without rows.
-    ///
-    /// # Errors
-    /// When a table is there and cannot be read.
-    pub fn read(directory: &RunDirectory) -> Result<Option<Self>, RunDirectoryError> {
-        let spans: Vec<Span> = plain::read(directory, NAME)?;
-        if spans.is_empty() {
-            return Ok(None);
-        }
-        Ok(Some(Self {
-            spans,
-            figures: plain::read(directory, "timeline_figures")?,
-            edits: plain::read(directory, "timeline_edits")?,
-            code: plain::read(directory, "timeline_code")?,
-            clocks: plain::read(directory, "timeline_clocks")?,
-        }))
     }
 }
 

@@ -54,31 +54,8 @@ pub fn prepare(cubin: &[u8], snippet: Snippet) -> Result<[Prepared; 2], String> 
         edits,
         code: listing(snippet, version, &compiled, edit),
     };
-    let edits = corrections.iter().map(|correction| described(snippet, correction)).collect();
+    let edits = corrections.into_iter().map(|Correction { offset, change }| Edit { snippet, offset, change }).collect();
     Ok([of(Version::Naive, cubin, Vec::new(), &compiled), of(Version::Corrected, corrected.bytes(), edits, &edited)])
-}
-
-fn described(snippet: Snippet, correction: &Correction) -> Edit {
-    let (offset, change) = match correction {
-        Correction::Moved { instruction, offset } => (
-            *offset,
-            format!("{instruction} moved before the opening clock read: it is arithmetic on operands of before"),
-        ),
-        Correction::Waits { read, barrier, instruction, offset } => {
-            (*read, format!("the clock read waits for barrier {barrier}, which {instruction} at {offset:#06x} sets"))
-        }
-        Correction::Spaced { instruction, offset, cycles } => (
-            *offset,
-            format!("{instruction} stalls {cycles} cycles, so that what is behind it still has its operands in time"),
-        ),
-        Correction::Stalled { instruction, offset, cycles } => (
-            *offset,
-            format!(
-                "{instruction} stalls {cycles} cycles, so that its barrier is set when the clock read waits for it"
-            ),
-        ),
-    };
-    Edit { snippet, offset, change }
 }
 
 /// The instructions from shortly before the first clock read to the last one.

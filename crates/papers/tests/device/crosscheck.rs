@@ -17,7 +17,7 @@ fn a_float_addition_costs_four_cycles_by_both_clocks() {
     for cycles in [check.outside_cycles, check.inside_cycles] {
         assert!((cycles.unwrap() / 4.0 - 1.0).abs() < 0.01, "{check:?}");
     }
-    assert_eq!(series.evidence.as_deref().map(|text| text.starts_with("FADD 1536 of ")), Some(true), "{series:?}");
+    assert_eq!(series.case.evidence.as_deref().map(|text| text.starts_with("FADD 1536 of ")), Some(true), "{series:?}");
 }
 
 #[test]

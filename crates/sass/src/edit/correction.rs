@@ -2,49 +2,17 @@
 
 use crate::edit::KernelEdit;
 use crate::error::EditError;
-use crate::flow::{Graph, Scoreboards, Sets};
+use crate::flow::{Graph, Sets, outstanding_before};
 use crate::instruction::{Clock, Instruction};
 use crate::operands::{Effects, Kind};
 
-/// One change that was made. Offsets are those of the compiled code.
+/// One change that was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Correction {
-    /// Arithmetic that stood between the reads, and stands before the first one now.
-    Moved {
-        /// The instruction.
-        instruction: String,
-        /// Its offset.
-        offset: u64,
-    },
-    /// A read that waits for a barrier now.
-    Waits {
-        /// Offset of the read.
-        read: u64,
-        /// The barrier.
-        barrier: u8,
-        /// What sets the barrier.
-        instruction: String,
-        /// Its offset.
-        offset: u64,
-    },
-    /// A stall count that was raised, because moved arithmetic needs its operands.
-    Spaced {
-        /// The instruction.
-        instruction: String,
-        /// Its offset.
-        offset: u64,
-        /// The stall count now.
-        cycles: u8,
-    },
-    /// A stall count that was raised, because a barrier counts from the second cycle on.
-    Stalled {
-        /// The instruction.
-        instruction: String,
-        /// Its offset.
-        offset: u64,
-        /// The stall count now.
-        cycles: u8,
-    },
+pub struct Correction {
+    /// Offset of the changed instruction in the compiled code.
+    pub offset: u64,
+    /// What was changed, and why.
+    pub change: String,
 }
 
 /// Edits a kernel so that the reading before its timed part waits until everything issued before is there, that arithmetic
@@ -116,10 +84,13 @@ fn move_before(edit: &mut KernelEdit, at: usize, read: usize) -> Option<Vec<Corr
         match trial.clone().move_instruction(offset(at), offset(read)) {
             Err(EditError::TooSoon { compiled_at, needed, left, .. }) => {
                 let first = trial.current_offset(compiled_at)?;
-                let instruction = trial.instructions().iter().find(|found| found.offset == first)?.clone();
-                let cycles = (u32::from(instruction.control.stall) + needed - left).min(LONGEST_STALL) as u8;
+                let Instruction { control, mnemonic, .. } =
+                    trial.instructions().into_iter().find(|found| found.offset == first)?;
+                let cycles = (u32::from(control.stall) + needed - left).min(LONGEST_STALL) as u8;
                 trial.set_stall(first, cycles).ok()?;
-                made.push(Correction::Spaced { instruction: instruction.mnemonic, offset: compiled_at, cycles });
+                let why = "so that what is behind it still has its operands in time";
+                let change = format!("{mnemonic} stalls {cycles} cycles, {why}");
+                made.push(Correction { offset: compiled_at, change });
             }
             _ => break,
         }
@@ -127,7 +98,8 @@ fn move_before(edit: &mut KernelEdit, at: usize, read: usize) -> Option<Vec<Corr
     let instruction = trial.instructions().get(at)?.mnemonic.clone();
     let compiled = trial.compiled_offset(offset(at))?;
     trial.move_instruction(offset(at), offset(read)).ok()?;
-    made.push(Correction::Moved { instruction, offset: compiled });
+    let change = format!("{instruction} moved before the opening clock read: it is arithmetic on operands of before");
+    made.push(Correction { offset: compiled, change });
     *edit = trial;
     Some(made)
 }
@@ -135,8 +107,7 @@ fn move_before(edit: &mut KernelEdit, at: usize, read: usize) -> Option<Vec<Corr
 /// Lets a read wait for every result that is outstanding there.
 fn wait_for_outstanding(edit: &mut KernelEdit, read: usize, made: &mut Vec<Correction>) -> Result<(), EditError> {
     let instructions = edit.instructions();
-    let graph = Graph::of(&instructions);
-    let mut outstanding = Scoreboards::of(&instructions, &graph).before(read).clone();
+    let mut outstanding = outstanding_before(&instructions, &Graph::of(&instructions)).swap_remove(read);
     outstanding.wait(instructions[read].control);
     let compiled = |edit: &KernelEdit, index: usize| edit.compiled_offset(offset(index)).unwrap_or(offset(index));
     let results: Vec<(u8, usize)> = outstanding
@@ -146,13 +117,15 @@ fn wait_for_outstanding(edit: &mut KernelEdit, read: usize, made: &mut Vec<Corre
         .collect();
     for (barrier, index) in results {
         let setter = &instructions[index];
-        let (instruction, at) = (setter.mnemonic.clone(), compiled(edit, index));
+        let (instruction, at) = (&setter.mnemonic, compiled(edit, index));
         if index + 1 == read && setter.control.stall < 2 {
             edit.set_stall(offset(index), 2)?;
-            made.push(Correction::Stalled { instruction: instruction.clone(), offset: at, cycles: 2 });
+            let why = "so that its barrier is set when the clock read waits for it";
+            made.push(Correction { offset: at, change: format!("{instruction} stalls 2 cycles, {why}") });
         }
         edit.set_wait(offset(read), barrier)?;
-        made.push(Correction::Waits { read: compiled(edit, read), barrier, instruction, offset: at });
+        let change = format!("the clock read waits for barrier {barrier}, which {instruction} at {at:#06x} sets");
+        made.push(Correction { offset: compiled(edit, read), change });
     }
     Ok(())
 }

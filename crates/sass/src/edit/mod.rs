@@ -18,6 +18,7 @@ mod rules;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::arch::Arch;
 use crate::cubin::Kernel;
@@ -40,7 +41,7 @@ const LONGEST_WITHOUT_YIELD: u8 = 11;
 /// A kernel, and the edits made so far. Offsets are always those of the code as it is at that moment.
 #[derive(Debug, Clone)]
 pub struct KernelEdit {
-    rules: Rules,
+    rules: Arc<Rules>,
     /// The code as it is now: which instruction of the compiled code, and its bits.
     code: Vec<(usize, u128)>,
 }
@@ -48,7 +49,7 @@ pub struct KernelEdit {
 impl KernelEdit {
     pub(super) fn new(kernel: Kernel, referred: Vec<u64>) -> Self {
         let code = kernel.instructions().iter().map(|instruction| instruction.raw).enumerate().collect();
-        Self { rules: Rules::new(kernel, referred), code }
+        Self { rules: Arc::new(Rules::new(kernel, referred)), code }
     }
 
     /// The name of the kernel.
@@ -70,7 +71,7 @@ impl KernelEdit {
     }
 
     /// The architecture.
-    pub const fn arch(&self) -> Arch {
+    pub fn arch(&self) -> Arch {
         self.rules.kernel().arch()
     }
 

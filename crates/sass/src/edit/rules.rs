@@ -4,11 +4,10 @@
 //! barrier between two instructions, or the cycles between them.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 use crate::cubin::Kernel;
 use crate::error::EditError;
-use crate::flow::{Graph, Outstanding, Scoreboards, Sets};
+use crate::flow::{Graph, Outstanding, Sets, outstanding_before};
 use crate::instruction::{Control, Instruction};
 use crate::operands::{Effects, Kind, Register};
 
@@ -57,16 +56,17 @@ pub(super) struct Rules {
     /// Offsets that something outside of the code refers to.
     referred: Vec<u64>,
     effects: Vec<Option<Effects>>,
-    /// Where the basic block of each instruction begins.
-    blocks: Vec<usize>,
+    graph: Graph,
+    /// What is outstanding before each instruction.
+    outstanding: Vec<Outstanding>,
 }
 
 impl Rules {
     pub(super) fn new(kernel: Kernel, referred: Vec<u64>) -> Self {
         let effects = kernel.instructions().iter().map(|found| Effects::of(found, kernel.arch())).collect();
         let graph = Graph::of(kernel.instructions());
-        let blocks = (0..kernel.instructions().len()).map(|index| graph.block(index).start).collect();
-        Self { kernel, referred, effects, blocks }
+        let outstanding = outstanding_before(kernel.instructions(), &graph);
+        Self { kernel, referred, effects, graph, outstanding }
     }
 
     pub(super) const fn kernel(&self) -> &Kernel {
@@ -97,9 +97,8 @@ impl Rules {
 
     /// Whether an instruction may get another place.
     pub(super) fn can_move(&self, code: &Code, from: usize, to: usize) -> Result<(), EditError> {
-        let graph = Graph::of(self.compiled());
         let offset = |index: usize| self.compiled()[index].offset;
-        let block = graph.block(from);
+        let block = self.graph.block(from);
         let mnemonic = |index: usize| self.compiled()[index].mnemonic.clone();
         if !block.contains(&to) {
             let (instruction, from, to) = (mnemonic(code[from].0), offset(from), offset(to));
@@ -108,7 +107,7 @@ impl Rules {
         }
         for (index, _) in &code[from.min(to)..=from.max(to)] {
             let instruction = &self.compiled()[*index];
-            let is_last = *index + 1 == block.end && !graph.successors(*index).eq(&[*index + 1]);
+            let is_last = *index + 1 == block.end && !self.graph.successors(*index).eq(&[*index + 1]);
             let why = if instruction.target.is_some() {
                 "its branch target is a distance"
             } else if self.referred.contains(&instruction.offset) {
@@ -128,9 +127,11 @@ impl Rules {
 
     /// Whether a wait for this barrier waits for something.
     pub(super) fn can_wait(&self, code: &Code, at: usize, barrier: u8) -> Result<(), EditError> {
-        let graph = Graph::of(self.compiled());
-        let block = graph.block(at);
-        let before = outstanding_before(code, &Scoreboards::of(self.compiled(), &graph), &block, at);
+        let block = self.graph.block(at);
+        let mut before = self.outstanding[block.start].clone();
+        for (index, raw) in &code[block.start..at] {
+            before.pass(*index, Control::of(*raw));
+        }
         let setters: Vec<usize> = before.of(barrier).map(|(index, _)| index).collect();
         if setters.is_empty() {
             let offset = self.compiled()[at].offset;
@@ -154,15 +155,13 @@ impl Rules {
 
     /// Checks the block around `at` after an edit.
     pub(super) fn check(&self, code: &Code, at: usize) -> Result<(), EditError> {
-        let graph = Graph::of(self.compiled());
-        let block = graph.block(at);
-        let scoreboards = Scoreboards::of(self.compiled(), &graph);
+        let block = self.graph.block(at);
         let compiled: Vec<(usize, u128)> = block.clone().map(|index| (index, self.compiled()[index].raw)).collect();
         let before = Schedule::of(&compiled);
         let after = Schedule::of(&code[block.clone()]);
         self.check_pairs(&before, &after)?;
-        self.check_entry(&graph, &scoreboards, &before, &after, &block)?;
-        self.check_exit(scoreboards.before(block.start), &before, &after)
+        self.check_entry(block.start, &before, &after)?;
+        self.check_exit(&self.outstanding[block.start], &before, &after)
     }
 
     /// Dependencies between two instructions of the block.
@@ -220,16 +219,9 @@ impl Rules {
         Ok(())
     }
 
-    /// Dependencies on instructions before the block.
-    fn check_entry(
-        &self,
-        graph: &Graph,
-        scoreboards: &Scoreboards,
-        before: &Schedule,
-        after: &Schedule,
-        block: &Range<usize>,
-    ) -> Result<(), EditError> {
-        for (barrier, first, sets) in scoreboards.before(block.start).all() {
+    /// Dependencies on instructions before the block, which begins at `start`.
+    fn check_entry(&self, start: usize, before: &Schedule, after: &Schedule) -> Result<(), EditError> {
+        for (barrier, first, sets) in self.outstanding[start].all() {
             for &second in &before.order {
                 let found = self.dependencies(first, second).into_iter().find(|found| found.is_protected_by(sets));
                 let Some(dependency) = found else { continue };
@@ -238,7 +230,7 @@ impl Rules {
                 }
             }
         }
-        for (first, cycles) in self.shortly_before(graph, block.start) {
+        for (first, cycles) in self.shortly_before(start) {
             for &second in &before.order {
                 let fixed = |dependency: &Dependency| {
                     !matches!(dependency, Dependency::Order(_) | Dependency::WriteAfterRead(_))
@@ -279,9 +271,9 @@ impl Rules {
 
     /// The instructions before a block whose fixed latency may reach into it, with the cycles to its start on the shortest
     /// path.
-    fn shortly_before(&self, graph: &Graph, start: usize) -> Vec<(usize, u32)> {
+    fn shortly_before(&self, start: usize) -> Vec<(usize, u32)> {
         let mut found: Vec<(usize, u32)> = Vec::new();
-        let mut open: Vec<(usize, u32)> = graph.predecessors(start).map(|index| (index, 0)).collect();
+        let mut open: Vec<(usize, u32)> = self.graph.predecessors(start).map(|index| (index, 0)).collect();
         while let Some((index, behind)) = open.pop() {
             let cycles = behind + u32::from(self.compiled()[index].control.stall);
             if cycles >= LONGEST_FIXED_LATENCY || found.iter().any(|&(other, known)| other == index && known <= cycles)
@@ -289,14 +281,9 @@ impl Rules {
                 continue;
             }
             found.push((index, cycles));
-            open.extend(graph.predecessors(index).map(|index| (index, cycles)));
+            open.extend(self.graph.predecessors(index).map(|index| (index, cycles)));
         }
         found
-    }
-
-    /// Whether no basic block begins or ends between two instructions.
-    fn in_one_block(&self, first: usize, second: usize) -> bool {
-        self.blocks.get(first).zip(self.blocks.get(second)).is_some_and(|(one, other)| one == other)
     }
 
     /// Why the second instruction must stay behind the first.
@@ -312,7 +299,7 @@ impl Rules {
                 self.compiled()[index].predicate.is_none()
                     && effects.is_some_and(|found| found.defs.contains(&register))
             };
-            self.in_one_block(first, second) && between.clone().any(overwrites)
+            self.graph.block(first).contains(&second) && between.clone().any(overwrites)
         };
         let common = |of: &BTreeSet<Register>, with: &BTreeSet<Register>| {
             of.intersection(with).copied().find(|register| !is_overwritten(*register))
@@ -340,15 +327,6 @@ const fn in_order(one: Kind, other: Kind) -> Option<&'static str> {
 fn barriers_of(control: Control, dependency: Dependency) -> Vec<u8> {
     let of = |barrier: Option<u8>, sets: Sets| barrier.filter(|_| dependency.is_protected_by(sets));
     [of(control.read_barrier, Sets::Read), of(control.write_barrier, Sets::Write)].into_iter().flatten().collect()
-}
-
-/// What is outstanding before the instruction at place `at` of the code.
-fn outstanding_before(code: &Code, scoreboards: &Scoreboards, block: &Range<usize>, at: usize) -> Outstanding {
-    let mut outstanding = scoreboards.before(block.start).clone();
-    for (index, raw) in &code[block.start..at] {
-        outstanding.pass(*index, Control::of(*raw));
-    }
-    outstanding
 }
 
 /// The code as it is edited: the number of each compiled instruction, and its bits.

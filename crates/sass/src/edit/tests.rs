@@ -50,16 +50,11 @@ fn the_clock_reads_are_corrected_as_in_the_source() {
     let between = ["CS2R", "STS", "BAR", "LDS", "CS2R", "EXIT"];
     assert_eq!(opcodes(&edit)[8..], between, "arithmetic stands before");
     assert!(edit.instructions()[12].control.waits_for(1), "the load");
-    let moved: Vec<u64> = made
-        .iter()
-        .filter_map(|correction| match correction {
-            Correction::Moved { offset, .. } => Some(*offset),
-            _ => None,
-        })
-        .collect();
+    let moved: Vec<u64> =
+        made.iter().filter(|found| found.change.contains(" moved before ")).map(|found| found.offset).collect();
     assert_eq!(moved, [0x60, 0x70, 0x80]);
-    let waits = Correction::Waits { read: CLOSING, barrier: 1, instruction: "LDS".to_owned(), offset: LOAD };
-    assert!(made.contains(&waits), "{made:?}");
+    let change = format!("the clock read waits for barrier 1, which LDS at {LOAD:#06x} sets");
+    assert!(made.contains(&Correction { offset: CLOSING, change }), "{made:?}");
     // Corrected twice is corrected once.
     let words: Vec<u128> = edit.words().collect();
     assert_eq!(correct_clock_reads(&mut edit).unwrap(), []);

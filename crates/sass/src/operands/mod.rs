@@ -27,17 +27,12 @@ pub struct Effects {
 impl Effects {
     /// The effects of an instruction; `None` if its operands are not in the table.
     pub fn of(instruction: &Instruction, arch: Arch) -> Option<Self> {
-        let shape = shapes::shape(instruction, arch.generation())?;
-        let of_role = |role: Role| -> BTreeSet<Register> {
-            let operands = shape.operands.iter().filter(|operand| operand.role == role);
-            operands.flat_map(|operand| operand.registers(arch.generation())).collect()
-        };
-        let mut uses = of_role(Role::Use);
+        let mut effects = shapes::shape(instruction, arch.generation())?.effects;
         if let Some(guard) = instruction.predicate.filter(|guard| guard.number != TRUE) {
             let bank = if guard.uniform { Bank::UniformPredicate } else { Bank::Predicate };
-            uses.insert(Register { bank, number: guard.number });
+            effects.uses.insert(Register { bank, number: guard.number });
         }
-        Some(Self { kind: shape.kind, defs: of_role(Role::Def), uses })
+        Some(effects)
     }
 }
 
@@ -96,37 +91,6 @@ pub enum Kind {
     Control,
 }
 
-/// Whether an operand is read or written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
-    Def,
-    Use,
-}
-
-/// Registers that an instruction names in a field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Operand {
-    bank: Bank,
-    /// The number in the field.
-    number: u8,
-    /// How many consecutive registers are meant.
-    count: u8,
-    role: Role,
-}
-
-impl Operand {
-    /// The registers, without those that are constant.
-    fn registers(self, generation: Generation) -> impl Iterator<Item = Register> {
-        let constant = match self.bank {
-            Bank::General => ZERO,
-            Bank::Uniform => uniform_zero(generation),
-            Bank::Predicate | Bank::UniformPredicate => TRUE,
-        };
-        let count = if self.number == constant { 0 } else { self.count };
-        (0..count).map(move |step| Register { bank: self.bank, number: self.number.wrapping_add(step) })
-    }
-}
-
 /// Blackwell has 256 uniform registers where older architectures have 64.
 const fn uniform_zero(generation: Generation) -> u8 {
     match generation {
@@ -135,23 +99,35 @@ const fn uniform_zero(generation: Generation) -> u8 {
     }
 }
 
-/// The operands of an instruction, as they are found.
+/// The effects of an instruction, as its operands are found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Shape {
-    pub(super) kind: Kind,
-    pub(super) operands: Vec<Operand>,
+    pub(super) effects: Effects,
+    /// Whether operands are those of warps, uniform registers and predicates, from here on.
+    pub(super) is_uniform: bool,
     raw: u128,
     generation: Generation,
 }
 
 impl Shape {
     pub(super) const fn new(kind: Kind, raw: u128, generation: Generation) -> Self {
-        Self { kind, operands: Vec::new(), raw, generation }
+        let effects = Effects { kind, defs: BTreeSet::new(), uses: BTreeSet::new() };
+        Self { effects, is_uniform: false, raw, generation }
     }
 
     /// The same operands of another kind of operation.
     pub(super) fn of_kind(self, kind: Kind) -> Self {
-        Self { kind, ..self }
+        Self { effects: Effects { kind, ..self.effects }, ..self }
+    }
+
+    /// The operands that follow are those of warps.
+    pub(super) fn of_warps(self) -> Self {
+        Self { is_uniform: true, ..self }
+    }
+
+    /// The operands that follow are those of threads.
+    pub(super) fn of_threads(self) -> Self {
+        Self { is_uniform: false, ..self }
     }
 
     pub(super) fn bit(&self, low: u32) -> bool {
@@ -173,55 +149,59 @@ impl Shape {
         if self.generation == Generation::BlackwellRtx && self.bit(80) { 2 } else { 1 }
     }
 
-    fn push(mut self, bank: Bank, role: Role, low: u8, count: u8) -> Self {
-        let width = match bank {
-            Bank::Uniform if uniform_zero(self.generation) == 63 => 6,
-            Bank::General | Bank::Uniform => 8,
-            Bank::Predicate | Bank::UniformPredicate => 3,
+    /// The registers that a field names, so many one after the other, without those that are constant.
+    fn registers(&self, bank: Bank, low: u8, count: u8) -> impl Iterator<Item = Register> + use<> {
+        let uniform_zero = uniform_zero(self.generation);
+        let (width, constant) = match bank {
+            Bank::General => (8, ZERO),
+            Bank::Uniform if uniform_zero == 63 => (6, uniform_zero),
+            Bank::Uniform => (8, uniform_zero),
+            Bank::Predicate | Bank::UniformPredicate => (3, TRUE),
         };
         let number = self.raw.field(low.into(), width) as u8;
-        self.operands.push(Operand { bank, number, count, role });
+        let count = if number == constant { 0 } else { count };
+        (0..count).map(move |step| Register { bank, number: number.wrapping_add(step) })
+    }
+
+    const fn bank(&self) -> Bank {
+        if self.is_uniform { Bank::Uniform } else { Bank::General }
+    }
+
+    fn predicates(&self, lows: &[u8]) -> impl Iterator<Item = Register> {
+        let bank = if self.is_uniform { Bank::UniformPredicate } else { Bank::Predicate };
+        lows.iter().flat_map(move |&low| self.registers(bank, low, 1))
+    }
+
+    /// Writes registers.
+    pub(super) fn def(mut self, low: u8, count: u8) -> Self {
+        self.effects.defs.extend(self.registers(self.bank(), low, count));
         self
     }
 
-    /// Writes general registers.
-    pub(super) fn def(self, low: u8, count: u8) -> Self {
-        self.push(Bank::General, Role::Def, low, count)
+    /// Reads registers.
+    pub(super) fn read(mut self, low: u8, count: u8) -> Self {
+        self.effects.uses.extend(self.registers(self.bank(), low, count));
+        self
     }
 
-    /// Reads general registers.
-    pub(super) fn read(self, low: u8, count: u8) -> Self {
-        self.push(Bank::General, Role::Use, low, count)
+    /// Reads uniform registers, whatever the others are.
+    pub(super) fn read_uniform(mut self, low: u8, count: u8) -> Self {
+        self.effects.uses.extend(self.registers(Bank::Uniform, low, count));
+        self
     }
 
-    /// Writes uniform registers.
-    pub(super) fn def_uniform(self, low: u8, count: u8) -> Self {
-        self.push(Bank::Uniform, Role::Def, low, count)
+    /// Writes predicates.
+    pub(super) fn def_predicates(mut self, lows: &[u8]) -> Self {
+        let predicates: Vec<Register> = self.predicates(lows).collect();
+        self.effects.defs.extend(predicates);
+        self
     }
 
-    /// Reads uniform registers.
-    pub(super) fn read_uniform(self, low: u8, count: u8) -> Self {
-        self.push(Bank::Uniform, Role::Use, low, count)
-    }
-
-    /// Writes predicates of threads.
-    pub(super) fn def_predicates(self, lows: &[u8]) -> Self {
-        lows.iter().fold(self, |shape, &low| shape.push(Bank::Predicate, Role::Def, low, 1))
-    }
-
-    /// Reads predicates of threads.
-    pub(super) fn read_predicates(self, lows: &[u8]) -> Self {
-        lows.iter().fold(self, |shape, &low| shape.push(Bank::Predicate, Role::Use, low, 1))
-    }
-
-    /// Writes uniform predicates.
-    pub(super) fn def_uniform_predicates(self, lows: &[u8]) -> Self {
-        lows.iter().fold(self, |shape, &low| shape.push(Bank::UniformPredicate, Role::Def, low, 1))
-    }
-
-    /// Reads uniform predicates.
-    pub(super) fn read_uniform_predicates(self, lows: &[u8]) -> Self {
-        lows.iter().fold(self, |shape, &low| shape.push(Bank::UniformPredicate, Role::Use, low, 1))
+    /// Reads predicates.
+    pub(super) fn read_predicates(mut self, lows: &[u8]) -> Self {
+        let predicates: Vec<Register> = self.predicates(lows).collect();
+        self.effects.uses.extend(predicates);
+        self
     }
 
     /// The same, if `condition` holds, with what `change` adds.
@@ -235,8 +215,8 @@ impl Shape {
         match self.form() {
             1 => self.read(32, second).read(64, third),
             2 | 3 => self.read(64, second),
-            6 => self.read_uniform(32, second).read(64, third),
-            7 => self.read_uniform(32, third).read(64, second),
+            6 if !self.is_uniform => self.read_uniform(32, second).read(64, third),
+            7 if !self.is_uniform => self.read_uniform(32, third).read(64, second),
             // 4 and 5: the second one is a number or a constant.
             _ => self.read(64, third),
         }
@@ -246,26 +226,10 @@ impl Shape {
     pub(super) fn source(self, count: u8) -> Self {
         match self.form() {
             1 => self.read(32, count),
+            2 if self.is_uniform => self.read(64, count),
             3 => self.read(64, count),
+            7 if self.is_uniform => self,
             6 | 7 => self.read_uniform(32, count),
-            _ => self,
-        }
-    }
-
-    /// The same for operations of the uniform datapath.
-    pub(super) fn uniform_sources(self, second: u8, third: u8) -> Self {
-        match self.form() {
-            1 => self.read_uniform(32, second).read_uniform(64, third),
-            2 | 3 => self.read_uniform(64, second),
-            _ => self.read_uniform(64, third),
-        }
-    }
-
-    /// The only source of such an operation, or the second of two.
-    pub(super) fn uniform_source(self, count: u8) -> Self {
-        match self.form() {
-            1 | 6 => self.read_uniform(32, count),
-            2 | 3 => self.read_uniform(64, count),
             _ => self,
         }
     }

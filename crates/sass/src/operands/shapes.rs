@@ -17,14 +17,14 @@ pub(super) fn shape(instruction: &Instruction, generation: Generation) -> Option
     if !bindless && let Some(shape) = arithmetic(instruction.opcode, of(Kind::Arithmetic)) {
         return Some(shape);
     }
-    uniform(instruction.opcode, of(Kind::Arithmetic))
+    uniform(instruction.opcode, of(Kind::Arithmetic).of_warps())
         .or_else(|| clock(instruction, of(Kind::Clock)))
         .or_else(|| memory(instruction, generation, of(Kind::Memory)))
         .or_else(|| barrier(instruction, of(Kind::Barrier)))
         .or_else(|| control(instruction.opcode, generation, of(Kind::Control)))
 }
 
-/// Arithmetic of threads.
+/// Arithmetic, of threads or of warps.
 fn arithmetic(opcode: &str, shape: Shape) -> Option<Shape> {
     let extended = shape.bit(74);
     let words = shape.words();
@@ -37,7 +37,9 @@ fn arithmetic(opcode: &str, shape: Shape) -> Option<Shape> {
         "SHF" | "PRMT" | "FFMA" | "HFMA2" => shape.def(16, 1).read(24, 1).sources(1, 1),
         "POPC" | "FLO" | "BREV" => shape.def(16, 1).source(1),
         "IADD3" => {
-            let shape = shape.def(16, 1).read(24, 1).sources(1, 1).def_predicates(&[81, 84]);
+            // UIADD3.64 has a number of its own.
+            let words = if shape.is_number(0x97) { 2 } else { 1 };
+            let shape = shape.def(16, words).read(24, words).sources(words, words).def_predicates(&[81, 84]);
             shape.when(extended, |shape| shape.read_predicates(&[77, 87]))
         }
         "LEA" => {
@@ -65,54 +67,25 @@ fn select(shape: Shape) -> Shape {
     shape.read_predicates(&[87])
 }
 
-/// IMAD, IMAD.WIDE and IMAD.HI.
+/// IMAD, IMAD.WIDE and IMAD.HI; of warps the first two, which write no predicate.
 fn imad(shape: Shape) -> Shape {
-    let (is_wide, is_high, extended) = (shape.is_number(0x25), shape.is_number(0x27), shape.bit(74));
+    let (is_uniform, extended) = (shape.is_uniform, shape.bit(74));
+    let (is_wide, is_high) = (shape.is_number(0x25) || shape.is_number(0xa5), shape.is_number(0x27));
     let (result, addend) = (if is_wide { 2 } else { 1 }, if is_wide || is_high { 2 } else { 1 });
-    let shape = shape.def(16, result).read(24, 1).sources(1, addend).def_predicates(&[81]);
+    let shape = shape.def(16, result).read(24, 1).sources(1, addend);
+    let shape = shape.when(!is_uniform, |shape| shape.def_predicates(&[81]));
     shape.when(extended, |shape| shape.read_predicates(&[87]))
 }
 
 /// Arithmetic of warps, and moves from threads to warps.
 fn uniform(opcode: &str, shape: Shape) -> Option<Shape> {
-    let extended = shape.bit(74);
-    let words = shape.words();
-    Some(match opcode {
-        // UMOV.64 of a number.
-        "UMOV" if shape.form() == 2 => shape.def_uniform(16, 2),
-        "UMOV" => shape.def_uniform(16, words).uniform_source(words),
-        "USHF" | "UPRMT" => shape.def_uniform(16, 1).read_uniform(24, 1).uniform_sources(1, 1),
-        "UIADD3" => {
-            let words = if shape.is_number(0x97) { 2 } else { 1 };
-            let shape = shape.def_uniform(16, words).read_uniform(24, words).uniform_sources(words, words);
-            let shape = shape.def_uniform_predicates(&[81, 84]);
-            shape.when(extended, |shape| shape.read_uniform_predicates(&[77, 87]))
-        }
-        "ULEA" => {
-            let shape = shape.def_uniform(16, 1).read_uniform(24, 1).uniform_sources(1, 1);
-            let shape = shape.def_uniform_predicates(&[81]);
-            shape.when(extended, |shape| shape.read_uniform_predicates(&[87]))
-        }
-        "ULOP3" => {
-            let shape = shape.def_uniform(16, 1).read_uniform(24, 1).uniform_sources(1, 1);
-            shape.def_uniform_predicates(&[81]).read_uniform_predicates(&[87])
-        }
-        "UIMAD" => {
-            let count = if shape.is_number(0xa5) { 2 } else { 1 };
-            let shape = shape.def_uniform(16, count).read_uniform(24, 1).uniform_sources(1, count);
-            shape.when(extended, |shape| shape.read_uniform_predicates(&[87]))
-        }
-        "UISETP" => {
-            let with_carry = shape.bit(72);
-            let shape = shape.read_uniform(24, words).uniform_source(words);
-            let shape = shape.def_uniform_predicates(&[81, 84]).read_uniform_predicates(&[87]);
-            shape.when(with_carry, |shape| shape.read_uniform_predicates(&[68]))
-        }
-        "VOTE" => shape.def(16, 1).def_predicates(&[81]).read_predicates(&[87]),
-        "VOTEU" => shape.def_uniform(16, 1).def_uniform_predicates(&[81]).read_predicates(&[87]),
-        "R2UR" => shape.def_uniform(16, 1).read(24, 1).def_predicates(&[81]),
-        _ => return None,
-    })
+    match opcode {
+        "UMOV" | "USHF" | "UPRMT" | "UIADD3" | "ULEA" | "ULOP3" | "UIMAD" | "UISETP" => arithmetic(&opcode[1..], shape),
+        "VOTE" => Some(shape.of_threads().def(16, 1).def_predicates(&[81]).read_predicates(&[87])),
+        "VOTEU" => Some(shape.def(16, 1).def_predicates(&[81]).of_threads().read_predicates(&[87])),
+        "R2UR" => Some(shape.def(16, 1).of_threads().read(24, 1).def_predicates(&[81])),
+        _ => None,
+    }
 }
 
 /// Clocks and other special registers.
@@ -122,9 +95,9 @@ fn clock(instruction: &Instruction, shape: Shape) -> Option<Shape> {
     let shape = shape.of_kind(kind);
     Some(match instruction.opcode {
         "CS2R" => shape.def(16, count),
-        "CS2UR" => shape.def_uniform(16, count),
+        "CS2UR" => shape.of_warps().def(16, count),
         "S2R" => shape.def(16, 1),
-        "S2UR" => shape.def_uniform(16, 1),
+        "S2UR" => shape.of_warps().def(16, 1),
         _ => return None,
     })
 }
@@ -157,8 +130,8 @@ fn memory(instruction: &Instruction, generation: Generation, shape: Shape) -> Op
     let constant = shape.clone().of_kind(Kind::Arithmetic);
     Some(match (instruction.opcode, code) {
         ("LDC", 0xb82) if raw.field(91, 1) == 0 => constant.def(16, size(raw)).read(24, 1),
-        ("ULDC", 0xab9) => constant.def_uniform(16, size(raw)),
-        ("LDCU", 0x7ac) => constant.def_uniform(16, size(raw)).read_uniform(24, 1),
+        ("ULDC", 0xab9) => constant.of_warps().def(16, size(raw)),
+        ("LDCU", 0x7ac) => constant.of_warps().def(16, size(raw)).read(24, 1),
         ("LDG", 0x381) => shape.def(16, size(raw)).read(24, address),
         ("LDG", 0x981) => {
             shape.def(16, size(raw)).read(24, plain_address).when(described, |shape| shape.read_uniform(32, 2))
@@ -183,10 +156,8 @@ fn memory(instruction: &Instruction, generation: Generation, shape: Shape) -> Op
         ("STS", 0x988) => {
             shape.read(24, 1).read(32, size(raw)).when(raw.field(91, 1) == 1, |shape| shape.read_uniform(64, 1))
         }
-        ("SYNCS", 0x5b2) => shape.def_uniform(16, 2).read_uniform(24, 1).read_uniform(32, 2),
-        ("SYNCS", 0x5a7) => {
-            shape.def_predicates(&[81]).read(24, 1).read(32, 1).when(true, |shape| shape.read_uniform(64, 1))
-        }
+        ("SYNCS", 0x5b2) => shape.of_warps().def(16, 2).read(24, 1).read(32, 2),
+        ("SYNCS", 0x5a7) => shape.def_predicates(&[81]).read(24, 1).read(32, 1).read_uniform(64, 1),
         ("SYNCS", 0x9a7) => shape.def(16, 2).read(24, 1).read(32, 1).read_uniform(64, 1),
         ("MEMBAR", 0x992) | ("ERRBAR" | "CGAERRBAR", _) => shape,
         ("CCTL", 0x98f) if instruction.matches("CCTL.IVALL") => shape,

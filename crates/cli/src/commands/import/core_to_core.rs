@@ -93,7 +93,7 @@ pub(super) fn core_to_core(arguments: &CoreToCoreArguments) -> Result<Outcome, F
 
 fn convert(file: &Path, described: &Described, target: &ImportTarget) -> Result<Vec<String>, Failure> {
     let text = plain::read_text(file)?;
-    let rows = rows(&text, described).map_err(|error| Failure::CouldNot(format!("{}: {error}", file.display())))?;
+    let rows = rows(&text, described).map_err(Failure::in_file(file))?;
     let run = Run {
         command: provenance::command_line(),
         status: Status::Done,

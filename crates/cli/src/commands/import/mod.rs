@@ -17,7 +17,7 @@ use syncscope_core::{Case, Nanoseconds, Row, Run};
 use syncscope_gpu::peer::peer_program;
 use syncscope_report::syncperformance::{ResultFigure, ResultFile, ResultFileError};
 
-use crate::args::{ImportArguments, ImportSource, ImportTarget, SyncperformanceArguments};
+use crate::args::{ImportSource, ImportTarget, SyncperformanceArguments};
 use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
 use crate::provenance;
@@ -33,8 +33,8 @@ const LICENSE: &str = "LICENSE";
 const MAX_DEPTH: usize = 4;
 
 /// Converts the results of the tool that the arguments name.
-pub(crate) fn import(arguments: &ImportArguments) -> Result<Outcome, Failure> {
-    match &arguments.source {
+pub(crate) fn import(source: &ImportSource) -> Result<Outcome, Failure> {
+    match source {
         ImportSource::Syncperformance(source) => syncperformance(source),
         ImportSource::CoreToCoreLatency(source) => core_to_core::core_to_core(source),
     }
@@ -90,16 +90,15 @@ fn write_run(mut run: Run, rows: &[Row], target: &ImportTarget, source: &Path) -
 
 /// Puts what a JSON file says of `machine` and `environment` in the place of what is unknown.
 fn describe(run: &mut Run, file: &Path) -> Result<(), Failure> {
-    let failed = |error: &dyn std::fmt::Display| Failure::CouldNot(format!("{}: {error}", file.display()));
-    let text = std::fs::read_to_string(file).map_err(|error| failed(&error))?;
-    let known: Value = serde_json::from_str(&text).map_err(|error| failed(&error))?;
+    let text = std::fs::read_to_string(file).map_err(Failure::in_file(file))?;
+    let known: Value = serde_json::from_str(&text).map_err(Failure::in_file(file))?;
     let names = known.as_object().into_iter().flat_map(|known| known.keys());
     if let Some(name) = names.into_iter().find(|name| !["machine", "environment"].contains(&name.as_str())) {
-        return Err(failed(&format!("expected `machine` and `environment`, found `{name}`")));
+        return Err(Failure::in_file(file)(format!("expected `machine` and `environment`, found `{name}`")));
     }
-    let mut described = serde_json::to_value(&*run).map_err(|error| failed(&error))?;
+    let mut described = serde_json::to_value(&*run).map_err(Failure::in_file(file))?;
     overlay(&mut described, known);
-    *run = serde_json::from_value(described).map_err(|error| failed(&error))?;
+    *run = serde_json::from_value(described).map_err(Failure::in_file(file))?;
     Ok(())
 }
 
@@ -120,11 +119,11 @@ fn overlay(base: &mut Value, known: Value) {
 
 /// Collects the result files below a directory.
 fn collect(folder: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::CouldNot(format!("{}: {error}", folder.display()));
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
+    let failed = Failure::in_file(folder);
+    for entry in std::fs::read_dir(folder).map_err(&failed)? {
+        let entry = entry.map_err(&failed)?;
         // Links are not followed: they could form a cycle.
-        let kind = entry.file_type().map_err(failed)?;
+        let kind = entry.file_type().map_err(&failed)?;
         if kind.is_dir() && depth > 0 {
             collect(&entry.path(), depth - 1, paths)?;
         } else if kind.is_file() && entry.file_name() == RESULT_FILE {
@@ -298,9 +297,8 @@ fn keep_license(results: &Path, output: &Path) -> Result<(), Failure> {
     else {
         return Ok(());
     };
-    let failed = |error: std::io::Error| Failure::CouldNot(format!("{}: {error}", license.display()));
-    let text = std::fs::read(&license).map_err(failed)?;
-    std::fs::write(output.join(LICENSE), text).map_err(failed)
+    let text = std::fs::read(&license).map_err(Failure::in_file(&license))?;
+    std::fs::write(output.join(LICENSE), text).map_err(Failure::in_file(&license))
 }
 
 #[cfg(test)]

@@ -2,45 +2,24 @@
 
 use syncscope_core::{Case, Dtype, Group, Layout, MemoryOrder, Placement};
 
-/// Which variables the threads of a program use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Variables {
-    None,
-    Shared,
-    Private,
-}
+/// One kind of program: its name without the placement at its end, the primitive, and the parameters of the case.
+type OpenMpProgram = (&'static str, &'static str, Option<Layout>, Option<MemoryOrder>, Option<Group>);
 
-/// One kind of program. The end of a program's name is the placement.
-struct OpenMpProgram {
-    name: &'static str,
-    primitive: &'static str,
-    variables: Variables,
-    order: Option<MemoryOrder>,
-    group: Option<Group>,
-}
-
-const fn program(
-    name: &'static str,
-    primitive: &'static str,
-    variables: Variables,
-    order: Option<MemoryOrder>,
-    group: Option<Group>,
-) -> OpenMpProgram {
-    OpenMpProgram { name, primitive, variables, order, group }
-}
-
+const SHARED: Option<Layout> = Some(Layout::Shared);
+/// With the stride of the results.
+const PRIVATE: Option<Layout> = Some(Layout::Private { stride: 1 });
 const RELAXED: Option<MemoryOrder> = Some(MemoryOrder::Relaxed);
 const LIBGOMP: Option<Group> = Some(Group::named("libgomp"));
 
 /// The programs of the paper were compiled with GCC, whose OpenMP runtime is libgomp.
 static PROGRAMS: [OpenMpProgram; 7] = [
-    program("omp_atomicadd_scalar", "cpu.atomic.add", Variables::Shared, RELAXED, None),
-    program("omp_atomicadd_array_v2", "cpu.atomic.add", Variables::Private, RELAXED, None),
-    program("omp_atomicwrite_scalar", "cpu.atomic.write", Variables::Shared, RELAXED, None),
-    program("omp_atomiccaptureincrement", "cpu.atomic.add_capture", Variables::Shared, RELAXED, None),
-    program("omp_criticaladd_scalar", "cpu.lock.openmp_critical", Variables::Shared, None, LIBGOMP),
-    program("omp_flush_array", "cpu.fence.flush", Variables::Private, Some(MemoryOrder::SeqCst), None),
-    program("omp_barrier", "cpu.barrier.openmp", Variables::None, None, LIBGOMP),
+    ("omp_atomicadd_scalar", "cpu.atomic.add", SHARED, RELAXED, None),
+    ("omp_atomicadd_array_v2", "cpu.atomic.add", PRIVATE, RELAXED, None),
+    ("omp_atomicwrite_scalar", "cpu.atomic.write", SHARED, RELAXED, None),
+    ("omp_atomiccaptureincrement", "cpu.atomic.add_capture", SHARED, RELAXED, None),
+    ("omp_criticaladd_scalar", "cpu.lock.openmp_critical", SHARED, None, LIBGOMP),
+    ("omp_flush_array", "cpu.fence.flush", PRIVATE, Some(MemoryOrder::SeqCst), None),
+    ("omp_barrier", "cpu.barrier.openmp", None, None, LIBGOMP),
 ];
 
 /// Programs without an equivalent case, with the reasons.
@@ -71,20 +50,16 @@ pub(super) fn case(name: &str, dtype: Dtype, stride: Option<u32>, threads: u32, 
         _ if bound => named,
         _ => Placement::None,
     };
-    let program = PROGRAMS.iter().find(|program| program.name == name)?;
-    let layout = match program.variables {
-        Variables::None => None,
-        Variables::Shared => Some(Layout::Shared),
-        Variables::Private => Some(Layout::Private { stride: stride.unwrap_or(1) }),
-    };
+    let (_, primitive, layout, order, group) = PROGRAMS.iter().find(|(known, ..)| *known == name)?;
+    let layout = if *layout == PRIVATE { Some(Layout::Private { stride: stride.unwrap_or(1) }) } else { *layout };
     Some(Case {
         dtype: layout.map(|_| dtype),
         layout,
         threads: Some(threads),
         placement: Some(placement),
-        order: program.order,
-        group: program.group.clone(),
-        ..Case::new(program.primitive)
+        order: *order,
+        group: group.clone(),
+        ..Case::new(primitive)
     })
 }
 
@@ -116,9 +91,8 @@ mod tests {
 
     #[test]
     fn every_primitive_is_in_the_catalogue() {
-        for program in &PROGRAMS {
-            let known = syncscope_cpu::catalogue().iter().any(|primitive| primitive.id == program.primitive);
-            assert!(known, "{}", program.primitive);
+        for (_, id, ..) in &PROGRAMS {
+            assert!(syncscope_cpu::catalogue().iter().any(|primitive| primitive.id == *id), "{id}");
         }
     }
 }
