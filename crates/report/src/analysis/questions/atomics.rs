@@ -4,11 +4,9 @@ use std::collections::BTreeSet;
 
 use syncscope_core::{Case, Form, Layout, MemoryOrder, Mode, Row, Scope, Space, Verdict};
 
-use super::advice::Need;
-use super::counters::count_events;
 use super::rows::{both_sides, largest_team, note, one_line_each, plain, series, sizes, team, unreliable};
 use super::types_and_orders::{float_against_int, sequential_store};
-use super::{Picture, Question, Said};
+use super::{Picture, Said, Sentences};
 use crate::analysis::contest::{Basis, Known, Ratio, is_absent};
 use crate::analysis::ladder::rung;
 use crate::analysis::placements;
@@ -17,13 +15,7 @@ use crate::chart::{Axis, Point, Unit};
 use crate::figure::{self, grouped};
 use crate::{RunData, naming};
 
-pub(super) const QUESTION: Question = Question {
-    id: "decide-atomics",
-    title: "How do atomics scale?",
-    sentences: &[float_against_int, sequential_store, contended_on_both_sides, lost_updates],
-    picture: Some(picture),
-    advice: Some((Need::CountEvents, count_events)),
-};
+pub(super) const SENTENCES: Sentences = &[float_against_int, sequential_store, contended_on_both_sides, lost_updates];
 
 /// Additions to one variable by all CPUs, and by all threads of a GPU, as rates of all together: the cost of one addition
 /// grows with the threads that wait. Two instruments measured them, so the intervals for another run are compared.
@@ -120,7 +112,7 @@ const GPU: &str = "gpu.atomic.add";
 /// Variables this far apart share no cache line of any known CPU.
 const SEPARATE_BYTES: usize = 64;
 
-fn picture(data: &RunData) -> Option<Picture> {
+pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let cpu = one_line_each(data, &cpu_rows(data), label, |case| case.threads = None);
     let gpu = on_one_path(data, one_line_each(data, &gpu_rows(data), label, sizes));
     let lines = |rows: &[usize], x: fn(&Case) -> u64| plain(series(data, rows, label, x, Point::total_rate));

@@ -2,22 +2,16 @@
 
 use syncscope_core::{Case, Detail, Domain, Mode, Role, Row, Verdict, Waits};
 
-use super::advice::{Choice, Inquiry, Need, Situation, of_peers};
+use super::advice::{Choice, Inquiry, Situation, of_peers};
 use super::rows::{by_threads, cheapest_in_words, cpu_rules, largest_team, series, team, unreliable};
-use super::{Picture, Question, Said};
+use super::{Picture, Said, Sentences};
 use crate::analysis::contest::{Basis, Known, Peers, design};
 use crate::analysis::usual::MachineSize;
 use crate::chart::{Axis, Point, Series, Spec, Unit};
 use crate::figure::Cost;
 use crate::{RunData, figure};
 
-pub(super) const QUESTION: Question = Question {
-    id: "decide-lock",
-    title: "Which lock?",
-    sentences: &[cheapest, spinning_or_sleeping],
-    picture: Some(picture),
-    advice: Some((Need::Protect, protect)),
-};
+pub(super) const SENTENCES: Sentences = &[cheapest, spinning_or_sleeping];
 
 /// The smallest team that contends.
 const SEVERAL: u32 = 2;
@@ -72,7 +66,7 @@ fn keeps(data: &RunData, row: &Row) -> Option<String> {
 /// The detail with Jain's fairness index of the threads' acquisitions (Jain, Chiu, Hawe, 1984).
 const FAIRNESS: &str = "jain_index";
 
-fn picture(data: &RunData) -> Option<Picture> {
+pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let peers = Peers::of_team(data, Role::ThreadLock, None, 1)?;
     let rows = peers.with_other_teams();
     let name = |case: &Case| design(&data.catalogue, case);
@@ -109,7 +103,7 @@ fn fairness(data: &RunData, rows: &[usize], threads: u32) -> Option<Spec> {
 }
 
 /// The locks of each side. One instrument measures all of a side, so rows are compared within the run.
-fn protect(inquiry: Inquiry<'_>) -> Vec<Situation> {
+pub(super) fn protect(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let of = |(on, role)| {
         let peers = Peers::of_team(inquiry.data, role, inquiry.asked.threads, 1);
         of_peers(inquiry, (on, role, peers, ""), |choice, like| {
@@ -121,7 +115,7 @@ fn protect(inquiry: Inquiry<'_>) -> Vec<Situation> {
         })
     };
     let sides = [(Domain::Cpu, Role::ThreadLock), (Domain::Gpu, Role::GpuLock)];
-    sides.into_iter().filter(|(on, _)| inquiry.wants(*on)).filter_map(of).collect()
+    sides.into_iter().filter_map(of).collect()
 }
 
 /// Data of one word need no lock, where the addition certainly costs less.

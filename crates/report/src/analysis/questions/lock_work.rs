@@ -4,18 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syncscope_core::{Case, Role, Row, Work};
 
-use super::{Picture, Question};
+use super::Picture;
 use crate::RunData;
 use crate::analysis::contest::{Basis, Contest, Entrant, takes_part};
 use crate::chart::{Cell, Line, Spec};
-
-pub(super) const QUESTION: Question = Question {
-    id: "decide-lock-work",
-    title: "Which lock for how much work?",
-    sentences: &[],
-    picture: Some(picture),
-    advice: None,
-};
 
 /// Work outside and inside, and the threads.
 type Place = (Option<Work>, Option<Work>, u32);
@@ -25,7 +17,7 @@ fn place(case: &Case) -> Place {
 }
 
 /// A map for each length of the work outside; `None` in a run without work, or with one lock.
-fn picture(data: &RunData) -> Option<Picture> {
+pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let idle = |case: &Case| Case { inside: None, outside: None, ..case.clone() };
     let is_lock = |row: &Row| takes_part(data, &Row { case: idle(&row.case), ..row.clone() }, Role::ThreadLock);
     let first = &data.rows.iter().find(|row| row.case.has_work() && is_lock(row))?.case;
