@@ -19,13 +19,11 @@ mod fences;
 mod handoff;
 mod levels;
 mod lock;
-mod lock_work;
 mod placement;
 mod reduce;
 mod relaunch;
 mod rows;
 mod smt;
-mod types_and_orders;
 mod wait;
 
 pub(crate) use barrier::winners;
@@ -58,7 +56,7 @@ const fn question(id: &'static str, title: &'static str, sentences: Sentences, p
 const QUESTIONS: [Question; 15] = [
     question("decide-relaunch", "Synchronize or relaunch?", relaunch::SENTENCES, relaunch::picture),
     question("decide-lock", "Which lock?", lock::SENTENCES, lock::picture),
-    question("decide-lock-work", "Which lock for how much work?", &[], lock_work::picture),
+    question("decide-lock-work", "Which lock for how much work?", &[], lock::map_of_work),
     question(
         "decide-false-sharing",
         "How far apart must variables be?",
