@@ -142,14 +142,14 @@ pub(super) fn machines(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
         let warnings = column.newest().into_iter().flat_map(RunData::warnings);
         let warnings = warnings.map(|text| format!("<li>{}</li>", escape(&text))).collect::<Vec<_>>().concat();
         let vendors = column.vendors().into_iter().collect::<Vec<_>>().join(" ");
-        let links = column.runs.iter().map(|run| run.link()).collect::<Vec<_>>().join(" ");
+        let pages = column.runs.iter().map(|run| run.link()).collect::<Vec<_>>().join(" ");
         let source = if column.is_published { "published by others" } else { "measured" };
         let [id, name, generation, vendors] =
             [&column.id, &column.name(), &column.generation(), &vendors].map(|text| escape(text));
         let _ = write!(
             html,
             "<details class=\"machine\" id=\"{id}\" data-vendor=\"{vendors}\" data-generation=\"{generation}\" data-cores=\"{}\"><summary><b>{name}</b> \
-             <span class=\"cost-note\">{}, {source}</span></summary><p class=\"links\"><a href=\"#{id}\">Link</a> {links}</p>\
+             <span class=\"cost-note\">{}, {source}</span></summary><p class=\"links\"><a href=\"#{id}\">Link</a> {pages}</p>\
              <ul class=\"faults\">{warnings}</ul><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{name}\"><table><thead><tr>\
              <th scope=\"col\">one operation</th><th scope=\"col\" class=\"number\">cost</th><th scope=\"col\">place</th></tr></thead>\
              <tbody>{}</tbody></table></div></details>",

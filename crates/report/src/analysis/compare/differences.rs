@@ -173,8 +173,6 @@ fn clocks(a: &[Clock], b: &[Clock]) -> Vec<Difference> {
     pairs.filter(differ).map(|(a, b)| Difference { what: a.name.clone(), a: text(a), b: text(b) }).collect()
 }
 
-/// Libraries that both runs name, in other versions.
-
 #[cfg(test)]
 mod tests {
     use super::*;
