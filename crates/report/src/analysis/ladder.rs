@@ -10,21 +10,8 @@ use crate::figure::has_figure;
 use crate::naming::EMPTY_KERNEL;
 
 use super::contest::{Basis, Known, Size};
-use super::row_query::{Choice, Fits, Selected, any, one_actor};
+use super::row_query::{Choice, Fits, Rung, Selected, any, one_actor};
 use super::usual::{MachineSize, is_one_block};
-
-/// One level of synchronization.
-#[derive(Debug)]
-pub(crate) struct Rung {
-    /// By which questions, drawings and stored figures name it. Titles are text.
-    pub(crate) id: &'static str,
-    /// The part of the machine that synchronizes.
-    pub(crate) level: &'static str,
-    /// The operation.
-    pub(crate) title: &'static str,
-    pub(super) choice: Choice,
-    pub(super) fits: Fits,
-}
 
 const fn of(id: &'static str, level: &'static str, title: &'static str, choice: Choice, fits: Fits) -> Rung {
     Rung { id, level, title, choice, fits }

@@ -7,7 +7,6 @@
 use syncscope_core::{Case, Role, Row, Verdict};
 
 use super::contest::{Basis, Open, Peers, Size, bounds, has_role, is_relaxed};
-use super::ladder::Rung;
 use super::usual::{MachineSize, short_name, unusualness};
 use crate::RunData;
 use crate::figure::has_figure;
@@ -36,6 +35,19 @@ pub(crate) const MEDIAN_DETAIL: &str = "p50_ns";
 
 /// Whether a case of a machine of this size can answer a question.
 pub(crate) type Fits = fn(&Case, MachineSize) -> bool;
+
+/// One level of synchronization.
+#[derive(Debug)]
+pub(crate) struct Rung {
+    /// By which questions, drawings and stored figures name it. Titles are text.
+    pub(crate) id: &'static str,
+    /// The part of the machine that synchronizes.
+    pub(crate) level: &'static str,
+    /// The operation.
+    pub(crate) title: &'static str,
+    pub(super) choice: Choice,
+    pub(super) fits: Fits,
+}
 
 /// The row that answers a question.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::machine::{Column, Machine};
 use super::rung::{Figure, Line};
-use crate::analysis::ladder::Rung;
+use crate::analysis::row_query::Rung;
 use crate::page::html::escape;
 use crate::{RunData, figure, naming};
 

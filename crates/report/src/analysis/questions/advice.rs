@@ -13,7 +13,7 @@ use syncscope_core::{Case, Detail, Domain, Role, Verdict};
 
 use super::families::by_class;
 use super::levels::SHARED;
-use super::{WITHOUT_INTERVALS, barrier, counters, handoff, lacks_intervals, lock, reduce, relaunch, wait};
+use super::{WITHOUT_INTERVALS, adviser, lacks_intervals};
 use crate::analysis::contest::{Basis, Contest, Known, Peers, Win, takes_part};
 use crate::analysis::placements;
 use crate::figure::Cost;
@@ -307,17 +307,8 @@ pub(super) fn missing_size(inquiry: Inquiry<'_>, role: Role, fits: impl Fn(&Case
 /// The answers to a need, one for each side and situation that the run has rows for. With a size or a side for which it has
 /// none, one answer says what is missing.
 pub fn advise(data: &RunData, need: Need, asked: Asked) -> Vec<Advice> {
-    let adviser: fn(Inquiry<'_>) -> Vec<Situation> = match need {
-        Need::CountEvents => counters::count_events,
-        Need::Protect => lock::protect,
-        Need::Phases => barrier::phases,
-        Need::HandOver => handoff::hand_over,
-        Need::Wait => wait::wait,
-        Need::Reduce => reduce::reduce,
-        Need::EndGpuPhase => relaunch::end_gpu_phase,
-    };
     let wanted =
-        adviser(Inquiry { data, asked }).into_iter().filter(|(on, ..)| asked.on.is_none_or(|side| side == *on));
+        adviser(need)(Inquiry { data, asked }).into_iter().filter(|(on, ..)| asked.on.is_none_or(|side| side == *on));
     let of_need = |(on, situation, decision): Situation| Advice { need, on, situation, decision };
     let answers: Vec<Advice> = wanted.map(of_need).collect();
     if !answers.is_empty() {

@@ -31,6 +31,7 @@ pub(crate) use barrier::winners;
 use serde::Serialize;
 use syncscope_core::Row;
 
+use self::advice::{Inquiry, Need, Situation};
 use crate::chart::Spec;
 use crate::{RunData, figure, naming, run_data};
 
@@ -80,6 +81,19 @@ const QUESTIONS: [Question; 15] = [
     question("gpu.warp", "What does divergence cost?", block::OF_WARPS, |_| None),
     question("gpu.block", "Which barrier of a block?", block::OF_BLOCKS, |_| None),
 ];
+
+/// What answers a need, one piece of advice for each side and situation that the run has rows for.
+fn adviser(need: Need) -> fn(Inquiry<'_>) -> Vec<Situation> {
+    match need {
+        Need::CountEvents => counters::count_events,
+        Need::Protect => lock::protect,
+        Need::Phases => barrier::phases,
+        Need::HandOver => handoff::hand_over,
+        Need::Wait => wait::wait,
+        Need::Reduce => reduce::reduce,
+        Need::EndGpuPhase => relaunch::end_gpu_phase,
+    }
+}
 
 /// A sentence that the rows of a run make certain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
