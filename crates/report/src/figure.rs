@@ -112,7 +112,7 @@ impl Cost {
                 _ => "no number".to_owned(),
             },
             Verdict::Noisy(_) | Verdict::Interfered(_) => "no number".to_owned(),
-            other => naming::verdict(other.name()).to_owned(),
+            other => naming::verdict(other.name()),
         };
         Self { figure, ..Self::default() }
     }

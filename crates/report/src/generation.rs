@@ -5,48 +5,40 @@
 
 use syncscope_core::machine::{CpuMachine, CpuSignature};
 
-/// A generation, and the models of a family that are of it.
-struct Generation {
-    family: u32,
-    models: &'static [(u32, u32)],
-    words: &'static str,
-}
-
-const fn of(family: u32, words: &'static str, models: &'static [(u32, u32)]) -> Generation {
-    Generation { family, models, words }
-}
+/// A family, a generation, and the models of that family that are of it.
+type Generation = (u32, &'static str, &'static [(u32, u32)]);
 
 /// Linux, `arch/x86/kernel/cpu/amd.c`, `bsp_init_amd` ("Figure out Zen generations"), version 6.18.
 const AMD: [Generation; 6] = [
-    of(0x17, "Zen or Zen+", &[(0x00, 0x2f), (0x50, 0x5f)]),
-    of(0x17, "Zen 2", &[(0x30, 0x4f), (0x60, 0x7f), (0x90, 0x91), (0xa0, 0xaf)]),
-    of(0x19, "Zen 3", &[(0x00, 0x0f), (0x20, 0x5f)]),
-    of(0x19, "Zen 4", &[(0x10, 0x1f), (0x60, 0xaf)]),
-    of(0x1a, "Zen 5", &[(0x00, 0x2f), (0x40, 0x4f), (0x60, 0x7f)]),
-    of(0x1a, "Zen 6", &[(0x50, 0x5f), (0x80, 0xaf), (0xc0, 0xcf)]),
+    (0x17, "Zen or Zen+", &[(0x00, 0x2f), (0x50, 0x5f)]),
+    (0x17, "Zen 2", &[(0x30, 0x4f), (0x60, 0x7f), (0x90, 0x91), (0xa0, 0xaf)]),
+    (0x19, "Zen 3", &[(0x00, 0x0f), (0x20, 0x5f)]),
+    (0x19, "Zen 4", &[(0x10, 0x1f), (0x60, 0xaf)]),
+    (0x1a, "Zen 5", &[(0x00, 0x2f), (0x40, 0x4f), (0x60, 0x7f)]),
+    (0x1a, "Zen 6", &[(0x50, 0x5f), (0x80, 0xaf), (0xc0, 0xcf)]),
 ];
 
 /// Linux, `arch/x86/include/asm/intel-family.h`.
 const INTEL: [Generation; 19] = [
-    of(6, "Sandy Bridge", &[(0x2a, 0x2a), (0x2d, 0x2d)]),
-    of(6, "Ivy Bridge", &[(0x3a, 0x3a), (0x3e, 0x3e)]),
-    of(6, "Haswell", &[(0x3c, 0x3c), (0x3f, 0x3f), (0x45, 0x46)]),
-    of(6, "Broadwell", &[(0x3d, 0x3d), (0x47, 0x47), (0x4f, 0x4f), (0x56, 0x56)]),
-    of(6, "Skylake", &[(0x4e, 0x4e), (0x5e, 0x5e)]),
-    of(6, "Kaby Lake or Coffee Lake", &[(0x8e, 0x8e), (0x9e, 0x9e)]),
-    of(6, "Comet Lake", &[(0xa5, 0xa6)]),
-    of(6, "Ice Lake", &[(0x6a, 0x6a), (0x6c, 0x6c), (0x7d, 0x7e)]),
-    of(6, "Tiger Lake", &[(0x8c, 0x8d)]),
-    of(6, "Rocket Lake", &[(0xa7, 0xa7)]),
-    of(6, "Alder Lake", &[(0x97, 0x97), (0x9a, 0x9a)]),
-    of(6, "Raptor Lake", &[(0xb7, 0xb7), (0xba, 0xba), (0xbf, 0xbf)]),
-    of(6, "Meteor Lake", &[(0xaa, 0xaa), (0xac, 0xac)]),
-    of(6, "Arrow Lake", &[(0xb5, 0xb5), (0xc5, 0xc6)]),
-    of(6, "Lunar Lake", &[(0xbd, 0xbd)]),
-    of(6, "Sapphire Rapids", &[(0x8f, 0x8f)]),
-    of(6, "Emerald Rapids", &[(0xcf, 0xcf)]),
-    of(6, "Granite Rapids", &[(0xad, 0xae)]),
-    of(6, "Sierra Forest", &[(0xaf, 0xaf)]),
+    (6, "Sandy Bridge", &[(0x2a, 0x2a), (0x2d, 0x2d)]),
+    (6, "Ivy Bridge", &[(0x3a, 0x3a), (0x3e, 0x3e)]),
+    (6, "Haswell", &[(0x3c, 0x3c), (0x3f, 0x3f), (0x45, 0x46)]),
+    (6, "Broadwell", &[(0x3d, 0x3d), (0x47, 0x47), (0x4f, 0x4f), (0x56, 0x56)]),
+    (6, "Skylake", &[(0x4e, 0x4e), (0x5e, 0x5e)]),
+    (6, "Kaby Lake or Coffee Lake", &[(0x8e, 0x8e), (0x9e, 0x9e)]),
+    (6, "Comet Lake", &[(0xa5, 0xa6)]),
+    (6, "Ice Lake", &[(0x6a, 0x6a), (0x6c, 0x6c), (0x7d, 0x7e)]),
+    (6, "Tiger Lake", &[(0x8c, 0x8d)]),
+    (6, "Rocket Lake", &[(0xa7, 0xa7)]),
+    (6, "Alder Lake", &[(0x97, 0x97), (0x9a, 0x9a)]),
+    (6, "Raptor Lake", &[(0xb7, 0xb7), (0xba, 0xba), (0xbf, 0xbf)]),
+    (6, "Meteor Lake", &[(0xaa, 0xaa), (0xac, 0xac)]),
+    (6, "Arrow Lake", &[(0xb5, 0xb5), (0xc5, 0xc6)]),
+    (6, "Lunar Lake", &[(0xbd, 0xbd)]),
+    (6, "Sapphire Rapids", &[(0x8f, 0x8f)]),
+    (6, "Emerald Rapids", &[(0xcf, 0xcf)]),
+    (6, "Granite Rapids", &[(0xad, 0xae)]),
+    (6, "Sierra Forest", &[(0xaf, 0xaf)]),
 ];
 
 /// Three generations of Intel's server processors have one model: Linux, `intel-family.h`, comments on `INTEL_SKYLAKE_X`; Intel,
@@ -71,10 +63,10 @@ pub(crate) fn generation(cpu: &CpuMachine) -> Option<&'static str> {
         "GenuineIntel" => &INTEL,
         _ => return None,
     };
-    let is_of = |one: &&Generation| {
-        one.family == *family && one.models.iter().any(|(first, last)| (first..=last).contains(&model))
+    let is_of = |(of, _, models): &&Generation| {
+        of == family && models.iter().any(|(first, last)| (first..=last).contains(&model))
     };
-    table.iter().find(is_of).map(|one| one.words)
+    table.iter().find(is_of).map(|(_, words, _)| *words)
 }
 
 #[cfg(test)]
@@ -110,8 +102,8 @@ mod tests {
             for (family, model) in
                 [6, 0x17, 0x19, 0x1a].into_iter().flat_map(|family| (0..256).map(move |model| (family, model)))
             {
-                let is_of = |one: &&Generation| {
-                    one.family == family && one.models.iter().any(|(first, last)| (*first..=*last).contains(&model))
+                let is_of = |(of, _, models): &&Generation| {
+                    *of == family && models.iter().any(|(first, last)| (*first..=*last).contains(&model))
                 };
                 assert!(table.iter().filter(is_of).count() <= 1, "{family:x} {model:x}");
             }

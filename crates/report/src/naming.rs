@@ -105,21 +105,11 @@ pub(crate) fn family_order(domain: &str, family: &str) -> (usize, usize) {
 }
 
 /// A verdict in a sentence: `below resolution`.
-pub(crate) fn verdict(name: &str) -> &str {
-    match name {
-        "Resolved" => "resolved",
-        "BelowResolution" => "below resolution",
-        "Overlapped" => "overlapped",
-        "NonAdditive" => "not additive",
-        "Noisy" => "noisy",
-        "Elided" => "elided",
-        "Interfered" => "interfered",
-        "NotTogether" => "not together",
-        "TimedOut" => "timed out",
-        "Skipped" => "skipped",
-        "Failed" => "failed",
-        other => other,
-    }
+pub(crate) fn verdict(name: &str) -> String {
+    let spaced = |letter: char| {
+        if letter.is_ascii_uppercase() { format!(" {}", letter.to_ascii_lowercase()) } else { letter.to_string() }
+    };
+    name.chars().map(spaced).collect::<String>().trim_start().replace("non additive", "not additive")
 }
 
 /// A form in a few words: `value changes each time`. The default form has none.

@@ -10,39 +10,26 @@ use crate::figure::has_figure;
 use crate::naming::EMPTY_KERNEL;
 
 use super::contest::{Basis, Known, Size};
-use super::row_query::{Among, Choice, Fits, RowQuery, Selected, any, one_actor};
+use super::row_query::{Choice, Fits, Rung, Selected, any, one_actor};
 use super::usual::{MachineSize, is_one_block};
 
-/// One level of synchronization.
-#[derive(Debug)]
-pub(crate) struct Rung {
-    /// By which questions, drawings and stored figures name it. Titles are text.
-    pub(crate) id: &'static str,
-    /// The part of the machine that synchronizes.
-    pub(crate) level: &'static str,
-    /// The operation.
-    pub(crate) title: &'static str,
-    pub(crate) query: RowQuery,
-}
-
-const fn of(
-    id: &'static str,
-    level: &'static str,
-    title: &'static str,
-    among: Among,
-    fits: Fits,
-    choice: Choice,
-) -> Rung {
-    Rung { id, level, title, query: RowQuery { among, fits, choice } }
+const fn of(id: &'static str, level: &'static str, title: &'static str, choice: Choice, fits: Fits) -> Rung {
+    Rung { id, level, title, choice, fits }
 }
 
 /// The usual case of the fewest threads.
-const fn usual(id: &'static str, level: &'static str, title: &'static str, among: Among, fits: Fits) -> Rung {
-    of(id, level, title, among, fits, Choice::Usual(Size::Fewest))
+const fn usual(
+    id: &'static str,
+    level: &'static str,
+    title: &'static str,
+    primitive: &'static str,
+    fits: Fits,
+) -> Rung {
+    of(id, level, title, Choice::Usual(primitive, Size::Fewest), fits)
 }
 
 /// All pairs of CPUs are measured with this one.
-const HANDOFF: Among = Among::Id("cpu.handoff.cas_pingpong");
+const HANDOFF: &str = "cpu.handoff.cas_pingpong";
 
 /// Two CPUs, of which it may be unknown what they share.
 const fn is_pair(case: &Case) -> bool {
@@ -51,32 +38,30 @@ const fn is_pair(case: &Case) -> bool {
 
 /// A class of pairs of CPUs.
 const fn pair(id: &'static str, title: &'static str, fits: Fits) -> Rung {
-    of(id, "Two threads", title, HANDOFF, fits, Choice::MedianCost)
+    of(id, "Two threads", title, Choice::MedianCost(HANDOFF), fits)
 }
 
 /// The cheapest barrier of several devices.
 const fn of_devices(id: &'static str, title: &'static str, fits: Fits) -> Rung {
-    of(id, "Several GPUs", title, Among::Role(Role::DeviceBarrier), fits, Choice::Cheapest(Size::Fewest))
+    of(id, "Several GPUs", title, Choice::Cheapest(Role::DeviceBarrier, Size::Fewest), fits)
 }
 
 /// The rungs, from the smallest level to the largest, CPU first.
 pub(crate) const LADDER: &[Rung] = {
-    use Among::{Id, Role as Of};
     use Choice::{Cheapest, CheapestSleep, Usual};
     use Mode::{Latency, Throughput};
+    use Role::{GridBarrier, ThreadBarrier, ThreadLock};
     use Size::{Fewest, Most};
     use Space::{Global, Shared};
-    const BARRIER: Among = Of(Role::ThreadBarrier);
-    const LOCK: Among = Of(Role::ThreadLock);
-    const SYNCWARP: Among = Id("gpu.warp.syncwarp");
-    const SYNCTHREADS: Among = Id("gpu.block.syncthreads");
-    const CLUSTER: Among = Id("gpu.cluster.sync");
-    const ADD: Among = Id("gpu.atomic.add");
-    const MPI_BARRIER: Among = Id("mpi.barrier.blocking");
+    const SYNCWARP: &str = "gpu.warp.syncwarp";
+    const SYNCTHREADS: &str = "gpu.block.syncthreads";
+    const CLUSTER: &str = "gpu.cluster.sync";
+    const ADD: &str = "gpu.atomic.add";
+    const MPI_BARRIER: &str = "mpi.barrier.blocking";
     &[
-        usual("core.add", "One core", "Atomic add, alone", Id("cpu.atomic.add"), one_actor),
-        usual("core.fence", "One core", "Full fence", Id("cpu.fence.seq_cst"), one_actor),
-        of("core.lock", "One core", "Uncontended lock (cheapest)", LOCK, one_actor, Cheapest(Fewest)),
+        usual("core.add", "One core", "Atomic add, alone", "cpu.atomic.add", one_actor),
+        usual("core.fence", "One core", "Full fence", "cpu.fence.seq_cst", one_actor),
+        of("core.lock", "One core", "Uncontended lock (cheapest)", Cheapest(ThreadLock, Fewest), one_actor),
         usual("handoff.close", "Two threads", "Hand-off, close", HANDOFF, |case, size| {
             no_group(case, size) && !is_pair(case)
         }),
@@ -87,48 +72,50 @@ pub(crate) const LADDER: &[Rung] = {
         pair("handoff.node", "Hand-off, same NUMA node", |case, _| case.in_group("same_node")),
         pair("handoff.package", "Hand-off, same package", |case, _| case.in_group("same_package")),
         pair("handoff.across", "Hand-off, across packages", |case, _| case.in_group("across")),
-        of("wake", "Two threads", "Wake a sleeping thread", Of(Role::SleepHandoff), no_group, CheapestSleep),
-        of("barrier.2", "Two threads", "Barrier, best", BARRIER, |case, _| case.threads == Some(2), Cheapest(Fewest)),
-        of("add.threads", "All threads", "Atomic add, contended", Id("cpu.atomic.add"), several_threads, Usual(Most)),
-        of("barrier.threads", "All threads", "Barrier, best", BARRIER, several_threads, Cheapest(Most)),
-        of("lock.threads", "All threads", "Lock, contended, best", LOCK, several_threads, Cheapest(Most)),
+        of("wake", "Two threads", "Wake a sleeping thread", CheapestSleep, no_group),
+        of("barrier.2", "Two threads", "Barrier, best", Cheapest(ThreadBarrier, Fewest), |case, _| {
+            case.threads == Some(2)
+        }),
+        of("add.threads", "All threads", "Atomic add, contended", Usual("cpu.atomic.add", Most), several_threads),
+        of("barrier.threads", "All threads", "Barrier, best", Cheapest(ThreadBarrier, Most), several_threads),
+        of("lock.threads", "All threads", "Lock, contended, best", Cheapest(ThreadLock, Most), several_threads),
         usual("warp.converged", "Warp", "Barrier, converged", SYNCWARP, |case, _| warp(case, "converged")),
         usual("warp.divergent", "Warp", "Barrier, divergent", SYNCWARP, |case, _| warp(case, "divergent")),
-        usual("warp.shuffle", "Warp", "Shuffle", Id("gpu.shuffle.idx"), one_warp),
-        usual("warp.ballot", "Warp", "Ballot", Id("gpu.vote.ballot"), one_warp),
+        usual("warp.shuffle", "Warp", "Shuffle", "gpu.shuffle.idx", one_warp),
+        usual("warp.ballot", "Warp", "Ballot", "gpu.vote.ballot", one_warp),
         usual("block.32", "Block", "Barrier, one warp", SYNCTHREADS, one_warp),
         usual("block.1024", "Block", "Barrier, 1,024 threads", SYNCTHREADS, |case, _| block(case, 1024)),
-        usual("fence.block", "Block", "Fence", Id("gpu.fence.block"), one_warp),
+        usual("fence.block", "Block", "Fence", "gpu.fence.block", one_warp),
         usual("add.block", "Block", "Atomic add, shared memory", ADD, |case, _| atomic(case, Shared, Throughput)),
         usual("cluster.2", "Cluster", "Barrier, 2 blocks", CLUSTER, |case, _| cluster(case, 2)),
         usual("cluster.8", "Cluster", "Barrier, 8 blocks", CLUSTER, |case, _| cluster(case, 8)),
-        usual("fence.device", "Device", "Fence", Id("gpu.fence.device"), one_warp),
+        usual("fence.device", "Device", "Fence", "gpu.fence.device", one_warp),
         usual("add.warp.latency", "Device", "Atomic add, one warp, latency", ADD, |case, _| {
             atomic(case, Global, Latency)
         }),
         usual("add.warp", "Device", "Atomic add, one warp, throughput", ADD, |case, _| {
             atomic(case, Global, Throughput)
         }),
-        of("add.device", "Device", "Atomic add, all threads", ADD, contended_atomic, Usual(Most)),
-        of("grid", "Device", "Grid barrier, best", Of(Role::GridBarrier), filled, Cheapest(Fewest)),
-        usual("grid.cooperative", "Device", "Grid barrier, cooperative", Id("gpu.grid.cooperative"), filled),
-        usual("grid.counter", "Device", "Grid barrier, counter", Id("gpu.grid.counter"), filled),
-        usual("grid.lock_free", "Device", "Grid barrier, lock-free", Id("gpu.grid.lock_free"), filled),
-        usual("launch.graph", "Device", "Kernel boundary, graph", Id("gpu.launch.graph"), working_kernel),
-        usual("launch.stream", "Device", "Kernel boundary, stream", Id("gpu.launch.stream"), working_kernel),
-        usual("launch.empty", "Device", "Empty kernels, rate of the host", Id("gpu.launch.stream"), empty_kernel),
-        usual("fence.system", "Several GPUs", "Fence, system", Id("gpu.fence.system"), one_warp),
+        of("add.device", "Device", "Atomic add, all threads", Usual(ADD, Most), contended_atomic),
+        of("grid", "Device", "Grid barrier, best", Cheapest(GridBarrier, Fewest), filled),
+        usual("grid.cooperative", "Device", "Grid barrier, cooperative", "gpu.grid.cooperative", filled),
+        usual("grid.counter", "Device", "Grid barrier, counter", "gpu.grid.counter", filled),
+        usual("grid.lock_free", "Device", "Grid barrier, lock-free", "gpu.grid.lock_free", filled),
+        usual("launch.graph", "Device", "Kernel boundary, graph", "gpu.launch.graph", working_kernel),
+        usual("launch.stream", "Device", "Kernel boundary, stream", "gpu.launch.stream", working_kernel),
+        usual("launch.empty", "Device", "Empty kernels, rate of the host", "gpu.launch.stream", empty_kernel),
+        usual("fence.system", "Several GPUs", "Fence, system", "gpu.fence.system", one_warp),
         of_devices("devices.2", "Barrier, 2 devices, best", |case, _| case.devices == Some(2)),
         of_devices("devices.4", "Barrier, 4 devices, best", |case, _| case.devices == Some(4)),
         of_devices("devices.8", "Barrier, 8 devices, best", |case, _| case.devices == Some(8)),
-        usual("host.flag", "CPU and GPU", "Flag there and back", Id("hybrid.flag.round_trip"), any),
-        usual("host.launch", "CPU and GPU", "Kernel launch and wait", Id("gpu.launch.stream_sync"), any),
-        usual("message.node", "Processes", "Message, one node", Id("mpi.handoff.pingpong"), one_node),
+        usual("host.flag", "CPU and GPU", "Flag there and back", "hybrid.flag.round_trip", any),
+        usual("host.launch", "CPU and GPU", "Kernel launch and wait", "gpu.launch.stream_sync", any),
+        usual("message.node", "Processes", "Message, one node", "mpi.handoff.pingpong", one_node),
         usual("mpi.2", "Processes", "MPI barrier, 2 processes", MPI_BARRIER, one_node),
-        of("mpi.node", "Processes", "MPI barrier, one node", MPI_BARRIER, many_on_one_node, Usual(Most)),
-        usual("message.nodes", "Several nodes", "Message", Id("mpi.handoff.pingpong"), several_nodes),
+        of("mpi.node", "Processes", "MPI barrier, one node", Usual(MPI_BARRIER, Most), many_on_one_node),
+        usual("message.nodes", "Several nodes", "Message", "mpi.handoff.pingpong", several_nodes),
         usual("mpi.nodes.2", "Several nodes", "MPI barrier, 2 nodes", MPI_BARRIER, two_nodes),
-        of("mpi.nodes", "Several nodes", "MPI barrier, all", MPI_BARRIER, more_on_several_nodes, Usual(Most)),
+        of("mpi.nodes", "Several nodes", "MPI barrier, all", Usual(MPI_BARRIER, Most), more_on_several_nodes),
     ]
 };
 
@@ -177,7 +164,7 @@ pub(crate) fn card(data: &RunData) -> Vec<(&'static str, String)> {
 /// Whether a rung of the card may be a case of this run.
 pub(crate) fn may_be_on_card(data: &RunData, case: &Case) -> bool {
     let of_card = |rung: &&Rung| CARD.iter().any(|(ids, _)| ids.contains(&rung.id));
-    LADDER.iter().filter(of_card).any(|rung| rung.query.is_about(data, case))
+    LADDER.iter().filter(of_card).any(|rung| rung.is_about(data, case))
 }
 
 /// The group of processes on so many machines.
@@ -260,13 +247,6 @@ fn working_kernel(case: &Case, _: MachineSize) -> bool {
 
 fn empty_kernel(case: &Case, _: MachineSize) -> bool {
     case.in_group(EMPTY_KERNEL)
-}
-
-impl Rung {
-    /// The row on this rung.
-    pub(crate) fn find(&self, data: &RunData) -> Option<Selected> {
-        self.query.select(data)
-    }
 }
 
 /// The row on the rung of this id.

@@ -2,7 +2,7 @@
 //!
 //! - [`questions`] are what people ask a run: sentences, charts and advice, one file each.
 //! - [`contest`] is the one judge of which row is certainly the cheapest.
-//! - [`ladder`] holds the rungs of the cost ladder. Each has a [`row_query`], which selects one row.
+//! - [`ladder`] holds the rungs of the cost ladder. Its [`row_query`] selects one row for each.
 //! - [`usual`] says which cases are the usual ones of a machine.
 //! - [`trust`] says how far to trust a run.
 //! - [`anchors`] are figures of stored runs on other machines.

@@ -1,6 +1,6 @@
 //! Selects the one row of a run that stands on a rung of the ladder, such as "what does the best grid barrier cost?".
 //!
-//! A query says which primitives it is about, by role or by name, and which of their cases fit. Where several cases fit, it
+//! A rung says which primitives it is about, by role or by name, and which of their cases fit. Where several cases fit, it
 //! takes the usual one: an `i32` shared by all threads. So the selected case does not depend on the costs, except for the
 //! choices by cost, which the contest decides.
 
@@ -13,14 +13,14 @@ use crate::figure::has_figure;
 use crate::naming::either;
 
 /// Which of the rows that fit is selected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Choice {
-    /// The usual case of this size, of the first primitive that has a row.
-    Usual(Size),
-    /// The cheapest row of all primitives, among the usual ones of this size.
-    Cheapest(Size),
-    /// The row with the median cost: one pair of CPUs represents its class.
-    MedianCost,
+    /// The usual case of this primitive and this size.
+    Usual(&'static str, Size),
+    /// The cheapest row of all primitives that can be taken for this, among the usual ones of this size.
+    Cheapest(Role, Size),
+    /// The row of this primitive with the median cost: one pair of CPUs represents its class.
+    MedianCost(&'static str),
     /// The cheapest wake-up of a thread that was seen asleep. Without one, the row with the smallest median of single
     /// hand-offs that slept, see [`SLEEP_NS`].
     CheapestSleep,
@@ -33,33 +33,20 @@ const SLEEP_NS: f64 = 1000.0;
 /// The detail that holds the median of single hand-offs.
 pub(crate) const MEDIAN_DETAIL: &str = "p50_ns";
 
-/// The primitives that a query is about.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Among {
-    /// All that can be taken for this.
-    Role(Role),
-    /// This one: the figure is its own.
-    Id(&'static str),
-}
-
-impl Among {
-    fn has(self, data: &RunData, case: &Case) -> bool {
-        match self {
-            Self::Role(role) => has_role(data, case, role),
-            Self::Id(id) => case.primitive == id,
-        }
-    }
-}
-
 /// Whether a case of a machine of this size can answer a question.
 pub(crate) type Fits = fn(&Case, MachineSize) -> bool;
 
-/// A question that one row of a run answers.
+/// One level of synchronization.
 #[derive(Debug)]
-pub(crate) struct RowQuery {
-    pub(crate) among: Among,
-    pub(crate) fits: Fits,
-    pub(crate) choice: Choice,
+pub(crate) struct Rung {
+    /// By which questions, drawings and stored figures name it. Titles are text.
+    pub(crate) id: &'static str,
+    /// The part of the machine that synchronizes.
+    pub(crate) level: &'static str,
+    /// The operation.
+    pub(crate) title: &'static str,
+    pub(super) choice: Choice,
+    pub(super) fits: Fits,
 }
 
 /// The row that answers a question.
@@ -83,28 +70,28 @@ impl Selected {
 /// A row with its index among the rows of its run.
 type IndexedRow<'a> = (usize, &'a Row);
 
-impl RowQuery {
+impl Rung {
     /// The selected row of a run; `None` where no row fits. Only the default forms of primitives count, and of barriers only
     /// those that order memory accesses. A case that does not exist on the machine answers nothing.
-    pub(crate) fn select(&self, data: &RunData) -> Option<Selected> {
-        match (self.choice, self.among) {
-            (Choice::Cheapest(size), Among::Role(role)) => self.cheapest(data, role, size),
-            // Among the cases of one primitive there is nothing to choose from.
-            (Choice::Usual(size), _) | (Choice::Cheapest(size), Among::Id(_)) => {
-                self.usual(data, size).map(Selected::usual)
-            }
-            (Choice::MedianCost, _) => {
-                self.median(data).or_else(|| self.usual(data, Size::Fewest)).map(Selected::usual)
-            }
-            (Choice::CheapestSleep, _) => {
+    pub(crate) fn find(&self, data: &RunData) -> Option<Selected> {
+        match self.choice {
+            Choice::Cheapest(role, size) => self.cheapest(data, role, size),
+            Choice::Usual(_, size) => self.usual(data, size).map(Selected::usual),
+            Choice::MedianCost(_) => self.median(data).or_else(|| self.usual(data, Size::Fewest)).map(Selected::usual),
+            Choice::CheapestSleep => {
                 self.cheapest(data, Role::Wake, Size::Fewest).or_else(|| self.cheapest_sleep(data))
             }
         }
     }
 
     /// Whether a case of this run is among those from which it selects.
-    pub(crate) fn is_about(&self, data: &RunData, case: &Case) -> bool {
-        self.among.has(data, case)
+    pub(super) fn is_about(&self, data: &RunData, case: &Case) -> bool {
+        let is_meant = match self.choice {
+            Choice::Usual(id, _) | Choice::MedianCost(id) => case.primitive == id,
+            Choice::Cheapest(role, _) => has_role(data, case, role),
+            Choice::CheapestSleep => has_role(data, case, Role::SleepHandoff),
+        };
+        is_meant
             && case.form.is_none()
             && !is_relaxed(data, case)
             && (self.fits)(case, MachineSize::of(&data.run.machine))
@@ -115,26 +102,17 @@ impl RowQuery {
         data.rows.iter().enumerate().filter(|(_, row)| fits(row)).collect()
     }
 
-    /// The same, of the first primitive of the catalogue that has a row.
-    fn of_first<'a>(&self, data: &'a RunData) -> Vec<IndexedRow<'a>> {
-        let place = |row: &Row| data.catalogue.position(&row.case.primitive);
-        let mut rows = self.fitting(data);
-        let first = rows.iter().map(|(_, row)| place(row)).min();
-        rows.retain(|(_, row)| Some(place(row)) == first);
-        rows
-    }
-
     /// The most usual row, then the one of this size. Teams that fit the CPUs come before larger ones.
     fn usual(&self, data: &RunData, size: Size) -> Option<usize> {
         let machine = MachineSize::of(&data.run.machine);
         let key = |case: &Case| (machine.is_oversubscribed_by(case), unusualness(case), size.rank(case));
-        let rows = self.of_first(data).into_iter();
+        let rows = self.fitting(data).into_iter();
         rows.min_by_key(|(_, row)| (key(&row.case), &row.case)).map(|(index, _)| index)
     }
 
     /// The row with the median cost: of those with bounds, or where none has any, as in imported figures, of all.
     fn median(&self, data: &RunData) -> Option<usize> {
-        let rows = self.of_first(data);
+        let rows = self.fitting(data);
         let has_bounds = rows.iter().any(|(_, row)| bounds(row).is_some());
         let counts = |row: &Row| if has_bounds { bounds(row).is_some() } else { has_figure(row) };
         let cost = |row: &Row| row.ns.filter(|_| counts(row));

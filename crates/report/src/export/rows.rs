@@ -50,7 +50,7 @@ fn grid_of(rows: &[Row]) -> Grid {
         .number("cost", |(cost, _)| cost.figure.clone())
         .number("interval", |(cost, _)| cost.interval.clone().unwrap_or_default())
         .number("cycles", |(cost, _)| cost.cycles.clone().unwrap_or_default())
-        .text("verdict", |(_, row)| naming::verdict(row.verdict.name()).to_owned())
+        .text("verdict", |(_, row)| naming::verdict(row.verdict.name()))
         .text("case", |(_, row)| row.case.to_string())
         .grid()
 }

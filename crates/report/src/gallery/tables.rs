@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::machine::{Column, Machine};
 use super::rung::{Figure, Line};
-use crate::analysis::ladder::Rung;
+use crate::analysis::row_query::Rung;
 use crate::page::html::escape;
 use crate::{RunData, figure, naming};
 
@@ -57,18 +57,14 @@ pub(super) fn operations(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
         let rows: String =
             ranked.iter().map(|(index, figure)| row(line, &columns[*index], *index, figure, axis.as_ref())).collect();
         let scale = axis.map_or_else(|| "no figure".to_owned(), |axis| axis.label());
+        let [level, title, first] = [level, title, first.as_str()].map(escape);
         let _ = write!(
             html,
-            "<details class=\"operation{unlike}\" id=\"{id}\" data-words=\"{}\"><summary><b>{}</b> <span class=\"cost-note\">{}</span></summary>\
+            "<details class=\"operation{unlike}\" id=\"{id}\" data-words=\"{level}\"><summary><b>{title}</b> <span class=\"cost-note\">{first}</span></summary>\
              <p class=\"links\"><a href=\"#{id}\">Link</a></p>\
-             <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}: {}\"><table class=\"ranked\"><thead><tr><th scope=\"col\" class=\"rank\">#</th>\
+             <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{level}: {title}\"><table class=\"ranked\"><thead><tr><th scope=\"col\" class=\"rank\">#</th>\
              <th scope=\"col\">machine</th><th scope=\"col\" class=\"number\">cost</th><th scope=\"col\" class=\"strip\">{scale}</th></tr></thead>\
-             <tbody>{rows}</tbody></table></div></details>",
-            escape(level),
-            escape(title),
-            escape(&first),
-            escape(level),
-            escape(title),
+             <tbody>{rows}</tbody></table></div></details>"
         );
     }
     html
@@ -96,12 +92,9 @@ fn row(line: &Line, column: &Column<'_, '_>, index: usize, figure: &Figure, axis
         format!("<span>{whisker}<i class=\"{class}\" style=\"left: {:.2}%\"></i></span>", axis.place(ns))
     });
     let class = if column.is_published || figure.is_other { " class=\"published\"" } else { "" };
+    let [id, case, name] = [&column.id, &figure.case, &column.name()].map(|text| escape(text));
     format!(
-        "<tr data-machine=\"{}\"{class} title=\"{}\"><td class=\"rank\"></td><th scope=\"row\"><a href=\"#{}\">{}</a>{mark}{}</th>{}<td class=\"strip\">{strip}</td></tr>",
-        escape(&column.id),
-        escape(&figure.case),
-        escape(&column.id),
-        escape(&column.name()),
+        "<tr data-machine=\"{id}\"{class} title=\"{case}\"><td class=\"rank\"></td><th scope=\"row\"><a href=\"#{id}\">{name}</a>{mark}{}</th>{}<td class=\"strip\">{strip}</td></tr>",
         note(figure),
         cost(figure),
     )
@@ -149,23 +142,19 @@ pub(super) fn machines(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
         let warnings = column.newest().into_iter().flat_map(RunData::warnings);
         let warnings = warnings.map(|text| format!("<li>{}</li>", escape(&text))).collect::<Vec<_>>().concat();
         let vendors = column.vendors().into_iter().collect::<Vec<_>>().join(" ");
+        let pages = column.runs.iter().map(|run| run.link()).collect::<Vec<_>>().join(" ");
+        let source = if column.is_published { "published by others" } else { "measured" };
+        let [id, name, generation, vendors] =
+            [&column.id, &column.name(), &column.generation(), &vendors].map(|text| escape(text));
         let _ = write!(
             html,
-            "<details class=\"machine\" id=\"{}\" data-vendor=\"{}\" data-generation=\"{}\" data-cores=\"{}\"><summary><b>{}</b> \
-             <span class=\"cost-note\">{}, {}</span></summary><p class=\"links\"><a href=\"#{}\">Link</a> {}</p>\
-             <ul class=\"faults\">{warnings}</ul><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table><thead><tr>\
+            "<details class=\"machine\" id=\"{id}\" data-vendor=\"{vendors}\" data-generation=\"{generation}\" data-cores=\"{}\"><summary><b>{name}</b> \
+             <span class=\"cost-note\">{}, {source}</span></summary><p class=\"links\"><a href=\"#{id}\">Link</a> {pages}</p>\
+             <ul class=\"faults\">{warnings}</ul><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{name}\"><table><thead><tr>\
              <th scope=\"col\">one operation</th><th scope=\"col\" class=\"number\">cost</th><th scope=\"col\">place</th></tr></thead>\
              <tbody>{}</tbody></table></div></details>",
-            escape(&column.id),
-            escape(&vendors),
-            escape(&column.generation()),
             column.cores(),
-            escape(&column.name()),
             naming::plural(rows.len(), "operation"),
-            if column.is_published { "published by others" } else { "measured" },
-            escape(&column.id),
-            column.runs.iter().map(|run| run.link()).collect::<Vec<_>>().join(" "),
-            escape(&column.name()),
             rows.concat(),
         );
     }

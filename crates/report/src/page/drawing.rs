@@ -72,8 +72,8 @@ fn drawing(data: &RunData) -> String {
 fn measured(figures: &[MachineFigure], part: Part, more: &str) -> String {
     let items: Vec<String> = figures
         .iter()
-        .filter(|one| one.part == part)
-        .map(|one| format!("<li><b>{}</b> {}</li>", escape(&one.figure), escape(&one.words)))
+        .filter(|(of, ..)| *of == part)
+        .map(|(_, figure, words)| format!("<li><b>{}</b> {}</li>", escape(figure), escape(words)))
         .collect();
     let items = items.concat();
     if items.is_empty() && more.is_empty() {
@@ -264,15 +264,8 @@ enum Part {
     GpuLink,
 }
 
-/// One measured cost.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct MachineFigure {
-    part: Part,
-    /// `76.6 ns`, `~3.07 µs`.
-    figure: String,
-    /// What takes so long.
-    words: String,
-}
+/// A measured cost: the part, the figure such as `76.6 ns` or `~3.07 µs`, and what takes so long.
+type MachineFigure = (Part, String, String);
 
 /// The rungs of the cost ladder that are drawn: the part, the id of the rung, and what the figure is.
 const DRAWN: [(Part, &str, &str); 18] = [
@@ -319,7 +312,7 @@ fn machine_figures(data: &RunData) -> Vec<MachineFigure> {
         let is_nop = data.rows[selected.row].evidence.as_deref().is_some_and(Evidence::is_nop);
         let note = selected.note.or_else(|| is_nop.then(|| "compiled to a NOP".to_owned()));
         let words = note.map_or_else(|| words.to_owned(), |note| format!("{words} ({note})"));
-        figures.push(MachineFigure { part, figure, words });
+        figures.push((part, figure, words));
     }
     figures
 }
@@ -458,7 +451,7 @@ mod tests {
     }
 
     fn drawn(rows: Vec<Row>) -> Vec<(String, String)> {
-        machine_figures(&crate::testing::data(rows)).into_iter().map(|one| (one.figure, one.words)).collect()
+        machine_figures(&crate::testing::data(rows)).into_iter().map(|(_, figure, words)| (figure, words)).collect()
     }
 
     #[test]

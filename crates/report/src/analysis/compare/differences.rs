@@ -20,46 +20,40 @@ pub struct Difference {
     pub b: String,
 }
 
-/// The text of a property that a run does not have.
-pub(in crate::analysis) const NOT_RECORDED: &str = "not recorded";
-
 /// Measured clocks that are closer than this are the same.
 const SAME_CLOCK: f64 = 0.01;
 
 /// The differences, hardware first. A property that one of the files is too old to record is left out.
 pub(super) fn of(a: &Run, b: &Run) -> Vec<Difference> {
-    let (of_a, of_b) = (properties(a), properties(b));
-    let mut differences: Vec<Difference> = Vec::new();
-    for (what, in_a) in &of_a {
-        let Some((_, in_b)) = of_b.iter().find(|(name, _)| name == what) else { continue };
-        if in_a != in_b && in_a != NOT_RECORDED && in_b != NOT_RECORDED {
-            differences.push(Difference { what: what.clone(), a: in_a.clone(), b: in_b.clone() });
-        }
-    }
+    let mut differences = changed(properties(a), &properties(b).into_iter().collect());
     differences.extend(clocks(&a.environment.clocks, &b.environment.clocks));
-    differences.extend(versions(&a.environment.libraries, &b.environment.libraries));
+    differences.extend(changed(a.environment.libraries.clone(), &b.environment.libraries));
     differences
+}
+
+/// What both record, and differently.
+fn changed(a: impl IntoIterator<Item = Property>, b: &BTreeMap<String, String>) -> Vec<Difference> {
+    let difference = |(what, a): Property| {
+        let b = b.get(&what).filter(|b| **b != a)?.clone();
+        Some(Difference { what, a, b })
+    };
+    a.into_iter().filter_map(difference).collect()
 }
 
 pub(in crate::analysis) type Property = (String, String);
 
-/// What the machine and the environment of a run are; what is unknown is left to [`NOT_RECORDED`].
+/// What the machine and the environment of a run are; what is unknown is left out.
 pub(in crate::analysis) fn properties(run: &Run) -> Vec<Property> {
-    let mut all = hardware(&run.machine);
-    all.extend(software(run));
-    all.extend(settings(run));
-    for state in &run.environment.gpus {
-        all.extend(gpu_state(state));
-    }
-    all
+    let states = run.environment.gpus.iter().flat_map(gpu_state);
+    hardware(&run.machine).into_iter().chain(software(run)).chain(settings(run)).chain(states).flatten().collect()
 }
 
-/// A property by its name; [`NOT_RECORDED`] where it is unknown.
-fn property<T: ToString>(what: &str, value: Option<T>) -> Property {
-    (what.to_owned(), value.map_or_else(|| NOT_RECORDED.to_owned(), |value| value.to_string()))
+/// A property by its name; none where its value is unknown.
+fn property<T: ToString>(what: &str, value: Option<T>) -> Option<Property> {
+    Some((what.to_owned(), value?.to_string()))
 }
 
-fn hardware(machine: &Machine) -> Vec<Property> {
+fn hardware(machine: &Machine) -> Vec<Option<Property>> {
     let cpu = &machine.cpu;
     let caches =
         |cache: &Cache| format!("L{} {} {} x {} KiB", cache.level, cache.kind, cache.count, cache.size_bytes / 1024);
@@ -99,7 +93,7 @@ fn on_off(value: bool) -> &'static str {
     if value { "on" } else { "off" }
 }
 
-fn software(run: &Run) -> Vec<Property> {
+fn software(run: &Run) -> Vec<Option<Property>> {
     let environment = &run.environment;
     let build = run.tool.as_ref().map(|tool| {
         let commit = tool.commit.as_deref().map_or("unknown commit", |commit| commit.get(..12).unwrap_or(commit));
@@ -125,7 +119,7 @@ fn software(run: &Run) -> Vec<Property> {
     ]
 }
 
-fn settings(run: &Run) -> Vec<Property> {
+fn settings(run: &Run) -> Vec<Option<Property>> {
     let environment = &run.environment;
     let settings = environment.settings.as_ref();
     let setting = |what: &str, read: fn(&syncscope_core::machine::SystemSettings) -> Option<String>| {
@@ -154,7 +148,7 @@ fn settings(run: &Run) -> Vec<Property> {
     ]
 }
 
-fn gpu_state(state: &GpuState) -> Vec<Property> {
+fn gpu_state(state: &GpuState) -> Vec<Option<Property>> {
     let of = |what: &str| format!("GPU {}: {what}", state.index);
     let megahertz = |hertz: Option<f64>| hertz.map(|hertz| format!("{:.0} MHz", hertz / 1e6));
     vec![
@@ -177,13 +171,6 @@ fn clocks(a: &[Clock], b: &[Clock]) -> Vec<Difference> {
     let differ = |(a, b): &(&Clock, &Clock)| (a.frequency_hz / b.frequency_hz - 1.0).abs() > SAME_CLOCK;
     let text = |clock: &Clock| format!("{:.0} MHz", clock.frequency_hz / 1e6);
     pairs.filter(differ).map(|(a, b)| Difference { what: a.name.clone(), a: text(a), b: text(b) }).collect()
-}
-
-/// Libraries that both runs name, in other versions.
-fn versions(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> Vec<Difference> {
-    let pairs = a.iter().filter_map(|(name, version)| Some((name, version, b.get(name)?)));
-    let differ = pairs.filter(|(_, a, b)| a != b);
-    differ.map(|(name, a, b)| Difference { what: name.clone(), a: a.clone(), b: b.clone() }).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use syncscope_core::run::another_run::half_width;
-use syncscope_core::run::fingerprint::{Chosen, Reading, figure_of};
+use syncscope_core::run::fingerprint::{Chosen, figure_of};
 use syncscope_core::run::row::{Parts, RunToRun};
 use syncscope_core::stats::{Variance, median};
 use syncscope_core::{Class, Nanoseconds, Row};
@@ -81,7 +81,8 @@ impl MachineStates {
             change.is_another_state |= moved && matches!(change.class, Class::Lines | Class::Sleeping);
             change.is_removed &= !change.is_another_state;
         }
-        Self { causes: causes(&in_a, &in_b, &classes), classes }
+        let causes = if classes.is_empty() { Vec::new() } else { in_a.causes(&in_b) };
+        Self { classes, causes }
     }
 
     fn class_of(&self, a: &Row, b: &Row) -> Option<&ClassChange> {
@@ -163,10 +164,6 @@ fn shift(factor: f64) -> String {
     let word = if factor < 1.0 { "faster" } else { "slower" };
     let percent = 100.0 * (if factor < 1.0 { 1.0 - factor } else { factor - 1.0 });
     if percent < 0.05 { "the same".to_owned() } else { format!("{percent:.1} % {word}") }
-}
-
-fn causes(a: &Reading, b: &Reading, classes: &[ClassChange]) -> Vec<[String; 2]> {
-    if classes.is_empty() { Vec::new() } else { a.causes(b) }
 }
 
 fn change(class: Class, pairs: &[Pair<'_>], is_one_program: bool) -> Option<ClassChange> {

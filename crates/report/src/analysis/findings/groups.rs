@@ -1,16 +1,15 @@
-//! Zhang, Wahib, Zhang and Matsuoka: barriers within a warp and within a block.
+//! Zhang, Wahib, Zhang and Matsuoka: barriers within a warp and a block, of a grid and of several devices.
 
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Evidence};
 
 use super::super::contest::Known;
-use super::cuda_syncs::{converged, one_block};
-use super::judge::{ALIKE, MUCH, Test, Unit, all, flat, generally, rising, two, unique};
-use super::pick::{self, COALESCED, GRID, SYNCTHREADS, SYNCWARP, TILE, at, blocks};
+use super::cuda::{converged, one_block};
+use super::judge::{ALIKE, MUCH, Pair, Test, Unit, all, flat, generally, grows_more, rising, two, unique};
+use super::pick::{SYNCTHREADS, WARP, at, blocks, multiprocessors, pairs_by, rows};
 use super::{ClaimVerdict, Outcome, Predicate};
 use crate::{RunData, figure};
 
-const WARP: u32 = 32;
 /// "Not so different", "gap": an order of magnitude. The paper calls costs equal in kind that differ by up to 5 times (table 6: 108
 /// cycles for a coalesced group, 22 for a block).
 const GAP: f64 = 10.0;
@@ -21,15 +20,19 @@ const SUSPICIOUS_CYCLES: f64 = 2.0;
 const NEIGHBOURS: &str = "coalesced #";
 const RESIDENT_WARPS: u32 = 64;
 const RESIDENT_BLOCKS: u32 = 32;
+/// The barriers of several devices that kernels can call. The vendor's own, which the paper measured, has been removed from CUDA.
+const DEVICE_BARRIERS: [&str; 2] = ["gpu.multi.flags", "gpu.multi.counter"];
 
 pub(super) const CLAIMS: &[(&str, Predicate)] = &[
-    ("zhang.tile_size", |data| flat(ALIKE, &groups(data, TILE, |case| case.in_group("tile #")))),
+    ("zhang.tile_size", |data| flat(ALIKE, &groups(data, "gpu.warp.tile", |case| case.in_group("tile #")))),
     ("zhang.coalesced_size", |data| {
-        let rows = groups(data, COALESCED, |case| case.in_group(NEIGHBOURS));
+        let rows = groups(data, "gpu.warp.coalesced", |case| case.in_group(NEIGHBOURS));
         let of = |size| rows.iter().find(|row| row.row.case.group_number(NEIGHBOURS) == Some(size));
         Some(two(Test::AtLeast(MUCH), ("a group of 16,", of(16)?), ("a group of 32,", of(32)?)))
     }),
-    ("zhang.coalesced_constant", |data| flat(ALIKE, &groups(data, COALESCED, |case| case.in_group(NEIGHBOURS)))),
+    ("zhang.coalesced_constant", |data| {
+        flat(ALIKE, &groups(data, "gpu.warp.coalesced", |case| case.in_group(NEIGHBOURS)))
+    }),
     ("zhang.one_cycle", one_cycle),
     ("zhang.block_size", |data| rising(&one_block(data, WARP..))),
     ("zhang.block_warps", |data| {
@@ -47,7 +50,7 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
     ("zhang.levels", |data| {
         let block = at(&blocks(data, SYNCTHREADS, |_| true), 1, WARP)?;
         let warp = |group: &str| {
-            let rows = blocks(data, SYNCWARP, |case| case.in_group(group));
+            let rows = blocks(data, "gpu.warp.syncwarp", |case| case.in_group(group));
             let one_warp = at(&rows, 1, WARP)?;
             (!is_nop(&one_warp)).then_some(one_warp)
         };
@@ -57,12 +60,79 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
     }),
     ("zhang.block_before_warp", |data| {
         let block = at(&blocks(data, SYNCTHREADS, |_| true), 1, WARP)?;
-        let tiles = groups(data, TILE, |case| case.in_group("tile #"));
+        let tiles = groups(data, "gpu.warp.tile", |case| case.in_group("tile #"));
         let warp = tiles.first().copied().or_else(|| at(&converged(data), 1, WARP))?;
         Some(two(Test::Below, ("a block,", &block), (&warp.name(), &warp)))
     }),
     ("zhang.full_block", |data| full_block(&blocks(data, SYNCTHREADS, |_| true), 1)),
-    ("zhang.full_block_grid", |data| full_block(&blocks(data, GRID, |_| true), pick::multiprocessors(data)?)),
+    ("zhang.full_block_grid", |data| {
+        full_block(&blocks(data, "gpu.grid.cooperative", |_| true), multiprocessors(data)?)
+    }),
+    ("zhang.grid_dimensions", |data| {
+        let count = multiprocessors(data)?;
+        let rows = blocks(data, "gpu.grid.cooperative", |_| true);
+        let least = at(&rows, count, WARP)?;
+        let most_blocks = rows.iter().rfind(|row| row.row.case.threads == Some(WARP))?;
+        let most_threads = rows.iter().rfind(|row| row.row.case.blocks == Some(count))?;
+        let others = [most_blocks.index, most_threads.index];
+        (!others.contains(&least.index))
+            .then(|| grows_more(("blocks:", most_blocks, &least), ("threads:", most_threads, &least)))
+    }),
+    ("zhang.grid_lesson", |data| {
+        let count = multiprocessors(data)?;
+        let rows = blocks(data, "gpu.grid.cooperative", |case| case.threads == Some(WARP));
+        let most = rows.last().filter(|row| row.row.case.blocks > Some(count))?;
+        Some(two(Test::AtLeast(MUCH), ("", most), ("", &at(&rows, count, WARP)?)))
+    }),
+    ("zhang.multi_lesson_blocks", |data| {
+        let count = multiprocessors(data)?;
+        of_each(data, |rows| {
+            let of_warps: Vec<_> = rows.into_iter().filter(|row| row.row.case.threads == Some(WARP)).collect();
+            let least = at(&of_warps, count, WARP)?;
+            let most = of_warps.last().filter(|most| most.row.case.blocks > Some(count))?;
+            Some(two(Test::AtLeast(ALIKE), (&most.name(), most), ("", &least)))
+        })
+    }),
+    ("zhang.multi_lesson_warps", |data| {
+        let count = multiprocessors(data)?;
+        of_each(data, |rows| {
+            let most = rows.iter().rfind(|row| row.row.case.blocks == Some(count))?;
+            let least = at(&rows, count, WARP).filter(|least| least.index != most.index)?;
+            Some(two(Test::AtLeast(ALIKE), (&most.name(), most), ("", &least)))
+        })
+    }),
+    ("zhang.multi_first_gap", |data| {
+        let words = "the same barrier costs at least 1.25 times as much on two devices as on one";
+        generally(Test::AtLeast(ALIKE), words, &devices(data, &[2], 1))
+    }),
+    ("zhang.multi_alike", |data| {
+        generally(Test::Within(ALIKE), "more devices cost what two do", &devices(data, &[3, 4, 5], 2))
+    }),
+    ("zhang.multi_second_gap", |data| {
+        let words = "six devices cost at least 1.25 times as much as five";
+        generally(Test::AtLeast(ALIKE), words, &devices(data, &[6], 5))
+    }),
+    ("zhang.multi_acceptable", |data| {
+        let count = multiprocessors(data)?;
+        of_each(data, |rows| {
+            let (general, fastest) = (at(&rows, 4 * count, 256)?, at(&rows, count, WARP)?);
+            Some(two(Test::AtMost(2.0), (&general.name(), &general), ("", &fastest)))
+        })
+    }),
+    ("zhang.multi_ranges", |data| {
+        let count = multiprocessors(data)?;
+        let parts = DEVICE_BARRIERS.into_iter().filter_map(|primitive| {
+            let found = of_devices(data, primitive, 2);
+            let each = |case: &Case| case.blocks.unwrap_or(0) / count;
+            let warps = |case: &Case| each(case) * case.threads.unwrap_or(0).div_ceil(WARP);
+            let is_few = |case: &Case| each(case) <= 4 && warps(case) <= 16;
+            let is_many = |case: &Case| each(case) >= 16 || warps(case) >= 64;
+            let most = found.iter().filter(|row| is_few(&row.row.case)).max_by(|a, b| a.ns.total_cmp(&b.ns))?;
+            let least = found.iter().filter(|row| is_many(&row.row.case)).min_by(|a, b| a.ns.total_cmp(&b.ns))?;
+            Some(two(Test::AtLeast(MUCH), (&format!("{}, many:", least.name()), least), ("few:", most)))
+        });
+        all(parts)
+    }),
 ];
 
 /// The paper's own figures, the least of them 1.28 times (grid, P100), are all beyond "alike".
@@ -87,7 +157,7 @@ fn groups<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) 
 }
 
 fn one_cycle(data: &RunData) -> Option<Outcome> {
-    let rows = groups(data, COALESCED, |case| case.group.is_some());
+    let rows = groups(data, "gpu.warp.coalesced", |case| case.group.is_some());
     let known: Vec<_> = rows.iter().filter_map(|row| Some((*row, row.row.cycles_interval?))).collect();
     let (least, interval) = known.iter().min_by(|a, b| a.1.high.total_cmp(&b.1.high)).copied()?;
     let is_possible = |(_, bounds): &(Known<'_>, Interval)| bounds.low >= SUSPICIOUS_CYCLES;
@@ -111,7 +181,7 @@ struct Resident<'a> {
 }
 
 fn resident(data: &RunData) -> Vec<Resident<'_>> {
-    let Some(count) = pick::multiprocessors(data) else { return Vec::new() };
+    let Some(count) = multiprocessors(data) else { return Vec::new() };
     let rows = blocks(data, SYNCTHREADS, |case| case.threads >= Some(WARP));
     let found = rows.into_iter().filter_map(|row| {
         let blocks = row.row.case.blocks.filter(|blocks| blocks % count == 0)? / count;
@@ -140,4 +210,32 @@ fn saturation(data: &RunData) -> Option<Outcome> {
     };
     let sentence = format!("{} to {}, on multiprocessors with {RESIDENT_WARPS} warps", said(slowest), said(fastest));
     Some(Outcome { verdict, sentence, rows: unique(rates.iter().map(|rate| rate.0.index)) })
+}
+
+/// Barriers of so many devices that order memory, each launched by itself.
+fn of_devices<'a>(data: &'a RunData, primitive: &str, devices: u32) -> Vec<Known<'a>> {
+    let is_default = |case: &Case| case.form.is_none() && case.group.is_none() && case.order.is_none();
+    rows(data, primitive, |case| is_default(case) && case.devices == Some(devices))
+}
+
+/// Barriers of all devices of the run, at least two.
+fn together<'a>(data: &'a RunData, primitive: &str) -> Vec<Known<'a>> {
+    let of = |case: &Case| case.devices.unwrap_or(1);
+    let most = data.rows.iter().filter(|row| row.case.primitive == primitive).map(|row| of(&row.case)).max();
+    most.filter(|most| *most > 1).map(|most| of_devices(data, primitive, most)).unwrap_or_default()
+}
+
+/// Whether any barrier of devices is so, by its rows on all of them.
+fn of_each(data: &RunData, part: impl Fn(Vec<Known<'_>>) -> Option<Outcome>) -> Option<Outcome> {
+    all(DEVICE_BARRIERS.into_iter().filter_map(|primitive| part(together(data, primitive))))
+}
+
+/// Pairs of barriers of so many devices and of fewer ones, alike in all else.
+fn devices<'a>(data: &'a RunData, more: &[u32], fewer: u32) -> Vec<Pair<'a>> {
+    let of = |primitive| {
+        let base = of_devices(data, primitive, fewer);
+        let rows: Vec<_> = more.iter().flat_map(|count| of_devices(data, primitive, *count)).collect();
+        pairs_by(&rows, &base, |case| (case.blocks, case.threads))
+    };
+    DEVICE_BARRIERS.into_iter().flat_map(of).collect()
 }

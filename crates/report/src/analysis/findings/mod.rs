@@ -7,25 +7,17 @@
 //!
 //! | file | claims |
 //! |---|---|
-//! | `openmp_teams` | Burtchell and Burtscher, OpenMP: barrier, critical section, flush, hyperthreads, placement |
-//! | `openmp_atomics` | the same: atomic update, capture, write, read; false sharing |
-//! | `cuda_syncs` | the same, CUDA: barriers, shuffles, votes |
-//! | `cuda_atomics` | the same: atomic operations |
-//! | `cuda_fences` | the same: fences, partial warps |
-//! | `groups` | Zhang, Wahib and Matsuoka: barriers of warps and blocks |
-//! | `grids` | the same: barriers of grids and devices |
+//! | `openmp` | Burtchell and Burtscher, OpenMP: teams and placement, then atomic operations and false sharing |
+//! | `cuda` | the same, CUDA: barriers, shuffles and votes, then atomic operations, then fences and partial warps |
+//! | `groups` | Zhang, Wahib and Matsuoka: barriers of warps and blocks, then of grids and devices |
 //!
 //! Rows of one run are compared by their intervals within it. Imported rows have none: their points decide, and the sentence
 //! says so.
 
-mod cuda_atomics;
-mod cuda_fences;
-mod cuda_syncs;
-mod grids;
+mod cuda;
 mod groups;
 mod judge;
-mod openmp_atomics;
-mod openmp_teams;
+mod openmp;
 mod pick;
 #[cfg(test)]
 mod tests;
@@ -146,15 +138,7 @@ static CLAIMS: LazyLock<Vec<Claim>> = LazyLock::new(|| {
 type Predicate = fn(&RunData) -> Option<Outcome>;
 
 /// What decides each claim, by its name.
-const PREDICATES: [&[(&str, Predicate)]; 7] = [
-    openmp_teams::CLAIMS,
-    openmp_atomics::CLAIMS,
-    cuda_syncs::CLAIMS,
-    cuda_atomics::CLAIMS,
-    cuda_fences::CLAIMS,
-    groups::CLAIMS,
-    grids::CLAIMS,
-];
+const PREDICATES: [&[(&str, Predicate)]; 3] = [openmp::CLAIMS, cuda::CLAIMS, groups::CLAIMS];
 
 /// A claim and what became of it on a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

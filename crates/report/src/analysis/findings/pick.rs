@@ -8,34 +8,9 @@ use super::super::placements;
 use super::judge::Pair;
 use crate::RunData;
 
-pub(super) const OPENMP_BARRIER: &str = "cpu.barrier.openmp";
-pub(super) const CRITICAL: &str = "cpu.lock.openmp_critical";
+pub(super) const WARP: u32 = 32;
 pub(super) const FLUSH: &str = "cpu.fence.flush";
-pub(super) const CPU_ADD: &str = "cpu.atomic.add";
-pub(super) const CPU_CAPTURE: &str = "cpu.atomic.add_capture";
-pub(super) const CPU_WRITE: &str = "cpu.atomic.write";
-pub(super) const CPU_READ: &str = "cpu.atomic.read";
 pub(super) const SYNCTHREADS: &str = "gpu.block.syncthreads";
-pub(super) const SYNCWARP: &str = "gpu.warp.syncwarp";
-pub(super) const TILE: &str = "gpu.warp.tile";
-pub(super) const COALESCED: &str = "gpu.warp.coalesced";
-pub(super) const SHUFFLE: &str = "gpu.shuffle.idx";
-pub(super) const SHUFFLE_UP: &str = "gpu.shuffle.up";
-pub(super) const SHUFFLE_DOWN: &str = "gpu.shuffle.down";
-pub(super) const SHUFFLE_XOR: &str = "gpu.shuffle.xor";
-pub(super) const VOTE_ALL: &str = "gpu.vote.all";
-pub(super) const VOTE_ANY: &str = "gpu.vote.any";
-pub(super) const BALLOT: &str = "gpu.vote.ballot";
-pub(super) const GPU_ADD: &str = "gpu.atomic.add";
-pub(super) const CAS_PASS: &str = "gpu.atomic.cas_pass";
-pub(super) const CAS_FAIL: &str = "gpu.atomic.cas_fail";
-pub(super) const EXCHANGE: &str = "gpu.atomic.exchange";
-pub(super) const FENCE_BLOCK: &str = "gpu.fence.block";
-pub(super) const FENCE_DEVICE: &str = "gpu.fence.device";
-pub(super) const FENCE_SYSTEM: &str = "gpu.fence.system";
-pub(super) const GRID: &str = "gpu.grid.cooperative";
-pub(super) const MULTI_COUNTER: &str = "gpu.multi.counter";
-pub(super) const MULTI_FLAGS: &str = "gpu.multi.flags";
 
 /// The types of the papers.
 pub(super) const DTYPES: [Dtype; 4] = [Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];

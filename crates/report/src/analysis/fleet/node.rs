@@ -7,7 +7,7 @@ use syncscope_core::stats::{Interval, Level};
 use syncscope_core::{Cycles, Detail, Nanoseconds, Row};
 
 use crate::RunData;
-use crate::analysis::compare::differences::{self, Property};
+use crate::analysis::compare::differences::{Property, properties};
 use crate::analysis::compare::instructions;
 use crate::analysis::contest::has_cost_of_case;
 
@@ -48,7 +48,7 @@ impl Node {
             name: data.name.clone(),
             primitives: Vec::new(),
             costs: HashMap::with_capacity(data.rows.len()),
-            properties: properties(data),
+            properties: properties(&data.run),
             stolen: stolen(data),
             interference: interference(data),
             load: load(data),
@@ -104,12 +104,6 @@ fn hash_of_instructions(evidence: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     instructions(evidence).hash(&mut hasher);
     hasher.finish()
-}
-
-/// What the run records.
-fn properties(data: &RunData) -> Vec<Property> {
-    let is_recorded = |(_, value): &Property| value != differences::NOT_RECORDED;
-    differences::properties(&data.run).into_iter().filter(is_recorded).collect()
 }
 
 fn stolen(data: &RunData) -> Option<f64> {

@@ -13,7 +13,7 @@ use syncscope_core::{Case, Detail, Domain, Role, Verdict};
 
 use super::families::by_class;
 use super::levels::SHARED;
-use super::{QUESTIONS, WITHOUT_INTERVALS, lacks_intervals};
+use super::{WITHOUT_INTERVALS, adviser, lacks_intervals};
 use crate::analysis::contest::{Basis, Contest, Known, Peers, Win, takes_part};
 use crate::analysis::placements;
 use crate::figure::Cost;
@@ -184,13 +184,6 @@ pub(super) struct Inquiry<'a> {
     pub(super) asked: Asked,
 }
 
-impl Inquiry<'_> {
-    /// Whether the answer is to be about this side.
-    pub(super) fn wants(&self, side: Domain) -> bool {
-        self.asked.on.is_none_or(|on| on == side)
-    }
-}
-
 /// What to take of these. Where the run leaves some of them out, a note says so. `None` where there is no choice.
 pub(super) fn decide(inquiry: Inquiry<'_>, contest: &Contest<'_>) -> Option<Decision> {
     let win = match contest.outcome()? {
@@ -314,9 +307,10 @@ pub(super) fn missing_size(inquiry: Inquiry<'_>, role: Role, fits: impl Fn(&Case
 /// The answers to a need, one for each side and situation that the run has rows for. With a size or a side for which it has
 /// none, one answer says what is missing.
 pub fn advise(data: &RunData, need: Need, asked: Asked) -> Vec<Advice> {
-    let own = QUESTIONS.iter().filter_map(|question| question.advice).filter(|(of, _)| *of == need);
+    let wanted =
+        adviser(need)(Inquiry { data, asked }).into_iter().filter(|(on, ..)| asked.on.is_none_or(|side| side == *on));
     let of_need = |(on, situation, decision): Situation| Advice { need, on, situation, decision };
-    let answers: Vec<Advice> = own.flat_map(|(_, advice)| advice(Inquiry { data, asked })).map(of_need).collect();
+    let answers: Vec<Advice> = wanted.map(of_need).collect();
     if !answers.is_empty() {
         return answers;
     }

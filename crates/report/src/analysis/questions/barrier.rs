@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use syncscope_core::{Case, Domain, Group, Mode, Role, Row, Verdict};
 
-use super::advice::{Inquiry, Need, Situation, of_peers};
+use super::advice::{Inquiry, Situation, of_peers};
 use super::lock::cautions_on_waiting;
 use super::rows::{both_sides, by_threads, cheapest_in_words, one_line_each, plain, series, sizes, team, unreliable};
-use super::{Picture, Question, Said};
+use super::{Picture, Said, Sentences};
 use crate::analysis::contest::{
     Basis, Contest, Known, Peers, Size, design, has_role, is_absent, is_relaxed, short_design, takes_part,
 };
@@ -18,13 +18,7 @@ use crate::chart::{Axis, Point, Unit};
 use crate::naming::enumeration;
 use crate::{RunData, figure};
 
-pub(super) const QUESTION: Question = Question {
-    id: "decide-barrier",
-    title: "Which barrier?",
-    sentences: &[cheapest_of_threads, cluster_or_grid, barrier_of_devices],
-    picture: Some(picture),
-    advice: Some((Need::Phases, phases)),
-};
+pub(super) const SENTENCES: Sentences = &[cheapest_of_threads, cluster_or_grid, barrier_of_devices];
 
 /// The smallest team whose barrier is a question.
 const LEAST_TEAM: u32 = 2;
@@ -115,7 +109,7 @@ fn barrier_of_devices(data: &RunData) -> Option<Said> {
 const BLOCK_BARRIER: &str = "gpu.block.syncthreads";
 const CLUSTER_BARRIER: &str = "gpu.cluster.sync";
 
-fn picture(data: &RunData) -> Option<Picture> {
+pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let threads = Peers::of_team(data, Role::ThreadBarrier, None, LEAST_TEAM);
     let mut cpu = threads.as_ref().map(Peers::with_other_teams).unwrap_or_default();
     cpu.retain(|index| team(data.case(*index)) >= u64::from(LEAST_TEAM));
@@ -214,7 +208,7 @@ pub(super) const RESIDENT: &str =
 
 /// The barriers of a team, of a thread block and of a grid. One instrument measures all of a kind, so rows are compared
 /// within the run.
-fn phases(inquiry: Inquiry<'_>) -> Vec<Situation> {
+pub(super) fn phases(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let (data, threads) = (inquiry.data, inquiry.asked.threads);
     let one_block = |case: &Case| {
         let is_asked = threads.is_none_or(|asked| case.threads == Some(asked));
@@ -235,7 +229,7 @@ fn phases(inquiry: Inquiry<'_>) -> Vec<Situation> {
             _ => {}
         })
     };
-    kinds.into_iter().filter(|(on, ..)| inquiry.wants(*on)).filter_map(of).collect()
+    kinds.into_iter().filter_map(of).collect()
 }
 
 /// The cheapest barrier of one size in the maps of the page.

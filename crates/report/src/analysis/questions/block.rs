@@ -2,27 +2,15 @@
 
 use syncscope_core::{Case, Placement};
 
-use super::{Question, Said};
+use super::{Said, Sentences};
 use crate::RunData;
 use crate::analysis::contest::{Basis, Comparison, Known};
 use crate::analysis::ladder::on_rung;
 use crate::naming::enumeration;
 
-pub(super) const WARP: Question = Question {
-    id: "gpu.warp",
-    title: "What does divergence cost?",
-    sentences: &[divergent_warp],
-    picture: None,
-    advice: None,
-};
+pub(super) const OF_WARPS: Sentences = &[divergent_warp];
 
-pub(super) const BLOCK: Question = Question {
-    id: "gpu.block",
-    title: "Which barrier of a block?",
-    sentences: &[block_barriers],
-    picture: None,
-    advice: None,
-};
+pub(super) const OF_BLOCKS: Sentences = &[block_barriers];
 
 /// A barrier of a warp whose halves are on two paths, against one of a warp on one path.
 fn divergent_warp(data: &RunData) -> Option<Said> {

@@ -3,17 +3,11 @@
 use syncscope_core::Case;
 
 use super::families::{Contrast, by_group, cell, line, name, take_instead, take_longer};
-use super::{Picture, Question, Said};
+use super::{Picture, Said, Sentences};
 use crate::RunData;
 use crate::chart::{Line, Spec};
 
-pub(super) const QUESTION: Question = Question {
-    id: "decide-kinds",
-    title: "Performance or efficiency cores?",
-    sentences: &[one_thread, two_threads, between],
-    picture: Some(picture),
-    advice: None,
-};
+pub(super) const SENTENCES: Sentences = &[one_thread, two_threads, between];
 
 /// The groups of cases on cores of one kind and of both.
 const KINDS: [&str; 3] = ["performance_cores", "efficiency_cores", "mixed_cores"];
@@ -46,7 +40,7 @@ fn between(data: &RunData) -> Option<Said> {
     take_instead(&all, text)
 }
 
-fn picture(data: &RunData) -> Option<Picture> {
+pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let label = |case: &Case| format!("{}{}", name(case), if case.threads == Some(1) { ", one thread" } else { "" });
     let of = |rows: &[Option<usize>; 3]| {
         let first = rows.iter().flatten().next()?;
@@ -90,7 +84,7 @@ mod tests {
         let sentence = "With one thread on a core of each kind instead of both on performance cores, a hand-off takes 70.0 ns \
                         instead of 40.0 ns.";
         assert_eq!(said(between, rows.clone()), Some(Ok(sentence.into())));
-        let Spec::Table { lines, .. } = &decision(QUESTION.id, &data(rows.clone())).unwrap().charts[0] else {
+        let Spec::Table { lines, .. } = &decision("decide-kinds", &data(rows.clone())).unwrap().charts[0] else {
             panic!("a table")
         };
         assert_eq!(lines.iter().map(|line| line.label.as_str()).collect::<Vec<_>>(), ["fence, one thread", "hand-off"]);

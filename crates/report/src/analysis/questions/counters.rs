@@ -13,8 +13,7 @@ const USUAL_LINE: u32 = 64;
 /// A shared counter against one for each thread. One instrument measures both, so rows are compared within the run.
 pub(super) fn count_events(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let sides = [(Domain::Cpu, "cpu.atomic.add"), (Domain::Gpu, "gpu.atomic.add")];
-    let wanted = sides.into_iter().filter(|(on, _)| inquiry.wants(*on));
-    wanted.filter_map(|(on, id)| on_side(inquiry, Counters { data: inquiry.data, on, id })).collect()
+    sides.into_iter().filter_map(|(on, id)| on_side(inquiry, Counters { data: inquiry.data, on, id })).collect()
 }
 
 /// The additions of one side.

@@ -6,20 +6,14 @@ use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Dtype, Layout, Mode, Placement, Row, Run, Verdict};
 
 use super::rows::{one_line_each, plain, series, unreliable};
-use super::{Picture, Question, Said};
+use super::{Picture, Said, Sentences};
 use crate::RunData;
 use crate::analysis::contest::alike::of_one_actor;
 use crate::analysis::contest::{Basis, Known, Ratio, is_plain};
 use crate::analysis::placements;
 use crate::chart::{Axis, Point, Rule, Spec, Unit};
 
-pub(super) const QUESTION: Question = Question {
-    id: "decide-false-sharing",
-    title: "How far apart must variables be?",
-    sentences: &[drop_of_the_cost],
-    picture: Some(picture),
-    advice: None,
-};
+pub(super) const SENTENCES: Sentences = &[drop_of_the_cost];
 
 /// The drop of the cost where elements of different threads are no longer on one cache line. The finding is made from
 /// intervals within the run: all strides are measured in the same way.
@@ -56,7 +50,7 @@ fn drop_of_the_cost(data: &RunData) -> Option<Said> {
 /// The most teams of the usual type beside the largest one.
 const MOST_TEAMS: usize = 2;
 
-fn picture(data: &RunData) -> Option<Picture> {
+pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let findings = findings(&data.run, &data.rows);
     let rows = one_line_each(data, &shown(data), label, |case| case.layout = None);
     let drop = findings.iter().find_map(|finding| finding.cost_drop);

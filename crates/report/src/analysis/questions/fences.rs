@@ -4,7 +4,7 @@ use syncscope_core::{Case, MemoryOrder, Mode, Row, Scope, Verdict};
 
 use super::families::used;
 use super::rows::each_costs_more;
-use super::{Picture, Question, Said};
+use super::{Picture, Said, Sentences};
 use crate::RunData;
 use crate::analysis::contest::{Basis, Comparison, Known};
 use crate::analysis::ladder::on_rung;
@@ -13,13 +13,7 @@ use crate::chart::{Cell, Line, Point, Spec};
 use crate::figure::{Cost, grouped};
 use crate::naming::{capitalized, enumeration};
 
-pub(super) const QUESTION: Question = Question {
-    id: "decide-fences",
-    title: "Which fence?",
-    sentences: &[fence_scopes],
-    picture: Some(picture),
-    advice: None,
-};
+pub(super) const SENTENCES: Sentences = &[fence_scopes];
 
 /// What a wider scope of a GPU fence costs. One instrument measures all, so rows are compared within the run.
 fn fence_scopes(data: &RunData) -> Option<Said> {
@@ -82,7 +76,7 @@ const CPU_COLUMN: &str = "CPU";
 /// The most letters of an instruction in a cell.
 const MOST_LETTERS: usize = 24;
 
-fn picture(data: &RunData) -> Option<Picture> {
+pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let lines: Vec<Line> = ORDERS.iter().map(|(order, id)| line(data, *order, id)).collect();
     let names = std::iter::once(CPU_COLUMN).chain(REACHES.iter().map(|(column, ..)| *column));
     let names: Vec<String> = names.map(str::to_owned).collect();

@@ -3,9 +3,9 @@
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Domain, Role, Row};
 
-use super::advice::{Choice, Inquiry, Need, Situation, decide, missing_size};
+use super::advice::{Choice, Inquiry, Situation, decide, missing_size};
 use super::placement::CLASSES;
-use super::{Picture, Question, Said};
+use super::{Picture, Said, Sentences};
 use crate::analysis::contest::{Basis, Contest, Known, Peers, Ratio, Size, has_role, is_absent};
 use crate::analysis::ladder::{on_rung, rung};
 use crate::analysis::placements;
@@ -15,13 +15,7 @@ use crate::chart::{Axis, Point, Series, Spec, Unit};
 use crate::naming::enumeration;
 use crate::{RunData, figure};
 
-pub(super) const QUESTION: Question = Question {
-    id: "decide-handoff",
-    title: "Spin or sleep?",
-    sentences: &[waking],
-    picture: Some(picture),
-    advice: Some((Need::HandOver, hand_over)),
-};
+pub(super) const SENTENCES: Sentences = &[waking];
 
 /// The median of single hand-offs to a thread that sleeps has no interval. It must be at least this factor above the interval,
 /// for another run, of the hand-off to a thread that spins.
@@ -70,7 +64,7 @@ fn is_of_host_and_device(data: &RunData, case: &Case) -> bool {
     has_role(data, case, Role::HostDeviceHandoff)
 }
 
-fn picture(data: &RunData) -> Option<Picture> {
+pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let shown = placements::shown(data);
     let is_shown = |row: &Row, id: &str| {
         let is_flag = is_of_host_and_device(data, &row.case);
@@ -147,11 +141,8 @@ fn point(data: &RunData, index: usize) -> Point {
 
 /// The cheapest hand-off to a thread that spins, and to one that may sleep. One instrument measures all, so rows are
 /// compared within the run.
-fn hand_over(inquiry: Inquiry<'_>) -> Vec<Situation> {
+pub(super) fn hand_over(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let data = inquiry.data;
-    if !inquiry.wants(Domain::Cpu) {
-        return Vec::new();
-    }
     let peers = |role| {
         let is_asked = |case: &Case| inquiry.asked.threads.is_none_or(|threads| case.threads == Some(threads));
         Peers::of(data, role, is_asked, Size::Most).map(|peers| peers.contest(Basis::Run))

@@ -8,7 +8,7 @@ use syncscope_core::{Case, Layout, Nanoseconds, Placement, Role};
 use super::families::{Contrast, by_class, cell, line, name, of_teams, take_longer, used};
 use super::placement::CLASSES;
 use super::rows::each_costs_more;
-use super::{Picture, Question, Said};
+use super::{Picture, Said, Sentences};
 use crate::RunData;
 use crate::analysis::contest::{Basis, Known, Peers, is_absent};
 use crate::analysis::ladder::on_rung;
@@ -17,13 +17,7 @@ use crate::analysis::usual::unusualness;
 use crate::chart::{Line, Spec};
 use crate::naming::enumeration;
 
-pub(super) const QUESTION: Question = Question {
-    id: "decide-levels",
-    title: "What does it cost to leave a cache, a node, a socket?",
-    sentences: &[classes, across, memory_of_another_node, cohort],
-    picture: Some(picture),
-    advice: None,
-};
+pub(super) const SENTENCES: Sentences = &[classes, across, memory_of_another_node, cohort];
 
 /// What the nearest thing that two threads share does to a hand-off. All pairs are measured in the same way, so rows are compared within the
 /// run.
@@ -155,7 +149,7 @@ fn table(title: &str, columns: &[String], lines: &[Line]) -> Option<Spec> {
     (columns.len() > 1).then(|| Spec::table(title, &columns, lines))?
 }
 
-fn picture(data: &RunData) -> Option<Picture> {
+pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let cells = |rows: &[Option<usize>]| rows.iter().map(|row| row.map(|index| cell(data, index))).collect::<Vec<_>>();
     let of_class = |rows: &[Option<usize>; 6]| {
         let first = rows.iter().flatten().next()?;
@@ -249,7 +243,7 @@ mod tests {
         let sentence = "For two threads of NUMA node 0 that contend for a line in memory of node 1 instead of their own, an atomic add takes \
                         160 ns instead of 100 ns.";
         assert_eq!(said_of(memory_of_another_node, &run), Some(Ok(sentence.into())));
-        let Spec::Table { columns, lines, .. } = &decision(QUESTION.id, &run).unwrap().charts[0] else {
+        let Spec::Table { columns, lines, .. } = &decision("decide-levels", &run).unwrap().charts[0] else {
             panic!("a table")
         };
         assert_eq!(columns, &["memory of node 0", "memory of node 1"]);

@@ -4,7 +4,7 @@
 //! same rows. Nothing is said that intervals do not make certain; where they leave a question open, that is said.
 //!
 //! - [`advice`] is what `advise` answers, [`chart`](crate::chart) what the page draws, and `rows` selects the rows of a chart.
-//! - A question is a constant `QUESTION` of its file and a line of [`QUESTIONS`].
+//! - A question is a line of [`QUESTIONS`], and a file that has its `SENTENCES` and its `picture`.
 
 pub(crate) mod advice;
 mod atomics;
@@ -19,13 +19,11 @@ mod fences;
 mod handoff;
 mod levels;
 mod lock;
-mod lock_work;
 mod placement;
 mod reduce;
 mod relaunch;
 mod rows;
 mod smt;
-mod types_and_orders;
 mod wait;
 
 pub(crate) use barrier::winners;
@@ -33,9 +31,9 @@ pub(crate) use barrier::winners;
 use serde::Serialize;
 use syncscope_core::Row;
 
+use self::advice::{Inquiry, Need, Situation};
 use crate::chart::Spec;
 use crate::{RunData, figure, naming, run_data};
-use advice::{Inquiry, Need, Situation};
 
 /// A question, and what answers it.
 struct Question {
@@ -43,35 +41,59 @@ struct Question {
     id: &'static str,
     title: &'static str,
     /// What the rows make certain, the most important first; `None` where the run lacks the rows.
-    sentences: &'static [fn(&RunData) -> Option<Said>],
+    sentences: Sentences,
     /// Its charts.
-    picture: Option<fn(&RunData) -> Option<Picture>>,
-    /// What a program should take for a need.
-    advice: Option<(Need, Adviser)>,
+    picture: Drawn,
 }
 
-/// Answers a need, one piece of advice for each side and situation that the run has rows for.
-type Adviser = fn(Inquiry<'_>) -> Vec<Situation>;
+type Sentences = &'static [fn(&RunData) -> Option<Said>];
+type Drawn = fn(&RunData) -> Option<Picture>;
+
+const fn question(id: &'static str, title: &'static str, sentences: Sentences, picture: Drawn) -> Question {
+    Question { id, title, sentences, picture }
+}
 
 /// The questions, the one that most programs need first.
-const QUESTIONS: [Question; 16] = [
-    relaunch::QUESTION,
-    lock::QUESTION,
-    lock_work::QUESTION,
-    false_sharing::QUESTION,
-    atomics::QUESTION,
-    barrier::QUESTION,
-    fences::QUESTION,
-    handoff::QUESTION,
-    wait::QUESTION,
-    placement::QUESTION,
-    smt::QUESTION,
-    core_kinds::QUESTION,
-    levels::QUESTION,
-    block::WARP,
-    block::BLOCK,
-    reduce::QUESTION,
+const QUESTIONS: [Question; 15] = [
+    question("decide-relaunch", "Synchronize or relaunch?", relaunch::SENTENCES, relaunch::picture),
+    question("decide-lock", "Which lock?", lock::SENTENCES, lock::picture),
+    question("decide-lock-work", "Which lock for how much work?", &[], lock::map_of_work),
+    question(
+        "decide-false-sharing",
+        "How far apart must variables be?",
+        false_sharing::SENTENCES,
+        false_sharing::picture,
+    ),
+    question("decide-atomics", "How do atomics scale?", atomics::SENTENCES, atomics::picture),
+    question("decide-barrier", "Which barrier?", barrier::SENTENCES, barrier::picture),
+    question("decide-fences", "Which fence?", fences::SENTENCES, fences::picture),
+    question("decide-handoff", "Spin or sleep?", handoff::SENTENCES, handoff::picture),
+    question("decide-wait", "How to wait?", wait::SENTENCES, wait::picture),
+    question("decide-placement", "Where to place threads?", placement::SENTENCES, placement::picture),
+    question("decide-smt", "What does a busy sibling cost?", smt::SENTENCES, smt::picture),
+    question("decide-kinds", "Performance or efficiency cores?", core_kinds::SENTENCES, core_kinds::picture),
+    question(
+        "decide-levels",
+        "What does it cost to leave a cache, a node, a socket?",
+        levels::SENTENCES,
+        levels::picture,
+    ),
+    question("gpu.warp", "What does divergence cost?", block::OF_WARPS, |_| None),
+    question("gpu.block", "Which barrier of a block?", block::OF_BLOCKS, |_| None),
 ];
+
+/// What answers a need, one piece of advice for each side and situation that the run has rows for.
+fn adviser(need: Need) -> fn(Inquiry<'_>) -> Vec<Situation> {
+    match need {
+        Need::CountEvents => counters::count_events,
+        Need::Protect => lock::protect,
+        Need::Phases => barrier::phases,
+        Need::HandOver => handoff::hand_over,
+        Need::Wait => wait::wait,
+        Need::Reduce => reduce::reduce,
+        Need::EndGpuPhase => relaunch::end_gpu_phase,
+    }
+}
 
 /// A sentence that the rows of a run make certain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -148,7 +170,7 @@ impl Picture {
 /// The most sentences at the top of the page, one for each question; the others stand with their charts. Those about places in
 /// the machine stand at the top in any case: they say what every other figure depends on.
 const MOST: usize = 5;
-const ABOUT_PLACES: [&str; 3] = [smt::QUESTION.id, core_kinds::QUESTION.id, levels::QUESTION.id];
+const ABOUT_PLACES: [&str; 3] = ["decide-smt", "decide-kinds", "decide-levels"];
 
 /// The answers of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -206,7 +228,7 @@ pub(crate) struct Decision {
 pub(crate) fn decisions(data: &RunData, answers: &Answers) -> Vec<Decision> {
     let is_certain = !lacks_intervals(data);
     let of = |question: &Question| {
-        let Picture { charts, text, otherwise, note } = (question.picture?)(data)?;
+        let Picture { charts, text, otherwise, note } = (question.picture)(data)?;
         let rest = answers.rest.iter().filter(|answer| answer.figure == question.id).map(|answer| answer.text.clone());
         let parts: Vec<String> = text.into_iter().chain(rest).filter(|_| is_certain).collect();
         let is_at_top = answers.certain.iter().any(|answer| answer.figure == question.id);

@@ -2,7 +2,7 @@
 
 use syncscope_core::{Case, Row};
 
-use super::{Picture, Question, Said};
+use super::{Picture, Said, Sentences};
 use crate::analysis::contest::{Basis, Comparison, Known, bounds, is_plain};
 use crate::analysis::ladder::{on_rung, rung};
 use crate::analysis::matrix;
@@ -12,13 +12,7 @@ use crate::chart::{Axis, Point, Series, Spec, Unit};
 use crate::naming::enumeration;
 use crate::{RunData, figure};
 
-pub(super) const QUESTION: Question = Question {
-    id: "decide-placement",
-    title: "Where to place threads?",
-    sentences: &[placement, same_threads],
-    picture: Some(picture),
-    advice: None,
-};
+pub(super) const SENTENCES: Sentences = &[placement, same_threads];
 
 /// The classes of pairs of CPUs, the nearest first: the rung of the ladder and what two CPUs of the class are.
 pub(super) const CLASSES: [(&str, &str); 6] = [
@@ -76,7 +70,7 @@ fn same_threads(data: &RunData) -> Option<Said> {
     (!words.is_empty()).then(|| Said::certain(text, rows))
 }
 
-fn picture(data: &RunData) -> Option<Picture> {
+pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let time = |label| Axis::log(label, Unit::Time);
     let pairs = classes(data);
     let decides = pairs.len() > 1 || placement(data).is_some();

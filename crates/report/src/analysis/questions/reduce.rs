@@ -2,29 +2,19 @@
 
 use syncscope_core::{Case, Domain, Group, Role, Row};
 
-use super::Question;
-use super::advice::{Decision, Inquiry, Need, Situation, decide};
+use super::advice::{Decision, Inquiry, Situation, decide};
 use crate::analysis::contest::{Basis, Contest, Entrant, has_role, is_absent};
 use crate::analysis::usual::short_name;
 use crate::figure::grouped;
-
-pub(super) const QUESTION: Question = Question {
-    id: "reduce",
-    title: "How to join partial results?",
-    sentences: &[],
-    picture: None,
-    advice: Some((Need::Reduce, reduce)),
-};
 
 /// What is compared with each other, but for the number of elements: the side, what a GPU computes, the number of devices.
 type Problem = (Domain, Option<Group>, u32);
 
 /// For each problem, the fastest variant. Sizes that follow each other and have the same answer are one situation.
-fn reduce(inquiry: Inquiry<'_>) -> Vec<Situation> {
+pub(super) fn reduce(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let mut problems: Vec<Problem> = reductions(inquiry).filter_map(|(_, row)| problem(&row.case)).collect();
     problems.sort_by_key(|(on, group, devices)| (on.as_str(), *devices, group.clone()));
     problems.dedup();
-    problems.retain(|(on, _, _)| inquiry.wants(*on));
     problems.into_iter().flat_map(|of| of_problem(inquiry, &of)).collect()
 }
 

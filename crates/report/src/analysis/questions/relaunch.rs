@@ -5,24 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syncscope_core::{Case, Domain, Group, Role, Row, Verdict};
 
-use super::advice::{Inquiry, Need, Situation, decide, missing_size};
+use super::advice::{Inquiry, Situation, decide, missing_size};
 use super::barrier::{RESIDENT, of_grid, that_orders};
 use super::break_even::{Way, by_length_in_words, length, margins, standing, way, ways, words};
 use super::rows::{note, plain, series, unreliable};
-use super::{Picture, Question, Said};
+use super::{Picture, Said, Sentences};
 use crate::analysis::contest::{Basis, Comparison, Contest, Entrant, Known, has_role, short_design, takes_part};
 use crate::analysis::usual::{most_usual, short_name, unusualness};
 use crate::chart::{Axis, Point, Series, Spec, Unit};
 use crate::naming::{EMPTY_KERNEL, either};
 use crate::{RunData, naming};
 
-pub(super) const QUESTION: Question = Question {
-    id: "decide-relaunch",
-    title: "Synchronize or relaunch?",
-    sentences: &[kernel_or_grid_barrier, programmatic],
-    picture: Some(picture),
-    advice: Some((Need::EndGpuPhase, end_gpu_phase)),
-};
+pub(super) const SENTENCES: Sentences = &[kernel_or_grid_barrier, programmatic];
 
 /// Each way to launch kernels of this length that has one of these rows, in the order of the catalogue. The charts show the
 /// same rows.
@@ -121,7 +115,7 @@ fn few(mut ways: Vec<String>) -> String {
     either(&ways)
 }
 
-fn picture(data: &RunData) -> Option<Picture> {
+pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let peers = of_grid(data, None)?;
     let grid = peers.contest(Basis::Machine);
     let launches = working_launches(data, peers.like);
@@ -206,9 +200,9 @@ fn missing(data: &RunData) -> Option<String> {
 }
 
 /// For each kernel length, the barriers of a grid against a new kernel of that grid, compared as in the sentence.
-fn end_gpu_phase(inquiry: Inquiry<'_>) -> Vec<Situation> {
+pub(super) fn end_gpu_phase(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let data = inquiry.data;
-    if !inquiry.wants(Domain::Gpu) || !data.rows.iter().any(|row| takes_part(data, row, Role::Launch)) {
+    if !data.rows.iter().any(|row| takes_part(data, row, Role::Launch)) {
         return Vec::new();
     }
     let Some(peers) = of_grid(data, inquiry.asked.threads) else {

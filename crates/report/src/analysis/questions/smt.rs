@@ -3,19 +3,13 @@
 use syncscope_core::{Case, Placement};
 
 use super::families::{Contrast, by_class, line, of_teams, take_instead, take_longer, usual};
-use super::{Picture, Question, Said};
+use super::{Picture, Said, Sentences};
 use crate::analysis::placements;
 use crate::chart::{Line, Spec};
 use crate::naming::enumeration;
 use crate::{RunData, figure};
 
-pub(super) const QUESTION: Question = Question {
-    id: "decide-smt",
-    title: "What does a busy sibling cost?",
-    sentences: &[alone_and_beside, teams_on_siblings, pairs_on_one_core],
-    picture: Some(picture),
-    advice: None,
-};
+pub(super) const SENTENCES: Sentences = &[alone_and_beside, teams_on_siblings, pairs_on_one_core];
 
 /// The groups of one thread on a core, and of two on its hardware threads.
 const SIBLING_IDLE: &str = "sibling_idle";
@@ -95,7 +89,7 @@ fn by_points(data: &RunData) -> Option<String> {
     (!words.is_empty()).then(|| format!("{text}: {}.", enumeration(&words)))
 }
 
-fn picture(data: &RunData) -> Option<Picture> {
+pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let gain = |one: &Contrast<'_>| one.gain().map(|gain| one.note(format!("{} ×", figure::ratio(gain))));
     let with_gain = |one: &Contrast<'_>, label: String| {
         let [alone, beside, loss] = one.cells();
@@ -175,7 +169,7 @@ mod tests {
         let sentence = "Where the other hardware thread of the core is busy with the same, operations take longer: an atomic add \
                         1.8 times (the core does 1.11 times the work).";
         assert_eq!(said(alone_and_beside, rows.clone()), Some(Ok(sentence.into())));
-        let Spec::Table { lines, .. } = &decision(QUESTION.id, &data(rows.clone())).unwrap().charts[0] else {
+        let Spec::Table { lines, .. } = &decision("decide-smt", &data(rows.clone())).unwrap().charts[0] else {
             panic!("a table")
         };
         let texts: Vec<Vec<&str>> =

@@ -2,20 +2,14 @@
 
 use syncscope_core::{Case, Domain, Role, Waits};
 
-use super::advice::{Decision, Inquiry, Need, Situation, decide};
+use super::advice::{Decision, Inquiry, Situation, decide};
 use super::rows::{series, team, unreliable};
-use super::{Picture, Question, Said};
+use super::{Picture, Said, Sentences};
 use crate::analysis::contest::{Basis, Contest, Entrant, Known, Peers, Size, design, takes_part};
 use crate::chart::{Axis, Point, Rule, Spec, Unit};
 use crate::{RunData, figure};
 
-pub(super) const QUESTION: Question = Question {
-    id: "decide-wait",
-    title: "How to wait?",
-    sentences: &[a_microsecond, spin_or_sleep],
-    picture: Some(picture),
-    advice: Some((Need::Wait, wait)),
-};
+pub(super) const SENTENCES: Sentences = &[a_microsecond, spin_or_sleep];
 
 /// The hints of one thread, the usual one of this processor first.
 fn hints(data: &RunData) -> Option<Peers<'_>> {
@@ -110,7 +104,7 @@ fn spin_or_sleep(data: &RunData) -> Option<Said> {
     Some(Said::certain(text, [asleep.index, awake.index]))
 }
 
-fn picture(data: &RunData) -> Option<Picture> {
+pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let name = |case: &Case| design(&data.catalogue, case);
     let hinted: Vec<usize> = hints(data).map_or_else(Vec::new, |hints| hints.contest(Basis::Run).rows().collect());
     let costs = Spec::dots(Axis::log("time of one", Unit::Time), series(data, &hinted, name, |_| 0, Point::cost));
@@ -144,10 +138,10 @@ fn picture(data: &RunData) -> Option<Picture> {
 }
 
 /// What to do while waiting for so long; without a length, up to and beyond the break-even point.
-fn wait(inquiry: Inquiry<'_>) -> Vec<Situation> {
+pub(super) fn wait(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let asked = inquiry.asked.wait.map(|wait| wait.as_secs_f64() * 1e9);
     let waiters = Waiters::of(inquiry.data, asked.map_or(USUAL_US, |ns| ns / 1000.0), Basis::Run);
-    let Some(waiters) = waiters.filter(|_| inquiry.wants(Domain::Cpu)) else { return Vec::new() };
+    let Some(waiters) = waiters else { return Vec::new() };
     let Some([low, at, high]) = waiters.break_even() else { return Vec::new() };
     let situation = |standing: &str| match asked {
         Some(ns) => format!("a wait of {}", figure::time(ns)),
@@ -197,7 +191,7 @@ mod tests {
 
     use syncscope_core::{Group, Placement, Row};
 
-    use super::super::advice::{Asked, advise};
+    use super::super::advice::{Asked, Need, advise};
     use super::super::testing::{case, data, labels, row, said_of, within};
     use super::super::testing::{decision, noisy, series};
     use super::*;

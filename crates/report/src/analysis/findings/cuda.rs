@@ -1,0 +1,336 @@
+//! Burtchell and Burtscher, section V-B: CUDA.
+
+use std::ops::RangeBounds;
+
+use syncscope_core::{Case, Dtype, Form, Layout, Mode, Verdict};
+
+use super::super::contest::{Basis, Known};
+use super::judge::{
+    ALIKE, MUCH, Pair, Tally, Test, Unit, all, every, flat, generally, grows_alike, largely_flat, preferred, rising,
+    two,
+};
+use super::pick::{
+    DTYPES, ONE, SYNCTHREADS, WARP, at, atomics, blocks, by_threads, multiprocessors, of_blocks, pairs, pairs_by, rows,
+};
+use super::{ClaimVerdict, Outcome, Predicate};
+use crate::RunData;
+use crate::figure::interval_within_run;
+
+const GPU_ADD: &str = "gpu.atomic.add";
+const CAS_PASS: &str = "gpu.atomic.cas_pass";
+/// The throughput "drops": costs of shuffles repeat to a thousandth, and a step is at least this factor.
+const DROP: f64 = 1.1;
+/// The strides of the figures.
+const NEAR: Layout = Layout::Private { stride: 1 };
+const FAR: Layout = Layout::Private { stride: 32 };
+/// "At or near zero": at most this share of the device-wide fence in the same case.
+const NEAR_ZERO: f64 = 0.05;
+/// "Many": at least this share of the cases.
+const MANY: f64 = 0.25;
+
+pub(super) const CLAIMS: &[(&str, Predicate)] = &[
+    ("burtchell.cuda.syncthreads_warps", |data| rising(&one_block(data, WARP..))),
+    ("burtchell.cuda.syncthreads_within_warp", |data| flat(ALIKE, &one_block(data, ..=WARP))),
+    ("burtchell.cuda.syncthreads_blocks", |data| {
+        // The block counts of the paper: up to two for each multiprocessor.
+        let most = multiprocessors(data).map(|count| 2 * count);
+        let rows = blocks(data, SYNCTHREADS, |case| most.is_none() || case.blocks <= most);
+        let (one, more): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.row.case.blocks == Some(1));
+        every(Test::Within(ALIKE), "cost alike in one block and in more", &by_threads(&more, &one))
+    }),
+    ("burtchell.cuda.syncwarp_constant", |data| largely_flat(&converged(data))),
+    ("burtchell.cuda.syncwarp_warps", |data| {
+        let count = multiprocessors(data)?;
+        let rows = converged(data);
+        let mut doubled = of_blocks(&rows, 2 * count);
+        // Two blocks of half the size run as many warps. Two blocks of 1,024 threads may not fit.
+        doubled.retain(|row| row.row.case.threads < Some(1024));
+        let single = |threads: Option<u32>| at(&rows, count, 2 * threads?);
+        let found = doubled.into_iter().filter_map(|row| Some((row, single(row.row.case.threads)?)));
+        let found: Vec<_> = found.collect();
+        generally(Test::Within(ALIKE), "two blocks cost what one of twice the size does", &found)
+    }),
+    ("burtchell.cuda.shuffle_kinds", |data| {
+        let of = |id| shuffles(data, id, |_| true);
+        let with = |other| pairs_by(&of("gpu.shuffle.idx"), &of(other), |case| (case.dtype, case.blocks, case.threads));
+        let found: Vec<_> =
+            ["gpu.shuffle.up", "gpu.shuffle.down", "gpu.shuffle.xor"].into_iter().flat_map(with).collect();
+        generally(Test::Within(ALIKE), "both kinds cost alike", &found)
+    }),
+    ("burtchell.cuda.shuffle_full", |data| {
+        let count = multiprocessors(data)?;
+        let rows = shuffles(data, "gpu.shuffle.idx", |case| case.dtype == Some(Dtype::I32));
+        let (full, alone) = (at(&rows, 2 * count, 1024)?, at(&rows, count, WARP)?);
+        Some(two(Test::AtLeast(ALIKE), ("", &full), ("", &alone)))
+    }),
+    ("burtchell.cuda.shuffle_wide", shuffle_wide),
+    ("burtchell.cuda.votes_alike", |data| {
+        let found = pairs(&votes(data, "gpu.vote.all"), &votes(data, "gpu.vote.any"));
+        generally(Test::Within(ALIKE), "both votes cost alike", &found)
+    }),
+    ("burtchell.cuda.votes_syncwarp", |data| {
+        let found = pairs(&converged(data), &votes(data, "gpu.vote.all"));
+        let lower = generally(Test::Below, "the barrier costs less", &found)?;
+        // "Slightly": the vote costs less than ten times as much.
+        all([lower, generally(Test::AtLeast(0.1), "by less than ten times", &found)?])
+    }),
+    ("burtchell.cuda.ballot", |data| {
+        let found = pairs(&votes(data, "gpu.vote.ballot"), &votes(data, "gpu.vote.any"));
+        generally(Test::Within(ALIKE), "ballot and vote cost alike", &found)
+    }),
+    ("burtchell.cuda.int_add", |data| {
+        let others = [Dtype::U64, Dtype::F32, Dtype::F64];
+        let found: Vec<_> = others.into_iter().flat_map(|other| types(data, GPU_ADD, Dtype::I32, other)).collect();
+        preferred("i32 is", &found)
+    }),
+    ("burtchell.cuda.int_cas", |data| preferred("i32 is", &types(data, CAS_PASS, Dtype::I32, Dtype::U64))),
+    ("burtchell.cuda.ull_before_float", |data| {
+        let mut found = types(data, GPU_ADD, Dtype::U64, Dtype::F32);
+        found.extend(types(data, GPU_ADD, Dtype::U64, Dtype::F64));
+        generally(Test::Below, "u64 costs less than the floating-point type", &found)
+    }),
+    ("burtchell.cuda.aggregation", |data| flat(ALIKE, &up_to(data, GPU_ADD, 1, WARP))),
+    ("burtchell.cuda.aggregation_two_blocks", |data| flat(ALIKE, &up_to(data, GPU_ADD, 2, 2 * WARP))),
+    ("burtchell.cuda.others_not_aggregated", |data| {
+        let parts = [Dtype::U64, Dtype::F32, Dtype::F64].into_iter().filter_map(|dtype| {
+            let rows = atomics(data, GPU_ADD, dtype, ONE);
+            Some(two(Test::AtLeast(MUCH), (dtype.as_str(), &at(&rows, 1, WARP)?), ("", &at(&rows, 1, 1)?)))
+        });
+        all(parts)
+    }),
+    ("burtchell.cuda.overlap", |data| {
+        let count = multiprocessors(data)?;
+        let of = |(id, dtype)| {
+            let of = |layout| of_blocks(&atomics(data, id, dtype, layout), count);
+            pairs(&of(ONE), &of(FAR))
+        };
+        let all = [GPU_ADD, CAS_PASS].into_iter().flat_map(|id| DTYPES.map(|dtype| (id, dtype)));
+        let words = "one variable costs at least 1.25 times as much as elements 32 apart";
+        generally(Test::AtLeast(ALIKE), words, &all.flat_map(of).collect::<Vec<_>>())
+    }),
+    ("burtchell.cuda.limit", |data| {
+        let count = multiprocessors(data)?;
+        let parts = [(GPU_ADD, NEAR), (GPU_ADD, FAR), (CAS_PASS, NEAR), (CAS_PASS, FAR)].into_iter();
+        let parts = parts.filter_map(|(primitive, layout)| {
+            let rows = atomics(data, primitive, Dtype::I32, layout);
+            let (full, half) = (at(&rows, count, 1024)?, at(&rows, count, 512)?);
+            // At the limit twice the threads take twice as long.
+            let name = format!("{} {}", full.name(), crate::naming::layout(layout));
+            Some(two(Test::AtLeast(2.0 / ALIKE), (&name, &full), ("", &half)))
+        });
+        all(parts)
+    }),
+    ("burtchell.cuda.stride_one_block", |data| {
+        // From two warps on: within one, the elements of stride 1 share cache lines and those of stride 32 do not.
+        let [near, far] = [NEAR, FAR].map(|layout| atomics(data, GPU_ADD, Dtype::I32, layout));
+        Some(grows_alike(
+            ("stride 1", &at(&near, 1, 1024)?, &at(&near, 1, 2 * WARP)?),
+            ("stride 32", &at(&far, 1, 1024)?, &at(&far, 1, 2 * WARP)?),
+        ))
+    }),
+    ("burtchell.cuda.stride_many_blocks", |data| {
+        let count = multiprocessors(data)?;
+        let of = |layout| of_blocks(&atomics(data, GPU_ADD, Dtype::I32, layout), count);
+        let found = pairs(&of(FAR), &of(NEAR));
+        let (far, near) = found.last()?;
+        Some(two(Test::AtLeast(MUCH), ("stride 32", far), ("stride 1", near)))
+    }),
+    ("burtchell.cuda.more_blocks", |data| {
+        let count = multiprocessors(data)?;
+        let rows = atomics(data, GPU_ADD, Dtype::I32, NEAR);
+        let found = by_threads(&of_blocks(&rows, count), &of_blocks(&rows, 1));
+        generally(Test::AtLeast(1.0), "more blocks cost more", &found)
+    }),
+    ("burtchell.cuda.cas_pass_fail", |data| {
+        generally(Test::Within(ALIKE), "both cost alike", &primitives(data, CAS_PASS, "gpu.atomic.cas_fail"))
+    }),
+    ("burtchell.cuda.cas_constant", |data| flat(ALIKE, &up_to(data, CAS_PASS, 1, 4))),
+    ("burtchell.cuda.cas_not_aggregated", |data| {
+        let rows = atomics(data, CAS_PASS, Dtype::I32, ONE);
+        Some(two(Test::AtLeast(MUCH), ("", &at(&rows, 1, WARP)?), ("", &at(&rows, 1, 4)?)))
+    }),
+    ("burtchell.cuda.exchange", |data| {
+        let found = primitives(data, "gpu.atomic.exchange", CAS_PASS);
+        generally(Test::Within(ALIKE), "exchange and compare-and-swap cost alike", &found)
+    }),
+    ("burtchell.cuda.fence_constant", |data| largely_flat(&fences(data, "gpu.fence.device", |_| true))),
+    ("burtchell.cuda.fence_system", |data| {
+        let of = |id| fences(data, id, |_| true);
+        let found = pairs_by(&of("gpu.fence.system"), &of("gpu.fence.device"), place);
+        generally(Test::Within(MUCH), "both fences cost alike, within a factor of two,", &found)
+    }),
+    ("burtchell.cuda.fence_system_varies", system_varies),
+    ("burtchell.cuda.fence_block_warp", |data| {
+        let near = |case: &Case| case.layout == Some(Layout::Private { stride: 1 }) && case.threads <= Some(WARP);
+        flat(ALIKE, &of_blocks(&fences(data, "gpu.fence.block", near), 1))
+    }),
+    ("burtchell.cuda.fence_block_hidden", block_fence_hidden),
+    ("burtchell.cuda.full_warps", |data| {
+        let barriers = blocks(data, SYNCTHREADS, |_| true);
+        let swaps = atomics(data, CAS_PASS, Dtype::I32, ONE);
+        all([
+            two(Test::Within(ALIKE), ("a barrier", &at(&barriers, 1, WARP)?), ("", &at(&barriers, 1, 1)?)),
+            two(Test::AtLeast(ALIKE), ("compare-and-swap", &at(&swaps, 1, WARP)?), ("", &at(&swaps, 1, WARP / 2)?)),
+        ])
+    }),
+    ("burtchell.cuda.partial_int_add", |data| {
+        let adds = atomics(data, GPU_ADD, Dtype::I32, ONE);
+        Some(two(Test::AtLeast(ALIKE), ("", &at(&adds, 1, WARP)?), ("", &at(&adds, 1, WARP / 2)?)))
+    }),
+];
+
+/// `__syncwarp()` of warps whose threads are on one path.
+pub(super) fn converged(data: &RunData) -> Vec<Known<'_>> {
+    blocks(data, "gpu.warp.syncwarp", |case| case.in_group("converged"))
+}
+
+/// `__syncthreads()` of one block of so many threads.
+pub(super) fn one_block(data: &RunData, threads: impl RangeBounds<u32>) -> Vec<Known<'_>> {
+    let fits = |case: &Case| case.threads.is_some_and(|count| threads.contains(&count));
+    of_blocks(&blocks(data, SYNCTHREADS, fits), 1)
+}
+
+/// Shuffles that depend on each other, as in the paper's programs: their distance is in a register. The default form of most kinds
+/// has it there, too.
+fn shuffles<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec<Known<'a>> {
+    let all = rows(data, primitive, |case| {
+        matches!(case.form, None | Some(Form::Opaque))
+            && !matches!(case.mode, Some(Mode::Throughput))
+            && case.blocks.is_some()
+            && fits(case)
+    });
+    let has_opaque = all.iter().any(|row| row.row.case.form.is_some());
+    all.into_iter().filter(|row| row.row.case.form.is_some() == has_opaque).collect()
+}
+
+/// Votes that depend on each other.
+fn votes<'a>(data: &'a RunData, primitive: &str) -> Vec<Known<'a>> {
+    blocks(data, primitive, |case| !matches!(case.mode, Some(Mode::Throughput)))
+}
+
+/// The size at which the cost of a block first exceeds that of one warp by [`DROP`].
+fn first_drop<'a>(rows: &[Known<'a>]) -> Option<Result<Known<'a>, ()>> {
+    let base = rows.iter().find(|row| row.row.case.threads == Some(WARP))?;
+    for row in rows.iter().filter(|row| row.row.case.threads > Some(WARP)) {
+        match Test::AtMost(DROP).of(row, base) {
+            ClaimVerdict::Holds => {}
+            ClaimVerdict::DoesNotHold => return Some(Ok(*row)),
+            ClaimVerdict::Open => return Some(Err(())),
+        }
+    }
+    None
+}
+
+fn shuffle_wide(data: &RunData) -> Option<Outcome> {
+    let count = multiprocessors(data)?;
+    let mut parts = Vec::new();
+    for (narrow, wide) in [(Dtype::I32, Dtype::U64), (Dtype::F32, Dtype::F64)] {
+        let [narrow, wide] = [narrow, wide].map(|dtype| {
+            let powers = |case: &Case| case.threads.is_some_and(u32::is_power_of_two);
+            of_blocks(&shuffles(data, "gpu.shuffle.idx", |case| case.dtype == Some(dtype) && powers(case)), count)
+        });
+        let (Some(narrow), Some(wide)) = (first_drop(&narrow), first_drop(&wide)) else { continue };
+        parts.push(match (narrow, wide) {
+            (Ok(narrow), Ok(wide)) => {
+                let half = wide.row.case.threads.map(|threads| 2 * threads) == narrow.row.case.threads;
+                let unit = Unit::of([&narrow, &wide]);
+                let words = |row: &Known<'_>| {
+                    let dtype = row.row.case.dtype.map(|dtype| dtype.to_string()).unwrap_or_default();
+                    format!("{dtype} from {} threads on ({})", row.row.case.threads.unwrap_or_default(), unit.cost(row))
+                };
+                let sentence = format!("{}, {}", words(&narrow), words(&wide));
+                Outcome { rows: vec![narrow.index, wide.index], ..Outcome::of(Some(half), sentence) }
+            }
+            _ => Outcome::of(None, "intervals do not say from which size on a shuffle costs more".to_owned()),
+        });
+    }
+    all(parts)
+}
+
+/// Operations on one variable by so many blocks of at most so many threads.
+fn up_to<'a>(data: &'a RunData, primitive: &str, blocks: u32, threads: u32) -> Vec<Known<'a>> {
+    let mut rows = of_blocks(&atomics(data, primitive, Dtype::I32, ONE), blocks);
+    rows.retain(|row| row.row.case.threads <= Some(threads));
+    rows
+}
+
+/// Pairs of two types at each size, on one variable.
+fn types<'a>(data: &'a RunData, primitive: &str, one: Dtype, other: Dtype) -> Vec<Pair<'a>> {
+    pairs(&atomics(data, primitive, one, ONE), &atomics(data, primitive, other, ONE))
+}
+
+/// Pairs of two primitives at each size, on one variable.
+fn primitives<'a>(data: &'a RunData, one: &str, other: &str) -> Vec<Pair<'a>> {
+    pairs(&atomics(data, one, Dtype::I32, ONE), &atomics(data, other, Dtype::I32, ONE))
+}
+
+/// Whether a case is an i32 one among ordinary accesses.
+fn is_usual(case: &Case) -> bool {
+    case.dtype == Some(Dtype::I32) && case.form.is_none() && !matches!(case.mode, Some(Mode::Latency))
+}
+
+fn fences<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec<Known<'a>> {
+    blocks(data, primitive, |case| is_usual(case) && fits(case))
+}
+
+fn place(case: &Case) -> (Option<Layout>, Option<u32>, Option<u32>) {
+    (case.layout, case.blocks, case.threads)
+}
+
+/// The share of cases that lie certainly beyond [`ALIKE`] of their median, for both fences.
+fn system_varies(data: &RunData) -> Option<Outcome> {
+    let erratic = |primitive| {
+        let rows = fences(data, primitive, |_| true);
+        let mut sorted = rows.clone();
+        sorted.sort_by(|a, b| a.ns.total_cmp(&b.ns));
+        let median = sorted.get(sorted.len() / 2).filter(|_| sorted.len() >= 4).copied()?;
+        let Tally { yes, no, all } = Tally::of(rows.iter().map(|row| Test::Within(ALIKE).of(row, &median)));
+        Some((no as f64 / all as f64, 1.0 - yes as f64 / all as f64, median, all))
+    };
+    let (device, system) = (erratic("gpu.fence.device")?, erratic("gpu.fence.system")?);
+    let verdict = ClaimVerdict::of(system.0 > device.1, system.1 < device.0);
+    let unit = Unit::of([&device.2, &system.2]);
+    let said = |name: &str, (no, unsure, median, all): (f64, f64, Known<'_>, usize)| {
+        format!(
+            "{name}: median {}, {:.0} to {:.0} % of {all} cases farther from it than a factor of {ALIKE}",
+            unit.cost(&median),
+            100.0 * no,
+            100.0 * unsure
+        )
+    };
+    let sentence = format!("{}; {}", said("system", system), said("device", device));
+    Some(Outcome { verdict, sentence, rows: vec![system.2.index, device.2.index] })
+}
+
+fn block_fence_hidden(data: &RunData) -> Option<Outcome> {
+    let wide = |case: &Case| {
+        let stride = case.layout.and_then(Layout::stride).unwrap_or(0);
+        is_usual(case) && case.blocks.is_some() && case.threads > Some(WARP) && stride > 2
+    };
+    let device = fences(data, "gpu.fence.device", wide);
+    let tested = |index: usize| {
+        let row = &data.rows[index];
+        let is_below_zero = || interval_within_run(row).is_some_and(|interval| interval.high <= 0.0);
+        if matches!(row.verdict, Verdict::BelowResolution(_) | Verdict::Overlapped(_)) || is_below_zero() {
+            return (ClaimVerdict::Holds, index);
+        }
+        let like = device.iter().find(|row| place(&row.row.case) == place(data.case(index)));
+        let compared = Known::of(data, index, Basis::Run).zip(like);
+        // A figure at zero or below it, which no interval makes certain, is no visible cost.
+        (compared.map_or(ClaimVerdict::Open, |(fence, device)| Test::AtMost(NEAR_ZERO).of(&fence, device)), index)
+    };
+    let own = data.rows_where(|row| row.case.primitive == "gpu.fence.block" && wide(&row.case));
+    // The hidden ones first.
+    let mut found: Vec<(ClaimVerdict, usize)> = own.map(tested).collect();
+    found.sort_unstable();
+    found.first()?;
+    let Tally { yes, no, all } = Tally::of(found.iter().map(|(hidden, _)| *hidden));
+    let sentence = format!(
+        "{yes} of {all} cases are hidden by what surrounds them or cost at most {:.0} % of the device-wide fence, {no} cost more, {} \
+         are not certain",
+        100.0 * NEAR_ZERO,
+        all - yes - no
+    );
+    let verdict = Tally { yes, no, all }.reaches(MANY);
+    Some(Outcome { verdict, sentence, rows: found.into_iter().map(|(_, index)| index).collect() })
+}

@@ -1,0 +1,234 @@
+//! Burtchell and Burtscher, section V-A: OpenMP.
+
+use syncscope_core::machine::CpuMachine;
+use syncscope_core::{Case, Dtype, Mode, Placement};
+
+use super::super::contest::Known;
+use super::judge::{ALIKE, MUCH, Pair, Test, all, flat, generally, grows_more, two, unique};
+use super::pick::{DTYPES, FLUSH, by_threads, private, shared, teams, teams_in};
+use super::{ClaimVerdict, Outcome, Predicate};
+use crate::naming::enumeration;
+use crate::{RunData, figure};
+
+const CPU_ADD: &str = "cpu.atomic.add";
+/// "Only a few threads": the fewest that can synchronize.
+const FEW: u32 = 2;
+/// "Beyond about 8 threads" (figure 1).
+const ABOUT: u32 = 8;
+/// Elements so far apart share no cache line of 64 bytes, whatever their type.
+const APART: u32 = 16;
+/// A core begins at least one load in each cycle: an operation of at most one cycle costs what a plain load does.
+const LOAD_CYCLES: f64 = 1.0;
+
+pub(super) const CLAIMS: &[(&str, Predicate)] = &[
+    ("burtchell.openmp.barrier_threads", |data| {
+        ends("", &teams(data, "cpu.barrier.openmp", |_| true), FEW, Test::AtMost(MUCH))
+    }),
+    ("burtchell.openmp.barrier_stable", |data| {
+        ends("", &teams(data, "cpu.barrier.openmp", |_| true), ABOUT, Test::AtMost(MUCH))
+    }),
+    ("burtchell.openmp.critical", |data| {
+        let pairs = by_threads(&critical(data), &teams(data, CPU_ADD, shared(Dtype::I32)));
+        generally(Test::AtLeast(1.0), "the critical section costs more", &pairs)
+    }),
+    ("burtchell.openmp.critical_drop", |data| {
+        let pairs = by_threads(&critical(data), &teams(data, CPU_ADD, shared(Dtype::I32)));
+        let ((few_section, few_update), (section, update)) = (pairs.first()?, pairs.last()?);
+        (few_section.row.case.threads < section.row.case.threads)
+            .then(|| grows_more(("critical section", section, few_section), ("atomic update", update, few_update)))
+    }),
+    ("burtchell.openmp.flush_harmless", |data| {
+        let contended = teams(data, CPU_ADD, shared(Dtype::I32));
+        let (flush, add) = last_pair(&flushes(data, APART), &contended)?;
+        let (flush, add) = (("a flush among padded elements", &flush), ("an atomic update of one variable", &add));
+        Some(two(Test::AtMost(1.0 / MUCH), flush, add))
+    }),
+    ("burtchell.openmp.flush_sharing", |data| {
+        let (neighbours, padded) = (flushes(data, 1), flushes(data, APART));
+        let (near, far) = last_pair(&neighbours, &padded)?;
+        all([
+            two(Test::AtLeast(MUCH), ("among neighbouring elements", &near), ("among padded ones", &far)),
+            ends("", &neighbours, FEW, Test::AtLeast(MUCH))?,
+        ])
+    }),
+    ("burtchell.openmp.hyperthreads", hyperthreads),
+    ("burtchell.openmp.placement", |data| {
+        let mut pairs = Vec::new();
+        for (primitive, fits) in [("cpu.barrier.openmp", None), (CPU_ADD, Some(APART)), (FLUSH, Some(APART))] {
+            let fits = |case: &Case| fits.is_none_or(|stride| private(Dtype::I32, stride)(case));
+            let [close, spread] =
+                [Placement::Close, Placement::Spread].map(|placement| teams_in(data, primitive, &placement, &fits));
+            pairs.extend(by_threads(&close, &spread));
+        }
+        generally(Test::Within(ALIKE), "close and spread cost alike", &pairs)
+    }),
+    ("burtchell.openmp.same_location", |data| {
+        let own = teams(data, CPU_ADD, private(Dtype::I32, APART));
+        let (one, own) = last_pair(&teams(data, CPU_ADD, shared(Dtype::I32)), &own)?;
+        Some(two(Test::AtLeast(MUCH), ("one variable", &one), ("padded elements", &own)))
+    }),
+    ("burtchell.openmp.false_sharing", |data| {
+        let parts = DTYPES.into_iter().filter_map(|dtype| {
+            let (near, far) = at_strides(data, dtype, 1, APART)?;
+            Some(two(Test::AtLeast(MUCH), (&format!("{dtype} in one line"), &near), ("padded", &far)))
+        });
+        all(parts)
+    }),
+    ("burtchell.openmp.line_end", |data| {
+        let step = |dtype, before, after| {
+            let (before, after) = at_strides(data, dtype, before, after)?;
+            Some(two(Test::AtLeast(MUCH), (&format!("{dtype} before the line's end"), &before), ("at it", &after)))
+        };
+        let [of_u64, of_f64] = [Dtype::U64, Dtype::F64].map(|dtype| step(dtype, 4, 8));
+        let [of_i32, of_f32] = [Dtype::I32, Dtype::F32].map(|dtype| step(dtype, 8, 16));
+        all([of_u64?, of_f64?, of_i32?, of_f32?])
+    }),
+    ("burtchell.openmp.own_lines", |data| {
+        let parts = DTYPES.into_iter().filter_map(|dtype| {
+            let padded = teams(data, CPU_ADD, private(dtype, APART));
+            ends(dtype.as_str(), &padded, 2, Test::AtMost(MUCH))
+        });
+        all(parts)
+    }),
+    ("burtchell.openmp.integer_faster", |data| {
+        let mut pairs = between(data, CPU_ADD, Dtype::I32, Dtype::F32);
+        pairs.extend(between(data, CPU_ADD, Dtype::U64, Dtype::F64));
+        generally(Test::Below, "the integer costs less", &pairs)
+    }),
+    ("burtchell.openmp.word_size", |data| {
+        let mut pairs = between(data, CPU_ADD, Dtype::I32, Dtype::U64);
+        pairs.extend(between(data, CPU_ADD, Dtype::F32, Dtype::F64));
+        generally(Test::Within(ALIKE), "both sizes cost alike", &pairs)
+    }),
+    ("burtchell.openmp.capture", |data| {
+        let of = |dtype| {
+            by_threads(&teams(data, "cpu.atomic.add_capture", shared(dtype)), &teams(data, CPU_ADD, shared(dtype)))
+        };
+        let pairs: Vec<_> = DTYPES.into_iter().flat_map(of).collect();
+        generally(Test::Within(ALIKE), "capture and update cost alike", &pairs)
+    }),
+    ("burtchell.openmp.write_type", |data| {
+        let others = [Dtype::U64, Dtype::F32, Dtype::F64];
+        let pairs: Vec<_> =
+            others.into_iter().flat_map(|other| between(data, "cpu.atomic.write", Dtype::I32, other)).collect();
+        generally(Test::Within(ALIKE), "i32 and the other type cost alike", &pairs)
+    }),
+    ("burtchell.openmp.write_like_update", |data| {
+        ends("", &teams(data, "cpu.atomic.write", shared(Dtype::I32)), 2, Test::AtLeast(MUCH))
+    }),
+    ("burtchell.openmp.read_free", read_free),
+    ("burtchell.openmp.read_threads", |data| flat(MUCH, &teams(data, "cpu.atomic.read", shared(Dtype::I32)))),
+];
+
+/// The cost of the largest team against that of a team of so many threads, or of the next larger one below twice as many.
+fn ends(name: &str, teams: &[Known<'_>], few: u32, test: Test) -> Option<Outcome> {
+    let is_few = |row: &&Known<'_>| (Some(few)..=Some(2 * few)).contains(&row.row.case.threads);
+    let first = teams.iter().find(is_few)?;
+    let last = teams.last().filter(|last| last.row.case.threads > first.row.case.threads)?;
+    Some(two(test, (name, last), ("", first)))
+}
+
+/// The pair of the largest team that both have.
+fn last_pair<'a>(a: &[Known<'a>], b: &[Known<'a>]) -> Option<Pair<'a>> {
+    by_threads(a, b).pop()
+}
+
+/// Flushes among elements so far apart, as the slowest thread sees them: the others may run with its line to themselves.
+fn flushes(data: &RunData, stride: u32) -> Vec<Known<'_>> {
+    teams(data, FLUSH, private(Dtype::I32, stride)).into_iter().map(Known::of_slowest).collect()
+}
+
+/// Critical sections around an addition; the type is the first that the run has.
+fn critical(data: &RunData) -> Vec<Known<'_>> {
+    let of = |dtype| teams(data, "cpu.lock.openmp_critical", shared(dtype));
+    DTYPES.into_iter().map(of).find(|rows| !rows.is_empty()).unwrap_or_default()
+}
+
+/// A kind of operation, as the claim on hyperthreads names it, with its primitive and the variables of its rows.
+type Kind = (&'static str, &'static str, fn(&Case) -> bool);
+
+/// The operations of the paper that several threads execute.
+const KINDS: [Kind; 7] = [
+    ("barrier", "cpu.barrier.openmp", |_| true),
+    ("critical section", "cpu.lock.openmp_critical", |_| true),
+    ("update of one variable", CPU_ADD, |case| shared(Dtype::I32)(case)),
+    ("capture of one variable", "cpu.atomic.add_capture", |case| shared(Dtype::I32)(case)),
+    ("write of one variable", "cpu.atomic.write", |case| shared(Dtype::I32)(case)),
+    ("update of padded elements", CPU_ADD, |case| private(Dtype::I32, APART)(case)),
+    ("flush among padded elements", FLUSH, |case| private(Dtype::I32, APART)(case)),
+];
+
+/// The same CPUs with all their hardware threads and with one thread for each core: each operation costs at most [`MUCH`] as much.
+/// The paper's "not significantly" is read off charts on which the costs of contended operations grow with the threads anyway. Teams
+/// that are placed close fill the hardware threads of a core first, so they say nothing but for all.
+fn hyperthreads(data: &RunData) -> Option<Outcome> {
+    let CpuMachine { cores, hardware_threads: threads, .. } = data.run.machine.cpu;
+    if cores == 0 || threads <= cores {
+        return None;
+    }
+    let at = |(name, primitive, fits): Kind| {
+        let of = |placements: &[Placement], count: u32| {
+            let rows = placements.iter().flat_map(|placement| teams_in(data, primitive, placement, &fits));
+            rows.into_iter().find(|row| row.row.case.threads == Some(count))
+        };
+        let bound = of(&[Placement::Cores, Placement::Spread], cores)
+            .zip(of(&[Placement::Cores, Placement::Close, Placement::Spread], threads));
+        let unbound = || of(&[Placement::None], cores).zip(of(&[Placement::None], threads));
+        let (one_each, all) = bound.or_else(unbound)?;
+        // Of several types, those of one.
+        let part = || (name, two(Test::AtMost(MUCH), (name, &all), ("", &one_each)));
+        (one_each.row.case.dtype == all.row.case.dtype).then(part)
+    };
+    let parts: Vec<(&str, Outcome)> = KINDS.into_iter().filter_map(at).collect();
+    let slowed: Vec<String> = parts
+        .iter()
+        .filter(|(_, part)| part.verdict == ClaimVerdict::DoesNotHold)
+        .map(|(name, _)| (*name).to_owned())
+        .collect();
+    let mut outcome = all(parts.into_iter().map(|(_, part)| part))?;
+    if !slowed.is_empty() {
+        outcome.sentence = format!("not of {}: {}", enumeration(&slowed), outcome.sentence);
+    }
+    Some(outcome)
+}
+
+/// Pairs of two types at each number of threads, one variable for all.
+fn between<'a>(data: &'a RunData, primitive: &str, one: Dtype, other: Dtype) -> Vec<Pair<'a>> {
+    by_threads(&teams(data, primitive, shared(one)), &teams(data, primitive, shared(other)))
+}
+
+/// Updates of elements so far apart, by the largest team that has both.
+fn at_strides(data: &RunData, dtype: Dtype, one: u32, other: u32) -> Option<Pair<'_>> {
+    let of = |stride| teams(data, CPU_ADD, private(dtype, stride));
+    last_pair(&of(one), &of(other))
+}
+
+/// Atomic reads cost what a load does, within [`ALIKE`] of [`LOAD_CYCLES`], by their interval in cycles. Noisy rows decide with
+/// their intervals, and have no figure.
+fn read_free(data: &RunData) -> Option<Outcome> {
+    let reads = teams(data, "cpu.atomic.read", |case| !matches!(case.mode, Some(Mode::Latency)));
+    let known: Vec<_> = reads.iter().filter_map(|row| Some((row, row.row.cycles_interval?))).collect();
+    let (highest, highest_bounds) = known.iter().max_by(|a, b| a.1.high.total_cmp(&b.1.high))?;
+    let verdict = ClaimVerdict::of(
+        highest_bounds.high <= ALIKE * LOAD_CYCLES,
+        known.iter().any(|(_, bounds)| bounds.low > ALIKE * LOAD_CYCLES),
+    );
+    let mut figures: Vec<(f64, usize)> =
+        known.iter().filter_map(|(row, _)| Some((row.cycles_figure()?.value(), row.index))).collect();
+    figures.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let of_all = if figures.len() < known.len() { format!(" of {}", known.len()) } else { String::new() };
+    let measured = match (figures.first(), figures.last()) {
+        (Some((least, _)), Some((most, _))) => {
+            let range = figure::range(&figure::ratio(*least), &figure::ratio(*most));
+            format!("{range} cycles in {}{of_all} cases", figures.len())
+        }
+        _ => "no figure in cycles".to_owned(),
+    };
+    let sentence = format!(
+        "{measured}, at most {} by the highest interval; a plain load takes up to {LOAD_CYCLES}",
+        figure::ratio(highest_bounds.high)
+    );
+    let ends = figures.first().into_iter().chain(figures.last()).map(|(_, index)| *index);
+    let rows = ends.chain([highest.index]).chain(known.iter().map(|(row, _)| row.index));
+    Some(Outcome { verdict, sentence, rows: unique(rows) })
+}
