@@ -230,7 +230,7 @@ impl Update for Pass {
 
     #[inline(always)]
     fn execute<N: Number>(variable: &N::Atomic, order: Ordering, _: &mut N) {
-        N::compare_and_swap(variable, N::of(PRESENT), N::of(PRESENT), order);
+        N::compare_exchange(variable, N::of(PRESENT), N::of(PRESENT), order);
     }
 
     #[inline(always)]
@@ -239,7 +239,7 @@ impl Update for Pass {
     }
 
     fn returned_value<N: Number>(variable: &N::Atomic, _ticket: u64) -> u64 {
-        N::compare_and_swap(variable, N::of(PRESENT), N::of(PRESENT), Ordering::Relaxed).into()
+        (N::compare_exchange(variable, N::of(PRESENT), N::of(PRESENT), Ordering::Relaxed) == N::of(PRESENT)).into()
     }
 
     fn expected_sum(all: u64, _last: u64) -> u64 {
@@ -257,11 +257,11 @@ impl Update for Fail {
 
     #[inline(always)]
     fn execute<N: Number>(variable: &N::Atomic, order: Ordering, _: &mut N) {
-        N::compare_and_swap(variable, N::of(ABSENT), N::of(ABSENT), order);
+        N::compare_exchange(variable, N::of(ABSENT), N::of(ABSENT), order);
     }
 
     fn returned_value<N: Number>(variable: &N::Atomic, _ticket: u64) -> u64 {
-        (!N::compare_and_swap(variable, N::of(ABSENT), N::of(ABSENT), Ordering::Relaxed)).into()
+        (N::compare_exchange(variable, N::of(ABSENT), N::of(ABSENT), Ordering::Relaxed) != N::of(ABSENT)).into()
     }
 
     fn expected_sum(all: u64, _last: u64) -> u64 {

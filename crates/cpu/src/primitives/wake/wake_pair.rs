@@ -73,7 +73,7 @@ pub(super) struct WakeUp {
 impl<W: Way> WakePair<W> {
     pub(super) fn new(waiters: usize) -> Self {
         Self {
-            way: W::new(),
+            way: W::default(),
             clock: Clock::uncalibrated(),
             waiters: (0..waiters).map(|_| CachePadded::default()).collect(),
             rounds: AtomicU32::new(0),
@@ -298,12 +298,10 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     /// A waiter that spins.
+    #[derive(Default)]
     struct Spinning(AtomicU32);
 
     impl Way for Spinning {
-        fn new() -> Self {
-            Self(AtomicU32::new(0))
-        }
         fn sleep(&self, number: u32) -> Result<(), WaitTimeout> {
             WaitLimit::new(LIMIT).yield_until(|| self.0.load(Ordering::Acquire) == number)
         }
@@ -334,12 +332,10 @@ mod tests {
     }
 
     /// A waiter that does not wait.
+    #[derive(Default)]
     struct Awake(AtomicBool);
 
     impl Way for Awake {
-        fn new() -> Self {
-            Self(AtomicBool::new(false))
-        }
         fn sleep(&self, _: u32) -> Result<(), WaitTimeout> {
             Ok(())
         }
