@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use syncscope_core::{Shot, Side};
 
+use super::window::Watch;
 use crate::evidence::LoopFunctions;
 use crate::team::Body;
 
@@ -16,21 +17,9 @@ use crate::team::Body;
 /// becomes negligible. The test loop still fits into the first-level instruction cache.
 pub const UNROLL: u32 = 16;
 
-/// Writes its argument 16 times ([`UNROLL`]).
-macro_rules! sixteen_times {
+/// Writes its argument four times.
+macro_rules! four_times {
     ($body:expr) => {
-        $body;
-        $body;
-        $body;
-        $body;
-        $body;
-        $body;
-        $body;
-        $body;
-        $body;
-        $body;
-        $body;
-        $body;
         $body;
         $body;
         $body;
@@ -78,11 +67,11 @@ pub trait Operation: Send + Sync + 'static {
     }
 
     /// The same for threads that are timed in a window.
-    fn repeat_in_window<W: Turns, const COPIES: u32>(local: Self::Local<'_>, watch: &mut W)
+    fn repeat_in_window<const COPIES: u32>(local: Self::Local<'_>, watch: &mut Watch<'_>)
     where
         Self: Sized,
     {
-        window_loop::<Self, W, COPIES>(local, watch);
+        window_loop::<Self, COPIES>(local, watch);
     }
 
     /// Initializes the thread's part of a slot before a shot.
@@ -134,15 +123,9 @@ pub(crate) const fn slot_of(pair: u64) -> usize {
 #[inline(never)]
 fn timed_loop<O: Operation, const COPIES: u32>(mut local: O::Local<'_>, iterations: u64) {
     for _ in 0..iterations {
-        sixteen_times!({
-            O::before(&mut local);
-            if COPIES >= 1 {
-                O::execute(&mut local);
-            }
-            if COPIES >= 2 {
-                O::execute(&mut local);
-            }
-            O::after(&mut local);
+        // As often as `UNROLL` says.
+        four_times!({
+            four_times!(step::<O, COPIES>(&mut local));
         });
         O::move_on(&mut local);
     }
@@ -151,19 +134,10 @@ fn timed_loop<O: Operation, const COPIES: u32>(mut local: O::Local<'_>, iteratio
 /// How often a turn of the loop holds the operation. Two, because some operations alternate between two variables.
 pub(super) const TURN: u32 = 2;
 
-/// Says how many turns of its loop a thread executes that is timed in a window.
-pub trait Turns {
-    /// The turns until the first look.
-    fn first(&self) -> u64;
-
-    /// Takes a look after these turns: how many follow. None when the thread is done.
-    fn look(&mut self) -> u64;
-}
-
 /// The loop of one thread, with so many `COPIES` of the operation besides its context. Never inlined, so that the
 /// disassembler finds it.
 #[inline(never)]
-pub(super) fn window_loop<O: Operation, W: Turns, const COPIES: u32>(mut local: O::Local<'_>, watch: &mut W) {
+pub(super) fn window_loop<O: Operation, const COPIES: u32>(mut local: O::Local<'_>, watch: &mut Watch<'_>) {
     let mut left = watch.first();
     // The look comes first: a turn begins where no retry of the operation leads back to, so that turns can be told apart in
     // the machine code.
@@ -199,11 +173,6 @@ pub(super) fn loop_functions<O: Operation>() -> LoopFunctions {
     LoopFunctions { baseline: baseline as usize, test: test as usize, unroll: UNROLL }
 }
 
-/// Operations that one thread executes in `iterations` of `side`, with `in_context` of them in each context.
-pub(super) fn operations(in_context: u64, side: Side, iterations: u64) -> u64 {
-    (in_context + side.copies()) * u64::from(UNROLL) * iterations
-}
-
 /// An operation as a job for a team.
 pub(super) struct Repeated<O>(pub(super) Arc<O>);
 
@@ -223,7 +192,7 @@ impl<O: Operation> Body for Repeated<O> {
     }
 
     fn verify(&self, shot: &Shot, thread: usize) -> Result<(), String> {
-        let each = operations(O::IN_CONTEXT, shot.side, shot.iterations);
+        let each = (O::IN_CONTEXT + shot.side.copies()) * u64::from(UNROLL) * shot.iterations;
         self.0.verify(slot_of(shot.pair), thread, Executed::by_each(each))
     }
 }

@@ -102,6 +102,7 @@ pub(super) static BOUNDED: Entry = Entry {
         "crossbeam-channel, bounded(1) and bounded(64)",
     )
 }
+.in_studies(&[])
 .with_designs()
 .beyond_quick();
 
@@ -120,7 +121,6 @@ pub(super) static RENDEZVOUS: Entry = handoff::entry::<Rendezvous>(
     "Two threads meet to hand over a number, through crossbeam's channels of capacity zero",
     "crossbeam-channel, bounded(0)",
 )
-.in_studies(&[handoff::ON_PAIRS_THAT_EXIST])
 .beyond_quick();
 
 /// A channel to each thread. No channel can hold the token between two passes, so that a pass of thread 0 is the whole
@@ -162,7 +162,6 @@ pub(super) static STD_MPSC: Entry = handoff::entry::<Inboxes<Std>>(
     "Two threads send a number to each other through the standard library's channels of capacity one",
     "Rust std::sync::mpsc::sync_channel(1)",
 )
-.in_studies(&[handoff::ON_PAIRS_THAT_EXIST])
 .beyond_quick();
 
 /// Only its thread receives from it; the mutex says so to the compiler and is always free: about ten nanoseconds.

@@ -25,8 +25,7 @@ pub(super) static EVENTFD: Entry = handoff::entry::<Events>(
     "cpu.handoff.eventfd",
     "Two threads wake each other by writes to eventfds; the waiter polls and then reads",
     "Linux, eventfd(2), poll(2)",
-)
-.in_studies(&[handoff::ON_PAIRS_THAT_EXIST]);
+);
 
 /// The counters that the threads wait for: `E` has them.
 #[derive(Default)]
@@ -93,7 +92,6 @@ pub(super) static PIPE: Entry = handoff::entry::<Pipes>(
     "Two threads send a number to each other through pipes; the waiter polls and then reads",
     "Linux, pipe(2), poll(2)",
 )
-.in_studies(&[handoff::ON_PAIRS_THAT_EXIST])
 .beyond_quick();
 
 /// A pipe to each thread: `E` has them. The token is in that of the thread whose turn it is.

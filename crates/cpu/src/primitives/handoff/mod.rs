@@ -60,14 +60,15 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 }
 
 /// Every hand-off is measured on each class of CPU pairs; the quick preset has those of the matrix.
-const ON_CPU_PAIRS: Participation = ON_PAIRS_THAT_EXIST.reporting();
-
-/// The same without a row for each class that this machine lacks.
 const ON_PAIRS_THAT_EXIST: Participation = Participation::beyond_quick(&CpuPairs);
+
+/// The same with a row for each class that this machine lacks.
+const ON_CPU_PAIRS: Participation = ON_PAIRS_THAT_EXIST.reporting();
 
 /// A hand-off between two threads.
 const fn entry<H: Handoff>(id: &'static str, summary: &'static str, source: &'static str) -> Entry {
-    Entry::of(Primitive { id, summary, operation: OPERATION, source, facts: H::FACTS }, cases, workload::<H>)
+    let primitive = Primitive { id, summary, operation: OPERATION, source, facts: H::FACTS };
+    Entry::of(primitive, cases, workload::<H>).in_studies(&[ON_PAIRS_THAT_EXIST])
 }
 
 /// The loops of a hand-off.
@@ -75,7 +76,7 @@ fn workload<H: Handoff>(case: &Case) -> Option<Workload> {
     let tokens = Arc::new(Pages::filled(SLOTS * H::TOKENS, Token::new));
     let (timed, extent) = (Arc::clone(&tokens), tokens.extent());
     let follow_up: MakeFollowUp = Box::new(move |clock| Arc::new(RoundTrips::<H>::new(Arc::clone(&timed), clock)));
-    passing(case, tokens).map(|workload| workload.with_follow_up(follow_up).in_memory(extent))
+    Some(Workload { follow_up: Some(follow_up), extents: vec![extent], ..passing(case, tokens)? })
 }
 
 /// The same for two threads that belong to two processes.

@@ -98,7 +98,6 @@ pub(super) static PARKING_LOT_CONDVAR: Entry = handoff::entry::<ParkingLotSignal
     "Two threads wait for each other on a condition variable of parking_lot",
     "parking_lot::Condvar; run.json holds its version",
 )
-.in_studies(&[handoff::ON_PAIRS_THAT_EXIST])
 .beyond_quick();
 
 /// The number of turns, and the signal that it has changed.
@@ -171,7 +170,6 @@ pub(super) static PARKER: Entry = handoff::entry::<Parkers>(
     "Two threads park and unpark each other with crossbeam's Parker",
     "crossbeam::sync::Parker",
 )
-.in_studies(&[handoff::ON_PAIRS_THAT_EXIST])
 .beyond_quick();
 
 /// The parker of each thread. Only its thread uses it; the mutex says so to the compiler and is always free: about ten

@@ -89,7 +89,6 @@ pub(super) static BACKOFF: Entry = handoff::entry::<BackoffToken>(
     "Two threads write one variable in turn; each waits for its turn with crossbeam's Backoff::snooze",
     "crossbeam::utils::Backoff",
 )
-.in_studies(&[handoff::ON_PAIRS_THAT_EXIST])
 .beyond_quick();
 
 /// A thread looks less and less often while it waits.

@@ -147,7 +147,8 @@ static OPENMP_CRITICAL: Entry = lock::of_openmp(
 
 fn openmp_workload(case: &Case) -> Option<Workload> {
     let runtime = openmp::of_case(case)?;
-    Some(lock::workload(case, &Raw(|_| Critical(runtime)), lock::IN_A_LIBRARY)?.on_threads_of(runtime))
+    let workload = lock::workload(case, &Raw(|_| Critical(runtime)), lock::IN_A_LIBRARY)?;
+    Some(Workload { runtime: Some(runtime), ..workload })
 }
 
 #[cfg(test)]

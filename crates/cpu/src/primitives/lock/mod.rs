@@ -280,6 +280,7 @@ impl<L: Lock> Operation for Locked<L> {
 
 /// A kind of lock in a library: the name of the kind, the lock around an `N`, the function that makes it, and how a thread comes to
 /// the number. What that gives holds the lock until it is dropped. A kind that all threads `read` gives a copy of the number.
+/// The third form is for what gives no such guard: whether it is read, and how a thread changes the number or its copy.
 macro_rules! library_lock {
     ($kind:ident, $lock:ty, $new:expr, |$it:ident| $held:expr) => {
         library_lock!($kind, $lock, $new, false, |$it, critical| critical(&mut $held));

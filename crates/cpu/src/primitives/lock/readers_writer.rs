@@ -15,6 +15,10 @@ use crate::primitives::prelude::*;
 /// A lock that all threads take for reading, though it has a writer's side, too.
 struct Reading<L>(L);
 
+fn reading<N, L: From<N>>(one: N) -> Reading<L> {
+    Reading(L::from(one))
+}
+
 /// A number one that all threads read.
 pub(super) struct Readers<L: Lock> {
     ones: Pages<CachePadded<L>>,
@@ -114,7 +118,7 @@ static RWLOCK_READ: Entry = lock::reading(
     |case| lock::workload(case, &RwlockRead, LEFT_BY_A_SUBTRACTION),
 );
 
-library_lock!(read RwlockRead, Reading<RwLock<N>>, |one| Reading(RwLock::new(one)), |lock| lock.0.read().unwrap_or_else(PoisonError::into_inner));
+library_lock!(read RwlockRead, Reading<RwLock<N>>, reading, |lock| lock.0.read().unwrap_or_else(PoisonError::into_inner));
 
 /// In theory: a compare-and-swap to take it, as the mutex, and an atomic subtraction to give it back. Contended: some
 /// spins, then a futex call for each waiter.
@@ -139,7 +143,7 @@ static PARKING_LOT_RWLOCK_READ: Entry = lock::reading(
 )
 .with_most_threads_in_quick();
 
-library_lock!(read ParkingLotRead, Reading<parking_lot::RwLock<N>>, |one| Reading(parking_lot::RwLock::new(one)), |lock| lock.0.read());
+library_lock!(read ParkingLotRead, Reading<parking_lot::RwLock<N>>, reading, |lock| lock.0.read());
 
 /// In theory: a compare-and-swap to take it and one to give it back. Contended: some spins with growing pauses, then a hash
 /// table of waiting threads, and the fairness of `parking_lot_mutex`: long samples for the same reason.
@@ -165,7 +169,9 @@ static CROSSBEAM_SHARDED_READ: Entry = lock::reading(
 )
 .beyond_quick();
 
-library_lock!(read ShardedRead, Reading<ShardedLock<N>>, |one| Reading(ShardedLock::new(one)), |lock| lock.0.read().unwrap_or_else(PoisonError::into_inner));
+library_lock!(read ShardedRead, Reading<ShardedLock<N>>, reading, |lock| {
+    lock.0.read().unwrap_or_else(PoisonError::into_inner)
+});
 
 /// In theory: a writer takes all eight locks of the shards, one after the other, and gives them back in reverse order: eight
 /// times what a single lock costs.
@@ -178,9 +184,7 @@ static CROSSBEAM_SHARDED_WRITE: Entry = lock::writing(
 )
 .beyond_quick();
 
-library_lock!(ShardedWrite, ShardedLock<N>, ShardedLock::new, |lock| lock
-    .write()
-    .unwrap_or_else(PoisonError::into_inner));
+library_lock!(ShardedWrite, ShardedLock<N>, ShardedLock::new, |it| it.write().unwrap_or_else(PoisonError::into_inner));
 
 /// In theory: two loads of the sequence number around those of the value, and no store: readers share all lines. A reader that
 /// meets a writer tries again, so that writers are never held up.
