@@ -106,7 +106,7 @@ impl Handoff for BackoffToken {
         while turns.load(Ordering::Acquire) != turn {
             if backoff.is_completed() {
                 // From here on it would only yield, without a limit.
-                wait_limit.yield_until(|| turns.load(Ordering::Acquire) == turn)?;
+                wait_limit.yield_until(&mut || turns.load(Ordering::Acquire) == turn)?;
                 break;
             }
             backoff.snooze();

@@ -166,17 +166,15 @@ impl OwnLoop {
 
     /// What a variable of the operation's type holds, as an integer.
     fn value(&self, variable: *const c_void) -> f64 {
-        if self.dtype.size_bytes() == 4 {
-            // SAFETY: it is in `lines` and aligned to its size, and all accesses to it are atomic or over.
-            let bits = unsafe { &*variable.cast::<AtomicU32>() }.load(Ordering::Relaxed);
-            match self.dtype {
-                Dtype::F32 => f64::from(f32::from_bits(bits)),
-                _ => f64::from(bits),
-            }
-        } else {
-            // SAFETY: as above.
-            let bits = unsafe { &*variable.cast::<AtomicU64>() }.load(Ordering::Relaxed);
-            if self.dtype == Dtype::F64 { f64::from_bits(bits) } else { bits as f64 }
+        // SAFETY: it is in `lines` and aligned to its size, and all accesses to it are atomic or over.
+        let narrow = || unsafe { &*variable.cast::<AtomicU32>() }.load(Ordering::Relaxed);
+        // SAFETY: as above.
+        let wide = || unsafe { &*variable.cast::<AtomicU64>() }.load(Ordering::Relaxed);
+        match self.dtype {
+            Dtype::I32 | Dtype::U32 => narrow().into(),
+            Dtype::F32 => f32::from_bits(narrow()).into(),
+            Dtype::U64 => wide() as f64,
+            Dtype::F64 => f64::from_bits(wide()),
         }
     }
 
