@@ -16,9 +16,6 @@ use crate::primitives::prelude::*;
 #[derive(Default)]
 pub(in crate::primitives) struct Inherited;
 
-// SAFETY: nothing; the descriptors are each process's own.
-unsafe impl BetweenProcesses for Inherited {}
-
 /// In theory: three system calls, write, poll and read, and the time until the operating system runs the waiter again: a
 /// futex hand-off has two. What a program pays that waits for threads, timers and sockets in one place.
 pub(super) static EVENTFD: Entry = handoff::entry::<Events>(
@@ -31,8 +28,8 @@ pub(super) static EVENTFD: Entry = handoff::entry::<Events>(
 #[derive(Default)]
 pub(in crate::primitives) struct Events<E = OpenedEvents>(E);
 
-// SAFETY: as above.
-unsafe impl BetweenProcesses for Events<Inherited> {}
+// SAFETY: a number and a wait limit; the counters are each process's own.
+unsafe impl BetweenProcesses for Token<Events<Inherited>> {}
 
 /// Counters of one process. They are opened where they are needed: most tokens are never passed.
 #[derive(Default)]
@@ -98,8 +95,8 @@ pub(super) static PIPE: Entry = handoff::entry::<Pipes>(
 #[derive(Default)]
 pub(in crate::primitives) struct Pipes<E = OpenedPipes>(E);
 
-// SAFETY: as above.
-unsafe impl BetweenProcesses for Pipes<Inherited> {}
+// SAFETY: as above; the pipes are each process's own.
+unsafe impl BetweenProcesses for Token<Pipes<Inherited>> {}
 
 /// Pipes of one process, opened where they are needed: most tokens are never passed.
 #[derive(Default)]

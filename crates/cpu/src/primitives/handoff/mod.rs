@@ -80,7 +80,10 @@ fn workload<H: Handoff>(case: &Case) -> Option<Workload> {
 }
 
 /// The same for two threads that belong to two processes.
-pub(super) fn workload_between_processes<H: Handoff + BetweenProcesses>(case: &Case) -> Option<Workload> {
+pub(super) fn workload_between_processes<H: Handoff>(case: &Case) -> Option<Workload>
+where
+    Token<H>: BetweenProcesses,
+{
     let tokens = inherited::state(SLOTS * H::TOKENS, Token::<H>::new)?;
     passing(case, Arc::new(tokens)).map(Workload::in_processes)
 }
@@ -170,9 +173,6 @@ pub(in crate::primitives) struct Token<H> {
     wait_limit: WaitLimit,
     way: H,
 }
-
-// SAFETY: a number, a wait limit, and what the way keeps.
-unsafe impl<H: BetweenProcesses> BetweenProcesses for Token<H> {}
 
 impl<H: Handoff> Token<H> {
     /// One that was never passed.

@@ -31,8 +31,8 @@ fn in_papers(primitive: &Primitive, preset: Preset) -> Vec<Case> {
 #[derive(Default)]
 pub(in crate::primitives) struct StoreToken;
 
-// SAFETY: nothing.
-unsafe impl BetweenProcesses for StoreToken {}
+// SAFETY: a number and a wait limit.
+unsafe impl BetweenProcesses for Token<StoreToken> {}
 
 impl Handoff for StoreToken {
     const EXPECTED: Expected = BY_STORES;
