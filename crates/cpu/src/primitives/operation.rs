@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use syncscope_core::{Shot, Side};
 
-use super::window::Watch;
 use crate::evidence::LoopFunctions;
 use crate::team::Body;
 
@@ -67,11 +66,11 @@ pub trait Operation: Send + Sync + 'static {
     }
 
     /// The same for threads that are timed in a window.
-    fn repeat_in_window<const COPIES: u32>(local: Self::Local<'_>, watch: &mut Watch<'_>)
+    fn repeat_in_window<W: Turns, const COPIES: u32>(local: Self::Local<'_>, watch: &mut W)
     where
         Self: Sized,
     {
-        window_loop::<Self, COPIES>(local, watch);
+        window_loop::<Self, W, COPIES>(local, watch);
     }
 
     /// Initializes the thread's part of a slot before a shot.
@@ -134,10 +133,19 @@ fn timed_loop<O: Operation, const COPIES: u32>(mut local: O::Local<'_>, iteratio
 /// How often a turn of the loop holds the operation. Two, because some operations alternate between two variables.
 pub(super) const TURN: u32 = 2;
 
+/// Says how many turns of its loop a thread executes that is timed in a window.
+pub trait Turns {
+    /// The turns until the first look.
+    fn first(&self) -> u64;
+
+    /// Takes a look after these turns: how many follow. None when the thread is done.
+    fn look(&mut self) -> u64;
+}
+
 /// The loop of one thread, with so many `COPIES` of the operation besides its context. Never inlined, so that the
 /// disassembler finds it.
 #[inline(never)]
-pub(super) fn window_loop<O: Operation, const COPIES: u32>(mut local: O::Local<'_>, watch: &mut Watch<'_>) {
+pub(super) fn window_loop<O: Operation, W: Turns, const COPIES: u32>(mut local: O::Local<'_>, watch: &mut W) {
     let mut left = watch.first();
     // The look comes first: a turn begins where no retry of the operation leads back to, so that turns can be told apart in
     // the machine code.

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use syncscope_core::{Shot, Side};
 
-use super::operation::{Executed, Operation, TURN as UNROLL, slot_of, window_loop};
+use super::operation::{Executed, Operation, TURN as UNROLL, Turns, slot_of, window_loop};
 use super::wait::{LIMIT, or_unwind};
 use crate::evidence::LoopFunctions;
 use crate::machine::inherited;
@@ -146,8 +146,8 @@ fn counted_in(window: Range<u64>, chunk: &Range<u64>, turns: u64) -> f64 {
     turns as f64 * inside as f64 / lasted as f64
 }
 
-/// One thread's view of a window: says how many turns of its loop the thread executes.
-pub struct Watch<'a> {
+/// One thread's view of a window.
+struct Watch<'a> {
     window: &'a Window,
     clock: &'a Clock,
     count: Count,
@@ -186,9 +186,10 @@ impl<'a> Watch<'a> {
         }
         left.load(Relaxed) >= self.window.threads as u64 || after as f64 > self.length as f64 * LONGEST_RUN_OUT
     }
+}
 
-    /// The turns of the loop until the first look.
-    pub(super) fn first(&self) -> u64 {
+impl Turns for Watch<'_> {
+    fn first(&self) -> u64 {
         self.count.chunk
     }
 
@@ -197,7 +198,7 @@ impl<'a> Watch<'a> {
     /// Relaxed: the numbers publish nothing.
     #[cold]
     #[inline(never)]
-    pub(super) fn look(&mut self) -> u64 {
+    fn look(&mut self) -> u64 {
         let now = self.clock.stop();
         if self.count.executed == 0 {
             self.announce(now);
@@ -233,10 +234,10 @@ impl<O: Operation> Body for Windowed<O> {
         let local = self.operation.local(slot_of(shot.pair), thread);
         let mut watch = Watch::begin(&self.window, &self.clock, self.length);
         match shot.side.copies() - O::IN_CONTEXT.min(shot.side.copies()) {
-            0 => O::repeat_in_window::<0>(local, &mut watch),
+            0 => O::repeat_in_window::<_, 0>(local, &mut watch),
             // No other loop is compiled for an operation that is its own context.
-            2.. if const { O::IN_CONTEXT == 0 } => O::repeat_in_window::<2>(local, &mut watch),
-            _ => O::repeat_in_window::<1>(local, &mut watch),
+            2.. if const { O::IN_CONTEXT == 0 } => O::repeat_in_window::<_, 2>(local, &mut watch),
+            _ => O::repeat_in_window::<_, 1>(local, &mut watch),
         }
         self.window.keep(thread, &watch.count);
     }
@@ -286,8 +287,8 @@ pub(crate) struct HandoverRun {
 impl Windows {
     /// Of an operation for which `threads` threads contend; `None` if there is no room.
     pub(super) fn of<O: Operation>(operation: Arc<O>, threads: u32) -> Option<Self> {
-        let baseline: fn(O::Local<'static>, &mut Watch<'static>) = window_loop::<O, 0>;
-        let test: fn(O::Local<'static>, &mut Watch<'static>) = window_loop::<O, 1>;
+        let baseline: fn(O::Local<'static>, &mut Watch<'static>) = window_loop::<O, Watch<'static>, 0>;
+        let test: fn(O::Local<'static>, &mut Watch<'static>) = window_loop::<O, Watch<'static>, 1>;
         let functions = LoopFunctions { baseline: baseline as usize, test: test as usize, unroll: UNROLL };
         let make = Box::new(move |windows: &Self, clock: &Clock| windows.body_of(Arc::clone(&operation), clock));
         Self::made_by(make, functions, threads, O::IN_CONTEXT == 0)

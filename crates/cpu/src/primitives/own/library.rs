@@ -13,8 +13,7 @@ use syncscope_core::{Case, Dtype, Layout, OwnCheck, Shot};
 
 use crate::evidence::LoopFunctions;
 use crate::machine::memory::Pages;
-use crate::primitives::operation::{Executed, Operation, SLOTS, TURN, UNROLL, slot_of};
-use crate::primitives::window::Watch;
+use crate::primitives::operation::{Executed, Operation, SLOTS, TURN, Turns, UNROLL, slot_of};
 use crate::primitives::work::{LockWork, Task};
 use crate::sync::{Barrier, CachePadded, WaitTimeout};
 use crate::team::Body;
@@ -224,15 +223,15 @@ impl Operation for OwnLoop {
         unsafe { (loops.repeat[COPIES as usize])(&raw const given, iterations) };
     }
 
-    fn repeat_in_window<const COPIES: u32>((loops, given): Self::Local<'_>, watch: &mut Watch<'_>) {
-        unsafe extern "C-unwind" fn look(watch: *mut c_void) -> u64 {
+    fn repeat_in_window<W: Turns, const COPIES: u32>((loops, given): Self::Local<'_>, watch: &mut W) {
+        unsafe extern "C-unwind" fn look<W: Turns>(watch: *mut c_void) -> u64 {
             // SAFETY: it is the watch of the call below, which nothing else uses meanwhile.
-            unsafe { &mut *watch.cast::<Watch<'_>>() }.look()
+            unsafe { &mut *watch.cast::<W>() }.look()
         }
         let first = watch.first();
-        let watch: *mut Watch<'_> = watch;
+        let watch: *mut W = watch;
         // SAFETY: as above; the loop calls `look` with this watch and nothing else.
-        unsafe { (loops.window[COPIES as usize])(&raw const given, look, watch.cast(), first) };
+        unsafe { (loops.window[COPIES as usize])(&raw const given, look::<W>, watch.cast(), first) };
     }
 
     /// The first thread clears the slot and begins it.
