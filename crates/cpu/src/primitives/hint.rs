@@ -11,7 +11,7 @@ use syncscope_host::futex::{self, Scope};
 
 use crate::primitives::prelude::*;
 
-use super::fence::Bare;
+use super::fence::{IN_THE_KERNEL, bare};
 use super::find;
 
 /// The family, in the order of the catalogue.
@@ -76,7 +76,7 @@ macro_rules! instruction_of {
 /// In theory: 9 cycles until Broadwell, about 140 since Skylake, 10 to 65 on AMD's processors: no loop of a fixed number of them
 /// lasts as long on the next machine. The core leaves its issue slots to the other hardware thread meanwhile.
 static PAUSE: Entry = instruction("cpu.wait.pause", "PAUSE, which std::hint::spin_loop is on x86-64", INTEL, |_| {
-    Some(Workload::of(Bare(std::hint::spin_loop)).expecting(Expected::once(&["pause"], &["isb"])))
+    Some(bare(std::hint::spin_loop, Expected::once(&["pause"], &["isb"])))
 })
 .requiring(|| only_on("x86_64"));
 
@@ -84,8 +84,8 @@ static PAUSE: Entry = instruction("cpu.wait.pause", "PAUSE, which std::hint::spi
 /// costs beyond its wait.
 static TPAUSE: Entry =
     instruction("cpu.wait.tpause", "TPAUSE to the state C0.1, whose deadline has passed", INTEL, |_| {
-        let tpause = Bare(instruction_of!("x86_64", "tpause {:e}", in(reg) 1_u32, in("eax") 0_u32, in("edx") 0_u32));
-        Some(Workload::of(tpause).expecting(Expected::once(&["tpause"], &[])))
+        let tpause = instruction_of!("x86_64", "tpause {:e}", in(reg) 1_u32, in("eax") 0_u32, in("edx") 0_u32);
+        Some(bare(tpause, Expected::once(&["tpause"], &[])))
     })
     .requiring(waits_in_user_mode)
     .beyond_quick();
@@ -96,10 +96,10 @@ static UMWAIT: Entry = instruction(
     "UMONITOR of a line and UMWAIT to the state C0.1, whose deadline has passed",
     INTEL,
     |_| {
-        let umwait = Bare(instruction_of!(
+        let umwait = instruction_of!(
             "x86_64", "umonitor {}", "umwait {:e}", in(reg) WORD.as_ptr(), in(reg) 1_u32, in("eax") 0_u32, in("edx") 0_u32
-        ));
-        Some(Workload::of(umwait).expecting(Expected::once(&["umwait"], &[])))
+        );
+        Some(bare(umwait, Expected::once(&["umwait"], &[])))
     },
 )
 .requiring(waits_in_user_mode)
@@ -125,7 +125,7 @@ fn waits_in_user_mode() -> Result<(), String> {
 /// In theory: nothing on most cores, which have no other hardware thread to give their slots to.
 static YIELD: Entry =
     instruction("cpu.wait.yield", "YIELD, the hint of AArch64 for cores with several hardware threads", ARM, |_| {
-        Some(Workload::of(Bare(instruction_of!("aarch64", "yield"))).expecting(Expected::once(&[], &["yield"])))
+        Some(bare(instruction_of!("aarch64", "yield"), Expected::once(&[], &["yield"])))
     })
     .requiring(|| only_on("aarch64"));
 
@@ -134,7 +134,7 @@ static ISB: Entry = instruction(
     "cpu.wait.isb",
     "ISB, which std::hint::spin_loop is on AArch64",
     "Arm Architecture Reference Manual, C6.2; rust-lang/rust #84725",
-    |_| Some(Workload::of(Bare(instruction_of!("aarch64", "isb"))).expecting(Expected::once(&[], &["isb"]))),
+    |_| Some(bare(instruction_of!("aarch64", "isb"), Expected::once(&[], &["isb"]))),
 )
 .requiring(|| only_on("aarch64"));
 
@@ -144,9 +144,7 @@ static SB: Entry = instruction(
     "SB, the speculation barrier",
     ARM,
     // As a number: assemblers know the name for processors that have it.
-    |_| {
-        Some(Workload::of(Bare(instruction_of!("aarch64", ".inst 0xd50330ff"))).expecting(Expected::once(&[], &["sb"])))
-    },
+    |_| Some(bare(instruction_of!("aarch64", ".inst 0xd50330ff"), Expected::once(&[], &["sb"]))),
 )
 .requiring(|| {
     only_on("aarch64")?;
@@ -160,11 +158,9 @@ static SB: Entry = instruction(
 /// In theory: a few cycles, because an event is there. Without one the core would sleep until a line that it monitors changes,
 /// or until the kernel's event stream wakes it, every 100 us.
 static WFE: Entry = instruction("cpu.wait.wfe", "SEVL and WFE, which finds the event and does not wait", ARM, |_| {
-    Some(Workload::of(Bare(instruction_of!("aarch64", "sevl", "wfe"))).expecting(Expected::once(&[], &["wfe"])))
+    Some(bare(instruction_of!("aarch64", "sevl", "wfe"), Expected::once(&[], &["wfe"])))
 })
 .requiring(|| only_on("aarch64"));
-
-const IN_THE_KERNEL: Expected = Expected::Uncounted("a system call behind a library function");
 
 /// In theory: a system call that asks the scheduler for another thread. Where none waits for this CPU, the caller goes on.
 static SCHED_YIELD: Entry = entry(
@@ -172,7 +168,7 @@ static SCHED_YIELD: Entry = entry(
     "std::thread::yield_now, which is sched_yield, with no other thread on the CPU",
     "POSIX.1-2017, sched_yield",
     cases,
-    |_| Some(Workload::of(Bare(std::thread::yield_now)).expecting(IN_THE_KERNEL)),
+    |_| Some(bare(std::thread::yield_now, IN_THE_KERNEL)),
 );
 
 /// No thread writes it.
@@ -190,7 +186,7 @@ static FUTEX: Entry = entry(
             // Cannot time out: it does not sleep.
             let _ = futex::wait(&WORD, 1, Duration::from_secs(1), Scope::Process);
         };
-        Some(Workload::of(Bare(wait)).expecting(IN_THE_KERNEL))
+        Some(bare(wait, IN_THE_KERNEL))
     },
 );
 
@@ -200,7 +196,7 @@ static NANOSLEEP: Entry = entry(
     "std::thread::sleep for one nanosecond",
     "POSIX.1-2017, clock_nanosleep; Linux, prctl(2), PR_SET_TIMERSLACK",
     cases,
-    |_| Some(Workload::of(Bare(|| std::thread::sleep(Duration::from_nanos(1)))).expecting(IN_THE_KERNEL)),
+    |_| Some(bare(|| std::thread::sleep(Duration::from_nanos(1)), IN_THE_KERNEL)),
 )
 .waiting(Waits::Sleeps)
 .beyond_quick();

@@ -50,9 +50,6 @@ pub(crate) trait Number: Copy + PartialEq + Send + Sync + 'static {
     /// Writes `new` if the variable holds `expected`; returns what it held.
     fn compare_exchange(variable: &Self::Atomic, expected: Self, new: Self, order: Ordering) -> Self;
 
-    /// Writes `new` if the variable holds `expected`; returns whether it did.
-    fn compare_and_swap(variable: &Self::Atomic, expected: Self, new: Self, order: Ordering) -> bool;
-
     /// Adds, and returns the old value.
     fn fetch_add(variable: &Self::Atomic, operand: Self, order: Ordering) -> Self;
 
@@ -112,11 +109,6 @@ macro_rules! accesses {
             match variable.compare_exchange($to_bits(expected), $to_bits(new), order, Relaxed) {
                 Ok(found) | Err(found) => $from_bits(found),
             }
-        }
-
-        #[inline(always)]
-        fn compare_and_swap(variable: &$atomic, expected: Self, new: Self, order: Ordering) -> bool {
-            variable.compare_exchange($to_bits(expected), $to_bits(new), order, Relaxed).is_ok()
         }
 
         #[inline(always)]
@@ -196,41 +188,19 @@ macro_rules! float {
 
             #[inline(always)]
             fn fetch_add(variable: &$atomic, operand: Self, order: Ordering) -> Self {
-                update(variable, order, |found: Self| found + operand)
+                let add = |bits| Some((Self::from_bits(bits) + operand).to_bits());
+                let (Ok(found) | Err(found)) = variable.fetch_update(order, Relaxed, add);
+                Self::from_bits(found)
             }
 
             #[inline(always)]
             fn raise(variable: &$atomic, value: Self, order: Ordering) {
-                update(variable, order, |found: Self| if value > found { value } else { found });
-            }
-        }
-
-        impl Bits<$atomic> for $number {
-            #[inline(always)]
-            fn exchange(variable: &$atomic, found: Self, new: Self, order: Ordering) -> Result<(), Self> {
-                let done = variable.compare_exchange_weak(found.to_bits(), new.to_bits(), order, Relaxed);
-                done.map(drop).map_err(<$number>::from_bits)
+                let larger = |found| if value > found { value } else { found };
+                let raise = |bits| Some(larger(Self::from_bits(bits)).to_bits());
+                let _ = variable.fetch_update(order, Relaxed, raise);
             }
         }
     };
-}
-
-/// A number that a variable holds as bits.
-trait Bits<A>: Sized {
-    /// A compare-and-swap of the bits. The error is the value found instead.
-    fn exchange(variable: &A, found: Self, new: Self, order: Ordering) -> Result<(), Self>;
-}
-
-/// Replaces the value by `change` of it, and returns the old value.
-#[inline(always)]
-fn update<N: Number + Bits<N::Atomic>>(variable: &N::Atomic, order: Ordering, change: impl Fn(N) -> N) -> N {
-    let mut found = N::load(variable, Relaxed);
-    loop {
-        match N::exchange(variable, found, change(found), order) {
-            Ok(()) => return found,
-            Err(other) => found = other,
-        }
-    }
 }
 
 float!(f32, AtomicU32, u32);
@@ -279,9 +249,9 @@ mod tests {
         note();
         assert!(N::swap(&variable, N::of(8), Relaxed) == N::of(5));
         note();
-        assert!(!N::compare_and_swap(&variable, N::of(7), N::of(1), Relaxed));
+        assert!(N::compare_exchange(&variable, N::of(7), N::of(1), Relaxed) == N::of(8));
         note();
-        assert!(N::compare_and_swap(&variable, N::of(8), N::of(9), Relaxed));
+        assert!(N::compare_exchange(&variable, N::of(8), N::of(9), Relaxed) == N::of(8));
         note();
         assert!(N::compare_exchange(&variable, N::of(8), N::of(1), Relaxed) == N::of(9));
         note();

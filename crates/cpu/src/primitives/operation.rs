@@ -16,21 +16,9 @@ use crate::team::Body;
 /// becomes negligible. The test loop still fits into the first-level instruction cache.
 pub const UNROLL: u32 = 16;
 
-/// Writes its argument 16 times ([`UNROLL`]).
-macro_rules! sixteen_times {
+/// Writes its argument four times.
+macro_rules! four_times {
     ($body:expr) => {
-        $body;
-        $body;
-        $body;
-        $body;
-        $body;
-        $body;
-        $body;
-        $body;
-        $body;
-        $body;
-        $body;
-        $body;
         $body;
         $body;
         $body;
@@ -134,15 +122,9 @@ pub(crate) const fn slot_of(pair: u64) -> usize {
 #[inline(never)]
 fn timed_loop<O: Operation, const COPIES: u32>(mut local: O::Local<'_>, iterations: u64) {
     for _ in 0..iterations {
-        sixteen_times!({
-            O::before(&mut local);
-            if COPIES >= 1 {
-                O::execute(&mut local);
-            }
-            if COPIES >= 2 {
-                O::execute(&mut local);
-            }
-            O::after(&mut local);
+        // As often as `UNROLL` says.
+        four_times!({
+            four_times!(step::<O, COPIES>(&mut local));
         });
         O::move_on(&mut local);
     }
@@ -199,11 +181,6 @@ pub(super) fn loop_functions<O: Operation>() -> LoopFunctions {
     LoopFunctions { baseline: baseline as usize, test: test as usize, unroll: UNROLL }
 }
 
-/// Operations that one thread executes in `iterations` of `side`, with `in_context` of them in each context.
-pub(super) fn operations(in_context: u64, side: Side, iterations: u64) -> u64 {
-    (in_context + side.copies()) * u64::from(UNROLL) * iterations
-}
-
 /// An operation as a job for a team.
 pub(super) struct Repeated<O>(pub(super) Arc<O>);
 
@@ -223,7 +200,7 @@ impl<O: Operation> Body for Repeated<O> {
     }
 
     fn verify(&self, shot: &Shot, thread: usize) -> Result<(), String> {
-        let each = operations(O::IN_CONTEXT, shot.side, shot.iterations);
+        let each = (O::IN_CONTEXT + shot.side.copies()) * u64::from(UNROLL) * shot.iterations;
         self.0.verify(slot_of(shot.pair), thread, Executed::by_each(each))
     }
 }

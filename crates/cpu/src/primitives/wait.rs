@@ -1,7 +1,8 @@
 //! The end of waits inside a timed loop.
 
 use std::fmt::Display;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use crate::sync::WaitTimeout;
 
@@ -14,7 +15,7 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(2);
 pub(crate) fn or_unwind<T>(outcome: Result<T, WaitTimeout>) -> T {
     match outcome {
         Ok(value) => value,
-        Err(timeout) => unwind(timeout),
+        Err(timeout) => leave(timeout),
     }
 }
 
@@ -23,18 +24,29 @@ pub(crate) fn or_unwind<T>(outcome: Result<T, WaitTimeout>) -> T {
 pub(crate) fn or_fail<T>(outcome: Result<T, impl Display>, what: &str) -> T {
     match outcome {
         Ok(value) => value,
-        Err(error) => fail(format!("{what}: {error}")),
+        Err(error) => leave(format!("{what}: {error}")),
     }
 }
 
 #[cold]
 #[inline(never)]
-fn fail(message: String) -> ! {
-    std::panic::resume_unwind(Box::new(message))
+fn leave(reason: impl Send + 'static) -> ! {
+    std::panic::resume_unwind(Box::new(reason))
 }
 
-#[cold]
-#[inline(never)]
-fn unwind(timeout: WaitTimeout) -> ! {
-    std::panic::resume_unwind(Box::new(timeout))
+/// Parks until the word is `number`. What was written before it became so is seen.
+///
+/// # Errors
+/// [`WaitTimeout`] when it does not become so within the limit.
+#[inline(always)]
+pub(super) fn park_until(word: &AtomicU32, number: u32, park: impl Fn()) -> Result<(), WaitTimeout> {
+    let mut started = None;
+    while word.load(Ordering::Acquire) != number {
+        park();
+        // Parking may end without a reason, and does so once after a wake-up that was seen without parking.
+        if word.load(Ordering::Acquire) != number && started.get_or_insert_with(Instant::now).elapsed() > LIMIT / 2 {
+            return Err(WaitTimeout);
+        }
+    }
+    Ok(())
 }

@@ -130,8 +130,7 @@ impl Workload {
     /// A job that is no loop of an [`Operation`]: `test` is the function that it times, one operation at a time. The baseline
     /// executes none.
     pub(crate) fn one_by_one(body: Arc<dyn Body>, test: usize) -> Self {
-        let functions = LoopFunctions { baseline: test, test, unroll: 1 };
-        Self { blocks: true, max_iterations: 1, ..Self::of_body(body, functions, 0) }
+        Self { in_context: 0, blocks: true, ..Self::of_chain(body, test, 1) }
     }
 
     /// A job that executes as many operations as iterations in the baseline and twice as many in the test, at most `most` of
@@ -171,16 +170,6 @@ impl Workload {
         Self { expected, ..self }
     }
 
-    /// Sets the addresses of the data that the threads work on.
-    pub(crate) fn in_memory(self, extent: Range<usize>) -> Self {
-        Self { extents: vec![extent], ..self }
-    }
-
-    /// Lets the threads of an OpenMP runtime run the job.
-    pub(crate) fn on_threads_of(self, runtime: &'static Runtime) -> Self {
-        Self { runtime: Some(runtime), ..self }
-    }
-
     /// For locks where only threads that wait for a working thread block in the kernel. Their samples are long: a short
     /// one would miss the wake-ups, or the order in which the lock serves its waiters. A single thread never waits.
     pub(crate) fn blocking(self, case: &Case) -> Self {
@@ -205,16 +194,6 @@ impl Workload {
     /// not read.
     pub(crate) fn in_processes(self) -> Self {
         Self { in_processes: true, follow_up: None, ..self }
-    }
-
-    /// Sets the run that follows the samples.
-    pub(crate) fn with_follow_up(self, follow_up: MakeFollowUp) -> Self {
-        Self { follow_up: Some(follow_up), ..self }
-    }
-
-    /// Sets how often the proof is repeated.
-    pub(crate) fn proved_so_often(self, proofs: u64) -> Self {
-        Self { proofs, ..self }
     }
 
     /// Sets the proof.

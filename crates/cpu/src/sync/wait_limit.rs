@@ -51,7 +51,7 @@ impl WaitLimit {
         return if done() { Ok(()) } else { self.wait_pausing(done) };
         // Loom tries every value that a look may read: more than one look between two yields only multiplies the work.
         #[cfg(loom)]
-        self.wait_yielding(&mut done)
+        self.yield_until(&mut done)
     }
 
     /// Waits while `look` gives this value: what it gives then.
@@ -83,15 +83,31 @@ impl WaitLimit {
                 return Ok(());
             }
         }
-        self.wait_yielding(&mut { done })
+        self.yield_until(&mut { done })
     }
 
     /// Waits until `done` and leaves the CPU to other threads after every look.
     ///
     /// # Errors
     /// As [`Self::wait`].
-    pub fn yield_until(&self, mut done: impl FnMut() -> bool) -> Result<(), WaitTimeout> {
-        self.wait_yielding(&mut done)
+    #[cold]
+    pub fn yield_until(&self, done: &mut dyn FnMut() -> bool) -> Result<(), WaitTimeout> {
+        #[cfg(not(loom))]
+        let started = Instant::now();
+        while !done() {
+            #[cfg(not(loom))]
+            if started.elapsed() > self.limit {
+                self.abort();
+            }
+            if self.aborted.load(Ordering::Relaxed) {
+                return Err(WaitTimeout);
+            }
+            #[cfg(not(loom))]
+            std::thread::yield_now();
+            #[cfg(loom)]
+            loom::thread::yield_now();
+        }
+        Ok(())
     }
 
     /// Out of line: a thread that comes here waits anyway, and the path without a wait stays short.
@@ -104,35 +120,7 @@ impl WaitLimit {
                 return Ok(());
             }
         }
-        self.wait_yielding(&mut done)
-    }
-
-    #[cfg(not(loom))]
-    #[cold]
-    fn wait_yielding(&self, done: &mut dyn FnMut() -> bool) -> Result<(), WaitTimeout> {
-        let started = Instant::now();
-        while !done() {
-            if self.aborted.load(Ordering::Relaxed) {
-                return Err(WaitTimeout);
-            }
-            if started.elapsed() > self.limit {
-                self.abort();
-                return Err(WaitTimeout);
-            }
-            std::thread::yield_now();
-        }
-        Ok(())
-    }
-
-    #[cfg(loom)]
-    fn wait_yielding(&self, done: &mut dyn FnMut() -> bool) -> Result<(), WaitTimeout> {
-        while !done() {
-            if self.aborted.load(Ordering::Relaxed) {
-                return Err(WaitTimeout);
-            }
-            loom::thread::yield_now();
-        }
-        Ok(())
+        self.yield_until(&mut done)
     }
 }
 

@@ -49,7 +49,7 @@ fn effective(place: &Location<'_>, asked: Ordering) -> Ordering {
 }
 
 macro_rules! weakenable {
-    ($name:ident, $value:ty) => {
+    ($name:ident, $value:ty, $($exchange:ident)+) => {
         /// The part of the atomic that the locks and barriers use.
         #[derive(Debug, Default)]
         pub(in crate::sync) struct $name(atomic::$name);
@@ -69,16 +69,16 @@ macro_rules! weakenable {
                 self.0.store(value, effective(Location::caller(), ordering));
             }
 
-            #[track_caller]
-            pub(in crate::sync) fn swap(&self, value: $value, ordering: Ordering) -> $value {
-                self.0.swap(value, effective(Location::caller(), ordering))
-            }
+            $(#[track_caller]
+            pub(in crate::sync) fn $exchange(&self, value: $value, ordering: Ordering) -> $value {
+                self.0.$exchange(value, effective(Location::caller(), ordering))
+            })+
         }
     };
 }
 
-weakenable!(AtomicBool, bool);
-weakenable!(AtomicU32, u32);
+weakenable!(AtomicBool, bool, swap);
+weakenable!(AtomicU32, u32, swap fetch_add fetch_or fetch_sub);
 
 impl AtomicU32 {
     #[track_caller]
@@ -90,21 +90,6 @@ impl AtomicU32 {
         failure: Ordering,
     ) -> Result<u32, u32> {
         self.0.compare_exchange(current, new, effective(Location::caller(), success), failure)
-    }
-
-    #[track_caller]
-    pub(in crate::sync) fn fetch_add(&self, value: u32, ordering: Ordering) -> u32 {
-        self.0.fetch_add(value, effective(Location::caller(), ordering))
-    }
-
-    #[track_caller]
-    pub(in crate::sync) fn fetch_or(&self, value: u32, ordering: Ordering) -> u32 {
-        self.0.fetch_or(value, effective(Location::caller(), ordering))
-    }
-
-    #[track_caller]
-    pub(in crate::sync) fn fetch_sub(&self, value: u32, ordering: Ordering) -> u32 {
-        self.0.fetch_sub(value, effective(Location::caller(), ordering))
     }
 
     #[track_caller]

@@ -11,6 +11,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::primitives::entry::Cases;
 use crate::primitives::lines::Elements;
 use crate::primitives::number::{Number, by_dtype};
 use crate::primitives::orders::{Access, Relaxed, StaticOrdering, by_order};
@@ -35,6 +36,18 @@ const FACTS: Facts = Facts {
     run_effect: facts::on_variables,
     ..Facts::of(Role::Update)
 };
+
+/// A read-modify-write operation: what one is, by each thread, besides what every entry has.
+const fn entry(
+    id: &'static str,
+    summary: &'static str,
+    operation: &'static str,
+    source: &'static str,
+    cases: Cases,
+    workload: MakeWorkload,
+) -> Entry {
+    Entry::of(Primitive { id, summary, operation, source, facts: FACTS }, cases, workload)
+}
 
 /// A read-modify-write operation under study.
 trait Update: Send + Sync + 'static {
@@ -163,10 +176,8 @@ fn workload_of<N: Number, U: Update, O: StaticOrdering, const DEPENDENT: bool>(
     let returned = ReturnedValues::<N, U>::new(Arc::clone(&elements), case.threads?);
     let extent = elements.extent();
     let variables: Variables<N, U, O, DEPENDENT> = Variables { elements, kind: PhantomData };
-    let workload = Workload::contended(Arc::new(variables), case)?
-        .with_most_operations(most, 1)
-        .expecting(instructions.expected(order))
-        .in_memory(extent);
+    let workload = Workload::contended(Arc::new(variables), case)?.with_most_operations(most, 1);
+    let workload = Workload { extents: vec![extent], ..workload.expecting(instructions.expected(order)) };
     Some(if U::CHECKS_RETURNED_VALUES { workload.with_proof(Arc::new(returned) as Proof) } else { workload })
 }
 

@@ -11,14 +11,11 @@ use crate::primitives::prelude::*;
 /// draining the store buffer. A variable shared by n threads: one transfer of the line per operation, so the cost of
 /// each thread grows at least like n transfers. Private elements on one line cost the same (false sharing). With a
 /// stride that puts them on lines of their own they cost what one thread pays.
-pub(super) static ADD: Entry = Entry::of(
-    Primitive {
-        id: "cpu.atomic.add",
-        summary: "Atomic addition whose result is not used; floating point by compare-and-swap",
-        operation: "one addition of 1 by each thread",
-        source: "OpenMP 5.2, 15.8.4 (atomic update); C++20 [atomics.types.int], fetch_add",
-        facts: atomic::FACTS,
-    },
+pub(super) static ADD: Entry = atomic::entry(
+    "cpu.atomic.add",
+    "Atomic addition whose result is not used; floating point by compare-and-swap",
+    "one addition of 1 by each thread",
+    "OpenMP 5.2, 15.8.4 (atomic update); C++20 [atomics.types.int], fetch_add",
     |primitive, axes| axes.cases_on_variables(primitive, &axes.addition, Access::ReadModifyWrite.orders()),
     atomic::workload::<Add>,
 )
@@ -82,14 +79,11 @@ impl Update for Add {
 ///
 /// As a chain (mode `latency`), each operation adds one that is computed from the old value of the one before, in two
 /// cycles. A locked instruction of x86-64 waits for the one before it anyway. AArch64 may overlap independent ones.
-pub(super) static ADD_CAPTURE: Entry = Entry::of(
-    Primitive {
-        id: "cpu.atomic.add_capture",
-        summary: "Atomic addition whose old value is used; floating point by compare-and-swap",
-        operation: "one addition of 1 by each thread, with the value before it",
-        source: "OpenMP 5.2, 15.8.4 (atomic capture); C++20 [atomics.types.int], fetch_add",
-        facts: atomic::FACTS,
-    },
+pub(super) static ADD_CAPTURE: Entry = atomic::entry(
+    "cpu.atomic.add_capture",
+    "Atomic addition whose old value is used; floating point by compare-and-swap",
+    "one addition of 1 by each thread, with the value before it",
+    "OpenMP 5.2, 15.8.4 (atomic capture); C++20 [atomics.types.int], fetch_add",
     atomic::cases_and_chains,
     atomic::workload_and_chains::<AddCapture>,
 );
@@ -129,14 +123,11 @@ impl Update for AddCapture {
 /// In theory: as `cpu.atomic.add_capture` without the addition. Floating point costs the same as integers, because
 /// nothing is calculated. As a chain (mode `latency`), each operation writes a one that is computed from the old value
 /// of the one before, in two cycles.
-pub(super) static EXCHANGE: Entry = Entry::of(
-    Primitive {
-        id: "cpu.atomic.exchange",
-        summary: "Atomic exchange of a value",
-        operation: "one exchange by each thread",
-        source: "C++20 [atomics.types.operations], exchange; OpenMP 5.2, 15.8.4 (v = x; x = expr)",
-        facts: atomic::FACTS,
-    },
+pub(super) static EXCHANGE: Entry = atomic::entry(
+    "cpu.atomic.exchange",
+    "Atomic exchange of a value",
+    "one exchange by each thread",
+    "C++20 [atomics.types.operations], exchange; OpenMP 5.2, 15.8.4 (v = x; x = expr)",
     atomic::cases_and_chains,
     atomic::workload_and_chains::<Exchange>,
 );
@@ -181,14 +172,11 @@ impl Update for Exchange {
 /// In theory: a few cycles more than an addition, for the comparison. The new value equals the old one, so that every
 /// comparison succeeds with any number of threads. What a retry costs depends on the algorithm around it. As a chain
 /// (mode `latency`), each operation expects what the one before found, as a retry does.
-pub(super) static CAS_PASS: Entry = Entry::of(
-    Primitive {
-        id: "cpu.atomic.cas_pass",
-        summary: "Atomic compare-and-swap that finds the expected value",
-        operation: "one successful compare-and-swap by each thread",
-        source: "C++20 [atomics.types.operations], compare_exchange_strong; Burtchell and Burtscher, IISWC 2024, V.B.2",
-        facts: atomic::FACTS,
-    },
+pub(super) static CAS_PASS: Entry = atomic::entry(
+    "cpu.atomic.cas_pass",
+    "Atomic compare-and-swap that finds the expected value",
+    "one successful compare-and-swap by each thread",
+    "C++20 [atomics.types.operations], compare_exchange_strong; Burtchell and Burtscher, IISWC 2024, V.B.2",
     |primitive, axes| integers(atomic::cases_and_chains(primitive, axes)),
     atomic::workload_and_chains::<Pass>,
 )
@@ -196,14 +184,11 @@ pub(super) static CAS_PASS: Entry = Entry::of(
 
 /// In theory: as one that succeeds. x86 takes the line in exclusive state and writes the old value back. An
 /// architecture with load-linked and store-conditional does not write, and the threads can share the line.
-pub(super) static CAS_FAIL: Entry = Entry::of(
-    Primitive {
-        id: "cpu.atomic.cas_fail",
-        summary: "Atomic compare-and-swap that finds another value than expected",
-        operation: "one failing compare-and-swap by each thread",
-        source: "C++20 [atomics.types.operations], compare_exchange_strong; Burtchell and Burtscher, IISWC 2024, V.B.2",
-        facts: atomic::FACTS,
-    },
+pub(super) static CAS_FAIL: Entry = atomic::entry(
+    "cpu.atomic.cas_fail",
+    "Atomic compare-and-swap that finds another value than expected",
+    "one failing compare-and-swap by each thread",
+    "C++20 [atomics.types.operations], compare_exchange_strong; Burtchell and Burtscher, IISWC 2024, V.B.2",
     |primitive, axes| integers(atomic::cases(primitive, axes)),
     atomic::workload::<Fail>,
 );
@@ -230,7 +215,7 @@ impl Update for Pass {
 
     #[inline(always)]
     fn execute<N: Number>(variable: &N::Atomic, order: Ordering, _: &mut N) {
-        N::compare_and_swap(variable, N::of(PRESENT), N::of(PRESENT), order);
+        N::compare_exchange(variable, N::of(PRESENT), N::of(PRESENT), order);
     }
 
     #[inline(always)]
@@ -239,7 +224,7 @@ impl Update for Pass {
     }
 
     fn returned_value<N: Number>(variable: &N::Atomic, _ticket: u64) -> u64 {
-        N::compare_and_swap(variable, N::of(PRESENT), N::of(PRESENT), Ordering::Relaxed).into()
+        (N::compare_exchange(variable, N::of(PRESENT), N::of(PRESENT), Ordering::Relaxed) == N::of(PRESENT)).into()
     }
 
     fn expected_sum(all: u64, _last: u64) -> u64 {
@@ -257,11 +242,11 @@ impl Update for Fail {
 
     #[inline(always)]
     fn execute<N: Number>(variable: &N::Atomic, order: Ordering, _: &mut N) {
-        N::compare_and_swap(variable, N::of(ABSENT), N::of(ABSENT), order);
+        N::compare_exchange(variable, N::of(ABSENT), N::of(ABSENT), order);
     }
 
     fn returned_value<N: Number>(variable: &N::Atomic, _ticket: u64) -> u64 {
-        (!N::compare_and_swap(variable, N::of(ABSENT), N::of(ABSENT), Ordering::Relaxed)).into()
+        (N::compare_exchange(variable, N::of(ABSENT), N::of(ABSENT), Ordering::Relaxed) != N::of(ABSENT)).into()
     }
 
     fn expected_sum(all: u64, _last: u64) -> u64 {
@@ -273,14 +258,11 @@ impl Update for Fail {
 /// other threads change the variable. One thread pays little more than a compare-and-swap, several pay for their
 /// retries. AArch64 has one instruction for integers, which costs as much as an addition. The operands of each thread
 /// are 1, 2, 3, ..., so that every operation of one thread writes.
-pub(super) static MAX: Entry = Entry::of(
-    Primitive {
-        id: "cpu.atomic.max",
-        summary: "Atomic maximum; on x86 and for floating point by compare-and-swap",
-        operation: "one maximum with a growing number by each thread",
-        source: "OpenMP 5.2, 15.8.4 (atomic compare); Rust AtomicI32::fetch_max",
-        facts: atomic::FACTS,
-    },
+pub(super) static MAX: Entry = atomic::entry(
+    "cpu.atomic.max",
+    "Atomic maximum; on x86 and for floating point by compare-and-swap",
+    "one maximum with a growing number by each thread",
+    "OpenMP 5.2, 15.8.4 (atomic compare); Rust AtomicI32::fetch_max",
     atomic::cases,
     atomic::workload::<Max>,
 );

@@ -1,7 +1,7 @@
 //! Barriers of libraries and runtimes.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crossbeam::sync::WaitGroup;
 
@@ -80,12 +80,8 @@ struct OfThread {
 }
 
 impl OfThread {
-    fn reference(
-        &self,
-        phase: usize,
-        change: impl FnOnce(&mut Option<WaitGroup>) -> Option<WaitGroup>,
-    ) -> Option<WaitGroup> {
-        change(&mut self.references[phase % 2].lock().unwrap_or_else(PoisonError::into_inner))
+    fn reference(&self, phase: usize) -> MutexGuard<'_, Option<WaitGroup>> {
+        self.references[phase % 2].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -99,7 +95,7 @@ impl WaitGroups {
     fn make_phase(&self, phase: usize) {
         let group = WaitGroup::new();
         for thread in &self.0 {
-            thread.reference(phase, |reference| reference.replace(group.clone()));
+            *thread.reference(phase) = Some(group.clone());
         }
     }
 }
@@ -120,13 +116,9 @@ impl Barrier for WaitGroups {
         if *thread == 0 {
             self.make_phase(phase + 1);
         }
-        match own.reference(phase, Option::take) {
-            Some(group) => {
-                group.wait();
-                Ok(())
-            }
-            None => Err(WaitTimeout),
-        }
+        // Not in one expression, which would hold the mutex while it waits.
+        let group = own.reference(phase).take();
+        group.map(WaitGroup::wait).ok_or(WaitTimeout)
     }
 }
 
@@ -145,7 +137,7 @@ static OPENMP: Entry = barrier::of_openmp(
 fn workload_of_runtime(case: &Case) -> Option<Workload> {
     let runtime = openmp::of_case(case)?;
     let expected = Expected::Uncounted("the barrier is a function of the runtime, behind a call");
-    Some(barrier::workload(case, |_| OpenMpBarrier(runtime), expected)?.on_threads_of(runtime))
+    Some(Workload { runtime: Some(runtime), ..barrier::workload(case, |_| OpenMpBarrier(runtime), expected)? })
 }
 
 pub(in crate::primitives) struct OpenMpBarrier(pub(in crate::primitives) &'static Runtime);

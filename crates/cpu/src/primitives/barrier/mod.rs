@@ -9,11 +9,11 @@
 pub(super) mod library;
 pub(super) mod own;
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::machine::inherited;
+use crate::machine::memory::Pages;
 use crate::primitives::prelude::*;
 use crate::sync::Barrier;
 
@@ -46,9 +46,8 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 /// The loops of a barrier that `make` creates for a number of threads.
 fn workload<B: Barrier>(case: &Case, make: impl Fn(u32) -> B, expected: Expected) -> Option<Workload> {
     let threads = case.threads?;
-    let barriers: Vec<_> = (0..SLOTS).map(|_| CachePadded::new(make(threads))).collect();
-    let reached: Vec<CachePadded<AtomicU64>> = (0..threads).map(|_| CachePadded::default()).collect();
-    Some(loops_and_proof(threads, barriers, reached).expecting(expected))
+    let barriers = Pages::filled(SLOTS, |_| CachePadded::new(make(threads)));
+    Some(loops_and_proof(threads, barriers, counts(threads)).expecting(expected))
 }
 
 /// The same for a barrier whose threads belong to several processes.
@@ -58,45 +57,36 @@ pub(super) fn workload_between_processes<B: Barrier + BetweenProcesses>(
 ) -> Option<Workload> {
     let threads = case.threads?;
     let barriers = inherited::state(SLOTS, |_| CachePadded::new(make(threads)))?;
-    let reached = inherited::state(threads as usize, |_| CachePadded::new(AtomicU64::new(0)))?;
+    let reached = inherited::state(threads as usize, |_| CachePadded::default())?;
     Some(loops_and_proof(threads, barriers, reached).in_processes())
 }
 
-fn loops_and_proof<B: Barrier>(
-    threads: u32,
-    barriers: impl AsRef<[CachePadded<B>]> + Send + Sync + 'static,
-    reached: impl AsRef<[CachePadded<AtomicU64>]> + Send + Sync + 'static,
-) -> Workload {
+fn loops_and_proof<B: Barrier>(threads: u32, barriers: Pages<CachePadded<B>>, reached: Counts) -> Workload {
     let barriers = Arc::new(barriers);
-    let proof = proof_of(threads, Arc::clone(&barriers), reached);
-    Workload::of(Wait { barriers, kind: PhantomData }).with_proof(proof)
+    let proof = Phases { barriers: Arc::clone(&barriers), reached, defects: counts(threads) };
+    Workload::of(Wait(barriers)).with_proof(Arc::new(proof))
+}
+
+/// One for each thread.
+type Counts = Pages<CachePadded<AtomicU64>>;
+
+fn counts(threads: u32) -> Counts {
+    Pages::filled(threads as usize, |_| CachePadded::default())
 }
 
 /// The proof of the barriers in all slots.
-pub(super) fn proof_of<B: Barrier>(
-    threads: u32,
-    barriers: Arc<impl AsRef<[CachePadded<B>]> + Send + Sync + 'static>,
-    reached: impl AsRef<[CachePadded<AtomicU64>]> + Send + Sync + 'static,
-) -> Proof {
-    let defects = (0..threads).map(|_| CachePadded::default()).collect();
-    Arc::new(Phases { barriers, reached, defects, kind: PhantomData })
+pub(super) fn proof_of<B: Barrier>(threads: u32, barriers: Pages<CachePadded<B>>) -> Proof {
+    Arc::new(Phases { barriers: Arc::new(barriers), reached: counts(threads), defects: counts(threads) })
 }
 
 /// One barrier in each slot.
-struct Wait<S, B> {
-    barriers: Arc<S>,
-    kind: PhantomData<fn(B)>,
-}
+struct Wait<B>(Arc<Pages<CachePadded<B>>>);
 
-impl<S, B> Operation for Wait<S, B>
-where
-    S: AsRef<[CachePadded<B>]> + Send + Sync + 'static,
-    B: Barrier,
-{
+impl<B: Barrier> Operation for Wait<B> {
     type Local<'a> = (&'a B, B::Local);
 
     fn local(&self, slot: usize, thread: usize) -> Self::Local<'_> {
-        let barrier = &*(*self.barriers).as_ref()[slot];
+        let barrier = &*self.0[slot];
         (barrier, barrier.join(thread))
     }
 
@@ -115,27 +105,21 @@ where
 
 /// Proves that no thread leaves the barrier before the last one has arrived. Each thread publishes its phase and waits.
 /// Then every other thread must be in the same phase, or in the next one if it was faster.
-struct Phases<S, R, B> {
-    barriers: Arc<S>,
-    reached: R,
+struct Phases<B> {
+    barriers: Arc<Pages<CachePadded<B>>>,
+    reached: Counts,
     /// How often a thread found another one behind. Each looks at its own count alone.
-    defects: Vec<CachePadded<AtomicU64>>,
-    kind: PhantomData<fn(B)>,
+    defects: Counts,
 }
 
-impl<S, R, B> Body for Phases<S, R, B>
-where
-    S: AsRef<[CachePadded<B>]> + Send + Sync + 'static,
-    R: AsRef<[CachePadded<AtomicU64>]> + Send + Sync + 'static,
-    B: Barrier,
-{
+impl<B: Barrier> Body for Phases<B> {
     fn prepare(&self, _shot: &Shot, thread: usize) {
-        self.reached.as_ref()[thread].store(0, Ordering::Relaxed);
+        self.reached[thread].store(0, Ordering::Relaxed);
         self.defects[thread].store(0, Ordering::Relaxed);
     }
 
     fn run(&self, shot: &Shot, thread: usize) {
-        let (barrier, reached) = (&*(*self.barriers).as_ref()[slot_of(shot.pair)], self.reached.as_ref());
+        let (barrier, reached) = (&*self.barriers[slot_of(shot.pair)], &self.reached);
         let mut local = barrier.join(thread);
         for phase in 1..=shot.iterations {
             // The threads arrive at different times, another one last each time: without a barrier, one leaves too early.

@@ -14,6 +14,9 @@ mod flush;
 /// The family, in the order of the catalogue.
 pub(super) static ENTRIES: &[&Entry] = &[&ACQUIRE, &RELEASE, &ACQ_REL, &SEQ_CST, &flush::ENTRY, &LIGHT, &HEAVY];
 
+/// Why instructions are not counted.
+pub(super) const IN_THE_KERNEL: Expected = Expected::Uncounted("a system call behind a library function");
+
 const FACTS: Facts = Facts {
     mode: Mode::Throughput,
     actor: facts::CONTENDED_IN_A_LINE,
@@ -67,7 +70,12 @@ fn cases_of_one_thread(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 }
 
 /// A fence or a hint and nothing else: there is no state.
-pub(super) struct Bare<F>(pub(super) F);
+struct Bare<F>(F);
+
+/// Its loops.
+pub(super) fn bare(instruction: impl Fn() + Copy + Send + Sync + 'static, expected: Expected) -> Workload {
+    Workload::of(Bare(instruction)).expecting(expected)
+}
 
 impl<F: Fn() + Copy + Send + Sync + 'static> Operation for Bare<F> {
     type Local<'a> = F;
@@ -95,7 +103,7 @@ static ACQUIRE: Entry = for_the_compiler(
     "cpu.fence.acquire",
     "Acquire fence with no access before or after it",
     "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush acquire)",
-    |_| Some(Workload::of(Bare(|| atomic::fence(Ordering::Acquire))).expecting(for_the_compiler_or(&["dmb ishld"]))),
+    |_| Some(bare(|| atomic::fence(Ordering::Acquire), for_the_compiler_or(&["dmb ishld"]))),
 );
 
 /// In theory: nothing on x86. On AArch64 a `dmb ish`, which waits for earlier loads and stores.
@@ -103,7 +111,7 @@ static RELEASE: Entry = for_the_compiler(
     "cpu.fence.release",
     "Release fence with no access before or after it",
     "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush release)",
-    |_| Some(Workload::of(Bare(|| atomic::fence(Ordering::Release))).expecting(for_the_compiler_or(&["dmb ish"]))),
+    |_| Some(bare(|| atomic::fence(Ordering::Release), for_the_compiler_or(&["dmb ish"]))),
 );
 
 /// In theory: as the release fence.
@@ -111,7 +119,7 @@ static ACQ_REL: Entry = for_the_compiler(
     "cpu.fence.acq_rel",
     "Acquire and release fence with no access before or after it",
     "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush acq_rel)",
-    |_| Some(Workload::of(Bare(|| atomic::fence(Ordering::AcqRel))).expecting(for_the_compiler_or(&["dmb ish"]))),
+    |_| Some(bare(|| atomic::fence(Ordering::AcqRel), for_the_compiler_or(&["dmb ish"]))),
 );
 
 /// In theory: the store buffer drains before the next load. On x86 this is a locked instruction on the thread's own
@@ -122,12 +130,7 @@ static SEQ_CST: Entry = entry(
     "Sequentially consistent fence with no access before or after it",
     "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush seq_cst)",
     cases,
-    |_| {
-        Some(
-            Workload::of(Bare(|| atomic::fence(Ordering::SeqCst)))
-                .expecting(Expected::once(FULL_FENCE, FULL_FENCE_OF_ARM)),
-        )
-    },
+    |_| Some(bare(|| atomic::fence(Ordering::SeqCst), Expected::once(FULL_FENCE, FULL_FENCE_OF_ARM))),
 )
 .in_studies(&[
     Participation::plain(&Smt),
@@ -151,10 +154,7 @@ static LIGHT: Entry = entry(
     "The reader's side of an asymmetric fence: a fence for the compiler alone",
     SOURCE,
     cases_of_one_thread,
-    |_| {
-        let light = Bare(|| compiler_fence(Ordering::SeqCst));
-        Some(Workload::of(light).expecting(Expected::NoInstruction(FOR_THE_COMPILER)))
-    },
+    |_| Some(bare(|| compiler_fence(Ordering::SeqCst), Expected::NoInstruction(FOR_THE_COMPILER))),
 )
 .elided_by_nature(&[("x86_64", FOR_THE_COMPILER), ("aarch64", FOR_THE_COMPILER)])
 .beyond_quick();
@@ -166,10 +166,7 @@ static HEAVY: Entry = entry(
     "The writer's side of an asymmetric fence: membarrier, a full fence on all running threads of the process",
     SOURCE,
     cases,
-    |_| {
-        let heavy = Bare(|| or_fail(membarrier::barrier(), "membarrier"));
-        Some(Workload::of(heavy).expecting(Expected::Uncounted("a system call behind a library function")))
-    },
+    |_| Some(bare(|| or_fail(membarrier::barrier(), "membarrier"), IN_THE_KERNEL)),
 )
 .requiring(|| {
     membarrier::register().map_err(|error| format!("the kernel refuses membarrier ({error}): Linux 4.14 has it"))

@@ -1,68 +1,89 @@
 //! Hand-offs of messages through channels: of crossbeam, by their capacity, and of the standard library.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, SyncSender, sync_channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use crossbeam::channel::{self, Receiver, Sender};
 
-use crate::primitives::handoff::{self, Handoff};
+use crate::primitives::handoff::{self, Handoff, Token};
 use crate::primitives::prelude::*;
 
 const IN_A_LIBRARY: Expected = Expected::Uncounted("a channel is a library, not an instruction");
 
 /// In theory: an atomic operation and a store to send, the same to receive, and a system call on each side if the
 /// receiver blocks. Receivers spin for some microseconds first, so running threads need no call.
-pub(super) static CHANNEL: Entry = handoff::channel::<Channels>(
+pub(super) static CHANNEL: Entry = handoff::entry::<Inboxes<Bounded<1>>>(
     "cpu.handoff.channel",
     "Two threads send a number to each other through crossbeam's channels of capacity one",
     "crossbeam-channel, bounded(1)",
 )
 .in_studies(&[handoff::ON_CPU_PAIRS]);
 
-/// The inboxes of both threads. The token is in that of the thread whose turn it is.
-pub(super) struct Channels<const CAPACITY: usize = 1>([(Sender<u32>, Receiver<u32>); 2]);
+/// A channel from which one thread receives.
+pub(super) trait Inbox: Default + Send + Sync + 'static {
+    /// Cannot fail: the inbox is empty, because its owner took the token out, and both ends live as long as this.
+    fn send(&self, token: u32);
 
-impl<const CAPACITY: usize> Channels<CAPACITY> {
-    fn inbox(&self, thread: usize) -> &Receiver<u32> {
-        &self.0[thread].1
-    }
+    /// What is there.
+    fn take(&self) -> Option<u32>;
 
-    fn send(&self, to: usize, token: u32) {
-        // Cannot fail: the inbox is empty, because its owner took the token out, and both ends live as long as this.
-        let _ = self.0[to].0.try_send(token);
-    }
+    /// What is there or comes. Tries without a clock first: only a thread that would block needs a deadline.
+    fn receive(&self) -> Result<u32, WaitTimeout>;
 }
 
-impl<const CAPACITY: usize> Handoff for Channels<CAPACITY> {
-    const EXPECTED: Expected = IN_A_LIBRARY;
+/// The inboxes of both threads. The token is in that of the thread whose turn it is.
+#[derive(Default)]
+pub(super) struct Inboxes<I>([I; 2]);
 
-    fn new() -> Self {
-        Self([channel::bounded(CAPACITY), channel::bounded(CAPACITY)])
-    }
+impl<I: Inbox> Handoff for Inboxes<I> {
+    const EXPECTED: Expected = IN_A_LIBRARY;
+    const FACTS: Facts = handoff::CHANNEL;
 
     fn reset(&self) {
-        (0..2).for_each(|thread| while self.inbox(thread).try_recv().is_ok() {});
-        self.send(0, 0);
+        self.0.iter().for_each(|inbox| while inbox.take().is_some() {});
+        self.0[0].send(0);
     }
 
     #[inline(always)]
-    fn pass(&self, thread: usize, _turn: u32) -> Result<(), WaitTimeout> {
-        // Tries without a clock first: only a thread that would block needs a deadline.
-        let token = match self.inbox(thread).try_recv() {
-            Ok(token) => token,
-            Err(_) => self.inbox(thread).recv_deadline(Instant::now() + LIMIT).map_err(|_| WaitTimeout)?,
-        };
-        self.send(1 - thread, token.wrapping_add(1));
+    fn pass(Token { way, .. }: &Token<Self>, thread: usize, _turn: u32) -> Result<(), WaitTimeout> {
+        let token = way.0[thread].receive()?;
+        way.0[1 - thread].send(token.wrapping_add(1));
         Ok(())
     }
 
-    fn turns(&self) -> u32 {
-        let found = (0..2).find_map(|thread| Some((thread, self.inbox(thread).try_recv().ok()?)));
-        let Some((thread, token)) = found else { return 0 };
-        self.send(thread, token);
-        token
+    fn turns(token: &Token<Self>) -> u32 {
+        let found = token.way.0.iter().find_map(|inbox| Some((inbox, inbox.take()?)));
+        let Some((inbox, turns)) = found else { return 0 };
+        inbox.send(turns);
+        turns
+    }
+}
+
+pub(super) struct Bounded<const CAPACITY: usize>(Sender<u32>, Receiver<u32>);
+
+impl<const CAPACITY: usize> Default for Bounded<CAPACITY> {
+    fn default() -> Self {
+        let (sender, receiver) = channel::bounded(CAPACITY);
+        Self(sender, receiver)
+    }
+}
+
+impl<const CAPACITY: usize> Inbox for Bounded<CAPACITY> {
+    #[inline(always)]
+    fn send(&self, token: u32) {
+        let _ = self.0.try_send(token);
+    }
+
+    fn take(&self) -> Option<u32> {
+        self.1.try_recv().ok()
+    }
+
+    #[inline(always)]
+    fn receive(&self) -> Result<u32, WaitTimeout> {
+        let received = self.1.try_recv().or_else(|_| self.1.recv_deadline(Instant::now() + LIMIT));
+        received.map_err(|_| WaitTimeout)
     }
 }
 
@@ -71,16 +92,17 @@ impl<const CAPACITY: usize> Handoff for Channels<CAPACITY> {
 pub(super) static BOUNDED: Entry = Entry {
     cases,
     workload: |case| match case.group_number(CAPACITY)? {
-        1 => handoff::workload::<Channels<1>>(case),
-        64 => handoff::workload::<Channels<64>>(case),
+        1 => handoff::workload::<Inboxes<Bounded<1>>>(case),
+        64 => handoff::workload::<Inboxes<Bounded<64>>>(case),
         _ => None,
     },
-    ..handoff::channel::<Channels>(
+    ..handoff::entry::<Inboxes<Bounded<1>>>(
         "cpu.handoff.crossbeam_bounded",
         "Two threads send a number to each other through crossbeam's channels of the capacity in the column group",
         "crossbeam-channel, bounded(1) and bounded(64)",
     )
 }
+.in_studies(&[])
 .with_designs()
 .beyond_quick();
 
@@ -94,117 +116,78 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 
 /// In theory: sender and receiver wait for each other. The one that comes first enters itself in a list under a lock and
 /// spins, then sleeps; the other one finds it there, gives or takes the message and wakes it.
-pub(super) static RENDEZVOUS: Entry = handoff::channel::<Rendezvous>(
+pub(super) static RENDEZVOUS: Entry = handoff::entry::<Rendezvous>(
     "cpu.handoff.crossbeam_rendezvous",
     "Two threads meet to hand over a number, through crossbeam's channels of capacity zero",
     "crossbeam-channel, bounded(0)",
 )
-.in_studies(&[handoff::ON_PAIRS_THAT_EXIST])
 .beyond_quick();
 
 /// A channel to each thread. No channel can hold the token between two passes, so that a pass of thread 0 is the whole
 /// round trip: it gives the token away and takes it back. One of thread 1 takes it and gives it back.
-pub(super) struct Rendezvous {
-    to: [(Sender<u32>, Receiver<u32>); 2],
-    turns: AtomicU32,
-}
+#[derive(Default)]
+pub(super) struct Rendezvous([Bounded<0>; 2]);
 
 impl Rendezvous {
     fn give(&self, to: usize, token: u32) -> Result<(), WaitTimeout> {
-        self.to[to].0.send_timeout(token, LIMIT).map_err(|_| WaitTimeout)
+        self.0[to].0.send_timeout(token, LIMIT).map_err(|_| WaitTimeout)
     }
 
     fn take(&self, to: usize) -> Result<u32, WaitTimeout> {
-        self.to[to].1.recv_timeout(LIMIT).map_err(|_| WaitTimeout)
+        self.0[to].1.recv_timeout(LIMIT).map_err(|_| WaitTimeout)
     }
 }
 
 impl Handoff for Rendezvous {
     const EXPECTED: Expected = IN_A_LIBRARY;
-
-    fn new() -> Self {
-        Self { to: [channel::bounded(0), channel::bounded(0)], turns: AtomicU32::new(0) }
-    }
-
-    fn reset(&self) {
-        self.turns.store(0, Ordering::Relaxed);
-    }
+    const FACTS: Facts = handoff::CHANNEL;
 
     #[inline(always)]
-    fn pass(&self, thread: usize, turn: u32) -> Result<(), WaitTimeout> {
+    fn pass(Token { turns, way, .. }: &Token<Self>, thread: usize, turn: u32) -> Result<(), WaitTimeout> {
         if thread == 1 {
-            let token = self.take(1)?;
-            return self.give(0, token.wrapping_add(1));
+            let token = way.take(1)?;
+            return way.give(0, token.wrapping_add(1));
         }
-        self.give(1, turn.wrapping_add(1))?;
+        way.give(1, turn.wrapping_add(1))?;
         // Relaxed: only thread 0 counts, and only thread 0 reads the count.
-        self.turns.store(self.take(0)?, Ordering::Relaxed);
+        turns.store(way.take(0)?, Ordering::Relaxed);
         Ok(())
-    }
-
-    fn turns(&self) -> u32 {
-        self.turns.load(Ordering::Relaxed)
     }
 }
 
 /// In theory: as `cpu.handoff.channel`. The standard library's channels are those of crossbeam since Rust 1.67, and differ
 /// in when a receiver stops spinning.
-pub(super) static STD_MPSC: Entry = handoff::channel::<Inboxes>(
+pub(super) static STD_MPSC: Entry = handoff::entry::<Inboxes<Std>>(
     "cpu.handoff.std_mpsc",
     "Two threads send a number to each other through the standard library's channels of capacity one",
     "Rust std::sync::mpsc::sync_channel(1)",
 )
-.in_studies(&[handoff::ON_PAIRS_THAT_EXIST])
 .beyond_quick();
 
-/// The inboxes of both threads. The token is in that of the thread whose turn it is. Only its thread receives from an
-/// inbox; the mutex says so to the compiler and is always free: about ten nanoseconds.
-pub(super) struct Inboxes([(SyncSender<u32>, Mutex<mpsc::Receiver<u32>>); 2]);
+/// Only its thread receives from it; the mutex says so to the compiler and is always free: about ten nanoseconds.
+pub(super) struct Std(SyncSender<u32>, Mutex<mpsc::Receiver<u32>>);
 
-impl Inboxes {
-    fn inbox(&self, thread: usize) -> MutexGuard<'_, mpsc::Receiver<u32>> {
-        self.0[thread].1.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn send(&self, to: usize, token: u32) {
-        // Cannot fail: the inbox is empty, because its owner took the token out, and both ends live as long as this.
-        let _ = self.0[to].0.try_send(token);
+impl Default for Std {
+    fn default() -> Self {
+        let (sender, receiver) = sync_channel(1);
+        Self(sender, Mutex::new(receiver))
     }
 }
 
-impl Handoff for Inboxes {
-    const EXPECTED: Expected = IN_A_LIBRARY;
-
-    fn new() -> Self {
-        let inbox = || {
-            let (sender, receiver) = sync_channel(1);
-            (sender, Mutex::new(receiver))
-        };
-        Self([inbox(), inbox()])
+impl Inbox for Std {
+    #[inline(always)]
+    fn send(&self, token: u32) {
+        let _ = self.0.try_send(token);
     }
 
-    fn reset(&self) {
-        (0..2).for_each(|thread| while self.inbox(thread).try_recv().is_ok() {});
-        self.send(0, 0);
+    fn take(&self) -> Option<u32> {
+        self.1.lock().unwrap_or_else(PoisonError::into_inner).try_recv().ok()
     }
 
     #[inline(always)]
-    fn pass(&self, thread: usize, _turn: u32) -> Result<(), WaitTimeout> {
-        // Tries without a clock first: only a thread that would block needs a limit.
-        let inbox = self.inbox(thread);
-        let token = match inbox.try_recv() {
-            Ok(token) => token,
-            Err(_) => inbox.recv_timeout(LIMIT).map_err(|_| WaitTimeout)?,
-        };
-        self.send(1 - thread, token.wrapping_add(1));
-        Ok(())
-    }
-
-    fn turns(&self) -> u32 {
-        let found = (0..2).find_map(|thread| Some((thread, self.inbox(thread).try_recv().ok()?)));
-        let Some((thread, token)) = found else { return 0 };
-        self.send(thread, token);
-        token
+    fn receive(&self) -> Result<u32, WaitTimeout> {
+        let inbox = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+        inbox.try_recv().or_else(|_| inbox.recv_timeout(LIMIT)).map_err(|_| WaitTimeout)
     }
 }
 
@@ -214,15 +197,16 @@ mod tests {
 
     #[test]
     fn a_pass_of_thread_0_is_a_round_trip_and_needs_a_partner() {
-        let token = Rendezvous::new();
+        let token = &*Token::<Rendezvous>::new(0);
+        let pass = |thread, turn| Rendezvous::pass(token, thread, turn);
         std::thread::scope(|scope| {
-            scope.spawn(|| token.pass(1, 1));
-            assert_eq!((token.pass(0, 0), token.turns()), (Ok(()), 2));
+            scope.spawn(|| pass(1, 1));
+            assert_eq!((pass(0, 0), Rendezvous::turns(token)), (Ok(()), 2));
         });
         std::thread::scope(|scope| {
-            let other = scope.spawn(|| token.pass(1, 3));
+            let other = scope.spawn(|| pass(1, 3));
             assert_eq!(other.join().unwrap(), Err(WaitTimeout));
         });
-        assert_eq!((token.pass(0, 2), token.turns()), (Err(WaitTimeout), 2));
+        assert_eq!((pass(0, 2), Rendezvous::turns(token)), (Err(WaitTimeout), 2));
     }
 }

@@ -3,13 +3,13 @@
 
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use syncscope_host::descriptors::{EventFd, wait_readable};
 
 use crate::machine::inherited;
-use crate::primitives::handoff::{self, Handoff};
+use crate::primitives::handoff::{self, Handoff, Token};
 use crate::primitives::prelude::*;
 
 /// Descriptors that two processes have from the one that started them.
@@ -18,21 +18,18 @@ pub(in crate::primitives) struct Inherited;
 
 /// In theory: three system calls, write, poll and read, and the time until the operating system runs the waiter again: a
 /// futex hand-off has two. What a program pays that waits for threads, timers and sockets in one place.
-pub(super) static EVENTFD: Entry = handoff::sleeps::<Events>(
+pub(super) static EVENTFD: Entry = handoff::entry::<Events>(
     "cpu.handoff.eventfd",
     "Two threads wake each other by writes to eventfds; the waiter polls and then reads",
     "Linux, eventfd(2), poll(2)",
-)
-.in_studies(&[handoff::ON_PAIRS_THAT_EXIST]);
+);
 
-/// The number of turns, and the counters that the threads wait for: `E` has them.
-pub(in crate::primitives) struct Events<E = OpenedEvents> {
-    turns: AtomicU32,
-    ends: E,
-}
+/// The counters that the threads wait for: `E` has them.
+#[derive(Default)]
+pub(in crate::primitives) struct Events<E = OpenedEvents>(E);
 
-// SAFETY: a number; the counters are each process's own.
-unsafe impl BetweenProcesses for Events<Inherited> {}
+// SAFETY: a number and a wait limit; the counters are each process's own.
+unsafe impl BetweenProcesses for Token<Events<Inherited>> {}
 
 /// Counters of one process. They are opened where they are needed: most tokens are never passed.
 #[derive(Default)]
@@ -58,60 +55,48 @@ pub(in crate::primitives) trait Counters: Default + Send + Sync + 'static {
 
 impl<E: Counters> Events<E> {
     fn wake(&self, thread: usize) {
-        or_fail(self.ends.counters()[thread].add(1), "the eventfd could not be written");
+        or_fail(self.0.counters()[thread].add(1), "the eventfd could not be written");
     }
 
     fn taken(&self, thread: usize, limit: Duration) -> bool {
-        or_fail(self.ends.counters()[thread].take(limit), "the eventfd could not be read").is_some()
+        or_fail(self.0.counters()[thread].take(limit), "the eventfd could not be read").is_some()
     }
 }
 
 impl<E: Counters> Handoff for Events<E> {
     const EXPECTED: Expected = Expected::Uncounted("an eventfd is system calls, not an instruction");
 
-    fn new() -> Self {
-        Self { turns: AtomicU32::new(0), ends: E::default() }
-    }
-
     fn reset(&self) {
-        self.turns.store(0, Ordering::Relaxed);
         (0..2).for_each(|thread| while self.taken(thread, Duration::ZERO) {});
         self.wake(0);
     }
 
     #[inline(always)]
-    fn pass(&self, thread: usize, turn: u32) -> Result<(), WaitTimeout> {
-        if !self.taken(thread, LIMIT) {
+    fn pass(Token { turns, way, .. }: &Token<Self>, thread: usize, turn: u32) -> Result<(), WaitTimeout> {
+        if !way.taken(thread, LIMIT) {
             return Err(WaitTimeout);
         }
         // Relaxed: the system calls publish it.
-        self.turns.store(turn.wrapping_add(1), Ordering::Relaxed);
-        self.wake(1 - thread);
+        turns.store(turn.wrapping_add(1), Ordering::Relaxed);
+        way.wake(1 - thread);
         Ok(())
-    }
-
-    fn turns(&self) -> u32 {
-        self.turns.load(Ordering::Relaxed)
     }
 }
 
 /// In theory: as an eventfd, with a buffer page and a mutex of the pipe, and four bytes that are copied in and out.
-pub(super) static PIPE: Entry = handoff::sleeps::<Pipes>(
+pub(super) static PIPE: Entry = handoff::entry::<Pipes>(
     "cpu.handoff.pipe",
     "Two threads send a number to each other through pipes; the waiter polls and then reads",
     "Linux, pipe(2), poll(2)",
 )
-.in_studies(&[handoff::ON_PAIRS_THAT_EXIST])
 .beyond_quick();
 
 /// A pipe to each thread: `E` has them. The token is in that of the thread whose turn it is.
-pub(in crate::primitives) struct Pipes<E = OpenedPipes> {
-    turns: AtomicU32,
-    ends: E,
-}
+#[derive(Default)]
+pub(in crate::primitives) struct Pipes<E = OpenedPipes>(E);
 
-// SAFETY: a number; the pipes are each process's own.
-unsafe impl BetweenProcesses for Pipes<Inherited> {}
+// SAFETY: as above; the pipes are each process's own.
+unsafe impl BetweenProcesses for Token<Pipes<Inherited>> {}
 
 /// Pipes of one process, opened where they are needed: most tokens are never passed.
 #[derive(Default)]
@@ -137,12 +122,12 @@ pub(in crate::primitives) trait BothPipes: Default + Send + Sync + 'static {
 
 impl<E: BothPipes> Pipes<E> {
     fn send(&self, thread: usize, token: u32) {
-        or_fail((&self.ends.pipes()[thread].1).write_all(&token.to_ne_bytes()), "the pipe could not be written");
+        or_fail((&self.0.pipes()[thread].1).write_all(&token.to_ne_bytes()), "the pipe could not be written");
     }
 
     /// The token, once it is there.
     fn receive(&self, thread: usize, limit: Duration) -> Option<u32> {
-        let mut reader = &self.ends.pipes()[thread].0;
+        let mut reader = &self.0.pipes()[thread].0;
         let mut token = [0; 4];
         or_fail(wait_readable(reader, limit), "the pipe could not be polled").then(|| {
             or_fail(reader.read_exact(&mut token), "the pipe could not be read");
@@ -154,26 +139,17 @@ impl<E: BothPipes> Pipes<E> {
 impl<E: BothPipes> Handoff for Pipes<E> {
     const EXPECTED: Expected = Expected::Uncounted("a pipe is system calls, not an instruction");
 
-    fn new() -> Self {
-        Self { turns: AtomicU32::new(0), ends: E::default() }
-    }
-
     fn reset(&self) {
-        self.turns.store(0, Ordering::Relaxed);
         (0..2).for_each(|thread| while self.receive(thread, Duration::ZERO).is_some() {});
         self.send(0, 0);
     }
 
     #[inline(always)]
-    fn pass(&self, thread: usize, _turn: u32) -> Result<(), WaitTimeout> {
-        let turns = self.receive(thread, LIMIT).ok_or(WaitTimeout)?.wrapping_add(1);
+    fn pass(Token { turns, way, .. }: &Token<Self>, thread: usize, _turn: u32) -> Result<(), WaitTimeout> {
+        let found = way.receive(thread, LIMIT).ok_or(WaitTimeout)?.wrapping_add(1);
         // Relaxed: the system calls publish it.
-        self.turns.store(turns, Ordering::Relaxed);
-        self.send(1 - thread, turns);
+        turns.store(found, Ordering::Relaxed);
+        way.send(1 - thread, found);
         Ok(())
-    }
-
-    fn turns(&self) -> u32 {
-        self.turns.load(Ordering::Relaxed)
     }
 }

@@ -16,7 +16,6 @@ use crate::machine::inherited;
 use crate::machine::memory::Pages;
 use crate::primitives::prelude::*;
 use crate::sync::WaitLimit;
-use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -61,69 +60,60 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 }
 
 /// Every hand-off is measured on each class of CPU pairs; the quick preset has those of the matrix.
-const ON_CPU_PAIRS: Participation = ON_PAIRS_THAT_EXIST.reporting();
-
-/// The same without a row for each class that this machine lacks.
 const ON_PAIRS_THAT_EXIST: Participation = Participation::beyond_quick(&CpuPairs);
 
-/// Functions that make entries of hand-offs between two threads. An entry has an id, a summary and a source.
-macro_rules! handoffs {
-    ($($(#[$about:meta])* $kind:ident: $facts:expr;)+) => {$(
-        $(#[$about])*
-        const fn $kind<H: Handoff>(id: &'static str, summary: &'static str, source: &'static str) -> Entry {
-            let primitive = Primitive { id, summary, operation: OPERATION, source, facts: $facts };
-            Entry::of(primitive, cases, workload::<H>)
-        }
-    )+};
-}
+/// The same with a row for each class that this machine lacks.
+const ON_CPU_PAIRS: Participation = ON_PAIRS_THAT_EXIST.reporting();
 
-handoffs! {
-    /// Both threads spin.
-    spins: SPINNING;
-    /// The waiting thread sleeps.
-    sleeps: SLEEPING;
-    /// By a channel, whose receiver spins for a time, then sleeps.
-    channel: CHANNEL;
+/// A hand-off between two threads.
+const fn entry<H: Handoff>(id: &'static str, summary: &'static str, source: &'static str) -> Entry {
+    let primitive = Primitive { id, summary, operation: OPERATION, source, facts: H::FACTS };
+    Entry::of(primitive, cases, workload::<H>).in_studies(&[ON_PAIRS_THAT_EXIST])
 }
 
 /// The loops of a hand-off.
 fn workload<H: Handoff>(case: &Case) -> Option<Workload> {
-    let tokens = Arc::new(Pages::filled(SLOTS * H::TOKENS, |_| CachePadded::new(H::new())));
+    let tokens = Arc::new(Pages::filled(SLOTS * H::TOKENS, Token::new));
     let (timed, extent) = (Arc::clone(&tokens), tokens.extent());
-    let follow_up: MakeFollowUp = Box::new(move |clock| Arc::new(RoundTrips::new(Arc::clone(&timed), clock)));
-    passing(case, tokens).map(|workload| workload.with_follow_up(follow_up).in_memory(extent))
+    let follow_up: MakeFollowUp = Box::new(move |clock| Arc::new(RoundTrips::<H>::new(Arc::clone(&timed), clock)));
+    Some(Workload { follow_up: Some(follow_up), extents: vec![extent], ..passing(case, tokens)? })
 }
 
 /// The same for two threads that belong to two processes.
-pub(super) fn workload_between_processes<H: Handoff + BetweenProcesses>(case: &Case) -> Option<Workload> {
-    let tokens = inherited::state(SLOTS * H::TOKENS, |_| CachePadded::new(H::new()))?;
+pub(super) fn workload_between_processes<H: Handoff>(case: &Case) -> Option<Workload>
+where
+    Token<H>: BetweenProcesses,
+{
+    let tokens = inherited::state(SLOTS * H::TOKENS, Token::<H>::new)?;
     passing(case, Arc::new(tokens)).map(Workload::in_processes)
 }
 
-fn passing<H: Handoff>(case: &Case, tokens: Arc<Pages<CachePadded<H>>>) -> Option<Workload> {
+fn passing<H: Handoff>(case: &Case, tokens: Tokens<H>) -> Option<Workload> {
     case.threads.filter(|threads| *threads == 2)?;
     let workload = Workload { per_execution: 2, ..Workload::of(Passing { tokens }).expecting(H::EXPECTED) };
-    Some(if H::BLOCKS { workload.long_blocking(case) } else { workload })
+    Some(if H::FACTS.waits == Waits::Spins { workload } else { workload.long_blocking(case) })
 }
 
 /// The tokens of all slots; those of one slot stand side by side.
 struct Passing<H> {
-    tokens: Arc<Pages<CachePadded<H>>>,
+    tokens: Tokens<H>,
 }
 
+type Tokens<H> = Arc<Pages<CachePadded<Token<H>>>>;
+
 impl<H: Handoff> Passing<H> {
-    fn of_slot(&self, slot: usize) -> &[CachePadded<H>] {
+    fn of_slot(&self, slot: usize) -> &[CachePadded<Token<H>>] {
         &self.tokens[slot * H::TOKENS..][..H::TOKENS]
     }
 }
 
 /// One of the two threads and the turn that it waits for.
 struct PassingThread<'a, H> {
-    token: &'a H,
+    token: &'a Token<H>,
     thread: usize,
     turn: u32,
     /// All tokens of the slot, and the index of the next one.
-    tokens: &'a [CachePadded<H>],
+    tokens: &'a [CachePadded<Token<H>>],
     next: usize,
     /// The turn that each token is at when this thread comes to it.
     first_turn: u32,
@@ -141,7 +131,7 @@ impl<H: Handoff> Operation for Passing<H> {
     /// One round trip of both threads together: each passes the token once.
     #[inline(always)]
     fn execute(local: &mut PassingThread<'_, H>) {
-        or_unwind(local.token.pass(local.thread, local.turn));
+        or_unwind(H::pass(local.token, local.thread, local.turn));
         local.turn = local.turn.wrapping_add(2);
     }
 
@@ -177,35 +167,49 @@ impl<H: Handoff> Operation for Passing<H> {
 
 // A token that two threads pass to each other.
 
+/// A token, and how often it was passed. Of a hand-off of spinning threads, nothing else on its line changes.
+pub(in crate::primitives) struct Token<H> {
+    turns: AtomicU32,
+    wait_limit: WaitLimit,
+    way: H,
+}
+
+impl<H: Handoff> Token<H> {
+    /// One that was never passed.
+    fn new(_: usize) -> CachePadded<Self> {
+        CachePadded::new(Self { turns: AtomicU32::new(0), wait_limit: WaitLimit::new(LIMIT), way: H::default() })
+    }
+}
+
 /// A way to pass a token between threads 0 and 1.
-pub(in crate::primitives) trait Handoff: Send + Sync + 'static {
+pub(in crate::primitives) trait Handoff: Default + Send + Sync + 'static {
     /// How many tokens a sample passes, one after the other. One, unless the cost is that of moving a cache line: where
     /// a thread blocks, waking it takes a hundred times as long, and the library has lines of its own.
-    const TOKENS: usize = 1;
+    const TOKENS: usize = if matches!(Self::FACTS.waits, Waits::Spins) { LINES } else { 1 };
 
     /// What the machine code of its loops must hold.
     const EXPECTED: Expected;
 
-    /// Whether a thread that waits blocks in the kernel.
-    const BLOCKS: bool = true;
-
-    /// A token that was never passed.
-    fn new() -> Self;
+    /// What is known of it: how its threads wait.
+    const FACTS: Facts = SLEEPING;
 
     /// Called by both threads before they take part.
     fn join(&self, _thread: usize) {}
 
-    /// Makes the token one that was never passed. Called by thread 0 before the threads take part.
-    fn reset(&self);
+    /// Makes the token one that was never passed, besides its count. Called by thread 0 before the threads take part.
+    fn reset(&self) {}
 
-    /// Waits until the token was passed `turn` times, then passes it to the other thread.
+    /// Waits until the token was passed `turn` times, then passes it to the other thread. What that one wrote before it passed the
+    /// token is seen by this one.
     ///
     /// # Errors
     /// [`WaitTimeout`] when the other thread does not pass it within the limit.
-    fn pass(&self, thread: usize, turn: u32) -> Result<(), WaitTimeout>;
+    fn pass(token: &Token<Self>, thread: usize, turn: u32) -> Result<(), WaitTimeout>;
 
     /// How often the token was passed; called by one thread while no thread passes it.
-    fn turns(&self) -> u32;
+    fn turns(token: &Token<Self>) -> u32 {
+        token.turns.load(Ordering::Relaxed)
+    }
 }
 
 /// Tokens of a sample whose cost is that of moving a line. A sample of 40 us has an iteration for each of them if a
@@ -213,66 +217,24 @@ pub(in crate::primitives) trait Handoff: Send + Sync + 'static {
 const LINES: usize = 16;
 
 /// How often all of these tokens together were passed. For one thread at a time: reading a token may mean to take it.
-fn counted<H: Handoff>(tokens: &[CachePadded<H>]) -> u64 {
-    tokens.iter().map(|token| u64::from(token.turns())).sum()
+fn counted<H: Handoff>(tokens: &[CachePadded<Token<H>>]) -> u64 {
+    tokens.iter().map(|token| u64::from(H::turns(token))).sum()
 }
 
 /// Prepares tokens for both threads; `thread` is the one that calls.
-fn prepare<H: Handoff>(tokens: &[CachePadded<H>], thread: usize) {
+fn prepare<H: Handoff>(tokens: &[CachePadded<Token<H>>], thread: usize) {
     for token in tokens {
-        token.join(thread);
+        token.way.join(thread);
         if thread == 0 {
-            token.reset();
+            token.turns.store(0, Ordering::Relaxed);
+            token.way.reset();
         }
-    }
-}
-
-/// How a thread waits for its turn and gives it away.
-pub(in crate::primitives) trait TakeTurn: 'static {
-    /// As that of [`Handoff`].
-    const EXPECTED: Expected = Expected::Uncounted("a hand-off by plain stores has no instruction of its own");
-
-    /// Waits until the number is `turn`, then makes it the next one. What the other thread wrote before it gave the turn away is
-    /// seen by this one.
-    ///
-    /// # Errors
-    /// [`WaitTimeout`] when it does not become `turn` within the limit.
-    fn take(turns: &AtomicU32, turn: u32, wait_limit: &WaitLimit) -> Result<(), WaitTimeout>;
-}
-
-/// The number of turns; nothing else on its line changes.
-pub(in crate::primitives) struct LineToken<T> {
-    turns: AtomicU32,
-    wait_limit: WaitLimit,
-    way: PhantomData<fn() -> T>,
-}
-
-impl<T: TakeTurn> Handoff for LineToken<T> {
-    const TOKENS: usize = LINES;
-    const EXPECTED: Expected = T::EXPECTED;
-    const BLOCKS: bool = false;
-
-    fn new() -> Self {
-        Self { turns: AtomicU32::new(0), wait_limit: WaitLimit::new(LIMIT), way: PhantomData }
-    }
-
-    fn reset(&self) {
-        self.turns.store(0, Ordering::Relaxed);
-    }
-
-    #[inline(always)]
-    fn pass(&self, _thread: usize, turn: u32) -> Result<(), WaitTimeout> {
-        T::take(&self.turns, turn, &self.wait_limit)
-    }
-
-    fn turns(&self) -> u32 {
-        self.turns.load(Ordering::Relaxed)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use self::channels::{Channels, Inboxes, Rendezvous};
+    use self::channels::{Bounded, Inboxes, Rendezvous, Std};
     use self::sleeping::{FutexToken, Parked, Parkers, ParkingLotSignal, StdSignal};
     use self::spinning::{BackoffToken, CasToken};
     use super::*;
@@ -281,19 +243,17 @@ mod tests {
     use std::time::Instant;
 
     fn gives_up_on_a_missing_partner<H: Handoff>() {
-        let token = H::new();
-        token.reset();
-        (0..2).for_each(|thread| token.join(thread));
+        let token = [Token::<H>::new(0)];
+        (0..2).for_each(|thread| prepare(&token, thread));
         let started = Instant::now();
-        assert_eq!((token.pass(0, 0), token.turns()), (Ok(()), 1));
-        assert_eq!(token.pass(0, 2), Err(WaitTimeout));
+        assert_eq!((H::pass(&token[0], 0, 0), H::turns(&token[0])), (Ok(()), 1));
+        assert_eq!(H::pass(&token[0], 0, 2), Err(WaitTimeout));
         assert!(started.elapsed() >= LIMIT / 2);
     }
 
     /// Runs `iterations` of the test loop and returns how often each token was passed.
     fn passed<H: Handoff>(iterations: u64) -> Vec<u32> {
-        let passing =
-            Passing::<H> { tokens: Arc::new(Pages::filled(SLOTS * H::TOKENS, |_| CachePadded::new(H::new()))) };
+        let passing = Passing::<H> { tokens: Arc::new(Pages::filled(SLOTS * H::TOKENS, Token::new)) };
         let slot = SLOTS - 1;
         let run = |thread| {
             let mut local = passing.local(slot, thread);
@@ -309,7 +269,7 @@ mod tests {
         });
         assert_eq!(passing.verify(slot, 0, Executed::by_each(3 * iterations)), Ok(()));
         assert!(passing.verify(slot, 0, Executed::by_each(3 * iterations + 1)).is_err());
-        passing.of_slot(slot).iter().map(|token| token.turns()).collect()
+        passing.of_slot(slot).iter().map(|token| H::turns(token)).collect()
     }
 
     #[test]
@@ -325,10 +285,10 @@ mod tests {
         }
         for found in [
             passed::<FutexToken>(5),
-            passed::<Channels<64>>(5),
+            passed::<Inboxes<Bounded<64>>>(5),
             passed::<Rendezvous>(5),
             passed::<Parkers>(5),
-            passed::<Inboxes>(5),
+            passed::<Inboxes<Std>>(5),
             passed::<ParkingLotSignal>(5),
             passed::<Events>(5),
             passed::<Pipes>(5),
@@ -342,15 +302,15 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(gives_up_on_a_missing_partner::<CasToken>);
             scope.spawn(gives_up_on_a_missing_partner::<StoreToken>);
-            scope.spawn(gives_up_on_a_missing_partner::<Channels>);
+            scope.spawn(gives_up_on_a_missing_partner::<Inboxes<Bounded<1>>>);
             scope.spawn(gives_up_on_a_missing_partner::<StdSignal>);
             scope.spawn(gives_up_on_a_missing_partner::<Parked>);
             scope.spawn(gives_up_on_a_missing_partner::<FutexToken>);
-            scope.spawn(gives_up_on_a_missing_partner::<Channels<64>>);
+            scope.spawn(gives_up_on_a_missing_partner::<Inboxes<Bounded<64>>>);
             scope.spawn(gives_up_on_a_missing_partner::<Parkers>);
             scope.spawn(gives_up_on_a_missing_partner::<BackoffToken>);
             scope.spawn(gives_up_on_a_missing_partner::<ParkingLotSignal>);
-            scope.spawn(gives_up_on_a_missing_partner::<Inboxes>);
+            scope.spawn(gives_up_on_a_missing_partner::<Inboxes<Std>>);
             scope.spawn(gives_up_on_a_missing_partner::<Events>);
             scope.spawn(gives_up_on_a_missing_partner::<Pipes>);
         });

@@ -1,11 +1,10 @@
 //! The percentiles of single round trips. The cost of a loop is an average and hides them.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::{Handoff, counted, prepare};
-use crate::machine::memory::Pages;
+use super::{Handoff, Token, Tokens, counted, prepare};
 use crate::primitives::prelude::*;
 
 /// Lines whose round trips are timed. They are at different distances from the two CPUs, as the lines of a program are.
@@ -24,7 +23,7 @@ const LIMIT: Duration = Duration::from_millis(60);
 /// differ. The clock moves in steps (`resolution_ns` of `run.json`), so the fastest hand-offs, of a few nanoseconds,
 /// are multiples of half a step.
 pub(crate) struct RoundTrips<H> {
-    tokens: Arc<Pages<CachePadded<H>>>,
+    tokens: Tokens<H>,
     clock: Clock,
     /// The number of thread 0's last pass. Thread 0 writes it before that pass, so thread 1 sees it when it answers.
     last: CachePadded<AtomicU32>,
@@ -45,12 +44,12 @@ fn passes(thread: u32) -> impl Iterator<Item = (u32, usize, u32)> {
 }
 
 impl<H: Handoff> RoundTrips<H> {
-    pub(super) fn new(tokens: Arc<Pages<CachePadded<H>>>, clock: &Clock) -> Self {
+    pub(super) fn new(tokens: Tokens<H>, clock: &Clock) -> Self {
         Self { tokens, clock: clock.clone(), last: CachePadded::new(AtomicU32::new(u32::MAX)), found: Mutex::default() }
     }
 
     /// The tokens that are passed.
-    fn tokens(&self) -> &[CachePadded<H>] {
+    fn tokens(&self) -> &[CachePadded<Token<H>>] {
         &self.tokens[..TOKENS]
     }
 
@@ -64,7 +63,7 @@ impl<H: Handoff> RoundTrips<H> {
                 // Relaxed: the hand-off publishes it.
                 self.last.store(pass, Ordering::Relaxed);
             }
-            or_unwind(self.tokens()[token].pass(0, turn));
+            or_unwind(H::pass(&self.tokens()[token], 0, turn));
             readings.push(self.clock.stop());
             if last {
                 break;
@@ -76,7 +75,7 @@ impl<H: Handoff> RoundTrips<H> {
 
     fn answer(&self) {
         for (pass, token, turn) in passes(1) {
-            or_unwind(self.tokens()[token].pass(1, turn));
+            or_unwind(H::pass(&self.tokens()[token], 1, turn));
             // A number announced between this pass and the next one is greater than this pass.
             if pass >= self.last.load(Ordering::Relaxed) {
                 return;
@@ -134,15 +133,17 @@ impl<H: Handoff> FollowUp for RoundTrips<H> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::primitives::handoff::channels::Channels;
+    use crate::machine::memory::Pages;
+    use crate::primitives::handoff::channels::{Bounded, Inboxes};
     use crate::primitives::handoff::spinning::StoreToken;
     use crate::team::{Executor, Team};
+    use std::sync::Arc;
     use syncscope_core::Side;
 
     const SHOT: Shot = Shot { side: Side::Test, iterations: 1, pair: 0 };
 
     fn round_trips<H: Handoff>(clock: &Clock) -> Arc<RoundTrips<H>> {
-        let tokens = Arc::new(Pages::filled(TOKENS, |_| CachePadded::new(H::new())));
+        let tokens = Arc::new(Pages::filled(TOKENS, Token::new));
         Arc::new(RoundTrips::new(tokens, clock))
     }
 
@@ -159,10 +160,13 @@ mod tests {
     #[test]
     fn two_threads_may_verify_at_the_same_time() {
         // Reading a channel empties it for a while: a second reader at that time would find nothing.
-        let trips = round_trips::<Channels>(&Clock::calibrate());
+        let trips = round_trips::<Inboxes<Bounded<1>>>(&Clock::calibrate());
         (0..2).for_each(|thread| trips.prepare(&SHOT, thread));
         for token in trips.tokens() {
-            assert_eq!((token.pass(0, 0), token.pass(1, 1)), (Ok(()), Ok(())));
+            assert_eq!(
+                (Inboxes::<Bounded<1>>::pass(token, 0, 0), Inboxes::<Bounded<1>>::pass(token, 1, 1)),
+                (Ok(()), Ok(()))
+            );
         }
         trips.found.lock().unwrap().passes = TOKENS as u64;
         let verify = |thread| (0..2000).find_map(|_| trips.verify(&SHOT, thread).err());
@@ -185,7 +189,7 @@ mod tests {
 
     #[test]
     fn both_threads_finish() {
-        for details in (0..5).flat_map(|_| [timed::<StoreToken>(), timed::<Channels>()]) {
+        for details in (0..5).flat_map(|_| [timed::<StoreToken>(), timed::<Inboxes<Bounded<1>>>()]) {
             // Where other programs use the CPUs, there may be too few round trips for percentiles.
             assert!(details.is_empty() || details.windows(2).all(|pair| pair[0].value <= pair[1].value), "{details:?}");
         }

@@ -1,19 +1,18 @@
 //! Hand-offs of threads that spin: plain stores, compare-and-swap, and crossbeam's Backoff, each on lines of its own.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 
 use crossbeam::utils::Backoff;
 
 use crate::primitives::handoff;
-use crate::primitives::handoff::{LineToken, TakeTurn};
+use crate::primitives::handoff::{Handoff, Token};
 use crate::primitives::prelude::*;
 use crate::studies::CoreToCore;
-use crate::sync::WaitLimit;
 
 /// In theory: a store that takes the line from the other core, and a read of the other core that fetches it: one
 /// transfer of a line, and the delay until the waiting core reads again. No message between cores costs less. A sample
 /// uses several lines.
-pub(super) static STORE: Entry = handoff::spins::<StoreToken>(
+pub(super) static STORE: Entry = handoff::entry::<StoreToken>(
     "cpu.handoff.store_pingpong",
     "Two threads write one variable in turn; each reads it without a pause until it is its turn",
     "nviennot, core-to-core-latency (read/write mode); Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, on spinning",
@@ -28,17 +27,19 @@ fn in_papers(primitive: &Primitive, preset: Preset) -> Vec<Case> {
     if preset == Preset::Paper { vec![Case::new(primitive.id)] } else { Vec::new() }
 }
 
-/// A token that each thread reads and then stores.
-pub(in crate::primitives) type StoreToken = LineToken<ReadAndStore>;
-
-pub(in crate::primitives) enum ReadAndStore {}
+/// Each thread reads and then stores.
+#[derive(Default)]
+pub(in crate::primitives) struct StoreToken;
 
 // SAFETY: a number and a wait limit.
-unsafe impl BetweenProcesses for StoreToken {}
+unsafe impl BetweenProcesses for Token<StoreToken> {}
 
-impl TakeTurn for ReadAndStore {
+impl Handoff for StoreToken {
+    const EXPECTED: Expected = BY_STORES;
+    const FACTS: Facts = handoff::SPINNING;
+
     #[inline(always)]
-    fn take(turns: &AtomicU32, turn: u32, wait_limit: &WaitLimit) -> Result<(), WaitTimeout> {
+    fn pass(Token { turns, wait_limit, .. }: &Token<Self>, _thread: usize, turn: u32) -> Result<(), WaitTimeout> {
         // Acquire and release: the token publishes what the other thread wrote before.
         wait_limit.wait_eagerly(move || turns.load(Ordering::Acquire) == turn)?;
         turns.store(turn.wrapping_add(1), Ordering::Release);
@@ -46,10 +47,12 @@ impl TakeTurn for ReadAndStore {
     }
 }
 
+const BY_STORES: Expected = Expected::Uncounted("a hand-off by plain stores has no instruction of its own");
+
 /// In theory: the waiting core requests the line in exclusive state again and again, so that the line is transferred
 /// even when it is not its turn. A hand-off is one such transfer. Its distance depends on the line, so a sample uses
 /// several lines. Published core-to-core latencies are measured in this way.
-pub(super) static CAS: Entry = handoff::spins::<CasToken>(
+pub(super) static CAS: Entry = handoff::entry::<CasToken>(
     "cpu.handoff.cas_pingpong",
     "Two threads compare-and-swap one variable in turn; each retries without a pause until it is its turn",
     "nviennot, core-to-core-latency (compare-and-swap mode)",
@@ -61,16 +64,16 @@ pub(super) static CAS: Entry = handoff::spins::<CasToken>(
     Participation::beyond_quick(&Numa),
 ]);
 
-/// A token that both threads compare and swap.
-pub(super) type CasToken = LineToken<CompareAndSwap>;
+/// Both threads compare and swap.
+#[derive(Default)]
+pub(super) struct CasToken;
 
-pub(super) enum CompareAndSwap {}
-
-impl TakeTurn for CompareAndSwap {
+impl Handoff for CasToken {
     const EXPECTED: Expected = Expected::once(&["lock cmpxchg"], &["casal", "outline casal", "ldaxr"]);
+    const FACTS: Facts = handoff::SPINNING;
 
     #[inline(always)]
-    fn take(turns: &AtomicU32, turn: u32, wait_limit: &WaitLimit) -> Result<(), WaitTimeout> {
+    fn pass(Token { turns, wait_limit, .. }: &Token<Self>, _thread: usize, turn: u32) -> Result<(), WaitTimeout> {
         // Acquire and release: the token publishes what the other thread wrote before. A failed attempt publishes
         // nothing.
         let next = turn.wrapping_add(1);
@@ -81,28 +84,29 @@ impl TakeTurn for CompareAndSwap {
 /// In theory: `cpu.handoff.store_pingpong` and the delay until the waiter looks again. It pauses 1, 2, 4, ... 64 times
 /// between looks and then yields the CPU: the longer it waited, the later it sees the token, and the fewer looks disturb
 /// the other thread. What lock-free structures built on crossbeam do.
-pub(super) static BACKOFF: Entry = handoff::spins::<BackoffToken>(
+pub(super) static BACKOFF: Entry = handoff::entry::<BackoffToken>(
     "cpu.handoff.crossbeam_backoff",
     "Two threads write one variable in turn; each waits for its turn with crossbeam's Backoff::snooze",
     "crossbeam::utils::Backoff",
 )
-.in_studies(&[handoff::ON_PAIRS_THAT_EXIST])
 .beyond_quick();
 
-/// A token that a thread looks at less and less often while it waits.
-pub(super) type BackoffToken = LineToken<Snooze>;
+/// A thread looks less and less often while it waits.
+#[derive(Default)]
+pub(super) struct BackoffToken;
 
-pub(super) enum Snooze {}
+impl Handoff for BackoffToken {
+    const EXPECTED: Expected = BY_STORES;
+    const FACTS: Facts = handoff::SPINNING;
 
-impl TakeTurn for Snooze {
     #[inline(always)]
-    fn take(turns: &AtomicU32, turn: u32, wait_limit: &WaitLimit) -> Result<(), WaitTimeout> {
+    fn pass(Token { turns, wait_limit, .. }: &Token<Self>, _thread: usize, turn: u32) -> Result<(), WaitTimeout> {
         let backoff = Backoff::new();
         // Acquire and release: the token publishes what the other thread wrote before.
         while turns.load(Ordering::Acquire) != turn {
             if backoff.is_completed() {
                 // From here on it would only yield, without a limit.
-                wait_limit.yield_until(|| turns.load(Ordering::Acquire) == turn)?;
+                wait_limit.yield_until(&mut || turns.load(Ordering::Acquire) == turn)?;
                 break;
             }
             backoff.snooze();

@@ -5,14 +5,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use syncscope_core::stats;
 
-use super::{Lock, Locked, PlainNumber};
+use super::{Lock, Locked};
+use crate::primitives::number::Number;
 use crate::primitives::prelude::*;
 use crate::primitives::window::{HandoverRun, Windows};
 
 /// The locks of a case, each around the number of its last holder instead of a counter. It is another operation than the
 /// timed one, in windows of its own.
-pub(super) struct Handovers<S, L, N> {
-    locked: Arc<Locked<S, L, N>>,
+pub(super) struct Handovers<L> {
+    locked: Arc<Locked<L>>,
     counts: Counts,
 }
 
@@ -41,45 +42,41 @@ impl Counts {
 }
 
 /// What a thread has found; published at the end of its loop.
-pub(super) struct Holder<'a, L: Lock<N>, N: PlainNumber> {
+pub(super) struct Holder<'a, L: Lock> {
     lock: &'a L,
     state: L::ThreadState,
-    number: N,
+    number: L::Number,
     changes: u64,
     published: &'a AtomicU64,
 }
 
-impl<L: Lock<N>, N: PlainNumber> Drop for Holder<'_, L, N> {
+impl<L: Lock> Drop for Holder<'_, L> {
     fn drop(&mut self) {
         // Relaxed: a barrier stands between this and the reader.
         self.published.store(self.changes, Ordering::Relaxed);
     }
 }
 
-impl<S, L, N> Handovers<S, L, N>
-where
-    S: AsRef<[CachePadded<L>]> + Send + Sync + 'static,
-    L: Lock<N>,
-    N: PlainNumber,
-{
-    pub(super) fn run(locked: &Arc<Locked<S, L, N>>, windows: &Windows, clock: &Clock) -> HandoverRun {
+impl<L: Lock> Handovers<L> {
+    pub(super) fn run(locked: &Arc<Locked<L>>, windows: &Windows, clock: &Clock) -> HandoverRun {
         let handovers = Arc::new(Self { locked: Arc::clone(locked), counts: Counts::of(locked.threads) });
         let body = windows.body_of(Arc::clone(&handovers), clock);
         HandoverRun { body, acquisitions_per_handover: Box::new(move || stats::median(&handovers.counts.found())) }
     }
 }
 
-impl<S, L, N> Operation for Handovers<S, L, N>
-where
-    S: AsRef<[CachePadded<L>]> + Send + Sync + 'static,
-    L: Lock<N>,
-    N: PlainNumber,
-{
-    type Local<'a> = Holder<'a, L, N>;
+impl<L: Lock> Operation for Handovers<L> {
+    type Local<'a> = Holder<'a, L>;
 
     fn local(&self, slot: usize, thread: usize) -> Self::Local<'_> {
         let (lock, state) = self.locked.local(slot, thread);
-        Holder { lock, state, number: N::of(thread as u64 + 1), changes: 0, published: &self.counts.changes[thread] }
+        Holder {
+            lock,
+            state,
+            number: Number::of(thread as u64 + 1),
+            changes: 0,
+            published: &self.counts.changes[thread],
+        }
     }
 
     #[inline(always)]

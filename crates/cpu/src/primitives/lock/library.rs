@@ -6,8 +6,8 @@ use syncscope_core::Form;
 
 use crate::primitives::lock::{self, Lock, LockKind, PlainNumber, Raw, library_lock};
 use crate::primitives::prelude::*;
-use crate::sync::{Guarded, PthreadMutex, PthreadSpin};
-use crate::team::openmp::{self, Critical, Runtime};
+use crate::sync::{PthreadMutex, PthreadSpin};
+use crate::team::openmp::{self, Critical};
 
 /// In the order of the catalogue.
 pub(in crate::primitives) static ENTRIES: &[&Entry] =
@@ -24,7 +24,7 @@ static STD_MUTEX: Entry = lock::spins_then_sleeps(
     |case| lock::workload(case, &StdMutex, lock::SWAPPED_TWICE),
 );
 
-library_lock!(StdMutex, Mutex, |lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
+library_lock!(StdMutex, Mutex<N>, Mutex::new, |lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
 
 impl lock::OwnLock for Mutex<u64> {
     #[inline(always)]
@@ -54,7 +54,7 @@ fn parking_lot_workload(case: &Case) -> Option<Workload> {
     Some(lock::workload(case, &ParkingLotMutex, ONE_BYTE_TWICE)?.blocking(case))
 }
 
-library_lock!(ParkingLotMutex, parking_lot::Mutex, |lock| lock.lock());
+library_lock!(ParkingLotMutex, parking_lot::Mutex<N>, parking_lot::Mutex::new, |lock| lock.lock());
 
 /// In theory: without contention as `parking_lot_mutex`. Contended: a thread that sleeps gets the lock at once and has to
 /// be woken before anyone goes on, so that each acquisition takes a wake-up as soon as threads sleep.
@@ -67,32 +67,13 @@ static PARKING_LOT_FAIR: Entry = lock::spins_then_sleeps(
 )
 .beyond_quick();
 
-struct ParkingLotFair;
-
-impl LockKind for ParkingLotFair {
-    type Around<N: PlainNumber> = Fair<N>;
-
-    fn make<N: PlainNumber>(&self, _threads: u32) -> Fair<N> {
-        Fair(parking_lot::Mutex::new(N::default()))
-    }
-}
+library_lock!(ParkingLotFair, Fair<N>, |number| Fair(parking_lot::Mutex::new(number)), false, |lock, critical| {
+    let mut held = lock.0.lock();
+    critical(&mut held);
+    parking_lot::MutexGuard::unlock_fair(held);
+});
 
 struct Fair<N>(parking_lot::Mutex<N>);
-
-impl<N: PlainNumber> Lock<N> for Fair<N> {
-    type ThreadState = ();
-
-    #[inline(always)]
-    fn thread_state(&self, _thread: usize) {}
-
-    #[inline(always)]
-    fn with(&self, (): &mut (), critical: impl FnOnce(&mut N)) {
-        // Acquire to take it, release to give it back: the counter needs no more.
-        let mut held = self.0.lock();
-        critical(&mut held);
-        parking_lot::MutexGuard::unlock_fair(held);
-    }
-}
 
 /// In theory: a call into the C library, a compare-and-swap to take the lock, an exchange to give it back. Contended:
 /// there is no spinning, and every waiter costs a futex call to block and another one to be woken.
@@ -166,17 +147,8 @@ static OPENMP_CRITICAL: Entry = lock::of_openmp(
 
 fn openmp_workload(case: &Case) -> Option<Workload> {
     let runtime = openmp::of_case(case)?;
-    Some(lock::workload(case, &OpenMp(runtime), lock::IN_A_LIBRARY)?.on_threads_of(runtime))
-}
-
-struct OpenMp(&'static Runtime);
-
-impl LockKind for OpenMp {
-    type Around<N: PlainNumber> = Guarded<Critical, N>;
-
-    fn make<N: PlainNumber>(&self, _threads: u32) -> Guarded<Critical, N> {
-        Guarded::new(Critical(self.0), N::default())
-    }
+    let workload = lock::workload(case, &Raw(|_| Critical(runtime)), lock::IN_A_LIBRARY)?;
+    Some(Workload { runtime: Some(runtime), ..workload })
 }
 
 #[cfg(test)]

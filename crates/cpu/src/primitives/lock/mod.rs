@@ -14,18 +14,19 @@ pub(super) mod library;
 pub(super) mod own;
 pub(super) mod readers_writer;
 
-use std::marker::PhantomData;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
 use crate::machine::inherited;
-use crate::primitives::number::Number;
+use crate::machine::memory::Pages;
+use crate::primitives::number::{Number, by_dtype};
 use crate::primitives::prelude::*;
 use crate::primitives::window::Windows;
 use crate::primitives::work::{self, LockWork};
 use crate::sync::{Guarded, RawLock, ThreadState};
 
 use self::handovers::Handovers;
+use self::readers_writer::Readers;
 
 const FACTS: Facts = Facts { run_effect: facts::between_threads, can_have_work, ..Facts::of(Role::ThreadLock) };
 
@@ -56,16 +57,19 @@ kinds! {
     writing: OPERATION, WRITING;
 }
 
-/// A lock under study, with the counter that it protects.
-trait Lock<N>: Send + Sync + 'static {
+/// A lock under study, with the number that it protects.
+trait Lock: Send + Sync + 'static {
+    /// The number.
+    type Number: PlainNumber;
+
     /// What a thread needs to take it.
     type ThreadState;
 
     /// The state of a thread, counted from 0.
     fn thread_state(&self, thread: usize) -> Self::ThreadState;
 
-    /// Takes the lock, lets `critical` change the counter, gives the lock back.
-    fn with(&self, state: &mut Self::ThreadState, critical: impl FnOnce(&mut N));
+    /// Takes the lock, lets `critical` change the number, gives the lock back. What many may hold together gives a copy of it.
+    fn with(&self, state: &mut Self::ThreadState, critical: impl FnOnce(&mut Self::Number));
 
     /// What the threads do around it.
     fn work(&self) -> Option<&LockWork> {
@@ -82,7 +86,8 @@ pub trait OwnLock: Default + Send + Sync + 'static {
 /// The loops of a lock of one's own.
 struct Own<L>(L);
 
-impl<L: OwnLock> Lock<u64> for Own<L> {
+impl<L: OwnLock> Lock for Own<L> {
+    type Number = u64;
     type ThreadState = ();
 
     #[inline(always)]
@@ -97,19 +102,21 @@ impl<L: OwnLock> Lock<u64> for Own<L> {
 impl Workload {
     /// A lock of one's own, taken by so many threads. The counter is checked.
     pub fn of_lock<L: OwnLock>(threads: u32) -> Option<Self> {
-        let slots: Vec<_> = (0..SLOTS).map(|_| CachePadded::new(Own(L::default()))).collect();
-        let operation = Locked { slots, threads, kind: PhantomData::<fn(Own<L>, u64)> };
-        Self::contended(Arc::new(operation), &Case { threads: Some(threads), ..Case::default() })
+        let slots = Pages::filled(SLOTS, |_| CachePadded::new(Own(L::default())));
+        Self::contended(Arc::new(Locked { slots, threads }), &Case { threads: Some(threads), ..Case::default() })
     }
 }
 
-/// A kind of lock, for any type of counter.
+/// A kind of lock, for any type of number.
 trait LockKind {
-    /// The lock around a counter.
-    type Around<N: PlainNumber>: Lock<N>;
+    /// Whether all threads read what it protects, and change nothing.
+    const READS: bool = false;
 
-    /// A free lock around zero, for `threads` threads.
-    fn make<N: PlainNumber>(&self, threads: u32) -> Self::Around<N>;
+    /// The lock around a number.
+    type Around<N: PlainNumber>: Lock<Number = N>;
+
+    /// A free lock around `number`, for `threads` threads.
+    fn make<N: PlainNumber>(&self, threads: u32, number: N) -> Self::Around<N>;
 }
 
 /// A number that is not atomic: the lock protects it.
@@ -139,23 +146,18 @@ pub(super) const IN_A_LIBRARY: Expected = Expected::Uncounted("the lock is taken
 
 /// The loops of a kind of lock.
 fn workload<K: LockKind>(case: &Case, kind: &K, expected: Expected) -> Option<Workload> {
-    let workload = match case.dtype? {
-        Dtype::U64 => return workload_of_one_type(case, kind, expected),
-        Dtype::U32 => None,
-        _ if case.has_work() => None,
-        Dtype::I32 => locked::<K, i32>(case, kind),
-        Dtype::F32 => locked::<K, f32>(case, kind),
-        Dtype::F64 => locked::<K, f64>(case, kind),
-    };
-    Some(workload?.expecting(expected))
+    workload_of_one_type(case, kind, expected).or_else(|| {
+        let dtype = case.dtype.filter(|_| !case.has_work())?;
+        by_dtype!(dtype, N => Some(loops::<K, N>(case, kind)?.expecting(expected)))
+    })
 }
 
-/// The same for one type of the counter.
+/// The same for one type of the number.
 fn workload_of_one_type<K: LockKind>(case: &Case, kind: &K, expected: Expected) -> Option<Workload> {
-    let workload = match LockWork::of(case, false).map(Arc::new) {
+    let workload = match LockWork::of(case, K::READS).map(Arc::new) {
         _ if case.dtype? != Dtype::U64 => None,
-        None => locked::<K, u64>(case, kind),
-        Some(work) => Some(locked::<_, u64>(case, &KindAtWork { kind, work: Arc::clone(&work) })?.at_work(&work)),
+        None => loops::<K, u64>(case, kind),
+        Some(work) => Some(loops::<_, u64>(case, &KindAtWork { kind, work: Arc::clone(&work) })?.at_work(&work)),
     };
     Some(workload?.expecting(expected))
 }
@@ -166,7 +168,8 @@ struct AtWork<L> {
     work: Arc<LockWork>,
 }
 
-impl<N, L: Lock<N>> Lock<N> for AtWork<L> {
+impl<L: Lock> Lock for AtWork<L> {
+    type Number = L::Number;
     /// The thread is counted from 0.
     type ThreadState = (L::ThreadState, usize);
 
@@ -175,7 +178,7 @@ impl<N, L: Lock<N>> Lock<N> for AtWork<L> {
     }
 
     #[inline(always)]
-    fn with(&self, (state, thread): &mut Self::ThreadState, critical: impl FnOnce(&mut N)) {
+    fn with(&self, (state, thread): &mut Self::ThreadState, critical: impl FnOnce(&mut L::Number)) {
         self.work.outside[*thread].run();
         self.lock.with(state, |number| {
             critical(number);
@@ -194,17 +197,22 @@ struct KindAtWork<'a, K> {
 }
 
 impl<K: LockKind> LockKind for KindAtWork<'_, K> {
+    const READS: bool = K::READS;
     type Around<N: PlainNumber> = AtWork<K::Around<N>>;
 
-    fn make<N: PlainNumber>(&self, threads: u32) -> AtWork<K::Around<N>> {
-        AtWork { lock: self.kind.make(threads), work: Arc::clone(&self.work) }
+    fn make<N: PlainNumber>(&self, threads: u32, number: N) -> AtWork<K::Around<N>> {
+        AtWork { lock: self.kind.make(threads, number), work: Arc::clone(&self.work) }
     }
 }
 
-fn locked<K: LockKind, N: PlainNumber>(case: &Case, kind: &K) -> Option<Workload> {
+fn loops<K: LockKind, N: PlainNumber>(case: &Case, kind: &K) -> Option<Workload> {
     let threads = case.threads.filter(|_| case.layout == Some(Layout::Shared))?;
-    let slots: Vec<_> = (0..SLOTS).map(|_| CachePadded::new(kind.make::<N>(threads))).collect();
-    let operation = Arc::new(Locked { slots, threads, kind: PhantomData });
+    let around = |number| Pages::filled(SLOTS, |_| CachePadded::new(kind.make(threads, N::of(number))));
+    // No other loops are compiled for a kind that is read.
+    if const { K::READS } {
+        return Readers::workload(case, threads, around(1));
+    }
+    let operation = Arc::new(Locked { slots: around(0), threads });
     let workload = Workload::contended(Arc::clone(&operation), case)?;
     let handovers = Box::new(move |windows: &Windows, clock: &Clock| Handovers::run(&operation, windows, clock));
     Some(workload.with_most_operations(N::LARGEST_COUNT, threads).counting_handovers(handovers))
@@ -217,94 +225,93 @@ pub(super) fn workload_between_processes<L: RawLock + BetweenProcesses>(
 ) -> Option<Workload> {
     let threads = case.threads?;
     let slots = inherited::state(SLOTS, |_| CachePadded::new(Guarded::new(make(), 0_u64)))?;
-    let operation = Locked { slots, threads, kind: PhantomData };
-    Some(Workload::contended(Arc::new(operation), case)?.with_most_operations(u64::MAX, threads).in_processes())
+    let operation = Arc::new(Locked { slots, threads });
+    Some(Workload::contended(operation, case)?.with_most_operations(u64::MAX, threads).in_processes())
 }
 
 /// The locks of all slots, each around a counter.
-struct Locked<S, L, N> {
-    slots: S,
+struct Locked<L> {
+    slots: Pages<CachePadded<L>>,
     threads: u32,
-    kind: PhantomData<fn(L, N)>,
 }
 
-impl<S: AsRef<[CachePadded<L>]>, L: Lock<N>, N: PlainNumber> Locked<S, L, N> {
-    fn lock(&self, slot: usize) -> &L {
-        &self.slots.as_ref()[slot]
-    }
-
+impl<L: Lock> Locked<L> {
     /// Lets one thread use the counter, outside the timed loops.
-    fn with_counter(&self, slot: usize, thread: usize, critical: impl FnOnce(&mut N)) {
-        let lock = self.lock(slot);
-        lock.with(&mut lock.thread_state(thread), critical);
+    fn with_counter(&self, slot: usize, thread: usize, critical: impl FnOnce(&mut L::Number)) {
+        let (lock, mut state) = self.local(slot, thread);
+        lock.with(&mut state, critical);
     }
 }
 
-impl<S, L, N> Operation for Locked<S, L, N>
-where
-    S: AsRef<[CachePadded<L>]> + Send + Sync + 'static,
-    L: Lock<N>,
-    N: PlainNumber,
-{
+impl<L: Lock> Operation for Locked<L> {
     type Local<'a> = (&'a L, L::ThreadState);
 
     fn local(&self, slot: usize, thread: usize) -> Self::Local<'_> {
-        let lock = self.lock(slot);
+        let lock = &*self.slots[slot];
         (lock, lock.thread_state(thread))
     }
 
     #[inline(always)]
     fn execute((lock, state): &mut Self::Local<'_>) {
-        lock.with(state, |counter| *counter += N::of(1));
+        lock.with(state, |counter| *counter += Number::of(1));
     }
 
     fn prepare(&self, slot: usize, thread: usize) {
         if thread == 0 {
-            self.with_counter(slot, thread, |counter| *counter = N::default());
+            self.with_counter(slot, thread, |counter| *counter = Number::of(0));
         }
         // Last, as whoever takes the lock works.
-        if let Some(work) = self.lock(slot).work() {
+        if let Some(work) = self.slots[slot].work() {
             work.prepare(thread);
         }
     }
 
     /// Two holders at the same time would lose additions.
     fn verify(&self, slot: usize, thread: usize, executed: Executed) -> Result<(), String> {
-        self.lock(slot).work().map_or(Ok(()), |work| work.verify(thread, executed))?;
+        self.slots[slot].work().map_or(Ok(()), |work| work.verify(thread, executed))?;
         if thread != 0 {
             return Ok(());
         }
-        let (expected, mut found) = (N::after_additions(executed.by_all(self.threads)), 0);
+        let (expected, mut found) = (L::Number::after_additions(executed.by_all(self.threads)), 0);
         self.with_counter(slot, 0, |counter| found = counter.count());
         if found == expected { Ok(()) } else { Err(format!("{expected} additions under the lock made {found}")) }
     }
 }
 
-/// A kind of lock in a library: the name of the kind, the lock, and how a thread comes to the counter. What that gives holds
-/// the lock until it is dropped.
+/// A kind of lock in a library: the name of the kind, the lock around an `N`, the function that makes it, and how a thread comes to
+/// the number. What that gives holds the lock until it is dropped. A kind that all threads `read` gives a copy of the number.
+/// The third form is for what gives no such guard: whether it is read, and how a thread changes the number or its copy.
 macro_rules! library_lock {
-    ($kind:ident, $($lock:ident)::+, |$it:ident| $held:expr) => {
+    ($kind:ident, $lock:ty, $new:expr, |$it:ident| $held:expr) => {
+        library_lock!($kind, $lock, $new, false, |$it, critical| critical(&mut $held));
+    };
+    (read $kind:ident, $lock:ty, $new:expr, |$it:ident| $held:expr) => {
+        library_lock!($kind, $lock, $new, true, |$it, critical| critical(&mut { *$held }));
+    };
+    ($kind:ident, $lock:ty, $new:expr, $reads:literal, |$it:ident, $critical:ident| $with:expr) => {
         struct $kind;
 
         impl LockKind for $kind {
-            type Around<N: PlainNumber> = $($lock)::+<N>;
+            const READS: bool = $reads;
+            type Around<N: PlainNumber> = $lock;
 
-            fn make<N: PlainNumber>(&self, _threads: u32) -> Self::Around<N> {
-                <$($lock)::+<N>>::new(N::default())
+            fn make<N: PlainNumber>(&self, _threads: u32, number: N) -> $lock {
+                $new(number)
             }
         }
 
-        impl<N: PlainNumber> Lock<N> for $($lock)::+<N> {
+        impl<N: PlainNumber> Lock for $lock {
+            type Number = N;
             type ThreadState = ();
 
             #[inline(always)]
             fn thread_state(&self, _thread: usize) {}
 
             #[inline(always)]
-            fn with(&self, (): &mut (), critical: impl FnOnce(&mut N)) {
-                // Acquire to take it, release to give it back: the counter needs no more.
+            fn with(&self, (): &mut (), $critical: impl FnOnce(&mut N)) {
+                // Acquire to take it, release to give it back: the number needs no more.
                 let $it = self;
-                critical(&mut $held);
+                $with;
             }
         }
     };
@@ -312,17 +319,18 @@ macro_rules! library_lock {
 use library_lock;
 
 /// Locks of `sync`, by a function that makes one for a number of threads.
-struct Raw<L>(fn(u32) -> L);
+struct Raw<F>(F);
 
-impl<L: RawLock> LockKind for Raw<L> {
+impl<L: RawLock, F: Fn(u32) -> L> LockKind for Raw<F> {
     type Around<N: PlainNumber> = Guarded<L, N>;
 
-    fn make<N: PlainNumber>(&self, threads: u32) -> Guarded<L, N> {
-        Guarded::new(self.0(threads), N::default())
+    fn make<N: PlainNumber>(&self, threads: u32, number: N) -> Guarded<L, N> {
+        Guarded::new(self.0(threads), number)
     }
 }
 
-impl<L: RawLock, N: PlainNumber> Lock<N> for Guarded<L, N> {
+impl<L: RawLock, N: PlainNumber> Lock for Guarded<L, N> {
+    type Number = N;
     type ThreadState = ThreadState<L>;
 
     #[inline(always)]
@@ -350,7 +358,8 @@ mod tests {
     /// A lock that is free between reading and writing.
     struct Leaky<N>(Mutex<N>);
 
-    impl<N: PlainNumber> Lock<N> for Leaky<N> {
+    impl<N: PlainNumber> Lock for Leaky<N> {
+        type Number = N;
         type ThreadState = ();
         fn thread_state(&self, _: usize) {}
         fn with(&self, (): &mut (), critical: impl FnOnce(&mut N)) {
@@ -365,8 +374,8 @@ mod tests {
 
     impl LockKind for LeakyKind {
         type Around<N: PlainNumber> = Leaky<N>;
-        fn make<N: PlainNumber>(&self, _: u32) -> Leaky<N> {
-            Leaky(Mutex::new(N::default()))
+        fn make<N: PlainNumber>(&self, _: u32, number: N) -> Leaky<N> {
+            Leaky(Mutex::new(number))
         }
     }
 

@@ -6,11 +6,11 @@ use syncscope_host::scheduling;
 
 use crate::machine::hwloc;
 use crate::machine::nearness::CpuGroups;
-use crate::primitives::lock::{self, LockKind, PlainNumber, Raw};
+use crate::primitives::lock::{self, Raw};
 use crate::primitives::prelude::*;
 use crate::sync::{
-    ClhLock, CnaLock, CohortLock, Guarded, HemLock, McsLock, QueuedSpinLock, ReciprocatingLock, SpinParkLock,
-    TicketLock, TtasLock,
+    ClhLock, CnaLock, CohortLock, HemLock, McsLock, QueuedSpinLock, ReciprocatingLock, SpinParkLock, TicketLock,
+    TtasLock,
 };
 
 /// In the order of the catalogue.
@@ -164,19 +164,9 @@ fn spin_park_cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 }
 
 fn spin_park_workload(case: &Case) -> Option<Workload> {
-    let us = case.group_number(SPIN)?;
-    let kind = SpinPark(Duration::from_micros(us.into()));
+    let spin = Duration::from_micros(case.group_number(SPIN)?.into());
+    let kind = Raw(|_| SpinParkLock::new(spin, LIMIT));
     Some(lock::workload_of_one_type(case, &kind, lock::SWAPPED_TWICE)?.blocking(case))
-}
-
-struct SpinPark(Duration);
-
-impl LockKind for SpinPark {
-    type Around<N: PlainNumber> = Guarded<SpinParkLock, N>;
-
-    fn make<N: PlainNumber>(&self, _threads: u32) -> Guarded<SpinParkLock, N> {
-        Guarded::new(SpinParkLock::new(self.0, LIMIT), N::default())
-    }
 }
 
 /// In theory: two ticket locks, of the group and of all groups. Without contention both are taken: two atomic additions.

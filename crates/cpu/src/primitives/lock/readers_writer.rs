@@ -7,120 +7,36 @@ use crossbeam::atomic::AtomicCell;
 use crossbeam::epoch;
 use crossbeam::sync::ShardedLock;
 
-use crate::primitives::lock::{self, AtWork, Lock, LockKind, PlainNumber, library_lock};
+use crate::machine::memory::Pages;
+use crate::primitives::lock::{self, Lock, LockKind, PlainNumber, library_lock};
+use crate::primitives::number::Number;
 use crate::primitives::prelude::*;
-use crate::primitives::work::LockWork;
 
-/// A lock that one writer or many readers hold, around a number.
-trait SharedLock<N>: Send + Sync + 'static {
-    /// Takes the lock for reading, gives `reader` the number, gives the lock back. The thread is counted from 0.
-    fn read(&self, thread: usize, reader: impl FnOnce(N));
+/// A lock that all threads take for reading, though it has a writer's side, too.
+struct Reading<L>(L);
 
-    /// What the threads do around it.
-    fn work(&self) -> Option<&LockWork> {
-        None
-    }
-}
-
-/// A kind of such a lock, for any type of number.
-trait SharedLockKind {
-    /// The lock around a number.
-    type Around<N: PlainNumber>: SharedLock<N>;
-
-    /// A free lock.
-    fn around<N: PlainNumber>(number: N) -> Self::Around<N>;
-}
-
-impl<N, L: SharedLock<N>> SharedLock<N> for AtWork<L> {
-    #[inline(always)]
-    fn read(&self, thread: usize, reader: impl FnOnce(N)) {
-        self.work.outside[thread].run();
-        self.lock.read(thread, |number| {
-            reader(number);
-            self.work.inside.run();
-        });
-    }
-
-    fn work(&self) -> Option<&LockWork> {
-        Some(&self.work)
-    }
-}
-
-/// The loops of a kind of lock, taken for reading by all threads.
-fn readers<K: SharedLockKind>(case: &Case, expected: Expected) -> Option<Workload> {
-    let workload = match case.dtype? {
-        Dtype::U64 => return readers_of_one_type::<K>(case, expected),
-        Dtype::U32 => None,
-        _ if case.has_work() => None,
-        Dtype::I32 => Readers::<_, i32>::workload(case, K::around),
-        Dtype::F32 => Readers::<_, f32>::workload(case, K::around),
-        Dtype::F64 => Readers::<_, f64>::workload(case, K::around),
-    };
-    Some(workload?.expecting(expected))
-}
-
-/// The same for one type of the number.
-fn readers_of_one_type<K: SharedLockKind>(case: &Case, expected: Expected) -> Option<Workload> {
-    let workload = match LockWork::of(case, true).map(Arc::new) {
-        _ if case.dtype? != Dtype::U64 => None,
-        None => Readers::<_, u64>::workload(case, K::around),
-        Some(work) => {
-            let around = |number| AtWork { lock: K::around(number), work: Arc::clone(&work) };
-            Some(Readers::<_, u64>::workload(case, around)?.at_work(&work))
-        }
-    };
-    Some(workload?.expecting(expected))
-}
-
-/// A kind of lock in a library: the name of the kind, the lock, and how a reader comes to the number. What that gives holds the
-/// lock until it is dropped.
-macro_rules! shared_lock {
-    ($kind:ident, $($lock:ident)::+, |$it:ident| $held:expr) => {
-        struct $kind;
-
-        impl SharedLockKind for $kind {
-            type Around<N: PlainNumber> = $($lock)::+<N>;
-
-            fn around<N: PlainNumber>(number: N) -> $($lock)::+<N> {
-                <$($lock)::+<N>>::new(number)
-            }
-        }
-
-        impl<N: PlainNumber> SharedLock<N> for $($lock)::+<N> {
-            #[inline(always)]
-            fn read(&self, _thread: usize, reader: impl FnOnce(N)) {
-                // Acquire to take it: a writer's value would be visible. Release to give it back: a writer would wait for
-                // the read.
-                let $it = self;
-                reader(*$held);
-            }
-        }
-    };
+fn reading<N, L: From<N>>(one: N) -> Reading<L> {
+    Reading(L::from(one))
 }
 
 /// A number one that all threads read.
-struct Readers<L, N> {
-    ones: Vec<CachePadded<L>>,
+pub(super) struct Readers<L: Lock> {
+    ones: Pages<CachePadded<L>>,
     /// Each thread's sum after the last shot of a slot, the threads of one slot after those of the slot before.
-    sums: Vec<CachePadded<Mutex<N>>>,
+    sums: Vec<CachePadded<Mutex<L::Number>>>,
     threads: usize,
 }
 
-impl<L: SharedLock<N>, N: PlainNumber> Readers<L, N> {
-    fn workload(case: &Case, around: impl Fn(N) -> L) -> Option<Workload> {
-        let threads = case.threads.filter(|_| case.layout == Some(Layout::Shared))?;
-        let one = N::of(1);
-        let operation = Self {
-            ones: (0..SLOTS).map(|_| CachePadded::new(around(one))).collect(),
-            sums: (0..SLOTS * threads as usize).map(|_| CachePadded::default()).collect(),
-            threads: threads as usize,
-        };
+impl<L: Lock> Readers<L> {
+    pub(super) fn workload(case: &Case, threads: u32, ones: Pages<CachePadded<L>>) -> Option<Workload> {
+        let sums = (0..SLOTS * threads as usize).map(|_| CachePadded::default()).collect();
+        let operation = Self { ones, sums, threads: threads as usize };
         // The limit counts for each thread, because every thread has a sum of its own.
-        Some(Workload::contended(Arc::new(operation), case)?.with_most_operations(N::LARGEST_COUNT, 1))
+        Some(Workload::contended(Arc::new(operation), case)?.with_most_operations(L::Number::LARGEST_COUNT, 1))
     }
 
-    fn sums_of(&self, slot: usize) -> &[CachePadded<Mutex<N>>] {
-        &self.sums[slot * self.threads..][..self.threads]
+    fn sum(&self, slot: usize, thread: usize) -> &Mutex<L::Number> {
+        &self.sums[slot * self.threads + thread]
     }
 }
 
@@ -129,34 +45,34 @@ fn set_sum<N: PlainNumber>(sum: &Mutex<N>, value: N) {
 }
 
 /// A thread's sum, which is published at the end of the loop.
-struct Reader<'a, L, N: PlainNumber> {
+pub(super) struct Reader<'a, L: Lock> {
     one: &'a L,
-    thread: usize,
-    sum: N,
-    published: &'a Mutex<N>,
+    state: L::ThreadState,
+    sum: L::Number,
+    published: &'a Mutex<L::Number>,
 }
 
-impl<L, N: PlainNumber> Drop for Reader<'_, L, N> {
+impl<L: Lock> Drop for Reader<'_, L> {
     fn drop(&mut self) {
         set_sum(self.published, self.sum);
     }
 }
 
-impl<L: SharedLock<N>, N: PlainNumber> Operation for Readers<L, N> {
-    type Local<'a> = Reader<'a, L, N>;
+impl<L: Lock> Operation for Readers<L> {
+    type Local<'a> = Reader<'a, L>;
 
-    fn local(&self, slot: usize, thread: usize) -> Reader<'_, L, N> {
-        Reader { one: &self.ones[slot], thread, sum: N::default(), published: &self.sums_of(slot)[thread] }
+    fn local(&self, slot: usize, thread: usize) -> Reader<'_, L> {
+        let one = &*self.ones[slot];
+        Reader { one, state: one.thread_state(thread), sum: Number::of(0), published: self.sum(slot, thread) }
     }
 
     #[inline(always)]
-    fn execute(reader: &mut Reader<'_, L, N>) {
-        let sum = &mut reader.sum;
-        reader.one.read(reader.thread, |one| *sum += one);
+    fn execute(Reader { one, state, sum, .. }: &mut Reader<'_, L>) {
+        one.with(state, |one| *sum += *one);
     }
 
     fn prepare(&self, slot: usize, thread: usize) {
-        set_sum(&self.sums_of(slot)[thread], N::default());
+        set_sum(self.sum(slot, thread), Number::of(0));
         if let Some(work) = self.ones[slot].work() {
             work.prepare(thread);
         }
@@ -164,9 +80,9 @@ impl<L: SharedLock<N>, N: PlainNumber> Operation for Readers<L, N> {
 
     fn verify(&self, slot: usize, thread: usize, executed: Executed) -> Result<(), String> {
         self.ones[slot].work().map_or(Ok(()), |work| work.verify(thread, executed))?;
-        let found = self.sums_of(slot)[thread].lock().unwrap_or_else(PoisonError::into_inner).count();
+        let found = self.sum(slot, thread).lock().unwrap_or_else(PoisonError::into_inner).count();
         let reads = executed.own;
-        if found == N::after_additions(reads) {
+        if found == L::Number::after_additions(reads) {
             Ok(())
         } else {
             Err(format!("{reads} reads of the number 1 add up to {found}"))
@@ -199,10 +115,10 @@ static RWLOCK_READ: Entry = lock::reading(
     "The standard library's reader-writer lock, taken for reading by all threads",
     "Rust std::sync::RwLock",
     lock::cases,
-    |case| readers::<RwlockRead>(case, LEFT_BY_A_SUBTRACTION),
+    |case| lock::workload(case, &RwlockRead, LEFT_BY_A_SUBTRACTION),
 );
 
-shared_lock!(RwlockRead, RwLock, |lock| lock.read().unwrap_or_else(PoisonError::into_inner));
+library_lock!(read RwlockRead, Reading<RwLock<N>>, reading, |lock| lock.0.read().unwrap_or_else(PoisonError::into_inner));
 
 /// In theory: a compare-and-swap to take it, as the mutex, and an atomic subtraction to give it back. Contended: some
 /// spins, then a futex call for each waiter.
@@ -214,7 +130,7 @@ static RWLOCK_WRITE: Entry = lock::writing(
     |case| lock::workload(case, &RwlockWrite, Expected::once(&["lock cmpxchg"], &["casa", "outline casa", "ldaxr"])),
 );
 
-library_lock!(RwlockWrite, RwLock, |lock| lock.write().unwrap_or_else(PoisonError::into_inner));
+library_lock!(RwlockWrite, RwLock<N>, RwLock::new, |lock| lock.write().unwrap_or_else(PoisonError::into_inner));
 
 /// In theory: as the standard library's, a compare-and-swap adds a reader to a count on the lock's line and an atomic
 /// addition subtracts it again. Readers that meet on the compare-and-swap try again, with growing pauses.
@@ -223,11 +139,11 @@ static PARKING_LOT_RWLOCK_READ: Entry = lock::reading(
     "The reader-writer lock of parking_lot, taken for reading by all threads",
     "parking_lot::RwLock; run.json holds the library's version",
     lock::cases_of_one_type,
-    |case| readers_of_one_type::<ParkingLotRead>(case, LEFT_BY_A_SUBTRACTION),
+    |case| lock::workload_of_one_type(case, &ParkingLotRead, LEFT_BY_A_SUBTRACTION),
 )
 .with_most_threads_in_quick();
 
-shared_lock!(ParkingLotRead, parking_lot::RwLock, |lock| lock.read());
+library_lock!(read ParkingLotRead, Reading<parking_lot::RwLock<N>>, reading, |lock| lock.0.read());
 
 /// In theory: a compare-and-swap to take it and one to give it back. Contended: some spins with growing pauses, then a hash
 /// table of waiting threads, and the fairness of `parking_lot_mutex`: long samples for the same reason.
@@ -240,7 +156,7 @@ static PARKING_LOT_RWLOCK_WRITE: Entry = lock::writing(
 )
 .with_most_threads_in_quick();
 
-library_lock!(ParkingLotWrite, parking_lot::RwLock, |lock| lock.write());
+library_lock!(ParkingLotWrite, parking_lot::RwLock<N>, parking_lot::RwLock::new, |lock| lock.write());
 
 /// In theory: each thread takes one of eight locks of the standard library, on a line of its own. Up to eight readers
 /// transfer no line, where a single lock transfers one for each of them.
@@ -249,11 +165,13 @@ static CROSSBEAM_SHARDED_READ: Entry = lock::reading(
     "Crossbeam's sharded reader-writer lock, taken for reading by all threads: one of eight locks each",
     "crossbeam::sync::ShardedLock",
     lock::cases_of_one_type,
-    |case| readers_of_one_type::<ShardedRead>(case, lock::IN_A_LIBRARY),
+    |case| lock::workload_of_one_type(case, &ShardedRead, lock::IN_A_LIBRARY),
 )
 .beyond_quick();
 
-shared_lock!(ShardedRead, ShardedLock, |lock| lock.read().unwrap_or_else(PoisonError::into_inner));
+library_lock!(read ShardedRead, Reading<ShardedLock<N>>, reading, |lock| {
+    lock.0.read().unwrap_or_else(PoisonError::into_inner)
+});
 
 /// In theory: a writer takes all eight locks of the shards, one after the other, and gives them back in reverse order: eight
 /// times what a single lock costs.
@@ -266,7 +184,7 @@ static CROSSBEAM_SHARDED_WRITE: Entry = lock::writing(
 )
 .beyond_quick();
 
-library_lock!(ShardedWrite, ShardedLock, |lock| lock.write().unwrap_or_else(PoisonError::into_inner));
+library_lock!(ShardedWrite, ShardedLock<N>, ShardedLock::new, |it| it.write().unwrap_or_else(PoisonError::into_inner));
 
 /// In theory: two loads of the sequence number around those of the value, and no store: readers share all lines. A reader that
 /// meets a writer tries again, so that writers are never held up.
@@ -275,29 +193,16 @@ static SEQUENCE_READ: Entry = lock::reading(
     "A sequence lock around three words, read by all threads: crossbeam's AtomicCell",
     "crossbeam::atomic::AtomicCell; Lameter, Effective Synchronization on Linux/NUMA Systems, 2005",
     lock::cases_of_one_type,
-    |case| readers_of_one_type::<SequenceRead>(case, lock::IN_A_LIBRARY),
+    |case| lock::workload_of_one_type(case, &SequenceRead, lock::IN_A_LIBRARY),
 )
 .with_most_threads_in_quick();
 
-struct SequenceRead;
-
-impl SharedLockKind for SequenceRead {
-    type Around<N: PlainNumber> = Sequence<N>;
-
-    fn around<N: PlainNumber>(number: N) -> Sequence<N> {
-        Sequence(AtomicCell::new([number; 3]))
-    }
-}
+library_lock!(SequenceRead, Sequence<N>, |one| Sequence(AtomicCell::new([one; 3])), true, |lock, critical| {
+    critical(&mut lock.0.load()[2]);
+});
 
 /// Three words: of one word, the library would make an atomic variable.
 struct Sequence<N>(AtomicCell<[N; 3]>);
-
-impl<N: PlainNumber> SharedLock<N> for Sequence<N> {
-    #[inline(always)]
-    fn read(&self, _thread: usize, reader: impl FnOnce(N)) {
-        reader(self.0.load()[2]);
-    }
-}
 
 /// In theory: a store of the epoch to the thread's own line and a full fence, then the load; a counter of nested pins and, once in
 /// 128 pins, a look for garbage. No line is shared with other readers. What memory reclamation costs a reader.
@@ -306,34 +211,21 @@ static EPOCH_READ: Entry = lock::reading(
     "A read of a shared pointer under a pinned epoch of crossbeam, which stands for RCU",
     "crossbeam::epoch::pin; Fraser, Practical Lock-Freedom, 2004, 5.2.3",
     lock::cases_of_one_type,
-    |case| readers_of_one_type::<EpochRead>(case, lock::IN_A_LIBRARY),
+    |case| lock::workload_of_one_type(case, &EpochRead, lock::IN_A_LIBRARY),
 )
 .waiting(Waits::NoWait)
 .with_most_threads_in_quick();
 
-struct EpochRead;
-
-impl SharedLockKind for EpochRead {
-    type Around<N: PlainNumber> = Protected<N>;
-
-    fn around<N: PlainNumber>(number: N) -> Protected<N> {
-        Protected(epoch::Atomic::new(number))
-    }
-}
+library_lock!(EpochRead, Protected<N>, |one| Protected(epoch::Atomic::new(one)), true, |lock, critical| {
+    let pin = epoch::pin();
+    // Acquire: what a writer wrote before it published the pointer.
+    let found = lock.0.load(Ordering::Acquire, &pin);
+    // SAFETY: the pointer is the first one, which no thread replaces before the drop.
+    critical(&mut { unsafe { *found.deref() } });
+});
 
 /// A value that a writer would replace as a whole.
 struct Protected<N>(epoch::Atomic<N>);
-
-impl<N: PlainNumber> SharedLock<N> for Protected<N> {
-    #[inline(always)]
-    fn read(&self, _thread: usize, reader: impl FnOnce(N)) {
-        let pin = epoch::pin();
-        // Acquire: what a writer wrote before it published the pointer.
-        let found = self.0.load(Ordering::Acquire, &pin);
-        // SAFETY: the pointer is that of `around`, which no thread replaces before the drop.
-        reader(unsafe { *found.deref() });
-    }
-}
 
 impl<N> Drop for Protected<N> {
     fn drop(&mut self) {

@@ -51,6 +51,7 @@ type Once = unsafe extern "C-unwind" fn(*const Given);
 type Verify = unsafe extern "C-unwind" fn(*const Given) -> i32;
 
 /// The functions of `loops.h`, by the copies of the operation besides its context.
+#[repr(C)]
 #[derive(Debug)]
 pub(super) struct Loops {
     repeat: [Repeat; 3],
@@ -66,32 +67,16 @@ impl Loops {
     ///
     /// # Errors
     /// What the loader says: a function that the source calls may be in no library.
-    pub(super) fn load(file: &Path) -> Result<Self, String> {
+    pub(super) fn load(file: &Path) -> Result<&'static Self, String> {
         // SAFETY: initializers of a library run here. They are the user's own, in the process that runs the rest of it.
         let loaded = unsafe { Library::new(file) };
         // What is loaded needs no name.
         let _ = std::fs::remove_file(file);
         let library = loaded.map_err(|error| format!("the compiled operation cannot be loaded: {error}"))?;
-        // SAFETY: the types are those of `loops.h`, which stands in every such library.
-        let loops = unsafe {
-            let get = |name: &str| library.get::<Repeat>(name.as_bytes()).map(|found| *found);
-            let window = |name: &str| library.get::<Window>(name.as_bytes()).map(|found| *found);
-            let all = || -> Result<Self, libloading::Error> {
-                Ok(Self {
-                    repeat: [get("syncscope_repeat_0")?, get("syncscope_repeat_1")?, get("syncscope_repeat_2")?],
-                    window: [
-                        window("syncscope_window_0")?,
-                        window("syncscope_window_1")?,
-                        window("syncscope_window_2")?,
-                    ],
-                    execute: *library.get(b"syncscope_execute\0")?,
-                    stress: get("syncscope_stress")?,
-                    begin: *library.get(b"syncscope_begin\0")?,
-                    verify: *library.get(b"syncscope_verify\0")?,
-                })
-            };
-            all().map_err(|error| error.to_string())?
-        };
+        // SAFETY: the type is that of `loops.h`, which stands in every such library.
+        let loops = unsafe { library.get::<unsafe extern "C" fn() -> &'static Self>(b"syncscope_loops\0") };
+        // SAFETY: as above.
+        let loops = unsafe { loops.map_err(|error| error.to_string())?() };
         std::mem::forget(library);
         Ok(loops)
     }
@@ -132,12 +117,6 @@ pub(super) struct OwnLoop {
     check: Option<OwnCheck>,
     is_shared: bool,
     work: Option<Arc<LockWork>>,
-}
-
-/// A thread of an operation.
-pub(super) struct OwnThread<'a> {
-    loops: &'a Loops,
-    given: Given,
 }
 
 impl OwnLoop {
@@ -186,17 +165,15 @@ impl OwnLoop {
 
     /// What a variable of the operation's type holds, as an integer.
     fn value(&self, variable: *const c_void) -> f64 {
-        if self.dtype.size_bytes() == 4 {
-            // SAFETY: it is in `lines` and aligned to its size, and all accesses to it are atomic or over.
-            let bits = unsafe { &*variable.cast::<AtomicU32>() }.load(Ordering::Relaxed);
-            match self.dtype {
-                Dtype::F32 => f64::from(f32::from_bits(bits)),
-                _ => f64::from(bits),
-            }
-        } else {
-            // SAFETY: as above.
-            let bits = unsafe { &*variable.cast::<AtomicU64>() }.load(Ordering::Relaxed);
-            if self.dtype == Dtype::F64 { f64::from_bits(bits) } else { bits as f64 }
+        // SAFETY: it is in `lines` and aligned to its size, and all accesses to it are atomic or over.
+        let narrow = || unsafe { &*variable.cast::<AtomicU32>() }.load(Ordering::Relaxed);
+        // SAFETY: as above.
+        let wide = || unsafe { &*variable.cast::<AtomicU64>() }.load(Ordering::Relaxed);
+        match self.dtype {
+            Dtype::I32 | Dtype::U32 => narrow().into(),
+            Dtype::F32 => f32::from_bits(narrow()).into(),
+            Dtype::U64 => wide() as f64,
+            Dtype::F64 => f64::from_bits(wide()),
         }
     }
 
@@ -230,23 +207,23 @@ impl OwnLoop {
 }
 
 impl Operation for OwnLoop {
-    type Local<'a> = OwnThread<'a>;
+    type Local<'a> = (&'static Loops, Given);
 
-    fn local(&self, slot: usize, thread: usize) -> OwnThread<'_> {
-        OwnThread { loops: self.loops, given: self.given(slot, thread, 0) }
+    fn local(&self, slot: usize, thread: usize) -> Self::Local<'_> {
+        (self.loops, self.given(slot, thread, 0))
     }
 
-    fn execute(local: &mut OwnThread<'_>) {
+    fn execute((loops, given): &mut Self::Local<'_>) {
         // SAFETY: the function is in a library that stays loaded; what it does is the user's.
-        unsafe { (local.loops.execute)(&raw const local.given) };
+        unsafe { (loops.execute)(given) };
     }
 
-    fn repeat<const COPIES: u32>(local: OwnThread<'_>, iterations: u64) {
+    fn repeat<const COPIES: u32>((loops, given): Self::Local<'_>, iterations: u64) {
         // SAFETY: as above.
-        unsafe { (local.loops.repeat[COPIES as usize])(&raw const local.given, iterations) };
+        unsafe { (loops.repeat[COPIES as usize])(&raw const given, iterations) };
     }
 
-    fn repeat_in_window<W: Turns, const COPIES: u32>(local: OwnThread<'_>, watch: &mut W) {
+    fn repeat_in_window<W: Turns, const COPIES: u32>((loops, given): Self::Local<'_>, watch: &mut W) {
         unsafe extern "C-unwind" fn look<W: Turns>(watch: *mut c_void) -> u64 {
             // SAFETY: it is the watch of the call below, which nothing else uses meanwhile.
             unsafe { &mut *watch.cast::<W>() }.look()
@@ -254,7 +231,7 @@ impl Operation for OwnLoop {
         let first = watch.first();
         let watch: *mut W = watch;
         // SAFETY: as above; the loop calls `look` with this watch and nothing else.
-        unsafe { (local.loops.window[COPIES as usize])(&raw const local.given, look::<W>, watch.cast(), first) };
+        unsafe { (loops.window[COPIES as usize])(&raw const given, look::<W>, watch.cast(), first) };
     }
 
     /// The first thread clears the slot and begins it.
@@ -297,13 +274,13 @@ pub(super) struct OwnBarrier {
 
 impl OwnBarrier {
     /// Those of all slots.
-    pub(super) fn of_all(operation: &Arc<OwnLoop>) -> Vec<CachePadded<Self>> {
+    pub(super) fn of_all(operation: &Arc<OwnLoop>) -> Pages<CachePadded<Self>> {
         let of = |slot| {
             // The proof is the first to use the slot, or follows samples that left the barrier as it was.
             operation.prepare(slot, 0);
             CachePadded::new(Self { operation: Arc::clone(operation), slot })
         };
-        (0..SLOTS).map(of).collect()
+        Pages::filled(SLOTS, of)
     }
 }
 

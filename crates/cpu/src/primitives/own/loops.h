@@ -109,3 +109,22 @@ SYNCSCOPE_EXPORT int syncscope_verify(const struct syncscope_given *given) {
     struct thread me = syncscope_thread(given);
     return syncscope_check(&me);
 }
+
+// `Loops` in Rust.
+struct syncscope_loops {
+    void (*repeat[3])(const struct syncscope_given *, uint64_t);
+    void (*window[3])(const struct syncscope_given *, uint64_t (*)(void *), void *, uint64_t);
+    void (*execute)(const struct syncscope_given *);
+    void (*stress)(const struct syncscope_given *, uint64_t);
+    void (*begin)(const struct syncscope_given *);
+    int (*verify)(const struct syncscope_given *);
+};
+
+SYNCSCOPE_EXPORT const struct syncscope_loops *syncscope_loops(void) {
+    static const struct syncscope_loops loops = {
+        {syncscope_repeat_0, syncscope_repeat_1, syncscope_repeat_2},
+        {syncscope_window_0, syncscope_window_1, syncscope_window_2},
+        syncscope_execute, syncscope_stress, syncscope_begin, syncscope_verify,
+    };
+    return &loops;
+}

@@ -21,7 +21,6 @@ use crate::machine::topology::Topology;
 use crate::primitives::barrier;
 use crate::primitives::work::{self, LockWork};
 use crate::primitives::workload::Workload;
-use crate::sync::CachePadded;
 
 /// The compiled ones, or why they are not, by id, type and whether threads work around them.
 type Compiled = Result<&'static Loops, String>;
@@ -110,7 +109,7 @@ fn workload(source: &OwnOperation, case: &Case) -> Result<Workload, String> {
         workload = workload.at_work(work);
     }
     if source.is("acquire") {
-        return Ok(workload.with_proof(Arc::new(StressedLock(operation))).proved_so_often(PROOFS));
+        return Ok(Workload { proofs: PROOFS, ..workload.with_proof(Arc::new(StressedLock(operation))) });
     }
     if !is_barrier {
         // Threads that only read do not contend.
@@ -120,10 +119,8 @@ fn workload(source: &OwnOperation, case: &Case) -> Result<Workload, String> {
     if !(source.is("wait") || check == Some(OwnCheck::Barrier)) {
         return Ok(workload);
     }
-    let threads = case.threads.unwrap_or(1);
-    let reached: Vec<_> = (0..threads).map(|_| CachePadded::default()).collect();
-    let proof = barrier::proof_of(threads, Arc::new(OwnBarrier::of_all(&operation)), reached);
-    Ok(workload.with_proof(proof).proved_so_often(PROOFS))
+    let proof = barrier::proof_of(case.threads.unwrap_or(1), OwnBarrier::of_all(&operation));
+    Ok(Workload { proofs: PROOFS, ..workload.with_proof(proof) })
 }
 
 /// The loaded operation, compiled once for each type.
@@ -131,9 +128,5 @@ fn loops_of(source: &OwnOperation, case: &Case) -> Compiled {
     let (dtype, has_work) = (case.dtype.unwrap_or(Dtype::I32), case.has_work());
     let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     let known = compiled.get_or_insert_default().entry((source.id.clone(), dtype, has_work));
-    let load = || {
-        let loops = Loops::load(&source::compile(source, dtype, has_work)?)?;
-        Ok(&*Box::leak(Box::new(loops)))
-    };
-    known.or_insert_with(load).clone()
+    known.or_insert_with(|| Loops::load(&source::compile(source, dtype, has_work)?)).clone()
 }

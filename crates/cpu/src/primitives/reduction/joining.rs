@@ -176,8 +176,3 @@ impl<B: Barrier> Joining for Tree<B> {
         }
     }
 }
-
-/// The barrier that closes a reduction whose variant has none.
-pub(super) fn closing(threads: u32) -> SenseBarrier {
-    SenseBarrier::new(threads, LIMIT)
-}

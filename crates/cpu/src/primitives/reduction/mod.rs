@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use syncscope_core::OperationsAtOnce;
 
-use self::joining::{Alone, Atomically, InCritical, Joining, Results, Tree, WithMutex, closing};
+use self::joining::{Alone, Atomically, InCritical, Joining, Results, Tree, WithMutex};
 use crate::facts::between_threads;
 use crate::primitives::barrier::library::OpenMpBarrier;
 use crate::primitives::prelude::*;
@@ -61,14 +61,14 @@ reductions! {
     SEQUENTIAL: "sequential", FACTS.waiting(Waits::NoWait), |primitive, axes| cases(primitive, axes, 1), |case| workload(case, |_| Alone),
         "One thread, nothing to synchronize";
     ATOMIC_PER_ELEMENT: "atomic_per_element", FACTS, few_elements,
-        |case| workload(case, |threads| Atomically { barrier: closing(threads), each_element: true }),
+        |case| workload(case, |threads| Atomically { barrier: SenseBarrier::new(threads, LIMIT), each_element: true }),
         "Every element: an atomic maximum on one variable";
     ATOMIC_PER_THREAD: "atomic_per_thread", FACTS, by_all,
-        |case| workload(case, |threads| Atomically { barrier: closing(threads), each_element: false }),
+        |case| workload(case, |threads| Atomically { barrier: SenseBarrier::new(threads, LIMIT), each_element: false }),
         "Every thread: one atomic maximum";
     LOCK: "lock", FACTS.waiting(Waits::SpinsThenSleeps), by_all,
         |case| {
-            let joining = |threads| WithMutex { mutex: CachePadded::new(Mutex::new(())), barrier: closing(threads) };
+            let joining = |threads| WithMutex { mutex: CachePadded::new(Mutex::new(())), barrier: SenseBarrier::new(threads, LIMIT) };
             Some(workload(case, joining)?.blocking(case))
         },
         "Every thread: its result under std::sync::Mutex";
@@ -135,7 +135,7 @@ fn workload<J: Joining>(case: &Case, joining: impl Fn(u32) -> J) -> Option<Workl
 
 fn on_runtime<J: Joining>(case: &Case, joining: fn(u32, &'static Runtime) -> J) -> Option<Workload> {
     let runtime = openmp::of_case(case)?;
-    Some(workload(case, |threads| joining(threads, runtime))?.on_threads_of(runtime))
+    Some(Workload { runtime: Some(runtime), ..workload(case, |threads| joining(threads, runtime))? })
 }
 
 /// The largest element of the first one; all others but those planted at powers of two are at most 2^30.

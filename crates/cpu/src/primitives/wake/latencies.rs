@@ -95,12 +95,13 @@ impl<W: Way> FollowUp for Latencies<W> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::spinning::{Hints, Nothing, Snooze, SpinFutex, Watched, Yield};
+    use super::super::spinning::{Hints, SpinFutex, Watched, Yield};
     use super::super::ways::{Event, FutexWord, GuardedTokens, Parked, ParkingLotSignal, StdSignal, Tokens};
     use super::*;
     use crate::primitives::wait;
     use crate::sync::WaitTimeout;
     use crate::team::{Executor, Team};
+    use crossbeam::utils::Backoff;
     use std::thread;
     use syncscope_core::Side;
 
@@ -160,9 +161,9 @@ mod tests {
     fn every_way_to_wait_awake_sees_the_store() {
         let (clock, wait) = (Clock::calibrate(), Duration::from_micros(20));
         for details in [
-            details_of(WakePair::<Watched<Nothing>>::after(wait), &clock),
+            details_of(WakePair::<Watched<Hints<0>>>::after(wait), &clock),
             details_of(WakePair::<Watched<Hints<16>>>::after(wait), &clock),
-            details_of(WakePair::<Watched<Snooze>>::after(wait), &clock),
+            details_of(WakePair::<Watched<Backoff>>::after(wait), &clock),
             details_of(WakePair::<Watched<Yield>>::after(wait), &clock),
             details_of(WakePair::<SpinFutex>::after(wait), &clock),
         ] {
@@ -187,7 +188,7 @@ mod tests {
     }
 
     fn gives_up<W: Way>() {
-        let way = W::new();
+        let way = W::default();
         way.join();
         let started = Instant::now();
         assert_eq!(way.sleep(1), Err(WaitTimeout));
@@ -202,8 +203,8 @@ mod tests {
             scope.spawn(gives_up::<Parked>);
             scope.spawn(gives_up::<ParkingLotSignal>);
             scope.spawn(gives_up::<Event>);
-            scope.spawn(gives_up::<Watched<Nothing>>);
-            scope.spawn(gives_up::<Watched<Snooze>>);
+            scope.spawn(gives_up::<Watched<Hints<0>>>);
+            scope.spawn(gives_up::<Watched<Backoff>>);
             scope.spawn(gives_up::<SpinFutex>);
         });
     }

@@ -92,7 +92,8 @@ fn one_by_one<W: Way>(case: &Case, wake_pair: WakePair<W>) -> Option<Workload> {
     let follow_up: MakeFollowUp = Box::new(move |clock| Arc::new(Latencies::new(Arc::clone(&timed), clock)));
     let test: fn(&WakePair<W>) -> _ = WakePair::wake;
     let workload = Workload::one_by_one(Arc::new(OneByOne { wake_pair, interval: Default::default() }), test as usize);
-    (case.threads == Some(threads)).then(|| workload.expecting(IN_THE_KERNEL).with_follow_up(follow_up))
+    let workload = Workload { follow_up: Some(follow_up), ..workload.expecting(IN_THE_KERNEL) };
+    (case.threads == Some(threads)).then_some(workload)
 }
 
 /// Thread 0 wakes the others, once in each iteration of the test, or as often as the side says.

@@ -55,6 +55,7 @@ trait Between: Default + 'static {
 }
 
 /// A word that a thread looks at until it has the number of the wake-up.
+#[derive(Default)]
 pub(super) struct Watched<B>(AtomicU32, PhantomData<fn() -> B>);
 
 /// Looks between two readings of the clock, which ends the wait.
@@ -79,10 +80,6 @@ fn watch<B: Between>(word: &AtomicU32, number: u32, limit: Duration) -> bool {
 }
 
 impl<B: Between> Way for Watched<B> {
-    fn new() -> Self {
-        Self(AtomicU32::new(0), PhantomData)
-    }
-
     fn sleep(&self, number: u32) -> Result<(), WaitTimeout> {
         if watch::<B>(&self.0, number, LIMIT) { Ok(()) } else { Err(WaitTimeout) }
     }
@@ -95,20 +92,12 @@ impl<B: Between> Way for Watched<B> {
 
 /// In theory: the line moves once from the waker to the waiter, and nothing is quicker. The other hardware thread of the core
 /// has half of it at most.
-static SPIN: Entry = entry::<Watched<Nothing>>(
+static SPIN: Entry = entry::<Watched<Hints<0>>>(
     "cpu.wait.spin",
     "A waiter that looks again at once",
     "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, on spinning",
 )
 .in_studies(&[Participation::beyond_quick(&WaitingSibling).reporting()]);
-
-#[derive(Default)]
-pub(super) struct Nothing;
-
-impl Between for Nothing {
-    #[inline(always)]
-    fn pass(&mut self) {}
-}
 
 /// In theory: half a hint more than without one, as the store falls anywhere in it.
 static HINT: Entry = entry::<Watched<Hints<1>>>(
@@ -137,20 +126,17 @@ impl<const COUNT: u32> Between for Hints<COUNT> {
 
 /// In theory: the longer the wait, the later the look: half of what lies between two of them, at most 32 hints, then half a
 /// yield.
-static BACKOFF: Entry = entry::<Watched<Snooze>>(
+static BACKOFF: Entry = entry::<Watched<Backoff>>(
     "cpu.wait.spin_backoff",
     "A waiter that calls crossbeam's Backoff::snooze between two looks: 1, 2, 4, ... 64 hints, then yields",
     "crossbeam::utils::Backoff",
 )
 .beyond_quick();
 
-#[derive(Default)]
-pub(super) struct Snooze(Backoff);
-
-impl Between for Snooze {
+impl Between for Backoff {
     #[inline(always)]
     fn pass(&mut self) {
-        self.0.snooze();
+        self.snooze();
     }
 }
 
@@ -185,13 +171,10 @@ static SPIN_FUTEX: Entry = entry::<SpinFutex>(
 /// How long it spins.
 const SPIN_TIME: Duration = Duration::from_micros(10);
 
+#[derive(Default)]
 pub(super) struct SpinFutex(FutexWord);
 
 impl Way for SpinFutex {
-    fn new() -> Self {
-        Self(FutexWord::new())
-    }
-
     fn sleep(&self, number: u32) -> Result<(), WaitTimeout> {
         if watch::<Hints<1>>(self.0.word(), number, SPIN_TIME) { Ok(()) } else { self.0.sleep(number) }
     }
@@ -225,7 +208,7 @@ struct Beside<W> {
 
 fn work_beside<W: Way>() -> Workload {
     let (number, announced, interval) = Default::default();
-    let (clock, way, wait_limit) = (Clock::uncalibrated(), W::new(), WaitLimit::new(LIMIT));
+    let (clock, way, wait_limit) = (Clock::uncalibrated(), W::default(), WaitLimit::new(LIMIT));
     let work: fn(u64) = independent_additions;
     Workload::of_chain(
         Arc::new(Beside { way, clock, wait_limit, number, announced, interval }),

@@ -73,7 +73,7 @@ pub(super) struct WakeUp {
 impl<W: Way> WakePair<W> {
     pub(super) fn new(waiters: usize) -> Self {
         Self {
-            way: W::new(),
+            way: W::default(),
             clock: Clock::uncalibrated(),
             waiters: (0..waiters).map(|_| CachePadded::default()).collect(),
             rounds: AtomicU32::new(0),
@@ -119,8 +119,8 @@ impl<W: Way> WakePair<W> {
 
     /// Waits for the other thread. To yield where both have a CPU of their own would be a context switch for nothing: to
     /// another program, or to a loop of idle priority that keeps the CPU awake.
-    fn wait_until(&self, done: impl FnMut() -> bool) -> Result<(), WaitTimeout> {
-        if self.on_one_cpu() { self.wait_limit.yield_until(done) } else { self.wait_limit.wait(done) }
+    fn wait_until(&self, mut done: impl FnMut() -> bool) -> Result<(), WaitTimeout> {
+        if self.on_one_cpu() { self.wait_limit.yield_until(&mut done) } else { self.wait_limit.wait(done) }
     }
 
     /// Waits until all waiters are so far.
@@ -298,14 +298,12 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     /// A waiter that spins.
+    #[derive(Default)]
     struct Spinning(AtomicU32);
 
     impl Way for Spinning {
-        fn new() -> Self {
-            Self(AtomicU32::new(0))
-        }
         fn sleep(&self, number: u32) -> Result<(), WaitTimeout> {
-            WaitLimit::new(LIMIT).yield_until(|| self.0.load(Ordering::Acquire) == number)
+            WaitLimit::new(LIMIT).yield_until(&mut || self.0.load(Ordering::Acquire) == number)
         }
         fn wake(&self, number: u32) {
             self.0.store(number, Ordering::Release);
@@ -334,12 +332,10 @@ mod tests {
     }
 
     /// A waiter that does not wait.
+    #[derive(Default)]
     struct Awake(AtomicBool);
 
     impl Way for Awake {
-        fn new() -> Self {
-            Self(AtomicBool::new(false))
-        }
         fn sleep(&self, _: u32) -> Result<(), WaitTimeout> {
             Ok(())
         }
@@ -359,7 +355,7 @@ mod tests {
         assert!(wake_pair.waiters[0].woken_at.load(Ordering::Relaxed) < called);
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                WaitLimit::new(LIMIT).yield_until(|| wake_pair.way.0.load(Ordering::Relaxed)).unwrap();
+                WaitLimit::new(LIMIT).yield_until(&mut || wake_pair.way.0.load(Ordering::Relaxed)).unwrap();
                 wake_pair.waiters[0].seen.store(1, Ordering::Release);
             });
             assert_eq!(wake_pair.wake().unwrap().latency, 0);

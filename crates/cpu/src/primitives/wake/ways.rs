@@ -4,22 +4,19 @@ use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::{self, Thread};
-use std::time::Instant;
 
 use syncscope_host::descriptors::EventFd;
 use syncscope_host::futex::{self, FutexTimeout, Scope};
 use syncscope_host::ring::Ring;
 
 use crate::primitives::prelude::*;
+use crate::primitives::wait::park_until;
 use crate::primitives::wake;
 
-/// A way for one thread to wake another one, or all others. Wake-ups are numbered from 1, and after the largest number comes 0.
-pub(super) trait Way: Send + Sync + 'static {
+/// A way for one thread to wake another one, or all others; at first there is no wake-up. Wake-ups are numbered from 1, and after the largest number comes 0.
+pub(super) trait Way: Default + Send + Sync + 'static {
     /// Whether a call wakes one of all that wait, whichever it is.
     const WAKES_ONE_OF_ALL: bool = false;
-
-    /// No wake-up yet.
-    fn new() -> Self;
 
     /// Called by the waiter before it sleeps for the first time.
     fn join(&self) {}
@@ -57,6 +54,7 @@ pub(super) static FUTEX_ALL: Entry = wake::entry_of_all::<FutexWord<true>>(
 .with_most_threads_in_quick();
 
 /// The number of the last wake-up, for one waiter or for all.
+#[derive(Default)]
 pub(super) struct FutexWord<const ALL: bool = false>(AtomicU32);
 
 impl<const ALL: bool> FutexWord<ALL> {
@@ -66,10 +64,6 @@ impl<const ALL: bool> FutexWord<ALL> {
 }
 
 impl<const ALL: bool> Way for FutexWord<ALL> {
-    fn new() -> Self {
-        Self(AtomicU32::new(0))
-    }
-
     fn sleep(&self, number: u32) -> Result<(), WaitTimeout> {
         loop {
             // Acquire and release: a wake-up publishes what the waker wrote before.
@@ -101,14 +95,11 @@ pub(super) static FUTEX_ONE_OF_ALL: Entry = wake::entry_of_all::<Tokens>(
 .beyond_quick();
 
 /// A semaphore: the number of wake-ups that no waiter has taken.
+#[derive(Default)]
 pub(super) struct Tokens(AtomicU32);
 
 impl Way for Tokens {
     const WAKES_ONE_OF_ALL: bool = true;
-
-    fn new() -> Self {
-        Self(AtomicU32::new(0))
-    }
 
     fn sleep(&self, _: u32) -> Result<(), WaitTimeout> {
         // Acquire and release: a wake-up publishes what the waker wrote before.
@@ -134,14 +125,11 @@ pub(super) static CONDVAR_ONE_OF_ALL: Entry = wake::entry_of_all::<GuardedTokens
 .beyond_quick();
 
 /// The same under a mutex.
+#[derive(Default)]
 pub(super) struct GuardedTokens(Mutex<u32>, Condvar);
 
 impl Way for GuardedTokens {
     const WAKES_ONE_OF_ALL: bool = true;
-
-    fn new() -> Self {
-        Self(Mutex::new(0), Condvar::new())
-    }
 
     fn sleep(&self, _: u32) -> Result<(), WaitTimeout> {
         let guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -177,13 +165,10 @@ pub(super) static CONDVAR_ALL: Entry = wake::entry_of_all::<StdSignal<true>>(
 .beyond_quick();
 
 /// The number of the last wake-up, and the signal that it has changed, for one waiter or for all.
+#[derive(Default)]
 pub(super) struct StdSignal<const ALL: bool = false>(Mutex<u32>, Condvar);
 
 impl<const ALL: bool> Way for StdSignal<ALL> {
-    fn new() -> Self {
-        Self(Mutex::new(0), Condvar::new())
-    }
-
     fn sleep(&self, number: u32) -> Result<(), WaitTimeout> {
         let guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.1.wait_timeout_while(guard, LIMIT, |last| *last != number);
@@ -211,31 +196,19 @@ pub(super) static PARK: Entry = wake::entry::<Parked>(
 );
 
 /// The number of the last wake-up, and the thread to wake.
+#[derive(Default)]
 pub(super) struct Parked {
     last: AtomicU32,
     waiter: OnceLock<Thread>,
 }
 
 impl Way for Parked {
-    fn new() -> Self {
-        Self { last: AtomicU32::new(0), waiter: OnceLock::new() }
-    }
-
     fn join(&self) {
         self.waiter.get_or_init(thread::current);
     }
 
     fn sleep(&self, number: u32) -> Result<(), WaitTimeout> {
-        let started = Instant::now();
-        // Acquire and release: a wake-up publishes what the waker wrote before.
-        while self.last.load(Ordering::Acquire) != number {
-            thread::park_timeout(LIMIT);
-            // Parking may end without a reason.
-            if self.last.load(Ordering::Acquire) != number && started.elapsed() > LIMIT / 2 {
-                return Err(WaitTimeout);
-            }
-        }
-        Ok(())
+        park_until(&self.last, number, || thread::park_timeout(LIMIT))
     }
 
     #[inline]
@@ -257,13 +230,10 @@ pub(super) static PARKING_LOT: Entry = wake::entry::<ParkingLotSignal>(
 .beyond_quick();
 
 /// The number of the last wake-up, and the signal that it has changed.
+#[derive(Default)]
 pub(super) struct ParkingLotSignal(parking_lot::Mutex<u32>, parking_lot::Condvar);
 
 impl Way for ParkingLotSignal {
-    fn new() -> Self {
-        Self(parking_lot::Mutex::new(0), parking_lot::Condvar::new())
-    }
-
     fn sleep(&self, number: u32) -> Result<(), WaitTimeout> {
         let outcome = self.1.wait_while_for(&mut self.0.lock(), |last| *last != number, LIMIT);
         if outcome.timed_out() { Err(WaitTimeout) } else { Ok(()) }
@@ -295,11 +265,13 @@ impl Event {
     }
 }
 
-impl Way for Event {
-    fn new() -> Self {
+impl Default for Event {
+    fn default() -> Self {
         Self(EventFd::new())
     }
+}
 
+impl Way for Event {
     fn sleep(&self, _: u32) -> Result<(), WaitTimeout> {
         match or_fail(self.counter().take(LIMIT), "the eventfd could not be read") {
             Some(_) => Ok(()),
@@ -325,11 +297,13 @@ pub(super) static IO_URING: Entry = wake::entry::<Requested>(
 /// The word, and the ring of the waiter.
 pub(super) struct Requested(FutexWord, io::Result<Ring>);
 
-impl Way for Requested {
-    fn new() -> Self {
-        Self(FutexWord::new(), Ring::new())
+impl Default for Requested {
+    fn default() -> Self {
+        Self(FutexWord::default(), Ring::new())
     }
+}
 
+impl Way for Requested {
     fn sleep(&self, number: u32) -> Result<(), WaitTimeout> {
         let (word, ring) = (self.0.word(), or_fail(self.1.as_ref(), "no ring of io_uring"));
         loop {
