@@ -286,7 +286,11 @@ macro_rules! library_lock {
         library_lock!($kind, $lock, $new, false, |$it, critical| critical(&mut $held));
     };
     (read $kind:ident, $lock:ty, $new:expr, |$it:ident| $held:expr) => {
-        library_lock!($kind, $lock, $new, true, |$it, critical| critical(&mut { *$held }));
+        library_lock!($kind, $lock, $new, true, |$it, critical| {
+            // Held until the copy is used.
+            let held = $held;
+            critical(&mut { *held });
+        });
     };
     ($kind:ident, $lock:ty, $new:expr, $reads:literal, |$it:ident, $critical:ident| $with:expr) => {
         struct $kind;
