@@ -143,6 +143,6 @@ fn a_worker_without_a_parent_says_so() {
     let start = r#"{"number":0,"workers":1,"cpu":null,"parent":0,"descriptors":[0]}"#;
     let worker = command(&["--worker-process", start]).output().unwrap();
     let answer = String::from_utf8_lossy(&worker.stdout).into_owned();
-    assert!(answer.starts_with("{\"Error\":") && answer.contains("has ended"), "{answer}");
+    assert!(answer.starts_with("{\"Err\":") && answer.contains("has ended"), "{answer}");
     assert_eq!(answer.lines().count(), 1);
 }
