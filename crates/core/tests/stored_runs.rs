@@ -61,10 +61,10 @@ fn planned_times_are_those_of_stored_runs() {
         let planned = planned + if has_experiments { EXPERIMENTS } else { 0.0 };
         let took: f64 = run.sessions.iter().map(|session| session.seconds).sum();
         let name = directory.path().file_name().unwrap().display().to_string();
-        // Where the hypervisor takes the CPUs away, nobody can plan.
+        // Where the hypervisor takes the CPUs away, threads wait for one that does not run.
         let stolen =
             run.sessions.iter().filter_map(|session| session.stolen.as_ref()).any(|stolen| stolen.share > 0.05);
-        let is_near = (planned / took - 1.0).abs() < 0.25 || (stolen && planned < took);
+        let is_near = (planned / took - 1.0).abs() < 0.25 || (stolen && (1.0..3.0).contains(&(took / planned)));
         assert!(is_near, "{name}: planned {planned:.0} s, took {took:.0} s");
         compared.push((name, planned.round(), took.round()));
     }

@@ -209,3 +209,15 @@ impl ProcessPool {
         Ok(team)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_does_not_serve_is_named_as_the_reason() {
+        // The program of the tests does not know the argument.
+        let Err(error) = ProcessTeam::start(&[None, None]) else { panic!("the tests do not serve") };
+        assert!(error.to_string().contains("serve_if_asked"), "{error}");
+    }
+}
