@@ -16,7 +16,7 @@ use crate::cuda::compile::Program;
 use crate::cuda::driver::Function;
 use crate::cuda::nvml::{ClockState, Watch};
 use crate::experiments::{ThirdLoop, no_third_loop};
-use crate::launch::arguments::{BenchArguments, Finding};
+use crate::launch::arguments::{BenchArguments, Finding, UNROLL};
 use crate::launch::bench::{Bench, BlockOrder, Launch, Shape};
 use crate::launch::device_context::Kernels;
 use crate::launch::offsets::{ALIGNMENT, Executed, MemoryOffsets};
@@ -29,7 +29,7 @@ use crate::launch::samples::{
 const CHUNKS_OF_WINDOW: f64 = 8.0;
 const ITERATIONS_OF_WINDOW: f64 = 28.0;
 
-/// Threads with fewer iterations in a window were not in their steady state there.
+/// Threads with fewer iterations in a window were not in their steady state there. Of longer iterations fewer will do.
 const FEWEST_ITERATIONS: f64 = 20.0;
 
 /// The first guess at how long an iteration takes, in cycles, and the longest.
@@ -176,9 +176,14 @@ impl<'a> KernelExperiment<'a> {
     /// Length in cycles of the window for a loop whose iterations take so long: as long as a sample should be, or longer where
     /// threads would have too few runs of it.
     fn window(&self, iteration: f64, iterations: u64) -> f64 {
-        let fewest = (CHUNKS_OF_WINDOW * iterations as f64).max(ITERATIONS_OF_WINDOW);
+        let fewest = (CHUNKS_OF_WINDOW * iterations as f64).max(ITERATIONS_OF_WINDOW * self.share_of_iterations());
         let sample = self.request.sampling.sample.as_secs_f64() * self.setup.ruler.frequency.value();
         (sample / self.loops() as f64).max(fewest * iteration).min(LONGEST_WINDOW_CYCLES)
+    }
+
+    /// Which share of the usual iterations has the usual operations, where one has more of these.
+    fn share_of_iterations(&self) -> f64 {
+        (f64::from(UNROLL) / f64::from(self.request.unroll)).min(1.0)
     }
 
     /// The iterations of a chunk, which is an eighth of a window.
@@ -247,7 +252,8 @@ impl<'a> KernelExperiment<'a> {
         self.note_longest(timing, shot);
         let late = timing.warps.iter().map(|warp| warp.late).max().unwrap_or(0);
         let chunk = chunk_of(timing);
-        let is_short = window / chunk * (shot.iterations as f64) < FEWEST_ITERATIONS;
+        let iterations = window / chunk * shot.iterations as f64;
+        let is_short = iterations < FEWEST_ITERATIONS * self.share_of_iterations();
         if is_short {
             let copies = shot.side.copies() as usize;
             self.set_iteration(copies, (chunk / shot.iterations as f64).min(ITERATION_CYCLES.1));

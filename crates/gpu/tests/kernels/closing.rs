@@ -55,5 +55,5 @@ fn the_evidence_says_what_the_closing_read_does_not_wait_for() {
         listing("gpu.shuffle.idx", Some(Mode::Latency))
     );
     assert!(listing("gpu.atomic.add", Some(Mode::Throughput)).contains("waits for every result, or there is none"));
-    assert!(listing("gpu.atomic.exchange", Some(Mode::Throughput)).contains("32/64: nothing reads these results"));
+    assert!(listing("gpu.atomic.exchange", Some(Mode::Throughput)).contains("128/256: nothing reads these results"));
 }

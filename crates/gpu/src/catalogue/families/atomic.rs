@@ -66,8 +66,8 @@ macro_rules! atomics {
                 let with_result = &[concat!("ATOMG.", $name), concat!("ATOM.", $name)];
                 expected(case, atomics!(@without_result $reduces $name), with_result, &[concat!("ATOMS.", $name)])
             },
-            sampling,
-            unroll,
+            sampling: |case| sampling(case, $reduces),
+            unroll: |case| unroll(case, $reduces),
             cases: |id, preset, limits| cases(id, preset, *limits, $types, (Breadth::$breadth, Combines::$combines)),
             ..Entry::of(KERNEL, Proof::$proof, FACTS)
         },)+];
@@ -212,23 +212,48 @@ fn definitions(case: &Case, kind: &str, function: &str) -> Vec<String> {
     definitions
 }
 
-/// A window holds tens of iterations: few operations in one where an operation takes long, and a single one where it waits for so
-/// many threads that it may take 50 us and more. Where it takes a few cycles, the branch of the loop would show between few.
-fn unroll(case: &Case) -> u32 {
-    let blocks = if case.space == Some(Space::Shared) { 1 } else { case.blocks.unwrap_or(1) };
-    let threads = case.threads.unwrap_or(1) * blocks;
+/// So many threads keep the second-level cache busy, whatever one of them waits for.
+const MANY_THREADS: u32 = 4096;
+
+/// So many threads of a multiprocessor, or of all on one variable, keep busy what serves them.
+const ENOUGH_THREADS: u32 = 128;
+
+/// Compilers wait at the end of an iteration for the results of its operations, also of those that nothing uses. What a copy adds
+/// to 32 of them is not yet what it adds to more: an exchange 6 or 12 cycles, by its address, and 6 (H100).
+const UNROLL_WITH_RESULTS: u32 = 128;
+
+/// The threads of a case that may wait for the same multiprocessor or variable, and all of them.
+fn threads(case: &Case) -> (u32, u32) {
+    let of_block = case.threads.unwrap_or(1);
+    let all = of_block * case.blocks.unwrap_or(1);
+    (if case.layout == Some(Layout::Shared) { all } else { of_block }, all)
+}
+
+/// Whether so few threads operate on global memory, and get a result, that the time depends on how long an answer takes and where
+/// it comes from. Reductions queue instead, for longer than a short window.
+fn waits_for_answers(case: &Case, reduces: bool) -> bool {
+    let (together, all) = threads(case);
+    !reduces && case.space != Some(Space::Shared) && together <= ENOUGH_THREADS && all < MANY_THREADS
+}
+
+/// A window holds tens of iterations: few operations in one where an operation takes long, one or two where it waits for so
+/// many threads that it may take 30 us and more. Where it takes a few cycles, the branch of the loop would show between few.
+fn unroll(case: &Case, reduces: bool) -> u32 {
+    let all = if case.space == Some(Space::Shared) { case.threads.unwrap_or(1) } else { threads(case).1 };
     match case.layout {
-        Some(Layout::Shared) if threads >= 65_536 => 1,
-        _ if case.mode == Some(Mode::Latency) || threads >= 4096 => 8,
+        Some(Layout::Shared) if all >= 65_536 => 1,
+        Some(Layout::Shared) if all >= 16_384 => 2,
+        _ if case.mode == Some(Mode::Latency) || all >= MANY_THREADS => 8,
+        _ if waits_for_answers(case, reduces) => UNROLL_WITH_RESULTS,
         _ => UNROLL,
     }
 }
 
-fn sampling(case: &Case) -> SamplingPolicy {
-    let threads = case.threads.unwrap_or(1) * case.blocks.unwrap_or(1);
-    if case.layout != Some(Layout::Shared) && threads >= 65_536 {
+fn sampling(case: &Case, reduces: bool) -> SamplingPolicy {
+    if case.layout != Some(Layout::Shared) && threads(case).1 >= 65_536 {
         SamplingPolicy::MANY_THREADS
-    } else if case.mode == Some(Mode::Latency) && case.space != Some(Space::Shared) {
+    } else if waits_for_answers(case, reduces) || case.mode == Some(Mode::Latency) && case.space != Some(Space::Shared)
+    {
         SamplingPolicy::SEVERAL_OFFSETS
     } else {
         SamplingPolicy::USUAL

@@ -21,11 +21,20 @@ const REACHING_THE_HOST: RunEffect = RunEffect::of_both(0.02);
 const FENCE: Entry = Entry {
     operation: "one fence between the updates of two elements, by each thread: it waits until the second-level cache has \
                 the update before it, and empties the first-level cache for the update after it",
-    // A fence of the device takes microseconds where many threads have written.
-    unroll: |case| if case.scope == Some(Scope::Block) { UNROLL } else { 8 },
+    unroll,
     arrays: 2,
     ..Entry::of(KERNEL, Proof::Trial, FACTS)
 };
+
+/// A fence of the device takes microseconds where many threads have written, and the updates around it too.
+fn unroll(case: &Case) -> u32 {
+    let is_full = case.threads.unwrap_or(1) * case.blocks.unwrap_or(1) >= 65_536;
+    match (case.scope, is_full) {
+        (Some(Scope::Block), false) => UNROLL,
+        (Some(Scope::Block), true) | (_, false) => 8,
+        (_, true) => 2,
+    }
+}
 
 static BLOCK: Entry = Entry {
     id: "gpu.fence.block",
