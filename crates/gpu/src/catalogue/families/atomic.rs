@@ -236,13 +236,12 @@ fn waits_for_answers(case: &Case, reduces: bool) -> bool {
     !reduces && case.space != Some(Space::Shared) && together <= ENOUGH_THREADS && all < MANY_THREADS
 }
 
-/// A window holds tens of iterations: few operations in one where an operation takes long, one or two where it waits for so
+/// A window holds tens of iterations: few operations in one where an operation takes long, and a single one where it waits for so
 /// many threads that it may take 30 us and more. Where it takes a few cycles, the branch of the loop would show between few.
 fn unroll(case: &Case, reduces: bool) -> u32 {
     let all = if case.space == Some(Space::Shared) { case.threads.unwrap_or(1) } else { threads(case).1 };
     match case.layout {
-        Some(Layout::Shared) if all >= 65_536 => 1,
-        Some(Layout::Shared) if all >= 16_384 => 2,
+        Some(Layout::Shared) if all >= 16_384 => 1,
         _ if case.mode == Some(Mode::Latency) || all >= MANY_THREADS => 8,
         _ if waits_for_answers(case, reduces) => UNROLL_WITH_RESULTS,
         _ => UNROLL,
