@@ -47,11 +47,14 @@ impl Part {
         earlier_pairs: &HashMap<CaseId, u64>,
     ) -> Self {
         let sample = additivity_sample(cases);
-        let pending = |case: &Case| PendingCase {
-            tests_additivity: sample.contains(&case.id()),
-            earlier_pairs: earlier_pairs.get(&case.id()).copied(),
-            facts: catalogue.facts(&case.primitive).copied(),
-            ..PendingCase::new(case.clone(), preset.budget(case, cases.len()))
+        let pending = |case: &Case| {
+            let facts = catalogue.facts(&case.primitive).copied();
+            PendingCase {
+                tests_additivity: sample.contains(&case.id()),
+                earlier_pairs: earlier_pairs.get(&case.id()).copied(),
+                facts,
+                ..PendingCase::new(case.clone(), preset.budget(case, cases.len(), facts.as_ref()))
+            }
         };
         Self {
             number,

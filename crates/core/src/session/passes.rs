@@ -223,7 +223,7 @@ impl Passes<'_> {
             let (before, started) = (pending.blocks(), (self.session.now)());
             let mut engine = Engine::new(pending.budget.settings.clone(), self.limits.cancel.clone())
                 .with_blocks(pending.budget.blocks)
-                .final_block(is_final || pending.is_over_budget())
+                .final_block(is_final && pending.has_next_its_fewest() || pending.is_over_budget())
                 .test_additivity(pending.tests_additivity);
             engine.may_be_precise = spans_half || Preset::may_end_early(&pending.case);
             (engine.states, engine.block) = (states.of_case(pending), Some(part.schedule.all_made + 1));

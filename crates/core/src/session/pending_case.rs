@@ -146,6 +146,11 @@ impl PendingCase {
         self.blocks() + 1 >= self.budget.blocks.max || self.is_over_budget()
     }
 
+    /// Whether it has its fewest blocks after the next one.
+    pub(super) fn has_next_its_fewest(&self) -> bool {
+        self.blocks() + 1 >= self.budget.blocks.min
+    }
+
     /// Whether it took the time of several cases. (On 64 virtual CPUs a block with a thread on each lasts 20 ms instead
     /// of five: the host always takes one of the CPUs away.)
     pub(super) fn is_over_budget(&self) -> bool {
@@ -202,7 +207,7 @@ mod tests {
     #[test]
     fn a_block_that_other_programs_prevent_takes_no_earlier_one_away() {
         let case = Case::new("cpu.lock.std_mutex");
-        let budget = Preset::Standard.budget(&case, 1);
+        let budget = Preset::Standard.budget(&case, 1, None);
         let engine = Engine::new(budget.settings.clone(), Cancel::new()).with_blocks(budget.blocks);
         let mut pending = PendingCase::new(case, budget);
         let mut take = |fault| {

@@ -7,7 +7,7 @@ use crate::engine::stopping::PrecisionRule;
 use crate::model::own;
 use crate::run::IMPORTED;
 use crate::words::words;
-use crate::{BlockCount, Case, CaseId, Domain, Family, Layout, Run, Settings};
+use crate::{BlockCount, Case, CaseId, Domain, Facts, Family, Layout, Run, Settings};
 
 words! {
     /// How much is measured.
@@ -57,8 +57,15 @@ pub(super) const LARGE_PLAN: usize = 2000;
 /// The pairs of a measurement block of a GPU case. Little disturbs a GPU, and most costs are known after three blocks.
 const GPU_BLOCK_PAIRS: u64 = 4;
 
-/// The passes after which every GPU case has been measured in as many contexts, each with memory of its own.
-pub const GPU_CONTEXTS: u32 = 3;
+/// The passes that every GPU case is measured in.
+const MIN_BLOCKS_ON_GPU: u32 = 3;
+
+/// Cases of a GPU whose runs are assumed to differ by so much differ from context to context too, and get as many blocks as those of a
+/// CPU: graphs of one program took 850 or 1,040 ns, and an interval from three contexts was ±30 %.
+const VARIES: f64 = 0.05;
+
+/// So many passes have GPU contexts of their own, each with memory of its own.
+pub const GPU_CONTEXTS: u32 = MIN_BLOCKS;
 
 /// Where a user compares operations of his own in few cases, small differences count: so many times as many blocks, a few seconds.
 const COMPARED_CASES: usize = 4;
@@ -68,9 +75,12 @@ impl Preset {
     /// How a case is measured, given how many `cases` its laboratory has.
     ///
     /// The time for a case is the time for the preset, divided by its number of cases. Experiments may ask for a larger or
-    /// smaller share.
-    pub(super) fn budget(self, case: &Case, cases: usize) -> Budget {
+    /// smaller share. `facts` are those of the primitive, where known.
+    pub(super) fn budget(self, case: &Case, cases: usize, facts: Option<&Facts>) -> Budget {
         let (mut rule, mut blocks) = if case.is_on_cpus() { self.on_cpu(cases) } else { self.on_gpu() };
+        if !case.is_on_cpus() && facts.is_some_and(|facts| (facts.run_effect)(case).ns >= VARIES) {
+            blocks.min = MIN_BLOCKS;
+        }
         if case.is_on_cpus() && cases <= COMPARED_CASES && own::defined(Domain::Cpu).len() > 1 {
             rule = PrecisionRule {
                 precision: rule.precision / 4.0,
@@ -88,7 +98,7 @@ impl Preset {
         match (is_cpu, self) {
             (true, Self::Quick | Self::Standard) => MIN_BLOCKS,
             (true, Self::Paper) => MIN_BLOCKS_OF_PAPER,
-            (false, _) => GPU_CONTEXTS,
+            (false, _) => MIN_BLOCKS_ON_GPU,
         }
     }
 
@@ -139,7 +149,7 @@ impl Preset {
     /// fewest blocks take longer. Setting up is not in it.
     pub fn planned_time(self, cases: &[Case]) -> Duration {
         let Some(case) = cases.first() else { return Duration::ZERO };
-        let BlockCount { min, max } = self.budget(case, cases.len()).blocks;
+        let BlockCount { min, max } = self.budget(case, cases.len(), None).blocks;
         let all = |blocks: u32| time_of_a_block(cases).mul_f64(cases.len() as f64 * f64::from(blocks));
         all(max).min(self.passes(cases).time).max(all(min))
     }

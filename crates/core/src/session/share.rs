@@ -42,7 +42,7 @@ impl Share {
 
     fn one_block(&self, laboratory: &mut dyn Laboratory, open: &mut Open, number: u32, count: usize) {
         let started = Instant::now();
-        let budget = self.preset.budget(&open.case, count);
+        let budget = self.preset.budget(&open.case, count, None);
         let Ok(mut experiment) = laboratory.experiment(&open.case) else {
             open.is_over = true;
             return;

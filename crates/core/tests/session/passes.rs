@@ -9,7 +9,9 @@ use syncscope_core::run::provenance::SessionRecord;
 use syncscope_core::session::Limits;
 use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Apart, Share};
-use syncscope_core::{Case, Catalogue, Experiment, Laboratory, Listing, Preset, Refusal};
+use syncscope_core::{
+    Case, Catalogue, Experiment, Facts, Laboratory, Listing, Preset, Primitive, Refusal, Role, RunEffect,
+};
 
 use crate::{Fixture, MIN_BLOCKS, Recorder};
 
@@ -58,6 +60,27 @@ fn passes_end_in_time_after_the_fewest_blocks() {
         let is_refused = case.primitive == "cpu.fence.flush";
         assert_eq!(blocks, if is_refused { 1 } else { MIN_BLOCKS }, "{case}");
     }
+    assert!(finished.directory.read_rows().unwrap().iter().all(|row| !row.provisional));
+}
+
+/// Contexts of a device differ where runs are assumed to: the fewest blocks of such cases are taken after the time is over, too.
+#[test]
+fn cases_of_a_device_whose_runs_differ_get_more_blocks_than_the_others() {
+    let primitive = |id, effect| Primitive {
+        id,
+        summary: "summary",
+        operation: "operation",
+        source: "source",
+        facts: Facts { run_effect: effect, ..Facts::of(Role::Launch) },
+    };
+    let varies = primitive("gpu.launch.stream", |_| RunEffect::of_both(0.05));
+    let agrees = primitive("gpu.launch.graph", |_| RunEffect::of_both(0.01));
+    let mut fixture = Fixture::new(Duration::from_secs(10));
+    let parts = vec![vec![Case::new(varies.id), Case::new(agrees.id)]];
+    let session = fixture.start_with(Plan { parts, catalogue: [varies, agrees].into_iter().collect() });
+    let mut recorder = Recorder::default();
+    let finished = fixture.measure(session, &Limits::default(), &mut recorder);
+    assert_eq!(recorder.blocks().into_values().collect::<Vec<_>>(), [3, MIN_BLOCKS]);
     assert!(finished.directory.read_rows().unwrap().iter().all(|row| !row.provisional));
 }
 

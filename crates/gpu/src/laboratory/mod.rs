@@ -107,7 +107,7 @@ impl Laboratory for GpuLaboratory {
         self.compiler.prepare(&programs_for(&here.cloned().collect::<Vec<_>>()), progress);
     }
 
-    /// Passes after the first have contexts of their own, with other allocations: what a case costs there is one of several
+    /// The first passes have contexts of their own, with other allocations: what a case costs there is one of several
     /// figures, and the interval covers them. Machine code and evidence stay. Contexts open again with the next case.
     fn begin_pass(&mut self, pass: u32) {
         // Later passes are those of few and noisy cases: other contexts would cost more than they show.
