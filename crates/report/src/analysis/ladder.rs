@@ -234,9 +234,10 @@ fn atomic(case: &Case, space: Space, mode: Mode) -> bool {
 }
 
 /// Independent additions of several blocks to one variable.
-fn contended_atomic(case: &Case, _: MachineSize) -> bool {
+fn contended_atomic(case: &Case, size: MachineSize) -> bool {
     let shares = case.layout.is_none_or(|layout| layout == Layout::Shared);
-    case.blocks.unwrap_or(1) > 1 && shares && case.mode != Some(Mode::Latency)
+    let has_all = case.blocks.is_some_and(|blocks| blocks > 1 && blocks >= size.multiprocessors);
+    has_all && shares && case.mode != Some(Mode::Latency)
 }
 
 /// A kernel that lasts longer than its launch. The cost of one more is what the device needs between two kernels, the
@@ -302,6 +303,16 @@ mod tests {
 
     fn find(id: &str, rows: &[Row]) -> Option<usize> {
         rung(&data(rows), id).map(|selected| selected.row)
+    }
+
+    #[test]
+    fn all_threads_of_a_device_are_on_all_of_its_multiprocessors() {
+        let add = |blocks| {
+            let case = Case { layout: Some(Layout::Shared), blocks: Some(blocks), ..Case::new("gpu.atomic.add") };
+            cost(Case { threads: Some(32), ..case }, 50.0)
+        };
+        assert_eq!(find("add.device", &[add(66)]), None);
+        assert_eq!(find("add.device", &[add(66), add(132), add(264)]), Some(2));
     }
 
     fn barrier(name: &str, threads: u32, ns: f64) -> Row {

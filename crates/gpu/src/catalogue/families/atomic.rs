@@ -218,8 +218,8 @@ const MANY_THREADS: u32 = 4096;
 /// So many threads of a multiprocessor, or of all on one variable, keep busy what serves them.
 const ENOUGH_THREADS: u32 = 128;
 
-/// Compilers wait at the end of an iteration for the results of its operations, also of those that nothing uses. What a copy adds
-/// to 32 of them is not yet what it adds to more: an exchange 6 or 12 cycles, by its address, and 6 (H100).
+/// Compilers wait at the end of an iteration for the results of its operations, also of those that nothing uses. After 32 exchanges
+/// in one, 32 more took 6 or 12 cycles each, by their address, and the next 32 took 6 (H100).
 const UNROLL_WITH_RESULTS: u32 = 128;
 
 /// The threads of a case that may wait for the same multiprocessor or variable, and all of them.
