@@ -65,12 +65,9 @@ pub(crate) fn arrays_of(case: &Case) -> usize {
 /// The program of a case; `None` if the primitive does not exist.
 pub fn program_of(case: &Case) -> Option<Program> {
     let entry = entry_of(case)?;
-    let mut definitions = (entry.definitions)(case);
+    let program = entry.kernel.program((entry.definitions)(case));
     let unroll = (entry.unroll)(case);
-    if unroll != UNROLL {
-        definitions.push(format!("SYNCSCOPE_UNROLL={unroll}"));
-    }
-    Some(entry.kernel.program(definitions))
+    Some(if unroll == UNROLL { program } else { program.with(format!("SYNCSCOPE_UNROLL={unroll}")) })
 }
 
 /// The program of a case with the third loop; `None` if there is no such loop.
@@ -103,9 +100,7 @@ pub enum Fault {
 
 /// A barrier of a grid that the last block does not reach.
 pub(crate) fn absent_block_program(case: &Case) -> Option<Program> {
-    let mut program = program_of(case)?;
-    program.definitions.push("ABSENT=1".to_owned());
-    Some(program)
+    Some(program_of(case)?.with("ABSENT=1".to_owned()))
 }
 
 /// The orderings of a barrier of a grid that can be left out one at a time, as the kernels number them from 1 (`ORDERS` in
@@ -117,9 +112,7 @@ pub fn orderings(case: &Case) -> &'static [&'static str] {
 
 /// A barrier of a grid without one of its [`orderings`], by its number from 1.
 pub fn weakened_program(case: &Case, ordering: u32) -> Option<Program> {
-    let mut program = program_of(case)?;
-    program.definitions.push(format!("WEAKENED={ordering}"));
-    Some(program)
+    Some(program_of(case)?.with(format!("WEAKENED={ordering}")))
 }
 
 pub(crate) fn fault_program(fault: Fault) -> Program {
