@@ -26,7 +26,7 @@ const SHARED_BYTES: usize = 32 * 1024;
 
 /// What compilers add when they aggregate the operations of a warp on one address: a scan where the result is used, a sum
 /// or the like where it is not, a count of the threads where the operand is one constant.
-pub(super) const AGGREGATION: &[&str] = &["SHFL.UP", "SHFL.BFLY", "REDUX", "CREDUX", "POPC", "UPOPC"];
+const AGGREGATION: &[&str] = &["SHFL.UP", "SHFL.BFLY", "REDUX", "CREDUX", "POPC", "UPOPC"];
 
 /// The addition of one to a variable in shared memory counts the threads in the memory itself; on Turing before it.
 const COUNTED: &[&str] = &["ATOMS.POPC.INC", "ATOMS.ADD"];
@@ -74,7 +74,7 @@ macro_rules! atomics {
     };
 }
 
-fn expected(
+pub(super) fn expected(
     case: &Case,
     reduction: &'static [&'static str],
     global: &'static [&'static str],
@@ -178,10 +178,10 @@ atomics! {
 
 /// Whether the source shows that all threads use one variable.
 fn has_one_address(case: &Case) -> bool {
-    case.layout == Some(Layout::Shared) && case.form != Some(Form::NotAggregated)
+    !matches!(case.layout, Some(Layout::Private { .. })) && case.form != Some(Form::NotAggregated)
 }
 
-fn definitions(case: &Case, kind: &str, function: &str) -> Vec<String> {
+pub(super) fn definitions(case: &Case, kind: &str, function: &str) -> Vec<String> {
     let suffix = match (case.space, case.scope) {
         (Some(Space::Global), Some(Scope::Block)) => "_block",
         (Some(Space::Global), Some(Scope::System)) => "_system",
@@ -345,11 +345,11 @@ fn cases(
 /// Block scope does not cover operations of several blocks on one variable; and some variables do not fit into the kernel's
 /// shared memory.
 fn is_impossible(case: &Case) -> bool {
-    let is_covered = case.blocks == Some(1) || case.layout != Some(Layout::Shared) || case.scope != Some(Scope::Block);
-    match case.space {
-        Some(Space::Shared) => is_too_large(case),
-        _ => !is_covered,
+    if case.space == Some(Space::Shared) {
+        let bytes = case.bytes_apart().unwrap_or(0) * case.threads.unwrap_or(1) as usize;
+        return bytes > SHARED_BYTES;
     }
+    case.blocks != Some(1) && case.layout == Some(Layout::Shared) && case.scope == Some(Scope::Block)
 }
 
 /// The forms of an operation on one variable. Compilers aggregate integers of 32 bits: what combines values if the result
@@ -365,13 +365,6 @@ fn forms(id: &str, preset: Preset, limits: DeviceLimits, combines: Combines, mod
     };
     let forms: Vec<Option<Form>> = forms.iter().copied().map(Some).collect();
     limits.few(id).forms(&forms)
-}
-
-/// Whether the variables do not fit into the kernel's shared memory.
-fn is_too_large(case: &Case) -> bool {
-    let stride = case.layout.and_then(Layout::stride).unwrap_or(0) as usize;
-    let threads = case.threads.unwrap_or(1) as usize;
-    threads * stride * case.dtype.map_or(4, Dtype::size_bytes) > SHARED_BYTES
 }
 
 #[cfg(test)]

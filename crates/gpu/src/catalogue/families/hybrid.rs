@@ -1,6 +1,6 @@
 //! CPU and GPU threads together. The laboratory chooses the CPUs and adds them to the cases.
 
-use super::atomic::AGGREGATION;
+use super::atomic;
 use super::prelude::*;
 use crate::catalogue::families::HYBRID;
 use crate::hybrid::nearby_cpus::Distance;
@@ -45,29 +45,13 @@ static ADD: Entry = Entry {
     operation: "one addition by each GPU thread; by each CPU thread where the CPU is alone",
     source: "CUDA C++ Programming Guide, atomic functions of system scope, Host Native Atomics",
     facts: Facts { role: Role::Update, orders_memory: false, mode: Mode::Throughput, ..HYBRID.waiting(Waits::NoWait) },
-    definitions: |case| {
-        vec![
-            value_of(case),
-            "KIND=ADD".into(),
-            "ATOMIC=atomicAdd_system".into(),
-            "IN_SHARED_MEMORY=0".into(),
-            format!("RESULT_USED={}", u32::from(case.mode == Some(Mode::Latency))),
-            format!("ONE_ADDRESS={}", u32::from(case.form != Some(Form::NotAggregated))),
-            "OPERAND=OF_THREAD".into(),
-        ]
-    },
+    definitions: |case| atomic::definitions(case, "ADD", "atomicAdd_system"),
     method: Method::Addition,
     cpu_threads: |case| match case.group_word().parse().ok() {
         Some(Sides::Both | Sides::Cpu) => CpuThreads::OneAndSeveral,
         Some(Sides::Gpu) | None => CpuThreads::None,
     },
-    expected: |case| {
-        let expected = ExpectedInstructions::of(match case.mode {
-            Some(Mode::Latency) => &["ATOMG.ADD", "ATOM.ADD"],
-            _ => &["RED.ADD", "REDG.ADD"],
-        });
-        if case.form == Some(Form::NotAggregated) { expected } else { expected.or_aggregated(AGGREGATION) }
-    },
+    expected: |case| atomic::expected(case, &["RED.ADD", "REDG.ADD"], &["ATOMG.ADD", "ATOM.ADD"], &[]),
     cases: |id, preset, limits| additions(id, preset, *limits),
     ..Entry::of(kernel!("atomic.cu", Variable), Proof::Sum, HYBRID)
 };

@@ -48,13 +48,6 @@ fn is_empty(case: &Case) -> bool {
 /// How long kernels last, from those that the host cannot launch in time to those during which it gets far ahead.
 const LENGTHS_US: [u32; 7] = [1, 2, 5, 10, 20, 50, 100];
 
-/// The cases of a launch that depends on another one: in quick plans kernels of one length alone.
-fn cases_of_dependent(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
-    let mut cases = cases(id, preset, limits, &LENGTHS_US);
-    cases.retain(|case| preset != Preset::Quick || case.group_number(KERNEL_US) == Some(5));
-    cases
-}
-
 /// `lengths` are those of standard plans on one small block for each multiprocessor.
 fn cases(id: &str, preset: Preset, limits: DeviceLimits, lengths: &[u32]) -> Vec<Case> {
     let all = limits.multiprocessors;
@@ -132,7 +125,15 @@ static EVENT_SYNC: Entry = Entry {
     ..LAUNCH
 };
 
-const DEPENDENT: Entry = Entry { cases: |id, preset, limits| cases_of_dependent(id, preset, *limits), ..LAUNCH };
+/// A launch that depends on another one: in quick plans kernels of one length alone.
+const DEPENDENT: Entry = Entry {
+    cases: |id, preset, limits| {
+        let mut cases = cases(id, preset, *limits, &LENGTHS_US);
+        cases.retain(|case| preset != Preset::Quick || case.group_number(KERNEL_US) == Some(5));
+        cases
+    },
+    ..LAUNCH
+};
 
 /// In theory: the next grid is on the device when the one before ends, so what remains is the way of its end to the waiting
 /// blocks. The kernels let the next one start at once and wait before they do anything.
