@@ -5,11 +5,11 @@ use std::sync::{PoisonError, RwLock};
 
 use syncscope_core::{Case, MemoryOrder, Preset, Primitive};
 
-use crate::catalogue::entry::{Entry, Method};
-use crate::catalogue::families::{FAMILIES, kernel};
+use crate::catalogue::entry::{Entry, Kernel, Method};
+use crate::catalogue::families::FAMILIES;
 use crate::catalogue::limits::DeviceLimits;
 use crate::cuda::compile::Program;
-use crate::launch::arguments::UNROLL;
+use crate::launch::arguments::{ArgumentKind, UNROLL};
 
 fn entries() -> impl Iterator<Item = &'static Entry> {
     FAMILIES.iter().flat_map(|family| family.iter().copied())
@@ -22,7 +22,7 @@ pub(crate) fn primitives() -> impl Iterator<Item = Primitive> {
 
 /// The cases of `preset`, in the catalogue's order.
 pub fn cases(preset: Preset, limits: &DeviceLimits) -> Vec<Case> {
-    entries().flat_map(|entry| (entry.cases)(entry.id, preset, limits)).collect()
+    entries().flat_map(|entry| (entry.cases)(entry.id, preset, *limits)).collect()
 }
 
 /// Entries beside the catalogue: what a user wrote.
@@ -84,7 +84,7 @@ pub fn argument_bytes(case: &Case) -> Option<usize> {
 
 /// The program that measures the clock.
 pub(crate) fn ruler_program() -> Program {
-    kernel!("ruler.cu", Register).program(Vec::new())
+    Kernel::of("ruler.cu", ArgumentKind::Register).program(Vec::new())
 }
 
 /// How a kernel fails on purpose, for tests.
@@ -114,7 +114,7 @@ pub fn weakened_program(case: &Case, ordering: u32) -> Option<Program> {
 }
 
 pub(crate) fn fault_program(fault: Fault) -> Program {
-    kernel!("fault.cu", Register).program(vec![format!("FAULT={}", fault as u32)])
+    Kernel::of("fault.cu", ArgumentKind::Register).program(vec![format!("FAULT={}", fault as u32)])
 }
 
 #[cfg(test)]

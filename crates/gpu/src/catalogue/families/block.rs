@@ -1,9 +1,8 @@
 //! Barriers of a thread block.
 
 use super::prelude::*;
-use crate::catalogue::limits::without_repetitions;
 
-const KERNEL: Kernel = kernel!("block.cu", Register);
+const KERNEL: Kernel = Kernel::of("block.cu", ArgumentKind::Register);
 
 const FACTS: Facts = Facts { run_effect: |_| REGISTERS, ..Facts::of(Role::BlockBarrier).waiting(Waits::InHardware) };
 
@@ -109,7 +108,7 @@ static MBARRIER: Entry = Entry {
     expected: |_| ExpectedInstructions::of(&["SYNCS.ARRIVE", "ATOMS.ARRIVE"]),
     needs: (8, 0),
     cases: |id, preset, limits| limits.full(id, preset).cases(),
-    ..Entry::of(kernel!("mbarrier.cu", Register), Proof::Trial, FACTS)
+    ..Entry::of(Kernel::of("mbarrier.cu", ArgumentKind::Register), Proof::Trial, FACTS)
 };
 
 /// In theory: the latency of the copy engine, several hundred cycles from the second-level cache; the arrivals of the threads
@@ -130,7 +129,7 @@ static MBARRIER_TRANSACTION: Entry = Entry {
         });
         cases
     },
-    ..Entry::of(kernel!("mbarrier_transaction.cu", Register), Proof::Trial, FACTS)
+    ..Entry::of(Kernel::of("mbarrier_transaction.cu", ArgumentKind::Register), Proof::Trial, FACTS)
 };
 
 pub(crate) static ENTRIES: &[&Entry] = &[&SYNCTHREADS, &COUNT, &AND, &OR, &NAMED, &MBARRIER, &MBARRIER_TRANSACTION];

@@ -1,9 +1,8 @@
 //! Memory fences.
 
 use super::prelude::*;
-use crate::launch::arguments::UNROLL;
 
-const KERNEL: Kernel = kernel!("fence.cu", Variable);
+const KERNEL: Kernel = Kernel::of("fence.cu", ArgumentKind::Variable);
 
 /// Runs differ by the state of the memory; the writes of other devices and of the CPU make it more.
 const FACTS: Facts = Facts {
@@ -44,7 +43,7 @@ static BLOCK: Entry = Entry {
     source: "CUDA C++ Programming Guide, __threadfence_block; Burtchell and Burtscher, IISWC 2024",
     definitions: |case| definitions(case, "__threadfence_block", 1),
     expected: |_| ExpectedInstructions::of(&["MEMBAR.CTA"]).only_in_test(),
-    cases: |id, preset, limits| cases(id, preset, *limits, Scope::Block),
+    cases: |id, preset, limits| cases(id, preset, limits, Scope::Block),
     sampling: |_| SamplingPolicy::LONG_SAMPLES,
     ..FENCE
 };
@@ -55,7 +54,7 @@ static DEVICE: Entry = Entry {
     source: "CUDA C++ Programming Guide, __threadfence; Burtchell and Burtscher, IISWC 2024",
     definitions: |case| definitions(case, "__threadfence", 0),
     expected: |_| ExpectedInstructions::of(&["MEMBAR.GPU"]).only_in_test(),
-    cases: |id, preset, limits| cases(id, preset, *limits, Scope::Device),
+    cases: |id, preset, limits| cases(id, preset, limits, Scope::Device),
     ..FENCE
 };
 
@@ -66,7 +65,7 @@ static SYSTEM: Entry = Entry {
     facts: Facts { run_effect: |_| REACHING_THE_HOST, ..FACTS },
     definitions: |case| definitions(case, "__threadfence_system", 0),
     expected: |_| ExpectedInstructions::of(&["MEMBAR.SYS"]).only_in_test(),
-    cases: |id, preset, limits| cases(id, preset, *limits, Scope::System),
+    cases: |id, preset, limits| cases(id, preset, limits, Scope::System),
     ..FENCE
 };
 

@@ -1,9 +1,6 @@
 //! Shuffles, votes, comparisons and reductions of a warp: its lanes exchange, compare or combine registers.
 
 use super::prelude::*;
-use crate::catalogue::families::WARP_COLLECTIVE;
-
-const SHUFFLES: Kernel = kernel!("shuffle.cu", Register);
 
 const TYPES: [Dtype; 4] = [Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
 
@@ -11,18 +8,21 @@ const TYPES: [Dtype; 4] = [Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
 /// instructions. Many warps saturate the network: its throughput is the 32 lanes of a warp per cycle, or less.
 const SHUFFLE: Entry = Entry {
     operation: "one exchange that needs the result of the one before",
+    definitions: |case| {
+        let opaque = u32::from(case.form == Some(Form::Opaque));
+        vec![value_of(case), kind_of(case), format!("OPAQUE={opaque}")]
+    },
     cases: |id, preset, limits| {
         let types = if preset == Preset::Quick { &TYPES[..1] } else { &TYPES };
         limits.coarse(id, preset).dtypes(types).modes(&[Mode::Latency]).cases()
     },
-    ..Entry::of(SHUFFLES, Proof::LastLaunch, WARP_COLLECTIVE)
+    ..Entry::of(Kernel::of("shuffle.cu", ArgumentKind::Register), Proof::LastLaunch, WARP_COLLECTIVE)
 };
 
 static IDX: Entry = Entry {
     id: "gpu.shuffle.idx",
     summary: "Each lane of a warp reads a register of another, chosen by its number",
     source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.idx",
-    definitions: |case| shuffle_definitions(case, "IDX"),
     expected: |case| ExpectedInstructions::of(&["SHFL.IDX"]).times(words(case)),
     cases: |id, preset, limits| {
         let quick = [Dtype::I32, Dtype::F64];
@@ -36,7 +36,6 @@ static UP: Entry = Entry {
     id: "gpu.shuffle.up",
     summary: "Each lane of a warp reads a register of the lane before it",
     source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.up",
-    definitions: |case| shuffle_definitions(case, "UP"),
     expected: |case| ExpectedInstructions::of(&["SHFL.UP"]).times(words(case)),
     ..SHUFFLE
 };
@@ -45,7 +44,6 @@ static DOWN: Entry = Entry {
     id: "gpu.shuffle.down",
     summary: "Each lane of a warp reads a register of the lane behind it",
     source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.down",
-    definitions: |case| shuffle_definitions(case, "DOWN"),
     expected: |case| ExpectedInstructions::of(&["SHFL.DOWN"]).times(words(case)),
     cases: |id, preset, limits| {
         let as_written = (SHUFFLE.cases)(id, preset, limits);
@@ -63,7 +61,6 @@ static SHUFFLE_XOR: Entry = Entry {
     id: "gpu.shuffle.xor",
     summary: "The lanes of a warp exchange registers in pairs",
     source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.bfly",
-    definitions: |case| shuffle_definitions(case, "XOR"),
     expected: |case| ExpectedInstructions::of(&["SHFL.BFLY"]).times(words(case)),
     // As the paper's program: the distance is in a register.
     cases: |id, preset, limits| {
@@ -73,37 +70,32 @@ static SHUFFLE_XOR: Entry = Entry {
     ..SHUFFLE
 };
 
-fn shuffle_definitions(case: &Case, kind: &str) -> Vec<String> {
-    let opaque = u32::from(case.form == Some(Form::Opaque));
-    vec![value_of(case), format!("KIND={kind}"), format!("OPAQUE={opaque}")]
-}
-
 /// The network moves 32 bits at a time.
 fn words(case: &Case) -> usize {
     case.dtype.map_or(1, |dtype| dtype.size_bytes().div_ceil(4))
 }
-
-const VOTES: Kernel = kernel!("vote.cu", Register);
-const MATCHES: Kernel = kernel!("match.cu", Register);
 
 /// In theory: the predicates of the lanes are combined in one step. A vote has the latency of one or two arithmetic
 /// instructions and takes one issue slot. A throughput is of four votes under way: each is about the result of the fourth
 /// before it, because a vote about nothing new, or with a result that nobody uses, does not stay in the code.
 const VOTE: Entry = Entry {
     operation: "one vote; latency: about the result of the one before",
+    definitions: |case| {
+        let dependent = u32::from(case.mode == Some(Mode::Latency));
+        vec![kind_of(case), format!("DEPENDENT={dependent}")]
+    },
     cases: |id, preset, limits| {
         let dependent = limits.full(id, preset).modes(&[Mode::Latency]).cases();
         let independent = limits.coarse(id, at_most_standard(preset)).modes(&[Mode::Throughput]).cases();
         [dependent, independent].concat()
     },
-    ..Entry::of(VOTES, Proof::LastLaunch, WARP_COLLECTIVE)
+    ..Entry::of(Kernel::of("vote.cu", ArgumentKind::Register), Proof::LastLaunch, WARP_COLLECTIVE)
 };
 
 static VOTE_ALL: Entry = Entry {
     id: "gpu.vote.all",
     summary: "Whether a condition holds for all lanes of a warp",
     source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.all",
-    definitions: |case| vote_definitions(case, "ALL"),
     // Turing compares the active lanes with the lanes that agree.
     expected: |_| ExpectedInstructions::of(&["VOTE.ALL"]).or_substitutes(&["VOTE.ANY"]),
     ..VOTE
@@ -113,7 +105,6 @@ static VOTE_ANY: Entry = Entry {
     id: "gpu.vote.any",
     summary: "Whether a condition holds for any lane of a warp",
     source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.any",
-    definitions: |case| vote_definitions(case, "ANY"),
     expected: |_| ExpectedInstructions::of(&["VOTE.ANY"]),
     ..VOTE
 };
@@ -123,7 +114,6 @@ static VOTE_BALLOT: Entry = Entry {
     id: "gpu.vote.ballot",
     summary: "For which lanes of a warp a condition holds",
     source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.ballot",
-    definitions: |case| vote_definitions(case, "BALLOT"),
     // The same instruction as for `any`, with a register as the result.
     expected: |_| ExpectedInstructions::of(&["VOTE.ANY"]),
     ..VOTE
@@ -133,23 +123,31 @@ static VOTE_BALLOT: Entry = Entry {
 /// compares only with the value of one lane. A throughput is of four comparisons under way.
 const MATCH: Entry = Entry {
     operation: "one comparison; latency: it needs the result of the one before",
+    definitions: |case| {
+        let dependence = match (case.mode, case.form) {
+            (Some(Mode::Throughput), _) => "OF_FOUR",
+            (_, Some(Form::Opaque)) => "BY_MASK",
+            _ => "BY_VALUE",
+        };
+        // Values are compared as bits.
+        let bits = if words(case) == 2 { "u64" } else { "u32" };
+        vec![kind_of(case), format!("DEPENDENCE={dependence}"), format!("VALUE={bits}")]
+    },
     cases: |id, preset, limits| {
-        let types = [Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
-        let types = if preset == Preset::Quick { &types[..1] } else { &types };
+        let types = if preset == Preset::Quick { &TYPES[..1] } else { &TYPES };
         let dependent = limits.coarse(id, preset).dtypes(types).modes(&[Mode::Latency]).cases();
         let independent = limits.coarse(id, at_most_standard(preset)).dtypes(&types[..1]).modes(&[Mode::Throughput]);
         // As the paper's programs: each comparison is among the lanes that the one before found.
         let by_mask = limits.form_of_paper(id, preset, Form::Opaque, types).modes(&[Mode::Latency]).cases();
         [dependent, independent.cases(), by_mask].concat()
     },
-    ..Entry::of(MATCHES, Proof::LastLaunch, WARP_COLLECTIVE)
+    ..Entry::of(Kernel::of("match.cu", ArgumentKind::Register), Proof::LastLaunch, WARP_COLLECTIVE)
 };
 
 static MATCH_ANY: Entry = Entry {
     id: "gpu.match.any",
     summary: "Which lanes of a warp hold the same value",
     source: "CUDA C++ Programming Guide, Warp Match Functions; PTX ISA, match.any.sync",
-    definitions: |case| match_definitions(case, "ANY"),
     expected: |_| ExpectedInstructions::of(&["MATCH.ANY"]),
     ..MATCH
 };
@@ -158,7 +156,6 @@ static MATCH_ALL: Entry = Entry {
     id: "gpu.match.all",
     summary: "Whether all lanes of a warp hold the same value",
     source: "CUDA C++ Programming Guide, Warp Match Functions; PTX ISA, match.all.sync",
-    definitions: |case| match_definitions(case, "ALL"),
     // Turing finds the groups, and then whether there is only one.
     expected: |_| ExpectedInstructions::of(&["MATCH.ALL"]).or_substitutes(&["MATCH.ANY"]),
     ..MATCH
@@ -168,28 +165,6 @@ static MATCH_ALL: Entry = Entry {
 fn at_most_standard(preset: Preset) -> Preset {
     if preset == Preset::Quick { Preset::Quick } else { Preset::Standard }
 }
-
-fn vote_definitions(case: &Case, kind: &str) -> Vec<String> {
-    let dependent = u32::from(case.mode == Some(Mode::Latency));
-    vec![format!("KIND={kind}"), format!("DEPENDENT={dependent}")]
-}
-
-fn match_definitions(case: &Case, kind: &str) -> Vec<String> {
-    let dependence = match (case.mode, case.form) {
-        (Some(Mode::Throughput), _) => "OF_FOUR",
-        (_, Some(Form::Opaque)) => "BY_MASK",
-        _ => "BY_VALUE",
-    };
-    vec![format!("KIND={kind}"), format!("DEPENDENCE={dependence}"), bits_of(case)]
-}
-
-/// Values are compared as bits.
-fn bits_of(case: &Case) -> String {
-    let size = case.dtype.map_or(4, Dtype::size_bytes);
-    format!("VALUE={}", if size == 8 { "u64" } else { "u32" })
-}
-
-const REDUCTION_KERNEL: Kernel = kernel!("reduce.cu", Variable);
 
 /// In theory: one instruction instead of five shuffles and five operations. The result is in a uniform register; a move
 /// copies it back for the next reduction.
@@ -201,7 +176,7 @@ const REDUCE: Entry = Entry {
         let types = if preset == Preset::Quick { &[Dtype::U32][..] } else { &[Dtype::I32, Dtype::U32] };
         limits.coarse(id, preset).dtypes(types).modes(&[Mode::Latency]).cases()
     },
-    ..Entry::of(REDUCTION_KERNEL, Proof::Trial, WARP_COLLECTIVE)
+    ..Entry::of(Kernel::of("reduce.cu", ArgumentKind::Variable), Proof::Trial, WARP_COLLECTIVE)
 };
 
 /// Bitwise reductions: the sign does not matter.

@@ -1,8 +1,7 @@
 //! Kernel launches as barriers.
 
 use super::prelude::*;
-use crate::catalogue::limits::without_repetitions;
-const KERNEL: Kernel = kernel!("launch.cu", LaunchChain);
+const KERNEL: Kernel = Kernel::of("launch.cu", ArgumentKind::LaunchChain);
 
 /// The device's front end: two runs of one build on one H200 gave 1,454 and 1,554 ns for a cooperative launch.
 const FACTS: Facts = Facts {
@@ -37,7 +36,7 @@ const LAUNCH: Entry = Entry {
     definitions: |case| vec![format!("KIND={}", if is_empty(case) { "EMPTY" } else { "SPINNING" })],
     // Empty kernels must contain their end, longer ones the reading of the clock by which they last.
     expected: |case| ExpectedInstructions::of(if is_empty(case) { &["EXIT"] } else { &["CS2R", "S2UR", "CS2UR"] }),
-    cases: |id, preset, limits| cases(id, preset, *limits, &[5]),
+    cases: |id, preset, limits| cases(id, preset, limits, &[5]),
     ..Entry::of(KERNEL, Proof::Trial, FACTS)
 };
 
@@ -80,7 +79,7 @@ static STREAM: Entry = Entry {
     summary: "Launch of one more kernel into a stream",
     source: "CUDA Driver API, cuLaunchKernel; Zhang et al., IPDPS 2020, implicit barriers",
     method: Method::Launch(Launching::Stream),
-    cases: |id, preset, limits| cases(id, preset, *limits, &LENGTHS_US),
+    cases: |id, preset, limits| cases(id, preset, limits, &LENGTHS_US),
     ..LAUNCH
 };
 
@@ -100,7 +99,7 @@ static GRAPH: Entry = Entry {
     source: "CUDA Driver API, cuGraphLaunch",
     facts: Facts { run_effect: |_| IN_A_GRAPH, ..FACTS },
     method: Method::Launch(Launching::Graph),
-    cases: |id, preset, limits| cases(id, preset, *limits, &LENGTHS_US),
+    cases: |id, preset, limits| cases(id, preset, limits, &LENGTHS_US),
     ..LAUNCH
 };
 
@@ -128,7 +127,7 @@ static EVENT_SYNC: Entry = Entry {
 /// A launch that depends on another one: in quick plans kernels of one length alone.
 const DEPENDENT: Entry = Entry {
     cases: |id, preset, limits| {
-        let mut cases = cases(id, preset, *limits, &LENGTHS_US);
+        let mut cases = cases(id, preset, limits, &LENGTHS_US);
         cases.retain(|case| preset != Preset::Quick || case.group_number(KERNEL_US) == Some(5));
         cases
     },
@@ -174,7 +173,7 @@ static EVENT_WAIT: Entry = Entry {
 /// bound by the same decision, so all kernels last.
 const LOOPED: Entry = Entry {
     expected: |_| ExpectedInstructions { counts_in_memory: true, ..ExpectedInstructions::of(&["CALL.ABS"]) },
-    cases: |id, preset, limits| cases_of_loop(id, preset, *limits),
+    cases: cases_of_loop,
     ..LAUNCH
 };
 

@@ -50,35 +50,39 @@ mod prelude {
         RunEffect, Scope, Space, Waits,
     };
 
-    pub(super) use super::{CLUSTER_OF, REGISTERS, group_size, in_order_of, kernel, relaxed, value_of};
+    pub(super) use super::{
+        CLUSTER_OF, REGISTERS, WARP_COLLECTIVE, group_size, in_order_of, kind_of, relaxed, value_of,
+    };
     pub(super) use crate::catalogue::entry::{
         CpuThreads, Entry, ExpectedInstructions, Kernel, Launching, Method, Proof, SamplingPolicy,
     };
-    pub(super) use crate::catalogue::limits::{DeviceLimits, STRIDES};
+    pub(super) use crate::catalogue::limits::{DOUBLINGS, DeviceLimits, STRIDES, without_repetitions};
+    pub(super) use crate::launch::arguments::{ArgumentKind, UNROLL};
 }
-
-/// Names a file of `kernels/`. The second word is the kind of arguments that its kernels take.
-macro_rules! kernel {
-    ($file:literal, $arguments:ident) => {
-        $crate::catalogue::entry::Kernel {
-            file: $file,
-            text: None,
-            arguments: $crate::launch::arguments::ArgumentKind::$arguments,
-        }
-    };
-}
-pub(super) use kernel;
 
 /// The macro for the type of the values of a case.
 pub(super) fn value_of(case: &Case) -> String {
-    format!("VALUE={}", case.dtype.map_or("int", c_type))
+    let word = match case.dtype {
+        None | Some(Dtype::I32) => "int",
+        Some(Dtype::U32) => "unsigned int",
+        Some(Dtype::U64) => "unsigned long long",
+        Some(Dtype::F32) => "float",
+        Some(Dtype::F64) => "double",
+    };
+    format!("VALUE={word}")
+}
+
+/// The macro that selects the primitive in a kernel of several: the last part of its id, in capitals.
+pub(super) fn kind_of(case: &Case) -> String {
+    let name = case.primitive.rsplit('.').next().unwrap_or_default();
+    format!("KIND={}", name.to_uppercase())
 }
 
 /// The group: clusters of so many thread blocks.
 pub(super) const CLUSTER_OF: &str = "cluster #";
 
 /// The size of a group such as a tile; 1 if it has none, or one that no warp or cluster has.
-pub(super) fn group_size(case: &Case) -> u32 {
+pub(crate) fn group_size(case: &Case) -> u32 {
     case.group.as_ref().and_then(Group::number).filter(|size| (1..=32).contains(size)).unwrap_or(1)
 }
 
@@ -95,16 +99,6 @@ pub(super) fn relaxed(cases: &[Case]) -> Vec<Case> {
     cases.iter().map(|case| Case { order: Some(MemoryOrder::Relaxed), ..case.clone() }).collect()
 }
 
-const fn c_type(dtype: Dtype) -> &'static str {
-    match dtype {
-        Dtype::I32 => "int",
-        Dtype::U32 => "unsigned int",
-        Dtype::U64 => "unsigned long long",
-        Dtype::F32 => "float",
-        Dtype::F64 => "double",
-    }
-}
-
 /// Registers and the barriers of a block: nothing of the memory takes part.
 pub(super) const REGISTERS: RunEffect = RunEffect::of_both(0.001);
 
@@ -119,10 +113,6 @@ pub(super) const WARP_COLLECTIVE: Facts = Facts {
     run_effect: |_| REGISTERS,
     ..Facts::of(Role::WarpCollective).waiting(Waits::InHardware)
 };
-
-/// Threads of the host and of a device on one variable.
-pub(super) const HYBRID: Facts =
-    Facts { run_effect: |_| WITH_HOST, ..Facts::of(Role::HostDeviceHandoff).waiting(Waits::Spins) };
 
 #[cfg(test)]
 mod tests {

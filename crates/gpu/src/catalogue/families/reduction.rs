@@ -4,14 +4,13 @@
 //! read the vector by the same code on the same grid, so the difference of two of them is that of their synchronization. A
 //! [`Recipe`] says how a variant is queued, the macros of its kernel how its blocks join their results.
 
-use super::WARP_COLLECTIVE;
 use super::prelude::*;
 use crate::catalogue::registry::entry_of;
 use crate::cuda::driver::Way;
 use syncscope_core::words::words;
 
-const KERNEL: Kernel = kernel!("reduction.cu", Reduction);
-const CUB_KERNEL: Kernel = kernel!("reduction_cub.cu", Reduction);
+const KERNEL: Kernel = Kernel::of("reduction.cu", ArgumentKind::Reduction);
+const CUB_KERNEL: Kernel = Kernel::of("reduction_cub.cu", ArgumentKind::Reduction);
 
 /// The front end of the device, as of launches.
 const FACTS: Facts = Facts {
@@ -289,7 +288,7 @@ const BARRIER: &[&str] = &["ATOM.ADD", "ATOMG.ADD"];
 const REDUCTION: Entry = Entry {
     operation: "one reduction of the whole vector",
     definitions,
-    cases: |id, preset, limits| cases(id, preset, *limits),
+    cases: cases,
     has_third_loop: false,
     ..Entry::of(KERNEL, Proof::Trial, FACTS)
 };
@@ -368,7 +367,7 @@ reductions! {
         "As with events, the kernels of every reduction of the chain in one graph over all GPUs";
 }
 
-const WARP_KERNEL: Kernel = kernel!("reduction_warp.cu", Register);
+const WARP_KERNEL: Kernel = Kernel::of("reduction_warp.cu", ArgumentKind::Register);
 
 /// Sums in one iteration of the baseline: fewer than other operations, because one has dozens of instructions.
 const SUMS: u32 = 4;
@@ -389,7 +388,7 @@ const SUM_OF_WARP: Entry = Entry {
     operation: "one sum by each warp",
     source: "Zhang, Wahib and Matsuoka, figures 3 and 4",
     expected: |_| ExpectedInstructions::of(&["LDS"]).times(5),
-    cases: |id, preset, limits| cases_of_warp(id, preset, *limits),
+    cases: cases_of_warp,
     unroll: |_| SUMS,
     ..Entry::of(WARP_KERNEL, Proof::Trial, WARP_FACTS)
 };
@@ -474,7 +473,7 @@ mod tests {
     #[test]
     fn quick_plans_have_no_reductions_and_the_papers_sizes_are_all_there() {
         let planned =
-            |preset| -> Vec<Case> { ENTRIES.iter().flat_map(|entry| (entry.cases)(entry.id, preset, &H200)).collect() };
+            |preset| -> Vec<Case> { ENTRIES.iter().flat_map(|entry| (entry.cases)(entry.id, preset, H200)).collect() };
         assert!(planned(Preset::Quick).is_empty());
         let paper = planned(Preset::Paper);
         let of = |id: &str| paper.iter().filter(|case| case.primitive == id).count();
