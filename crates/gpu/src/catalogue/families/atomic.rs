@@ -2,8 +2,6 @@
 
 use super::prelude::*;
 
-const KERNEL: Kernel = Kernel::of("atomic.cu", ArgumentKind::Variable);
-
 /// The second-level cache executes the operations, so that no line moves: elements of their own are never contended for.
 const FACTS: Facts = Facts {
     orders_memory: false,
@@ -67,7 +65,7 @@ macro_rules! atomics {
             sampling: |case| sampling(case, $reduces),
             unroll: |case| unroll(case, $reduces),
             cases: |id, preset, limits| cases(id, preset, limits, $types, (Breadth::$breadth, Combines::$combines)),
-            ..Entry::of(KERNEL, Proof::$proof, FACTS)
+            ..Entry::of(Kernel::of("atomic.cu", ArgumentKind::Variable), Proof::$proof, FACTS)
         },)+];
     };
 }

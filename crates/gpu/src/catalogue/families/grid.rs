@@ -5,8 +5,6 @@
 use super::prelude::*;
 use syncscope_core::own::is_own;
 
-const KERNEL: Kernel = Kernel::of("grid.cu", ArgumentKind::GridBarrier);
-
 /// The column `group` names variants, of which each is another algorithm.
 const FACTS: Facts = Facts {
     run_effect: |_| RunEffect::of_both(0.004),
@@ -103,7 +101,7 @@ const BARRIER: Entry = Entry {
     cases: heat_map,
     method: Method::GridBarrier,
     unroll: |_| UNROLL,
-    ..Entry::of(KERNEL, Proof::Trial, FACTS)
+    ..Entry::of(Kernel::of("grid.cu", ArgumentKind::GridBarrier), Proof::Trial, FACTS)
 };
 
 /// Barriers with near counters keep more addresses than the registers of two full blocks on a multiprocessor hold.

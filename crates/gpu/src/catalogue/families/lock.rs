@@ -1,7 +1,6 @@
 //! Locks in global memory.
 
 use super::prelude::*;
-const KERNEL: Kernel = Kernel::of("lock.cu", ArgumentKind::Variable);
 
 /// One thread of each warp takes part.
 const FACTS: Facts = Facts {
@@ -30,33 +29,21 @@ const LOCK: Entry = Entry {
             .except(|case| too_many(case.blocks.unwrap_or(1) * (case.threads.unwrap_or(1) / 32)))
             .cases()
     },
-    ..Entry::of(KERNEL, Proof::Sum, FACTS)
+    ..Entry::of(Kernel::of("lock.cu", ArgumentKind::Variable), Proof::Sum, FACTS)
 };
 
-static SPIN_CAS: Entry = Entry {
-    id: "gpu.lock.spin_cas",
-    summary: "Spin lock taken by compare-and-swap",
+entries! {
+    "gpu.lock.spin_cas" like LOCK: "Spin lock taken by compare-and-swap",
     source: "CUDA C++ Programming Guide, atomicCAS; PTX ISA, atom.acquire.cas and st.release",
-    expected: |_| ExpectedInstructions::of(&["ATOMG.CAS", "ATOM.CAS"]),
-    ..LOCK
-};
+    expected: |_| ExpectedInstructions::of(&["ATOMG.CAS", "ATOM.CAS"]);
 
-static SPIN_EXCHANGE: Entry = Entry {
-    id: "gpu.lock.spin_exchange",
-    summary: "Spin lock taken by exchange",
+    "gpu.lock.spin_exchange" like LOCK: "Spin lock taken by exchange",
     source: "CUDA C++ Programming Guide, atomicExch; PTX ISA, atom.acquire.exch and st.release",
-    expected: |_| ExpectedInstructions::of(&["ATOMG.EXCH", "ATOM.EXCH"]),
-    ..LOCK
-};
+    expected: |_| ExpectedInstructions::of(&["ATOMG.EXCH", "ATOM.EXCH"]);
 
-/// In theory: one atomic operation for each critical section, whatever the contention; waiting threads only read. The lock
-/// is fair: threads get it in the order of their tickets.
-static TICKET: Entry = Entry {
-    id: "gpu.lock.ticket",
-    summary: "Ticket lock: threads get it in the order in which they asked",
+    /// In theory: one atomic operation for each critical section, whatever the contention; waiting threads only read. The lock
+    /// is fair: threads get it in the order of their tickets.
+    "gpu.lock.ticket" like LOCK: "Ticket lock: threads get it in the order in which they asked",
     source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, ticket lock",
-    expected: |_| ExpectedInstructions::of(&["ATOMG.ADD", "ATOM.ADD"]),
-    ..LOCK
-};
-
-pub(crate) static ENTRIES: &[&Entry] = &[&SPIN_CAS, &SPIN_EXCHANGE, &TICKET];
+    expected: |_| ExpectedInstructions::of(&["ATOMG.ADD", "ATOM.ADD"]);
+}

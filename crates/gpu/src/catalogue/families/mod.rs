@@ -1,7 +1,7 @@
 //! The families of primitives: one file contains one family or several that are alike, and this one what they share.
 //!
 //! An entry says what a primitive is, which kernel measures it, for which cases, and which machine instruction its
-//! evidence must show. To add a primitive to a family, add an entry to its file and to the list at the end of the file.
+//! evidence must show. To add a primitive to a family, add an entry to the table or the list at the end of its file.
 //!
 //! Each family, and this file, says by how much the costs of its primitives differ between two runs on one machine, beyond what
 //! the interval within a run shows: a run has its own allocations, contexts and orders of blocks, and its own temperature. The
@@ -30,7 +30,6 @@ pub(super) static FAMILIES: &[&[&Entry]] = &[
     block::ENTRIES,
     warp::ENTRIES,
     lanes::ENTRIES,
-    lanes::REDUCTIONS,
     atomic::ENTRIES,
     fence::ENTRIES,
     lock::ENTRIES,
@@ -51,7 +50,7 @@ mod prelude {
     };
 
     pub(super) use super::{
-        CLUSTER_OF, REGISTERS, WARP_COLLECTIVE, group_size, in_order_of, kind_of, relaxed, value_of,
+        CLUSTER_OF, REGISTERS, WARP_COLLECTIVE, entries, group_size, in_order_of, kind_of, name_of, relaxed, value_of,
     };
     pub(super) use crate::catalogue::entry::{
         CpuThreads, Entry, ExpectedInstructions, Kernel, Launching, Method, Proof, SamplingPolicy,
@@ -59,6 +58,15 @@ mod prelude {
     pub(super) use crate::catalogue::limits::{DOUBLINGS, DeviceLimits, STRIDES, without_repetitions};
     pub(super) use crate::launch::arguments::{ArgumentKind, UNROLL};
 }
+
+/// The entries of a family, a row for each: its id, the entry that it is like, what it is, and the fields that differ.
+macro_rules! entries {
+    ($($(#[$about:meta])* $id:literal like $like:ident: $summary:literal $(, $field:ident: $value:expr)*;)+) => {
+        pub(crate) static ENTRIES: &[&Entry] =
+            &[$(&Entry { id: $id, summary: $summary, $($field: $value,)* ..$like },)+];
+    };
+}
+pub(super) use entries;
 
 /// The macro for the type of the values of a case.
 pub(super) fn value_of(case: &Case) -> String {
@@ -72,10 +80,14 @@ pub(super) fn value_of(case: &Case) -> String {
     format!("VALUE={word}")
 }
 
-/// The macro that selects the primitive in a kernel of several: the last part of its id, in capitals.
+/// The last part of the id of its primitive.
+pub(super) fn name_of(case: &Case) -> &str {
+    case.primitive.rsplit('.').next().unwrap_or_default()
+}
+
+/// The macro that selects the primitive in a kernel of several: its name in capitals.
 pub(super) fn kind_of(case: &Case) -> String {
-    let name = case.primitive.rsplit('.').next().unwrap_or_default();
-    format!("KIND={}", name.to_uppercase())
+    format!("KIND={}", name_of(case).to_uppercase())
 }
 
 /// The group: clusters of so many thread blocks.

@@ -3,8 +3,6 @@
 use super::grid::{NEAR_FLAGS, UNROLL, heat_map, one_block_each, roomy};
 use super::prelude::*;
 
-const KERNEL: Kernel = Kernel::of("multi.cu", ArgumentKind::GridBarrier);
-
 const FACTS: Facts = Facts {
     run_effect: |_| RunEffect::of_both(0.01),
     has_designs: true,
@@ -88,7 +86,7 @@ const BARRIER: Entry = Entry {
     cases: |id, preset, limits| with_relaxed(id, preset, limits, &[]),
     method: Method::GridBarrier,
     unroll: |_| UNROLL,
-    ..Entry::of(KERNEL, Proof::Trial, FACTS)
+    ..Entry::of(Kernel::of("multi.cu", ArgumentKind::GridBarrier), Proof::Trial, FACTS)
 };
 
 /// In theory: the barrier of a grid, then an addition over the link, reads over the link until all devices have arrived, and
