@@ -11,10 +11,11 @@ const SCHEDULERS: f64 = 4.0;
 
 /// A unit that serves so many lanes in a clock.
 struct Unit {
-    name: &'static str,
+    /// What it serves.
+    lanes_of: &'static str,
     /// The instructions that use it.
     instructions: &'static [&'static str],
-    lanes_per_clock: f64,
+    per_clock: f64,
     /// The lowest and the highest compute capability that are known to have that throughput.
     on: [(u32, u32); 2],
 }
@@ -22,24 +23,9 @@ struct Unit {
 /// The units of a multiprocessor (CUDA C++ Best Practices Guide, "Throughput of Native Arithmetic Instructions"; a table of the
 /// Programming Guide before CUDA 13). As others quote them; votes are as measured on an H200.
 const UNITS: [Unit; 3] = [
-    Unit {
-        name: "32 lanes of shuffles per clock and multiprocessor",
-        instructions: &["SHFL"],
-        lanes_per_clock: 32.0,
-        on: [(7, 5), (9, 0)],
-    },
-    Unit {
-        name: "16 lanes of reductions per clock and multiprocessor",
-        instructions: &["REDUX"],
-        lanes_per_clock: 16.0,
-        on: [(8, 0), (9, 0)],
-    },
-    Unit {
-        name: "64 lanes of votes per clock and multiprocessor",
-        instructions: &["VOTE", "VOTEU"],
-        lanes_per_clock: 64.0,
-        on: [(9, 0), (9, 0)],
-    },
+    Unit { lanes_of: "shuffles", instructions: &["SHFL"], per_clock: 32.0, on: [(7, 5), (9, 0)] },
+    Unit { lanes_of: "reductions", instructions: &["REDUX"], per_clock: 16.0, on: [(8, 0), (9, 0)] },
+    Unit { lanes_of: "votes", instructions: &["VOTE", "VOTEU"], per_clock: 64.0, on: [(9, 0), (9, 0)] },
 ];
 
 /// The highest of the limits of a case on a device: the least possible cost of an operation, as a thread sees it.
@@ -70,12 +56,14 @@ pub(crate) fn least_cycles(
         let lanes = f64::from(together * threads);
         for unit in UNITS.iter().filter(|unit| (unit.on[0]..=unit.on[1]).contains(&capability)) {
             let count: f64 = unit.instructions.iter().map(|instruction| receipt.of_name(instruction)).sum();
-            limits.push(limit(count * lanes / unit.lanes_per_clock, unit.name));
+            let name = format!("{} lanes of {} per clock and multiprocessor", unit.per_clock, unit.lanes_of);
+            limits.push(limit(count * lanes / unit.per_clock, &name));
         }
     }
     if case.layout == Some(Layout::Shared) && case.space == Some(Space::Global) {
         // Operations of a warp may be combined, by the compiler or by the hardware, unless each changes what the next one finds.
-        let (operations, name) = if is_one_by_one(case) {
+        let is_one_by_one = ["gpu.atomic.exchange", "gpu.atomic.cas_pass"].contains(&case.primitive.as_str());
+        let (operations, name) = if is_one_by_one {
             (on_device / warps * f64::from(threads), "one atomic operation per clock on an address")
         } else {
             (on_device, "one atomic operation of a warp per clock on an address")
@@ -84,11 +72,6 @@ pub(crate) fn least_cycles(
     }
     let is_possible = |limit: &Limit| limit.least_cycles > 0.0 && on_device > 1.0;
     limits.into_iter().filter(is_possible).max_by(|a, b| a.least_cycles.total_cmp(&b.least_cycles))
-}
-
-/// Whether the operations of the lanes of a warp are not combined: each of them changes what the next one finds.
-fn is_one_by_one(case: &Case) -> bool {
-    ["gpu.atomic.exchange", "gpu.atomic.cas_pass"].contains(&case.primitive.as_str())
 }
 
 /// How many blocks certainly run on a multiprocessor at the same time, if a grid has as many (CUDA C++ Programming Guide,
@@ -152,9 +135,18 @@ mod tests {
         let of = |primitive: &str, instruction: &str, threads| {
             limit(&case(primitive, threads, 132), &evidence(&[instruction], Counted::Executed)).unwrap()
         };
-        assert_eq!(of("gpu.shuffle.idx", "SHFL", 1024), (32_000, UNITS[0].name.to_owned()));
-        assert_eq!(of("gpu.reduce.add", "REDUX", 1024), (64_000, UNITS[1].name.to_owned()));
-        assert_eq!(of("gpu.vote.any", "VOTE", 1024), (16_000, UNITS[2].name.to_owned()));
+        assert_eq!(
+            of("gpu.shuffle.idx", "SHFL", 1024),
+            (32_000, "32 lanes of shuffles per clock and multiprocessor".to_owned())
+        );
+        assert_eq!(
+            of("gpu.reduce.add", "REDUX", 1024),
+            (64_000, "16 lanes of reductions per clock and multiprocessor".to_owned())
+        );
+        assert_eq!(
+            of("gpu.vote.any", "VOTE", 1024),
+            (16_000, "64 lanes of votes per clock and multiprocessor".to_owned())
+        );
         let vote = evidence(&["VOTE"], Counted::Executed);
         let later = limit_on((12, 0), &case("gpu.vote.any", 1024, 1), &vote).unwrap();
         assert_eq!(later.0, 8_000, "the throughput is not known, and the issue slots are the limit");

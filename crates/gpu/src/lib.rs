@@ -51,7 +51,7 @@ pub use launch::headers::headers;
 /// The primitives, with or without a GPU.
 pub fn primitives() -> &'static [syncscope_core::Primitive] {
     static PRIMITIVES: std::sync::LazyLock<Vec<syncscope_core::Primitive>> = std::sync::LazyLock::new(|| {
-        let mut primitives = catalogue::primitives().to_vec();
+        let mut primitives: Vec<_> = catalogue::primitives().collect();
         // Behind the other barriers of several devices.
         let last = primitives.iter().rposition(|primitive| primitive.id.starts_with("gpu.multi."));
         let place = last.map_or(primitives.len(), |last| last + 1);

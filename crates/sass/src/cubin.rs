@@ -46,14 +46,8 @@ impl Cubin {
             return Err(SassError::NotCuda(machine.0));
         }
         let arch = arch_of_flags(header.e_flags(endian).0, header.e_ident().os_abi.0)?;
-        let sections = header.sections(endian, bytes)?;
-        let mut kernels = Vec::new();
-        for section in sections.iter() {
-            let Some(name) = sections.section_name(endian, section)?.strip_prefix(TEXT_PREFIX) else { continue };
-            let name = str::from_utf8(name).map_err(|_| SassError::KernelName)?;
-            kernels.push(Kernel::decode(name, section.data(endian, bytes)?, arch)?);
-        }
-        Ok(Self { arch, kernels })
+        let code = sections_of_kernels(bytes, TEXT_PREFIX)?.into_iter();
+        Ok(Self { arch, kernels: code.map(|(name, code)| Kernel::decode(name, code, arch)).collect::<Result<_, _>>()? })
     }
 
     /// The architecture the code was compiled for.
@@ -80,7 +74,7 @@ impl Kernel {
     pub fn decode(name: &str, code: &[u8], arch: Arch) -> Result<Self, SassError> {
         let (words, rest) = code.as_chunks::<SIZE_BYTES>();
         if !rest.is_empty() {
-            return Err(SassError::OddLength { kernel: name.to_owned(), length: code.len() });
+            return Err(SassError::OddLength(name.to_owned(), code.len()));
         }
         let decode = |(index, word): (usize, &[u8; SIZE_BYTES])| {
             Instruction::decode((index * SIZE_BYTES) as u64, u128::from_le_bytes(*word), arch)
@@ -129,16 +123,23 @@ const PARAMETER_BYTES: u8 = 0x19;
 /// # Errors
 /// If the bytes are not an intact 64-bit little-endian ELF file, or the attributes of a kernel are cut off.
 pub fn parameter_bytes(cubin: &[u8]) -> Result<BTreeMap<String, usize>, SassError> {
+    let bytes_of = |(name, data): (&str, &[u8])| {
+        let bytes = in_attributes(data).ok_or_else(|| SassError::Attributes(name.to_owned()))?;
+        Ok((name.to_owned(), bytes))
+    };
+    sections_of_kernels(cubin, INFO_PREFIX)?.into_iter().map(bytes_of).collect()
+}
+
+/// Name of the kernel and content of each section with this prefix.
+pub(crate) fn sections_of_kernels<'a>(cubin: &'a [u8], prefix: &[u8]) -> Result<Vec<(&'a str, &'a [u8])>, SassError> {
     let header = FileHeader64::<LittleEndian>::parse(cubin)?;
     let endian = header.endian()?;
     let sections = header.sections(endian, cubin)?;
-    let mut found = BTreeMap::new();
+    let mut found = Vec::new();
     for section in sections.iter() {
-        let Some(name) = sections.section_name(endian, section)?.strip_prefix(INFO_PREFIX) else { continue };
-        let name = str::from_utf8(name).map_err(|_| SassError::KernelName)?.to_owned();
-        let bytes = in_attributes(section.data(endian, cubin)?);
-        let bytes = bytes.ok_or_else(|| SassError::Attributes(name.clone()))?;
-        found.insert(name, bytes);
+        let Some(name) = sections.section_name(endian, section)?.strip_prefix(prefix) else { continue };
+        let name = str::from_utf8(name).map_err(|_| SassError::KernelName)?;
+        found.push((name, section.data(endian, cubin)?));
     }
     Ok(found)
 }

@@ -22,31 +22,14 @@ pub enum SassError {
     #[error("the CUBIN has no kernel {0}")]
     NoKernel(String),
     /// Code that ends within an instruction.
-    #[error("the code of kernel {kernel} is {length} bytes long, which is not a multiple of 16")]
-    OddLength {
-        /// The kernel.
-        kernel: String,
-        /// Length of its code in bytes.
-        length: usize,
-    },
-    /// No loop between two clock reads.
-    #[error("kernel {kernel} has no loop between two reads of a clock ({reads} reads found)")]
-    NoTimedLoop {
-        /// The kernel.
-        kernel: String,
-        /// How many clock reads it has.
-        reads: usize,
-    },
-    /// Several loops, each between clock reads of its own.
-    #[error("kernel {kernel} times several loops, at {first:#06x} and at {second:#06x}; which one is meant is unclear")]
-    SeveralTimedLoops {
-        /// The kernel.
-        kernel: String,
-        /// Offset of the first start.
-        first: u64,
-        /// Offset of another start.
-        second: u64,
-    },
+    #[error("the code of kernel {0} is {1} bytes long, which is not a multiple of 16")]
+    OddLength(String, usize),
+    /// No loop between two clock reads, of which the kernel has so many.
+    #[error("kernel {0} has no loop between two reads of a clock ({1} reads found)")]
+    NoTimedLoop(String, usize),
+    /// Several loops, each between clock reads of its own; where two of them start.
+    #[error("kernel {0} times several loops, at {1:#06x} and at {2:#06x}; which one is meant is unclear")]
+    SeveralTimedLoops(String, u64, u64),
 }
 
 /// An edit that is not made.

@@ -18,16 +18,6 @@ pub(crate) struct Graph {
     blocks: Vec<Range<usize>>,
 }
 
-/// How execution goes on after an instruction.
-struct Exits {
-    /// The next instruction may follow.
-    next: bool,
-    /// Another one may.
-    target: Option<usize>,
-    /// A block ends here.
-    ends_block: bool,
-}
-
 impl Graph {
     /// The graph of the instructions of a kernel, with the functions that it calls. Returns are not followed: a call goes on
     /// after itself, with what the function leaves.
@@ -38,15 +28,16 @@ impl Graph {
         }
         let mut successors = Vec::with_capacity(instructions.len());
         for (index, instruction) in instructions.iter().enumerate() {
-            let exits = exits(instructions, instruction);
-            if let Some(target) = instruction.target.and_then(|target| position(instructions, target)) {
+            let target = instruction.target.and_then(|target| position(instructions, target));
+            let (may_go_on, may_branch, ends_block) = exits(instruction, target.is_some());
+            if let Some(target) = target {
                 begins[target] = true;
             }
-            if exits.ends_block && index + 1 < instructions.len() {
-                begins[index + 1] = true;
+            let next = Some(index + 1).filter(|next| *next < instructions.len());
+            if let Some(next) = next.filter(|_| ends_block) {
+                begins[next] = true;
             }
-            let next = (exits.next && index + 1 < instructions.len()).then_some(index + 1);
-            successors.push(next.into_iter().chain(exits.target).collect());
+            successors.push(next.filter(|_| may_go_on).into_iter().chain(target.filter(|_| may_branch)).collect());
         }
         let starts: Vec<usize> = (0..begins.len()).filter(|&at| begins[at]).collect();
         let ends = starts.iter().skip(1).copied().chain([begins.len()]);
@@ -77,23 +68,18 @@ fn is_conditional(instruction: &Instruction) -> bool {
     instruction.predicate.is_some() || second
 }
 
-fn exits(instructions: &[Instruction], instruction: &Instruction) -> Exits {
-    let target = instruction.target.and_then(|target| position(instructions, target));
+/// Whether the instruction behind this one may follow, whether its target may, and whether a block ends here.
+fn exits(instruction: &Instruction, has_target: bool) -> (bool, bool, bool) {
     match instruction.opcode {
         // BRA.DIV and BRA.U have other conditions.
-        "BRA" => {
-            let next = is_conditional(instruction) || instruction.mnemonic != "BRA";
-            Exits { next, target, ends_block: true }
-        }
-        "CALL" => Exits { next: true, target, ends_block: true },
-        "EXIT" => Exits { next: is_conditional(instruction), target: None, ends_block: true },
-        "RET" | "BRX" | "BRXU" | "JMP" | "JMX" | "JMXU" => {
-            Exits { next: instruction.predicate.is_some(), target: None, ends_block: true }
-        }
-        "BSYNC" | "BREAK" => Exits { next: true, target: None, ends_block: true },
-        "WARPSYNC" => Exits { next: true, target, ends_block: target.is_some() },
+        "BRA" => (is_conditional(instruction) || instruction.mnemonic != "BRA", true, true),
+        "CALL" => (true, true, true),
+        "EXIT" => (is_conditional(instruction), false, true),
+        "RET" | "BRX" | "BRXU" | "JMP" | "JMX" | "JMXU" => (instruction.predicate.is_some(), false, true),
+        "BSYNC" | "BREAK" => (true, false, true),
+        "WARPSYNC" => (true, true, has_target),
         // The target of BSSY is where the threads meet again; BSYNC leads there.
-        _ => Exits { next: true, target: None, ends_block: false },
+        _ => (true, false, false),
     }
 }
 
@@ -171,40 +157,20 @@ pub(crate) fn outstanding_before(instructions: &[Instruction], graph: &Graph) ->
     before
 }
 
-/// An instruction whose result may still be on its way when the clock is read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unawaited {
-    /// Offset of the instruction.
-    pub offset: u64,
-    /// Its mnemonic.
-    pub mnemonic: String,
-    /// The barrier that is released when its result is written.
-    pub barrier: u8,
-}
-
 /// The instructions of a timed region whose result may be outstanding when the clock is read at its end.
 ///
 /// Instructions that set no barrier for a result are not named: nothing can wait for the end of a store or of a reduction
 /// without a result, and the results of arithmetic are there after a fixed time.
-pub fn unawaited_results(kernel: &Kernel, region: &Region) -> Vec<Unawaited> {
+pub fn unawaited_results<'a>(kernel: &'a Kernel, region: &Region) -> Vec<&'a Instruction> {
     let instructions = kernel.instructions();
     let is_closing = |found: &Instruction| found.offset >= region.end() && found.clock == Some(Clock::Cycles64);
     let Some(read) = instructions.iter().position(is_closing) else { return Vec::new() };
     let mut outstanding = outstanding_before(instructions, &Graph::of(instructions)).swap_remove(read);
     outstanding.wait(instructions[read].control);
-    let is_timed = |offset: u64| {
-        let timed = region.instructions().iter().chain(region.out_of_line().iter().flatten());
-        timed.into_iter().any(|instruction| instruction.offset == offset)
-    };
-    outstanding
-        .all()
-        .filter(|(_, index, sets)| *sets == Sets::Write && is_timed(instructions[*index].offset))
-        .map(|(barrier, index, _)| Unawaited {
-            offset: instructions[index].offset,
-            mnemonic: instructions[index].mnemonic.clone(),
-            barrier,
-        })
-        .collect()
+    let timed: BTreeSet<u64> = region.blocks().flatten().map(|instruction| instruction.offset).collect();
+    let results =
+        outstanding.all().filter(|(_, _, sets)| *sets == Sets::Write).map(|(_, index, _)| &instructions[index]);
+    results.filter(|result| timed.contains(&result.offset)).collect()
 }
 
 #[cfg(test)]

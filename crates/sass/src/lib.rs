@@ -59,7 +59,7 @@ pub use arch::Arch;
 pub use cubin::{Cubin, Kernel, parameter_bytes};
 pub use edit::{Correction, CubinFile, KernelEdit, correct_clock_reads};
 pub use error::{EditError, SassError};
-pub use flow::{Unawaited, unawaited_results};
+pub use flow::unawaited_results;
 pub use instruction::{Clock, Control, Instruction, Predicate};
 pub use operands::{Bank, Effects, Kind, Register, with_registers};
 pub use region::{Region, timed_region};

@@ -51,15 +51,15 @@ fn widest(kernel: &Kernel, bodies: &[Range<usize>]) -> Result<Range<usize>, Sass
     let reads: Vec<usize> = (0..instructions.len()).filter(is_read).collect();
     let spans: Vec<Range<usize>> = bodies.iter().filter_map(|body| enclosing(&reads, body)).collect();
     let Some(widest) = spans.iter().max_by_key(|span| span.len()) else {
-        return Err(SassError::NoTimedLoop { kernel: kernel.name().to_owned(), reads: reads.len() });
+        return Err(SassError::NoTimedLoop(kernel.name().to_owned(), reads.len()));
     };
     match spans.iter().find(|span| !contains(widest, span)) {
         None => Ok(widest.clone()),
-        Some(other) => Err(SassError::SeveralTimedLoops {
-            kernel: kernel.name().to_owned(),
-            first: instructions[widest.start.min(other.start)].offset,
-            second: instructions[widest.start.max(other.start)].offset,
-        }),
+        Some(other) => {
+            let [first, second] = [widest.start.min(other.start), widest.start.max(other.start)];
+            let [first, second] = [first, second].map(|index| instructions[index].offset);
+            Err(SassError::SeveralTimedLoops(kernel.name().to_owned(), first, second))
+        }
     }
 }
 
@@ -127,7 +127,7 @@ impl Region {
         text
     }
 
-    fn blocks(&self) -> impl Iterator<Item = &Vec<Instruction>> {
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = &Vec<Instruction>> {
         std::iter::once(&self.inline).chain(&self.out_of_line)
     }
 }

@@ -111,6 +111,11 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
+    /// A file of `kernels/`, and the kind of arguments that its kernels take.
+    pub(super) const fn of(file: &'static str, arguments: ArgumentKind) -> Self {
+        Self { file, text: None, arguments }
+    }
+
     /// The file with these definitions.
     pub(super) fn program(self, definitions: Vec<String>) -> Program {
         // A test compiles every program, so each file is there.
@@ -159,7 +164,7 @@ pub(crate) struct Entry {
     pub(super) arrays: usize,
     /// Operations that occur once in the machine code of one iteration of the baseline.
     pub(crate) unroll: fn(&Case) -> u32,
-    pub(super) cases: fn(&str, Preset, &DeviceLimits) -> Vec<Case>,
+    pub(super) cases: fn(&str, Preset, DeviceLimits) -> Vec<Case>,
 }
 
 impl Entry {

@@ -6,17 +6,6 @@ use syncscope_core::{Case, Dtype, Form, Group, Layout, MemoryOrder, Mode, Preset
 
 use super::limits::{DeviceLimits, STRIDES};
 
-/// Where a program's threads have their variables.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PeerLayout {
-    /// It has none.
-    None,
-    /// One for all.
-    Scalar,
-    /// Elements of an array, as many elements apart as its argument says.
-    Array,
-}
-
 /// One program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PeerProgram {
@@ -26,8 +15,8 @@ pub struct PeerProgram {
     pub primitive: &'static str,
     /// Its types, in the order of its numbers for them. `None` if the type does not matter.
     pub types: &'static [Option<Dtype>],
-    /// Where the variables are.
-    pub layout: PeerLayout,
+    /// Where its threads have their variables; elements of an array are as many elements apart as its argument says.
+    pub layout: Option<Layout>,
     /// What kind of operation it measures.
     pub operation: PeerOperation,
 }
@@ -53,11 +42,7 @@ pub enum PeerOperation {
 impl PeerProgram {
     /// The case that measures what the program measured.
     pub fn case(&self, dtype: Option<Dtype>, stride: u32, blocks: u32, threads: u32) -> Case {
-        let layout = match self.layout {
-            PeerLayout::None => None,
-            PeerLayout::Scalar => Some(Layout::Shared),
-            PeerLayout::Array => Some(Layout::Private { stride }),
-        };
+        let layout = if self.layout == ARRAY { Some(Layout::Private { stride }) } else { self.layout };
         let case = Case { dtype, layout, threads: Some(threads), blocks: Some(blocks), ..Case::new(self.primitive) };
         match self.operation {
             PeerOperation::Atomic => Case {
@@ -76,6 +61,9 @@ impl PeerProgram {
     }
 }
 
+const SCALAR: Option<Layout> = Some(Layout::Shared);
+const ARRAY: Option<Layout> = Some(Layout::Private { stride: 1 });
+
 const UNTYPED: &[Option<Dtype>] = &[None];
 const INTEGERS: &[Option<Dtype>] = &[Some(Dtype::I32), Some(Dtype::U64)];
 const UP_TO_FLOAT: &[Option<Dtype>] = &[Some(Dtype::I32), Some(Dtype::U64), Some(Dtype::F32)];
@@ -83,30 +71,29 @@ const ALL_TYPES: &[Option<Dtype>] = &[Some(Dtype::I32), Some(Dtype::U64), Some(D
 
 /// All of them.
 pub static PEER_PROGRAMS: &[PeerProgram] = {
-    use PeerLayout::{Array, None, Scalar};
     use PeerOperation::{Atomic, ConvergedWarp, Dependent, DependentOpaque, Fence, Plain};
     const fn program(
         name: &'static str,
         primitive: &'static str,
         types: &'static [Option<Dtype>],
-        layout: PeerLayout,
+        layout: Option<Layout>,
         operation: PeerOperation,
     ) -> PeerProgram {
         PeerProgram { name, primitive, types, layout, operation }
     }
     &[
-        program("cuda_atomicadd_scalar_v2", "gpu.atomic.add", ALL_TYPES, Scalar, Atomic),
-        program("cuda_atomicadd_array_v2", "gpu.atomic.add", ALL_TYPES, Array, Atomic),
-        program("cuda_atomiccas_array_fail", "gpu.atomic.cas_fail", INTEGERS, Array, Atomic),
-        program("cuda_atomiccas_array_pass", "gpu.atomic.cas_pass", INTEGERS, Array, Atomic),
-        program("cuda_atomiccas_array_pass_v2", "gpu.atomic.cas_pass", INTEGERS, Array, Atomic),
-        program("cuda_atomiccas_scalar_fail", "gpu.atomic.cas_fail", INTEGERS, Scalar, Atomic),
-        program("cuda_atomiccas_scalar_pass", "gpu.atomic.cas_pass", INTEGERS, Scalar, Atomic),
-        program("cuda_atomiccas_scalar_pass_v2", "gpu.atomic.cas_pass", INTEGERS, Scalar, Atomic),
-        program("cuda_atomicexch_v2", "gpu.atomic.exchange", UP_TO_FLOAT, Scalar, Atomic),
-        program("cuda_threadfence_array", "gpu.fence.device", ALL_TYPES, Array, Fence(Scope::Device)),
-        program("cuda_threadfence_block_array", "gpu.fence.block", ALL_TYPES, Array, Fence(Scope::Block)),
-        program("cuda_threadfence_system_array", "gpu.fence.system", ALL_TYPES, Array, Fence(Scope::System)),
+        program("cuda_atomicadd_scalar_v2", "gpu.atomic.add", ALL_TYPES, SCALAR, Atomic),
+        program("cuda_atomicadd_array_v2", "gpu.atomic.add", ALL_TYPES, ARRAY, Atomic),
+        program("cuda_atomiccas_array_fail", "gpu.atomic.cas_fail", INTEGERS, ARRAY, Atomic),
+        program("cuda_atomiccas_array_pass", "gpu.atomic.cas_pass", INTEGERS, ARRAY, Atomic),
+        program("cuda_atomiccas_array_pass_v2", "gpu.atomic.cas_pass", INTEGERS, ARRAY, Atomic),
+        program("cuda_atomiccas_scalar_fail", "gpu.atomic.cas_fail", INTEGERS, SCALAR, Atomic),
+        program("cuda_atomiccas_scalar_pass", "gpu.atomic.cas_pass", INTEGERS, SCALAR, Atomic),
+        program("cuda_atomiccas_scalar_pass_v2", "gpu.atomic.cas_pass", INTEGERS, SCALAR, Atomic),
+        program("cuda_atomicexch_v2", "gpu.atomic.exchange", UP_TO_FLOAT, SCALAR, Atomic),
+        program("cuda_threadfence_array", "gpu.fence.device", ALL_TYPES, ARRAY, Fence(Scope::Device)),
+        program("cuda_threadfence_block_array", "gpu.fence.block", ALL_TYPES, ARRAY, Fence(Scope::Block)),
+        program("cuda_threadfence_system_array", "gpu.fence.system", ALL_TYPES, ARRAY, Fence(Scope::System)),
         program("cuda_shfl_sync", "gpu.shuffle.idx", ALL_TYPES, None, Dependent),
         program("cuda_shfl_up_sync", "gpu.shuffle.up", ALL_TYPES, None, Dependent),
         program("cuda_shfl_down_sync", "gpu.shuffle.down", ALL_TYPES, None, Dependent),
@@ -124,7 +111,7 @@ pub static PEER_PROGRAMS: &[PeerProgram] = {
 impl PeerProgram {
     /// The strides it was run with; 1 where there is no array.
     pub fn strides(&self) -> &'static [u32] {
-        if self.layout == PeerLayout::Array { &STRIDES } else { &[1] }
+        if self.layout == ARRAY { &STRIDES } else { &[1] }
     }
 
     /// Its cases on a device with this many multiprocessors: each type, stride, number of blocks and of threads.

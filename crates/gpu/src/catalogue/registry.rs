@@ -1,30 +1,28 @@
 //! What is asked of all entries: primitives, cases, availability, the program of a case; and programs that fail on purpose, for
 //! tests.
 
-use std::sync::{LazyLock, PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock};
 
 use syncscope_core::{Case, MemoryOrder, Preset, Primitive};
 
-use crate::catalogue::entry::{Entry, Method};
-use crate::catalogue::families::{FAMILIES, kernel};
+use crate::catalogue::entry::{Entry, Kernel, Method};
+use crate::catalogue::families::FAMILIES;
 use crate::catalogue::limits::DeviceLimits;
 use crate::cuda::compile::Program;
-use crate::launch::arguments::UNROLL;
-
-static PRIMITIVES: LazyLock<Vec<Primitive>> = LazyLock::new(|| entries().map(Entry::primitive).collect());
+use crate::launch::arguments::{ArgumentKind, UNROLL};
 
 fn entries() -> impl Iterator<Item = &'static Entry> {
     FAMILIES.iter().flat_map(|family| family.iter().copied())
 }
 
 /// The primitives that have a kernel, with or without a GPU.
-pub(crate) fn primitives() -> &'static [Primitive] {
-    &PRIMITIVES
+pub(crate) fn primitives() -> impl Iterator<Item = Primitive> {
+    entries().map(Entry::primitive)
 }
 
 /// The cases of `preset`, in the catalogue's order.
 pub fn cases(preset: Preset, limits: &DeviceLimits) -> Vec<Case> {
-    entries().flat_map(|entry| (entry.cases)(entry.id, preset, limits)).collect()
+    entries().flat_map(|entry| (entry.cases)(entry.id, preset, *limits)).collect()
 }
 
 /// Entries beside the catalogue: what a user wrote.
@@ -65,12 +63,9 @@ pub(crate) fn arrays_of(case: &Case) -> usize {
 /// The program of a case; `None` if the primitive does not exist.
 pub fn program_of(case: &Case) -> Option<Program> {
     let entry = entry_of(case)?;
-    let mut definitions = (entry.definitions)(case);
+    let program = entry.kernel.program((entry.definitions)(case));
     let unroll = (entry.unroll)(case);
-    if unroll != UNROLL {
-        definitions.push(format!("SYNCSCOPE_UNROLL={unroll}"));
-    }
-    Some(entry.kernel.program(definitions))
+    Some(if unroll == UNROLL { program } else { program.with(format!("SYNCSCOPE_UNROLL={unroll}")) })
 }
 
 /// The program of a case with the third loop; `None` if there is no such loop.
@@ -89,7 +84,7 @@ pub fn argument_bytes(case: &Case) -> Option<usize> {
 
 /// The program that measures the clock.
 pub(crate) fn ruler_program() -> Program {
-    kernel!("ruler.cu", Register).program(Vec::new())
+    Kernel::of("ruler.cu", ArgumentKind::Register).program(Vec::new())
 }
 
 /// How a kernel fails on purpose, for tests.
@@ -103,9 +98,7 @@ pub enum Fault {
 
 /// A barrier of a grid that the last block does not reach.
 pub(crate) fn absent_block_program(case: &Case) -> Option<Program> {
-    let mut program = program_of(case)?;
-    program.definitions.push("ABSENT=1".to_owned());
-    Some(program)
+    Some(program_of(case)?.with("ABSENT=1".to_owned()))
 }
 
 /// The orderings of a barrier of a grid that can be left out one at a time, as the kernels number them from 1 (`ORDERS` in
@@ -117,13 +110,11 @@ pub fn orderings(case: &Case) -> &'static [&'static str] {
 
 /// A barrier of a grid without one of its [`orderings`], by its number from 1.
 pub fn weakened_program(case: &Case, ordering: u32) -> Option<Program> {
-    let mut program = program_of(case)?;
-    program.definitions.push(format!("WEAKENED={ordering}"));
-    Some(program)
+    Some(program_of(case)?.with(format!("WEAKENED={ordering}")))
 }
 
 pub(crate) fn fault_program(fault: Fault) -> Program {
-    kernel!("fault.cu", Register).program(vec![format!("FAULT={}", fault as u32)])
+    Kernel::of("fault.cu", ArgumentKind::Register).program(vec![format!("FAULT={}", fault as u32)])
 }
 
 #[cfg(test)]
@@ -140,8 +131,8 @@ mod tests {
         for primitive in primitives() {
             assert_eq!(primitive.defect(), None);
         }
-        let ids: HashSet<_> = primitives().iter().map(|primitive| primitive.id).collect();
-        assert_eq!(ids.len(), primitives().len());
+        let ids: HashSet<_> = primitives().map(|primitive| primitive.id).collect();
+        assert_eq!(ids.len(), primitives().count());
     }
 
     #[test]
@@ -166,7 +157,7 @@ mod tests {
                 let planned: HashSet<_> = cases(*preset, &limits).into_iter().map(|case| case.primitive).collect();
                 // Reductions are made of what quick plans measure.
                 let left_out = if *preset == Preset::Quick { crate::catalogue::reduction::ENTRIES.len() } else { 0 };
-                assert_eq!(planned.len() + left_out, primitives().len());
+                assert_eq!(planned.len() + left_out, primitives().count());
             }
         }
     }

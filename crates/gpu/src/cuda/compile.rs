@@ -5,7 +5,6 @@ use crate::cuda::discovery::Surroundings;
 use crate::cuda::error::NvrtcError;
 use crate::cuda::nvrtc::{Nvrtc, Source};
 use std::collections::{HashMap, HashSet};
-use std::hash::{Hash, Hasher};
 use std::io::{self, Write};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -17,7 +16,7 @@ use std::{fs, process, thread};
 pub type Headers = &'static [(&'static str, &'static str)];
 
 /// One text with one set of definitions: it compiles to one CUBIN with the kernels `baseline`, `test` and `check`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Program {
     /// Name of the file in `kernels/`.
     pub file: &'static str,
@@ -28,29 +27,15 @@ pub struct Program {
 }
 
 impl Program {
-    /// The same with another kernel, `third`; see `harness.cuh`.
-    pub fn with_third_loop(mut self) -> Self {
-        self.definitions.push("THIRD_LOOP=1".to_owned());
+    /// The same with another definition.
+    pub(crate) fn with(mut self, definition: String) -> Self {
+        self.definitions.push(definition);
         self
     }
 
-    /// What distinguishes programs. A file has only one text, so the text is not needed.
-    fn name(&self) -> (&str, &[String]) {
-        (self.file, &self.definitions)
-    }
-}
-
-impl PartialEq for Program {
-    fn eq(&self, other: &Self) -> bool {
-        self.name() == other.name()
-    }
-}
-
-impl Eq for Program {}
-
-impl Hash for Program {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.name().hash(state);
+    /// The same with another kernel, `third`; see `harness.cuh`.
+    pub fn with_third_loop(self) -> Self {
+        self.with("THIRD_LOOP=1".to_owned())
     }
 }
 
@@ -99,8 +84,11 @@ impl Compiler {
             let processes = CompilerProcesses::new(&self.nvrtc);
             in_parallel(missing.len(), |index| compiler.obtain(&processes, missing[index]), progress)
         };
-        for (index, Obtained { cubin, warning }) in results {
-            self.warning = self.warning.take().or(warning);
+        for (index, obtained) in results {
+            let cubin = obtained.map(|(cubin, warning)| {
+                self.warning = self.warning.take().or(warning);
+                cubin
+            });
             self.done.insert(missing[index].clone(), cubin);
         }
     }
@@ -116,11 +104,13 @@ impl Compiler {
         self.done.get(program).cloned().unwrap_or(Err(NvrtcError::NotFound))
     }
 
-    fn obtain(&self, processes: &CompilerProcesses<'_>, program: &Program) -> Obtained {
-        let (folders, header_version) = match cuda_headers(program) {
-            Ok(found) => found,
-            Err(error) => return Obtained { cubin: Err(error), warning: None },
-        };
+    /// The machine code, and a warning for the user.
+    fn obtain(
+        &self,
+        processes: &CompilerProcesses<'_>,
+        program: &Program,
+    ) -> Result<(Arc<[u8]>, Option<String>), NvrtcError> {
+        let (folders, header_version) = cuda_headers(program)?;
         let mut options = options(program);
         options.extend(folders.iter().map(|folder| format!("-I{}", folder.display())));
         let version = self.nvrtc.version();
@@ -133,25 +123,15 @@ impl Compiler {
         // Headers of users may change.
         let is_cached = !program.definitions.iter().any(|option| option.starts_with("-I"));
         if let Some(cubin) = self.cache.get(&key).filter(|_| is_cached) {
-            return Obtained { cubin: Ok(cubin.into()), warning: None };
+            return Ok((cubin.into(), None));
         }
         let source = Source { file: program.file, text: program.text, headers: self.headers };
-        match processes.compile(source, &self.arch, &options) {
-            Ok(cubin) => {
-                // What a broken compiler returns is no reason to fail with a compiler that works.
-                let is_cubin = cubin.starts_with(ELF) && is_cached;
-                let warning = is_cubin.then(|| self.cache.put(&key, &cubin).err()).flatten();
-                Obtained { cubin: Ok(cubin.into()), warning }
-            }
-            Err(error) => Obtained { cubin: Err(error), warning: None },
-        }
+        let cubin = processes.compile(source, &self.arch, &options)?;
+        // What a broken compiler returns is no reason to fail with a compiler that works.
+        let is_cubin = cubin.starts_with(ELF) && is_cached;
+        let warning = is_cubin.then(|| self.cache.put(&key, &cubin).err()).flatten();
+        Ok((cubin.into(), warning))
     }
-}
-
-/// A compiled program, and a warning for the user.
-struct Obtained {
-    cubin: Result<Arc<[u8]>, NvrtcError>,
-    warning: Option<String>,
 }
 
 /// Where the headers of CUDA are that a program includes in angle brackets, and a text that changes where theirs does; nothing

@@ -7,6 +7,7 @@
 
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -16,7 +17,6 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cuda::discovery::Candidate;
 use crate::cuda::error::NvrtcError;
 use crate::cuda::nvrtc::{Nvrtc, Source};
 
@@ -41,8 +41,8 @@ pub fn serve_if_asked() -> Option<ExitCode> {
         return None;
     }
     end_with_parent();
-    let candidate = arguments.next().map(|name| Candidate::File(name.into()));
-    let served = candidate.map(|candidate| serve(&candidate, io::stdin().lock(), &mut io::stdout().lock()));
+    let served =
+        arguments.next().map(|library| serve(Path::new(&library), io::stdin().lock(), &mut io::stdout().lock()));
     Some(if served.is_some_and(|served| served.is_ok()) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -58,15 +58,8 @@ fn end_with_parent() {
     });
 }
 
-/// A source to compile.
-#[derive(Serialize, Deserialize)]
-struct Request {
-    arch: String,
-    file: String,
-    text: String,
-    headers: Vec<(String, String)>,
-    options: Vec<String>,
-}
+/// A source to compile: architecture, file, text, headers and options.
+type Request = (String, String, String, Vec<(String, String)>, Vec<String>);
 
 /// What became of it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -78,8 +71,8 @@ enum Answer {
     Failed(String),
 }
 
-fn serve(candidate: &Candidate, input: impl Read, output: &mut impl Write) -> io::Result<()> {
-    let nvrtc = Nvrtc::load(candidate);
+fn serve(library: &Path, input: impl Read, output: &mut impl Write) -> io::Result<()> {
+    let nvrtc = Nvrtc::load(library);
     for request in serde_json::Deserializer::from_reader(input).into_iter() {
         let answer = match &nvrtc {
             Ok(nvrtc) => compile(nvrtc, &request?),
@@ -90,7 +83,7 @@ fn serve(candidate: &Candidate, input: impl Read, output: &mut impl Write) -> io
     Ok(())
 }
 
-fn compile(nvrtc: &Nvrtc, Request { arch, file, text, headers, options }: &Request) -> Answer {
+fn compile(nvrtc: &Nvrtc, (arch, file, text, headers, options): &Request) -> Answer {
     let headers: Vec<(&str, &str)> = headers.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     match nvrtc.compile(Source { file, text, headers: &headers }, arch, options) {
         Ok(cubin) => Answer::Cubin(cubin),
@@ -154,7 +147,7 @@ impl CompilerProcess {
         let could_not = |error: io::Error| failed(format!("could not start this program again as a compiler: {error}"));
         let mut child = Command::new(std::env::current_exe().map_err(could_not)?)
             .arg(ARGUMENT)
-            .arg(nvrtc.found().name())
+            .arg(nvrtc.found())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -172,13 +165,7 @@ impl CompilerProcess {
     }
 
     fn answer(&mut self, source: Source<'_>, arch: &str, options: &[String]) -> Result<Answer, NvrtcError> {
-        let request = Request {
-            arch: arch.to_owned(),
-            file: source.file.to_owned(),
-            text: source.text.to_owned(),
-            headers: source.headers.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect(),
-            options: options.to_vec(),
-        };
+        let request = (arch, source.file, source.text, source.headers, options);
         let sent = self.input.as_mut().map(|input| send(input, &request));
         let limit = std::env::var(LIMIT_SECONDS).ok().and_then(|seconds| seconds.parse().ok());
         let limit = limit.map_or(LIMIT, Duration::from_secs);
@@ -223,10 +210,9 @@ mod tests {
         let nvrtc = Nvrtc::find(&crate::cuda::discovery::Surroundings::of_process(), None).unwrap();
         let text = "#include \"h.cuh\"\nextern \"C\" __global__ void NAME(int *x) { *x = VALUE; }";
         let request = |text: &str| {
-            let headers = vec![("h.cuh".to_owned(), "#define NAME kernel\n".to_owned())];
-            let [arch, file, text] = ["sm_90", "a.cu", text].map(str::to_owned);
+            let headers = [("h.cuh", "#define NAME kernel\n")];
             let mut pipe = Vec::new();
-            send(&mut pipe, &Request { arch, file, text, headers, options: vec!["-DVALUE=1".to_owned()] }).unwrap();
+            send(&mut pipe, &("sm_90", "a.cu", text, headers.as_slice(), ["-DVALUE=1"].as_slice())).unwrap();
             pipe
         };
         let requests = [request(text), request("nonsense")].concat();

@@ -26,23 +26,9 @@ pub struct Surroundings {
     pub pythons: Vec<PathBuf>,
 }
 
-/// A library that may be NVRTC.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Candidate {
-    /// A file.
-    File(PathBuf),
-    /// A name that the dynamic loader may find.
-    Loader(String),
-}
-
-impl Candidate {
-    /// The name or path for the loader.
-    pub fn name(&self) -> &Path {
-        match self {
-            Self::File(path) => path,
-            Self::Loader(name) => Path::new(name),
-        }
-    }
+/// Whether this is a name that the dynamic loader may find, and no file: a name without a folder, as for `dlopen(3)`.
+pub(super) fn is_for_loader(library: &Path) -> bool {
+    library.parent() == Some(Path::new(""))
 }
 
 impl Surroundings {
@@ -62,32 +48,31 @@ impl Surroundings {
         }
     }
 
-    /// All candidates for NVRTC, in the order in which to try them.
-    pub fn nvrtc_libraries(&self) -> Vec<Candidate> {
+    /// Files that may be NVRTC, and names by which the dynamic loader may find it, in the order in which to try them.
+    pub fn nvrtc_libraries(&self) -> Vec<PathBuf> {
         let files = |root: &PathBuf| {
             let folders = library_folders(root);
-            folders.iter().flat_map(|folder| nvrtc_files(folder)).map(Candidate::File).collect::<Vec<_>>()
+            folders.iter().flat_map(|folder| nvrtc_files(folder)).collect::<Vec<_>>()
         };
         let loader = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"];
-        let mut candidates: Vec<Candidate> = self.toolkits.iter().flat_map(files).collect();
-        candidates.extend(loader.map(|name| Candidate::Loader(name.to_owned())));
+        let mut candidates: Vec<PathBuf> = self.toolkits.iter().flat_map(files).collect();
+        candidates.extend(loader.map(PathBuf::from));
         candidates.extend(self.system_toolkits().iter().flat_map(files));
         candidates.extend(self.project_folders().iter().flat_map(files));
         candidates.extend(self.site_packages().iter().flat_map(files));
         candidates
     }
 
-    /// All candidates for NCCL, in the order in which to try them. `SYNCSCOPE_NCCL` names a file or a folder.
-    pub fn nccl_libraries(&self) -> Vec<Candidate> {
+    /// The same for NCCL. `SYNCSCOPE_NCCL` names a file or a folder.
+    pub fn nccl_libraries(&self) -> Vec<PathBuf> {
         const FILE: &str = "libnccl.so.2";
         let chosen = env::var_os("SYNCSCOPE_NCCL").filter(|chosen| !chosen.is_empty()).map(PathBuf::from);
         if let Some(chosen) = chosen {
-            return vec![Candidate::File(if chosen.is_dir() { chosen.join(FILE) } else { chosen })];
+            return vec![if chosen.is_dir() { chosen.join(FILE) } else { chosen }];
         }
         let roots = [self.project_folders(), self.site_packages()].concat();
-        let wheels =
-            roots.into_iter().map(|root| root.join("nvidia/nccl/lib").join(FILE)).filter(|file| file.is_file());
-        std::iter::once(Candidate::Loader(FILE.to_owned())).chain(wheels.map(Candidate::File)).collect()
+        let wheels = roots.into_iter().map(|root| root.join("nvidia/nccl/lib").join(FILE));
+        std::iter::once(FILE.into()).chain(wheels.filter(|file| file.is_file())).collect()
     }
 
     /// The include folders of the CUDA headers; empty if there are none. The kernels of this project do not need them.
@@ -206,11 +191,8 @@ mod tests {
 
     /// The files found, relative to `root`, without the names for the loader.
     fn found(surroundings: &Surroundings, root: &Path) -> Vec<String> {
-        let relative = |candidate: Candidate| match candidate {
-            Candidate::File(path) => Some(path.strip_prefix(root).unwrap().to_string_lossy().into_owned()),
-            Candidate::Loader(_) => None,
-        };
-        surroundings.nvrtc_libraries().into_iter().filter_map(relative).collect()
+        let files = surroundings.nvrtc_libraries().into_iter().filter(|path| !is_for_loader(path));
+        files.map(|path| path.strip_prefix(root).unwrap().to_string_lossy().into_owned()).collect()
     }
 
     #[test]
@@ -218,7 +200,7 @@ mod tests {
         let file = "venv/lib/python3.12/site-packages/nvidia/nccl/lib/libnccl.so.2";
         let root = tree(&[file, "venv/lib/python3.12/site-packages/nvidia/nccl/lib/libnccl_static.a"]);
         let surroundings = Surroundings { pythons: vec![root.path().join("venv")], ..Surroundings::default() };
-        let expected = [Candidate::Loader("libnccl.so.2".to_owned()), Candidate::File(root.path().join(file))];
+        let expected = [PathBuf::from("libnccl.so.2"), root.path().join(file)];
         assert_eq!(surroundings.nccl_libraries(), expected);
     }
 
@@ -249,7 +231,7 @@ mod tests {
             "venv/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
         ];
         assert_eq!(found(&surroundings, root.path()), expected);
-        let loader = surroundings.nvrtc_libraries().iter().position(|found| matches!(found, Candidate::Loader(_)));
+        let loader = surroundings.nvrtc_libraries().iter().position(|found| is_for_loader(found));
         assert_eq!(loader, Some(1), "the loader is asked after CUDA_HOME and CUDA_PATH");
     }
 

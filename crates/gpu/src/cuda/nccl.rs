@@ -70,7 +70,7 @@ impl Nccl {
     /// What is missing, and what to do about it.
     pub(crate) fn find(surroundings: &Surroundings) -> Result<Self, String> {
         check_multicast(MAY_MULTICAST.load(Ordering::Relaxed), std::env::var(MULTICAST).ok().as_deref())?;
-        let loaded = surroundings.nccl_libraries().into_iter().find_map(|candidate| Self::load(candidate.name()));
+        let loaded = surroundings.nccl_libraries().into_iter().find_map(|candidate| Self::load(&candidate));
         loaded.ok_or_else(|| {
             "NCCL (libnccl.so.2) was not found: install libnccl2 or `pip install nvidia-nccl-cu12` (cu13), or name the file \
              in SYNCSCOPE_NCCL"

@@ -79,7 +79,7 @@ impl Nvml {
 
     /// The state of the device with this number and PCI address.
     pub(crate) fn state(&self, address: &str, index: u32) -> GpuState {
-        let state = self.device(address).map(|device| self.state.state(device, index));
+        let state = self.device(address).map(|device| self.state.state(device));
         GpuState { pci_address: Some(address.to_owned()), index, ..state.unwrap_or_default() }
     }
 
@@ -128,10 +128,9 @@ impl Nvml {
     }
 
     fn slowdowns(&self, device: Device) -> Option<u64> {
-        let mut reasons = 0;
+        let ask = self.functions.slowdowns?;
         // SAFETY: the device is the library's, the pointer valid for the call.
-        let status = unsafe { (self.functions.slowdowns?)(device, &raw mut reasons) };
-        (status == SUCCESS).then_some(reasons)
+        answer(|reasons| unsafe { ask(device, reasons) })
     }
 
     /// How many other processes compute on the device. In a container NVML may report all of them with numbers of another
@@ -142,9 +141,7 @@ impl Nvml {
         // SAFETY: the array is as long as said.
         let status = unsafe { (self.functions.processes)(device, &raw mut count, processes.as_mut_ptr()) };
         match status {
-            SUCCESS => {
-                Some(others(&processes.iter().take(count as usize).map(|process| process.pid).collect::<Vec<_>>()))
-            }
+            SUCCESS => Some(others(&processes.map(|process| process.pid)[..(count as usize).min(processes.len())])),
             INSUFFICIENT_SIZE => Some(count as usize),
             _ => None,
         }
@@ -295,14 +292,12 @@ syncscope_host::functions! {
 }
 
 impl StateFunctions {
-    /// The state of the device with this number. `device` is NVML's, of the library that the functions come from.
-    pub(super) fn state(&self, device: Device, index: u32) -> GpuState {
+    /// The state of a device, without its number and address. It is NVML's, of the library that the functions come from.
+    pub(super) fn state(&self, device: Device) -> GpuState {
         let hertz = |ask| one_of(device, ask, MULTIPROCESSORS).map(from_megahertz);
         let (lowest, highest) = self.clock_limits(device).unzip();
         GpuState {
-            index,
             uuid: text_of(device, self.uuid),
-            pci_address: None,
             vbios: text_of(device, self.vbios),
             power_limit_watts: number(device, self.power_limit).map(|milliwatts| f64::from(milliwatts) / 1e3),
             temperature_celsius: one_of(device, self.temperature, CHIP),
@@ -313,6 +308,7 @@ impl StateFunctions {
             sm_clock_highest_hz: highest.or_else(|| hertz(self.highest_clock)),
             sm_clock_application_hz: hertz(self.application_clock),
             mig: self.is_partitioned(device),
+            ..GpuState::default()
         }
     }
 
@@ -491,7 +487,6 @@ mod device_state_tests {
             ..StateFunctions::default()
         };
         let expected = GpuState {
-            index: 5,
             uuid: Some("GPU-1".to_owned()),
             power_limit_watts: Some(0.003),
             persistence: Some(true),
@@ -502,14 +497,14 @@ mod device_state_tests {
             mig: Some(false),
             ..GpuState::default()
         };
-        assert_eq!(functions.state(std::ptr::null_mut(), 5), expected);
+        assert_eq!(functions.state(std::ptr::null_mut()), expected);
         assert_eq!(functions.confidential_computing(), Some(true));
     }
 
     #[test]
     fn what_a_driver_lacks_or_refuses_is_unknown() {
         let nothing = StateFunctions::default();
-        assert_eq!(nothing.state(std::ptr::null_mut(), 0), GpuState::default());
+        assert_eq!(nothing.state(std::ptr::null_mut()), GpuState::default());
         assert_eq!(nothing.confidential_computing(), None);
         let refusing = StateFunctions {
             power_limit: Some(refused),
@@ -519,7 +514,7 @@ mod device_state_tests {
             ..StateFunctions::default()
         };
         let expected = GpuState { sm_clock_highest_hz: Some(1.001e9), ..GpuState::default() };
-        assert_eq!(refusing.state(std::ptr::null_mut(), 0), expected);
+        assert_eq!(refusing.state(std::ptr::null_mut()), expected);
     }
 
     #[test]

@@ -4,12 +4,12 @@
 //! is missing. This binding uses the library that it is given.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::mem::ManuallyDrop;
+use std::path::{Path, PathBuf};
 use std::ptr;
 
 use libloading::Library;
 
-use crate::cuda::discovery::{Candidate, Surroundings};
+use crate::cuda::discovery::{Surroundings, is_for_loader};
 use crate::cuda::error::NvrtcError;
 
 type Program = *mut c_void;
@@ -71,10 +71,7 @@ pub struct Nvrtc {
     functions: Functions,
     version: (u32, u32),
     archs: Vec<u32>,
-    found: Candidate,
-    /// They keep the functions valid. The built-ins come first: NVRTC looks for them by name and not in its own folder.
-    /// Never unloaded, because another thread may be compiling with the same library.
-    _libraries: ManuallyDrop<(Option<Library>, Library)>,
+    found: PathBuf,
 }
 
 impl Nvrtc {
@@ -89,16 +86,16 @@ impl Nvrtc {
             let nvrtc = match Self::load(&candidate) {
                 Ok(nvrtc) => nvrtc,
                 // The loader finds no library with this name.
-                Err(_) if matches!(candidate, Candidate::Loader(_)) => continue,
+                Err(_) if is_for_loader(&candidate) => continue,
                 Err(reason) => {
-                    unusable.push(format!("{}: {reason}", candidate.name().display()));
+                    unusable.push(format!("{}: {reason}", candidate.display()));
                     continue;
                 }
             };
             match needs.map_or(Ok(()), |needs| nvrtc.meets(needs)) {
                 Ok(()) => return Ok(nvrtc),
                 Err(error @ NvrtcError::Architecture { .. }) => too_old = too_old.or(Some(error)),
-                Err(error) => unusable.push(format!("{}: {error}", candidate.name().display())),
+                Err(error) => unusable.push(format!("{}: {error}", candidate.display())),
             }
         }
         Err(match too_old {
@@ -108,27 +105,21 @@ impl Nvrtc {
         })
     }
 
-    pub(super) fn load(candidate: &Candidate) -> Result<Self, String> {
+    pub(super) fn load(candidate: &Path) -> Result<Self, String> {
         let failed = |error: libloading::Error| error.to_string();
-        let builtins = match candidate {
-            Candidate::File(path) => load_builtins(path),
-            Candidate::Loader(_) => None,
-        };
+        // The built-ins come first: NVRTC looks for them by name and not in its own folder.
+        let builtins = load_builtins(candidate);
         // SAFETY: loading NVRTC runs its initializers, which is what every program that links to it does.
-        let library = unsafe { Library::new(candidate.name()) }.map_err(failed)?;
+        let library = unsafe { Library::new(candidate) }.map_err(failed)?;
         let functions = Functions::of(&library).map_err(failed)?;
+        // They keep the functions valid, and another thread may be compiling with the same library.
+        std::mem::forget((builtins, library));
         // A name finds a library that this process has loaded before from a file. Another process needs that file.
         let file = syncscope_host::file_of(functions.version as *const c_void).filter(|file| file.is_file());
-        let mut nvrtc = Self {
-            functions,
-            version: (0, 0),
-            archs: Vec::new(),
-            found: file.map_or_else(|| candidate.clone(), Candidate::File),
-            _libraries: ManuallyDrop::new((builtins, library)),
-        };
-        nvrtc.version = nvrtc.read_version().map_err(|error| error.to_string())?;
-        nvrtc.archs = nvrtc.read_archs().map_err(|error| error.to_string())?;
-        Ok(nvrtc)
+        let found = file.unwrap_or_else(|| candidate.to_owned());
+        let version = functions.read_version().map_err(|error| error.to_string())?;
+        let archs = functions.read_archs().map_err(|error| error.to_string())?;
+        Ok(Self { functions, version, archs, found })
     }
 
     fn meets(&self, needs: Needs) -> Result<(), NvrtcError> {
@@ -152,8 +143,8 @@ impl Nvrtc {
         dotted(self.version)
     }
 
-    /// Where it was found.
-    pub const fn found(&self) -> &Candidate {
+    /// Where it was found: a file, or a name for the dynamic loader.
+    pub fn found(&self) -> &Path {
         &self.found
     }
 
@@ -172,43 +163,34 @@ impl Nvrtc {
     pub fn compile(&self, source: Source<'_>, arch: &str, options: &[String]) -> Result<Vec<u8>, NvrtcError> {
         let architecture = format!("--gpu-architecture={arch}");
         let options: Vec<String> = std::iter::once(architecture).chain(options.iter().cloned()).collect();
-        let c_options = options.iter().map(|option| c_string(option)).collect::<Result<Vec<_>, _>>()?;
-        let pointers: Vec<*const c_char> = c_options.iter().map(|option| option.as_ptr()).collect();
-        let program = Handle::new(&self.functions, source)?;
-        let count = c_int::try_from(pointers.len()).unwrap_or(c_int::MAX);
+        // All texts outlive the program, because the documentation does not say that the library copies them.
+        let (file, text) = (c_string(source.file)?, c_string(source.text)?);
+        let (_kept_options, c_options) = c_strings(options.iter().map(String::as_str))?;
+        let (_kept_names, names) = c_strings(source.headers.iter().map(|(name, _)| *name))?;
+        let (_kept_texts, texts) = c_strings(source.headers.iter().map(|(_, text)| *text))?;
+        let count = |texts: &[*const c_char]| c_int::try_from(texts.len()).unwrap_or(c_int::MAX);
+        let functions = &self.functions;
+        let mut program = ptr::null_mut();
+        let (to, text, file) = (&raw mut program, text.as_ptr(), file.as_ptr());
+        // SAFETY: all texts are ended by zeros and live longer than the program; as many headers as names.
+        let status = unsafe { (functions.create)(to, text, file, count(&names), texts.as_ptr(), names.as_ptr()) };
+        functions.checked("nvrtcCreateProgram", status)?;
+        let program = Handle { functions, program };
         // SAFETY: the program is alive, the options are ended by zeros and live until the call returns.
-        let status = unsafe { (self.functions.compile)(program.program, count, pointers.as_ptr()) };
+        let status = unsafe { (functions.compile)(program.program, count(&c_options), c_options.as_ptr()) };
         if status == COMPILATION {
-            let (file, arch, log) = (source.file.to_owned(), arch.to_owned(), program.log()?);
+            let log = program.bytes("nvrtcGetProgramLog", functions.log_size, functions.log)?;
+            let log = String::from_utf8_lossy(&log).trim_matches(['\0', '\n']).to_owned();
+            let (file, arch) = (source.file.to_owned(), arch.to_owned());
             return Err(NvrtcError::Compile { nvrtc: self.version(), file, arch, options, log });
         }
-        self.functions.checked("nvrtcCompileProgram", status)?;
-        program.cubin()
-    }
-
-    fn read_version(&self) -> Result<(u32, u32), NvrtcError> {
-        let (mut major, mut minor) = (0, 0);
-        // SAFETY: the pointers are valid for the call.
-        let status = unsafe { (self.functions.version)(&raw mut major, &raw mut minor) };
-        self.functions.checked("nvrtcVersion", status)?;
-        Ok((major.unsigned_abs(), minor.unsigned_abs()))
-    }
-
-    fn read_archs(&self) -> Result<Vec<u32>, NvrtcError> {
-        let mut count = 0;
-        // SAFETY: the pointer is valid for the call.
-        let status = unsafe { (self.functions.arch_count)(&raw mut count) };
-        self.functions.checked("nvrtcGetNumSupportedArchs", status)?;
-        let mut archs = vec![0; count.max(0) as usize];
-        // SAFETY: the library writes as many numbers as it said.
-        let status = unsafe { (self.functions.archs)(archs.as_mut_ptr()) };
-        self.functions.checked("nvrtcGetSupportedArchs", status)?;
-        Ok(archs.into_iter().map(c_int::unsigned_abs).collect())
+        functions.checked("nvrtcCompileProgram", status)?;
+        program.bytes("nvrtcGetCUBIN", functions.cubin_size, functions.cubin)
     }
 }
 
 /// Loads `libnvrtc-builtins.so.X.Y` from the folder of the library. Once it is loaded, NVRTC finds it by its name.
-fn load_builtins(library: &std::path::Path) -> Option<Library> {
+fn load_builtins(library: &Path) -> Option<Library> {
     let entries = std::fs::read_dir(library.parent()?).ok()?;
     let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     files.retain(|path| {
@@ -231,7 +213,34 @@ fn c_string(text: &str) -> Result<CString, NvrtcError> {
     CString::new(text).map_err(|error| NvrtcError::Call { call: "nvrtcCreateProgram", text: error.to_string() })
 }
 
+/// Texts that are ended by zeros, and their addresses.
+fn c_strings<'a>(texts: impl Iterator<Item = &'a str>) -> Result<(Vec<CString>, Vec<*const c_char>), NvrtcError> {
+    let kept = texts.map(c_string).collect::<Result<Vec<_>, _>>()?;
+    let addresses = kept.iter().map(|text| text.as_ptr()).collect();
+    Ok((kept, addresses))
+}
+
 impl Functions {
+    fn read_version(&self) -> Result<(u32, u32), NvrtcError> {
+        let (mut major, mut minor) = (0, 0);
+        // SAFETY: the pointers are valid for the call.
+        let status = unsafe { (self.version)(&raw mut major, &raw mut minor) };
+        self.checked("nvrtcVersion", status)?;
+        Ok((major.unsigned_abs(), minor.unsigned_abs()))
+    }
+
+    fn read_archs(&self) -> Result<Vec<u32>, NvrtcError> {
+        let mut count = 0;
+        // SAFETY: the pointer is valid for the call.
+        let status = unsafe { (self.arch_count)(&raw mut count) };
+        self.checked("nvrtcGetNumSupportedArchs", status)?;
+        let mut archs = vec![0; count.max(0) as usize];
+        // SAFETY: the library writes as many numbers as it said.
+        let status = unsafe { (self.archs)(archs.as_mut_ptr()) };
+        self.checked("nvrtcGetSupportedArchs", status)?;
+        Ok(archs.into_iter().map(c_int::unsigned_abs).collect())
+    }
+
     fn checked(&self, call: &'static str, status: Status) -> Result<(), NvrtcError> {
         if status == SUCCESS {
             return Ok(());
@@ -248,63 +257,13 @@ impl Functions {
     }
 }
 
-/// The texts of a program, ended by zeros, and the lists of its headers.
-struct Texts {
-    file: CString,
-    text: CString,
-    _kept: Vec<(CString, CString)>,
-    names: Vec<*const c_char>,
-    contents: Vec<*const c_char>,
-}
-
-impl Texts {
-    /// Boxed, because the library gets the addresses.
-    fn of(source: Source<'_>) -> Result<Box<Self>, NvrtcError> {
-        let of = |(name, text): &(&str, &str)| Ok((c_string(name)?, c_string(text)?));
-        let headers = source.headers.iter().map(of).collect::<Result<Vec<_>, NvrtcError>>()?;
-        Ok(Box::new(Self {
-            file: c_string(source.file)?,
-            text: c_string(source.text)?,
-            names: headers.iter().map(|(name, _)| name.as_ptr()).collect(),
-            contents: headers.iter().map(|(_, text)| text.as_ptr()).collect(),
-            _kept: headers,
-        }))
-    }
-}
-
 /// A program inside the library.
 struct Handle<'a> {
     functions: &'a Functions,
     program: Program,
-    /// Kept, because the documentation does not say that the library copies them.
-    _texts: Box<Texts>,
 }
 
-impl<'a> Handle<'a> {
-    fn new(functions: &'a Functions, source: Source<'_>) -> Result<Self, NvrtcError> {
-        let texts = Texts::of(source)?;
-        let (headers, names) = (texts.contents.as_ptr(), texts.names.as_ptr());
-        let count = c_int::try_from(texts.contents.len()).unwrap_or(c_int::MAX);
-        let mut program = ptr::null_mut();
-        // SAFETY: all texts are ended by zeros and live as long as the program; as many headers as names.
-        let status = unsafe {
-            (functions.create)(&raw mut program, texts.text.as_ptr(), texts.file.as_ptr(), count, headers, names)
-        };
-        functions.checked("nvrtcCreateProgram", status)?;
-        Ok(Self { functions, program, _texts: texts })
-    }
-
-    fn log(&self) -> Result<String, NvrtcError> {
-        let Functions { log_size, log, .. } = self.functions;
-        let bytes = self.bytes("nvrtcGetProgramLog", *log_size, *log)?;
-        Ok(String::from_utf8_lossy(&bytes).trim_matches(['\0', '\n']).to_owned())
-    }
-
-    fn cubin(&self) -> Result<Vec<u8>, NvrtcError> {
-        let Functions { cubin_size, cubin, .. } = self.functions;
-        self.bytes("nvrtcGetCUBIN", *cubin_size, *cubin)
-    }
-
+impl Handle<'_> {
     /// Bytes that the library returns in two calls, one for the size and one for the bytes.
     fn bytes(
         &self,
@@ -370,7 +329,7 @@ mod tests {
     fn the_file_is_known_whichever_name_finds_it() {
         let _first = nvrtc();
         let again = nvrtc();
-        assert!(matches!(again.found(), Candidate::File(path) if path.is_absolute()), "{:?}", again.found());
+        assert!(again.found().is_absolute(), "{:?}", again.found());
     }
 
     #[test]
@@ -392,7 +351,7 @@ mod tests {
         match Nvrtc::find(&surroundings, None) {
             Err(NvrtcError::Unusable(reasons)) => assert!(reasons[0].contains("libnvrtc.so.13"), "{reasons:?}"),
             // The loader of this machine knows one.
-            Ok(nvrtc) => assert_ne!(nvrtc.found().name(), broken),
+            Ok(nvrtc) => assert_ne!(nvrtc.found(), broken),
             Err(error) => panic!("{error}"),
         }
     }

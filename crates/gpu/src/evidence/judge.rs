@@ -129,7 +129,7 @@ impl ClosingRead {
             for result in cubin.kernel(name).into_iter().flat_map(|kernel| unawaited_results(kernel, region)) {
                 let is_constant = result.mnemonic.split('.').next().is_some_and(|bare| CONSTANTS.contains(&bare));
                 if !is_constant {
-                    unawaited.entry(result.mnemonic).or_default()[side] += 1;
+                    unawaited.entry(result.mnemonic.clone()).or_default()[side] += 1;
                 }
             }
         }

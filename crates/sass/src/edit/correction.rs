@@ -1,6 +1,6 @@
 //! Clock reads that time what stands between them.
 
-use crate::edit::KernelEdit;
+use crate::edit::{KernelEdit, LONGEST_STALL};
 use crate::error::EditError;
 use crate::flow::{Graph, Sets, outstanding_before};
 use crate::instruction::{Clock, Instruction};
@@ -76,7 +76,6 @@ fn move_arithmetic(edit: &mut KernelEdit, opening: usize, closing: usize, made: 
 /// Moves the instruction at `at` to `read`, and raises stall counts where a latency would not be kept. `None` if that is
 /// refused too.
 fn move_before(edit: &mut KernelEdit, at: usize, read: usize) -> Option<Vec<Correction>> {
-    const LONGEST_STALL: u32 = 15;
     let mut trial = edit.clone();
     let mut made = Vec::new();
     // One stall count for each latency that the move shortens.
@@ -86,7 +85,7 @@ fn move_before(edit: &mut KernelEdit, at: usize, read: usize) -> Option<Vec<Corr
                 let first = trial.current_offset(compiled_at)?;
                 let Instruction { control, mnemonic, .. } =
                     trial.instructions().into_iter().find(|found| found.offset == first)?;
-                let cycles = (u32::from(control.stall) + needed - left).min(LONGEST_STALL) as u8;
+                let cycles = (u32::from(control.stall) + needed - left).min(LONGEST_STALL.into()) as u8;
                 trial.set_stall(first, cycles).ok()?;
                 let why = "so that what is behind it still has its operands in time";
                 let change = format!("{mnemonic} stalls {cycles} cycles, {why}");
@@ -110,12 +109,7 @@ fn wait_for_outstanding(edit: &mut KernelEdit, read: usize, made: &mut Vec<Corre
     let mut outstanding = outstanding_before(&instructions, &Graph::of(&instructions)).swap_remove(read);
     outstanding.wait(instructions[read].control);
     let compiled = |edit: &KernelEdit, index: usize| edit.compiled_offset(offset(index)).unwrap_or(offset(index));
-    let results: Vec<(u8, usize)> = outstanding
-        .all()
-        .filter(|(_, _, sets)| *sets == Sets::Write)
-        .map(|(barrier, index, _)| (barrier, index))
-        .collect();
-    for (barrier, index) in results {
+    for (barrier, index, _) in outstanding.all().filter(|(_, _, sets)| *sets == Sets::Write) {
         let setter = &instructions[index];
         let (instruction, at) = (&setter.mnemonic, compiled(edit, index));
         if index + 1 == read && setter.control.stall < 2 {

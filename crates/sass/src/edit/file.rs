@@ -8,7 +8,7 @@ use object::LittleEndian;
 use object::elf::{FileHeader64, SHT_REL, SHT_RELA};
 use object::read::elf::{FileHeader as _, SectionHeader as _};
 
-use crate::cubin::{Cubin, INFO_PREFIX, TEXT_PREFIX, attributes};
+use crate::cubin::{Cubin, INFO_PREFIX, TEXT_PREFIX, attributes, sections_of_kernels};
 use crate::edit::KernelEdit;
 use crate::error::SassError;
 use crate::instruction::SIZE_BYTES;
@@ -46,11 +46,6 @@ impl CubinFile {
                 if let Some(place) = section.file_range(endian).and_then(range) {
                     code.insert(text(kernel)?, place);
                 }
-            } else if let Some(kernel) = name.strip_prefix(INFO_PREFIX) {
-                let kernel = text(kernel)?;
-                let offsets =
-                    offsets(section.data(endian, bytes)?).ok_or_else(|| SassError::Attributes(kernel.clone()))?;
-                referred.entry(kernel).or_default().extend(offsets);
             } else if [SHT_REL, SHT_RELA].contains(&section.sh_type(endian)) {
                 let target = sections.section(section.info_link(endian))?;
                 let Some(kernel) = sections.section_name(endian, target)?.strip_prefix(TEXT_PREFIX) else { continue };
@@ -60,6 +55,10 @@ impl CubinFile {
                 let entries = data.chunks_exact(size).filter_map(|entry| entry.first_chunk::<8>());
                 referred.entry(text(kernel)?).or_default().extend(entries.map(|entry| u64::from_le_bytes(*entry)));
             }
+        }
+        for (kernel, attributes) in sections_of_kernels(bytes, INFO_PREFIX)? {
+            let offsets = offsets(attributes).ok_or_else(|| SassError::Attributes(kernel.to_owned()))?;
+            referred.entry(kernel.to_owned()).or_default().extend(offsets);
         }
         Ok(Self { bytes: bytes.to_vec(), cubin, code, referred })
     }

@@ -2,10 +2,6 @@
 
 use super::prelude::*;
 
-use crate::launch::arguments::UNROLL;
-
-const KERNEL: Kernel = kernel!("atomic.cu", Variable);
-
 /// The second-level cache executes the operations, so that no line moves: elements of their own are never contended for.
 const FACTS: Facts = Facts {
     orders_memory: false,
@@ -26,7 +22,7 @@ const SHARED_BYTES: usize = 32 * 1024;
 
 /// What compilers add when they aggregate the operations of a warp on one address: a scan where the result is used, a sum
 /// or the like where it is not, a count of the threads where the operand is one constant.
-pub(super) const AGGREGATION: &[&str] = &["SHFL.UP", "SHFL.BFLY", "REDUX", "CREDUX", "POPC", "UPOPC"];
+const AGGREGATION: &[&str] = &["SHFL.UP", "SHFL.BFLY", "REDUX", "CREDUX", "POPC", "UPOPC"];
 
 /// The addition of one to a variable in shared memory counts the threads in the memory itself; on Turing before it.
 const COUNTED: &[&str] = &["ATOMS.POPC.INC", "ATOMS.ADD"];
@@ -53,7 +49,7 @@ macro_rules! atomics {
         $id:literal: $summary:literal,
         operation: $operation:literal,
         source: $source:literal,
-        kind: $kind:ident, function: $function:ident, types: $types:expr, proof: $proof:ident,
+        function: $function:ident, types: $types:expr, proof: $proof:ident,
         plan: $breadth:ident, combines: $combines:ident, instruction: $name:literal, reduces: $reduces:tt;
     )+) => {
         pub(crate) static ENTRIES: &[&Entry] = &[$(&Entry {
@@ -61,20 +57,20 @@ macro_rules! atomics {
             summary: $summary,
             operation: $operation,
             source: $source,
-            definitions: |case| definitions(case, stringify!($kind), stringify!($function)),
+            definitions: |case| definitions(case, stringify!($function)),
             expected: |case| {
                 let with_result = &[concat!("ATOMG.", $name), concat!("ATOM.", $name)];
                 expected(case, atomics!(@without_result $reduces $name), with_result, &[concat!("ATOMS.", $name)])
             },
             sampling: |case| sampling(case, $reduces),
             unroll: |case| unroll(case, $reduces),
-            cases: |id, preset, limits| cases(id, preset, *limits, $types, (Breadth::$breadth, Combines::$combines)),
-            ..Entry::of(KERNEL, Proof::$proof, FACTS)
+            cases: |id, preset, limits| cases(id, preset, limits, $types, (Breadth::$breadth, Combines::$combines)),
+            ..Entry::of(Kernel::of("atomic.cu", ArgumentKind::Variable), Proof::$proof, FACTS)
         },)+];
     };
 }
 
-fn expected(
+pub(super) fn expected(
     case: &Case,
     reduction: &'static [&'static str],
     global: &'static [&'static str],
@@ -117,71 +113,71 @@ atomics! {
     "gpu.atomic.add": "Atomic addition",
     operation: "one addition of its number by each thread",
     source: "CUDA C++ Programming Guide, atomicAdd; Burtchell and Burtscher, IISWC 2024",
-    kind: ADD, function: atomicAdd, types: &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32, Dtype::F64], proof: Sum,
+    function: atomicAdd, types: &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32, Dtype::F64], proof: Sum,
     plan: Wide, combines: Sums, instruction: "ADD", reduces: true;
 
     // Compiled to an addition of the negative number.
     "gpu.atomic.sub": "Atomic subtraction",
     operation: "one subtraction of its number by each thread",
     source: "CUDA C++ Programming Guide, atomicSub",
-    kind: SUB, function: atomicSub, types: &[Dtype::I32, Dtype::U32], proof: Sum,
+    function: atomicSub, types: &[Dtype::I32, Dtype::U32], proof: Sum,
     plan: Narrow, combines: Sums, instruction: "ADD", reduces: true;
 
     "gpu.atomic.min": "Atomic minimum",
     operation: "one minimum with its number by each thread",
     source: "CUDA C++ Programming Guide, atomicMin",
-    kind: MIN, function: atomicMin, types: INTEGERS, proof: Trial,
+    function: atomicMin, types: INTEGERS, proof: Trial,
     plan: Narrow, combines: Values, instruction: "MIN", reduces: true;
 
     "gpu.atomic.max": "Atomic maximum",
     operation: "one maximum with its number by each thread",
     source: "CUDA C++ Programming Guide, atomicMax; Burtchell and Burtscher, IISWC 2024, listing 1",
-    kind: MAX, function: atomicMax, types: INTEGERS, proof: Trial,
+    function: atomicMax, types: INTEGERS, proof: Trial,
     plan: Narrow, combines: Values, instruction: "MAX", reduces: true;
 
     "gpu.atomic.and": "Atomic AND",
     operation: "one AND with its number by each thread",
     source: "CUDA C++ Programming Guide, atomicAnd",
-    kind: AND, function: atomicAnd, types: INTEGERS, proof: Trial,
+    function: atomicAnd, types: INTEGERS, proof: Trial,
     plan: Narrow, combines: Values, instruction: "AND", reduces: true;
 
     "gpu.atomic.or": "Atomic OR",
     operation: "one OR with its number by each thread",
     source: "CUDA C++ Programming Guide, atomicOr",
-    kind: OR, function: atomicOr, types: INTEGERS, proof: Trial,
+    function: atomicOr, types: INTEGERS, proof: Trial,
     plan: Narrow, combines: Values, instruction: "OR", reduces: true;
 
     "gpu.atomic.xor": "Atomic exclusive OR",
     operation: "one exclusive OR with its number by each thread",
     source: "CUDA C++ Programming Guide, atomicXor",
-    kind: XOR, function: atomicXor, types: INTEGERS, proof: Trial,
+    function: atomicXor, types: INTEGERS, proof: Trial,
     plan: Narrow, combines: Values, instruction: "XOR", reduces: true;
 
     "gpu.atomic.exchange": "Atomic exchange",
     operation: "one exchange of the variable for its number by each thread",
     source: "CUDA C++ Programming Guide, atomicExch; Burtchell and Burtscher, IISWC 2024",
-    kind: EXCHANGE, function: atomicExch, types: &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32], proof: Trial,
+    function: atomicExch, types: &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32], proof: Trial,
     plan: Wide, combines: Nothing, instruction: "EXCH", reduces: false;
 
     "gpu.atomic.cas_pass": "Atomic compare-and-swap that always finds what it expects",
     operation: "one exchange of zero for zero by each thread",
     source: "CUDA C++ Programming Guide, atomicCAS; Burtchell and Burtscher, IISWC 2024",
-    kind: CAS_PASS, function: atomicCAS, types: INTEGERS, proof: Trial,
+    function: atomicCAS, types: INTEGERS, proof: Trial,
     plan: Wide, combines: Pairs, instruction: "CAS", reduces: false;
 
     "gpu.atomic.cas_fail": "Atomic compare-and-swap that never finds what it expects",
     operation: "one comparison with one, where zero is, by each thread",
     source: "CUDA C++ Programming Guide, atomicCAS; Burtchell and Burtscher, IISWC 2024",
-    kind: CAS_FAIL, function: atomicCAS, types: INTEGERS, proof: Trial,
+    function: atomicCAS, types: INTEGERS, proof: Trial,
     plan: Wide, combines: Pairs, instruction: "CAS", reduces: false;
 }
 
 /// Whether the source shows that all threads use one variable.
 fn has_one_address(case: &Case) -> bool {
-    case.layout == Some(Layout::Shared) && case.form != Some(Form::NotAggregated)
+    !matches!(case.layout, Some(Layout::Private { .. })) && case.form != Some(Form::NotAggregated)
 }
 
-fn definitions(case: &Case, kind: &str, function: &str) -> Vec<String> {
+pub(super) fn definitions(case: &Case, function: &str) -> Vec<String> {
     let suffix = match (case.space, case.scope) {
         (Some(Space::Global), Some(Scope::Block)) => "_block",
         (Some(Space::Global), Some(Scope::System)) => "_system",
@@ -195,7 +191,7 @@ fn definitions(case: &Case, kind: &str, function: &str) -> Vec<String> {
     };
     let mut definitions = vec![
         value_of(case),
-        format!("KIND={kind}"),
+        kind_of(case),
         format!("ATOMIC={function}{suffix}"),
         format!("IN_SHARED_MEMORY={}", u32::from(case.space == Some(Space::Shared))),
         format!("RESULT_USED={}", u32::from(case.mode == Some(Mode::Latency))),
@@ -345,11 +341,11 @@ fn cases(
 /// Block scope does not cover operations of several blocks on one variable; and some variables do not fit into the kernel's
 /// shared memory.
 fn is_impossible(case: &Case) -> bool {
-    let is_covered = case.blocks == Some(1) || case.layout != Some(Layout::Shared) || case.scope != Some(Scope::Block);
-    match case.space {
-        Some(Space::Shared) => is_too_large(case),
-        _ => !is_covered,
+    if case.space == Some(Space::Shared) {
+        let bytes = case.bytes_apart().unwrap_or(0) * case.threads.unwrap_or(1) as usize;
+        return bytes > SHARED_BYTES;
     }
+    case.blocks != Some(1) && case.layout == Some(Layout::Shared) && case.scope == Some(Scope::Block)
 }
 
 /// The forms of an operation on one variable. Compilers aggregate integers of 32 bits: what combines values if the result
@@ -365,13 +361,6 @@ fn forms(id: &str, preset: Preset, limits: DeviceLimits, combines: Combines, mod
     };
     let forms: Vec<Option<Form>> = forms.iter().copied().map(Some).collect();
     limits.few(id).forms(&forms)
-}
-
-/// Whether the variables do not fit into the kernel's shared memory.
-fn is_too_large(case: &Case) -> bool {
-    let stride = case.layout.and_then(Layout::stride).unwrap_or(0) as usize;
-    let threads = case.threads.unwrap_or(1) as usize;
-    threads * stride * case.dtype.map_or(4, Dtype::size_bytes) > SHARED_BYTES
 }
 
 #[cfg(test)]

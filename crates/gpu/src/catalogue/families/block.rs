@@ -1,27 +1,12 @@
 //! Barriers of a thread block.
 
 use super::prelude::*;
-use crate::catalogue::limits::without_repetitions;
 
-const KERNEL: Kernel = kernel!("block.cu", Register);
+const KERNEL: Kernel = Kernel::of("block.cu", ArgumentKind::Register);
 
 const FACTS: Facts = Facts { run_effect: |_| REGISTERS, ..Facts::of(Role::BlockBarrier).waiting(Waits::InHardware) };
 
-/// In theory: the barrier unit counts warps. One warp costs the latency of the instruction, each further warp adds its turn
-/// at the unit. Blocks on one multiprocessor share the unit; blocks on other multiprocessors have no effect.
-static SYNCTHREADS: Entry = Entry {
-    id: "gpu.block.syncthreads",
-    summary: "Barrier of all threads of a block",
-    operation: "one barrier passed by all threads of the block",
-    source: "CUDA C++ Programming Guide, Synchronization Functions; PTX ISA, bar.sync",
-    definitions: |_| vec!["KIND=PLAIN".into(), "GROUPS=1".into()],
-    expected: |_| ExpectedInstructions::of(&["BAR.SYNC"]),
-    cases: |id, preset, limits| {
-        let more = if preset == Preset::Paper { limits.active_warps(id) } else { Vec::new() };
-        without_repetitions([limits.full(id, preset).cases(), limits.doublings(id, preset).cases(), more].concat())
-    },
-    ..Entry::of(KERNEL, Proof::Trial, FACTS)
-};
+const BARRIER: Entry = Entry::of(KERNEL, Proof::Trial, FACTS);
 
 /// In theory: a barrier that also reduces. The result must be read from the barrier unit before the next barrier.
 const REDUCING: Entry = Entry {
@@ -30,39 +15,49 @@ const REDUCING: Entry = Entry {
     ..Entry::of(KERNEL, Proof::Trial, Facts { role: Role::BlockVote, ..FACTS })
 };
 
-static COUNT: Entry = Entry {
-    id: "gpu.block.syncthreads_count",
-    summary: "Barrier of all threads of a block that counts the threads for which a condition holds",
+fn is_handover(case: &Case) -> bool {
+    case.in_group(PRODUCER_CONSUMER)
+}
+
+/// The group of threads that only arrive, and threads that wait for them.
+const PRODUCER_CONSUMER: &str = "producer_consumer";
+
+entries! {
+    /// In theory: the barrier unit counts warps. One warp costs the latency of the instruction, each further warp adds its turn
+    /// at the unit. Blocks on one multiprocessor share the unit; blocks on other multiprocessors have no effect.
+    "gpu.block.syncthreads" like BARRIER: "Barrier of all threads of a block",
+    operation: "one barrier passed by all threads of the block",
+    source: "CUDA C++ Programming Guide, Synchronization Functions; PTX ISA, bar.sync",
+    definitions: |_| vec!["KIND=PLAIN".into(), "GROUPS=1".into()],
+    expected: |_| ExpectedInstructions::of(&["BAR.SYNC"]),
+    cases: |id, preset, limits| {
+        let more = if preset == Preset::Paper { limits.active_warps(id) } else { Vec::new() };
+        without_repetitions([limits.full(id, preset).cases(), limits.doublings(id, preset).cases(), more].concat())
+    };
+
+    "gpu.block.syncthreads_count" like REDUCING:
+    "Barrier of all threads of a block that counts the threads for which a condition holds",
     source: "CUDA C++ Programming Guide, __syncthreads_count; PTX ISA, bar.red.popc",
     definitions: |_| vec!["KIND=COUNT".into(), "GROUPS=1".into()],
-    expected: |_| ExpectedInstructions::of(&["BAR.RED.POPC"]),
-    ..REDUCING
-};
+    expected: |_| ExpectedInstructions::of(&["BAR.RED.POPC"]);
 
-static AND: Entry = Entry {
-    id: "gpu.block.syncthreads_and",
-    summary: "Barrier of all threads of a block that returns whether a condition holds for all",
+    "gpu.block.syncthreads_and" like REDUCING:
+    "Barrier of all threads of a block that returns whether a condition holds for all",
     source: "CUDA C++ Programming Guide, __syncthreads_and; PTX ISA, bar.red.and",
     definitions: |_| vec!["KIND=AND".into(), "GROUPS=1".into()],
-    expected: |_| ExpectedInstructions::of(&["BAR.RED.AND"]),
-    ..REDUCING
-};
+    expected: |_| ExpectedInstructions::of(&["BAR.RED.AND"]);
 
-static OR: Entry = Entry {
-    id: "gpu.block.syncthreads_or",
-    summary: "Barrier of all threads of a block that returns whether a condition holds for any",
+    "gpu.block.syncthreads_or" like REDUCING:
+    "Barrier of all threads of a block that returns whether a condition holds for any",
     source: "CUDA C++ Programming Guide, __syncthreads_or; PTX ISA, bar.red.or",
     definitions: |_| vec!["KIND=OR".into(), "GROUPS=1".into()],
-    expected: |_| ExpectedInstructions::of(&["BAR.RED.OR"]),
-    ..REDUCING
-};
+    expected: |_| ExpectedInstructions::of(&["BAR.RED.OR"]);
 
-/// In theory: as `__syncthreads()` of a block as large as the part. The number of the barrier and the count of threads are
-/// not constants, as in code where warps have different roles: two or three more instructions pack them into one register.
-static NAMED: Entry = Entry {
-    id: "gpu.block.named_barrier",
-    summary: "Barrier of a part of a block; the block is divided into parts with a barrier each, or into producers and \
-              consumers, which hand a buffer over and back at two barriers",
+    /// In theory: as `__syncthreads()` of a block as large as the part. The number of the barrier and the count of threads are
+    /// not constants, as in code where warps have different roles: two or three more instructions pack them into one register.
+    "gpu.block.named_barrier" like BARRIER:
+    "Barrier of a part of a block; the block is divided into parts with a barrier each, or into producers and \
+     consumers, which hand a buffer over and back at two barriers",
     operation: "one barrier passed by all threads of a part of the block, or one buffer handed over and back",
     source: "PTX ISA, bar.sync and bar.arrive with the number of a barrier and a count of threads",
     definitions: |case| {
@@ -86,22 +81,12 @@ static NAMED: Entry = Entry {
         // Barriers count whole warps, and each role has one.
         let fewest = |case: &Case| if is_handover(case) { 64 } else { 32 * group_size(case) };
         sweep.except(|case| case.threads.unwrap_or(0) < fewest(case)).cases()
-    },
-    ..Entry::of(KERNEL, Proof::Trial, FACTS)
-};
+    };
 
-fn is_handover(case: &Case) -> bool {
-    case.in_group(PRODUCER_CONSUMER)
-}
-
-/// The group of threads that only arrive, and threads that wait for them.
-const PRODUCER_CONSUMER: &str = "producer_consumer";
-
-/// In theory: every thread arrives with an atomic operation on shared memory, so the cost grows with the threads and not
-/// with the warps. Each wait adds at least one round trip to shared memory, some 30 cycles.
-static MBARRIER: Entry = Entry {
-    id: "gpu.block.mbarrier",
-    summary: "Barrier object in shared memory at which all threads of a block arrive and wait",
+    /// In theory: every thread arrives with an atomic operation on shared memory, so the cost grows with the threads and not
+    /// with the warps. Each wait adds at least one round trip to shared memory, some 30 cycles.
+    "gpu.block.mbarrier" like BARRIER:
+    "Barrier object in shared memory at which all threads of a block arrive and wait",
     operation: "one phase: every thread of the block arrives and waits for the others",
     source: "PTX ISA, mbarrier; CUDA C++ Programming Guide, Asynchronous Barrier",
     facts: FACTS.waiting(Waits::Spins),
@@ -109,14 +94,12 @@ static MBARRIER: Entry = Entry {
     expected: |_| ExpectedInstructions::of(&["SYNCS.ARRIVE", "ATOMS.ARRIVE"]),
     needs: (8, 0),
     cases: |id, preset, limits| limits.full(id, preset).cases(),
-    ..Entry::of(kernel!("mbarrier.cu", Register), Proof::Trial, FACTS)
-};
+    kernel: Kernel::of("mbarrier.cu", ArgumentKind::Register);
 
-/// In theory: the latency of the copy engine, several hundred cycles from the second-level cache; the arrivals of the threads
-/// are hidden behind it.
-static MBARRIER_TRANSACTION: Entry = Entry {
-    id: "gpu.block.mbarrier_transaction",
-    summary: "Barrier object in shared memory whose phase also waits for the bytes of an asynchronous bulk copy",
+    /// In theory: the latency of the copy engine, several hundred cycles from the second-level cache; the arrivals of the threads
+    /// are hidden behind it.
+    "gpu.block.mbarrier_transaction" like BARRIER:
+    "Barrier object in shared memory whose phase also waits for the bytes of an asynchronous bulk copy",
     operation: "one phase: all threads arrive, the first one starts a copy of 16 bytes, and all wait",
     source: "PTX ISA, mbarrier.arrive.expect_tx and cp.async.bulk; CUDA C++ Programming Guide, Tensor Memory Accelerator",
     facts: Facts { role: Role::CopyBarrier, ..FACTS.waiting(Waits::Spins) },
@@ -130,7 +113,5 @@ static MBARRIER_TRANSACTION: Entry = Entry {
         });
         cases
     },
-    ..Entry::of(kernel!("mbarrier_transaction.cu", Register), Proof::Trial, FACTS)
-};
-
-pub(crate) static ENTRIES: &[&Entry] = &[&SYNCTHREADS, &COUNT, &AND, &OR, &NAMED, &MBARRIER, &MBARRIER_TRANSACTION];
+    kernel: Kernel::of("mbarrier_transaction.cu", ArgumentKind::Register);
+}

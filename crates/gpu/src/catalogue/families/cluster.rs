@@ -1,8 +1,6 @@
 //! Barriers of a cluster of blocks, and atomic additions to the shared memory of another block of it.
 
 use super::prelude::*;
-use crate::catalogue::limits::DOUBLINGS;
-const KERNEL: Kernel = kernel!("cluster.cu", Register);
 
 const FACTS: Facts =
     Facts { run_effect: |_| RunEffect::of_both(0.002), ..Facts::of(Role::ClusterBarrier).waiting(Waits::InHardware) };
@@ -46,51 +44,41 @@ fn additions(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
 }
 
 /// Blocks of a cluster in a case.
-pub(crate) fn size_of(case: &Case) -> u32 {
-    group_size(case)
-}
+pub(crate) use super::group_size as size_of;
 
 const CLUSTER: Entry = Entry {
     operation: "one barrier passed by all threads of the cluster",
+    definitions: |case| in_order_of(case, vec![kind_of(case)]),
     method: Method::Cluster,
     needs: (9, 0),
-    cases: |id, preset, limits| barriers(id, preset, *limits, 0),
-    ..Entry::of(KERNEL, Proof::Trial, FACTS)
+    cases: |id, preset, limits| barriers(id, preset, limits, 0),
+    ..Entry::of(Kernel::of("cluster.cu", ArgumentKind::Register), Proof::Trial, FACTS)
 };
 
-/// In theory: a signal to the unit that connects the multiprocessors of a cluster, and its answer. Before it, a fence makes
-/// earlier writes visible to the whole device (MEMBAR.ALL.GPU), although the cluster would be enough. A relaxed arrival has
-/// no fence; the wait still empties the first-level cache.
-static SYNC: Entry = Entry {
-    id: "gpu.cluster.sync",
-    summary: "Barrier of all threads of a cluster of blocks; relaxed: it orders no writes, and its check tests arrivals alone",
+entries! {
+    /// In theory: a signal to the unit that connects the multiprocessors of a cluster, and its answer. Before it, a fence makes
+    /// earlier writes visible to the whole device (MEMBAR.ALL.GPU), although the cluster would be enough. A relaxed arrival has
+    /// no fence; the wait still empties the first-level cache.
+    "gpu.cluster.sync" like CLUSTER:
+    "Barrier of all threads of a cluster of blocks; relaxed: it orders no writes, and its check tests arrivals alone",
     source: "CUDA C++ Programming Guide, Thread Block Clusters; PTX ISA, barrier.cluster",
-    definitions: |case| in_order_of(case, vec!["KIND=SYNC".into()]),
     expected: |_| ExpectedInstructions::of(&["UCGABAR_WAIT"]),
     // The relaxed twin of the smallest shape.
-    cases: |id, preset, limits| barriers(id, preset, *limits, 1),
-    ..CLUSTER
-};
+    cases: |id, preset, limits| barriers(id, preset, limits, 1);
 
-/// In theory: the barrier minus the work between its halves. On an H200 the work hides almost nothing (316 of 322 cycles
-/// remain): the time is spent in the fence before the arrival, and no work can overlap with it.
-static ARRIVE_WAIT: Entry = Entry {
-    id: "gpu.cluster.arrive_wait",
-    summary: "Barrier of a cluster in two halves with 16 dependent multiplications between them",
+    /// In theory: the barrier minus the work between its halves. On an H200 the work hides almost nothing (316 of 322 cycles
+    /// remain): the time is spent in the fence before the arrival, and no work can overlap with it.
+    "gpu.cluster.arrive_wait" like CLUSTER:
+    "Barrier of a cluster in two halves with 16 dependent multiplications between them",
     operation: "arriving before and waiting after the multiplications, which alone are the baseline",
     source: "PTX ISA, barrier.cluster.arrive.release or .relaxed, and barrier.cluster.wait.acquire",
-    definitions: |case| in_order_of(case, vec!["KIND=ARRIVE_WAIT".into()]),
     expected: |_| ExpectedInstructions::of(&["UCGABAR_WAIT"]).only_in_test(),
     // There is one piece of work between its halves.
-    has_third_loop: false,
-    ..CLUSTER
-};
+    has_third_loop: false;
 
-/// In theory: the way to another multiprocessor and, if the result is used, the way back; some 200 cycles. In clusters of
-/// one block the addition stays in the multiprocessor.
-static DSMEM_ATOMIC: Entry = Entry {
-    id: "gpu.cluster.dsmem_atomic",
-    summary: "Atomic addition to the shared memory of the next block of the cluster",
+    /// In theory: the way to another multiprocessor and, if the result is used, the way back; some 200 cycles. In clusters of
+    /// one block the addition stays in the multiprocessor.
+    "gpu.cluster.dsmem_atomic" like CLUSTER: "Atomic addition to the shared memory of the next block of the cluster",
     operation: "one addition by every thread",
     source: "CUDA C++ Programming Guide, Distributed Shared Memory; PTX ISA, mapa, atom and red on shared::cluster",
     facts: Facts { role: Role::Update, orders_memory: false, ..FACTS.waiting(Waits::NoWait) },
@@ -98,27 +86,24 @@ static DSMEM_ATOMIC: Entry = Entry {
         vec![format!("MODE={}", if case.mode == Some(Mode::Latency) { "LATENCY" } else { "THROUGHPUT" })]
     },
     expected: |_| ExpectedInstructions::of(&["ATOM.ADD"]),
-    cases: |id, preset, limits| additions(id, preset, *limits),
-    ..Entry { kernel: kernel!("cluster_memory.cu", Variable), ..CLUSTER }
-};
+    cases: additions,
+    kernel: Kernel::of("cluster_memory.cu", ArgumentKind::Variable);
 
-/// In theory: a barrier of the block, a fence before the arrivals as in `gpu.cluster.sync`, the way to the other
-/// multiprocessors, and the wait in the own shared memory.
-static MBARRIER_REMOTE: Entry = Entry {
-    id: "gpu.cluster.mbarrier_remote",
-    summary: "Barrier of a cluster made of barrier objects: each block arrives at that of every block and waits at its own",
+    /// In theory: a barrier of the block, a fence before the arrivals as in `gpu.cluster.sync`, the way to the other
+    /// multiprocessors, and the wait in the own shared memory.
+    "gpu.cluster.mbarrier_remote" like CLUSTER:
+    "Barrier of a cluster made of barrier objects: each block arrives at that of every block and waits at its own",
     source: "PTX ISA, mapa and mbarrier.arrive.release.cluster.shared::cluster, mbarrier.try_wait.acquire.cluster",
+    definitions: |_| Vec::new(),
     facts: FACTS.waiting(Waits::Spins),
     expected: |_| ExpectedInstructions::of(&["SYNCS.ARRIVE"]),
     cases: |id, preset, limits| {
-        let mut cases = barriers(id, preset, *limits, 0);
+        let mut cases = barriers(id, preset, limits, 0);
         cases.retain(|case| case.order.is_none() && (preset != Preset::Quick || case.threads == Some(32)));
         cases
     },
-    ..Entry { kernel: kernel!("mbarrier_remote.cu", Register), ..CLUSTER }
-};
-
-pub(crate) static ENTRIES: &[&Entry] = &[&SYNC, &ARRIVE_WAIT, &DSMEM_ATOMIC, &MBARRIER_REMOTE];
+    kernel: Kernel::of("mbarrier_remote.cu", ArgumentKind::Register);
+}
 
 #[cfg(test)]
 mod tests {

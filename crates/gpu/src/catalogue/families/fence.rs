@@ -1,9 +1,6 @@
 //! Memory fences.
 
 use super::prelude::*;
-use crate::launch::arguments::UNROLL;
-
-const KERNEL: Kernel = kernel!("fence.cu", Variable);
 
 /// Runs differ by the state of the memory; the writes of other devices and of the CPU make it more.
 const FACTS: Facts = Facts {
@@ -23,7 +20,7 @@ const FENCE: Entry = Entry {
                 the update before it, and empties the first-level cache for the update after it",
     unroll,
     arrays: 2,
-    ..Entry::of(KERNEL, Proof::Trial, FACTS)
+    ..Entry::of(Kernel::of("fence.cu", ArgumentKind::Variable), Proof::Trial, FACTS)
 };
 
 /// A fence of the device takes microseconds where many threads have written, and the updates around it too.
@@ -35,40 +32,6 @@ fn unroll(case: &Case) -> u32 {
         (_, true) => 2,
     }
 }
-
-static BLOCK: Entry = Entry {
-    id: "gpu.fence.block",
-    summary: "Fence that orders a thread's memory accesses for the threads of its block",
-    operation: "one fence between the updates of two elements, by each thread: it waits until the multiprocessor has the \
-                update before it",
-    source: "CUDA C++ Programming Guide, __threadfence_block; Burtchell and Burtscher, IISWC 2024",
-    definitions: |case| definitions(case, "__threadfence_block", 1),
-    expected: |_| ExpectedInstructions::of(&["MEMBAR.CTA"]).only_in_test(),
-    cases: |id, preset, limits| cases(id, preset, *limits, Scope::Block),
-    sampling: |_| SamplingPolicy::LONG_SAMPLES,
-    ..FENCE
-};
-
-static DEVICE: Entry = Entry {
-    id: "gpu.fence.device",
-    summary: "Fence that orders a thread's memory accesses for all threads of the device",
-    source: "CUDA C++ Programming Guide, __threadfence; Burtchell and Burtscher, IISWC 2024",
-    definitions: |case| definitions(case, "__threadfence", 0),
-    expected: |_| ExpectedInstructions::of(&["MEMBAR.GPU"]).only_in_test(),
-    cases: |id, preset, limits| cases(id, preset, *limits, Scope::Device),
-    ..FENCE
-};
-
-static SYSTEM: Entry = Entry {
-    id: "gpu.fence.system",
-    summary: "Fence that orders a thread's memory accesses for all devices and the CPU",
-    source: "CUDA C++ Programming Guide, __threadfence_system; Burtchell and Burtscher, IISWC 2024",
-    facts: Facts { run_effect: |_| REACHING_THE_HOST, ..FACTS },
-    definitions: |case| definitions(case, "__threadfence_system", 0),
-    expected: |_| ExpectedInstructions::of(&["MEMBAR.SYS"]).only_in_test(),
-    cases: |id, preset, limits| cases(id, preset, *limits, Scope::System),
-    ..FENCE
-};
 
 fn definitions(case: &Case, function: &str, block_only: u32) -> Vec<String> {
     let is_volatile = case.form == Some(Form::Volatile);
@@ -98,4 +61,26 @@ fn cases(id: &str, preset: Preset, limits: DeviceLimits, scope: Scope) -> Vec<Ca
     [as_written, some.scopes(&[scope]).forms(&[Some(Form::Volatile)]).cases()].concat()
 }
 
-pub(crate) static ENTRIES: &[&Entry] = &[&BLOCK, &DEVICE, &SYSTEM];
+entries! {
+    "gpu.fence.block" like FENCE: "Fence that orders a thread's memory accesses for the threads of its block",
+    operation: "one fence between the updates of two elements, by each thread: it waits until the multiprocessor has the \
+                update before it",
+    source: "CUDA C++ Programming Guide, __threadfence_block; Burtchell and Burtscher, IISWC 2024",
+    definitions: |case| definitions(case, "__threadfence_block", 1),
+    expected: |_| ExpectedInstructions::of(&["MEMBAR.CTA"]).only_in_test(),
+    cases: |id, preset, limits| cases(id, preset, limits, Scope::Block),
+    sampling: |_| SamplingPolicy::LONG_SAMPLES;
+
+    "gpu.fence.device" like FENCE: "Fence that orders a thread's memory accesses for all threads of the device",
+    source: "CUDA C++ Programming Guide, __threadfence; Burtchell and Burtscher, IISWC 2024",
+    definitions: |case| definitions(case, "__threadfence", 0),
+    expected: |_| ExpectedInstructions::of(&["MEMBAR.GPU"]).only_in_test(),
+    cases: |id, preset, limits| cases(id, preset, limits, Scope::Device);
+
+    "gpu.fence.system" like FENCE: "Fence that orders a thread's memory accesses for all devices and the CPU",
+    source: "CUDA C++ Programming Guide, __threadfence_system; Burtchell and Burtscher, IISWC 2024",
+    facts: Facts { run_effect: |_| REACHING_THE_HOST, ..FACTS },
+    definitions: |case| definitions(case, "__threadfence_system", 0),
+    expected: |_| ExpectedInstructions::of(&["MEMBAR.SYS"]).only_in_test(),
+    cases: |id, preset, limits| cases(id, preset, limits, Scope::System);
+}

@@ -3,10 +3,7 @@
 //! both halves of the cache. `kernels/multi.cu` makes barriers of several devices of the same parts.
 
 use super::prelude::*;
-use crate::catalogue::limits::DOUBLINGS;
 use syncscope_core::own::is_own;
-
-const KERNEL: Kernel = kernel!("grid.cu", GridBarrier);
 
 /// The column `group` names variants, of which each is another algorithm.
 const FACTS: Facts = Facts {
@@ -100,10 +97,11 @@ const HIERARCHICAL: [Group; 4] = [
 
 const BARRIER: Entry = Entry {
     operation: "one barrier passed by all threads of the grid",
-    cases: |id, preset, limits| heat_map(id, preset, *limits),
+    definitions: |case| in_order_of(case, vec![kind_of(case)]),
+    cases: heat_map,
     method: Method::GridBarrier,
     unroll: |_| UNROLL,
-    ..Entry::of(KERNEL, Proof::Trial, FACTS)
+    ..Entry::of(Kernel::of("grid.cu", ArgumentKind::GridBarrier), Proof::Trial, FACTS)
 };
 
 /// Barriers with near counters keep more addresses than the registers of two full blocks on a multiprocessor hold.
@@ -116,10 +114,6 @@ fn has_near_counters(case: &Case) -> bool {
     case.in_group(NEAR_COUNTERS) || case.in_group(NEAR_FLAGS)
 }
 
-fn definitions(case: &Case, kind: &str) -> Vec<String> {
-    in_order_of(case, vec![format!("KIND={kind}")])
-}
-
 /// In theory: two barriers of the block, the round trip of an atomic addition and, on average, one and a half reads of the
 /// counter while waiting; all in the second-level cache. With many blocks on a multiprocessor the additions dominate: one
 /// address executes them one after the other, with the reads between them.
@@ -127,7 +121,6 @@ static COOPERATIVE: Entry = Entry {
     id: "gpu.grid.cooperative",
     summary: "Barrier of a grid as in cooperative groups",
     source: "CUDA C++ Programming Guide, Cooperative Groups, grid_group::sync; Zhang, Wahib, Matsuoka, figure 8",
-    definitions: |case| definitions(case, "COOPERATIVE"),
     expected: |_| ExpectedInstructions::of(&["ATOM.ADD", "ATOMG.ADD"]),
     ..BARRIER
 };
@@ -140,8 +133,7 @@ static COUNTER: Entry = Entry {
               arrivals alone",
     source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, simple \
              synchronization; PTX ISA, red.release and ld.acquire",
-    cases: |id, preset, limits| with_relaxed(id, preset, *limits, &[32]),
-    definitions: |case| definitions(case, "COUNTER"),
+    cases: |id, preset, limits| with_relaxed(id, preset, limits, &[32]),
     orderings: |_| &["addition releases", "poll acquires"],
     expected: |_| ExpectedInstructions::of(&["REDG.ADD", "RED.ADD"]),
     ..BARRIER
@@ -156,9 +148,8 @@ static LOCK_FREE: Entry = Entry {
               writes, and its check tests arrivals alone",
     source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, lock-free \
              synchronization",
-    definitions: |case| definitions(case, "LOCK_FREE"),
     orderings: |_| &["flag releases", "gathering poll acquires", "fence releases all flags", "poll acquires"],
-    cases: |id, preset, limits| with_relaxed(id, preset, *limits, &[]),
+    cases: |id, preset, limits| with_relaxed(id, preset, limits, &[]),
     // The flag of a block, and the answers of the first block.
     expected: |_| ExpectedInstructions::of(&["STG.STRONG.GPU", "ST.STRONG.GPU"]).times(2),
     ..BARRIER
@@ -182,7 +173,8 @@ static HIERARCHICAL_BARRIER: Entry = Entry {
             CLUSTER_OF => ("CLUSTER", 1),
             _ => ("PAUSED_ACQUIRE", 0),
         };
-        [definitions(case, kind), vec![format!("CLUSTERS={clusters}")], roomy(case)].concat()
+        let kind = in_order_of(case, vec![format!("KIND={kind}")]);
+        [kind, vec![format!("CLUSTERS={clusters}")], roomy(case)].concat()
     },
     expected: |_| ExpectedInstructions::of(&["REDG.ADD", "RED.ADD"]),
     orderings: |case| match case.group_word() {
@@ -191,9 +183,9 @@ static HIERARCHICAL_BARRIER: Entry = Entry {
         }
         _ => &["addition releases", "fence acquires"],
     },
-    cases: |id, preset, limits| hierarchical(id, preset, *limits),
+    cases: hierarchical,
     needs: (9, 0),
-    ..Entry { kernel: kernel!("grid_hierarchical.cu", GridBarrier), ..BARRIER }
+    ..Entry { kernel: Kernel::of("grid_hierarchical.cu", ArgumentKind::GridBarrier), ..BARRIER }
 };
 
 /// Blocks of a cluster in which the barrier of a grid is launched; 0: without clusters.
@@ -248,7 +240,7 @@ mod tests {
     fn quick_plans_have_the_relaxed_twin_of_the_smallest_counter_alone() {
         let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
         let relaxed_ones = |entry: &Entry, preset| {
-            let cases = (entry.cases)(entry.id, preset, &limits);
+            let cases = (entry.cases)(entry.id, preset, limits);
             cases.into_iter().filter(|case| case.order == Some(MemoryOrder::Relaxed)).collect::<Vec<_>>()
         };
         let [counter, lock_free] = [&COUNTER, &LOCK_FREE].map(|entry| relaxed_ones(entry, Preset::Quick));

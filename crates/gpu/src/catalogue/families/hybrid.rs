@@ -1,10 +1,12 @@
 //! CPU and GPU threads together. The laboratory chooses the CPUs and adds them to the cases.
 
-use super::atomic::AGGREGATION;
+use super::WITH_HOST;
+use super::atomic;
 use super::prelude::*;
-use crate::catalogue::families::HYBRID;
 use crate::hybrid::nearby_cpus::Distance;
 use syncscope_core::words::words;
+
+const FACTS: Facts = Facts { run_effect: |_| WITH_HOST, ..Facts::of(Role::HostDeviceHandoff).waiting(Waits::Spins) };
 
 /// In theory: two trips over the link, and on each side half an iteration of the polling loop. The GPU polls over the link:
 /// the CPU's cache answers each read, and a read under way when the flag is set must return first.
@@ -24,7 +26,7 @@ static ROUND_TRIP: Entry = Entry {
         let sweep = Sweep::of(id).threads(&[1]).blocks(&[1]).scopes(&[Scope::System]);
         sweep.orders(&orders).groups(&groups).cases()
     },
-    ..Entry::of(kernel!("hybrid_flag.cu", HybridFlag), Proof::Trial, HYBRID)
+    ..Entry::of(Kernel::of("hybrid_flag.cu", ArgumentKind::HybridFlag), Proof::Trial, FACTS)
 };
 
 words! {
@@ -44,32 +46,16 @@ static ADD: Entry = Entry {
     summary: "CPU and GPU threads add to one variable in mapped memory of the host, together or one side alone",
     operation: "one addition by each GPU thread; by each CPU thread where the CPU is alone",
     source: "CUDA C++ Programming Guide, atomic functions of system scope, Host Native Atomics",
-    facts: Facts { role: Role::Update, orders_memory: false, mode: Mode::Throughput, ..HYBRID.waiting(Waits::NoWait) },
-    definitions: |case| {
-        vec![
-            value_of(case),
-            "KIND=ADD".into(),
-            "ATOMIC=atomicAdd_system".into(),
-            "IN_SHARED_MEMORY=0".into(),
-            format!("RESULT_USED={}", u32::from(case.mode == Some(Mode::Latency))),
-            format!("ONE_ADDRESS={}", u32::from(case.form != Some(Form::NotAggregated))),
-            "OPERAND=OF_THREAD".into(),
-        ]
-    },
+    facts: Facts { role: Role::Update, orders_memory: false, mode: Mode::Throughput, ..FACTS.waiting(Waits::NoWait) },
+    definitions: |case| atomic::definitions(case, "atomicAdd_system"),
     method: Method::Addition,
     cpu_threads: |case| match case.group_word().parse().ok() {
         Some(Sides::Both | Sides::Cpu) => CpuThreads::OneAndSeveral,
         Some(Sides::Gpu) | None => CpuThreads::None,
     },
-    expected: |case| {
-        let expected = ExpectedInstructions::of(match case.mode {
-            Some(Mode::Latency) => &["ATOMG.ADD", "ATOM.ADD"],
-            _ => &["RED.ADD", "REDG.ADD"],
-        });
-        if case.form == Some(Form::NotAggregated) { expected } else { expected.or_aggregated(AGGREGATION) }
-    },
-    cases: |id, preset, limits| additions(id, preset, *limits),
-    ..Entry::of(kernel!("atomic.cu", Variable), Proof::Sum, HYBRID)
+    expected: |case| atomic::expected(case, &["RED.ADD", "REDG.ADD"], &["ATOMG.ADD", "ATOM.ADD"], &[]),
+    cases: additions,
+    ..Entry::of(Kernel::of("atomic.cu", ArgumentKind::Variable), Proof::Sum, FACTS)
 };
 
 fn additions(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {

@@ -1,9 +1,6 @@
 //! Shuffles, votes, comparisons and reductions of a warp: its lanes exchange, compare or combine registers.
 
 use super::prelude::*;
-use crate::catalogue::families::WARP_COLLECTIVE;
-
-const SHUFFLES: Kernel = kernel!("shuffle.cu", Register);
 
 const TYPES: [Dtype; 4] = [Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
 
@@ -11,185 +8,68 @@ const TYPES: [Dtype; 4] = [Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
 /// instructions. Many warps saturate the network: its throughput is the 32 lanes of a warp per cycle, or less.
 const SHUFFLE: Entry = Entry {
     operation: "one exchange that needs the result of the one before",
+    definitions: |case| {
+        let opaque = u32::from(case.form == Some(Form::Opaque));
+        vec![value_of(case), kind_of(case), format!("OPAQUE={opaque}")]
+    },
     cases: |id, preset, limits| {
         let types = if preset == Preset::Quick { &TYPES[..1] } else { &TYPES };
         limits.coarse(id, preset).dtypes(types).modes(&[Mode::Latency]).cases()
     },
-    ..Entry::of(SHUFFLES, Proof::LastLaunch, WARP_COLLECTIVE)
+    ..Entry::of(Kernel::of("shuffle.cu", ArgumentKind::Register), Proof::LastLaunch, WARP_COLLECTIVE)
 };
-
-static IDX: Entry = Entry {
-    id: "gpu.shuffle.idx",
-    summary: "Each lane of a warp reads a register of another, chosen by its number",
-    source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.idx",
-    definitions: |case| shuffle_definitions(case, "IDX"),
-    expected: |case| ExpectedInstructions::of(&["SHFL.IDX"]).times(words(case)),
-    cases: |id, preset, limits| {
-        let quick = [Dtype::I32, Dtype::F64];
-        let types = if preset == Preset::Quick { &quick[..] } else { &TYPES };
-        limits.full(id, preset).dtypes(types).modes(&[Mode::Latency]).cases()
-    },
-    ..SHUFFLE
-};
-
-static UP: Entry = Entry {
-    id: "gpu.shuffle.up",
-    summary: "Each lane of a warp reads a register of the lane before it",
-    source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.up",
-    definitions: |case| shuffle_definitions(case, "UP"),
-    expected: |case| ExpectedInstructions::of(&["SHFL.UP"]).times(words(case)),
-    ..SHUFFLE
-};
-
-static DOWN: Entry = Entry {
-    id: "gpu.shuffle.down",
-    summary: "Each lane of a warp reads a register of the lane behind it",
-    source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.down",
-    definitions: |case| shuffle_definitions(case, "DOWN"),
-    expected: |case| ExpectedInstructions::of(&["SHFL.DOWN"]).times(words(case)),
-    cases: |id, preset, limits| {
-        let as_written = (SHUFFLE.cases)(id, preset, limits);
-        if preset == Preset::Quick {
-            return as_written;
-        }
-        // The width is in a register.
-        let some = limits.few(id).dtypes(&TYPES[..1]).modes(&[Mode::Latency]);
-        [as_written, some.forms(&[Some(Form::Opaque)]).cases()].concat()
-    },
-    ..SHUFFLE
-};
-
-static SHUFFLE_XOR: Entry = Entry {
-    id: "gpu.shuffle.xor",
-    summary: "The lanes of a warp exchange registers in pairs",
-    source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.bfly",
-    definitions: |case| shuffle_definitions(case, "XOR"),
-    expected: |case| ExpectedInstructions::of(&["SHFL.BFLY"]).times(words(case)),
-    // As the paper's program: the distance is in a register.
-    cases: |id, preset, limits| {
-        let in_register = limits.form_of_paper(id, preset, Form::Opaque, &TYPES).modes(&[Mode::Latency]).cases();
-        [(SHUFFLE.cases)(id, preset, limits), in_register].concat()
-    },
-    ..SHUFFLE
-};
-
-fn shuffle_definitions(case: &Case, kind: &str) -> Vec<String> {
-    let opaque = u32::from(case.form == Some(Form::Opaque));
-    vec![value_of(case), format!("KIND={kind}"), format!("OPAQUE={opaque}")]
-}
 
 /// The network moves 32 bits at a time.
 fn words(case: &Case) -> usize {
     case.dtype.map_or(1, |dtype| dtype.size_bytes().div_ceil(4))
 }
 
-const VOTES: Kernel = kernel!("vote.cu", Register);
-const MATCHES: Kernel = kernel!("match.cu", Register);
-
 /// In theory: the predicates of the lanes are combined in one step. A vote has the latency of one or two arithmetic
 /// instructions and takes one issue slot. A throughput is of four votes under way: each is about the result of the fourth
 /// before it, because a vote about nothing new, or with a result that nobody uses, does not stay in the code.
 const VOTE: Entry = Entry {
     operation: "one vote; latency: about the result of the one before",
+    definitions: |case| {
+        let dependent = u32::from(case.mode == Some(Mode::Latency));
+        vec![kind_of(case), format!("DEPENDENT={dependent}")]
+    },
     cases: |id, preset, limits| {
         let dependent = limits.full(id, preset).modes(&[Mode::Latency]).cases();
         let independent = limits.coarse(id, at_most_standard(preset)).modes(&[Mode::Throughput]).cases();
         [dependent, independent].concat()
     },
-    ..Entry::of(VOTES, Proof::LastLaunch, WARP_COLLECTIVE)
-};
-
-static VOTE_ALL: Entry = Entry {
-    id: "gpu.vote.all",
-    summary: "Whether a condition holds for all lanes of a warp",
-    source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.all",
-    definitions: |case| vote_definitions(case, "ALL"),
-    // Turing compares the active lanes with the lanes that agree.
-    expected: |_| ExpectedInstructions::of(&["VOTE.ALL"]).or_substitutes(&["VOTE.ANY"]),
-    ..VOTE
-};
-
-static VOTE_ANY: Entry = Entry {
-    id: "gpu.vote.any",
-    summary: "Whether a condition holds for any lane of a warp",
-    source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.any",
-    definitions: |case| vote_definitions(case, "ANY"),
-    expected: |_| ExpectedInstructions::of(&["VOTE.ANY"]),
-    ..VOTE
-};
-
-/// In theory: as the other votes, and one instruction that makes a condition of the mask.
-static VOTE_BALLOT: Entry = Entry {
-    id: "gpu.vote.ballot",
-    summary: "For which lanes of a warp a condition holds",
-    source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.ballot",
-    definitions: |case| vote_definitions(case, "BALLOT"),
-    // The same instruction as for `any`, with a register as the result.
-    expected: |_| ExpectedInstructions::of(&["VOTE.ANY"]),
-    ..VOTE
+    ..Entry::of(Kernel::of("vote.cu", ArgumentKind::Register), Proof::LastLaunch, WARP_COLLECTIVE)
 };
 
 /// In theory: the hardware compares the values of the lanes. `any` must find every group, one after the other; `all`
 /// compares only with the value of one lane. A throughput is of four comparisons under way.
 const MATCH: Entry = Entry {
     operation: "one comparison; latency: it needs the result of the one before",
+    definitions: |case| {
+        let dependence = match (case.mode, case.form) {
+            (Some(Mode::Throughput), _) => "OF_FOUR",
+            (_, Some(Form::Opaque)) => "BY_MASK",
+            _ => "BY_VALUE",
+        };
+        // Values are compared as bits.
+        let bits = if words(case) == 2 { "u64" } else { "u32" };
+        vec![kind_of(case), format!("DEPENDENCE={dependence}"), format!("VALUE={bits}")]
+    },
     cases: |id, preset, limits| {
-        let types = [Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
-        let types = if preset == Preset::Quick { &types[..1] } else { &types };
+        let types = if preset == Preset::Quick { &TYPES[..1] } else { &TYPES };
         let dependent = limits.coarse(id, preset).dtypes(types).modes(&[Mode::Latency]).cases();
         let independent = limits.coarse(id, at_most_standard(preset)).dtypes(&types[..1]).modes(&[Mode::Throughput]);
         // As the paper's programs: each comparison is among the lanes that the one before found.
         let by_mask = limits.form_of_paper(id, preset, Form::Opaque, types).modes(&[Mode::Latency]).cases();
         [dependent, independent.cases(), by_mask].concat()
     },
-    ..Entry::of(MATCHES, Proof::LastLaunch, WARP_COLLECTIVE)
-};
-
-static MATCH_ANY: Entry = Entry {
-    id: "gpu.match.any",
-    summary: "Which lanes of a warp hold the same value",
-    source: "CUDA C++ Programming Guide, Warp Match Functions; PTX ISA, match.any.sync",
-    definitions: |case| match_definitions(case, "ANY"),
-    expected: |_| ExpectedInstructions::of(&["MATCH.ANY"]),
-    ..MATCH
-};
-
-static MATCH_ALL: Entry = Entry {
-    id: "gpu.match.all",
-    summary: "Whether all lanes of a warp hold the same value",
-    source: "CUDA C++ Programming Guide, Warp Match Functions; PTX ISA, match.all.sync",
-    definitions: |case| match_definitions(case, "ALL"),
-    // Turing finds the groups, and then whether there is only one.
-    expected: |_| ExpectedInstructions::of(&["MATCH.ALL"]).or_substitutes(&["MATCH.ANY"]),
-    ..MATCH
+    ..Entry::of(Kernel::of("match.cu", ArgumentKind::Register), Proof::LastLaunch, WARP_COLLECTIVE)
 };
 
 /// Plans of what the papers do not test.
 fn at_most_standard(preset: Preset) -> Preset {
     if preset == Preset::Quick { Preset::Quick } else { Preset::Standard }
 }
-
-fn vote_definitions(case: &Case, kind: &str) -> Vec<String> {
-    let dependent = u32::from(case.mode == Some(Mode::Latency));
-    vec![format!("KIND={kind}"), format!("DEPENDENT={dependent}")]
-}
-
-fn match_definitions(case: &Case, kind: &str) -> Vec<String> {
-    let dependence = match (case.mode, case.form) {
-        (Some(Mode::Throughput), _) => "OF_FOUR",
-        (_, Some(Form::Opaque)) => "BY_MASK",
-        _ => "BY_VALUE",
-    };
-    vec![format!("KIND={kind}"), format!("DEPENDENCE={dependence}"), bits_of(case)]
-}
-
-/// Values are compared as bits.
-fn bits_of(case: &Case) -> String {
-    let size = case.dtype.map_or(4, Dtype::size_bytes);
-    format!("VALUE={}", if size == 8 { "u64" } else { "u32" })
-}
-
-const REDUCTION_KERNEL: Kernel = kernel!("reduce.cu", Variable);
 
 /// In theory: one instruction instead of five shuffles and five operations. The result is in a uniform register; a move
 /// copies it back for the next reduction.
@@ -201,7 +81,7 @@ const REDUCE: Entry = Entry {
         let types = if preset == Preset::Quick { &[Dtype::U32][..] } else { &[Dtype::I32, Dtype::U32] };
         limits.coarse(id, preset).dtypes(types).modes(&[Mode::Latency]).cases()
     },
-    ..Entry::of(REDUCTION_KERNEL, Proof::Trial, WARP_COLLECTIVE)
+    ..Entry::of(Kernel::of("reduce.cu", ArgumentKind::Variable), Proof::Trial, WARP_COLLECTIVE)
 };
 
 /// Bitwise reductions: the sign does not matter.
@@ -210,35 +90,82 @@ const BITWISE: Entry = Entry {
     ..REDUCE
 };
 
-/// A row of the table says what differs: which other entry it is like, the CUDA function, its result for two values, the instructions.
-macro_rules! reductions {
-    ($($id:literal: $summary:literal, like: $common:ident, function: $function:ident, of_two: $of_two:literal, instructions: $instructions:expr;)+) => {
-        pub(crate) static REDUCTIONS: &[&Entry] = &[$(&Entry {
-            id: $id,
-            summary: $summary,
-            definitions: |case| {
-                vec![value_of(case), concat!("REDUCE=", stringify!($function)).to_owned(), concat!("COMBINE(a,b)=(", $of_two, ")").to_owned()]
-            },
-            expected: |_| ExpectedInstructions::of($instructions),
-            ..$common
-        },)+];
-    };
+/// The macros of a reduction with this result for two values.
+fn reduction(case: &Case, of_two: &str) -> Vec<String> {
+    vec![value_of(case), format!("REDUCE=__reduce_{}_sync", name_of(case)), format!("COMBINE(a,b)=({of_two})")]
 }
 
-reductions! {
-    "gpu.reduce.add": "Sum over a warp", like: REDUCE,
-    function: __reduce_add_sync, of_two: "a+b", instructions: &["REDUX.SUM", "CREDUX.SUM"];
-    "gpu.reduce.min": "Smallest value of a warp", like: REDUCE,
-    function: __reduce_min_sync, of_two: "min(a,b)", instructions: &["REDUX.MIN", "CREDUX.MIN"];
-    "gpu.reduce.max": "Largest value of a warp", like: REDUCE,
-    function: __reduce_max_sync, of_two: "max(a,b)", instructions: &["REDUX.MAX", "CREDUX.MAX"];
+entries! {
+    "gpu.shuffle.idx" like SHUFFLE: "Each lane of a warp reads a register of another, chosen by its number",
+    source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.idx",
+    expected: |case| ExpectedInstructions::of(&["SHFL.IDX"]).times(words(case)),
+    cases: |id, preset, limits| {
+        let quick = [Dtype::I32, Dtype::F64];
+        let types = if preset == Preset::Quick { &quick[..] } else { &TYPES };
+        limits.full(id, preset).dtypes(types).modes(&[Mode::Latency]).cases()
+    };
+
+    "gpu.shuffle.up" like SHUFFLE: "Each lane of a warp reads a register of the lane before it",
+    source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.up",
+    expected: |case| ExpectedInstructions::of(&["SHFL.UP"]).times(words(case));
+
+    "gpu.shuffle.down" like SHUFFLE: "Each lane of a warp reads a register of the lane behind it",
+    source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.down",
+    expected: |case| ExpectedInstructions::of(&["SHFL.DOWN"]).times(words(case)),
+    cases: |id, preset, limits| {
+        let as_written = (SHUFFLE.cases)(id, preset, limits);
+        if preset == Preset::Quick {
+            return as_written;
+        }
+        // The width is in a register.
+        let some = limits.few(id).dtypes(&TYPES[..1]).modes(&[Mode::Latency]);
+        [as_written, some.forms(&[Some(Form::Opaque)]).cases()].concat()
+    };
+
+    "gpu.shuffle.xor" like SHUFFLE: "The lanes of a warp exchange registers in pairs",
+    source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.bfly",
+    expected: |case| ExpectedInstructions::of(&["SHFL.BFLY"]).times(words(case)),
+    // As the paper's program: the distance is in a register.
+    cases: |id, preset, limits| {
+        let in_register = limits.form_of_paper(id, preset, Form::Opaque, &TYPES).modes(&[Mode::Latency]).cases();
+        [(SHUFFLE.cases)(id, preset, limits), in_register].concat()
+    };
+
+    "gpu.vote.all" like VOTE: "Whether a condition holds for all lanes of a warp",
+    source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.all",
+    // Turing compares the active lanes with the lanes that agree.
+    expected: |_| ExpectedInstructions::of(&["VOTE.ALL"]).or_substitutes(&["VOTE.ANY"]);
+
+    "gpu.vote.any" like VOTE: "Whether a condition holds for any lane of a warp",
+    source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.any",
+    expected: |_| ExpectedInstructions::of(&["VOTE.ANY"]);
+
+    /// In theory: as the other votes, and one instruction that makes a condition of the mask.
+    "gpu.vote.ballot" like VOTE: "For which lanes of a warp a condition holds",
+    source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.ballot",
+    // The same instruction as for `any`, with a register as the result.
+    expected: |_| ExpectedInstructions::of(&["VOTE.ANY"]);
+
+    "gpu.match.any" like MATCH: "Which lanes of a warp hold the same value",
+    source: "CUDA C++ Programming Guide, Warp Match Functions; PTX ISA, match.any.sync",
+    expected: |_| ExpectedInstructions::of(&["MATCH.ANY"]);
+
+    "gpu.match.all" like MATCH: "Whether all lanes of a warp hold the same value",
+    source: "CUDA C++ Programming Guide, Warp Match Functions; PTX ISA, match.all.sync",
+    // Turing finds the groups, and then whether there is only one.
+    expected: |_| ExpectedInstructions::of(&["MATCH.ALL"]).or_substitutes(&["MATCH.ANY"]);
+
+    "gpu.reduce.add" like REDUCE: "Sum over a warp",
+    definitions: |case| reduction(case, "a+b"), expected: |_| ExpectedInstructions::of(&["REDUX.SUM", "CREDUX.SUM"]);
+    "gpu.reduce.min" like REDUCE: "Smallest value of a warp",
+    definitions: |case| reduction(case, "min(a,b)"), expected: |_| ExpectedInstructions::of(&["REDUX.MIN", "CREDUX.MIN"]);
+    "gpu.reduce.max" like REDUCE: "Largest value of a warp",
+    definitions: |case| reduction(case, "max(a,b)"), expected: |_| ExpectedInstructions::of(&["REDUX.MAX", "CREDUX.MAX"]);
     // Without a modifier the instruction is an AND.
-    "gpu.reduce.and": "Bits set in all lanes of a warp", like: BITWISE,
-    function: __reduce_and_sync, of_two: "a&b", instructions: &["REDUX"];
-    "gpu.reduce.or": "Bits set in any lane of a warp", like: BITWISE,
-    function: __reduce_or_sync, of_two: "a|b", instructions: &["REDUX.OR"];
-    "gpu.reduce.xor": "Bits set in an odd number of lanes of a warp", like: BITWISE,
-    function: __reduce_xor_sync, of_two: "a^b", instructions: &["REDUX.XOR"];
+    "gpu.reduce.and" like BITWISE: "Bits set in all lanes of a warp",
+    definitions: |case| reduction(case, "a&b"), expected: |_| ExpectedInstructions::of(&["REDUX"]);
+    "gpu.reduce.or" like BITWISE: "Bits set in any lane of a warp",
+    definitions: |case| reduction(case, "a|b"), expected: |_| ExpectedInstructions::of(&["REDUX.OR"]);
+    "gpu.reduce.xor" like BITWISE: "Bits set in an odd number of lanes of a warp",
+    definitions: |case| reduction(case, "a^b"), expected: |_| ExpectedInstructions::of(&["REDUX.XOR"]);
 }
-pub(crate) static ENTRIES: &[&Entry] =
-    &[&IDX, &UP, &DOWN, &SHUFFLE_XOR, &VOTE_ALL, &VOTE_ANY, &VOTE_BALLOT, &MATCH_ANY, &MATCH_ALL];

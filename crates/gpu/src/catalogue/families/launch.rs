@@ -1,8 +1,6 @@
 //! Kernel launches as barriers.
 
 use super::prelude::*;
-use crate::catalogue::limits::without_repetitions;
-const KERNEL: Kernel = kernel!("launch.cu", LaunchChain);
 
 /// The device's front end: two runs of one build on one H200 gave 1,454 and 1,554 ns for a cooperative launch.
 const FACTS: Facts = Facts {
@@ -37,8 +35,8 @@ const LAUNCH: Entry = Entry {
     definitions: |case| vec![format!("KIND={}", if is_empty(case) { "EMPTY" } else { "SPINNING" })],
     // Empty kernels must contain their end, longer ones the reading of the clock by which they last.
     expected: |case| ExpectedInstructions::of(if is_empty(case) { &["EXIT"] } else { &["CS2R", "S2UR", "CS2UR"] }),
-    cases: |id, preset, limits| cases(id, preset, *limits, &[5]),
-    ..Entry::of(KERNEL, Proof::Trial, FACTS)
+    cases: |id, preset, limits| cases(id, preset, limits, &[5]),
+    ..Entry::of(Kernel::of("launch.cu", ArgumentKind::LaunchChain), Proof::Trial, FACTS)
 };
 
 fn is_empty(case: &Case) -> bool {
@@ -47,13 +45,6 @@ fn is_empty(case: &Case) -> bool {
 
 /// How long kernels last, from those that the host cannot launch in time to those during which it gets far ahead.
 const LENGTHS_US: [u32; 7] = [1, 2, 5, 10, 20, 50, 100];
-
-/// The cases of a launch that depends on another one: in quick plans kernels of one length alone.
-fn cases_of_dependent(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
-    let mut cases = cases(id, preset, limits, &LENGTHS_US);
-    cases.retain(|case| preset != Preset::Quick || case.group_number(KERNEL_US) == Some(5));
-    cases
-}
 
 /// `lengths` are those of standard plans on one small block for each multiprocessor.
 fn cases(id: &str, preset: Preset, limits: DeviceLimits, lengths: &[u32]) -> Vec<Case> {
@@ -82,98 +73,21 @@ fn cases(id: &str, preset: Preset, limits: DeviceLimits, lengths: &[u32]) -> Vec
     without_repetitions(shapes.iter().flat_map(on).collect())
 }
 
-static STREAM: Entry = Entry {
-    id: "gpu.launch.stream",
-    summary: "Launch of one more kernel into a stream",
-    source: "CUDA Driver API, cuLaunchKernel; Zhang et al., IPDPS 2020, implicit barriers",
-    method: Method::Launch(Launching::Stream),
-    cases: |id, preset, limits| cases(id, preset, *limits, &LENGTHS_US),
+/// A launch that depends on another one: in quick plans kernels of one length alone.
+const DEPENDENT: Entry = Entry {
+    cases: |id, preset, limits| {
+        let mut cases = cases(id, preset, limits, &LENGTHS_US);
+        cases.retain(|case| preset != Preset::Quick || case.group_number(KERNEL_US) == Some(5));
+        cases
+    },
     ..LAUNCH
-};
-
-static COOPERATIVE: Entry = Entry {
-    id: "gpu.launch.cooperative",
-    summary: "Launch of one more kernel whose blocks are guaranteed to run at the same time",
-    source: "CUDA Driver API, cuLaunchCooperativeKernel; Zhang et al., IPDPS 2020, implicit barriers",
-    facts: Facts { role: Role::CooperativeLaunch, ..FACTS },
-    method: Method::Launch(Launching::Cooperative),
-    ..LAUNCH
-};
-
-/// In theory: one launch by the host starts all kernels, so they follow each other as fast as the device can start them.
-static GRAPH: Entry = Entry {
-    id: "gpu.launch.graph",
-    summary: "One more kernel in a chain that is replayed as a graph",
-    source: "CUDA Driver API, cuGraphLaunch",
-    facts: Facts { run_effect: |_| IN_A_GRAPH, ..FACTS },
-    method: Method::Launch(Launching::Graph),
-    cases: |id, preset, limits| cases(id, preset, *limits, &LENGTHS_US),
-    ..LAUNCH
-};
-
-/// In theory: the way to the device and back, and the call that waits. Nothing overlaps.
-static STREAM_SYNC: Entry = Entry {
-    id: "gpu.launch.stream_sync",
-    summary: "Launch of one more kernel and a wait for its stream",
-    operation: "one more kernel and one more wait at the same work in all",
-    source: "CUDA Driver API, cuStreamSynchronize; Zhang et al., IPDPS 2020, barriers on the CPU's side",
-    facts: Facts { role: Role::LaunchAndWait, ..FACTS },
-    method: Method::Launch(Launching::StreamSync),
-    ..LAUNCH
-};
-
-static EVENT_SYNC: Entry = Entry {
-    id: "gpu.launch.event_sync",
-    summary: "Launch of one more kernel, an event behind it and a wait for the event",
-    operation: "one more kernel, event and wait at the same work in all",
-    source: "CUDA Driver API, cuEventSynchronize",
-    facts: Facts { role: Role::LaunchAndWait, ..FACTS },
-    method: Method::Launch(Launching::EventSync),
-    ..LAUNCH
-};
-
-const DEPENDENT: Entry = Entry { cases: |id, preset, limits| cases_of_dependent(id, preset, *limits), ..LAUNCH };
-
-/// In theory: the next grid is on the device when the one before ends, so what remains is the way of its end to the waiting
-/// blocks. The kernels let the next one start at once and wait before they do anything.
-static PROGRAMMATIC: Entry = Entry {
-    id: "gpu.launch.programmatic",
-    summary: "Launch of one more kernel that may start early and waits on the device for the end of the one before",
-    source: "CUDA C++ Programming Guide, Programmatic Dependent Launch; PTX ISA, griddepcontrol",
-    method: Method::Launch(Launching::Programmatic),
-    definitions: |case| [(LAUNCH.definitions)(case), vec!["PROGRAMMATIC=1".to_owned()]].concat(),
-    // The wait for the kernel before.
-    expected: |_| ExpectedInstructions::of(&["ACQBULK"]),
-    needs: (9, 0),
-    ..DEPENDENT
-};
-
-/// In theory: the front end of the device writes a word behind one kernel and reads it before the next one, in another
-/// queue: two ways to memory more than a launch, and whatever it costs to look at a queue again.
-static WAIT_VALUE: Entry = Entry {
-    id: "gpu.launch.wait_value",
-    summary: "Launch of one more kernel in the other of two streams, behind a value that the first writes to memory",
-    operation: "one more kernel, written value and wait for it at the same work in all",
-    source: "CUDA Driver API, cuStreamWriteValue32 and cuStreamWaitValue32",
-    method: Method::Launch(Launching::WaitValue),
-    ..DEPENDENT
-};
-
-/// In theory: as with a value in memory; the driver chooses what an event is.
-static EVENT_WAIT: Entry = Entry {
-    id: "gpu.launch.event_wait",
-    summary: "Launch of one more kernel in the other of two streams, behind an event of the first",
-    operation: "one more kernel, recorded event and wait for it at the same work in all",
-    source: "CUDA Driver API, cuEventRecord and cuStreamWaitEvent",
-    method: Method::Launch(Launching::EventWait),
-    ..DEPENDENT
 };
 
 /// A loop of a graph: its kernel calls a function of the driver, which decides whether it runs again. Empty kernels would be
 /// bound by the same decision, so all kernels last.
 const LOOPED: Entry = Entry {
     expected: |_| ExpectedInstructions { counts_in_memory: true, ..ExpectedInstructions::of(&["CALL.ABS"]) },
-    cases: |id, preset, limits| cases_of_loop(id, preset, *limits),
+    cases: cases_of_loop,
     ..LAUNCH
 };
 
@@ -189,41 +103,80 @@ fn cases_of_loop(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     Sweep::of(id).blocks(&[limits.multiprocessors]).threads(&[threads]).groups(&groups).cases()
 }
 
-/// In theory: the body of the loop is launched by the device, so a turn costs what a graph's node costs and the decision.
-static CONDITIONAL: Entry = Entry {
-    id: "gpu.launch.conditional",
-    summary: "One more turn of a loop in a graph (conditional node), whose kernel decides whether there is another",
+entries! {
+    "gpu.launch.stream" like LAUNCH: "Launch of one more kernel into a stream",
+    source: "CUDA Driver API, cuLaunchKernel; Zhang et al., IPDPS 2020, implicit barriers",
+    method: Method::Launch(Launching::Stream),
+    cases: |id, preset, limits| cases(id, preset, limits, &LENGTHS_US);
+
+    "gpu.launch.cooperative" like LAUNCH:
+    "Launch of one more kernel whose blocks are guaranteed to run at the same time",
+    source: "CUDA Driver API, cuLaunchCooperativeKernel; Zhang et al., IPDPS 2020, implicit barriers",
+    facts: Facts { role: Role::CooperativeLaunch, ..FACTS },
+    method: Method::Launch(Launching::Cooperative);
+
+    /// In theory: one launch by the host starts all kernels, so they follow each other as fast as the device can start them.
+    "gpu.launch.graph" like LAUNCH: "One more kernel in a chain that is replayed as a graph",
+    source: "CUDA Driver API, cuGraphLaunch",
+    facts: Facts { run_effect: |_| IN_A_GRAPH, ..FACTS },
+    method: Method::Launch(Launching::Graph),
+    cases: |id, preset, limits| cases(id, preset, limits, &LENGTHS_US);
+
+    /// In theory: the way to the device and back, and the call that waits. Nothing overlaps.
+    "gpu.launch.stream_sync" like LAUNCH: "Launch of one more kernel and a wait for its stream",
+    operation: "one more kernel and one more wait at the same work in all",
+    source: "CUDA Driver API, cuStreamSynchronize; Zhang et al., IPDPS 2020, barriers on the CPU's side",
+    facts: Facts { role: Role::LaunchAndWait, ..FACTS },
+    method: Method::Launch(Launching::StreamSync);
+
+    "gpu.launch.event_sync" like LAUNCH: "Launch of one more kernel, an event behind it and a wait for the event",
+    operation: "one more kernel, event and wait at the same work in all",
+    source: "CUDA Driver API, cuEventSynchronize",
+    facts: Facts { role: Role::LaunchAndWait, ..FACTS },
+    method: Method::Launch(Launching::EventSync);
+
+    /// In theory: the next grid is on the device when the one before ends, so what remains is the way of its end to the waiting
+    /// blocks. The kernels let the next one start at once and wait before they do anything.
+    "gpu.launch.programmatic" like DEPENDENT:
+    "Launch of one more kernel that may start early and waits on the device for the end of the one before",
+    source: "CUDA C++ Programming Guide, Programmatic Dependent Launch; PTX ISA, griddepcontrol",
+    method: Method::Launch(Launching::Programmatic),
+    definitions: |case| [(LAUNCH.definitions)(case), vec!["PROGRAMMATIC=1".to_owned()]].concat(),
+    // The wait for the kernel before.
+    expected: |_| ExpectedInstructions::of(&["ACQBULK"]),
+    needs: (9, 0);
+
+    /// In theory: the front end of the device writes a word behind one kernel and reads it before the next one, in another
+    /// queue: two ways to memory more than a launch, and whatever it costs to look at a queue again.
+    "gpu.launch.wait_value" like DEPENDENT:
+    "Launch of one more kernel in the other of two streams, behind a value that the first writes to memory",
+    operation: "one more kernel, written value and wait for it at the same work in all",
+    source: "CUDA Driver API, cuStreamWriteValue32 and cuStreamWaitValue32",
+    method: Method::Launch(Launching::WaitValue);
+
+    /// In theory: as with a value in memory; the driver chooses what an event is.
+    "gpu.launch.event_wait" like DEPENDENT:
+    "Launch of one more kernel in the other of two streams, behind an event of the first",
+    operation: "one more kernel, recorded event and wait for it at the same work in all",
+    source: "CUDA Driver API, cuEventRecord and cuStreamWaitEvent",
+    method: Method::Launch(Launching::EventWait);
+
+    /// In theory: the body of the loop is launched by the device, so a turn costs what a graph's node costs and the decision.
+    "gpu.launch.conditional" like LOOPED:
+    "One more turn of a loop in a graph (conditional node), whose kernel decides whether there is another",
     operation: "one more kernel and decision at the same work in all",
     source: "CUDA Driver API, cuGraphConditionalHandleCreate; CUDA Runtime API, cudaGraphSetConditional",
     method: Method::Launch(Launching::Conditional),
-    definitions: |_| ["KIND=SPINNING", "LOOP=CONDITIONAL"].map(str::to_owned).to_vec(),
-    ..LOOPED
-};
+    definitions: |_| ["KIND=SPINNING", "LOOP=CONDITIONAL"].map(str::to_owned).to_vec();
 
-/// In theory: as with a node of a graph, and what the device needs to launch a graph. It launches itself when it has ended
-/// (tail launch).
-static DEVICE_GRAPH: Entry = Entry {
-    id: "gpu.launch.device_graph",
-    summary: "Launch of a graph by its kernel on the device, after the graph has ended",
+    /// In theory: as with a node of a graph, and what the device needs to launch a graph. It launches itself when it has ended
+    /// (tail launch).
+    "gpu.launch.device_graph" like LOOPED: "Launch of a graph by its kernel on the device, after the graph has ended",
     operation: "one more kernel in a graph that the kernel before launches, at the same work in all",
     source: "CUDA C++ Programming Guide, Device Graph Launch; PTX ISA, %current_graph_exec",
     method: Method::Launch(Launching::DeviceGraph),
-    definitions: |_| ["KIND=SPINNING", "LOOP=SELF_LAUNCHING"].map(str::to_owned).to_vec(),
-    ..LOOPED
-};
-
-pub(crate) static ENTRIES: &[&Entry] = &[
-    &STREAM,
-    &COOPERATIVE,
-    &GRAPH,
-    &STREAM_SYNC,
-    &EVENT_SYNC,
-    &PROGRAMMATIC,
-    &WAIT_VALUE,
-    &EVENT_WAIT,
-    &CONDITIONAL,
-    &DEVICE_GRAPH,
-];
+    definitions: |_| ["KIND=SPINNING", "LOOP=SELF_LAUNCHING"].map(str::to_owned).to_vec();
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,6 @@
 //! Locks in global memory.
 
 use super::prelude::*;
-const KERNEL: Kernel = kernel!("lock.cu", Variable);
 
 /// One thread of each warp takes part.
 const FACTS: Facts = Facts {
@@ -14,6 +13,7 @@ const FACTS: Facts = Facts {
 /// trips to the second-level cache. With n warps each waits for n - 1 others, and spinning warps make every trip longer.
 const LOCK: Entry = Entry {
     operation: "one addition under the lock by one thread of each warp",
+    definitions: |case| vec![kind_of(case)],
     sampling: |case| if case.blocks > Some(1) { SamplingPolicy::USUAL } else { SamplingPolicy::SEVERAL_OFFSETS },
     // With n warps one operation takes n times as long.
     unroll: |case| if case.blocks > Some(1) || case.threads > Some(128) { 1 } else { 8 },
@@ -29,36 +29,21 @@ const LOCK: Entry = Entry {
             .except(|case| too_many(case.blocks.unwrap_or(1) * (case.threads.unwrap_or(1) / 32)))
             .cases()
     },
-    ..Entry::of(KERNEL, Proof::Sum, FACTS)
+    ..Entry::of(Kernel::of("lock.cu", ArgumentKind::Variable), Proof::Sum, FACTS)
 };
 
-static SPIN_CAS: Entry = Entry {
-    id: "gpu.lock.spin_cas",
-    summary: "Spin lock taken by compare-and-swap",
+entries! {
+    "gpu.lock.spin_cas" like LOCK: "Spin lock taken by compare-and-swap",
     source: "CUDA C++ Programming Guide, atomicCAS; PTX ISA, atom.acquire.cas and st.release",
-    definitions: |_| vec!["KIND=SPIN_CAS".into()],
-    expected: |_| ExpectedInstructions::of(&["ATOMG.CAS", "ATOM.CAS"]),
-    ..LOCK
-};
+    expected: |_| ExpectedInstructions::of(&["ATOMG.CAS", "ATOM.CAS"]);
 
-static SPIN_EXCHANGE: Entry = Entry {
-    id: "gpu.lock.spin_exchange",
-    summary: "Spin lock taken by exchange",
+    "gpu.lock.spin_exchange" like LOCK: "Spin lock taken by exchange",
     source: "CUDA C++ Programming Guide, atomicExch; PTX ISA, atom.acquire.exch and st.release",
-    definitions: |_| vec!["KIND=SPIN_EXCHANGE".into()],
-    expected: |_| ExpectedInstructions::of(&["ATOMG.EXCH", "ATOM.EXCH"]),
-    ..LOCK
-};
+    expected: |_| ExpectedInstructions::of(&["ATOMG.EXCH", "ATOM.EXCH"]);
 
-/// In theory: one atomic operation for each critical section, whatever the contention; waiting threads only read. The lock
-/// is fair: threads get it in the order of their tickets.
-static TICKET: Entry = Entry {
-    id: "gpu.lock.ticket",
-    summary: "Ticket lock: threads get it in the order in which they asked",
+    /// In theory: one atomic operation for each critical section, whatever the contention; waiting threads only read. The lock
+    /// is fair: threads get it in the order of their tickets.
+    "gpu.lock.ticket" like LOCK: "Ticket lock: threads get it in the order in which they asked",
     source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, ticket lock",
-    definitions: |_| vec!["KIND=TICKET".into()],
-    expected: |_| ExpectedInstructions::of(&["ATOMG.ADD", "ATOM.ADD"]),
-    ..LOCK
-};
-
-pub(crate) static ENTRIES: &[&Entry] = &[&SPIN_CAS, &SPIN_EXCHANGE, &TICKET];
+    expected: |_| ExpectedInstructions::of(&["ATOMG.ADD", "ATOM.ADD"]);
+}

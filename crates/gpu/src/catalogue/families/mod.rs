@@ -1,7 +1,7 @@
 //! The families of primitives: one file contains one family or several that are alike, and this one what they share.
 //!
 //! An entry says what a primitive is, which kernel measures it, for which cases, and which machine instruction its
-//! evidence must show. To add a primitive to a family, add an entry to its file and to the list at the end of the file.
+//! evidence must show. To add a primitive to a family, add an entry to the table or the list at the end of its file.
 //!
 //! Each family, and this file, says by how much the costs of its primitives differ between two runs on one machine, beyond what
 //! the interval within a run shows: a run has its own allocations, contexts and orders of blocks, and its own temperature. The
@@ -30,7 +30,6 @@ pub(super) static FAMILIES: &[&[&Entry]] = &[
     block::ENTRIES,
     warp::ENTRIES,
     lanes::ENTRIES,
-    lanes::REDUCTIONS,
     atomic::ENTRIES,
     fence::ENTRIES,
     lock::ENTRIES,
@@ -50,35 +49,52 @@ mod prelude {
         RunEffect, Scope, Space, Waits,
     };
 
-    pub(super) use super::{CLUSTER_OF, REGISTERS, group_size, in_order_of, kernel, relaxed, value_of};
+    pub(super) use super::{
+        CLUSTER_OF, REGISTERS, WARP_COLLECTIVE, entries, group_size, in_order_of, kind_of, name_of, relaxed, value_of,
+    };
     pub(super) use crate::catalogue::entry::{
         CpuThreads, Entry, ExpectedInstructions, Kernel, Launching, Method, Proof, SamplingPolicy,
     };
-    pub(super) use crate::catalogue::limits::{DeviceLimits, STRIDES};
+    pub(super) use crate::catalogue::limits::{DOUBLINGS, DeviceLimits, STRIDES, without_repetitions};
+    pub(super) use crate::launch::arguments::{ArgumentKind, UNROLL};
 }
 
-/// Names a file of `kernels/`. The second word is the kind of arguments that its kernels take.
-macro_rules! kernel {
-    ($file:literal, $arguments:ident) => {
-        $crate::catalogue::entry::Kernel {
-            file: $file,
-            text: None,
-            arguments: $crate::launch::arguments::ArgumentKind::$arguments,
-        }
+/// The entries of a family, a row for each: its id, the entry that it is like, what it is, and the fields that differ.
+macro_rules! entries {
+    ($($(#[$about:meta])* $id:literal like $like:ident: $summary:literal $(, $field:ident: $value:expr)*;)+) => {
+        pub(crate) static ENTRIES: &[&Entry] =
+            &[$(&Entry { id: $id, summary: $summary, $($field: $value,)* ..$like },)+];
     };
 }
-pub(super) use kernel;
+pub(super) use entries;
 
 /// The macro for the type of the values of a case.
 pub(super) fn value_of(case: &Case) -> String {
-    format!("VALUE={}", case.dtype.map_or("int", c_type))
+    let word = match case.dtype {
+        None | Some(Dtype::I32) => "int",
+        Some(Dtype::U32) => "unsigned int",
+        Some(Dtype::U64) => "unsigned long long",
+        Some(Dtype::F32) => "float",
+        Some(Dtype::F64) => "double",
+    };
+    format!("VALUE={word}")
+}
+
+/// The last part of the id of its primitive.
+pub(super) fn name_of(case: &Case) -> &str {
+    case.primitive.rsplit('.').next().unwrap_or_default()
+}
+
+/// The macro that selects the primitive in a kernel of several: its name in capitals.
+pub(super) fn kind_of(case: &Case) -> String {
+    format!("KIND={}", name_of(case).to_uppercase())
 }
 
 /// The group: clusters of so many thread blocks.
 pub(super) const CLUSTER_OF: &str = "cluster #";
 
 /// The size of a group such as a tile; 1 if it has none, or one that no warp or cluster has.
-pub(super) fn group_size(case: &Case) -> u32 {
+pub(crate) fn group_size(case: &Case) -> u32 {
     case.group.as_ref().and_then(Group::number).filter(|size| (1..=32).contains(size)).unwrap_or(1)
 }
 
@@ -95,16 +111,6 @@ pub(super) fn relaxed(cases: &[Case]) -> Vec<Case> {
     cases.iter().map(|case| Case { order: Some(MemoryOrder::Relaxed), ..case.clone() }).collect()
 }
 
-const fn c_type(dtype: Dtype) -> &'static str {
-    match dtype {
-        Dtype::I32 => "int",
-        Dtype::U32 => "unsigned int",
-        Dtype::U64 => "unsigned long long",
-        Dtype::F32 => "float",
-        Dtype::F64 => "double",
-    }
-}
-
 /// Registers and the barriers of a block: nothing of the memory takes part.
 pub(super) const REGISTERS: RunEffect = RunEffect::of_both(0.001);
 
@@ -119,10 +125,6 @@ pub(super) const WARP_COLLECTIVE: Facts = Facts {
     run_effect: |_| REGISTERS,
     ..Facts::of(Role::WarpCollective).waiting(Waits::InHardware)
 };
-
-/// Threads of the host and of a device on one variable.
-pub(super) const HYBRID: Facts =
-    Facts { run_effect: |_| WITH_HOST, ..Facts::of(Role::HostDeviceHandoff).waiting(Waits::Spins) };
 
 #[cfg(test)]
 mod tests {

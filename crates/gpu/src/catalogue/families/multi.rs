@@ -3,8 +3,6 @@
 use super::grid::{NEAR_FLAGS, UNROLL, heat_map, one_block_each, roomy};
 use super::prelude::*;
 
-const KERNEL: Kernel = kernel!("multi.cu", GridBarrier);
-
 const FACTS: Facts = Facts {
     run_effect: |_| RunEffect::of_both(0.01),
     has_designs: true,
@@ -85,15 +83,11 @@ fn with_variants(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
 
 const BARRIER: Entry = Entry {
     operation: "one barrier passed by all threads of the grids of all devices",
-    cases: |id, preset, limits| with_relaxed(id, preset, *limits, &[]),
+    cases: |id, preset, limits| with_relaxed(id, preset, limits, &[]),
     method: Method::GridBarrier,
     unroll: |_| UNROLL,
-    ..Entry::of(KERNEL, Proof::Trial, FACTS)
+    ..Entry::of(Kernel::of("multi.cu", ArgumentKind::GridBarrier), Proof::Trial, FACTS)
 };
-
-fn definitions(case: &Case, kind: &str) -> Vec<String> {
-    in_order_of(case, vec![format!("KIND={kind}")])
-}
 
 /// In theory: the barrier of a grid, then an addition over the link, reads over the link until all devices have arrived, and
 /// the release of the device's blocks.
@@ -102,7 +96,7 @@ static COUNTER: Entry = Entry {
     summary: "Barrier of the grids of several devices with one counter in the first one's memory; relaxed: it orders no \
               writes, and its check tests arrivals alone",
     source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, red.release.sys",
-    definitions: |case| definitions(case, "COUNTER"),
+    definitions: |case| in_order_of(case, vec![kind_of(case)]),
     orderings: |_| {
         &[
             "addition on the device acquires and releases",
@@ -134,7 +128,7 @@ static FLAGS: Entry = Entry {
             DIRECT => "DIRECT",
             _ => "FLAGS",
         };
-        [definitions(case, kind), roomy(case)].concat()
+        [in_order_of(case, vec![format!("KIND={kind}")]), roomy(case)].concat()
     },
     expected: |case| match case.group_word() {
         DIRECT => ExpectedInstructions::of(&["REDG.ADD.SYS", "RED.ADD.SYS"]),
@@ -148,7 +142,7 @@ static FLAGS: Entry = Entry {
         _ => &["addition on the device acquires and releases", "fence releases", "poll acquires"],
     },
     adds_across_devices: |case| case.in_group(DIRECT),
-    cases: |id, preset, limits| with_variants(id, preset, *limits),
+    cases: with_variants,
     ..BARRIER
 };
 
@@ -158,10 +152,10 @@ static HOST_BARRIER: Entry = Entry {
     summary: "A host thread for each device: it launches a grid, waits for its end, and then for the other threads",
     operation: "one launch on each device, its end, and one barrier of the host's threads",
     source: "Zhang et al., IPDPS 2020, CPU-side barrier",
-    cases: |id, preset, limits| heat_maps(id, preset, *limits),
+    cases: heat_maps,
     method: Method::HostBarrier,
     unroll: |_| 1,
-    ..Entry::of(kernel!("host_barrier.cu", HostBarrier), Proof::Trial, FACTS)
+    ..Entry::of(Kernel::of("host_barrier.cu", ArgumentKind::HostBarrier), Proof::Trial, FACTS)
 };
 
 pub(crate) static ENTRIES: &[&Entry] = &[&COUNTER, &FLAGS, &HOST_BARRIER];

@@ -4,14 +4,10 @@
 //! read the vector by the same code on the same grid, so the difference of two of them is that of their synchronization. A
 //! [`Recipe`] says how a variant is queued, the macros of its kernel how its blocks join their results.
 
-use super::WARP_COLLECTIVE;
 use super::prelude::*;
 use crate::catalogue::registry::entry_of;
 use crate::cuda::driver::Way;
 use syncscope_core::words::words;
-
-const KERNEL: Kernel = kernel!("reduction.cu", Reduction);
-const CUB_KERNEL: Kernel = kernel!("reduction_cub.cu", Reduction);
 
 /// The front end of the device, as of launches.
 const FACTS: Facts = Facts {
@@ -289,9 +285,9 @@ const BARRIER: &[&str] = &["ATOM.ADD", "ATOMG.ADD"];
 const REDUCTION: Entry = Entry {
     operation: "one reduction of the whole vector",
     definitions,
-    cases: |id, preset, limits| cases(id, preset, *limits),
+    cases,
     has_third_loop: false,
-    ..Entry::of(KERNEL, Proof::Trial, FACTS)
+    ..Entry::of(Kernel::of("reduction.cu", ArgumentKind::Reduction), Proof::Trial, FACTS)
 };
 
 /// One entry for each line: name, recipe, instructions, source, summary; further fields of the entry.
@@ -356,7 +352,7 @@ reductions! {
     DEVICE_GRID_GRAPH: "grid_graph_chain", GRID.queued(Queueing::GraphChain), BARRIER, "CUDA Driver API, cuGraphLaunch",
         "As the barrier of cooperative groups, the kernels of the chain in one graph";
     DEVICE_CUB: "cub", Recipe { has_second: true, grid: Grid::Cub, ..Recipe::of(&[]) }, STORED, "CUB, cub::DeviceReduce",
-        "The two kernels of cub::DeviceReduce in a stream, with its tuning and its grid", kernel: CUB_KERNEL;
+        "The two kernels of cub::DeviceReduce in a stream, with its tuning and its grid", kernel: Kernel::of("reduction_cub.cu", ArgumentKind::Reduction);
     DEVICES_FLAGS: "devices_flags", Recipe::devices(Joining::Flags), &["STG.64.STRONG.SYS", "ST.64.STRONG.SYS"], SEVERAL,
         "Each GPU reduces its part; its last block writes the result with a flag to all GPUs and waits for theirs";
     DEVICES_HOST: "devices_host", Recipe::devices(Joining::Host), COUNTED, SEVERAL,
@@ -367,8 +363,6 @@ reductions! {
         "CUDA Driver API, cuStreamWaitEvent and cuGraphLaunch",
         "As with events, the kernels of every reduction of the chain in one graph over all GPUs";
 }
-
-const WARP_KERNEL: Kernel = kernel!("reduction_warp.cu", Register);
 
 /// Sums in one iteration of the baseline: fewer than other operations, because one has dozens of instructions.
 const SUMS: u32 = 4;
@@ -388,39 +382,32 @@ const WARP_FACTS: Facts =
 const SUM_OF_WARP: Entry = Entry {
     operation: "one sum by each warp",
     source: "Zhang, Wahib and Matsuoka, figures 3 and 4",
+    definitions: |case| vec![format!("METHOD={}", name_of(case).trim_start_matches("warp_").to_uppercase())],
     expected: |_| ExpectedInstructions::of(&["LDS"]).times(5),
-    cases: |id, preset, limits| cases_of_warp(id, preset, *limits),
+    cases: cases_of_warp,
     unroll: |_| SUMS,
-    ..Entry::of(WARP_KERNEL, Proof::Trial, WARP_FACTS)
+    ..Entry::of(Kernel::of("reduction_warp.cu", ArgumentKind::Register), Proof::Trial, WARP_FACTS)
 };
-
-fn definitions_of_warp(method: &str) -> Vec<String> {
-    vec![format!("METHOD={method}")]
-}
 
 static WARP_TILE: Entry = Entry {
     id: "gpu.reduction.warp_tile",
     summary: "Sum of a warp through shared memory, with tile groups that halve in each step",
-    definitions: |_| definitions_of_warp("TILE"),
     ..SUM_OF_WARP
 };
 static WARP_COALESCED: Entry = Entry {
     id: "gpu.reduction.warp_coalesced",
     summary: "Sum of a warp through shared memory, with coalesced groups that halve in each step",
-    definitions: |_| definitions_of_warp("COALESCED"),
     ..SUM_OF_WARP
 };
 static WARP_SHUFFLE: Entry = Entry {
     id: "gpu.reduction.warp_shuffle",
     summary: "Sum of a warp by five shuffles",
-    definitions: |_| definitions_of_warp("SHUFFLE"),
     expected: |_| ExpectedInstructions::of(&["SHFL"]).times(5),
     ..SUM_OF_WARP
 };
 static WARP_REDUCE: Entry = Entry {
     id: "gpu.reduction.warp_reduce",
     summary: "Sum of a warp by one reduce instruction",
-    definitions: |_| definitions_of_warp("REDUCE"),
     expected: |_| ExpectedInstructions::of(&["REDUX.SUM", "CREDUX"]),
     needs: (8, 0),
     ..SUM_OF_WARP
@@ -474,7 +461,7 @@ mod tests {
     #[test]
     fn quick_plans_have_no_reductions_and_the_papers_sizes_are_all_there() {
         let planned =
-            |preset| -> Vec<Case> { ENTRIES.iter().flat_map(|entry| (entry.cases)(entry.id, preset, &H200)).collect() };
+            |preset| -> Vec<Case> { ENTRIES.iter().flat_map(|entry| (entry.cases)(entry.id, preset, H200)).collect() };
         assert!(planned(Preset::Quick).is_empty());
         let paper = planned(Preset::Paper);
         let of = |id: &str| paper.iter().filter(|case| case.primitive == id).count();

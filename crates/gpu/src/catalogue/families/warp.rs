@@ -1,9 +1,8 @@
 //! Barriers of the threads of a warp.
 
 use super::prelude::*;
-use crate::launch::arguments::UNROLL;
 
-const KERNEL: Kernel = kernel!("warp.cu", Register);
+const KERNEL: Kernel = Kernel::of("warp.cu", ArgumentKind::Register);
 
 /// Warps share nothing.
 const FACTS: Facts = Facts {
