@@ -12,10 +12,12 @@ pub struct UnknownWord {
     pub expected: String,
 }
 
-/// Declares a fieldless enum together with its words.
+/// Declares fieldless enums together with their words.
 #[macro_export]
 macro_rules! words {
-    ($(#[$meta:meta])* $vis:vis enum $name:ident ($kind:literal) { $($(#[$vmeta:meta])* $variant:ident = $word:literal,)+ }) => {
+    ($($(#[$meta:meta])* $vis:vis enum $name:ident ($kind:literal) {
+        $($(#[$vmeta:meta])* $variant:ident = $word:literal,)+
+    })+) => {$(
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
         $vis enum $name { $($(#[$vmeta])* #[serde(rename = $word)] $variant,)+ }
@@ -47,6 +49,6 @@ macro_rules! words {
                 })
             }
         }
-    };
+    )+};
 }
 pub use words;

@@ -24,24 +24,7 @@ words! {
         /// 64-bit floating point.
         F64 = "f64",
     }
-}
 
-impl Dtype {
-    /// Size of one value in bytes.
-    pub const fn size_bytes(self) -> usize {
-        match self {
-            Self::I32 | Self::U32 | Self::F32 => 4,
-            Self::U64 | Self::F64 => 8,
-        }
-    }
-
-    /// Whether it is a floating-point type.
-    pub const fn is_floating(self) -> bool {
-        matches!(self, Self::F32 | Self::F64)
-    }
-}
-
-words! {
     /// How far an atomic operation or a fence reaches on a GPU.
     pub enum Scope ("scope") {
         /// The thread block.
@@ -51,9 +34,7 @@ words! {
         /// All devices and the CPU.
         System = "system",
     }
-}
 
-words! {
     /// The GPU memory an operation works on.
     pub enum Space ("space") {
         /// Device memory.
@@ -61,9 +42,7 @@ words! {
         /// Shared memory of a block.
         Shared = "shared",
     }
-}
 
-words! {
     /// The ordering an operation asks for, in the words of C++ and Rust.
     pub enum MemoryOrder ("order") {
         /// Atomicity alone.
@@ -77,9 +56,7 @@ words! {
         /// Both, in one order that all threads agree on.
         SeqCst = "seq_cst",
     }
-}
 
-words! {
     /// Whether consecutive operations depend on each other.
     pub enum Mode ("mode") {
         /// Independent operations: the papers' figure.
@@ -87,9 +64,7 @@ words! {
         /// Each operation depends on the one before.
         Latency = "latency",
     }
-}
 
-words! {
     /// How the primitive stands in the source that is measured. The default, no form at all, is the line that a programmer
     /// writes, with the constants they would write, compiled as their compiler does.
     pub enum Form ("form") {
@@ -108,9 +83,7 @@ words! {
         /// The process has one thread.
         OneThreadProcess = "one_thread_process",
     }
-}
 
-words! {
     /// Whose cost a figure is.
     pub enum Actor ("actor") {
         /// The slowest thread's: all meet or contend, and the last one ends the operation.
@@ -121,9 +94,7 @@ words! {
         /// their operations. Which of them are served more often than others does not matter.
         Mean = "mean",
     }
-}
 
-words! {
     /// Which samples a figure stands for. It is the same for all cases of a sweep.
     pub enum Population ("population") {
         /// The threads had their cores for themselves.
@@ -132,6 +103,21 @@ words! {
         Beside = "beside",
         /// All samples.
         All = "all",
+    }
+}
+
+impl Dtype {
+    /// Size of one value in bytes.
+    pub const fn size_bytes(self) -> usize {
+        match self {
+            Self::I32 | Self::U32 | Self::F32 => 4,
+            Self::U64 | Self::F64 => 8,
+        }
+    }
+
+    /// Whether it is a floating-point type.
+    pub const fn is_floating(self) -> bool {
+        matches!(self, Self::F32 | Self::F64)
     }
 }
 
