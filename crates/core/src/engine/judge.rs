@@ -43,7 +43,7 @@ pub(crate) fn verdict(check: &Check, observations: &[Observation], costs: &Costs
         );
     }
     match &costs.ns {
-        Some(ns) if ns.count() >= MIN_PAIRS as usize => match of_cost(ns, costs, basis) {
+        Some(ns) if ns.count >= MIN_PAIRS as usize => match of_cost(ns, costs, basis) {
             Verdict::Resolved => {
                 beyond_limit(costs, basis).unwrap_or_else(|| of_blocks(observations, basis.fewest_blocks))
             }
@@ -129,13 +129,13 @@ fn of_blocks(observations: &[Observation], fewest: u32) -> Verdict {
 
 fn of_cost(ns: &Cost, costs: &Costs, basis: &Basis) -> Verdict {
     let (point, resolution) = (ns.point(), basis.formula.resolution_ns());
-    let Some(interval) = costs.within(resolution) else {
+    let Some(interval) = ns.within(Level::P95, resolution) else {
         return Verdict::Noisy("too few pairs for an interval".to_owned());
     };
     if interval.contains(0.0) {
         return Verdict::BelowResolution(format!("at most {:.3} ns", interval.high.max(resolution)));
     }
-    let wide = ns.interval(Level::P99).map_or(interval, |wide| wide.at_least(point, resolution));
+    let wide = ns.within(Level::P99, resolution).unwrap_or(interval);
     if wide.high < 0.0 {
         return Verdict::Overlapped(format!(
             "the loop with the operation takes {:.3} ns less per operation than the loop without it: what surrounds the \
@@ -146,12 +146,12 @@ fn of_cost(ns: &Cost, costs: &Costs, basis: &Basis) -> Verdict {
     let relative = interval.half_width() / point.abs();
     // One unit is enough: where the core's clock changes, nanoseconds change with it and cycles do not. The cycles are those of
     // the same pairs, or they show less than the nanoseconds do.
-    let same_pairs = costs.cycles.as_ref().filter(|cycles| cycles.count() == ns.count());
+    let same_pairs = costs.cycles.as_ref().filter(|cycles| cycles.count == ns.count);
     let in_cycles = same_pairs.and_then(Cost::relative_half_width);
     let narrower = in_cycles.map_or(relative, |width| width.min(relative));
     if narrower > basis.noisy_above || wide.contains(0.0) {
         let percent = relative * 100.0;
-        let pairs = ns.count();
+        let pairs = ns.count;
         return Verdict::Noisy(format!("the 95 % interval is still ±{percent:.0} % after {pairs} pairs"));
     }
     Verdict::Resolved

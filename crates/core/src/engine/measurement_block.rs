@@ -121,10 +121,7 @@ impl MeasurementBlock {
         let observations = &self.observations[first..];
         let resolution_ns = self.formula.resolution_ns();
         let cost = Costs::of(observations, &States::default()).ns;
-        let estimate = cost.and_then(|cost| {
-            let point = cost.point();
-            Some((point, cost.interval(Level::P99)?.at_least(point, resolution_ns)))
-        });
+        let estimate = cost.and_then(|cost| Some((cost.point(), cost.within(Level::P99, resolution_ns)?)));
         Progress { estimate, resolution_ns, pairs: observations.len() as u64, elapsed: self.started.elapsed() }
     }
 }

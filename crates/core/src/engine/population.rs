@@ -18,7 +18,8 @@ pub(crate) struct Cost {
     shares: Vec<f64>,
     /// The costs of the parts of the run, in their order.
     course: Vec<f64>,
-    count: usize,
+    /// The pairs that it stands on.
+    pub(crate) count: usize,
 }
 
 /// A run is compared with itself in so many parts. A state of the machine that lasts for a good part of the run shows
@@ -61,11 +62,6 @@ impl Cost {
         (!parts.is_empty()).then_some(Self { parts, shares, course: Vec::new(), count: values.len() })
     }
 
-    /// The pairs that it stands on.
-    pub(crate) fn count(&self) -> usize {
-        self.count
-    }
-
     /// The cost.
     pub(crate) fn point(&self) -> f64 {
         self.parts.iter().map(|part| part.weight * part.median).sum()
@@ -98,6 +94,11 @@ impl Cost {
         let below = side(cheaper, |part, interval| part.median - interval.low);
         let above = side(more_expensive, |part, interval| interval.high - part.median);
         Some(Interval { low: point - below, high: point + above })
+    }
+
+    /// The interval, with at least `margin` on both sides of the cost.
+    pub(crate) fn within(&self, level: Level, margin: f64) -> Option<Interval> {
+        Some(self.interval(level)?.at_least(self.point(), margin))
     }
 
     /// Half of the 95 % interval, relative to the cost.

@@ -126,3 +126,11 @@ pub struct Strata {
     /// The share of the second, 0 to 1.
     pub beside_share: f64,
 }
+
+impl Strata {
+    /// Of a pair that belongs to one population as a whole: where no actor was alone, to those with SMT interference.
+    pub(crate) fn of_whole(ns: f64, beside_share: f64) -> Self {
+        let (alone_ns, beside_ns) = if beside_share >= 1.0 { (None, Some(ns)) } else { (Some(ns), None) };
+        Self { alone_ns, beside_ns, beside_share }
+    }
+}

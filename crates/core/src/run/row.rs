@@ -179,7 +179,7 @@ impl Row {
         if row.runs.is_some() {
             return row;
         }
-        let assumed = Level::P95.z() * std::f64::consts::SQRT_2 * (facts.run_effect)(&row.case).ns;
+        let assumed = Level::P95.z * std::f64::consts::SQRT_2 * (facts.run_effect)(&row.case).ns;
         Self {
             ns_interval: row.ns_within.map(as_written),
             cycles_interval: row.cycles_within.map(as_written),

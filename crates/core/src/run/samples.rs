@@ -111,11 +111,6 @@ impl StoredPair {
     /// What the engine made of the pair, as far as the cost in nanoseconds goes.
     fn observation(&self) -> Observation {
         // A pair that counts and has a thread alone on its core is of these threads.
-        let strata = |beside_share: f64| {
-            let is_beside = beside_share >= 1.0;
-            let (alone_ns, beside_ns) = if is_beside { (None, Some(self.ns)) } else { (Some(self.ns), None) };
-            Strata { alone_ns, beside_ns, beside_share }
-        };
         Observation {
             pair: self.pair,
             block: self.block,
@@ -128,7 +123,7 @@ impl StoredPair {
             median_ns: self.ns,
             slowest_ns: self.ns,
             mean_rate_ns: self.ns,
-            strata: self.beside_share.map(strata),
+            strata: self.beside_share.map(|share| Strata::of_whole(self.ns, share)),
             ..Observation::default()
         }
     }

@@ -11,15 +11,13 @@ use crate::{Case, CaseId, Experiment, Observation, Preset, Primitive, Row};
 
 /// Why a case is not measured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub enum Refusal {
     /// It does not exist on this machine.
-    #[error("{0}")]
     Skipped(String),
     /// It should exist, but could not be set up.
-    #[error("{0}")]
     Failed(String),
     /// The laboratory can measure nothing any more in this process. This case and those after it are for another.
-    #[error("{0}")]
     Lost(String),
 }
 
