@@ -247,11 +247,6 @@ pub fn sentence(shared: &[Shared]) -> String {
 
 /// Two digits below ten, else whole.
 fn significant_of_percent(percent: f64) -> String {
-    if percent < 0.1 {
-        format!("{percent:.2}")
-    } else if percent < 10.0 {
-        format!("{percent:.1}")
-    } else {
-        format!("{percent:.0}")
-    }
+    let decimals = [0.1, 10.0].into_iter().filter(|bound| percent < *bound).count();
+    format!("{percent:.decimals$}")
 }

@@ -27,7 +27,7 @@ pub fn join(runs: &[Vec<Row>], catalogue: &Catalogue) -> Vec<Row> {
         }
         cases[place].push(row);
     }
-    let families = FamilyVariances::of(&cases);
+    let families = family_variances(&cases);
     let of_runs = |rows: &Vec<&Row>| {
         let row = joined(rows, &families)?;
         let facts = facts(&row);
@@ -56,7 +56,7 @@ fn joined(rows: &[&Row], families: &FamilyVariances) -> Option<Row> {
         column.join(&mut row, &agreeing, rows);
     }
     let measured: Vec<&Row> = rows.iter().copied().filter(|row| is_measured(row, first)).collect();
-    let prior = families.without(rows);
+    let prior = of_others(families, rows);
     let for_another_run = |point: Option<f64>, value: fn(&Row) -> Option<f64>, own: fn(&Row) -> Option<Interval>| {
         let costs: Vec<f64> = measured.iter().filter_map(|row| value(row)).collect();
         let predicted = if costs.len() < 2 { None } else { prediction(point?, &costs, prior) };
@@ -127,43 +127,29 @@ fn resolved_variance(rows: &[&Row]) -> Option<Variance> {
     relative_variance(mean(&costs), &costs)
 }
 
-/// The variances of the cases of a family.
-#[derive(Debug, Default)]
-struct FamilyVariance {
-    cases: u32,
-    sum: f64,
-    degrees: f64,
+/// By family: how many of its cases have a variance, and the sum of these.
+type FamilyVariances = BTreeMap<String, (u32, Variance)>;
+
+fn family_variances(cases: &[Vec<&Row>]) -> FamilyVariances {
+    let mut families = FamilyVariances::new();
+    for rows in cases {
+        if let (Some(row), Some(Variance { value, degrees })) = (rows.first(), resolved_variance(rows)) {
+            let (cases, sum) = families.entry(family_of(row)).or_insert((0, Variance { value: 0.0, degrees: 0.0 }));
+            (*cases, sum.value, sum.degrees) = (*cases + 1, sum.value + value, sum.degrees + degrees);
+        }
+    }
+    families
 }
 
-/// By family.
-struct FamilyVariances(BTreeMap<String, FamilyVariance>);
-
-impl FamilyVariances {
-    fn of(cases: &[Vec<&Row>]) -> Self {
-        let mut families: BTreeMap<String, FamilyVariance> = BTreeMap::new();
-        for rows in cases {
-            if let (Some(row), Some(variance)) = (rows.first(), resolved_variance(rows)) {
-                let family = families.entry(family_of(row)).or_default();
-                family.cases += 1;
-                family.sum += variance.value;
-                family.degrees += variance.degrees;
-            }
-        }
-        Self(families)
-    }
-
-    /// What the other cases of the family say of a case: the mean of their variances. `None` where none of them has one.
-    fn without(&self, rows: &[&Row]) -> Option<Variance> {
-        let family = self.0.get(&family_of(rows.first()?))?;
-        let (cases, own) = match resolved_variance(rows) {
-            Some(own) => (family.cases - 1, own),
-            None => (family.cases, Variance { value: 0.0, degrees: 0.0 }),
-        };
-        let value = (family.sum - own.value).max(0.0) / f64::from(cases);
-        // What is known beforehand counts at most as much as four degrees of freedom.
-        let degrees = (family.degrees - own.degrees).min(4.0);
-        (cases > 0).then_some(Variance { value, degrees })
-    }
+/// What the other cases of the family say of a case: the mean of their variances. `None` where none of them has one.
+fn of_others(families: &FamilyVariances, rows: &[&Row]) -> Option<Variance> {
+    let (cases, sum) = families.get(&family_of(rows.first()?))?;
+    let own = resolved_variance(rows);
+    let cases = cases - u32::from(own.is_some());
+    let Variance { value, degrees } = own.unwrap_or(Variance { value: 0.0, degrees: 0.0 });
+    let value = (sum.value - value).max(0.0) / f64::from(cases);
+    // What is known beforehand counts at most as much as four degrees of freedom.
+    (cases > 0).then_some(Variance { value, degrees: (sum.degrees - degrees).min(4.0) })
 }
 
 fn family_of(row: &Row) -> String {

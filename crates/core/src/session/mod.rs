@@ -275,7 +275,7 @@ impl Session {
         // A full disk ends the measuring. What is in the journal is a run all the same, and the first error is the cause.
         measured?;
         recorded?;
-        self.directory.forget_first(&self.replaced, self.journal.began())?;
+        self.directory.forget_first(&self.replaced, self.journal.began)?;
         self.directory.tidy()?;
         self.record_intervals()?;
         let topology = self.run.measured_topology;

@@ -4,16 +4,17 @@
 //! pass ends early, the cases that it reached get their fewest blocks, and then the next ones do, if there is time for blocks
 //! that are not all of one second. First passes are slow, so there may be time for all in the end.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
+use crate::engine::population::States;
 use crate::model::own::is_own;
 use crate::session::laboratory::{KnownCase, PROCESSES, Share};
 use crate::session::observer::Work;
 use crate::session::pending_case::PendingCase;
 use crate::session::preset::{PassSchedule, additivity_sample};
-use crate::session::states::StatesOfClasses;
-use crate::{Case, CaseId, Catalogue, Preset};
+use crate::session::states::states_of_classes;
+use crate::{Case, CaseId, Catalogue, Class, Preset};
 
 /// The state of a machine lasts for seconds. New cases get no blocks in less time: they would agree without being right.
 const SHORTEST: Duration = Duration::from_secs(2);
@@ -199,8 +200,8 @@ impl Part {
     }
 
     /// The states of the machine so far.
-    pub(super) fn states(&self) -> StatesOfClasses {
-        StatesOfClasses::of(self.unfinished().chain(&self.finished))
+    pub(super) fn states(&self) -> BTreeMap<Class, States> {
+        states_of_classes(self.unfinished().chain(&self.finished))
     }
 
     fn unfinished(&self) -> impl Iterator<Item = &PendingCase> {

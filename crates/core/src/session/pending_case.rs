@@ -11,7 +11,7 @@ use crate::session::preset::{Budget, MIN_BLOCKS};
 use crate::{Case, Check, Class, Detail, Facts, Measurement, Observation, Row, Verdict};
 
 /// What of a case is in the journal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 pub(super) enum Recorded {
     Nothing,
     /// The provisional row of its first block.
@@ -181,15 +181,10 @@ fn strata(found: &Measurement) -> Vec<Detail> {
     let Some(strata) = found.estimate.as_ref().and_then(|estimate| estimate.strata.as_ref()) else { return Vec::new() };
     let share = Detail::of_case(Detail::SMT_INTERFERENCE, strata.beside_share);
     let of_stratum = |name: &str, stratum: &Stratum| {
-        let mut details = vec![
-            Detail::of_case(&format!("{name}_ns"), stratum.ns.value()),
-            Detail::of_case(&format!("{name}_pairs"), stratum.pairs as f64),
-        ];
-        if let Some(interval) = stratum.interval {
-            details.push(Detail::of_case(&format!("{name}_low_ns"), interval.low));
-            details.push(Detail::of_case(&format!("{name}_high_ns"), interval.high));
-        }
-        details
+        let ends = stratum.interval.map(|interval| [("low_ns", interval.low), ("high_ns", interval.high)]);
+        let known =
+            [("ns", stratum.ns.value()), ("pairs", stratum.pairs as f64)].into_iter().chain(ends.into_iter().flatten());
+        known.map(|(what, value)| Detail::of_case(&format!("{name}_{what}"), value)).collect::<Vec<_>>()
     };
     let of_both = [("alone", &strata.alone), ("beside", &strata.beside)].into_iter();
     let of_both = of_both.filter_map(|(name, stratum)| Some(of_stratum(name, stratum.as_ref()?))).flatten();
