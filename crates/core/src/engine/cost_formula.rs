@@ -170,9 +170,4 @@ impl Costs {
             Cost::of(&counted, |o| Some(o.cycles? / in_cycles(o))).filter(|cycles| 2 * cycles.count > counted.len());
         Self { ns, cycles }
     }
-
-    /// Whether all costs are finite numbers.
-    pub(crate) fn is_finite(&self) -> bool {
-        self.ns.as_ref().is_none_or(Cost::is_finite)
-    }
 }

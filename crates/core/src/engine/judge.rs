@@ -30,10 +30,11 @@ pub(crate) fn verdict(check: &Check, observations: &[Observation], costs: &Costs
     if let Check::Failed(reason) = check {
         return Verdict::Failed(format!("check failed: {reason}"));
     }
-    if !costs.is_finite() {
+    if costs.ns.as_ref().is_some_and(|ns| !ns.is_finite()) {
         return Verdict::Failed("both loops execute the same number of operations".to_owned());
     }
-    if is_mostly_apart(observations) {
+    let apart = observations.iter().filter(|o| o.excluded == Some(Disturbance::NotTogether)).count();
+    if 2 * apart > observations.len() {
         return Verdict::NotTogether(summary(observations));
     }
     let (starved, of) = starved_pairs(observations);
@@ -214,24 +215,20 @@ fn clock_drift(estimate: &Estimate, noisy_above: f64) -> Option<String> {
 // Which pairs are excluded from an estimate, and why. The causes are seen outside the measured value; the value itself
 // never decides.
 
-/// The median clock of the pairs.
-pub(crate) fn usual_clock(observations: &[Observation]) -> Option<Hertz> {
-    let clocks: Vec<f64> = observations.iter().filter_map(|o| o.clock).map(Hertz::value).collect();
-    stats::median(&clocks).map(Hertz)
-}
-
 /// Excludes the pairs whose clock differs from the usual one by more than `tolerance` (relative). A clock that changed
 /// between two pairs shows in neither of their differences, so the pair cannot show it itself.
-pub(crate) fn exclude_other_clocks(observations: &mut [Observation], usual: Hertz, tolerance: f64) {
-    for observation in observations {
-        if observation.clock.is_some_and(|clock| (clock.value() / usual.value() - 1.0).abs() > tolerance) {
-            observation.excluded.get_or_insert(Disturbance::ClockChange);
-        }
+pub(crate) fn exclude_other_clocks(observations: &mut [Observation], tolerance: Option<f64>) -> Option<Hertz> {
+    let clocks: Vec<f64> = observations.iter().filter_map(|o| o.clock).map(Hertz::value).collect();
+    let usual = stats::median(&clocks)?;
+    let is_other = |clock: Hertz| tolerance.is_some_and(|tolerance| (clock.value() / usual - 1.0).abs() > tolerance);
+    for observation in observations.iter_mut().filter(|o| o.clock.is_some_and(is_other)) {
+        observation.excluded.get_or_insert(Disturbance::ClockChange);
     }
+    Some(Hertz(usual))
 }
 
 /// Whether a measurement block was lost to other processes, for each block: no pair counts, and one at least lost its CPU.
-pub(crate) fn lost_blocks(observations: &[Observation]) -> Vec<bool> {
+fn lost_blocks(observations: &[Observation]) -> Vec<bool> {
     let mut pairs: BTreeMap<u32, Vec<Option<Disturbance>>> = BTreeMap::new();
     for observation in observations {
         pairs.entry(observation.block).or_default().push(observation.excluded);
@@ -243,14 +240,8 @@ pub(crate) fn lost_blocks(observations: &[Observation]) -> Vec<bool> {
     pairs.values().map(is_lost).collect()
 }
 
-/// Whether the actors ran apart in more than half of the pairs.
-pub(crate) fn is_mostly_apart(observations: &[Observation]) -> bool {
-    let apart = observations.iter().filter(|o| o.excluded == Some(Disturbance::NotTogether)).count();
-    2 * apart > observations.len()
-}
-
 /// How many pairs were excluded, and why.
-pub(crate) fn summary(observations: &[Observation]) -> String {
+fn summary(observations: &[Observation]) -> String {
     let mut causes: Vec<String> =
         observations.iter().filter_map(|o| o.excluded).map(|cause| cause.to_string()).collect();
     let count = causes.len();

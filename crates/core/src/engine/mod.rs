@@ -39,11 +39,13 @@ pub struct Cancelled;
 pub struct Engine {
     settings: Settings,
     blocks: BlockCount,
-    is_final: bool,
+    /// The next block is the last, whatever it finds.
+    pub is_final: bool,
     /// Otherwise a case needs another block however narrow its interval is: what was measured so far is of a small part of
     /// the run.
     pub(crate) may_be_precise: bool,
-    tests_additivity: bool,
+    /// After the last block, experiments that have a third loop show whether a second copy costs what the first one does.
+    pub tests_additivity: bool,
     /// The blocks of another state of the machine are excluded.
     pub(crate) states: States,
     /// The iterations that another process has chosen for a case without an earlier block.
@@ -73,17 +75,6 @@ impl Engine {
     /// The same, dividing the pairs of a case into measurement blocks.
     pub fn with_blocks(self, blocks: BlockCount) -> Self {
         Self { blocks, ..self }
-    }
-
-    /// The same; if `is_final`, the next block is the last, whatever it finds.
-    pub fn final_block(self, is_final: bool) -> Self {
-        Self { is_final, ..self }
-    }
-
-    /// The same; after the last block, experiments that have a third loop show whether a second copy costs what the first
-    /// one does.
-    pub fn test_additivity(self, tests_additivity: bool) -> Self {
-        Self { tests_additivity, ..self }
     }
 
     /// Measures one case, all blocks one after the other. `seed` decides the order within the pairs.

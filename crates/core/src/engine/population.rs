@@ -141,7 +141,7 @@ pub(crate) fn of_population(population: Population, all_ns: f64, strata: Option<
 
 /// Both populations, each with its own median, interval and count; `None` where SMT interference is not detected.
 pub(crate) fn strata_of(observations: &[Observation]) -> Option<StrataEstimate> {
-    let undisturbed = observations.iter().filter(|o| o.is_undisturbed());
+    let undisturbed = observations.iter().filter(|o| matches!(o.excluded, None | Some(Disturbance::SmtInterference)));
     let found: Vec<(u32, Strata)> = undisturbed.filter_map(|o| Some((o.block, o.strata?))).collect();
     let stratum = |cost: fn(&Strata) -> Option<f64>| {
         let costs: Vec<(u32, f64)> = found.iter().filter_map(|(block, strata)| Some((*block, cost(strata)?))).collect();
@@ -165,10 +165,11 @@ pub(crate) struct Stage {
 }
 
 /// The course of a case: how the machine changed during a run.
-pub(crate) fn course(counted: &[&Observation]) -> Vec<Stage> {
-    let medians = block_medians(&counted.iter().map(|o| (o.block, o.ns)).collect::<Vec<_>>());
+pub(crate) fn course(observations: &[Observation]) -> Vec<Stage> {
+    let counted = observations.iter().filter(|o| o.excluded.is_none());
+    let medians = block_medians(&counted.clone().map(|o| (o.block, o.ns)).collect::<Vec<_>>());
     let centre = stats::median(&medians).unwrap_or(1.0);
-    let mut blocks: Vec<u32> = counted.iter().map(|o| o.block).collect();
+    let mut blocks: Vec<u32> = counted.map(|o| o.block).collect();
     blocks.dedup();
     blocks.into_iter().zip(medians).map(|(block, median)| Stage { block, relative: median / centre }).collect()
 }

@@ -93,11 +93,6 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// Whether nothing but SMT interference speaks against it.
-    pub fn is_undisturbed(&self) -> bool {
-        matches!(self.excluded, None | Some(Disturbance::SmtInterference))
-    }
-
     /// One pair of 100 and 150 ticks that counts, for tests of tables.
     #[cfg(test)]
     pub(crate) fn example() -> Self {

@@ -15,8 +15,7 @@ use crate::{CaseId, Catalogue, Cycles, Interval, Nanoseconds, Row, Verdict};
 /// Joins the rows of several runs: one row for each case that any of them has, in the order of the first. The catalogue says what
 /// one run alone says of another.
 pub fn join(runs: &[Vec<Row>], catalogue: &Catalogue) -> Vec<Row> {
-    let facts = |row: &Row| catalogue.facts(&row.case.primitive);
-    let derived = |rows: &Vec<Row>| rows.iter().map(|row| row.clone().with_facts(facts(row))).collect();
+    let derived = |rows: &Vec<Row>| rows.iter().map(|row| row.clone().with_facts_of(catalogue)).collect();
     let runs: Vec<Vec<Row>> = runs.iter().map(derived).collect();
     let mut places: HashMap<CaseId, usize> = HashMap::new();
     let mut cases: Vec<Vec<&Row>> = Vec::new();
@@ -28,12 +27,7 @@ pub fn join(runs: &[Vec<Row>], catalogue: &Catalogue) -> Vec<Row> {
         cases[place].push(row);
     }
     let families = family_variances(&cases);
-    let of_runs = |rows: &Vec<&Row>| {
-        let row = joined(rows, &families)?;
-        let facts = facts(&row);
-        Some(row.with_facts(facts))
-    };
-    cases.iter().filter_map(of_runs).collect()
+    cases.iter().filter_map(|rows| Some(joined(rows, &families)?.with_facts_of(catalogue))).collect()
 }
 
 /// The rows with the verdict that most rows of a case have.

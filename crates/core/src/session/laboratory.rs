@@ -99,14 +99,8 @@ pub struct Share {
     pub(super) most_passes: u32,
     /// A pass that is not the first begins within this time only.
     pub(super) time: Duration,
-    pub(super) cases: Vec<KnownCase>,
-}
-
-/// A case that another process has begun to measure.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct KnownCase {
-    pub(super) case: Case,
-    pub(super) calibration: Calibration,
+    /// Cases that another process has begun to measure.
+    pub(super) cases: Vec<(Case, Calibration)>,
 }
 
 /// What a fresh process found out about a case.

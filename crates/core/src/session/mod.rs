@@ -214,9 +214,7 @@ impl Session {
             if let Some(verdict) = cases.get(&case.id()) {
                 let row = Row::unmeasured(case.clone(), verdict.clone());
                 self.journal.append(&row.described(self.plan.catalogue.facts(&case.primitive)), &[], &[])?;
-                if self.earlier_pairs.contains_key(&case.id()) {
-                    self.replaced.insert(case.id());
-                }
+                self.replaced.extend(self.earlier_pairs.get_key_value(&case.id()).map(|(id, _)| id.clone()));
             }
         }
         self.plan.leave_out(&cases.keys().cloned().collect());
@@ -285,12 +283,10 @@ impl Session {
 
     /// Writes what follows from all rows together.
     fn record_intervals(&mut self) -> Result<(), RunDirectoryError> {
-        let facts = |row: Row| {
-            let facts = self.plan.catalogue.facts(&row.case.primitive);
-            row.with_facts(facts)
-        };
-        let mut rows: Vec<Row> = self.directory.read_rows()?.into_iter().map(facts).collect();
-        let (details, catalogue) = (self.directory.details_of(&rows)?, &self.plan.catalogue);
+        let catalogue = &self.plan.catalogue;
+        let mut rows = self.directory.read_rows()?;
+        rows = rows.into_iter().map(|row| row.with_facts_of(catalogue)).collect();
+        let details = self.directory.details_of(&rows)?;
         self.run.shared = another_run::derive(&mut rows, &details, catalogue, &[]);
         if let Some(history) = &mut self.history {
             self.run.between_runs = history.between_runs(&rows, catalogue);

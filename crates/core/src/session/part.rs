@@ -7,9 +7,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
+use crate::engine::calibration::Calibration;
 use crate::engine::population::States;
 use crate::model::own::is_own;
-use crate::session::laboratory::{KnownCase, PROCESSES, Share};
+use crate::session::laboratory::{PROCESSES, Share};
 use crate::session::observer::Work;
 use crate::session::pending_case::PendingCase;
 use crate::session::preset::{PassSchedule, additivity_sample};
@@ -163,8 +164,7 @@ impl Part {
         }
         let of_rest = if self.is_short_of_time() { None } else { self.part_of_the_rest(left) };
         let (time, most_passes) = of_rest.or_else(|| self.one_of_the_fewest(left))?;
-        let known =
-            |pending: &PendingCase| Some(KnownCase { case: pending.case.clone(), calibration: pending.calibration()? });
+        let known = |pending: &PendingCase| Some((pending.case.clone(), Calibration::known(pending.found.as_ref()?)?));
         let cases = self.cases.iter().filter_map(known).collect();
         Some(Share { preset, seed, first_pass: self.schedule.all_made + 1, most_passes, time, cases })
     }

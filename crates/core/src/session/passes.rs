@@ -11,8 +11,7 @@ use crate::session::pending_case::{PendingCase, Recorded};
 use crate::session::{Limits, Session};
 use crate::stats::median;
 use crate::{
-    Case, CaseId, Engine, Laboratory, Measurement, Nanoseconds, Preset, Refusal, Row, RunDirectoryError, Status,
-    Verdict,
+    Case, CaseId, Engine, Laboratory, Measurement, Nanoseconds, Refusal, Row, RunDirectoryError, Status, Verdict,
 };
 
 /// How a block, or a pass of one laboratory, ended.
@@ -220,10 +219,12 @@ impl Passes<'_> {
             self.observer.measuring(&pending.case);
             let (before, started) = (pending.blocks(), (self.session.now)());
             let mut engine = Engine::new(pending.budget.settings.clone(), self.limits.cancel.clone())
-                .with_blocks(pending.budget.blocks)
-                .final_block(is_final && pending.has_next_its_fewest() || pending.is_over_budget())
-                .test_additivity(pending.tests_additivity);
-            engine.may_be_precise = spans_half || Preset::may_end_early(&pending.case);
+                .with_blocks(pending.budget.blocks);
+            engine.is_final = is_final && pending.has_next_its_fewest() || pending.is_over_budget();
+            engine.tests_additivity = pending.tests_additivity;
+            // The state of a CPU (its clock, its host) lasts for seconds, so that the blocks of a few seconds agree without being
+            // right: no case of CPUs is precise before its blocks span half of the time.
+            engine.may_be_precise = spans_half || !pending.case.is_on_cpus();
             (engine.states, engine.block) =
                 (states.get(&pending.class()).cloned().unwrap_or_default(), Some(part.schedule.all_made + 1));
             match self.one_block(laboratory, pending, &engine)? {

@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use crate::engine::calibration::Calibration;
-use crate::engine::population::Stage;
+use crate::engine::population::{Stage, course};
 use crate::model::estimate::Stratum;
 use crate::session::laboratory::Apart;
 use crate::session::preset::{Budget, MIN_BLOCKS};
@@ -65,11 +64,6 @@ impl PendingCase {
             Some(earlier) if is_prevented => Some(Measurement { blocks: found.blocks, ..earlier }),
             _ => Some(found),
         };
-    }
-
-    /// The length of its samples, once it has some.
-    pub(super) fn calibration(&self) -> Option<Calibration> {
-        Calibration::known(self.found.as_ref()?)
     }
 
     /// Takes what a fresh process, which has this number, found out. Its memory and its threads are others, but what it
@@ -133,7 +127,7 @@ impl PendingCase {
         if !self.finished_course.is_empty() {
             return self.finished_course.clone();
         }
-        self.found.as_ref().map_or_else(Vec::new, Measurement::course)
+        self.found.as_ref().map_or_else(Vec::new, |found| course(&found.observations))
     }
 
     /// What it moves with.

@@ -153,12 +153,6 @@ impl Preset {
         let all = |blocks: u32| time_of_a_block(cases).mul_f64(cases.len() as f64 * f64::from(blocks));
         all(max).min(self.passes(cases).time).max(all(min))
     }
-
-    /// Whether a case may end as precise before its blocks span half of the time. The state of a CPU (its clock, its host)
-    /// lasts for seconds, so that the blocks of a few seconds agree without being right.
-    pub(super) fn may_end_early(case: &Case) -> bool {
-        !case.is_on_cpus()
-    }
 }
 
 /// The pairs that a full measurement block of a case has.

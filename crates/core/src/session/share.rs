@@ -8,13 +8,13 @@
 use std::time::{Duration, Instant};
 
 use crate::engine::calibration::Calibration;
-use crate::session::laboratory::{Apart, KnownCase, PROCESSES, Share};
+use crate::session::laboratory::{Apart, PROCESSES, Share};
 use crate::session::observer::Observer;
 use crate::{Cancel, Case, Check, Engine, Laboratory, Measurement, Observation};
 
 /// A case in the course of a share.
-struct Open {
-    case: Case,
+struct Open<'a> {
+    case: &'a Case,
     calibration: Calibration,
     found: Option<Measurement>,
     spent: Duration,
@@ -25,25 +25,34 @@ impl Share {
     /// Measures it in this process, pass after pass. Cases that cannot be measured here are left out.
     pub fn measure(&self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Vec<Apart> {
         let mut random = fastrand::Rng::with_seed(self.seed ^ u64::from(self.first_pass));
-        let mut open: Vec<Open> = self.cases.iter().map(Open::new).collect();
-        let (started, count) = (Instant::now(), self.cases.len());
+        let cases = self.cases.iter();
+        let mut open: Vec<Open<'_>> = cases
+            .map(|(case, calibration)| Open {
+                case,
+                calibration: *calibration,
+                found: None,
+                spent: Duration::ZERO,
+                is_over: false,
+            })
+            .collect();
+        let started = Instant::now();
         for pass in 0..self.most_passes {
             if pass > 0 && started.elapsed() >= self.time {
                 break;
             }
             random.shuffle(&mut open);
             for case in open.iter_mut().filter(|case| !case.is_over) {
-                observer.measuring(&case.case);
-                self.one_block(laboratory, case, self.first_pass + pass, count);
+                observer.measuring(case.case);
+                self.one_block(laboratory, case, self.first_pass + pass);
             }
         }
         open.into_iter().filter_map(Open::end).collect()
     }
 
-    fn one_block(&self, laboratory: &mut dyn Laboratory, open: &mut Open, number: u32, count: usize) {
+    fn one_block(&self, laboratory: &mut dyn Laboratory, open: &mut Open<'_>, number: u32) {
         let started = Instant::now();
-        let budget = self.preset.budget(&open.case, count, None);
-        let Ok(mut experiment) = laboratory.experiment(&open.case) else {
+        let budget = self.preset.budget(open.case, self.cases.len(), None);
+        let Ok(mut experiment) = laboratory.experiment(open.case) else {
             open.is_over = true;
             return;
         };
@@ -59,12 +68,7 @@ impl Share {
     }
 }
 
-impl Open {
-    fn new(known: &KnownCase) -> Self {
-        let KnownCase { case, calibration } = known.clone();
-        Self { case, calibration, found: None, spent: Duration::ZERO, is_over: false }
-    }
-
+impl Open<'_> {
     fn end(self) -> Option<Apart> {
         let Measurement { check, observations, .. } = self.found?;
         let failure = if let Check::Failed(reason) = check { Some(reason) } else { None };

@@ -84,8 +84,9 @@ fn a_case_that_was_interrupted_before_its_fewest_blocks_is_not_resolved() {
 fn a_block_can_be_the_last_though_more_are_allowed() {
     let engine = || Engine::new(settings(), Cancel::new()).with_blocks(BlockCount { min: 3, max: 5 });
     let noisy = || FakeExperiment::new(5.0, 3).with_noise(Noise::Normal(4_000.0));
-    let first = engine().final_block(false).measure_block(&mut noisy(), None, 1).unwrap();
-    let last = engine().final_block(true);
+    let first = engine().measure_block(&mut noisy(), None, 1).unwrap();
+    let mut last = engine();
+    last.is_final = true;
     let second = last.measure_block(&mut noisy(), Some(first), 1).unwrap();
     assert_eq!(
         (second.blocks, second.pairs, last.needs_another_block(&second)),

@@ -81,7 +81,9 @@ fn a_second_copy_that_costs_something_else_is_said() {
             let sample = fake.sample(shot)?;
             Ok(Sample { slowest: Ticks((sample.slowest.0 as f64 * (1.0 + extra)) as u64), ..sample })
         });
-        Engine::new(settings(), Cancel::new()).test_additivity(true).measure(&mut experiment, 42).unwrap()
+        let mut engine = Engine::new(settings(), Cancel::new());
+        engine.tests_additivity = true;
+        engine.measure(&mut experiment, 42).unwrap()
     };
     assert_eq!(additive(1.0).verdict, Verdict::Resolved);
     assert!(additive(1.0).details.iter().any(|detail| detail.name == "second_copy_ns"));
