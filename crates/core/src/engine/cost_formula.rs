@@ -14,8 +14,8 @@ use crate::{
 pub(crate) struct CostFormula {
     /// The denominator, per actor.
     operations: f64,
-    /// The cost, in ticks, that one step of the clock amounts to.
-    resolution: f64,
+    /// The cost, in nanoseconds, that one step of the clock amounts to.
+    pub(crate) resolution_ns: f64,
     pub(crate) ns_per_tick: f64,
     /// Whose cost it is, and which samples it stands for.
     protocol: Protocol,
@@ -26,17 +26,9 @@ impl CostFormula {
         let Ruler { frequency, resolution, .. } = experiment.ruler();
         let count = |side| experiment.operations(side, iterations) as f64;
         let operations = count(Side::Test) - count(Side::Baseline);
-        Self {
-            operations,
-            resolution: resolution.0 as f64 / operations.abs(),
-            ns_per_tick: 1e9 / frequency.value(),
-            protocol: experiment.protocol(),
-        }
-    }
-
-    /// The cost, in nanoseconds, that one step of the clock amounts to.
-    pub(crate) fn resolution_ns(&self) -> f64 {
-        self.resolution * self.ns_per_tick
+        let ns_per_tick = 1e9 / frequency.value();
+        let resolution_ns = resolution.0 as f64 / operations.abs() * ns_per_tick;
+        Self { operations, resolution_ns, ns_per_tick, protocol: experiment.protocol() }
     }
 
     /// The observation that the two samples of a pair give.
@@ -110,8 +102,8 @@ impl CostFormula {
         let point = Some(costs.ns.as_ref()?.point()).filter(|point| point.is_finite())?;
         let cycles = costs.cycles.as_ref().map(Cost::point);
         // One step of the clock in cycles, by the ratio of the two estimates.
-        let cycles_margin = cycles.map_or(0.0, |cycles| (self.resolution_ns() * cycles / point).abs());
-        let ns_within = costs.ns.as_ref()?.within(Level::P95, self.resolution_ns());
+        let cycles_margin = cycles.map_or(0.0, |cycles| (self.resolution_ns * cycles / point).abs());
+        let ns_within = costs.ns.as_ref()?.within(Level::P95, self.resolution_ns);
         let cycles_margin = if cycles_margin.is_finite() { cycles_margin } else { 0.0 };
         let cycles_within = costs.cycles.as_ref().and_then(|cost| cost.within(Level::P95, cycles_margin));
         let ns = values(|o| o.ns);

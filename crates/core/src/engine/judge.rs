@@ -129,7 +129,7 @@ fn of_blocks(observations: &[Observation], fewest: u32) -> Verdict {
 }
 
 fn of_cost(ns: &Cost, costs: &Costs, basis: &Basis) -> Verdict {
-    let (point, resolution) = (ns.point(), basis.formula.resolution_ns());
+    let (point, resolution) = (ns.point(), basis.formula.resolution_ns);
     let Some(interval) = ns.within(Level::P95, resolution) else {
         return Verdict::Noisy("too few pairs for an interval".to_owned());
     };

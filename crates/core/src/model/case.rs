@@ -189,11 +189,9 @@ impl FromStr for Placement {
             "spread" => Ok(Self::Spread),
             "none" => Ok(Self::None),
             list => {
-                list.split(',').map(str::parse).collect::<Result<_, _>>().map(Self::List).map_err(|_| UnknownWord {
-                    kind: "placement",
-                    found: text.to_owned(),
-                    expected: "cores, close, spread, none, a list of CPUs such as 0,2,4".to_owned(),
-                })
+                let cpus = list.split(',').map(str::parse).collect::<Result<_, _>>();
+                let expected = "cores, close, spread, none, a list of CPUs such as 0,2,4";
+                cpus.map(Self::List).map_err(|_| UnknownWord::new("placement", text, expected))
             }
         }
     }
@@ -483,11 +481,8 @@ impl FromStr for Work {
             Self::Time(ns) => WORK_NS.contains(ns),
             Self::Memory(bytes) => WORK_BYTES.contains(bytes),
         };
-        WORK_UNITS.iter().find_map(read).filter(is_possible).ok_or_else(|| UnknownWord {
-            kind: "work",
-            found: word.to_owned(),
-            expected: "0, 10ns to 100us, 64B to 1MiB".to_owned(),
-        })
+        let unknown = || UnknownWord::new("work", word, "0, 10ns to 100us, 64B to 1MiB");
+        WORK_UNITS.iter().find_map(read).filter(is_possible).ok_or_else(unknown)
     }
 }
 

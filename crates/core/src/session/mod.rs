@@ -92,8 +92,8 @@ pub struct Session {
     lost_at: Option<Case>,
     /// The passes of each fresh process.
     processes: Vec<[u32; 2]>,
-    /// The earlier runs of this machine; `None` where they do not count.
-    history: Option<History>,
+    /// The earlier runs of this machine, which its intervals take into account; `None` where they do not count.
+    pub history: Option<History>,
     now: Box<dyn Fn() -> Instant>,
 }
 
@@ -185,18 +185,14 @@ impl Session {
             provisional.iter().map(|row| (row.case.id(), row.pairs.unwrap_or(0))).collect();
         directory.forget_all_but(&finished.iter().chain(earlier_pairs.keys()).cloned().collect())?;
         plan.leave_out(&finished);
-        let plan = plan.with_last(|case| earlier_pairs.contains_key(&case.id()));
+        // What has a row already comes last.
+        plan.parts.iter_mut().for_each(|part| part.sort_by_key(|case| earlier_pairs.contains_key(&case.id())));
         Ok(Self { earlier_pairs, ..Self::locked(directory, lock, run, preset, plan)? })
     }
 
     /// The same with another clock, for tests.
     pub fn with_clock(self, now: impl Fn() -> Instant + 'static) -> Self {
         Self { now: Box::new(now), ..self }
-    }
-
-    /// The same with the earlier runs of this machine, which its intervals take into account.
-    pub fn with_history(self, history: Option<History>) -> Self {
-        Self { history, ..self }
     }
 
     /// What stands in `run.json`.

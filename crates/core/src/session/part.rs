@@ -55,7 +55,7 @@ impl Part {
                 tests_additivity: sample.contains(&case.id()),
                 earlier_pairs: earlier_pairs.get(&case.id()).copied(),
                 facts,
-                ..PendingCase::new(case.clone(), preset.budget(case, cases.len(), facts.as_ref()))
+                ..PendingCase::new(case.clone(), preset.settings(case, cases.len(), facts.as_ref()))
             }
         };
         Self {
@@ -179,7 +179,7 @@ impl Part {
     /// The time and the most passes of one of the fresh processes that are left, which share the rest with this one.
     fn part_of_the_rest(&mut self, left: Option<Duration>) -> Option<(Duration, u32)> {
         let (time, shares) = self.schedule.shares(self.processes_left + 1, left);
-        let most = self.cases.iter().map(|pending| pending.budget.blocks.max).max().unwrap_or(0);
+        let most = self.cases.iter().map(|pending| pending.settings.blocks.max).max().unwrap_or(0);
         let most_passes = most.saturating_sub(self.schedule.all_made) / shares.max(1);
         // Passes may become shorter: the first ones of a run whose machine was busy when it began.
         if shares < 2 || most_passes == 0 {
@@ -216,10 +216,10 @@ impl Part {
     /// Most blocks to be taken, and the time for them if it can end them: the first blocks are taken in any case. `left` is
     /// the time for this laboratory, if that is limited.
     pub(super) fn work(&self, left: Option<Duration>) -> Work {
-        let most = || self.unfinished().map(|pending| u64::from(pending.budget.blocks.max));
+        let most = || self.unfinished().map(|pending| u64::from(pending.settings.blocks.max));
         let ends_by_time = most().max().is_some_and(|most| most > 1);
         let time = ends_by_time.then_some(self.schedule.time);
-        let fewest = || self.unfinished().map(|pending| u64::from(pending.budget.blocks.min)).sum();
+        let fewest = || self.unfinished().map(|pending| u64::from(pending.settings.blocks.min)).sum();
         let fewest = if left.is_none() { fewest() } else { 0 };
         let planned = left.map_or(self.planned, |left| left.min(self.planned));
         Work { blocks: most().sum(), fewest, time: time.into_iter().chain(left).min(), planned }

@@ -218,8 +218,7 @@ impl Passes<'_> {
             }
             self.observer.measuring(&pending.case);
             let (before, started) = (pending.blocks(), (self.session.now)());
-            let mut engine = Engine::new(pending.budget.settings.clone(), self.limits.cancel.clone())
-                .with_blocks(pending.budget.blocks);
+            let mut engine = Engine::new(pending.settings.clone(), self.limits.cancel.clone());
             engine.is_final = is_final && pending.has_next_its_fewest() || pending.is_over_budget();
             engine.tests_additivity = pending.tests_additivity;
             // The state of a CPU (its clock, its host) lasts for seconds, so that the blocks of a few seconds agree without being
@@ -234,7 +233,7 @@ impl Passes<'_> {
             let spent = self.since(started);
             pending.spent += spent;
             // A finished case takes none of the blocks that are left.
-            let after = if pending.is_finished { pending.budget.blocks.max } else { pending.blocks() };
+            let after = if pending.is_finished { pending.settings.blocks.max } else { pending.blocks() };
             self.observer.measured(part.number, u64::from(after.saturating_sub(before)), spent);
             show(self.observer, pending);
         }

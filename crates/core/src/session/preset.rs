@@ -31,13 +31,6 @@ impl Run {
     }
 }
 
-/// How one case is measured.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Budget {
-    pub(super) settings: Settings,
-    pub(super) blocks: BlockCount,
-}
-
 /// Fewer blocks than this sample too few states of the machine. With 8 blocks a 95 % interval holds in 91 of 100 simulated
 /// runs of a machine whose state keeps changing, with 20 blocks in 95.
 pub(super) const MIN_BLOCKS: u32 = 8;
@@ -76,7 +69,7 @@ impl Preset {
     ///
     /// The time for a case is the time for the preset, divided by its number of cases. Experiments may ask for a larger or
     /// smaller share. `facts` are those of the primitive, where known.
-    pub(super) fn budget(self, case: &Case, cases: usize, facts: Option<&Facts>) -> Budget {
+    pub(super) fn settings(self, case: &Case, cases: usize, facts: Option<&Facts>) -> Settings {
         let (mut rule, mut blocks) = if case.is_on_cpus() { self.on_cpu(cases) } else { self.on_gpu() };
         if !case.is_on_cpus() && facts.is_some_and(|facts| (facts.run_effect)(case).ns >= VARIES) {
             blocks.min = MIN_BLOCKS;
@@ -90,7 +83,7 @@ impl Preset {
             };
             blocks.max *= COMPARED_BLOCKS as u32;
         }
-        Budget { settings: Settings::with_rule(rule), blocks }
+        Settings { blocks, ..Settings::with_rule(rule) }
     }
 
     /// The blocks that a case gets however long they take, and without which its interval decides nothing.
@@ -149,7 +142,7 @@ impl Preset {
     /// fewest blocks take longer. Setting up is not in it.
     pub fn planned_time(self, cases: &[Case]) -> Duration {
         let Some(case) = cases.first() else { return Duration::ZERO };
-        let BlockCount { min, max } = self.budget(case, cases.len(), None).blocks;
+        let BlockCount { min, max } = self.settings(case, cases.len(), None).blocks;
         let all = |blocks: u32| time_of_a_block(cases).mul_f64(cases.len() as f64 * f64::from(blocks));
         all(max).min(self.passes(cases).time).max(all(min))
     }

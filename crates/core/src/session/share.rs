@@ -51,18 +51,18 @@ impl Share {
 
     fn one_block(&self, laboratory: &mut dyn Laboratory, open: &mut Open<'_>, number: u32) {
         let started = Instant::now();
-        let budget = self.preset.budget(open.case, self.cases.len(), None);
+        let settings = self.preset.settings(open.case, self.cases.len(), None);
         let Ok(mut experiment) = laboratory.experiment(open.case) else {
             open.is_over = true;
             return;
         };
-        let mut engine = Engine::new(budget.settings.clone(), Cancel::new()).with_blocks(budget.blocks);
+        let mut engine = Engine::new(settings.clone(), Cancel::new());
         engine.may_be_precise = false;
         (engine.calibration, engine.block) = (Some(open.calibration), Some(number));
         let seed = self.seed ^ open.case.id().number() ^ u64::from(self.first_pass);
         let found = engine.measure_block(experiment.as_mut(), open.found.take(), seed);
         open.spent += started.elapsed();
-        let is_long = open.spent > 4 * budget.settings.rule.max_time / PROCESSES;
+        let is_long = open.spent > 4 * settings.rule.max_time / PROCESSES;
         open.is_over = is_long || found.as_ref().is_ok_and(|found| found.stop.is_none());
         open.found = found.ok();
     }
