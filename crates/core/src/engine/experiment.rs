@@ -21,12 +21,9 @@ pub struct Ruler {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub enum ExperimentError {
-    /// The loop did not end within its bound.
-    #[error("not done after {}", humantime::format_duration(*.limit))]
-    TimedOut {
-        /// The bound.
-        limit: Duration,
-    },
+    /// The loop did not end within this bound.
+    #[error("not done after {}", humantime::format_duration(*.0))]
+    TimedOut(Duration),
     /// The loop did not end within its bound, because other programs held the processors. It says nothing of the
     /// primitive.
     Interfered(String),

@@ -148,8 +148,9 @@ fn of_cost(ns: &Cost, costs: &Costs, basis: &Basis) -> Verdict {
     // One unit is enough: where the core's clock changes, nanoseconds change with it and cycles do not. The cycles are those of
     // the same pairs, or they show less than the nanoseconds do.
     let same_pairs = costs.cycles.as_ref().filter(|cycles| cycles.count == ns.count);
-    let in_cycles = same_pairs.and_then(Cost::relative_half_width);
-    let narrower = in_cycles.map_or(relative, |width| width.min(relative));
+    let in_cycles =
+        same_pairs.and_then(|cycles| Some(cycles.interval(Level::P95)?.half_width() / cycles.point().abs()));
+    let narrower = in_cycles.filter(|width| width.is_finite()).map_or(relative, |width| width.min(relative));
     if narrower > basis.noisy_above || wide.contains(0.0) {
         let percent = relative * 100.0;
         let pairs = ns.count;
@@ -161,7 +162,7 @@ fn of_cost(ns: &Cost, costs: &Costs, basis: &Basis) -> Verdict {
 /// The verdict on a case that could not be measured.
 pub(crate) fn of_error(error: ExperimentError) -> Verdict {
     match error {
-        ExperimentError::TimedOut { .. } => Verdict::TimedOut(error.to_string()),
+        ExperimentError::TimedOut(_) => Verdict::TimedOut(error.to_string()),
         ExperimentError::Interfered(reason) => Verdict::Interfered(reason),
         ExperimentError::Unsupported(reason) => Verdict::Skipped(reason),
         ExperimentError::Elided(reason) => Verdict::Elided(reason),

@@ -101,12 +101,6 @@ impl Cost {
         Some(self.interval(level)?.at_least(self.point(), margin))
     }
 
-    /// Half of the 95 % interval, relative to the cost.
-    pub(crate) fn relative_half_width(&self) -> Option<f64> {
-        let width = self.interval(Level::P95)?.half_width() / self.point().abs();
-        width.is_finite().then_some(width)
-    }
-
     /// Whether all costs are finite numbers.
     pub(crate) fn is_finite(&self) -> bool {
         self.parts.iter().all(|part| part.costs.is_finite())

@@ -170,7 +170,7 @@ impl Experiment for FakeExperiment {
     fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
         std::thread::sleep(self.dwell);
         match &self.fault {
-            Fault::TimesOut => return Err(ExperimentError::TimedOut { limit: Duration::from_secs(2) }),
+            Fault::TimesOut => return Err(ExperimentError::TimedOut(Duration::from_secs(2))),
             Fault::Interfered => return Err(ExperimentError::Interfered("the processors were taken".to_owned())),
             Fault::Fails(reason) => return Err(ExperimentError::Failed(reason.clone())),
             Fault::BreaksLaboratory => return Err(ExperimentError::Failed("the fake broke its context".to_owned())),

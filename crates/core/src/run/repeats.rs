@@ -59,7 +59,8 @@ fn joined(rows: &[&Row], families: &FamilyVariances) -> Option<Row> {
     };
     let (ns, cycles) = (row.ns.map(Nanoseconds::value), row.cycles.map(Cycles::value));
     let at_least = |interval: Option<Interval>, within: Option<Interval>| {
-        interval.map(|interval| within.filter(is_finite).map_or(interval, |within| hull(interval, within)))
+        let within = within.filter(|within| within.low.is_finite() && within.high.is_finite());
+        interval.map(|interval| within.map_or(interval, |within| hull(interval, within)))
     };
     let ns_interval = for_another_run(ns, |row| Some(row.ns?.value()), |row| row.ns_interval);
     let cycles_interval = for_another_run(cycles, |row| Some(row.cycles?.value()), |row| row.cycles_interval);
@@ -108,10 +109,6 @@ fn prediction(point: f64, costs: &[f64], prior: Option<Variance>) -> Option<Inte
 /// The least interval that holds both.
 fn hull(one: Interval, other: Interval) -> Interval {
     Interval { low: one.low.min(other.low), high: one.high.max(other.high) }
-}
-
-fn is_finite(interval: &Interval) -> bool {
-    interval.low.is_finite() && interval.high.is_finite()
 }
 
 /// By how much the runs differ in the resolved rows of a case.

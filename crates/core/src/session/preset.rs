@@ -86,25 +86,16 @@ impl Preset {
         Settings { blocks, ..Settings::with_rule(rule) }
     }
 
-    /// The blocks that a case gets however long they take, and without which its interval decides nothing.
-    const fn fewest_blocks(self, is_cpu: bool) -> u32 {
-        match (is_cpu, self) {
-            (true, Self::Quick | Self::Standard) => MIN_BLOCKS,
-            (true, Self::Paper) => MIN_BLOCKS_OF_PAPER,
-            (false, _) => MIN_BLOCKS_ON_GPU,
-        }
-    }
-
     /// The state of a CPU (its clock, SMT interference, where its host lets it run) changes within tenths of a second.
     /// Many short blocks sample more of it than few long ones. The paper's grid on 2 CPUs, 1,300 cases, is to take less
     /// than a minute, and on 16 CPUs, 4,600 cases, less than six.
     fn on_cpu(self, cases: usize) -> (PrecisionRule, BlockCount) {
-        let (precision, max) = match self {
-            Self::Quick => (0.01, 400),
-            Self::Standard => (0.005, 200),
-            Self::Paper => (0.01, if cases > LARGE_PLAN { 40 } else { 20 }),
+        let (precision, min, max) = match self {
+            Self::Quick => (0.01, MIN_BLOCKS, 400),
+            Self::Standard => (0.005, MIN_BLOCKS, 200),
+            Self::Paper => (0.01, MIN_BLOCKS_OF_PAPER, if cases > LARGE_PLAN { 40 } else { 20 }),
         };
-        let blocks = BlockCount { min: self.fewest_blocks(true), max };
+        let blocks = BlockCount { min, max };
         let (max_pairs, max_time) = (CPU_BLOCK_PAIRS * u64::from(blocks.max), CPU_BLOCK * blocks.max);
         (PrecisionRule { precision, min_pairs: CPU_BLOCK_PAIRS, max_pairs, max_time }, blocks)
     }
@@ -119,7 +110,7 @@ impl Preset {
         let max_pairs = GPU_BLOCK_PAIRS * u64::from(most);
         let max_time = Duration::from_millis(max_time_ms);
         let rule = PrecisionRule { precision, min_pairs: GPU_BLOCK_PAIRS, max_pairs, max_time };
-        (rule, BlockCount { min: self.fewest_blocks(false), max: most })
+        (rule, BlockCount { min: MIN_BLOCKS_ON_GPU, max: most })
     }
 
     /// The passes over the cases of one laboratory: how long they may take, and how many are made however long they take.
@@ -135,7 +126,8 @@ impl Preset {
             (false, Self::Quick) => 12,
             (false, Self::Paper) => 128,
         };
-        PassSchedule::within(Duration::from_secs(seconds), self.fewest_blocks(is_cpu))
+        let (_, blocks) = if is_cpu { self.on_cpu(cases.len()) } else { self.on_gpu() };
+        PassSchedule::within(Duration::from_secs(seconds), blocks.min)
     }
 
     /// About how long the cases of one laboratory take: as long as their passes may, less where they are few, and more where the
