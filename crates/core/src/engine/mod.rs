@@ -157,12 +157,11 @@ impl Engine {
     fn conclude(
         &self,
         experiment: &mut dyn Experiment,
-        (taken, stop): (MeasurementBlock, Stop),
+        (MeasurementBlock { iterations, observations, .. }, stop): (MeasurementBlock, Stop),
         blocks: u32,
         seed: u64,
         evidence: &Evidence,
     ) -> Result<Measurement, ExperimentError> {
-        let MeasurementBlock { iterations, observations, .. } = taken;
         let is_unfinished = self.is_unfinished(blocks, stop);
         let (check, details) = examine(experiment, is_unfinished)?;
         let basis = Basis {

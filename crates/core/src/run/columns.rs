@@ -11,6 +11,7 @@ use crate::{Cycles, Hertz, Interval, Nanoseconds, Row};
 
 /// One column of `measurements.csv`.
 #[derive(Debug, Clone, Copy)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a property of its own")]
 pub struct Column {
     /// Its name.
     pub name: &'static str,

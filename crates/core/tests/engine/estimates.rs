@@ -38,7 +38,7 @@ fn what_is_wide_is_noisy_and_what_may_be_nothing_is_below_resolution() {
 fn a_cost_below_a_limit_of_the_hardware_is_no_figure() {
     let limited = |least_cycles| {
         let limit = Limit { least_cycles, name: "4 instructions issued per clock".into() };
-        let fake = Altered::of(FakeExperiment::new(5.0, 1), |fake, shot| fake.sample(shot));
+        let fake = Altered::of(FakeExperiment::new(5.0, 1), FakeExperiment::sample);
         measure(Altered { limit: Some(limit), ..fake })
     };
     // 12.5 cycles. Clocks that differ by little are none of it.
