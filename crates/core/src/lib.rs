@@ -22,6 +22,7 @@ pub mod engine;
 pub mod fake;
 pub mod model;
 pub mod numbers;
+mod records;
 pub mod run;
 pub mod session;
 pub mod stats;

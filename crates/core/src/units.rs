@@ -38,11 +38,6 @@ quantity!(
 pub struct Ticks(pub u64);
 
 impl Ticks {
-    /// The bare count.
-    pub const fn count(self) -> u64 {
-        self.0
-    }
-
     /// `self - earlier` as a signed number: differences of two samples may be negative.
     pub fn minus(self, earlier: Self) -> f64 {
         self.0 as f64 - earlier.0 as f64

@@ -12,10 +12,19 @@ pub struct UnknownWord {
     pub expected: String,
 }
 
-/// Declares a fieldless enum together with its words.
+impl UnknownWord {
+    /// Of a word for `kind`, where one of `expected` would be right.
+    pub fn new(kind: &'static str, found: &str, expected: &str) -> Self {
+        Self { kind, found: found.to_owned(), expected: expected.to_owned() }
+    }
+}
+
+/// Declares fieldless enums together with their words.
 #[macro_export]
 macro_rules! words {
-    ($(#[$meta:meta])* $vis:vis enum $name:ident ($kind:literal) { $($(#[$vmeta:meta])* $variant:ident = $word:literal,)+ }) => {
+    ($($(#[$meta:meta])* $vis:vis enum $name:ident ($kind:literal) {
+        $($(#[$vmeta:meta])* $variant:ident = $word:literal,)+
+    })+) => {$(
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
         $vis enum $name { $($(#[$vmeta])* #[serde(rename = $word)] $variant,)+ }
@@ -40,13 +49,11 @@ macro_rules! words {
             type Err = $crate::words::UnknownWord;
 
             fn from_str(word: &str) -> Result<Self, Self::Err> {
-                Self::ALL.iter().copied().find(|value| value.as_str() == word).ok_or_else(|| $crate::words::UnknownWord {
-                    kind: $kind,
-                    found: word.to_owned(),
-                    expected: Self::ALL.iter().map(|value| value.as_str()).collect::<Vec<_>>().join(", "),
-                })
+                let expected = || Self::ALL.iter().map(|value| value.as_str()).collect::<Vec<_>>().join(", ");
+                let unknown = || $crate::words::UnknownWord::new($kind, word, &expected());
+                Self::ALL.iter().copied().find(|value| value.as_str() == word).ok_or_else(unknown)
             }
         }
-    };
+    )+};
 }
 pub use words;

@@ -60,8 +60,12 @@ const MACHINES: [Busy; 6] = [
 fn measure(busy: Busy, cost_ns: f64, seed: u64) -> (Verdict, Option<f64>) {
     // As many pairs and blocks as the quick preset takes.
     let rule = PrecisionRule { precision: 0.01, min_pairs: 6, max_pairs: 240, max_time: Duration::from_secs(3600) };
-    let settings = Settings { sample: Duration::from_micros(40), noisy_above: 0.05, rule };
-    let engine = Engine::new(settings, Cancel::new()).with_blocks(BlockCount { min: 40, max: 40 });
+    let settings = Settings {
+        sample: Duration::from_micros(40),
+        blocks: BlockCount { min: 40, max: 40 },
+        ..Settings::with_rule(rule)
+    };
+    let engine = Engine::new(settings, Cancel::new());
     let mut random = fastrand::Rng::with_seed(seed);
     let mut found = None;
     while found.as_ref().is_none_or(|found| engine.needs_another_block(found)) {
@@ -92,8 +96,12 @@ fn measure(busy: Busy, cost_ns: f64, seed: u64) -> (Verdict, Option<f64>) {
 fn what_is_left_of_one_block_is_not_resolved() {
     let verdict_of = |lost: u32, cause: Disturbance| {
         let rule = PrecisionRule { precision: 0.01, min_pairs: 6, max_pairs: 240, max_time: Duration::from_secs(3600) };
-        let settings = Settings { sample: Duration::from_micros(40), noisy_above: 0.05, rule };
-        let engine = Engine::new(settings, Cancel::new()).with_blocks(BlockCount { min: 40, max: 40 });
+        let settings = Settings {
+            sample: Duration::from_micros(40),
+            blocks: BlockCount { min: 40, max: 40 },
+            ..Settings::with_rule(rule)
+        };
+        let engine = Engine::new(settings, Cancel::new());
         let mut found: Option<Measurement> = None;
         while found.as_ref().is_none_or(|found| engine.needs_another_block(found)) {
             let is_lost = found.as_ref().map_or(0, |found| found.blocks) < lost;

@@ -50,8 +50,8 @@ fn engine() -> Engine {
     let max_pairs = 6 * u64::from(BLOCKS.max);
     // Time is not simulated: pairs alone end a measurement.
     let rule = PrecisionRule { precision: 0.01, min_pairs: 6, max_pairs, max_time: Duration::from_secs(3600) };
-    let settings = Settings { sample: Duration::from_micros(20), noisy_above: 0.05, rule };
-    Engine::new(settings, Cancel::new()).with_blocks(BLOCKS)
+    let settings = Settings { sample: Duration::from_micros(20), blocks: BLOCKS, ..Settings::with_rule(rule) };
+    Engine::new(settings, Cancel::new())
 }
 
 /// The random course of one run.

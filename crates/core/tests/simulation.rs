@@ -18,6 +18,7 @@ fn engine() -> Engine {
         Settings {
             sample: Duration::from_micros(20),
             noisy_above: 0.05,
+            blocks: BlockCount::ONE,
             rule: PrecisionRule {
                 precision: 0.01,
                 min_pairs: 12,
@@ -92,8 +93,8 @@ const RUNS_OF_VISITS: u64 = 300;
 /// The share of intervals that cover the median over all blocks, and their mean half-width.
 fn cover(blocks: BlockCount, max_pairs: u64) -> (f64, f64) {
     let rule = PrecisionRule { precision: 0.005, min_pairs: 6, max_pairs, max_time: Duration::from_secs(3600) };
-    let settings = Settings { sample: Duration::from_micros(20), noisy_above: 0.05, rule };
-    let engine = Engine::new(settings, Cancel::new()).with_blocks(blocks);
+    let settings = Settings { sample: Duration::from_micros(20), blocks, ..Settings::with_rule(rule) };
+    let engine = Engine::new(settings, Cancel::new());
     let (mut covered, mut width) = (0, 0.0);
     for seed in 0..RUNS_OF_VISITS {
         let mut random = fastrand::Rng::with_seed(seed);

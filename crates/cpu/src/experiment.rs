@@ -288,7 +288,7 @@ fn turns(records: &[Vec<Record>], window: usize) -> Option<Vec<f64>> {
 
 fn error_of(error: TeamError) -> ExperimentError {
     match error {
-        TeamError::TimedOut(limit) => ExperimentError::TimedOut { limit },
+        TeamError::TimedOut(limit) => ExperimentError::TimedOut(limit),
         other => ExperimentError::Failed(other.to_string()),
     }
 }

@@ -19,7 +19,10 @@ use syncscope_cpu::{CpuLaboratory, catalogue};
 /// Short and coarse: no test here depends on times.
 fn engine() -> Engine {
     let rule = PrecisionRule { precision: 0.5, min_pairs: 8, max_pairs: 8, max_time: Duration::from_millis(20) };
-    Engine::new(Settings { sample: Duration::from_micros(20), noisy_above: 0.5, rule }, Cancel::new())
+    Engine::new(
+        Settings { sample: Duration::from_micros(20), noisy_above: 0.5, ..Settings::with_rule(rule) },
+        Cancel::new(),
+    )
 }
 
 fn measure(laboratory: &mut CpuLaboratory, case: &Case) -> Measurement {

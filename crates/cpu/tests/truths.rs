@@ -28,7 +28,7 @@ fn engine() -> Engine {
 fn engine_with(pairs: std::ops::RangeInclusive<u64>) -> Engine {
     let (min_pairs, max_pairs) = pairs.into_inner();
     let rule = PrecisionRule { precision: 0.002, min_pairs, max_pairs, max_time: Duration::from_millis(500) };
-    Engine::new(Settings { sample: Duration::from_micros(100), noisy_above: 0.05, rule }, Cancel::new())
+    Engine::new(Settings { sample: Duration::from_micros(100), ..Settings::with_rule(rule) }, Cancel::new())
 }
 
 /// `K` additions of registers, each of which needs the result of the one before.

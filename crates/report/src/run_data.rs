@@ -65,10 +65,7 @@ impl RunData {
         // The directory of an experiment has no measurements.
         let has_rows = run.experiment().is_none() || directory.has_measurements();
         let rows = if has_rows { directory.read_numbered_rows()? } else { Vec::new() };
-        let derived = |(line, row): (u64, Row)| {
-            let facts = catalogue.facts(&row.case.primitive);
-            (line, row.with_facts(facts))
-        };
+        let derived = |(line, row): (u64, Row)| (line, row.with_facts_of(&catalogue));
         let (lines, mut rows): (Vec<u64>, Vec<Row>) = rows.into_iter().map(derived).unzip();
         let details = if has_rows { directory.details_of(&rows)? } else { HashMap::new() };
         run.shared = another_run::derive(&mut rows, &details, &catalogue, &run.between_runs);

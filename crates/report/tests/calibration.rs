@@ -65,7 +65,7 @@ fn runs(path: &Path, catalogue: &Arc<Catalogue>) -> Vec<RunData> {
             let found = numbers.map(|(process, value): (u32, f64)| Detail::of_actor(name, process, value));
             details.entry(row.case.id()).or_insert_with(Vec::new).extend(found);
         }
-        rows.push(row.clone().with_facts(catalogue.facts(&row.case.primitive)));
+        rows.push(row.clone().with_facts_of(catalogue));
     }
     let run = |(started, (mut rows, details)): (String, Tables)| {
         another_run::derive(&mut rows, &details, catalogue, &[]);

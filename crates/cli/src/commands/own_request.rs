@@ -342,7 +342,7 @@ fn part(data: &RunData, id: &str, has_type: bool, dtype: Dtype) -> (RunData, Has
 fn costs_of_passes(directory: &RunDirectory) -> Result<HashMap<CaseId, BTreeMap<u32, f64>>, Failure> {
     let of_passes = |pairs: Vec<StoredPair>| {
         let mut passes: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-        for pair in pairs.iter().filter(|pair| pair.excluded.is_none()) {
+        for pair in pairs.iter().filter(|pair| pair.set_aside.is_none()) {
             passes.entry(pair.block).or_default().push(pair.ns);
         }
         passes.into_iter().filter_map(|(pass, costs)| Some((pass, median(&costs)?))).collect()

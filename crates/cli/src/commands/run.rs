@@ -124,10 +124,9 @@ fn measure_here(
         let (directory, status) = (RunDirectory::open(path)?, Status::Done);
         return report(&Finished { directory, status, contradictions: Vec::new(), history: None });
     }
-    let session = begun?;
+    let mut session = begun?;
     let has_history = !(cancel.is_some() || request.own.is_some() || laboratories.are_fake());
-    let history = has_history.then(|| history::read(session.run())).flatten();
-    let mut session = session.with_history(history);
+    session.history = has_history.then(|| history::read(session.run())).flatten();
     board::begin(&Step::Preparing);
     if !request.target.is_known() {
         progress.suspend(|| show_warnings(session.run(), &laboratories));

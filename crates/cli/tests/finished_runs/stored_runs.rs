@@ -34,14 +34,16 @@ fn point_and_interval_of_a_row_follow_from_the_samples_that_are_stored() {
     assert!(measured.len() >= 8, "{}", measured.len());
     for row in measured {
         let pairs = &samples[&row.case.id()];
-        let counted = pairs.iter().filter(|pair| pair.excluded.is_none()).count();
+        let counted = pairs.iter().filter(|pair| pair.set_aside.is_none()).count();
         assert_eq!(Some(counted as u64), row.pairs, "{}", row.case);
         assert_eq!(Some((pairs.len() - counted) as u64), row.excluded, "{}", row.case);
         let shares_nothing = row.case.is_on_cpus() && row.actor == Some(Actor::Median);
         let (found, interval) = cost_of(pairs, &processes, shares_nothing).unwrap();
         // The clock of the fakes has steps of one tick, and no interval is narrower than a step on either side.
-        let step =
-            pairs.iter().map(|pair| (pair.ns / pair.test.minus(pair.baseline)).abs()).find(|step| step.is_finite());
+        let step = pairs
+            .iter()
+            .map(|pair| (pair.ns / pair.test_ticks.minus(pair.baseline_ticks)).abs())
+            .find(|step| step.is_finite());
         let interval = interval.at_least(found, step.unwrap());
         let expected = row.ns_within.unwrap();
         // Samples and rows have seven significant digits.

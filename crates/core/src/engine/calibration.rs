@@ -30,7 +30,7 @@ impl Calibration {
     /// The calibration of an earlier block.
     pub(crate) fn known(earlier: &Measurement) -> Option<Self> {
         let last = earlier.observations.last()?;
-        let pair_ns = (last.baseline.0 + last.test.0) as f64 * earlier.basis.as_ref()?.formula.ns_per_tick();
+        let pair_ns = (last.baseline.0 + last.test.0) as f64 * earlier.basis.as_ref()?.formula.ns_per_tick;
         Some(Self { iterations: earlier.iterations, pair_ns })
     }
 

@@ -2,6 +2,7 @@
 
 use crate::engine::population::{self, Cost, ProcessCost, States, mean_over_processes};
 use crate::model::estimate::Strata;
+use crate::model::sample::ActorTime;
 use crate::stats;
 use crate::{
     Actor, Cycles, Disturbance, Estimate, Experiment, Hertz, Interval, Level, Nanoseconds, Observation, Population,
@@ -13,9 +14,9 @@ use crate::{
 pub(crate) struct CostFormula {
     /// The denominator, per actor.
     operations: f64,
-    /// The cost, in ticks, that one step of the clock amounts to.
-    resolution: f64,
-    ns_per_tick: f64,
+    /// The cost, in nanoseconds, that one step of the clock amounts to.
+    pub(crate) resolution_ns: f64,
+    pub(crate) ns_per_tick: f64,
     /// Whose cost it is, and which samples it stands for.
     protocol: Protocol,
 }
@@ -25,21 +26,9 @@ impl CostFormula {
         let Ruler { frequency, resolution, .. } = experiment.ruler();
         let count = |side| experiment.operations(side, iterations) as f64;
         let operations = count(Side::Test) - count(Side::Baseline);
-        Self {
-            operations,
-            resolution: resolution.0 as f64 / operations.abs(),
-            ns_per_tick: 1e9 / frequency.value(),
-            protocol: experiment.protocol(),
-        }
-    }
-
-    pub(crate) const fn ns_per_tick(&self) -> f64 {
-        self.ns_per_tick
-    }
-
-    /// The cost, in nanoseconds, that one step of the clock amounts to.
-    pub(crate) fn resolution_ns(&self) -> f64 {
-        self.resolution * self.ns_per_tick
+        let ns_per_tick = 1e9 / frequency.value();
+        let resolution_ns = resolution.0 as f64 / operations.abs() * ns_per_tick;
+        Self { operations, resolution_ns, ns_per_tick, protocol: experiment.protocol() }
     }
 
     /// The observation that the two samples of a pair give.
@@ -85,23 +74,17 @@ impl CostFormula {
     /// What a pair says about actors with and without SMT interference. Unless the median actor counts, a pair belongs
     /// to the one population or the other as a whole.
     fn strata(&self, all_ns: f64, ns_per_tick: f64, baseline: &Sample, test: &Sample) -> Option<Strata> {
-        let actors: Vec<(bool, f64)> = baseline
-            .actors
-            .iter()
-            .zip(&test.actors)
-            .map(|(baseline, test)| {
-                let cost = test.elapsed.minus(baseline.elapsed) / self.operations * ns_per_tick;
-                (baseline.smt_interference || test.smt_interference, cost)
-            })
-            .collect();
+        let of_actor = |(baseline, test): (&ActorTime, &ActorTime)| {
+            let cost = test.elapsed.minus(baseline.elapsed) / self.operations * ns_per_tick;
+            (baseline.smt_interference || test.smt_interference, cost)
+        };
+        let actors: Vec<(bool, f64)> = baseline.actors.iter().zip(&test.actors).map(of_actor).collect();
         let beside = actors.iter().filter(|(is_beside, _)| *is_beside).count();
         if actors.is_empty() {
             return None;
         }
         if self.protocol.actor != Actor::Median {
-            let is_beside = beside > 0;
-            let (alone_ns, beside_ns) = if is_beside { (None, Some(all_ns)) } else { (Some(all_ns), None) };
-            return Some(Strata { alone_ns, beside_ns, beside_share: f64::from(u8::from(is_beside)) });
+            return Some(Strata::of_whole(all_ns, f64::from(u8::from(beside > 0))));
         }
         let median_of = |population| {
             let costs = actors.iter().filter(|(is_beside, _)| *is_beside == population).map(|(_, cost)| *cost);
@@ -119,14 +102,10 @@ impl CostFormula {
         let point = Some(costs.ns.as_ref()?.point()).filter(|point| point.is_finite())?;
         let cycles = costs.cycles.as_ref().map(Cost::point);
         // One step of the clock in cycles, by the ratio of the two estimates.
-        let cycles_margin = cycles.map_or(0.0, |cycles| (self.resolution_ns() * cycles / point).abs());
-        let ns_within = costs.within(self.resolution_ns());
-        let cycles_within = costs.cycles.as_ref().zip(cycles).and_then(|(cost, cycles)| {
-            Some(
-                cost.interval(Level::P95)?
-                    .at_least(cycles, Some(cycles_margin).filter(|m| m.is_finite()).unwrap_or(0.0)),
-            )
-        });
+        let cycles_margin = cycles.map_or(0.0, |cycles| (self.resolution_ns * cycles / point).abs());
+        let ns_within = costs.ns.as_ref()?.within(Level::P95, self.resolution_ns);
+        let cycles_margin = if cycles_margin.is_finite() { cycles_margin } else { 0.0 };
+        let cycles_within = costs.cycles.as_ref().and_then(|cost| cost.within(Level::P95, cycles_margin));
         let ns = values(|o| o.ns);
         let strata = population::strata_of(observations);
         let spread = stats::percentile(&ns, 0.05).zip(stats::percentile(&ns, 0.95));
@@ -180,18 +159,7 @@ impl Costs {
         let ns = Cost::of(&counted, |o| Some(o.ns / states.shared_in(o.block)));
         let in_cycles = |o: &Observation| if states.is_clock { 1.0 } else { states.shared_in(o.block) };
         let cycles =
-            Cost::of(&counted, |o| Some(o.cycles? / in_cycles(o))).filter(|cycles| 2 * cycles.count() > counted.len());
+            Cost::of(&counted, |o| Some(o.cycles? / in_cycles(o))).filter(|cycles| 2 * cycles.count > counted.len());
         Self { ns, cycles }
-    }
-
-    /// Whether all costs are finite numbers.
-    pub(crate) fn is_finite(&self) -> bool {
-        self.ns.as_ref().is_none_or(Cost::is_finite)
-    }
-
-    /// The 95 % interval in nanoseconds within this run, no narrower than one step of the clock.
-    pub(crate) fn within(&self, resolution_ns: f64) -> Option<Interval> {
-        let ns = self.ns.as_ref()?;
-        Some(ns.interval(Level::P95)?.at_least(ns.point(), resolution_ns))
     }
 }

@@ -19,25 +19,19 @@ pub struct Ruler {
 
 /// Why a sample could not be taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub enum ExperimentError {
-    /// The loop did not end within its bound.
-    #[error("not done after {}", humantime::format_duration(*.limit))]
-    TimedOut {
-        /// The bound.
-        limit: Duration,
-    },
+    /// The loop did not end within this bound.
+    #[error("not done after {}", humantime::format_duration(*.0))]
+    TimedOut(Duration),
     /// The loop did not end within its bound, because other programs held the processors. It says nothing of the
     /// primitive.
-    #[error("{0}")]
     Interfered(String),
     /// This case cannot run here, which only showed when it was tried.
-    #[error("{0}")]
     Unsupported(String),
     /// The time of the loop does not grow with its iterations: there is nothing in it.
-    #[error("{0}")]
     Elided(String),
     /// Anything else, with what a user needs to act.
-    #[error("{0}")]
     Failed(String),
 }
 

@@ -30,10 +30,11 @@ pub(crate) fn verdict(check: &Check, observations: &[Observation], costs: &Costs
     if let Check::Failed(reason) = check {
         return Verdict::Failed(format!("check failed: {reason}"));
     }
-    if !costs.is_finite() {
+    if costs.ns.as_ref().is_some_and(|ns| !ns.is_finite()) {
         return Verdict::Failed("both loops execute the same number of operations".to_owned());
     }
-    if is_mostly_apart(observations) {
+    let apart = observations.iter().filter(|o| o.excluded == Some(Disturbance::NotTogether)).count();
+    if 2 * apart > observations.len() {
         return Verdict::NotTogether(summary(observations));
     }
     let (starved, of) = starved_pairs(observations);
@@ -43,7 +44,7 @@ pub(crate) fn verdict(check: &Check, observations: &[Observation], costs: &Costs
         );
     }
     match &costs.ns {
-        Some(ns) if ns.count() >= MIN_PAIRS as usize => match of_cost(ns, costs, basis) {
+        Some(ns) if ns.count >= MIN_PAIRS as usize => match of_cost(ns, costs, basis) {
             Verdict::Resolved => {
                 beyond_limit(costs, basis).unwrap_or_else(|| of_blocks(observations, basis.fewest_blocks))
             }
@@ -128,14 +129,14 @@ fn of_blocks(observations: &[Observation], fewest: u32) -> Verdict {
 }
 
 fn of_cost(ns: &Cost, costs: &Costs, basis: &Basis) -> Verdict {
-    let (point, resolution) = (ns.point(), basis.formula.resolution_ns());
-    let Some(interval) = costs.within(resolution) else {
+    let (point, resolution) = (ns.point(), basis.formula.resolution_ns);
+    let Some(interval) = ns.within(Level::P95, resolution) else {
         return Verdict::Noisy("too few pairs for an interval".to_owned());
     };
     if interval.contains(0.0) {
         return Verdict::BelowResolution(format!("at most {:.3} ns", interval.high.max(resolution)));
     }
-    let wide = ns.interval(Level::P99).map_or(interval, |wide| wide.at_least(point, resolution));
+    let wide = ns.within(Level::P99, resolution).unwrap_or(interval);
     if wide.high < 0.0 {
         return Verdict::Overlapped(format!(
             "the loop with the operation takes {:.3} ns less per operation than the loop without it: what surrounds the \
@@ -146,12 +147,13 @@ fn of_cost(ns: &Cost, costs: &Costs, basis: &Basis) -> Verdict {
     let relative = interval.half_width() / point.abs();
     // One unit is enough: where the core's clock changes, nanoseconds change with it and cycles do not. The cycles are those of
     // the same pairs, or they show less than the nanoseconds do.
-    let same_pairs = costs.cycles.as_ref().filter(|cycles| cycles.count() == ns.count());
-    let in_cycles = same_pairs.and_then(Cost::relative_half_width);
-    let narrower = in_cycles.map_or(relative, |width| width.min(relative));
+    let same_pairs = costs.cycles.as_ref().filter(|cycles| cycles.count == ns.count);
+    let in_cycles =
+        same_pairs.and_then(|cycles| Some(cycles.interval(Level::P95)?.half_width() / cycles.point().abs()));
+    let narrower = in_cycles.filter(|width| width.is_finite()).map_or(relative, |width| width.min(relative));
     if narrower > basis.noisy_above || wide.contains(0.0) {
         let percent = relative * 100.0;
-        let pairs = ns.count();
+        let pairs = ns.count;
         return Verdict::Noisy(format!("the 95 % interval is still ±{percent:.0} % after {pairs} pairs"));
     }
     Verdict::Resolved
@@ -160,7 +162,7 @@ fn of_cost(ns: &Cost, costs: &Costs, basis: &Basis) -> Verdict {
 /// The verdict on a case that could not be measured.
 pub(crate) fn of_error(error: ExperimentError) -> Verdict {
     match error {
-        ExperimentError::TimedOut { .. } => Verdict::TimedOut(error.to_string()),
+        ExperimentError::TimedOut(_) => Verdict::TimedOut(error.to_string()),
         ExperimentError::Interfered(reason) => Verdict::Interfered(reason),
         ExperimentError::Unsupported(reason) => Verdict::Skipped(reason),
         ExperimentError::Elided(reason) => Verdict::Elided(reason),
@@ -214,24 +216,20 @@ fn clock_drift(estimate: &Estimate, noisy_above: f64) -> Option<String> {
 // Which pairs are excluded from an estimate, and why. The causes are seen outside the measured value; the value itself
 // never decides.
 
-/// The median clock of the pairs.
-pub(crate) fn usual_clock(observations: &[Observation]) -> Option<Hertz> {
-    let clocks: Vec<f64> = observations.iter().filter_map(|o| o.clock).map(Hertz::value).collect();
-    stats::median(&clocks).map(Hertz)
-}
-
 /// Excludes the pairs whose clock differs from the usual one by more than `tolerance` (relative). A clock that changed
 /// between two pairs shows in neither of their differences, so the pair cannot show it itself.
-pub(crate) fn exclude_other_clocks(observations: &mut [Observation], usual: Hertz, tolerance: f64) {
-    for observation in observations {
-        if observation.clock.is_some_and(|clock| (clock.value() / usual.value() - 1.0).abs() > tolerance) {
-            observation.excluded.get_or_insert(Disturbance::ClockChange);
-        }
+pub(crate) fn exclude_other_clocks(observations: &mut [Observation], tolerance: Option<f64>) -> Option<Hertz> {
+    let clocks: Vec<f64> = observations.iter().filter_map(|o| o.clock).map(Hertz::value).collect();
+    let usual = stats::median(&clocks)?;
+    let is_other = |clock: Hertz| tolerance.is_some_and(|tolerance| (clock.value() / usual - 1.0).abs() > tolerance);
+    for observation in observations.iter_mut().filter(|o| o.clock.is_some_and(is_other)) {
+        observation.excluded.get_or_insert(Disturbance::ClockChange);
     }
+    Some(Hertz(usual))
 }
 
 /// Whether a measurement block was lost to other processes, for each block: no pair counts, and one at least lost its CPU.
-pub(crate) fn lost_blocks(observations: &[Observation]) -> Vec<bool> {
+fn lost_blocks(observations: &[Observation]) -> Vec<bool> {
     let mut pairs: BTreeMap<u32, Vec<Option<Disturbance>>> = BTreeMap::new();
     for observation in observations {
         pairs.entry(observation.block).or_default().push(observation.excluded);
@@ -243,14 +241,8 @@ pub(crate) fn lost_blocks(observations: &[Observation]) -> Vec<bool> {
     pairs.values().map(is_lost).collect()
 }
 
-/// Whether the actors ran apart in more than half of the pairs.
-pub(crate) fn is_mostly_apart(observations: &[Observation]) -> bool {
-    let apart = observations.iter().filter(|o| o.excluded == Some(Disturbance::NotTogether)).count();
-    2 * apart > observations.len()
-}
-
 /// How many pairs were excluded, and why.
-pub(crate) fn summary(observations: &[Observation]) -> String {
+fn summary(observations: &[Observation]) -> String {
     let mut causes: Vec<String> =
         observations.iter().filter_map(|o| o.excluded).map(|cause| cause.to_string()).collect();
     let count = causes.len();

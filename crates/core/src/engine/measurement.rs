@@ -2,7 +2,7 @@
 
 use crate::engine::cost_formula::Costs;
 use crate::engine::judge::{self, Basis};
-use crate::engine::population::{self, ProcessCost, Stage, StateCost, States, process_costs};
+use crate::engine::population::{ProcessCost, StateCost, States, process_costs};
 use crate::engine::stopping::Stop;
 use crate::stats;
 use crate::{Actor, Check, Detail, Estimate, Evidence, Experiment, Hertz, Observation, Receipt, Verdict};
@@ -71,10 +71,7 @@ impl Measurement {
     /// nobody asks for them.
     pub fn settle(&mut self) {
         let Some(basis) = self.basis.take() else { return };
-        self.clock = judge::usual_clock(&self.observations);
-        if let (Some(clock), Some(tolerance)) = (self.clock, basis.clock_tolerance) {
-            judge::exclude_other_clocks(&mut self.observations, clock, tolerance);
-        }
+        self.clock = judge::exclude_other_clocks(&mut self.observations, basis.clock_tolerance);
         self.states = basis.states.exclude_others(&mut self.observations);
         // What the class has in common makes the interval within the run wider, and says nothing about this case.
         let own = Costs::of(&self.observations, &basis.states);
@@ -103,11 +100,5 @@ impl Measurement {
         let (basis, observations) = (self.basis.clone(), self.observations.clone());
         self.settle();
         (self.basis, self.observations) = (basis, observations);
-    }
-
-    /// How its measurement blocks went.
-    pub(crate) fn course(&self) -> Vec<Stage> {
-        let counted: Vec<&Observation> = self.observations.iter().filter(|o| o.excluded.is_none()).collect();
-        population::course(&counted)
     }
 }

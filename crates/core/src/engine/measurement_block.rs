@@ -16,17 +16,9 @@ const BATCH: Duration = Duration::from_millis(100);
 /// Waking up threads for fewer pairs than this takes as long as the pairs do.
 const FEWEST_IN_BATCH: u64 = 3;
 
-/// The pairs of all blocks so far.
-pub(crate) struct Taken {
-    pub(crate) iterations: u64,
-    pub(crate) observations: Vec<Observation>,
-    /// Why the block ended, judged over the pairs of all blocks.
-    pub(crate) stop: Stop,
-}
-
 /// A block that goes on.
 pub(crate) struct MeasurementBlock {
-    iterations: u64,
+    pub(super) iterations: u64,
     rule: PrecisionRule,
     formula: CostFormula,
     order: PairOrder,
@@ -35,7 +27,7 @@ pub(crate) struct MeasurementBlock {
     pub(super) is_cold: bool,
     started: Instant,
     /// Those of earlier blocks first.
-    observations: Vec<Observation>,
+    pub(super) observations: Vec<Observation>,
     /// How many are of earlier blocks.
     known: usize,
     /// Number of this block, from 1. Those of a case may have gaps.
@@ -72,12 +64,12 @@ impl MeasurementBlock {
         }
     }
 
-    /// Takes pairs until the rule says stop. `None` if someone asked to stop.
+    /// Takes pairs until the rule says stop, and why it did, judged over the pairs of all blocks. `None` if someone asked to stop.
     pub(crate) fn take(
         mut self,
         experiment: &mut dyn Experiment,
         cancel: &Cancel,
-    ) -> Result<Option<Taken>, ExperimentError> {
+    ) -> Result<Option<(Self, Stop)>, ExperimentError> {
         for look in 0.. {
             let goal = self.known as u64 + self.rule.next_look(look);
             while !self.is_time_to_look(goal) {
@@ -89,8 +81,7 @@ impl MeasurementBlock {
             // A block ends by its own pairs. Whether another block is needed depends on the pairs of all.
             if self.rule.judge(&self.progress(self.known)).is_some() {
                 let of_all = if self.judges_all { self.rule.judge(&self.progress(0)) } else { None };
-                let stop = of_all.unwrap_or(Stop::BudgetSpent);
-                return Ok(Some(Taken { iterations: self.iterations, observations: self.observations, stop }));
+                return Ok(Some((self, of_all.unwrap_or(Stop::BudgetSpent))));
             }
         }
         // Unreachable: a rule stops long before u32 overflows.
@@ -119,12 +110,9 @@ impl MeasurementBlock {
     /// What the rule sees of the pairs from number `first` on.
     fn progress(&self, first: usize) -> Progress {
         let observations = &self.observations[first..];
-        let resolution_ns = self.formula.resolution_ns();
+        let resolution_ns = self.formula.resolution_ns;
         let cost = Costs::of(observations, &States::default()).ns;
-        let estimate = cost.and_then(|cost| {
-            let point = cost.point();
-            Some((point, cost.interval(Level::P99)?.at_least(point, resolution_ns)))
-        });
+        let estimate = cost.and_then(|cost| Some((cost.point(), cost.within(Level::P99, resolution_ns)?)));
         Progress { estimate, resolution_ns, pairs: observations.len() as u64, elapsed: self.started.elapsed() }
     }
 }

@@ -20,14 +20,12 @@ use crate::engine::additivity::Additivity;
 use crate::engine::calibration::Calibration;
 use crate::engine::cost_formula::CostFormula;
 use crate::engine::judge::Basis;
+use crate::engine::measurement_block::MeasurementBlock;
 pub use crate::engine::measurement_block::PairOrder;
-use crate::engine::measurement_block::{MeasurementBlock, Taken};
 use crate::engine::population::States;
 use crate::engine::profile::Phase;
 use crate::engine::stopping::Stop;
-use crate::{
-    BlockCount, Cancel, Check, Detail, Evidence, Experiment, ExperimentError, Measurement, Settings, Side, Verdict,
-};
+use crate::{Cancel, Check, Detail, Evidence, Experiment, ExperimentError, Measurement, Settings, Side, Verdict};
 
 /// Someone asked to stop before the case was finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -37,13 +35,15 @@ pub struct Cancelled;
 /// Measures experiments.
 #[derive(Debug)]
 pub struct Engine {
-    settings: Settings,
-    blocks: BlockCount,
-    is_final: bool,
+    /// How a case is measured.
+    pub settings: Settings,
+    /// The next block is the last, whatever it finds.
+    pub is_final: bool,
     /// Otherwise a case needs another block however narrow its interval is: what was measured so far is of a small part of
     /// the run.
     pub(crate) may_be_precise: bool,
-    tests_additivity: bool,
+    /// After the last block, experiments that have a third loop show whether a second copy costs what the first one does.
+    pub tests_additivity: bool,
     /// The blocks of another state of the machine are excluded.
     pub(crate) states: States,
     /// The iterations that another process has chosen for a case without an earlier block.
@@ -59,7 +59,6 @@ impl Engine {
     pub fn new(settings: Settings, cancel: Cancel) -> Self {
         Self {
             settings,
-            blocks: BlockCount::ONE,
             is_final: false,
             may_be_precise: true,
             tests_additivity: false,
@@ -68,22 +67,6 @@ impl Engine {
             block: None,
             cancel,
         }
-    }
-
-    /// The same, dividing the pairs of a case into measurement blocks.
-    pub fn with_blocks(self, blocks: BlockCount) -> Self {
-        Self { blocks, ..self }
-    }
-
-    /// The same; if `is_final`, the next block is the last, whatever it finds.
-    pub fn final_block(self, is_final: bool) -> Self {
-        Self { is_final, ..self }
-    }
-
-    /// The same; after the last block, experiments that have a third loop show whether a second copy costs what the first
-    /// one does.
-    pub fn test_additivity(self, tests_additivity: bool) -> Self {
-        Self { tests_additivity, ..self }
     }
 
     /// Measures one case, all blocks one after the other. `seed` decides the order within the pairs.
@@ -135,8 +118,9 @@ impl Engine {
     }
 
     const fn is_unfinished(&self, blocks: u32, stop: Stop) -> bool {
-        let may_improve = blocks < self.blocks.max && (matches!(stop, Stop::BudgetSpent) || !self.may_be_precise);
-        !self.is_final && (blocks < self.blocks.min || may_improve)
+        let may_improve =
+            blocks < self.settings.blocks.max && (matches!(stop, Stop::BudgetSpent) || !self.may_be_precise);
+        !self.is_final && (blocks < self.settings.blocks.min || may_improve)
     }
 
     /// Takes the pairs of one block. `None` if someone asked to stop.
@@ -145,7 +129,7 @@ impl Engine {
         experiment: &mut dyn Experiment,
         earlier: Option<Measurement>,
         seed: u64,
-    ) -> Result<Option<Taken>, ExperimentError> {
+    ) -> Result<Option<(MeasurementBlock, Stop)>, ExperimentError> {
         let calibration = match earlier.as_ref().map_or(self.calibration, Calibration::known) {
             None => {
                 let calibrate = || Calibration::of(experiment, self.settings.sample, &self.cancel);
@@ -156,8 +140,11 @@ impl Engine {
         let Some(calibration) = calibration else { return Ok(None) };
         let number = self.block.unwrap_or_else(|| earlier.as_ref().map_or(0, |earlier| earlier.blocks) + 1);
         let known = earlier.map_or_else(Vec::new, |earlier| earlier.observations);
-        let rule =
-            self.settings.rule.with_share_of_time(experiment.protocol().share_of_time).divided_by(self.blocks.max);
+        let rule = self
+            .settings
+            .rule
+            .with_share_of_time(experiment.protocol().share_of_time)
+            .divided_by(self.settings.blocks.max);
         let mut block = MeasurementBlock::new(experiment, rule, &calibration, known, seed);
         // Nothing of a case that another process calibrated has run in this one.
         block.is_cold |= self.calibration.is_some();
@@ -170,18 +157,17 @@ impl Engine {
     fn conclude(
         &self,
         experiment: &mut dyn Experiment,
-        taken: Taken,
+        (MeasurementBlock { iterations, observations, .. }, stop): (MeasurementBlock, Stop),
         blocks: u32,
         seed: u64,
         evidence: &Evidence,
     ) -> Result<Measurement, ExperimentError> {
-        let Taken { iterations, observations, stop } = taken;
         let is_unfinished = self.is_unfinished(blocks, stop);
         let (check, details) = examine(experiment, is_unfinished)?;
         let basis = Basis {
             formula: CostFormula::new(experiment, iterations),
             noisy_above: self.settings.noisy_above,
-            fewest_blocks: self.blocks.min,
+            fewest_blocks: self.settings.blocks.min,
             clock_tolerance: experiment.protocol().clock_tolerance,
             limit: experiment.limit(),
             remark: experiment.remark(),

@@ -18,7 +18,8 @@ pub(crate) struct Cost {
     shares: Vec<f64>,
     /// The costs of the parts of the run, in their order.
     course: Vec<f64>,
-    count: usize,
+    /// The pairs that it stands on.
+    pub(crate) count: usize,
 }
 
 /// A run is compared with itself in so many parts. A state of the machine that lasts for a good part of the run shows
@@ -61,11 +62,6 @@ impl Cost {
         (!parts.is_empty()).then_some(Self { parts, shares, course: Vec::new(), count: values.len() })
     }
 
-    /// The pairs that it stands on.
-    pub(crate) fn count(&self) -> usize {
-        self.count
-    }
-
     /// The cost.
     pub(crate) fn point(&self) -> f64 {
         self.parts.iter().map(|part| part.weight * part.median).sum()
@@ -100,10 +96,9 @@ impl Cost {
         Some(Interval { low: point - below, high: point + above })
     }
 
-    /// Half of the 95 % interval, relative to the cost.
-    pub(crate) fn relative_half_width(&self) -> Option<f64> {
-        let width = self.interval(Level::P95)?.half_width() / self.point().abs();
-        width.is_finite().then_some(width)
+    /// The interval, with at least `margin` on both sides of the cost.
+    pub(crate) fn within(&self, level: Level, margin: f64) -> Option<Interval> {
+        Some(self.interval(level)?.at_least(self.point(), margin))
     }
 
     /// Whether all costs are finite numbers.
@@ -140,7 +135,7 @@ pub(crate) fn of_population(population: Population, all_ns: f64, strata: Option<
 
 /// Both populations, each with its own median, interval and count; `None` where SMT interference is not detected.
 pub(crate) fn strata_of(observations: &[Observation]) -> Option<StrataEstimate> {
-    let undisturbed = observations.iter().filter(|o| o.is_undisturbed());
+    let undisturbed = observations.iter().filter(|o| matches!(o.excluded, None | Some(Disturbance::SmtInterference)));
     let found: Vec<(u32, Strata)> = undisturbed.filter_map(|o| Some((o.block, o.strata?))).collect();
     let stratum = |cost: fn(&Strata) -> Option<f64>| {
         let costs: Vec<(u32, f64)> = found.iter().filter_map(|(block, strata)| Some((*block, cost(strata)?))).collect();
@@ -164,10 +159,11 @@ pub(crate) struct Stage {
 }
 
 /// The course of a case: how the machine changed during a run.
-pub(crate) fn course(counted: &[&Observation]) -> Vec<Stage> {
-    let medians = block_medians(&counted.iter().map(|o| (o.block, o.ns)).collect::<Vec<_>>());
+pub(crate) fn course(observations: &[Observation]) -> Vec<Stage> {
+    let counted = observations.iter().filter(|o| o.excluded.is_none());
+    let medians = block_medians(&counted.clone().map(|o| (o.block, o.ns)).collect::<Vec<_>>());
     let centre = stats::median(&medians).unwrap_or(1.0);
-    let mut blocks: Vec<u32> = counted.iter().map(|o| o.block).collect();
+    let mut blocks: Vec<u32> = counted.map(|o| o.block).collect();
     blocks.dedup();
     blocks.into_iter().zip(medians).map(|(block, median)| Stage { block, relative: median / centre }).collect()
 }

@@ -111,9 +111,7 @@ impl Cancel {
     }
 }
 
-// How samples are sized, figures judged and the pairs of a case divided.
-
-/// How samples are sized and figures judged.
+/// How samples are sized, figures judged and the pairs of a case divided.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// How long a sample should be: long against the clock's resolution, short against a scheduler tick (1 to
@@ -123,16 +121,18 @@ pub struct Settings {
     pub noisy_above: f64,
     /// When to stop.
     pub rule: PrecisionRule,
+    /// Into how many measurement blocks the pairs are divided.
+    pub blocks: BlockCount,
 }
 
 impl Settings {
     /// [`Settings::noisy_above`] of every preset.
     pub const NOISY_ABOVE: f64 = 0.05;
 
-    /// The settings of every preset, with this rule. Samples of 100 us are a thousand times longer than reading the clock and ten
+    /// The settings of every preset, with this rule and one block. Samples of 100 us are a thousand times longer than reading the clock and ten
     /// times shorter than a scheduler tick; experiments may ask for others.
     pub const fn with_rule(rule: PrecisionRule) -> Self {
-        Self { sample: Duration::from_micros(100), noisy_above: Self::NOISY_ABOVE, rule }
+        Self { sample: Duration::from_micros(100), noisy_above: Self::NOISY_ABOVE, rule, blocks: BlockCount::ONE }
     }
 }
 

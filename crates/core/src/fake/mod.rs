@@ -3,8 +3,8 @@
 
 use crate::model::sweep::Sweep;
 use crate::{
-    Case, Check, Disturbance, Dtype, Evidence, Experiment, ExperimentError, Facts, Hertz, Laboratory, Limit, Listing,
-    Preset, Primitive, Protocol, Refusal, Role, Ruler, Sample, Shot, Side, Ticks,
+    Case, Check, Disturbance, Dtype, Evidence, Experiment, ExperimentError, Facts, Hertz, Laboratory, Listing, Preset,
+    Primitive, Protocol, Refusal, Role, Ruler, Sample, Shot, Side, Ticks,
 };
 use std::time::Duration;
 
@@ -81,8 +81,6 @@ pub struct FakeExperiment {
     fault: Fault,
     /// Time every sample takes for real.
     dwell: Duration,
-    /// What its cost cannot be less than.
-    limit: Option<Limit>,
     random: fastrand::Rng,
     samples: u64,
     spare_normal: Option<f64>,
@@ -106,7 +104,6 @@ impl FakeExperiment {
             noise: Noise::Silent,
             fault: Fault::None,
             dwell: Duration::ZERO,
-            limit: None,
             random: fastrand::Rng::with_seed(seed),
             samples: 0,
             spare_normal: None,
@@ -126,11 +123,6 @@ impl FakeExperiment {
     /// The same with another cost of the loop.
     pub fn with_loop(self, loop_ns: f64) -> Self {
         Self { loop_ns, ..self }
-    }
-
-    /// The same with a limit of the hardware.
-    pub fn with_limit(self, limit: Limit) -> Self {
-        Self { limit: Some(limit), ..self }
     }
 
     /// The same, taking real time for each sample.
@@ -178,7 +170,7 @@ impl Experiment for FakeExperiment {
     fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
         std::thread::sleep(self.dwell);
         match &self.fault {
-            Fault::TimesOut => return Err(ExperimentError::TimedOut { limit: Duration::from_secs(2) }),
+            Fault::TimesOut => return Err(ExperimentError::TimedOut(Duration::from_secs(2))),
             Fault::Interfered => return Err(ExperimentError::Interfered("the processors were taken".to_owned())),
             Fault::Fails(reason) => return Err(ExperimentError::Failed(reason.clone())),
             Fault::BreaksLaboratory => return Err(ExperimentError::Failed("the fake broke its context".to_owned())),
@@ -219,10 +211,6 @@ impl Experiment for FakeExperiment {
 
     fn protocol(&self) -> Protocol {
         Protocol { clock_tolerance: Some(0.02), ..Protocol::of(UNROLL) }
-    }
-
-    fn limit(&self) -> Option<Limit> {
-        self.limit.clone()
     }
 
     fn check(&mut self) -> Check {

@@ -24,24 +24,7 @@ words! {
         /// 64-bit floating point.
         F64 = "f64",
     }
-}
 
-impl Dtype {
-    /// Size of one value in bytes.
-    pub const fn size_bytes(self) -> usize {
-        match self {
-            Self::I32 | Self::U32 | Self::F32 => 4,
-            Self::U64 | Self::F64 => 8,
-        }
-    }
-
-    /// Whether it is a floating-point type.
-    pub const fn is_floating(self) -> bool {
-        matches!(self, Self::F32 | Self::F64)
-    }
-}
-
-words! {
     /// How far an atomic operation or a fence reaches on a GPU.
     pub enum Scope ("scope") {
         /// The thread block.
@@ -51,9 +34,7 @@ words! {
         /// All devices and the CPU.
         System = "system",
     }
-}
 
-words! {
     /// The GPU memory an operation works on.
     pub enum Space ("space") {
         /// Device memory.
@@ -61,9 +42,7 @@ words! {
         /// Shared memory of a block.
         Shared = "shared",
     }
-}
 
-words! {
     /// The ordering an operation asks for, in the words of C++ and Rust.
     pub enum MemoryOrder ("order") {
         /// Atomicity alone.
@@ -77,9 +56,7 @@ words! {
         /// Both, in one order that all threads agree on.
         SeqCst = "seq_cst",
     }
-}
 
-words! {
     /// Whether consecutive operations depend on each other.
     pub enum Mode ("mode") {
         /// Independent operations: the papers' figure.
@@ -87,9 +64,7 @@ words! {
         /// Each operation depends on the one before.
         Latency = "latency",
     }
-}
 
-words! {
     /// How the primitive stands in the source that is measured. The default, no form at all, is the line that a programmer
     /// writes, with the constants they would write, compiled as their compiler does.
     pub enum Form ("form") {
@@ -108,9 +83,7 @@ words! {
         /// The process has one thread.
         OneThreadProcess = "one_thread_process",
     }
-}
 
-words! {
     /// Whose cost a figure is.
     pub enum Actor ("actor") {
         /// The slowest thread's: all meet or contend, and the last one ends the operation.
@@ -121,9 +94,7 @@ words! {
         /// their operations. Which of them are served more often than others does not matter.
         Mean = "mean",
     }
-}
 
-words! {
     /// Which samples a figure stands for. It is the same for all cases of a sweep.
     pub enum Population ("population") {
         /// The threads had their cores for themselves.
@@ -132,6 +103,21 @@ words! {
         Beside = "beside",
         /// All samples.
         All = "all",
+    }
+}
+
+impl Dtype {
+    /// Size of one value in bytes.
+    pub const fn size_bytes(self) -> usize {
+        match self {
+            Self::I32 | Self::U32 | Self::F32 => 4,
+            Self::U64 | Self::F64 => 8,
+        }
+    }
+
+    /// Whether it is a floating-point type.
+    pub const fn is_floating(self) -> bool {
+        matches!(self, Self::F32 | Self::F64)
     }
 }
 
@@ -203,11 +189,9 @@ impl FromStr for Placement {
             "spread" => Ok(Self::Spread),
             "none" => Ok(Self::None),
             list => {
-                list.split(',').map(str::parse).collect::<Result<_, _>>().map(Self::List).map_err(|_| UnknownWord {
-                    kind: "placement",
-                    found: text.to_owned(),
-                    expected: "cores, close, spread, none, a list of CPUs such as 0,2,4".to_owned(),
-                })
+                let cpus = list.split(',').map(str::parse).collect::<Result<_, _>>();
+                let expected = "cores, close, spread, none, a list of CPUs such as 0,2,4";
+                cpus.map(Self::List).map_err(|_| UnknownWord::new("placement", text, expected))
             }
         }
     }
@@ -497,11 +481,8 @@ impl FromStr for Work {
             Self::Time(ns) => WORK_NS.contains(ns),
             Self::Memory(bytes) => WORK_BYTES.contains(bytes),
         };
-        WORK_UNITS.iter().find_map(read).filter(is_possible).ok_or_else(|| UnknownWord {
-            kind: "work",
-            found: word.to_owned(),
-            expected: "0, 10ns to 100us, 64B to 1MiB".to_owned(),
-        })
+        let unknown = || UnknownWord::new("work", word, "0, 10ns to 100us, 64B to 1MiB");
+        WORK_UNITS.iter().find_map(read).filter(is_possible).ok_or_else(unknown)
     }
 }
 

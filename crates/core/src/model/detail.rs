@@ -2,9 +2,6 @@
 
 use std::collections::HashMap;
 
-use csv::StringRecord;
-
-use crate::units::significant;
 use crate::{Case, CaseId};
 
 /// The details of each case, in the order of name and actor.
@@ -58,9 +55,6 @@ impl Detail {
     /// The share of the waiters that were seen asleep before they were woken.
     pub const ASLEEP_SHARE: &str = "asleep_share";
 
-    /// The columns of `details.csv` behind the case's id.
-    pub(crate) const COLUMNS: [&'static str; 3] = ["name", "actor", "value"];
-
     /// A number of the case as a whole.
     pub fn of_case(name: &str, value: f64) -> Self {
         Self { name: name.to_owned(), actor: None, value }
@@ -69,37 +63,5 @@ impl Detail {
     /// A number of one actor.
     pub fn of_actor(name: &str, actor: u32, value: f64) -> Self {
         Self { actor: Some(actor), ..Self::of_case(name, value) }
-    }
-
-    /// The cells behind the case's id.
-    pub(crate) fn cells(&self) -> [String; 3] {
-        [self.name.clone(), self.actor.map(|actor| actor.to_string()).unwrap_or_default(), significant(self.value)]
-    }
-
-    /// Reads the cells behind the case's id; `None` where they hold something else.
-    pub(crate) fn from_record(record: &StringRecord) -> Option<Self> {
-        let actor = match record.get(2)? {
-            "" => None,
-            number => Some(number.parse().ok()?),
-        };
-        let value = record.get(3)?.parse().ok().filter(|value: &f64| value.is_finite())?;
-        Some(Self { name: record.get(1)?.to_owned(), actor, value })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_detail_survives_the_way_to_a_file_and_back() {
-        for detail in [Detail::of_case("jain_index", 0.987_654), Detail::of_actor("acquisitions_per_s", 3, 1.5e6)] {
-            let mut record = StringRecord::from(vec!["0123456789abcdef"]);
-            detail.cells().iter().for_each(|cell| record.push_field(cell));
-            assert_eq!(Detail::from_record(&record), Some(detail));
-        }
-        let from = |cells: [&str; 4]| Detail::from_record(&StringRecord::from(cells.to_vec()));
-        assert_eq!(from(["id", "p99_ns", "", "NaN"]), None);
-        assert_eq!(from(["id", "p99_ns", "x", "1"]), None);
     }
 }

@@ -93,11 +93,6 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// Whether nothing but SMT interference speaks against it.
-    pub fn is_undisturbed(&self) -> bool {
-        matches!(self.excluded, None | Some(Disturbance::SmtInterference))
-    }
-
     /// One pair of 100 and 150 ticks that counts, for tests of tables.
     #[cfg(test)]
     pub(crate) fn example() -> Self {
@@ -125,4 +120,12 @@ pub struct Strata {
     pub beside_ns: Option<f64>,
     /// The share of the second, 0 to 1.
     pub beside_share: f64,
+}
+
+impl Strata {
+    /// Of a pair that belongs to one population as a whole: where no actor was alone, to those with SMT interference.
+    pub(crate) fn of_whole(ns: f64, beside_share: f64) -> Self {
+        let (alone_ns, beside_ns) = if beside_share >= 1.0 { (None, Some(ns)) } else { (Some(ns), None) };
+        Self { alone_ns, beside_ns, beside_share }
+    }
 }

@@ -49,20 +49,19 @@ impl Evidence {
 
     /// The cell in the column `evidence`; empty if nobody looked.
     pub fn summary(&self) -> Option<&str> {
-        match self {
-            Self::Present { summary, .. } | Self::Substituted { summary, .. } | Self::Elided { summary, .. } => {
-                Some(summary)
-            }
-            Self::NotAvailable(_) => None,
-        }
+        self.texts().map(|[summary, _]| summary)
     }
 
     /// The disassembly, if there is one.
     pub fn listing(&self) -> Option<&str> {
+        self.texts().map(|[_, listing]| listing)
+    }
+
+    fn texts(&self) -> Option<[&str; 2]> {
         match self {
-            Self::Present { listing, .. } | Self::Substituted { listing, .. } | Self::Elided { listing, .. } => {
-                Some(listing)
-            }
+            Self::Present { summary, listing, .. }
+            | Self::Substituted { summary, listing, .. }
+            | Self::Elided { summary, listing } => Some([summary, listing]),
             Self::NotAvailable(_) => None,
         }
     }

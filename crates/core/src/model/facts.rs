@@ -78,9 +78,7 @@ words! {
         /// Host and device pass the turn to each other.
         HostDeviceHandoff = "hand-off between host and device",
     }
-}
 
-words! {
     /// What a thread does while it waits.
     pub enum Waits ("waits") {
         /// It never waits for another thread.
@@ -96,9 +94,7 @@ words! {
         /// Hardware or a driver suspends it.
         InHardware = "in hardware",
     }
-}
 
-words! {
     /// What the costs of cases move with from run to run and in the course of a run.
     pub enum Class ("class") {
         /// The clock of the cores. Its rows are told by their cycles.

@@ -2,7 +2,7 @@
 
 use std::sync::{PoisonError, RwLock};
 
-use serde::{Deserialize, Serialize};
+use crate::records::records;
 
 use crate::model::sweep::Sweep;
 use crate::words::words;
@@ -28,35 +28,29 @@ const FUNCTIONS: [&str; 6] = ["operation", "acquire", "wait", "cluster_wait", "g
 /// Those that are barriers: of a team, or of what is named.
 const BARRIERS: [&str; 3] = ["wait", "cluster_wait", "grid_wait"];
 
-/// An operation in the source that a user wrote.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct OwnOperation {
-    /// The id of its primitive: domain, family `own`, and a name.
-    pub id: String,
-    /// The statement, or the whole file.
-    pub text: String,
-    /// The file, as it was named; `None` for a statement.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub file: Option<String>,
-    /// The function of the file that is the operation, or `acquire` of a lock.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub function: Option<String>,
-    /// A statement that is executed once before the operations.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub setup: Option<String>,
-    /// A statement around nothing in the baseline, and before the operation in the test; the operation itself if there is none.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub baseline: Option<String>,
-    /// What proves that it did its work; `None` where nothing does.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub check: Option<OwnCheck>,
-    /// Lines that stand before the source: `#include "..."`.
-    #[serde(skip_serializing_if = "String::is_empty", default)]
-    pub includes: String,
-    /// Further options of the compiler.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub options: Vec<String>,
+records! {
+    /// An operation in the source that a user wrote.
+    #[derive(Eq, Hash)]
+    pub struct OwnOperation {
+        /// The id of its primitive: domain, family `own`, and a name.
+        pub id: String,
+        /// The statement, or the whole file.
+        pub text: String,
+        /// The file, as it was named; `None` for a statement.
+        pub file?: Option<String>,
+        /// The function of the file that is the operation, or `acquire` of a lock.
+        pub function?: Option<String>,
+        /// A statement that is executed once before the operations.
+        pub setup?: Option<String>,
+        /// A statement around nothing in the baseline, and before the operation in the test; the operation itself if there is none.
+        pub baseline?: Option<String>,
+        /// What proves that it did its work; `None` where nothing does.
+        pub check?: Option<OwnCheck>,
+        /// Lines that stand before the source: `#include "..."`.
+        pub includes?: String,
+        /// Further options of the compiler.
+        pub options?: Vec<String>,
+    }
 }
 
 impl OwnOperation {

@@ -17,9 +17,7 @@ words! {
         /// Processes, by an MPI library.
         Mpi = "mpi",
     }
-}
 
-words! {
     /// Primitives of one family answer the same question.
     pub enum Family ("family") {
         /// Read-modify-write operations and the plain accesses they compare with.

@@ -9,11 +9,11 @@ use crate::{Actor, Ticks};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Side {
     /// The context alone.
-    Baseline,
+    Baseline = 0,
     /// The context and the primitive once more.
-    Test,
+    Test = 1,
     /// The context and the primitive twice more: shows whether a second copy costs what the first one does.
-    Double,
+    Double = 2,
 }
 
 impl Side {
@@ -27,11 +27,7 @@ impl Side {
 
     /// How many copies of the primitive stand beside the context.
     pub const fn copies(self) -> u64 {
-        match self {
-            Self::Baseline => 0,
-            Self::Test => 1,
-            Self::Double => 2,
-        }
+        self as u64
     }
 }
 

@@ -215,16 +215,11 @@ pub fn half_width(of_run: Variance) -> f64 {
     student::quantile_95(of_run.degrees) * (2.0 * of_run.value).sqrt()
 }
 
-/// The variance of the mean of these.
-fn of_mean(values: &[f64]) -> Variance {
-    let count = values.len() as f64;
-    Variance { value: variance(values) / count.max(1.0), degrees: (count - 1.0).max(1.0) }
-}
-
 /// The variance of what all cases of a class share, as that of one run. Where earlier runs show it, what the processes say counts
 /// as two observations.
 fn of_runs(common: &[f64], between: Option<&Ratio>, runs: usize) -> Variance {
-    let own = of_mean(common);
+    let count = common.len() as f64;
+    let own = Variance { value: variance(common) / count.max(1.0), degrees: (count - 1.0).max(1.0) };
     let Some(Ratio { shared: value, .. }) = between else { return own };
     Variance { value: *value, degrees: runs as f64 - 1.0 }.moderated(Variance { degrees: DEGREES_OF_ASSUMED, ..own })
 }
@@ -247,11 +242,6 @@ pub fn sentence(shared: &[Shared]) -> String {
 
 /// Two digits below ten, else whole.
 fn significant_of_percent(percent: f64) -> String {
-    if percent < 0.1 {
-        format!("{percent:.2}")
-    } else if percent < 10.0 {
-        format!("{percent:.1}")
-    } else {
-        format!("{percent:.0}")
-    }
+    let decimals = [0.1, 10.0].into_iter().filter(|bound| percent < *bound).count();
+    format!("{percent:.decimals$}")
 }

@@ -11,6 +11,7 @@ use crate::{Cycles, Hertz, Interval, Nanoseconds, Row};
 
 /// One column of `measurements.csv`.
 #[derive(Debug, Clone, Copy)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a property of its own")]
 pub struct Column {
     /// Its name.
     pub name: &'static str,
@@ -25,7 +26,8 @@ pub struct Column {
     /// Whether it holds numbers.
     pub is_number: bool,
     content: Content,
-    joined: Joined,
+    /// Whether a row that joins those of several runs has the sum over all of them.
+    is_total: bool,
     /// Whether it is measured in rows that join runs alone, and follows from other columns elsewhere.
     is_measured_by_runs: bool,
 }
@@ -33,8 +35,6 @@ pub struct Column {
 #[derive(Debug, Clone, Copy)]
 enum Content {
     Parameter(&'static Parameter),
-    /// A parameter that a file says more of than the case does.
-    Implied(&'static Parameter, fn(&Row) -> String),
     /// Follows from other columns.
     Derived(fn(&Row) -> String),
     Text {
@@ -52,23 +52,12 @@ enum Content {
     },
 }
 
-/// What a row that joins those of several runs has in a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Joined {
-    /// What the first of the rows with its verdict has.
-    First,
-    /// The mean over the rows with its verdict, if all of them have a number.
-    Mean,
-    /// The sum over all rows.
-    Total,
-}
-
 impl Column {
     const fn new(name: &'static str, unit: &'static str, meaning: &'static str, content: Content) -> Self {
-        let (is_number, joined) = match content {
-            Content::Number { .. } => (true, Joined::Mean),
-            Content::Count { .. } => (true, Joined::First),
-            _ => (false, Joined::First),
+        let is_number = match content {
+            Content::Number { .. } | Content::Count { .. } => true,
+            Content::Parameter(parameter) => parameter.is_number,
+            _ => false,
         };
         Self {
             name,
@@ -78,15 +67,13 @@ impl Column {
             is_left_to_script: false,
             is_number,
             content,
-            joined,
+            is_total: false,
             is_measured_by_runs: false,
         }
     }
 
     const fn parameter(parameter: &'static Parameter) -> Self {
-        let content = Content::Parameter(parameter);
-        let column = Self::new(parameter.name, parameter.unit, parameter.meaning, content);
-        Self { is_number: parameter.is_number, ..column }
+        Self::new(parameter.name, parameter.unit, parameter.meaning, Content::Parameter(parameter))
     }
 
     const fn text(
@@ -102,9 +89,9 @@ impl Column {
         Self::new(name, "", meaning, Content::Derived(write))
     }
 
-    /// A rate, which follows from the cost.
-    const fn rate(name: &'static str, meaning: &'static str, write: fn(&Row) -> String) -> Self {
-        Self { is_number: true, ..Self::new(name, "1/s", meaning, Content::Derived(write)) }
+    /// A number that follows from others, in a unit of its own.
+    const fn in_unit(self, unit: &'static str) -> Self {
+        Self { unit, is_number: true, ..self }
     }
 
     const fn labelled(self, label: &'static str) -> Self {
@@ -120,7 +107,7 @@ impl Column {
     }
 
     const fn total(self) -> Self {
-        Self { joined: Joined::Total, ..self }
+        Self { is_total: true, ..self }
     }
 
     /// Whether it follows from other columns and the catalogue, so that nobody reads it; that may depend on whether the row
@@ -132,7 +119,7 @@ impl Column {
     /// The cell of a row.
     pub fn write(&self, row: &Row) -> String {
         match self.content {
-            Content::Implied(_, write) | Content::Derived(write) | Content::Text { write, .. } => write(row),
+            Content::Derived(write) | Content::Text { write, .. } => write(row),
             Content::Parameter(parameter) => (parameter.write)(&row.case),
             Content::Number { get, .. } => number(get(row)),
             Content::Count { get, .. } => word(get(row)),
@@ -145,9 +132,7 @@ impl Column {
             return Some(());
         }
         match self.content {
-            Content::Parameter(parameter) | Content::Implied(parameter, _) => {
-                (parameter.read)(&mut row.case, cell, cells)
-            }
+            Content::Parameter(parameter) => (parameter.read)(&mut row.case, cell, cells),
             Content::Derived(_) => Some(()),
             Content::Text { read, .. } => read(row, cell, cells),
             // `NaN` and `inf` are no figures.
@@ -167,12 +152,12 @@ impl Column {
 
     /// Gives the joined row what the rows of the runs have: `all` of them, and those `agreeing` on its verdict.
     pub(crate) fn join(&self, joined: &mut Row, agreeing: &[&Row], all: &[&Row]) {
-        match (self.joined, self.content) {
-            (Joined::Mean, Content::Number { get, set }) => {
+        match self.content {
+            Content::Number { get, set } => {
                 let numbers: Option<Vec<f64>> = agreeing.iter().map(|row| get(row)).collect();
                 set(joined, numbers.map(|numbers| numbers.iter().sum::<f64>() / numbers.len().max(1) as f64));
             }
-            (Joined::Total, Content::Count { get, set }) => {
+            Content::Count { get, set } if self.is_total => {
                 let _ = set(joined, all.iter().filter_map(|row| get(row)).reduce(u64::saturating_add));
             }
             _ => {}
@@ -212,10 +197,7 @@ macro_rules! count {
             Content::Count {
                 get: |row| row.$field.map(u64::from),
                 set: |row, count| {
-                    row.$field = match count {
-                        Some(count) => Some(count.try_into().ok()?),
-                        None => None,
-                    };
+                    row.$field = count.map(TryInto::try_into).transpose().ok()?;
                     Some(())
                 },
             },
@@ -266,7 +248,11 @@ pub static COLUMNS: [Column; 54] = [
     Column::parameter(PARAMETERS[9]),
     Column::parameter(PARAMETERS[10]),
     Column {
-        content: Content::Implied(PARAMETERS[11], |row| word(row.mode)),
+        // A file says more of it than the case does.
+        content: Content::Text {
+            write: |row| word(row.mode),
+            read: |row, cell, cells| (PARAMETERS[11].read)(&mut row.case, cell, cells),
+        },
         ..Column::parameter(PARAMETERS[11])
     },
     Column::parameter(PARAMETERS[12]),
@@ -283,16 +269,18 @@ pub static COLUMNS: [Column; 54] = [
     number!("cycles_low", "cycles", "lower end of the 95 % interval of `cycles` for another run", cycles_interval.low)
         .measured_by_runs(),
     number!("cycles_high", "cycles", "its upper end", cycles_interval.high).measured_by_runs(),
-    Column::rate("ops_per_s_thread", "operations per second of one thread: 1/`ns`; only if `Resolved`", |row| {
+    Column::derived("ops_per_s_thread", "operations per second of one thread: 1/`ns`; only if `Resolved`", |row| {
         number(row.ops_per_s_thread())
     })
+    .in_unit("1/s")
     .left_to_script(),
-    Column::rate(
+    Column::derived(
         "ops_per_s_total",
         "operations per second of all threads together: their number / `rate_ns`; for a GPU lock the number of warps, for a \
          launch one operation; only if `Resolved`",
         |row| number(row.ops_per_s_total),
-    ),
+    )
+    .in_unit("1/s"),
     number!("fastest_ns", "ns", "cost for the fastest thread", fastest_ns as Nanoseconds),
     number!("median_ns", "ns", "cost for the median thread", median_ns as Nanoseconds),
     number!("noise", "fraction", "relative median absolute deviation of the pairs", noise).labelled("Noise"),
@@ -386,16 +374,12 @@ pub static COLUMNS: [Column; 54] = [
     ),
     number!("cycles_within_high", "cycles", "its upper end", cycles_within.high),
     Column::parameter(PARAMETERS[14]),
-    Column {
-        unit: "fraction",
-        is_number: true,
-        ..Column::derived(
+    Column::derived(
             "allowance",
             "what is assumed of another run, not measured, and not in `ns_low` to `ns_high`: half of a 95 % interval, relative to \
              `ns`; empty where the differences between processes or runs were measured",
             |row| number(row.allowance),
-        )
-    },
+        ).in_unit("fraction"),
     Column::parameter(PARAMETERS[15]),
     Column::parameter(PARAMETERS[16]),
 ];

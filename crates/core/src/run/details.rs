@@ -9,10 +9,11 @@ use csv::{ReaderBuilder, StringRecord};
 
 use crate::model::detail::Details;
 use crate::run::files::lines;
+use crate::units::significant;
 use crate::{CaseId, Detail, Domain, Row};
 
 /// The columns of `details.csv`.
-pub(crate) const COLUMNS: [&str; 4] = ["case_id", Detail::COLUMNS[0], Detail::COLUMNS[1], Detail::COLUMNS[2]];
+pub(crate) const COLUMNS: [&str; 4] = ["case_id", "name", "actor", "value"];
 
 /// The lines of `details.csv`.
 #[derive(Debug, Default)]
@@ -28,7 +29,7 @@ impl DetailTable {
         let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(lines);
         for record in reader.records() {
             let record = record?;
-            let Some(detail) = Detail::from_record(&record) else { continue };
+            let Some(detail) = detail_in(&record) else { continue };
             match record[0].parse() {
                 Ok(domain) => table.shared.push((domain, detail)),
                 Err(_) => table.own.entry(CaseId(record[0].to_owned())).or_default().push(detail),
@@ -92,7 +93,18 @@ impl DetailTable {
 
 /// A line of the table.
 pub(crate) fn record(case_or_domain: &str, detail: &Detail) -> StringRecord {
-    std::iter::once(case_or_domain.to_owned()).chain(detail.cells()).collect()
+    let actor = detail.actor.map(|actor| actor.to_string()).unwrap_or_default();
+    StringRecord::from(&[case_or_domain, &detail.name, &actor, &significant(detail.value)][..])
+}
+
+/// The detail of a line; `None` where it holds something else.
+fn detail_in(record: &StringRecord) -> Option<Detail> {
+    let actor = match record.get(2)? {
+        "" => None,
+        number => Some(number.parse().ok()?),
+    };
+    let value = record.get(3)?.parse().ok().filter(|value: &f64| value.is_finite())?;
+    Some(Detail { name: record.get(1)?.to_owned(), actor, value })
 }
 
 /// The measured cases of these domains.
@@ -150,6 +162,16 @@ mod tests {
         let lines = text.split_once('\n').unwrap().1;
         let read = DetailTable::parse(lines.as_bytes()).unwrap().expand(rows);
         (text, read)
+    }
+
+    #[test]
+    fn a_detail_survives_the_way_to_a_file_and_back() {
+        for detail in [Detail::of_case("jain_index", 0.987_654), Detail::of_actor("acquisitions_per_s", 3, 1.5e6)] {
+            assert_eq!(detail_in(&record("0123456789abcdef", &detail)), Some(detail));
+        }
+        let from = |cells: [&str; 4]| detail_in(&StringRecord::from(&cells[..]));
+        assert_eq!(from(["id", "p99_ns", "", "NaN"]), None);
+        assert_eq!(from(["id", "p99_ns", "x", "1"]), None);
     }
 
     #[test]

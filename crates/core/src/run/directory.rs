@@ -162,7 +162,25 @@ impl RunDirectory {
     /// As of [`Self::read_rows`].
     pub fn read_numbered_rows(&self) -> Result<Vec<(u64, Row)>, RunDirectoryError> {
         let (path, bytes) = self.measurement_bytes()?;
-        parse_rows(&path, rows_of(&path, &bytes)?)
+        let lines = body(&path, &bytes, &columns::names())?;
+        let mut rows: Vec<(u64, Row)> = Vec::new();
+        let mut places: HashMap<CaseId, usize> = HashMap::new();
+        // The first line is that of the header.
+        for (line, record) in
+            (2..).zip(ReaderBuilder::new().has_headers(false).flexible(true).from_reader(lines).records())
+        {
+            let record = record.at(&path)?;
+            let row = Row::from_record(&record).map_err(|reason| RunDirectoryError::Content {
+                place: format!("{}, line {line}", path.display()),
+                reason,
+            })?;
+            let place = *places.entry(row.case.id()).or_insert(rows.len());
+            match rows.get_mut(place) {
+                Some(earlier) => *earlier = (line, row),
+                None => rows.push((line, row)),
+            }
+        }
+        Ok(rows)
     }
 
     /// Replaces the table by these rows.
@@ -179,7 +197,8 @@ impl RunDirectory {
     /// When the file cannot be read or written.
     pub fn tidy(&self) -> Result<(), RunDirectoryError> {
         let (path, bytes) = self.measurement_bytes()?;
-        let lines: Vec<&[u8]> = rows_of(&path, &bytes)?.split_inclusive(|byte| *byte == b'\n').collect();
+        let lines: Vec<&[u8]> =
+            body(&path, &bytes, &columns::names())?.split_inclusive(|byte| *byte == b'\n').collect();
         let last: HashMap<&[u8], usize> = lines.iter().enumerate().map(|(at, line)| (id_of(line), at)).collect();
         if last.len() < lines.len() {
             let kept = lines.iter().enumerate().filter(|(at, line)| last[id_of(line)] == *at).map(|(_, line)| *line);
@@ -279,31 +298,6 @@ fn not_understood(version: Option<&str>) -> String {
             "syncscope {here} does not write this: the file was changed or damaged, or comes from another build"
         ),
     }
-}
-
-/// The complete lines of rows in `measurements.csv`.
-fn rows_of<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a [u8], RunDirectoryError> {
-    body(path, bytes, &columns::names())
-}
-
-fn parse_rows(path: &Path, bytes: &[u8]) -> Result<Vec<(u64, Row)>, RunDirectoryError> {
-    let mut rows: Vec<(u64, Row)> = Vec::new();
-    let mut places: HashMap<CaseId, usize> = HashMap::new();
-    // The first line is that of the header.
-    for (line, record) in (2..).zip(ReaderBuilder::new().has_headers(false).flexible(true).from_reader(bytes).records())
-    {
-        let record = record.at(path)?;
-        let row = Row::from_record(&record).map_err(|error| RunDirectoryError::Content {
-            place: format!("{}, line {line}", path.display()),
-            reason: error,
-        })?;
-        let place = *places.entry(row.case.id()).or_insert(rows.len());
-        match rows.get_mut(place) {
-            Some(earlier) => *earlier = (line, row),
-            None => rows.push((line, row)),
-        }
-    }
-    Ok(rows)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::detail::{Details, value_of};
+use crate::records::records;
 use crate::stats::median;
 use crate::units::{rounded, significant_digits};
 use crate::{Catalogue, Class, Cycles, Detail, Nanoseconds, Role, Row};
@@ -11,19 +12,28 @@ use crate::{Catalogue, Class, Cycles, Detail, Nanoseconds, Role, Row};
 /// So many hand-offs, spread over those that were measured.
 const HANDOFFS: usize = 3;
 
-/// What a state costs.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Reading {
-    /// The hand-offs from thread to thread, each a case.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub handoff_ns: Vec<f64>,
-    /// A locked addition of one thread.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub add_ns: Option<f64>,
-    /// The same in cycles of the core.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub add_cycles: Option<f64>,
+records! {
+    /// What a state costs.
+    pub struct Reading {
+        /// The hand-offs from thread to thread, each a case.
+        pub handoff_ns?: Vec<f64>,
+        /// A locked addition of one thread.
+        pub add_ns?: Option<f64>,
+        /// The same in cycles of the core.
+        pub add_cycles?: Option<f64>,
+    }
+
+    /// The fingerprint of a run.
+    pub struct Fingerprint {
+        /// The cases of the hand-offs.
+        pub handoffs: Vec<String>,
+        /// The case of the addition.
+        pub add?: Option<String>,
+        /// Its readings in the processes that measured the run, in their order of time but for the first, which also ends it.
+        pub processes: Vec<Reading>,
+        /// The states of the classes that had several, the one that held most of the time first.
+        pub states?: Vec<StateOfClass>,
+    }
 }
 
 /// A state in which the cases of a class were for a part of a run.
@@ -38,22 +48,6 @@ pub struct StateOfClass {
     pub factor: f64,
     /// What tells it from the others.
     pub reading: Reading,
-}
-
-/// The fingerprint of a run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Fingerprint {
-    /// The cases of the hand-offs.
-    pub handoffs: Vec<String>,
-    /// The case of the addition.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub add: Option<String>,
-    /// Its readings in the processes that measured the run, in their order of time but for the first, which also ends it.
-    pub processes: Vec<Reading>,
-    /// The states of the classes that had several, the one that held most of the time first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub states: Vec<StateOfClass>,
 }
 
 /// The rows that a fingerprint is made of.

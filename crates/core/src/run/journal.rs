@@ -20,8 +20,8 @@ pub struct Journal {
     measurements: LineFile,
     samples: LineFile,
     details: LineFile,
-    /// How long samples and details were when it was opened.
-    began: (u64, u64),
+    /// How long samples and details were, in bytes, when it was opened.
+    pub(crate) began: (u64, u64),
 }
 
 /// A file to which whole lines are added, each with one write.
@@ -83,11 +83,6 @@ impl Journal {
         let details = LineFile::open(directory.details(), &details::COLUMNS)?;
         let began = (samples.length()?, details.length()?);
         Ok(Self { measurements, samples, details, began })
-    }
-
-    /// How long samples and details were, in bytes, when the journal was opened.
-    pub(crate) const fn began(&self) -> (u64, u64) {
-        self.began
     }
 
     /// Writes what is known of a case: its new observations and details first, so that every row in the journal has

@@ -3,18 +3,145 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use crate::records::records;
 
-/// What the hardware is: the same in every run on it.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Machine {
-    /// The CPUs.
-    pub cpu: CpuMachine,
-    /// The CUDA devices, in the driver's order; empty where there is none.
-    pub gpus: Vec<GpuMachine>,
-    /// The ways between them, each pair both ways; empty where there are fewer than two.
-    pub links: Vec<GpuLink>,
+records! {
+    /// What the hardware is: the same in every run on it.
+    pub struct Machine {
+        /// The CPUs.
+        pub cpu: CpuMachine,
+        /// The CUDA devices, in the driver's order; empty where there is none.
+        pub gpus: Vec<GpuMachine>,
+        /// The ways between them, each pair both ways; empty where there are fewer than two.
+        pub links: Vec<GpuLink>,
+    }
+
+    /// The CPUs of a machine, as the operating system reports them.
+    pub struct CpuMachine {
+        /// The vendor's name for the processor.
+        pub model: String,
+        /// `x86_64`, `aarch64`.
+        pub architecture: String,
+        /// Number of packages (sockets).
+        pub packages: u32,
+        /// Number of NUMA nodes.
+        pub numa_nodes: u32,
+        /// Number of physical cores.
+        pub cores: u32,
+        /// Number of hardware threads, allowed to this process or not.
+        pub hardware_threads: u32,
+        /// The caches a core sees, innermost first.
+        pub caches: Vec<Cache>,
+        /// Main memory in bytes.
+        pub memory_bytes: Option<u64>,
+        /// The virtual machine monitor underneath, if one shows itself.
+        pub hypervisor: Option<String>,
+        /// Which design it is; `None` where the processor has no such numbers, and where nobody asked for them.
+        pub signature?: Option<CpuSignature>,
+        /// The CPUs next to each NUMA node, by the system's numbers, as lists such as `0-3,8`; empty where there is one.
+        pub node_cpus?: BTreeMap<u32, String>,
+        /// The kinds of cores, the fastest first; empty where all are alike.
+        pub core_kinds?: Vec<CoreKind>,
+    }
+
+    /// Cores that are alike, such as the efficiency cores of a hybrid processor.
+    pub struct CoreKind {
+        /// How many there are.
+        pub cores: u32,
+        /// Their hardware threads.
+        pub hardware_threads: u32,
+    }
+
+    /// What an x86-64 processor says of its design (CPUID, leaf 1). It stands where the model's name was hidden by a hypervisor.
+    pub struct CpuSignature {
+        /// `AuthenticAMD`, `GenuineIntel`.
+        pub vendor: String,
+        /// Family, with the extended one added.
+        pub family: u32,
+        /// Model, with the extended one in front.
+        pub model: u32,
+        /// Stepping.
+        pub stepping: u32,
+    }
+
+    /// One level of cache.
+    pub struct Cache {
+        /// 1, 2, 3.
+        pub level: u32,
+        /// `data`, `instruction` or `unified`.
+        pub kind: String,
+        /// Size of one such cache.
+        pub size_bytes: u64,
+        /// Length of a line.
+        pub line_bytes: u32,
+        /// How many hardware threads share one.
+        pub shared_by: u32,
+        /// How many there are.
+        pub count: u32,
+    }
+
+    /// What measuring says about the CPUs' topology, which a virtual machine may hide or make up.
+    pub struct MeasuredTopology {
+        /// Groups of CPUs that answer each other faster than others do, the nearest level first.
+        pub groups: Vec<MeasuredGroup>,
+        /// Where these groups contradict what the system reports, in words for people.
+        pub contradictions: Vec<String>,
+    }
+
+    /// CPUs that are near each other.
+    pub struct MeasuredGroup {
+        /// What they seem to share: `core`, `cache`, `package` (whatever is beyond the first such cache), or nothing but the
+        /// `machine`.
+        pub shares: String,
+        /// The CPUs, as a list such as `0-3,8`.
+        pub cpus: String,
+        /// The median of a hand-off, in nanoseconds, between two of them that share nothing nearer.
+        pub handoff_ns: f64,
+    }
+
+    /// One CUDA device.
+    pub struct GpuMachine {
+        /// The driver's number.
+        pub index: u32,
+        /// The vendor's name.
+        pub name: String,
+        /// Compute capability, major and minor.
+        pub compute_capability: (u32, u32),
+        /// Number of streaming multiprocessors.
+        pub multiprocessors: u32,
+        /// Most threads in a block.
+        pub max_threads_per_block: u32,
+        /// Most threads resident on one multiprocessor.
+        pub max_threads_per_multiprocessor: u32,
+        /// Most blocks resident on one multiprocessor.
+        pub max_blocks_per_multiprocessor: u32,
+        /// Device memory in bytes.
+        pub memory_bytes: u64,
+        /// Second-level cache in bytes.
+        pub l2_bytes: u64,
+        /// The highest multiprocessor clock the driver names; figures never use it.
+        pub nominal_clock_hz: Option<f64>,
+        /// Whether memory errors are corrected, where the driver says.
+        pub ecc: Option<bool>,
+        /// Whether the link to the host carries atomic operations: those of a kernel on host memory are atomic for the CPU too.
+        pub host_native_atomics?: Option<bool>,
+    }
+
+    /// The way from one CUDA device to another.
+    pub struct GpuLink {
+        /// The driver's number of the device that asks.
+        pub from: u32,
+        /// The driver's number of the device whose memory it is.
+        pub to: u32,
+        /// `NVLink`, `PCIe`; `None` where the driver does not say.
+        pub kind: Option<String>,
+        /// Whether kernels can use the other's memory.
+        pub access: bool,
+        /// Whether atomic operations on it are carried out there, by its hardware.
+        pub native_atomics: bool,
+        /// The driver's order of the ways between devices; lower is faster.
+        pub performance_rank: Option<u32>,
+    }
 }
 
 impl Machine {
@@ -31,206 +158,146 @@ impl Machine {
     }
 }
 
-/// The CPUs of a machine, as the operating system reports them.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CpuMachine {
-    /// The vendor's name for the processor.
-    pub model: String,
-    /// `x86_64`, `aarch64`.
-    pub architecture: String,
-    /// Number of packages (sockets).
-    pub packages: u32,
-    /// Number of NUMA nodes.
-    pub numa_nodes: u32,
-    /// Number of physical cores.
-    pub cores: u32,
-    /// Number of hardware threads, allowed to this process or not.
-    pub hardware_threads: u32,
-    /// The caches a core sees, innermost first.
-    pub caches: Vec<Cache>,
-    /// Main memory in bytes.
-    pub memory_bytes: Option<u64>,
-    /// The virtual machine monitor underneath, if one shows itself.
-    pub hypervisor: Option<String>,
-    /// Which design it is; `None` where the processor has no such numbers, and where nobody asked for them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub signature: Option<CpuSignature>,
-    /// The CPUs next to each NUMA node, by the system's numbers, as lists such as `0-3,8`; empty where there is one.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub node_cpus: BTreeMap<u32, String>,
-    /// The kinds of cores, the fastest first; empty where all are alike.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub core_kinds: Vec<CoreKind>,
-}
+records! {
+    /// The state the machine was in during a run.
+    pub struct Environment {
+        /// Operating system and kernel.
+        pub os: String,
+        /// The CPUs this process may use, as a list such as `0-3,8`.
+        pub allowed_cpus: String,
+        /// CPU time this process may use, in CPUs, where a control group limits it.
+        pub cpu_quota: Option<f64>,
+        /// The frequency governor, where the system shows one.
+        pub governor: Option<String>,
+        /// Whether the processor may exceed its base frequency, where the system shows it.
+        pub boost: Option<bool>,
+        /// Load average over the last minute at the start.
+        pub load: Option<f64>,
+        /// The NVIDIA driver, where there is one.
+        pub nvidia_driver: Option<String>,
+        /// The CUDA version of the driver, such as `13.0`.
+        pub cuda_driver: Option<String>,
+        /// Version of NVRTC, such as `13.0`.
+        pub nvrtc: Option<String>,
+        /// The clocks that were read, each with what was measured of it.
+        pub clocks: Vec<Clock>,
+        /// How the cycles of the CPUs' cores are counted, and why not otherwise.
+        pub core_cycles?: Option<String>,
+        /// Whether idle CPUs were kept from halting, and why; of each process that measured a part of the run.
+        pub keep_awake?: Option<String>,
+        /// What executed the instructions in place of a processor, such as `QEMU TCG`: timings are meaningless.
+        pub emulator?: Option<String>,
+        /// Versions of the libraries that are themselves measured, such as parking_lot.
+        pub libraries: BTreeMap<String, String>,
+        /// The OpenMP runtimes that were loaded, as far as is known.
+        pub openmp?: Vec<LoadedLibrary>,
+        /// Settings of firmware and kernel; `None` where nobody read them.
+        pub settings?: Option<SystemSettings>,
+        /// The state of each CUDA device, as far as is known.
+        pub gpus?: Vec<GpuState>,
+        /// Whether CUDA's Multi-Process Service seems active: its process, or its control pipe, which may be left over.
+        pub mps?: Option<bool>,
+        /// Whether the GPUs compute confidentially (encrypted transfers), where NVML reports it.
+        pub confidential_computing?: Option<bool>,
+        /// Chains of known operations by two clocks, at the start of the run; none in runs without hardware.
+        pub crosscheck?: Vec<ChainCheck>,
+    }
 
-/// Cores that are alike, such as the efficiency cores of a hybrid processor.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CoreKind {
-    /// How many there are.
-    pub cores: u32,
-    /// Their hardware threads.
-    pub hardware_threads: u32,
-}
+    /// A shared library as it was loaded.
+    pub struct LoadedLibrary {
+        /// `libgomp`, `libomp`.
+        pub name: String,
+        /// The file; only its name where it is in no folder of the system.
+        pub file: String,
+        /// Version of the package that installed it, where the system lists it; else the one in the file's name.
+        pub version?: Option<String>,
+        /// The 64-bit FNV-1a hash of the file.
+        pub hash?: Option<String>,
+    }
 
-/// What an x86-64 processor says of its design (CPUID, leaf 1). It stands where the model's name was hidden by a hypervisor.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CpuSignature {
-    /// `AuthenticAMD`, `GenuineIntel`.
-    pub vendor: String,
-    /// Family, with the extended one added.
-    pub family: u32,
-    /// Model, with the extended one in front.
-    pub model: u32,
-    /// Stepping.
-    pub stepping: u32,
-}
+    /// Settings of the processor's firmware and of the kernel that change what synchronization costs. `None`: not reported.
+    pub struct SystemSettings {
+        /// Revision of the microcode; several are joined by commas.
+        pub microcode?: Option<String>,
+        /// The parameters of the kernel's command line that can change a cost. Others, such as the root device, are left out.
+        pub kernel_parameters?: Option<String>,
+        /// The processor's vulnerabilities that apply, each with its mitigation.
+        pub mitigations?: BTreeMap<String, String>,
+        /// Transparent huge pages: `always`, `madvise`, `never`.
+        pub transparent_huge_pages?: Option<String>,
+        /// Automatic NUMA balancing: 0 is off.
+        pub numa_balancing?: Option<u32>,
+        /// Whether the kernel merges equal pages (KSM).
+        pub ksm?: Option<bool>,
+        /// Randomization of addresses in this process: 0 is off, 2 is full.
+        pub aslr?: Option<u32>,
+        /// SMT control: `on`, `off`, `forceoff`, `notsupported`, `notimplemented`.
+        pub smt?: Option<String>,
+        /// CPUs without load balancing, as a list; empty if there are none.
+        pub isolated_cpus?: Option<String>,
+        /// CPUs without a periodic tick, as a list; empty if there are none.
+        pub nohz_full_cpus?: Option<String>,
+        /// The clock source of the kernel, such as `tsc`.
+        pub clocksource?: Option<String>,
+    }
 
-/// One level of cache.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Cache {
-    /// 1, 2, 3.
-    pub level: u32,
-    /// `data`, `instruction` or `unified`.
-    pub kind: String,
-    /// Size of one such cache.
-    pub size_bytes: u64,
-    /// Length of a line.
-    pub line_bytes: u32,
-    /// How many hardware threads share one.
-    pub shared_by: u32,
-    /// How many there are.
-    pub count: u32,
-}
+    /// The state of one CUDA device at the start of the run. `None`: the driver does not report it.
+    pub struct GpuState {
+        /// The driver's number, as in [`GpuMachine::index`].
+        pub index: u32,
+        /// The identity of this one device.
+        pub uuid?: Option<String>,
+        /// Where it is: domain, bus, device, function.
+        pub pci_address?: Option<String>,
+        /// Version of its firmware.
+        pub vbios?: Option<String>,
+        /// The power limit that is enforced, in watts.
+        pub power_limit_watts?: Option<f64>,
+        /// Temperature of the chip in degrees Celsius.
+        pub temperature_celsius?: Option<u32>,
+        /// Whether the driver stays loaded without a program that uses it.
+        pub persistence?: Option<bool>,
+        /// Who may use it: `default`, `exclusive_process`, `prohibited`.
+        pub compute_mode?: Option<String>,
+        /// Memory clock.
+        pub memory_clock_hz?: Option<f64>,
+        /// Lowest multiprocessor clock of the performance state the device was in.
+        pub sm_clock_lowest_hz?: Option<f64>,
+        /// Highest multiprocessor clock of that state; of the device where the driver has no limits by state.
+        pub sm_clock_highest_hz?: Option<f64>,
+        /// The multiprocessor clock that applications are given (`nvidia-smi -ac`).
+        pub sm_clock_application_hz?: Option<f64>,
+        /// Whether it is partitioned (MIG).
+        pub mig?: Option<bool>,
+    }
 
-/// What measuring says about the CPUs' topology, which a virtual machine may hide or make up.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MeasuredTopology {
-    /// Groups of CPUs that answer each other faster than others do, the nearest level first.
-    pub groups: Vec<MeasuredGroup>,
-    /// Where these groups contradict what the system reports, in words for people.
-    pub contradictions: Vec<String>,
-}
+    /// A clock as it was found at the start of the run.
+    pub struct Clock {
+        /// `tsc`, `sm clock`.
+        pub name: String,
+        /// Measured frequency.
+        pub frequency_hz: f64,
+        /// Smallest step between two readings.
+        pub resolution_ns: f64,
+        /// Cost of a reading.
+        pub read_cost_ns: f64,
+    }
 
-/// CPUs that are near each other.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MeasuredGroup {
-    /// What they seem to share: `core`, `cache`, `package` (whatever is beyond the first such cache), or nothing but the
-    /// `machine`.
-    pub shares: String,
-    /// The CPUs, as a list such as `0-3,8`.
-    pub cpus: String,
-    /// The median of a hand-off, in nanoseconds, between two of them that share nothing nearer.
-    pub handoff_ns: f64,
-}
-
-/// One CUDA device.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GpuMachine {
-    /// The driver's number.
-    pub index: u32,
-    /// The vendor's name.
-    pub name: String,
-    /// Compute capability, major and minor.
-    pub compute_capability: (u32, u32),
-    /// Number of streaming multiprocessors.
-    pub multiprocessors: u32,
-    /// Most threads in a block.
-    pub max_threads_per_block: u32,
-    /// Most threads resident on one multiprocessor.
-    pub max_threads_per_multiprocessor: u32,
-    /// Most blocks resident on one multiprocessor.
-    pub max_blocks_per_multiprocessor: u32,
-    /// Device memory in bytes.
-    pub memory_bytes: u64,
-    /// Second-level cache in bytes.
-    pub l2_bytes: u64,
-    /// The highest multiprocessor clock the driver names; figures never use it.
-    pub nominal_clock_hz: Option<f64>,
-    /// Whether memory errors are corrected, where the driver says.
-    pub ecc: Option<bool>,
-    /// Whether the link to the host carries atomic operations: those of a kernel on host memory are atomic for the CPU too.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub host_native_atomics: Option<bool>,
-}
-
-/// The way from one CUDA device to another.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GpuLink {
-    /// The driver's number of the device that asks.
-    pub from: u32,
-    /// The driver's number of the device whose memory it is.
-    pub to: u32,
-    /// `NVLink`, `PCIe`; `None` where the driver does not say.
-    pub kind: Option<String>,
-    /// Whether kernels can use the other's memory.
-    pub access: bool,
-    /// Whether atomic operations on it are carried out there, by its hardware.
-    pub native_atomics: bool,
-    /// The driver's order of the ways between devices; lower is faster.
-    pub performance_rank: Option<u32>,
-}
-
-/// The state the machine was in during a run.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Environment {
-    /// Operating system and kernel.
-    pub os: String,
-    /// The CPUs this process may use, as a list such as `0-3,8`.
-    pub allowed_cpus: String,
-    /// CPU time this process may use, in CPUs, where a control group limits it.
-    pub cpu_quota: Option<f64>,
-    /// The frequency governor, where the system shows one.
-    pub governor: Option<String>,
-    /// Whether the processor may exceed its base frequency, where the system shows it.
-    pub boost: Option<bool>,
-    /// Load average over the last minute at the start.
-    pub load: Option<f64>,
-    /// The NVIDIA driver, where there is one.
-    pub nvidia_driver: Option<String>,
-    /// The CUDA version of the driver, such as `13.0`.
-    pub cuda_driver: Option<String>,
-    /// Version of NVRTC, such as `13.0`.
-    pub nvrtc: Option<String>,
-    /// The clocks that were read, each with what was measured of it.
-    pub clocks: Vec<Clock>,
-    /// How the cycles of the CPUs' cores are counted, and why not otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub core_cycles: Option<String>,
-    /// Whether idle CPUs were kept from halting, and why; of each process that measured a part of the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub keep_awake: Option<String>,
-    /// What executed the instructions in place of a processor, such as `QEMU TCG`: timings are meaningless.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub emulator: Option<String>,
-    /// Versions of the libraries that are themselves measured, such as parking_lot.
-    pub libraries: BTreeMap<String, String>,
-    /// The OpenMP runtimes that were loaded, as far as is known.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub openmp: Vec<LoadedLibrary>,
-    /// Settings of firmware and kernel; `None` where nobody read them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub settings: Option<SystemSettings>,
-    /// The state of each CUDA device, as far as is known.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub gpus: Vec<GpuState>,
-    /// Whether CUDA's Multi-Process Service seems active: its process, or its control pipe, which may be left over.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mps: Option<bool>,
-    /// Whether the GPUs compute confidentially (encrypted transfers), where NVML reports it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub confidential_computing: Option<bool>,
-    /// Chains of known operations by two clocks, at the start of the run; none in runs without hardware.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub crosscheck: Vec<ChainCheck>,
+    /// A chain of one operation by both clocks, at the start of a run.
+    pub struct ChainCheck {
+        /// `cpu`, `gpu`.
+        pub executor: String,
+        /// `integer_multiplication`, `float_addition`.
+        pub operation: String,
+        /// Cycles of one operation, inferred from the system's clock outside; `None` if it could not be measured.
+        pub outside_cycles: Option<f64>,
+        /// The same by the clock inside.
+        pub inside_cycles: Option<f64>,
+        /// What it is known to cost here; `None` if that is not known.
+        pub known_cycles: Option<f64>,
+        /// Why the machine failed it; `None` if it passed.
+        pub failure?: Option<String>,
+    }
 }
 
 /// Whether idle CPUs are kept from halting, and why. The text of [`Environment::keep_awake`] is made of it.
@@ -258,119 +325,6 @@ impl Environment {
     }
 }
 
-/// A shared library as it was loaded.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LoadedLibrary {
-    /// `libgomp`, `libomp`.
-    pub name: String,
-    /// The file; only its name where it is in no folder of the system.
-    pub file: String,
-    /// Version of the package that installed it, where the system lists it; else the one in the file's name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
-    /// The 64-bit FNV-1a hash of the file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hash: Option<String>,
-}
-
-/// Settings of the processor's firmware and of the kernel that change what synchronization costs. `None`: not reported.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SystemSettings {
-    /// Revision of the microcode; several are joined by commas.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub microcode: Option<String>,
-    /// The parameters of the kernel's command line that can change a cost. Others, such as the root device, are left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub kernel_parameters: Option<String>,
-    /// The processor's vulnerabilities that apply, each with its mitigation.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
-    pub mitigations: BTreeMap<String, String>,
-    /// Transparent huge pages: `always`, `madvise`, `never`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub transparent_huge_pages: Option<String>,
-    /// Automatic NUMA balancing: 0 is off.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub numa_balancing: Option<u32>,
-    /// Whether the kernel merges equal pages (KSM).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ksm: Option<bool>,
-    /// Randomization of addresses in this process: 0 is off, 2 is full.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub aslr: Option<u32>,
-    /// SMT control: `on`, `off`, `forceoff`, `notsupported`, `notimplemented`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub smt: Option<String>,
-    /// CPUs without load balancing, as a list; empty if there are none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub isolated_cpus: Option<String>,
-    /// CPUs without a periodic tick, as a list; empty if there are none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub nohz_full_cpus: Option<String>,
-    /// The clock source of the kernel, such as `tsc`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub clocksource: Option<String>,
-}
-
-/// The state of one CUDA device at the start of the run. `None`: the driver does not report it.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GpuState {
-    /// The driver's number, as in [`GpuMachine::index`].
-    pub index: u32,
-    /// The identity of this one device.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub uuid: Option<String>,
-    /// Where it is: domain, bus, device, function.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pci_address: Option<String>,
-    /// Version of its firmware.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub vbios: Option<String>,
-    /// The power limit that is enforced, in watts.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub power_limit_watts: Option<f64>,
-    /// Temperature of the chip in degrees Celsius.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub temperature_celsius: Option<u32>,
-    /// Whether the driver stays loaded without a program that uses it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub persistence: Option<bool>,
-    /// Who may use it: `default`, `exclusive_process`, `prohibited`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub compute_mode: Option<String>,
-    /// Memory clock.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory_clock_hz: Option<f64>,
-    /// Lowest multiprocessor clock of the performance state the device was in.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sm_clock_lowest_hz: Option<f64>,
-    /// Highest multiprocessor clock of that state; of the device where the driver has no limits by state.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sm_clock_highest_hz: Option<f64>,
-    /// The multiprocessor clock that applications are given (`nvidia-smi -ac`).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sm_clock_application_hz: Option<f64>,
-    /// Whether it is partitioned (MIG).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mig: Option<bool>,
-}
-
-/// A clock as it was found at the start of the run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Clock {
-    /// `tsc`, `sm clock`.
-    pub name: String,
-    /// Measured frequency.
-    pub frequency_hz: f64,
-    /// Smallest step between two readings.
-    pub resolution_ns: f64,
-    /// Cost of a reading.
-    pub read_cost_ns: f64,
-}
-
 // The check at the start of a run: does a chain of known operations cost the same by two clocks, and what it is known to?
 
 /// How far both clocks may be apart, and a cost from what is known of it.
@@ -380,25 +334,6 @@ pub struct Clock {
 /// a nominal clock instead of the measured one is off by 5 to 40 %, and the next whole number of cycles by 25 % (5 for 4)
 /// or 33 % (4 for 3). A processor's counter of cycles may be as far from a chain of known cycles.
 pub const CHAIN_TOLERANCE: f64 = 0.03;
-
-/// A chain of one operation by both clocks, at the start of a run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ChainCheck {
-    /// `cpu`, `gpu`.
-    pub executor: String,
-    /// `integer_multiplication`, `float_addition`.
-    pub operation: String,
-    /// Cycles of one operation, inferred from the system's clock outside; `None` if it could not be measured.
-    pub outside_cycles: Option<f64>,
-    /// The same by the clock inside.
-    pub inside_cycles: Option<f64>,
-    /// What it is known to cost here; `None` if that is not known.
-    pub known_cycles: Option<f64>,
-    /// Why the machine failed it; `None` if it passed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<String>,
-}
 
 impl ChainCheck {
     /// Judges what was measured. `check` says what was wrong with the work of the chain, if something was.

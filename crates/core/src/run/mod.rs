@@ -35,7 +35,7 @@ pub mod stored_run;
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use serde::{Deserialize, Serialize};
+use crate::records::records;
 
 use crate::run::another_run::Shared;
 use crate::run::fingerprint::Fingerprint;
@@ -64,65 +64,56 @@ words! {
     }
 }
 
-/// The content of `run.json`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Run {
-    /// [`SCHEMA`] of the version that wrote it.
-    pub schema: u32,
-    /// Version of syncscope.
-    pub version: String,
-    /// The command line.
-    pub command: Vec<String>,
-    /// The preset measured, [`IMPORTED`], or the name of an experiment that has tables of its own.
-    pub preset: String,
-    /// The globs that chose primitives; empty means all.
-    pub only: Vec<String>,
-    /// The globs that left primitives out.
-    pub skip: Vec<String>,
-    /// The seed of every random order.
-    pub seed: u64,
-    /// How it ended.
-    pub status: Status,
-    /// Start, RFC 3339, UTC.
-    pub started: String,
-    /// End, RFC 3339, UTC.
-    pub ended: Option<String>,
-    /// Number of cases in the plan.
-    pub planned: u64,
-    /// The same by primitive; none of a published experiment and of imported figures.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub planned_by_primitive: BTreeMap<String, u64>,
-    /// The operations that a user wrote, in their source.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub own: Vec<OwnOperation>,
-    /// What may have disturbed the figures, and what to do about it.
-    pub warnings: Vec<String>,
-    /// The hardware.
-    pub machine: Machine,
-    /// Its state.
-    pub environment: Environment,
-    /// What was measured of the CPUs' topology, at the end of a run that measured it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub measured_topology: Option<MeasuredTopology>,
-    /// The build of syncscope that began it; `None` where it did not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool: Option<Tool>,
-    /// How many runs it joins, each in a folder of its own; `None` for a single run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub repeat: Option<u32>,
-    /// The processes that measured it, in order; none where they left no record.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub sessions: Vec<SessionRecord>,
-    /// What the rows of each class share, and by how much another run may shift it; none where it was not measured.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub shared: Vec<Shared>,
-    /// How far earlier runs of this machine were from it and from each other; none where none was known.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub between_runs: Vec<BetweenRuns>,
-    /// In which state the machine was, in each process and, where it changed, in each state.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fingerprint: Option<Fingerprint>,
+records! {
+    /// The content of `run.json`.
+    pub struct Run {
+        /// [`SCHEMA`] of the version that wrote it.
+        pub schema: u32,
+        /// Version of syncscope.
+        pub version: String,
+        /// The command line.
+        pub command: Vec<String>,
+        /// The preset measured, [`IMPORTED`], or the name of an experiment that has tables of its own.
+        pub preset: String,
+        /// The globs that chose primitives; empty means all.
+        pub only: Vec<String>,
+        /// The globs that left primitives out.
+        pub skip: Vec<String>,
+        /// The seed of every random order.
+        pub seed: u64,
+        /// How it ended.
+        pub status: Status,
+        /// Start, RFC 3339, UTC.
+        pub started: String,
+        /// End, RFC 3339, UTC.
+        pub ended: Option<String>,
+        /// Number of cases in the plan.
+        pub planned: u64,
+        /// The same by primitive; none of a published experiment and of imported figures.
+        pub planned_by_primitive?: BTreeMap<String, u64>,
+        /// The operations that a user wrote, in their source.
+        pub own?: Vec<OwnOperation>,
+        /// What may have disturbed the figures, and what to do about it.
+        pub warnings: Vec<String>,
+        /// The hardware.
+        pub machine: Machine,
+        /// Its state.
+        pub environment: Environment,
+        /// What was measured of the CPUs' topology, at the end of a run that measured it.
+        pub measured_topology?: Option<MeasuredTopology>,
+        /// The build of syncscope that began it; `None` where it did not say.
+        pub tool?: Option<Tool>,
+        /// How many runs it joins, each in a folder of its own; `None` for a single run.
+        pub repeat?: Option<u32>,
+        /// The processes that measured it, in order; none where they left no record.
+        pub sessions?: Vec<SessionRecord>,
+        /// What the rows of each class share, and by how much another run may shift it; none where it was not measured.
+        pub shared?: Vec<Shared>,
+        /// How far earlier runs of this machine were from it and from each other; none where none was known.
+        pub between_runs?: Vec<BetweenRuns>,
+        /// In which state the machine was, in each process and, where it changed, in each state.
+        pub fingerprint?: Option<Fingerprint>,
+    }
 }
 
 /// The word of a run whose rows come from another tool, where others have their preset.

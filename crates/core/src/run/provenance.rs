@@ -2,52 +2,51 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use crate::records::records;
 
-/// The build of syncscope that began a run.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Tool {
-    /// The git commit it was built from; `None` for a build without git, such as one of a source archive.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub commit: Option<String>,
-    /// Whether tracked files differed from that commit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub modified: Option<bool>,
-    /// The 64-bit FNV-1a hash of the program's file. It identifies the program, it does not authenticate it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub binary: Option<String>,
-}
+records! {
+    /// The build of syncscope that began a run.
+    pub struct Tool {
+        /// The git commit it was built from; `None` for a build without git, such as one of a source archive.
+        pub commit?: Option<String>,
+        /// Whether tracked files differed from that commit.
+        pub modified?: Option<bool>,
+        /// The 64-bit FNV-1a hash of the program's file. It identifies the program, it does not authenticate it.
+        pub binary?: Option<String>,
+    }
 
-/// One process that measured a part of a run: the one that began it, or one that resumed it.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SessionRecord {
-    /// When measuring began, RFC 3339, UTC.
-    pub started: String,
-    /// When measuring ended.
-    pub ended: String,
-    /// The time between, by a clock that is never set.
-    pub seconds: f64,
-    /// Load average over the last minute, before this process added to it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub load_start: Option<f64>,
-    /// The same at the end; this process is a part of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub load_end: Option<f64>,
-    /// Time that the hypervisor took; `None` where the system does not report it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stolen: Option<StolenTime>,
-    /// The share of the allowed CPUs' time that other programs had; `None` where the system does not report it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub others_share: Option<f64>,
-    /// The most memory that the process had at a time; `None` where the system does not report it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub peak_memory_bytes: Option<u64>,
-    /// The first and the last pass of each fresh process that it let measure cases of the CPUs, in `block` of `samples.csv`. The
-    /// other passes are its own.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub processes: Vec<[u32; 2]>,
+    /// One process that measured a part of a run: the one that began it, or one that resumed it.
+    pub struct SessionRecord {
+        /// When measuring began, RFC 3339, UTC.
+        pub started: String,
+        /// When measuring ended.
+        pub ended: String,
+        /// The time between, by a clock that is never set.
+        pub seconds: f64,
+        /// Load average over the last minute, before this process added to it.
+        pub load_start?: Option<f64>,
+        /// The same at the end; this process is a part of it.
+        pub load_end?: Option<f64>,
+        /// Time that the hypervisor took; `None` where the system does not report it.
+        pub stolen?: Option<StolenTime>,
+        /// The share of the allowed CPUs' time that other programs had; `None` where the system does not report it.
+        pub others_share?: Option<f64>,
+        /// The most memory that the process had at a time; `None` where the system does not report it.
+        pub peak_memory_bytes?: Option<u64>,
+        /// The first and the last pass of each fresh process that it let measure cases of the CPUs, in `block` of `samples.csv`. The
+        /// other passes are its own.
+        pub processes?: Vec<[u32; 2]>,
+    }
+
+    /// Time in which a virtual CPU was ready to run and the hypervisor ran something else (steal time).
+    pub struct StolenTime {
+        /// The sum over the allowed CPUs.
+        pub seconds: f64,
+        /// `seconds` as a fraction of the time of the allowed CPUs.
+        pub share: f64,
+        /// Seconds by CPU; those that lost nothing are left out.
+        pub seconds_by_cpu: BTreeMap<u32, f64>,
+    }
 }
 
 impl SessionRecord {
@@ -68,18 +67,6 @@ impl SessionRecord {
         });
         self.stolen.as_ref().and_then(StolenTime::warning).into_iter().chain(others).collect()
     }
-}
-
-/// Time in which a virtual CPU was ready to run and the hypervisor ran something else (steal time).
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StolenTime {
-    /// The sum over the allowed CPUs.
-    pub seconds: f64,
-    /// `seconds` as a fraction of the time of the allowed CPUs.
-    pub share: f64,
-    /// Seconds by CPU; those that lost nothing are left out.
-    pub seconds_by_cpu: BTreeMap<u32, f64>,
 }
 
 impl StolenTime {

@@ -15,8 +15,7 @@ use crate::{CaseId, Catalogue, Cycles, Interval, Nanoseconds, Row, Verdict};
 /// Joins the rows of several runs: one row for each case that any of them has, in the order of the first. The catalogue says what
 /// one run alone says of another.
 pub fn join(runs: &[Vec<Row>], catalogue: &Catalogue) -> Vec<Row> {
-    let facts = |row: &Row| catalogue.facts(&row.case.primitive);
-    let derived = |rows: &Vec<Row>| rows.iter().map(|row| row.clone().with_facts(facts(row))).collect();
+    let derived = |rows: &Vec<Row>| rows.iter().map(|row| row.clone().with_facts_of(catalogue)).collect();
     let runs: Vec<Vec<Row>> = runs.iter().map(derived).collect();
     let mut places: HashMap<CaseId, usize> = HashMap::new();
     let mut cases: Vec<Vec<&Row>> = Vec::new();
@@ -27,13 +26,8 @@ pub fn join(runs: &[Vec<Row>], catalogue: &Catalogue) -> Vec<Row> {
         }
         cases[place].push(row);
     }
-    let families = FamilyVariances::of(&cases);
-    let of_runs = |rows: &Vec<&Row>| {
-        let row = joined(rows, &families)?;
-        let facts = facts(&row);
-        Some(row.with_facts(facts))
-    };
-    cases.iter().filter_map(of_runs).collect()
+    let families = family_variances(&cases);
+    cases.iter().filter_map(|rows| Some(joined(rows, &families)?.with_facts_of(catalogue))).collect()
 }
 
 /// The rows with the verdict that most rows of a case have.
@@ -56,7 +50,7 @@ fn joined(rows: &[&Row], families: &FamilyVariances) -> Option<Row> {
         column.join(&mut row, &agreeing, rows);
     }
     let measured: Vec<&Row> = rows.iter().copied().filter(|row| is_measured(row, first)).collect();
-    let prior = families.without(rows);
+    let prior = of_others(families, rows);
     let for_another_run = |point: Option<f64>, value: fn(&Row) -> Option<f64>, own: fn(&Row) -> Option<Interval>| {
         let costs: Vec<f64> = measured.iter().filter_map(|row| value(row)).collect();
         let predicted = if costs.len() < 2 { None } else { prediction(point?, &costs, prior) };
@@ -65,7 +59,8 @@ fn joined(rows: &[&Row], families: &FamilyVariances) -> Option<Row> {
     };
     let (ns, cycles) = (row.ns.map(Nanoseconds::value), row.cycles.map(Cycles::value));
     let at_least = |interval: Option<Interval>, within: Option<Interval>| {
-        interval.map(|interval| within.filter(is_finite).map_or(interval, |within| hull(interval, within)))
+        let within = within.filter(|within| within.low.is_finite() && within.high.is_finite());
+        interval.map(|interval| within.map_or(interval, |within| hull(interval, within)))
     };
     let ns_interval = for_another_run(ns, |row| Some(row.ns?.value()), |row| row.ns_interval);
     let cycles_interval = for_another_run(cycles, |row| Some(row.cycles?.value()), |row| row.cycles_interval);
@@ -116,10 +111,6 @@ fn hull(one: Interval, other: Interval) -> Interval {
     Interval { low: one.low.min(other.low), high: one.high.max(other.high) }
 }
 
-fn is_finite(interval: &Interval) -> bool {
-    interval.low.is_finite() && interval.high.is_finite()
-}
-
 /// By how much the runs differ in the resolved rows of a case.
 fn resolved_variance(rows: &[&Row]) -> Option<Variance> {
     let resolved = rows.iter().filter(|row| row.verdict == Verdict::Resolved);
@@ -127,43 +118,29 @@ fn resolved_variance(rows: &[&Row]) -> Option<Variance> {
     relative_variance(mean(&costs), &costs)
 }
 
-/// The variances of the cases of a family.
-#[derive(Debug, Default)]
-struct FamilyVariance {
-    cases: u32,
-    sum: f64,
-    degrees: f64,
+/// By family: how many of its cases have a variance, and the sum of these.
+type FamilyVariances = BTreeMap<String, (u32, Variance)>;
+
+fn family_variances(cases: &[Vec<&Row>]) -> FamilyVariances {
+    let mut families = FamilyVariances::new();
+    for rows in cases {
+        if let (Some(row), Some(Variance { value, degrees })) = (rows.first(), resolved_variance(rows)) {
+            let (cases, sum) = families.entry(family_of(row)).or_insert((0, Variance { value: 0.0, degrees: 0.0 }));
+            (*cases, sum.value, sum.degrees) = (*cases + 1, sum.value + value, sum.degrees + degrees);
+        }
+    }
+    families
 }
 
-/// By family.
-struct FamilyVariances(BTreeMap<String, FamilyVariance>);
-
-impl FamilyVariances {
-    fn of(cases: &[Vec<&Row>]) -> Self {
-        let mut families: BTreeMap<String, FamilyVariance> = BTreeMap::new();
-        for rows in cases {
-            if let (Some(row), Some(variance)) = (rows.first(), resolved_variance(rows)) {
-                let family = families.entry(family_of(row)).or_default();
-                family.cases += 1;
-                family.sum += variance.value;
-                family.degrees += variance.degrees;
-            }
-        }
-        Self(families)
-    }
-
-    /// What the other cases of the family say of a case: the mean of their variances. `None` where none of them has one.
-    fn without(&self, rows: &[&Row]) -> Option<Variance> {
-        let family = self.0.get(&family_of(rows.first()?))?;
-        let (cases, own) = match resolved_variance(rows) {
-            Some(own) => (family.cases - 1, own),
-            None => (family.cases, Variance { value: 0.0, degrees: 0.0 }),
-        };
-        let value = (family.sum - own.value).max(0.0) / f64::from(cases);
-        // What is known beforehand counts at most as much as four degrees of freedom.
-        let degrees = (family.degrees - own.degrees).min(4.0);
-        (cases > 0).then_some(Variance { value, degrees })
-    }
+/// What the other cases of the family say of a case: the mean of their variances. `None` where none of them has one.
+fn of_others(families: &FamilyVariances, rows: &[&Row]) -> Option<Variance> {
+    let (cases, sum) = families.get(&family_of(rows.first()?))?;
+    let own = resolved_variance(rows);
+    let cases = cases - u32::from(own.is_some());
+    let Variance { value, degrees } = own.unwrap_or(Variance { value: 0.0, degrees: 0.0 });
+    let value = (sum.value - value).max(0.0) / f64::from(cases);
+    // What is known beforehand counts at most as much as four degrees of freedom.
+    (cases > 0).then_some(Variance { value, degrees: (sum.degrees - degrees).min(4.0) })
 }
 
 fn family_of(row: &Row) -> String {

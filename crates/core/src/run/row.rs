@@ -7,8 +7,8 @@ use crate::run::columns::COLUMNS;
 use crate::stats::Variance;
 use crate::units::rounded;
 use crate::{
-    Actor, Case, Check, Class, Cycles, Estimate, Facts, Hertz, Interval, Level, Measurement, Mode, Nanoseconds,
-    Population, Verdict,
+    Actor, Case, Catalogue, Check, Class, Cycles, Estimate, Facts, Hertz, Interval, Level, Measurement, Mode,
+    Nanoseconds, Population, Verdict,
 };
 
 /// How far the figure of a row is from those of other runs in the same state, by what processes differ by: variances of its
@@ -179,7 +179,7 @@ impl Row {
         if row.runs.is_some() {
             return row;
         }
-        let assumed = Level::P95.z() * std::f64::consts::SQRT_2 * (facts.run_effect)(&row.case).ns;
+        let assumed = Level::P95.z * std::f64::consts::SQRT_2 * (facts.run_effect)(&row.case).ns;
         Self {
             ns_interval: row.ns_within.map(as_written),
             cycles_interval: row.cycles_within.map(as_written),
@@ -193,6 +193,12 @@ impl Row {
     pub fn ns_with_allowance(&self) -> Option<Interval> {
         let (ns, interval) = (self.ns?.value(), self.ns_interval?);
         Some(interval.widened(ns, self.allowance.unwrap_or(0.0) * ns.abs()))
+    }
+
+    /// [`Self::with_facts`] of what the catalogue knows of its primitive.
+    pub fn with_facts_of(self, catalogue: &Catalogue) -> Self {
+        let facts = catalogue.facts(&self.case.primitive);
+        self.with_facts(facts)
     }
 
     /// The cells of this row, in the order of [`COLUMNS`].

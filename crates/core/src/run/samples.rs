@@ -33,8 +33,8 @@ pub(super) fn record(id: &CaseId, observation: &Observation) -> StringRecord {
         id.0.clone(),
         observation.pair.to_string(),
         if observation.baseline_first { "baseline" } else { "test" }.to_owned(),
-        observation.baseline.count().to_string(),
-        observation.test.count().to_string(),
+        observation.baseline.0.to_string(),
+        observation.test.0.to_string(),
         significant(observation.ns),
         observation.cycles.map(significant).unwrap_or_default(),
         observation.excluded.map(|cause| cause.to_string()).unwrap_or_default(),
@@ -53,23 +53,19 @@ pub struct StoredPair {
     #[serde(rename = "first", deserialize_with = "is_baseline")]
     pub baseline_first: bool,
     /// The slowest actor of the baseline.
-    #[serde(rename = "baseline_ticks")]
-    pub baseline: Ticks,
+    pub baseline_ticks: Ticks,
     /// The slowest actor of the test.
-    #[serde(rename = "test_ticks")]
-    pub test: Ticks,
+    pub test_ticks: Ticks,
     /// Cost of one operation in nanoseconds, of either sign.
     pub ns: f64,
     /// The same in cycles.
     pub cycles: Option<f64>,
     /// The cause for which this pair does not count, if there was one.
-    #[serde(rename = "set_aside")]
-    pub excluded: Option<String>,
+    pub set_aside: Option<String>,
     /// Number of the measurement block, from 1.
     pub block: u32,
     /// The share of the actors with SMT interference, 0 to 1; `None` where it was not detected.
-    #[serde(rename = "beside")]
-    pub beside_share: Option<f64>,
+    pub beside: Option<f64>,
     /// By what the cost of this block was divided in runs that did so: until November 2026.
     pub common_ns: Option<f64>,
 }
@@ -89,7 +85,7 @@ fn is_baseline<'de, D: Deserializer<'de>>(word: D) -> Result<bool, D::Error> {
 ///
 /// [`SessionRecord::processes`]: crate::run::provenance::SessionRecord::processes
 pub fn cost_of(pairs: &[StoredPair], processes: &[[u32; 2]], shares_nothing: bool) -> Option<(f64, Interval)> {
-    let counted = pairs.iter().filter(|pair| pair.excluded.is_none());
+    let counted = pairs.iter().filter(|pair| pair.set_aside.is_none());
     let of_process = |pair: &StoredPair| {
         let number = processes.iter().position(|[first, last]| (first..=last).contains(&&pair.block));
         Observation { process: number.map_or(0, |number| number as u32 + 1), ..pair.observation() }
@@ -111,24 +107,19 @@ impl StoredPair {
     /// What the engine made of the pair, as far as the cost in nanoseconds goes.
     fn observation(&self) -> Observation {
         // A pair that counts and has a thread alone on its core is of these threads.
-        let strata = |beside_share: f64| {
-            let is_beside = beside_share >= 1.0;
-            let (alone_ns, beside_ns) = if is_beside { (None, Some(self.ns)) } else { (Some(self.ns), None) };
-            Strata { alone_ns, beside_ns, beside_share }
-        };
         Observation {
             pair: self.pair,
             block: self.block,
             baseline_first: self.baseline_first,
-            baseline: self.baseline,
-            test: self.test,
+            baseline: self.baseline_ticks,
+            test: self.test_ticks,
             ns: self.ns / self.common_ns.unwrap_or(1.0),
             cycles: self.cycles,
             fastest_ns: self.ns,
             median_ns: self.ns,
             slowest_ns: self.ns,
             mean_rate_ns: self.ns,
-            strata: self.beside_share.map(strata),
+            strata: self.beside.map(|share| Strata::of_whole(self.ns, share)),
             ..Observation::default()
         }
     }
@@ -200,16 +191,16 @@ mod tests {
         let first = StoredPair {
             pair: 0,
             baseline_first: false,
-            baseline,
-            test,
+            baseline_ticks: baseline,
+            test_ticks: test,
             ns: -0.5,
             cycles: None,
-            excluded: Some("migration".to_owned()),
+            set_aside: Some("migration".to_owned()),
             block: 1,
-            beside_share: None,
+            beside: None,
             common_ns: None,
         };
-        let second = StoredPair { pair: 1, baseline_first: true, cycles: Some(2.0), excluded: None, ..first.clone() };
+        let second = StoredPair { pair: 1, baseline_first: true, cycles: Some(2.0), set_aside: None, ..first.clone() };
         assert_eq!(samples[&row("cpu.barrier.std").case.id()], [first, second.clone()]);
         assert_eq!(samples[&row("cpu.barrier.sense").case.id()], [second]);
         assert_eq!(samples.len(), 2);

@@ -11,15 +11,13 @@ use crate::{Case, CaseId, Experiment, Observation, Preset, Primitive, Row};
 
 /// Why a case is not measured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub enum Refusal {
     /// It does not exist on this machine.
-    #[error("{0}")]
     Skipped(String),
     /// It should exist, but could not be set up.
-    #[error("{0}")]
     Failed(String),
     /// The laboratory can measure nothing any more in this process. This case and those after it are for another.
-    #[error("{0}")]
     Lost(String),
 }
 
@@ -101,14 +99,8 @@ pub struct Share {
     pub(super) most_passes: u32,
     /// A pass that is not the first begins within this time only.
     pub(super) time: Duration,
-    pub(super) cases: Vec<KnownCase>,
-}
-
-/// A case that another process has begun to measure.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct KnownCase {
-    pub(super) case: Case,
-    pub(super) calibration: Calibration,
+    /// Cases that another process has begun to measure.
+    pub(super) cases: Vec<(Case, Calibration)>,
 }
 
 /// What a fresh process found out about a case.

@@ -92,8 +92,8 @@ pub struct Session {
     lost_at: Option<Case>,
     /// The passes of each fresh process.
     processes: Vec<[u32; 2]>,
-    /// The earlier runs of this machine; `None` where they do not count.
-    history: Option<History>,
+    /// The earlier runs of this machine, which its intervals take into account; `None` where they do not count.
+    pub history: Option<History>,
     now: Box<dyn Fn() -> Instant>,
 }
 
@@ -185,18 +185,14 @@ impl Session {
             provisional.iter().map(|row| (row.case.id(), row.pairs.unwrap_or(0))).collect();
         directory.forget_all_but(&finished.iter().chain(earlier_pairs.keys()).cloned().collect())?;
         plan.leave_out(&finished);
-        let plan = plan.with_last(|case| earlier_pairs.contains_key(&case.id()));
+        // What has a row already comes last.
+        plan.parts.iter_mut().for_each(|part| part.sort_by_key(|case| earlier_pairs.contains_key(&case.id())));
         Ok(Self { earlier_pairs, ..Self::locked(directory, lock, run, preset, plan)? })
     }
 
     /// The same with another clock, for tests.
     pub fn with_clock(self, now: impl Fn() -> Instant + 'static) -> Self {
         Self { now: Box::new(now), ..self }
-    }
-
-    /// The same with the earlier runs of this machine, which its intervals take into account.
-    pub fn with_history(self, history: Option<History>) -> Self {
-        Self { history, ..self }
     }
 
     /// What stands in `run.json`.
@@ -214,9 +210,7 @@ impl Session {
             if let Some(verdict) = cases.get(&case.id()) {
                 let row = Row::unmeasured(case.clone(), verdict.clone());
                 self.journal.append(&row.described(self.plan.catalogue.facts(&case.primitive)), &[], &[])?;
-                if self.earlier_pairs.contains_key(&case.id()) {
-                    self.replaced.insert(case.id());
-                }
+                self.replaced.extend(self.earlier_pairs.get_key_value(&case.id()).map(|(id, _)| id.clone()));
             }
         }
         self.plan.leave_out(&cases.keys().cloned().collect());
@@ -275,7 +269,7 @@ impl Session {
         // A full disk ends the measuring. What is in the journal is a run all the same, and the first error is the cause.
         measured?;
         recorded?;
-        self.directory.forget_first(&self.replaced, self.journal.began())?;
+        self.directory.forget_first(&self.replaced, self.journal.began)?;
         self.directory.tidy()?;
         self.record_intervals()?;
         let topology = self.run.measured_topology;
@@ -285,12 +279,10 @@ impl Session {
 
     /// Writes what follows from all rows together.
     fn record_intervals(&mut self) -> Result<(), RunDirectoryError> {
-        let facts = |row: Row| {
-            let facts = self.plan.catalogue.facts(&row.case.primitive);
-            row.with_facts(facts)
-        };
-        let mut rows: Vec<Row> = self.directory.read_rows()?.into_iter().map(facts).collect();
-        let (details, catalogue) = (self.directory.details_of(&rows)?, &self.plan.catalogue);
+        let catalogue = &self.plan.catalogue;
+        let mut rows = self.directory.read_rows()?;
+        rows = rows.into_iter().map(|row| row.with_facts_of(catalogue)).collect();
+        let details = self.directory.details_of(&rows)?;
         self.run.shared = another_run::derive(&mut rows, &details, catalogue, &[]);
         if let Some(history) = &mut self.history {
             self.run.between_runs = history.between_runs(&rows, catalogue);

@@ -4,16 +4,18 @@
 //! pass ends early, the cases that it reached get their fewest blocks, and then the next ones do, if there is time for blocks
 //! that are not all of one second. First passes are slow, so there may be time for all in the end.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
+use crate::engine::calibration::Calibration;
+use crate::engine::population::States;
 use crate::model::own::is_own;
-use crate::session::laboratory::{KnownCase, PROCESSES, Share};
+use crate::session::laboratory::{PROCESSES, Share};
 use crate::session::observer::Work;
 use crate::session::pending_case::PendingCase;
 use crate::session::preset::{PassSchedule, additivity_sample};
-use crate::session::states::StatesOfClasses;
-use crate::{Case, CaseId, Catalogue, Preset};
+use crate::session::states::states_of_classes;
+use crate::{Case, CaseId, Catalogue, Class, Preset};
 
 /// The state of a machine lasts for seconds. New cases get no blocks in less time: they would agree without being right.
 const SHORTEST: Duration = Duration::from_secs(2);
@@ -53,7 +55,7 @@ impl Part {
                 tests_additivity: sample.contains(&case.id()),
                 earlier_pairs: earlier_pairs.get(&case.id()).copied(),
                 facts,
-                ..PendingCase::new(case.clone(), preset.budget(case, cases.len(), facts.as_ref()))
+                ..PendingCase::new(case.clone(), preset.settings(case, cases.len(), facts.as_ref()))
             }
         };
         Self {
@@ -162,8 +164,7 @@ impl Part {
         }
         let of_rest = if self.is_short_of_time() { None } else { self.part_of_the_rest(left) };
         let (time, most_passes) = of_rest.or_else(|| self.one_of_the_fewest(left))?;
-        let known =
-            |pending: &PendingCase| Some(KnownCase { case: pending.case.clone(), calibration: pending.calibration()? });
+        let known = |pending: &PendingCase| Some((pending.case.clone(), Calibration::known(pending.found.as_ref()?)?));
         let cases = self.cases.iter().filter_map(known).collect();
         Some(Share { preset, seed, first_pass: self.schedule.all_made + 1, most_passes, time, cases })
     }
@@ -178,7 +179,7 @@ impl Part {
     /// The time and the most passes of one of the fresh processes that are left, which share the rest with this one.
     fn part_of_the_rest(&mut self, left: Option<Duration>) -> Option<(Duration, u32)> {
         let (time, shares) = self.schedule.shares(self.processes_left + 1, left);
-        let most = self.cases.iter().map(|pending| pending.budget.blocks.max).max().unwrap_or(0);
+        let most = self.cases.iter().map(|pending| pending.settings.blocks.max).max().unwrap_or(0);
         let most_passes = most.saturating_sub(self.schedule.all_made) / shares.max(1);
         // Passes may become shorter: the first ones of a run whose machine was busy when it began.
         if shares < 2 || most_passes == 0 {
@@ -199,8 +200,8 @@ impl Part {
     }
 
     /// The states of the machine so far.
-    pub(super) fn states(&self) -> StatesOfClasses {
-        StatesOfClasses::of(self.unfinished().chain(&self.finished))
+    pub(super) fn states(&self) -> BTreeMap<Class, States> {
+        states_of_classes(self.unfinished().chain(&self.finished))
     }
 
     fn unfinished(&self) -> impl Iterator<Item = &PendingCase> {
@@ -215,10 +216,10 @@ impl Part {
     /// Most blocks to be taken, and the time for them if it can end them: the first blocks are taken in any case. `left` is
     /// the time for this laboratory, if that is limited.
     pub(super) fn work(&self, left: Option<Duration>) -> Work {
-        let most = || self.unfinished().map(|pending| u64::from(pending.budget.blocks.max));
+        let most = || self.unfinished().map(|pending| u64::from(pending.settings.blocks.max));
         let ends_by_time = most().max().is_some_and(|most| most > 1);
         let time = ends_by_time.then_some(self.schedule.time);
-        let fewest = || self.unfinished().map(|pending| u64::from(pending.budget.blocks.min)).sum();
+        let fewest = || self.unfinished().map(|pending| u64::from(pending.settings.blocks.min)).sum();
         let fewest = if left.is_none() { fewest() } else { 0 };
         let planned = left.map_or(self.planned, |left| left.min(self.planned));
         Work { blocks: most().sum(), fewest, time: time.into_iter().chain(left).min(), planned }

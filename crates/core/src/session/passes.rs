@@ -1,6 +1,6 @@
 //! The loop of a run: pass after pass over the unfinished cases, into the journal.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use crate::engine::profile::{self, Phase};
@@ -8,20 +8,18 @@ use crate::session::laboratory::Apart;
 use crate::session::observer::Observer;
 use crate::session::part::{Part, planned_time, turns};
 use crate::session::pending_case::{PendingCase, Recorded};
-use crate::session::states::StatesOfClasses;
 use crate::session::{Limits, Session};
 use crate::stats::median;
 use crate::{
-    Case, CaseId, Engine, Laboratory, Measurement, Nanoseconds, Preset, Refusal, Row, RunDirectoryError, Status,
-    Verdict,
+    Case, CaseId, Engine, Laboratory, Measurement, Nanoseconds, Refusal, Row, RunDirectoryError, Status, Verdict,
 };
 
 /// How a block, or a pass of one laboratory, ended.
 enum Ended {
     Finished,
     Lost,
-    Cancelled,
-    OutOfTime,
+    /// The run ends with it.
+    Run(Status),
 }
 
 /// Shows what is known of a case to an observer that follows it: the cost over all pairs so far, once these are more by an
@@ -68,7 +66,7 @@ impl Passes<'_> {
         let ended = self.all_passes(laboratories, &mut parts);
         // The blocks since the first one, of cases that the run does not return to.
         for pending in parts.iter_mut().flat_map(Part::unfinished_mut) {
-            self.record_everything(pending)?;
+            self.record(pending, Recorded::Everything)?;
         }
         Ok(match ended? {
             Status::Done if leaves_some => Status::BudgetSpent,
@@ -94,7 +92,7 @@ impl Passes<'_> {
                 match self.one_pass(*laboratory, part, None)? {
                     Ended::Finished => part.end_pass(self.since(started), None),
                     Ended::Lost => part.is_lost = true,
-                    Ended::Cancelled | Ended::OutOfTime => {}
+                    Ended::Run(_) => {}
                 }
             }
         }
@@ -138,8 +136,7 @@ impl Passes<'_> {
                     Ended::Finished => {}
                     // Other laboratories are not concerned. A new process can measure the rest.
                     Ended::Lost => part.is_lost = true,
-                    Ended::Cancelled => return Ok(Status::Interrupted),
-                    Ended::OutOfTime => return Ok(Status::BudgetSpent),
+                    Ended::Run(status) => return Ok(status),
                 }
                 part.end_pass(self.since(started), self.time_left().map(|left| part.share_of(left, planned)));
                 // A case follows another one in each pass.
@@ -187,7 +184,7 @@ impl Passes<'_> {
             self.observer.measured(part.number, u64::from(pending.blocks() - before), spent);
             show(self.observer, pending);
             if pending.is_finished {
-                self.record_everything(pending)?;
+                self.record(pending, Recorded::Everything)?;
             }
         }
         part.end_share(last + 1 - first, self.since(started));
@@ -205,7 +202,7 @@ impl Passes<'_> {
         let spans_half = part.spans_half();
         // Of few cases, all blocks may be made long before that.
         let may_finish = is_final || spans_half || part.cases.iter().any(PendingCase::is_next_last);
-        let states = if may_finish { part.states() } else { StatesOfClasses::default() };
+        let states = if may_finish { part.states() } else { BTreeMap::new() };
         laboratory.begin_pass(part.schedule.made);
         let mut reached = 0;
         for pending in &mut part.cases {
@@ -214,19 +211,21 @@ impl Passes<'_> {
             }
             reached += 1;
             if self.limits.cancel.is_cancelled() {
-                return Ok(Ended::Cancelled);
+                return Ok(Ended::Run(Status::Interrupted));
             }
             if self.limits.deadline.is_some_and(|deadline| (self.session.now)() >= deadline) {
-                return Ok(Ended::OutOfTime);
+                return Ok(Ended::Run(Status::BudgetSpent));
             }
             self.observer.measuring(&pending.case);
             let (before, started) = (pending.blocks(), (self.session.now)());
-            let mut engine = Engine::new(pending.budget.settings.clone(), self.limits.cancel.clone())
-                .with_blocks(pending.budget.blocks)
-                .final_block(is_final && pending.has_next_its_fewest() || pending.is_over_budget())
-                .test_additivity(pending.tests_additivity);
-            engine.may_be_precise = spans_half || Preset::may_end_early(&pending.case);
-            (engine.states, engine.block) = (states.of_case(pending), Some(part.schedule.all_made + 1));
+            let mut engine = Engine::new(pending.settings.clone(), self.limits.cancel.clone());
+            engine.is_final = is_final && pending.has_next_its_fewest() || pending.is_over_budget();
+            engine.tests_additivity = pending.tests_additivity;
+            // The state of a CPU (its clock, its host) lasts for seconds, so that the blocks of a few seconds agree without being
+            // right: no case of CPUs is precise before its blocks span half of the time.
+            engine.may_be_precise = spans_half || !pending.case.is_on_cpus();
+            (engine.states, engine.block) =
+                (states.get(&pending.class()).cloned().unwrap_or_default(), Some(part.schedule.all_made + 1));
             match self.one_block(laboratory, pending, &engine)? {
                 Ended::Finished => {}
                 ended => return Ok(ended),
@@ -234,7 +233,7 @@ impl Passes<'_> {
             let spent = self.since(started);
             pending.spent += spent;
             // A finished case takes none of the blocks that are left.
-            let after = if pending.is_finished { pending.budget.blocks.max } else { pending.blocks() };
+            let after = if pending.is_finished { pending.settings.blocks.max } else { pending.blocks() };
             self.observer.measured(part.number, u64::from(after.saturating_sub(before)), spent);
             show(self.observer, pending);
         }
@@ -255,44 +254,38 @@ impl Passes<'_> {
         // The order of pairs differs from case to case and does not depend on which other cases are measured.
         let seed = self.session.run.seed ^ pending.case.id().number();
         let earlier = pending.found.clone();
-        let Ok(found) = engine.measure_block(experiment.as_mut(), earlier, seed) else { return Ok(Ended::Cancelled) };
+        let Ok(found) = engine.measure_block(experiment.as_mut(), earlier, seed) else {
+            return Ok(Ended::Run(Status::Interrupted));
+        };
         pending.add_block(found);
         pending.is_finished = pending.found.as_ref().is_none_or(|found| !engine.needs_another_block(found));
         profile::time(Phase::Write, || {
-            if pending.is_finished { self.record_everything(pending) } else { self.record_first_row(pending) }
+            let recorded = if pending.is_finished { Recorded::Everything } else { Recorded::FirstRow };
+            self.record(pending, recorded)
         })?;
         Ok(Ended::Finished)
     }
 
-    /// Writes the provisional row of a case after its first block.
-    fn record_first_row(&mut self, pending: &mut PendingCase) -> Result<(), RunDirectoryError> {
-        let (Recorded::Nothing, Some(found)) = (pending.recorded, &pending.found) else { return Ok(()) };
+    /// Writes the provisional row of a case, or all that is known of it. Its samples are written only with the rest, because the
+    /// last block decides which of them count.
+    fn record(&mut self, pending: &mut PendingCase, recorded: Recorded) -> Result<(), RunDirectoryError> {
+        let is_all = recorded == Recorded::Everything;
+        if is_all {
+            // Of a run that was ended early, the last block was not planned as the last.
+            pending.found.iter_mut().for_each(Measurement::settle);
+        }
+        let Some(found) = pending.found.as_ref().filter(|_| pending.recorded < recorded) else { return Ok(()) };
         if pending.was_known_better() {
             return Ok(());
         }
         self.record_evidence(&pending.case, found)?;
-        self.session.journal.append(&pending.row(found), &[], &[])?;
-        pending.recorded = Recorded::FirstRow;
-        Ok(())
-    }
-
-    /// Writes all that is known of a case. Its samples are written only now, because the last block decides which of them
-    /// count.
-    fn record_everything(&mut self, pending: &mut PendingCase) -> Result<(), RunDirectoryError> {
-        // Of a run that was ended early, the last block was not planned as the last.
-        pending.found.iter_mut().for_each(Measurement::settle);
-        let (Recorded::Nothing | Recorded::FirstRow, Some(found)) = (pending.recorded, &pending.found) else {
-            return Ok(());
-        };
-        if pending.was_known_better() {
-            return Ok(());
+        let samples = if is_all { found.observations.as_slice() } else { &[] };
+        let details = if is_all { pending.details(found) } else { Vec::new() };
+        self.session.journal.append(&pending.row(found), samples, &details)?;
+        if is_all {
+            self.session.replaced.extend(pending.earlier_pairs.map(|_| pending.case.id()));
         }
-        self.record_evidence(&pending.case, found)?;
-        self.session.journal.append(&pending.row(found), &found.observations, &pending.details(found))?;
-        if pending.earlier_pairs.is_some() {
-            self.session.replaced.insert(pending.case.id());
-        }
-        pending.recorded = Recorded::Everything;
+        pending.recorded = recorded;
         Ok(())
     }
 
@@ -308,9 +301,7 @@ impl Passes<'_> {
         };
         let row = Row::unmeasured(pending.case.clone(), verdict).described(pending.facts.as_ref());
         self.session.journal.append(&row, &[], &[])?;
-        if pending.earlier_pairs.is_some() {
-            self.session.replaced.insert(pending.case.id());
-        }
+        self.session.replaced.extend(pending.earlier_pairs.map(|_| pending.case.id()));
         // Earlier blocks do not stand beside a refusal.
         (pending.found, pending.is_finished) = (None, true);
         Ok(Ended::Finished)

@@ -3,15 +3,14 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use crate::engine::calibration::Calibration;
-use crate::engine::population::Stage;
+use crate::engine::population::{Stage, course};
 use crate::model::estimate::Stratum;
 use crate::session::laboratory::Apart;
-use crate::session::preset::{Budget, MIN_BLOCKS};
-use crate::{Case, Check, Class, Detail, Facts, Measurement, Observation, Row, Verdict};
+use crate::session::preset::MIN_BLOCKS;
+use crate::{Case, Check, Class, Detail, Facts, Measurement, Observation, Row, Settings, Verdict};
 
 /// What of a case is in the journal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 pub(super) enum Recorded {
     Nothing,
     /// The provisional row of its first block.
@@ -24,7 +23,7 @@ pub(super) struct PendingCase {
     pub(super) case: Case,
     /// What is known of its primitive.
     pub(super) facts: Option<Facts>,
-    pub(super) budget: Budget,
+    pub(super) settings: Settings,
     /// Whether its third loop is run.
     pub(super) tests_additivity: bool,
     /// The pairs behind the row that an earlier process left of it.
@@ -42,11 +41,11 @@ pub(super) struct PendingCase {
 }
 
 impl PendingCase {
-    pub(super) const fn new(case: Case, budget: Budget) -> Self {
+    pub(super) const fn new(case: Case, settings: Settings) -> Self {
         Self {
             case,
             facts: None,
-            budget,
+            settings,
             tests_additivity: false,
             earlier_pairs: None,
             finished_course: Vec::new(),
@@ -65,11 +64,6 @@ impl PendingCase {
             Some(earlier) if is_prevented => Some(Measurement { blocks: found.blocks, ..earlier }),
             _ => Some(found),
         };
-    }
-
-    /// The length of its samples, once it has some.
-    pub(super) fn calibration(&self) -> Option<Calibration> {
-        Calibration::known(self.found.as_ref()?)
     }
 
     /// Takes what a fresh process, which has this number, found out. Its memory and its threads are others, but what it
@@ -95,7 +89,7 @@ impl PendingCase {
 
     /// Whether an earlier process took most of its fewest blocks.
     pub(super) fn was_known_well(&self) -> bool {
-        let fewest = u64::from(self.budget.blocks.min) * self.budget.settings.rule.min_pairs;
+        let fewest = u64::from(self.settings.blocks.min) * self.settings.rule.min_pairs;
         self.earlier_pairs.is_some_and(|earlier| 2 * earlier >= fewest)
     }
 
@@ -114,8 +108,8 @@ impl PendingCase {
     /// Its details for what was `found`.
     pub(super) fn details(&self, found: &Measurement) -> Vec<Detail> {
         // How many times the case was measured, where it could have been more than one.
-        let blocks =
-            (self.budget.blocks.max > 1).then(|| Detail::of_case(Detail::MEASUREMENT_BLOCKS, f64::from(found.blocks)));
+        let blocks = (self.settings.blocks.max > 1)
+            .then(|| Detail::of_case(Detail::MEASUREMENT_BLOCKS, f64::from(found.blocks)));
         let rest = strata(found).into_iter().chain(states_and_processes(found));
         found.details.iter().cloned().chain(blocks).chain(rest).collect()
     }
@@ -133,7 +127,7 @@ impl PendingCase {
         if !self.finished_course.is_empty() {
             return self.finished_course.clone();
         }
-        self.found.as_ref().map_or_else(Vec::new, Measurement::course)
+        self.found.as_ref().map_or_else(Vec::new, |found| course(&found.observations))
     }
 
     /// What it moves with.
@@ -143,19 +137,19 @@ impl PendingCase {
 
     /// Whether it has no block after the next one.
     pub(super) fn is_next_last(&self) -> bool {
-        self.blocks() + 1 >= self.budget.blocks.max || self.is_over_budget()
+        self.blocks() + 1 >= self.settings.blocks.max || self.is_over_budget()
     }
 
     /// Whether it has its fewest blocks after the next one.
     pub(super) fn has_next_its_fewest(&self) -> bool {
-        self.blocks() + 1 >= self.budget.blocks.min
+        self.blocks() + 1 >= self.settings.blocks.min
     }
 
     /// Whether it took the time of several cases. (On 64 virtual CPUs a block with a thread on each lasts 20 ms instead
     /// of five: the host always takes one of the CPUs away.)
     pub(super) fn is_over_budget(&self) -> bool {
         const SEVERAL: u32 = 4;
-        self.blocks() + 1 >= MIN_BLOCKS && self.spent > SEVERAL * self.budget.settings.rule.max_time
+        self.blocks() + 1 >= MIN_BLOCKS && self.spent > SEVERAL * self.settings.rule.max_time
     }
 }
 
@@ -181,15 +175,10 @@ fn strata(found: &Measurement) -> Vec<Detail> {
     let Some(strata) = found.estimate.as_ref().and_then(|estimate| estimate.strata.as_ref()) else { return Vec::new() };
     let share = Detail::of_case(Detail::SMT_INTERFERENCE, strata.beside_share);
     let of_stratum = |name: &str, stratum: &Stratum| {
-        let mut details = vec![
-            Detail::of_case(&format!("{name}_ns"), stratum.ns.value()),
-            Detail::of_case(&format!("{name}_pairs"), stratum.pairs as f64),
-        ];
-        if let Some(interval) = stratum.interval {
-            details.push(Detail::of_case(&format!("{name}_low_ns"), interval.low));
-            details.push(Detail::of_case(&format!("{name}_high_ns"), interval.high));
-        }
-        details
+        let ends = stratum.interval.map(|interval| [("low_ns", interval.low), ("high_ns", interval.high)]);
+        let known =
+            [("ns", stratum.ns.value()), ("pairs", stratum.pairs as f64)].into_iter().chain(ends.into_iter().flatten());
+        known.map(|(what, value)| Detail::of_case(&format!("{name}_{what}"), value)).collect::<Vec<_>>()
     };
     let of_both = [("alone", &strata.alone), ("beside", &strata.beside)].into_iter();
     let of_both = of_both.filter_map(|(name, stratum)| Some(of_stratum(name, stratum.as_ref()?))).flatten();
@@ -207,9 +196,9 @@ mod tests {
     #[test]
     fn a_block_that_other_programs_prevent_takes_no_earlier_one_away() {
         let case = Case::new("cpu.lock.std_mutex");
-        let budget = Preset::Standard.budget(&case, 1, None);
-        let engine = Engine::new(budget.settings.clone(), Cancel::new()).with_blocks(budget.blocks);
-        let mut pending = PendingCase::new(case, budget);
+        let settings = Preset::Standard.settings(&case, 1, None);
+        let engine = Engine::new(settings.clone(), Cancel::new());
+        let mut pending = PendingCase::new(case, settings);
         let mut take = |fault| {
             let mut experiment = FakeExperiment::new(5.0, 1).with_fault(fault);
             pending.add_block(engine.measure_block(&mut experiment, pending.found.clone(), 1).unwrap());

@@ -49,12 +49,6 @@ impl Plan {
         self.len() == 0
     }
 
-    /// The plan with these cases behind the others.
-    pub(crate) fn with_last(mut self, last: impl Fn(&Case) -> bool) -> Self {
-        self.parts.iter_mut().for_each(|part| part.sort_by_key(&last));
-        self
-    }
-
     /// Leaves out the cases that are finished.
     pub fn leave_out(&mut self, finished: &HashSet<CaseId>) {
         for part in &mut self.parts {

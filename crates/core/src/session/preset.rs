@@ -31,13 +31,6 @@ impl Run {
     }
 }
 
-/// How one case is measured.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Budget {
-    pub(super) settings: Settings,
-    pub(super) blocks: BlockCount,
-}
-
 /// Fewer blocks than this sample too few states of the machine. With 8 blocks a 95 % interval holds in 91 of 100 simulated
 /// runs of a machine whose state keeps changing, with 20 blocks in 95.
 pub(super) const MIN_BLOCKS: u32 = 8;
@@ -76,7 +69,7 @@ impl Preset {
     ///
     /// The time for a case is the time for the preset, divided by its number of cases. Experiments may ask for a larger or
     /// smaller share. `facts` are those of the primitive, where known.
-    pub(super) fn budget(self, case: &Case, cases: usize, facts: Option<&Facts>) -> Budget {
+    pub(super) fn settings(self, case: &Case, cases: usize, facts: Option<&Facts>) -> Settings {
         let (mut rule, mut blocks) = if case.is_on_cpus() { self.on_cpu(cases) } else { self.on_gpu() };
         if !case.is_on_cpus() && facts.is_some_and(|facts| (facts.run_effect)(case).ns >= VARIES) {
             blocks.min = MIN_BLOCKS;
@@ -90,28 +83,19 @@ impl Preset {
             };
             blocks.max *= COMPARED_BLOCKS as u32;
         }
-        Budget { settings: Settings::with_rule(rule), blocks }
-    }
-
-    /// The blocks that a case gets however long they take, and without which its interval decides nothing.
-    const fn fewest_blocks(self, is_cpu: bool) -> u32 {
-        match (is_cpu, self) {
-            (true, Self::Quick | Self::Standard) => MIN_BLOCKS,
-            (true, Self::Paper) => MIN_BLOCKS_OF_PAPER,
-            (false, _) => MIN_BLOCKS_ON_GPU,
-        }
+        Settings { blocks, ..Settings::with_rule(rule) }
     }
 
     /// The state of a CPU (its clock, SMT interference, where its host lets it run) changes within tenths of a second.
     /// Many short blocks sample more of it than few long ones. The paper's grid on 2 CPUs, 1,300 cases, is to take less
     /// than a minute, and on 16 CPUs, 4,600 cases, less than six.
     fn on_cpu(self, cases: usize) -> (PrecisionRule, BlockCount) {
-        let (precision, max) = match self {
-            Self::Quick => (0.01, 400),
-            Self::Standard => (0.005, 200),
-            Self::Paper => (0.01, if cases > LARGE_PLAN { 40 } else { 20 }),
+        let (precision, min, max) = match self {
+            Self::Quick => (0.01, MIN_BLOCKS, 400),
+            Self::Standard => (0.005, MIN_BLOCKS, 200),
+            Self::Paper => (0.01, MIN_BLOCKS_OF_PAPER, if cases > LARGE_PLAN { 40 } else { 20 }),
         };
-        let blocks = BlockCount { min: self.fewest_blocks(true), max };
+        let blocks = BlockCount { min, max };
         let (max_pairs, max_time) = (CPU_BLOCK_PAIRS * u64::from(blocks.max), CPU_BLOCK * blocks.max);
         (PrecisionRule { precision, min_pairs: CPU_BLOCK_PAIRS, max_pairs, max_time }, blocks)
     }
@@ -126,7 +110,7 @@ impl Preset {
         let max_pairs = GPU_BLOCK_PAIRS * u64::from(most);
         let max_time = Duration::from_millis(max_time_ms);
         let rule = PrecisionRule { precision, min_pairs: GPU_BLOCK_PAIRS, max_pairs, max_time };
-        (rule, BlockCount { min: self.fewest_blocks(false), max: most })
+        (rule, BlockCount { min: MIN_BLOCKS_ON_GPU, max: most })
     }
 
     /// The passes over the cases of one laboratory: how long they may take, and how many are made however long they take.
@@ -142,22 +126,17 @@ impl Preset {
             (false, Self::Quick) => 12,
             (false, Self::Paper) => 128,
         };
-        PassSchedule::within(Duration::from_secs(seconds), self.fewest_blocks(is_cpu))
+        let (_, blocks) = if is_cpu { self.on_cpu(cases.len()) } else { self.on_gpu() };
+        PassSchedule::within(Duration::from_secs(seconds), blocks.min)
     }
 
     /// About how long the cases of one laboratory take: as long as their passes may, less where they are few, and more where the
     /// fewest blocks take longer. Setting up is not in it.
     pub fn planned_time(self, cases: &[Case]) -> Duration {
         let Some(case) = cases.first() else { return Duration::ZERO };
-        let BlockCount { min, max } = self.budget(case, cases.len(), None).blocks;
+        let BlockCount { min, max } = self.settings(case, cases.len(), None).blocks;
         let all = |blocks: u32| time_of_a_block(cases).mul_f64(cases.len() as f64 * f64::from(blocks));
         all(max).min(self.passes(cases).time).max(all(min))
-    }
-
-    /// Whether a case may end as precise before its blocks span half of the time. The state of a CPU (its clock, its host)
-    /// lasts for seconds, so that the blocks of a few seconds agree without being right.
-    pub(super) fn may_end_early(case: &Case) -> bool {
-        !case.is_on_cpus()
     }
 }
 

@@ -8,13 +8,13 @@
 use std::time::{Duration, Instant};
 
 use crate::engine::calibration::Calibration;
-use crate::session::laboratory::{Apart, KnownCase, PROCESSES, Share};
+use crate::session::laboratory::{Apart, PROCESSES, Share};
 use crate::session::observer::Observer;
 use crate::{Cancel, Case, Check, Engine, Laboratory, Measurement, Observation};
 
 /// A case in the course of a share.
-struct Open {
-    case: Case,
+struct Open<'a> {
+    case: &'a Case,
     calibration: Calibration,
     found: Option<Measurement>,
     spent: Duration,
@@ -25,46 +25,50 @@ impl Share {
     /// Measures it in this process, pass after pass. Cases that cannot be measured here are left out.
     pub fn measure(&self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Vec<Apart> {
         let mut random = fastrand::Rng::with_seed(self.seed ^ u64::from(self.first_pass));
-        let mut open: Vec<Open> = self.cases.iter().map(Open::new).collect();
-        let (started, count) = (Instant::now(), self.cases.len());
+        let cases = self.cases.iter();
+        let mut open: Vec<Open<'_>> = cases
+            .map(|(case, calibration)| Open {
+                case,
+                calibration: *calibration,
+                found: None,
+                spent: Duration::ZERO,
+                is_over: false,
+            })
+            .collect();
+        let started = Instant::now();
         for pass in 0..self.most_passes {
             if pass > 0 && started.elapsed() >= self.time {
                 break;
             }
             random.shuffle(&mut open);
             for case in open.iter_mut().filter(|case| !case.is_over) {
-                observer.measuring(&case.case);
-                self.one_block(laboratory, case, self.first_pass + pass, count);
+                observer.measuring(case.case);
+                self.one_block(laboratory, case, self.first_pass + pass);
             }
         }
         open.into_iter().filter_map(Open::end).collect()
     }
 
-    fn one_block(&self, laboratory: &mut dyn Laboratory, open: &mut Open, number: u32, count: usize) {
+    fn one_block(&self, laboratory: &mut dyn Laboratory, open: &mut Open<'_>, number: u32) {
         let started = Instant::now();
-        let budget = self.preset.budget(&open.case, count, None);
-        let Ok(mut experiment) = laboratory.experiment(&open.case) else {
+        let settings = self.preset.settings(open.case, self.cases.len(), None);
+        let Ok(mut experiment) = laboratory.experiment(open.case) else {
             open.is_over = true;
             return;
         };
-        let mut engine = Engine::new(budget.settings.clone(), Cancel::new()).with_blocks(budget.blocks);
+        let mut engine = Engine::new(settings.clone(), Cancel::new());
         engine.may_be_precise = false;
         (engine.calibration, engine.block) = (Some(open.calibration), Some(number));
         let seed = self.seed ^ open.case.id().number() ^ u64::from(self.first_pass);
         let found = engine.measure_block(experiment.as_mut(), open.found.take(), seed);
         open.spent += started.elapsed();
-        let is_long = open.spent > 4 * budget.settings.rule.max_time / PROCESSES;
+        let is_long = open.spent > 4 * settings.rule.max_time / PROCESSES;
         open.is_over = is_long || found.as_ref().is_ok_and(|found| found.stop.is_none());
         open.found = found.ok();
     }
 }
 
-impl Open {
-    fn new(known: &KnownCase) -> Self {
-        let KnownCase { case, calibration } = known.clone();
-        Self { case, calibration, found: None, spent: Duration::ZERO, is_over: false }
-    }
-
+impl Open<'_> {
     fn end(self) -> Option<Apart> {
         let Measurement { check, observations, .. } = self.found?;
         let failure = if let Check::Failed(reason) = check { Some(reason) } else { None };

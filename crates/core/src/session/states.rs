@@ -17,24 +17,13 @@ const FEWEST_CASES: usize = 4;
 /// Of fewer cases, what they share is too much of what each has of its own.
 const FEWEST_TO_SHARE: usize = 8;
 
-/// The states that the cases of each class show.
-#[derive(Debug, Default)]
-pub(super) struct StatesOfClasses(BTreeMap<Class, States>);
-
-impl StatesOfClasses {
-    /// From what is known of all cases so far, the finished ones too.
-    pub(super) fn of<'a>(cases: impl Iterator<Item = &'a PendingCase>) -> Self {
-        let mut courses: BTreeMap<Class, Vec<Vec<Stage>>> = BTreeMap::new();
-        for pending in cases {
-            courses.entry(pending.class()).or_default().push(pending.course());
-        }
-        Self(courses.into_iter().map(|(class, courses)| (class, states(class, &courses))).collect())
+/// The states of each class of cases, from what is known of all cases so far, the finished ones too.
+pub(super) fn states_of_classes<'a>(cases: impl Iterator<Item = &'a PendingCase>) -> BTreeMap<Class, States> {
+    let mut courses: BTreeMap<Class, Vec<Vec<Stage>>> = BTreeMap::new();
+    for pending in cases {
+        courses.entry(pending.class()).or_default().push(pending.course());
     }
-
-    /// Those of the class of a case.
-    pub(super) fn of_case(&self, pending: &PendingCase) -> States {
-        self.0.get(&pending.class()).cloned().unwrap_or_default()
-    }
+    courses.into_iter().map(|(class, courses)| (class, states(class, &courses))).collect()
 }
 
 fn states(class: Class, courses: &[Vec<Stage>]) -> States {

@@ -68,7 +68,7 @@ pub(crate) fn student_half_width(values: &[f64], level: Level) -> Option<f64> {
         return None;
     }
     let count = values.len() as f64;
-    Some(student::quantile(level.tail(), count - 1.0) * (variance(values) / count).sqrt())
+    Some(student::quantile(level.tail, count - 1.0) * (variance(values) / count).sqrt())
 }
 
 #[cfg(test)]

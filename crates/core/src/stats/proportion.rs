@@ -39,7 +39,7 @@ impl Proportion {
 
 /// Wilson's score interval of a share that so many independent trials gave.
 fn wilson(share: f64, trials: f64, level: Level) -> Interval {
-    let z_squared = level.z() * level.z();
+    let z_squared = level.z * level.z;
     let scale = 1.0 + z_squared / trials;
     let centre = (share + z_squared / (2.0 * trials)) / scale;
     let half_width =

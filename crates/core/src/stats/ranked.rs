@@ -36,7 +36,7 @@ impl Ranked {
     pub fn interval(&self, level: Level) -> Option<Interval> {
         let last = self.sorted.len().checked_sub(1)?;
         let middle = last as f64 / 2.0;
-        let rank = lower_rank(self.sorted.len(), level.tail())? as f64;
+        let rank = lower_rank(self.sorted.len(), level.tail)? as f64;
         let distance = (middle - rank) * self.autocorrelation_time.sqrt();
         let rank = (middle - distance).floor().max(0.0) as usize;
         Some(Interval { low: self.sorted[rank], high: self.sorted[last - rank] })
@@ -102,29 +102,19 @@ impl Interval {
 }
 
 /// How sure an interval is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
-    /// 95 %: what is reported.
-    P95,
-    /// 99 %: what a cost must pass to be called different from zero.
-    P99,
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Level {
+    /// The standard normal quantile of both tails together.
+    pub z: f64,
+    /// The probability of one tail.
+    pub(super) tail: f64,
 }
 
 impl Level {
-    /// The standard normal quantile of both tails together.
-    pub const fn z(self) -> f64 {
-        match self {
-            Self::P95 => 1.960,
-            Self::P99 => 2.576,
-        }
-    }
-
-    pub(super) const fn tail(self) -> f64 {
-        match self {
-            Self::P95 => 0.025,
-            Self::P99 => 0.005,
-        }
-    }
+    /// 95 %: what is reported.
+    pub const P95: Self = Self { z: 1.960, tail: 0.025 };
+    /// 99 %: what a cost must pass to be called different from zero.
+    pub const P99: Self = Self { z: 2.576, tail: 0.005 };
 }
 
 // How much information correlated observations hold.
@@ -137,15 +127,8 @@ impl Level {
 /// are, by about (1 - r) t / n each (Marriott and Pope, Biometrika 41, 1954): that is put back. Never below 1: alternation
 /// is not credited.
 pub(super) fn autocorrelation_time(observations: &[f64], centre: f64) -> f64 {
-    let signs: Vec<f64> = observations
-        .iter()
-        .map(|value| match value.total_cmp(&centre) {
-            std::cmp::Ordering::Less => -1.0,
-            std::cmp::Ordering::Equal => 0.0,
-            std::cmp::Ordering::Greater => 1.0,
-        })
-        .collect();
-    time_of(&signs)
+    let sign = |value: &f64| f64::from(value.total_cmp(&centre) as i8);
+    time_of(&observations.iter().map(sign).collect::<Vec<_>>())
 }
 
 /// The same for deviations whose mean is zero.
@@ -175,7 +158,7 @@ pub(crate) fn share_interval(shares: &[f64], level: Level) -> Interval {
     let share = shares.iter().sum::<f64>() / count;
     let deviations: Vec<f64> = shares.iter().map(|of_block| of_block - share).collect();
     let independent = count / time_of(&deviations).max(time_by_changes(shares, share));
-    let z = level.z();
+    let z = level.z;
     let centre = (share * independent + z * z / 2.0) / (independent + z * z);
     let half_width = z * (centre * (1.0 - centre) / (independent + z * z)).sqrt();
     Interval { low: (centre - half_width).clamp(0.0, share), high: (centre + half_width).clamp(share, 1.0) }
@@ -215,13 +198,13 @@ mod tests {
     fn ranks_are_those_of_the_binomial_tables() {
         // Hahn and Meeker, table A.15: two-sided 95 % intervals for the median, as ranks counted from 1.
         for (count, rank) in [(6, 1), (8, 1), (9, 2), (12, 3), (15, 4), (20, 6), (25, 8), (50, 18), (100, 40)] {
-            assert_eq!(lower_rank(count, Level::P95.tail()), Some(rank - 1), "{count}");
+            assert_eq!(lower_rank(count, Level::P95.tail), Some(rank - 1), "{count}");
         }
-        assert_eq!(lower_rank(5, Level::P95.tail()), None);
-        assert_eq!(lower_rank(7, Level::P99.tail()), None);
-        assert_eq!(lower_rank(8, Level::P99.tail()), Some(0));
+        assert_eq!(lower_rank(5, Level::P95.tail), None);
+        assert_eq!(lower_rank(7, Level::P99.tail), None);
+        assert_eq!(lower_rank(8, Level::P99.tail), Some(0));
         // Far beyond where 0.5^n is zero in f64: close to n/2 - 1.96 sqrt(n)/2.
-        let rank = lower_rank(10_000, Level::P95.tail()).unwrap();
+        let rank = lower_rank(10_000, Level::P95.tail).unwrap();
         assert!((4_899..=4_903).contains(&rank), "{rank}");
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use syncscope_core::fake::FakeExperiment;
 use syncscope_core::{
-    Actor, Check, Evidence, Experiment, ExperimentError, Population, Protocol, Ruler, Sample, Shot, Side,
+    Actor, Check, Evidence, Experiment, ExperimentError, Limit, Population, Protocol, Ruler, Sample, Shot, Side,
 };
 
 /// A fake whose samples, or whose wishes, are changed.
@@ -15,6 +15,7 @@ pub(crate) struct Altered<S> {
     pub(crate) share: f64,
     pub(crate) actor: Actor,
     pub(crate) population: Population,
+    pub(crate) limit: Option<Limit>,
 }
 
 impl<S> Altered<S>
@@ -22,7 +23,15 @@ where
     S: FnMut(&mut FakeExperiment, Shot) -> Result<Sample, ExperimentError>,
 {
     pub(crate) fn of(fake: FakeExperiment, sample: S) -> Self {
-        Self { fake, sample, longest: None, share: 1.0, actor: Actor::Slowest, population: Population::All }
+        Self {
+            fake,
+            sample,
+            longest: None,
+            share: 1.0,
+            actor: Actor::Slowest,
+            population: Population::All,
+            limit: None,
+        }
     }
 }
 
@@ -43,6 +52,9 @@ where
         let Self { longest: longest_sample, share: share_of_time, actor, population, .. } = *self;
         let unroll = self.fake.protocol().unroll;
         Protocol { longest_sample, share_of_time, actor, population, has_double: true, ..Protocol::of(unroll) }
+    }
+    fn limit(&self) -> Option<Limit> {
+        self.limit.clone()
     }
     fn check(&mut self) -> Check {
         self.fake.check()

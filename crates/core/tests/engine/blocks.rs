@@ -3,8 +3,8 @@
 use syncscope_core::fake::{FakeExperiment, Fault, Noise};
 use syncscope_core::stopping::Stop;
 use syncscope_core::{
-    BlockCount, Cancel, Check, Detail, Engine, Evidence, Experiment, ExperimentError, Protocol, Ruler, Sample, Shot,
-    Side, Verdict,
+    BlockCount, Cancel, Check, Detail, Engine, Evidence, Experiment, ExperimentError, Protocol, Ruler, Sample,
+    Settings, Shot, Side, Verdict,
 };
 
 use super::settings;
@@ -43,7 +43,7 @@ impl Experiment for Asked {
 
 #[test]
 fn a_case_is_measured_in_blocks_until_it_is_precise() {
-    let engine = Engine::new(settings(), Cancel::new()).with_blocks(BlockCount { min: 2, max: 5 });
+    let engine = Engine::new(Settings { blocks: BlockCount { min: 2, max: 5 }, ..settings() }, Cancel::new());
     let mut silent = FakeExperiment::new(5.0, 1);
     let once = engine.measure_block(&mut silent, None, 42).unwrap();
     assert_eq!((once.blocks, once.stop, engine.needs_another_block(&once)), (1, Some(Stop::Precise), true));
@@ -67,7 +67,7 @@ fn a_case_is_measured_in_blocks_until_it_is_precise() {
 /// The blocks of a few seconds agree without being right.
 #[test]
 fn a_case_that_was_interrupted_before_its_fewest_blocks_is_not_resolved() {
-    let engine = Engine::new(settings(), Cancel::new()).with_blocks(BlockCount { min: 3, max: 5 });
+    let engine = Engine::new(Settings { blocks: BlockCount { min: 3, max: 5 }, ..settings() }, Cancel::new());
     let mut silent = FakeExperiment::new(5.0, 1);
     let mut found = engine.measure_block(&mut silent, None, 42).unwrap();
     let reason = "only 1 of the required 3 measurement blocks were taken";
@@ -82,10 +82,11 @@ fn a_case_that_was_interrupted_before_its_fewest_blocks_is_not_resolved() {
 
 #[test]
 fn a_block_can_be_the_last_though_more_are_allowed() {
-    let engine = || Engine::new(settings(), Cancel::new()).with_blocks(BlockCount { min: 3, max: 5 });
+    let engine = || Engine::new(Settings { blocks: BlockCount { min: 3, max: 5 }, ..settings() }, Cancel::new());
     let noisy = || FakeExperiment::new(5.0, 3).with_noise(Noise::Normal(4_000.0));
-    let first = engine().final_block(false).measure_block(&mut noisy(), None, 1).unwrap();
-    let last = engine().final_block(true);
+    let first = engine().measure_block(&mut noisy(), None, 1).unwrap();
+    let mut last = engine();
+    last.is_final = true;
     let second = last.measure_block(&mut noisy(), Some(first), 1).unwrap();
     assert_eq!(
         (second.blocks, second.pairs, last.needs_another_block(&second)),
@@ -96,7 +97,7 @@ fn a_block_can_be_the_last_though_more_are_allowed() {
 
 #[test]
 fn details_are_asked_for_once_and_what_goes_amiss_then_is_a_failed_check() {
-    let engine = Engine::new(settings(), Cancel::new()).with_blocks(BlockCount { min: 3, max: 3 });
+    let engine = Engine::new(Settings { blocks: BlockCount { min: 3, max: 3 }, ..settings() }, Cancel::new());
     let mut experiment = Asked(FakeExperiment::new(5.0, 1), 0);
     let measurement = engine.measure(&mut experiment, 1).unwrap();
     assert_eq!((measurement.details.len(), measurement.verdict), (1, Verdict::Resolved));

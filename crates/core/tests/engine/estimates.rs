@@ -38,7 +38,8 @@ fn what_is_wide_is_noisy_and_what_may_be_nothing_is_below_resolution() {
 fn a_cost_below_a_limit_of_the_hardware_is_no_figure() {
     let limited = |least_cycles| {
         let limit = Limit { least_cycles, name: "4 instructions issued per clock".into() };
-        measure(FakeExperiment::new(5.0, 1).with_limit(limit))
+        let fake = Altered::of(FakeExperiment::new(5.0, 1), FakeExperiment::sample);
+        measure(Altered { limit: Some(limit), ..fake })
     };
     // 12.5 cycles. Clocks that differ by little are none of it.
     assert_eq!(limited(12.8).verdict, Verdict::Resolved);
@@ -81,7 +82,9 @@ fn a_second_copy_that_costs_something_else_is_said() {
             let sample = fake.sample(shot)?;
             Ok(Sample { slowest: Ticks((sample.slowest.0 as f64 * (1.0 + extra)) as u64), ..sample })
         });
-        Engine::new(settings(), Cancel::new()).test_additivity(true).measure(&mut experiment, 42).unwrap()
+        let mut engine = Engine::new(settings(), Cancel::new());
+        engine.tests_additivity = true;
+        engine.measure(&mut experiment, 42).unwrap()
     };
     assert_eq!(additive(1.0).verdict, Verdict::Resolved);
     assert!(additive(1.0).details.iter().any(|detail| detail.name == "second_copy_ns"));

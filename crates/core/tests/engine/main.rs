@@ -21,11 +21,8 @@ use syncscope_core::{
 };
 
 fn settings() -> Settings {
-    Settings {
-        sample: Duration::from_micros(20),
-        noisy_above: 0.05,
-        rule: PrecisionRule { precision: 0.01, min_pairs: 12, max_pairs: 60, max_time: Duration::from_secs(60) },
-    }
+    let rule = PrecisionRule { precision: 0.01, min_pairs: 12, max_pairs: 60, max_time: Duration::from_secs(60) };
+    Settings { sample: Duration::from_micros(20), ..Settings::with_rule(rule) }
 }
 
 fn measure(mut experiment: impl Experiment) -> Measurement {

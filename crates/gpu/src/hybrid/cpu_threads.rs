@@ -170,7 +170,7 @@ fn wait_for<T>(mut ready: impl FnMut() -> Option<T>) -> Result<T, ExperimentErro
         }
         thread::yield_now();
     }
-    Err(ExperimentError::TimedOut { limit: LIMIT })
+    Err(ExperimentError::TimedOut(LIMIT))
 }
 
 /// The reports, also after a panic: a thread that panicked has left no report, and those of the others are complete.

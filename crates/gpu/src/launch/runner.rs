@@ -353,7 +353,7 @@ pub enum Outage {
 impl From<Outage> for ExperimentError {
     fn from(outage: Outage) -> Self {
         match outage {
-            Outage::TimedOut(limit) => Self::TimedOut { limit },
+            Outage::TimedOut(limit) => Self::TimedOut(limit),
             Outage::TooLarge(_) => Self::Unsupported(outage.to_string()),
             Outage::Cuda(error) => Self::Failed(error.to_string()),
         }

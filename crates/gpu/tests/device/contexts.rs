@@ -13,7 +13,8 @@ use super::{engine, measure, on_grid, open, planned, wide, works};
 fn a_case_goes_on_in_the_contexts_of_later_passes() {
     let mut laboratory = open();
     let blocks = BlockCount { min: 3, max: 3 };
-    let engine = engine().with_blocks(blocks);
+    let mut engine = engine();
+    engine.settings.blocks = blocks;
     let wanted = [
         ("gpu.block.syncthreads", 1),
         ("gpu.atomic.add", 2),

@@ -109,7 +109,8 @@ fn nanoseconds_and_cycles_agree_with_the_clock() {
 #[ignore = "needs a CUDA device: make test-gpu"]
 fn a_second_barrier_of_a_block_costs_what_the_first_one_does() {
     let mut laboratory = open();
-    let engine = engine().test_additivity(true);
+    let mut engine = engine();
+    engine.tests_additivity = true;
     for (id, threads) in [("gpu.block.syncthreads", 256), ("gpu.shuffle.idx", 32), ("gpu.grid.cooperative", 32)] {
         let case = planned(&laboratory, |case| case.primitive == id && case.threads == Some(threads));
         let mut experiment = laboratory.experiment(&case).unwrap();

@@ -27,13 +27,13 @@ fn open() -> GpuLaboratory {
 
 fn engine() -> Engine {
     let rule = PrecisionRule { precision: 0.005, min_pairs: 8, max_pairs: 40, max_time: Duration::from_millis(100) };
-    Engine::new(Settings { sample: Duration::from_micros(100), noisy_above: 0.05, rule }, Cancel::new())
+    Engine::new(Settings { sample: Duration::from_micros(100), ..Settings::with_rule(rule) }, Cancel::new())
 }
 
 /// Two pairs are enough to see whether something works.
 fn short_engine() -> Engine {
     let rule = PrecisionRule { precision: 0.1, min_pairs: 2, max_pairs: 2, max_time: Duration::from_millis(50) };
-    Engine::new(Settings { sample: Duration::from_micros(20), noisy_above: 0.05, rule }, Cancel::new())
+    Engine::new(Settings { sample: Duration::from_micros(20), ..Settings::with_rule(rule) }, Cancel::new())
 }
 
 fn measure(laboratory: &mut GpuLaboratory, case: &Case) -> Measurement {

@@ -16,7 +16,7 @@ use super::open;
 /// Each pair has other addresses: as many as the long kernel has.
 fn engine() -> Engine {
     let rule = PrecisionRule { precision: 0.0, min_pairs: PLACES, max_pairs: PLACES, max_time: Duration::from_secs(2) };
-    Engine::new(Settings { sample: Duration::from_micros(100), noisy_above: 0.05, rule }, Cancel::new())
+    Engine::new(Settings { sample: Duration::from_micros(100), ..Settings::with_rule(rule) }, Cancel::new())
 }
 
 /// Each thread operates on its own element: for a time, in which it counts its operations, which do not wait for each other

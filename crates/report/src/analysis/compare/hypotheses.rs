@@ -66,7 +66,7 @@ impl<'a> Draft<'a> {
         // "At least the threshold" consists of "at least so much above" and "at least so much below".
         let same = ratio::p_at_most(&of_a, 1.0 / limit, &of_b).max(ratio::p_at_most(&of_b, 1.0 / limit, &of_a));
         let different = (2.0 * slower.min(faster)).min(1.0);
-        let of_runs = Level::P95.z() * of_a.run_deviation().hypot(of_b.run_deviation());
+        let of_runs = Level::P95.z * of_a.run_deviation().hypot(of_b.run_deviation());
         let tests = Tests {
             different,
             is_slower: slower < faster,

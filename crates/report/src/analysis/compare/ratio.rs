@@ -71,7 +71,7 @@ impl UncertainCost {
                 return Uncertainty { measured: error.powi(2), degrees, run: 0.0 };
             }
             let within_half = distance(&within);
-            let run = (quoted_half.powi(2) - within_half.powi(2)).max(0.0) / 2.0 / Level::P95.z().powi(2);
+            let run = (quoted_half.powi(2) - within_half.powi(2)).max(0.0) / 2.0 / Level::P95.z.powi(2);
             Uncertainty { measured: (within_half / quantile).powi(2), degrees, run }
         };
         let cost = Self { ns, below: side(|interval| interval.low), above: side(|interval| interval.high) };
@@ -83,7 +83,7 @@ impl UncertainCost {
     pub(super) fn of_parts(cost: f64, parts: Parts, with_shared: bool) -> Option<Self> {
         let square = cost.powi(2);
         // Taken as known, it must make up for the few degrees that it is estimated with.
-        let tails = (student::quantile_95(parts.shared.degrees) / Level::P95.z()).powi(2);
+        let tails = (student::quantile_95(parts.shared.degrees) / Level::P95.z).powi(2);
         let run = if with_shared { tails * parts.shared.value * square } else { 0.0 };
         let all = Uncertainty { measured: parts.own.value * square, degrees: parts.own.degrees, run };
         (cost.is_finite() && all.measured.is_finite() && run.is_finite()).then_some(Self {
@@ -176,7 +176,7 @@ mod tests {
     const MANY: f64 = 1e6;
 
     fn row(ns: f64, within: f64, run: f64) -> Row {
-        let quoted = (within.powi(2) + 2.0 * (Level::P95.z() * run * ns).powi(2)).sqrt();
+        let quoted = (within.powi(2) + 2.0 * (Level::P95.z * run * ns).powi(2)).sqrt();
         Row {
             ns: Some(Nanoseconds(ns)),
             ns_interval: Some(Interval { low: ns - quoted, high: ns + quoted }),
@@ -193,7 +193,7 @@ mod tests {
     fn each_run_counts_once() {
         // Without noise inside the runs: two runs of the same cost differ by 1.96 √2 s in one of twenty comparisons.
         let run = 0.02;
-        let factor = 1.0 + Level::P95.z() * 2.0_f64.sqrt() * run;
+        let factor = 1.0 + Level::P95.z * 2.0_f64.sqrt() * run;
         let p = |ratio: f64| p_at_most(&cost(ratio, 0.0, run), 1.0, &cost(1.0, 0.0, run));
         assert!(p(factor * 0.998) > 0.025 && p(factor * 1.005) < 0.025, "{} {}", p(factor * 0.998), p(factor * 1.005));
         assert!((cost(5.0, 0.1, run).run_deviation() - run).abs() < 1e-9);

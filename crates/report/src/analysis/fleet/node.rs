@@ -95,7 +95,7 @@ impl Node {
 /// interval to quote holds the second twice, once for the other run (see `compare/ratio.rs`).
 fn deviation(row: &Row) -> Option<f64> {
     let (ns, quoted, within) = (row.ns?.value(), row.ns_with_allowance()?, row.ns_within?);
-    let variance = |interval: Interval| (interval.half_width() / Level::P95.z() / ns.abs()).powi(2);
+    let variance = |interval: Interval| (interval.half_width() / Level::P95.z / ns.abs()).powi(2);
     let deviation = f64::midpoint(variance(within), variance(quoted)).sqrt();
     deviation.is_finite().then_some(deviation)
 }
