@@ -21,11 +21,12 @@ test-kernels:         ## the machine code of every program for every architectur
 	scripts/setup build kernels
 	scripts/test all-kernels
 
-lint:                 ## formatting, lints and documentation
+lint:                 ## formatting, lints and documentation; the fuzz targets compile
 	scripts/setup build format
 	scripts/format --check
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+	cargo check --quiet --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
 format:               ## format Rust, kernels and the report's assets
@@ -43,7 +44,7 @@ miri:                 ## undefined behaviour in the crates without foreign code;
 	cargo +nightly miri test -p syncscope-sass --lib
 	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p syncscope-core --lib
 
-fuzz:                 ## every reader of other people's bytes for a minute; needs a nightly toolchain
+fuzz:                 ## every reader of other people's bytes for a minute
 	scripts/fuzz
 
 loom:                 ## every interleaving of small models of the locks and barriers

@@ -14,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
             let record = row.to_record();
             let again = Row::from_record(&record).expect("a row that was written is read");
             assert_eq!(again.to_record(), record, "it is the same row");
-            let _ = (row.case.id(), row.case.to_string(), row.case.actor());
+            let _ = (row.case.id(), row.case.to_string(), row.case.actors());
         }
         let _ = folder.directory().tidy();
     });

@@ -2,21 +2,28 @@
 
 #![no_main]
 
+use std::sync::{Arc, LazyLock};
+
 use libfuzzer_sys::fuzz_target;
-use syncscope_core::Run;
+use syncscope_core::{Catalogue, Run};
 use syncscope_fuzz::FOLDER;
 use syncscope_report::gallery::Entry;
-use syncscope_report::{Fleet, Need, Question, RunData, advise, compare, export, findings, gallery, page, table};
+use syncscope_report::{Asked, Fleet, Need, RunData, advise, compare, export, findings, gallery, page, table};
 
 thread_local! {
     /// `run.json`, which stays as it is.
     static RUN: Run = FOLDER.with(|folder| folder.directory().read_run().expect("it is in order"));
 }
 
+/// What sentences, charts and advice find the rows by.
+static CATALOGUE: LazyLock<Arc<Catalogue>> = LazyLock::new(|| {
+    Arc::new([syncscope_cpu::catalogue(), syncscope_gpu::primitives()].concat().into_iter().collect())
+});
+
 const PARTS: [fn(RunData); 8] = [
-    |data| assert!(page::render(&[data], &[]).contains("</html>")),
+    |data| assert!(page::render(&[data]).contains("</html>")),
     |data| {
-        let _ = (table::summary(&data, &[], 80, false), export::rows::as_markdown(&data), export::rows::as_json(&data));
+        let _ = (table::summary(&data, 80, false), export::rows::as_markdown(&data), export::rows::as_json(&data));
     },
     |data| {
         let _ = (findings(&data), export::trackers::as_bmf(&data), export::trackers::as_github(&data));
@@ -26,8 +33,8 @@ const PARTS: [fn(RunData); 8] = [
         let _ = (export::comparison::for_terminal(&comparison, 60), export::comparison::as_json(&comparison));
     },
     |data| {
-        for need in Need::ALL {
-            let answers = advise(&data, &[], need, Question { threads: None, on: None });
+        for need in Need::ALL.iter().copied() {
+            let answers = advise(&data, need, Asked { threads: None, on: None, wait: None });
             let _ = export::advice::for_terminal(&data, &answers, 60);
         }
     },
@@ -39,7 +46,7 @@ const PARTS: [fn(RunData); 8] = [
     |data| {
         let _ = gallery::render(&[Entry { data, page: None }], None);
     },
-    |data| assert!(page::render(&[data.clone(), data], &[]).contains("</html>")),
+    |data| assert!(page::render(&[data.clone(), data]).contains("</html>")),
 ];
 
 fuzz_target!(|bytes: &[u8]| {
@@ -57,7 +64,7 @@ fuzz_target!(|bytes: &[u8]| {
                 details: Default::default(),
                 sections: Vec::new(),
                 damage: Default::default(),
-                catalogue: Default::default(),
+                catalogue: CATALOGUE.clone(),
             });
         }
     });

@@ -37,7 +37,7 @@ fuzz_target!(|bytes: &[u8]| {
         for experiment in &EXPERIMENTS {
             let found = (experiment.read)(&folder.directory(), &Run::new(experiment.name, SystemTime::UNIX_EPOCH));
             // What was read is drawn.
-            found.into_iter().flatten().for_each(|found| drop(found.section.to_string()));
+            found.into_iter().flatten().for_each(|found| drop(found.to_string()));
         }
         first.into_iter().chain([name]).for_each(|name| folder.remove(name));
     });

@@ -14,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
         folder.remove(gone);
         folder.write(there, bytes);
         if let Ok(samples) = folder.directory().read_samples() {
-            let _ = samples.values().filter_map(|pairs| cost_of(pairs)).count();
+            let _ = samples.values().filter_map(|pairs| cost_of(pairs, &[[1, 2]], kind % 4 < 2)).count();
         }
     });
 });
