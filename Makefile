@@ -26,7 +26,7 @@ lint:                 ## formatting, lints and documentation; the fuzz targets c
 	scripts/format --check
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	cargo check --quiet --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
+	cargo check --quiet --no-default-features --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
 format:               ## format Rust, kernels and the report's assets

@@ -217,7 +217,7 @@ fn clock_drift(estimate: &Estimate, noisy_above: f64) -> Option<String> {
 // never decides.
 
 /// Excludes the pairs whose clock differs from the usual one by more than `tolerance` (relative). A clock that changed
-/// between two pairs shows in neither of their differences, so the pair cannot show it itself.
+/// between two pairs shows in neither of their differences, so the pair cannot show it itself. Returns the usual one, the median.
 pub(crate) fn exclude_other_clocks(observations: &mut [Observation], tolerance: Option<f64>) -> Option<Hertz> {
     let clocks: Vec<f64> = observations.iter().filter_map(|o| o.clock).map(Hertz::value).collect();
     let usual = stats::median(&clocks)?;

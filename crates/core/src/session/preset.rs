@@ -53,8 +53,8 @@ const GPU_BLOCK_PAIRS: u64 = 4;
 /// The passes that every GPU case is measured in.
 const MIN_BLOCKS_ON_GPU: u32 = 3;
 
-/// Cases of a GPU whose runs are assumed to differ by so much differ from context to context too, and get as many blocks as those of a
-/// CPU: graphs of one program took 850 or 1,040 ns, and an interval from three contexts was ±30 %.
+/// Cases of a GPU whose runs are assumed to differ by so much get as many blocks as those of a CPU. Their blocks, which have a context
+/// each, seem to differ too: pairs of graphs took 850 or 1,040 ns, and an interval from three blocks was ±30 % (H100).
 const VARIES: f64 = 0.05;
 
 /// So many passes have GPU contexts of their own, each with memory of its own.

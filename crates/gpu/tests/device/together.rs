@@ -167,7 +167,7 @@ fn totals_of_private_additions_are_those_of_a_long_kernel() {
         [(Dtype::I32, "int"), (Dtype::U64, "unsigned long long"), (Dtype::F32, "float"), (Dtype::F64, "double")];
     // Within 5 % were 72, 68, 71 and 70 of the 72 cases on four H100s, for a reason that is not known; the farthest was 7.8 %
     // off.
-    let (mut far, mut farthest) = (Vec::new(), 0.0_f64);
+    let (mut far, mut farthest, mut unresolved) = (Vec::new(), 0.0_f64, Vec::new());
     println!(
         "type stride blocks threads: additions per ns: ours, of the long kernel, equal work; fastest, median, slowest thread in ns"
     );
@@ -190,7 +190,7 @@ fn totals_of_private_additions_are_those_of_a_long_kernel() {
                 let [low, high] = [0.1, 0.9].map(|part| stats::percentile(&rates, part).unwrap() / all);
                 let equal = long.rate_of_equal_work((blocks, threads), stride, all);
                 let Some(estimate) = &found.estimate else {
-                    far.push(format!("{case}: {}", found.verdict));
+                    unresolved.push(format!("{case}: {}", found.verdict));
                     continue;
                 };
                 let total = everyone / estimate.rate_ns.unwrap().value();
@@ -206,12 +206,16 @@ fn totals_of_private_additions_are_those_of_a_long_kernel() {
                 );
                 let off = (total / all - 1.0).abs();
                 farthest = farthest.max(off);
-                if off > 0.05 || found.verdict != Verdict::Resolved {
-                    far.push(format!("{case}: {total:.1} instead of {all:.1}, {}", found.verdict));
+                if off > 0.05 {
+                    far.push(format!("{case}: {total:.1} instead of {all:.1}"));
+                }
+                if found.verdict != Verdict::Resolved {
+                    unresolved.push(format!("{case}: {}", found.verdict));
                 }
             }
         }
     }
+    assert!(unresolved.is_empty(), "{}", unresolved.join("\n"));
     assert!(far.len() <= 5 && farthest < 0.1, "{}", far.join("\n"));
 }
 
