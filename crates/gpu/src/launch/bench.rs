@@ -100,7 +100,7 @@ impl Bench {
         let device = &mut self.runner.devices[0];
         device.make_current()?;
         device.reserve_memory(bytes)?;
-        device.clear_memory(bytes)
+        device.clear_memory(0..bytes)
     }
 
     /// Runs timed kernels one after the other and waits for all of them. They run in batches, each with one copy of its

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use crate::cuda::compile::Program;
@@ -177,9 +178,9 @@ impl DeviceContext {
         &self.host.values()[HEAD_WORDS..]
     }
 
-    /// Queues the clearing of the first `bytes` of the memory.
-    pub(crate) fn clear_memory(&self, bytes: usize) -> Result<(), CudaError> {
-        self.stream.clear(&self.memory, bytes)
+    /// Queues the clearing of these bytes of the memory.
+    pub(crate) fn clear_memory(&self, bytes: Range<usize>) -> Result<(), CudaError> {
+        self.stream.clear_part(&self.memory, bytes)
     }
 
     /// Queues the clearing of what kernels found.

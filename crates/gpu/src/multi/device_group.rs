@@ -152,7 +152,7 @@ impl DeviceGroup {
             device.make_current()?;
             device.reserve_memory(bytes)?;
             device.reserve_results(BATCH * words)?;
-            device.clear_memory(bytes)?;
+            device.clear_memory(0..bytes)?;
             device.clear_head()?;
         }
         Ok(members)

@@ -177,7 +177,7 @@ pub(crate) struct PhaseCounts {
 const _: () = assert!(size_of::<PhaseCounts>() == 32 && size_of::<PhaseCounts>() <= HEAD_WORDS * WORD);
 
 /// The counts in these words. CUDA devices and their hosts are little-endian.
-pub(super) const fn counts_of(words: &[u64]) -> PhaseCounts {
+pub(crate) const fn counts_of(words: &[u64]) -> PhaseCounts {
     PhaseCounts {
         timeouts: words[0] as u32,
         mismatches: (words[0] >> 32) as u32,

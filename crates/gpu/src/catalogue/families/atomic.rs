@@ -211,11 +211,15 @@ pub(super) fn definitions(case: &Case, function: &str) -> Vec<String> {
 /// So many threads keep the second-level cache busy, whatever one of them waits for.
 const MANY_THREADS: u32 = 4096;
 
+/// So many threads share multiprocessors in an order that settles slowly.
+const SEVERAL_TURNS: u32 = 65_536;
+
 /// So many threads of a multiprocessor, or of all on one variable, keep busy what serves them.
 const ENOUGH_THREADS: u32 = 128;
 
 /// Compilers wait at the end of an iteration for the results of its operations, also of those that nothing uses. After 32 exchanges
-/// in one, 32 more took 6 or 12 cycles each, by their address, and the next 32 took 6 (H100).
+/// in one, 32 more took 6 or 12 cycles each, by their address, and the next 32 took 6 (H100). With so
+/// many threads that one waits for another, half as many operations are enough: of 473 costs, 424 were resolved with 8 and 472 with 64.
 const UNROLL_WITH_RESULTS: u32 = 128;
 
 /// The threads of a case that may wait for the same multiprocessor or variable, and all of them.
@@ -225,11 +229,11 @@ fn threads(case: &Case) -> (u32, u32) {
     (if case.layout == Some(Layout::Shared) { all } else { of_block }, all)
 }
 
-/// Whether so few threads operate on global memory, and get a result, that the time depends on how long an answer takes and where
-/// it comes from. Reductions queue instead, for longer than a short window.
+/// Whether so few threads of a multiprocessor operate on global memory, and get a result, that the time depends on how long an answer
+/// takes and where it comes from. Reductions queue instead, for longer than a short window.
 fn waits_for_answers(case: &Case, reduces: bool) -> bool {
     let (together, all) = threads(case);
-    !reduces && case.space != Some(Space::Shared) && together <= ENOUGH_THREADS && all < MANY_THREADS
+    !reduces && case.space != Some(Space::Shared) && together <= ENOUGH_THREADS && all < SEVERAL_TURNS
 }
 
 /// A window holds tens of iterations: few operations in one where an operation takes long, and a single one where it waits for so
@@ -238,14 +242,15 @@ fn unroll(case: &Case, reduces: bool) -> u32 {
     let all = if case.space == Some(Space::Shared) { case.threads.unwrap_or(1) } else { threads(case).1 };
     match case.layout {
         Some(Layout::Shared) if all >= 16_384 => 1,
-        _ if case.mode == Some(Mode::Latency) || all >= MANY_THREADS => 8,
-        _ if waits_for_answers(case, reduces) => UNROLL_WITH_RESULTS,
+        _ if case.mode == Some(Mode::Latency) => 8,
+        _ if waits_for_answers(case, reduces) => UNROLL_WITH_RESULTS / if all < MANY_THREADS { 1 } else { 2 },
+        _ if all >= MANY_THREADS => 8,
         _ => UNROLL,
     }
 }
 
 fn sampling(case: &Case, reduces: bool) -> SamplingPolicy {
-    if case.layout != Some(Layout::Shared) && threads(case).1 >= 65_536 {
+    if case.layout != Some(Layout::Shared) && threads(case).1 >= SEVERAL_TURNS {
         SamplingPolicy::MANY_THREADS
     } else if waits_for_answers(case, reduces) || case.mode == Some(Mode::Latency) && case.space != Some(Space::Shared)
     {

@@ -7,6 +7,7 @@ use crate::cuda::driver::module::{Function, KernelArguments, Way};
 use crate::cuda::error::CudaError;
 use cudarc::driver::sys;
 use std::ffi::{c_int, c_void};
+use std::ops::Range;
 use std::ptr;
 
 /// A queue of work on a device.
@@ -39,9 +40,17 @@ impl Stream {
 
     /// Queues the clearing of the first `bytes` of a buffer.
     pub(crate) fn clear(&self, buffer: &DeviceBuffer, bytes: usize) -> Result<(), CudaError> {
-        let bytes = bytes.min(buffer.bytes);
-        // SAFETY: the buffer has as many bytes.
-        checked("cuMemsetD8Async", unsafe { sys::cuMemsetD8Async(buffer.pointer, 0, bytes, self.0) })
+        self.clear_part(buffer, 0..bytes)
+    }
+
+    /// Queues the clearing of these bytes of a buffer.
+    pub(crate) fn clear_part(&self, buffer: &DeviceBuffer, part: Range<usize>) -> Result<(), CudaError> {
+        let end = part.end.min(buffer.bytes);
+        let start = part.start.min(end);
+        // SAFETY: the buffer has these bytes.
+        checked("cuMemsetD8Async", unsafe {
+            sys::cuMemsetD8Async(buffer.pointer + start as u64, 0, end - start, self.0)
+        })
     }
 
     /// Queues the copy of the first `bytes` of a buffer into host memory, which may be read after [`Self::is_done`].

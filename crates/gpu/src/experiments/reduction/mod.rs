@@ -133,6 +133,9 @@ impl<'a> ReductionExperiment<'a> {
         let results = if queueing == Queueing::GraphEach { 1 } else { count };
         let wrong = self.queue.wrong_result(results)?;
         self.note(wrong);
+        if let timeouts @ 1.. = self.queue.timeouts() {
+            self.wrong = Some(format!("{timeouts} waits outlasted their limit"));
+        }
         Ok(sample)
     }
 

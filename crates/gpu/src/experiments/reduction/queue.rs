@@ -7,7 +7,7 @@ use crate::cuda::error::CudaError;
 use crate::launch::device_context::DeviceContext;
 use crate::launch::runner::{DeviceQueue, Outage};
 use crate::launch::samples::{HEAD_WORDS, WORD};
-use crate::multi::{DeviceGroup, DeviceTable, LIMIT};
+use crate::multi::{DeviceGroup, DeviceTable, LIMIT, counts_of};
 
 use super::MOST_RESULTS;
 
@@ -248,19 +248,21 @@ impl<'a> Queue<'a> {
         self.wait()
     }
 
-    /// Divides the first `elements` of the vector among the devices from now on, the largest at the end of the last part.
+    /// Divides the first `elements` of the vector among the devices from now on, the largest at the end of the last part. Another
+    /// number has another grid, whose barrier counts other arrivals: all but the vector is 0 again.
     pub(crate) fn resize(&mut self, elements: u64) -> Result<(), Outage> {
         let count = self.members.len() as u64;
         self.group.runner.begin(self.members.len())?;
         for index in 0..self.members.len() {
             self.plant(index, 0)?;
+            self.device(index).clear_memory(self.layout.partials..self.layout.bytes)?;
             let at = |index: u64| elements * index / count;
             self.members[index].elements = at(index as u64 + 1) - at(index as u64);
             if self.operation == Operation::Max && index + 1 == self.members.len() {
                 self.plant(index, PLANTED)?;
             }
         }
-        self.elements = elements;
+        (self.elements, self.passed) = (elements, 0);
         self.wait()
     }
 
@@ -309,6 +311,12 @@ impl<'a> Queue<'a> {
         let knowing = joining.knowing(self.members.len());
         let mut found = (0..knowing).flat_map(|index| (0..lines).map(move |line| (index, line)));
         Ok(found.find_map(|(index, line)| Some(self.shared(Self::shared_line(index, line))).filter(|it| *it != answer)))
+    }
+
+    /// Waits of one device that outlasted their limit, as of the last results: a barrier of which others were never a part may
+    /// still end in the right result.
+    pub(crate) fn timeouts(&self) -> u32 {
+        if self.recipe.joining.is_none() { counts_of(self.device(0).found()).timeouts } else { 0 }
     }
 
     /// What the host makes of the results of all devices, if it is not the answer.
@@ -438,7 +446,7 @@ fn member(device: &mut DeviceContext, request: &Request<'_>, layout: Layout) -> 
         // SAFETY: it is the variable of a loaded module, of this structure, and no kernel of the module runs.
         unsafe { device.context.write(variable, &table)? };
     }
-    device.clear_memory(layout.bytes)?;
+    device.clear_memory(0..layout.bytes)?;
     let kernels = Kernels { reduce, combine: combine?, single, hold: hold?, fill: fill?, plant: plant? };
     Ok(Member { kernels, elements: 0, event: Event::new(&device.context)? })
 }
