@@ -233,8 +233,12 @@ fn threads(case: &Case) -> (u32, u32) {
 /// Whether so few threads of a multiprocessor operate on global memory, and get a result, that the time depends on how long an answer
 /// takes and where it comes from. Reductions queue instead, for longer than a short window.
 fn waits_for_answers(case: &Case, reduces: bool) -> bool {
-    let (together, all) = threads(case);
-    !reduces && case.space != Some(Space::Shared) && together <= ENOUGH_THREADS && all < SEVERAL_TURNS
+    has_answers(case, reduces) && threads(case).0 <= ENOUGH_THREADS && threads(case).1 < SEVERAL_TURNS
+}
+
+/// Whether operations on global memory get a result.
+fn has_answers(case: &Case, reduces: bool) -> bool {
+    !reduces && case.space != Some(Space::Shared)
 }
 
 /// A window holds tens of iterations: few operations in one where an operation takes long, and a single one where it waits for so
@@ -245,6 +249,8 @@ fn unroll(case: &Case, reduces: bool) -> u32 {
         Some(Layout::Shared) if all >= 16_384 => 1,
         _ if case.mode == Some(Mode::Latency) => 8,
         _ if waits_for_answers(case, reduces) => UNROLL_WITH_RESULTS / if all < MANY_THREADS { 1 } else { 2 },
+        // With 8, the wait at the end still hid a quarter of what 16,384 threads do to neighbouring elements.
+        Some(Layout::Private { .. }) if has_answers(case, reduces) && all < SEVERAL_TURNS => UNROLL,
         _ if all >= MANY_THREADS => 8,
         _ => UNROLL,
     }
