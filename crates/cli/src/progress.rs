@@ -5,7 +5,7 @@ use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use syncscope_core::session::observer::{Observer, Work};
+use syncscope_core::session::observer::{Done, Observer, Work};
 use syncscope_core::{Case, Row, Run};
 use syncscope_report::{LiveLadder, time};
 
@@ -40,7 +40,7 @@ pub(crate) struct Progress {
 /// The progress of one laboratory.
 struct LaboratoryProgress {
     work: Work,
-    done: u64,
+    done: Done,
     spent: Duration,
 }
 
@@ -123,13 +123,14 @@ impl Progress {
     /// the time shorter.
     fn time_left(&self) -> f64 {
         let left = |part: &LaboratoryProgress| {
-            if part.done == 0 {
-                return part.work.planned.as_secs_f64();
+            let LaboratoryProgress { work, done, .. } = part;
+            if done.measured == 0 {
+                return work.planned.as_secs_f64();
             }
-            let each = part.spent.as_secs_f64() / part.done as f64;
-            let [most, fewest] =
-                [part.work.blocks, part.work.fewest].map(|blocks| blocks.saturating_sub(part.done) as f64 * each);
-            let time = part.work.time.map(|time| time.saturating_sub(part.spent));
+            let each = part.spent.as_secs_f64() / done.measured as f64;
+            let [most, fewest] = [(work.blocks, done.blocks), (work.fewest, done.fewest)]
+                .map(|(all, done)| all.saturating_sub(done) as f64 * each);
+            let time = work.time.map(|time| time.saturating_sub(part.spent));
             time.map_or(most, |time| most.min(fewest.max(time.as_secs_f64())))
         };
         self.laboratories.iter().map(left).sum()
@@ -158,8 +159,10 @@ impl Observer for Progress {
     }
 
     fn planned(&mut self, work: &[Work]) {
-        self.laboratories =
-            work.iter().map(|work| LaboratoryProgress { work: *work, done: 0, spent: Duration::ZERO }).collect();
+        self.laboratories = work
+            .iter()
+            .map(|work| LaboratoryProgress { work: *work, done: Done::default(), spent: Duration::ZERO })
+            .collect();
         self.bar.set_length(100);
         self.bar.set_position(0);
         if let Ok(style) = ProgressStyle::with_template("{bar:24.cyan/dim} {percent} %  {prefix}{msg}") {
@@ -173,9 +176,11 @@ impl Observer for Progress {
         board::begin(&Step::Measuring { id: case.id(), name });
     }
 
-    fn measured(&mut self, laboratory: usize, blocks: u64, spent: Duration) {
+    fn measured(&mut self, laboratory: usize, done: Done, spent: Duration) {
         if let Some(part) = self.laboratories.get_mut(laboratory) {
-            part.done += blocks;
+            part.done.measured += done.measured;
+            part.done.blocks += done.blocks;
+            part.done.fewest += done.fewest;
             part.spent += spent;
         }
         if let Some((percent, left)) = self.state() {
@@ -211,9 +216,12 @@ mod tests {
         let work = Work { blocks: 60, fewest: 30, time: Some(10 * second), planned: 40 * second };
         progress.planned(&[work, Work { planned: 70 * second, ..work }]);
         assert_eq!(progress.state().unwrap(), (0, "1m 50s left".to_owned()), "no block yet");
-        progress.measured(0, 10, 10 * second);
+        let blocks = |measured| Done { measured, blocks: measured, fewest: measured };
+        progress.measured(0, blocks(10), 10 * second);
         assert_eq!(progress.state().unwrap().1, "1m 30s left");
-        progress.measured(0, 25, 25 * second);
-        assert_eq!(progress.state().unwrap().1, "1m 10s left", "the other one has no block yet");
+        progress.measured(0, Done { fewest: 15, ..blocks(25) }, 25 * second);
+        assert_eq!(progress.state().unwrap().1, "1m 15s left", "the other one has no block yet");
+        progress.measured(0, Done { measured: 1, blocks: 20, fewest: 1 }, second);
+        assert_eq!(progress.state().unwrap().1, "1m 14s left", "a case that ends late leaves no fewer of the fewest");
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use syncscope_core::fake::{FakeExperiment, Noise};
 use syncscope_core::run::Status;
 use syncscope_core::run::directory::RunDirectory;
-use syncscope_core::session::observer::{Observer, Work};
+use syncscope_core::session::observer::{Done, Observer, Work};
 use syncscope_core::session::{Limits, Session};
 use syncscope_core::{Case, Experiment, Laboratory, Listing, Preset, Refusal};
 
@@ -53,8 +53,8 @@ struct Blocks(u64);
 impl Observer for Blocks {
     fn planned(&mut self, _: &[Work]) {}
     fn measuring(&mut self, _: &Case) {}
-    fn measured(&mut self, _: usize, blocks: u64, _: Duration) {
-        self.0 += blocks;
+    fn measured(&mut self, _: usize, done: Done, _: Duration) {
+        self.0 += done.blocks;
     }
     fn warning(&mut self, _: &str) {}
 }

@@ -17,6 +17,17 @@ pub struct Work {
     pub planned: Duration,
 }
 
+/// Blocks that a laboratory has done, or no longer has to, because their case is finished.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Done {
+    /// Blocks that were measured.
+    pub measured: u64,
+    /// Of [`Work::blocks`].
+    pub blocks: u64,
+    /// Of [`Work::fewest`].
+    pub fewest: u64,
+}
+
 /// Hears how far a run is. Every method may be left out.
 pub trait Observer {
     /// So many of so many pieces are prepared.
@@ -28,8 +39,8 @@ pub trait Observer {
     /// A block of this case begins.
     fn measuring(&mut self, _case: &Case) {}
 
-    /// So many more blocks of a laboratory, counted from 0, are done or no longer needed. They took this long.
-    fn measured(&mut self, _laboratory: usize, _blocks: u64, _spent: Duration) {}
+    /// So much more of the work of a laboratory, counted from 0, is done. It took this long.
+    fn measured(&mut self, _laboratory: usize, _done: Done, _spent: Duration) {}
 
     /// Whether it shows what is known of this case while the run goes on.
     fn follows(&self, _case: &Case) -> bool {

@@ -15,7 +15,7 @@ use crate::session::observer::Work;
 use crate::session::pending_case::PendingCase;
 use crate::session::preset::{PassSchedule, additivity_sample};
 use crate::session::states::states_of_classes;
-use crate::{Case, CaseId, Catalogue, Class, Preset};
+use crate::{BlockCount, Case, CaseId, Catalogue, Class, Preset};
 
 /// The state of a machine lasts for seconds. New cases get no blocks in less time: they would agree without being right.
 const SHORTEST: Duration = Duration::from_secs(2);
@@ -213,16 +213,18 @@ impl Part {
         self.cases.iter_mut().chain(&mut self.waiting).chain(&mut self.ahead)
     }
 
-    /// Most blocks to be taken, and the time for them if it can end them: the first blocks are taken in any case. `left` is
+    /// Most blocks still to be taken, and the time for them if it can end them: the first blocks are taken in any case. `left` is
     /// the time for this laboratory, if that is limited.
     pub(super) fn work(&self, left: Option<Duration>) -> Work {
-        let most = || self.unfinished().map(|pending| u64::from(pending.settings.blocks.max));
-        let ends_by_time = most().max().is_some_and(|most| most > 1);
+        let open = |limit: fn(BlockCount) -> u32| {
+            let left = |pending: &PendingCase| limit(pending.settings.blocks).saturating_sub(pending.blocks());
+            self.unfinished().map(left).map(u64::from).sum()
+        };
+        let ends_by_time = self.unfinished().any(|pending| pending.settings.blocks.max > 1);
         let time = ends_by_time.then_some(self.schedule.time);
-        let fewest = || self.unfinished().map(|pending| u64::from(pending.settings.blocks.min)).sum();
-        let fewest = if left.is_none() { fewest() } else { 0 };
+        let fewest = if left.is_none() { open(|blocks| blocks.min) } else { 0 };
         let planned = left.map_or(self.planned, |left| left.min(self.planned));
-        Work { blocks: most().sum(), fewest, time: time.into_iter().chain(left).min(), planned }
+        Work { blocks: open(|blocks| blocks.max), fewest, time: time.into_iter().chain(left).min(), planned }
     }
 }
 

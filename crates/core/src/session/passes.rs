@@ -181,7 +181,7 @@ impl Passes<'_> {
             let Some(pending) = cases.get_mut(&apart.id) else { continue };
             let (before, spent) = (pending.blocks(), apart.spent);
             pending.add_apart(apart, process);
-            self.observer.measured(part.number, u64::from(pending.blocks() - before), spent);
+            self.observer.measured(part.number, pending.done_since(before), spent);
             show(self.observer, pending);
             if pending.is_finished {
                 self.record(pending, Recorded::Everything)?;
@@ -232,9 +232,7 @@ impl Passes<'_> {
             }
             let spent = self.since(started);
             pending.spent += spent;
-            // A finished case takes none of the blocks that are left.
-            let after = if pending.is_finished { pending.settings.blocks.max } else { pending.blocks() };
-            self.observer.measured(part.number, u64::from(after.saturating_sub(before)), spent);
+            self.observer.measured(part.number, pending.done_since(before), spent);
             show(self.observer, pending);
         }
         part.leave_waiting(reached);

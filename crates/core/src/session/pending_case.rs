@@ -6,8 +6,9 @@ use std::time::Duration;
 use crate::engine::population::{Stage, course};
 use crate::model::estimate::Stratum;
 use crate::session::laboratory::Apart;
+use crate::session::observer::Done;
 use crate::session::preset::MIN_BLOCKS;
-use crate::{Case, Check, Class, Detail, Facts, Measurement, Observation, Row, Settings, Verdict};
+use crate::{BlockCount, Case, Check, Class, Detail, Facts, Measurement, Observation, Row, Settings, Verdict};
 
 /// What of a case is in the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
@@ -85,6 +86,14 @@ impl PendingCase {
     /// How many blocks were taken.
     pub(super) fn blocks(&self) -> u32 {
         self.found.as_ref().map_or(0, |found| found.blocks)
+    }
+
+    /// What was done since it had so many blocks. A finished case takes none of those that are left.
+    pub(super) fn done_since(&self, before: u32) -> Done {
+        let (now, BlockCount { min, max }) = (self.blocks(), self.settings.blocks);
+        let end = if self.is_finished { u32::MAX } else { now };
+        let of = |limit: u32| u64::from(limit.min(end).saturating_sub(before));
+        Done { measured: now.saturating_sub(before).into(), blocks: of(max), fewest: of(min) }
     }
 
     /// Whether an earlier process took most of its fewest blocks.

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use syncscope_core::fake::FakeLaboratory;
 use syncscope_core::machine::AwakeDecision;
 use syncscope_core::run::directory::RunDirectory;
-use syncscope_core::session::observer::{Observer, Work};
+use syncscope_core::session::observer::{Done, Observer, Work};
 use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Finished, Here, Limits, Session, SessionError};
 use syncscope_core::{Cancel, Case, Experiment, Laboratory, Listing, Preset, Refusal, Run};
@@ -85,6 +85,7 @@ struct Recorder {
     work: Vec<Work>,
     measuring: Vec<Case>,
     measured_blocks: u64,
+    measured_fewest: u64,
     warnings: Vec<String>,
 }
 
@@ -100,8 +101,9 @@ impl Observer for Recorder {
         }
     }
 
-    fn measured(&mut self, _laboratory: usize, blocks: u64, _spent: Duration) {
-        self.measured_blocks += blocks;
+    fn measured(&mut self, _laboratory: usize, done: Done, _spent: Duration) {
+        self.measured_blocks += done.blocks;
+        self.measured_fewest += done.fewest;
     }
 
     fn warning(&mut self, text: &str) {
