@@ -313,8 +313,8 @@ impl<'a> Queue<'a> {
         Ok(found.find_map(|(index, line)| Some(self.shared(Self::shared_line(index, line))).filter(|it| *it != answer)))
     }
 
-    /// Waits of one device that outlasted their limit, as of the last results: a barrier of which others were never a part may
-    /// still end in the right result.
+    /// Waits of one device that outlasted their limit, as of the last results. The result may be right all the same: after so long,
+    /// the other blocks have written theirs.
     pub(crate) fn timeouts(&self) -> u32 {
         if self.recipe.joining.is_none() { counts_of(self.device(0).found()).timeouts } else { 0 }
     }
