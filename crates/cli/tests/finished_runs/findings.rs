@@ -101,7 +101,7 @@ fn a_recommendation_that_figures_contradict_does_not_hold() {
 
 #[test]
 fn verdicts_of_experiments_stand_in_the_same_list() {
-    assert_eq!(claims("h100-paper", "zhang", "holds").len(), 11);
+    assert_eq!(claims("h100-paper", "zhang", "holds").len(), 10);
     // A run may hold experiments beside its rows.
     assert_eq!(claims("h100-x2-standard", "anzt", "does_not_hold").len(), 2);
     let listing = claims("h100-x2-standard", "burtchell", "does_not_hold");

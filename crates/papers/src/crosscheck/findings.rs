@@ -72,7 +72,7 @@ pub fn objections(row: &CrosscheckRow) -> Vec<String> {
     if let Some(wrong) = row.check.as_ref().filter(|check| *check != "ok") {
         objections.push(wrong.clone());
     }
-    if let Some(part) = row.disagreement().filter(|_| certainly_disagrees(row)) {
+    if let Some(part) = row.disagreement().filter(|_| row.apart().is_some_and(|(least, _)| least > AGREEMENT)) {
         objections.push(format!("{:+.1} % from outside", 100.0 * part));
     }
     if let (Some(known), Some(found)) = (row.known_cycles, row.inside_cycles)
@@ -131,14 +131,6 @@ fn name(row: &CrosscheckRow) -> String {
     };
     let threads = row.threads.map(|threads| format!(", {threads} threads")).unwrap_or_default();
     format!("{operation}{form}{threads}, difference {}", row.difference())
-}
-
-/// Whether the whole interval of the cost from outside is farther from that inside than [`AGREEMENT`]. A short chain is
-/// uncertain by more than that.
-fn certainly_disagrees(row: &CrosscheckRow) -> bool {
-    let (Some(outside), Some(inside)) = (row.inferred_cycles, row.inside_cycles) else { return false };
-    let (low, high) = (row.inferred_cycles_low.unwrap_or(outside), row.inferred_cycles_high.unwrap_or(outside));
-    low > inside * (1.0 + AGREEMENT) || high < inside * (1.0 - AGREEMENT)
 }
 
 #[cfg(test)]

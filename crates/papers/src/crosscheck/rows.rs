@@ -74,6 +74,15 @@ impl CrosscheckRow {
         let part = self.inferred_cycles? / self.inside_cycles? - 1.0;
         part.is_finite().then_some(part)
     }
+
+    /// By how much the two differ at least and at most, as parts of that inside, within the interval of the cost from outside.
+    pub fn apart(&self) -> Option<(f64, f64)> {
+        let (outside, inside) = (self.inferred_cycles?, self.inside_cycles?);
+        let low = self.inferred_cycles_low.unwrap_or(outside) / inside - 1.0;
+        let high = self.inferred_cycles_high.unwrap_or(outside) / inside - 1.0;
+        let (least, most) = (low.max(-high).max(0.0), high.max(-low));
+        (least.is_finite() && most.is_finite()).then_some((least, most))
+    }
 }
 
 /// A line of `crosscheck_samples.csv`: one pair.
