@@ -35,6 +35,8 @@ pub(crate) struct Progress {
     /// Its rungs that were written as lines, with their costs.
     written: HashMap<String, f64>,
     drawn: Option<Instant>,
+    /// When work was last done: fresh processes say what they did at their end.
+    measured: Instant,
 }
 
 /// The progress of one laboratory.
@@ -54,8 +56,15 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{spinner}{wide_msg}") {
             bar.set_style(style);
         }
-        let mut progress =
-            Self { bar, last_line: None, laboratories: Vec::new(), ladder: None, written: HashMap::new(), drawn: None };
+        let mut progress = Self {
+            bar,
+            last_line: None,
+            laboratories: Vec::new(),
+            ladder: None,
+            written: HashMap::new(),
+            drawn: None,
+            measured: Instant::now(),
+        };
         progress.show(message);
         progress.bar.tick();
         progress
@@ -141,14 +150,22 @@ impl Progress {
         if self.laboratories.is_empty() {
             return None;
         }
-        let spent: f64 = self.laboratories.iter().map(|part| part.spent.as_secs_f64()).sum();
-        let left = self.time_left();
+        let under_way = self.measured.elapsed().as_secs_f64();
+        let spent = under_way + self.laboratories.iter().map(|part| part.spent.as_secs_f64()).sum::<f64>();
+        let left = (self.time_left() - under_way).max(0.0);
         let percent = (100.0 * spent / (spent + left)).min(99.0) as u64;
         let words = match left.round() as u64 {
             0 => "last measurements".to_owned(),
             seconds => format!("{} left", humantime::format_duration(Duration::from_secs(seconds))),
         };
         Some((percent, words))
+    }
+
+    fn show_state(&self) {
+        if let Some((percent, left)) = self.state() {
+            self.bar.set_prefix(left);
+            self.bar.set_position(percent);
+        }
     }
 }
 
@@ -163,6 +180,7 @@ impl Observer for Progress {
             .iter()
             .map(|work| LaboratoryProgress { work: *work, done: Done::default(), spent: Duration::ZERO })
             .collect();
+        self.measured = Instant::now();
         self.bar.set_length(100);
         self.bar.set_position(0);
         if let Ok(style) = ProgressStyle::with_template("{bar:24.cyan/dim} {percent} %  {prefix}{msg}") {
@@ -176,6 +194,11 @@ impl Observer for Progress {
         board::begin(&Step::Measuring { id: case.id(), name });
     }
 
+    fn measuring_apart(&mut self, case: &Case) {
+        self.show_state();
+        self.show(&case.to_string());
+    }
+
     fn measured(&mut self, laboratory: usize, done: Done, spent: Duration) {
         if let Some(part) = self.laboratories.get_mut(laboratory) {
             part.done.measured += done.measured;
@@ -183,10 +206,8 @@ impl Observer for Progress {
             part.done.fewest += done.fewest;
             part.spent += spent;
         }
-        if let Some((percent, left)) = self.state() {
-            self.bar.set_prefix(left);
-            self.bar.set_position(percent);
-        }
+        self.measured = Instant::now();
+        self.show_state();
     }
 
     fn follows(&self, case: &Case) -> bool {

@@ -39,6 +39,9 @@ pub trait Observer {
     /// A block of this case begins.
     fn measuring(&mut self, _case: &Case) {}
 
+    /// A fresh process has come to this case. Not each one is told.
+    fn measuring_apart(&mut self, _case: &Case) {}
+
     /// So much more of the work of a laboratory, counted from 0, is done. It took this long.
     fn measured(&mut self, _laboratory: usize, _done: Done, _spent: Duration) {}
 

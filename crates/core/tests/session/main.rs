@@ -84,6 +84,7 @@ struct Recorder {
     cancel_after: Option<usize>,
     work: Vec<Work>,
     measuring: Vec<Case>,
+    measuring_apart: usize,
     measured_blocks: u64,
     measured_fewest: u64,
     warnings: Vec<String>,
@@ -99,6 +100,10 @@ impl Observer for Recorder {
         if self.cancel_after == Some(self.measuring.len()) {
             self.cancel.cancel();
         }
+    }
+
+    fn measuring_apart(&mut self, _case: &Case) {
+        self.measuring_apart += 1;
     }
 
     fn measured(&mut self, _laboratory: usize, done: Done, _spent: Duration) {

@@ -156,8 +156,9 @@ impl Laboratory for WithProcesses {
         true
     }
 
-    fn measure_apart(&mut self, share: &Share) -> Option<Result<Vec<Apart>, String>> {
+    fn measure_apart(&mut self, share: &Share, say: &mut dyn FnMut(&Case)) -> Option<Result<Vec<Apart>, String>> {
         self.asked += 1;
+        say(&Case::new("cpu.barrier.std"));
         let found = share.measure(&mut FakeLaboratory::default(), &mut ());
         Some(if self.asked > self.most { Err("no more processes".to_owned()) } else { Ok(found) })
     }
@@ -174,7 +175,7 @@ fn fresh_processes_make_most_passes_and_one_that_fails_leaves_the_rest_to_this_o
         session.add_record(SessionRecord::default());
         let finished = session.finish(measured, &[&mut laboratory]).unwrap();
         assert_eq!((finished.status, laboratory.asked), (Status::Done, asked));
-        assert_eq!(recorder.warnings.len(), usize::from(most < 6));
+        assert_eq!((recorder.warnings.len(), recorder.measuring_apart), (usize::from(most < 6), asked));
         let processes = finished.directory.read_run().unwrap().sessions[0].processes.clone();
         assert_eq!(processes.len(), most.min(6));
         let follow = processes.iter().zip(&processes[1..]).all(|(one, next)| one[1] + 1 == next[0]);

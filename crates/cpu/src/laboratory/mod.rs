@@ -195,10 +195,10 @@ impl Laboratory for CpuLaboratory {
         Ok(Box::new(TeamExperiment::new(team, &self.clock, &mut self.interference, workload, sharing)))
     }
 
-    fn measure_apart(&mut self, share: &Share) -> Option<Result<Vec<Apart>, String>> {
+    fn measure_apart(&mut self, share: &Share, say: &mut dyn FnMut(&Case)) -> Option<Result<Vec<Apart>, String>> {
         // The threads of an OpenMP runtime spin.
         self.teams.end_runtimes();
-        self.is_watched.then(|| processes::measure_apart(share))
+        self.is_watched.then(|| processes::measure_apart(share, say))
     }
 
     fn can_measure_apart(&self) -> bool {

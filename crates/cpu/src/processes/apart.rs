@@ -4,7 +4,10 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, Write as _};
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+use syncscope_core::Case;
 use syncscope_core::session::observer::Observer;
 use syncscope_core::session::{Apart, Share};
 use syncscope_host::{child_process, shared_memory};
@@ -14,14 +17,25 @@ use crate::laboratory::CpuLaboratory;
 /// The argument that makes this program such a process. No command has it.
 const ARGUMENT: &str = "--fresh-process";
 
-/// Lets a process measure `share` and waits for its end. Its standard input is that of this process, by which whoever watches
-/// this one sees what it does. It ends with this process.
-pub(crate) fn measure(share: &Share) -> Result<Vec<Apart>, String> {
-    let found = ask(share).map_err(|error| format!("no fresh process could measure: {error}"))?;
+/// The time between two lines that say which case is measured. Each wakes the process that reads it, in the middle of a sample.
+const SAID_EVERY: Duration = Duration::from_secs(1);
+
+/// A line of such a process.
+#[derive(Debug, Serialize, Deserialize)]
+enum Said {
+    /// It has come to this case.
+    Measuring(Case),
+    Found(Apart),
+}
+
+/// Lets a process measure `share` and waits for its end; `say` is told now and then which case it has come to. Its standard
+/// input is that of this process, by which whoever watches this one sees what it does. It ends with this process.
+pub(crate) fn measure(share: &Share, say: &mut dyn FnMut(&Case)) -> Result<Vec<Apart>, String> {
+    let found = ask(share, say).map_err(|error| format!("no fresh process could measure: {error}"))?;
     found.ok_or_else(|| "a fresh process ended before it had measured".to_owned())
 }
 
-fn ask(share: &Share) -> io::Result<Option<Vec<Apart>>> {
+fn ask(share: &Share, say: &mut dyn FnMut(&Case)) -> io::Result<Option<Vec<Apart>>> {
     let mut request = shared_memory::memory_file()?;
     serde_json::to_writer(&mut request, share)?;
     request.rewind()?;
@@ -33,8 +47,18 @@ fn ask(share: &Share) -> io::Result<Option<Vec<Apart>>> {
         .stderr(Stdio::null());
     child_process::inherit(&mut command, &[request.as_fd()]);
     let mut child = command.spawn()?;
-    let lines = child.stdout.take().into_iter().flat_map(|output| BufReader::new(output).lines());
-    let found = lines.map(|line| Ok(serde_json::from_str(&line?)?)).collect::<io::Result<Vec<Apart>>>();
+    let mut lines = child.stdout.take().into_iter().flat_map(|output| BufReader::new(output).lines());
+    let mut read = || {
+        let mut found = Vec::new();
+        for line in &mut lines {
+            match serde_json::from_str(&line?)? {
+                Said::Measuring(case) => say(&case),
+                Said::Found(apart) => found.push(apart),
+            }
+        }
+        io::Result::Ok(found)
+    };
+    let found = read();
     Ok(if child.wait()?.success() { Some(found?) } else { None })
 }
 
@@ -55,10 +79,34 @@ fn serve(parent: &str, request: &str, observer: &mut dyn Observer) -> io::Result
     File::from(child_process::inherited(number(request)?.cast_signed())?).read_to_string(&mut text)?;
     let share: Share = serde_json::from_str(&text)?;
     let mut laboratory = CpuLaboratory::open().map_err(io::Error::other)?;
-    let mut output = io::BufWriter::new(io::stdout().lock());
-    for apart in share.measure(&mut laboratory, observer) {
-        serde_json::to_writer(&mut output, &apart)?;
-        output.write_all(b"\n")?;
+    let mut output = Output { observer, lines: io::BufWriter::new(io::stdout().lock()), said: Instant::now() };
+    for apart in share.measure(&mut laboratory, &mut output) {
+        output.say(&Said::Found(apart))?;
     }
-    output.flush()
+    output.lines.flush()
+}
+
+/// What such a process says while it measures, and at its end.
+struct Output<'a> {
+    observer: &'a mut dyn Observer,
+    lines: io::BufWriter<io::StdoutLock<'static>>,
+    said: Instant,
+}
+
+impl Output<'_> {
+    fn say(&mut self, said: &Said) -> io::Result<()> {
+        serde_json::to_writer(&mut self.lines, said)?;
+        self.lines.write_all(b"\n")
+    }
+}
+
+impl Observer for Output<'_> {
+    fn measuring(&mut self, case: &Case) {
+        self.observer.measuring(case);
+        if self.said.elapsed() >= SAID_EVERY {
+            self.said = Instant::now();
+            // Where nobody reads, the process ends soon.
+            let _ = self.say(&Said::Measuring(case.clone())).and_then(|()| self.lines.flush());
+        }
+    }
 }
