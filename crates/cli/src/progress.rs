@@ -35,8 +35,8 @@ pub(crate) struct Progress {
     /// Its rungs that were written as lines, with their costs.
     written: HashMap<String, f64>,
     drawn: Option<Instant>,
-    /// When work was last done: fresh processes say what they did at their end.
-    measured: Instant,
+    /// Until then, work was counted. Fresh processes say what they did at their end.
+    counted: Instant,
 }
 
 /// The progress of one laboratory.
@@ -63,7 +63,7 @@ impl Progress {
             ladder: None,
             written: HashMap::new(),
             drawn: None,
-            measured: Instant::now(),
+            counted: Instant::now(),
         };
         progress.show(message);
         progress.bar.tick();
@@ -150,7 +150,7 @@ impl Progress {
         if self.laboratories.is_empty() {
             return None;
         }
-        let under_way = self.measured.elapsed().as_secs_f64();
+        let under_way = self.counted.elapsed().as_secs_f64();
         let spent = under_way + self.laboratories.iter().map(|part| part.spent.as_secs_f64()).sum::<f64>();
         let left = (self.time_left() - under_way).max(0.0);
         let percent = (100.0 * spent / (spent + left)).min(99.0) as u64;
@@ -180,7 +180,7 @@ impl Observer for Progress {
             .iter()
             .map(|work| LaboratoryProgress { work: *work, done: Done::default(), spent: Duration::ZERO })
             .collect();
-        self.measured = Instant::now();
+        self.counted = Instant::now();
         self.bar.set_length(100);
         self.bar.set_position(0);
         if let Ok(style) = ProgressStyle::with_template("{bar:24.cyan/dim} {percent} %  {prefix}{msg}") {
@@ -189,6 +189,7 @@ impl Observer for Progress {
     }
 
     fn measuring(&mut self, case: &Case) {
+        self.counted = Instant::now();
         let name = case.to_string();
         self.show(&name);
         board::begin(&Step::Measuring { id: case.id(), name });
@@ -206,7 +207,7 @@ impl Observer for Progress {
             part.done.fewest += done.fewest;
             part.spent += spent;
         }
-        self.measured = Instant::now();
+        self.counted = Instant::now().min(self.counted + spent);
         self.show_state();
     }
 
@@ -244,5 +245,9 @@ mod tests {
         assert_eq!(progress.state().unwrap().1, "1m 15s left", "the other one has no block yet");
         progress.measured(0, Done { measured: 1, blocks: 20, fewest: 1 }, second);
         assert_eq!(progress.state().unwrap().1, "1m 14s left", "a case that ends late leaves no fewer of the fewest");
+        progress.counted -= 3 * second;
+        assert_eq!(progress.state().unwrap().1, "1m 11s left", "a fresh process is at work");
+        progress.measured(0, blocks(3), 3 * second);
+        assert_eq!(progress.state().unwrap().1, "1m 11s left", "it has said what it did");
     }
 }
