@@ -97,7 +97,7 @@ impl StateOfClass {
         if differ(1.0, *factor, LEAST_CHANGE) {
             return format!("{class} cost {factor:.2} times as much");
         }
-        format!("the mean cost of {class} changed by 10 % or more, the median by {:.0} %", 100.0 * (factor - 1.0).abs())
+        format!("the mean cost of {class} changed by 10 % or more, the median by less")
     }
 }
 
@@ -133,22 +133,37 @@ impl Fingerprint {
     pub fn sentence(&self) -> Option<String> {
         let of_class = |states: &[StateOfClass]| {
             let [usual, others @ ..] = states else { return Vec::new() };
-            let for_share = |text: &str, share: f64| format!("{text} for {:.0} % of the run", 100.0 * share);
-            let of_other = |other: &StateOfClass| {
+            let for_share = |(text, share): &(String, f64)| format!("{text} for {:.0} % of the run", 100.0 * share);
+            // What the usual state was, once, with the others that are compared with it in the same words.
+            let mut compared: Vec<(String, Vec<(String, f64)>)> = Vec::new();
+            for other in others {
                 let mut causes = usual.reading.causes(&other.reading);
                 if causes.is_empty() {
                     causes.push(["as usual".to_owned(), other.cost()]);
                 }
                 let [one, two] =
                     [0, 1].map(|side| causes.iter().map(|cause| cause[side].as_str()).collect::<Vec<_>>().join(", "));
-                format!("{}, {}", for_share(&one, usual.share), for_share(&two, other.share))
+                *entry(entry(&mut compared, one), two) += other.share;
+            }
+            let of_usual = |(one, others): (String, Vec<_>)| {
+                let all: Vec<_> = [(one, usual.share)].iter().chain(&others).map(for_share).collect();
+                all.join(", ")
             };
-            others.iter().map(of_other).collect::<Vec<_>>()
+            compared.into_iter().map(of_usual).collect()
         };
         let texts: Vec<String> =
             self.states.chunk_by(|one, other| one.class == other.class).flat_map(of_class).collect();
         (!texts.is_empty()).then(|| texts.join("; "))
     }
+}
+
+/// What stands under `text`; a new text comes last.
+fn entry<V: Default>(list: &mut Vec<(String, V)>, text: String) -> &mut V {
+    let place = list.iter().position(|(known, _)| *known == text).unwrap_or_else(|| {
+        list.push((text, V::default()));
+        list.len() - 1
+    });
+    &mut list[place].1
 }
 
 /// The states of each class that had several: shares and costs of its cases, of which `chosen` tell what they are.
@@ -283,14 +298,19 @@ mod tests {
 
     #[test]
     fn a_state_that_few_cases_show_is_not_one_of_all() {
-        let of_factor = |factor| {
-            let state =
-                |share, factor| StateOfClass { class: Class::Lines, share, factor, reading: Reading::default() };
-            Fingerprint { states: vec![state(0.9, 1.0), state(0.1, factor)], ..Fingerprint::default() }
-                .sentence()
-                .unwrap()
+        let of = |states: &[(f64, f64)]| {
+            let of_lines =
+                |&(share, factor)| StateOfClass { class: Class::Lines, share, factor, reading: Reading::default() };
+            Fingerprint { states: states.iter().map(of_lines).collect(), ..Fingerprint::default() }.sentence().unwrap()
         };
-        assert!(of_factor(1.3).contains("1.30 times"), "{}", of_factor(1.3));
-        assert!(of_factor(0.99).contains("median by 1 %"), "{}", of_factor(0.99));
+        let found = of(&[(0.9, 1.0), (0.1, 1.3)]);
+        assert!(found.contains("1.30 times"), "{found}");
+        // What is said in the same words is said once.
+        let found = of(&[(0.7, 1.0), (0.2, 0.78), (0.06, 1.04), (0.04, 0.99)]);
+        assert!(
+            found.matches("as usual for 70 %").count() == 1 && found.matches("% of the run").count() == 3,
+            "{found}"
+        );
+        assert!(found.contains("0.78 times") && found.ends_with("the median by less for 10 % of the run"), "{found}");
     }
 }
