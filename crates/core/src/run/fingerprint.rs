@@ -133,7 +133,10 @@ impl Fingerprint {
     pub fn sentence(&self) -> Option<String> {
         let of_class = |states: &[StateOfClass]| {
             let [usual, others @ ..] = states else { return Vec::new() };
-            let for_share = |(text, share): &(String, f64)| format!("{text} for {:.0} % of the run", 100.0 * share);
+            // Each share is a median over cases, so their sum is not quite the whole.
+            let whole: f64 = states.iter().map(|state| state.share).sum();
+            let for_share =
+                |(text, share): &(String, f64)| format!("{text} for {:.0} % of the run", 100.0 * share / whole);
             // What the usual state was, once, with the others that are compared with it in the same words.
             let mut compared: Vec<(String, Vec<(String, f64)>)> = Vec::new();
             for other in others {

@@ -145,13 +145,13 @@ pub fn pairs_of_a_block(case: &Case) -> u64 {
     if case.is_on_cpus() { CPU_BLOCK_PAIRS } else { GPU_BLOCK_PAIRS }
 }
 
-/// About how long a block of these cases takes, all that belongs to it included, in the runs of `results/`: on CPUs 3 ms where the
-/// cases have 1.6 threads on average, 8 ms with 4, 14 ms with 12; 15 ms on an H100, whose threads run in before the window in which they are
+/// About how long a block of these cases takes, all that belongs to it included, in the runs of `results/`: on CPUs 2 ms where the
+/// cases have 1.7 threads on average, 14 ms where they have 12; 15 ms on an H100, whose threads run in before the window in which they are
 /// timed, and out behind it.
 fn time_of_a_block(cases: &[Case]) -> Duration {
     let ms = if cases.iter().all(Case::is_on_cpus) {
         let threads: f64 = cases.iter().map(|case| f64::from(case.threads.unwrap_or(1))).sum();
-        3.5 * (threads / cases.len() as f64).sqrt()
+        1.36 * threads / cases.len() as f64
     } else {
         15.0
     };
