@@ -33,9 +33,11 @@ fn every_stored_experiment_is_read_and_drawn() {
         assert_eq!(data.damage.warnings().collect::<Vec<_>>(), [] as [String; 0], "{name}");
         let claims = findings(&data).into_iter().filter(|claim| claim.measured);
         assert!(claims.filter(|claim| claim.outcome.verdict != ClaimVerdict::Open).count() > 1, "{name}");
+        // Without a GPU, reductions have a line for each number of elements.
+        let fewest = if data.run.machine.gpus.is_empty() { 5 } else { 20 };
         for section in &data.sections {
             let text = section.to_string();
-            assert!(text.lines().count() > 20 && !text.contains("NaN"), "{name}: {text}");
+            assert!(text.lines().count() > fewest && !text.contains("NaN"), "{name}: {text}");
             names.insert(section.name);
         }
     }
