@@ -147,10 +147,15 @@ impl Progress {
 
     /// How many percent of the time are over, and how long the rest takes.
     fn state(&self) -> Option<(u64, String)> {
+        self.state_with(self.counted.elapsed())
+    }
+
+    /// The same, if work that is not counted yet is so long under way.
+    fn state_with(&self, under_way: Duration) -> Option<(u64, String)> {
         if self.laboratories.is_empty() {
             return None;
         }
-        let under_way = self.counted.elapsed().as_secs_f64();
+        let under_way = under_way.as_secs_f64();
         let spent = under_way + self.laboratories.iter().map(|part| part.spent.as_secs_f64()).sum::<f64>();
         let left = (self.time_left() - under_way).max(0.0);
         let percent = (100.0 * spent / (spent + left)).min(99.0) as u64;
@@ -235,19 +240,26 @@ mod tests {
     fn blocks_that_are_taken_in_any_case_count_beyond_the_planned_time() {
         let second = Duration::from_secs(1);
         let mut progress = Progress::new("");
+        let state = |progress: &Progress, under_way| progress.state_with(under_way).unwrap();
         let work = Work { blocks: 60, fewest: 30, time: Some(10 * second), planned: 40 * second };
         progress.planned(&[work, Work { planned: 70 * second, ..work }]);
-        assert_eq!(progress.state().unwrap(), (0, "1m 50s left".to_owned()), "no block yet");
+        assert_eq!(state(&progress, Duration::ZERO), (0, "1m 50s left".to_owned()), "no block yet");
         let blocks = |measured| Done { measured, blocks: measured, fewest: measured };
         progress.measured(0, blocks(10), 10 * second);
-        assert_eq!(progress.state().unwrap().1, "1m 30s left");
+        assert_eq!(state(&progress, Duration::ZERO).1, "1m 30s left");
         progress.measured(0, Done { fewest: 15, ..blocks(25) }, 25 * second);
-        assert_eq!(progress.state().unwrap().1, "1m 15s left", "the other one has no block yet");
+        assert_eq!(state(&progress, Duration::ZERO).1, "1m 15s left", "the other one has no block yet");
         progress.measured(0, Done { measured: 1, blocks: 20, fewest: 1 }, second);
-        assert_eq!(progress.state().unwrap().1, "1m 14s left", "a case that ends late leaves no fewer of the fewest");
-        progress.counted -= 3 * second;
-        assert_eq!(progress.state().unwrap().1, "1m 11s left", "a fresh process is at work");
+        assert_eq!(
+            state(&progress, Duration::ZERO).1,
+            "1m 14s left",
+            "a case that ends late leaves no fewer of the fewest"
+        );
+        assert_eq!(state(&progress, 3 * second).1, "1m 11s left", "a fresh process is at work");
+        let begun = Instant::now().checked_sub(3 * second).unwrap();
+        progress.counted = begun;
         progress.measured(0, blocks(3), 3 * second);
-        assert_eq!(progress.state().unwrap().1, "1m 11s left", "it has said what it did");
+        assert_eq!(state(&progress, Duration::ZERO).1, "1m 11s left", "it has said what it did");
+        assert_eq!(progress.counted, begun + 3 * second);
     }
 }

@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_that_few_cases_show_is_not_one_of_all() {
+    fn a_state_that_few_cases_show_is_not_one_of_all_and_the_usual_one_is_named_once() {
         let of = |states: &[(f64, f64)]| {
             let of_lines =
                 |&(share, factor)| StateOfClass { class: Class::Lines, share, factor, reading: Reading::default() };
@@ -308,7 +308,6 @@ mod tests {
         };
         let found = of(&[(0.9, 1.0), (0.1, 1.3)]);
         assert!(found.contains("1.30 times"), "{found}");
-        // What is said in the same words is said once.
         let found = of(&[(0.7, 1.0), (0.2, 0.78), (0.06, 1.04), (0.04, 0.99)]);
         assert!(
             found.matches("as usual for 70 %").count() == 1 && found.matches("% of the run").count() == 3,

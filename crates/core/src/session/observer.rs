@@ -39,7 +39,7 @@ pub trait Observer {
     /// A block of this case begins.
     fn measuring(&mut self, _case: &Case) {}
 
-    /// A fresh process has come to this case. Not each one is told.
+    /// A fresh process has come to this case; few of its cases are reported.
     fn measuring_apart(&mut self, _case: &Case) {}
 
     /// So much more of the work of a laboratory, counted from 0, is done. It took this long.

@@ -28,7 +28,7 @@ enum Said {
     Found(Apart),
 }
 
-/// Lets a process measure `share` and waits for its end; `say` is told now and then which case it has come to. Its standard
+/// Lets a process measure `share` and waits for its end; now and then, `say` gets the case that it has come to. Its standard
 /// input is that of this process, by which whoever watches this one sees what it does. It ends with this process.
 pub(crate) fn measure(share: &Share, say: &mut dyn FnMut(&Case)) -> Result<Vec<Apart>, String> {
     let found = ask(share, say).map_err(|error| format!("no fresh process could measure: {error}"))?;

@@ -250,7 +250,7 @@ fn unroll(case: &Case, reduces: bool) -> u32 {
         _ if case.mode == Some(Mode::Latency) => 8,
         _ if waits_for_answers(case, reduces) => UNROLL_WITH_RESULTS / if all < MANY_THREADS { 1 } else { 2 },
         // With 8, the wait at the end hid 23 % of what 132 blocks of 128 threads do to neighbouring elements (H100). In blocks of 256
-        // and 512 threads, 108 of 111 costs are within 3 % of those of 64 operations, 87 of 107 with 8.
+        // and 512 threads, 108 of 111 costs with 32 are within 3 % of those with 64, and 87 of 107 with 8.
         Some(Layout::Private { .. }) if has_answers(case, reduces) && all < SEVERAL_TURNS => UNROLL,
         _ if all >= MANY_THREADS => 8,
         _ => UNROLL,
