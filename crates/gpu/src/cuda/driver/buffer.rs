@@ -1,12 +1,11 @@
 //! Memory of the device, and host memory that the device can access.
 
-use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use cudarc::driver::sys;
 
 use super::device::{Context, DevicePointer};
-use crate::cuda::driver::library::checked;
+use crate::cuda::driver::library::written;
 use crate::cuda::error::CudaError;
 
 /// Memory of the device.
@@ -20,9 +19,8 @@ impl DeviceBuffer {
     /// At least one byte.
     pub(crate) fn new(_context: &Context, bytes: usize) -> Result<Self, CudaError> {
         let bytes = bytes.max(1);
-        let mut pointer = 0;
         // SAFETY: the pointer is valid for the call.
-        checked("cuMemAlloc", unsafe { sys::cuMemAlloc_v2(&raw mut pointer, bytes) })?;
+        let pointer = written("cuMemAlloc", |pointer| unsafe { sys::cuMemAlloc_v2(pointer, bytes) })?;
         Ok(Self { pointer, bytes })
     }
 
@@ -65,9 +63,9 @@ impl HostBuffer {
 
     fn with(len: usize, flags: u32) -> Result<Self, CudaError> {
         let len = len.max(1);
-        let mut pointer = ptr::null_mut();
+        let bytes = len * size_of::<u64>();
         // SAFETY: the pointer is valid for the call.
-        checked("cuMemHostAlloc", unsafe { sys::cuMemHostAlloc(&raw mut pointer, len * size_of::<u64>(), flags) })?;
+        let pointer = written("cuMemHostAlloc", |pointer| unsafe { sys::cuMemHostAlloc(pointer, bytes, flags) })?;
         let pointer = pointer.cast::<u64>();
         // SAFETY: the memory is ours, of this size, and page-aligned.
         unsafe { pointer.write_bytes(0, len) };
@@ -76,12 +74,9 @@ impl HostBuffer {
 
     /// Its address for the device.
     pub(crate) fn device_pointer(&self) -> Result<DevicePointer, CudaError> {
-        let mut pointer = 0;
+        let host = self.pointer.cast();
         // SAFETY: the pointer is valid for the call; the memory was allocated to be mapped.
-        checked("cuMemHostGetDevicePointer", unsafe {
-            sys::cuMemHostGetDevicePointer_v2(&raw mut pointer, self.pointer.cast(), 0)
-        })?;
-        Ok(pointer)
+        written("cuMemHostGetDevicePointer", |to| unsafe { sys::cuMemHostGetDevicePointer_v2(to, host, 0) })
     }
 
     /// The values. Only to be called when the stream that writes here is done.

@@ -1,6 +1,6 @@
 //! The loaded driver, its devices, their properties, and the access of one to the memory of another.
 
-use crate::cuda::driver::library::checked;
+use crate::cuda::driver::library::{checked, written};
 use crate::cuda::error::CudaError;
 use cudarc::driver::sys;
 use std::ffi::{CStr, c_int};
@@ -13,16 +13,12 @@ pub(super) type CreateContext = unsafe extern "C" fn(*mut sys::CUcontext, u32, s
 /// A driver that is loaded and initialized.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Driver {
-    create_context: CreateContext,
+    pub(super) create_context: CreateContext,
     /// The CUDA version, 1000 * major + 10 * minor.
-    version: c_int,
+    pub(super) version: c_int,
 }
 
 impl Driver {
-    pub(super) const fn new(create_context: CreateContext, version: c_int) -> Self {
-        Self { create_context, version }
-    }
-
     /// The CUDA version, such as (13, 0).
     pub(crate) const fn cuda_version(self) -> (u32, u32) {
         (self.version.unsigned_abs() / 1000, self.version.unsigned_abs() % 1000 / 10)
@@ -30,19 +26,16 @@ impl Driver {
 
     /// The device with this number.
     pub(crate) fn device(self, index: u32) -> Result<Device, CudaError> {
-        let mut handle = 0;
         // SAFETY: the pointer is valid for the call; the driver checks the number.
-        checked("cuDeviceGet", unsafe { sys::cuDeviceGet(&raw mut handle, index.cast_signed()) })?;
+        let handle = written("cuDeviceGet", |handle| unsafe { sys::cuDeviceGet(handle, index.cast_signed()) })?;
         Ok(Device { driver: self, handle })
     }
 }
 
 /// How many devices there are.
 pub(crate) fn device_count(_initialized: Driver) -> Result<u32, CudaError> {
-    let mut count = 0;
     // SAFETY: the pointer is valid for the call.
-    checked("cuDeviceGetCount", unsafe { sys::cuDeviceGetCount(&raw mut count) })?;
-    Ok(count.unsigned_abs())
+    written("cuDeviceGetCount", |count| unsafe { sys::cuDeviceGetCount(count) }).map(c_int::unsigned_abs)
 }
 
 /// An address in device memory, or one of host memory that the device can access.
@@ -59,11 +52,6 @@ pub(crate) struct Device {
 pub(crate) use sys::CUdevice_attribute as Attribute;
 
 impl Device {
-    /// The driver's function that makes contexts.
-    pub(super) const fn create_context(self) -> CreateContext {
-        self.driver.create_context
-    }
-
     /// The name that the vendor gave it.
     pub(crate) fn name(self) -> Result<String, CudaError> {
         const LENGTH: c_int = 256;
@@ -76,17 +64,15 @@ impl Device {
 
     /// The value of a property.
     pub(crate) fn attribute(self, attribute: Attribute) -> Result<u32, CudaError> {
-        let mut value = 0;
         // SAFETY: the pointer is valid for the call.
-        checked("cuDeviceGetAttribute", unsafe { sys::cuDeviceGetAttribute(&raw mut value, attribute, self.handle) })?;
-        Ok(value.max(0).unsigned_abs())
+        written("cuDeviceGetAttribute", |value| unsafe { sys::cuDeviceGetAttribute(value, attribute, self.handle) })
+            .map(or_zero)
     }
 
     /// The size of its memory in bytes.
     pub(crate) fn memory_bytes(self) -> Result<u64, CudaError> {
-        let mut bytes = 0;
         // SAFETY: the pointer is valid for the call.
-        checked("cuDeviceTotalMem_v2", unsafe { sys::cuDeviceTotalMem_v2(&raw mut bytes, self.handle) })?;
+        let bytes = written("cuDeviceTotalMem_v2", |bytes| unsafe { sys::cuDeviceTotalMem_v2(bytes, self.handle) })?;
         Ok(bytes as u64)
     }
 }
@@ -109,23 +95,25 @@ impl Context {
 impl Device {
     /// Whether kernels of this device can access the memory of another one.
     pub(crate) fn can_reach(self, other: Self) -> Result<bool, CudaError> {
-        let mut can = 0;
+        let (own, other) = (self.handle, other.handle);
         // SAFETY: the pointer is valid for the call.
-        checked("cuDeviceCanAccessPeer", unsafe {
-            sys::cuDeviceCanAccessPeer(&raw mut can, self.handle, other.handle)
-        })?;
+        let can = written("cuDeviceCanAccessPeer", |can| unsafe { sys::cuDeviceCanAccessPeer(can, own, other) })?;
         Ok(can != 0)
     }
 
     /// A property of the connection to another device.
     pub(crate) fn peer_attribute(self, other: Self, attribute: PeerAttribute) -> Result<u32, CudaError> {
-        let mut value = 0;
-        // SAFETY: the pointer is valid for the call.
-        checked("cuDeviceGetP2PAttribute", unsafe {
-            sys::cuDeviceGetP2PAttribute(&raw mut value, attribute, self.handle, other.handle)
-        })?;
-        Ok(value.max(0).unsigned_abs())
+        let ask = |value| {
+            // SAFETY: the pointer is valid for the call.
+            unsafe { sys::cuDeviceGetP2PAttribute(value, attribute, self.handle, other.handle) }
+        };
+        written("cuDeviceGetP2PAttribute", ask).map(or_zero)
     }
+}
+
+/// A number of the driver's that is not negative.
+pub(super) fn or_zero(value: c_int) -> u32 {
+    value.max(0).unsigned_abs()
 }
 
 // Contexts.
@@ -143,21 +131,21 @@ pub(crate) struct Context {
 impl Context {
     /// Makes a context and makes it current.
     pub(crate) fn new(device: Device) -> Result<Self, CudaError> {
-        let mut handle = ptr::null_mut();
         // The host waits by polling; see `Stream::is_done`.
         let flags = sys::CUctx_flags::CU_CTX_SCHED_AUTO as u32 | sys::CUctx_flags::CU_CTX_MAP_HOST as u32;
         // SAFETY: the pointer is valid for the call; the function is the driver's, with its documented signature.
-        checked("cuCtxCreate", unsafe { (device.create_context())(&raw mut handle, flags, device.handle) })?;
+        let create = |context| unsafe { (device.driver.create_context)(context, flags, device.handle) };
+        let handle = written("cuCtxCreate", create)?;
         Ok(Self { handle, primary: None })
     }
 
     /// The context of the device that libraries on top of the CUDA runtime use, made current. For such libraries alone: an
     /// error that makes it unusable stays in the process.
     pub(crate) fn primary(device: Device) -> Result<Self, CudaError> {
-        let mut handle = ptr::null_mut();
+        let device = device.handle;
         // SAFETY: the pointer is valid for the call.
-        checked("cuDevicePrimaryCtxRetain", unsafe { sys::cuDevicePrimaryCtxRetain(&raw mut handle, device.handle) })?;
-        let context = Self { handle, primary: Some(device.handle) };
+        let retain = |context| unsafe { sys::cuDevicePrimaryCtxRetain(context, device) };
+        let context = Self { handle: written("cuDevicePrimaryCtxRetain", retain)?, primary: Some(device) };
         context.make_current()?;
         Ok(context)
     }

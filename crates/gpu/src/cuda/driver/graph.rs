@@ -6,7 +6,7 @@ use std::ptr;
 use cudarc::driver::sys;
 
 use crate::cuda::driver::device::Context;
-use crate::cuda::driver::library::{self, checked};
+use crate::cuda::driver::library::{self, checked, written};
 use crate::cuda::driver::stream::Stream;
 use crate::cuda::error::CudaError;
 
@@ -47,10 +47,8 @@ impl Stream {
 
     /// What was captured.
     pub(crate) fn end_capture(&self) -> Result<CapturedGraph, CudaError> {
-        let mut graph = ptr::null_mut();
         // SAFETY: the pointer is valid for the call; the driver refuses a stream that is not being captured by this thread.
-        let ended = unsafe { sys::cuStreamEndCapture(self.0, &raw mut graph) };
-        checked("cuStreamEndCapture", ended).map(|()| CapturedGraph(graph))
+        written("cuStreamEndCapture", |graph| unsafe { sys::cuStreamEndCapture(self.0, graph) }).map(CapturedGraph)
     }
 
     /// Uploads a graph to the device, so that its first replay costs the same as the others.
@@ -90,10 +88,9 @@ impl CapturedGraph {
 
     /// The same with flags of the driver's.
     pub(super) fn executable_with(&self, flags: u64) -> Result<ExecutableGraph, CudaError> {
-        let mut graph = ptr::null_mut();
         // SAFETY: the pointer is valid for the call, and the captured graph is alive.
-        let made = unsafe { sys::cuGraphInstantiateWithFlags(&raw mut graph, self.0, flags) };
-        checked("cuGraphInstantiateWithFlags", made).map(|()| ExecutableGraph(graph))
+        let make = |graph| unsafe { sys::cuGraphInstantiateWithFlags(graph, self.0, flags) };
+        written("cuGraphInstantiateWithFlags", make).map(ExecutableGraph)
     }
 }
 
@@ -121,11 +118,9 @@ pub(crate) struct Event(pub(super) sys::CUevent);
 
 impl Event {
     pub(crate) fn new(_context: &Context) -> Result<Self, CudaError> {
-        let mut event = ptr::null_mut();
         let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
         // SAFETY: the pointer is valid for the call.
-        checked("cuEventCreate", unsafe { sys::cuEventCreate(&raw mut event, flags) })?;
-        Ok(Self(event))
+        written("cuEventCreate", |event| unsafe { sys::cuEventCreate(event, flags) }).map(Self)
     }
 
     /// Waits in the driver until the event is reached. Only for kernels that are known to end.
@@ -158,10 +153,8 @@ impl Stream {
         &self,
         queue: impl FnOnce(&Self, u64) -> Result<(), CudaError>,
     ) -> Result<ExecutableGraph, CudaError> {
-        let mut graph = ptr::null_mut();
         // SAFETY: the pointer is valid for the call.
-        checked("cuGraphCreate", unsafe { sys::cuGraphCreate(&raw mut graph, 0) })?;
-        let graph = CapturedGraph(graph);
+        let graph = CapturedGraph(written("cuGraphCreate", |graph| unsafe { sys::cuGraphCreate(graph, 0) })?);
         let (handle, body) = add_loop(&graph)?;
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: stream and body are alive, without dependencies there is nothing to read, and nothing captures the stream
@@ -170,10 +163,9 @@ impl Stream {
             sys::cuStreamBeginCaptureToGraph(self.0, body, ptr::null(), ptr::null(), 0, mode)
         })?;
         let queued = queue(self, handle);
-        let mut captured = ptr::null_mut();
         // SAFETY: the pointer is valid for the call; the stream is being captured by this thread. What it gives is the body,
         // which belongs to its node.
-        let ended = checked("cuStreamEndCapture", unsafe { sys::cuStreamEndCapture(self.0, &raw mut captured) });
+        let ended = written("cuStreamEndCapture", |body| unsafe { sys::cuStreamEndCapture(self.0, body) });
         queued?;
         ended?;
         graph.executable()
@@ -192,15 +184,12 @@ impl Stream {
 /// Adds a node that runs its body while its condition is set, which it is at the beginning of every replay. Gives the handle
 /// of the condition and the body.
 fn add_loop(graph: &CapturedGraph) -> Result<(u64, sys::CUgraph), CudaError> {
-    let mut context = ptr::null_mut();
     // SAFETY: the pointer is valid for the call.
-    checked("cuCtxGetCurrent", unsafe { sys::cuCtxGetCurrent(&raw mut context) })?;
-    let mut handle = 0;
+    let context = written("cuCtxGetCurrent", |context| unsafe { sys::cuCtxGetCurrent(context) })?;
+    let assigned = sys::CU_GRAPH_COND_ASSIGN_DEFAULT;
     // SAFETY: the pointer is valid for the call; graph and context are alive.
-    checked("cuGraphConditionalHandleCreate", unsafe {
-        let assigned = sys::CU_GRAPH_COND_ASSIGN_DEFAULT;
-        sys::cuGraphConditionalHandleCreate(&raw mut handle, graph.0, context, 1, assigned)
-    })?;
+    let create = |handle| unsafe { sys::cuGraphConditionalHandleCreate(handle, graph.0, context, 1, assigned) };
+    let handle = written("cuGraphConditionalHandleCreate", create)?;
     // SAFETY: numbers and pointers, of which any bits, and null, are values; `type_` is set below, 0 is a kernel node.
     let mut parameters: sys::CUgraphNodeParams = unsafe { std::mem::zeroed() };
     parameters.type_ = sys::CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL;
@@ -211,11 +200,9 @@ fn add_loop(graph: &CapturedGraph) -> Result<(u64, sys::CUgraph), CudaError> {
         phGraph_out: ptr::null_mut(),
         ctx: context,
     };
-    let mut node = ptr::null_mut();
     // SAFETY: the pointers are valid for the call, the graph is alive, and there are no dependencies to read.
-    checked("cuGraphAddNode", unsafe {
-        sys::cuGraphAddNode_v2(&raw mut node, graph.0, ptr::null(), ptr::null(), 0, &raw mut parameters)
-    })?;
+    let add = |node| unsafe { sys::cuGraphAddNode_v2(node, graph.0, ptr::null(), ptr::null(), 0, &raw mut parameters) };
+    written("cuGraphAddNode", add)?;
     // SAFETY: the call has filled in this variant: an array of `size` graphs, which the node owns.
     let body = unsafe { *parameters.__bindgen_anon_1.conditional.phGraph_out };
     Ok((handle, body))

@@ -57,10 +57,9 @@ fn load_now() -> Result<Driver, GpuError> {
         Err(error) if [NO_DEVICE, NO_DRIVER_BEHIND_STUB].contains(&error.code) => return Err(no_device()),
         Err(error) => return Err(error.into()),
     }
-    let mut version = 0;
     // SAFETY: the pointer is valid for the call.
-    checked("cuDriverGetVersion", unsafe { sys::cuDriverGetVersion(&raw mut version) })?;
-    Ok(Driver::new(create_context, version))
+    let version = written("cuDriverGetVersion", |version| unsafe { sys::cuDriverGetVersion(version) })?;
+    Ok(Driver { create_context, version })
 }
 
 /// Whether the loaded driver has all of these functions, which are newer than [`FUNCTIONS`].
@@ -78,6 +77,16 @@ const NO_DRIVER_BEHIND_STUB: u32 = sys::CUresult::CUDA_ERROR_STUB_LIBRARY as u32
 pub(crate) fn no_device() -> GpuError {
     let visible = std::env::var_os("CUDA_VISIBLE_DEVICES").map(|value| value.to_string_lossy().into_owned());
     GpuError::NoDevice { visible }
+}
+
+/// What a call writes through its pointer, which is valid for the call.
+pub(super) fn written<T: Default>(
+    call: &'static str,
+    write: impl FnOnce(*mut T) -> sys::CUresult,
+) -> Result<T, CudaError> {
+    let mut value = T::default();
+    checked(call, write(&raw mut value))?;
+    Ok(value)
 }
 
 /// A function of the driver that explains a result.

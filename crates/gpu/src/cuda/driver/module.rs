@@ -6,8 +6,8 @@ use std::ptr;
 
 use cudarc::driver::sys;
 
-use super::device::{Context, DevicePointer};
-use crate::cuda::driver::library::checked;
+use super::device::{Context, DevicePointer, or_zero};
+use crate::cuda::driver::library::written;
 use crate::cuda::error::CudaError;
 
 /// Loaded kernels. A module is unloaded with its context and never before, because kernels may still run.
@@ -23,20 +23,14 @@ pub(crate) struct Module {
 /// # Safety
 /// The type must be `repr(C)` and contain only numbers and device addresses, like the structure of the kernel; or the methods
 /// must name memory that does.
-pub(crate) unsafe trait KernelArguments {
+pub(crate) unsafe trait KernelArguments: Sized {
     /// The size of the structure.
-    fn bytes(&self) -> usize
-    where
-        Self: Sized,
-    {
+    fn bytes(&self) -> usize {
         size_of::<Self>()
     }
 
     /// Where the structure is.
-    fn address(&self) -> *const c_void
-    where
-        Self: Sized,
-    {
+    fn address(&self) -> *const c_void {
         ptr::from_ref(self).cast()
     }
 }
@@ -77,37 +71,34 @@ impl Way {
 impl Module {
     /// Loads a CUBIN into the current context.
     pub(crate) fn load(_context: &Context, cubin: &[u8]) -> Result<Self, CudaError> {
-        let mut module = ptr::null_mut();
         // SAFETY: the pointer is valid for the call; a CUBIN is an ELF file, which says how long it is itself. The cache
         // hands out only what NVRTC made, by its checksum.
-        checked("cuModuleLoadData", unsafe { sys::cuModuleLoadData(&raw mut module, cubin.as_ptr().cast()) })?;
+        let load = |module| unsafe { sys::cuModuleLoadData(module, cubin.as_ptr().cast()) };
+        let handle = written("cuModuleLoadData", load)?;
         let parameter_bytes = syncscope_sass::parameter_bytes(cubin).map_err(|error| CudaError {
             call: "cuModuleLoadData",
             code: sys::CUresult::CUDA_ERROR_INVALID_IMAGE as u32,
             name: "CUDA_ERROR_INVALID_IMAGE".to_owned(),
             text: error.to_string(),
         })?;
-        Ok(Self { handle: module, parameter_bytes })
+        Ok(Self { handle, parameter_bytes })
     }
 
     /// The address of a variable of the module.
     pub(crate) fn variable(&self, name: &CStr) -> Result<DevicePointer, CudaError> {
-        let (mut pointer, mut bytes) = (0, 0);
+        let (name, mut bytes) = (name.as_ptr(), 0);
         // SAFETY: the pointers are valid for the call, the module is loaded.
-        checked("cuModuleGetGlobal", unsafe {
-            sys::cuModuleGetGlobal_v2(&raw mut pointer, &raw mut bytes, self.handle, name.as_ptr())
-        })?;
-        Ok(pointer)
+        let find = |pointer| unsafe { sys::cuModuleGetGlobal_v2(pointer, &raw mut bytes, self.handle, name) };
+        written("cuModuleGetGlobal", find)
     }
 
     /// The kernel with this name.
     pub(crate) fn function(&self, name: &CStr) -> Result<Function, CudaError> {
-        let mut function = ptr::null_mut();
         // SAFETY: the pointers are valid for the call, the module is loaded.
-        let found = unsafe { sys::cuModuleGetFunction(&raw mut function, self.handle, name.as_ptr()) };
-        checked("cuModuleGetFunction", found)?;
+        let find = |function| unsafe { sys::cuModuleGetFunction(function, self.handle, name.as_ptr()) };
+        let handle = written("cuModuleGetFunction", find)?;
         let parameter_bytes = self.parameter_bytes.get(name.to_string_lossy().as_ref()).copied().unwrap_or(0);
-        Ok(Function { handle: function, parameter_bytes, way: Way::Plain })
+        Ok(Function { handle, parameter_bytes, way: Way::Plain })
     }
 }
 
@@ -127,12 +118,10 @@ impl Function {
 
     /// How many blocks of so many threads one multiprocessor runs at the same time.
     pub(crate) fn blocks_per_multiprocessor(self, threads: u32) -> Result<u32, CudaError> {
-        let mut blocks = 0;
+        let (kernel, threads) = (self.handle, threads.cast_signed());
         // SAFETY: the pointer is valid for the call, the module is loaded.
-        checked("cuOccupancyMaxActiveBlocksPerMultiprocessor", unsafe {
-            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, self.handle, threads.cast_signed(), 0)
-        })?;
-        Ok(blocks.max(0).unsigned_abs())
+        let ask = |blocks| unsafe { sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, 0) };
+        written("cuOccupancyMaxActiveBlocksPerMultiprocessor", ask).map(or_zero)
     }
 }
 

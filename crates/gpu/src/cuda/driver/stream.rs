@@ -2,7 +2,7 @@
 
 use super::buffer::{DeviceBuffer, HostBuffer};
 use super::device::Context;
-use crate::cuda::driver::library::checked;
+use crate::cuda::driver::library::{checked, written};
 use crate::cuda::driver::module::{Function, KernelArguments, Way};
 use crate::cuda::error::CudaError;
 use cudarc::driver::sys;
@@ -17,11 +17,9 @@ pub(crate) struct Stream(pub(super) sys::CUstream);
 impl Stream {
     /// A stream that does not wait for the default stream.
     pub(crate) fn new(_context: &Context) -> Result<Self, CudaError> {
-        let mut stream = ptr::null_mut();
         let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
         // SAFETY: the pointer is valid for the call.
-        checked("cuStreamCreate", unsafe { sys::cuStreamCreate(&raw mut stream, flags) })?;
-        Ok(Self(stream))
+        written("cuStreamCreate", |stream| unsafe { sys::cuStreamCreate(stream, flags) }).map(Self)
     }
 
     /// The stream for a library that queues work itself.
