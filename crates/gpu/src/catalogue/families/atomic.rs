@@ -40,32 +40,29 @@ const LOOP: &[&str] = &["ATOMS.CAST", "ATOMS.CAS"];
 /// cost is the round trip to that cache, and where the compiler adds up, a scan of the warp. Atomics on shared memory are
 /// executed in the multiprocessor, lane by lane if the lanes use one variable or one bank.
 ///
-/// A row of the table says what differs. Where an operation `reduces` is false, there is no instruction that returns nothing: the one
-/// with a result is used, and no thread waits for it.
+/// A row of the table says what differs. Where there is no instruction that returns nothing, the one with a result is used, and no
+/// thread waits for it.
 macro_rules! atomics {
-    (@without_result true $name:literal) => { &[concat!("RED.", $name), concat!("REDG.", $name)] };
-    (@without_result false $name:literal) => { &[concat!("ATOMG.", $name), concat!("ATOM.", $name)] };
     ($(
-        $id:literal: $summary:literal,
-        operation: $operation:literal,
-        source: $source:literal,
-        function: $function:ident, types: $types:expr, proof: $proof:ident,
-        plan: $breadth:ident, combines: $combines:ident, instruction: $name:literal, reduces: $reduces:tt;
+        $id:literal: $summary:literal, operation: $what:literal, function: $function:ident $($paper:literal)?,
+        types: $types:expr, plan: $breadth:ident, combines: $combines:ident, instruction: $name:literal;
     )+) => {
         pub(crate) static ENTRIES: &[&Entry] = &[$(&Entry {
             id: $id,
             summary: $summary,
-            operation: $operation,
-            source: $source,
+            operation: concat!("one ", $what, " by each thread"),
+            source: concat!("CUDA C++ Programming Guide, ", stringify!($function) $(, "; ", $paper)?),
             definitions: |case| definitions(case, stringify!($function)),
             expected: |case| {
-                let with_result = &[concat!("ATOMG.", $name), concat!("ATOM.", $name)];
-                expected(case, atomics!(@without_result $reduces $name), with_result, &[concat!("ATOMS.", $name)])
+                let global = &[concat!("ATOMG.", $name), concat!("ATOM.", $name)];
+                let reduction = &[concat!("RED.", $name), concat!("REDG.", $name)];
+                let without_result = if Combines::$combines.reduces() { reduction } else { global };
+                expected(case, without_result, global, &[concat!("ATOMS.", $name)])
             },
-            sampling: |case| sampling(case, $reduces),
-            unroll: |case| unroll(case, $reduces),
+            sampling: |case| sampling(case, Combines::$combines.reduces()),
+            unroll: |case| unroll(case, Combines::$combines.reduces()),
             cases: |id, preset, limits| cases(id, preset, limits, $types, (Breadth::$breadth, Combines::$combines)),
-            ..Entry::of(Kernel::of("atomic.cu", ArgumentKind::Variable), Proof::$proof, FACTS)
+            ..Entry::of(Kernel::of("atomic.cu", ArgumentKind::Variable), Combines::$combines.proof(), FACTS)
         },)+];
     };
 }
@@ -109,67 +106,56 @@ enum Combines {
     Pairs,
 }
 
+impl Combines {
+    /// Whether there is an instruction that returns nothing.
+    const fn reduces(self) -> bool {
+        matches!(self, Self::Sums | Self::Values)
+    }
+
+    const fn proof(self) -> Proof {
+        if matches!(self, Self::Sums) { Proof::Sum } else { Proof::Trial }
+    }
+}
+
 atomics! {
-    "gpu.atomic.add": "Atomic addition",
-    operation: "one addition of its number by each thread",
-    source: "CUDA C++ Programming Guide, atomicAdd; Burtchell and Burtscher, IISWC 2024",
-    function: atomicAdd, types: &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32, Dtype::F64], proof: Sum,
-    plan: Wide, combines: Sums, instruction: "ADD", reduces: true;
+    "gpu.atomic.add": "Atomic addition", operation: "addition of its number",
+    function: atomicAdd "Burtchell and Burtscher, IISWC 2024",
+    types: &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32, Dtype::F64], plan: Wide, combines: Sums,
+    instruction: "ADD";
 
     // Compiled to an addition of the negative number.
-    "gpu.atomic.sub": "Atomic subtraction",
-    operation: "one subtraction of its number by each thread",
-    source: "CUDA C++ Programming Guide, atomicSub",
-    function: atomicSub, types: &[Dtype::I32, Dtype::U32], proof: Sum,
-    plan: Narrow, combines: Sums, instruction: "ADD", reduces: true;
+    "gpu.atomic.sub": "Atomic subtraction", operation: "subtraction of its number",
+    function: atomicSub, types: &[Dtype::I32, Dtype::U32], plan: Narrow, combines: Sums, instruction: "ADD";
 
-    "gpu.atomic.min": "Atomic minimum",
-    operation: "one minimum with its number by each thread",
-    source: "CUDA C++ Programming Guide, atomicMin",
-    function: atomicMin, types: INTEGERS, proof: Trial,
-    plan: Narrow, combines: Values, instruction: "MIN", reduces: true;
+    "gpu.atomic.min": "Atomic minimum", operation: "minimum with its number",
+    function: atomicMin, types: INTEGERS, plan: Narrow, combines: Values, instruction: "MIN";
 
-    "gpu.atomic.max": "Atomic maximum",
-    operation: "one maximum with its number by each thread",
-    source: "CUDA C++ Programming Guide, atomicMax; Burtchell and Burtscher, IISWC 2024, listing 1",
-    function: atomicMax, types: INTEGERS, proof: Trial,
-    plan: Narrow, combines: Values, instruction: "MAX", reduces: true;
+    "gpu.atomic.max": "Atomic maximum", operation: "maximum with its number",
+    function: atomicMax "Burtchell and Burtscher, IISWC 2024, listing 1",
+    types: INTEGERS, plan: Narrow, combines: Values, instruction: "MAX";
 
-    "gpu.atomic.and": "Atomic AND",
-    operation: "one AND with its number by each thread",
-    source: "CUDA C++ Programming Guide, atomicAnd",
-    function: atomicAnd, types: INTEGERS, proof: Trial,
-    plan: Narrow, combines: Values, instruction: "AND", reduces: true;
+    "gpu.atomic.and": "Atomic AND", operation: "AND with its number",
+    function: atomicAnd, types: INTEGERS, plan: Narrow, combines: Values, instruction: "AND";
 
-    "gpu.atomic.or": "Atomic OR",
-    operation: "one OR with its number by each thread",
-    source: "CUDA C++ Programming Guide, atomicOr",
-    function: atomicOr, types: INTEGERS, proof: Trial,
-    plan: Narrow, combines: Values, instruction: "OR", reduces: true;
+    "gpu.atomic.or": "Atomic OR", operation: "OR with its number",
+    function: atomicOr, types: INTEGERS, plan: Narrow, combines: Values, instruction: "OR";
 
-    "gpu.atomic.xor": "Atomic exclusive OR",
-    operation: "one exclusive OR with its number by each thread",
-    source: "CUDA C++ Programming Guide, atomicXor",
-    function: atomicXor, types: INTEGERS, proof: Trial,
-    plan: Narrow, combines: Values, instruction: "XOR", reduces: true;
+    "gpu.atomic.xor": "Atomic exclusive OR", operation: "exclusive OR with its number",
+    function: atomicXor, types: INTEGERS, plan: Narrow, combines: Values, instruction: "XOR";
 
-    "gpu.atomic.exchange": "Atomic exchange",
-    operation: "one exchange of the variable for its number by each thread",
-    source: "CUDA C++ Programming Guide, atomicExch; Burtchell and Burtscher, IISWC 2024",
-    function: atomicExch, types: &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32], proof: Trial,
-    plan: Wide, combines: Nothing, instruction: "EXCH", reduces: false;
+    "gpu.atomic.exchange": "Atomic exchange", operation: "exchange of the variable for its number",
+    function: atomicExch "Burtchell and Burtscher, IISWC 2024",
+    types: &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32], plan: Wide, combines: Nothing, instruction: "EXCH";
 
     "gpu.atomic.cas_pass": "Atomic compare-and-swap that always finds what it expects",
-    operation: "one exchange of zero for zero by each thread",
-    source: "CUDA C++ Programming Guide, atomicCAS; Burtchell and Burtscher, IISWC 2024",
-    function: atomicCAS, types: INTEGERS, proof: Trial,
-    plan: Wide, combines: Pairs, instruction: "CAS", reduces: false;
+    operation: "exchange of zero for zero",
+    function: atomicCAS "Burtchell and Burtscher, IISWC 2024",
+    types: INTEGERS, plan: Wide, combines: Pairs, instruction: "CAS";
 
     "gpu.atomic.cas_fail": "Atomic compare-and-swap that never finds what it expects",
-    operation: "one comparison with one, where zero is, by each thread",
-    source: "CUDA C++ Programming Guide, atomicCAS; Burtchell and Burtscher, IISWC 2024",
-    function: atomicCAS, types: INTEGERS, proof: Trial,
-    plan: Wide, combines: Pairs, instruction: "CAS", reduces: false;
+    operation: "comparison with one, where zero is,",
+    function: atomicCAS "Burtchell and Burtscher, IISWC 2024",
+    types: INTEGERS, plan: Wide, combines: Pairs, instruction: "CAS";
 }
 
 /// Whether the source shows that all threads use one variable.

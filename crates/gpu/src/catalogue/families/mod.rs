@@ -20,6 +20,7 @@ pub(crate) mod lock;
 pub(crate) mod multi;
 pub(crate) mod reduction;
 pub(crate) mod warp;
+pub(crate) mod warp_sum;
 
 use syncscope_core::{ActorRule, Case, Dtype, Facts, Group, MemoryOrder, Mode, Role, RunEffect, Waits};
 
@@ -38,6 +39,7 @@ pub(super) static FAMILIES: &[&[&Entry]] = &[
     multi::ENTRIES,
     launch::ENTRIES,
     reduction::ENTRIES,
+    warp_sum::ENTRIES,
     hybrid::ENTRIES,
 ];
 

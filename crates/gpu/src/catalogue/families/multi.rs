@@ -89,12 +89,12 @@ const BARRIER: Entry = Entry {
     ..Entry::of(Kernel::of("multi.cu", ArgumentKind::GridBarrier), Proof::Trial, FACTS)
 };
 
-/// In theory: the barrier of a grid, then an addition over the link, reads over the link until all devices have arrived, and
-/// the release of the device's blocks.
-static COUNTER: Entry = Entry {
-    id: "gpu.multi.counter",
-    summary: "Barrier of the grids of several devices with one counter in the first one's memory; relaxed: it orders no \
-              writes, and its check tests arrivals alone",
+entries! {
+    /// In theory: the barrier of a grid, then an addition over the link, reads over the link until all devices have arrived, and
+    /// the release of the device's blocks.
+    "gpu.multi.counter" like BARRIER:
+    "Barrier of the grids of several devices with one counter in the first one's memory; relaxed: it orders no \
+     writes, and its check tests arrivals alone",
     source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, red.release.sys",
     definitions: |case| in_order_of(case, vec![kind_of(case)]),
     orderings: |_| {
@@ -107,19 +107,16 @@ static COUNTER: Entry = Entry {
         ]
     },
     expected: |_| ExpectedInstructions::of(&["REDG.ADD.SYS", "RED.ADD.SYS"]),
-    adds_across_devices: |_| true,
-    ..BARRIER
-};
+    adds_across_devices: |_| true;
 
-/// In theory: the first half of a grid's barrier, one way over the link, and a read of the device's own memory. Only writes
-/// go over the link, and every block reads the flags itself. Variants: flags in both halves of each device's cache, relaxed
-/// reads and one fence at the end; and no gathering (`direct`): every block adds to a counter of every device, so there is one
-/// way instead of two, with as many additions over the link as there are blocks.
-static FLAGS: Entry = Entry {
-    id: "gpu.multi.flags",
-    summary: "Barrier of the grids of several devices, each with flags in the memory of all; in groups with flags \
-              in both halves of the cache, relaxed polls and one fence, or with a counter at which all blocks arrive; \
-              relaxed: it orders no writes, and its check tests arrivals alone",
+    /// In theory: the first half of a grid's barrier, one way over the link, and a read of the device's own memory. Only writes
+    /// go over the link, and every block reads the flags itself. Variants: flags in both halves of each device's cache, relaxed
+    /// reads and one fence at the end; and no gathering (`direct`): every block adds to a counter of every device, so there is one
+    /// way instead of two, with as many additions over the link as there are blocks.
+    "gpu.multi.flags" like BARRIER:
+    "Barrier of the grids of several devices, each with flags in the memory of all; in groups with flags \
+     in both halves of the cache, relaxed polls and one fence, or with a counter at which all blocks arrive; \
+     relaxed: it orders no writes, and its check tests arrivals alone",
     source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, fence.acq_rel.sys and \
              ld.acquire.sys",
     definitions: |case| {
@@ -142,23 +139,18 @@ static FLAGS: Entry = Entry {
         _ => &["addition on the device acquires and releases", "fence releases", "poll acquires"],
     },
     adds_across_devices: |case| case.in_group(DIRECT),
-    cases: with_variants,
-    ..BARRIER
-};
+    cases: with_variants;
 
-/// In theory: a launch, the wait for its end, and a barrier of as many host threads; some ten microseconds for any grid.
-static HOST_BARRIER: Entry = Entry {
-    id: "gpu.multi.host_barrier",
-    summary: "A host thread for each device: it launches a grid, waits for its end, and then for the other threads",
+    /// In theory: a launch, the wait for its end, and a barrier of as many host threads; some ten microseconds for any grid.
+    "gpu.multi.host_barrier" like BARRIER:
+    "A host thread for each device: it launches a grid, waits for its end, and then for the other threads",
+    kernel: Kernel::of("host_barrier.cu", ArgumentKind::HostBarrier),
     operation: "one launch on each device, its end, and one barrier of the host's threads",
     source: "Zhang et al., IPDPS 2020, CPU-side barrier",
     cases: heat_maps,
     method: Method::HostBarrier,
-    unroll: |_| 1,
-    ..Entry::of(Kernel::of("host_barrier.cu", ArgumentKind::HostBarrier), Proof::Trial, FACTS)
-};
-
-pub(crate) static ENTRIES: &[&Entry] = &[&COUNTER, &FLAGS, &HOST_BARRIER];
+    unroll: |_| 1;
+}
 
 #[cfg(test)]
 mod tests {
@@ -178,7 +170,7 @@ mod tests {
     #[test]
     fn only_additions_of_all_blocks_need_a_link_that_carries_them() {
         let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
-        let adds = |case: &Case| (FLAGS.adds_across_devices)(case);
+        let adds = |case: &Case| (ENTRIES[1].adds_across_devices)(case);
         let (adding, others): (Vec<Case>, Vec<Case>) =
             with_variants("gpu.multi.flags", Preset::Paper, limits).into_iter().partition(adds);
         assert_eq!(adding.len(), 8 * 2 * 2, "eight numbers of devices, two sizes, two orders");
