@@ -168,15 +168,10 @@ impl DeviceQueue for Queue {
     fn set_abort(&mut self, _stop: bool) {}
 }
 
-impl Queue {
-    fn clear(&self, memory: Memory) -> Result<(), CudaError> {
-        self.buffers.get(memory.index).map_or(Ok(()), |Buffer { device, .. }| self.stream.clear(device, device.bytes()))
-    }
-}
-
 /// See the module's description.
 #[derive(Debug)]
 pub struct OwnDevice {
+    /// Always of one device.
     runner: Runner<Queue>,
 }
 
@@ -249,7 +244,10 @@ impl OwnDevice {
     /// # Errors
     /// The error of the driver.
     pub fn clear(&mut self, memory: Memory) -> Result<(), Outage> {
-        self.on(|queue| queue.clear(memory))
+        self.on(|Queue { buffers, stream, .. }| match buffers.get(memory.index) {
+            Some(Buffer { device, .. }) => stream.clear(device, 0..device.bytes()),
+            None => Ok(()),
+        })
     }
 
     /// Queues a kernel.
@@ -300,20 +298,14 @@ impl OwnDevice {
             queue.fetch(words)
         })?;
         self.wait(limit)?;
-        let buffer = self.runner.devices.first().and_then(|queue| queue.buffers.get(memory.index)?.host.as_ref());
+        let buffer = self.runner.devices[0].buffers.get(memory.index).and_then(|buffer| buffer.host.as_ref());
         let values = buffer.map_or(&[][..], HostBuffer::values);
         Ok(&values[..words.min(values.len())])
     }
 
     /// Makes calls on the device. Their errors make its context unusable.
     fn on<T>(&mut self, call: impl FnOnce(&mut Queue) -> Result<T, CudaError>) -> Result<T, Outage> {
-        // There is always one.
-        let made = match self.runner.devices.as_mut_slice() {
-            [queue, ..] => call(queue),
-            [] => {
-                Err(CudaError { call: "cuCtxSetCurrent", code: 0, name: String::new(), text: "no context".to_owned() })
-            }
-        };
+        let made = call(&mut self.runner.devices[0]);
         self.runner.launched(made)
     }
 }

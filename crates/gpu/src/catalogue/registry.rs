@@ -156,7 +156,8 @@ mod tests {
             for preset in Preset::ALL {
                 let planned: HashSet<_> = cases(*preset, &limits).into_iter().map(|case| case.primitive).collect();
                 // Reductions are made of what quick plans measure.
-                let reductions = || FAMILIES.concat().into_iter().filter(|entry| entry.id.starts_with("gpu.reduction."));
+                let reductions =
+                    || FAMILIES.concat().into_iter().filter(|entry| entry.id.starts_with("gpu.reduction."));
                 let left_out = if *preset == Preset::Quick { reductions().count() } else { 0 };
                 assert_eq!(planned.len() + left_out, primitives().count());
             }

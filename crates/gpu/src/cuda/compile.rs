@@ -119,17 +119,17 @@ impl Compiler {
         parts.extend(options.iter().map(String::as_str));
         // The key of programs without further headers stays what it was.
         parts.extend(header_version.as_deref());
-        let key = Key::of(&parts);
+        let key = key_of(&parts);
         // Headers of users may change.
         let is_cached = !program.definitions.iter().any(|option| option.starts_with("-I"));
-        if let Some(cubin) = self.cache.get(&key).filter(|_| is_cached) {
+        if let Some(cubin) = self.cache.get(key).filter(|_| is_cached) {
             return Ok((cubin.into(), None));
         }
         let source = Source { file: program.file, text: program.text, headers: self.headers };
         let cubin = processes.compile(source, &self.arch, &options)?;
         // What a broken compiler returns is no reason to fail with a compiler that works.
         let is_cubin = cubin.starts_with(ELF) && is_cached;
-        let warning = is_cubin.then(|| self.cache.put(&key, &cubin).err()).flatten();
+        let warning = is_cubin.then(|| self.cache.put(key, &cubin).err()).flatten();
         Ok((cubin.into(), warning))
     }
 }
@@ -189,16 +189,10 @@ fn in_parallel<T: Send>(
 /// Version of the file format, and of everything that no other part of the key contains.
 const FORMAT: &str = "syncscope kernel 1";
 
-/// What a kernel depends on, as a hash.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Key(u128);
-
-impl Key {
-    /// The key of these parts. The limits between the parts matter.
-    pub fn of(parts: &[&str]) -> Self {
-        let lengths = parts.iter().map(|part| part.len().to_string()).collect::<Vec<_>>().join(",");
-        Self(hash([FORMAT, &lengths].iter().chain(parts).flat_map(|part| part.bytes())))
-    }
+/// What a kernel depends on, as a hash of these parts. The limits between the parts matter.
+fn key_of(parts: &[&str]) -> u128 {
+    let lengths = parts.iter().map(|part| part.len().to_string()).collect::<Vec<_>>().join(",");
+    hash([FORMAT, &lengths].iter().chain(parts).flat_map(|part| part.bytes()))
 }
 
 /// The 128-bit FNV-1a hash (Fowler, Noll, Vo; IETF draft-eastlake-fnv): the same in every version, unlike the hash of the
@@ -227,12 +221,12 @@ impl Cache {
         Self { folder: Some(folder.to_owned()) }
     }
 
-    fn path(&self, key: &Key) -> Option<PathBuf> {
-        Some(self.folder.as_ref()?.join(format!("{:032x}.cubin", key.0)))
+    fn path(&self, key: u128) -> Option<PathBuf> {
+        Some(self.folder.as_ref()?.join(format!("{:032x}.cubin", key)))
     }
 
     /// The kernel with this key; `None` if there is none or it is damaged.
-    pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
+    fn get(&self, key: u128) -> Option<Vec<u8>> {
         let content = fs::read(self.path(key)?).ok()?;
         let header = header(key, content.get(header(key, &[]).len()..)?);
         Some(content.strip_prefix(header.as_bytes())?.to_vec())
@@ -242,7 +236,7 @@ impl Cache {
     ///
     /// # Errors
     /// If the folder cannot be made or written to. The next run compiles again.
-    pub fn put(&self, key: &Key, cubin: &[u8]) -> Result<(), String> {
+    fn put(&self, key: u128, cubin: &[u8]) -> Result<(), String> {
         let Some(path) = self.path(key) else { return Ok(()) };
         let write = || -> io::Result<()> {
             let folder = path.parent().unwrap_or(Path::new("."));
@@ -260,8 +254,8 @@ impl Cache {
 }
 
 /// The header of a file, of the same length for all kernels. It detects damaged and misplaced files.
-fn header(key: &Key, cubin: &[u8]) -> String {
-    format!("{FORMAT}\n{:032x}\n{:032x}\n", key.0, hash(cubin.iter().copied()))
+fn header(key: u128, cubin: &[u8]) -> String {
+    format!("{FORMAT}\n{:032x}\n{:032x}\n", key, hash(cubin.iter().copied()))
 }
 
 #[cfg(test)]
@@ -285,30 +279,30 @@ mod cache_tests {
 
     const KERNEL: &[u8] = b"\x7fELF and so on";
 
-    fn key() -> Key {
-        Key::of(&["source", "sm_90", "13.0"])
+    fn key() -> u128 {
+        key_of(&["source", "sm_90", "13.0"])
     }
 
     #[test]
     fn a_stored_kernel_is_found() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::in_folder(&folder.path().join("not/yet/there"));
-        assert_eq!(cache.get(&key()), None);
-        cache.put(&key(), KERNEL).unwrap();
-        assert_eq!(cache.get(&key()).as_deref(), Some(KERNEL));
-        cache.put(&key(), b"again").unwrap();
-        assert_eq!(cache.get(&key()).as_deref(), Some(&b"again"[..]));
+        assert_eq!(cache.get(key()), None);
+        cache.put(key(), KERNEL).unwrap();
+        assert_eq!(cache.get(key()).as_deref(), Some(KERNEL));
+        cache.put(key(), b"again").unwrap();
+        assert_eq!(cache.get(key()).as_deref(), Some(&b"again"[..]));
     }
 
     #[test]
     fn every_part_and_its_position_changes_the_key() {
         let keys = [
             key(),
-            Key::of(&["source ", "sm_90", "13.0"]),
-            Key::of(&["source", "sm_80", "13.0"]),
-            Key::of(&["source", "sm_90", "13.1"]),
-            Key::of(&["sources", "m_90", "13.0"]),
-            Key::of(&["source", "sm_90", "13.0", ""]),
+            key_of(&["source ", "sm_90", "13.0"]),
+            key_of(&["source", "sm_80", "13.0"]),
+            key_of(&["source", "sm_90", "13.1"]),
+            key_of(&["sources", "m_90", "13.0"]),
+            key_of(&["source", "sm_90", "13.0", ""]),
         ];
         for (index, one) in keys.iter().enumerate() {
             assert!(!keys[..index].contains(one), "{index}");
@@ -319,27 +313,27 @@ mod cache_tests {
     fn a_damaged_file_is_not_used() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::in_folder(folder.path());
-        cache.put(&key(), KERNEL).unwrap();
-        let path = cache.path(&key()).unwrap();
+        cache.put(key(), KERNEL).unwrap();
+        let path = cache.path(key()).unwrap();
         let whole = fs::read(&path).unwrap();
         let mut flipped = whole.clone();
         *flipped.last_mut().unwrap() ^= 1;
         for damaged in [&whole[..whole.len() - 1], &whole[..10], &[], &flipped] {
             fs::write(&path, damaged).unwrap();
-            assert_eq!(cache.get(&key()), None);
+            assert_eq!(cache.get(key()), None);
         }
-        cache.put(&key(), KERNEL).unwrap();
-        assert_eq!(cache.get(&key()).as_deref(), Some(KERNEL), "and is replaced");
+        cache.put(key(), KERNEL).unwrap();
+        assert_eq!(cache.get(key()).as_deref(), Some(KERNEL), "and is replaced");
     }
 
     #[test]
     fn a_kernel_under_another_name_is_not_used() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::in_folder(folder.path());
-        let other = Key::of(&["other"]);
-        cache.put(&other, KERNEL).unwrap();
-        fs::rename(cache.path(&other).unwrap(), cache.path(&key()).unwrap()).unwrap();
-        assert_eq!(cache.get(&key()), None);
+        let other = key_of(&["other"]);
+        cache.put(other, KERNEL).unwrap();
+        fs::rename(cache.path(other).unwrap(), cache.path(key()).unwrap()).unwrap();
+        assert_eq!(cache.get(key()), None);
     }
 
     #[test]
@@ -347,14 +341,14 @@ mod cache_tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();
-        let error = Cache::in_folder(&file.join("below")).put(&key(), KERNEL).unwrap_err();
+        let error = Cache::in_folder(&file.join("below")).put(key(), KERNEL).unwrap_err();
         assert!(error.contains("cannot be kept"), "{error}");
     }
 
     #[test]
     fn without_a_folder_nothing_is_stored_and_there_is_no_error() {
         let cache = Cache { folder: None };
-        cache.put(&key(), KERNEL).unwrap();
-        assert_eq!(cache.get(&key()), None);
+        cache.put(key(), KERNEL).unwrap();
+        assert_eq!(cache.get(key()), None);
     }
 }

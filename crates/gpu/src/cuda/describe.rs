@@ -57,31 +57,27 @@ fn version_in(text: &str) -> Option<String> {
 
 /// The links between all pairs of devices, in both directions.
 pub(crate) fn links(devices: &[(u32, Device)], nvml: Option<&Nvml>) -> Result<Vec<GpuLink>, CudaError> {
-    let mut links = Vec::new();
-    for (from, device) in devices {
-        for (to, other) in devices.iter().filter(|(to, _)| to != from) {
-            links.push(GpuLink {
-                from: *from,
-                to: *to,
-                kind: kind(*device, *other, nvml),
-                access: device.can_reach(*other)?,
-                native_atomics: adds_natively(*device, *other)?,
-                performance_rank: rank(*device, *other).ok(),
-            });
-        }
-    }
-    Ok(links)
+    let pairs = devices.iter().flat_map(|from| devices.iter().map(move |to| (*from, *to)));
+    let link = |((from, device), (to, other)): ((u32, Device), (u32, Device))| {
+        Ok(GpuLink {
+            from,
+            to,
+            kind: kind(device, other, nvml),
+            access: device.can_reach(other)?,
+            native_atomics: adds_natively(device, other)?,
+            // Lower is faster.
+            performance_rank: device
+                .peer_attribute(other, PeerAttribute::CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK)
+                .ok(),
+        })
+    };
+    pairs.filter(|((from, _), (to, _))| from != to).map(link).collect()
 }
 
 /// Whether the hardware of another device executes atomic operations on its memory.
 pub(crate) fn adds_natively(device: Device, other: Device) -> Result<bool, CudaError> {
     let attribute = PeerAttribute::CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED;
     Ok(device.peer_attribute(other, attribute)? != 0)
-}
-
-/// The driver's rank of the connection between devices; lower is faster.
-fn rank(device: Device, other: Device) -> Result<u32, CudaError> {
-    device.peer_attribute(other, PeerAttribute::CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK)
 }
 
 /// `NVLink` or `PCIe`, if NVML reports it.

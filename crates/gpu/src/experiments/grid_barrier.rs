@@ -9,13 +9,16 @@ use crate::launch::offsets::MemoryOffsets;
 use crate::launch::runner::Outage;
 use crate::launch::samples::{Timing, by_threads, joined, mark_clock_changes, ns_per_cycle, warm_up_operations};
 use crate::launch::{host_clock, ruler};
-use crate::multi::{DeviceGroup, GroupLaunch, LoadedProgram, PhaseCounts, Role};
+use crate::multi::{DeviceGroup, GroupLaunch, LoadedProgram, PhaseCounts};
 
 /// Barriers of one check in the kernel (`check_once` in `grid_barrier.cuh`): one after the writes, one after the reads.
 const BARRIERS_OF_A_CHECK: u64 = 2;
 
 /// Checks by the kernel `check` at each memory offset, after the one that every kernel begins with.
 const CHECKS: u32 = 32;
+
+/// Barriers that each thread passes in the kernel `check` at each memory offset.
+const BARRIERS_OF_A_TRIAL: u64 = BARRIERS_OF_A_CHECK * (1 + CHECKS as u64);
 
 /// Far more than any sample needs; the kernels count in 32 bits.
 const MAX_ITERATIONS: u64 = 1 << 24;
@@ -74,15 +77,13 @@ impl<'a> GridBarrierExperiment<'a> {
     /// The launch of a shot. It must run: the next launch at the same memory offset continues its count of barriers.
     fn launch(&mut self, Shot { side, iterations, pair }: Shot) -> GroupLaunch {
         let iterations = iterations.min(MAX_ITERATIONS);
-        // The third loop is the test of its own program.
-        let role = if side == Side::Baseline { Role::Baseline } else { Role::Test };
         let warm_up = warm_up_operations(side, self.setup.unroll);
         let barriers = 2 * BARRIERS_OF_A_CHECK + warm_up + self.looped(side, iterations);
-        self.counted(role, iterations as u32, pair, barriers)
+        self.counted(Some(side), iterations as u32, pair, barriers)
     }
 
-    /// A launch in which each thread passes so many barriers at each memory offset.
-    fn counted(&mut self, role: Role, iterations: u32, pair: u64, barriers: u64) -> GroupLaunch {
+    /// A launch in which each thread passes so many barriers at each memory offset; without a side, of the kernel `check`.
+    fn counted(&mut self, side: Option<Side>, iterations: u32, pair: u64, barriers: u64) -> GroupLaunch {
         let offsets = &mut self.setup.offsets;
         let common = LoopArguments {
             iterations,
@@ -99,7 +100,7 @@ impl<'a> GridBarrierExperiment<'a> {
         };
         self.generation = self.generation.wrapping_add(offsets.per_sample());
         offsets.note(pair, barriers);
-        GroupLaunch { role, arguments, offset: offsets.offset(pair), order: BlockOrder::Any }
+        GroupLaunch { side, arguments, offset: offsets.offset(pair), order: BlockOrder::Any }
     }
 
     fn sample_of(&self, devices: &[Timing]) -> Option<Sample> {
@@ -161,28 +162,20 @@ impl<'a> GridBarrierExperiment<'a> {
         Ok(BothClocksOfLaunch { host_ns, device_cycles: sample.slowest, ns_per_cycle })
     }
 
-    /// Runs the kernel `check`, in which blocks arrive at different times, at the memory offsets of the first pair.
-    fn trial(&mut self) -> Result<PhaseCounts, Outage> {
-        let barriers = BARRIERS_OF_A_CHECK * u64::from(1 + CHECKS);
-        let launch = self.counted(Role::Check, CHECKS, 0, barriers);
+    /// Runs the kernel `check`, in which blocks arrive at different times, at the memory offsets of a pair.
+    fn trial(&mut self, pair: u64) -> Result<Check, Outage> {
+        let launch = self.counted(None, CHECKS, pair, BARRIERS_OF_A_TRIAL);
         self.device_group.run(&self.setup.program, &[launch])?;
-        Ok(self.device_group.counts(&self.setup.program))
+        Ok(judged(self.device_group.counts(&self.setup.program)))
     }
 
     /// Runs the kernel `check` at one set of memory offsets after the other, until each thread has passed at least so many
     /// barriers. Returns how many, and what all checks found.
     pub(crate) fn stress(&mut self, barriers: u64) -> Result<(u64, Check), Outage> {
-        let of_a_launch = BARRIERS_OF_A_CHECK * u64::from(1 + CHECKS);
-        let mut passed = 0;
-        let mut check = Check::Ok;
-        for pair in 0.. {
-            if passed >= barriers || check != Check::Ok {
-                break;
-            }
-            let launch = self.counted(Role::Check, CHECKS, pair, of_a_launch);
-            self.device_group.run(&self.setup.program, &[launch])?;
-            passed += of_a_launch * u64::from(self.setup.offsets.per_sample());
-            check = judged(self.device_group.counts(&self.setup.program));
+        let (mut pairs, mut passed, mut check) = (0.., 0, Check::Ok);
+        while let Some(pair) = pairs.next().filter(|_| passed < barriers && check == Check::Ok) {
+            check = self.trial(pair)?;
+            passed += BARRIERS_OF_A_TRIAL * u64::from(self.setup.offsets.per_sample());
         }
         Ok((passed, check))
     }
@@ -255,10 +248,7 @@ impl Experiment for GridBarrierExperiment<'_> {
     }
 
     fn check(&mut self) -> Check {
-        match self.trial() {
-            Ok(counts) => judged(counts),
-            Err(outage) => Check::Failed(outage.to_string()),
-        }
+        self.trial(0).unwrap_or_else(|outage| Check::Failed(outage.to_string()))
     }
 
     fn evidence(&mut self) -> Evidence {

@@ -8,12 +8,14 @@ use std::time::{Duration, Instant};
 
 use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Protocol, Ruler, Sample, Shot, Side, Ticks};
 
+use crate::cuda::driver::{Context, Function, Stream};
 use crate::evidence::TIMED_BY_THE_HOST;
 use crate::experiments::grid_barrier::judged;
 use crate::launch::arguments::HostBarrierArguments;
+use crate::launch::bench::Shape;
 use crate::launch::host_clock;
 use crate::launch::runner::Outage;
-use crate::multi::{DeviceGroup, DeviceHandle, LoadedProgram};
+use crate::multi::{DeviceGroup, LoadedProgram};
 
 /// A longer wait for the barrier of host threads or for the end of a kernel has failed.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -76,16 +78,12 @@ impl<'a> HostBarrierExperiment<'a> {
     fn run(&mut self, phases: u64) -> Result<Vec<Ticks>, Outage> {
         let first = self.phases;
         self.phases += phases;
-        let handles: Vec<DeviceHandle<'_>> = self.device_group.handles(&self.program).collect();
-        let barrier = SpinBarrier::new(u32::try_from(handles.len()).unwrap_or(u32::MAX), LIMIT);
+        let shape = self.program.shape;
+        let devices: Vec<_> = self.device_group.tests(&self.program).collect();
+        let barrier = &SpinBarrier::new(u32::try_from(devices.len()).unwrap_or(u32::MAX), LIMIT);
         let results = thread::scope(|scope| {
-            let threads: Vec<_> = handles
-                .iter()
-                .map(|handle| {
-                    let barrier = &barrier;
-                    scope.spawn(move || timed_phases(handle, barrier, first, phases))
-                })
-                .collect();
+            let timed = |&device| scope.spawn(move || timed_phases(device, shape, barrier, first, phases));
+            let threads: Vec<_> = devices.iter().map(timed).collect();
             threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
         });
         self.device_group.runner.noted(of_all(results))
@@ -103,15 +101,21 @@ fn of_all(results: Vec<Result<Ticks, Outage>>) -> Result<Vec<Ticks>, Outage> {
     }
 }
 
-fn timed_phases(handle: &DeviceHandle<'_>, barrier: &SpinBarrier, first: u64, phases: u64) -> Result<Ticks, Outage> {
+fn timed_phases(
+    (context, stream, kernel): (&Context, &Stream, Function),
+    Shape { blocks, threads }: Shape,
+    barrier: &SpinBarrier,
+    first: u64,
+    phases: u64,
+) -> Result<Ticks, Outage> {
     let wait = |phase: u64| if barrier.wait(phase as u32) { Ok(()) } else { Err(Outage::TimedOut(LIMIT)) };
-    handle.take()?;
+    context.make_current()?;
     wait(1)?;
     let started = host_clock::now_ns();
     for phase in 0..phases {
-        handle.launch(HostBarrierArguments { phase: (first + phase) as u32 })?;
+        stream.launch(kernel, blocks, threads, &HostBarrierArguments { phase: (first + phase) as u32 })?;
         let launched = Instant::now();
-        while !handle.is_done()? {
+        while !stream.is_done()? {
             if launched.elapsed() > LIMIT {
                 return Err(Outage::TimedOut(LIMIT));
             }
@@ -149,10 +153,8 @@ impl Experiment for HostBarrierExperiment<'_> {
 
     /// Each launch has compared what the launch before left, on its own device and on another one.
     fn check(&mut self) -> Check {
-        match self.device_group.fetch_counts(&self.program) {
-            Ok(counts) => judged(counts),
-            Err(outage) => Check::Failed(outage.to_string()),
-        }
+        let counts = self.device_group.fetch_counts(&self.program);
+        counts.map_or_else(|outage| Check::Failed(outage.to_string()), judged)
     }
 
     fn evidence(&mut self) -> Evidence {

@@ -146,15 +146,12 @@ impl<'a> KernelExperiment<'a> {
     /// The kernel of a side; that of the third loop is loaded now unless it was.
     fn function(&mut self, side: Side) -> Result<Function, ExperimentError> {
         let Self { bench, setup, request, .. } = self;
-        match side {
-            Side::Baseline => Ok(setup.kernels.baseline),
-            Side::Test => Ok(setup.kernels.test),
-            Side::Double => {
-                let cluster = request.parameters.cluster;
-                let third = setup.third.as_mut().ok_or_else(no_third_loop)?;
-                third.loaded(|program, cubin| Ok(bench.load_third_loop(program, cubin, cluster)?)).copied()
-            }
+        if side != Side::Double {
+            return Ok(setup.kernels.of(side));
         }
+        let cluster = request.parameters.cluster;
+        let third = setup.third.as_mut().ok_or_else(no_third_loop)?;
+        third.loaded(|program, cubin| Ok(bench.load_third_loop(program, cubin, cluster)?)).copied()
     }
 
     fn launch(&self, function: Function, Shot { side, iterations, pair }: Shot, window: f64) -> Launch {
@@ -315,6 +312,16 @@ impl<'a> KernelExperiment<'a> {
         })
     }
 
+    fn describe(&self, finding: Finding) -> String {
+        let value = |bits: u64| match self.request.parameters.dtype {
+            Some(Dtype::F32 | Dtype::F64) => f64::from_bits(bits).to_string(),
+            Some(Dtype::I32) => bits.cast_signed().to_string(),
+            _ => bits.to_string(),
+        };
+        let Finding { mismatches, thread, expected, found } = finding;
+        format!("{mismatches} mismatches; thread {thread} expected {} and found {}", value(expected), value(found))
+    }
+
     fn note_clocks(&mut self, timings: &[Timing]) {
         for hertz in timings.iter().filter_map(|timing| ns_per_cycle(timing.rate)).map(|length| 1e9 / length) {
             self.request.carried.borrow_mut().note(hertz);
@@ -401,17 +408,11 @@ impl Experiment for KernelExperiment<'_> {
     }
 
     fn details(&mut self) -> Result<Vec<Detail>, ExperimentError> {
-        let measured = self
-            .request
-            .carried
-            .borrow()
-            .clocks
-            .map(|(low, high)| [("sm_clock_hz_low", low), ("sm_clock_hz_high", high)]);
+        let clocks = self.request.carried.borrow().clocks;
+        let measured = clocks.map(|(low, high)| [("sm_clock_hz_low", low), ("sm_clock_hz_high", high)]);
         let reported = self.clock_state.as_ref().map(ClockState::details);
-        let equal = self
-            .equal_work_ns()
-            .map_err(|outage| ExperimentError::Failed(outage.to_string()))?
-            .map(|ns| ("equal_work_ns", ns));
+        let equal_ns = self.equal_work_ns().map_err(|outage| ExperimentError::Failed(outage.to_string()))?;
+        let equal = equal_ns.map(|ns| ("equal_work_ns", ns));
         let all = measured.into_iter().flatten().chain(reported.into_iter().flatten()).chain(equal);
         Ok(all.map(|(name, value)| Detail::of_case(name, value)).collect())
     }
@@ -421,18 +422,6 @@ impl Experiment for KernelExperiment<'_> {
 fn chunk_of(timing: &Timing) -> f64 {
     let rates: f64 = timing.warps.iter().map(|warp| CHUNKS_OF_SAMPLE as f64 / warp.slowest.max(1) as f64).sum();
     if rates > 0.0 { timing.warps.len() as f64 / rates } else { 0.0 }
-}
-
-impl KernelExperiment<'_> {
-    fn describe(&self, finding: Finding) -> String {
-        let value = |bits: u64| match self.request.parameters.dtype {
-            Some(Dtype::F32 | Dtype::F64) => f64::from_bits(bits).to_string(),
-            Some(Dtype::I32) => bits.cast_signed().to_string(),
-            _ => bits.to_string(),
-        };
-        let Finding { mismatches, thread, expected, found } = finding;
-        format!("{mismatches} mismatches; thread {thread} expected {} and found {}", value(expected), value(found))
-    }
 }
 
 /// The parameters of a case that its kernels get.

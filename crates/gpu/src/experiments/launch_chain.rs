@@ -88,18 +88,11 @@ impl<'a> LaunchChain<'a> {
         let found = HostBuffer::new(context, size_of::<Finding>() / size_of::<u64>())?;
         let (event, stream, other) = (Event::new(context)?, Stream::new(context)?, Stream::new(context)?);
         let word = DeviceBuffer::new(context, size_of::<u32>())?;
-        stream.clear(&word, word.bytes())?;
+        stream.clear(&word, 0..word.bytes())?;
         // The other stream must not find an old value.
         stream.synchronize()?;
         let written = Cell::new(0);
         Ok(Self { graphs: HashMap::new(), event, phases, finding, found, stream, other, word, written, setup })
-    }
-
-    fn kernel(&self, side: Side) -> Function {
-        match side {
-            Side::Baseline => self.setup.kernels.baseline,
-            Side::Test | Side::Double => self.setup.kernels.test,
-        }
     }
 
     /// Queues one kernel, and waits for it if the wait is part of the primitive.
@@ -156,7 +149,7 @@ impl<'a> LaunchChain<'a> {
     fn capture(&mut self, side: Side, count: u64) -> Result<(), CudaError> {
         if !self.graphs.contains_key(&(side, count)) {
             let arguments = self.arguments();
-            let graph = self.graph_of(self.kernel(side), |_| arguments, count)?;
+            let graph = self.graph_of(self.setup.kernels.of(side), |_| arguments, count)?;
             self.stream.upload(&graph)?;
             self.graphs.insert((side, count), graph);
         }
@@ -185,16 +178,8 @@ impl<'a> LaunchChain<'a> {
         }
     }
 
-    const fn arguments(&self) -> LaunchChainArguments {
-        LaunchChainArguments {
-            phases: 0,
-            finding: 0,
-            turn: 0,
-            condition: 0,
-            cycles: self.setup.cycles,
-            phase: 0,
-            turns: 0,
-        }
+    fn arguments(&self) -> LaunchChainArguments {
+        LaunchChainArguments { cycles: self.setup.cycles, ..LaunchChainArguments::default() }
     }
 
     /// Launches a chain and waits for its end.
@@ -203,7 +188,7 @@ impl<'a> LaunchChain<'a> {
             self.stream.replay(graph)?;
         } else {
             let arguments = self.arguments();
-            self.queue(self.kernel(side), |_| arguments, count)?;
+            self.queue(self.setup.kernels.of(side), |_| arguments, count)?;
         }
         self.wait()
     }
@@ -233,15 +218,15 @@ impl<'a> LaunchChain<'a> {
 
     /// Launches phases, each of which reads what the phase before wrote.
     fn trial(&mut self) -> Result<Finding, Outage> {
-        self.stream.clear(&self.phases, self.phases.bytes())?;
-        self.stream.clear(&self.finding, self.finding.bytes())?;
+        self.stream.clear(&self.phases, 0..self.phases.bytes())?;
+        self.stream.clear(&self.finding, 0..self.finding.bytes())?;
         let (phases, finding) = (self.phases.pointer(), self.finding.pointer());
         let any = LaunchChainArguments { phases, finding, cycles: 0, ..self.arguments() };
         let phase = |number| LaunchChainArguments { phase: number as u32 + 1, ..any };
         let function = self.setup.kernels.check;
         if self.setup.launching.is_graph() {
             if self.setup.launching.is_loop() {
-                self.stream.clear(&self.word, self.word.bytes())?;
+                self.stream.clear(&self.word, 0..self.word.bytes())?;
             }
             let graph = self.graph_of(function, phase, PHASES)?;
             self.stream.upload(&graph)?;
@@ -258,7 +243,7 @@ impl<'a> LaunchChain<'a> {
     /// How many turns of the check's loop all blocks have ended. The next chain begins at 0 again.
     fn turns(&mut self) -> Result<u64, Outage> {
         self.stream.copy_to_host(&self.word, &mut self.found, size_of::<u32>())?;
-        self.stream.clear(&self.word, self.word.bytes())?;
+        self.stream.clear(&self.word, 0..self.word.bytes())?;
         self.wait()?;
         // The upper half is of the finding that was read before.
         let ended = self.found.values().first().map_or(0, |value| *value & u64::from(u32::MAX));
@@ -283,12 +268,6 @@ impl Experiment for LaunchChain<'_> {
 
     fn operations(&self, side: Side, iterations: u64) -> u64 {
         launches(side, iterations)
-    }
-
-    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
-        let _here = self.setup.cpu.map(AffinityGuard::bind_to);
-        let sample = self.time(shot);
-        Ok(self.setup.bench.runner.noted(sample)?)
     }
 
     fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {

@@ -58,12 +58,8 @@ impl Setup<'_> {
 
     /// Runs one loop on the device and waits for it.
     fn run(&mut self, memory: &HostBuffer, shot: Shot, arguments: BenchArguments) -> Result<Sample, ExperimentError> {
-        let function = match shot.side {
-            Side::Baseline => self.kernels.baseline,
-            // There is no kernel with two more copies: `has_double` says so.
-            Side::Test | Side::Double => self.kernels.test,
-        };
-        let launch = Launch::of(function, arguments);
+        // There is no kernel with two more copies: `has_double` says so.
+        let launch = Launch::of(self.kernels.of(shot.side), arguments);
         let shape = self.shape;
         let timings = self.bench.on_memory_of_host(memory, |bench| bench.run(shape, &[launch]))?;
         timings.first().and_then(|timing| sample_of(timing, shape.threads, &self.ruler)).ok_or_else(no_result)

@@ -63,18 +63,15 @@ impl Bench {
 
     /// Loads a program, once. The context is current afterwards.
     pub(crate) fn load(&mut self, program: &Program, cubin: &[u8]) -> Result<Kernels, CudaError> {
-        let kernels = self.load_now(program, cubin);
-        self.runner.judged(kernels)
-    }
-
-    fn load_now(&mut self, program: &Program, cubin: &[u8]) -> Result<Kernels, CudaError> {
-        let context = &mut self.runner.devices[0];
-        let device = context.device;
-        let loaded = context.load(program, cubin)?;
-        if self.idle.is_none() {
-            self.idle = Some(Idle::of(&loaded.module, device)?);
-        }
-        Ok(loaded.kernels)
+        let Self { idle, runner, .. } = self;
+        runner.on_first(|context| {
+            let device = context.device;
+            let loaded = context.load(program, cubin)?;
+            if idle.is_none() {
+                *idle = Some(Idle::of(&loaded.module, device)?);
+            }
+            Ok(loaded.kernels)
+        })
     }
 
     /// Loads a program with a third loop, once, and returns the kernel with it, in clusters of so many blocks.
@@ -84,23 +81,17 @@ impl Bench {
         cubin: &[u8],
         cluster: u32,
     ) -> Result<Function, CudaError> {
-        let loaded = self.runner.devices[0].load(program, cubin);
-        let third = loaded.and_then(|loaded| loaded.module.function(c"third"));
-        let third = third.and_then(|third| third.launched(Way::in_clusters(cluster)));
-        self.runner.judged(third)
+        let third = |device: &mut DeviceContext| device.load(program, cubin)?.module.function(c"third");
+        self.runner.on_first(|device| third(device)?.launched(Way::in_clusters(cluster)))
     }
 
     /// Provides `bytes` of variables, all zero.
     pub(crate) fn clear_memory(&mut self, bytes: usize) -> Result<(), CudaError> {
-        let cleared = self.clear_now(bytes);
-        self.runner.judged(cleared)
-    }
-
-    fn clear_now(&mut self, bytes: usize) -> Result<(), CudaError> {
-        let device = &mut self.runner.devices[0];
-        device.make_current()?;
-        device.reserve_memory(bytes)?;
-        device.clear_memory(0..bytes)
+        self.runner.on_first(|device| {
+            device.make_current()?;
+            device.reserve_memory(bytes)?;
+            device.clear_memory(0..bytes)
+        })
     }
 
     /// Runs timed kernels one after the other and waits for all of them. They run in batches, each with one copy of its
@@ -165,17 +156,12 @@ pub(crate) enum BlockOrder {
     /// Any order.
     #[default]
     Any,
-    /// A new order, in one of its variants.
-    New(Variant),
+    /// A new order, in the variant of the launch before.
+    New,
+    /// A new order, in the other one of its two variants.
+    Other,
     /// The order of the launch before.
     Same,
-}
-
-/// One of the two variants: that of the launch before, or the other one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Variant {
-    One,
-    Other,
 }
 
 impl BlockOrder {
@@ -184,8 +170,8 @@ impl BlockOrder {
         let before = std::iter::once(None).chain(shots.iter().map(|shot| Some(shot.pair)));
         shots.iter().zip(before).map(|(shot, before)| match before {
             Some(before) if before == shot.pair => Self::Same,
-            _ if shot.pair.is_multiple_of(2) => Self::New(Variant::One),
-            _ => Self::New(Variant::Other),
+            _ if shot.pair.is_multiple_of(2) => Self::New,
+            _ => Self::Other,
         })
     }
 
@@ -194,10 +180,8 @@ impl BlockOrder {
         match self {
             Self::Any => Ok(()),
             Self::Same => idle.one_block(stream),
-            Self::New(variant) => {
-                idle.more_than_fit(stream)?;
-                if variant == Variant::Other { idle.one_block(stream) } else { Ok(()) }
-            }
+            Self::New => idle.more_than_fit(stream),
+            Self::Other => idle.more_than_fit(stream).and_then(|()| idle.one_block(stream)),
         }
     }
 }
@@ -292,9 +276,8 @@ mod tests {
             shot(Side::Test, 5),
             shot(Side::Test, 6),
         ];
-        let (one, other) = (BlockOrder::New(Variant::One), BlockOrder::New(Variant::Other));
         let orders: Vec<BlockOrder> = BlockOrder::of(&shots).collect();
-        assert_eq!(orders, [one, BlockOrder::Same, other, BlockOrder::Same, one]);
+        assert_eq!(orders, [BlockOrder::New, BlockOrder::Same, BlockOrder::Other, BlockOrder::Same, BlockOrder::New]);
         assert_eq!(BlockOrder::of(&[]).count(), 0);
     }
 }

@@ -5,6 +5,8 @@ use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
+use syncscope_core::Side;
+
 use crate::cuda::compile::Program;
 use crate::cuda::driver::{Context, Device, DeviceBuffer, Function, HostBuffer, Module, Stream, Way};
 use crate::cuda::error::CudaError;
@@ -21,6 +23,14 @@ pub(crate) struct Kernels {
 }
 
 impl Kernels {
+    /// The kernel of a side. The third loop is the test of a program of its own.
+    pub(crate) const fn of(self, side: Side) -> Function {
+        match side {
+            Side::Baseline => self.baseline,
+            Side::Test | Side::Double => self.test,
+        }
+    }
+
     /// The same kernels, launched in this way.
     pub(crate) fn launched(self, way: Way) -> Result<Self, CudaError> {
         let Self { baseline, test, check } = self;
@@ -170,7 +180,7 @@ impl DeviceContext {
 
     /// Queues the clearing of what kernels found and of the first `words` of their results.
     pub(crate) fn clear_results(&self, words: usize) -> Result<(), CudaError> {
-        self.stream.clear(&self.results, (HEAD_WORDS + words) * WORD)
+        self.stream.clear(&self.results, 0..(HEAD_WORDS + words) * WORD)
     }
 
     /// The results, as of the last copy that was waited for.
@@ -180,17 +190,17 @@ impl DeviceContext {
 
     /// Queues the clearing of these bytes of the memory.
     pub(crate) fn clear_memory(&self, bytes: Range<usize>) -> Result<(), CudaError> {
-        self.stream.clear_part(&self.memory, bytes)
+        self.stream.clear(&self.memory, bytes)
     }
 
     /// Queues the clearing of what kernels found.
     pub(crate) fn clear_head(&self) -> Result<(), CudaError> {
-        self.stream.clear(&self.results, HEAD_WORDS * WORD)
+        self.stream.clear(&self.results, 0..HEAD_WORDS * WORD)
     }
 
     /// Queues the closing of the gate.
     pub(crate) fn clear_gate(&self) -> Result<(), CudaError> {
-        self.stream.clear(&self.gate, size_of::<Gate>())
+        self.stream.clear(&self.gate, 0..size_of::<Gate>())
     }
 
     /// The arguments of a launch whose variables begin at `memory` and whose results begin at `word` after the head.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use syncscope_core::{Hertz, Ruler, Side, Ticks};
+use syncscope_core::{Hertz, Ruler, Ticks};
 
 use crate::cuda::driver::Function;
 use crate::launch::arguments::{BenchArguments, LoopArguments, RegisterArguments, UNROLL};
@@ -76,11 +76,7 @@ fn is_stable(lengths: &[f64]) -> bool {
 pub(crate) fn measure(bench: &mut Bench, kernels: Kernels, frequency: Hertz) -> Result<Ruler, Outage> {
     bench.clear_memory(size_of::<u64>())?;
     let shape = Shape { blocks: 1, threads: 1 };
-    let launch = |side| {
-        let function = if side == Side::Baseline { kernels.baseline } else { kernels.test };
-        launch_of(function)
-    };
-    let timings = bench.run(shape, &[launch(Side::Baseline), launch(Side::Test)])?;
+    let timings = bench.run(shape, &[launch_of(kernels.baseline), launch_of(kernels.test)])?;
     let cycles: Vec<f64> = timings.iter().flat_map(|timing| &timing.warps).map(|warp| warp.slowest as f64).collect();
     let read_cost = match cycles[..] {
         [baseline, test] => (test - baseline) / (f64::from(ITERATIONS) * f64::from(UNROLL)),

@@ -194,6 +194,12 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
         result
     }
 
+    /// The same of calls on the first device.
+    pub(crate) fn on_first<T>(&mut self, call: impl FnOnce(&mut D) -> Result<T, CudaError>) -> Result<T, CudaError> {
+        let result = call(&mut self.devices[0]);
+        self.judged(result)
+    }
+
     /// Passes on the result of a call that queues work or waits for it. The error of a kernel makes its context unusable,
     /// and whatever call comes next returns it.
     pub(crate) fn launched<T>(&mut self, result: Result<T, CudaError>) -> Result<T, Outage> {

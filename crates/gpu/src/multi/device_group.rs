@@ -6,15 +6,14 @@ use std::time::Duration;
 use crate::cuda::compile::Program;
 use crate::cuda::driver::{Context, Device, Function, Part, Stream, launch_together};
 use crate::cuda::error::CudaError;
-use crate::launch::arguments::{DevicePointer, GridBarrierArguments, HostBarrierArguments};
+use crate::launch::arguments::{DevicePointer, GridBarrierArguments};
 use crate::launch::bench::{Idle, Shape, words_of};
 use crate::launch::device_context::{DeviceContext, Kernels, LoadedModule};
 use crate::launch::offsets::MemoryOffsets;
 use crate::launch::runner::{DeviceQueue, Outage, Runner};
 use crate::launch::samples::{HEAD_WORDS, Timing, WORD};
 use crate::multi::loaded_program::{
-    DeviceTable, GroupLaunch, LaunchCall, Layout, LoadedProgram, MOST_DEVICES, Member, PhaseCounts, Role, counts_of,
-    joined,
+    DeviceTable, GroupLaunch, LaunchCall, Layout, LoadedProgram, Member, PhaseCounts, counts_of, joined,
 };
 
 /// Launches that are queued before the host waits.
@@ -23,7 +22,7 @@ const BATCH: usize = 16;
 /// See the module's description.
 #[derive(Debug)]
 pub(crate) struct DeviceGroup {
-    /// Also for launches that the group does not make itself, such as those by [`Self::handles`].
+    /// Also for launches that the group does not make itself, such as those on [`Self::tests`].
     pub(crate) runner: Runner<DeviceContext>,
     pass: u32,
 }
@@ -89,13 +88,12 @@ impl DeviceGroup {
         limit: Duration,
     ) -> Result<LoadedProgram, Outage> {
         let layout = Layout::of(shape, offsets);
-        let members =
-            self.prepare(program, cubin, (count, call), layout.bytes, words_of(shape, offsets.per_sample() as usize));
-        let members = self.runner.judged(members)?;
-        let shared = self.shared(count, layout);
-        let shared = self.runner.judged(shared)?;
-        self.runner.settle(count)?;
         let offsets_per_sample = offsets.per_sample();
+        let words = words_of(shape, offsets_per_sample as usize);
+        let prepared = self.prepare(program, cubin, (count, call), layout.bytes, words);
+        let prepared = prepared.and_then(|members| Ok((members, self.shared(count, layout)?)));
+        let (members, shared) = self.runner.judged(prepared)?;
+        self.runner.settle(count)?;
         let loaded = LoadedProgram { members, shape, layout, offsets_per_sample, shared, call, limit };
         let written = self.write_tables(&loaded);
         self.runner.judged(written)?;
@@ -176,13 +174,9 @@ impl DeviceGroup {
         let LoadedProgram { layout, shared, .. } = program;
         let mut table = DeviceTable {
             limit_ns: u64::try_from(program.limit.as_nanos()).unwrap_or(u64::MAX),
-            counts: 0,
-            phases: 0,
-            device: 0,
             devices: u32::try_from(shared.len()).unwrap_or(u32::MAX),
             copy_distance: layout.copy_distance as u64,
-            exchanges: [0; MOST_DEVICES],
-            block_flags: [0; MOST_DEVICES],
+            ..DeviceTable::default()
         };
         for (index, flags) in shared.iter().enumerate() {
             table.block_flags[index] = *flags;
@@ -250,18 +244,13 @@ impl DeviceGroup {
         joined(self.runner.devices[..program.members.len()].iter().map(|device| counts_of(device.found())))
     }
 
-    /// The devices of a program, one for each host thread.
-    pub(crate) fn handles<'a>(&'a self, program: &'a LoadedProgram) -> impl Iterator<Item = DeviceHandle<'a>> {
-        let handle = |(device, member): (&'a DeviceContext, &'a Member)| DeviceHandle {
-            context: &device.context,
-            stream: &device.stream,
-            function: member.kernels.test,
-            shape: program.shape,
-        };
-        self.runner.devices.iter().zip(&program.members).map(handle)
+    /// Context and stream of each device of a program, with its kernel `test`, for launches that the group does not make.
+    pub(crate) fn tests(&self, program: &LoadedProgram) -> impl Iterator<Item = (&Context, &Stream, Function)> {
+        let devices = self.runner.devices.iter().zip(&program.members);
+        devices.map(|(device, member)| (&device.context, &device.stream, member.kernels.test))
     }
 
-    /// Fetches the counts after launches by [`Self::handles`].
+    /// Fetches the counts after launches on [`Self::tests`].
     pub(crate) fn fetch_counts(&mut self, program: &LoadedProgram) -> Result<PhaseCounts, Outage> {
         let count = program.members.len();
         self.runner.begin(count)?;
@@ -279,37 +268,8 @@ fn part<'a>(
     member: &Member,
     word: usize,
 ) -> Part<'a, GridBarrierArguments> {
-    let Kernels { baseline, test, check } = member.kernels;
-    let function = match launch.role {
-        Role::Baseline => baseline,
-        Role::Test => test,
-        Role::Check => check,
-    };
+    let function = launch.side.map_or(member.kernels.check, |side| member.kernels.of(side));
     let memory = device.memory() + (program.layout.offsets + launch.offset) as u64;
     let common = device.addressed(launch.arguments.common, memory, word);
     Part { stream: &device.stream, function, arguments: GridBarrierArguments { common, ..launch.arguments } }
-}
-
-/// One device, as one host thread uses it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct DeviceHandle<'a> {
-    pub(super) context: &'a Context,
-    pub(super) stream: &'a Stream,
-    pub(super) function: Function,
-    pub(super) shape: Shape,
-}
-
-impl DeviceHandle<'_> {
-    /// Makes the context current. The thread calls this first.
-    pub(crate) fn take(&self) -> Result<(), CudaError> {
-        self.context.make_current()
-    }
-
-    pub(crate) fn launch(&self, arguments: HostBarrierArguments) -> Result<(), CudaError> {
-        self.stream.launch(self.function, self.shape.blocks, self.shape.threads, &arguments)
-    }
-
-    pub(crate) fn is_done(&self) -> Result<bool, CudaError> {
-        self.stream.is_done()
-    }
 }

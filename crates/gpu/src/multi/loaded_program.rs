@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use syncscope_core::Side;
+
 use crate::cuda::driver::Way;
 use crate::launch::arguments::{DevicePointer, Finding, GridBarrierArguments};
 use crate::launch::bench::{BlockOrder, Idle, Shape, words_of};
@@ -142,18 +144,11 @@ impl LaunchCall {
     }
 }
 
-/// One of the kernels of a program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
-    Baseline,
-    Test,
-    Check,
-}
-
 /// One launch on every device. The group fills in the addresses in the arguments.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GroupLaunch {
-    pub(crate) role: Role,
+    /// Whose kernel; `None` for the kernel `check`.
+    pub(crate) side: Option<Side>,
     pub(crate) arguments: GridBarrierArguments,
     /// Where the state of its barrier begins, in bytes from the first offset.
     pub(crate) offset: usize,

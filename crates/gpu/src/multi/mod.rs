@@ -15,9 +15,9 @@
 mod device_group;
 mod loaded_program;
 
-pub(crate) use self::device_group::{DeviceGroup, DeviceHandle};
+pub(crate) use self::device_group::DeviceGroup;
 #[cfg(test)]
 pub(crate) use self::loaded_program::LAYOUTS;
 pub(crate) use self::loaded_program::{
-    DeviceTable, GroupLaunch, LIMIT, LaunchCall, LoadedProgram, MOST_DEVICES, PhaseCounts, Role, counts_of,
+    DeviceTable, GroupLaunch, LIMIT, LaunchCall, LoadedProgram, MOST_DEVICES, PhaseCounts, counts_of,
 };

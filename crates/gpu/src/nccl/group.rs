@@ -38,7 +38,7 @@ impl Member {
         let value = || DeviceBuffer::new(&context, size_of::<u64>());
         let (own, sum, found) = (value()?, value()?, HostBuffer::new(&context, 1)?);
         let stream = Stream::new(&context)?;
-        stream.clear(&own, own.bytes())?;
+        stream.clear(&own, 0..own.bytes())?;
         stream.synchronize()?;
         Ok(Self { communicator: Some(communicator), stream, own, sum, found, context })
     }
@@ -160,7 +160,7 @@ impl NcclGroup {
         for (member, value) in self.members.iter().zip(values) {
             // SAFETY: the value is memory of this context with room for it, and the stream is done.
             unsafe { member.context.write(member.own.pointer(), value)? };
-            member.stream.clear(&member.sum, member.sum.bytes())?;
+            member.stream.clear(&member.sum, 0..member.sum.bytes())?;
         }
         self.launch(launching, 1)?;
         for member in &mut self.members {

@@ -211,9 +211,8 @@ const UNROLL_WITH_RESULTS: u32 = 128;
 
 /// The threads of a case that may wait for the same multiprocessor or variable, and all of them.
 fn threads(case: &Case) -> (u32, u32) {
-    let of_block = case.threads.unwrap_or(1);
-    let all = of_block * case.blocks.unwrap_or(1);
-    (if case.layout == Some(Layout::Shared) { all } else { of_block }, all)
+    let (blocks, threads) = shape_of(case);
+    (if case.layout == Some(Layout::Shared) { blocks * threads } else { threads }, blocks * threads)
 }
 
 /// Whether so few threads of a multiprocessor operate on global memory, and get a result, that the time depends on how long an answer

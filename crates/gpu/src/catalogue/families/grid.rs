@@ -37,9 +37,9 @@ pub(super) fn heat_map(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Ca
     let each: &[u32] = if preset == Preset::Quick { &[1] } else { &[1, 2, 4, 8, 16, 32] };
     let blocks: Vec<u32> = each.iter().map(|blocks| blocks * limits.multiprocessors).collect();
     let threads: &[u32] = if preset == Preset::Quick { &[32, 1024] } else { &DOUBLINGS };
-    let shape = |case: &Case| (case.blocks.unwrap_or(0) / limits.multiprocessors.max(1), case.threads.unwrap_or(0));
     let is_left_out = |case: &Case| {
-        let (blocks, threads) = shape(case);
+        let (all, threads) = shape_of(case);
+        let blocks = all / limits.multiprocessors.max(1);
         let is_edge = blocks == 1 || threads == 32 || blocks * threads == RESIDENT_THREADS;
         blocks * threads > RESIDENT_THREADS || (preset == Preset::Standard && !is_edge)
     };

@@ -57,7 +57,7 @@ mod prelude {
     pub(super) use crate::catalogue::entry::{
         CpuThreads, Entry, ExpectedInstructions, Kernel, Launching, Method, Proof, SamplingPolicy,
     };
-    pub(super) use crate::catalogue::limits::{DOUBLINGS, DeviceLimits, STRIDES, without_repetitions};
+    pub(super) use crate::catalogue::limits::{DOUBLINGS, DeviceLimits, STRIDES, shape_of, without_repetitions};
     pub(super) use crate::launch::arguments::{ArgumentKind, UNROLL};
 }
 

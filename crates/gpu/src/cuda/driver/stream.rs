@@ -36,13 +36,8 @@ impl Stream {
         }
     }
 
-    /// Queues the clearing of the first `bytes` of a buffer.
-    pub(crate) fn clear(&self, buffer: &DeviceBuffer, bytes: usize) -> Result<(), CudaError> {
-        self.clear_part(buffer, 0..bytes)
-    }
-
     /// Queues the clearing of these bytes of a buffer.
-    pub(crate) fn clear_part(&self, buffer: &DeviceBuffer, part: Range<usize>) -> Result<(), CudaError> {
+    pub(crate) fn clear(&self, buffer: &DeviceBuffer, part: Range<usize>) -> Result<(), CudaError> {
         let end = part.end.min(buffer.bytes);
         let start = part.start.min(end);
         // SAFETY: the buffer has these bytes.
