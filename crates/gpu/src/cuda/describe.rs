@@ -6,11 +6,11 @@ use std::path::Path;
 use syncscope_core::machine::{GpuLink, GpuMachine};
 
 use crate::cuda::driver::{Attribute, Device, PeerAttribute};
-use crate::cuda::error::CudaError;
+use crate::cuda::error::Called;
 use crate::cuda::nvml::Nvml;
 
 /// Describes the device with this number.
-pub(crate) fn machine(device: Device, index: u32) -> Result<GpuMachine, CudaError> {
+pub(crate) fn machine(device: Device, index: u32) -> Called<GpuMachine> {
     use Attribute as A;
     let number = |attribute| device.attribute(attribute);
     Ok(GpuMachine {
@@ -37,7 +37,7 @@ pub(crate) fn machine(device: Device, index: u32) -> Result<GpuMachine, CudaErro
 }
 
 /// The PCI address of the device, such as `0000:17:00.0`. NVML identifies devices by it.
-pub(crate) fn pci_address(device: Device) -> Result<String, CudaError> {
+pub(crate) fn pci_address(device: Device) -> Called<String> {
     let domain = device.attribute(Attribute::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID)?;
     let bus = device.attribute(Attribute::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)?;
     let slot = device.attribute(Attribute::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID)?;
@@ -56,7 +56,7 @@ fn version_in(text: &str) -> Option<String> {
 }
 
 /// The links between all pairs of devices, in both directions.
-pub(crate) fn links(devices: &[(u32, Device)], nvml: Option<&Nvml>) -> Result<Vec<GpuLink>, CudaError> {
+pub(crate) fn links(devices: &[(u32, Device)], nvml: Option<&Nvml>) -> Called<Vec<GpuLink>> {
     let pairs = devices.iter().flat_map(|from| devices.iter().map(move |to| (*from, *to)));
     let link = |((from, device), (to, other)): ((u32, Device), (u32, Device))| {
         Ok(GpuLink {
@@ -75,7 +75,7 @@ pub(crate) fn links(devices: &[(u32, Device)], nvml: Option<&Nvml>) -> Result<Ve
 }
 
 /// Whether the hardware of another device executes atomic operations on its memory.
-pub(crate) fn adds_natively(device: Device, other: Device) -> Result<bool, CudaError> {
+pub(crate) fn adds_natively(device: Device, other: Device) -> Called<bool> {
     let attribute = PeerAttribute::CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED;
     Ok(device.peer_attribute(other, attribute)? != 0)
 }

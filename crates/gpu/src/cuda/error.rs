@@ -14,6 +14,9 @@ pub struct CudaError {
     pub text: String,
 }
 
+/// What a call of the driver gives.
+pub(crate) type Called<T = ()> = Result<T, CudaError>;
+
 impl CudaError {
     /// `CUDA_ERROR_OUT_OF_MEMORY` of `cuda.h`.
     const OUT_OF_MEMORY: u32 = 2;

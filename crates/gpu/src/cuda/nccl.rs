@@ -9,7 +9,7 @@ use syncscope_host::scheduling;
 
 use super::discovery::Surroundings;
 use super::driver::{DevicePointer, Stream};
-use super::error::CudaError;
+use super::error::{Called, CudaError};
 
 /// The variable by which NCCL learns whether to use NVLink's multicast (NVLS).
 const MULTICAST: &str = "NCCL_NVLS_ENABLE";
@@ -94,7 +94,7 @@ impl Nccl {
         if status == 0 { version_of(number.unsigned_abs()) } else { "of unknown version".to_owned() }
     }
 
-    fn checked(&self, call: &'static str, status: Status) -> Result<(), CudaError> {
+    fn checked(&self, call: &'static str, status: Status) -> Called {
         if status == 0 {
             return Ok(());
         }
@@ -105,7 +105,7 @@ impl Nccl {
     }
 
     /// A group of the devices with these numbers. It works in their primary contexts.
-    pub(crate) fn group(&self, devices: &[u32]) -> Result<Vec<Communicator>, CudaError> {
+    pub(crate) fn group(&self, devices: &[u32]) -> Called<Vec<Communicator>> {
         let numbers: Vec<c_int> = devices.iter().map(|number| number.cast_signed()).collect();
         let mut handles = vec![std::ptr::null_mut(); numbers.len()];
         let count = c_int::try_from(numbers.len()).unwrap_or(0);
@@ -116,13 +116,13 @@ impl Nccl {
     }
 
     /// Begins a group of calls that belong together.
-    pub(crate) fn begin(&self) -> Result<(), CudaError> {
+    pub(crate) fn begin(&self) -> Called {
         // SAFETY: no requirement.
         self.checked("ncclGroupStart", unsafe { (self.0.group_start)() })
     }
 
     /// Queues what the group's calls asked for.
-    pub(crate) fn end(&self) -> Result<(), CudaError> {
+    pub(crate) fn end(&self) -> Called {
         // SAFETY: no requirement.
         self.checked("ncclGroupEnd", unsafe { (self.0.group_end)() })
     }
@@ -137,7 +137,7 @@ impl Nccl {
         to: DevicePointer,
         communicator: &Communicator,
         stream: &Stream,
-    ) -> Result<(), CudaError> {
+    ) -> Called {
         let (from, to) = (from as *const c_void, to as *mut c_void);
         // SAFETY: the caller's promise; communicator and stream are alive.
         let status = unsafe { (self.0.all_reduce)(from, to, 1, INT64, SUM, communicator.0, stream.handle()) };

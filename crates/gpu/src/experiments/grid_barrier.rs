@@ -37,22 +37,14 @@ pub(crate) struct Setup {
 /// A barrier of one grid or several, ready to run.
 #[derive(Debug)]
 pub struct GridBarrierExperiment<'a> {
-    device_group: &'a mut DeviceGroup,
-    setup: Setup,
-    third: Option<ThirdLoop<'a, LoadedProgram>>,
-    /// Memory offsets used by all launches so far.
-    generation: u32,
+    pub(crate) device_group: &'a mut DeviceGroup,
+    pub(crate) setup: Setup,
+    pub(crate) third: Option<ThirdLoop<'a, LoadedProgram>>,
+    /// Memory offsets used by all launches so far, from 1.
+    pub(crate) generation: u32,
 }
 
-impl<'a> GridBarrierExperiment<'a> {
-    pub(crate) const fn new(
-        device_group: &'a mut DeviceGroup,
-        setup: Setup,
-        third: Option<ThirdLoop<'a, LoadedProgram>>,
-    ) -> Self {
-        Self { device_group, setup, third, generation: 1 }
-    }
-
+impl GridBarrierExperiment<'_> {
     /// Keeps the devices busy until the clock is stable, if they were idle.
     pub(crate) fn warm_up(&mut self) -> Result<(), Outage> {
         if ruler::is_warm(self.device_group.runner.idle()) {

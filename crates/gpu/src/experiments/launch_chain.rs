@@ -13,7 +13,7 @@ use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Protocol, Rul
 
 use crate::catalogue::Launching;
 use crate::cuda::driver::{DeviceBuffer, Event, ExecutableGraph, Function, HostBuffer, Stream};
-use crate::cuda::error::CudaError;
+use crate::cuda::error::Called;
 use crate::launch::arguments::{Finding, LaunchChainArguments};
 use crate::launch::bench::{Bench, Shape};
 use crate::launch::device_context::Kernels;
@@ -81,7 +81,7 @@ const fn launches(side: Side, iterations: u64) -> u64 {
 }
 
 impl<'a> LaunchChain<'a> {
-    pub(crate) fn new(setup: Setup<'a>) -> Result<Self, CudaError> {
+    pub(crate) fn new(setup: Setup<'a>) -> Called<Self> {
         let context = setup.bench.context()?;
         let phases = DeviceBuffer::new(context, 2 * setup.shape.blocks as usize * size_of::<u32>())?;
         let finding = DeviceBuffer::new(context, size_of::<Finding>())?;
@@ -96,7 +96,7 @@ impl<'a> LaunchChain<'a> {
     }
 
     /// Queues one kernel, and waits for it if the wait is part of the primitive.
-    fn launch(&self, number: u64, function: Function, arguments: &LaunchChainArguments) -> Result<(), CudaError> {
+    fn launch(&self, number: u64, function: Function, arguments: &LaunchChainArguments) -> Called {
         let Setup { shape: Shape { blocks, threads }, launching, .. } = self.setup;
         let (own, next) = self.streams(number);
         own.launch(function, blocks, threads, arguments)?;
@@ -136,17 +136,12 @@ impl<'a> LaunchChain<'a> {
     }
 
     /// Queues `count` kernels that differ only in their arguments.
-    fn queue(
-        &self,
-        function: Function,
-        arguments: impl Fn(u64) -> LaunchChainArguments,
-        count: u64,
-    ) -> Result<(), CudaError> {
+    fn queue(&self, function: Function, arguments: impl Fn(u64) -> LaunchChainArguments, count: u64) -> Called {
         (0..count).try_for_each(|number| self.launch(number, function, &arguments(number)))
     }
 
     /// Makes the graph of a chain, unless it exists.
-    fn capture(&mut self, side: Side, count: u64) -> Result<(), CudaError> {
+    fn capture(&mut self, side: Side, count: u64) -> Called {
         if !self.graphs.contains_key(&(side, count)) {
             let arguments = self.arguments();
             let graph = self.graph_of(self.setup.kernels.of(side), |_| arguments, count)?;
@@ -162,7 +157,7 @@ impl<'a> LaunchChain<'a> {
         function: Function,
         arguments: impl Fn(u64) -> LaunchChainArguments,
         count: u64,
-    ) -> Result<ExecutableGraph, CudaError> {
+    ) -> Called<ExecutableGraph> {
         let looped = |condition| LaunchChainArguments {
             turn: self.word.pointer(),
             turns: count as u32,
@@ -202,7 +197,7 @@ impl<'a> LaunchChain<'a> {
         Ok(())
     }
 
-    fn is_done(&self) -> Result<bool, CudaError> {
+    fn is_done(&self) -> Called<bool> {
         let is_done = self.stream.is_done()?;
         Ok(is_done && (!self.setup.launching.alternates() || self.other.is_done()?))
     }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use syncscope_core::{Check, Detail, Dtype, ExperimentError, Sample, Shot, Side, Ticks};
 
 use crate::cuda::driver::HostBuffer;
-use crate::cuda::error::CudaError;
+use crate::cuda::error::Called;
 use crate::hybrid::cpu_threads::{Report, Turn, with_cpu_threads};
 use crate::hybrid::{Setup, Work, common, disturbance, no_result};
 use crate::launch::arguments::{BenchArguments, UNROLL, VariableArguments};
@@ -40,7 +40,7 @@ struct Added {
 }
 
 impl Addition {
-    pub(crate) fn new(setup: &Setup<'_>, dtype: Dtype, link: String) -> Result<Self, CudaError> {
+    pub(crate) fn new(setup: &Setup<'_>, dtype: Dtype, link: String) -> Called<Self> {
         let memory = setup.memory(size_of::<u64>())?;
         Ok(Self { memory, dtype, link, additions: 0, cpu: [Added::default(); 2] })
     }
@@ -113,7 +113,7 @@ pub(crate) struct CpuAddition {
 }
 
 impl CpuAddition {
-    pub(crate) fn new(setup: &Setup<'_>, dtype: Dtype) -> Result<Self, CudaError> {
+    pub(crate) fn new(setup: &Setup<'_>, dtype: Dtype) -> Called<Self> {
         Ok(Self { memory: setup.memory(size_of::<u64>())?, dtype, additions: 0 })
     }
 }

@@ -24,7 +24,7 @@ use syncscope_core::{
 };
 
 use crate::cuda::driver::HostBuffer;
-use crate::cuda::error::CudaError;
+use crate::cuda::error::Called;
 use crate::hybrid::cpu_threads::{Report, Turn, with_cpu_threads};
 use crate::launch::arguments::{BenchArguments, LoopArguments, UNROLL};
 use crate::launch::bench::{Bench, Launch, Shape};
@@ -52,7 +52,7 @@ pub(crate) struct Setup<'a> {
 
 impl Setup<'_> {
     /// Host memory of this size, all zero.
-    fn memory(&self, bytes: usize) -> Result<HostBuffer, CudaError> {
+    fn memory(&self, bytes: usize) -> Called<HostBuffer> {
         HostBuffer::new(self.bench.context()?, bytes.div_ceil(size_of::<u64>()))
     }
 

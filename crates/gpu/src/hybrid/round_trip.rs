@@ -10,7 +10,7 @@ use syncscope_core::{Check, Detail, ExperimentError, Sample, Shot};
 use super::cpu_threads::{Report, Turn, with_cpu_threads};
 use super::{Setup, Work, common};
 use crate::cuda::driver::HostBuffer;
-use crate::cuda::error::CudaError;
+use crate::cuda::error::Called;
 use crate::launch::arguments::{BenchArguments, Finding, HybridFlagArguments, UNROLL};
 use crate::launch::bench::Launch;
 use crate::launch::host_clock;
@@ -70,7 +70,7 @@ struct Answers {
 }
 
 impl RoundTrip {
-    pub(crate) fn new(setup: &Setup<'_>, cpu_thread: CpuThread) -> Result<Self, CudaError> {
+    pub(crate) fn new(setup: &Setup<'_>, cpu_thread: CpuThread) -> Called<Self> {
         let words = setup.memory(LENGTHS + (TRIPS + 1) * size_of::<u32>())?;
         let ns_per_cycle = 1e9 / setup.ruler.frequency.value();
         Ok(Self { words, cpu_thread, asked: 0, answers: Answers::default(), ns_per_cycle, details: Vec::new() })

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use syncscope_core::{Actor, Case, Dtype, Evidence, Experiment, Placement, Refusal};
+use syncscope_core::{Actor, Case, Dtype, Evidence, Placement, Refusal};
 
-use super::GpuLaboratory;
+use super::{GpuLaboratory, Made};
 use crate::catalogue::{CpuThreads, Launching, Sides, entry_of, kernel_ns, program_of};
 use crate::cuda::compile::Program;
 use crate::cuda::driver::has_conditional_nodes;
@@ -28,12 +28,7 @@ impl GpuLaboratory {
     }
 
     /// A chain of launches of one kernel.
-    pub(super) fn launches(
-        &mut self,
-        case: &Case,
-        program: &Program,
-        launching: Launching,
-    ) -> Result<Box<dyn Experiment + '_>, Refusal> {
+    pub(super) fn launches(&mut self, case: &Case, program: &Program, launching: Launching) -> Made<'_> {
         let shape = self.parameters(case)?.shape;
         let Some(ns) = kernel_ns(case.group.as_ref()) else {
             return Err(Refusal::Skipped("the group is no length of a kernel such as `empty` or `5 us`".to_owned()));
@@ -59,7 +54,7 @@ impl GpuLaboratory {
     }
 
     /// A flag passed between a CPU thread and a GPU thread.
-    pub(super) fn round_trip(&mut self, case: &Case, program: &Program) -> Result<Box<dyn Experiment + '_>, Refusal> {
+    pub(super) fn round_trip(&mut self, case: &Case, program: &Program) -> Made<'_> {
         let setup = self.hybrid(case, program, 1)?;
         let work = RoundTrip::new(&setup, CpuThread::Answers).map_err(failed)?;
         Ok(Box::new(WithHost { setup, work }))
@@ -70,7 +65,7 @@ impl GpuLaboratory {
     /// # Errors
     /// As [`syncscope_core::Laboratory::experiment`].
     #[doc(hidden)]
-    pub fn silent_round_trip(&mut self, case: &Case, limit: Duration) -> Result<Box<dyn Experiment + '_>, Refusal> {
+    pub fn silent_round_trip(&mut self, case: &Case, limit: Duration) -> Made<'_> {
         let program = program_of(case).ok_or_else(|| Refusal::Skipped(format!("{case} has no kernel")))?;
         let setup = self.hybrid(case, &program, 1)?;
         setup.bench.runner.set_limit(Some(limit));
@@ -79,7 +74,7 @@ impl GpuLaboratory {
     }
 
     /// Additions to one variable by one side or both.
-    pub(super) fn addition(&mut self, case: &Case, program: &Program) -> Result<Box<dyn Experiment + '_>, Refusal> {
+    pub(super) fn addition(&mut self, case: &Case, program: &Program) -> Made<'_> {
         let Ok(sides) = case.group_word().parse::<Sides>() else {
             return Err(Refusal::Skipped("the group is none of `both`, `gpu_alone` and `cpu_alone`".to_owned()));
         };

@@ -4,9 +4,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use syncscope_core::profile::{self, Phase};
-use syncscope_core::{Case, Evidence, Experiment, Layout, Limit, Refusal};
+use syncscope_core::{Case, Evidence, Layout, Limit, Refusal};
 
-use super::{GpuLaboratory, usable};
+use super::{GpuLaboratory, Made, usable};
 use crate::catalogue::entry::Entry;
 use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::{
@@ -14,7 +14,7 @@ use crate::catalogue::{
 };
 use crate::cuda::compile::Program;
 use crate::cuda::driver::Way;
-use crate::cuda::error::CudaError;
+use crate::cuda::error::{Called, CudaError};
 use crate::evidence::evidence_of;
 use crate::experiments::ThirdLoop;
 use crate::experiments::kernel::{KernelExperiment, Parameters, Request, Setup};
@@ -32,7 +32,7 @@ impl GpuLaboratory {
     /// # Errors
     /// As [`syncscope_core::Laboratory::experiment`].
     #[doc(hidden)]
-    pub fn faulty(&mut self, fault: Fault, limit: Duration) -> Result<Box<dyn Experiment + '_>, Refusal> {
+    pub fn faulty(&mut self, fault: Fault, limit: Duration) -> Made<'_> {
         let parameters =
             Parameters { shape: Shape { blocks: 1, threads: 32 }, dtype: None, stride: 0, arrays: 1, cluster: 0 };
         let evidence = |_: &[u8]| Evidence::NotAvailable("a fault is not a primitive".to_owned());
@@ -53,12 +53,7 @@ impl GpuLaboratory {
     }
 
     /// A loop in one kernel.
-    pub(super) fn kernel(
-        &mut self,
-        case: &Case,
-        program: &Program,
-        entry: &Entry,
-    ) -> Result<Box<dyn Experiment + '_>, Refusal> {
+    pub(super) fn kernel(&mut self, case: &Case, program: &Program, entry: &Entry) -> Made<'_> {
         let parameters = self.parameters(case)?;
         let evidence = self.evidence(case, program)?;
         let stride = parameters.stride;
@@ -91,12 +86,7 @@ impl GpuLaboratory {
     }
 
     /// Loads a program, clears memory and makes the experiment.
-    fn set_up(
-        &mut self,
-        program: &Program,
-        evidence: Evidence,
-        mut request: Request,
-    ) -> Result<Box<dyn Experiment + '_>, Refusal> {
+    fn set_up(&mut self, program: &Program, evidence: Evidence, mut request: Request) -> Made<'_> {
         let parameters = request.parameters;
         let cubin = self.compiler.cubin(program).map_err(failed)?;
         let limits = self.limits;
@@ -195,7 +185,7 @@ impl GpuLaboratory {
 /// Memory offsets for variables of `bytes`, in cleared memory: as many as fit into `pool` bytes, or into the free memory of
 /// the device. `clear` clears so many bytes.
 fn cleared_offsets(
-    mut clear: impl FnMut(usize) -> Result<(), CudaError>,
+    mut clear: impl FnMut(usize) -> Called,
     bytes: usize,
     pool: usize,
     offsets_per_sample: u32,

@@ -16,7 +16,7 @@ use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::{Method, cases, entry_of, own, program_of, third_loop_of};
 use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::driver::{Device, Driver};
-use crate::cuda::error::{CudaError, GpuError};
+use crate::cuda::error::{Called, CudaError, GpuError};
 use crate::cuda::nvml::{Nvml, Watch};
 use crate::experiments::kernel::Carried;
 use crate::hybrid::nearby_cpus::NearbyCpus;
@@ -36,6 +36,9 @@ mod kernels;
 mod multi;
 mod nccl;
 mod opening;
+
+/// An experiment that is ready to run, or why there is none.
+type Made<'a> = Result<Box<dyn Experiment + 'a>, Refusal>;
 
 /// The CUDA devices of this machine, opened for measuring. Cases without a number of devices are measured on the first one.
 #[derive(Debug)]
@@ -120,7 +123,7 @@ impl Laboratory for GpuLaboratory {
         }
     }
 
-    fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
+    fn experiment(&mut self, case: &Case) -> Made<'_> {
         self.nccl.checked_health()?;
         if let Some(launching) = crate::nccl::launching_of(case) {
             return self.nccl_sum(case, launching);
@@ -152,7 +155,7 @@ impl Laboratory for GpuLaboratory {
 fn usable<R>(
     slot: &mut Option<R>,
     health: impl FnOnce(&mut R) -> Health,
-    open: impl FnOnce() -> Result<R, CudaError>,
+    open: impl FnOnce() -> Called<R>,
 ) -> Result<&mut R, Refusal> {
     match slot.as_mut().map(health) {
         Some(Health::Occupied) => return Err(Refusal::Lost(GpuError::Occupied.to_string())),

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use syncscope_core::{Case, Check, Experiment, Group, Refusal};
+use syncscope_core::{Case, Check, Group, Refusal};
 
-use super::{GpuLaboratory, lost, usable};
+use super::{GpuLaboratory, Made, lost, usable};
 use crate::catalogue::reduction::{Operation, Recipe};
 use crate::catalogue::{
     Method, absent_block_program, entry_of, grid, multi, program_of, third_loop_of, weakened_program,
@@ -61,7 +61,7 @@ impl GpuLaboratory {
             self.set_up_on_devices(case, program, &offsets, limit)?;
         let third = third_loop_of(case).map(|program| ThirdLoop::new(program, |program| compiler.cubin(program)));
         let setup = Setup { program, offsets, unroll, evidence, ruler, remark };
-        let mut experiment = GridBarrierExperiment::new(device_group, setup, third);
+        let mut experiment = GridBarrierExperiment { device_group, setup, third, generation: 1 };
         if limit == LIMIT {
             experiment.warm_up().map_err(failed)?;
         }
@@ -69,7 +69,7 @@ impl GpuLaboratory {
     }
 
     /// A barrier of several devices in the host.
-    pub(crate) fn host_barrier(&mut self, case: &Case, program: &Program) -> Result<Box<dyn Experiment + '_>, Refusal> {
+    pub(crate) fn host_barrier(&mut self, case: &Case, program: &Program) -> Made<'_> {
         let OnDevices { device_group, program, remark, .. } =
             self.set_up_on_devices(case, program, &MemoryOffsets::new(1, 1, 1), LIMIT)?;
         Ok(Box::new(HostBarrierExperiment::new(device_group, program, remark)))
@@ -80,46 +80,25 @@ impl GpuLaboratory {
     /// # Errors
     /// As [`syncscope_core::Laboratory::experiment`].
     #[doc(hidden)]
-    pub fn without_last_block(&mut self, case: &Case, limit: Duration) -> Result<Box<dyn Experiment + '_>, Refusal> {
+    pub fn without_last_block(&mut self, case: &Case, limit: Duration) -> Made<'_> {
         Ok(Box::new(self.grid_barrier(case, absent_block_program(case), limit, OFFSETS_PER_SAMPLE)?))
     }
 
     /// Passes a barrier at least so many times, with blocks that arrive late, and checks each time that all have arrived
-    /// and, unless it is relaxed, that their writes are visible. Returns the barriers passed and what was found.
+    /// and, unless it is relaxed, that their writes are visible. Returns the barriers passed and what was found. `weakened`:
+    /// the number from 1 of one of its [`orderings`](crate::orderings), which the barrier does without.
     ///
     /// # Errors
     /// As [`syncscope_core::Laboratory::experiment`].
     #[doc(hidden)]
-    pub fn stress(&mut self, case: &Case, barriers: u64) -> Result<(u64, Check), Refusal> {
-        self.stress_program(case, program_of(case), barriers)
-    }
-
-    /// The same without one of the [`orderings`](crate::orderings) of the barrier, by its number from 1.
-    ///
-    /// # Errors
-    /// As [`syncscope_core::Laboratory::experiment`].
-    #[doc(hidden)]
-    pub fn stress_weakened(&mut self, case: &Case, ordering: u32, barriers: u64) -> Result<(u64, Check), Refusal> {
-        self.stress_program(case, weakened_program(case, ordering), barriers)
-    }
-
-    fn stress_program(
-        &mut self,
-        case: &Case,
-        program: Option<Program>,
-        barriers: u64,
-    ) -> Result<(u64, Check), Refusal> {
+    pub fn stress(&mut self, case: &Case, weakened: Option<u32>, barriers: u64) -> Result<(u64, Check), Refusal> {
+        let program = weakened.map_or_else(|| program_of(case), |ordering| weakened_program(case, ordering));
         let mut experiment = self.grid_barrier(case, program, LIMIT, OFFSETS_PER_SAMPLE)?;
         experiment.stress(barriers).map_err(failed)
     }
 
     /// A chain of reductions of a vector.
-    pub(super) fn reduction(
-        &mut self,
-        case: &Case,
-        program: &Program,
-        recipe: Recipe,
-    ) -> Result<Box<dyn Experiment + '_>, Refusal> {
+    pub(super) fn reduction(&mut self, case: &Case, program: &Program, recipe: Recipe) -> Made<'_> {
         let Some((operation, elements)) =
             case.group_word().parse::<Operation>().ok().zip(case.elements.filter(|elements| *elements > 0))
         else {

@@ -4,9 +4,9 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use syncscope_core::{Case, Experiment, Refusal};
+use syncscope_core::{Case, Refusal};
 
-use super::GpuLaboratory;
+use super::{GpuLaboratory, Made};
 use crate::cuda::discovery::Surroundings;
 use crate::cuda::driver::Device;
 use crate::cuda::error::GpuError;
@@ -63,7 +63,7 @@ impl GpuLaboratory {
     }
 
     /// A chain of sums on the first devices.
-    pub(super) fn nccl_sum(&mut self, case: &Case, launching: Launching) -> Result<Box<dyn Experiment + '_>, Refusal> {
+    pub(super) fn nccl_sum(&mut self, case: &Case, launching: Launching) -> Made<'_> {
         if let Some(reason) = self.without_nccl(&case.primitive) {
             return Err(Refusal::Skipped(reason));
         }

@@ -19,7 +19,7 @@ use crate::cuda::compile::{Cache, Compiler, Program};
 use crate::cuda::describe;
 use crate::cuda::discovery::Surroundings;
 use crate::cuda::driver::{self, Driver};
-use crate::cuda::error::{CudaError, GpuError, NvrtcError};
+use crate::cuda::error::{Called, GpuError, NvrtcError};
 use crate::cuda::nvml::{Nvml, Watch};
 use crate::cuda::nvrtc::{Needs, Nvrtc};
 use crate::hybrid::nearby_cpus::NearbyCpus;
@@ -123,7 +123,7 @@ impl GpuLaboratory {
     /// The links between the devices.
     pub fn links(&self) -> Vec<GpuLink> {
         let devices = self.machines.iter().map(|machine| Ok((machine.index, self.driver.device(machine.index)?)));
-        let devices: Result<Vec<_>, CudaError> = devices.collect();
+        let devices: Called<Vec<_>> = devices.collect();
         // Figures do not depend on the links, so errors are ignored.
         devices.and_then(|devices| describe::links(&devices, self.nvml.as_deref())).unwrap_or_default()
     }

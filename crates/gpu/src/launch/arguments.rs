@@ -7,7 +7,7 @@ use std::mem::{offset_of, size_of};
 
 pub(crate) use crate::cuda::driver::DevicePointer;
 use crate::cuda::driver::{Function, KernelArguments, Stream};
-use crate::cuda::error::CudaError;
+use crate::cuda::error::Called;
 use crate::launch::offsets::Executed;
 
 /// Operations that occur once in the machine code of one iteration of the baseline. `UNROLL` in `harness.cuh`.
@@ -269,13 +269,7 @@ impl BenchArguments {
     }
 
     /// Queues a kernel with these arguments.
-    pub(crate) fn launch(
-        &self,
-        stream: &Stream,
-        function: Function,
-        blocks: u32,
-        threads: u32,
-    ) -> Result<(), CudaError> {
+    pub(crate) fn launch(&self, stream: &Stream, function: Function, blocks: u32, threads: u32) -> Called {
         match self {
             Self::Variable(arguments) => stream.launch(function, blocks, threads, arguments),
             Self::Register(arguments) => stream.launch(function, blocks, threads, arguments),

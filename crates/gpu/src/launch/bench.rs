@@ -4,7 +4,7 @@
 use super::arguments::{BenchArguments, WARP_THREADS};
 use crate::cuda::compile::Program;
 use crate::cuda::driver::{Attribute, Context, Device, Function, HostBuffer, Module, Stream, Way};
-use crate::cuda::error::CudaError;
+use crate::cuda::error::Called;
 use crate::launch::arguments::{DevicePointer, Finding, LoopArguments, MAX_BLOCK_THREADS};
 use crate::launch::device_context::{DeviceContext, Kernels};
 use crate::launch::runner::{DeviceQueue, Outage, Runner};
@@ -31,7 +31,7 @@ pub(crate) struct Bench {
 
 impl Bench {
     /// Sets up a bench for a pass, counted from 0, on a device with this many multiprocessors.
-    pub(crate) fn new(device: Device, multiprocessors: u32, pass: u32) -> Result<Self, CudaError> {
+    pub(crate) fn new(device: Device, multiprocessors: u32, pass: u32) -> Called<Self> {
         let warps = 2 * multiprocessors * MAX_BLOCK_THREADS / WARP_THREADS;
         let words = BATCH * (WORDS_OF_RATE + WORDS_OF_WARP * warps as usize);
         let device = DeviceContext::new(device, pass, words, MEMORY)?;
@@ -43,7 +43,7 @@ impl Bench {
     }
 
     /// The context, for launches that the bench does not make. It is now current on the calling thread.
-    pub(crate) fn context(&self) -> Result<&Context, CudaError> {
+    pub(crate) fn context(&self) -> Called<&Context> {
         self.device().make_current()?;
         Ok(&self.device().context)
     }
@@ -62,7 +62,7 @@ impl Bench {
     }
 
     /// Loads a program, once. The context is current afterwards.
-    pub(crate) fn load(&mut self, program: &Program, cubin: &[u8]) -> Result<Kernels, CudaError> {
+    pub(crate) fn load(&mut self, program: &Program, cubin: &[u8]) -> Called<Kernels> {
         let Self { idle, runner, .. } = self;
         runner.on_first(|context| {
             let device = context.device;
@@ -75,18 +75,13 @@ impl Bench {
     }
 
     /// Loads a program with a third loop, once, and returns the kernel with it, in clusters of so many blocks.
-    pub(crate) fn load_third_loop(
-        &mut self,
-        program: &Program,
-        cubin: &[u8],
-        cluster: u32,
-    ) -> Result<Function, CudaError> {
+    pub(crate) fn load_third_loop(&mut self, program: &Program, cubin: &[u8], cluster: u32) -> Called<Function> {
         let third = |device: &mut DeviceContext| device.load(program, cubin)?.module.function(c"third");
         self.runner.on_first(|device| third(device)?.launched(Way::in_clusters(cluster)))
     }
 
     /// Provides `bytes` of variables, all zero.
-    pub(crate) fn clear_memory(&mut self, bytes: usize) -> Result<(), CudaError> {
+    pub(crate) fn clear_memory(&mut self, bytes: usize) -> Called {
         self.runner.on_first(|device| {
             device.make_current()?;
             device.reserve_memory(bytes)?;
@@ -176,7 +171,7 @@ impl BlockOrder {
     }
 
     /// Queues grids of empty blocks, so that the next grid gets this order.
-    pub(crate) fn queue(self, stream: &Stream, idle: Idle) -> Result<(), CudaError> {
+    pub(crate) fn queue(self, stream: &Stream, idle: Idle) -> Called {
         match self {
             Self::Any => Ok(()),
             Self::Same => idle.one_block(stream),
@@ -195,19 +190,19 @@ pub(crate) struct Idle {
 
 impl Idle {
     /// The empty kernel of a module that is loaded on this device.
-    pub(crate) fn of(module: &Module, device: Device) -> Result<Self, CudaError> {
+    pub(crate) fn of(module: &Module, device: Device) -> Called<Self> {
         let multiprocessors = device.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
         Ok(Self { kernel: module.function(c"idle")?, multiprocessors })
     }
 
     /// One launch, which changes the variant.
-    fn one_block(self, stream: &Stream) -> Result<(), CudaError> {
+    fn one_block(self, stream: &Stream) -> Called {
         stream.launch(self.kernel, 1, 32, &())
     }
 
     /// A grid that does not fit on the device, which changes the order. (On an H200, 240 such grids produced 14 of the 16
     /// orders and variants. No multiprocessor holds more than 2,048 threads.)
-    fn more_than_fit(self, stream: &Stream) -> Result<(), CudaError> {
+    fn more_than_fit(self, stream: &Stream) -> Called {
         stream.launch(self.kernel, 4 * self.multiprocessors, 1024, &())
     }
 }

@@ -9,7 +9,7 @@ use syncscope_core::Side;
 
 use crate::cuda::compile::Program;
 use crate::cuda::driver::{Context, Device, DeviceBuffer, Function, HostBuffer, Module, Stream, Way};
-use crate::cuda::error::CudaError;
+use crate::cuda::error::Called;
 use crate::launch::arguments::{DevicePointer, Gate, LoopArguments, Rate};
 use crate::launch::runner::DeviceQueue;
 use crate::launch::samples::{HEAD_WORDS, Timing, WORD};
@@ -32,13 +32,13 @@ impl Kernels {
     }
 
     /// The same kernels, launched in this way.
-    pub(crate) fn launched(self, way: Way) -> Result<Self, CudaError> {
+    pub(crate) fn launched(self, way: Way) -> Called<Self> {
         let Self { baseline, test, check } = self;
         Ok(Self { baseline: baseline.launched(way)?, test: test.launched(way)?, check: check.launched(way)? })
     }
 
     /// How many blocks of each of them run at the same time on a device with so many multiprocessors; 0 if no cluster does.
-    pub(crate) fn resident_blocks(self, threads: u32, multiprocessors: u32) -> Result<u32, CudaError> {
+    pub(crate) fn resident_blocks(self, threads: u32, multiprocessors: u32) -> Called<u32> {
         let kernels = [self.baseline, self.test, self.check];
         let resident = kernels.map(|kernel| kernel.resident_blocks(threads, multiprocessors));
         Ok(resident.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().min().unwrap_or(0))
@@ -53,7 +53,7 @@ pub(crate) struct LoadedModule {
 }
 
 impl LoadedModule {
-    fn of(module: Module) -> Result<Self, CudaError> {
+    fn of(module: Module) -> Called<Self> {
         let kernels = Kernels {
             baseline: module.function(c"baseline")?,
             test: module.function(c"test")?,
@@ -95,7 +95,7 @@ pub(crate) struct DeviceContext {
 
 impl DeviceContext {
     /// Opens a device for a pass, counted from 0, with room for so many words for the results of all launches and so much memory.
-    pub(crate) fn new(device: Device, pass: u32, result_words: usize, memory_bytes: usize) -> Result<Self, CudaError> {
+    pub(crate) fn new(device: Device, pass: u32, result_words: usize, memory_bytes: usize) -> Called<Self> {
         let context = Context::new(device)?;
         let padding = (pass > 0).then(|| DeviceBuffer::new(&context, pass as usize * PADDING_BYTES)).transpose()?;
         let abort = HostBuffer::new(&context, 1)?;
@@ -136,7 +136,7 @@ impl DeviceContext {
     }
 
     /// Loads a program, once. The context is current afterwards, because the caller uses the kernels in it.
-    pub(crate) fn load(&mut self, program: &Program, cubin: &[u8]) -> Result<&LoadedModule, CudaError> {
+    pub(crate) fn load(&mut self, program: &Program, cubin: &[u8]) -> Called<&LoadedModule> {
         self.context.make_current()?;
         match self.modules.entry(program.clone()) {
             Entry::Occupied(loaded) => Ok(loaded.into_mut()),
@@ -145,7 +145,7 @@ impl DeviceContext {
     }
 
     /// The same for a program without a timed loop.
-    pub(crate) fn load_other(&mut self, program: &Program, cubin: &[u8]) -> Result<&Module, CudaError> {
+    pub(crate) fn load_other(&mut self, program: &Program, cubin: &[u8]) -> Called<&Module> {
         self.context.make_current()?;
         match self.others.entry(program.clone()) {
             Entry::Occupied(loaded) => Ok(loaded.into_mut()),
@@ -154,7 +154,7 @@ impl DeviceContext {
     }
 
     /// Provides at least this much memory. The context must be current, as for the functions below.
-    pub(crate) fn reserve_memory(&mut self, bytes: usize) -> Result<(), CudaError> {
+    pub(crate) fn reserve_memory(&mut self, bytes: usize) -> Called {
         if bytes > self.memory.bytes() {
             // Freed first: a device may not have room for both.
             self.memory = DeviceBuffer::new(&self.context, 1)?;
@@ -164,7 +164,7 @@ impl DeviceContext {
     }
 
     /// Provides room for so many words for the results of all launches.
-    pub(crate) fn reserve_results(&mut self, words: usize) -> Result<(), CudaError> {
+    pub(crate) fn reserve_results(&mut self, words: usize) -> Called {
         if words > self.result_words() {
             self.results = DeviceBuffer::new(&self.context, (HEAD_WORDS + words) * WORD)?;
             self.host = HostBuffer::new(&self.context, HEAD_WORDS + words)?;
@@ -173,13 +173,13 @@ impl DeviceContext {
     }
 
     /// Provides host memory that all devices can access, new and all zero, and returns where it begins.
-    pub(crate) fn provide_shared(&mut self, words: usize) -> Result<DevicePointer, CudaError> {
+    pub(crate) fn provide_shared(&mut self, words: usize) -> Called<DevicePointer> {
         let shared = HostBuffer::for_all(&self.context, words)?;
         self.shared.insert(shared).device_pointer()
     }
 
     /// Queues the clearing of what kernels found and of the first `words` of their results.
-    pub(crate) fn clear_results(&self, words: usize) -> Result<(), CudaError> {
+    pub(crate) fn clear_results(&self, words: usize) -> Called {
         self.stream.clear(&self.results, 0..(HEAD_WORDS + words) * WORD)
     }
 
@@ -189,17 +189,17 @@ impl DeviceContext {
     }
 
     /// Queues the clearing of these bytes of the memory.
-    pub(crate) fn clear_memory(&self, bytes: Range<usize>) -> Result<(), CudaError> {
+    pub(crate) fn clear_memory(&self, bytes: Range<usize>) -> Called {
         self.stream.clear(&self.memory, bytes)
     }
 
     /// Queues the clearing of what kernels found.
-    pub(crate) fn clear_head(&self) -> Result<(), CudaError> {
+    pub(crate) fn clear_head(&self) -> Called {
         self.stream.clear(&self.results, 0..HEAD_WORDS * WORD)
     }
 
     /// Queues the closing of the gate.
-    pub(crate) fn clear_gate(&self) -> Result<(), CudaError> {
+    pub(crate) fn clear_gate(&self) -> Called {
         self.stream.clear(&self.gate, 0..size_of::<Gate>())
     }
 
@@ -222,15 +222,15 @@ impl DeviceContext {
 }
 
 impl DeviceQueue for DeviceContext {
-    fn make_current(&self) -> Result<(), CudaError> {
+    fn make_current(&self) -> Called {
         self.context.make_current()
     }
 
-    fn fetch(&mut self, words: usize) -> Result<(), CudaError> {
+    fn fetch(&mut self, words: usize) -> Called {
         self.stream.copy_to_host(&self.results, &mut self.host, words * WORD)
     }
 
-    fn is_done(&self) -> Result<bool, CudaError> {
+    fn is_done(&self) -> Called<bool> {
         self.stream.is_done()
     }
 

@@ -20,7 +20,7 @@
 //! A poisoned context is destroyed and replaced. The contexts of an occupied device are never destroyed, as this would
 //! wait for a kernel that does not end: they are leaked until the process ends.
 
-use crate::cuda::error::{CudaError, GpuError};
+use crate::cuda::error::{Called, CudaError, GpuError};
 use std::time::{Duration, Instant};
 use syncscope_core::ExperimentError;
 
@@ -103,11 +103,7 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
     }
 
     /// Queues work on each of the first `count` devices. `call` gets the number of the device.
-    pub(crate) fn on_each(
-        &mut self,
-        count: usize,
-        mut call: impl FnMut(usize, &D) -> Result<(), CudaError>,
-    ) -> Result<(), Outage> {
+    pub(crate) fn on_each(&mut self, count: usize, mut call: impl FnMut(usize, &D) -> Called) -> Result<(), Outage> {
         let queued = self.devices[..count].iter().enumerate().try_for_each(|(index, device)| {
             enter(device, count)?;
             call(index, device)
@@ -181,13 +177,13 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
     }
 
     /// Queries one device until it is done.
-    fn query(&self, device: &D, limit: Duration) -> Result<Option<Duration>, CudaError> {
+    fn query(&self, device: &D, limit: Duration) -> Called<Option<Duration>> {
         poll(&self.clock, limit, self.eager, || device.is_done())
     }
 
     /// Passes on the result of a call that launches nothing. Not every error of such a call means that a context is
     /// unusable: the device may have no memory left.
-    pub(crate) fn judged<T>(&mut self, result: Result<T, CudaError>) -> Result<T, CudaError> {
+    pub(crate) fn judged<T>(&mut self, result: Called<T>) -> Called<T> {
         if result.as_ref().is_err_and(CudaError::is_fatal) {
             self.health = Health::Poisoned;
         }
@@ -195,14 +191,14 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
     }
 
     /// The same of calls on the first device.
-    pub(crate) fn on_first<T>(&mut self, call: impl FnOnce(&mut D) -> Result<T, CudaError>) -> Result<T, CudaError> {
+    pub(crate) fn on_first<T>(&mut self, call: impl FnOnce(&mut D) -> Called<T>) -> Called<T> {
         let result = call(&mut self.devices[0]);
         self.judged(result)
     }
 
     /// Passes on the result of a call that queues work or waits for it. The error of a kernel makes its context unusable,
     /// and whatever call comes next returns it.
-    pub(crate) fn launched<T>(&mut self, result: Result<T, CudaError>) -> Result<T, Outage> {
+    pub(crate) fn launched<T>(&mut self, result: Called<T>) -> Result<T, Outage> {
         if result.is_err() {
             self.health = Health::Poisoned;
         }
@@ -265,7 +261,7 @@ pub(crate) fn poll<E>(
 }
 
 /// Makes one of several contexts current.
-fn enter(device: &impl DeviceQueue, count: usize) -> Result<(), CudaError> {
+fn enter(device: &impl DeviceQueue, count: usize) -> Called {
     if count > 1 { device.make_current() } else { Ok(()) }
 }
 
@@ -287,13 +283,13 @@ impl<D: DeviceQueue, C: Clock> Drop for Runner<D, C> {
 /// Every method but [`Self::make_current`] and [`Self::set_abort`] needs the context to be current on the calling thread.
 pub(crate) trait DeviceQueue {
     /// Makes the context current on the calling thread.
-    fn make_current(&self) -> Result<(), CudaError>;
+    fn make_current(&self) -> Called;
 
     /// Queues the copy of the first words of the results to the host.
-    fn fetch(&mut self, words: usize) -> Result<(), CudaError>;
+    fn fetch(&mut self, words: usize) -> Called;
 
     /// Whether everything queued is done. The errors of kernels appear here.
-    fn is_done(&self) -> Result<bool, CudaError>;
+    fn is_done(&self) -> Called<bool>;
 
     /// Sets or clears the flag that ends the waits inside kernels.
     fn set_abort(&mut self, stop: bool);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::cuda::compile::Program;
 use crate::cuda::driver::{Context, Device, Function, Part, Stream, launch_together};
-use crate::cuda::error::CudaError;
+use crate::cuda::error::Called;
 use crate::launch::arguments::{DevicePointer, GridBarrierArguments};
 use crate::launch::bench::{Idle, Shape, words_of};
 use crate::launch::device_context::{DeviceContext, Kernels, LoadedModule};
@@ -34,7 +34,7 @@ impl DeviceGroup {
     }
 
     /// Opens those of `devices` that are not open yet. Every call must name the same devices in the same order.
-    pub(crate) fn open(&mut self, devices: &[Device]) -> Result<(), CudaError> {
+    pub(crate) fn open(&mut self, devices: &[Device]) -> Called {
         for device in devices.iter().skip(self.runner.devices.len()) {
             let member = DeviceContext::new(*device, self.pass, 0, 0)?;
             for other in &self.runner.devices {
@@ -49,11 +49,11 @@ impl DeviceGroup {
     }
 
     /// Whether each of the first `count` devices can access the memory of every other.
-    pub(crate) fn is_connected(&self, count: usize) -> Result<bool, CudaError> {
-        let devices: Vec<Device> = self.runner.devices.iter().take(count).map(|device| device.device).collect();
-        for (index, one) in devices.iter().enumerate() {
-            for other in &devices[index + 1..] {
-                if !(one.can_reach(*other)? && other.can_reach(*one)?) {
+    pub(crate) fn is_connected(&self, count: usize) -> Called<bool> {
+        let mut later = self.runner.devices.iter().take(count).map(|device| device.device);
+        while let Some(one) = later.next() {
+            for other in later.clone() {
+                if !(one.can_reach(other)? && other.can_reach(one)?) {
                     return Ok(false);
                 }
             }
@@ -69,7 +69,7 @@ impl DeviceGroup {
         count: usize,
         (threads, call): (u32, LaunchCall),
         multiprocessors: u32,
-    ) -> Result<u32, CudaError> {
+    ) -> Called<u32> {
         let mut least = u32::MAX;
         for device in self.runner.devices.iter_mut().take(count) {
             let kernels = device.load(program, cubin)?.kernels.launched(call.way())?;
@@ -90,8 +90,7 @@ impl DeviceGroup {
         let layout = Layout::of(shape, offsets);
         let offsets_per_sample = offsets.per_sample();
         let words = words_of(shape, offsets_per_sample as usize);
-        let prepared = self.prepare(program, cubin, (count, call), layout.bytes, words);
-        let prepared = prepared.and_then(|members| Ok((members, self.shared(count, layout)?)));
+        let prepared = self.prepare(program, cubin, (count, call), layout, words);
         let (members, shared) = self.runner.judged(prepared)?;
         self.runner.settle(count)?;
         let loaded = LoadedProgram { members, shape, layout, offsets_per_sample, shared, call, limit };
@@ -121,7 +120,7 @@ impl DeviceGroup {
         cubin: &[u8],
         (count, call): (usize, LaunchCall),
         test: Option<&CStr>,
-    ) -> Result<Vec<Member>, CudaError> {
+    ) -> Called<Vec<Member>> {
         let member = |device: &mut DeviceContext| {
             let number = device.device;
             let LoadedModule { module, kernels } = device.load(program, cubin)?;
@@ -135,42 +134,37 @@ impl DeviceGroup {
         self.runner.devices[..count].iter_mut().map(member).collect()
     }
 
-    /// Loads a program on the first devices, with so much memory, all zero, empty counts, and room for the results of a
-    /// batch of launches that leave so many words each.
+    /// Loads a program on the first devices, with memory of this layout, all zero, empty counts, and room for the results of a batch
+    /// of launches that leave so many words each. Also returns where the flags of each begin, which all devices access: in its
+    /// own memory, or in host memory.
     fn prepare(
         &mut self,
         program: &Program,
         cubin: &[u8],
         (count, call): (usize, LaunchCall),
-        bytes: usize,
+        layout: Layout,
         words: usize,
-    ) -> Result<Vec<Member>, CudaError> {
+    ) -> Called<(Vec<Member>, Vec<DevicePointer>)> {
         let members = self.members(program, cubin, (count, call), None)?;
         for device in &mut self.runner.devices[..count] {
             device.make_current()?;
-            device.reserve_memory(bytes)?;
+            device.reserve_memory(layout.bytes)?;
             device.reserve_results(BATCH * words)?;
-            device.clear_memory(0..bytes)?;
+            device.clear_memory(0..layout.bytes)?;
             device.clear_head()?;
         }
-        Ok(members)
-    }
-
-    /// Where the flags of each of the first devices begin, which all of them access: in its own memory, or in host memory.
-    fn shared(&mut self, count: usize, layout: Layout) -> Result<Vec<DevicePointer>, CudaError> {
-        let words = layout.shared_bytes() / WORD;
         if self.is_connected(count)? {
-            let devices = self.runner.devices.iter().take(count);
-            return Ok(devices.map(|device| device.memory() + layout.flags as u64).collect());
+            let devices = self.runner.devices[..count].iter();
+            return Ok((members, devices.map(|device| device.memory() + layout.flags as u64).collect()));
         }
-        let Some(first) = self.runner.devices.first_mut() else { return Ok(Vec::new()) };
+        let (first, words) = (&mut self.runner.devices[0], layout.shared_bytes() / WORD);
         first.make_current()?;
         let host = first.provide_shared(count * words)?;
-        Ok((0..count).map(|index| host + (index * words * WORD) as u64).collect())
+        Ok((members, (0..count).map(|index| host + (index * words * WORD) as u64).collect()))
     }
 
     /// Writes what each device knows of itself and of the others. The devices have nothing to do.
-    fn write_tables(&self, program: &LoadedProgram) -> Result<(), CudaError> {
+    fn write_tables(&self, program: &LoadedProgram) -> Called {
         let LoadedProgram { layout, shared, .. } = program;
         let mut table = DeviceTable {
             limit_ns: u64::try_from(program.limit.as_nanos()).unwrap_or(u64::MAX),

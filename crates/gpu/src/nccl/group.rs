@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::cuda::driver::{CapturedGraph, Context, Device, DeviceBuffer, ExecutableGraph, HostBuffer, Stream};
-use crate::cuda::error::CudaError;
+use crate::cuda::error::Called;
 use crate::cuda::nccl::{Communicator, Nccl};
 use crate::launch::runner::{HostClock, Outage, poll};
 use crate::nccl::Launching;
@@ -33,7 +33,7 @@ struct Member {
 }
 
 impl Member {
-    fn new(device: Device, communicator: Communicator) -> Result<Self, CudaError> {
+    fn new(device: Device, communicator: Communicator) -> Called<Self> {
         let context = Context::primary(device)?;
         let value = || DeviceBuffer::new(&context, size_of::<u64>());
         let (own, sum, found) = (value()?, value()?, HostBuffer::new(&context, 1)?);
@@ -62,7 +62,7 @@ impl NcclGroup {
         let numbers: Vec<u32> = devices.iter().map(|(number, _)| *number).collect();
         let communicators = nccl.group(&numbers)?;
         let with = |((_, device), communicator): (&(u32, Device), Communicator)| Member::new(*device, communicator);
-        let members: Result<Vec<Member>, CudaError> = devices.iter().zip(communicators).map(with).collect();
+        let members: Called<Vec<Member>> = devices.iter().zip(communicators).map(with).collect();
         Ok(Self { nccl: Rc::clone(nccl), members: members?, graphs: HashMap::new(), is_hung: false, is_broken: false })
     }
 
@@ -98,12 +98,12 @@ impl NcclGroup {
         let captured = self.of_each(|member| member.stream.end_capture());
         // A failed call makes the captures fail too, and its error explains more.
         queued?;
-        let graphs: Result<Vec<ExecutableGraph>, CudaError> = captured?.iter().map(CapturedGraph::executable).collect();
+        let graphs: Called<Vec<ExecutableGraph>> = captured?.iter().map(CapturedGraph::executable).collect();
         Ok(graphs?)
     }
 
     /// Does the same for each device, in its context: for all of them, also if it fails for one.
-    fn of_each<T>(&self, work: impl Fn(&Member) -> Result<T, CudaError>) -> Result<Vec<T>, CudaError> {
+    fn of_each<T>(&self, work: impl Fn(&Member) -> Called<T>) -> Called<Vec<T>> {
         let of = |member: &Member| member.context.make_current().and_then(|()| work(member));
         self.members.iter().map(of).collect::<Vec<_>>().into_iter().collect()
     }

@@ -75,8 +75,7 @@ entries! {
     cases: |id, preset, limits| {
         let parts: &[u32] = if preset == Preset::Quick { &[2] } else { &[1, 2, 4, 8] };
         let handover = (preset != Preset::Quick).then_some(Group::named(PRODUCER_CONSUMER));
-        let groups: Vec<Group> =
-            parts.iter().copied().map(|parts| Group::numbered("parts #", parts)).chain(handover).collect();
+        let groups: Vec<Group> = numbered("parts #", parts).into_iter().chain(handover).collect();
         let sweep = limits.coarse(id, preset).groups(&groups);
         // Barriers count whole warps, and each role has one.
         let fewest = |case: &Case| if is_handover(case) { 64 } else { 32 * group_size(case) };

@@ -68,24 +68,21 @@ fn with_relaxed(id: &str, preset: Preset, limits: DeviceLimits, quick: &[u32]) -
 fn hierarchical(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     let groups: &[Group] = if preset == Preset::Quick { &[Group::named(NEAR_COUNTERS)] } else { &HIERARCHICAL };
     let threads = limits.at_most(&[32, 1024]);
-    let of_group = |group: &Group| {
+    let with_twins = |group: &Group| {
         let size = group.number().unwrap_or(1);
         let blocks = (limits.multiprocessors / size).max(1) * size;
         let ordered = Sweep::of(id).blocks(&[blocks]).threads(&threads).groups(std::slice::from_ref(group)).cases();
         // The relaxed twins of the others differ from that of `gpu.grid.counter` by little.
-        let has_twin = group.word() == NEAR_COUNTERS;
-        let twins = if has_twin { relaxed(&ordered) } else { Vec::new() };
+        let twins = if group.word() == NEAR_COUNTERS { relaxed(&ordered) } else { Vec::new() };
         [ordered, twins].concat()
     };
-    let mut cases: Vec<Case> = groups.iter().flat_map(of_group).collect();
-    if preset != Preset::Quick {
-        let is_meant = |case: &Case| {
-            case.blocks > Some(limits.multiprocessors) && (preset == Preset::Paper || case.threads == Some(32))
-        };
-        let with = |case: Case| Case { group: Some(Group::named(SPREAD)), ..case };
-        cases.extend(heat_map(id, preset, limits).into_iter().filter(is_meant).map(with));
-    }
-    cases
+    let mut larger = heat_map(id, preset, limits);
+    larger.retain(|case| match preset {
+        Preset::Quick => false,
+        Preset::Standard => case.blocks > Some(limits.multiprocessors) && case.threads == Some(32),
+        Preset::Paper => case.blocks > Some(limits.multiprocessors),
+    });
+    groups.iter().flat_map(with_twins).chain(of_group(SPREAD, &larger)).collect()
 }
 
 const HIERARCHICAL: [Group; 4] = [

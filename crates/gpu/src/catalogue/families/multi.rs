@@ -27,58 +27,36 @@ fn heat_maps(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     };
     let mut shapes = heat_map(id, preset, limits);
     shapes.retain(|case| preset == Preset::Paper || matches!(case.threads, Some(32 | 1024)));
-    let on = |count: &u32| {
-        let with = |case: &Case| Case { devices: Some(*count), ..case.clone() };
-        shapes.iter().map(with).collect::<Vec<_>>()
-    };
-    devices.iter().flat_map(on).collect()
+    let on = |devices| shapes.iter().map(move |case| Case { devices: Some(devices), ..case.clone() });
+    devices.into_iter().flat_map(on).collect()
 }
 
-/// The heat maps, and their smallest grids launched by one call.
-fn with_one_launch(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
-    let mut cases = heat_maps(id, preset, limits);
-    let smallest = |case: &&Case| case.threads == Some(32) && case.blocks == Some(limits.multiprocessors);
-    let once: Vec<Case> = cases.iter().filter(smallest).cloned().collect();
-    if preset != Preset::Quick {
-        cases.extend(once.into_iter().map(|case| Case { group: Some(Group::named(ONE_LAUNCH)), ..case }));
-    }
-    cases
-}
-
-/// The heat maps, and relaxed barriers of one block for each multiprocessor; in quick plans with `quick` threads.
+/// The heat maps, their smallest grids launched by one call, and relaxed barriers of one block for each multiprocessor; in quick
+/// plans with `quick` threads.
 fn with_relaxed(id: &str, preset: Preset, limits: DeviceLimits, quick: &[u32]) -> Vec<Case> {
-    let ordered = with_one_launch(id, preset, limits);
-    let threads: &[u32] = match preset {
-        Preset::Quick => quick,
-        Preset::Standard => &[32],
-        Preset::Paper => &[32, 1024],
+    let maps = heat_maps(id, preset, limits);
+    let (launched_once, threads): (&[u32], &[u32]) = match preset {
+        Preset::Quick => (&[], quick),
+        Preset::Standard => (&[32], &[32]),
+        Preset::Paper => (&[32], &[32, 1024]),
     };
-    let mut twins = one_block_each(&ordered, threads, limits);
-    twins.retain(|case| case.group.is_none());
-    [ordered, relaxed(&twins)].concat()
+    let launched_once = of_group(ONE_LAUNCH, &one_block_each(&maps, launched_once, limits));
+    let twins = relaxed(&one_block_each(&maps, threads, limits));
+    [maps, launched_once, twins].concat()
 }
 
 /// The same with the variants of the flags, which quick plans do not have.
 fn with_variants(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
-    let mut cases = with_relaxed(id, preset, limits, &[32]);
-    if preset == Preset::Quick {
-        return cases;
-    }
-    let threads: &[u32] = if preset == Preset::Standard { &[32] } else { &[32, 1024] };
-    let mut smallest = one_block_each(&cases, threads, limits);
-    smallest.retain(|case| case.group.is_none() && case.order.is_none());
-    let of_group = |word: &'static str| -> Vec<Case> {
-        smallest.iter().map(|case| Case { group: Some(Group::named(word)), ..case.clone() }).collect()
+    let cases = with_relaxed(id, preset, limits, &[32]);
+    let threads: &[u32] = match preset {
+        Preset::Quick => &[],
+        Preset::Standard => &[32],
+        Preset::Paper => &[32, 1024],
     };
-    cases.extend(of_group(NEAR_FLAGS));
-    let direct = of_group(DIRECT);
-    cases.extend(relaxed(&direct));
-    cases.extend(direct);
-    if preset == Preset::Standard {
-        let is_variant = |case: &Case| case.group.is_some() && !case.in_group(ONE_LAUNCH);
-        cases.retain(|case| !is_variant(case) || matches!(case.devices, Some(1 | 2 | 4 | 8)));
-    }
-    cases
+    let mut smallest = one_block_each(&heat_maps(id, preset, limits), threads, limits);
+    smallest.retain(|case| preset == Preset::Paper || matches!(case.devices, Some(1 | 2 | 4 | 8)));
+    let direct = of_group(DIRECT, &smallest);
+    [cases, of_group(NEAR_FLAGS, &smallest), relaxed(&direct), direct].concat()
 }
 
 const BARRIER: Entry = Entry {

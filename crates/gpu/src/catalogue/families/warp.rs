@@ -108,14 +108,13 @@ entries! {
     },
     cases: |id, preset, limits| {
         let sizes: &[u32] = if preset == Preset::Quick { &[4] } else { &[1, 2, 4, 8, 16, 32] };
-        let groups: Vec<Group> = sizes.iter().copied().map(|size| Group::numbered(TILES, size)).collect();
-        let in_loops = limits.coarse(id, preset).groups(&groups).except(|case| case.threads < Some(32)).cases();
+        let sweep = limits.coarse(id, preset).groups(&numbered(TILES, sizes));
+        let in_loops = sweep.except(|case| case.threads < Some(32)).cases();
         if preset == Preset::Quick {
             return in_loops;
         }
-        let some = limits.few(id).groups(&[4, 32].map(|size| Group::numbered(TILES, size)));
-        let alone = some.forms(&[Some(Form::Alone)]).cases();
-        [in_loops, alone].concat()
+        let some = limits.few(id).groups(&numbered(TILES, &[4, 32]));
+        [in_loops, some.forms(&[Some(Form::Alone)]).cases()].concat()
     },
     unroll: unroll;
 

@@ -6,7 +6,7 @@ use cudarc::driver::sys;
 
 use super::device::{Context, DevicePointer};
 use crate::cuda::driver::library::written;
-use crate::cuda::error::CudaError;
+use crate::cuda::error::Called;
 
 /// Memory of the device.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub(crate) struct DeviceBuffer {
 
 impl DeviceBuffer {
     /// At least one byte.
-    pub(crate) fn new(_context: &Context, bytes: usize) -> Result<Self, CudaError> {
+    pub(crate) fn new(_context: &Context, bytes: usize) -> Called<Self> {
         let bytes = bytes.max(1);
         // SAFETY: the pointer is valid for the call.
         let pointer = written("cuMemAlloc", |pointer| unsafe { sys::cuMemAlloc_v2(pointer, bytes) })?;
@@ -51,17 +51,17 @@ pub(crate) struct HostBuffer {
 
 impl HostBuffer {
     /// Room for `len` words, all bits zero.
-    pub(crate) fn new(_context: &Context, len: usize) -> Result<Self, CudaError> {
+    pub(crate) fn new(_context: &Context, len: usize) -> Called<Self> {
         Self::with(len, sys::CU_MEMHOSTALLOC_DEVICEMAP)
     }
 
     /// The same for all contexts, at the same address in each (CUDA C++ Programming Guide, Unified Virtual
     /// Addressing).
-    pub(crate) fn for_all(_context: &Context, len: usize) -> Result<Self, CudaError> {
+    pub(crate) fn for_all(_context: &Context, len: usize) -> Called<Self> {
         Self::with(len, sys::CU_MEMHOSTALLOC_DEVICEMAP | sys::CU_MEMHOSTALLOC_PORTABLE)
     }
 
-    fn with(len: usize, flags: u32) -> Result<Self, CudaError> {
+    fn with(len: usize, flags: u32) -> Called<Self> {
         let len = len.max(1);
         let bytes = len * size_of::<u64>();
         // SAFETY: the pointer is valid for the call.
@@ -73,7 +73,7 @@ impl HostBuffer {
     }
 
     /// Its address for the device.
-    pub(crate) fn device_pointer(&self) -> Result<DevicePointer, CudaError> {
+    pub(crate) fn device_pointer(&self) -> Called<DevicePointer> {
         let host = self.pointer.cast();
         // SAFETY: the pointer is valid for the call; the memory was allocated to be mapped.
         written("cuMemHostGetDevicePointer", |to| unsafe { sys::cuMemHostGetDevicePointer_v2(to, host, 0) })

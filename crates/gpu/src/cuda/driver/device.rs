@@ -1,7 +1,7 @@
 //! The loaded driver, its devices, their properties, and the access of one to the memory of another.
 
 use crate::cuda::driver::library::{checked, written};
-use crate::cuda::error::CudaError;
+use crate::cuda::error::Called;
 use cudarc::driver::sys;
 use std::ffi::{CStr, c_int};
 use std::ptr;
@@ -25,7 +25,7 @@ impl Driver {
     }
 
     /// The device with this number.
-    pub(crate) fn device(self, index: u32) -> Result<Device, CudaError> {
+    pub(crate) fn device(self, index: u32) -> Called<Device> {
         // SAFETY: the pointer is valid for the call; the driver checks the number.
         let handle = written("cuDeviceGet", |handle| unsafe { sys::cuDeviceGet(handle, index.cast_signed()) })?;
         Ok(Device { driver: self, handle })
@@ -33,7 +33,7 @@ impl Driver {
 }
 
 /// How many devices there are.
-pub(crate) fn device_count(_initialized: Driver) -> Result<u32, CudaError> {
+pub(crate) fn device_count(_initialized: Driver) -> Called<u32> {
     // SAFETY: the pointer is valid for the call.
     written("cuDeviceGetCount", |count| unsafe { sys::cuDeviceGetCount(count) }).map(c_int::unsigned_abs)
 }
@@ -53,7 +53,7 @@ pub(crate) use sys::CUdevice_attribute as Attribute;
 
 impl Device {
     /// The name that the vendor gave it.
-    pub(crate) fn name(self) -> Result<String, CudaError> {
+    pub(crate) fn name(self) -> Called<String> {
         const LENGTH: c_int = 256;
         let mut name = [0_u8; LENGTH as usize];
         // SAFETY: the buffer is as long as said; the driver ends the text with a zero.
@@ -63,14 +63,14 @@ impl Device {
     }
 
     /// The value of a property.
-    pub(crate) fn attribute(self, attribute: Attribute) -> Result<u32, CudaError> {
+    pub(crate) fn attribute(self, attribute: Attribute) -> Called<u32> {
         // SAFETY: the pointer is valid for the call.
         written("cuDeviceGetAttribute", |value| unsafe { sys::cuDeviceGetAttribute(value, attribute, self.handle) })
             .map(or_zero)
     }
 
     /// The size of its memory in bytes.
-    pub(crate) fn memory_bytes(self) -> Result<u64, CudaError> {
+    pub(crate) fn memory_bytes(self) -> Called<u64> {
         // SAFETY: the pointer is valid for the call.
         let bytes = written("cuDeviceTotalMem_v2", |bytes| unsafe { sys::cuDeviceTotalMem_v2(bytes, self.handle) })?;
         Ok(bytes as u64)
@@ -82,7 +82,7 @@ pub(crate) use sys::CUdevice_P2PAttribute as PeerAttribute;
 
 impl Context {
     /// Lets kernels of this context access the memory of another one.
-    pub(crate) fn reach(&self, other: &Self) -> Result<(), CudaError> {
+    pub(crate) fn reach(&self, other: &Self) -> Called {
         self.make_current()?;
         // SAFETY: both contexts are alive.
         match unsafe { sys::cuCtxEnablePeerAccess(other.handle, 0) } {
@@ -94,7 +94,7 @@ impl Context {
 
 impl Device {
     /// Whether kernels of this device can access the memory of another one.
-    pub(crate) fn can_reach(self, other: Self) -> Result<bool, CudaError> {
+    pub(crate) fn can_reach(self, other: Self) -> Called<bool> {
         let (own, other) = (self.handle, other.handle);
         // SAFETY: the pointer is valid for the call.
         let can = written("cuDeviceCanAccessPeer", |can| unsafe { sys::cuDeviceCanAccessPeer(can, own, other) })?;
@@ -102,7 +102,7 @@ impl Device {
     }
 
     /// A property of the connection to another device.
-    pub(crate) fn peer_attribute(self, other: Self, attribute: PeerAttribute) -> Result<u32, CudaError> {
+    pub(crate) fn peer_attribute(self, other: Self, attribute: PeerAttribute) -> Called<u32> {
         let ask = |value| {
             // SAFETY: the pointer is valid for the call.
             unsafe { sys::cuDeviceGetP2PAttribute(value, attribute, self.handle, other.handle) }
@@ -130,7 +130,7 @@ pub(crate) struct Context {
 
 impl Context {
     /// Makes a context and makes it current.
-    pub(crate) fn new(device: Device) -> Result<Self, CudaError> {
+    pub(crate) fn new(device: Device) -> Called<Self> {
         // The host waits by polling; see `Stream::is_done`.
         let flags = sys::CUctx_flags::CU_CTX_SCHED_AUTO as u32 | sys::CUctx_flags::CU_CTX_MAP_HOST as u32;
         // SAFETY: the pointer is valid for the call; the function is the driver's, with its documented signature.
@@ -141,7 +141,7 @@ impl Context {
 
     /// The context of the device that libraries on top of the CUDA runtime use, made current. For such libraries alone: an
     /// error that makes it unusable stays in the process.
-    pub(crate) fn primary(device: Device) -> Result<Self, CudaError> {
+    pub(crate) fn primary(device: Device) -> Called<Self> {
         let device = device.handle;
         // SAFETY: the pointer is valid for the call.
         let retain = |context| unsafe { sys::cuDevicePrimaryCtxRetain(context, device) };
@@ -151,7 +151,7 @@ impl Context {
     }
 
     /// Makes it current on the calling thread. Needed before other calls on a thread that did not make the context.
-    pub(crate) fn make_current(&self) -> Result<(), CudaError> {
+    pub(crate) fn make_current(&self) -> Called {
         // SAFETY: the context is alive.
         checked("cuCtxSetCurrent", unsafe { sys::cuCtxSetCurrent(self.handle) })
     }
@@ -160,7 +160,7 @@ impl Context {
     ///
     /// # Safety
     /// `to` must be memory of this context with room for a `T`, which no kernel is reading.
-    pub(crate) unsafe fn write<T: Copy>(&self, to: DevicePointer, value: &T) -> Result<(), CudaError> {
+    pub(crate) unsafe fn write<T: Copy>(&self, to: DevicePointer, value: &T) -> Called {
         self.make_current()?;
         // SAFETY: the caller's promise; the source is as long as said.
         checked("cuMemcpyHtoD", unsafe { sys::cuMemcpyHtoD_v2(to, ptr::from_ref(value).cast(), size_of::<T>()) })

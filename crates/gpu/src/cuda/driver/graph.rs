@@ -8,28 +8,22 @@ use cudarc::driver::sys;
 use crate::cuda::driver::device::Context;
 use crate::cuda::driver::library::{self, checked, written};
 use crate::cuda::driver::stream::Stream;
-use crate::cuda::error::CudaError;
+use crate::cuda::error::Called;
 
 impl Stream {
     /// Waits in the driver until everything queued is done. Only for kernels that are known to end.
-    pub(crate) fn synchronize(&self) -> Result<(), CudaError> {
+    pub(crate) fn synchronize(&self) -> Called {
         // SAFETY: the stream is alive.
         checked("cuStreamSynchronize", unsafe { sys::cuStreamSynchronize(self.0) })
     }
 
     /// Makes a graph of what `queue` queues, instead of running it.
-    pub(crate) fn capture(
-        &self,
-        queue: impl FnOnce(&Self) -> Result<(), CudaError>,
-    ) -> Result<ExecutableGraph, CudaError> {
+    pub(crate) fn capture(&self, queue: impl FnOnce(&Self) -> Called) -> Called<ExecutableGraph> {
         self.captured(queue)?.executable()
     }
 
     /// What `queue` queues.
-    pub(super) fn captured(
-        &self,
-        queue: impl FnOnce(&Self) -> Result<(), CudaError>,
-    ) -> Result<CapturedGraph, CudaError> {
+    pub(super) fn captured(&self, queue: impl FnOnce(&Self) -> Called) -> Called<CapturedGraph> {
         self.begin_capture()?;
         let queued = queue(self);
         let captured = self.end_capture();
@@ -39,38 +33,38 @@ impl Stream {
     }
 
     /// From here on, what this thread queues is captured instead of run. [`Self::end_capture`] has to follow.
-    pub(crate) fn begin_capture(&self) -> Result<(), CudaError> {
+    pub(crate) fn begin_capture(&self) -> Called {
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the stream is alive; the driver refuses one that is being captured.
         checked("cuStreamBeginCapture", unsafe { sys::cuStreamBeginCapture_v2(self.0, mode) })
     }
 
     /// What was captured.
-    pub(crate) fn end_capture(&self) -> Result<CapturedGraph, CudaError> {
+    pub(crate) fn end_capture(&self) -> Called<CapturedGraph> {
         // SAFETY: the pointer is valid for the call; the driver refuses a stream that is not being captured by this thread.
         written("cuStreamEndCapture", |graph| unsafe { sys::cuStreamEndCapture(self.0, graph) }).map(CapturedGraph)
     }
 
     /// Uploads a graph to the device, so that its first replay costs the same as the others.
-    pub(crate) fn upload(&self, graph: &ExecutableGraph) -> Result<(), CudaError> {
+    pub(crate) fn upload(&self, graph: &ExecutableGraph) -> Called {
         // SAFETY: stream and graph are alive.
         checked("cuGraphUpload", unsafe { sys::cuGraphUpload(graph.0, self.0) })
     }
 
     /// Queues a replay of a graph.
-    pub(crate) fn replay(&self, graph: &ExecutableGraph) -> Result<(), CudaError> {
+    pub(crate) fn replay(&self, graph: &ExecutableGraph) -> Called {
         // SAFETY: stream and graph are alive.
         checked("cuGraphLaunch", unsafe { sys::cuGraphLaunch(graph.0, self.0) })
     }
 
     /// Queues an event after everything queued so far.
-    pub(crate) fn record(&self, event: &Event) -> Result<(), CudaError> {
+    pub(crate) fn record(&self, event: &Event) -> Called {
         // SAFETY: stream and event are alive and of one context.
         checked("cuEventRecord", unsafe { sys::cuEventRecord(event.0, self.0) })
     }
 
     /// Lets what is queued from now on wait until the last recording of the event is reached.
-    pub(crate) fn wait_for(&self, event: &Event) -> Result<(), CudaError> {
+    pub(crate) fn wait_for(&self, event: &Event) -> Called {
         // SAFETY: stream and event are alive; they may be of different contexts.
         checked("cuStreamWaitEvent", unsafe { sys::cuStreamWaitEvent(self.0, event.0, 0) })
     }
@@ -82,12 +76,12 @@ pub(crate) struct CapturedGraph(pub(super) sys::CUgraph);
 
 impl CapturedGraph {
     /// The driver refuses this (`CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`) as long as the calling thread captures a stream.
-    pub(crate) fn executable(&self) -> Result<ExecutableGraph, CudaError> {
+    pub(crate) fn executable(&self) -> Called<ExecutableGraph> {
         self.executable_with(0)
     }
 
     /// The same with flags of the driver's.
-    pub(super) fn executable_with(&self, flags: u64) -> Result<ExecutableGraph, CudaError> {
+    pub(super) fn executable_with(&self, flags: u64) -> Called<ExecutableGraph> {
         // SAFETY: the pointer is valid for the call, and the captured graph is alive.
         let make = |graph| unsafe { sys::cuGraphInstantiateWithFlags(graph, self.0, flags) };
         written("cuGraphInstantiateWithFlags", make).map(ExecutableGraph)
@@ -117,14 +111,14 @@ impl Drop for ExecutableGraph {
 pub(crate) struct Event(pub(super) sys::CUevent);
 
 impl Event {
-    pub(crate) fn new(_context: &Context) -> Result<Self, CudaError> {
+    pub(crate) fn new(_context: &Context) -> Called<Self> {
         let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
         // SAFETY: the pointer is valid for the call.
         written("cuEventCreate", |event| unsafe { sys::cuEventCreate(event, flags) }).map(Self)
     }
 
     /// Waits in the driver until the event is reached. Only for kernels that are known to end.
-    pub(crate) fn synchronize(&self) -> Result<(), CudaError> {
+    pub(crate) fn synchronize(&self) -> Called {
         // SAFETY: the event is alive.
         checked("cuEventSynchronize", unsafe { sys::cuEventSynchronize(self.0) })
     }
@@ -149,10 +143,7 @@ pub(crate) fn has_conditional_nodes() -> bool {
 impl Stream {
     /// Makes a graph of what `queue` queues, which runs once, and then again as long as a kernel sets the condition, whose
     /// handle `queue` gets. The driver must have conditional nodes.
-    pub(crate) fn capture_loop(
-        &self,
-        queue: impl FnOnce(&Self, u64) -> Result<(), CudaError>,
-    ) -> Result<ExecutableGraph, CudaError> {
+    pub(crate) fn capture_loop(&self, queue: impl FnOnce(&Self, u64) -> Called) -> Called<ExecutableGraph> {
         // SAFETY: the pointer is valid for the call.
         let graph = CapturedGraph(written("cuGraphCreate", |graph| unsafe { sys::cuGraphCreate(graph, 0) })?);
         let (handle, body) = add_loop(&graph)?;
@@ -172,10 +163,7 @@ impl Stream {
     }
 
     /// Makes a graph of what `queue` queues, which its kernels may launch.
-    pub(crate) fn capture_for_device(
-        &self,
-        queue: impl FnOnce(&Self) -> Result<(), CudaError>,
-    ) -> Result<ExecutableGraph, CudaError> {
+    pub(crate) fn capture_for_device(&self, queue: impl FnOnce(&Self) -> Called) -> Called<ExecutableGraph> {
         let flag = sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
         self.captured(queue)?.executable_with(u64::from(flag.0))
     }
@@ -183,7 +171,7 @@ impl Stream {
 
 /// Adds a node that runs its body while its condition is set, which it is at the beginning of every replay. Gives the handle
 /// of the condition and the body.
-fn add_loop(graph: &CapturedGraph) -> Result<(u64, sys::CUgraph), CudaError> {
+fn add_loop(graph: &CapturedGraph) -> Called<(u64, sys::CUgraph)> {
     // SAFETY: the pointer is valid for the call.
     let context = written("cuCtxGetCurrent", |context| unsafe { sys::cuCtxGetCurrent(context) })?;
     let assigned = sys::CU_GRAPH_COND_ASSIGN_DEFAULT;

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use cudarc::driver::sys;
 
 use crate::cuda::driver::device::{CreateContext, Driver};
-use crate::cuda::error::{CudaError, GpuError};
+use crate::cuda::error::{Called, CudaError, GpuError};
 
 /// Every function that is called on every driver. The newest came with CUDA 11.8; a library without one of them is too old. Each kind
 /// begins a line.
@@ -80,10 +80,7 @@ pub(crate) fn no_device() -> GpuError {
 }
 
 /// What a call writes through its pointer, which is valid for the call.
-pub(super) fn written<T: Default>(
-    call: &'static str,
-    write: impl FnOnce(*mut T) -> sys::CUresult,
-) -> Result<T, CudaError> {
+pub(super) fn written<T: Default>(call: &'static str, write: impl FnOnce(*mut T) -> sys::CUresult) -> Called<T> {
     let mut value = T::default();
     checked(call, write(&raw mut value))?;
     Ok(value)
@@ -93,7 +90,7 @@ pub(super) fn written<T: Default>(
 type Describe = unsafe fn(sys::CUresult, *mut *const c_char) -> sys::CUresult;
 
 /// The result of a call as an error with the name and the explanation of the driver.
-pub(super) fn checked(call: &'static str, result: sys::CUresult) -> Result<(), CudaError> {
+pub(super) fn checked(call: &'static str, result: sys::CUresult) -> Called {
     if result == sys::CUresult::CUDA_SUCCESS {
         return Ok(());
     }

@@ -8,7 +8,7 @@ use cudarc::driver::sys;
 
 use super::device::{Context, DevicePointer, or_zero};
 use crate::cuda::driver::library::written;
-use crate::cuda::error::CudaError;
+use crate::cuda::error::{Called, CudaError};
 
 /// Loaded kernels. A module is unloaded with its context and never before, because kernels may still run.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl Way {
 
 impl Module {
     /// Loads a CUBIN into the current context.
-    pub(crate) fn load(_context: &Context, cubin: &[u8]) -> Result<Self, CudaError> {
+    pub(crate) fn load(_context: &Context, cubin: &[u8]) -> Called<Self> {
         // SAFETY: the pointer is valid for the call; a CUBIN is an ELF file, which says how long it is itself. The cache
         // hands out only what NVRTC made, by its checksum.
         let load = |module| unsafe { sys::cuModuleLoadData(module, cubin.as_ptr().cast()) };
@@ -85,7 +85,7 @@ impl Module {
     }
 
     /// The address of a variable of the module.
-    pub(crate) fn variable(&self, name: &CStr) -> Result<DevicePointer, CudaError> {
+    pub(crate) fn variable(&self, name: &CStr) -> Called<DevicePointer> {
         let (name, mut bytes) = (name.as_ptr(), 0);
         // SAFETY: the pointers are valid for the call, the module is loaded.
         let find = |pointer| unsafe { sys::cuModuleGetGlobal_v2(pointer, &raw mut bytes, self.handle, name) };
@@ -93,7 +93,7 @@ impl Module {
     }
 
     /// The kernel with this name.
-    pub(crate) fn function(&self, name: &CStr) -> Result<Function, CudaError> {
+    pub(crate) fn function(&self, name: &CStr) -> Called<Function> {
         // SAFETY: the pointers are valid for the call, the module is loaded.
         let find = |function| unsafe { sys::cuModuleGetFunction(function, self.handle, name.as_ptr()) };
         let handle = written("cuModuleGetFunction", find)?;
@@ -104,7 +104,7 @@ impl Module {
 
 impl Function {
     /// The parameters of a launch: a pointer to `arguments`, if they have the size that the kernel takes.
-    pub(super) fn parameters<A: KernelArguments>(self, arguments: &A) -> Result<[*mut c_void; 1], CudaError> {
+    pub(super) fn parameters<A: KernelArguments>(self, arguments: &A) -> Called<[*mut c_void; 1]> {
         if arguments.bytes() == self.parameter_bytes {
             return Ok([arguments.address().cast_mut()]);
         }
@@ -117,7 +117,7 @@ impl Function {
     }
 
     /// How many blocks of so many threads one multiprocessor runs at the same time.
-    pub(crate) fn blocks_per_multiprocessor(self, threads: u32) -> Result<u32, CudaError> {
+    pub(crate) fn blocks_per_multiprocessor(self, threads: u32) -> Called<u32> {
         let (kernel, threads) = (self.handle, threads.cast_signed());
         // SAFETY: the pointer is valid for the call, the module is loaded.
         let ask = |blocks| unsafe { sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, 0) };

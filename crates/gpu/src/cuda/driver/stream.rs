@@ -4,7 +4,7 @@ use super::buffer::{DeviceBuffer, HostBuffer};
 use super::device::Context;
 use crate::cuda::driver::library::{checked, written};
 use crate::cuda::driver::module::{Function, KernelArguments, Way};
-use crate::cuda::error::CudaError;
+use crate::cuda::error::Called;
 use cudarc::driver::sys;
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
@@ -16,7 +16,7 @@ pub(crate) struct Stream(pub(super) sys::CUstream);
 
 impl Stream {
     /// A stream that does not wait for the default stream.
-    pub(crate) fn new(_context: &Context) -> Result<Self, CudaError> {
+    pub(crate) fn new(_context: &Context) -> Called<Self> {
         let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
         // SAFETY: the pointer is valid for the call.
         written("cuStreamCreate", |stream| unsafe { sys::cuStreamCreate(stream, flags) }).map(Self)
@@ -28,7 +28,7 @@ impl Stream {
     }
 
     /// Whether everything queued is done. Errors of kernels are returned here.
-    pub(crate) fn is_done(&self) -> Result<bool, CudaError> {
+    pub(crate) fn is_done(&self) -> Called<bool> {
         // SAFETY: the stream is alive.
         match unsafe { sys::cuStreamQuery(self.0) } {
             sys::CUresult::CUDA_ERROR_NOT_READY => Ok(false),
@@ -37,7 +37,7 @@ impl Stream {
     }
 
     /// Queues the clearing of these bytes of a buffer.
-    pub(crate) fn clear(&self, buffer: &DeviceBuffer, part: Range<usize>) -> Result<(), CudaError> {
+    pub(crate) fn clear(&self, buffer: &DeviceBuffer, part: Range<usize>) -> Called {
         let end = part.end.min(buffer.bytes);
         let start = part.start.min(end);
         // SAFETY: the buffer has these bytes.
@@ -47,7 +47,7 @@ impl Stream {
     }
 
     /// Queues the copy of the first `bytes` of a buffer into host memory, which may be read after [`Self::is_done`].
-    pub(crate) fn copy_to_host(&self, from: &DeviceBuffer, to: &mut HostBuffer, bytes: usize) -> Result<(), CudaError> {
+    pub(crate) fn copy_to_host(&self, from: &DeviceBuffer, to: &mut HostBuffer, bytes: usize) -> Called {
         let bytes = bytes.min(from.bytes).min(to.len * size_of::<u64>());
         // SAFETY: both buffers have as many bytes, and any bits make a word.
         checked("cuMemcpyDtoHAsync", unsafe {
@@ -78,7 +78,7 @@ impl Function {
     ///
     /// # Errors
     /// If the device does not allow clusters that are larger than portable ones.
-    pub(crate) fn launched(self, way: Way) -> Result<Self, CudaError> {
+    pub(crate) fn launched(self, way: Way) -> Called<Self> {
         if matches!(way, Way::InClusters(blocks) if blocks > PORTABLE_CLUSTER) {
             let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED;
             // SAFETY: the module is loaded.
@@ -88,7 +88,7 @@ impl Function {
     }
 
     /// How many of its blocks run at the same time on a device with so many multiprocessors; 0 if it cannot run one cluster.
-    pub(crate) fn resident_blocks(self, threads: u32, multiprocessors: u32) -> Result<u32, CudaError> {
+    pub(crate) fn resident_blocks(self, threads: u32, multiprocessors: u32) -> Called<u32> {
         Ok(match self.way {
             Way::InClusters(blocks) => self.active_clusters(blocks, threads)?.saturating_mul(blocks),
             _ => self.blocks_per_multiprocessor(threads)?.saturating_mul(multiprocessors),
@@ -96,7 +96,7 @@ impl Function {
     }
 
     /// How many clusters of this size the device runs at the same time; 0 if it cannot run one.
-    fn active_clusters(self, blocks: u32, threads: u32) -> Result<u32, CudaError> {
+    fn active_clusters(self, blocks: u32, threads: u32) -> Called<u32> {
         let mut attribute = cluster_attribute(blocks);
         let config = configuration(ptr::null_mut(), blocks, threads, &mut attribute);
         let mut clusters = 0;
@@ -159,7 +159,7 @@ impl Stream {
         blocks: u32,
         threads: u32,
         arguments: &A,
-    ) -> Result<(), CudaError> {
+    ) -> Called {
         let (handle, mut parameters) = (function.handle, function.parameters(arguments)?);
         let parameters = parameters.as_mut_ptr();
         let mut attribute = match function.way {
@@ -192,13 +192,13 @@ impl Stream {
     }
 
     /// Queues the writing of a value to the first word of a buffer.
-    pub(crate) fn write_value(&self, buffer: &DeviceBuffer, value: u32) -> Result<(), CudaError> {
+    pub(crate) fn write_value(&self, buffer: &DeviceBuffer, value: u32) -> Called {
         // SAFETY: the stream is alive, and every buffer has a word (the driver's allocations are larger than one).
         checked("cuStreamWriteValue32", unsafe { sys::cuStreamWriteValue32_v2(self.0, buffer.pointer, value, 0) })
     }
 
     /// Lets what is queued from now on wait until the first word of a buffer is at least `value`, modulo 2^32.
-    pub(crate) fn wait_for_value(&self, buffer: &DeviceBuffer, value: u32) -> Result<(), CudaError> {
+    pub(crate) fn wait_for_value(&self, buffer: &DeviceBuffer, value: u32) -> Called {
         let flags = sys::CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_GEQ as u32;
         // SAFETY: as for `write_value`.
         checked("cuStreamWaitValue32", unsafe { sys::cuStreamWaitValue32_v2(self.0, buffer.pointer, value, flags) })
@@ -224,12 +224,8 @@ pub(crate) fn launches_on_several_devices() -> bool {
 
 /// Queues a kernel on each of several devices by one call, each grid with all its blocks at the same time. Only if
 /// [`launches_on_several_devices`].
-pub(crate) fn launch_together<A: KernelArguments>(
-    parts: &[Part<'_, A>],
-    blocks: u32,
-    threads: u32,
-) -> Result<(), CudaError> {
-    let parameters: Result<Vec<[*mut c_void; 1]>, CudaError> =
+pub(crate) fn launch_together<A: KernelArguments>(parts: &[Part<'_, A>], blocks: u32, threads: u32) -> Called {
+    let parameters: Called<Vec<[*mut c_void; 1]>> =
         parts.iter().map(|part| part.function.parameters(&part.arguments)).collect();
     let mut parameters = parameters?;
     let mut launches: Vec<sys::CUDA_LAUNCH_PARAMS> = parts

@@ -16,7 +16,7 @@ use syncscope_host::scheduling::AffinityGuard;
 
 use crate::catalogue::reduction::{Joining, Queueing};
 use crate::cuda::driver::ExecutableGraph;
-use crate::cuda::error::CudaError;
+use crate::cuda::error::{Called, CudaError};
 use crate::launch::host_clock;
 use crate::launch::ruler::is_warm;
 use crate::launch::runner::Outage;
@@ -165,7 +165,7 @@ impl<'a> ReductionExperiment<'a> {
     }
 
     /// Makes the graph of so many reductions, unless it exists.
-    fn capture(&mut self, count: u64) -> Result<(), CudaError> {
+    fn capture(&mut self, count: u64) -> Called {
         if !self.graphs.contains_key(&count) {
             let graph = self.queue.capture(count)?;
             self.graphs.insert(count, graph);
@@ -173,7 +173,7 @@ impl<'a> ReductionExperiment<'a> {
         Ok(())
     }
 
-    fn replay(&self, count: u64) -> Result<(), CudaError> {
+    fn replay(&self, count: u64) -> Called {
         self.graphs.get(&count).map_or(Ok(()), |graph| self.queue.replay(graph))
     }
 

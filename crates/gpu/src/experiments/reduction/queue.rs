@@ -3,7 +3,7 @@
 use crate::catalogue::reduction::{CUB_TILE, Joining, Operation, PLANTED, Recipe, THREADS};
 use crate::cuda::compile::Program;
 use crate::cuda::driver::{DevicePointer, Event, ExecutableGraph, Function, KernelArguments, Module, Stream};
-use crate::cuda::error::CudaError;
+use crate::cuda::error::Called;
 use crate::launch::device_context::DeviceContext;
 use crate::launch::runner::{DeviceQueue, Outage};
 use crate::launch::samples::{HEAD_WORDS, WORD};
@@ -155,14 +155,13 @@ impl<'a> Queue<'a> {
         let layout = Layout::of(request.room.div_ceil(devices as u64).next_multiple_of(4));
         let runner = &mut group.runner;
         let members = runner.devices[..devices].iter_mut().map(|device| member(device, request, layout));
-        let members = members.collect::<Result<Vec<_>, CudaError>>();
+        let members = members.collect::<Called<Vec<_>>>();
         let members = runner.judged(members)?;
-        let Some(first) = runner.devices.first_mut() else { return Err(absent("devices").into()) };
+        let first = &mut runner.devices[0];
         first.make_current()?;
         let lines = 1 + if devices > 1 { devices * MOST_RESULTS as usize } else { 0 };
         let shared = first.provide_shared(lines * LINE_WORDS)?;
-        let reduce = members.first().ok_or_else(|| absent("devices"))?.kernels.reduce;
-        let resident = reduce.blocks_per_multiprocessor(recipe.threads())?;
+        let resident = members[0].kernels.reduce.blocks_per_multiprocessor(recipe.threads())?;
         let mut queue =
             Self { group, recipe, operation, elements, multiprocessors, resident, layout, members, shared, passed: 0 };
         let filled = queue.fill().and_then(|()| queue.resize(elements));
@@ -196,7 +195,7 @@ impl<'a> Queue<'a> {
     }
 
     /// The stream of a device, whose context is now current.
-    fn stream(&self, index: usize) -> Result<&Stream, CudaError> {
+    fn stream(&self, index: usize) -> Called<&Stream> {
         let device = self.device(index);
         if self.members.len() > 1 {
             device.make_current()?;
@@ -267,7 +266,7 @@ impl<'a> Queue<'a> {
     }
 
     /// Writes the last element of a part; 0: what was there.
-    fn plant(&self, index: usize, count: u32) -> Result<(), CudaError> {
+    fn plant(&self, index: usize, count: u32) -> Called {
         let arguments = ReductionArguments { count, ..self.arguments(index) };
         if arguments.elements == 0 {
             return Ok(());
@@ -327,7 +326,7 @@ impl<'a> Queue<'a> {
     }
 
     /// What is queued from now on starts when the gate opens.
-    pub(crate) fn close_gate(&self) -> Result<(), CudaError> {
+    pub(crate) fn close_gate(&self) -> Called {
         self.set_shared(0, 0);
         let closed = ReductionArguments { barrier: self.shared, count: OPEN, ..self.arguments(0) };
         self.stream(0)?.launch(self.members[0].kernels.hold, 1, 1, &closed)
@@ -339,7 +338,7 @@ impl<'a> Queue<'a> {
     }
 
     /// The graph of so many reductions. Other devices take part from the moment on when they wait for an event of the first.
-    pub(crate) fn capture(&self, count: u64) -> Result<ExecutableGraph, CudaError> {
+    pub(crate) fn capture(&self, count: u64) -> Called<ExecutableGraph> {
         let stream = self.stream(0)?;
         let graph = stream.capture(|_| (0..count).try_for_each(|number| self.reduce(number)))?;
         let stream = self.stream(0)?;
@@ -348,12 +347,12 @@ impl<'a> Queue<'a> {
     }
 
     /// Queues a graph on the first device.
-    pub(crate) fn replay(&self, graph: &ExecutableGraph) -> Result<(), CudaError> {
+    pub(crate) fn replay(&self, graph: &ExecutableGraph) -> Called {
         self.stream(0)?.replay(graph)
     }
 
     /// Queues one reduction, by its number in the chain.
-    pub(crate) fn reduce(&self, number: u64) -> Result<(), CudaError> {
+    pub(crate) fn reduce(&self, number: u64) -> Called {
         match self.recipe.joining {
             None => self.reduce_alone(number),
             Some(Joining::Flags) => self.reduce_with_flags(number),
@@ -362,7 +361,7 @@ impl<'a> Queue<'a> {
         }
     }
 
-    fn reduce_alone(&self, number: u64) -> Result<(), CudaError> {
+    fn reduce_alone(&self, number: u64) -> Called {
         let (kernels, blocks, threads) = (self.members[0].kernels, self.blocks(), self.recipe.threads());
         let common = self.arguments(0);
         let barriers_passed = self.passed + number;
@@ -376,7 +375,7 @@ impl<'a> Queue<'a> {
     }
 
     /// Launches the kernel of one device on each. `result` says where its result goes.
-    fn reduce_parts(&self, result: impl Fn(usize) -> DevicePointer) -> Result<(), CudaError> {
+    fn reduce_parts(&self, result: impl Fn(usize) -> DevicePointer) -> Called {
         for (index, member) in self.members.iter().enumerate() {
             let arguments = ReductionArguments { result: result(index), ..self.arguments(index) };
             self.stream(index)?.launch(member.kernels.reduce, self.blocks(), THREADS, &arguments)?;
@@ -384,7 +383,7 @@ impl<'a> Queue<'a> {
         Ok(())
     }
 
-    fn reduce_with_flags(&self, number: u64) -> Result<(), CudaError> {
+    fn reduce_with_flags(&self, number: u64) -> Called {
         let mut words = [0; MOST_MEMBERS];
         for (index, word) in words.iter_mut().enumerate().take(self.members.len()) {
             *word = self.device(index).memory() + self.layout.words as u64;
@@ -401,8 +400,8 @@ impl<'a> Queue<'a> {
 
     /// The first device begins: its event says that the reduction before is done. The events of the others say that their
     /// part is.
-    fn reduce_by_kernels(&self, number: u64) -> Result<(), CudaError> {
-        let Some((first, others)) = self.members.split_first() else { return Err(absent("devices")) };
+    fn reduce_by_kernels(&self, number: u64) -> Called {
+        let (first, others) = (&self.members[0], &self.members[1..]);
         let parts = self.device(0).memory() + self.layout.parts as u64;
         self.stream(0)?.record(&first.event)?;
         for index in 1..=others.len() {
@@ -423,7 +422,7 @@ impl<'a> Queue<'a> {
 }
 
 /// Loads the kernels on a device and provides its memory, of which all but the vector is 0 with the next wait.
-fn member(device: &mut DeviceContext, request: &Request<'_>, layout: Layout) -> Result<Member, CudaError> {
+fn member(device: &mut DeviceContext, request: &Request<'_>, layout: Layout) -> Called<Member> {
     let recipe = request.recipe;
     device.make_current()?;
     let (program, cubin) = request.helper;
@@ -452,13 +451,8 @@ fn member(device: &mut DeviceContext, request: &Request<'_>, layout: Layout) -> 
 }
 
 /// Where the kernels of a module read how long a wait may last.
-fn table_of(module: &Module) -> Result<DevicePointer, CudaError> {
+fn table_of(module: &Module) -> Called<DevicePointer> {
     module.variable(c"device_table")
-}
-
-/// Cannot happen while the group lives.
-fn absent(what: &str) -> CudaError {
-    CudaError { call: "cuLaunchKernel", code: 0, name: String::new(), text: format!("there are no {what}") }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use crate::cuda::error::CudaError;
+use crate::cuda::error::{Called, CudaError};
 use crate::launch::runner::{Clock, DeviceQueue, Outage, Runner};
 
 /// What the kernels of a device do.
@@ -144,25 +144,25 @@ const NO_RESOURCES: u32 = 701;
 
 impl FakeDevice {
     /// The driver refuses calls in a context that is not current.
-    fn called(&self, name: &'static str) -> Result<(), CudaError> {
+    fn called(&self, name: &'static str) -> Called {
         if self.driver.current.get() == Some(self.number) { Ok(()) } else { Err(error(name, NOT_CURRENT)) }
     }
 }
 
 impl DeviceQueue for FakeDevice {
-    fn make_current(&self) -> Result<(), CudaError> {
+    fn make_current(&self) -> Called {
         self.driver.note(Call::MakeCurrent(self.number));
         self.driver.current.set(Some(self.number));
         Ok(())
     }
 
-    fn fetch(&mut self, words: usize) -> Result<(), CudaError> {
+    fn fetch(&mut self, words: usize) -> Called {
         self.called("fetch")?;
         self.driver.note(Call::Fetch(self.number, words));
         Ok(())
     }
 
-    fn is_done(&self) -> Result<bool, CudaError> {
+    fn is_done(&self) -> Called<bool> {
         self.called("is_done")?;
         let now = self.driver.passed();
         let Some(launched) = self.launched.get() else { return Ok(true) };
