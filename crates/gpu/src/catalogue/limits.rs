@@ -23,9 +23,7 @@ pub struct DeviceLimits {
 impl DeviceLimits {
     /// Powers of two from one thread to a full block.
     pub(crate) fn all_threads(self) -> Vec<u32> {
-        std::iter::successors(Some(1_u32), |threads| threads.checked_mul(2))
-            .take_while(|threads| *threads <= self.max_threads)
-            .collect()
+        (0..u32::BITS).map(|power| 1 << power).take_while(|threads| *threads <= self.max_threads).collect()
     }
 
     /// One block and two, a block for every other multiprocessor, one for each, two for each: the grids of Burtchell

@@ -133,42 +133,22 @@ fn check_of(source: &OwnOperation) -> Option<OwnCheck> {
 /// Whether the threads of a block may wait for each other, so that all of them must execute the operation equally often. Not if it
 /// calls nothing but what is known to be for a thread or a warp.
 fn waits(source: &OwnOperation) -> bool {
-    const FREE: [&str; 15] = [
-        "atomic",
-        "__shfl",
-        "__ballot",
-        "__any",
-        "__all",
-        "__match",
-        "__reduce",
-        "__syncwarp",
-        "__threadfence",
-        "__nanosleep",
-        "__activemask",
-        "__popc",
-        "__ffs",
-        "__ld",
-        "__st",
-    ];
+    const FREE: &str = "atomic __shfl __ballot __any __all __match __reduce __syncwarp __threadfence __nanosleep \
+                        __activemask __popc __ffs __ld __st";
     let text = &source.text;
     let calls = text.match_indices('(').filter_map(|(at, _)| {
         let before = text[..at].trim_end();
         let start = before.rfind(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).map_or(0, |last| last + 1);
         Some(&before[start..]).filter(|name| !name.is_empty())
     });
-    let is_free = |name: &str| FREE.iter().any(|free| name.starts_with(free));
+    let is_free = |name: &str| FREE.split(' ').any(|free| name.starts_with(free));
     source.file.is_some() || source.is_barrier() || !calls.into_iter().all(is_free)
 }
 
 /// Options and definitions of the compiler, besides the type.
 fn options(source: &OwnOperation) -> Vec<String> {
-    let check = match check_of(source) {
-        None => 0,
-        Some(OwnCheck::Counter) => 1,
-        Some(OwnCheck::Lock) => 2,
-        Some(OwnCheck::Barrier) => 3,
-        Some(OwnCheck::Message) => 4,
-    };
+    // As `own_kernels.cuh` numbers them.
+    let check = check_of(source).map_or(0, |check| 1 + check as u32);
     let mut options = vec![
         format!("SYNCSCOPE_CHECK={check}"),
         format!("SYNCSCOPE_PRIVATE={}", u32::from(source.names("mine"))),

@@ -54,13 +54,9 @@ impl Surroundings {
             let folders = library_folders(root);
             folders.iter().flat_map(|folder| nvrtc_files(folder)).collect::<Vec<_>>()
         };
-        let loader = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"];
-        let mut candidates: Vec<PathBuf> = self.toolkits.iter().flat_map(files).collect();
-        candidates.extend(loader.map(PathBuf::from));
-        candidates.extend(self.system_toolkits().iter().flat_map(files));
-        candidates.extend(self.project_folders().iter().flat_map(files));
-        candidates.extend(self.site_packages().iter().flat_map(files));
-        candidates
+        let loader = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"].map(PathBuf::from);
+        let others = [self.system_toolkits(), self.project_folders(), self.site_packages()].concat();
+        self.toolkits.iter().flat_map(files).chain(loader).chain(others.iter().flat_map(files)).collect()
     }
 
     /// The same for NCCL. `SYNCSCOPE_NCCL` names a file or a folder.
@@ -84,7 +80,7 @@ impl Surroundings {
     /// `/usr/local/cuda` and `/usr/local/cuda-13.0`, the newest first.
     fn system_toolkits(&self) -> Vec<PathBuf> {
         let mut toolkits = self.system.as_deref().map(entries).unwrap_or_default();
-        toolkits.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("cuda")));
+        toolkits.retain(|path| begins(path, "cuda"));
         toolkits.sort_by_key(|path| std::cmp::Reverse(numbers(path)));
         toolkits
     }
@@ -93,26 +89,16 @@ impl Surroundings {
     fn project_folders(&self) -> Vec<PathBuf> {
         let executable = self.executable.as_deref().and_then(Path::parent);
         let starts = [self.current.as_deref(), executable].into_iter().flatten();
-        let mut folders: Vec<PathBuf> = starts
-            .flat_map(|start| start.ancestors().take(FOLDERS_ABOVE))
-            .map(|folder| folder.join(PROJECT_FOLDER))
-            .collect();
-        folders.retain(|folder| folder.is_dir());
-        folders
+        let folders = starts.flat_map(|start| start.ancestors().take(FOLDERS_ABOVE));
+        folders.map(|folder| folder.join(PROJECT_FOLDER)).filter(|folder| folder.is_dir()).collect()
     }
 
     fn site_packages(&self) -> Vec<PathBuf> {
-        let mut folders = Vec::new();
-        for python in &self.pythons {
-            for library in entries(&python.join("lib")) {
-                if library.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python3")) {
-                    // `dist-packages` is Debian's name.
-                    folders.extend(["site-packages", "dist-packages"].map(|name| library.join(name)));
-                }
-            }
-        }
-        folders.retain(|folder| folder.is_dir());
-        folders
+        let libraries = self.pythons.iter().flat_map(|python| entries(&python.join("lib")));
+        let of_python = libraries.filter(|library| begins(library, "python3"));
+        // `dist-packages` is Debian's name.
+        let folders = of_python.flat_map(|library| ["site-packages", "dist-packages"].map(|name| library.join(name)));
+        folders.filter(|folder| folder.is_dir()).collect()
     }
 }
 
@@ -129,12 +115,10 @@ fn pythons_on_path(path: &std::ffi::OsStr) -> Vec<PathBuf> {
 /// The folders with libraries in a toolkit or in an installation of wheels.
 fn library_folders(root: &Path) -> Vec<PathBuf> {
     const TOOLKIT: [&str; 4] = ["lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"];
-    let mut folders: Vec<PathBuf> = TOOLKIT.iter().map(|folder| root.join(folder)).collect();
     // Wheels: one tree per version since CUDA 13, one per component before.
     let mut wheels = entries(&root.join("nvidia"));
     wheels.sort_by_key(|path| std::cmp::Reverse(numbers(path)));
-    folders.extend(wheels.into_iter().map(|wheel| wheel.join("lib")));
-    folders
+    TOOLKIT.map(|folder| root.join(folder)).into_iter().chain(wheels.iter().map(|wheel| wheel.join("lib"))).collect()
 }
 
 /// The files of a folder that are NVRTC by name, the newest first. `libnvrtc-builtins` and `libnvrtc.alt` do not count.
@@ -158,6 +142,11 @@ fn headers(root: &Path) -> Option<Vec<PathBuf>> {
     let main = folders.into_iter().find(|folder| folder.join("cooperative_groups.h").is_file())?;
     let cccl = [main.join("cccl"), root.join("nvidia/cuda_cccl/include")];
     Some(std::iter::once(main).chain(cccl.into_iter().filter(|folder| folder.is_dir())).collect())
+}
+
+/// Whether the last part of a path begins so.
+fn begins(path: &Path, word: &str) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(word))
 }
 
 /// The entries of a folder, by name; none if it cannot be read.

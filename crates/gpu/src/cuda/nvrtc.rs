@@ -83,26 +83,18 @@ impl Nvrtc {
         let mut unusable = Vec::new();
         let mut too_old = None;
         for candidate in surroundings.nvrtc_libraries() {
-            let nvrtc = match Self::load(&candidate) {
-                Ok(nvrtc) => nvrtc,
+            let loaded = Self::load(&candidate);
+            match loaded.map(|nvrtc| (needs.map_or(Ok(()), |needs| nvrtc.meets(needs)), nvrtc)) {
+                Ok((Ok(()), nvrtc)) => return Ok(nvrtc),
+                Ok((Err(error @ NvrtcError::Architecture { .. }), _)) => too_old = too_old.or(Some(error)),
+                Ok((Err(error), _)) => unusable.push(format!("{}: {error}", candidate.display())),
                 // The loader finds no library with this name.
-                Err(_) if is_for_loader(&candidate) => continue,
-                Err(reason) => {
-                    unusable.push(format!("{}: {reason}", candidate.display()));
-                    continue;
-                }
-            };
-            match needs.map_or(Ok(()), |needs| nvrtc.meets(needs)) {
-                Ok(()) => return Ok(nvrtc),
-                Err(error @ NvrtcError::Architecture { .. }) => too_old = too_old.or(Some(error)),
-                Err(error) => unusable.push(format!("{}: {error}", candidate.display())),
+                Err(_) if is_for_loader(&candidate) => {}
+                Err(reason) => unusable.push(format!("{}: {reason}", candidate.display())),
             }
         }
-        Err(match too_old {
-            Some(error) => error,
-            None if unusable.is_empty() => NvrtcError::NotFound,
-            None => NvrtcError::Unusable(unusable),
-        })
+        let none = if unusable.is_empty() { NvrtcError::NotFound } else { NvrtcError::Unusable(unusable) };
+        Err(too_old.unwrap_or(none))
     }
 
     pub(super) fn load(candidate: &Path) -> Result<Self, String> {
@@ -127,15 +119,10 @@ impl Nvrtc {
             let text = format!("its code is for CUDA {}, the driver has CUDA {}", self.version(), dotted(needs.driver));
             return Err(NvrtcError::Call { call: "NVRTC", text });
         }
-        match self.target(needs.capability) {
-            Some(_) => Ok(()),
-            None => Err(NvrtcError::Architecture {
-                nvrtc: self.version(),
-                arch: arch_number(needs.capability),
-                known: self.archs.iter().map(|arch| format!("sm_{arch}")).collect::<Vec<_>>().join(", "),
-                driver: dotted(needs.driver),
-            }),
-        }
+        let (nvrtc, arch, driver) = (self.version(), arch_number(needs.capability), dotted(needs.driver));
+        let known = || self.archs.iter().map(|arch| format!("sm_{arch}")).collect::<Vec<_>>().join(", ");
+        let target = self.target(needs.capability);
+        target.map(drop).ok_or_else(|| NvrtcError::Architecture { nvrtc, arch, known: known(), driver })
     }
 
     /// Its version, such as `13.0`.

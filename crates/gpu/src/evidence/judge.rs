@@ -149,16 +149,14 @@ impl ClosingRead {
             self.unawaited.iter().map(|(name, [baseline, test])| format!("{name} {baseline}/{test}")).collect();
         let counts = counts.join(", ");
         if counts.is_empty() {
-            "the closing clock read waits for every result, or there is none to wait for".to_owned()
-        } else if self.drops_out() {
-            format!(
-                "the closing clock read does not wait for {counts}: the same in both loops, so the difference has none of it"
-            )
-        } else {
-            format!(
-                "the closing clock read does not wait for {counts}: nothing reads these results, so the cost is that of a rate"
-            )
+            return "the closing clock read waits for every result, or there is none to wait for".to_owned();
         }
+        let so = if self.drops_out() {
+            "the same in both loops, so the difference has none of it"
+        } else {
+            "nothing reads these results, so the cost is that of a rate"
+        };
+        format!("the closing clock read does not wait for {counts}: {so}")
     }
 }
 

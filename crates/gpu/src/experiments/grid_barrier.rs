@@ -3,7 +3,7 @@
 use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Protocol, Ruler, Sample, Shot, Side, Ticks};
 
 use crate::experiments::{ThirdLoop, no_third_loop};
-use crate::launch::arguments::{Finding, GridBarrierArguments, LoopArguments, Rate, Warp};
+use crate::launch::arguments::{GridBarrierArguments, LoopArguments, Rate, Warp};
 use crate::launch::bench::BlockOrder;
 use crate::launch::offsets::MemoryOffsets;
 use crate::launch::runner::Outage;
@@ -87,7 +87,7 @@ impl GridBarrierExperiment<'_> {
             common,
             barriers_passed: offsets.executed(pair).total,
             generation: self.generation,
-            slot: offsets.number(pair),
+            slot: offsets.index(pair) as u32,
             slot_distance: offsets.sets() as u32,
         };
         self.generation = self.generation.wrapping_add(offsets.per_sample());
@@ -197,7 +197,7 @@ pub(crate) fn judged(counts: PhaseCounts) -> Check {
     if counts.timeouts > 0 {
         return Check::Failed(format!("{} waits outlasted their limit", counts.timeouts));
     }
-    let Finding { mismatches, thread, expected, found } = counts.into();
+    let PhaseCounts { mismatches, thread, expected, found, .. } = counts;
     if mismatches == 0 {
         return Check::Ok;
     }

@@ -321,12 +321,6 @@ impl<'a> KernelExperiment<'a> {
         let Finding { mismatches, thread, expected, found } = finding;
         format!("{mismatches} mismatches; thread {thread} expected {} and found {}", value(expected), value(found))
     }
-
-    fn note_clocks(&mut self, timings: &[Timing]) {
-        for hertz in timings.iter().filter_map(|timing| ns_per_cycle(timing.rate)).map(|length| 1e9 / length) {
-            self.request.carried.borrow_mut().note(hertz);
-        }
-    }
 }
 
 impl Experiment for KernelExperiment<'_> {
@@ -354,7 +348,9 @@ impl Experiment for KernelExperiment<'_> {
         self.iterations = shots.last().map_or(1, |shot| shot.iterations);
         let timings = self.bench.run(self.request.parameters.shape, &launches)?;
         let mut samples = profile::time(Phase::Read, || {
-            self.note_clocks(&timings);
+            for length in timings.iter().filter_map(|timing| ns_per_cycle(timing.rate)) {
+                self.request.carried.borrow_mut().note(1e9 / length);
+            }
             let (ruler, threads) = (&self.setup.ruler, self.request.parameters.shape.threads);
             let sample = |(timing, (shot, window)): (&Timing, (&Shot, &f64))| {
                 let disturbance = self.ran_apart(timing, *shot, *window).then_some(Disturbance::NotTogether);

@@ -60,9 +60,7 @@ impl<'a, L> ThirdLoop<'a, L> {
             }
         }
     }
-}
 
-impl<L> ThirdLoop<'_, L> {
     /// The loop, if it was loaded before.
     pub(crate) const fn get(&self) -> Option<&L> {
         self.loaded.as_ref()

@@ -62,21 +62,15 @@ impl NearbyCpus {
     /// Why there are not so many CPUs at a distance.
     pub(crate) fn lacks(&self, distance: Distance, count: usize) -> String {
         let all = self.near.len() + self.far.len();
-        match (distance, self.is_known) {
+        let fewer = format!("this process may use fewer than {count} CPUs that are");
+        match distance {
             _ if all < count => format!("needs {count} CPUs, and this process may use {all}"),
-            (Distance::Far, true) if self.far.is_empty() => {
+            _ if !self.is_known => "the system does not report which CPUs are near the device".to_owned(),
+            Distance::Far if self.far.is_empty() => {
                 "every CPU that this process may use is as near to the device as any other".to_owned()
             }
-            (_, false) => "the system does not report which CPUs are near the device".to_owned(),
-            (distance, true) => {
-                format!(
-                    "this process may use fewer than {count} CPUs that are {} the device",
-                    match distance {
-                        Distance::Near => "near",
-                        Distance::Far => "far from",
-                    }
-                )
-            }
+            Distance::Near => format!("{fewer} near the device"),
+            Distance::Far => format!("{fewer} far from the device"),
         }
     }
 

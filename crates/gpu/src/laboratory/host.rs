@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use syncscope_core::{Actor, Case, Dtype, Evidence, Placement, Refusal};
 
-use super::{GpuLaboratory, Made};
+use super::{GpuLaboratory, Made, failed};
 use crate::catalogue::{CpuThreads, Launching, Sides, entry_of, kernel_ns, program_of};
 use crate::cuda::compile::Program;
 use crate::cuda::driver::has_conditional_nodes;
@@ -13,7 +13,6 @@ use crate::evidence::evidence_of;
 use crate::experiments::launch_chain::{self, LaunchChain};
 use crate::hybrid::nearby_cpus::{Distance, NearbyCpus};
 use crate::hybrid::{self, Addition, CpuAddition, CpuThread, RoundTrip, WithHost};
-use crate::laboratory::failed;
 use crate::launch::device_context::Kernels;
 use crate::launch::ruler;
 

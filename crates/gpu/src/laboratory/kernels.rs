@@ -6,20 +6,19 @@ use std::time::Duration;
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::{Case, Evidence, Layout, Limit, Refusal};
 
-use super::{GpuLaboratory, Made, usable};
+use super::{GpuLaboratory, Made, failed, usable};
 use crate::catalogue::entry::Entry;
 use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::{
-    self, Fault, Method, Proof, SamplingPolicy, arrays_of, fault_program, ruler_program, third_loop_of, unavailable,
+    self, Fault, Method, Proof, SamplingPolicy, fault_program, ruler_program, third_loop_of, unavailable,
 };
 use crate::cuda::compile::Program;
 use crate::cuda::driver::Way;
-use crate::cuda::error::{Called, CudaError};
+use crate::cuda::error::Called;
 use crate::evidence::evidence_of;
 use crate::experiments::ThirdLoop;
 use crate::experiments::kernel::{KernelExperiment, Parameters, Request, Setup};
 use crate::hard_limits;
-use crate::laboratory::failed;
 use crate::launch::arguments::{ArgumentKind, BenchArguments, RegisterArguments, UNROLL, VariableArguments};
 use crate::launch::bench::{Bench, Shape};
 use crate::launch::device_context::Kernels;
@@ -35,7 +34,7 @@ impl GpuLaboratory {
     pub fn faulty(&mut self, fault: Fault, limit: Duration) -> Made<'_> {
         let parameters =
             Parameters { shape: Shape { blocks: 1, threads: 32 }, dtype: None, stride: 0, arrays: 1, cluster: 0 };
-        let evidence = |_: &[u8]| Evidence::NotAvailable("a fault is not a primitive".to_owned());
+        let evidence = Evidence::NotAvailable("a fault is not a primitive".to_owned());
         let request = Request {
             parameters,
             arguments: BenchArguments::Register(RegisterArguments::default()),
@@ -48,8 +47,7 @@ impl GpuLaboratory {
             limit: Some(limit),
             least: None,
         };
-        let cubin = self.compiler.cubin(&fault_program(fault)).map_err(failed)?;
-        self.set_up(&fault_program(fault), evidence(&cubin), request)
+        self.set_up(&fault_program(fault), evidence, request)
     }
 
     /// A loop in one kernel.
@@ -98,11 +96,8 @@ impl GpuLaboratory {
         // The experiment has the compiler as well, for the third loop.
         let Self { bench, compiler, device, pass, .. } = self;
         let mut load = || {
-            let bench = usable(
-                bench,
-                |bench| bench.runner.checked_health(),
-                || Bench::new(*device, limits.multiprocessors, *pass),
-            )?;
+            let open = || Bench::new(*device, limits.multiprocessors, *pass);
+            let bench = usable(bench, |bench| bench.runner.checked_health(), open)?;
             bench.runner.set_limit(None);
             ruler::warm_up(bench, clock_kernels, limits.multiprocessors).map_err(failed)?;
             profile::time(Phase::Load, || bench.load(program, &cubin)).map_err(failed)
@@ -112,16 +107,12 @@ impl GpuLaboratory {
         let kernels = load().or_else(|_| load())?;
         let Some(bench) = bench else { return Err(Refusal::Failed("the context is gone".to_owned())) };
         let kernels = kernels.launched(Way::in_clusters(parameters.cluster));
-        let kernels = kernels.map_err(|error| no_such_cluster(parameters.cluster, &error))?;
+        let no_clusters = format!("the device has no clusters of {} blocks", parameters.cluster);
+        let kernels = kernels.map_err(|error| Refusal::Skipped(format!("{no_clusters}: {error}")))?;
         refuse_waves(kernels, parameters, limits)?;
-        let offsets = profile::time(Phase::Clear, || {
-            cleared_offsets(
-                |bytes| bench.clear_memory(bytes),
-                parameters.memory_bytes(),
-                pool,
-                request.sampling.offsets_per_sample,
-            )
-        })?;
+        let (bytes, each) = (parameters.memory_bytes(), request.sampling.offsets_per_sample);
+        let clear = |bytes| bench.clear_memory(bytes);
+        let offsets = profile::time(Phase::Clear, || cleared_offsets(clear, bytes, pool, each))?;
         bench.runner.set_limit(request.limit);
         let third = request.third.take();
         let third = third.map(|program| ThirdLoop::new(program, |program| compiler.cubin(program)));
@@ -163,22 +154,21 @@ impl GpuLaboratory {
     }
 
     pub(super) fn parameters(&self, case: &Case) -> Result<Parameters, Refusal> {
-        let (Some(threads), Some(blocks)) = (case.threads, case.blocks) else {
+        let (Some(threads), Some(blocks), most) = (case.threads, case.blocks, self.limits.max_threads) else {
             return Err(Refusal::Failed(format!("{case} has no number of threads or blocks")));
         };
-        if threads == 0 || threads > self.limits.max_threads {
-            return Err(Refusal::Skipped(format!(
-                "a block has 1 to {} threads on this device",
-                self.limits.max_threads
-            )));
+        if !(1..=most).contains(&threads) {
+            return Err(Refusal::Skipped(format!("a block has 1 to {most} threads on this device")));
         }
         if blocks == 0 {
             return Err(Refusal::Skipped("a grid has at least one block".to_owned()));
         }
         let stride = case.layout.and_then(Layout::stride).unwrap_or(0);
-        let cluster = catalogue::entry_of(case).filter(|entry| entry.method == Method::Cluster);
-        let cluster = cluster.map_or(0, |_| catalogue::cluster::size_of(case));
-        Ok(Parameters { shape: Shape { blocks, threads }, dtype: case.dtype, stride, arrays: arrays_of(case), cluster })
+        let entry = catalogue::entry_of(case);
+        let is_in_clusters = entry.is_some_and(|entry| entry.method == Method::Cluster);
+        let cluster = if is_in_clusters { catalogue::cluster::size_of(case) } else { 0 };
+        let arrays = entry.map_or(1, |entry| entry.arrays);
+        Ok(Parameters { shape: Shape { blocks, threads }, dtype: case.dtype, stride, arrays, cluster })
     }
 }
 
@@ -209,32 +199,24 @@ fn refuse_waves(
     Parameters { shape, cluster, .. }: Parameters,
     limits: DeviceLimits,
 ) -> Result<(), Refusal> {
+    let Shape { blocks, threads } = shape;
     let at_once = match cluster {
-        0 => kernels.baseline.resident_blocks(shape.threads, limits.multiprocessors).unwrap_or(0),
-        size => {
-            let resident = kernels.resident_blocks(shape.threads, limits.multiprocessors).map_err(failed)?;
-            if resident == 0 {
-                let Shape { threads, .. } = shape;
-                let reason = format!("the device holds no cluster of {size} blocks with {threads} threads each");
-                return Err(Refusal::Skipped(reason));
-            }
-            resident
-        }
+        0 => kernels.baseline.resident_blocks(threads, limits.multiprocessors).unwrap_or(0),
+        _ => kernels.resident_blocks(threads, limits.multiprocessors).map_err(failed)?,
     };
-    if at_once > 0 && shape.blocks > at_once {
-        let reason = format!("{at_once} of the {} blocks run at a time: they cannot be timed together", shape.blocks);
-        return Err(Refusal::Skipped(reason));
-    }
-    Ok(())
-}
-
-fn no_such_cluster(size: u32, error: &CudaError) -> Refusal {
-    Refusal::Skipped(format!("the device has no clusters of {size} blocks: {error}"))
+    Err(Refusal::Skipped(match at_once {
+        0 if cluster > 0 => format!("the device holds no cluster of {cluster} blocks with {threads} threads each"),
+        1.. if blocks > at_once => {
+            format!("{at_once} of the {blocks} blocks run at a time: they cannot be timed together")
+        }
+        _ => return Ok(()),
+    }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cuda::error::CudaError;
 
     fn error(code: u32) -> CudaError {
         CudaError { call: "cuMemAlloc", code, name: "CUDA_ERROR".into(), text: "failed on purpose".into() }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use syncscope_core::{Case, Check, Group, Refusal};
 
-use super::{GpuLaboratory, Made, lost, usable};
+use super::{GpuLaboratory, Made, failed, lost, usable};
 use crate::catalogue::reduction::{Operation, Recipe};
 use crate::catalogue::{
     Method, absent_block_program, entry_of, grid, multi, program_of, third_loop_of, weakened_program,
@@ -18,7 +18,6 @@ use crate::experiments::ThirdLoop;
 use crate::experiments::grid_barrier::{GridBarrierExperiment, Setup};
 use crate::experiments::host_barrier::HostBarrierExperiment;
 use crate::experiments::reduction::{LEAST_ROOM, Queue, ReductionExperiment, Request};
-use crate::laboratory::failed;
 use crate::launch::bench::Shape;
 use crate::launch::offsets::MemoryOffsets;
 use crate::launch::runner::Outage;
@@ -110,7 +109,9 @@ impl GpuLaboratory {
             return Err(Refusal::Skipped(format!("{} has no variant on {count} devices", case.primitive)));
         }
         let devices = self.first_devices(count)?;
-        let helper = helper_of(operation).ok_or_else(|| Refusal::Failed("the vector has no kernel".to_owned()))?;
+        // Its kernels fill the vector and join partial results.
+        let simplest = Case { group: Some(Group::named(operation.as_str())), ..Case::new("gpu.reduction.atomic") };
+        let helper = program_of(&simplest).ok_or_else(|| Refusal::Failed("the vector has no kernel".to_owned()))?;
         let helper_cubin = self.compiler.cubin(&helper).map_err(failed)?;
         let cubin = self.compiler.cubin(program).map_err(|error| match error {
             NvrtcError::NoHeaders => Refusal::Skipped(error.to_string()),
@@ -193,11 +194,6 @@ impl GpuLaboratory {
     }
 }
 
-/// The program whose kernels fill the vector and join partial results: that of the simplest variant.
-fn helper_of(operation: Operation) -> Option<Program> {
-    program_of(&Case { group: Some(Group::named(operation.as_str())), ..Case::new("gpu.reduction.atomic") })
-}
-
 /// A program that is set up on the devices of a case.
 struct OnDevices<'a> {
     device_group: &'a mut DeviceGroup,
@@ -242,13 +238,10 @@ fn launching(case: &Case) -> Result<LaunchCall, Refusal> {
 
 /// Refuses a counter of several devices if their additions would be lost.
 fn adds_everywhere(devices: &[Device], connected: bool) -> Result<(), Refusal> {
-    if devices.len() < 2 {
-        return Ok(());
-    }
-    if !connected {
+    if devices.len() > 1 && !connected {
         return Err(Refusal::Skipped("the devices have no access to each other's memory".to_owned()));
     }
-    for device in &devices[1..] {
+    for device in devices.iter().skip(1) {
         if !adds_natively(*device, devices[0]).map_err(failed)? {
             return Err(Refusal::Skipped("the devices have no atomic operations on each other's memory".to_owned()));
         }

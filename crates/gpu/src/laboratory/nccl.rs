@@ -2,16 +2,16 @@
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
+use syncscope_core::machine::GpuMachine;
 use syncscope_core::{Case, Refusal};
 
-use super::{GpuLaboratory, Made};
+use super::{GpuLaboratory, Made, failed};
 use crate::cuda::discovery::Surroundings;
-use crate::cuda::driver::Device;
-use crate::cuda::error::GpuError;
+use crate::cuda::error::{Called, GpuError};
 use crate::cuda::nccl::Nccl;
-use crate::laboratory::failed;
 use crate::nccl::{Launching, NcclExperiment, NcclGroup, PRIMITIVES, cases};
 
 /// NCCL as far as it was used.
@@ -72,19 +72,17 @@ impl GpuLaboratory {
         if count < 2 || count as usize > there {
             return Err(Refusal::Skipped(format!("asked {count} devices, there are {there}")));
         }
-        if !self.nccl.groups.contains_key(&count) {
-            let machines = self.machines[..count as usize].iter();
-            let devices: Result<Vec<(u32, Device)>, _> = machines
-                .map(|machine| Ok((machine.index, self.driver.device(machine.index).map_err(failed)?)))
-                .collect();
-            let library = self.nccl.library().map_err(Refusal::Skipped)?;
-            let group = NcclGroup::open(library, &devices?).map_err(failed)?;
-            self.nccl.groups.insert(count, group);
-        }
-        let (ruler, cpu) = (self.host_ruler.clone(), self.nearby_cpus.any());
-        let Some(group) = self.nccl.groups.get_mut(&count) else {
-            return Err(Refusal::Failed("the group of devices is not open".to_owned()));
+        let library = Rc::clone(self.nccl.library().map_err(Refusal::Skipped)?);
+        let group = match self.nccl.groups.entry(count) {
+            Entry::Occupied(group) => group.into_mut(),
+            Entry::Vacant(place) => {
+                let machines = self.machines[..count as usize].iter();
+                let device = |machine: &GpuMachine| Ok((machine.index, self.driver.device(machine.index)?));
+                let devices = machines.map(device).collect::<Called<Vec<_>>>().map_err(failed)?;
+                place.insert(NcclGroup::open(&library, &devices).map_err(failed)?)
+            }
         };
+        let (ruler, cpu) = (self.host_ruler.clone(), self.nearby_cpus.any());
         Ok(Box::new(NcclExperiment { group, launching, devices: count, ruler, cpu }))
     }
 }

@@ -8,13 +8,12 @@ use std::thread;
 
 use syncscope_core::machine::{Clock, Environment, GpuLink, GpuMachine, GpuState};
 use syncscope_core::profile::{self, Phase};
-use syncscope_core::{Case, Hertz, Ruler};
+use syncscope_core::{Case, Ruler};
 use syncscope_host::scheduling;
 
-use crate::catalogue;
 use crate::catalogue::limits::DeviceLimits;
-use crate::catalogue::own;
 use crate::catalogue::peer::peer_cases;
+use crate::catalogue::{self, own};
 use crate::cuda::compile::{Cache, Compiler, Program};
 use crate::cuda::describe;
 use crate::cuda::discovery::Surroundings;
@@ -78,38 +77,7 @@ impl GpuLaboratory {
             carried: HashMap::new(),
         })
     }
-}
 
-/// The numbers of the requested devices.
-fn chosen(devices: Option<&[u32]>, count: u32) -> Result<Vec<u32>, GpuError> {
-    let there: Vec<u32> = (0..count).collect();
-    if there.is_empty() {
-        return Err(driver::no_device());
-    }
-    let Some(asked) = devices.filter(|devices| !devices.is_empty()) else { return Ok(there) };
-    match asked.iter().find(|device| !there.contains(device)) {
-        Some(device) => Err(GpuError::NoSuchDevice { asked: *device, there }),
-        None => Ok(asked.to_vec()),
-    }
-}
-
-fn compiler_for(capability: (u32, u32), driver: Driver) -> Result<Compiler, GpuError> {
-    let needs = Needs { capability, driver: driver.cuda_version() };
-    let nvrtc = Nvrtc::find(&Surroundings::of_process(), Some(needs))?;
-    // `find` returns only compilers with a target.
-    let arch = nvrtc.target(capability).ok_or(NvrtcError::NotFound)?;
-    Ok(Compiler::new(nvrtc, Cache::of_user(), arch, headers()))
-}
-
-fn measured_ruler(bench: &mut Bench, compiler: &mut Compiler, limits: DeviceLimits) -> Result<Ruler, GpuError> {
-    let program = catalogue::ruler_program();
-    let kernels = bench.load(&program, &compiler.cubin(&program)?)?;
-    let frequency = ruler::warm_up(bench, kernels, limits.multiprocessors).map_err(GpuError::from)?;
-    let frequency: Hertz = frequency.ok_or(GpuError::NoTimer)?;
-    Ok(ruler::measure(bench, kernels, frequency)?)
-}
-
-impl GpuLaboratory {
     /// The properties of each device.
     pub fn machine(&self) -> Vec<GpuMachine> {
         self.machines.clone()
@@ -168,6 +136,34 @@ impl GpuLaboratory {
         }
         warnings
     }
+}
+
+/// The numbers of the requested devices.
+fn chosen(devices: Option<&[u32]>, count: u32) -> Result<Vec<u32>, GpuError> {
+    let there: Vec<u32> = (0..count).collect();
+    if there.is_empty() {
+        return Err(driver::no_device());
+    }
+    let Some(asked) = devices.filter(|devices| !devices.is_empty()) else { return Ok(there) };
+    match asked.iter().find(|device| !there.contains(device)) {
+        Some(device) => Err(GpuError::NoSuchDevice { asked: *device, there }),
+        None => Ok(asked.to_vec()),
+    }
+}
+
+fn compiler_for(capability: (u32, u32), driver: Driver) -> Result<Compiler, GpuError> {
+    let needs = Needs { capability, driver: driver.cuda_version() };
+    let nvrtc = Nvrtc::find(&Surroundings::of_process(), Some(needs))?;
+    // `find` returns only compilers with a target.
+    let arch = nvrtc.target(capability).ok_or(NvrtcError::NotFound)?;
+    Ok(Compiler::new(nvrtc, Cache::of_user(), arch, headers()))
+}
+
+fn measured_ruler(bench: &mut Bench, compiler: &mut Compiler, limits: DeviceLimits) -> Result<Ruler, GpuError> {
+    let program = catalogue::ruler_program();
+    let kernels = bench.load(&program, &compiler.cubin(&program)?)?;
+    let frequency = ruler::warm_up(bench, kernels, limits.multiprocessors)?.ok_or(GpuError::NoTimer)?;
+    Ok(ruler::measure(bench, kernels, frequency)?)
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! The measuring bench: one device with everything that launches need, prepared before the first one; and the order in which
 //! the blocks of a launch are assigned to the multiprocessors.
 
-use super::arguments::{BenchArguments, WARP_THREADS};
 use crate::cuda::compile::Program;
 use crate::cuda::driver::{Attribute, Context, Device, Function, HostBuffer, Module, Stream, Way};
 use crate::cuda::error::Called;
-use crate::launch::arguments::{DevicePointer, Finding, LoopArguments, MAX_BLOCK_THREADS};
+use crate::launch::arguments::{
+    BenchArguments, DevicePointer, Finding, LoopArguments, MAX_BLOCK_THREADS, WARP_THREADS,
+};
 use crate::launch::device_context::{DeviceContext, Kernels};
 use crate::launch::runner::{DeviceQueue, Outage, Runner};
 use crate::launch::samples::{HEAD_WORDS, Timing, WORDS_OF_RATE, WORDS_OF_WARP, finding_of};

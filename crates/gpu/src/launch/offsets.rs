@@ -111,11 +111,6 @@ impl MemoryOffsets {
         self.executed.len()
     }
 
-    /// The number of the first offset of a pair, from 0.
-    pub(crate) fn number(&self, pair: u64) -> u32 {
-        self.index(pair) as u32
-    }
-
     /// What was executed at each offset of a pair.
     pub(crate) fn executed(&self, pair: u64) -> Executed {
         self.executed[self.index(pair)]
@@ -129,7 +124,8 @@ impl MemoryOffsets {
         executed.last = operations;
     }
 
-    fn index(&self, pair: u64) -> usize {
+    /// The number of the first offset of a pair, from 0.
+    pub(crate) fn index(&self, pair: u64) -> usize {
         let sets = self.sets() as u64;
         (pair % sets * self.step as u64 % sets) as usize
     }

@@ -52,6 +52,7 @@ pub(crate) struct Runner<D: DeviceQueue, C: Clock = HostClock> {
     limit: Duration,
     /// For how long it queries without a pause.
     pub(crate) eager: Duration,
+    /// Until when the devices were busy.
     last_use: Option<Instant>,
     clock: C,
     pub(crate) devices: Vec<D>,
@@ -85,11 +86,6 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
     /// How long the devices have had nothing to do; `None` if nothing was launched yet.
     pub(crate) fn idle(&self) -> Option<Duration> {
         self.last_use.map(|time| self.clock.now().saturating_duration_since(time))
-    }
-
-    /// Notes that the devices were busy until now.
-    fn note_use(&mut self) {
-        self.last_use = Some(self.clock.now());
     }
 
     /// Prepares the calling thread for a batch on the first `count` devices. A single context stays current until the
@@ -128,7 +124,7 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
     pub(crate) fn wait(&mut self, count: usize) -> Result<(), Outage> {
         let limit = self.limit;
         let done = self.wait_until(count, limit)?;
-        self.note_use();
+        self.last_use = Some(self.clock.now());
         if done { Ok(()) } else { self.abort(count, limit) }
     }
 
@@ -208,7 +204,7 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
     /// Passes on the result of work that was launched by other means, of which nothing runs any more if it succeeded. After a
     /// failure something may still run, in a context that may be unusable.
     pub(crate) fn noted<T>(&mut self, result: Result<T, Outage>) -> Result<T, Outage> {
-        self.note_use();
+        self.last_use = Some(self.clock.now());
         if result.is_err() && self.health == Health::Usable {
             self.health = Health::Poisoned;
         }

@@ -195,7 +195,8 @@ impl DeviceGroup {
         program: &LoadedProgram,
         launches: &[GroupLaunch],
     ) -> Result<Vec<Vec<Timing>>, Outage> {
-        let (count, words) = (program.members.len(), program.words());
+        let (count, offsets) = (program.members.len(), program.offsets_per_sample as usize);
+        let words = words_of(program.shape, offsets);
         let mut timings = Vec::with_capacity(launches.len());
         self.runner.begin(count)?;
         for batch in launches.chunks(BATCH) {
@@ -207,11 +208,9 @@ impl DeviceGroup {
             if self.counts(program).timeouts > 0 {
                 return Err(Outage::TimedOut(program.limit));
             }
-            for at in 0..batch.len() {
-                let offsets = program.offsets_per_sample as usize;
-                let timing = |device: &DeviceContext| device.timing(at * words, words, offsets);
-                timings.push(self.runner.devices[..count].iter().map(timing).collect());
-            }
+            let devices = &self.runner.devices[..count];
+            let left = |at| devices.iter().map(|device| device.timing(at * words, words, offsets)).collect();
+            timings.extend((0..batch.len()).map(left));
         }
         Ok(timings)
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use syncscope_core::Side;
 
 use crate::cuda::driver::Way;
-use crate::launch::arguments::{DevicePointer, Finding, GridBarrierArguments};
-use crate::launch::bench::{BlockOrder, Idle, Shape, words_of};
+use crate::launch::arguments::{DevicePointer, GridBarrierArguments};
+use crate::launch::bench::{BlockOrder, Idle, Shape};
 use crate::launch::device_context::Kernels;
 use crate::launch::offsets::MemoryOffsets;
 use crate::launch::samples::{HEAD_WORDS, WORD};
@@ -83,13 +83,6 @@ pub(crate) struct LoadedProgram {
     pub(super) shared: Vec<DevicePointer>,
     pub(super) call: LaunchCall,
     pub(super) limit: Duration,
-}
-
-impl LoadedProgram {
-    /// Words of 8 bytes that one launch leaves on one device.
-    pub(super) const fn words(&self) -> usize {
-        words_of(self.shape, self.offsets_per_sample as usize)
-    }
 }
 
 /// Where each part of a device's memory begins, in bytes.
@@ -193,13 +186,6 @@ pub(super) fn joined(counts: impl Iterator<Item = PhaseCounts>) -> PhaseCounts {
             ..shown
         }
     })
-}
-
-impl From<PhaseCounts> for Finding {
-    fn from(counts: PhaseCounts) -> Self {
-        let PhaseCounts { mismatches, thread, expected, found, .. } = counts;
-        Self { mismatches, thread, expected, found }
-    }
 }
 
 #[cfg(test)]

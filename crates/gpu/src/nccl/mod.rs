@@ -14,6 +14,7 @@
 
 mod group;
 
+use syncscope_core::sweep::Sweep;
 use syncscope_core::{
     Case, Check, Evidence, Experiment, ExperimentError, Facts, Primitive, Protocol, Role, Ruler, Sample, Shot, Side,
     Waits,
@@ -72,11 +73,7 @@ pub(crate) fn launching_of(case: &Case) -> Option<Launching> {
 pub(crate) fn cases(devices: u32) -> Vec<Case> {
     let mut counts: Vec<u32> = [2, 4, 8].into_iter().filter(|count| *count < devices).collect();
     counts.extend(Some(devices).filter(|devices| *devices > 1));
-    let of = |primitive: &Primitive| {
-        let case = Case::new(primitive.id);
-        counts.iter().map(|count| Case { devices: Some(*count), ..case.clone() }).collect::<Vec<_>>()
-    };
-    PRIMITIVES.iter().flat_map(of).collect()
+    PRIMITIVES.iter().flat_map(|primitive| Sweep::of(primitive.id).devices(&counts).cases()).collect()
 }
 
 /// The longest baseline, in steps of [`SUMS_OF_GRAPH`] sums.

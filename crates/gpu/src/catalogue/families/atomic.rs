@@ -81,7 +81,7 @@ pub(super) fn expected(
         (_, Some(Mode::Latency)) => ExpectedInstructions::of(global),
         _ => ExpectedInstructions::of(reduction),
     };
-    if has_one_address(case) { expected.or_aggregated(AGGREGATION) } else { expected }
+    ExpectedInstructions { aggregation: if has_one_address(case) { AGGREGATION } else { &[] }, ..expected }
 }
 
 /// How many parameters a standard plan covers.
@@ -287,53 +287,48 @@ fn cases(
     };
     let forms = |mode| forms(id, preset, limits, combines, mode);
     // The variables.
-    let (one, both) = (vec![Layout::Shared], vec![Layout::Shared, Layout::Private { stride: 1 }]);
+    let (one, both) = (&[Layout::Shared][..], &[Layout::Shared, Layout::Private { stride: 1 }][..]);
     let each = |preset| match (preset, breadth) {
         (Preset::Quick, Breadth::Narrow) => Vec::new(),
         (_, Breadth::Narrow) | (Preset::Quick, _) => private(&[1]),
         (Preset::Standard, _) => private(&[1, 4, 32]),
         (Preset::Paper, _) => private(&STRIDES),
     };
-    let in_shared_memory = [one.clone(), private(if wide { &[1, 32] } else { &[1] })].concat();
+    let in_shared_memory = [one, &private(if wide { &[1, 32] } else { &[1] })].concat();
     // Where they are, and for whom an operation is atomic.
-    let device = (Scope::Device, Space::Global);
-    let (block, system) = ((Scope::Block, Space::Global), (Scope::System, Space::Global));
-    let multiprocessor = (Scope::Block, Space::Shared);
+    let (device, multiprocessor) = ((Scope::Device, Space::Global), (Scope::Block, Space::Shared));
 
+    let of = |grids: Sweep, types: &[Dtype], layouts: &[Layout], (scope, space): (Scope, Space), mode: Mode| {
+        let sweep = grids.dtypes(types).layouts(layouts).scopes(&[scope]).spaces(&[space]);
+        sweep.orders(&[MemoryOrder::Relaxed]).modes(&[mode]).except(is_impossible).cases()
+    };
     let mut parts = vec![
-        (on_one_variable(preset), &papers[..], one.clone(), device, Throughput),
-        (on_many(preset), &papers, each(preset), device, Throughput),
-        (on_one_variable(Preset::Standard), &others, one.clone(), device, Throughput),
-        (on_many(Preset::Standard), &others, each(Preset::Standard), device, Throughput),
+        of(on_one_variable(preset), &papers, one, device, Throughput),
+        of(on_many(preset), &papers, &each(preset), device, Throughput),
+        of(on_one_variable(Preset::Standard), &others, one, device, Throughput),
+        of(on_many(Preset::Standard), &others, &each(Preset::Standard), device, Throughput),
     ];
     if quick && wide {
-        parts.push((few(), if is_addition { first } else { &[] }, private(&[32]), device, Throughput));
-        parts.push((few(), first, one.clone(), device, Latency));
-        parts.push((forms(Throughput), i32_alone, one.clone(), device, Throughput));
+        parts.push(of(few(), if is_addition { first } else { &[] }, &private(&[32]), device, Throughput));
+        parts.push(of(few(), first, one, device, Latency));
+        parts.push(of(forms(Throughput), i32_alone, one, device, Throughput));
     }
     if !quick {
-        parts.push((few(), types, both.clone(), device, Latency));
-        parts.push((few(), first, both.clone(), block, Throughput));
-        parts.push((few(), first, both.clone(), system, Throughput));
+        parts.push(of(few(), types, both, device, Latency));
+        parts.push(of(few(), first, both, (Scope::Block, Space::Global), Throughput));
+        parts.push(of(few(), first, both, (Scope::System, Space::Global), Throughput));
         if combines == Combines::Pairs {
             // Compilers load two constants of 64 bits anew for each operation.
             let in_registers = || limits.few(id).forms(&[Some(Form::Opaque)]);
-            for place in [device, multiprocessor] {
-                parts.push((in_registers(), &[Dtype::U64], both.clone(), place, Throughput));
-            }
+            parts.extend([device, multiprocessor].map(|at| of(in_registers(), &[Dtype::U64], both, at, Throughput)));
         }
         for mode in [Throughput, Latency] {
-            parts.push((few(), types, in_shared_memory.clone(), multiprocessor, mode));
-            parts.push((forms(mode), i32_alone, one.clone(), multiprocessor, mode));
-            parts.push((forms(mode), i32_alone, one.clone(), device, mode));
+            parts.push(of(few(), types, &in_shared_memory, multiprocessor, mode));
+            parts.push(of(forms(mode), i32_alone, one, multiprocessor, mode));
+            parts.push(of(forms(mode), i32_alone, one, device, mode));
         }
     }
-    let of_part =
-        |(grids, types, layouts, (scope, space), mode): (Sweep, &[Dtype], Vec<Layout>, (Scope, Space), Mode)| {
-            let sweep = grids.dtypes(types).layouts(&layouts).scopes(&[scope]).spaces(&[space]);
-            sweep.orders(&[MemoryOrder::Relaxed]).modes(&[mode]).except(is_impossible).cases()
-        };
-    parts.into_iter().flat_map(of_part).collect()
+    parts.concat()
 }
 
 /// Block scope does not cover operations of several blocks on one variable; and some variables do not fit into the kernel's

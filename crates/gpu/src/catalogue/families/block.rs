@@ -104,13 +104,10 @@ entries! {
     facts: Facts { role: Role::CopyBarrier, ..FACTS.waiting(Waits::Spins) },
     expected: |_| ExpectedInstructions::of(&["UBLKCP"]),
     needs: (9, 0),
+    // Whole warps; in quick plans one.
     cases: |id, preset, limits| {
-        let mut cases = limits.coarse(id, preset).cases();
-        // Whole warps; in quick plans one.
-        cases.retain(|case| {
-            case.threads.is_some_and(|threads| threads >= 32 && (preset != Preset::Quick || threads == 32))
-        });
-        cases
+        let is_meant = |case: &Case| case.threads == Some(32) || preset != Preset::Quick && case.threads > Some(32);
+        limits.coarse(id, preset).except(|case| !is_meant(case)).cases()
     },
     kernel: Kernel::of("mbarrier_transaction.cu", ArgumentKind::Register);
 }

@@ -1,8 +1,7 @@
 //! CPU and GPU threads together. The laboratory chooses the CPUs and adds them to the cases.
 
-use super::WITH_HOST;
-use super::atomic;
 use super::prelude::*;
+use super::{WITH_HOST, atomic};
 use crate::hybrid::nearby_cpus::Distance;
 use syncscope_core::words::words;
 

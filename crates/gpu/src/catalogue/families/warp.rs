@@ -33,18 +33,14 @@ const NOTHING: &[&str] = &["MATCH.ANY", "NOP"];
 /// Why nothing is left of a barrier.
 const CONVERGED: &str = "the threads of the mask are converged, so there is nothing to wait for";
 
-/// On Ampere and Ada, a mask that is no constant is compared at each barrier: there something is left.
-fn where_tested_once(capability: (u32, u32)) -> Option<&'static str> {
-    (capability.0 != 8).then_some(CONVERGED)
-}
-
 /// A barrier that stands alone has its comparison on every device since Ampere.
 fn why_elided(case: &Case) -> fn((u32, u32)) -> Option<&'static str> {
     // On Turing the compiler compares nothing, whatever the mask.
     if case.form == Some(Form::Alone) {
         |capability| (capability < (8, 0)).then_some(CONVERGED)
     } else {
-        where_tested_once
+        // On Ampere and Ada, a mask that is no constant is compared at each barrier: there something is left.
+        |capability| (capability.0 != 8).then_some(CONVERGED)
     }
 }
 

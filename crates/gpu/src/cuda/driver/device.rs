@@ -51,6 +51,9 @@ pub(crate) struct Device {
 /// A numeric property of a device.
 pub(crate) use sys::CUdevice_attribute as Attribute;
 
+/// A numeric property of the connection from one device to another.
+pub(crate) use sys::CUdevice_P2PAttribute as PeerAttribute;
+
 impl Device {
     /// The name that the vendor gave it.
     pub(crate) fn name(self) -> Called<String> {
@@ -75,24 +78,7 @@ impl Device {
         let bytes = written("cuDeviceTotalMem_v2", |bytes| unsafe { sys::cuDeviceTotalMem_v2(bytes, self.handle) })?;
         Ok(bytes as u64)
     }
-}
 
-/// A numeric property of the connection from one device to another.
-pub(crate) use sys::CUdevice_P2PAttribute as PeerAttribute;
-
-impl Context {
-    /// Lets kernels of this context access the memory of another one.
-    pub(crate) fn reach(&self, other: &Self) -> Called {
-        self.make_current()?;
-        // SAFETY: both contexts are alive.
-        match unsafe { sys::cuCtxEnablePeerAccess(other.handle, 0) } {
-            sys::CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(()),
-            result => checked("cuCtxEnablePeerAccess", result),
-        }
-    }
-}
-
-impl Device {
     /// Whether kernels of this device can access the memory of another one.
     pub(crate) fn can_reach(self, other: Self) -> Called<bool> {
         let (own, other) = (self.handle, other.handle);
@@ -154,6 +140,16 @@ impl Context {
     pub(crate) fn make_current(&self) -> Called {
         // SAFETY: the context is alive.
         checked("cuCtxSetCurrent", unsafe { sys::cuCtxSetCurrent(self.handle) })
+    }
+
+    /// Lets kernels of this context access the memory of another one.
+    pub(crate) fn reach(&self, other: &Self) -> Called {
+        self.make_current()?;
+        // SAFETY: both contexts are alive.
+        match unsafe { sys::cuCtxEnablePeerAccess(other.handle, 0) } {
+            sys::CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(()),
+            result => checked("cuCtxEnablePeerAccess", result),
+        }
     }
 
     /// Copies a structure of numbers to the device, and waits for it.

@@ -22,6 +22,33 @@ impl Stream {
         self.captured(queue)?.executable()
     }
 
+    /// Makes a graph of what `queue` queues, which runs once, and then again as long as a kernel sets the condition, whose
+    /// handle `queue` gets. The driver must have conditional nodes.
+    pub(crate) fn capture_loop(&self, queue: impl FnOnce(&Self, u64) -> Called) -> Called<ExecutableGraph> {
+        // SAFETY: the pointer is valid for the call.
+        let graph = CapturedGraph(written("cuGraphCreate", |graph| unsafe { sys::cuGraphCreate(graph, 0) })?);
+        let (handle, body) = add_loop(&graph)?;
+        let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        // SAFETY: stream and body are alive, without dependencies there is nothing to read, and nothing captures the stream
+        // yet: the call below ends what this one begins.
+        checked("cuStreamBeginCaptureToGraph", unsafe {
+            sys::cuStreamBeginCaptureToGraph(self.0, body, ptr::null(), ptr::null(), 0, mode)
+        })?;
+        let queued = queue(self, handle);
+        // SAFETY: the pointer is valid for the call; the stream is being captured by this thread. What it gives is the body,
+        // which belongs to its node.
+        let ended = written("cuStreamEndCapture", |body| unsafe { sys::cuStreamEndCapture(self.0, body) });
+        queued?;
+        ended?;
+        graph.executable()
+    }
+
+    /// Makes a graph of what `queue` queues, which its kernels may launch.
+    pub(crate) fn capture_for_device(&self, queue: impl FnOnce(&Self) -> Called) -> Called<ExecutableGraph> {
+        let flag = sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
+        self.captured(queue)?.executable_with(u64::from(flag.0))
+    }
+
     /// What `queue` queues.
     pub(super) fn captured(&self, queue: impl FnOnce(&Self) -> Called) -> Called<CapturedGraph> {
         self.begin_capture()?;
@@ -138,35 +165,6 @@ const CONDITIONAL_NODES: [&str; 3] =
 /// Whether the loaded driver has conditional nodes.
 pub(crate) fn has_conditional_nodes() -> bool {
     library::has(&CONDITIONAL_NODES)
-}
-
-impl Stream {
-    /// Makes a graph of what `queue` queues, which runs once, and then again as long as a kernel sets the condition, whose
-    /// handle `queue` gets. The driver must have conditional nodes.
-    pub(crate) fn capture_loop(&self, queue: impl FnOnce(&Self, u64) -> Called) -> Called<ExecutableGraph> {
-        // SAFETY: the pointer is valid for the call.
-        let graph = CapturedGraph(written("cuGraphCreate", |graph| unsafe { sys::cuGraphCreate(graph, 0) })?);
-        let (handle, body) = add_loop(&graph)?;
-        let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
-        // SAFETY: stream and body are alive, without dependencies there is nothing to read, and nothing captures the stream
-        // yet: the call below ends what this one begins.
-        checked("cuStreamBeginCaptureToGraph", unsafe {
-            sys::cuStreamBeginCaptureToGraph(self.0, body, ptr::null(), ptr::null(), 0, mode)
-        })?;
-        let queued = queue(self, handle);
-        // SAFETY: the pointer is valid for the call; the stream is being captured by this thread. What it gives is the body,
-        // which belongs to its node.
-        let ended = written("cuStreamEndCapture", |body| unsafe { sys::cuStreamEndCapture(self.0, body) });
-        queued?;
-        ended?;
-        graph.executable()
-    }
-
-    /// Makes a graph of what `queue` queues, which its kernels may launch.
-    pub(crate) fn capture_for_device(&self, queue: impl FnOnce(&Self) -> Called) -> Called<ExecutableGraph> {
-        let flag = sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
-        self.captured(queue)?.executable_with(u64::from(flag.0))
-    }
 }
 
 /// Adds a node that runs its body while its condition is set, which it is at the beginning of every replay. Gives the handle

@@ -2,7 +2,7 @@
 
 use super::buffer::{DeviceBuffer, HostBuffer};
 use super::device::Context;
-use crate::cuda::driver::library::{checked, written};
+use crate::cuda::driver::library::{self, checked, written};
 use crate::cuda::driver::module::{Function, KernelArguments, Way};
 use crate::cuda::error::Called;
 use cudarc::driver::sys;
@@ -54,6 +54,58 @@ impl Stream {
             sys::cuMemcpyDtoHAsync_v2(to.pointer.cast(), from.pointer, bytes, self.0)
         })
     }
+
+    /// Queues a kernel on a grid of `blocks` blocks, in its way.
+    pub(crate) fn launch<A: KernelArguments>(
+        &self,
+        function: Function,
+        blocks: u32,
+        threads: u32,
+        arguments: &A,
+    ) -> Called {
+        let (handle, mut parameters) = (function.handle, function.parameters(arguments)?);
+        let parameters = parameters.as_mut_ptr();
+        let mut attribute = match function.way {
+            Way::Plain => {
+                // SAFETY: the kernel takes one structure of this size by value (or nothing), which the driver copies
+                // before it returns; its layout is asserted when the kernel is compiled. The caller provides the
+                // addresses in it.
+                return checked("cuLaunchKernel", unsafe {
+                    let extra = ptr::null_mut();
+                    sys::cuLaunchKernel(handle, blocks, 1, 1, threads, 1, 1, 0, self.0, parameters, extra)
+                });
+            }
+            Way::Cooperative => {
+                // SAFETY: as above.
+                return checked("cuLaunchCooperativeKernel", unsafe {
+                    sys::cuLaunchCooperativeKernel(handle, blocks, 1, 1, threads, 1, 1, 0, self.0, parameters)
+                });
+            }
+            Way::InClusters(size) => cluster_attribute(size),
+            Way::Programmatic => {
+                let id = sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+                attribute(id, |value| value.programmaticStreamSerializationAllowed = 1)
+            }
+        };
+        let config = configuration(self.0, blocks, threads, &mut attribute);
+        // SAFETY: as above.
+        checked("cuLaunchKernelEx", unsafe {
+            sys::cuLaunchKernelEx(&raw const config, handle, parameters, ptr::null_mut())
+        })
+    }
+
+    /// Queues the writing of a value to the first word of a buffer.
+    pub(crate) fn write_value(&self, buffer: &DeviceBuffer, value: u32) -> Called {
+        // SAFETY: the stream is alive, and every buffer has a word (the driver's allocations are larger than one).
+        checked("cuStreamWriteValue32", unsafe { sys::cuStreamWriteValue32_v2(self.0, buffer.pointer, value, 0) })
+    }
+
+    /// Lets what is queued from now on wait until the first word of a buffer is at least `value`, modulo 2^32.
+    pub(crate) fn wait_for_value(&self, buffer: &DeviceBuffer, value: u32) -> Called {
+        let flags = sys::CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_GEQ as u32;
+        // SAFETY: as for `write_value`.
+        checked("cuStreamWaitValue32", unsafe { sys::cuStreamWaitValue32_v2(self.0, buffer.pointer, value, flags) })
+    }
 }
 
 impl Drop for Stream {
@@ -65,9 +117,6 @@ impl Drop for Stream {
 
 // SAFETY: as for contexts: handles are not bound to a thread.
 unsafe impl Sync for Stream {}
-
-// Launches with attributes (in clusters, all blocks at the same time, before the kernel ahead has ended), and waits of a stream for
-// a word of memory.
 
 /// Clusters of up to this many blocks run on every device that has clusters (CUDA C++ Programming Guide, Thread Block
 /// Clusters).
@@ -151,62 +200,8 @@ fn configuration(
     }
 }
 
-impl Stream {
-    /// Queues a kernel on a grid of `blocks` blocks, in its way.
-    pub(crate) fn launch<A: KernelArguments>(
-        &self,
-        function: Function,
-        blocks: u32,
-        threads: u32,
-        arguments: &A,
-    ) -> Called {
-        let (handle, mut parameters) = (function.handle, function.parameters(arguments)?);
-        let parameters = parameters.as_mut_ptr();
-        let mut attribute = match function.way {
-            Way::Plain => {
-                // SAFETY: the kernel takes one structure of this size by value (or nothing), which the driver copies
-                // before it returns; its layout is asserted when the kernel is compiled. The caller provides the
-                // addresses in it.
-                return checked("cuLaunchKernel", unsafe {
-                    let extra = ptr::null_mut();
-                    sys::cuLaunchKernel(handle, blocks, 1, 1, threads, 1, 1, 0, self.0, parameters, extra)
-                });
-            }
-            Way::Cooperative => {
-                // SAFETY: as above.
-                return checked("cuLaunchCooperativeKernel", unsafe {
-                    sys::cuLaunchCooperativeKernel(handle, blocks, 1, 1, threads, 1, 1, 0, self.0, parameters)
-                });
-            }
-            Way::InClusters(size) => cluster_attribute(size),
-            Way::Programmatic => {
-                let id = sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-                attribute(id, |value| value.programmaticStreamSerializationAllowed = 1)
-            }
-        };
-        let config = configuration(self.0, blocks, threads, &mut attribute);
-        // SAFETY: as above.
-        checked("cuLaunchKernelEx", unsafe {
-            sys::cuLaunchKernelEx(&raw const config, handle, parameters, ptr::null_mut())
-        })
-    }
-
-    /// Queues the writing of a value to the first word of a buffer.
-    pub(crate) fn write_value(&self, buffer: &DeviceBuffer, value: u32) -> Called {
-        // SAFETY: the stream is alive, and every buffer has a word (the driver's allocations are larger than one).
-        checked("cuStreamWriteValue32", unsafe { sys::cuStreamWriteValue32_v2(self.0, buffer.pointer, value, 0) })
-    }
-
-    /// Lets what is queued from now on wait until the first word of a buffer is at least `value`, modulo 2^32.
-    pub(crate) fn wait_for_value(&self, buffer: &DeviceBuffer, value: u32) -> Called {
-        let flags = sys::CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_GEQ as u32;
-        // SAFETY: as for `write_value`.
-        checked("cuStreamWaitValue32", unsafe { sys::cuStreamWaitValue32_v2(self.0, buffer.pointer, value, flags) })
-    }
-}
-
 /// One call for a grid on each of several devices: deprecated since CUDA 11.3, and missing in future drivers.
-const MULTI_DEVICE_LAUNCH: &[u8] = b"cuLaunchCooperativeKernelMultiDevice";
+const MULTI_DEVICE_LAUNCH: &str = "cuLaunchCooperativeKernelMultiDevice";
 
 /// The part of a launch on several devices that runs on one of them.
 #[derive(Debug, Clone, Copy)]
@@ -218,8 +213,7 @@ pub(crate) struct Part<'a, A> {
 
 /// Whether the driver still has the call that launches on several devices.
 pub(crate) fn launches_on_several_devices() -> bool {
-    // SAFETY: the library is loaded for as long as the process lives; the symbol is looked up and not called.
-    unsafe { sys::culib().get::<unsafe extern "C" fn()>(MULTI_DEVICE_LAUNCH) }.is_ok()
+    library::has(&[MULTI_DEVICE_LAUNCH])
 }
 
 /// Queues a kernel on each of several devices by one call, each grid with all its blocks at the same time. Only if
@@ -246,7 +240,5 @@ pub(crate) fn launch_together<A: KernelArguments>(parts: &[Part<'_, A>], blocks:
         .collect();
     let count = c_int::try_from(launches.len()).unwrap_or(c_int::MAX).unsigned_abs();
     // SAFETY: the list is as long as said; each entry is a launch like any other, on a stream of its own device.
-    checked("cuLaunchCooperativeKernelMultiDevice", unsafe {
-        sys::cuLaunchCooperativeKernelMultiDevice(launches.as_mut_ptr(), count, 0)
-    })
+    checked(MULTI_DEVICE_LAUNCH, unsafe { sys::cuLaunchCooperativeKernelMultiDevice(launches.as_mut_ptr(), count, 0) })
 }

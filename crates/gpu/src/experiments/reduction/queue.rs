@@ -2,7 +2,7 @@
 
 use crate::catalogue::reduction::{CUB_TILE, Joining, Operation, PLANTED, Recipe, THREADS};
 use crate::cuda::compile::Program;
-use crate::cuda::driver::{DevicePointer, Event, ExecutableGraph, Function, KernelArguments, Module, Stream};
+use crate::cuda::driver::{DevicePointer, Event, ExecutableGraph, Function, KernelArguments, Stream};
 use crate::cuda::error::Called;
 use crate::launch::device_context::DeviceContext;
 use crate::launch::runner::{DeviceQueue, Outage};
@@ -428,14 +428,16 @@ fn member(device: &mut DeviceContext, request: &Request<'_>, layout: Layout) -> 
     let (program, cubin) = request.helper;
     let helper = device.load_other(program, cubin)?;
     let [combine, hold, fill, plant] = [c"combine", c"hold", c"fill", c"plant"].map(|name| helper.function(name));
-    let mut tables = vec![table_of(helper)?];
+    // Where the kernels of a module read how long a wait may last.
+    let table = c"device_table";
+    let mut tables = vec![helper.variable(table)?];
     let (program, cubin) = request.program;
     let own = device.load_other(program, cubin)?;
     let reduce = own.function(c"reduce")?.launched(recipe.way())?;
     let single = if recipe.is_cub() { Some(own.function(c"single")?) } else { None };
     let combine = if recipe.is_cub() { own.function(c"combine") } else { combine };
     if !recipe.is_cub() {
-        tables.push(table_of(own)?);
+        tables.push(own.variable(table)?);
     }
     device.reserve_memory(layout.bytes)?;
     device.reserve_results(MOST_RESULTS as usize * LINE_WORDS)?;
@@ -448,11 +450,6 @@ fn member(device: &mut DeviceContext, request: &Request<'_>, layout: Layout) -> 
     device.clear_memory(0..layout.bytes)?;
     let kernels = Kernels { reduce, combine: combine?, single, hold: hold?, fill: fill?, plant: plant? };
     Ok(Member { kernels, elements: 0, event: Event::new(&device.context)? })
-}
-
-/// Where the kernels of a module read how long a wait may last.
-fn table_of(module: &Module) -> Called<DevicePointer> {
-    module.variable(c"device_table")
 }
 
 #[cfg(test)]
