@@ -114,12 +114,10 @@ impl Compiler {
         let mut options = options(program);
         options.extend(folders.iter().map(|folder| format!("-I{}", folder.display())));
         let version = self.nvrtc.version();
-        let mut parts: Vec<&str> = self.headers.iter().map(|(_, text)| *text).collect();
-        parts.extend([program.text, &self.arch, &version]);
-        parts.extend(options.iter().map(String::as_str));
+        let parts = self.headers.iter().map(|(_, text)| *text).chain([program.text, &self.arch, &version]);
         // The key of programs without further headers stays what it was.
-        parts.extend(header_version.as_deref());
-        let key = key_of(&parts);
+        let parts = parts.chain(options.iter().map(String::as_str)).chain(header_version.as_deref());
+        let key = key_of(&parts.collect::<Vec<_>>());
         // Headers of users may change.
         let is_cached = !program.definitions.iter().any(|option| option.starts_with("-I"));
         if let Some(cubin) = self.cache.get(key).filter(|_| is_cached) {
@@ -222,7 +220,7 @@ impl Cache {
     }
 
     fn path(&self, key: u128) -> Option<PathBuf> {
-        Some(self.folder.as_ref()?.join(format!("{:032x}.cubin", key)))
+        Some(self.folder.as_ref()?.join(format!("{key:032x}.cubin")))
     }
 
     /// The kernel with this key; `None` if there is none or it is damaged.

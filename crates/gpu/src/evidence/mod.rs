@@ -53,7 +53,8 @@ fn found(case: &Case, cubin: &[u8]) -> Result<Evidence, String> {
     if let Evidence::Present { summary, .. } = &mut evidence
         && let Some(how) = aggregation(baseline, test, expected.aggregation)
     {
-        *summary += &format!(", aggregated by the compiler: {how}");
+        *summary += ", aggregated by the compiler: ";
+        *summary += &how;
     }
     let summary =
         expected.out_of_line.and_then(|instruction| out_of_line(baseline, test, instruction, expected.times, unroll));
@@ -64,13 +65,13 @@ fn found(case: &Case, cubin: &[u8]) -> Result<Evidence, String> {
     | Evidence::Substituted { summary, listing, receipt: Some(receipt) } = &mut evidence
     {
         *summary += &receipt.others_in_brief();
-        *listing += &format!("{}\n", receipt.line());
+        *listing += &(receipt.line() + "\n");
     }
     if let Evidence::Present { listing, .. }
     | Evidence::Substituted { listing, .. }
     | Evidence::Elided { listing, .. } = &mut evidence
     {
-        *listing += &format!("{}\n", ClosingRead::between(&cubin, [baseline, test]).summary());
+        *listing += &(ClosingRead::between(&cubin, [baseline, test]).summary() + "\n");
     }
     Ok(evidence)
 }

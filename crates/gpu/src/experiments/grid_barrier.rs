@@ -7,7 +7,7 @@ use crate::launch::arguments::{GridBarrierArguments, LoopArguments, Rate, Warp};
 use crate::launch::bench::BlockOrder;
 use crate::launch::offsets::MemoryOffsets;
 use crate::launch::runner::Outage;
-use crate::launch::samples::{Timing, by_threads, joined, mark_clock_changes, ns_per_cycle, warm_up_operations};
+use crate::launch::samples::{Timing, by_threads, joined, mark_clock_changes, ns_per_cycle, operations, with_warm_up};
 use crate::launch::{host_clock, ruler};
 use crate::multi::{DeviceGroup, GroupLaunch, LoadedProgram, PhaseCounts};
 
@@ -61,16 +61,10 @@ impl GridBarrierExperiment<'_> {
         Ok(())
     }
 
-    /// Barriers that each thread passes in the loop at each memory offset of one launch.
-    fn looped(&self, side: Side, iterations: u64) -> u64 {
-        iterations * u64::from(self.setup.unroll) * (1 + side.copies())
-    }
-
     /// The launch of a shot. It must run: the next launch at the same memory offset continues its count of barriers.
     fn launch(&mut self, Shot { side, iterations, pair }: Shot) -> GroupLaunch {
         let iterations = iterations.min(MAX_ITERATIONS);
-        let warm_up = warm_up_operations(side, self.setup.unroll);
-        let barriers = 2 * BARRIERS_OF_A_CHECK + warm_up + self.looped(side, iterations);
+        let barriers = 2 * BARRIERS_OF_A_CHECK + with_warm_up(side, iterations, self.setup.unroll);
         self.counted(Some(side), iterations as u32, pair, barriers)
     }
 
@@ -210,7 +204,7 @@ impl Experiment for GridBarrierExperiment<'_> {
     }
 
     fn operations(&self, side: Side, iterations: u64) -> u64 {
-        self.looped(side, iterations) * u64::from(self.setup.offsets.per_sample())
+        operations(side, iterations, self.setup.unroll) * u64::from(self.setup.offsets.per_sample())
     }
 
     fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {

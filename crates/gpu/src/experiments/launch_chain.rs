@@ -19,7 +19,7 @@ use crate::launch::bench::{Bench, Shape};
 use crate::launch::device_context::Kernels;
 use crate::launch::host_clock;
 use crate::launch::runner::{Health, HostClock, Outage, poll};
-use crate::launch::samples::finding_of;
+use crate::launch::samples::{finding_of, operations};
 use syncscope_host::scheduling::AffinityGuard;
 
 /// Launches of the longest baseline. The test has twice as many, the third loop three times. A stream takes about 1,024 launches; then a launch must wait
@@ -73,11 +73,6 @@ pub(crate) struct LaunchChain<'a> {
     word: DeviceBuffer,
     /// The last value that was written there.
     written: Cell<u32>,
-}
-
-/// Launches of one side.
-const fn launches(side: Side, iterations: u64) -> u64 {
-    (1 + side.copies()) * iterations
 }
 
 impl<'a> LaunchChain<'a> {
@@ -203,7 +198,7 @@ impl<'a> LaunchChain<'a> {
     }
 
     fn time(&mut self, Shot { side, iterations, .. }: Shot) -> Result<Sample, Outage> {
-        let count = launches(side, iterations);
+        let count = operations(side, iterations, 1);
         if self.setup.launching.is_graph() {
             self.capture(side, count)?;
             self.wait()?;
@@ -262,7 +257,7 @@ impl Experiment for LaunchChain<'_> {
     }
 
     fn operations(&self, side: Side, iterations: u64) -> u64 {
-        launches(side, iterations)
+        operations(side, iterations, 1)
     }
 
     fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
@@ -303,6 +298,10 @@ impl Experiment for LaunchChain<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn launches(side: Side, iterations: u64) -> u64 {
+        operations(side, iterations, 1)
+    }
 
     #[test]
     fn the_test_has_as_many_launches_more_as_the_baseline_has() {

@@ -148,17 +148,13 @@ fn no_lost_updates(sides: Sides, native: bool) -> Result<(), Refusal> {
 /// The case with CPUs, once for each number of them; the case itself if there are no CPUs to add.
 fn placed(case: Case, nearby_cpus: &NearbyCpus) -> Vec<Case> {
     let on = |cpus: Vec<u32>| Case { placement: Some(Placement::List(cpus)), ..case.clone() };
-    let placed: Vec<Case> = match entry_of(&case).map_or(CpuThreads::None, |entry| (entry.cpu_threads)(&case)) {
-        CpuThreads::None => Vec::new(),
-        CpuThreads::One(distance) => {
-            let cpus = distance.and_then(|distance| nearby_cpus.some(distance, 1));
-            cpus.map(on).into_iter().collect()
-        }
-        CpuThreads::OneAndSeveral => {
-            let counts = [1, SEVERAL].into_iter();
-            counts.filter_map(|count| nearby_cpus.some(Distance::Near, count)).map(on).collect()
-        }
+    let wanted = match entry_of(&case).map_or(CpuThreads::None, |entry| (entry.cpu_threads)(&case)) {
+        CpuThreads::None | CpuThreads::One(None) => Vec::new(),
+        CpuThreads::One(Some(distance)) => vec![(distance, 1)],
+        CpuThreads::OneAndSeveral => vec![(Distance::Near, 1), (Distance::Near, SEVERAL)],
     };
+    let there = wanted.into_iter().filter_map(|(distance, count)| nearby_cpus.some(distance, count));
+    let placed: Vec<Case> = there.map(on).collect();
     if placed.is_empty() { vec![case] } else { placed }
 }
 

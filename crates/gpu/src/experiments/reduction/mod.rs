@@ -20,6 +20,7 @@ use crate::cuda::error::{Called, CudaError};
 use crate::launch::host_clock;
 use crate::launch::ruler::is_warm;
 use crate::launch::runner::Outage;
+use crate::launch::samples::operations;
 use crate::multi::LIMIT;
 
 pub(crate) use self::queue::{Queue, Request};
@@ -72,11 +73,6 @@ pub(crate) struct ReductionExperiment<'a> {
     wrong: Option<String>,
 }
 
-/// Reductions of one side.
-const fn chain(side: Side, iterations: u64) -> u64 {
-    (1 + side.copies()) * iterations
-}
-
 /// The host was too slow. The device can still be used.
 fn late(took: Duration) -> CudaError {
     let (took, limit) = (took.as_millis(), QUEUED_WITHIN.as_millis());
@@ -104,7 +100,7 @@ impl<'a> ReductionExperiment<'a> {
 
     /// Runs a chain, and compares its results with the answer.
     fn time(&mut self, shot: Shot) -> Result<Sample, Outage> {
-        let count = chain(shot.side, shot.iterations);
+        let count = operations(shot.side, shot.iterations, 1);
         let queueing = self.queue.recipe.queueing;
         if queueing == Queueing::QueuedFirst && !self.has_run {
             self.queue.reduce(0)?;
@@ -211,7 +207,7 @@ impl Experiment for ReductionExperiment<'_> {
     }
 
     fn operations(&self, side: Side, iterations: u64) -> u64 {
-        chain(side, iterations)
+        operations(side, iterations, 1)
     }
 
     fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
@@ -226,7 +222,7 @@ impl Experiment for ReductionExperiment<'_> {
         let longest = if recipe.queueing == Queueing::QueuedFirst { MOST_QUEUED } else { MOST_RESULTS };
         Protocol {
             min_iterations: (fewest * SHORT / self.queue.elements.max(SHORT)).max(1),
-            max_iterations: longest / chain(Side::Double, 1),
+            max_iterations: longest / operations(Side::Double, 1, 1),
             // A chain of three times as many reductions: shows whether all of them cost the same.
             has_double: true,
             ..Protocol::of(1)
@@ -255,6 +251,10 @@ impl Experiment for ReductionExperiment<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn chain(side: Side, iterations: u64) -> u64 {
+        operations(side, iterations, 1)
+    }
 
     #[test]
     fn the_test_has_as_many_reductions_more_as_the_baseline_has() {
