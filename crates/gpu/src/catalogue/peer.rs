@@ -36,7 +36,8 @@ impl PeerProgram {
 
     /// Its cases on a device with this many multiprocessors: each type, stride, number of blocks and of threads.
     pub fn cases(&self, multiprocessors: u32) -> impl Iterator<Item = Case> {
-        let limits = DeviceLimits { multiprocessors, max_threads: MOST_THREADS };
+        // The largest block that the programs are run with has 1,024 threads.
+        let limits = DeviceLimits { multiprocessors, max_threads: 1024 };
         let (blocks, threads) = (limits.blocks(Preset::Paper), limits.all_threads());
         let grids =
             blocks.into_iter().flat_map(move |blocks| threads.clone().into_iter().map(move |one| (blocks, one)));
@@ -113,9 +114,6 @@ pub static PEER_PROGRAMS: &[PeerProgram] = {
         program("cuda_vote_ballot_sync", "gpu.vote.ballot", UNTYPED, None, DEPENDENT),
     ]
 };
-
-/// Threads of the largest block that the programs are run with.
-const MOST_THREADS: u32 = 1024;
 
 /// The cases of all programs on a device with this many multiprocessors, and beside each other form the default one. Two
 /// programs that measure the same have one case.
