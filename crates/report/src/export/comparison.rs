@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use syncscope_core::run::columns::{COLUMNS, Column};
 use syncscope_core::stats::{Interval, median};
 use syncscope_core::units::significant;
-use syncscope_core::{Nanoseconds, Row, Verdict};
+use syncscope_core::{Row, Verdict};
 
 use super::grid::{self, Grid};
 use crate::analysis::compare::{Change, ComparedCase, Comparison};
@@ -27,8 +27,7 @@ pub fn for_terminal(comparison: &Comparison<'_>, width: usize) -> String {
     parts.push(format!("Families\n{}", families(comparison).for_terminal(width)));
     let directions = directions(comparison, MOST_CHANGES);
     for changes in &directions {
-        let left_out = changes.left_out();
-        let more = if left_out > 0 { format!("\n  and {left_out} more; --format csv has all") } else { String::new() };
+        let more = and_more(changes.left_out);
         let table = changes.grid.for_terminal(width);
         parts.push(format!("{}, {}\n{table}{more}", changes.title, changes.order));
     }
@@ -80,6 +79,11 @@ pub fn summary(comparison: &Comparison<'_>) -> String {
         text.extend([separator, &count.to_string(), words]);
     }
     text
+}
+
+/// What stands below a table of the terminal that does not show all.
+pub(super) fn and_more(left_out: usize) -> String {
+    if left_out > 0 { format!("\n  and {left_out} more; --format csv has all") } else { String::new() }
 }
 
 fn runs(comparison: &Comparison<'_>) -> Grid {
@@ -167,14 +171,8 @@ pub(crate) struct Changes {
     pub(crate) order: String,
     /// As many of them as are shown.
     pub(crate) grid: Grid,
-    count: usize,
-}
-
-impl Changes {
     /// The number of those that are not shown.
-    pub(crate) fn left_out(&self) -> usize {
-        self.count - self.grid.parts().1.len()
-    }
+    pub(crate) left_out: usize,
 }
 
 /// What is slower, then what is faster, at most `most` of each. A direction without a case is left out.
@@ -188,7 +186,7 @@ pub(crate) fn directions(comparison: &Comparison<'_>, most: usize) -> Vec<Change
             title: format!("{} in B: {}", naming::capitalized(change.as_str()), naming::plural(count, "case")),
             order: format!("sorted by the {first} first{others}"),
             grid: changes(of_change().take(most)),
-            count,
+            left_out: count.saturating_sub(most),
         })
     };
     let slower = direction(Change::Slower, "lower end of the interval, largest");
@@ -249,10 +247,10 @@ fn parameters() -> impl Iterator<Item = &'static Column> {
 /// The columns of a comparison behind those that name the case; whether each holds numbers, and what.
 type Cells = fn(&ComparedCase<'_>) -> Option<f64>;
 const NUMBERS: [(&str, Cells); 11] = [
-    ("a_ns", |case| ns(case.a)),
+    ("a_ns", |case| Some(case.a.ns?.value())),
     ("a_ns_low", |case| Some(case.a.ns_interval?.low)),
     ("a_ns_high", |case| Some(case.a.ns_interval?.high)),
-    ("b_ns", |case| ns(case.b)),
+    ("b_ns", |case| Some(case.b.ns?.value())),
     ("b_ns_low", |case| Some(case.b.ns_interval?.low)),
     ("b_ns_high", |case| Some(case.b.ns_interval?.high)),
     ("ratio", ratio),
@@ -261,10 +259,6 @@ const NUMBERS: [(&str, Cells); 11] = [
     ("common_factor", |case| case.ratio.map(|_| case.common_factor)),
     ("p_value", |case| case.p_value),
 ];
-
-fn ns(row: &Row) -> Option<f64> {
-    row.ns.map(Nanoseconds::value)
-}
 
 type Words = fn(&ComparedCase<'_>) -> String;
 const WORDS: [(&str, Words); 5] = [
@@ -342,7 +336,7 @@ mod tests {
     use super::*;
     use crate::{compare, testing};
     use syncscope_core::machine::GpuMachine;
-    use syncscope_core::{Case, Dtype};
+    use syncscope_core::{Case, Dtype, Nanoseconds};
 
     /// Two shuffles, a cluster barrier that became slower by half, a lock that failed in B; B has another GPU.
     fn runs() -> [RunData; 2] {

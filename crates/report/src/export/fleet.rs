@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use syncscope_core::stats::median;
 use syncscope_core::units::significant;
 
+use super::comparison::and_more;
 use super::grid::Grid;
 use crate::analysis::fleet::{ExaminedFleet, FleetCell, FleetNode};
 use crate::figure::{self, percent};
@@ -19,8 +20,7 @@ pub fn for_terminal(fleet: &ExaminedFleet, width: usize) -> String {
     let mut parts = vec![format!("Families\n{}", families(fleet).for_terminal(width))];
     if fleet.outliers().next().is_some() {
         let (table, left_out) = outliers(fleet, MOST_OUTLIERS);
-        let more = if left_out > 0 { format!("\n  and {left_out} more; --format csv has all") } else { String::new() };
-        parts.push(format!("Nodes that differ\n{}{more}", table.for_terminal(width)));
+        parts.push(format!("Nodes that differ\n{}{}", table.for_terminal(width), and_more(left_out)));
         parts.push(about_intervals(fleet));
     }
     parts.push(summary(fleet));
@@ -145,11 +145,7 @@ fn families(fleet: &ExaminedFleet) -> Grid {
         families.entry(family_of(primitive)).or_default().push(at);
     }
     let cells = |primitives: &[usize]| -> Vec<&FleetCell> {
-        let mut cells = Vec::new();
-        for node in &fleet.nodes {
-            cells.extend(primitives.iter().filter_map(|at| node.cells[*at].as_ref()));
-        }
-        cells
+        fleet.nodes.iter().flat_map(|node| primitives.iter().filter_map(|at| node.cells[*at].as_ref())).collect()
     };
     let end = |primitives: &[usize], pick: fn(f64, f64) -> f64| {
         let end = cells(primitives).iter().map(|cell| cell.ratio).reduce(pick);
