@@ -72,6 +72,11 @@ impl Part {
         Self::Paragraph(text.into())
     }
 
+    /// A card about these items; none without any.
+    pub fn about<T>(items: &[T], title: &str, note: &str, parts: impl FnOnce(&[T]) -> Vec<Self>) -> Option<Self> {
+        (!items.is_empty()).then(|| Self::card(title, note, parts(items)))
+    }
+
     /// Figures with these headings.
     pub fn table(headings: &[&str], rows: Vec<Vec<String>>) -> Self {
         Self::Table(Table { headings: headings.iter().map(|heading| (*heading).to_owned()).collect(), rows })

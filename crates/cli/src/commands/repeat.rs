@@ -61,11 +61,8 @@ impl Request {
     }
 
     fn resumed(folder: &Path, arguments: &RunArguments, count: u32) -> Result<Self, Failure> {
-        if arguments.experiments {
-            return Err(Failure::Usage(
-                "--experiments: repeated runs have none; start a run without --repeat".to_owned(),
-            ));
-        }
+        let reason = "--experiments: repeated runs have none; start a run without --repeat";
+        Failure::refuse([(arguments.experiments, reason)])?;
         let lock = RunDirectory::open(folder)?.lock()?;
         let (directory, run) = resumable(folder)?;
         let (arguments, _) = as_begun(arguments, &directory, &run)?;
@@ -139,10 +136,8 @@ impl Request {
         if !directory.has_measurements() {
             return Ok(());
         }
-        let mut left = HashMap::new();
-        for row in repeats::join(&rows_of(&self.runs()?)?, &catalogue()) {
-            left.insert(row.case.id(), joined_runs(&row));
-        }
+        let joined = repeats::join(&rows_of(&self.runs()?)?, &catalogue());
+        let left: HashMap<_, _> = joined.iter().map(|row| (row.case.id(), joined_runs(row))).collect();
         let is_less = |row: &Row| left.get(&row.case.id()).is_none_or(|runs| *runs < joined_runs(row));
         if directory.read_rows()?.iter().any(is_less) {
             return Err(Failure::Usage(format!(

@@ -1,7 +1,6 @@
 //! Pages: `syncscope report` of one run, or one that compares several; `gallery` of many. A page that cannot be written whole leaves
 //! what was there before.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError, replace_file};
@@ -15,21 +14,16 @@ use crate::{runs, terminal};
 pub(crate) fn report(arguments: ReportArguments) -> Result<Outcome, Failure> {
     let named = runs::named_or_latest(&arguments.runs)?;
     let directories = named.iter().map(|path| RunDirectory::open(path)).collect::<Result<Vec<_>, _>>()?;
-    let output = output(arguments.out, &directories)?;
+    let output = match (arguments.out, directories.as_slice()) {
+        (Some(output), _) => output,
+        (None, [directory]) => directory.report(),
+        (None, _) => return Err(Failure::Usage("several runs need a file name for the page: -o FILE".to_owned())),
+    };
     let load = |directory: &RunDirectory| runs::load_as_measured(directory.path());
     let data = directories.iter().map(load).collect::<Result<Vec<_>, _>>()?;
     write_named(&output, &page::render(&data))?;
     terminal::note(&format!("wrote {}", output.display()));
     Ok(Outcome::Done)
-}
-
-/// The file of the page. The page of a single run goes into its directory by default.
-fn output(requested: Option<PathBuf>, directories: &[RunDirectory]) -> Result<PathBuf, Failure> {
-    match (requested, directories) {
-        (Some(output), _) => Ok(output),
-        (None, [directory]) => Ok(directory.report()),
-        (None, _) => Err(Failure::Usage("several runs need a file name for the page: -o FILE".to_owned())),
-    }
 }
 
 /// Writes the page. What holds no run is left out, so that a folder of runs can be given as `results/*`.
@@ -71,16 +65,11 @@ pub(super) fn page_of(out: &Path, run: &Path, name: &str) -> Option<String> {
 
 /// The name as a part of an address (RFC 3986).
 fn encoded(name: &str) -> String {
-    let mut address = String::new();
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            address.push(char::from(byte));
-        } else {
-            // Writing to a String cannot fail.
-            let _ = write!(address, "%{byte:02X}");
-        }
-    }
-    address
+    let encoded = |byte: u8| match byte {
+        b'-' | b'.' | b'_' | b'~' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    name.bytes().map(encoded).collect()
 }
 
 /// Writes the page of a run to its place in the directory, and says where it is.

@@ -153,8 +153,7 @@ fn make(path: &Path, out: Option<&Path>) -> Result<Outcome, Failure> {
     bundle.run.warnings.iter().for_each(|text| terminal::note(text));
     replace_file(&out, &packed).map_err(Failure::in_file(&out))?;
     terminal::note(&format!("wrote {} ({} bytes)", out.display(), packed.len()));
-    terminal::show(&issue(&bundle, &out))?;
-    Ok(Outcome::Done)
+    terminal::show(&issue(&bundle, &out))
 }
 
 /// The text to paste: the answers to the questions of `.github/ISSUE_TEMPLATE/machine.yml`.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syncscope_core::{Case, Evidence, Experiment, Laboratory, Preset};
 use syncscope_gpu::verify::{ARCHITECTURES, Verified};
+use syncscope_report::in_groups;
 
 use crate::args::VerifyArguments;
 use crate::failure::{Failure, Outcome};
@@ -37,12 +38,8 @@ pub(crate) fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
 fn summary(programs: &[Verified]) -> String {
     let count = |finding| programs.iter().filter(|program| Finding::of(program) == finding).count();
     let checked = programs.iter().filter(|program| program.evidence.is_ok());
-    let mut archs: Vec<&str> = Vec::new();
-    for arch in checked.map(|program| program.arch.as_str()) {
-        if !archs.contains(&arch) {
-            archs.push(arch);
-        }
-    }
+    let by_arch = in_groups(checked.map(|program| (program.arch.as_str(), program)));
+    let archs: Vec<&str> = by_arch.into_iter().map(|(arch, _)| arch).collect();
     format!(
         "INSTRUCTION 16/32: 16 in the baseline loop, 32 in the test loop, which executes the primitive once more\n\
          {} programs for {}: {} of them elided as expected, {} without the expected instruction",
@@ -147,19 +144,9 @@ fn on_cpu(laboratory: &mut dyn Laboratory, selection: &Selection) -> Vec<Verifie
 
 /// The programs, grouped where only the architecture differs.
 fn grouped(programs: &[Verified]) -> Vec<Vec<&Verified>> {
-    let mut groups: Vec<Vec<&Verified>> = Vec::new();
-    for program in programs {
-        let same = |group: &&mut Vec<&Verified>| {
-            let first = group[0];
-            first.case == program.case && text(first) == text(program)
-        };
-        match groups.iter_mut().find(same) {
-            Some(group) => group.push(program),
-            None => groups.push(vec![program]),
-        }
-    }
-    groups.sort_by_key(|group| group[0].case.clone());
-    groups
+    let mut groups = in_groups(programs.iter().map(|program| ((&program.case, text(program)), program)));
+    groups.sort_by_key(|((case, _), _)| *case);
+    groups.into_iter().map(|(_, group)| group).collect()
 }
 
 fn line(group: &[&Verified]) -> String {

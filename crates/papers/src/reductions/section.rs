@@ -11,11 +11,8 @@ use super::{difference, size};
 /// The section of a run; `None` if it measured no reductions. Their times are in the charts of all families.
 pub fn section(rows: &[Row]) -> Option<Section> {
     let claims = listing_claims(rows);
-    let listing = || {
-        let title = "Five maximum reductions";
-        Part::card(title, "Burtchell and Burtscher, listing 1", vec![Part::Claims(claims.clone())])
-    };
-    let listing = (!claims.is_empty()).then(listing);
+    let (title, note) = ("Five maximum reductions", "Burtchell and Burtscher, listing 1");
+    let listing = Part::about(&claims, title, note, |claims| vec![Part::Claims(claims.to_vec())]);
     let parts: Vec<Part> = [predictions(rows), barriers(rows), listing].into_iter().flatten().collect();
     (!parts.is_empty()).then_some(Section {
         name: super::NAME,
@@ -91,10 +88,6 @@ fn prediction_line(prediction: &Prediction<'_>) -> Vec<String> {
 }
 
 fn barriers(rows: &[Row]) -> Option<Part> {
-    let found = boundaries(rows);
-    if found.is_empty() {
-        return None;
-    }
     let note = Part::paragraph(
         "Partial results of blocks can be joined behind a barrier: by a second kernel, or behind the barrier of the grid. The \
          figures are the time that takes more than one atomic operation of each block, launched in the same way. Where kernels \
@@ -105,10 +98,11 @@ fn barriers(rows: &[Row]) -> Option<Part> {
         let Boundary { elements, launched_by, kernel, grid } = boundary;
         vec![size(*elements), (*launched_by).to_owned(), cell(*kernel), cell(*grid)]
     };
-    let table =
-        Part::table(&["elements", "launched by", "end of a kernel", "grid barrier"], found.iter().map(line).collect());
+    let headings = ["elements", "launched by", "end of a kernel", "grid barrier"];
     let what = "difference to one atomic operation of each block, 95 % interval";
-    Some(Part::card("What a kernel boundary costs", what, vec![note, table]))
+    Part::about(&boundaries(rows), "What a kernel boundary costs", what, |found| {
+        vec![note, Part::table(&headings, found.iter().map(line).collect())]
+    })
 }
 
 #[cfg(test)]

@@ -68,9 +68,7 @@ pub(super) fn core_to_core(arguments: &CoreToCoreArguments) -> Result<Outcome, F
     let CoreToCoreArguments { path, target } = arguments;
     if !path.is_dir() {
         let model = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        for warning in convert(path, &Described { model, ..Described::default() }, target)? {
-            terminal::warning(&warning);
-        }
+        terminal::warnings(&convert(path, &Described { model, ..Described::default() }, target)?);
         return Ok(Outcome::Done);
     }
     if target.machine.is_some() {

@@ -127,8 +127,9 @@ struct ClassRows<'a>(Vec<&'a ClassRow>);
 
 impl<'a> ClassRows<'a> {
     /// `None` unless there is a row for each class.
-    fn of(rows: impl Iterator<Item = &'a ClassRow>) -> Option<Self> {
-        let rows: Vec<&ClassRow> = rows.collect();
+    fn of(classes: &'a [ClassRow], variant: Variant, block_threads: u32) -> Option<Self> {
+        let is_own = |row: &&ClassRow| row.variant == variant && row.block_threads == block_threads;
+        let rows: Vec<&ClassRow> = classes.iter().filter(is_own).collect();
         let is_complete = PositionClass::ALL.iter().all(|class| rows.iter().any(|row| row.class == *class));
         is_complete.then_some(Self(rows))
     }
@@ -176,10 +177,7 @@ fn claims_of_kernels(classes: &[ClassRow]) -> Vec<ClaimRow> {
 }
 
 fn about_sizes(claim: Claim, variant: Variant, sizes: &[u32], classes: &[ClassRow]) -> Vec<ClaimRow> {
-    let of_size = |size: &u32| {
-        let rows = classes.iter().filter(|row| row.variant == variant && row.block_threads == *size);
-        about_size(claim, &ClassRows::of(rows)?)
-    };
+    let of_size = |size: &u32| about_size(claim, &ClassRows::of(classes, variant, *size)?);
     with_all(claim, Some(variant), sizes.iter().filter_map(of_size).collect())
 }
 
@@ -196,13 +194,11 @@ fn about_size(claim: Claim, rows: &ClassRows<'_>) -> Option<ClaimRow> {
         Claim::SideFollowsLoads | Claim::IncreasingOrder | Claim::EightOrders => return None,
     };
     Some(ClaimRow {
-        claim,
         variant: Some(first.variant),
         block_threads: Some(first.block_threads),
         in_paper: is_in_paper(first.variant, first.block_threads),
-        verdict,
         share: decisive.and_then(|row| proportion(row.share, row.share_low, row.share_high)),
-        found,
+        ..ClaimRow::without_share(claim, verdict, found)
     })
 }
 
@@ -254,11 +250,9 @@ fn first_only<'a>(rows: &ClassRows<'a>) -> Judged<'a> {
 
 /// Whether the control, which reads the left neighbour first, has its inconsistencies on the other side.
 fn side_follows_loads(classes: &[ClassRow]) -> Vec<ClaimRow> {
-    let of = |variant, size| {
-        ClassRows::of(classes.iter().filter(move |row| row.variant == variant && row.block_threads == size))
-    };
     let row = |block_threads: u32| {
-        let (paper, control) = (of(Variant::Global, block_threads)?, of(Variant::GlobalLeftFirst, block_threads)?);
+        let of = |variant| ClassRows::of(classes, variant, block_threads);
+        let (paper, control) = (of(Variant::Global)?, of(Variant::GlobalLeftFirst)?);
         let [[first, last], [control_first, control_last]] =
             [paper, control].map(|rows| [rows.count(&[WarpFirst, BlockFirst]), rows.count(&[WarpLast, BlockLast])]);
         let verdict = match (first + last, control_first + control_last) {
@@ -299,13 +293,10 @@ fn claims_of_arrival(neighbours: &[NeighbourRow]) -> Vec<ClaimRow> {
             correlation.unwrap_or_default()
         );
         ClaimRow {
-            claim: Claim::IncreasingOrder,
-            variant: None,
             block_threads: Some(row.block_threads),
             in_paper: is_in_paper(Variant::Global, row.block_threads),
-            verdict,
             share: proportion(row.share, row.share_low, row.share_high),
-            found,
+            ..ClaimRow::without_share(Claim::IncreasingOrder, verdict, found)
         }
     };
     with_all(Claim::IncreasingOrder, None, neighbours.iter().map(row).collect())
