@@ -15,7 +15,6 @@ use syncscope_gpu::{GpuError, GpuLaboratory};
 use syncscope_papers::crosscheck;
 
 use crate::failure::Failure;
-use crate::supervisor;
 use crate::supervisor::board::{self, Step};
 
 /// The laboratories that measure in this process.
@@ -82,7 +81,7 @@ impl Laboratories {
 
     /// Lets fresh processes make passes over the cases of the CPUs, in a run of one process that is watched.
     pub(crate) fn let_fresh_processes_measure(&mut self) {
-        let cpu = self.cpu.as_mut().filter(|_| self.mpi.is_none() && supervisor::is_worker());
+        let cpu = self.cpu.as_mut().filter(|_| self.mpi.is_none() && board::is_there());
         cpu.into_iter().for_each(CpuLaboratory::let_fresh_processes_measure);
     }
 
@@ -157,15 +156,9 @@ impl Laboratories {
     /// The state of the machine.
     pub(crate) fn environment(&self) -> Environment {
         let mut environment = Environment::default();
-        if let Some(cpu) = &self.cpu {
-            cpu.describe(&mut environment);
-        }
-        if let Ok(gpu) = &self.gpu {
-            gpu.describe(&mut environment);
-        }
-        if let Some(mpi) = &self.mpi {
-            mpi.describe(&mut environment);
-        }
+        self.cpu.iter().for_each(|cpu| cpu.describe(&mut environment));
+        self.gpu.iter().for_each(|gpu| gpu.describe(&mut environment));
+        self.mpi.iter().for_each(|mpi| mpi.describe(&mut environment));
         environment.crosscheck.clone_from(&self.chain_checks);
         environment
     }

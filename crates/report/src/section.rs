@@ -83,6 +83,12 @@ impl Part {
     }
 
     /// Its markup.
+    /// A line for each row, with the cells of these columns.
+    pub fn columns<T, const N: usize>(rows: &[T], columns: [(&str, fn(&T) -> String); N]) -> Self {
+        let line = |row: &T| columns.iter().map(|(_, cell)| cell(row)).collect();
+        Self::table(&columns.map(|(heading, _)| heading), rows.iter().map(line).collect())
+    }
+
     pub(crate) fn html(&self) -> String {
         match self {
             Self::Card(title, note, parts) => card(title, note, &html(parts)),

@@ -12,12 +12,10 @@ use syncscope_core::session::{Finished, SessionError};
 use syncscope_report::table;
 
 use crate::args::{Arguments, Command, RunArguments};
-use crate::axes;
 use crate::commands::own_request::OwnRequest;
 use crate::commands::report::write_of_run;
 use crate::failure::{Failure, Outcome};
-use crate::runs;
-use crate::terminal;
+use crate::{axes, runs, terminal};
 
 /// A run that is not complete.
 ///

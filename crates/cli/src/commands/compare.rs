@@ -7,9 +7,8 @@ use syncscope_report::{Change, compare as compare_runs, export};
 
 use crate::args::{CompareArguments, TextFormat};
 use crate::failure::{Failure, Outcome};
-use crate::runs;
 use crate::selection::Selection;
-use crate::terminal;
+use crate::{runs, terminal};
 
 /// Compares two runs.
 pub(crate) fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> {

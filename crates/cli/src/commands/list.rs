@@ -8,8 +8,7 @@ use syncscope_report::in_groups;
 use crate::args::{ListArguments, ListFormat};
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
-use crate::selection;
-use crate::terminal;
+use crate::{selection, terminal};
 
 /// Lists the primitives that this machine can measure, then the others with the reasons.
 pub(crate) fn list(arguments: &ListArguments) -> Result<Outcome, Failure> {

@@ -23,10 +23,8 @@ use crate::axes::AxisFilter;
 use crate::catalogue::catalogue;
 use crate::commands::begun_run::{as_begun, default_directory, interrupted, is_complete, report, resumable};
 use crate::failure::{Failure, Outcome};
-use crate::launcher;
-use crate::provenance;
-use crate::supervisor;
 use crate::terminal::{self, cancel_on_signal};
+use crate::{launcher, provenance, supervisor};
 
 /// How often the child is looked at.
 const POLL: Duration = Duration::from_millis(50);
@@ -66,14 +64,8 @@ impl Request {
         let lock = RunDirectory::open(folder)?.lock()?;
         let (directory, run) = resumable(folder)?;
         let (arguments, _) = as_begun(arguments, &directory, &run)?;
-        let request = Self {
-            folder: folder.to_owned(),
-            count,
-            _lock: lock,
-            seed: run.seed.wrapping_sub(1),
-            arguments,
-            command: run.command,
-        };
+        let (folder, seed, command) = (folder.to_owned(), run.seed.wrapping_sub(1), run.command);
+        let request = Self { folder, count, _lock: lock, arguments, seed, command };
         request.check_rows(&directory)?;
         Ok(request)
     }
@@ -81,23 +73,13 @@ impl Request {
     fn begun(arguments: &RunArguments, count: u32) -> Result<Self, Failure> {
         let folder = arguments.out.clone().unwrap_or_else(|| default_directory(arguments.preset));
         let shortest = SHORTEST * count;
-        if arguments.budget.is_some_and(|budget| budget < shortest) {
-            return Err(Failure::Usage(format!(
-                "--budget is too short for {count} runs; give them {} s or more",
-                shortest.as_secs()
-            )));
-        }
+        let reason = format!("--budget is too short for {count} runs; give them {} s or more", shortest.as_secs());
+        Failure::refuse([(arguments.budget.is_some_and(|budget| budget < shortest), &reason)])?;
         // An error shows now, not in a child.
         let directory = RunDirectory::create(&folder)?;
         let seed = arguments.seed.unwrap_or_else(|| fastrand::u64(..u64::from(u32::MAX)));
-        let request = Self {
-            folder,
-            count,
-            _lock: directory.lock()?,
-            seed,
-            arguments: arguments.clone(),
-            command: provenance::command_line(),
-        };
+        let (lock, arguments, command) = (directory.lock()?, arguments.clone(), provenance::command_line());
+        let request = Self { folder, count, _lock: lock, arguments, seed, command };
         directory.write_run(&request.unmeasured())?;
         Ok(request)
     }
@@ -253,11 +235,9 @@ fn has_begun(folder: &Path) -> bool {
 
 /// The command that measures once, or goes on with what was begun.
 fn command(request: &Request, folder: &Path, number: u32, budget: Option<Duration>) -> Result<Command, Failure> {
-    let program = std::env::current_exe().map_err(|error| {
-        Failure::CouldNot(format!(
-            "the file of this program cannot be found: {error}; check that it was not moved or deleted"
-        ))
-    })?;
+    let reason = "check that it was not moved or deleted";
+    let missing = |error| Failure::CouldNot(format!("the file of this program cannot be found: {error}; {reason}"));
+    let program = std::env::current_exe().map_err(missing)?;
     let (mut child, arguments) = (Command::new(program), &request.arguments);
     child.arg("run").stdin(Stdio::null()).stdout(Stdio::null());
     launcher::keep_directory(&mut child);
@@ -269,11 +249,8 @@ fn command(request: &Request, folder: &Path, number: u32, budget: Option<Duratio
         let seed = request.seed_of(number).to_string();
         // These runs show by themselves how far runs are from each other.
         child.args(["--no-history", "--preset", arguments.preset.as_str(), "--seed", &seed, "--out"]).arg(folder);
-        for (option, globs) in [("--only", &arguments.only), ("--skip", &arguments.skip)] {
-            for glob in globs {
-                child.args([option, glob]);
-            }
-        }
+        child.args(arguments.only.iter().flat_map(|glob| ["--only", glob]));
+        child.args(arguments.skip.iter().flat_map(|glob| ["--skip", glob]));
         child.args(AxisFilter::new(&arguments.axes).options());
         if let Some(CpuList(cpus)) = &arguments.cpus {
             child.args(["--cpus", &cpu_list::format(cpus)]);

@@ -47,7 +47,7 @@ pub(crate) fn findings(arguments: &FindingsArguments) -> Result<Outcome, Failure
         let data = runs::load(&path)?;
         let mut findings = report_findings(&data);
         findings.retain(|finding| papers.is_empty() || papers.contains(&finding.paper));
-        found.push(export::findings::RunFindings::new(data, findings));
+        found.push(export::findings::RunFindings { data, findings });
     }
     terminal::show(&match arguments.format {
         DocumentFormat::Table => export::findings::for_terminal(&found, terminal::width(), terminal::colour()),

@@ -25,8 +25,7 @@ use syncscope_gpu::DeviceLimits;
 use crate::args::SubmitArguments;
 use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
-use crate::runs;
-use crate::terminal;
+use crate::{runs, terminal};
 
 /// The largest bundle, as it is and unpacked.
 const MOST_BYTES: u64 = 64 << 10;

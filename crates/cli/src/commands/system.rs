@@ -7,8 +7,7 @@ use syncscope_cpu::CpuLaboratory;
 use crate::args::SystemFormat;
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
-use crate::provenance;
-use crate::terminal;
+use crate::{provenance, terminal};
 
 /// Shows the machine, its state and the warnings.
 pub(crate) fn system(format: SystemFormat) -> Result<Outcome, Failure> {

@@ -163,33 +163,22 @@ fn classes(rows: &[ClassRow]) -> Option<Part> {
 
 /// In which order blocks arrive.
 fn neighbours(rows: &[NeighbourRow]) -> Option<Part> {
-    let headings = [
-        "Threads",
-        "Blocks",
-        "Launches",
-        "Lower first",
-        "95 % interval",
-        "Rank correlation",
-        "First to last",
-        "Neighbours apart",
+    let columns: [(_, fn(&NeighbourRow) -> String); 8] = [
+        ("Threads", |row| row.block_threads.to_string()),
+        ("Blocks", |row| row.blocks.to_string()),
+        ("Launches", |row| row.launches.to_string()),
+        ("Lower first", |row| row.share.map(percent).unwrap_or_default()),
+        ("95 % interval", |row| proportion(row.share, row.share_low, row.share_high).map(interval).unwrap_or_default()),
+        ("Rank correlation", |row| row.rank_correlation.map(|found| format!("{found:.2}")).unwrap_or_default()),
+        ("First to last", |row| row.span_ns.map(|ns| format!("{ns:.0} ns")).unwrap_or_default()),
+        ("Neighbours apart", |row| row.apart_ns.map(apart).unwrap_or_default()),
     ];
-    let cells = |row: &NeighbourRow| {
-        let ns = |value: Option<f64>| value.map(|value| format!("{value:.0} ns")).unwrap_or_default();
-        vec![
-            row.block_threads.to_string(),
-            row.blocks.to_string(),
-            row.launches.to_string(),
-            row.share.map(percent).unwrap_or_default(),
-            proportion(row.share, row.share_low, row.share_high).map(interval).unwrap_or_default(),
-            row.rank_correlation.map(|correlation| format!("{correlation:.2}")).unwrap_or_default(),
-            ns(row.span_ns),
-            if row.apart_ns == Some(0.0) { "under a timer step".to_owned() } else { ns(row.apart_ns) },
-        ]
-    };
     let note = "blocks with successive numbers: how often the lower one arrived first at a counter in global memory";
-    Part::about(rows, "The order in which blocks arrive", note, |rows| {
-        vec![Part::table(&headings, rows.iter().map(cells).collect())]
-    })
+    Part::about(rows, "The order in which blocks arrive", note, |rows| vec![Part::columns(rows, columns)])
+}
+
+fn apart(ns: f64) -> String {
+    if ns == 0.0 { "under a timer step".to_owned() } else { format!("{ns:.0} ns") }
 }
 
 /// On which multiprocessors blocks run.

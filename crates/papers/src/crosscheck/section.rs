@@ -159,13 +159,9 @@ fn looped(rows: &[&CrosscheckRow]) -> Part {
     let line = |row: &&CrosscheckRow| {
         let count = |count: Option<u32>| count.map(|count| count.to_string()).unwrap_or_default();
         let agrees = if objections(row).is_empty() { "yes" } else { "no" };
-        let mut line = vec![name(row), agrees.to_owned()];
-        if has_blocks {
-            line.extend([count(row.blocks), count(row.threads)]);
-        }
-        line.extend([row.difference().to_string(), row.pairs.to_string()]);
-        line.extend(figures(row));
-        line
+        let of_blocks = has_blocks.then(|| [count(row.blocks), count(row.threads)]).into_iter().flatten();
+        let counts = [row.difference().to_string(), row.pairs.to_string()];
+        [name(row), agrees.to_owned()].into_iter().chain(of_blocks).chain(counts).chain(figures(row)).collect()
     };
     Part::table(&headings, rows.iter().map(line).collect())
 }

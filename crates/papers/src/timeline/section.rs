@@ -150,10 +150,7 @@ fn chart(title: &str, snippet: Snippet, spans: &[Span], end: f64) -> Chart {
     } else {
         chart.high(90 + THIN_ROW * spans.len() as u32)
     };
-    match last {
-        Some(last) => chart.ruled(last, "last arrival"),
-        None => chart,
-    }
+    last.into_iter().fold(chart, |chart, last| chart.ruled(last, "last arrival"))
 }
 
 /// Start, stop and difference of each warp.
@@ -161,12 +158,9 @@ fn warp_table(snippet: Snippet, spans: &[Span]) -> Part {
     let timed = timed_cycles(snippet, spans);
     let has_arrival = spans.iter().any(|span| span.arrival_cycles.is_some());
     let row = |(span, timed): (&Span, &f64)| {
-        let mut cells = vec![name(span), cycles(span.start_cycles)];
-        if has_arrival {
-            cells.push(span.arrival_cycles.map(cycles).unwrap_or_default());
-        }
-        cells.extend([cycles(span.stop_cycles), cycles(*timed)]);
-        cells
+        let arrival = has_arrival.then(|| span.arrival_cycles.map(cycles).unwrap_or_default());
+        let ends = [cycles(span.stop_cycles), cycles(*timed)];
+        [name(span), cycles(span.start_cycles)].into_iter().chain(arrival).chain(ends).collect()
     };
     let headings: &[&str] = if has_arrival {
         &["Warp", "Start", "Arrival", "Stop", "After the last arrival"]

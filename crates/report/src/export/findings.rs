@@ -15,16 +15,13 @@ use crate::table::{Painter, Tone};
 /// The findings of one run.
 #[derive(Debug, Clone)]
 pub struct RunFindings {
-    data: RunData,
-    findings: Vec<Finding>,
+    /// The run.
+    pub data: RunData,
+    /// Its findings, or some of them.
+    pub findings: Vec<Finding>,
 }
 
 impl RunFindings {
-    /// The findings of a run, or some of them.
-    pub fn new(data: RunData, findings: Vec<Finding>) -> Self {
-        Self { data, findings }
-    }
-
     fn heading(&self) -> String {
         let (machine, run) = (self.data.measured_parts().join(" + "), &self.data.run);
         format!("{} ({machine}, {}, {})", self.data.name, run.preset, run.started)
@@ -214,7 +211,7 @@ mod tests {
             finding(ClaimVerdict::DoesNotHold, true),
             finding(ClaimVerdict::Open, false),
         ];
-        vec![RunFindings::new(data, findings)]
+        vec![RunFindings { data, findings }]
     }
 
     #[test]

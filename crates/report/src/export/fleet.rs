@@ -94,11 +94,15 @@ fn named((primitive, cell): (&str, &FleetCell)) -> Value {
 }
 
 /// `200 nodes, 7 primitives: 5 nodes differ from the median node by more than 5 %`, with `7 of 9 primitives` where the
-/// others are on too few nodes. A fleet without comparable cases gets the sentence of `nothing_compared`.
+/// others are on too few nodes. A fleet without comparable cases gets another sentence.
 pub fn summary(fleet: &ExaminedFleet) -> String {
-    let compared = fleet.compared();
+    let (compared, nodes) = (fleet.compared(), fleet.nodes.len());
     if compared == 0 {
-        return nothing_compared(fleet);
+        return format!(
+            "{nodes} nodes, nothing is compared: no case has a figure on {} nodes or more, which a median node needs; name runs \
+             of the same primitives and sizes, or leave out the nodes without them: --only 'gpu.*'",
+            fleet.nodes_for_a_comparison()
+        );
     }
     let count = fleet.outliers().count();
     let differ = match count {
@@ -110,20 +114,9 @@ pub fn summary(fleet: &ExaminedFleet) -> String {
     let lacking = if lacking > 0 { format!("; nodes without cases that most have: {lacking}") } else { String::new() };
     let all = fleet.primitives.len();
     format!(
-        "{} nodes, {} primitives: {differ} from the median node by more than {}{lacking}",
-        fleet.nodes.len(),
+        "{nodes} nodes, {} primitives: {differ} from the median node by more than {}{lacking}",
         if compared == all { all.to_string() } else { format!("{compared} of {all}") },
         percent(fleet.threshold)
-    )
-}
-
-/// Why no node can be said to differ or not, and what to do.
-fn nothing_compared(fleet: &ExaminedFleet) -> String {
-    format!(
-        "{} nodes, nothing is compared: no case has a figure on {} nodes or more, which a median node needs; name runs of \
-         the same primitives and sizes, or leave out the nodes without them: --only 'gpu.*'",
-        fleet.nodes.len(),
-        fleet.nodes_for_a_comparison()
     )
 }
 

@@ -1,7 +1,6 @@
 //! The data of the page as JSON, in the form that the scripts read (`assets/js/model/data.js`).
 
-use std::collections::HashMap;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::Serialize;
 use serde_json::{Number, Value, json};
@@ -250,13 +249,12 @@ enum Cells {
 
 /// All stored columns of a run.
 fn cells(rows: &[Row]) -> Vec<Cells> {
-    stored()
-        .map(|column| {
-            let cells: Vec<String> = rows.iter().map(|row| column.write(row)).collect();
-            let cells = cells.iter().map(String::as_str);
-            if column.is_number { numbers(cells) } else { words(cells) }
-        })
-        .collect()
+    let of_column = |column: &columns::Column| {
+        let cells: Vec<String> = rows.iter().map(|row| column.write(row)).collect();
+        let cells = cells.iter().map(String::as_str);
+        if column.is_number { numbers(cells) } else { words(cells) }
+    };
+    stored().map(of_column).collect()
 }
 
 fn numbers<'a>(cells: impl Iterator<Item = &'a str>) -> Cells {
@@ -273,19 +271,14 @@ fn number(cell: &str) -> Option<Number> {
 }
 
 fn words<'a>(cells: impl Iterator<Item = &'a str>) -> Cells {
-    let mut words: Vec<String> = Vec::new();
     let mut indices: HashMap<&str, usize> = HashMap::new();
-    let at: Vec<Option<usize>> = cells
-        .map(|cell| {
-            let next = indices.len();
-            (!cell.is_empty()).then(|| {
-                *indices.entry(cell).or_insert_with(|| {
-                    words.push(cell.to_owned());
-                    next
-                })
-            })
-        })
-        .collect();
+    let index = |cell: &'a str| {
+        let next = indices.len();
+        (!cell.is_empty()).then(|| *indices.entry(cell).or_insert(next))
+    };
+    let at: Vec<Option<usize>> = cells.map(index).collect();
+    let mut words = vec![String::new(); indices.len()];
+    indices.into_iter().for_each(|(word, at)| word.clone_into(&mut words[at]));
     if words.is_empty() { Cells::Empty } else { Cells::Words { words, at } }
 }
 

@@ -114,17 +114,11 @@ fn common_sizes(variants: &[Variant<'_>], machine: MachineSize) -> Vec<Case> {
     let mut sizes: Vec<&Case> =
         groups.iter().filter(|(_, cases)| 2 * cases.len() >= most).map(|(_, cases)| cases[0]).collect();
     sizes.sort_by_key(|size| (size.actors(), size.blocks));
-    let (Some(first), Some(last)) = (sizes.first(), sizes.last()) else { return Vec::new() };
+    let [first, between @ .., last] = sizes.as_slice() else { return sizes.into_iter().cloned().collect() };
     let middle = (first.actors() as f64 * last.actors() as f64).sqrt().ln();
     let distance = |size: &&&Case| ((size.actors() as f64).ln() - middle).abs();
-    let between = sizes.get(1..sizes.len() - 1).unwrap_or_default();
     let middle_size = between.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
-    let mut chosen = vec![*first];
-    chosen.extend(middle_size);
-    if sizes.len() > 1 {
-        chosen.push(last);
-    }
-    chosen.into_iter().cloned().collect()
+    [Some(first), middle_size, Some(last)].into_iter().flatten().map(|size| (*size).clone()).collect()
 }
 
 /// A line under construction. Each parameter of its variant may have several values.

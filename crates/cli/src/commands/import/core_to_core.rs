@@ -17,8 +17,7 @@ use super::write_run;
 use crate::args::{CoreToCoreArguments, ImportTarget};
 use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
-use crate::provenance;
-use crate::terminal;
+use crate::{provenance, terminal};
 
 const PRIMITIVE: &str = "cpu.handoff.cas_pingpong";
 

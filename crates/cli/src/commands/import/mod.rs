@@ -20,8 +20,7 @@ use syncscope_report::syncperformance::{ResultFigure, ResultFile};
 use crate::args::{ImportSource, ImportTarget, SyncperformanceArguments};
 use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
-use crate::provenance;
-use crate::terminal;
+use crate::{provenance, terminal};
 
 /// The name of the result files.
 const RESULT_FILE: &str = "runtimes.csv";
