@@ -78,7 +78,9 @@ pub(crate) fn warning(text: &dyn Display) {
 }
 
 pub(crate) fn warnings(texts: &[String]) {
-    texts.iter().for_each(|text| warning(text));
+    for text in texts {
+        warning(text);
+    }
 }
 
 /// Shows what the command has done or what comes next.

@@ -61,6 +61,9 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
+/// The heading of a column, and what stands below it for a row.
+pub type Column<T> = (&'static str, fn(&T) -> String);
+
 impl Part {
     /// Parts under a heading, with a note beside it.
     pub fn card(title: &str, note: &str, parts: Vec<Self>) -> Self {
@@ -84,7 +87,7 @@ impl Part {
 
     /// Its markup.
     /// A line for each row, with the cells of these columns.
-    pub fn columns<T, const N: usize>(rows: &[T], columns: [(&str, fn(&T) -> String); N]) -> Self {
+    pub fn columns<T, const N: usize>(rows: &[T], columns: [Column<T>; N]) -> Self {
         let line = |row: &T| columns.iter().map(|(_, cell)| cell(row)).collect();
         Self::table(&columns.map(|(heading, _)| heading), rows.iter().map(line).collect())
     }

@@ -1,7 +1,7 @@
 //! What page and terminal show of the experiment.
 
 use syncscope_core::stats::Proportion;
-use syncscope_report::section::{Part, Section};
+use syncscope_report::section::{Column, Part, Section};
 use syncscope_report::{Axis, Chart, Finding, Rectangle, grouped};
 
 use super::arrival::{LaunchRow, NeighbourRow, OrderSummary, summary};
@@ -163,7 +163,7 @@ fn classes(rows: &[ClassRow]) -> Option<Part> {
 
 /// In which order blocks arrive.
 fn neighbours(rows: &[NeighbourRow]) -> Option<Part> {
-    let columns: [(_, fn(&NeighbourRow) -> String); 8] = [
+    let columns: [Column<NeighbourRow>; 8] = [
         ("Threads", |row| row.block_threads.to_string()),
         ("Blocks", |row| row.blocks.to_string()),
         ("Launches", |row| row.launches.to_string()),

@@ -120,8 +120,8 @@ fn pair(clock: &Clock, case: &CrosscheckRow, many_first: bool) -> (CrosscheckPai
 
 /// How many cycles a tick has, and a nanosecond.
 fn reference(clock: &Clock) -> [f64; 2] {
-    let timed = |repeats| timed(clock, Operation::IntegerAddition, repeats);
-    let timings: [[Timed; 2]; REFERENCES] = array::from_fn(|_| REFERENCE.map(timed));
+    let run = |repeats| timed(clock, Operation::IntegerAddition, repeats);
+    let timings: [[Timed; 2]; REFERENCES] = array::from_fn(|_| REFERENCE.map(run));
     let times: [fn(&Timed) -> f64; 2] = [|timed| timed.ticks, |timed| timed.outside_ns];
     times.map(|time| cycles_per_unit(&timings, time))
 }

@@ -1,7 +1,7 @@
 //! What page and terminal show of the experiment.
 
 use syncscope_core::Row;
-use syncscope_report::section::{Part, Section};
+use syncscope_report::section::{Column, Part, Section};
 use syncscope_report::time;
 
 use super::findings::{Boundary, answers, boundaries, listing_claims};
@@ -99,7 +99,7 @@ fn barriers(rows: &[Row]) -> Option<Part> {
          figures are the time that takes more than one atomic operation of each block, launched in the same way. Where kernels \
          are queued while others run, they include the time of the host; where they are queued first, they do not.",
     );
-    let columns: [(_, fn(&Boundary) -> String); 4] = [
+    let columns: [Column<Boundary>; 4] = [
         ("elements", |one| size(one.elements)),
         ("launched by", |one| one.launched_by.to_owned()),
         ("end of a kernel", |one| known(one.kernel)),

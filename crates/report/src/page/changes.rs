@@ -50,7 +50,9 @@ fn content(found: &Comparison<'_>) -> Vec<Part> {
         let (mut headings, lines) = grid.parts();
         let mut lines = lines.to_vec();
         headings.rotate_right(turned);
-        lines.iter_mut().for_each(|line| line.rotate_right(turned));
+        for line in &mut lines {
+            line.rotate_right(turned);
+        }
         Part::table(&headings, lines)
     };
     let mut parts: Vec<Part> = found.remarks.iter().map(|remark| Part::paragraph(sentence(remark))).collect();

@@ -278,7 +278,9 @@ fn words<'a>(cells: impl Iterator<Item = &'a str>) -> Cells {
     };
     let at: Vec<Option<usize>> = cells.map(index).collect();
     let mut words = vec![String::new(); indices.len()];
-    indices.into_iter().for_each(|(word, at)| word.clone_into(&mut words[at]));
+    for (word, at) in indices {
+        word.clone_into(&mut words[at]);
+    }
     if words.is_empty() { Cells::Empty } else { Cells::Words { words, at } }
 }
 
