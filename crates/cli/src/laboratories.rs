@@ -136,10 +136,8 @@ impl Laboratories {
         board::begin(&Step::OpeningCpu);
         let cpu = self.cpu.as_ref().and_then(|cpu| crosscheck::check_cpu(cpu, seed));
         board::begin(&Step::OpeningGpu);
-        let gpu = self.gpu.as_mut().ok().and_then(|gpu| match crosscheck::check_gpu(gpu, seed) {
-            Ok(check) => check,
-            Err(error) => Some(ChainCheck::without_figures("gpu", "float_addition", error.to_string())),
-        });
+        let failed = |error: GpuError| Some(ChainCheck::without_figures("gpu", "float_addition", error.to_string()));
+        let gpu = self.gpu.as_mut().ok().and_then(|gpu| crosscheck::check_gpu(gpu, seed).unwrap_or_else(failed));
         board::begin(&Step::Other);
         self.chain_checks = cpu.into_iter().chain(gpu).collect();
     }

@@ -1,6 +1,6 @@
 //! `syncscope compare A B`: two runs, case by case.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_report::{Change, compare as compare_runs, export};
@@ -15,8 +15,15 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> 
     let selection = Selection::new(&arguments.only, &[])?;
     let missing = runs::latest(2_usize.saturating_sub(arguments.runs.len()), |_| true)?;
     let both = [&arguments.runs[..], &missing].concat();
-    refuse_one_directory(&both[0], &both[1])?;
-    let [mut a, mut b] = [runs::load_rows(&both[0])?, runs::load_rows(&both[1])?];
+    let (a, b) = (&both[0], &both[1]);
+    // A directory without a run has its own message.
+    RunDirectory::open(a)?;
+    let resolved = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+    // A run compared with itself says nothing; it is probably a typing error.
+    if resolved(a) == resolved(b) {
+        return Err(Failure::Usage(format!("A and B are the same directory, {}; name two runs", a.display())));
+    }
+    let [mut a, mut b] = [runs::load_rows(a)?, runs::load_rows(b)?];
     selection.check_runs(&[&a, &b])?;
     for data in [&mut a, &mut b] {
         data.rows.retain(|row| selection.selects(&row.case));
@@ -47,15 +54,4 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> 
     } else {
         Outcome::Done
     })
-}
-
-/// A run compared with itself says nothing; it is probably a typing error.
-fn refuse_one_directory(a: &Path, b: &Path) -> Result<(), Failure> {
-    let resolved = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    // A directory without a run has its own message.
-    RunDirectory::open(a)?;
-    if resolved(a) == resolved(b) {
-        return Err(Failure::Usage(format!("A and B are the same directory, {}; name two runs", a.display())));
-    }
-    Ok(())
 }

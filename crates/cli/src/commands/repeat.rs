@@ -106,9 +106,13 @@ impl Request {
         self.folder.join(format!("repeat-{number}"))
     }
 
+    fn folders(&self) -> impl Iterator<Item = PathBuf> {
+        (1..=self.count).map(|number| self.folder_of(number))
+    }
+
     /// The runs that have begun.
     fn runs(&self) -> Result<Vec<(RunDirectory, Run)>, Failure> {
-        let there = (1..=self.count).filter_map(|number| RunDirectory::open(&self.folder_of(number)).ok());
+        let there = self.folders().filter_map(|folder| RunDirectory::open(&folder).ok());
         there.map(|directory| directory.read_run().map(|run| (directory, run)).map_err(Failure::from)).collect()
     }
 
@@ -209,9 +213,8 @@ pub(super) fn run(arguments: &RunArguments, count: u32) -> Result<Outcome, Failu
 
 /// What to do when one of the runs ends without a result.
 fn ended_early(request: &Request, number: u32, code: Option<i32>) -> Failure {
-    let has_none = (1..=request.count).all(|number| !has_begun(&request.folder_of(number)));
-    let is_taken_back =
-        request.arguments.resume.is_none() && (1..=request.count).all(|number| !request.folder_of(number).exists());
+    let has_none = !request.folders().any(|folder| has_begun(&folder));
+    let is_taken_back = request.arguments.resume.is_none() && !request.folders().any(|folder| folder.exists());
     if is_taken_back {
         request.take_back();
     }

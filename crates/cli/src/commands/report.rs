@@ -1,7 +1,7 @@
 //! Pages: `syncscope report` of one run, or one that compares several; `gallery` of many. A page that cannot be written whole leaves
 //! what was there before.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError, replace_file};
 use syncscope_report::{RunData, gallery, page};
@@ -30,13 +30,9 @@ pub(crate) fn report(arguments: ReportArguments) -> Result<Outcome, Failure> {
 pub(crate) fn gallery(arguments: &GalleryArguments) -> Result<Outcome, Failure> {
     let mut entries = Vec::new();
     for path in &arguments.runs {
-        match RunDirectory::open(path) {
-            Ok(_) => {}
-            Err(RunDirectoryError::NoRun(_)) => {
-                terminal::note(&format!("left out: {} is not a run", path.display()));
-                continue;
-            }
-            Err(error) => return Err(error.into()),
+        if let Err(RunDirectoryError::NoRun(_)) = RunDirectory::open(path) {
+            terminal::note(&format!("left out: {} is not a run", path.display()));
+            continue;
         }
         let data = runs::load(path)?;
         let page = page_of(&arguments.out, path, &data.name);
@@ -54,12 +50,10 @@ pub(crate) fn gallery(arguments: &GalleryArguments) -> Result<Outcome, Failure> 
 
 /// The address of a run's page where it stands beside the gallery as `NAME/report.html`.
 pub(super) fn page_of(out: &Path, run: &Path, name: &str) -> Option<String> {
-    let folder =
-        out.parent().filter(|parent| !parent.as_os_str().is_empty()).map_or_else(|| PathBuf::from("."), Path::to_owned);
-    let beside = folder.join(name).join("report.html");
-    let is_there = beside.is_file();
+    let beside = out.parent().unwrap_or(out).join(name);
+    let is_there = beside.join("report.html").is_file();
     // Another folder of that name may be the one beside it.
-    let is_the_run = folder.join(name).canonicalize().ok() == run.canonicalize().ok();
+    let is_the_run = beside.canonicalize().ok() == run.canonicalize().ok();
     (is_there && (is_the_run || !run.join("report.html").is_file())).then(|| format!("{}/report.html", encoded(name)))
 }
 

@@ -254,16 +254,12 @@ fn pack(bundle: &Bundle) -> io::Result<Vec<u8>> {
 fn check(file: &Path, out: &Path) -> Result<Outcome, Failure> {
     let bundle = read(file).map_err(Failure::in_file(file))?;
     let directory = RunDirectory::create(out)?;
-    match written(&bundle, &directory) {
-        Ok(()) => {
-            terminal::note(&format!("{}: {} rows of a bundle", file.display(), bundle.run.planned));
-            Ok(Outcome::Done)
-        }
-        Err(reason) => {
-            fs::remove_dir_all(out).map_err(Failure::in_file(file))?;
-            Err(Failure::in_file(file)(reason.to_string().replace(&format!("{}", out.display()), "the bundle")))
-        }
+    if let Err(reason) = written(&bundle, &directory) {
+        fs::remove_dir_all(out).map_err(Failure::in_file(file))?;
+        return Err(Failure::in_file(file)(reason.to_string().replace(&format!("{}", out.display()), "the bundle")));
     }
+    terminal::note(&format!("{}: {} rows of a bundle", file.display(), bundle.run.planned));
+    Ok(Outcome::Done)
 }
 
 fn read(file: &Path) -> Result<Bundle, Box<dyn Error>> {

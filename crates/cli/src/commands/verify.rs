@@ -127,19 +127,19 @@ fn first_line(reason: &str) -> String {
 /// The loops of this binary: one case for each piece of machine code.
 fn on_cpu(laboratory: &mut dyn Laboratory, selection: &Selection) -> Vec<Verified> {
     let mut seen = BTreeSet::new();
-    let mut programs = Vec::new();
-    for case in laboratory.plan(Preset::Standard) {
+    let planned = laboratory.plan(Preset::Standard).into_iter().filter(|case| selection.selects(case));
+    let verified = |case: Case| {
         let code = Case { threads: None, placement: None, layout: None, group: None, ..case.clone() };
-        if !selection.selects(&case) || !seen.insert(code.clone()) {
-            continue;
+        if !seen.insert(code.clone()) {
+            return None;
         }
         let evidence = laboratory.experiment(&case).map(|mut experiment| Experiment::evidence(experiment.as_mut()));
         let evidence = evidence.unwrap_or_else(|refusal| Evidence::NotAvailable(refusal.to_string()));
         let arch = std::env::consts::ARCH;
         let elided_by_nature = syncscope_cpu::elided_by_nature(&case.primitive, arch);
-        programs.push(Verified { case: code, arch: arch.to_owned(), evidence: Ok(evidence), elided_by_nature });
-    }
-    programs
+        Some(Verified { case: code, arch: arch.to_owned(), evidence: Ok(evidence), elided_by_nature })
+    };
+    planned.filter_map(verified).collect()
 }
 
 /// The programs, grouped where only the architecture differs.

@@ -58,15 +58,11 @@ fn same_result(rows: &[CrosscheckRow]) -> Claim {
         agree(compared, MARGIN),
         farthest.map(|(row, part)| {
             let (least, most) = row.apart().unwrap_or((part.abs(), part.abs()));
+            let [part, least, most, margin] = [part, least, most, MARGIN].map(|share| 100.0 * share);
+            let (difference, form) = (row.difference(), row.form);
             format!(
-                "float additions from a difference of {FROM} on: farthest apart by {:+.2} % ({:.2} to {:.2} %), at {} ({}); the \
-                 paper's rows by up to {:.1} %",
-                100.0 * part,
-                100.0 * least,
-                100.0 * most,
-                row.difference(),
-                row.form,
-                100.0 * MARGIN
+                "float additions from a difference of {FROM} on: farthest apart by {part:+.2} % ({least:.2} to {most:.2} %), at \
+                 {difference} ({form}); the paper's rows by up to {margin:.1} %"
             )
         }),
     )

@@ -4,7 +4,7 @@ use syncscope_report::section::{Part, Section};
 use syncscope_report::{Axis, Chart, Point, Series, in_groups};
 
 use super::claims::{TABLE_1, claims};
-use super::findings::{Agreement, INSTRUCTION_BYTES, additions, instruction_cache, objections};
+use super::findings::{Agreement, INSTRUCTION_BYTES, InstructionCache, additions, instruction_cache, objections};
 use super::{CrosscheckRow, Executor, Form};
 
 /// Colours of the lines.
@@ -126,17 +126,14 @@ fn cache(rows: &[CrosscheckRow], bodies: &[&CrosscheckRow]) -> Vec<Part> {
         vec![of("inside", INSIDE, |row| row.inside_cycles), of("from outside", OUTSIDE, |row| row.inferred_cycles)],
     );
     let mut parts = Vec::new();
-    if let Some(found) = instruction_cache(rows) {
-        chart = chart.ruled(kib(found.fits), &format!("{:.0} KiB", kib(found.fits)));
+    if let Some(InstructionCache { cached_cycles, fits, fitting_cycles, exceeds, beyond_cycles }) =
+        instruction_cache(rows)
+    {
+        let code = format!("{:.0} KiB", kib(fits));
+        chart = chart.ruled(kib(fits), &code);
         parts.push(Part::paragraph(format!(
-            "{} additions ({:.0} KiB of code) cost {:.2} cycles each, those of the shortest body {:.2}; {} cost more, and those of \
-             the longest body {:.2}.",
-            found.fits,
-            kib(found.fits),
-            found.fitting_cycles,
-            found.cached_cycles,
-            found.exceeds,
-            found.beyond_cycles
+            "{fits} additions ({code} of code) cost {fitting_cycles:.2} cycles each, those of the shortest body \
+             {cached_cycles:.2}; {exceeds} cost more, and those of the longest body {beyond_cycles:.2}."
         )));
     }
     let line = |row: &&CrosscheckRow| {

@@ -26,14 +26,10 @@ pub fn for_terminal(comparison: &Comparison<'_>, width: usize) -> String {
     parts.extend(states.first().map(|_| format!("State of the machine{}", states.concat())));
     parts.push(format!("Families\n{}", families(comparison).for_terminal(width)));
     let directions = directions(comparison, MOST_CHANGES);
-    for changes in &directions {
-        let more = and_more(changes.left_out);
-        let table = changes.grid.for_terminal(width);
-        parts.push(format!("{}, {}\n{table}{more}", changes.title, changes.order));
-    }
-    if !directions.is_empty() {
-        parts.push(about_intervals(comparison));
-    }
+    parts.extend(directions.iter().map(|Changes { title, order, grid, left_out }| {
+        format!("{title}, {order}\n{}{}", grid.for_terminal(width), and_more(*left_out))
+    }));
+    parts.extend(directions.first().map(|_| about_intervals(comparison)));
     parts.extend(comparison.remarks.iter().map(|remark| grid::plain(&format!("note: {remark}"))));
     parts.push(summary(comparison));
     parts.join("\n\n")
@@ -47,38 +43,33 @@ pub fn as_markdown(comparison: &Comparison<'_>) -> String {
     parts.extend(states.first().map(|_| format!("### State of the machine\n{}", states.concat())));
     parts.push(format!("### Families\n\n{}", families(comparison).as_markdown()));
     let directions = directions(comparison, usize::MAX);
-    for changes in &directions {
-        parts.push(format!("### {}, {}\n\n{}", changes.title, changes.order, changes.grid.as_markdown()));
-    }
-    if !directions.is_empty() {
-        parts.push(about_intervals(comparison));
-    }
+    parts.extend(
+        directions
+            .iter()
+            .map(|Changes { title, order, grid, .. }| format!("### {title}, {order}\n\n{}", grid.as_markdown())),
+    );
+    parts.extend(directions.first().map(|_| about_intervals(comparison)));
     parts.extend(comparison.remarks.iter().map(|remark| format!("Note: {}", grid::markdown(remark))));
     parts.join("\n\n")
 }
 
 /// `416 in common: 31 slower, 9 faster, 350 same within 5 %, 26 undecided; 3 only in A`.
 pub fn summary(comparison: &Comparison<'_>) -> String {
-    let count = |change| comparison.count(change);
-    let mut text = format!(
-        "{} in common: {} slower, {} faster, {} same within {}, {} undecided",
-        comparison.cases.len(),
-        count(Change::Slower),
-        count(Change::Faster),
-        count(Change::Same),
-        percent(comparison.threshold),
-        count(Change::Undecided)
-    );
+    let (all, threshold) = (comparison.cases.len(), percent(comparison.threshold));
+    let [slower, faster, same, undecided] =
+        [Change::Slower, Change::Faster, Change::Same, Change::Undecided].map(|change| comparison.count(change));
     let others = [
-        (count(Change::AnotherState), ", ", " in another machine state"),
-        (count(Change::NotComparable), ", ", " not comparable"),
+        (comparison.count(Change::AnotherState), ", ", " in another machine state"),
+        (comparison.count(Change::NotComparable), ", ", " not comparable"),
         (comparison.only_a, "; ", " only in A"),
         (comparison.only_b, "; ", " only in B"),
     ];
-    for (count, separator, words) in others.into_iter().filter(|(count, _, _)| *count > 0) {
-        text.extend([separator, &count.to_string(), words]);
-    }
-    text
+    let others = others.iter().filter(|(count, ..)| *count > 0);
+    let others: Vec<String> = others.map(|(count, separator, words)| format!("{separator}{count}{words}")).collect();
+    format!(
+        "{all} in common: {slower} slower, {faster} faster, {same} same within {threshold}, {undecided} undecided{}",
+        others.concat()
+    )
 }
 
 /// What stands below a table of the terminal that does not show all.

@@ -66,9 +66,7 @@ fn content(found: &Comparison<'_>) -> Vec<Part> {
         // The case names its line.
         parts.push(Part::card(&changes.title, &note, vec![table(&changes.grid, 1)]));
     }
-    if !directions.is_empty() {
-        parts.push(Part::paragraph(comparison::about_intervals(found)));
-    }
+    parts.extend(directions.first().map(|_| Part::paragraph(comparison::about_intervals(found))));
     parts.push(Part::Folded("By family".to_owned(), vec![table(&comparison::families(found), 0)]));
     parts.extend(comparison::differences(found).map(|differences| {
         let title = "What differs between machines and environments".to_owned();

@@ -9,14 +9,12 @@ use syncscope_core::{Form, Placement, Row};
 
 use super::changes;
 use super::html::escape_json;
-use crate::analysis::anchors;
 use crate::analysis::compare::Comparison;
 use crate::analysis::ladder::{self, LADDER};
 use crate::analysis::matrix::{self, Matrix};
-use crate::analysis::placements;
 use crate::analysis::questions::{self, Answer};
 use crate::analysis::row_query::{Rung, Selected};
-use crate::analysis::trust;
+use crate::analysis::{anchors, placements, trust};
 use crate::run_data::families;
 use crate::section::Section;
 use crate::{RunData, figure, naming};

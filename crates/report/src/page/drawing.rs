@@ -92,13 +92,10 @@ fn cpu_boxes(cpu: &CpuMachine) -> String {
     let scale = if cpu.cores <= FEW_CORES { 2 } else { 1 };
     let last_words = last.map(|cache| format!("L3 {}", bytes(cache.size_bytes)));
     // Kinds of cores stand below each other where one box holds all cores.
-    let kinds: Vec<(u32, u32)> = cpu.core_kinds.iter().map(|kind| (kind.cores, kind.hardware_threads)).collect();
-    let pictures = |count: u32| match kinds.as_slice() {
-        [_, ..] if count == cpu.cores => {
-            kinds.iter().map(|(cores, threads)| (*cores, threads / cores.max(&1))).collect()
-        }
-        _ => vec![(count, threads)],
-    };
+    let kind = |kind: &CoreKind| (kind.cores, kind.hardware_threads / kind.cores.max(1));
+    let kinds: Vec<(u32, u32)> = cpu.core_kinds.iter().map(kind).collect();
+    let pictures =
+        |count: u32| if kinds.is_empty() || count != cpu.cores { vec![(count, threads)] } else { kinds.clone() };
     let group = |count: u32| {
         let picture = |(cores, threads): (u32, u32)| cells(cores, threads, CORE_COLUMNS, scale, "cores");
         let picture: String = pictures(count).into_iter().filter_map(picture).collect();

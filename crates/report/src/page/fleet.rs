@@ -93,23 +93,20 @@ fn first_where(count: usize, is_first: impl Fn(usize) -> bool) -> Vec<usize> {
 /// A cell. A thousand nodes have a hundred thousand of them: only those beyond the threshold have text.
 fn cell(fleet: &ExaminedFleet, node: &FleetNode, primitive: usize) -> String {
     let Some(cell) = node.cells[primitive].as_ref() else { return "<td class=none>".to_owned() };
-    if cell.ratio.ln().abs() <= fleet.threshold.ln_1p() {
+    let FleetCell { ratio, low, high, .. } = cell;
+    if ratio.ln().abs() <= fleet.threshold.ln_1p() {
         return "<td>".to_owned();
     }
-    let side = if cell.ratio > 1.0 { 's' } else { 'f' };
-    let step = match cell.ratio.max(cell.ratio.recip()) {
+    let side = if *ratio > 1.0 { 's' } else { 'f' };
+    let step = match ratio.max(ratio.recip()) {
         factor if factor >= 2.0 => 3,
         factor if factor >= 1.25 => 2,
         _ => 1,
     };
-    let (uncertain, text) = if cell.differs() { ("", format!("{:.2}", cell.ratio)) } else { (" u", String::new()) };
+    let (uncertain, text) = if cell.differs() { ("", format!("{ratio:.2}")) } else { (" u", String::new()) };
+    let [primitive, node] = [&fleet.primitives[primitive], &node.name].map(|name| escape(name));
     format!(
-        "<td class=\"{side}{step}{uncertain}\" title=\"{}, {}: {:.3} ({:.3} to {:.3})\">{text}",
-        escape(&fleet.primitives[primitive]),
-        escape(&node.name),
-        cell.ratio,
-        cell.low,
-        cell.high
+        "<td class=\"{side}{step}{uncertain}\" title=\"{primitive}, {node}: {ratio:.3} ({low:.3} to {high:.3})\">{text}"
     )
 }
 

@@ -42,8 +42,8 @@ pub(crate) fn import(source: &ImportSource) -> Result<Outcome, Failure> {
 fn syncperformance(arguments: &SyncperformanceArguments) -> Result<Outcome, Failure> {
     let mut paths = Vec::new();
     collect(&arguments.results, MAX_DEPTH, &mut paths)?;
+    let folder = arguments.results.display();
     if paths.is_empty() {
-        let folder = arguments.results.display();
         return Err(Failure::Usage(format!(
             "{folder} holds no {RESULT_FILE}; name the directory with the results of one system"
         )));
@@ -54,7 +54,6 @@ fn syncperformance(arguments: &SyncperformanceArguments) -> Result<Outcome, Fail
         results.add(path, &ResultFile::read(path).map_err(|error| Failure::CouldNot(error.to_string()))?);
     }
     if let [first, second, ..] = results.systems.keys().collect::<Vec<_>>().as_slice() {
-        let folder = arguments.results.display();
         let (first, second) = (first.display(), second.display());
         return Err(Failure::Usage(format!(
             "{folder} holds the results of several systems ({first}, {second}); name one"

@@ -65,10 +65,9 @@ impl Claim {
 
 /// Every claim, for each kernel and block size and over all sizes, on the device of this name.
 pub fn claims(found: &Asynchrony, device: &str) -> Vec<ClaimRow> {
-    let mut all = claims_of_kernels(&found.classes);
-    all.extend(claims_of_arrival(&found.neighbours));
-    all.extend(claim_of_orders(summary(&found.launches), device));
-    all
+    let of_arrival = claims_of_arrival(&found.neighbours);
+    let of_orders = claim_of_orders(summary(&found.launches), device);
+    claims_of_kernels(&found.classes).into_iter().chain(of_arrival).chain(of_orders).collect()
 }
 
 /// A claim for one block size, or for all sizes of the paper together.
@@ -95,19 +94,7 @@ impl ClaimRow {
     const fn without_share(claim: Claim, verdict: ClaimVerdict, found: String) -> Self {
         Self { claim, variant: None, block_threads: None, in_paper: false, verdict, share: None, found }
     }
-}
 
-/// Whether the paper shows this kernel with this block size: that of figure 3 for 8 to 256 threads, and that of figure 4 for 128
-/// and 256.
-const fn is_in_paper(variant: Variant, block_threads: u32) -> bool {
-    match variant {
-        Variant::Global => block_threads >= 8 && block_threads <= 256,
-        Variant::Shared => block_threads == 128 || block_threads == 256,
-        Variant::GlobalLeftFirst | Variant::SharedUniform => false,
-    }
-}
-
-impl ClaimRow {
     /// The claim over all sizes, as others are.
     pub(super) fn finding(&self) -> Finding {
         let variant = |text: &dyn Fn(Variant) -> String| self.variant.map(text).unwrap_or_default();
@@ -119,6 +106,16 @@ impl ClaimRow {
             outcome: Outcome { verdict: self.verdict, sentence: self.found.clone(), rows: Vec::new() },
             measured: true,
         }
+    }
+}
+
+/// Whether the paper shows this kernel with this block size: that of figure 3 for 8 to 256 threads, and that of figure 4 for 128
+/// and 256.
+const fn is_in_paper(variant: Variant, block_threads: u32) -> bool {
+    match variant {
+        Variant::Global => block_threads >= 8 && block_threads <= 256,
+        Variant::Shared => block_threads == 128 || block_threads == 256,
+        Variant::GlobalLeftFirst | Variant::SharedUniform => false,
     }
 }
 
