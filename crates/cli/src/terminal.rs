@@ -77,6 +77,7 @@ pub(crate) fn warning(text: &dyn Display) {
     }
 }
 
+/// Shows all that may have disturbed them.
 pub(crate) fn warnings(texts: &[String]) {
     for text in texts {
         warning(text);

@@ -217,6 +217,7 @@ fn crossings(cases: &[(&Case, Change)], first: &str, other: &str) -> Vec<String>
 }
 
 /// Whether its threads can work inside and outside of a critical section.
+/// Whether its threads wait for each other.
 fn waits(own: &OwnOperation) -> bool {
     own.is("acquire") || own.is_barrier()
 }

@@ -106,6 +106,7 @@ impl Request {
         self.folder.join(format!("repeat-{number}"))
     }
 
+    /// The folders of all runs, also of those that have not begun.
     fn folders(&self) -> impl Iterator<Item = PathBuf> {
         (1..=self.count).map(|number| self.folder_of(number))
     }

@@ -142,6 +142,7 @@ fn barriers(rows: &[CrosscheckRow]) -> Claim {
     )
 }
 
+/// What the paper says of its table; without figures it was not measured here.
 fn of_table(statement: &'static str, holds: Option<bool>, figures: Option<String>) -> Claim {
     let figures = figures.unwrap_or_else(|| "not measured".to_owned());
     Claim { place: "table 1, sections 3.2 and 3.3", statement, holds, figures }

@@ -130,6 +130,7 @@ fn lines_of(finding: &Finding, width: usize, painter: Painter) -> Vec<String> {
     lines.iter().enumerate().map(|(number, line)| format!("{}{line}", begins(number))).collect()
 }
 
+/// The text in lines behind two spaces.
 fn indented(text: &str, width: usize) -> impl Iterator<Item = String> {
     wrapped(text, width.saturating_sub(2)).into_iter().map(|line| format!("  {line}"))
 }
