@@ -41,4 +41,4 @@ pub use chart::{Axis, Chart, Point, Rectangle, Series};
 pub use export::grid::plain;
 pub use figure::{grouped, time};
 pub use live::LiveLadder;
-pub use run_data::{Damage, RunData};
+pub use run_data::{Damage, RunData, grouped as in_groups};

@@ -70,9 +70,8 @@ impl RunData {
         let details = if has_rows { directory.details_of(&rows)? } else { HashMap::new() };
         run.shared = another_run::derive(&mut rows, &details, &catalogue, &run.between_runs);
         run.fingerprint = Fingerprint::of(&rows, &details, &catalogue);
-        let rows: Vec<(u64, Row)> = lines.into_iter().zip(rows).collect();
-        let others: Vec<String> = contradictions(&rows).into_iter().collect();
-        let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row.without_contradiction()).collect();
+        let others: Vec<String> = contradictions(&lines, &rows).into_iter().collect();
+        let rows: Vec<Row> = rows.into_iter().map(Row::without_contradiction).collect();
         Ok(Self {
             name: directory_name(path),
             damage: Damage { lost_rows: run.damage(&rows).filter(|_| has_rows), others },
@@ -200,7 +199,7 @@ pub(crate) fn labels(runs: &[RunData]) -> Vec<String> {
 }
 
 /// The items of each key, in the order in which the keys first occur.
-pub(crate) fn grouped<K: PartialEq, V>(items: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+pub fn grouped<K: PartialEq, V>(items: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
     let mut groups: Vec<(K, Vec<V>)> = Vec::new();
     for (key, item) in items {
         match groups.iter_mut().find(|(known, _)| *known == key) {
@@ -220,8 +219,8 @@ pub(crate) fn families(runs: &[RunData]) -> Vec<(&str, &str)> {
 }
 
 /// How many rows contradict themselves, and the first of them.
-fn contradictions(rows: &[(u64, Row)]) -> Option<String> {
-    let mut found = rows.iter().filter_map(|(line, row)| Some((line, row, row.contradiction()?)));
+fn contradictions(lines: &[u64], rows: &[Row]) -> Option<String> {
+    let mut found = lines.iter().zip(rows).filter_map(|(line, row)| Some((line, row, row.contradiction()?)));
     let (line, row, text) = found.next()?;
     let count = 1 + found.count();
     let rows = match count {

@@ -24,21 +24,17 @@ pub(super) struct Machine<'a> {
 }
 
 /// The runs, the measured ones first.
-pub(super) fn machines(entries: &[Entry]) -> Vec<Machine<'_>> {
-    let mut machines: Vec<Machine<'_>> = entries
-        .iter()
-        .enumerate()
-        .map(|(index, entry)| {
-            let before = entries[..index].iter().filter(|other| other.data.name == entry.data.name).count();
-            let name = &entry.data.name;
-            Machine {
-                data: &entry.data,
-                page: entry.page.as_deref(),
-                name: if before > 0 { format!("{name} ({})", before + 1) } else { name.clone() },
-                is_published: entry.data.run.preset == IMPORTED,
-            }
-        })
-        .collect();
+pub(super) fn machines<'e>(entries: &'e [Entry]) -> Vec<Machine<'e>> {
+    let name = |index: usize| {
+        let name = &entries[index].data.name;
+        let before = entries[..index].iter().filter(|other| other.data.name == *name).count();
+        if before > 0 { format!("{name} ({})", before + 1) } else { name.clone() }
+    };
+    let machine = |(index, Entry { data, page }): (usize, &'e Entry)| {
+        let is_published = data.run.preset == IMPORTED;
+        Machine { data, page: page.as_deref(), name: name(index), is_published }
+    };
+    let mut machines: Vec<Machine<'_>> = entries.iter().enumerate().map(machine).collect();
     machines.sort_by_key(|machine| machine.is_published);
     machines
 }
