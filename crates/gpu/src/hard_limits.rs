@@ -48,30 +48,28 @@ pub(crate) fn least_cycles(
     let on_device = f64::from(blocks.min(together * device.multiprocessors)) * warps;
     let limit = |cycles: f64, name: &str| Limit { least_cycles: cycles, name: name.to_owned() };
 
-    let mut limits = Vec::new();
     let executed = evidence.receipt().filter(|receipt| receipt.counted() == Counted::Executed);
-    if let Some(receipt) = executed {
+    let issued = executed.map(|receipt| {
         let per_scheduler = (on_multiprocessor / SCHEDULERS).max(1.0);
-        limits.push(limit(receipt.all() * per_scheduler, "4 instructions issued per clock and multiprocessor"));
-        let lanes = f64::from(together * threads);
-        for unit in UNITS.iter().filter(|unit| (unit.on[0]..=unit.on[1]).contains(&capability)) {
-            let count: f64 = unit.instructions.iter().map(|instruction| receipt.of_name(instruction)).sum();
-            let name = format!("{} lanes of {} per clock and multiprocessor", unit.per_clock, unit.lanes_of);
-            limits.push(limit(count * lanes / unit.per_clock, &name));
+        limit(receipt.all() * per_scheduler, "4 instructions issued per clock and multiprocessor")
+    });
+    let units = executed.into_iter().flat_map(|receipt| UNITS.iter().map(move |unit| (receipt, unit)));
+    let served = units.filter(|(_, unit)| (unit.on[0]..=unit.on[1]).contains(&capability)).map(|(receipt, unit)| {
+        let count: f64 = unit.instructions.iter().map(|instruction| receipt.of_name(instruction)).sum();
+        let name = format!("{} lanes of {} per clock and multiprocessor", unit.per_clock, unit.lanes_of);
+        limit(count * f64::from(together * threads) / unit.per_clock, &name)
+    });
+    // Operations of a warp may be combined, by the compiler or by the hardware, unless each changes what the next one finds.
+    let on_an_address = match case.primitive.as_str() {
+        "gpu.atomic.exchange" | "gpu.atomic.cas_pass" => {
+            limit(on_device / warps * f64::from(threads), "one atomic operation per clock on an address")
         }
-    }
-    if case.layout == Some(Layout::Shared) && case.space == Some(Space::Global) {
-        // Operations of a warp may be combined, by the compiler or by the hardware, unless each changes what the next one finds.
-        let is_one_by_one = ["gpu.atomic.exchange", "gpu.atomic.cas_pass"].contains(&case.primitive.as_str());
-        let (operations, name) = if is_one_by_one {
-            (on_device / warps * f64::from(threads), "one atomic operation per clock on an address")
-        } else {
-            (on_device, "one atomic operation of a warp per clock on an address")
-        };
-        limits.push(limit(operations, name));
-    }
+        _ => limit(on_device, "one atomic operation of a warp per clock on an address"),
+    };
+    let is_one = case.layout == Some(Layout::Shared) && case.space == Some(Space::Global);
+    let limits = issued.into_iter().chain(served).chain(is_one.then_some(on_an_address));
     let is_possible = |limit: &Limit| limit.least_cycles > 0.0 && on_device > 1.0;
-    limits.into_iter().filter(is_possible).max_by(|a, b| a.least_cycles.total_cmp(&b.least_cycles))
+    limits.filter(is_possible).max_by(|a, b| a.least_cycles.total_cmp(&b.least_cycles))
 }
 
 /// How many blocks certainly run on a multiprocessor at the same time, if a grid has as many (CUDA C++ Programming Guide,

@@ -72,10 +72,9 @@ pub fn verify(
 /// NVRTC for an architecture, and its compute capability.
 fn compiler_for(arch: &str) -> Result<(Compiler, (u32, u32)), NvrtcError> {
     let nvrtc = Nvrtc::find(&Surroundings::of_process(), None)?;
+    let unknown = || NvrtcError::UnknownArchitecture { nvrtc: nvrtc.version(), arch: arch.to_owned() };
     let capability = capability(arch).filter(|capability| nvrtc.target(*capability).as_deref() == Some(arch));
-    let Some(capability) = capability else {
-        return Err(NvrtcError::UnknownArchitecture { nvrtc: nvrtc.version(), arch: arch.to_owned() });
-    };
+    let capability = capability.ok_or_else(unknown)?;
     Ok((Compiler::new(nvrtc, Cache::of_user(), arch.to_owned(), headers()), capability))
 }
 

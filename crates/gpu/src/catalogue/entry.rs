@@ -161,7 +161,7 @@ pub(crate) struct Entry {
     /// The lowest compute capability that has the primitive.
     pub(super) needs: (u32, u32),
     /// Arrays that hold an element for each thread.
-    pub(super) arrays: usize,
+    pub(crate) arrays: usize,
     /// Operations that occur once in the machine code of one iteration of the baseline.
     pub(crate) unroll: fn(&Case) -> u32,
     pub(super) cases: fn(&str, Preset, DeviceLimits) -> Vec<Case>,
@@ -244,10 +244,6 @@ impl ExpectedInstructions {
     /// The same, if a compiler may use others instead.
     pub const fn or_substitutes(self, substitutes: &'static [&'static str]) -> Self {
         Self { substitutes, ..self }
-    }
-
-    pub(super) const fn or_aggregated(self, aggregation: &'static [&'static str]) -> Self {
-        Self { aggregation, ..self }
     }
 
     pub(super) const fn only_in_test(self) -> Self {

@@ -23,9 +23,7 @@ pub struct DeviceLimits {
 impl DeviceLimits {
     /// Powers of two from one thread to a full block.
     pub(crate) fn all_threads(self) -> Vec<u32> {
-        std::iter::successors(Some(1_u32), |threads| threads.checked_mul(2))
-            .take_while(|threads| *threads <= self.max_threads)
-            .collect()
+        (0..u32::BITS).map(|power| 1 << power).take_while(|threads| *threads <= self.max_threads).collect()
     }
 
     /// One block and two, a block for every other multiprocessor, one for each, two for each: the grids of Burtchell
@@ -60,7 +58,7 @@ impl DeviceLimits {
         let threads = self.all_threads();
         let blocks = distinct(papers.iter().copied().chain(threads.iter().map(|threads| filling(*threads))));
         Sweep::of(id).blocks(&blocks).threads(&threads).except(|case| {
-            let (Some(blocks), Some(threads)) = (case.blocks, case.threads) else { return true };
+            let (blocks, threads) = shape_of(case);
             !papers.contains(&blocks) && blocks != filling(threads)
         })
     }
@@ -74,7 +72,7 @@ impl DeviceLimits {
         let counts: Vec<u32> = (1..=32).map(|blocks| blocks * self.multiprocessors).collect();
         let many_blocks = Sweep::of(id).blocks(&counts).threads(&self.at_most(&DOUBLINGS));
         let many_blocks = many_blocks.except(|case| {
-            let (Some(blocks), Some(threads)) = (case.blocks, case.threads) else { return true };
+            let (blocks, threads) = shape_of(case);
             blocks > self.multiprocessors * Self::resident(threads)
         });
         let waves = Sweep::of(id).blocks(&[64 * self.multiprocessors]).threads(&self.at_most(&DOUBLINGS));
@@ -121,6 +119,11 @@ impl DeviceLimits {
     pub(crate) fn at_most(self, threads: &[u32]) -> Vec<u32> {
         threads.iter().copied().filter(|threads| *threads <= self.max_threads).collect()
     }
+}
+
+/// The blocks and threads of a case on a grid.
+pub(crate) fn shape_of(case: &Case) -> (u32, u32) {
+    (case.blocks.unwrap_or(1), case.threads.unwrap_or(1))
 }
 
 /// The cases, each once.

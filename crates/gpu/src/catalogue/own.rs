@@ -1,6 +1,5 @@
 //! Operations that a user wrote, as entries beside those of the catalogue: their text becomes that of a kernel of the harness.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use syncscope_core::{
@@ -134,54 +133,32 @@ fn check_of(source: &OwnOperation) -> Option<OwnCheck> {
 /// Whether the threads of a block may wait for each other, so that all of them must execute the operation equally often. Not if it
 /// calls nothing but what is known to be for a thread or a warp.
 fn waits(source: &OwnOperation) -> bool {
-    const FREE: [&str; 15] = [
-        "atomic",
-        "__shfl",
-        "__ballot",
-        "__any",
-        "__all",
-        "__match",
-        "__reduce",
-        "__syncwarp",
-        "__threadfence",
-        "__nanosleep",
-        "__activemask",
-        "__popc",
-        "__ffs",
-        "__ld",
-        "__st",
-    ];
+    const FREE: &str = "atomic __shfl __ballot __any __all __match __reduce __syncwarp __threadfence __nanosleep \
+                        __activemask __popc __ffs __ld __st";
     let text = &source.text;
     let calls = text.match_indices('(').filter_map(|(at, _)| {
         let before = text[..at].trim_end();
         let start = before.rfind(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).map_or(0, |last| last + 1);
         Some(&before[start..]).filter(|name| !name.is_empty())
     });
-    let is_free = |name: &str| FREE.iter().any(|free| name.starts_with(free));
+    let is_free = |name: &str| FREE.split(' ').any(|free| name.starts_with(free));
     source.file.is_some() || source.is_barrier() || !calls.into_iter().all(is_free)
 }
 
 /// Options and definitions of the compiler, besides the type.
 fn options(source: &OwnOperation) -> Vec<String> {
-    let check = match check_of(source) {
-        None => 0,
-        Some(OwnCheck::Counter) => 1,
-        Some(OwnCheck::Lock) => 2,
-        Some(OwnCheck::Barrier) => 3,
-        Some(OwnCheck::Message) => 4,
-    };
-    let number = |yes: bool| u32::from(yes);
+    // As `own_kernels.cuh` numbers them.
+    let check = check_of(source).map_or(0, |check| 1 + check as u32);
     let mut options = vec![
         format!("SYNCSCOPE_CHECK={check}"),
-        format!("SYNCSCOPE_PRIVATE={}", number(source.names("mine"))),
-        format!("SYNCSCOPE_SHARED={}", number(source.names("shared"))),
-        format!("SYNCSCOPE_MEETS={}", number(waits(source))),
+        format!("SYNCSCOPE_PRIVATE={}", u32::from(source.names("mine"))),
+        format!("SYNCSCOPE_SHARED={}", u32::from(source.names("shared"))),
+        format!("SYNCSCOPE_MEETS={}", u32::from(waits(source))),
         format!("SYNCSCOPE_SPAN={}", span_of(source) as u32),
-        format!("SYNCSCOPE_CONTEXT={}", number(source.baseline.is_some())),
+        format!("SYNCSCOPE_CONTEXT={}", u32::from(source.baseline.is_some())),
     ];
-    let folder = source.file.as_ref().and_then(|file| Path::new(file).parent()).map(Path::to_owned);
-    if let Some(folder) = folder {
-        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { &folder };
+    if let Some(folder) = source.file.as_ref().and_then(|file| Path::new(file).parent()) {
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         options.push(format!("-I{}", folder.display()));
     } else if !source.includes.is_empty() {
         options.push("-I.".to_owned());
@@ -196,18 +173,14 @@ fn text(source: &OwnOperation) -> String {
     const FUNCTION: &str = "__device__ __forceinline__ void";
     // In angle brackets, for which the folders of the toolkit are searched, too.
     let includes = source.includes.replace("#include \"", "#include <").replace("\"\n", ">\n");
-    let mut program = format!("{HEADER}\n{includes}");
     let in_scope = |function: &str, statement: &str| {
         format!(
             "{FUNCTION} {function}(Thread &me) {{ [[maybe_unused]] T &x = me.x, &mine = me.mine, &value = me.value, \
              *const shared = me.shared;\n#line 1 \"{STATEMENT}\"\n{statement}\n;\n}}\n"
         )
     };
-    let mut set_up = None;
-    // Writing to a String cannot fail.
-    let _ = match (&source.file, &source.function) {
+    let (once, set_up) = match (&source.file, &source.function) {
         (Some(file), Some(function)) => {
-            set_up = source.helper("setup").map(|setup| format!("{setup}(me);"));
             let body = if source.is("acquire") {
                 let release = source.helper("release").unwrap_or_else(|| "release".to_owned());
                 format!(
@@ -220,13 +193,11 @@ fn text(source: &OwnOperation) -> String {
             let receive = receive.map_or_else(String::new, |name| {
                 format!("{FUNCTION} syncscope_receive(Thread &me) {{ {name}(me); }}\n")
             });
-            write!(
-                program,
-                "#line 1 \"{file}\"\n{}\n{FUNCTION} syncscope_once(Thread &me) {{ {body} }}\n{receive}",
-                source.text
-            )
+            let once = format!("{}\n{FUNCTION} syncscope_once(Thread &me) {{ {body} }}\n{receive}", source.text);
+            let set_up = source.helper("setup").map(|setup| format!("{setup}(me);"));
+            (format!("#line 1 \"{file}\"\n{once}"), set_up)
         }
-        _ => write!(program, "{}", in_scope("syncscope_once", &source.text)),
+        _ => (in_scope("syncscope_once", &source.text), None),
     };
     let set_up = match (&source.setup, set_up) {
         (Some(statement), _) => in_scope("syncscope_set_up", statement),
@@ -234,5 +205,5 @@ fn text(source: &OwnOperation) -> String {
     };
     let context = source.baseline.as_ref().map(|statement| in_scope("syncscope_context", statement));
     let context = context.unwrap_or_else(|| format!("{FUNCTION} syncscope_context(Thread &) {{}}\n"));
-    program + &set_up + &context + "#line 1 \"own_kernels.cuh\"\n" + KERNELS
+    format!("{HEADER}\n{includes}{once}{set_up}{context}#line 1 \"own_kernels.cuh\"\n{KERNELS}")
 }

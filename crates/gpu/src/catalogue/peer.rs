@@ -7,7 +7,7 @@ use syncscope_core::{Case, Dtype, Form, Group, Layout, MemoryOrder, Mode, Preset
 use super::limits::{DeviceLimits, STRIDES};
 
 /// One program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct PeerProgram {
     /// Its name, which is the name of the folder of its results.
     pub name: &'static str,
@@ -17,47 +17,34 @@ pub struct PeerProgram {
     pub types: &'static [Option<Dtype>],
     /// Where its threads have their variables; elements of an array are as many elements apart as its argument says.
     pub layout: Option<Layout>,
-    /// What kind of operation it measures.
-    pub operation: PeerOperation,
-}
-
-/// A kind of operation, with the parameters that its programs do not vary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PeerOperation {
-    /// Relaxed atomic operations of device scope on global memory, whose results are not used.
-    Atomic,
-    /// A fence of this scope.
-    Fence(Scope),
-    /// Each operation needs the result of the one before.
-    Dependent,
-    /// The same, where the default form of the primitive is another line: the program has the distance of a shuffle in a
-    /// register, and the result of a comparison is its next mask.
-    DependentOpaque,
-    /// A barrier of a converged warp.
-    ConvergedWarp,
-    /// Any other operation.
-    Plain,
+    /// Adds to a case what its operation does not vary.
+    of_operation: fn(Case) -> Case,
 }
 
 impl PeerProgram {
     /// The case that measures what the program measured.
     pub fn case(&self, dtype: Option<Dtype>, stride: u32, blocks: u32, threads: u32) -> Case {
         let layout = if self.layout == ARRAY { Some(Layout::Private { stride }) } else { self.layout };
-        let case = Case { dtype, layout, threads: Some(threads), blocks: Some(blocks), ..Case::new(self.primitive) };
-        match self.operation {
-            PeerOperation::Atomic => Case {
-                scope: Some(Scope::Device),
-                space: Some(Space::Global),
-                order: Some(MemoryOrder::Relaxed),
-                mode: Some(Mode::Throughput),
-                ..case
-            },
-            PeerOperation::Fence(scope) => Case { scope: Some(scope), ..case },
-            PeerOperation::Dependent => Case { mode: Some(Mode::Latency), ..case },
-            PeerOperation::DependentOpaque => Case { mode: Some(Mode::Latency), form: Some(Form::Opaque), ..case },
-            PeerOperation::ConvergedWarp => Case { group: Some(Group::named("converged")), ..case },
-            PeerOperation::Plain => case,
-        }
+        let (threads, blocks) = (Some(threads), Some(blocks));
+        (self.of_operation)(Case { dtype, layout, threads, blocks, ..Case::new(self.primitive) })
+    }
+
+    /// The strides it was run with; 1 where there is no array.
+    pub fn strides(&self) -> &'static [u32] {
+        if self.layout == ARRAY { &STRIDES } else { &[1] }
+    }
+
+    /// Its cases on a device with this many multiprocessors: each type, stride, number of blocks and of threads.
+    pub fn cases(&self, multiprocessors: u32) -> impl Iterator<Item = Case> {
+        // The largest block that the programs are run with has 1,024 threads.
+        let limits = DeviceLimits { multiprocessors, max_threads: 1024 };
+        let (blocks, threads) = (limits.blocks(Preset::Paper), limits.all_threads());
+        let grids =
+            blocks.into_iter().flat_map(move |blocks| threads.clone().into_iter().map(move |one| (blocks, one)));
+        let variables = self.types.iter().flat_map(|dtype| self.strides().iter().map(move |stride| (*dtype, *stride)));
+        variables.flat_map(move |(dtype, stride)| {
+            grids.clone().map(move |(blocks, threads)| self.case(dtype, stride, blocks, threads))
+        })
     }
 }
 
@@ -69,66 +56,64 @@ const INTEGERS: &[Option<Dtype>] = &[Some(Dtype::I32), Some(Dtype::U64)];
 const UP_TO_FLOAT: &[Option<Dtype>] = &[Some(Dtype::I32), Some(Dtype::U64), Some(Dtype::F32)];
 const ALL_TYPES: &[Option<Dtype>] = &[Some(Dtype::I32), Some(Dtype::U64), Some(Dtype::F32), Some(Dtype::F64)];
 
+/// Relaxed atomic operations of device scope on global memory, whose results are not used.
+const ATOMIC: fn(Case) -> Case = |case| {
+    let (scope, space) = (Some(Scope::Device), Some(Space::Global));
+    Case { scope, space, order: Some(MemoryOrder::Relaxed), mode: Some(Mode::Throughput), ..case }
+};
+
+/// Fences of these scopes.
+const BLOCK_FENCE: fn(Case) -> Case = |case| Case { scope: Some(Scope::Block), ..case };
+const DEVICE_FENCE: fn(Case) -> Case = |case| Case { scope: Some(Scope::Device), ..case };
+const SYSTEM_FENCE: fn(Case) -> Case = |case| Case { scope: Some(Scope::System), ..case };
+
+/// Each operation needs the result of the one before.
+const DEPENDENT: fn(Case) -> Case = |case| Case { mode: Some(Mode::Latency), ..case };
+
+/// The same, where the default form of the primitive is another line: the program has the distance of a shuffle in a register,
+/// and the result of a comparison is its next mask.
+const DEPENDENT_OPAQUE: fn(Case) -> Case = |case| Case { mode: Some(Mode::Latency), form: Some(Form::Opaque), ..case };
+
+/// A barrier of a converged warp.
+const CONVERGED_WARP: fn(Case) -> Case = |case| Case { group: Some(Group::named("converged")), ..case };
+
 /// All of them.
 pub static PEER_PROGRAMS: &[PeerProgram] = {
-    use PeerOperation::{Atomic, ConvergedWarp, Dependent, DependentOpaque, Fence, Plain};
     const fn program(
         name: &'static str,
         primitive: &'static str,
         types: &'static [Option<Dtype>],
         layout: Option<Layout>,
-        operation: PeerOperation,
+        of_operation: fn(Case) -> Case,
     ) -> PeerProgram {
-        PeerProgram { name, primitive, types, layout, operation }
+        PeerProgram { name, primitive, types, layout, of_operation }
     }
     &[
-        program("cuda_atomicadd_scalar_v2", "gpu.atomic.add", ALL_TYPES, SCALAR, Atomic),
-        program("cuda_atomicadd_array_v2", "gpu.atomic.add", ALL_TYPES, ARRAY, Atomic),
-        program("cuda_atomiccas_array_fail", "gpu.atomic.cas_fail", INTEGERS, ARRAY, Atomic),
-        program("cuda_atomiccas_array_pass", "gpu.atomic.cas_pass", INTEGERS, ARRAY, Atomic),
-        program("cuda_atomiccas_array_pass_v2", "gpu.atomic.cas_pass", INTEGERS, ARRAY, Atomic),
-        program("cuda_atomiccas_scalar_fail", "gpu.atomic.cas_fail", INTEGERS, SCALAR, Atomic),
-        program("cuda_atomiccas_scalar_pass", "gpu.atomic.cas_pass", INTEGERS, SCALAR, Atomic),
-        program("cuda_atomiccas_scalar_pass_v2", "gpu.atomic.cas_pass", INTEGERS, SCALAR, Atomic),
-        program("cuda_atomicexch_v2", "gpu.atomic.exchange", UP_TO_FLOAT, SCALAR, Atomic),
-        program("cuda_threadfence_array", "gpu.fence.device", ALL_TYPES, ARRAY, Fence(Scope::Device)),
-        program("cuda_threadfence_block_array", "gpu.fence.block", ALL_TYPES, ARRAY, Fence(Scope::Block)),
-        program("cuda_threadfence_system_array", "gpu.fence.system", ALL_TYPES, ARRAY, Fence(Scope::System)),
-        program("cuda_shfl_sync", "gpu.shuffle.idx", ALL_TYPES, None, Dependent),
-        program("cuda_shfl_up_sync", "gpu.shuffle.up", ALL_TYPES, None, Dependent),
-        program("cuda_shfl_down_sync", "gpu.shuffle.down", ALL_TYPES, None, Dependent),
-        program("cuda_shfl_xor_sync", "gpu.shuffle.xor", ALL_TYPES, None, DependentOpaque),
-        program("cuda_syncwarp", "gpu.warp.syncwarp", UNTYPED, None, ConvergedWarp),
-        program("cuda_syncthreads", "gpu.block.syncthreads", UNTYPED, None, Plain),
-        program("cuda_match_any_sync", "gpu.match.any", ALL_TYPES, None, DependentOpaque),
-        program("cuda_match_all_sync", "gpu.match.all", ALL_TYPES, None, DependentOpaque),
-        program("cuda_vote_all_sync", "gpu.vote.all", UNTYPED, None, Dependent),
-        program("cuda_vote_any_sync", "gpu.vote.any", UNTYPED, None, Dependent),
-        program("cuda_vote_ballot_sync", "gpu.vote.ballot", UNTYPED, None, Dependent),
+        program("cuda_atomicadd_scalar_v2", "gpu.atomic.add", ALL_TYPES, SCALAR, ATOMIC),
+        program("cuda_atomicadd_array_v2", "gpu.atomic.add", ALL_TYPES, ARRAY, ATOMIC),
+        program("cuda_atomiccas_array_fail", "gpu.atomic.cas_fail", INTEGERS, ARRAY, ATOMIC),
+        program("cuda_atomiccas_array_pass", "gpu.atomic.cas_pass", INTEGERS, ARRAY, ATOMIC),
+        program("cuda_atomiccas_array_pass_v2", "gpu.atomic.cas_pass", INTEGERS, ARRAY, ATOMIC),
+        program("cuda_atomiccas_scalar_fail", "gpu.atomic.cas_fail", INTEGERS, SCALAR, ATOMIC),
+        program("cuda_atomiccas_scalar_pass", "gpu.atomic.cas_pass", INTEGERS, SCALAR, ATOMIC),
+        program("cuda_atomiccas_scalar_pass_v2", "gpu.atomic.cas_pass", INTEGERS, SCALAR, ATOMIC),
+        program("cuda_atomicexch_v2", "gpu.atomic.exchange", UP_TO_FLOAT, SCALAR, ATOMIC),
+        program("cuda_threadfence_array", "gpu.fence.device", ALL_TYPES, ARRAY, DEVICE_FENCE),
+        program("cuda_threadfence_block_array", "gpu.fence.block", ALL_TYPES, ARRAY, BLOCK_FENCE),
+        program("cuda_threadfence_system_array", "gpu.fence.system", ALL_TYPES, ARRAY, SYSTEM_FENCE),
+        program("cuda_shfl_sync", "gpu.shuffle.idx", ALL_TYPES, None, DEPENDENT),
+        program("cuda_shfl_up_sync", "gpu.shuffle.up", ALL_TYPES, None, DEPENDENT),
+        program("cuda_shfl_down_sync", "gpu.shuffle.down", ALL_TYPES, None, DEPENDENT),
+        program("cuda_shfl_xor_sync", "gpu.shuffle.xor", ALL_TYPES, None, DEPENDENT_OPAQUE),
+        program("cuda_syncwarp", "gpu.warp.syncwarp", UNTYPED, None, CONVERGED_WARP),
+        program("cuda_syncthreads", "gpu.block.syncthreads", UNTYPED, None, |case| case),
+        program("cuda_match_any_sync", "gpu.match.any", ALL_TYPES, None, DEPENDENT_OPAQUE),
+        program("cuda_match_all_sync", "gpu.match.all", ALL_TYPES, None, DEPENDENT_OPAQUE),
+        program("cuda_vote_all_sync", "gpu.vote.all", UNTYPED, None, DEPENDENT),
+        program("cuda_vote_any_sync", "gpu.vote.any", UNTYPED, None, DEPENDENT),
+        program("cuda_vote_ballot_sync", "gpu.vote.ballot", UNTYPED, None, DEPENDENT),
     ]
 };
-
-impl PeerProgram {
-    /// The strides it was run with; 1 where there is no array.
-    pub fn strides(&self) -> &'static [u32] {
-        if self.layout == ARRAY { &STRIDES } else { &[1] }
-    }
-
-    /// Its cases on a device with this many multiprocessors: each type, stride, number of blocks and of threads.
-    pub fn cases(&self, multiprocessors: u32) -> impl Iterator<Item = Case> {
-        let blocks = DeviceLimits { multiprocessors, max_threads: MOST_THREADS }.blocks(Preset::Paper);
-        let threads = std::iter::successors(Some(1), |threads| Some(2 * threads)).take_while(|t| *t <= MOST_THREADS);
-        let grids: Vec<(u32, u32)> =
-            blocks.iter().flat_map(|blocks| threads.clone().map(move |threads| (*blocks, threads))).collect();
-        let variables = self.types.iter().flat_map(|dtype| self.strides().iter().map(move |stride| (*dtype, *stride)));
-        variables.flat_map(move |(dtype, stride)| {
-            grids.clone().into_iter().map(move |(blocks, threads)| self.case(dtype, stride, blocks, threads))
-        })
-    }
-}
-
-/// Threads of the largest block that the programs are run with.
-const MOST_THREADS: u32 = 1024;
 
 /// The cases of all programs on a device with this many multiprocessors, and beside each other form the default one. Two
 /// programs that measure the same have one case.
@@ -189,6 +174,6 @@ mod tests {
         let names: HashSet<_> = PEER_PROGRAMS.iter().map(|program| program.name).collect();
         assert_eq!(names.len(), 23);
         assert_eq!(peer_program("cuda_syncthreads").map(|program| program.primitive), Some("gpu.block.syncthreads"));
-        assert_eq!(peer_program("omp_barrier"), None);
+        assert!(peer_program("omp_barrier").is_none());
     }
 }

@@ -52,7 +52,8 @@ pub(super) fn difference(baseline: &Region, test: &Region, unroll: u32) -> Evide
 fn find<'a>(baseline: &Region, test: &Region, counts: [usize; 2], patterns: &[&'a str]) -> Option<(&'a str, String)> {
     patterns.iter().find_map(|&pattern| {
         let (in_baseline, in_test) = (baseline.count(pattern), test.count(pattern));
-        let name = most_frequent(test, |instruction| instruction.matches(pattern))?;
+        let found = test.body().iter().filter(|instruction| instruction.matches(pattern));
+        let name = most_frequent(found.map(|instruction| &instruction.mnemonic))?;
         let others = (in_baseline.checked_sub(counts[0])?, in_test.checked_sub(counts[1])?);
         (others.0 == others.1).then(|| (pattern, format!("{name} {in_baseline}/{in_test}")))
     })
@@ -60,10 +61,8 @@ fn find<'a>(baseline: &Region, test: &Region, counts: [usize; 2], patterns: &[&'
 
 /// What a NOP costs is the stall that the compiler encodes in it, which differs between architectures: that of most of them.
 fn nop_stall(region: &Region, pattern: &str) -> Option<u8> {
-    let mut counts: BTreeMap<u8, usize> = BTreeMap::new();
     let nops = region.body().iter().filter(|one| pattern == "NOP" && one.matches(pattern));
-    nops.for_each(|nop| *counts.entry(nop.control.stall).or_default() += 1);
-    counts.into_iter().max_by_key(|(_, count)| *count).map(|(stall, _)| stall)
+    most_frequent(nops.map(|nop| nop.control.stall))
 }
 
 /// Every instruction of an operation, the expected ones by this pattern.
@@ -87,21 +86,19 @@ fn missing(baseline: &Region, test: &Region, expected: &ExpectedInstructions, co
 
 /// The instructions of which the test has more, with their numbers in baseline and test.
 fn increases<'a>(baseline: &'a Region, test: &'a Region) -> impl Iterator<Item = (&'a str, usize, usize)> {
-    let before = histogram(baseline, |_| true);
+    let [before, after] =
+        [baseline, test].map(|region| histogram(region.body().iter().map(|one| one.mnemonic.as_str())));
     let in_both = move |(name, count)| (name, before.get(name).copied().unwrap_or(0), count);
-    histogram(test, |_| true).into_iter().map(in_both).filter(|(_, before, count)| count > before)
+    after.into_iter().map(in_both).filter(|(_, before, count)| count > before)
 }
 
-fn most_frequent(region: &Region, is_one: impl Fn(&Instruction) -> bool) -> Option<String> {
-    let counts = histogram(region, is_one);
-    counts.into_iter().max_by_key(|&(_, count)| count).map(|(mnemonic, _)| mnemonic.to_owned())
+fn most_frequent<T: Ord>(items: impl Iterator<Item = T>) -> Option<T> {
+    histogram(items).into_iter().max_by_key(|(_, count)| *count).map(|(item, _)| item)
 }
 
-fn histogram(region: &Region, is_one: impl Fn(&Instruction) -> bool) -> BTreeMap<&str, usize> {
+fn histogram<T: Ord>(items: impl Iterator<Item = T>) -> BTreeMap<T, usize> {
     let mut counts = BTreeMap::new();
-    for instruction in region.body().iter().filter(|instruction| is_one(instruction)) {
-        *counts.entry(instruction.mnemonic.as_str()).or_insert(0) += 1;
-    }
+    items.for_each(|item| *counts.entry(item).or_default() += 1);
     counts
 }
 
@@ -152,16 +149,14 @@ impl ClosingRead {
             self.unawaited.iter().map(|(name, [baseline, test])| format!("{name} {baseline}/{test}")).collect();
         let counts = counts.join(", ");
         if counts.is_empty() {
-            "the closing clock read waits for every result, or there is none to wait for".to_owned()
-        } else if self.drops_out() {
-            format!(
-                "the closing clock read does not wait for {counts}: the same in both loops, so the difference has none of it"
-            )
-        } else {
-            format!(
-                "the closing clock read does not wait for {counts}: nothing reads these results, so the cost is that of a rate"
-            )
+            return "the closing clock read waits for every result, or there is none to wait for".to_owned();
         }
+        let so = if self.drops_out() {
+            "the same in both loops, so the difference has none of it"
+        } else {
+            "nothing reads these results, so the cost is that of a rate"
+        };
+        format!("the closing clock read does not wait for {counts}: {so}")
     }
 }
 

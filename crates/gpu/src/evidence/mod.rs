@@ -23,43 +23,38 @@ pub(crate) const TIMED_BY_THE_HOST: &str =
 
 /// The evidence in the compiled program of a case.
 pub fn evidence_of(case: &Case, cubin: &[u8]) -> Evidence {
-    let Some(entry) = entry_of(case) else {
-        return Evidence::NotAvailable(format!("there is no primitive {} in this version", case.primitive));
-    };
+    found(case, cubin).unwrap_or_else(Evidence::NotAvailable)
+}
+
+/// The same, or why there is none.
+fn found(case: &Case, cubin: &[u8]) -> Result<Evidence, String> {
+    let entry = entry_of(case).ok_or_else(|| format!("there is no primitive {} in this version", case.primitive))?;
     if entry.method == Method::HostBarrier {
-        return Evidence::NotAvailable(TIMED_BY_THE_HOST.to_owned());
+        return Err(TIMED_BY_THE_HOST.to_owned());
     }
+    let cubin = Cubin::parse(cubin).map_err(|error| error.to_string())?;
     let (expected, unroll) = ((entry.expected)(case), (entry.unroll)(case));
-    let cubin = match Cubin::parse(cubin) {
-        Ok(cubin) => cubin,
-        Err(error) => return Evidence::NotAvailable(error.to_string()),
-    };
     match entry.method {
         Method::Launch(_) => return whole_kernels(&cubin, &expected),
         Method::Reduction(_) => return in_first_kernel(&cubin, &expected),
         _ => {}
     }
-    let [baseline, test] = match regions(&cubin) {
-        Ok(regions) => regions,
-        Err(error) => return Evidence::NotAvailable(error.to_string()),
-    };
-    let (baseline, test) = (&baseline, &test);
+    let [baseline, test] = &regions(&cubin).map_err(|error| error.to_string())?;
     let mut evidence = if is_own(&case.primitive) {
         difference(baseline, test, unroll)
     } else {
         judge(baseline, test, &expected, unroll)
     };
-    if let (Evidence::Elided { .. }, false) = (&evidence, expected.aggregation.is_empty()) {
-        let on_two_paths = judge(baseline, test, &expected.times(2 * expected.times), unroll);
-        if let Evidence::Present { .. } = on_two_paths {
-            evidence = on_two_paths;
-        }
+    if let (Evidence::Elided { .. }, false) = (&evidence, expected.aggregation.is_empty())
+        && let present @ Evidence::Present { .. } = judge(baseline, test, &expected.times(2 * expected.times), unroll)
+    {
+        evidence = present;
     }
     if let Evidence::Present { summary, .. } = &mut evidence
         && let Some(how) = aggregation(baseline, test, expected.aggregation)
     {
-        summary.push_str(", aggregated by the compiler: ");
-        summary.push_str(&how);
+        *summary += ", aggregated by the compiler: ";
+        *summary += &how;
     }
     let summary =
         expected.out_of_line.and_then(|instruction| out_of_line(baseline, test, instruction, expected.times, unroll));
@@ -69,18 +64,16 @@ pub fn evidence_of(case: &Case, cubin: &[u8]) -> Evidence {
     if let Evidence::Present { summary, listing, receipt: Some(receipt) }
     | Evidence::Substituted { summary, listing, receipt: Some(receipt) } = &mut evidence
     {
-        summary.push_str(&receipt.others_in_brief());
-        listing.push_str(&receipt.line());
-        listing.push('\n');
+        *summary += &receipt.others_in_brief();
+        *listing += &(receipt.line() + "\n");
     }
     if let Evidence::Present { listing, .. }
     | Evidence::Substituted { listing, .. }
     | Evidence::Elided { listing, .. } = &mut evidence
     {
-        listing.push_str(&ClosingRead::between(&cubin, [baseline, test]).summary());
-        listing.push('\n');
+        *listing += &(ClosingRead::between(&cubin, [baseline, test]).summary() + "\n");
     }
-    evidence
+    Ok(evidence)
 }
 
 /// The timed regions of baseline and test.
@@ -113,44 +106,44 @@ fn out_of_line(baseline: &Region, test: &Region, instruction: &str, times: usize
 
 /// The evidence of launches. They have no region between two clock readings, so the whole kernel counts: it must contain
 /// the expected instructions and access no memory, unless it counts there how often it runs.
-fn whole_kernels(cubin: &Cubin, expected: &ExpectedInstructions) -> Evidence {
+fn whole_kernels(cubin: &Cubin, expected: &ExpectedInstructions) -> Result<Evidence, String> {
     let [Some(baseline), Some(test)] = TIMED.map(|name| cubin.kernel(name)) else {
-        return Evidence::NotAvailable("the kernels are not in the program".to_owned());
+        return Err("the kernels are not in the program".to_owned());
     };
-    let listing = [baseline, test].map(|kernel| format!("{}\n{}", kernel.name(), listing_of(kernel))).join("\n");
-    let is_expected = |found: &&Instruction| expected.instructions.iter().any(|pattern| found.matches(pattern));
-    let [in_baseline, in_test] = [baseline, test].map(|kernel| executed(kernel).filter(is_expected).count());
+    let listing = [baseline, test].map(listing_of).join("\n");
+    let [in_baseline, in_test] = [baseline, test].map(|kernel| expected_in(kernel, expected).count());
     let others = executed(test).find(|found| touches_memory(found) && !expected.counts_in_memory);
-    let name = expected.instructions.first().copied().unwrap_or_default();
-    match others {
-        None if in_baseline > 0 && in_test > 0 => {
-            let all = executed(test).count();
-            Evidence::Present {
-                summary: format!("{name} {in_baseline}/{in_test} of {all} in the kernel"),
-                listing,
-                receipt: None,
-            }
-        }
-        None => Evidence::Elided { summary: format!("{name} {in_baseline}/{in_test} in the kernel"), listing },
+    let found = format!("{} {in_baseline}/{in_test}", first_of(expected));
+    Ok(match others {
         Some(other) => Evidence::Elided { summary: format!("{} in a kernel without memory", other.mnemonic), listing },
-    }
+        None if in_baseline > 0 && in_test > 0 => {
+            let summary = format!("{found} of {} in the kernel", executed(test).count());
+            Evidence::Present { summary, listing, receipt: None }
+        }
+        None => Evidence::Elided { summary: format!("{found} in the kernel"), listing },
+    })
 }
 
 /// The evidence of reductions: the kernel that reads the vector must contain one of the expected instructions.
-fn in_first_kernel(cubin: &Cubin, expected: &ExpectedInstructions) -> Evidence {
-    let Some(kernel) = cubin.kernel("reduce") else {
-        return Evidence::NotAvailable("the kernel is not in the program".to_owned());
-    };
-    let is_expected = |found: &&Instruction| expected.instructions.iter().any(|pattern| found.matches(pattern));
-    let found: Vec<&Instruction> = executed(kernel).filter(is_expected).collect();
-    let name = found.first().map_or(expected.instructions.first().copied().unwrap_or_default(), |it| &it.mnemonic);
-    let summary = format!("{name} {} of {} in the kernel", found.len(), executed(kernel).count());
-    let listing = format!("{}\n{}", kernel.name(), listing_of(kernel));
-    if found.is_empty() {
-        Evidence::Elided { summary, listing }
-    } else {
-        Evidence::Present { summary, listing, receipt: None }
-    }
+fn in_first_kernel(cubin: &Cubin, expected: &ExpectedInstructions) -> Result<Evidence, String> {
+    let kernel = cubin.kernel("reduce").ok_or_else(|| "the kernel is not in the program".to_owned())?;
+    let (first, count) = (expected_in(kernel, expected).next(), expected_in(kernel, expected).count());
+    let name = first.map_or(first_of(expected), |found| &found.mnemonic);
+    let summary = format!("{name} {count} of {} in the kernel", executed(kernel).count());
+    let listing = listing_of(kernel);
+    Ok(match first {
+        Some(_) => Evidence::Present { summary, listing, receipt: None },
+        None => Evidence::Elided { summary, listing },
+    })
+}
+
+fn first_of(expected: &ExpectedInstructions) -> &'static str {
+    expected.instructions.first().copied().unwrap_or_default()
+}
+
+/// The expected instructions of a kernel.
+fn expected_in<'a>(kernel: &'a Kernel, expected: &ExpectedInstructions) -> impl Iterator<Item = &'a Instruction> {
+    executed(kernel).filter(|found| expected.instructions.iter().any(|pattern| found.matches(pattern)))
 }
 
 /// The instructions before the padding, which is a branch to itself and NOPs after the last exit.
@@ -166,8 +159,10 @@ fn touches_memory(instruction: &Instruction) -> bool {
     MEMORY.contains(&instruction.opcode)
 }
 
+/// The name of a kernel, and its instructions.
 fn listing_of(kernel: &Kernel) -> String {
-    executed(kernel).map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    let instructions = executed(kernel).map(ToString::to_string);
+    std::iter::once(kernel.name().to_owned()).chain(instructions).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

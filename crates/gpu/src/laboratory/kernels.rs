@@ -10,7 +10,7 @@ use super::{GpuLaboratory, usable};
 use crate::catalogue::entry::Entry;
 use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::{
-    self, Fault, Method, Proof, SamplingPolicy, arrays_of, fault_program, ruler_program, third_loop_of, unavailable,
+    self, Fault, Method, Proof, SamplingPolicy, fault_program, ruler_program, third_loop_of, unavailable,
 };
 use crate::cuda::compile::Program;
 use crate::cuda::driver::Way;
@@ -186,9 +186,11 @@ impl GpuLaboratory {
             return Err(Refusal::Skipped("a grid has at least one block".to_owned()));
         }
         let stride = case.layout.and_then(Layout::stride).unwrap_or(0);
-        let cluster = catalogue::entry_of(case).filter(|entry| entry.method == Method::Cluster);
-        let cluster = cluster.map_or(0, |_| catalogue::cluster::size_of(case));
-        Ok(Parameters { shape: Shape { blocks, threads }, dtype: case.dtype, stride, arrays: arrays_of(case), cluster })
+        let entry = catalogue::entry_of(case);
+        let is_in_clusters = entry.is_some_and(|entry| entry.method == Method::Cluster);
+        let cluster = if is_in_clusters { catalogue::cluster::size_of(case) } else { 0 };
+        let arrays = entry.map_or(1, |entry| entry.arrays);
+        Ok(Parameters { shape: Shape { blocks, threads }, dtype: case.dtype, stride, arrays, cluster })
     }
 }
 

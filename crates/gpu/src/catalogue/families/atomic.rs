@@ -40,32 +40,29 @@ const LOOP: &[&str] = &["ATOMS.CAST", "ATOMS.CAS"];
 /// cost is the round trip to that cache, and where the compiler adds up, a scan of the warp. Atomics on shared memory are
 /// executed in the multiprocessor, lane by lane if the lanes use one variable or one bank.
 ///
-/// A row of the table says what differs. Where an operation `reduces` is false, there is no instruction that returns nothing: the one
-/// with a result is used, and no thread waits for it.
+/// A row of the table says what differs. Where there is no instruction that returns nothing, the one with a result is used, and no
+/// thread waits for it.
 macro_rules! atomics {
-    (@without_result true $name:literal) => { &[concat!("RED.", $name), concat!("REDG.", $name)] };
-    (@without_result false $name:literal) => { &[concat!("ATOMG.", $name), concat!("ATOM.", $name)] };
     ($(
-        $id:literal: $summary:literal,
-        operation: $operation:literal,
-        source: $source:literal,
-        function: $function:ident, types: $types:expr, proof: $proof:ident,
-        plan: $breadth:ident, combines: $combines:ident, instruction: $name:literal, reduces: $reduces:tt;
+        $id:literal: $summary:literal, operation: $what:literal, function: $function:ident $($paper:literal)?,
+        types: $types:expr, plan: $breadth:ident, combines: $combines:ident, instruction: $name:literal;
     )+) => {
         pub(crate) static ENTRIES: &[&Entry] = &[$(&Entry {
             id: $id,
             summary: $summary,
-            operation: $operation,
-            source: $source,
+            operation: concat!("one ", $what, " by each thread"),
+            source: concat!("CUDA C++ Programming Guide, ", stringify!($function) $(, "; ", $paper)?),
             definitions: |case| definitions(case, stringify!($function)),
             expected: |case| {
-                let with_result = &[concat!("ATOMG.", $name), concat!("ATOM.", $name)];
-                expected(case, atomics!(@without_result $reduces $name), with_result, &[concat!("ATOMS.", $name)])
+                let global = &[concat!("ATOMG.", $name), concat!("ATOM.", $name)];
+                let reduction = &[concat!("RED.", $name), concat!("REDG.", $name)];
+                let without_result = if Combines::$combines.reduces() { reduction } else { global };
+                expected(case, without_result, global, &[concat!("ATOMS.", $name)])
             },
-            sampling: |case| sampling(case, $reduces),
-            unroll: |case| unroll(case, $reduces),
+            sampling: |case| sampling(case, Combines::$combines.reduces()),
+            unroll: |case| unroll(case, Combines::$combines.reduces()),
             cases: |id, preset, limits| cases(id, preset, limits, $types, (Breadth::$breadth, Combines::$combines)),
-            ..Entry::of(Kernel::of("atomic.cu", ArgumentKind::Variable), Proof::$proof, FACTS)
+            ..Entry::of(Kernel::of("atomic.cu", ArgumentKind::Variable), Combines::$combines.proof(), FACTS)
         },)+];
     };
 }
@@ -84,7 +81,7 @@ pub(super) fn expected(
         (_, Some(Mode::Latency)) => ExpectedInstructions::of(global),
         _ => ExpectedInstructions::of(reduction),
     };
-    if has_one_address(case) { expected.or_aggregated(AGGREGATION) } else { expected }
+    ExpectedInstructions { aggregation: if has_one_address(case) { AGGREGATION } else { &[] }, ..expected }
 }
 
 /// How many parameters a standard plan covers.
@@ -109,67 +106,56 @@ enum Combines {
     Pairs,
 }
 
+impl Combines {
+    /// Whether there is an instruction that returns nothing.
+    const fn reduces(self) -> bool {
+        matches!(self, Self::Sums | Self::Values)
+    }
+
+    const fn proof(self) -> Proof {
+        if matches!(self, Self::Sums) { Proof::Sum } else { Proof::Trial }
+    }
+}
+
 atomics! {
-    "gpu.atomic.add": "Atomic addition",
-    operation: "one addition of its number by each thread",
-    source: "CUDA C++ Programming Guide, atomicAdd; Burtchell and Burtscher, IISWC 2024",
-    function: atomicAdd, types: &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32, Dtype::F64], proof: Sum,
-    plan: Wide, combines: Sums, instruction: "ADD", reduces: true;
+    "gpu.atomic.add": "Atomic addition", operation: "addition of its number",
+    function: atomicAdd "Burtchell and Burtscher, IISWC 2024",
+    types: &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32, Dtype::F64], plan: Wide, combines: Sums,
+    instruction: "ADD";
 
     // Compiled to an addition of the negative number.
-    "gpu.atomic.sub": "Atomic subtraction",
-    operation: "one subtraction of its number by each thread",
-    source: "CUDA C++ Programming Guide, atomicSub",
-    function: atomicSub, types: &[Dtype::I32, Dtype::U32], proof: Sum,
-    plan: Narrow, combines: Sums, instruction: "ADD", reduces: true;
+    "gpu.atomic.sub": "Atomic subtraction", operation: "subtraction of its number",
+    function: atomicSub, types: &[Dtype::I32, Dtype::U32], plan: Narrow, combines: Sums, instruction: "ADD";
 
-    "gpu.atomic.min": "Atomic minimum",
-    operation: "one minimum with its number by each thread",
-    source: "CUDA C++ Programming Guide, atomicMin",
-    function: atomicMin, types: INTEGERS, proof: Trial,
-    plan: Narrow, combines: Values, instruction: "MIN", reduces: true;
+    "gpu.atomic.min": "Atomic minimum", operation: "minimum with its number",
+    function: atomicMin, types: INTEGERS, plan: Narrow, combines: Values, instruction: "MIN";
 
-    "gpu.atomic.max": "Atomic maximum",
-    operation: "one maximum with its number by each thread",
-    source: "CUDA C++ Programming Guide, atomicMax; Burtchell and Burtscher, IISWC 2024, listing 1",
-    function: atomicMax, types: INTEGERS, proof: Trial,
-    plan: Narrow, combines: Values, instruction: "MAX", reduces: true;
+    "gpu.atomic.max": "Atomic maximum", operation: "maximum with its number",
+    function: atomicMax "Burtchell and Burtscher, IISWC 2024, listing 1",
+    types: INTEGERS, plan: Narrow, combines: Values, instruction: "MAX";
 
-    "gpu.atomic.and": "Atomic AND",
-    operation: "one AND with its number by each thread",
-    source: "CUDA C++ Programming Guide, atomicAnd",
-    function: atomicAnd, types: INTEGERS, proof: Trial,
-    plan: Narrow, combines: Values, instruction: "AND", reduces: true;
+    "gpu.atomic.and": "Atomic AND", operation: "AND with its number",
+    function: atomicAnd, types: INTEGERS, plan: Narrow, combines: Values, instruction: "AND";
 
-    "gpu.atomic.or": "Atomic OR",
-    operation: "one OR with its number by each thread",
-    source: "CUDA C++ Programming Guide, atomicOr",
-    function: atomicOr, types: INTEGERS, proof: Trial,
-    plan: Narrow, combines: Values, instruction: "OR", reduces: true;
+    "gpu.atomic.or": "Atomic OR", operation: "OR with its number",
+    function: atomicOr, types: INTEGERS, plan: Narrow, combines: Values, instruction: "OR";
 
-    "gpu.atomic.xor": "Atomic exclusive OR",
-    operation: "one exclusive OR with its number by each thread",
-    source: "CUDA C++ Programming Guide, atomicXor",
-    function: atomicXor, types: INTEGERS, proof: Trial,
-    plan: Narrow, combines: Values, instruction: "XOR", reduces: true;
+    "gpu.atomic.xor": "Atomic exclusive OR", operation: "exclusive OR with its number",
+    function: atomicXor, types: INTEGERS, plan: Narrow, combines: Values, instruction: "XOR";
 
-    "gpu.atomic.exchange": "Atomic exchange",
-    operation: "one exchange of the variable for its number by each thread",
-    source: "CUDA C++ Programming Guide, atomicExch; Burtchell and Burtscher, IISWC 2024",
-    function: atomicExch, types: &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32], proof: Trial,
-    plan: Wide, combines: Nothing, instruction: "EXCH", reduces: false;
+    "gpu.atomic.exchange": "Atomic exchange", operation: "exchange of the variable for its number",
+    function: atomicExch "Burtchell and Burtscher, IISWC 2024",
+    types: &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32], plan: Wide, combines: Nothing, instruction: "EXCH";
 
     "gpu.atomic.cas_pass": "Atomic compare-and-swap that always finds what it expects",
-    operation: "one exchange of zero for zero by each thread",
-    source: "CUDA C++ Programming Guide, atomicCAS; Burtchell and Burtscher, IISWC 2024",
-    function: atomicCAS, types: INTEGERS, proof: Trial,
-    plan: Wide, combines: Pairs, instruction: "CAS", reduces: false;
+    operation: "exchange of zero for zero",
+    function: atomicCAS "Burtchell and Burtscher, IISWC 2024",
+    types: INTEGERS, plan: Wide, combines: Pairs, instruction: "CAS";
 
     "gpu.atomic.cas_fail": "Atomic compare-and-swap that never finds what it expects",
-    operation: "one comparison with one, where zero is, by each thread",
-    source: "CUDA C++ Programming Guide, atomicCAS; Burtchell and Burtscher, IISWC 2024",
-    function: atomicCAS, types: INTEGERS, proof: Trial,
-    plan: Wide, combines: Pairs, instruction: "CAS", reduces: false;
+    operation: "comparison with one, where zero is,",
+    function: atomicCAS "Burtchell and Burtscher, IISWC 2024",
+    types: INTEGERS, plan: Wide, combines: Pairs, instruction: "CAS";
 }
 
 /// Whether the source shows that all threads use one variable.
@@ -225,9 +211,8 @@ const UNROLL_WITH_RESULTS: u32 = 128;
 
 /// The threads of a case that may wait for the same multiprocessor or variable, and all of them.
 fn threads(case: &Case) -> (u32, u32) {
-    let of_block = case.threads.unwrap_or(1);
-    let all = of_block * case.blocks.unwrap_or(1);
-    (if case.layout == Some(Layout::Shared) { all } else { of_block }, all)
+    let (blocks, threads) = shape_of(case);
+    (if case.layout == Some(Layout::Shared) { blocks * threads } else { threads }, blocks * threads)
 }
 
 /// Whether so few threads of a multiprocessor operate on global memory, and get a result, that the time depends on how long an answer
@@ -302,53 +287,48 @@ fn cases(
     };
     let forms = |mode| forms(id, preset, limits, combines, mode);
     // The variables.
-    let (one, both) = (vec![Layout::Shared], vec![Layout::Shared, Layout::Private { stride: 1 }]);
+    let (one, both) = (&[Layout::Shared][..], &[Layout::Shared, Layout::Private { stride: 1 }][..]);
     let each = |preset| match (preset, breadth) {
         (Preset::Quick, Breadth::Narrow) => Vec::new(),
         (_, Breadth::Narrow) | (Preset::Quick, _) => private(&[1]),
         (Preset::Standard, _) => private(&[1, 4, 32]),
         (Preset::Paper, _) => private(&STRIDES),
     };
-    let in_shared_memory = [one.clone(), private(if wide { &[1, 32] } else { &[1] })].concat();
+    let in_shared_memory = [one, &private(if wide { &[1, 32] } else { &[1] })].concat();
     // Where they are, and for whom an operation is atomic.
-    let device = (Scope::Device, Space::Global);
-    let (block, system) = ((Scope::Block, Space::Global), (Scope::System, Space::Global));
-    let multiprocessor = (Scope::Block, Space::Shared);
+    let (device, multiprocessor) = ((Scope::Device, Space::Global), (Scope::Block, Space::Shared));
 
+    let of = |grids: Sweep, types: &[Dtype], layouts: &[Layout], (scope, space): (Scope, Space), mode: Mode| {
+        let sweep = grids.dtypes(types).layouts(layouts).scopes(&[scope]).spaces(&[space]);
+        sweep.orders(&[MemoryOrder::Relaxed]).modes(&[mode]).except(is_impossible).cases()
+    };
     let mut parts = vec![
-        (on_one_variable(preset), &papers[..], one.clone(), device, Throughput),
-        (on_many(preset), &papers, each(preset), device, Throughput),
-        (on_one_variable(Preset::Standard), &others, one.clone(), device, Throughput),
-        (on_many(Preset::Standard), &others, each(Preset::Standard), device, Throughput),
+        of(on_one_variable(preset), &papers, one, device, Throughput),
+        of(on_many(preset), &papers, &each(preset), device, Throughput),
+        of(on_one_variable(Preset::Standard), &others, one, device, Throughput),
+        of(on_many(Preset::Standard), &others, &each(Preset::Standard), device, Throughput),
     ];
     if quick && wide {
-        parts.push((few(), if is_addition { first } else { &[] }, private(&[32]), device, Throughput));
-        parts.push((few(), first, one.clone(), device, Latency));
-        parts.push((forms(Throughput), i32_alone, one.clone(), device, Throughput));
+        parts.push(of(few(), if is_addition { first } else { &[] }, &private(&[32]), device, Throughput));
+        parts.push(of(few(), first, one, device, Latency));
+        parts.push(of(forms(Throughput), i32_alone, one, device, Throughput));
     }
     if !quick {
-        parts.push((few(), types, both.clone(), device, Latency));
-        parts.push((few(), first, both.clone(), block, Throughput));
-        parts.push((few(), first, both.clone(), system, Throughput));
+        parts.push(of(few(), types, both, device, Latency));
+        parts.push(of(few(), first, both, (Scope::Block, Space::Global), Throughput));
+        parts.push(of(few(), first, both, (Scope::System, Space::Global), Throughput));
         if combines == Combines::Pairs {
             // Compilers load two constants of 64 bits anew for each operation.
             let in_registers = || limits.few(id).forms(&[Some(Form::Opaque)]);
-            for place in [device, multiprocessor] {
-                parts.push((in_registers(), &[Dtype::U64], both.clone(), place, Throughput));
-            }
+            parts.extend([device, multiprocessor].map(|at| of(in_registers(), &[Dtype::U64], both, at, Throughput)));
         }
         for mode in [Throughput, Latency] {
-            parts.push((few(), types, in_shared_memory.clone(), multiprocessor, mode));
-            parts.push((forms(mode), i32_alone, one.clone(), multiprocessor, mode));
-            parts.push((forms(mode), i32_alone, one.clone(), device, mode));
+            parts.push(of(few(), types, &in_shared_memory, multiprocessor, mode));
+            parts.push(of(forms(mode), i32_alone, one, multiprocessor, mode));
+            parts.push(of(forms(mode), i32_alone, one, device, mode));
         }
     }
-    let of_part =
-        |(grids, types, layouts, (scope, space), mode): (Sweep, &[Dtype], Vec<Layout>, (Scope, Space), Mode)| {
-            let sweep = grids.dtypes(types).layouts(&layouts).scopes(&[scope]).spaces(&[space]);
-            sweep.orders(&[MemoryOrder::Relaxed]).modes(&[mode]).except(is_impossible).cases()
-        };
-    parts.into_iter().flat_map(of_part).collect()
+    parts.concat()
 }
 
 /// Block scope does not cover operations of several blocks on one variable; and some variables do not fit into the kernel's

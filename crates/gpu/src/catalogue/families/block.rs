@@ -75,8 +75,7 @@ entries! {
     cases: |id, preset, limits| {
         let parts: &[u32] = if preset == Preset::Quick { &[2] } else { &[1, 2, 4, 8] };
         let handover = (preset != Preset::Quick).then_some(Group::named(PRODUCER_CONSUMER));
-        let groups: Vec<Group> =
-            parts.iter().copied().map(|parts| Group::numbered("parts #", parts)).chain(handover).collect();
+        let groups: Vec<Group> = numbered("parts #", parts).into_iter().chain(handover).collect();
         let sweep = limits.coarse(id, preset).groups(&groups);
         // Barriers count whole warps, and each role has one.
         let fewest = |case: &Case| if is_handover(case) { 64 } else { 32 * group_size(case) };
@@ -105,13 +104,10 @@ entries! {
     facts: Facts { role: Role::CopyBarrier, ..FACTS.waiting(Waits::Spins) },
     expected: |_| ExpectedInstructions::of(&["UBLKCP"]),
     needs: (9, 0),
+    // Whole warps; in quick plans one.
     cases: |id, preset, limits| {
-        let mut cases = limits.coarse(id, preset).cases();
-        // Whole warps; in quick plans one.
-        cases.retain(|case| {
-            case.threads.is_some_and(|threads| threads >= 32 && (preset != Preset::Quick || threads == 32))
-        });
-        cases
+        let is_meant = |case: &Case| case.threads == Some(32) || preset != Preset::Quick && case.threads > Some(32);
+        limits.coarse(id, preset).except(|case| !is_meant(case)).cases()
     },
     kernel: Kernel::of("mbarrier_transaction.cu", ArgumentKind::Register);
 }

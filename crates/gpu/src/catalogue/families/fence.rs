@@ -25,7 +25,8 @@ const FENCE: Entry = Entry {
 
 /// A fence of the device takes microseconds where many threads have written, and the updates around it too.
 fn unroll(case: &Case) -> u32 {
-    let is_full = case.threads.unwrap_or(1) * case.blocks.unwrap_or(1) >= 65_536;
+    let (blocks, threads) = shape_of(case);
+    let is_full = blocks * threads >= 65_536;
     match (case.scope, is_full) {
         (Some(Scope::Block), false) => UNROLL,
         (Some(Scope::Block), true) | (_, false) => 8,

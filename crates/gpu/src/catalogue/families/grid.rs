@@ -37,9 +37,9 @@ pub(super) fn heat_map(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Ca
     let each: &[u32] = if preset == Preset::Quick { &[1] } else { &[1, 2, 4, 8, 16, 32] };
     let blocks: Vec<u32> = each.iter().map(|blocks| blocks * limits.multiprocessors).collect();
     let threads: &[u32] = if preset == Preset::Quick { &[32, 1024] } else { &DOUBLINGS };
-    let shape = |case: &Case| (case.blocks.unwrap_or(0) / limits.multiprocessors.max(1), case.threads.unwrap_or(0));
     let is_left_out = |case: &Case| {
-        let (blocks, threads) = shape(case);
+        let (all, threads) = shape_of(case);
+        let blocks = all / limits.multiprocessors.max(1);
         let is_edge = blocks == 1 || threads == 32 || blocks * threads == RESIDENT_THREADS;
         blocks * threads > RESIDENT_THREADS || (preset == Preset::Standard && !is_edge)
     };
@@ -68,24 +68,21 @@ fn with_relaxed(id: &str, preset: Preset, limits: DeviceLimits, quick: &[u32]) -
 fn hierarchical(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     let groups: &[Group] = if preset == Preset::Quick { &[Group::named(NEAR_COUNTERS)] } else { &HIERARCHICAL };
     let threads = limits.at_most(&[32, 1024]);
-    let of_group = |group: &Group| {
+    let with_twins = |group: &Group| {
         let size = group.number().unwrap_or(1);
         let blocks = (limits.multiprocessors / size).max(1) * size;
         let ordered = Sweep::of(id).blocks(&[blocks]).threads(&threads).groups(std::slice::from_ref(group)).cases();
         // The relaxed twins of the others differ from that of `gpu.grid.counter` by little.
-        let has_twin = group.word() == NEAR_COUNTERS;
-        let twins = if has_twin { relaxed(&ordered) } else { Vec::new() };
+        let twins = if group.word() == NEAR_COUNTERS { relaxed(&ordered) } else { Vec::new() };
         [ordered, twins].concat()
     };
-    let mut cases: Vec<Case> = groups.iter().flat_map(of_group).collect();
-    if preset != Preset::Quick {
-        let is_meant = |case: &Case| {
-            case.blocks > Some(limits.multiprocessors) && (preset == Preset::Paper || case.threads == Some(32))
-        };
-        let with = |case: Case| Case { group: Some(Group::named(SPREAD)), ..case };
-        cases.extend(heat_map(id, preset, limits).into_iter().filter(is_meant).map(with));
-    }
-    cases
+    let mut larger = heat_map(id, preset, limits);
+    larger.retain(|case| match preset {
+        Preset::Quick => false,
+        Preset::Standard => case.blocks > Some(limits.multiprocessors) && case.threads == Some(32),
+        Preset::Paper => case.blocks > Some(limits.multiprocessors),
+    });
+    groups.iter().flat_map(with_twins).chain(of_group(SPREAD, &larger)).collect()
 }
 
 const HIERARCHICAL: [Group; 4] = [
@@ -114,80 +111,6 @@ fn has_near_counters(case: &Case) -> bool {
     case.in_group(NEAR_COUNTERS) || case.in_group(NEAR_FLAGS)
 }
 
-/// In theory: two barriers of the block, the round trip of an atomic addition and, on average, one and a half reads of the
-/// counter while waiting; all in the second-level cache. With many blocks on a multiprocessor the additions dominate: one
-/// address executes them one after the other, with the reads between them.
-static COOPERATIVE: Entry = Entry {
-    id: "gpu.grid.cooperative",
-    summary: "Barrier of a grid as in cooperative groups",
-    source: "CUDA C++ Programming Guide, Cooperative Groups, grid_group::sync; Zhang, Wahib, Matsuoka, figure 8",
-    expected: |_| ExpectedInstructions::of(&["ATOM.ADD", "ATOMG.ADD"]),
-    ..BARRIER
-};
-
-/// In theory: as the cooperative barrier, without waiting for the result of the addition: one way to the cache less. A
-/// relaxed one is the addition and the reads alone. (H200, 132 blocks of 32 threads: 1,598 cycles, relaxed 1,225.)
-static COUNTER: Entry = Entry {
-    id: "gpu.grid.counter",
-    summary: "Barrier of a grid with one counter that only grows; relaxed: it orders no writes, and its check tests \
-              arrivals alone",
-    source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, simple \
-             synchronization; PTX ISA, red.release and ld.acquire",
-    cases: |id, preset, limits| with_relaxed(id, preset, limits, &[32]),
-    orderings: |_| &["addition releases", "poll acquires"],
-    expected: |_| ExpectedInstructions::of(&["REDG.ADD", "RED.ADD"]),
-    ..BARRIER
-};
-
-/// In theory: two ways through the cache, one flag to the first block and one back. No operation waits for its turn, however
-/// many blocks there are. (H200: slower than a counter up to 8 small blocks on each multiprocessor, 3,300 cycles against
-/// 1,600 with one; faster with more blocks, 10,700 against 17,100 with 32.)
-static LOCK_FREE: Entry = Entry {
-    id: "gpu.grid.lock_free",
-    summary: "Barrier of a grid with a flag for each block, gathered and answered by the first; relaxed: it orders no \
-              writes, and its check tests arrivals alone",
-    source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, lock-free \
-             synchronization",
-    orderings: |_| &["flag releases", "gathering poll acquires", "fence releases all flags", "poll acquires"],
-    cases: |id, preset, limits| with_relaxed(id, preset, limits, &[]),
-    // The flag of a block, and the answers of the first block.
-    expected: |_| ExpectedInstructions::of(&["STG.STRONG.GPU", "ST.STRONG.GPU"]).times(2),
-    ..BARRIER
-};
-
-/// In theory: one fence before the arrival, the way of the addition through the cache, and the way of a read and back. What
-/// comes on top is the delay of the additions by each other and by the reads of the other blocks. A pause, a counter in each
-/// half of the cache, several counters, or one reader for each cluster take some of it away; a cluster adds two barriers of
-/// its own. The fence at the end, which only acquires, does not wait for memory. (H200, cycles: with one counter and a pause
-/// 1,502, near counters 1,400 to 1,455, cooperative groups 1,993; 4,224 blocks: spread 5,842, cooperative groups 17,628.)
-static HIERARCHICAL_BARRIER: Entry = Entry {
-    id: "gpu.grid.hierarchical",
-    summary: "Barrier of a grid with relaxed polls and one fence that acquires; in groups with a pause, with a counter \
-              in each half of the cache, with several counters, or gathered in clusters; relaxed: it orders no \
-              writes, and its check tests arrivals alone",
-    source: "PTX ISA, Memory Consistency Model, fence.acquire and fence.release, barrier.cluster",
-    definitions: |case| {
-        let (kind, clusters) = match case.group_word() {
-            NEAR_COUNTERS => ("NEAR_COUNTERS", 0),
-            SPREAD => ("SPREAD", 0),
-            CLUSTER_OF => ("CLUSTER", 1),
-            _ => ("PAUSED_ACQUIRE", 0),
-        };
-        let kind = in_order_of(case, vec![format!("KIND={kind}")]);
-        [kind, vec![format!("CLUSTERS={clusters}")], roomy(case)].concat()
-    },
-    expected: |_| ExpectedInstructions::of(&["REDG.ADD", "RED.ADD"]),
-    orderings: |case| match case.group_word() {
-        CLUSTER_OF => {
-            &["addition releases", "fence acquires and releases to the cluster", "fence releases to the cluster"]
-        }
-        _ => &["addition releases", "fence acquires"],
-    },
-    cases: hierarchical,
-    needs: (9, 0),
-    ..Entry { kernel: Kernel::of("grid_hierarchical.cu", ArgumentKind::GridBarrier), ..BARRIER }
-};
-
 /// Blocks of a cluster in which the barrier of a grid is launched; 0: without clusters.
 pub(crate) fn cluster_of(case: &Case) -> u32 {
     if case.in_group(CLUSTER_OF) { group_size(case) } else { 0 }
@@ -212,7 +135,69 @@ pub(crate) fn state_bytes(case: &Case) -> usize {
     LINE + 2 * (case.blocks.unwrap_or(0) as usize).next_multiple_of(LINE)
 }
 
-pub(crate) static ENTRIES: &[&Entry] = &[&COOPERATIVE, &COUNTER, &LOCK_FREE, &HIERARCHICAL_BARRIER];
+entries! {
+    /// In theory: two barriers of the block, the round trip of an atomic addition and, on average, one and a half reads of the
+    /// counter while waiting; all in the second-level cache. With many blocks on a multiprocessor the additions dominate: one
+    /// address executes them one after the other, with the reads between them.
+    "gpu.grid.cooperative" like BARRIER: "Barrier of a grid as in cooperative groups",
+    source: "CUDA C++ Programming Guide, Cooperative Groups, grid_group::sync; Zhang, Wahib, Matsuoka, figure 8",
+    expected: |_| ExpectedInstructions::of(&["ATOM.ADD", "ATOMG.ADD"]);
+
+    /// In theory: as the cooperative barrier, without waiting for the result of the addition: one way to the cache less. A
+    /// relaxed one is the addition and the reads alone. (H200, 132 blocks of 32 threads: 1,598 cycles, relaxed 1,225.)
+    "gpu.grid.counter" like BARRIER:
+    "Barrier of a grid with one counter that only grows; relaxed: it orders no writes, and its check tests \
+     arrivals alone",
+    source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, simple \
+             synchronization; PTX ISA, red.release and ld.acquire",
+    cases: |id, preset, limits| with_relaxed(id, preset, limits, &[32]),
+    orderings: |_| &["addition releases", "poll acquires"],
+    expected: |_| ExpectedInstructions::of(&["REDG.ADD", "RED.ADD"]);
+
+    /// In theory: two ways through the cache, one flag to the first block and one back. No operation waits for its turn, however
+    /// many blocks there are. (H200: slower than a counter up to 8 small blocks on each multiprocessor, 3,300 cycles against
+    /// 1,600 with one; faster with more blocks, 10,700 against 17,100 with 32.)
+    "gpu.grid.lock_free" like BARRIER:
+    "Barrier of a grid with a flag for each block, gathered and answered by the first; relaxed: it orders no \
+     writes, and its check tests arrivals alone",
+    source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, lock-free \
+             synchronization",
+    orderings: |_| &["flag releases", "gathering poll acquires", "fence releases all flags", "poll acquires"],
+    cases: |id, preset, limits| with_relaxed(id, preset, limits, &[]),
+    // The flag of a block, and the answers of the first block.
+    expected: |_| ExpectedInstructions::of(&["STG.STRONG.GPU", "ST.STRONG.GPU"]).times(2);
+
+    /// In theory: one fence before the arrival, the way of the addition through the cache, and the way of a read and back. What
+    /// comes on top is the delay of the additions by each other and by the reads of the other blocks. A pause, a counter in each
+    /// half of the cache, several counters, or one reader for each cluster take some of it away; a cluster adds two barriers of
+    /// its own. The fence at the end, which only acquires, does not wait for memory. (H200, cycles: with one counter and a pause
+    /// 1,502, near counters 1,400 to 1,455, cooperative groups 1,993; 4,224 blocks: spread 5,842, cooperative groups 17,628.)
+    "gpu.grid.hierarchical" like BARRIER:
+    "Barrier of a grid with relaxed polls and one fence that acquires; in groups with a pause, with a counter \
+     in each half of the cache, with several counters, or gathered in clusters; relaxed: it orders no \
+     writes, and its check tests arrivals alone",
+    kernel: Kernel::of("grid_hierarchical.cu", ArgumentKind::GridBarrier),
+    source: "PTX ISA, Memory Consistency Model, fence.acquire and fence.release, barrier.cluster",
+    definitions: |case| {
+        let (kind, clusters) = match case.group_word() {
+            NEAR_COUNTERS => ("NEAR_COUNTERS", 0),
+            SPREAD => ("SPREAD", 0),
+            CLUSTER_OF => ("CLUSTER", 1),
+            _ => ("PAUSED_ACQUIRE", 0),
+        };
+        let kind = in_order_of(case, vec![format!("KIND={kind}")]);
+        [kind, vec![format!("CLUSTERS={clusters}")], roomy(case)].concat()
+    },
+    expected: |_| ExpectedInstructions::of(&["REDG.ADD", "RED.ADD"]),
+    orderings: |case| match case.group_word() {
+        CLUSTER_OF => {
+            &["addition releases", "fence acquires and releases to the cluster", "fence releases to the cluster"]
+        }
+        _ => &["addition releases", "fence acquires"],
+    },
+    cases: hierarchical,
+    needs: (9, 0);
+}
 
 #[cfg(test)]
 mod tests {
@@ -243,11 +228,15 @@ mod tests {
             let cases = (entry.cases)(entry.id, preset, limits);
             cases.into_iter().filter(|case| case.order == Some(MemoryOrder::Relaxed)).collect::<Vec<_>>()
         };
-        let [counter, lock_free] = [&COUNTER, &LOCK_FREE].map(|entry| relaxed_ones(entry, Preset::Quick));
-        assert_eq!(counter.iter().map(|case| (case.blocks, case.threads)).collect::<Vec<_>>(), [(Some(132), Some(32))]);
-        assert_eq!(lock_free, []);
-        assert_eq!(relaxed_ones(&COUNTER, Preset::Paper).len(), 26);
-        assert_eq!(relaxed_ones(&COOPERATIVE, Preset::Paper), []);
+        let &[cooperative, counter, lock_free, _] = ENTRIES else { panic!("there are four") };
+        let [of_counter, of_lock_free] = [counter, lock_free].map(|entry| relaxed_ones(entry, Preset::Quick));
+        assert_eq!(
+            of_counter.iter().map(|case| (case.blocks, case.threads)).collect::<Vec<_>>(),
+            [(Some(132), Some(32))]
+        );
+        assert_eq!(of_lock_free, []);
+        assert_eq!(relaxed_ones(counter, Preset::Paper).len(), 26);
+        assert_eq!(relaxed_ones(cooperative, Preset::Paper), []);
     }
 
     #[test]

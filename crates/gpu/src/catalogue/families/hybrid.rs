@@ -1,33 +1,13 @@
 //! CPU and GPU threads together. The laboratory chooses the CPUs and adds them to the cases.
 
-use super::WITH_HOST;
-use super::atomic;
 use super::prelude::*;
+use super::{WITH_HOST, atomic};
 use crate::hybrid::nearby_cpus::Distance;
 use syncscope_core::words::words;
 
 const FACTS: Facts = Facts { run_effect: |_| WITH_HOST, ..Facts::of(Role::HostDeviceHandoff).waiting(Waits::Spins) };
 
-/// In theory: two trips over the link, and on each side half an iteration of the polling loop. The GPU polls over the link:
-/// the CPU's cache answers each read, and a read under way when the flag is set must return first.
-static ROUND_TRIP: Entry = Entry {
-    id: "hybrid.flag.round_trip",
-    summary: "A CPU thread and a GPU thread answer each other through mapped memory of the host",
-    operation: "one round trip: the GPU's thread sets its flag, the CPU's thread sees it and sets its own, the GPU's sees that",
-    source: "CUDA C++ Programming Guide, Mapped Memory; PTX ISA, st.release.sys and ld.acquire.sys",
-    definitions: |case| vec![format!("ORDERED={}", u32::from(case.order != Some(MemoryOrder::Relaxed)))],
-    method: Method::RoundTrip,
-    cpu_threads: |case| CpuThreads::One(case.group_word().parse().ok()),
-    expected: |_| ExpectedInstructions::of(&["ST.SYS", "STG.SYS"]),
-    cases: |id, preset, _| {
-        let distances = if preset == Preset::Quick { &Distance::ALL[..1] } else { Distance::ALL };
-        let groups: Vec<Group> = distances.iter().map(|distance| Group::named(distance.as_str())).collect();
-        let orders = [MemoryOrder::AcqRel, MemoryOrder::Relaxed];
-        let sweep = Sweep::of(id).threads(&[1]).blocks(&[1]).scopes(&[Scope::System]);
-        sweep.orders(&orders).groups(&groups).cases()
-    },
-    ..Entry::of(Kernel::of("hybrid_flag.cu", ArgumentKind::HybridFlag), Proof::Trial, FACTS)
-};
+const HYBRID: Entry = Entry::of(Kernel::of("hybrid_flag.cu", ArgumentKind::HybridFlag), Proof::Trial, FACTS);
 
 words! {
     /// Which sides add: the group of the case.
@@ -37,26 +17,6 @@ words! {
         Cpu = "cpu_alone",
     }
 }
-
-/// In theory: the cache line of the variable has one owner at a time. If the link carries atomic operations, the host's
-/// memory system executes those of the GPU too, and CPU and GPU take turns. If it does not, the GPU reads and writes over
-/// the link without excluding others, and additions of the CPU are lost.
-static ADD: Entry = Entry {
-    id: "hybrid.atomic.add",
-    summary: "CPU and GPU threads add to one variable in mapped memory of the host, together or one side alone",
-    operation: "one addition by each GPU thread; by each CPU thread where the CPU is alone",
-    source: "CUDA C++ Programming Guide, atomic functions of system scope, Host Native Atomics",
-    facts: Facts { role: Role::Update, orders_memory: false, mode: Mode::Throughput, ..FACTS.waiting(Waits::NoWait) },
-    definitions: |case| atomic::definitions(case, "atomicAdd_system"),
-    method: Method::Addition,
-    cpu_threads: |case| match case.group_word().parse().ok() {
-        Some(Sides::Both | Sides::Cpu) => CpuThreads::OneAndSeveral,
-        Some(Sides::Gpu) | None => CpuThreads::None,
-    },
-    expected: |case| atomic::expected(case, &["RED.ADD", "REDG.ADD"], &["ATOMG.ADD", "ATOM.ADD"], &[]),
-    cases: additions,
-    ..Entry::of(Kernel::of("atomic.cu", ArgumentKind::Variable), Proof::Sum, FACTS)
-};
 
 fn additions(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     let quick = preset == Preset::Quick;
@@ -85,7 +45,44 @@ fn additions(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     cases
 }
 
-pub(crate) static ENTRIES: &[&Entry] = &[&ROUND_TRIP, &ADD];
+entries! {
+    /// In theory: two trips over the link, and on each side half an iteration of the polling loop. The GPU polls over the link:
+    /// the CPU's cache answers each read, and a read under way when the flag is set must return first.
+    "hybrid.flag.round_trip" like HYBRID:
+    "A CPU thread and a GPU thread answer each other through mapped memory of the host",
+    operation: "one round trip: the GPU's thread sets its flag, the CPU's thread sees it and sets its own, the GPU's sees that",
+    source: "CUDA C++ Programming Guide, Mapped Memory; PTX ISA, st.release.sys and ld.acquire.sys",
+    definitions: |case| vec![format!("ORDERED={}", u32::from(case.order != Some(MemoryOrder::Relaxed)))],
+    method: Method::RoundTrip,
+    cpu_threads: |case| CpuThreads::One(case.group_word().parse().ok()),
+    expected: |_| ExpectedInstructions::of(&["ST.SYS", "STG.SYS"]),
+    cases: |id, preset, _| {
+        let distances = if preset == Preset::Quick { &Distance::ALL[..1] } else { Distance::ALL };
+        let groups: Vec<Group> = distances.iter().map(|distance| Group::named(distance.as_str())).collect();
+        let orders = [MemoryOrder::AcqRel, MemoryOrder::Relaxed];
+        let sweep = Sweep::of(id).threads(&[1]).blocks(&[1]).scopes(&[Scope::System]);
+        sweep.orders(&orders).groups(&groups).cases()
+    };
+
+    /// In theory: the cache line of the variable has one owner at a time. If the link carries atomic operations, the host's
+    /// memory system executes those of the GPU too, and CPU and GPU take turns. If it does not, the GPU reads and writes over
+    /// the link without excluding others, and additions of the CPU are lost.
+    "hybrid.atomic.add" like HYBRID:
+    "CPU and GPU threads add to one variable in mapped memory of the host, together or one side alone",
+    kernel: Kernel::of("atomic.cu", ArgumentKind::Variable),
+    proof: Proof::Sum,
+    operation: "one addition by each GPU thread; by each CPU thread where the CPU is alone",
+    source: "CUDA C++ Programming Guide, atomic functions of system scope, Host Native Atomics",
+    facts: Facts { role: Role::Update, orders_memory: false, mode: Mode::Throughput, ..FACTS.waiting(Waits::NoWait) },
+    definitions: |case| atomic::definitions(case, "atomicAdd_system"),
+    method: Method::Addition,
+    cpu_threads: |case| match case.group_word().parse().ok() {
+        Some(Sides::Both | Sides::Cpu) => CpuThreads::OneAndSeveral,
+        Some(Sides::Gpu) | None => CpuThreads::None,
+    },
+    expected: |case| atomic::expected(case, &["RED.ADD", "REDG.ADD"], &["ATOMG.ADD", "ATOM.ADD"], &[]),
+    cases: additions;
+}
 
 #[cfg(test)]
 mod tests {

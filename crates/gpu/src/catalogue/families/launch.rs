@@ -61,8 +61,7 @@ fn cases(id: &str, preset: Preset, limits: DeviceLimits, lengths: &[u32]) -> Vec
             Preset::Standard if (blocks, threads) == (all, 32) => lengths,
             Preset::Quick | Preset::Standard => &[5],
         };
-        let lengths = lengths.iter().copied().map(|length| Group::numbered(KERNEL_US, length));
-        let mut groups: Vec<Group> = std::iter::once(Group::named(EMPTY)).chain(lengths).collect();
+        let mut groups = [vec![Group::named(EMPTY)], numbered(KERNEL_US, lengths)].concat();
         if preset == Preset::Quick {
             // The least that a launch costs, and what is compared with a barrier of a grid of this shape.
             groups.retain(|group| (group.word() == EMPTY) == (blocks == 1) || all == 1);
@@ -98,9 +97,8 @@ fn cases_of_loop(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
         Preset::Standard => &[5, 100],
         Preset::Paper => &LENGTHS_US,
     };
-    let groups: Vec<Group> = lengths.iter().copied().map(|length| Group::numbered(KERNEL_US, length)).collect();
-    let threads = 32.min(limits.max_threads);
-    Sweep::of(id).blocks(&[limits.multiprocessors]).threads(&[threads]).groups(&groups).cases()
+    let sweep = Sweep::of(id).blocks(&[limits.multiprocessors]).threads(&[32.min(limits.max_threads)]);
+    sweep.groups(&numbered(KERNEL_US, lengths)).cases()
 }
 
 entries! {

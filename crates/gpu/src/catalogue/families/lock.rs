@@ -21,13 +21,11 @@ const LOCK: Entry = Entry {
         let blocks = if preset == Preset::Quick { vec![1, limits.multiprocessors] } else { limits.blocks(preset) };
         let threads = if preset == Preset::Quick { vec![32] } else { vec![32, 64, 128, 256, 512, 1024] };
         // Every warp waits for every other warp, a thousand times: more warps would take minutes.
-        let too_many = |warps: u32| warps > limits.multiprocessors.max(32);
-        Sweep::of(id)
-            .blocks(&blocks)
-            .threads(&threads)
-            .scopes(&[Scope::Device])
-            .except(|case| too_many(case.blocks.unwrap_or(1) * (case.threads.unwrap_or(1) / 32)))
-            .cases()
+        let too_many = |case: &Case| {
+            let (blocks, threads) = shape_of(case);
+            blocks * (threads / 32) > limits.multiprocessors.max(32)
+        };
+        Sweep::of(id).blocks(&blocks).threads(&threads).scopes(&[Scope::Device]).except(too_many).cases()
     },
     ..Entry::of(Kernel::of("lock.cu", ArgumentKind::Variable), Proof::Sum, FACTS)
 };

@@ -1,7 +1,7 @@
 //! The families of primitives: one file contains one family or several that are alike, and this one what they share.
 //!
 //! An entry says what a primitive is, which kernel measures it, for which cases, and which machine instruction its
-//! evidence must show. To add a primitive to a family, add an entry to the table or the list at the end of its file.
+//! evidence must show. To add a primitive to a family, add a row to the table in its file.
 //!
 //! Each family, and this file, says by how much the costs of its primitives differ between two runs on one machine, beyond what
 //! the interval within a run shows: a run has its own allocations, contexts and orders of blocks, and its own temperature. The
@@ -20,6 +20,7 @@ pub(crate) mod lock;
 pub(crate) mod multi;
 pub(crate) mod reduction;
 pub(crate) mod warp;
+pub(crate) mod warp_sum;
 
 use syncscope_core::{ActorRule, Case, Dtype, Facts, Group, MemoryOrder, Mode, Role, RunEffect, Waits};
 
@@ -38,6 +39,7 @@ pub(super) static FAMILIES: &[&[&Entry]] = &[
     multi::ENTRIES,
     launch::ENTRIES,
     reduction::ENTRIES,
+    warp_sum::ENTRIES,
     hybrid::ENTRIES,
 ];
 
@@ -50,12 +52,13 @@ mod prelude {
     };
 
     pub(super) use super::{
-        CLUSTER_OF, REGISTERS, WARP_COLLECTIVE, entries, group_size, in_order_of, kind_of, name_of, relaxed, value_of,
+        CLUSTER_OF, REGISTERS, WARP_COLLECTIVE, entries, group_size, in_order_of, kind_of, name_of, numbered, of_group,
+        relaxed, value_of,
     };
     pub(super) use crate::catalogue::entry::{
         CpuThreads, Entry, ExpectedInstructions, Kernel, Launching, Method, Proof, SamplingPolicy,
     };
-    pub(super) use crate::catalogue::limits::{DOUBLINGS, DeviceLimits, STRIDES, without_repetitions};
+    pub(super) use crate::catalogue::limits::{DOUBLINGS, DeviceLimits, STRIDES, shape_of, without_repetitions};
     pub(super) use crate::launch::arguments::{ArgumentKind, UNROLL};
 }
 
@@ -109,6 +112,16 @@ pub(super) fn in_order_of(case: &Case, mut definitions: Vec<String>) -> Vec<Stri
 /// The same cases with barriers that order no memory accesses.
 pub(super) fn relaxed(cases: &[Case]) -> Vec<Case> {
     cases.iter().map(|case| Case { order: Some(MemoryOrder::Relaxed), ..case.clone() }).collect()
+}
+
+/// The same cases in this group.
+pub(super) fn of_group(word: &'static str, cases: &[Case]) -> Vec<Case> {
+    cases.iter().map(|case| Case { group: Some(Group::named(word)), ..case.clone() }).collect()
+}
+
+/// Groups of this word, one for each number.
+pub(super) fn numbered(word: &'static str, numbers: &[u32]) -> Vec<Group> {
+    numbers.iter().map(|number| Group::numbered(word, *number)).collect()
 }
 
 /// Registers and the barriers of a block: nothing of the memory takes part.

@@ -27,58 +27,36 @@ fn heat_maps(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     };
     let mut shapes = heat_map(id, preset, limits);
     shapes.retain(|case| preset == Preset::Paper || matches!(case.threads, Some(32 | 1024)));
-    let on = |count: &u32| {
-        let with = |case: &Case| Case { devices: Some(*count), ..case.clone() };
-        shapes.iter().map(with).collect::<Vec<_>>()
-    };
-    devices.iter().flat_map(on).collect()
+    let on = |devices| shapes.iter().map(move |case| Case { devices: Some(devices), ..case.clone() });
+    devices.into_iter().flat_map(on).collect()
 }
 
-/// The heat maps, and their smallest grids launched by one call.
-fn with_one_launch(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
-    let mut cases = heat_maps(id, preset, limits);
-    let smallest = |case: &&Case| case.threads == Some(32) && case.blocks == Some(limits.multiprocessors);
-    let once: Vec<Case> = cases.iter().filter(smallest).cloned().collect();
-    if preset != Preset::Quick {
-        cases.extend(once.into_iter().map(|case| Case { group: Some(Group::named(ONE_LAUNCH)), ..case }));
-    }
-    cases
-}
-
-/// The heat maps, and relaxed barriers of one block for each multiprocessor; in quick plans with `quick` threads.
+/// The heat maps, their smallest grids launched by one call, and relaxed barriers of one block for each multiprocessor; in quick
+/// plans with `quick` threads.
 fn with_relaxed(id: &str, preset: Preset, limits: DeviceLimits, quick: &[u32]) -> Vec<Case> {
-    let ordered = with_one_launch(id, preset, limits);
-    let threads: &[u32] = match preset {
-        Preset::Quick => quick,
-        Preset::Standard => &[32],
-        Preset::Paper => &[32, 1024],
+    let maps = heat_maps(id, preset, limits);
+    let (launched_once, threads): (&[u32], &[u32]) = match preset {
+        Preset::Quick => (&[], quick),
+        Preset::Standard => (&[32], &[32]),
+        Preset::Paper => (&[32], &[32, 1024]),
     };
-    let mut twins = one_block_each(&ordered, threads, limits);
-    twins.retain(|case| case.group.is_none());
-    [ordered, relaxed(&twins)].concat()
+    let launched_once = of_group(ONE_LAUNCH, &one_block_each(&maps, launched_once, limits));
+    let twins = relaxed(&one_block_each(&maps, threads, limits));
+    [maps, launched_once, twins].concat()
 }
 
 /// The same with the variants of the flags, which quick plans do not have.
 fn with_variants(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
-    let mut cases = with_relaxed(id, preset, limits, &[32]);
-    if preset == Preset::Quick {
-        return cases;
-    }
-    let threads: &[u32] = if preset == Preset::Standard { &[32] } else { &[32, 1024] };
-    let mut smallest = one_block_each(&cases, threads, limits);
-    smallest.retain(|case| case.group.is_none() && case.order.is_none());
-    let of_group = |word: &'static str| -> Vec<Case> {
-        smallest.iter().map(|case| Case { group: Some(Group::named(word)), ..case.clone() }).collect()
+    let cases = with_relaxed(id, preset, limits, &[32]);
+    let threads: &[u32] = match preset {
+        Preset::Quick => &[],
+        Preset::Standard => &[32],
+        Preset::Paper => &[32, 1024],
     };
-    cases.extend(of_group(NEAR_FLAGS));
-    let direct = of_group(DIRECT);
-    cases.extend(relaxed(&direct));
-    cases.extend(direct);
-    if preset == Preset::Standard {
-        let is_variant = |case: &Case| case.group.is_some() && !case.in_group(ONE_LAUNCH);
-        cases.retain(|case| !is_variant(case) || matches!(case.devices, Some(1 | 2 | 4 | 8)));
-    }
-    cases
+    let mut smallest = one_block_each(&heat_maps(id, preset, limits), threads, limits);
+    smallest.retain(|case| preset == Preset::Paper || matches!(case.devices, Some(1 | 2 | 4 | 8)));
+    let direct = of_group(DIRECT, &smallest);
+    [cases, of_group(NEAR_FLAGS, &smallest), relaxed(&direct), direct].concat()
 }
 
 const BARRIER: Entry = Entry {
@@ -89,12 +67,12 @@ const BARRIER: Entry = Entry {
     ..Entry::of(Kernel::of("multi.cu", ArgumentKind::GridBarrier), Proof::Trial, FACTS)
 };
 
-/// In theory: the barrier of a grid, then an addition over the link, reads over the link until all devices have arrived, and
-/// the release of the device's blocks.
-static COUNTER: Entry = Entry {
-    id: "gpu.multi.counter",
-    summary: "Barrier of the grids of several devices with one counter in the first one's memory; relaxed: it orders no \
-              writes, and its check tests arrivals alone",
+entries! {
+    /// In theory: the barrier of a grid, then an addition over the link, reads over the link until all devices have arrived, and
+    /// the release of the device's blocks.
+    "gpu.multi.counter" like BARRIER:
+    "Barrier of the grids of several devices with one counter in the first one's memory; relaxed: it orders no \
+     writes, and its check tests arrivals alone",
     source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, red.release.sys",
     definitions: |case| in_order_of(case, vec![kind_of(case)]),
     orderings: |_| {
@@ -107,19 +85,16 @@ static COUNTER: Entry = Entry {
         ]
     },
     expected: |_| ExpectedInstructions::of(&["REDG.ADD.SYS", "RED.ADD.SYS"]),
-    adds_across_devices: |_| true,
-    ..BARRIER
-};
+    adds_across_devices: |_| true;
 
-/// In theory: the first half of a grid's barrier, one way over the link, and a read of the device's own memory. Only writes
-/// go over the link, and every block reads the flags itself. Variants: flags in both halves of each device's cache, relaxed
-/// reads and one fence at the end; and no gathering (`direct`): every block adds to a counter of every device, so there is one
-/// way instead of two, with as many additions over the link as there are blocks.
-static FLAGS: Entry = Entry {
-    id: "gpu.multi.flags",
-    summary: "Barrier of the grids of several devices, each with flags in the memory of all; in groups with flags \
-              in both halves of the cache, relaxed polls and one fence, or with a counter at which all blocks arrive; \
-              relaxed: it orders no writes, and its check tests arrivals alone",
+    /// In theory: the first half of a grid's barrier, one way over the link, and a read of the device's own memory. Only writes
+    /// go over the link, and every block reads the flags itself. Variants: flags in both halves of each device's cache, relaxed
+    /// reads and one fence at the end; and no gathering (`direct`): every block adds to a counter of every device, so there is one
+    /// way instead of two, with as many additions over the link as there are blocks.
+    "gpu.multi.flags" like BARRIER:
+    "Barrier of the grids of several devices, each with flags in the memory of all; in groups with flags \
+     in both halves of the cache, relaxed polls and one fence, or with a counter at which all blocks arrive; \
+     relaxed: it orders no writes, and its check tests arrivals alone",
     source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, fence.acq_rel.sys and \
              ld.acquire.sys",
     definitions: |case| {
@@ -142,23 +117,18 @@ static FLAGS: Entry = Entry {
         _ => &["addition on the device acquires and releases", "fence releases", "poll acquires"],
     },
     adds_across_devices: |case| case.in_group(DIRECT),
-    cases: with_variants,
-    ..BARRIER
-};
+    cases: with_variants;
 
-/// In theory: a launch, the wait for its end, and a barrier of as many host threads; some ten microseconds for any grid.
-static HOST_BARRIER: Entry = Entry {
-    id: "gpu.multi.host_barrier",
-    summary: "A host thread for each device: it launches a grid, waits for its end, and then for the other threads",
+    /// In theory: a launch, the wait for its end, and a barrier of as many host threads; some ten microseconds for any grid.
+    "gpu.multi.host_barrier" like BARRIER:
+    "A host thread for each device: it launches a grid, waits for its end, and then for the other threads",
+    kernel: Kernel::of("host_barrier.cu", ArgumentKind::HostBarrier),
     operation: "one launch on each device, its end, and one barrier of the host's threads",
     source: "Zhang et al., IPDPS 2020, CPU-side barrier",
     cases: heat_maps,
     method: Method::HostBarrier,
-    unroll: |_| 1,
-    ..Entry::of(Kernel::of("host_barrier.cu", ArgumentKind::HostBarrier), Proof::Trial, FACTS)
-};
-
-pub(crate) static ENTRIES: &[&Entry] = &[&COUNTER, &FLAGS, &HOST_BARRIER];
+    unroll: |_| 1;
+}
 
 #[cfg(test)]
 mod tests {
@@ -178,7 +148,7 @@ mod tests {
     #[test]
     fn only_additions_of_all_blocks_need_a_link_that_carries_them() {
         let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
-        let adds = |case: &Case| (FLAGS.adds_across_devices)(case);
+        let adds = |case: &Case| (ENTRIES[1].adds_across_devices)(case);
         let (adding, others): (Vec<Case>, Vec<Case>) =
             with_variants("gpu.multi.flags", Preset::Paper, limits).into_iter().partition(adds);
         assert_eq!(adding.len(), 8 * 2 * 2, "eight numbers of devices, two sizes, two orders");

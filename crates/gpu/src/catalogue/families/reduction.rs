@@ -1,4 +1,4 @@
-//! Reductions of a vector with each kind of synchronization, on one device and on several, and sums within a warp.
+//! Reductions of a vector with each kind of synchronization, on one device and on several.
 //!
 //! One operation is a whole reduction of `elements` integers, in a chain of them that the host times. Variants of one device
 //! read the vector by the same code on the same grid, so the difference of two of them is that of their synchronization. A
@@ -292,8 +292,9 @@ const REDUCTION: Entry = Entry {
 
 /// One entry for each line: name, recipe, instructions, source, summary; further fields of the entry.
 macro_rules! reductions {
-    ($($entry:ident: $name:literal, $recipe:expr, $expected:expr, $source:expr, $summary:literal $(, $field:ident: $value:expr)*;)+) => {
-        $(static $entry: Entry = Entry {
+    ($($name:literal, $recipe:expr, $expected:expr, $source:expr, $summary:literal $(, $field:ident: $value:expr)*;)+) => {
+        /// The family: one device, then several.
+        pub(crate) static ENTRIES: &[&Entry] = &[$(&Entry {
             id: concat!("gpu.reduction.", $name),
             summary: $summary,
             source: $source,
@@ -302,116 +303,65 @@ macro_rules! reductions {
             expected: |_| ExpectedInstructions::of($expected),
             $($field: $value,)*
             ..REDUCTION
-        };)+
-        /// The family: one device, then several, then sums within a warp.
-        pub(crate) static ENTRIES: &[&Entry] = &[$(&$entry,)+ &WARP_TILE, &WARP_COALESCED, &WARP_SHUFFLE, &WARP_REDUCE];
+        },)+];
     };
 }
 
 reductions! {
-    LISTING_1: "listing_1", Recipe::listing(&["VARIANT=LISTING_1"], Grid::ThreadPerElement), RED, BURTCHELL,
+    "listing_1", Recipe::listing(&["VARIANT=LISTING_1"], Grid::ThreadPerElement), RED, BURTCHELL,
         "Reduction 1 of the paper: every thread makes one global atomic maximum";
-    LISTING_2: "listing_2", Recipe::listing(&["VARIANT=LISTING_2"], Grid::ThreadPerElement), RED, BURTCHELL,
+    "listing_2", Recipe::listing(&["VARIANT=LISTING_2"], Grid::ThreadPerElement), RED, BURTCHELL,
         "Reduction 2 of the paper: every warp makes five shuffles, then one global atomic maximum";
-    LISTING_3: "listing_3", Recipe::listing(&["VARIANT=LISTING_3"], Grid::ThreadPerElement), SHARED_MAX, BURTCHELL,
+    "listing_3", Recipe::listing(&["VARIANT=LISTING_3"], Grid::ThreadPerElement), SHARED_MAX, BURTCHELL,
         "Reduction 3 of the paper: every thread an atomic maximum in shared memory, every block two barriers and one global atomic maximum";
-    LISTING_4: "listing_4", Recipe::listing(&["VARIANT=LISTING_4"], Grid::ThreadPerElement), SHARED_MAX, BURTCHELL,
+    "listing_4", Recipe::listing(&["VARIANT=LISTING_4"], Grid::ThreadPerElement), SHARED_MAX, BURTCHELL,
         "Reduction 4 of the paper: every warp one reduce instruction and an atomic maximum in shared memory, every block two barriers and one global atomic maximum",
         needs: (8, 0);
-    LISTING_5: "listing_5", Recipe::listing(&["VARIANT=LISTING_5"], Grid::Resident), SHARED_MAX, BURTCHELL,
+    "listing_5", Recipe::listing(&["VARIANT=LISTING_5"], Grid::Resident), SHARED_MAX, BURTCHELL,
         "Reduction 5 of the paper: as 3, each thread first reduces many elements";
-    DEVICE_ATOMIC: "atomic", ATOMIC, RED, BURTCHELL,
+    "atomic", ATOMIC, RED, BURTCHELL,
         "One atomic operation of each block on a result that is set to its initial value before, outside of the time";
-    DEVICE_LAST_BLOCK: "last_block", LAST_BLOCK, COUNTED, SAMPLE,
+    "last_block", LAST_BLOCK, COUNTED, SAMPLE,
         "Partial results in memory, fences and a counter; the last block joins them";
-    DEVICE_CLUSTER: "cluster", Recipe { grid: Grid::Clusters, ..Recipe::of(&["VARIANT=CLUSTER", "IN_CLUSTERS"]) },
+    "cluster", Recipe { grid: Grid::Clusters, ..Recipe::of(&["VARIANT=CLUSTER", "IN_CLUSTERS"]) },
         &["UCGABAR_ARV"], "CUDA C++ Programming Guide, Distributed Shared Memory",
         "Blocks of a cluster join their results through distributed shared memory, then one atomic operation of each cluster",
         needs: (9, 0);
-    DEVICE_GRID: "grid_cooperative", GRID, BARRIER, ZHANG,
+    "grid_cooperative", GRID, BARRIER, ZHANG,
         "Partial results in memory, the barrier of cooperative groups, then the first block joins them";
-    DEVICE_GRID_COUNTER: "grid_counter", Recipe::cooperative(&["VARIANT=GRID", "KIND=COUNTER"]), &["RED.ADD", "REDG.ADD"], ZHANG,
+    "grid_counter", Recipe::cooperative(&["VARIANT=GRID", "KIND=COUNTER"]), &["RED.ADD", "REDG.ADD"], ZHANG,
         "As with the barrier of cooperative groups, with a barrier of one counter";
-    DEVICE_GRID_LOCK_FREE: "grid_lock_free", Recipe::cooperative(&["VARIANT=GRID", "KIND=LOCK_FREE"]),
+    "grid_lock_free", Recipe::cooperative(&["VARIANT=GRID", "KIND=LOCK_FREE"]),
         &["STG.STRONG.GPU", "ST.STRONG.GPU"], "Xiao and Feng, IPDPS 2010",
         "As with the barrier of cooperative groups, with the lock-free barrier";
-    DEVICE_KERNELS: "kernel_boundary", Recipe::two_kernels(), STORED, IMPLICIT,
+    "kernel_boundary", Recipe::two_kernels(), STORED, IMPLICIT,
         "Two launches in a stream; the second kernel joins the partial results";
-    DEVICE_ATOMIC_QUEUED: "atomic_queued", ATOMIC.queued(Queueing::QueuedFirst), RED, BURTCHELL,
+    "atomic_queued", ATOMIC.queued(Queueing::QueuedFirst), RED, BURTCHELL,
         "As atomic, all kernels of the chain in the stream before the first one starts, so that no launch waits for the host";
-    DEVICE_GRID_QUEUED: "grid_queued", GRID.queued(Queueing::QueuedFirst), BARRIER, ZHANG,
+    "grid_queued", GRID.queued(Queueing::QueuedFirst), BARRIER, ZHANG,
         "As the barrier of cooperative groups, all kernels of the chain in the stream before the first one starts";
-    DEVICE_KERNELS_QUEUED: "kernel_boundary_queued", Recipe::two_kernels().queued(Queueing::QueuedFirst), STORED, IMPLICIT,
+    "kernel_boundary_queued", Recipe::two_kernels().queued(Queueing::QueuedFirst), STORED, IMPLICIT,
         "As two launches, all kernels of the chain in the stream before the first one starts";
-    DEVICE_GRAPH: "graph", Recipe::two_kernels().queued(Queueing::GraphEach), STORED, "CUDA Driver API, cuGraphLaunch",
+    "graph", Recipe::two_kernels().queued(Queueing::GraphEach), STORED, "CUDA Driver API, cuGraphLaunch",
         "Two kernels in a graph, replayed for each reduction";
-    DEVICE_GRAPH_CHAIN: "graph_chain", Recipe::two_kernels().queued(Queueing::GraphChain), STORED, "CUDA Driver API, cuGraphLaunch",
+    "graph_chain", Recipe::two_kernels().queued(Queueing::GraphChain), STORED, "CUDA Driver API, cuGraphLaunch",
         "Two kernels, those of every reduction of the chain in one graph";
-    DEVICE_ATOMIC_GRAPH: "atomic_graph_chain", ATOMIC.queued(Queueing::GraphChain), RED, "CUDA Driver API, cuGraphLaunch",
+    "atomic_graph_chain", ATOMIC.queued(Queueing::GraphChain), RED, "CUDA Driver API, cuGraphLaunch",
         "As atomic, the kernels of the chain in one graph";
-    DEVICE_GRID_GRAPH: "grid_graph_chain", GRID.queued(Queueing::GraphChain), BARRIER, "CUDA Driver API, cuGraphLaunch",
+    "grid_graph_chain", GRID.queued(Queueing::GraphChain), BARRIER, "CUDA Driver API, cuGraphLaunch",
         "As the barrier of cooperative groups, the kernels of the chain in one graph";
-    DEVICE_CUB: "cub", Recipe { has_second: true, grid: Grid::Cub, ..Recipe::of(&[]) }, STORED, "CUB, cub::DeviceReduce",
+    "cub", Recipe { has_second: true, grid: Grid::Cub, ..Recipe::of(&[]) }, STORED, "CUB, cub::DeviceReduce",
         "The two kernels of cub::DeviceReduce in a stream, with its tuning and its grid", kernel: Kernel::of("reduction_cub.cu", ArgumentKind::Reduction);
-    DEVICES_FLAGS: "devices_flags", Recipe::devices(Joining::Flags), &["STG.64.STRONG.SYS", "ST.64.STRONG.SYS"], SEVERAL,
+    "devices_flags", Recipe::devices(Joining::Flags), &["STG.64.STRONG.SYS", "ST.64.STRONG.SYS"], SEVERAL,
         "Each GPU reduces its part; its last block writes the result with a flag to all GPUs and waits for theirs";
-    DEVICES_HOST: "devices_host", Recipe::devices(Joining::Host), COUNTED, SEVERAL,
+    "devices_host", Recipe::devices(Joining::Host), COUNTED, SEVERAL,
         "Each GPU reduces its part; the host waits for all and joins the results";
-    DEVICES_EVENTS: "devices_events", Recipe::devices(Joining::Kernels), COUNTED, "CUDA Driver API, cuStreamWaitEvent",
+    "devices_events", Recipe::devices(Joining::Kernels), COUNTED, "CUDA Driver API, cuStreamWaitEvent",
         "Each GPU reduces its part; a kernel of the first GPU waits for the events of all, joins the results, and the next reduction waits for its end";
-    DEVICES_GRAPH: "devices_graph_chain", Recipe::devices(Joining::Kernels).queued(Queueing::GraphChain), COUNTED,
+    "devices_graph_chain", Recipe::devices(Joining::Kernels).queued(Queueing::GraphChain), COUNTED,
         "CUDA Driver API, cuStreamWaitEvent and cuGraphLaunch",
         "As with events, the kernels of every reduction of the chain in one graph over all GPUs";
 }
-
-/// Sums in one iteration of the baseline: fewer than other operations, because one has dozens of instructions.
-const SUMS: u32 = 4;
-
-/// One block: one warp for the latency and 32 for the throughput (Zhang, Wahib and Matsuoka, section 4.1).
-fn cases_of_warp(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
-    let threads = [32, 1024].map(|threads| limits.max_threads.min(threads));
-    let elements: &[u64] = if preset == Preset::Quick { &[] } else { &[32] };
-    let sweep = Sweep::of(id).dtypes(&[Dtype::I32]).blocks(&[1]).threads(&threads);
-    sweep.groups(&[Group::named(Operation::Sum.as_str())]).elements(elements).cases()
-}
-
-const WARP_FACTS: Facts =
-    Facts { mode: Mode::Latency, actor: ActorRule::Slowest, at_once: OperationsAtOnce::OfOneIn(32), ..WARP_COLLECTIVE };
-
-/// Each step of a figure reads one value of another thread.
-const SUM_OF_WARP: Entry = Entry {
-    operation: "one sum by each warp",
-    source: "Zhang, Wahib and Matsuoka, figures 3 and 4",
-    definitions: |case| vec![format!("METHOD={}", name_of(case).trim_start_matches("warp_").to_uppercase())],
-    expected: |_| ExpectedInstructions::of(&["LDS"]).times(5),
-    cases: cases_of_warp,
-    unroll: |_| SUMS,
-    ..Entry::of(Kernel::of("reduction_warp.cu", ArgumentKind::Register), Proof::Trial, WARP_FACTS)
-};
-
-static WARP_TILE: Entry = Entry {
-    id: "gpu.reduction.warp_tile",
-    summary: "Sum of a warp through shared memory, with tile groups that halve in each step",
-    ..SUM_OF_WARP
-};
-static WARP_COALESCED: Entry = Entry {
-    id: "gpu.reduction.warp_coalesced",
-    summary: "Sum of a warp through shared memory, with coalesced groups that halve in each step",
-    ..SUM_OF_WARP
-};
-static WARP_SHUFFLE: Entry = Entry {
-    id: "gpu.reduction.warp_shuffle",
-    summary: "Sum of a warp by five shuffles",
-    expected: |_| ExpectedInstructions::of(&["SHFL"]).times(5),
-    ..SUM_OF_WARP
-};
-static WARP_REDUCE: Entry = Entry {
-    id: "gpu.reduction.warp_reduce",
-    summary: "Sum of a warp by one reduce instruction",
-    expected: |_| ExpectedInstructions::of(&["REDUX.SUM", "CREDUX"]),
-    needs: (8, 0),
-    ..SUM_OF_WARP
-};
 
 #[cfg(test)]
 mod tests {

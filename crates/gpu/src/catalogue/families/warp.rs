@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-const KERNEL: Kernel = Kernel::of("warp.cu", ArgumentKind::Register);
+const BARRIER: Entry = Entry::of(Kernel::of("warp.cu", ArgumentKind::Register), Proof::Trial, FACTS);
 
 /// Warps share nothing.
 const FACTS: Facts = Facts {
@@ -33,26 +33,38 @@ const NOTHING: &[&str] = &["MATCH.ANY", "NOP"];
 /// Why nothing is left of a barrier.
 const CONVERGED: &str = "the threads of the mask are converged, so there is nothing to wait for";
 
-/// On Ampere and Ada, a mask that is no constant is compared at each barrier: there something is left.
-fn where_tested_once(capability: (u32, u32)) -> Option<&'static str> {
-    (capability.0 != 8).then_some(CONVERGED)
-}
-
 /// A barrier that stands alone has its comparison on every device since Ampere.
 fn why_elided(case: &Case) -> fn((u32, u32)) -> Option<&'static str> {
     // On Turing the compiler compares nothing, whatever the mask.
     if case.form == Some(Form::Alone) {
         |capability| (capability < (8, 0)).then_some(CONVERGED)
     } else {
-        where_tested_once
+        // On Ampere and Ada, a mask that is no constant is compared at each barrier: there something is left.
+        |capability| (capability.0 != 8).then_some(CONVERGED)
     }
 }
 
-/// In theory: nothing if the warp is converged. If it is not, each part reaches the barrier in its turn, and takes its own
-/// issue slots.
-static SYNCWARP: Entry = Entry {
-    id: "gpu.warp.syncwarp",
-    summary: "Barrier of a warp that is converged, of one half of it, or of two halves on different paths",
+/// Where nothing but NOPs is left, what stands once in an iteration must not hide them. One comparison there covers all barriers of
+/// tiles: a multiprocessor compares the masks of 32 warps in some 2,048 cycles divided by the size of the tile, and issues a NOP of
+/// each in 8 (H100). With 32 barriers of `tile 4` it hid most of them, and with 64 warps the branch alone hid 6 % of a NOP.
+fn unroll(case: &Case) -> u32 {
+    match case.group_number(TILES) {
+        _ if case.form.is_some() || case.in_group(DIVERGENT) => UNROLL,
+        Some(..=4) => 512,
+        _ => 256,
+    }
+}
+
+fn definitions(case: &Case, kind: &str, group: u32, paths: u32) -> Vec<String> {
+    let alone = u32::from(case.form == Some(Form::Alone));
+    vec![format!("KIND={kind}"), format!("GROUP={group}"), format!("PATHS={paths}"), format!("ALONE={alone}")]
+}
+
+entries! {
+    /// In theory: nothing if the warp is converged. If it is not, each part reaches the barrier in its turn, and takes its own
+    /// issue slots.
+    "gpu.warp.syncwarp" like BARRIER:
+    "Barrier of a warp that is converged, of one half of it, or of two halves on different paths",
     operation: "one barrier passed by the threads that take part",
     source: "CUDA C++ Programming Guide, __syncwarp; PTX ISA, bar.warp.sync",
     definitions: |case| {
@@ -78,15 +90,10 @@ static SYNCWARP: Entry = Entry {
         let others = limits.coarse(id, preset).groups(others).except(|case| case.threads < Some(32)).cases();
         [converged, others].concat()
     },
-    unroll,
-    ..Entry::of(KERNEL, Proof::Trial, FACTS)
-};
+    unroll: unroll;
 
-/// In theory: the masks of the lanes are compared. If the whole warp is converged no tile has to wait, whatever its size.
-///
-static TILE: Entry = Entry {
-    id: "gpu.warp.tile",
-    summary: "Barrier of the tiles of a warp, all at the same time",
+    /// In theory: the masks of the lanes are compared. If the whole warp is converged no tile has to wait, whatever its size.
+    "gpu.warp.tile" like BARRIER: "Barrier of the tiles of a warp, all at the same time",
     operation: "one barrier passed by the threads of each tile",
     source: "CUDA C++ Programming Guide, Cooperative Groups, thread_block_tile::sync; PTX ISA, bar.warp.sync",
     definitions: |case| definitions(case, "TILE", group_size(case), 0),
@@ -97,25 +104,20 @@ static TILE: Entry = Entry {
     },
     cases: |id, preset, limits| {
         let sizes: &[u32] = if preset == Preset::Quick { &[4] } else { &[1, 2, 4, 8, 16, 32] };
-        let groups: Vec<Group> = sizes.iter().copied().map(|size| Group::numbered(TILES, size)).collect();
-        let in_loops = limits.coarse(id, preset).groups(&groups).except(|case| case.threads < Some(32)).cases();
+        let sweep = limits.coarse(id, preset).groups(&numbered(TILES, sizes));
+        let in_loops = sweep.except(|case| case.threads < Some(32)).cases();
         if preset == Preset::Quick {
             return in_loops;
         }
-        let some = limits.few(id).groups(&[4, 32].map(|size| Group::numbered(TILES, size)));
-        let alone = some.forms(&[Some(Form::Alone)]).cases();
-        [in_loops, alone].concat()
+        let some = limits.few(id).groups(&numbered(TILES, &[4, 32]));
+        [in_loops, some.forms(&[Some(Form::Alone)]).cases()].concat()
     },
-    unroll,
-    ..Entry::of(KERNEL, Proof::Trial, FACTS)
-};
+    unroll: unroll;
 
-/// In theory: the mask of the group is exactly the active threads, whatever its size, so no thread has to wait. (Zhang,
-/// Wahib, Matsuoka, *A Study of Synchronization Methods in Modern GPUs*, table 4, measured each size; their example
-/// is a group of every fourth thread.)
-static COALESCED: Entry = Entry {
-    id: "gpu.warp.coalesced",
-    summary: "Barrier of the threads of a warp that took a branch",
+    /// In theory: the mask of the group is exactly the active threads, whatever its size, so no thread has to wait. (Zhang,
+    /// Wahib, Matsuoka, *A Study of Synchronization Methods in Modern GPUs*, table 4, measured each size; their example
+    /// is a group of every fourth thread.)
+    "gpu.warp.coalesced" like BARRIER: "Barrier of the threads of a warp that took a branch",
     operation: "one barrier passed by the threads that took the branch",
     source: "CUDA C++ Programming Guide, Cooperative Groups, coalesced_group::sync; Zhang, Wahib, Matsuoka, table 4",
     definitions: |case| {
@@ -140,24 +142,5 @@ static COALESCED: Entry = Entry {
         }
         let alone = sweep(&[1], &[4, 16].map(neighbours)).forms(&[Some(Form::Alone)]).cases();
         [in_loops, alone].concat()
-    },
-    ..Entry::of(KERNEL, Proof::Trial, FACTS)
-};
-
-/// Where nothing but NOPs is left, what stands once in an iteration must not hide them. One comparison there covers all barriers of
-/// tiles: a multiprocessor compares the masks of 32 warps in some 2,048 cycles divided by the size of the tile, and issues a NOP of
-/// each in 8 (H100). With 32 barriers of `tile 4` it hid most of them, and with 64 warps the branch alone hid 6 % of a NOP.
-fn unroll(case: &Case) -> u32 {
-    match case.group_number(TILES) {
-        _ if case.form.is_some() || case.in_group(DIVERGENT) => UNROLL,
-        Some(..=4) => 512,
-        _ => 256,
-    }
+    };
 }
-
-fn definitions(case: &Case, kind: &str, group: u32, paths: u32) -> Vec<String> {
-    let alone = u32::from(case.form == Some(Form::Alone));
-    vec![format!("KIND={kind}"), format!("GROUP={group}"), format!("PATHS={paths}"), format!("ALONE={alone}")]
-}
-
-pub(crate) static ENTRIES: &[&Entry] = &[&SYNCWARP, &TILE, &COALESCED];

@@ -1,0 +1,44 @@
+//! Sums within a warp, by what moves the values from thread to thread.
+
+use super::prelude::*;
+use super::reduction::Operation;
+
+/// Sums in one iteration of the baseline: fewer than other operations, because one has dozens of instructions.
+const SUMS: u32 = 4;
+
+/// One block: one warp for the latency and 32 for the throughput (Zhang, Wahib and Matsuoka, section 4.1).
+fn cases(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
+    let threads = [32, 1024].map(|threads| limits.max_threads.min(threads));
+    let elements: &[u64] = if preset == Preset::Quick { &[] } else { &[32] };
+    let sweep = Sweep::of(id).dtypes(&[Dtype::I32]).blocks(&[1]).threads(&threads);
+    sweep.groups(&[Group::named(Operation::Sum.as_str())]).elements(elements).cases()
+}
+
+const FACTS: Facts =
+    Facts { mode: Mode::Latency, actor: ActorRule::Slowest, at_once: OperationsAtOnce::OfOneIn(32), ..WARP_COLLECTIVE };
+
+/// Each step of a figure reads one value of another thread.
+const SUM: Entry = Entry {
+    operation: "one sum by each warp",
+    source: "Zhang, Wahib and Matsuoka, figures 3 and 4",
+    definitions: |case| vec![format!("METHOD={}", name_of(case).trim_start_matches("warp_").to_uppercase())],
+    expected: |_| ExpectedInstructions::of(&["LDS"]).times(5),
+    cases,
+    unroll: |_| SUMS,
+    ..Entry::of(Kernel::of("reduction_warp.cu", ArgumentKind::Register), Proof::Trial, FACTS)
+};
+
+entries! {
+    "gpu.reduction.warp_tile" like SUM:
+    "Sum of a warp through shared memory, with tile groups that halve in each step";
+
+    "gpu.reduction.warp_coalesced" like SUM:
+    "Sum of a warp through shared memory, with coalesced groups that halve in each step";
+
+    "gpu.reduction.warp_shuffle" like SUM: "Sum of a warp by five shuffles",
+    expected: |_| ExpectedInstructions::of(&["SHFL"]).times(5);
+
+    "gpu.reduction.warp_reduce" like SUM: "Sum of a warp by one reduce instruction",
+    expected: |_| ExpectedInstructions::of(&["REDUX.SUM", "CREDUX"]),
+    needs: (8, 0);
+}
