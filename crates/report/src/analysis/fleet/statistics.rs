@@ -87,7 +87,8 @@ impl Statistics {
             let values: Vec<f64> = deviations.iter().filter_map(|node| Some(node[primitive]?.ns)).collect();
             median_absolute_deviation(&values).map(|spread| spread * MAD_TO_DEVIATION)
         };
-        let missing = |node: &Node| typical.keys().filter(|case| !node.costs.contains_key(case)).count();
+        let missing =
+            |node: &Node| typical.len() - node.all_costs().filter(|(case, _)| typical.contains_key(case)).count();
         Self {
             spreads: (0..primitives.len()).map(spread).collect(),
             missing: nodes.iter().map(missing).collect(),
@@ -107,16 +108,15 @@ impl Statistics {
         };
         let spreads: Vec<Variance> = (0..self.spreads.len()).map(moderated).collect();
         let degrees = spreads.first().map_or(spread_degrees, |spread| spread.degrees);
-        let of_node = |node: &Vec<Option<Deviation>>| -> Vec<Option<Tested>> {
-            let cell = |(deviation, spread): (&Option<Deviation>, &Variance)| {
-                let deviation = deviation.as_ref()?;
-                // What runs of the node differ by is a part of what the nodes differ by: the larger one counts.
-                let error = deviation.of_run.max(spread.value.sqrt()).max(f64::MIN_POSITIVE);
-                Some(Tested::of(deviation, error, degrees, threshold))
-            };
-            node.iter().zip(&spreads).map(cell).collect()
+        let cell = |(deviation, spread): (&Option<Deviation>, &Variance)| {
+            let deviation = deviation.as_ref()?;
+            // What runs of the node differ by is a part of what the nodes differ by: the larger one counts.
+            let error = deviation.of_run.max(spread.value.sqrt()).max(f64::MIN_POSITIVE);
+            Some(Tested::of(deviation, error, degrees, threshold))
         };
-        judged(&self.deviations.iter().map(of_node).collect::<Vec<_>>(), degrees)
+        let tested: Vec<Vec<Option<Tested>>> =
+            self.deviations.iter().map(|node| node.iter().zip(&spreads).map(cell).collect()).collect();
+        judged(&tested, degrees)
     }
 }
 
@@ -144,43 +144,35 @@ pub(super) fn most_of(nodes: usize) -> usize {
     nodes / 2 + 1
 }
 
+/// The medians of time and cycles over the nodes, as logarithms.
+type TypicalCost = (f64, Option<f64>);
+
 /// The median costs of the cases that more than half of the nodes have.
-fn typical_costs(nodes: &[Node]) -> HashMap<u64, (f64, Option<f64>)> {
+fn typical_costs(nodes: &[Node]) -> HashMap<u64, TypicalCost> {
     let mut all: HashMap<u64, (Vec<f64>, Vec<f64>)> = HashMap::new();
-    for (case, cost) in nodes.iter().flat_map(|node| &node.costs) {
+    for (case, cost) in nodes.iter().flat_map(Node::all_costs) {
         let (ns, cycles) = all.entry(*case).or_default();
         ns.push(cost.log_ns);
         cycles.extend(cost.log_cycles);
     }
     let typical = |(case, (ns, cycles)): (u64, (Vec<f64>, Vec<f64>))| {
-        let is_common = ns.len() >= most_of(nodes.len());
-        let have_cycles = cycles.len() >= most_of(nodes.len());
-        let cycles = if have_cycles { median(&cycles) } else { None };
-        is_common.then_some((case, (median(&ns)?, cycles)))
+        let middle = |values: &[f64]| median(values).filter(|_| values.len() >= most_of(nodes.len()));
+        Some((case, (middle(&ns)?, middle(&cycles))))
     };
     all.into_iter().filter_map(typical).collect()
 }
 
-fn deviations_of(
-    node: &Node,
-    typical: &HashMap<u64, (f64, Option<f64>)>,
-    primitives: &[String],
-) -> Vec<Option<Deviation>> {
-    // The cost, and how far time and cycles are from the median.
-    type Case<'a> = (&'a Cost, f64, Option<f64>);
-    let mut by_primitive: HashMap<&str, Vec<Case<'_>>> = HashMap::new();
-    for (case, cost) in &node.costs {
-        let Some((ns, cycles)) = typical.get(case) else { continue };
-        let of_cycles = cost.log_cycles.zip(*cycles).map(|(own, typical)| own - typical);
-        by_primitive.entry(node.primitive_of(cost)).or_default().push((cost, cost.log_ns - ns, of_cycles));
-    }
+fn deviations_of(node: &Node, typical: &HashMap<u64, TypicalCost>, primitives: &[String]) -> Vec<Option<Deviation>> {
     let deviation = |primitive: &String| {
-        let cases = by_primitive.get(primitive.as_str())?;
-        let cycles: Vec<f64> = cases.iter().filter_map(|(_, _, cycles)| *cycles).collect();
+        let own = node.costs.get(primitive)?.iter();
+        let cases: Vec<_> = own.filter_map(|(case, cost)| Some((cost, typical.get(case)?))).collect();
+        let middle = |of: fn(&Cost, &TypicalCost) -> Option<f64>| {
+            median(&cases.iter().filter_map(|(cost, typical)| of(cost, typical)).collect::<Vec<_>>())
+        };
         Some(Deviation {
-            ns: median(&cases.iter().map(|(_, ns, _)| *ns).collect::<Vec<_>>())?,
-            cycles: if cycles.is_empty() { None } else { median(&cycles) },
-            of_run: median(&cases.iter().map(|(cost, ..)| cost.deviation).collect::<Vec<_>>())?,
+            ns: middle(|cost, (ns, _)| Some(cost.log_ns - ns))?,
+            cycles: middle(|cost, (_, cycles)| Some(cost.log_cycles? - (*cycles)?)),
+            of_run: middle(|cost, _| Some(cost.deviation))?,
             cases: cases.len(),
         })
     };
