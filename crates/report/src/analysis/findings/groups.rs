@@ -85,8 +85,7 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         Some(two(Test::AtLeast(MUCH), ("", most), ("", &at(&rows, count, WARP)?)))
     }),
     ("zhang.multi_lesson_blocks", |data| {
-        let count = multiprocessors(data)?;
-        of_each(data, |rows| {
+        of_each(data, |rows, count| {
             let of_warps: Vec<_> = rows.into_iter().filter(|row| row.row.case.threads == Some(WARP)).collect();
             let least = at(&of_warps, count, WARP)?;
             let most = of_warps.last().filter(|most| most.row.case.blocks > Some(count))?;
@@ -94,8 +93,7 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         })
     }),
     ("zhang.multi_lesson_warps", |data| {
-        let count = multiprocessors(data)?;
-        of_each(data, |rows| {
+        of_each(data, |rows, count| {
             let most = rows.iter().rfind(|row| row.row.case.blocks == Some(count))?;
             let least = at(&rows, count, WARP).filter(|least| least.index != most.index)?;
             Some(two(Test::AtLeast(ALIKE), (&most.name(), most), ("", &least)))
@@ -113,15 +111,14 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         generally(Test::AtLeast(ALIKE), words, &devices(data, &[6], 5))
     }),
     ("zhang.multi_acceptable", |data| {
-        let count = multiprocessors(data)?;
-        of_each(data, |rows| {
+        of_each(data, |rows, count| {
             let (general, fastest) = (at(&rows, 4 * count, 256)?, at(&rows, count, WARP)?);
             Some(two(Test::AtMost(2.0), (&general.name(), &general), ("", &fastest)))
         })
     }),
     ("zhang.multi_ranges", |data| {
         let count = multiprocessors(data)?;
-        let parts = DEVICE_BARRIERS.into_iter().filter_map(|primitive| {
+        all(DEVICE_BARRIERS.into_iter().filter_map(|primitive| {
             let found = of_devices(data, primitive, 2);
             let each = |case: &Case| case.blocks.unwrap_or(0) / count;
             let warps = |case: &Case| each(case) * case.threads.unwrap_or(0).div_ceil(WARP);
@@ -130,8 +127,7 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
             let most = found.iter().filter(|row| is_few(&row.row.case)).max_by(|a, b| a.ns.total_cmp(&b.ns))?;
             let least = found.iter().filter(|row| is_many(&row.row.case)).min_by(|a, b| a.ns.total_cmp(&b.ns))?;
             Some(two(Test::AtLeast(MUCH), (&format!("{}, many:", least.name()), least), ("few:", most)))
-        });
-        all(parts)
+        }))
     }),
 ];
 
@@ -225,17 +221,17 @@ fn together<'a>(data: &'a RunData, primitive: &str) -> Vec<Known<'a>> {
     most.filter(|most| *most > 1).map(|most| of_devices(data, primitive, most)).unwrap_or_default()
 }
 
-/// Whether any barrier of devices is so, by its rows on all of them.
-fn of_each(data: &RunData, part: impl Fn(Vec<Known<'_>>) -> Option<Outcome>) -> Option<Outcome> {
-    all(DEVICE_BARRIERS.into_iter().filter_map(|primitive| part(together(data, primitive))))
+/// Whether any barrier of devices is so, by its rows on all of them and the number of multiprocessors.
+fn of_each(data: &RunData, part: impl Fn(Vec<Known<'_>>, u32) -> Option<Outcome>) -> Option<Outcome> {
+    let count = multiprocessors(data)?;
+    all(DEVICE_BARRIERS.into_iter().filter_map(|primitive| part(together(data, primitive), count)))
 }
 
 /// Pairs of barriers of so many devices and of fewer ones, alike in all else.
 fn devices<'a>(data: &'a RunData, more: &[u32], fewer: u32) -> Vec<Pair<'a>> {
     let of = |primitive| {
-        let base = of_devices(data, primitive, fewer);
         let rows: Vec<_> = more.iter().flat_map(|count| of_devices(data, primitive, *count)).collect();
-        pairs_by(&rows, &base, |case| (case.blocks, case.threads))
+        pairs_by(&rows, &of_devices(data, primitive, fewer), |case| (case.blocks, case.threads))
     };
-    DEVICE_BARRIERS.into_iter().flat_map(of).collect()
+    DEVICE_BARRIERS.map(of).concat()
 }
