@@ -154,9 +154,7 @@ impl<'a> Peers<'a> {
     pub(crate) fn with_other_teams(&self) -> Vec<usize> {
         let key = |case: &Case| Case { threads: None, ..shape(&self.data.catalogue, case) };
         let own = key(self.like);
-        let rows = self.data.rows.iter().enumerate();
-        let alike = rows.filter(|(_, row)| takes_part(self.data, row, self.role) && key(&row.case) == own);
-        alike.map(|(index, _)| index).collect()
+        self.data.rows_where(|row| takes_part(self.data, row, self.role) && key(&row.case) == own).collect()
     }
 
     pub(crate) fn contest(&self, basis: Basis) -> Contest<'a> {
@@ -377,11 +375,6 @@ impl<'c, 'a> Win<'c, 'a> {
         rival.over(&self.cost)
     }
 
-    /// How many times as much a rival costs.
-    pub(crate) fn times(&self, rival: &Known<'_>) -> String {
-        self.ratio(rival).times()
-    }
-
     /// The cheapest rival with a figure.
     pub(crate) fn next(&self) -> Option<(&'c Entrant<'a>, Known<'a>)> {
         self.rivals.iter().find(|(_, rival)| rival.has_figure()).copied()
@@ -495,7 +488,7 @@ mod tests {
     fn outcome(rows: Vec<Row>) -> Option<Result<String, String>> {
         let run = data(rows);
         contest(&run).outcome().map(|outcome| match outcome {
-            Ok(win) => Ok(format!("{} {}, {} rivals", win.name, win.cost.time(), win.rivals.len())),
+            Ok(win) => Ok(format!("{} {}, {} rivals", win.name, win.cost, win.rivals.len())),
             Err(open) => Err(open.to_string()),
         })
     }

@@ -14,7 +14,7 @@ use syncscope_core::{Case, Detail, Domain, Role, Verdict};
 use super::families::by_class;
 use super::levels::SHARED;
 use super::{WITHOUT_INTERVALS, adviser, lacks_intervals};
-use crate::analysis::contest::{Basis, Contest, Known, Peers, Win, takes_part};
+use crate::analysis::contest::{Basis, Contest, Entrant, Known, Peers, Win, takes_part};
 use crate::analysis::placements;
 use crate::figure::Cost;
 use crate::naming::enumeration;
@@ -268,13 +268,10 @@ fn reversed(data: &RunData, win: &Win<'_, '_>) -> Vec<String> {
         let rivals =
             win.rivals.iter().filter_map(|(rival, cost)| Some((rival, in_state(cost, Detail::STATE_NS, state)?)));
         let least = rivals.min_by(|(_, one), (_, other)| one.total_cmp(other)).filter(|(_, ns)| *ns < own);
-        Some(least.map(|(rival, ns)| {
+        Some(least.map(|(Entrant { name, .. }, ns)| {
+            let (percent, [ns, own]) = (100.0 * share, [ns, own].map(figure::time));
             format!(
-                "in another state of the machine, for {:.0} % of the run, {} cost less: {} against {}",
-                100.0 * share,
-                rival.name,
-                figure::time(ns),
-                figure::time(own)
+                "in another state of the machine, for {percent:.0} % of the run, {name} cost less: {ns} against {own}"
             )
         }))
     };

@@ -10,7 +10,8 @@ use super::lock::cautions_on_waiting;
 use super::rows::{both_sides, by_threads, cheapest_in_words, one_line_each, plain, series, sizes, team, unreliable};
 use super::{Picture, Said, Sentences};
 use crate::analysis::contest::{
-    Basis, Contest, Known, Peers, Size, design, has_role, is_absent, is_relaxed, short_design, takes_part,
+    Basis, Comparison, Contest, Entrant, Known, Peers, Size, design, has_role, is_absent, is_relaxed, short_design,
+    takes_part,
 };
 use crate::analysis::ladder::{on_rung, rung};
 use crate::analysis::usual::{MachineSize, short_name};
@@ -38,7 +39,7 @@ fn cheapest_of_threads(data: &RunData) -> Option<Said> {
         let used = |name: &str, words: &str| {
             let mut rivals = win.rivals.iter().filter(|(_, cost)| cost.index != next.index);
             let (_, own) = rivals.find(|(_, cost)| short_name(&cost.row.case.primitive) == name)?;
-            Some(format!("{words} {}", win.times(own)))
+            Some(format!("{words} {}", win.ratio(own)))
         };
         (None, [used("openmp", "OpenMP's"), used("std", "Rust's std::sync::Barrier")].into_iter().flatten().collect())
     })
@@ -62,18 +63,15 @@ fn cluster_or_grid(data: &RunData) -> Option<Said> {
     let size = cluster.row.case.group.as_ref()?.number()?;
     let peers = of_grid(data, None)?;
     let grid = peers.contest(Basis::Run);
-    let (best, cost) = grid.best()?;
+    let (Entrant { name, .. }, cost) = grid.best()?;
     if !cost.has_figure() || !grid.is_above(&cluster) {
         return Some(Said::Open("whether a barrier of a cluster is cheaper than one of the grid".to_owned()));
     }
     let measured = if grid.left_out > 0 { "measured " } else { "" };
+    let (orders, ratio) = (that_orders(data, peers.like), cluster.across(cost)?.ratio);
     let text = format!(
-        "cluster.sync() of {size} blocks costs {}, the cheapest {measured}grid barrier{} ({}, {}) {} as much.",
-        cluster.time(),
-        that_orders(data, peers.like),
-        best.name,
-        cost.time(),
-        cluster.across(cost)?.times()
+        "cluster.sync() of {size} blocks costs {cluster}, the cheapest {measured}grid barrier{orders} ({name}, {cost}) {ratio} as \
+         much."
     );
     Some(Said::certain(text, std::iter::once(cluster.index).chain(grid.rows())))
 }
@@ -89,20 +87,16 @@ fn barrier_of_devices(data: &RunData) -> Option<Said> {
     let devices = like.devices?;
     let (wide, narrow) =
         (Contest::like(data, Role::DeviceBarrier, like, Basis::Machine), of_grid(data, None)?.contest(Basis::Machine));
-    let ((wide, wide_cost), (narrow, narrow_cost)) = (wide.best()?, narrow.best()?);
-    let both = narrow_cost.across(wide_cost)?;
-    if !both.is_certain() || !narrow_cost.has_figure() || !wide_cost.has_figure() {
+    let ((Entrant { name: wide, .. }, wide_cost), (Entrant { name: narrow, .. }, narrow_cost)) =
+        (wide.best()?, narrow.best()?);
+    let both @ Comparison { less, more, ratio } = narrow_cost.across(wide_cost)?;
+    if !both.is_certain() || !less.has_figure() || !more.has_figure() {
         return Some(Said::Open(format!("what a barrier of {devices} GPUs costs beyond that of one grid")));
     }
     let text = format!(
-        "A barrier of {devices} GPUs ({}, {}) takes {} as long as one of a grid ({}, {}).",
-        wide.name,
-        both.more.time(),
-        both.times(),
-        narrow.name,
-        both.less.time()
+        "A barrier of {devices} GPUs ({wide}, {more}) takes {ratio} as long as one of a grid ({narrow}, {less})."
     );
-    Some(Said::certain(text, [wide_cost.index, narrow_cost.index]))
+    Some(Said::certain(text, [more.index, less.index]))
 }
 
 /// A barrier of the threads of a block, and one of the blocks of a cluster.
@@ -196,7 +190,7 @@ fn gpu_sentence(data: &RunData) -> Option<String> {
         let selected = rung(data, id)?;
         let known = Known::with_figure(data, selected.row, Basis::Machine)?;
         let name = selected.note.map(|note| format!(" ({note})")).unwrap_or_default();
-        Some(format!("{} for {words}{name}", known.time()))
+        Some(format!("{known} for {words}{name}"))
     };
     let figures: Vec<String> = steps.into_iter().filter_map(figure).collect();
     (!figures.is_empty()).then(|| format!("A GPU barrier costs {}.", enumeration(&figures)))

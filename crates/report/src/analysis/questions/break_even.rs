@@ -192,14 +192,8 @@ pub(super) fn by_length_in_words(ways: &[Way<'_>], grid: &Contest<'_>) -> Option
     let groups = grouped(ways.iter().map(|way| (way.in_words(grid), words(way.id).0.to_owned())));
     let parts: Vec<String> = groups.into_iter().map(|(group, words)| format!("{} {group}", either(&words))).collect();
     let blocks = best_cost.row.case.blocks.map(|blocks| format!(" of {blocks} blocks")).unwrap_or_default();
-    (!parts.is_empty()).then(|| {
-        format!(
-            "A new kernel, or a grid barrier{blocks} ({}, {})? {}.",
-            best.name,
-            best_cost.time(),
-            capitalized(&parts.join("; "))
-        )
-    })
+    let (name, parts) = (&best.name, capitalized(&parts.join("; ")));
+    (!parts.is_empty()).then(|| format!("A new kernel, or a grid barrier{blocks} ({name}, {best_cost})? {parts}."))
 }
 
 #[cfg(test)]

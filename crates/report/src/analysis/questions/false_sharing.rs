@@ -9,7 +9,7 @@ use super::rows::{one_line_each, plain, series, unreliable};
 use super::{Picture, Said, Sentences};
 use crate::RunData;
 use crate::analysis::contest::alike::of_one_actor;
-use crate::analysis::contest::{Basis, Known, Ratio, is_plain};
+use crate::analysis::contest::{Basis, Comparison, Known, Ratio, is_plain};
 use crate::analysis::placements;
 use crate::chart::{Axis, Point, Rule, Spec, Unit};
 
@@ -31,18 +31,14 @@ fn drop_of_the_cost(data: &RunData) -> Option<Said> {
     let known = rows.iter().filter_map(|index| Known::with_figure(data, *index, Basis::Run));
     let strides: Vec<(u32, Known<'_>)> = known.filter_map(|one| Some((one.row.case.layout?.stride()?, one))).collect();
     let at = |stride| strides.iter().find(|(of, _)| *of == stride).map(|(_, known)| *known);
-    let both = at(drop.stride)?.against(at(ADJACENT)?)?;
-    let whose = if both.less.is_of_another_actor() { ", for the median thread" } else { "" };
-    let together = u64::from(finding.threads) * finding.dtype.size_bytes() as u64;
-    let near = if together <= drop.bytes { "in one cache line" } else { "side by side" };
+    let Comparison { less, more, ratio } = at(drop.stride)?.against(at(ADJACENT)?)?;
+    let whose = if less.is_of_another_actor() { ", for the median thread" } else { "" };
+    let (StrideFinding { threads, dtype, .. }, CostDrop { bytes, .. }) = (finding, drop);
+    let together = u64::from(*threads) * dtype.size_bytes() as u64;
+    let near = if together <= bytes { "in one cache line" } else { "side by side" };
     let text = format!(
-        "False sharing makes an atomic add {} as expensive{whose}: {} with {} counters ({}) {near}, {} with {} bytes for each.",
-        both.times(),
-        both.more.time(),
-        finding.threads,
-        finding.dtype,
-        both.less.time(),
-        drop.bytes,
+        "False sharing makes an atomic add {ratio} as expensive{whose}: {more} with {threads} counters ({dtype}) {near}, {less} \
+         with {bytes} bytes for each."
     );
     Some(Said::certain(text, rows))
 }
@@ -233,8 +229,10 @@ impl StrideFinding {
     fn sentence(&self) -> String {
         match self.cost_drop {
             Some(CostDrop { stride, bytes, factor }) => {
-                let times = factor.times();
-                format!("{}: {times} faster than adjacent elements from stride {stride} ({bytes} bytes) on", self.dtype)
+                format!(
+                    "{}: {factor} faster than adjacent elements from stride {stride} ({bytes} bytes) on",
+                    self.dtype
+                )
             }
             None => format!("{}: no drop, adjacent and distant elements cost the same", self.dtype),
         }

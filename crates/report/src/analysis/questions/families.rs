@@ -67,7 +67,7 @@ impl<'a> Contrast<'a> {
     /// The other cost over the one. Published figures have no intervals; theirs is the quotient.
     fn ratio(&self) -> Option<Ratio> {
         if let Some(both) = self.costs() {
-            return Some(both.ratio());
+            return Some(both.ratio);
         }
         let [one, other] = self.rows.map(|index| &self.data.rows[index]);
         let exact = |ns: f64| (ns, Interval { low: ns, high: ns });
@@ -95,8 +95,8 @@ impl<'a> Contrast<'a> {
     /// `a barrier 1.5 times (150 ns instead of 100 ns)`, where that is certain, or with something else in the parentheses.
     pub(super) fn in_words(&self, instead: Option<String>) -> Option<String> {
         let both = self.costs().filter(Comparison::is_certain)?;
-        let figures = || format!("{} instead of {}", both.more.time(), both.less.time());
-        Some(format!("{} {} ({})", self.with_article(), both.times(), instead.unwrap_or_else(figures)))
+        let figures = || format!("{} instead of {}", both.more, both.less);
+        Some(format!("{} {} ({})", self.with_article(), both.ratio, instead.unwrap_or_else(figures)))
     }
 
     /// `a barrier 1.5 times` of figures that have no intervals.
@@ -114,7 +114,7 @@ impl<'a> Contrast<'a> {
     /// `6.00 ns instead of 48.0 ns`, where one of them is certainly the cheaper one.
     pub(super) fn figures(&self) -> Option<String> {
         let both = self.costs().filter(|_| self.is_above() || self.is_below())?;
-        Some(format!("{} instead of {}", both.more.time(), both.less.time()))
+        Some(format!("{} instead of {}", both.more, both.less))
     }
 
     /// How many times the work of the one all threads of the other do. More threads pass no more barriers, so these have none.

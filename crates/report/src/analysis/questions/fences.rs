@@ -28,17 +28,16 @@ fn fence_scopes(data: &RunData) -> Option<Said> {
     if !each_costs_more(&known) {
         return Some(Said::Open("whether a GPU fence costs more for a wider scope (intervals overlap)".to_owned()));
     }
-    let figures: Vec<String> = known.iter().map(|(name, one)| format!("{name} {}", one.time())).collect();
+    let figures: Vec<String> = known.iter().map(|(name, one)| format!("{name} {one}")).collect();
     let costs = enumeration(&figures);
     let mut rows: Vec<usize> = known.iter().map(|(_, one)| one.index).collect();
     if known[0].0 != scopes[0].0 {
         return Some(Said::certain(format!("By one warp, {costs}."), rows));
     }
-    let times = first.against(*last)?.times();
-    let full = full_block(data, first, last).map(|both| {
-        rows.extend([both.less.index, both.more.index]);
-        let (costs, times) = (enumeration(&[both.less.time(), both.more.time()]), both.times());
-        format!(" By a block of {} threads {times} ({costs}).", grouped(FULL_BLOCK))
+    let times = first.against(*last)?.ratio;
+    let full = full_block(data, first, last).map(|both @ Comparison { less, more, ratio }| {
+        rows.extend(both.rows());
+        format!(" By a block of {} threads {ratio} ({less} and {more}).", grouped(FULL_BLOCK))
     });
     let text = format!("{widest} costs {times} as much as {narrow}: by one warp, {costs}.{}", full.unwrap_or_default());
     Some(Said::certain(text, rows))
@@ -53,7 +52,7 @@ fn full_block<'a>(data: &'a RunData, narrow: &Known<'_>, wide: &Known<'_>) -> Op
         let case = Case { threads: Some(FULL_BLOCK), ..known.row.case.clone() };
         Known::with_figure(data, data.rows.iter().position(|row| row.case == case)?, Basis::Run)
     };
-    of(narrow)?.against(of(wide)?).filter(Comparison::is_certain)
+    of(narrow)?.below(of(wide)?)
 }
 
 /// The orders, the weakest first, with the primitive that asks for it on the CPU.
@@ -141,7 +140,7 @@ fn cpu_sentence(data: &RunData) -> Option<String> {
     let full = of("cpu.fence.seq_cst").and_then(|index| Known::with_figure(data, index, Basis::Machine));
     let full = full.map(|known| {
         let by = instruction(known.row).map(|text| format!(" ({text})")).unwrap_or_default();
-        format!("a full fence of the CPU costs {}{by}", known.time())
+        format!("a full fence of the CPU costs {known}{by}")
     });
     let none = match free.as_slice() {
         [] => None,

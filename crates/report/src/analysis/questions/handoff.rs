@@ -31,19 +31,14 @@ fn waking(data: &RunData) -> Option<Said> {
     let (is_certain, figure, ratio) = if let Some(median) = asleep.median_ns {
         let ratio = Ratio::of((median, Interval { low: median, high: median }), (awake.ns, awake.bounds));
         let is_certain = median > CERTAIN_FACTOR * awake.bounds.high;
-        (is_certain, format!("{} ({ways}, median)", figure::time(median)), ratio.times())
+        (is_certain, format!("{} ({ways}, median)", figure::time(median)), ratio)
     } else {
-        let woken = Known::with_figure(data, asleep.row, Basis::Machine)?;
-        let both = awake.against(woken)?;
-        (both.is_certain(), format!("{} ({ways})", both.more.time()), both.times())
+        let both = awake.against(Known::with_figure(data, asleep.row, Basis::Machine)?)?;
+        (both.is_certain(), format!("{} ({ways})", both.more), both.ratio)
     };
-    is_certain.then(|| {
-        let text = format!(
-            "Waking a sleeping thread takes {figure}, {ratio} as long as a hand-off to a spinning one ({}).",
-            awake.time()
-        );
-        Said::certain(text, [asleep.row, awake.index])
-    })
+    let text =
+        format!("Waking a sleeping thread takes {figure}, {ratio} as long as a hand-off to a spinning one ({awake}).");
+    is_certain.then(|| Said::certain(text, [asleep.row, awake.index]))
 }
 
 /// The kinds of hand-offs, in the order of their colours: what a label adds to the name.
@@ -175,8 +170,8 @@ pub(super) fn hand_over(inquiry: Inquiry<'_>) -> Vec<Situation> {
 fn against_sleeping(data: &RunData, choice: &Choice, sleeping: &Contest<'_>) -> Option<String> {
     let spinning = Known::of(data, choice.row, Basis::Machine)?;
     let costlier = sleeping.known().filter_map(|(other, cost)| {
-        let both = spinning.against(cost).filter(|both| both.is_certain() && cost.has_figure())?;
-        Some(format!("{} {}", other.name, both.more.time()))
+        let both = spinning.below(cost).filter(|_| cost.has_figure())?;
+        Some(format!("{} {}", other.name, both.more))
     });
     let costlier: Vec<String> = costlier.collect();
     let verb = if costlier.len() == 1 { "costs" } else { "cost" };

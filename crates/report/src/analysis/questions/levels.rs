@@ -7,7 +7,7 @@ use syncscope_core::{Case, Layout, Nanoseconds, Placement, Role};
 
 use super::families::{Contrast, by_class, cell, line, name, of_teams, take_longer, used};
 use super::placement::CLASSES;
-use super::rows::each_costs_more;
+use super::rows::{each_costs_more, size_and_place};
 use super::{Picture, Said, Sentences};
 use crate::RunData;
 use crate::analysis::contest::{Basis, Known, Peers, is_absent};
@@ -24,19 +24,14 @@ pub(super) const SENTENCES: Sentences = &[classes, across, memory_of_another_nod
 fn classes(data: &RunData) -> Option<Said> {
     let known: Vec<(&str, Known<'_>)> =
         CLASSES.into_iter().filter_map(|(id, words)| Some((words, on_rung(data, id, Basis::Run)?))).collect();
-    if let [(_, nearest), .., (_, farthest)] = known.as_slice() {
-        if !each_costs_more(&known) {
-            return Some(Said::Open("whether hand-offs between near CPUs are cheaper (intervals overlap)".to_owned()));
-        }
-        let figures: Vec<String> = known.iter().map(|(words, one)| format!("{} {words}", one.time())).collect();
-        let text = format!(
-            "A hand-off takes {}: {} as long for the farthest pair as for the nearest.",
-            enumeration(&figures),
-            nearest.against(*farthest)?.times()
-        );
-        return Some(Said::certain(text, known.iter().map(|(_, one)| one.index)));
+    let [(_, nearest), .., (_, farthest)] = known.as_slice() else { return None };
+    if !each_costs_more(&known) {
+        return Some(Said::Open("whether hand-offs between near CPUs are cheaper (intervals overlap)".to_owned()));
     }
-    None
+    let figures: Vec<String> = known.iter().map(|(words, one)| format!("{one} {words}")).collect();
+    let (figures, ratio) = (enumeration(&figures), nearest.against(*farthest)?.ratio);
+    let text = format!("A hand-off takes {figures}: {ratio} as long for the farthest pair as for the nearest.");
+    Some(Said::certain(text, known.iter().map(|(_, one)| one.index)))
 }
 
 /// The largest parts that the machine has several of: how many, and their name.
@@ -130,12 +125,9 @@ fn cohort(data: &RunData) -> Option<Said> {
     let (best, _) = others.min_by(|(_, a), (_, b)| a.bounds.high.total_cmp(&b.bounds.high))?;
     let both = Contrast::of(data, best.index, own.index);
     let words = both.figures()?;
-    let on = placements::beyond_one_socket(&data.run.machine.cpu, peers.like).map(|on| format!(" {on}"));
+    let (threads, best) = (size_and_place(data, peers.like)?, &best.name);
     let text = format!(
-        "At {} threads{} the cohort lock, which stays within a group of CPUs, takes {words} of {}, the cheapest other lock.",
-        peers.like.threads?,
-        on.unwrap_or_default(),
-        best.name,
+        "At {threads} the cohort lock, which stays within a group of CPUs, takes {words} of {best}, the cheapest other lock."
     );
     Some(Said::certain(text, both.rows))
 }

@@ -7,7 +7,7 @@ use syncscope_core::{Case, Detail, Domain, Mode, Role, Row, Verdict, Waits, Work
 use super::advice::{Choice, Inquiry, Situation, of_peers};
 use super::rows::{by_threads, cheapest_in_words, cpu_rules, largest_team, series, team, unreliable};
 use super::{Picture, Said, Sentences};
-use crate::analysis::contest::{Basis, Contest, Entrant, Known, Peers, design, takes_part};
+use crate::analysis::contest::{Basis, Comparison, Contest, Entrant, Known, Peers, design, takes_part};
 use crate::analysis::usual::MachineSize;
 use crate::chart::{Axis, Cell, Line, Point, Series, Spec, Unit};
 use crate::figure::Cost;
@@ -24,7 +24,7 @@ fn cheapest(data: &RunData) -> Option<Said> {
     peers.like.threads.filter(|threads| *threads >= SEVERAL)?;
     cheapest_in_words(data, &peers, "lock", |win, next| {
         let last = win.rivals.last().filter(|(_, last)| last.index != next.index);
-        let last = last.map(|(last, cost)| format!("the most expensive, {}, {}", last.name, win.times(cost)));
+        let last = last.map(|(last, cost)| format!("the most expensive, {}, {}", last.name, win.ratio(cost)));
         (keeps(data, win.cost.row), last.into_iter().collect())
     })
 }
@@ -41,21 +41,18 @@ fn spinning_or_sleeping(data: &RunData) -> Option<Said> {
     let sleeps = ("sleep", of_kind(&[Waits::SpinsThenSleeps, Waits::Sleeps]));
     let is_less = spins.1.least()?.1.ns < sleeps.1.least()?.1.ns;
     let ((faster, of_faster), (slower, of_slower)) = if is_less { (spins, sleeps) } else { (sleeps, spins) };
-    let less = of_faster.least()?;
+    let (Entrant { name: cheap, .. }, least) = of_faster.least()?;
     // What is said of the one that may cost the least of its kind holds for the others.
-    let more = of_slower.known().min_by(|(_, a), (_, b)| a.bounds.low.total_cmp(&b.bounds.low))?;
-    let is_certain = more.1.has_figure() && of_slower.is_above(&less.1);
-    let both = less.1.against(more.1).filter(|_| is_certain)?;
+    let (Entrant { name: dear, .. }, of_most) =
+        of_slower.known().min_by(|(_, a), (_, b)| a.bounds.low.total_cmp(&b.bounds.low))?;
+    let is_certain = of_most.has_figure() && of_slower.is_above(&least);
+    let both @ Comparison { less, more, ratio } = least.against(of_most).filter(|_| is_certain)?;
+    let threads = peers.like.threads?;
     let text = format!(
-        "At {} threads locks whose waiters {slower} take {} as long as those whose waiters {faster}: {} with {} against {} with {}.",
-        peers.like.threads?,
-        both.times(),
-        both.more.time(),
-        more.0.name,
-        both.less.time(),
-        less.0.name,
+        "At {threads} threads locks whose waiters {slower} take {ratio} as long as those whose waiters {faster}: {more} with \
+         {dear} against {less} with {cheap}."
     );
-    Some(Said::certain(text, [both.less.index, both.more.index]))
+    Some(Said::certain(text, both.rows()))
 }
 
 /// `a thread takes it 17 times before another thread gets it`; `None` where it usually passes on, or that is not known.
@@ -130,9 +127,8 @@ fn one_addition(inquiry: Inquiry<'_>, like: &Case, lock: usize) -> Option<String
         is_plain && is_alike && case.layout == like.layout && case.mode != Some(Mode::Latency)
     })?;
     let of = |index| Known::with_figure(data, index, Basis::Machine);
-    let both = of(add).filter(|add| add.row.verdict == Verdict::Resolved)?.against(of(lock)?)?;
-    both.is_certain()
-        .then(|| format!("where one word is all it protects, an atomic add costs less ({})", both.less.time()))
+    let Comparison { less, .. } = of(add).filter(|add| add.row.verdict == Verdict::Resolved)?.below(of(lock)?)?;
+    Some(format!("where one word is all it protects, an atomic add costs less ({less})"))
 }
 
 /// The fairness index of one lock below which it is called unfair: at 0.8 a fifth of the threads could have got nothing while
@@ -230,7 +226,7 @@ fn cheapest_of(entrants: &[Entrant<'_>]) -> Option<Cell> {
         [one, others @ ..] => format!("{one} or {} others", others.len()),
         [] => return None,
     };
-    Some(Cell { value: Some(best.ns), text, detail: Some(best.time()), row: best.index })
+    Some(Cell { value: Some(best.ns), text, detail: Some(best.to_string()), row: best.index })
 }
 
 #[cfg(test)]

@@ -42,10 +42,9 @@ fn placement(data: &RunData) -> Option<Said> {
             (format!("The {pairs} of {measured} measured pairs of CPUs whose intervals are narrow"), "among them ")
         }
     };
+    let (least, most) = (figure::time(alike.costs.0), figure::time(alike.costs.1));
     let text = format!(
-        "{which} hand over in about the same time ({} to {}): {among}there is no better place for two threads.",
-        figure::time(alike.costs.0),
-        figure::time(alike.costs.1)
+        "{which} hand over in about the same time ({least} to {most}): {among}there is no better place for two threads."
     );
     Some(Said::certain(text, matrix.pairs.iter().map(|(_, _, row)| *row)))
 }
@@ -58,13 +57,11 @@ fn same_threads(data: &RunData) -> Option<Said> {
             all.iter().filter_map(|index| Known::with_figure(data, *index, Basis::Run)).collect();
         known.sort_by(|a, b| a.ns.total_cmp(&b.ns));
         let [best, .., worst] = known.as_slice() else { continue };
-        let Some(both) = best.against(*worst).filter(Comparison::is_certain) else { continue };
+        let Some(both @ Comparison { less, more, .. }) = best.below(*worst) else { continue };
         let [best_place, worst_place] = [best, worst].map(|one| placed(&one.row.case));
-        let threads = best.row.case.threads.unwrap_or(1);
-        let name = short_name(&best.row.case.primitive);
-        let [less, more] = [both.less.time(), both.more.time()];
+        let (name, threads) = (best.name(), best.row.case.threads.unwrap_or(1));
         words.push(format!("{name} takes {less} with {best_place} and {more} with {worst_place} ({threads} threads)"));
-        rows.extend([best.index, worst.index]);
+        rows.extend(both.rows());
     }
     let text = format!("Placement matters: {}.", enumeration(&words));
     (!words.is_empty()).then(|| Said::certain(text, rows))

@@ -49,18 +49,18 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Said> {
     let mut kernels: Vec<(&str, Known<'_>)> =
         ways.filter_map(|(id, index)| Some((words(id).0, Known::with_figure(data, index, Basis::Machine)?))).collect();
     kernels.sort_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns));
-    let (name, time) = (&best.name, best_cost.time());
+    let (name, time) = (&best.name, best_cost);
     let stands = |wanted: Option<Ordering>| {
         let of = kernels.iter().filter(|(_, kernel)| standing(kernel, &grid) == wanted);
-        few(of.map(|(way, one)| format!("{} {way}", one.time())).collect())
+        few(of.map(|(way, one)| format!("{one} {way}")).collect())
     };
     let [cheap, expensive, open] = [Some(Ordering::Less), Some(Ordering::Greater), None].map(stands);
     if cheap.is_empty() && expensive.is_empty() {
         let (way, kernel) = kernels.first()?;
-        let kernel = kernel.time();
-        let question =
-            format!("whether the next kernel ({kernel} {way}) is cheaper than a grid barrier ({name}, {time})");
-        return Some(Said::Open(question));
+        let question = "whether the next kernel";
+        return Some(Said::Open(format!(
+            "{question} ({kernel} {way}) is cheaper than a grid barrier ({name}, {time})"
+        )));
     }
     let measured = if grid.left_out > 0 { "measured " } else { "" };
     let has_other_lengths = rows.iter().any(|index| case(index).group != usual.group);
@@ -94,14 +94,11 @@ fn programmatic(data: &RunData) -> Option<Said> {
         let own = rows.iter().copied().filter(|index| short_name(&data.case(*index).primitive) == way);
         Known::with_figure(data, most_usual(data, own)?, Basis::Run)
     };
-    let both = of("programmatic")?.against(of("stream")?).filter(Comparison::is_certain)?;
+    let both @ Comparison { less, more, ratio } = of("programmatic")?.below(of("stream")?)?;
     let text = format!(
-        "Programmatic launch starts the next kernel {} sooner: {} after the one before, {} in a stream.",
-        both.times(),
-        both.less.time(),
-        both.more.time()
+        "Programmatic launch starts the next kernel {ratio} sooner: {less} after the one before, {more} in a stream."
     );
-    Some(Said::certain(text, [both.less.index, both.more.index]))
+    Some(Said::certain(text, both.rows()))
 }
 
 /// `a or b`; of more ways the cheapest ones, and how many others there are.

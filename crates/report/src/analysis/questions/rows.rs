@@ -8,7 +8,7 @@ use syncscope_core::{Case, Placement, Row, Verdict};
 
 use super::Said;
 use crate::RunData;
-use crate::analysis::contest::{Basis, Known, Open, Peers, Win};
+use crate::analysis::contest::{Basis, Entrant, Known, Open, Peers, Win};
 use crate::analysis::placements;
 use crate::analysis::usual::{MachineSize, unusualness};
 use crate::chart::{Axis, Point, Rule, Series, Spec, Unit, share_vertical_axis};
@@ -152,21 +152,22 @@ pub(super) fn cheapest_in_words(
         Ok(win) => win,
         Err(open) => return Some(Said::Open(format!("which {noun} is the cheapest at {threads} threads ({open})"))),
     };
-    let (next, next_cost) = win.next()?;
+    let (Entrant { name: next, .. }, next_cost) = win.next()?;
     let (of_winner, others) = more(&win, &next_cost);
     let of_winner = of_winner.map(|text| format!("; {text}")).unwrap_or_default();
     let others = if others.is_empty() { String::new() } else { format!("; {}", enumeration(&others)) };
-    let on =
-        placements::beyond_one_socket(&data.run.machine.cpu, peers.like).map(|on| format!(" {on}")).unwrap_or_default();
+    let (threads, cheapest, times) = (size_and_place(data, peers.like)?, contest.cheapest(noun), win.ratio(&next_cost));
+    let Win { name, cost, .. } = &win;
     let text = format!(
-        "At {threads} threads{on} {} ({}) is the {}{of_winner}. The next, {}, costs {} as much{others}.",
-        win.name,
-        win.cost.time(),
-        contest.cheapest(noun),
-        next.name,
-        win.times(&next_cost),
+        "At {threads} {name} ({cost}) is the {cheapest}{of_winner}. The next, {next}, costs {times} as much{others}."
     );
     Some(Said::certain(text, win.rows()))
+}
+
+/// `16 threads`, `16 threads across sockets`.
+pub(super) fn size_and_place(data: &RunData, case: &Case) -> Option<String> {
+    let on = placements::beyond_one_socket(&data.run.machine.cpu, case).map(|on| format!(" {on}"));
+    Some(format!("{} threads{}", case.threads?, on.unwrap_or_default()))
 }
 
 /// The numbers of threads that a sentence is about: the smallest ones, the largest team that fits the CPUs, and the largest
@@ -202,7 +203,7 @@ pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u
                 }
                 let is_first = certain.iter().all(|(known, _)| known != win.name);
                 let place = if is_first { at(threads) } else { format!("at {threads}") };
-                certain.push((win.name.to_owned(), format!("{place} ({})", win.cost.time())));
+                certain.push((win.name.to_owned(), format!("{place} ({})", win.cost)));
             }
         }
     }

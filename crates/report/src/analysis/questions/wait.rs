@@ -24,12 +24,11 @@ fn a_microsecond(data: &RunData) -> Option<Said> {
     let contest = hints(data)?.contest(Basis::Machine);
     let is_counted =
         |hint: &Known<'_>| hint.has_figure() && hint.bounds.low > 0.0 && hint.bounds.high < LONGEST_HINT_NS;
-    let (entrant, hint) = contest.known().find(|(_, hint)| is_counted(hint))?;
+    let (Entrant { name, .. }, hint) = contest.known().find(|(_, hint)| is_counted(hint))?;
     let count = |ns: f64| figure::grouped(format!("{:.0}", 1000.0 / ns));
-    let (fewest, most) = (count(hint.bounds.high), count(hint.bounds.low));
+    let [usual, fewest, most] = [hint.ns, hint.bounds.high, hint.bounds.low].map(count);
     let range = if fewest == most { String::new() } else { format!(", {fewest} to {most} in another run") };
-    let text =
-        format!("A microsecond is {} times {} here ({} each{range}).", count(hint.ns), entrant.name, hint.time());
+    let text = format!("A microsecond is {usual} times {name} here ({hint} each{range}).");
     Some(Said::certain(text, [hint.index]))
 }
 
@@ -92,14 +91,10 @@ fn spin_or_sleep(data: &RunData) -> Option<Said> {
     let Some([_, at, _]) = waiters.break_even() else {
         return Some(Said::Open("whether a thread that spins goes on before one that sleeps".to_owned()));
     };
+    let (at, spins, sleeps) = (figure::time(at), &waiters.awake.name, &waiters.asleep.name);
     let text = format!(
-        "Spinning costs less than sleeping for waits of up to {}: a sleeping thread goes on {} after the call that wakes it \
-         ({}), a spinning one {} after the store ({}).",
-        figure::time(at),
-        asleep.time(),
-        waiters.asleep.name,
-        awake.time(),
-        waiters.awake.name
+        "Spinning costs less than sleeping for waits of up to {at}: a sleeping thread goes on {asleep} after the call that wakes \
+         it ({sleeps}), a spinning one {awake} after the store ({spins})."
     );
     Some(Said::certain(text, [asleep.index, awake.index]))
 }
@@ -154,11 +149,8 @@ pub(super) fn wait(inquiry: Inquiry<'_>) -> Vec<Situation> {
         Some(ns) if ns < low => spins().into_iter().collect(),
         Some(ns) if ns > high => sleeps().into_iter().collect(),
         Some(_) => {
-            let why = format!(
-                "spinning and sleeping cost about as much: sleeping pays off beyond {} to {}",
-                figure::time(low),
-                figure::time(high)
-            );
+            let [low, high] = [low, high].map(figure::time);
+            let why = format!("spinning and sleeping cost about as much: sleeping pays off beyond {low} to {high}");
             vec![(Domain::Cpu, situation(""), Decision::Undecided(why))]
         }
     }
@@ -171,18 +163,14 @@ fn spin(inquiry: Inquiry<'_>, waiters: &Waiters<'_>) -> Option<Decision> {
 }
 
 fn sleep(inquiry: Inquiry<'_>, waiters: &Waiters<'_>, at: f64) -> Option<Decision> {
-    let [awake, _] = waiters.known()?;
-    Some(decide(inquiry, &waiters.sleeping)?.taking(|choice| {
-        choice.notes.push(format!(
-            "a thread that spins goes on after {} ({}), and takes its CPU for the whole wait",
-            awake.time(),
-            waiters.awake.name
-        ));
-        choice.notes.push(format!(
-            "where the wait is not known before: spin for {}, then sleep; that costs at most twice the better choice",
-            figure::time(at)
-        ));
-    }))
+    let ([awake, _], name, at) = (waiters.known()?, &waiters.awake.name, figure::time(at));
+    let notes = [
+        format!("a thread that spins goes on after {awake} ({name}), and takes its CPU for the whole wait"),
+        format!(
+            "where the wait is not known before: spin for {at}, then sleep; that costs at most twice the better choice"
+        ),
+    ];
+    Some(decide(inquiry, &waiters.sleeping)?.taking(|choice| choice.notes.extend(notes)))
 }
 
 #[cfg(test)]
