@@ -40,12 +40,9 @@ pub(crate) struct Alike {
 
 /// The matrix of a run; `None` where fewer than two pairs were measured.
 pub(crate) fn matrix(run: &Run, rows: &[Row]) -> Option<Matrix> {
-    let mut measured: BTreeMap<(u32, u32), usize> = BTreeMap::new();
-    for (index, row) in rows.iter().enumerate() {
-        if let Some(pair) = pair(row) {
-            measured.entry(pair).or_insert(index);
-        }
-    }
+    // Of several rows of a pair, the first one counts.
+    let pairs = rows.iter().enumerate().rev().filter_map(|(index, row)| Some((pair(row)?, index)));
+    let measured: BTreeMap<(u32, u32), usize> = pairs.collect();
     if measured.len() < 2 {
         return None;
     }

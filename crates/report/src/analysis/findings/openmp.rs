@@ -4,10 +4,10 @@ use syncscope_core::machine::CpuMachine;
 use syncscope_core::{Case, Dtype, Mode, Placement};
 
 use super::super::contest::Known;
+use super::super::phrases::enumerated;
 use super::judge::{ALIKE, MUCH, Pair, Test, all, flat, generally, grows_more, two, unique};
 use super::pick::{DTYPES, FLUSH, by_threads, private, shared, teams, teams_in};
 use super::{ClaimVerdict, Outcome, Predicate};
-use crate::naming::enumeration;
 use crate::{RunData, figure};
 
 const CPU_ADD: &str = "cpu.atomic.add";
@@ -173,12 +173,9 @@ fn hyperthreads(data: &RunData) -> Option<Outcome> {
     let (names, parts): (Vec<String>, Vec<Outcome>) = KINDS.into_iter().filter_map(at).unzip();
     let of_parts = names.into_iter().zip(&parts);
     let slowed = of_parts.filter(|(_, part)| part.verdict == ClaimVerdict::DoesNotHold).map(|(name, _)| name);
-    let slowed: Vec<String> = slowed.collect();
-    let mut outcome = all(parts)?;
-    if !slowed.is_empty() {
-        outcome.sentence = format!("not of {}: {}", enumeration(&slowed), outcome.sentence);
-    }
-    Some(outcome)
+    let slowed = enumerated(slowed).map(|names| format!("not of {names}: ")).unwrap_or_default();
+    let outcome = all(parts)?;
+    Some(Outcome { sentence: slowed + &outcome.sentence, ..outcome })
 }
 
 /// Pairs of two types at each number of threads, one variable for all.

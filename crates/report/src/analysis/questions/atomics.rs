@@ -5,10 +5,11 @@ use std::fmt;
 
 use syncscope_core::{Case, Dtype, Form, Layout, MemoryOrder, Mode, Row, Scope, Space, Verdict};
 
-use super::rows::{both_sides, largest_team, note, one_line_each, plain, series, sizes, team, unreliable};
+use super::rows::{both_sides, largest_team, one_line_each, plain, series, sizes, team, unreliable};
 use super::{Picture, Said, Sentences};
 use crate::analysis::contest::{Basis, Comparison, Known, Ratio, is_absent};
 use crate::analysis::ladder::rung;
+use crate::analysis::phrases::joined;
 use crate::analysis::placements;
 use crate::analysis::usual::{MachineSize, unusualness};
 use crate::chart::{Axis, Point, Unit};
@@ -25,13 +26,12 @@ fn contended_on_both_sides(data: &RunData) -> Option<Said> {
     // A CPU's compiler sums no warp first, so neither does the GPU's, where the run has both forms.
     let index = row_not_aggregated(data, &data.rows.get(default)?.case).unwrap_or(default);
     let gpu = Total::of(data, index, Basis::Machine)?;
-    let (less, more) = if cpu.rate < gpu.rate { (&cpu, &gpu) } else { (&gpu, &cpu) };
+    let (winner, less, more) = if cpu.rate < gpu.rate { ("the GPU", &cpu, &gpu) } else { ("the CPU", &gpu, &cpu) };
     let ratio = more.over(less);
     if !ratio.is_above_one() {
         let question = "whether CPU or GPU threads add more often to one variable";
         return Some(Said::Open(format!("{question} ({cpu} and {gpu} a second)")));
     }
-    let winner = if cpu.rate < gpu.rate { "the GPU" } else { "the CPU" };
     let summed = data.rows.get(default).filter(|_| default != gpu.known.index);
     let summed = summed.and_then(|row| row.ops_per_s_total).map_or_else(String::new, |rate| {
         format!(" ({} a second where the compiler sums each warp first)", count(rate))
@@ -128,7 +128,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
         unreliable(data, &all),
     ];
     let otherwise = "How additions scale is undecided in this run: too few rows have a reliable rate.";
-    let text = note([cpu_sentence(data, &cpu), gpu_sentence(data, &gpu)]);
+    let text = joined([cpu_sentence(data, &cpu), gpu_sentence(data, &gpu)], " ");
     Some(Picture::of(charts, otherwise, sentences)?.saying(text))
 }
 

@@ -14,9 +14,9 @@ use crate::analysis::contest::{
     takes_part,
 };
 use crate::analysis::ladder::{on_rung, rung};
+use crate::analysis::phrases::enumerated;
 use crate::analysis::usual::{MachineSize, short_name};
 use crate::chart::{Axis, Point, Unit};
-use crate::naming::enumeration;
 use crate::{RunData, figure};
 
 pub(super) const SENTENCES: Sentences = &[cheapest_of_threads, cluster_or_grid, barrier_of_devices];
@@ -192,8 +192,7 @@ fn gpu_sentence(data: &RunData) -> Option<String> {
         let name = selected.note.map(|note| format!(" ({note})")).unwrap_or_default();
         Some(format!("{known} for {words}{name}"))
     };
-    let figures: Vec<String> = steps.into_iter().filter_map(figure).collect();
-    (!figures.is_empty()).then(|| format!("A GPU barrier costs {}.", enumeration(&figures)))
+    enumerated(steps.into_iter().filter_map(figure)).map(|figures| format!("A GPU barrier costs {figures}."))
 }
 
 /// What every barrier of a grid asks of its launch.
@@ -237,14 +236,12 @@ pub(crate) struct Winner {
 
 /// The cheapest barrier of each size of a grid and of several devices, where there are two to choose from.
 pub(crate) fn winners(data: &RunData) -> Vec<Winner> {
-    let mut found = Vec::new();
-    for role in [Role::GridBarrier, Role::DeviceBarrier] {
+    let of_role = |role: Role| {
         let cases = data.rows.iter().filter(|row| takes_part(data, row, role)).map(|row| &row.case);
-        let key = |case: &Case| (case.devices, case.blocks, case.threads);
-        let sizes: BTreeMap<_, &Case> = cases.map(|case| (key(case), case)).collect();
-        found.extend(sizes.into_values().filter_map(|like| winner(data, role, like)));
-    }
-    found
+        let sizes: BTreeMap<_, &Case> = cases.map(|case| ((case.devices, case.blocks, case.threads), case)).collect();
+        sizes.into_values().filter_map(move |like| winner(data, role, like))
+    };
+    [Role::GridBarrier, Role::DeviceBarrier].into_iter().flat_map(of_role).collect()
 }
 
 fn winner(data: &RunData, role: Role, like: &Case) -> Option<Winner> {

@@ -6,7 +6,7 @@ use super::{Said, Sentences};
 use crate::RunData;
 use crate::analysis::contest::{Basis, Comparison, Known};
 use crate::analysis::ladder::on_rung;
-use crate::naming::enumeration;
+use crate::analysis::phrases::enumerated;
 
 pub(super) const OF_WARPS: Sentences = &[divergent_warp];
 
@@ -45,8 +45,8 @@ fn block_barriers(data: &RunData) -> Option<Said> {
         Some((format!("{name} ({more}) {ratio} as much"), more.index))
     };
     let (texts, rows): (Vec<String>, Vec<usize>) = BLOCK_BARRIERS.into_iter().filter_map(in_words).unzip();
-    let text = format!("In a block of 1,024 threads __syncthreads costs {plain}, {}.", enumeration(&texts));
-    (!texts.is_empty()).then(|| Said::certain(text, std::iter::once(plain.index).chain(rows)))
+    let text = format!("In a block of 1,024 threads __syncthreads costs {plain}, {}.", enumerated(texts)?);
+    Some(Said::certain(text, std::iter::once(plain.index).chain(rows)))
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use super::{Picture, Said, Sentences};
 use crate::RunData;
 use crate::analysis::contest::alike::of_one_actor;
 use crate::analysis::contest::{Basis, Comparison, Known, Ratio, is_plain};
+use crate::analysis::phrases::joined;
 use crate::analysis::placements;
 use crate::chart::{Axis, Point, Rule, Spec, Unit};
 
@@ -59,8 +60,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     // The words where no drop is certain.
     let none = (!findings.is_empty() && drop.is_none())
         .then(|| "No false sharing: adjacent and distant elements cost the same.".to_owned());
-    let types: Vec<String> = findings.iter().map(StrideFinding::sentence).collect();
-    let types = (!types.is_empty()).then(|| format!("{}.", types.join("; ")));
+    let types = joined(findings.iter().map(|finding| Some(finding.sentence())), "; ").map(|types| format!("{types}."));
     // Without figures for a sentence, the drop itself is what the card says.
     let is_unsaid = drop.is_some() && drop_of_the_cost(data).is_none();
     let (said, types) = if is_unsaid { (types, None) } else { (none, types) };

@@ -8,10 +8,10 @@ use syncscope_core::{Case, Mode, Placement, Role};
 use super::Said;
 use crate::analysis::contest::{Basis, Comparison, Known, Ratio, has_role, is_absent};
 use crate::analysis::matrix::PAIR_CLASSES;
+use crate::analysis::phrases::enumerated;
 use crate::analysis::usual::{most_usual, short_name};
 use crate::chart::{Cell, Line, Point};
 use crate::figure::Cost;
-use crate::naming::enumeration;
 use crate::{RunData, figure};
 
 /// Families of operations, by the primitive that stands for each.
@@ -146,16 +146,16 @@ pub(super) fn take_longer(
     all: &[Contrast<'_>],
     instead: impl Fn(&Contrast<'_>) -> Option<String>,
 ) -> Option<Said> {
-    let words: Vec<String> = all.iter().filter_map(|one| one.in_words(instead(one))).collect();
+    let words = enumerated(all.iter().filter_map(|one| one.in_words(instead(one))))?;
     let rows = all.iter().filter(|one| one.is_above()).flat_map(|one| one.rows);
-    (!words.is_empty()).then(|| Said::certain(format!("{what} take longer: {}.", enumeration(&words)), rows))
+    Some(Said::certain(format!("{what} take longer: {words}."), rows))
 }
 
 /// What certainly takes longer or shorter, with both figures.
 pub(super) fn take_instead(all: &[Contrast<'_>], text: impl Fn(String) -> String) -> Option<Said> {
-    let words: Vec<String> = all.iter().filter_map(Contrast::instead).collect();
+    let words = enumerated(all.iter().filter_map(Contrast::instead))?;
     let rows = all.iter().filter(|one| one.is_below() || one.is_above()).flat_map(|one| one.rows);
-    (!words.is_empty()).then(|| Said::certain(text(enumeration(&words)), rows))
+    Some(Said::certain(text(words), rows))
 }
 
 /// The cell of a cost.

@@ -62,20 +62,14 @@ fn is_of_host_and_device(data: &RunData, case: &Case) -> bool {
 pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let shown = placements::shown(data);
     let is_shown = |row: &Row, id: &str| {
-        let is_flag = is_of_host_and_device(data, &row.case);
-        let place = is_flag || row.case.placement.as_ref().is_none_or(|placement| *placement == shown);
-        row.case.primitive == id
-            && row.case.form.is_none()
-            && !is_absent(row)
-            && place
-            && (row.case.group.is_none() || is_flag)
+        let case = &row.case;
+        let is_usual = case.placement.as_ref().is_none_or(|placement| *placement == shown) && case.group.is_none();
+        let is_one = case.primitive == id && case.form.is_none() && !is_absent(row);
+        is_one && (is_usual || is_of_host_and_device(data, case))
     };
     let roles = KINDS.iter().flat_map(|(roles, _)| roles.iter());
     let ids = roles.flat_map(|role| data.catalogue.with_role(*role)).map(|primitive| primitive.id);
-    let usual = |id: &str| {
-        let rows = data.rows.iter().enumerate().filter(|(_, row)| is_shown(row, id));
-        rows.min_by_key(|(_, row)| &row.case).map(|(index, _)| index)
-    };
+    let usual = |id: &str| data.rows_where(|row| is_shown(row, id)).min_by_key(|index| data.case(*index));
     let found: Vec<usize> = ids.filter_map(usual).collect();
     let case = |index: &usize| data.case(*index);
     // A wake-up of a thread that was seen asleep is the better figure of the two.
@@ -88,9 +82,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     // A flag of CPU and GPU alone is no choice.
     rows.iter().find(|index| !is_of_host_and_device(data, case(index)))?;
     let series = rows.iter().map(|index| {
-        let colour = kind(data, case(index));
-        let points = vec![point(data, *index)];
-        Series { label: label(data, case(index)), primitive: None, colour, points }
+        let (label, colour, points) = (label(data, case(index)), kind(data, case(index)), vec![point(data, *index)]);
+        Series { label, primitive: None, colour, points }
     });
     let chart = Spec::dots(Axis::log("time of one hand-off; ring: 99th percentile", Unit::Time), series.collect())?;
     let medians = rows.iter().any(|index| single(data, *index).is_some()).then(|| {

@@ -155,10 +155,11 @@ fn cautions_on_fairness(inquiry: Inquiry<'_>, choice: &mut Choice) {
 pub(super) fn cautions_on_waiting(inquiry: Inquiry<'_>, choice: &mut Choice) {
     let Some(row) = inquiry.data.rows.get(choice.row) else { return };
     match inquiry.data.catalogue.facts(&row.case.primitive).map(|facts| facts.waits) {
-        Some(Waits::AsConfigured) => choice.notes.push(
-            "OMP_WAIT_POLICY decides whether its waiters keep their CPU; the run measured the runtime's default"
-                .to_owned(),
-        ),
+        Some(Waits::AsConfigured) => {
+            let text =
+                "OMP_WAIT_POLICY decides whether its waiters keep their CPU; the run measured the runtime's default";
+            choice.notes.push(text.to_owned());
+        }
         Some(Waits::Spins) => {
             let seen = oversubscribed(inquiry, row).map(|seen| format!(": {seen}")).unwrap_or_default();
             choice.warnings.push(format!("needs the CPUs for itself, its waiters spin{seen}"));

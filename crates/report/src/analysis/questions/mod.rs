@@ -32,6 +32,7 @@ use serde::Serialize;
 use syncscope_core::Row;
 
 use self::advice::{Inquiry, Need, Situation};
+use crate::analysis::phrases::joined;
 use crate::chart::Spec;
 use crate::{RunData, figure, naming, run_data};
 
@@ -151,7 +152,7 @@ impl Picture {
         sentences: impl IntoIterator<Item = Option<String>>,
     ) -> Option<Self> {
         let charts: Vec<Spec> = charts.into_iter().flatten().collect();
-        (!charts.is_empty()).then(|| Self { charts, text: None, otherwise, note: rows::note(sentences) })
+        (!charts.is_empty()).then(|| Self { charts, text: None, otherwise, note: joined(sentences, " ") })
     }
 
     fn saying(self, text: Option<String>) -> Self {
@@ -162,8 +163,8 @@ impl Picture {
     fn finding(self, found: impl IntoIterator<Item = Option<Said>>) -> Self {
         let found: Vec<Said> = found.into_iter().flatten().collect();
         let is_decided = found.iter().any(|said| matches!(said, Said::Certain(..)));
-        let text = rows::note(found.into_iter().map(|(Said::Certain(text, _) | Said::Open(text))| Some(text)));
-        if is_decided { self.saying(text) } else { Self { note: rows::note([text, self.note]), ..self } }
+        let text = joined(found.into_iter().map(|(Said::Certain(text, _) | Said::Open(text))| Some(text)), " ");
+        if is_decided { self.saying(text) } else { Self { note: joined([text, self.note], " "), ..self } }
     }
 }
 
@@ -189,12 +190,11 @@ pub(crate) fn answers(data: &RunData) -> Answers {
     }
     let (mut certain, mut rest, mut open) = (Vec::new(), Vec::new(), Vec::new());
     for question in &QUESTIONS {
-        let mut is_first = true;
+        let mut first = Some(&mut certain);
         for said in question.sentences.iter().filter_map(|sentence| sentence(data)) {
             match said {
                 Said::Certain(text, rows) => {
-                    let answer = Answer { text, rows, figure: question.id };
-                    if std::mem::take(&mut is_first) { certain.push(answer) } else { rest.push(answer) }
+                    first.take().unwrap_or(&mut rest).push(Answer { text, rows, figure: question.id });
                 }
                 Said::Open(question) => open.push(question),
             }

@@ -1,19 +1,21 @@
 //! Synchronize within a kernel, or end it and launch the next one?
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use syncscope_core::{Case, Domain, Group, Role, Row, Verdict};
 
 use super::advice::{Inquiry, Situation, decide, missing_size};
 use super::barrier::{RESIDENT, of_grid, that_orders};
 use super::break_even::{Way, by_length_in_words, length, margins, standing, way, ways, words};
-use super::rows::{note, plain, series, unreliable};
+use super::rows::{plain, series, unreliable};
 use super::{Picture, Said, Sentences};
 use crate::analysis::contest::{Basis, Comparison, Contest, Entrant, Known, has_role, short_design, takes_part};
+use crate::analysis::phrases::joined;
 use crate::analysis::usual::{most_usual, short_name, unusualness};
 use crate::chart::{Axis, Point, Series, Spec, Unit};
-use crate::naming::{EMPTY_KERNEL, either};
+use crate::naming::{EMPTY_KERNEL, either, plural};
+use crate::run_data::grouped;
 use crate::{RunData, naming};
 
 pub(super) const SENTENCES: Sentences = &[kernel_or_grid_barrier, programmatic];
@@ -131,7 +133,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     };
     let blocks = data.case(launches[0]).blocks.unwrap_or(1);
     let last = if let [one] = known.as_slice() { format!("last {one} µs and ") } else { String::new() };
-    let shape = format!("The kernels {last}have {blocks} block{}.", if blocks == 1 { "" } else { "s" });
+    let shape = format!("The kernels {last}have {}.", plural(blocks, "block"));
     let why = "The cost of a new kernel is the gap between two kernels. Where kernels are shorter than a launch by the host, it \
                is the time in which the host launches one.";
     let all: Vec<usize> = rows.iter().chain(&launches).copied().collect();
@@ -181,19 +183,16 @@ fn by_length(data: &RunData, grid: &[usize], launches: &[usize], lengths: &[u32]
 
 /// The ways that this run could not measure, with the reason that its rows give.
 fn missing(data: &RunData) -> Option<String> {
-    let mut reasons: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for row in &data.rows {
-        if let Verdict::Skipped(reason) = &row.verdict
-            && has_role(data, &row.case, Role::Launch)
-        {
-            reasons.entry(reason).or_default().insert(way(&row.case.primitive));
-        }
-    }
-    let words = |(reason, names): (&str, BTreeSet<&str>)| {
-        let names = names.into_iter().collect::<Vec<_>>().join(", ");
-        Some(format!("Not measured: next kernel {names} ({reason})."))
+    let launches = data.rows.iter().filter(|row| has_role(data, &row.case, Role::Launch));
+    let skipped = launches.filter_map(|row| match &row.verdict {
+        Verdict::Skipped(reason) => Some((reason.as_str(), way(&row.case.primitive))),
+        _ => None,
+    });
+    let reasons = grouped(skipped.collect::<BTreeSet<_>>()).into_iter();
+    let words = |(reason, names): (&str, Vec<&str>)| {
+        Some(format!("Not measured: next kernel {} ({reason}).", names.join(", ")))
     };
-    note(reasons.into_iter().map(words))
+    joined(reasons.map(words), " ")
 }
 
 /// For each kernel length, the barriers of a grid against a new kernel of that grid, compared as in the sentence.

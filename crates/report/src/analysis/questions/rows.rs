@@ -9,10 +9,11 @@ use syncscope_core::{Case, Placement, Row, Verdict};
 use super::Said;
 use crate::RunData;
 use crate::analysis::contest::{Basis, Entrant, Known, Open, Peers, Win};
+use crate::analysis::phrases::{enumerated, joined};
 use crate::analysis::placements;
 use crate::analysis::usual::{MachineSize, unusualness};
 use crate::chart::{Axis, Point, Rule, Series, Spec, Unit, share_vertical_axis};
-use crate::naming::enumeration;
+use crate::naming::{self, enumeration, plural};
 use crate::run_data::grouped;
 
 /// Of the rows with one name, those that differ only in the parameters that `free` clears: the largest such set, then the
@@ -98,16 +99,12 @@ pub(super) fn cpu_rules(data: &RunData, series: &[Series]) -> Vec<Rule> {
 
 /// How many of the rows have no reliable figure, by verdict.
 pub(super) fn unreliable(data: &RunData, rows: &[usize]) -> Option<String> {
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    for index in rows {
-        let verdict = &data.rows[*index].verdict;
-        if *verdict != Verdict::Resolved {
-            *counts.entry(crate::naming::verdict(verdict.name())).or_default() += 1;
-        }
-    }
-    let total: usize = counts.values().sum();
-    let words: Vec<String> = counts.iter().map(|(word, count)| format!("{count} {word}")).collect();
-    (total > 0).then(|| format!("Rough or without a number: {total} of {} cases ({}).", rows.len(), words.join(", ")))
+    let verdicts = rows.iter().map(|index| &data.rows[*index].verdict).filter(|verdict| **verdict != Verdict::Resolved);
+    let mut words: Vec<String> = verdicts.map(|verdict| naming::verdict(verdict.name())).collect();
+    words.sort_unstable();
+    let counted = words.chunk_by(String::eq).map(|alike| Some(format!("{} {}", alike.len(), alike[0])));
+    let counted = joined(counted, ", ")?;
+    Some(format!("Rough or without a number: {} of {} cases ({counted}).", words.len(), rows.len()))
 }
 
 /// Two charts with one vertical axis: the lines of the CPU, with its numbers of cores and CPUs, and those of a GPU, each with
@@ -132,12 +129,6 @@ pub(super) fn each_costs_more(known: &[(&str, Known<'_>)]) -> bool {
     known.windows(2).all(|pair| is_certain(pair[0].1, pair[1].1))
 }
 
-/// Sentences as one note.
-pub(super) fn note(parts: impl IntoIterator<Item = Option<String>>) -> Option<String> {
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| parts.join(" "))
-}
-
 /// `At 16 threads mcs (1.10 µs) is the cheapest lock. The next, clh, costs 1.2 times as much; ...`, with what else is to be said
 /// of the winner, and of others than the next. These are measured in the same way, so rows are compared within the run.
 pub(super) fn cheapest_in_words(
@@ -155,7 +146,7 @@ pub(super) fn cheapest_in_words(
     let (Entrant { name: next, .. }, next_cost) = win.next()?;
     let (of_winner, others) = more(&win, &next_cost);
     let of_winner = of_winner.map(|text| format!("; {text}")).unwrap_or_default();
-    let others = if others.is_empty() { String::new() } else { format!("; {}", enumeration(&others)) };
+    let others = enumerated(others).map(|others| format!("; {others}")).unwrap_or_default();
     let (threads, cheapest, times) = (size_and_place(data, peers.like)?, contest.cheapest(noun), win.ratio(&next_cost));
     let Win { name, cost, .. } = &win;
     let text = format!(
@@ -188,7 +179,7 @@ fn stops(data: &RunData, peers: &Peers<'_>, least: u32) -> Vec<u32> {
 /// measured lock` where the run leaves some out at such a number of threads. It is open where nothing is certain at any of these
 /// numbers; `None` where none has two rows.
 pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u32) -> Option<Said> {
-    let at = |threads: u32| format!("at {threads} thread{}", if threads == 1 { "" } else { "s" });
+    let at = |threads: u32| format!("at {}", plural(threads, "thread"));
     let mut certain: Vec<(String, String)> = Vec::new();
     let mut open: Vec<String> = Vec::new();
     let mut measured = "";
