@@ -1,20 +1,12 @@
 //! How do atomics scale? The rate of all threads together, on both sides of the machine, and what another type or order costs.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
-use syncscope_core::{Case, Dtype, Form, Layout, MemoryOrder, Mode, Row, Scope, Space, Verdict};
+use syncscope_core::{Form, Scope, Space};
 
-use super::rows::{both_sides, largest_team, one_line_each, plain, series, sizes, team, unreliable};
-use super::{Picture, Said, Sentences};
-use crate::analysis::contest::{Basis, Comparison, Known, Ratio, is_absent};
-use crate::analysis::ladder::rung;
-use crate::analysis::phrases::joined;
-use crate::analysis::placements;
-use crate::analysis::usual::{MachineSize, unusualness};
-use crate::chart::{Axis, Point, Unit};
-use crate::figure::{self, grouped};
-use crate::{RunData, naming};
+use super::prelude::*;
+use super::rows::both_sides;
+use crate::figure::grouped;
 
 pub(super) const SENTENCES: Sentences = &[float_against_int, sequential_store, contended_on_both_sides, lost_updates];
 

@@ -1,23 +1,11 @@
 //! Which barrier, and how far must it reach? Teams of CPU threads, the grid, clusters and several devices.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
-use syncscope_core::{Case, Domain, Group, Mode, Role, Row, Verdict};
 
-use super::advice::{Inquiry, Situation, of_peers};
 use super::lock::cautions_on_waiting;
-use super::rows::{both_sides, by_threads, cheapest_in_words, one_line_each, plain, series, sizes, team, unreliable};
-use super::{Picture, Said, Sentences};
-use crate::analysis::contest::{
-    Basis, Comparison, Contest, Entrant, Known, Peers, Size, design, has_role, is_absent, is_relaxed, short_design,
-    takes_part,
-};
-use crate::analysis::ladder::{on_rung, rung};
-use crate::analysis::phrases::enumerated;
-use crate::analysis::usual::{MachineSize, short_name};
-use crate::chart::{Axis, Point, Unit};
-use crate::{RunData, figure};
+use super::prelude::*;
+use super::rows::both_sides;
+use crate::analysis::contest::is_relaxed;
 
 pub(super) const SENTENCES: Sentences = &[cheapest_of_threads, cluster_or_grid, barrier_of_devices];
 

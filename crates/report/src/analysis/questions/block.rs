@@ -1,12 +1,6 @@
 //! Within a block: what divergence costs a warp's barrier, and what `__syncthreads` costs against other barriers.
 
-use syncscope_core::{Case, Placement};
-
-use super::{Said, Sentences};
-use crate::RunData;
-use crate::analysis::contest::{Basis, Comparison, Known};
-use crate::analysis::ladder::on_rung;
-use crate::analysis::phrases::enumerated;
+use super::prelude::*;
 
 pub(super) const OF_WARPS: Sentences = &[divergent_warp];
 

@@ -2,16 +2,9 @@
 
 use std::cmp::Ordering;
 
-use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Role};
-
-use crate::analysis::contest::{Basis, Contest, Known};
-use crate::analysis::phrases::joined;
-use crate::analysis::usual::short_name;
-use crate::chart::{Cell, Line, Rule, Spec};
-use crate::naming::{KERNEL_US, capitalized, either, enumeration};
+use super::prelude::*;
+use crate::naming::KERNEL_US;
 use crate::run_data::grouped;
-use crate::{RunData, figure};
 
 /// What a sentence and what a chart call a way to launch a kernel behind another one.
 pub(super) fn words(id: &str) -> (&str, &str) {

@@ -1,11 +1,8 @@
 //! Events of several threads: one counter for all, or one for each?
 
-use syncscope_core::{Case, Domain, Dtype, Layout, Mode, Placement, Role, Row, Space};
+use syncscope_core::Space;
 
-use super::advice::{Inquiry, Situation, decide, missing_size};
-use crate::analysis::contest::{Basis, Contest, Entrant, Known, Peers, Size, takes_part};
-use crate::analysis::usual::{MachineSize, unusualness};
-use crate::{RunData, figure, naming};
+use super::prelude::*;
 
 /// Bytes of a cache line where the machine does not say.
 const USUAL_LINE: u32 = 64;

@@ -1,18 +1,9 @@
 //! How far apart the variables of threads must be.
 
-use std::collections::BTreeMap;
+use syncscope_core::Run;
 
-use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Dtype, Layout, Mode, Placement, Row, Run, Verdict};
-
-use super::rows::{one_line_each, plain, series, unreliable};
-use super::{Picture, Said, Sentences};
-use crate::RunData;
+use super::prelude::*;
 use crate::analysis::contest::alike::of_one_actor;
-use crate::analysis::contest::{Basis, Comparison, Known, Ratio, is_plain};
-use crate::analysis::phrases::joined;
-use crate::analysis::placements;
-use crate::chart::{Axis, Point, Rule, Spec, Unit};
 
 pub(super) const SENTENCES: Sentences = &[drop_of_the_cost];
 

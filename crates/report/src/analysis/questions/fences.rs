@@ -1,18 +1,12 @@
 //! Which fence? Its order against the threads that it reaches.
 
-use syncscope_core::{Case, MemoryOrder, Mode, Row, Scope, Verdict};
+use syncscope_core::Scope;
 
-use super::families::{self, used};
-use super::rows::each_costs_more;
-use super::{Picture, Said, Sentences};
-use crate::RunData;
-use crate::analysis::contest::{Basis, Comparison, Known};
-use crate::analysis::ladder::on_rung;
-use crate::analysis::phrases::{enumerated, joined};
-use crate::analysis::usual::{is_one_block, most_usual, short_name};
-use crate::chart::{Cell, Line, Spec};
+use super::families;
+use super::families::used;
+use super::prelude::*;
+use crate::analysis::usual::is_one_block;
 use crate::figure::grouped;
-use crate::naming::{capitalized, enumeration};
 
 pub(super) const SENTENCES: Sentences = &[fence_scopes];
 

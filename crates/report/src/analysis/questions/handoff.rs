@@ -1,19 +1,8 @@
 //! Spin or sleep? What a hand-off from thread to thread costs, and what it costs to wake the other one.
 
-use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Domain, Role, Row};
-
-use super::advice::{Choice, Inquiry, Situation, decide, missing_size};
 use super::placement::CLASSES;
-use super::{Picture, Said, Sentences};
-use crate::analysis::contest::{Basis, Contest, Known, Peers, Ratio, Size, has_role, is_absent};
-use crate::analysis::ladder::{on_rung, rung};
-use crate::analysis::placements;
+use super::prelude::*;
 use crate::analysis::row_query::MEDIAN_DETAIL;
-use crate::analysis::usual::short_name;
-use crate::chart::{Axis, Point, Series, Spec, Unit};
-use crate::naming::enumeration;
-use crate::{RunData, figure};
 
 pub(super) const SENTENCES: Sentences = &[waking];
 

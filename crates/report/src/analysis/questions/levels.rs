@@ -1,21 +1,12 @@
 //! Leaving a cache, a die, a NUMA node, a socket: what each boundary costs threads that share something, and what memory of
 //! another node costs.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use syncscope_core::{Case, Layout, Nanoseconds, Placement, Role};
+use syncscope_core::Nanoseconds;
 
 use super::families::{Contrast, by_class, cell, line, name, of_teams, take_longer, used};
 use super::placement::CLASSES;
-use super::rows::{each_costs_more, size_and_place};
-use super::{Picture, Said, Sentences};
-use crate::RunData;
-use crate::analysis::contest::{Basis, Known, Peers, is_absent};
-use crate::analysis::ladder::on_rung;
-use crate::analysis::placements::{self, list_has_any};
-use crate::analysis::usual::unusualness;
-use crate::chart::{Line, Spec};
-use crate::naming::enumeration;
+use super::prelude::*;
+use crate::analysis::placements::list_has_any;
 
 pub(super) const SENTENCES: Sentences = &[classes, across, memory_of_another_node, cohort];
 

@@ -1,17 +1,9 @@
 //! Which lock? Cost by threads, fairness, what to know before taking the cheapest, and a map over the work inside and outside of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use syncscope_core::{Detail, Waits, Work};
 
-use syncscope_core::{Case, Detail, Domain, Mode, Role, Row, Verdict, Waits, Work};
-
-use super::advice::{Choice, Inquiry, Situation, of_peers};
-use super::rows::{by_threads, cheapest_in_words, cpu_rules, largest_team, series, team, unreliable};
-use super::{Picture, Said, Sentences};
-use crate::analysis::contest::{Basis, Comparison, Contest, Entrant, Known, Peers, design, takes_part};
-use crate::analysis::usual::MachineSize;
-use crate::chart::{Axis, Cell, Line, Point, Series, Spec, Unit};
-use crate::figure::Cost;
-use crate::{RunData, figure};
+use super::prelude::*;
+use super::rows::cpu_rules;
 
 pub(super) const SENTENCES: Sentences = &[cheapest, spinning_or_sleeping];
 

@@ -20,6 +20,7 @@ mod handoff;
 mod levels;
 mod lock;
 mod placement;
+mod prelude;
 mod reduce;
 mod relaunch;
 mod rows;

@@ -1,16 +1,8 @@
 //! Where to place threads: on one core, in one cache, on one NUMA node, close or spread?
 
-use syncscope_core::{Case, Row};
-
-use super::{Picture, Said, Sentences};
-use crate::analysis::contest::{Basis, Comparison, Known, bounds, is_plain};
-use crate::analysis::ladder::{on_rung, rung};
+use super::prelude::*;
+use crate::analysis::contest::bounds;
 use crate::analysis::matrix;
-use crate::analysis::phrases::{enumerated, joined};
-use crate::analysis::placements;
-use crate::analysis::usual::{short_name, unusualness};
-use crate::chart::{Axis, Point, Series, Spec, Unit};
-use crate::{RunData, figure};
 
 pub(super) const SENTENCES: Sentences = &[placement, same_threads];
 

@@ -1,10 +1,6 @@
 //! Many values to one: how to join partial results?
 
-use syncscope_core::{Case, Domain, Group, Role, Row};
-
-use super::advice::{Decision, Inquiry, Situation, decide};
-use crate::analysis::contest::{Basis, Contest, Entrant, has_role, is_absent};
-use crate::analysis::usual::short_name;
+use super::prelude::*;
 use crate::figure::grouped;
 
 /// What is compared with each other, but for the number of elements: the side, what a GPU computes, the number of devices.

@@ -1,22 +1,12 @@
 //! Synchronize within a kernel, or end it and launch the next one?
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
 
-use syncscope_core::{Case, Domain, Group, Role, Row, Verdict};
-
-use super::advice::{Inquiry, Situation, decide, missing_size};
 use super::barrier::{RESIDENT, of_grid, that_orders};
 use super::break_even::{Way, by_length_in_words, length, margins, standing, way, ways, words};
-use super::rows::{plain, series, unreliable};
-use super::{Picture, Said, Sentences};
-use crate::analysis::contest::{Basis, Comparison, Contest, Entrant, Known, has_role, short_design, takes_part};
-use crate::analysis::phrases::joined;
-use crate::analysis::usual::{most_usual, short_name, unusualness};
-use crate::chart::{Axis, Point, Series, Spec, Unit};
-use crate::naming::{EMPTY_KERNEL, either, plural};
+use super::prelude::*;
+use crate::naming::EMPTY_KERNEL;
 use crate::run_data::grouped;
-use crate::{RunData, naming};
 
 pub(super) const SENTENCES: Sentences = &[kernel_or_grid_barrier, programmatic];
 

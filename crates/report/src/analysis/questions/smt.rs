@@ -1,13 +1,7 @@
 //! Hyperthreads: what a thread loses where its sibling on the same core is busy, and what the core gains.
 
-use syncscope_core::{Case, Placement};
-
 use super::families::{Contrast, by_class, line, of_teams, take_instead, take_longer, usual};
-use super::{Picture, Said, Sentences};
-use crate::analysis::phrases::enumerated;
-use crate::analysis::placements;
-use crate::chart::{Line, Spec};
-use crate::{RunData, figure};
+use super::prelude::*;
 
 pub(super) const SENTENCES: Sentences = &[alone_and_beside, teams_on_siblings, pairs_on_one_core];
 

@@ -1,13 +1,8 @@
 //! How to wait? What a hint costs, when a waiter goes on by each way to wait, and from which wait on sleeping is the better one.
 
-use syncscope_core::{Case, Domain, Role, Waits};
+use syncscope_core::Waits;
 
-use super::advice::{Decision, Inquiry, Situation, decide};
-use super::rows::{series, team, unreliable};
-use super::{Picture, Said, Sentences};
-use crate::analysis::contest::{Basis, Contest, Entrant, Known, Peers, Size, design, takes_part};
-use crate::chart::{Axis, Point, Rule, Spec, Unit};
-use crate::{RunData, figure};
+use super::prelude::*;
 
 pub(super) const SENTENCES: Sentences = &[a_microsecond, spin_or_sleep];
 
