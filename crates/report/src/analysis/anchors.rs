@@ -200,9 +200,7 @@ fn has_one_code(anchor: &Anchor) -> bool {
     let like = ANCHORS.iter().filter(|other| {
         (&other.rung, &other.primitive) == (&anchor.rung, &anchor.primitive) && !other.evidence.is_empty()
     });
-    let mut codes: Vec<_> = like.map(|other| code(&other.evidence)).collect();
-    codes.dedup();
-    codes.len() <= 1
+    like.map(|other| code(&other.evidence)).collect::<BTreeSet<_>>().len() <= 1
 }
 
 fn mark(anchor: &Anchor) -> Mark {

@@ -8,6 +8,7 @@ use syncscope_core::{Placement, Row, Run, Verdict};
 
 use super::contest::bounds;
 use super::placements::list_length;
+use super::sets::sets;
 use crate::figure::{extremes, has_figure};
 
 /// The primitive whose rows fill the matrix.
@@ -132,11 +133,7 @@ fn joined(groups: Vec<Vec<u32>>, pairs: &[(f64, u32, u32)]) -> Vec<Vec<u32>> {
         let (a, b) = (firsts[group_of[a]], firsts[group_of[b]]);
         firsts.iter_mut().filter(|first| **first == a.max(b)).for_each(|first| *first = a.min(b));
     }
-    let mut together: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
-    for (first, group) in firsts.into_iter().zip(groups) {
-        together.entry(first).or_default().extend(group);
-    }
-    together.into_values().collect()
+    sets(firsts.into_iter().zip(groups)).into_values().map(|groups| groups.concat()).collect()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use syncscope_core::Row;
 use syncscope_core::stats::median;
 use syncscope_core::words::words;
 
+use crate::analysis::sets::sets;
 use crate::naming;
 
 words! {
@@ -104,12 +105,14 @@ pub struct FamilyChange {
 
 /// The cases by their families, in the order of reports.
 pub(super) fn by_family<'c, 'a>(cases: &'c [ComparedCase<'a>]) -> Vec<(String, Vec<&'c ComparedCase<'a>>)> {
-    let mut families: BTreeMap<_, Vec<&ComparedCase<'a>>> = BTreeMap::new();
-    for case in cases {
+    let with_key = |case: &'c ComparedCase<'a>| {
         let (domain, family) = case.a.case.domain_and_family();
-        families.entry((naming::family_order(domain, family), domain, family)).or_default().push(case);
-    }
-    families.into_iter().map(|((_, domain, family), cases)| (format!("{domain}.{family}"), cases)).collect()
+        ((naming::family_order(domain, family), domain, family), case)
+    };
+    sets(cases.iter().map(with_key))
+        .into_iter()
+        .map(|((_, domain, family), cases)| (format!("{domain}.{family}"), cases))
+        .collect()
 }
 
 /// What became of the cases of each family, in the order of reports.

@@ -1,8 +1,6 @@
 //! The states of the machine in two runs, and what the rows of each class have in common: said first and once, so that a row is
 //! judged by what it has of its own.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 use syncscope_core::run::another_run::half_width;
 use syncscope_core::run::fingerprint::{Chosen, figure_of};
@@ -14,6 +12,7 @@ use super::ratio::UncertainCost;
 use crate::RunData;
 use crate::analysis::contest::has_cost_of_case;
 use crate::analysis::phrases::joined;
+use crate::analysis::sets::sets;
 
 /// Of fewer rows, what they have in common is not told from what each has of its own.
 const FEWEST: usize = 4;
@@ -56,10 +55,8 @@ impl MachineStates {
     pub(super) fn of(a: &RunData, b: &RunData, rows: &[(&Row, &Row)]) -> Self {
         let both = rows.iter().filter(|(a, b)| has_cost_of_case(a) && has_cost_of_case(b));
         let known: Vec<Pair<'_>> = both.filter_map(|(a, b)| Some((*a, a.run_to_run?, *b, b.run_to_run?))).collect();
-        let mut of_class: BTreeMap<Class, Vec<Pair<'_>>> = BTreeMap::new();
-        for pair in known.iter().filter(|(_, of_a, _, of_b)| of_a.class == of_b.class) {
-            of_class.entry(pair.1.class).or_default().push(*pair);
-        }
+        let of_one_class = known.iter().filter(|(_, of_a, _, of_b)| of_a.class == of_b.class);
+        let of_class = sets(of_one_class.map(|pair| (pair.1.class, *pair)));
         let chosen = Chosen::of(&known.iter().map(|(row, ..)| *row).collect::<Vec<_>>(), &a.catalogue);
         let in_a = chosen.reading(figure_of);
         let in_b = chosen

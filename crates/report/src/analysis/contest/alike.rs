@@ -7,6 +7,8 @@
 //! - Form and width: [`is_alike`]. A statement about another width, such as one grid against several devices, says so with
 //!   [`Known::across`].
 
+use std::collections::HashSet;
+
 use syncscope_core::stats::Interval;
 use syncscope_core::{Actor, Case, Form, Nanoseconds, Population, Work};
 
@@ -117,10 +119,8 @@ pub(super) fn of_median(known: Known<'_>) -> Option<Known<'_>> {
 /// Whether the rows do not differ in whose cost they are.
 pub(super) fn has_one_actor(rows: &[Known<'_>]) -> bool {
     let several = || rows.iter().map(|known| known.row).filter(|row| !row.case.has_one_thread());
-    let mut actors: Vec<Actor> = several().filter_map(|row| row.actor).collect();
-    let mut populations: Vec<Population> = several().filter_map(|row| row.population).collect();
-    actors.dedup();
-    populations.dedup();
+    let actors: HashSet<Actor> = several().filter_map(|row| row.actor).collect();
+    let populations: HashSet<Population> = several().filter_map(|row| row.population).collect();
     actors.len() < 2 && populations.len() < 2
 }
 

@@ -3,6 +3,7 @@
 use syncscope_core::Domain;
 
 use super::super::contest::{Known, Ratio};
+use super::super::phrases::joined;
 use super::{ClaimVerdict, Outcome};
 use crate::figure::{self, interval_within_run};
 use crate::naming;
@@ -330,9 +331,8 @@ pub(super) fn every(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<Outco
 /// A claim of several parts, of those that a run has: it holds if all do, and does not if one does not.
 pub(super) fn all(parts: impl IntoIterator<Item = Outcome>) -> Option<Outcome> {
     let parts: Vec<Outcome> = parts.into_iter().collect();
-    parts.first()?;
     let verdict = Tally::of(parts.iter().map(|part| part.verdict)).is_complete();
-    let sentence = parts.iter().map(|part| part.sentence.as_str()).collect::<Vec<_>>().join("; ");
+    let sentence = joined(parts.iter().map(|part| Some(part.sentence.as_str())), "; ")?;
     Some(Outcome { verdict, sentence, rows: unique(parts.into_iter().flat_map(|part| part.rows)) })
 }
 

@@ -7,6 +7,7 @@ use syncscope_core::stats::median;
 use super::node::{Cost, Node};
 use super::{FleetCell, FleetNode};
 use crate::analysis::compare::differences::Property;
+use crate::analysis::sets::sets;
 
 /// A share of stolen time, of SMT interference, or of load on each CPU is named if it is larger than that of the median node
 /// by this factor and by this much.
@@ -96,15 +97,12 @@ impl Typical {
 
 /// For each key, the value that more than half of so many nodes have.
 fn typical<K: Ord, V: Ord>(values: impl Iterator<Item = (K, V)>, nodes: usize) -> BTreeMap<K, V> {
-    let mut counts: BTreeMap<K, BTreeMap<V, usize>> = BTreeMap::new();
-    for (key, value) in values {
-        *counts.entry(key).or_default().entry(value).or_default() += 1;
-    }
-    let most_common = |(key, values): (K, BTreeMap<V, usize>)| {
-        let (value, count) = values.into_iter().max_by_key(|(_, count)| *count)?;
-        (2 * count > nodes).then_some((key, value))
+    let most_common = |(key, values): (K, Vec<V>)| {
+        let alike = sets(values.into_iter().map(|value| (value, ())));
+        let (value, _) = alike.into_iter().find(|(_, alike)| 2 * alike.len() > nodes)?;
+        Some((key, value))
     };
-    counts.into_iter().filter_map(most_common).collect()
+    sets(values).into_iter().filter_map(most_common).collect()
 }
 
 /// The clock, where the deviations are in time and not in cycles.

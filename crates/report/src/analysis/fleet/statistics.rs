@@ -7,6 +7,7 @@ use syncscope_core::stats::{Variance, median, median_absolute_deviation, student
 use super::FleetCell;
 use super::node::{Cost, Node};
 use crate::analysis::compare::{Change, error_of_intervals, rejected};
+use crate::analysis::sets::sets;
 
 /// What runs of one node differ by counts for so many degrees of freedom.
 const PRIOR_DEGREES: f64 = 4.0;
@@ -149,17 +150,12 @@ type TypicalCost = (f64, Option<f64>);
 
 /// The median costs of the cases that more than half of the nodes have.
 fn typical_costs(nodes: &[Node]) -> HashMap<u64, TypicalCost> {
-    let mut all: HashMap<u64, (Vec<f64>, Vec<f64>)> = HashMap::new();
-    for (case, cost) in nodes.iter().flat_map(Node::all_costs) {
-        let (ns, cycles) = all.entry(*case).or_default();
-        ns.push(cost.log_ns);
-        cycles.extend(cost.log_cycles);
-    }
-    let typical = |(case, (ns, cycles)): (u64, (Vec<f64>, Vec<f64>))| {
-        let middle = |values: &[f64]| median(values).filter(|_| values.len() >= most_of(nodes.len()));
-        Some((case, (middle(&ns)?, middle(&cycles))))
+    let middle = |values: Vec<f64>| median(&values).filter(|_| values.len() >= most_of(nodes.len()));
+    let typical = |(case, costs): (&u64, Vec<&Cost>)| {
+        let ns = middle(costs.iter().map(|cost| cost.log_ns).collect())?;
+        Some((*case, (ns, middle(costs.iter().filter_map(|cost| cost.log_cycles).collect()))))
     };
-    all.into_iter().filter_map(typical).collect()
+    sets(nodes.iter().flat_map(Node::all_costs)).into_iter().filter_map(typical).collect()
 }
 
 fn deviations_of(node: &Node, typical: &HashMap<u64, TypicalCost>, primitives: &[String]) -> Vec<Option<Deviation>> {

@@ -24,10 +24,9 @@ fn contended_on_both_sides(data: &RunData) -> Option<Said> {
         let question = "whether CPU or GPU threads add more often to one variable";
         return Some(Said::Open(format!("{question} ({cpu} and {gpu} a second)")));
     }
-    let summed = data.rows.get(default).filter(|_| default != gpu.known.index);
-    let summed = summed.and_then(|row| row.ops_per_s_total).map_or_else(String::new, |rate| {
-        format!(" ({} a second where the compiler sums each warp first)", count(rate))
-    });
+    let summed = data.rows.get(default).filter(|_| default != index).and_then(|row| row.ops_per_s_total);
+    let summed = summed.map(|rate| format!(" ({} a second where the compiler sums each warp first)", count(rate)));
+    let summed = summed.unwrap_or_default();
     let (of_gpu, of_cpu) = (grouped(gpu.known.row.case.actors()), cpu.known.row.case.actors());
     let text = format!(
         "On one variable, {winner} does {ratio} as many atomic adds: {of_gpu} GPU threads add {gpu} times a second, {of_cpu} CPU \
@@ -212,9 +211,8 @@ fn cpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
     let like = usual(data, rows)?;
     let of = |threads, is_shared| total(data, rows, like, threads, is_shared);
     let fits = largest_team(data, rows)?;
-    let mut teams: Vec<u32> = rows.iter().filter_map(|index| data.case(*index).threads).collect();
-    teams.retain(|team| *team <= fits);
-    teams.sort_unstable();
+    let teams = rows.iter().filter_map(|index| data.case(*index).threads).filter(|team| *team <= fits);
+    let teams: BTreeSet<u32> = teams.collect();
     let with_rate = |team: u32| Some((team, of(team, true)?));
     let (fewest, few) = teams.iter().copied().find_map(with_rate)?;
     let (most, all) = teams.iter().rev().copied().find_map(with_rate).filter(|(most, _)| *most > fewest)?;

@@ -151,11 +151,9 @@ struct StrideCost {
 /// where neither a drop nor its absence is certain.
 fn findings(run: &Run, rows: &[Row]) -> Vec<StrideFinding> {
     let hardware_threads = run.machine.cpu.hardware_threads;
-    let mut sweeps: BTreeMap<Case, Vec<Known<'_>>> = BTreeMap::new();
-    for (index, row) in rows.iter().enumerate().filter(|(_, row)| is_compared(row, hardware_threads)) {
-        let sweep = Case { layout: None, ..row.case.clone() };
-        sweeps.entry(sweep).or_default().extend(Known::of_row(row, index, Basis::Run));
-    }
+    let compared = rows.iter().enumerate().filter(|(_, row)| is_compared(row, hardware_threads));
+    let known = compared.filter_map(|(index, row)| Known::of_row(row, index, Basis::Run));
+    let mut sweeps = sets(known.map(|known| (Case { layout: None, ..known.row.case.clone() }, known)));
     sweeps.retain(|_, costs| costs.len() >= 3);
     Dtype::ALL.iter().filter_map(|dtype| finding(*dtype, &sweeps)).collect()
 }

@@ -149,8 +149,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     };
     let by_node: Vec<Line> = found.iter().map(of_node).collect();
     let teams = teams(data);
-    let spread = teams.as_ref().map_or(Vec::new(), |teams| of_teams(data, teams).collect());
-    let spread: Vec<Line> = spread.into_iter().map(|one| line(one.name(), one.cells())).collect();
+    let spread = teams.iter().flat_map(|teams| of_teams(data, teams));
+    let spread: Vec<Line> = spread.map(|one| line(one.name(), one.cells())).collect();
     let shared = SHARED.map(|shared| format!("share {shared}"));
     let of_nodes: Vec<String> = nodes.iter().map(|node| format!("memory of node {node}")).collect();
     let part = parts(data).map_or("part", |(_, part)| part);

@@ -170,21 +170,15 @@ fn oversubscribed(inquiry: Inquiry<'_>, row: &Row) -> Option<String> {
     Some(format!("{} threads on {cpus} CPUs cost {}", first.case.threads?, Cost::alone(first)))
 }
 
-/// Work outside and inside, and the threads.
-type Place = (Option<Work>, Option<Work>, u32);
-
 /// A map for each length of the work outside; `None` in a run without work, or with one lock.
 pub(super) fn map_of_work(data: &RunData) -> Option<Picture> {
     let idle = |case: &Case| Case { inside: None, outside: None, ..case.clone() };
     let is_lock = |row: &Row| takes_part(data, &Row { case: idle(&row.case), ..row.clone() }, Role::ThreadLock);
     let first = &data.rows.iter().find(|row| row.case.has_work() && is_lock(row))?.case;
-    let mut places: BTreeMap<Place, Vec<Entrant<'_>>> = BTreeMap::new();
-    for (index, row) in data.rows.iter().enumerate().filter(|(_, row)| is_lock(row)) {
-        if (row.case.dtype, &row.case.placement, row.case.layout) == (first.dtype, &first.placement, first.layout) {
-            let place = (row.case.outside, row.case.inside, row.case.threads.unwrap_or_default());
-            places.entry(place).or_default().push(Entrant::of(data, index, Basis::Run));
-        }
-    }
+    let kind = |case: &Case| (case.dtype, case.placement.clone(), case.layout);
+    let place = |case: &Case| (case.outside, case.inside, case.threads.unwrap_or_default());
+    let alike = data.rows_where(|row| is_lock(row) && kind(&row.case) == kind(first));
+    let mut places = sets(alike.map(|index| (place(data.case(index)), Entrant::of(data, index, Basis::Run))));
     places.retain(|_, entrants| entrants.len() > 1);
     let all_threads: BTreeSet<u32> = places.keys().map(|(_, _, threads)| *threads).collect();
     let columns: Vec<String> = all_threads.iter().map(|threads| format!("{threads} threads")).collect();

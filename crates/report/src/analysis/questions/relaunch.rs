@@ -32,7 +32,7 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Said> {
     let peers = of_grid(data, None)?;
     let like = peers.like;
     let grid = peers.contest(Basis::Machine);
-    let (best, best_cost) = grid.best().filter(|(_, cost)| cost.has_figure())?;
+    let (Entrant { name, .. }, time) = grid.best().filter(|(_, cost)| cost.has_figure())?;
     let rows = working_launches(data, like);
     // The usual length: the host is ahead of the device.
     let case = |index: &usize| data.case(*index);
@@ -41,18 +41,15 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Said> {
     let mut kernels: Vec<(&str, Known<'_>)> =
         ways.filter_map(|(id, index)| Some((words(id).0, Known::with_figure(data, index, Basis::Machine)?))).collect();
     kernels.sort_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns));
-    let (name, time) = (&best.name, best_cost);
     let stands = |wanted: Option<Ordering>| {
         let of = kernels.iter().filter(|(_, kernel)| standing(kernel, &grid) == wanted);
-        few(of.map(|(way, one)| format!("{one} {way}")).collect())
+        few(&of.map(|(way, one)| format!("{one} {way}")).collect::<Vec<_>>())
     };
     let [cheap, expensive, open] = [Some(Ordering::Less), Some(Ordering::Greater), None].map(stands);
     if cheap.is_empty() && expensive.is_empty() {
         let (way, kernel) = kernels.first()?;
-        let question = "whether the next kernel";
-        return Some(Said::Open(format!(
-            "{question} ({kernel} {way}) is cheaper than a grid barrier ({name}, {time})"
-        )));
+        let question = format!("whether the next kernel ({kernel} {way})");
+        return Some(Said::Open(format!("{question} is cheaper than a grid barrier ({name}, {time})")));
     }
     let measured = if grid.left_out > 0 { "measured " } else { "" };
     let has_other_lengths = rows.iter().any(|index| case(index).group != usual.group);
@@ -94,14 +91,11 @@ fn programmatic(data: &RunData) -> Option<Said> {
 }
 
 /// `a or b`; of more ways the cheapest ones, and how many others there are.
-fn few(mut ways: Vec<String>) -> String {
-    const MOST: usize = 2;
-    let others = ways.len().saturating_sub(MOST);
-    if others > 1 {
-        ways.truncate(MOST);
-        ways.push(format!("{others} other ways"));
+fn few(ways: &[String]) -> String {
+    match ways {
+        [one, other, rest @ ..] if rest.len() > 1 => format!("{one}, {other} or {} other ways", rest.len()),
+        _ => either(ways),
     }
-    either(&ways)
 }
 
 pub(super) fn picture(data: &RunData) -> Option<Picture> {

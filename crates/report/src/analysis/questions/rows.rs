@@ -1,7 +1,7 @@
 //! What the charts of several questions need: the rows of a line, which differ in few parameters, and words about them.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use syncscope_core::run::IMPORTED;
 use syncscope_core::{Case, Placement, Row, Verdict};
@@ -11,6 +11,7 @@ use crate::RunData;
 use crate::analysis::contest::{Basis, Entrant, Known, Open, Peers, Win};
 use crate::analysis::phrases::{enumerated, joined};
 use crate::analysis::placements;
+use crate::analysis::sets::sets;
 use crate::analysis::usual::{MachineSize, unusualness};
 use crate::chart::{Axis, Point, Rule, Series, Spec, Unit, share_vertical_axis};
 use crate::naming::{self, enumeration, plural};
@@ -24,17 +25,17 @@ pub(super) fn one_line_each(
     name: impl Fn(&Case) -> String,
     free: fn(&mut Case),
 ) -> Vec<usize> {
-    let mut lines: BTreeMap<String, BTreeMap<Case, Vec<usize>>> = BTreeMap::new();
-    for index in rows {
-        let case = data.case(*index);
-        let mut key = case.clone();
+    let with_key = |index: usize| {
+        let mut key = data.case(index).clone();
         free(&mut key);
-        lines.entry(name(case)).or_default().entry(key).or_default().push(*index);
-    }
-    let largest = |sets: BTreeMap<Case, Vec<usize>>| {
-        let usual = |case: &Case| (Reverse(unusualness(case)), Reverse(case.clone()));
-        sets.into_iter().max_by_key(|(case, rows)| (rows.len(), usual(case))).map(|(_, rows)| rows).unwrap_or_default()
+        (key, index)
     };
+    let largest = |rows: Vec<usize>| {
+        let usual = |case: &Case| (Reverse(unusualness(case)), Reverse(case.clone()));
+        let alike = sets(rows.into_iter().map(with_key)).into_iter();
+        alike.max_by_key(|(case, rows)| (rows.len(), usual(case))).map(|(_, rows)| rows).unwrap_or_default()
+    };
+    let lines = sets(rows.iter().map(|index| (name(data.case(*index)), *index)));
     let mut kept: Vec<usize> = lines.into_values().flat_map(largest).collect();
     kept.sort_unstable();
     kept

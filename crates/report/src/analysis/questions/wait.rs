@@ -99,9 +99,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let hinted: Vec<usize> = hints(data).map_or_else(Vec::new, |hints| hints.contest(Basis::Run).rows().collect());
     let costs = Spec::dots(Axis::log("time of one", Unit::Time), series(data, &hinted, name, |_| 0, Point::cost));
     let costs = costs.map(|chart| chart.titled("Hints, and calls that may give the CPU away"));
-    let with_role = |role: Role| -> Vec<usize> {
-        (0..data.rows.len()).filter(|index| takes_part(data, &data.rows[*index], role)).collect()
-    };
+    let with_role = |role| data.rows_where(move |row| takes_part(data, row, role)).collect::<Vec<_>>();
     let (rows, woken) = (with_role(Role::Reaction), with_role(Role::WakeAll));
     let waited = |case: &Case| waited_us(case).map_or(0, u64::from);
     let break_even = Waiters::of(data, USUAL_US, Basis::Machine).and_then(|waiters| waiters.break_even());
