@@ -151,8 +151,3 @@ const UNRESOLVED: &str = "best without a number";
 pub(crate) fn one_actor(case: &Case, _: MachineSize) -> bool {
     case.actors() == 1
 }
-
-/// Fits every case.
-pub(crate) fn any(_: &Case, _: MachineSize) -> bool {
-    true
-}

@@ -86,9 +86,7 @@ impl<'a> Draft<'a> {
         };
         Self { case, tests: Some(tests) }
     }
-}
 
-impl Draft<'_> {
     /// Whether the case is undecided, and one run each cannot decide that it is the same.
     pub(super) fn needs_repeats(&self) -> bool {
         self.case.change == Change::Undecided && self.tests.is_some_and(|tests| tests.runs_differ_more)

@@ -97,10 +97,7 @@ impl MachineStates {
     /// The costs of a row in both runs without what its class has in common, and that factor; `None` where nothing is known of
     /// it.
     pub(super) fn costs(&self, a: &Row, b: &Row) -> Option<(UncertainCost, UncertainCost, f64)> {
-        if !has_cost_of_case(a) || !has_cost_of_case(b) {
-            return None;
-        }
-        let change = self.class_of(a, b)?;
+        let change = self.class_of(a, b).filter(|_| has_cost_of_case(a) && has_cost_of_case(b))?;
         let (of_a, of_b) = (a.run_to_run?, b.run_to_run?);
         let (ns_a, ns_b) = (a.ns?.value(), b.ns?.value());
         let by_cycles = (of_a.cycles, of_b.cycles, change.factor_of_cycles);

@@ -91,11 +91,8 @@ fn load(data: &RunData) -> Option<f64> {
 }
 
 fn interference(data: &RunData) -> Option<f64> {
-    let of_details = data.details.values().flatten().filter(|detail| detail.name == Detail::SMT_INTERFERENCE);
-    let shares: Vec<f64> = of_details
-        .map(|detail| detail.value)
-        .chain(data.rows.iter().filter_map(|row| row.beside_share))
-        .filter(|share| share.is_finite())
-        .collect();
+    let details = data.details.values().flatten().filter(|detail| detail.name == Detail::SMT_INTERFERENCE);
+    let shares = details.map(|detail| detail.value).chain(data.rows.iter().filter_map(|row| row.beside_share));
+    let shares: Vec<f64> = shares.filter(|share| share.is_finite()).collect();
     (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
 }

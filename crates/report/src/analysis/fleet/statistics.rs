@@ -31,9 +31,8 @@ struct Deviation {
 
 /// A cell before its verdict, which depends on all cells.
 struct Tested {
-    cell: FleetCell,
-    log_ratio: f64,
-    /// Standard error of `log_ratio`.
+    deviation: Deviation,
+    /// Standard error of the deviation in time.
     error: f64,
     /// The p-value of "differs by no more than the threshold".
     different: f64,
@@ -42,30 +41,18 @@ struct Tested {
 }
 
 impl Tested {
-    fn of(deviation: &Deviation, error: f64, degrees: f64, threshold: f64) -> Self {
-        let limit = threshold.ln_1p();
+    fn of(deviation: Deviation, error: f64, degrees: f64, threshold: f64) -> Self {
+        let (limit, ns) = (threshold.ln_1p(), deviation.ns);
         let tail = |distance: f64| student::upper_tail(distance / error, degrees);
-        let cell = FleetCell {
-            ratio: deviation.ns.exp(),
-            low: 0.0,
-            high: f64::INFINITY,
-            cycles_ratio: deviation.cycles.map(f64::exp),
-            cases: deviation.cases,
-            change: Change::Undecided,
-        };
-        Self {
-            cell,
-            log_ratio: deviation.ns,
-            error,
-            different: (2.0 * tail(deviation.ns.abs() - limit)).min(1.0),
-            same: tail(limit - deviation.ns).max(tail(limit + deviation.ns)),
-        }
+        let different = (2.0 * tail(ns.abs() - limit)).min(1.0);
+        Self { deviation, error, different, same: tail(limit - ns).max(tail(limit + ns)) }
     }
 
     /// The cell with its verdict and the interval that decides it, so many standard errors to either side.
     fn judged(&self, change: Change, quantile: f64) -> FleetCell {
-        let half = quantile * self.error;
-        FleetCell { change, low: (self.log_ratio - half).exp(), high: (self.log_ratio + half).exp(), ..self.cell }
+        let (Deviation { ns, cycles, cases, .. }, half) = (self.deviation, quantile * self.error);
+        let [ratio, low, high] = [ns, ns - half, ns + half].map(f64::exp);
+        FleetCell { ratio, low, high, cycles_ratio: cycles.map(f64::exp), cases, change }
     }
 }
 
@@ -110,7 +97,7 @@ impl Statistics {
         let spreads: Vec<Variance> = (0..self.spreads.len()).map(moderated).collect();
         let degrees = spreads.first().map_or(spread_degrees, |spread| spread.degrees);
         let cell = |(deviation, spread): (&Option<Deviation>, &Variance)| {
-            let deviation = deviation.as_ref()?;
+            let deviation = (*deviation)?;
             // What runs of the node differ by is a part of what the nodes differ by: the larger one counts.
             let error = deviation.of_run.max(spread.value.sqrt()).max(f64::MIN_POSITIVE);
             Some(Tested::of(deviation, error, degrees, threshold))
@@ -132,7 +119,7 @@ fn judged(cells: &[Vec<Option<Tested>>], degrees: f64) -> Vec<Vec<Option<FleetCe
     let of_same = student::quantile(error_of_intervals(&same), degrees);
     let mut verdicts = different.into_iter().zip(same);
     let mut verdict = |tested: &Tested| match verdicts.next() {
-        Some((true, _)) if tested.log_ratio > 0.0 => tested.judged(Change::Slower, of_different),
+        Some((true, _)) if tested.deviation.ns > 0.0 => tested.judged(Change::Slower, of_different),
         Some((true, _)) => tested.judged(Change::Faster, of_different),
         Some((false, true)) => tested.judged(Change::Same, of_same),
         _ => tested.judged(Change::Undecided, of_different),

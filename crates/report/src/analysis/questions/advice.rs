@@ -2,24 +2,18 @@
 //!
 //! Nothing is advised that the rows do not make certain: the contest decides.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::Serialize;
+use syncscope_core::Detail;
 use syncscope_core::detail::value_of;
-use syncscope_core::stats::Interval;
 use syncscope_core::words::words;
-use syncscope_core::{Case, Detail, Domain, Role, Verdict};
 
 use super::families::by_class;
 use super::levels::SHARED;
+use super::prelude::*;
 use super::{WITHOUT_INTERVALS, adviser, lacks_intervals};
-use crate::analysis::contest::{Basis, Contest, Entrant, Known, Peers, Win, takes_part};
-use crate::analysis::phrases::{enumerated, joined};
-use crate::analysis::placements;
-use crate::figure::Cost;
-use crate::naming::enumeration;
-use crate::{RunData, figure, naming};
+use crate::analysis::contest::Win;
 
 words! {
     /// What a program needs.

@@ -77,18 +77,13 @@ fn label(case: &Case) -> String {
 
 /// The strides of every type with the largest team that fits the CPUs, and of the first type with two smaller teams.
 fn shown(data: &RunData) -> Vec<usize> {
-    let cpus = data.run.machine.cpu.hardware_threads;
+    let machine = MachineSize::of(&data.run.machine);
     let shown = placements::shown(data);
     let is_one = |row: &Row| {
-        let case = &row.case;
-        let threads = case.threads.unwrap_or(1);
-        case.primitive == PRIMITIVE
+        is_of_team(&row.case, machine)
             && is_plain(row)
-            && case.mode != Some(Mode::Latency)
-            && matches!(case.layout, Some(Layout::Private { .. }))
-            && case.placement.as_ref().is_none_or(|placement| *placement == shown)
-            && threads > 1
-            && (cpus == 0 || threads <= cpus)
+            && row.case.mode != Some(Mode::Latency)
+            && row.case.placement.as_ref().is_none_or(|placement| *placement == shown)
     };
     let mut sets = data.sets(|row| is_one(row).then_some((row.case.dtype, std::cmp::Reverse(row.case.threads))));
     sets.retain(|_, rows| rows.len() > 1);
@@ -150,23 +145,25 @@ struct StrideCost {
 /// count with their intervals. A type has no finding where fewer than three strides have a cost, or adjacent elements have none, or
 /// where neither a drop nor its absence is certain.
 fn findings(run: &Run, rows: &[Row]) -> Vec<StrideFinding> {
-    let hardware_threads = run.machine.cpu.hardware_threads;
-    let compared = rows.iter().enumerate().filter(|(_, row)| is_compared(row, hardware_threads));
+    let machine = MachineSize::of(&run.machine);
+    let compared = rows.iter().enumerate().filter(|(_, row)| is_compared(row, machine));
     let known = compared.filter_map(|(index, row)| Known::of_row(row, index, Basis::Run));
     let mut sweeps = sets(known.map(|known| (Case { layout: None, ..known.row.case.clone() }, known)));
     sweeps.retain(|_, costs| costs.len() >= 3);
     Dtype::ALL.iter().filter_map(|dtype| finding(*dtype, &sweeps)).collect()
 }
 
-fn is_compared(row: &Row, hardware_threads: u32) -> bool {
-    let threads = row.case.threads.unwrap_or(1);
-    row.case.primitive == PRIMITIVE
+fn is_compared(row: &Row, machine: MachineSize) -> bool {
+    is_of_team(&row.case, machine)
         && row.case.form.is_none()
-        && matches!(row.case.layout, Some(Layout::Private { .. }))
         && matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_))
-        && threads > 1
-        && (hardware_threads == 0 || threads <= hardware_threads)
         && !matches!(row.case.placement, Some(Placement::List(_)))
+}
+
+/// Whether a case is an addition of a team that fits the CPUs, each thread to an element of its own.
+fn is_of_team(case: &Case, machine: MachineSize) -> bool {
+    let is_private = matches!(case.layout, Some(Layout::Private { .. }));
+    case.primitive == PRIMITIVE && is_private && case.threads > Some(1) && !machine.is_oversubscribed_by(case)
 }
 
 /// The finding of one type, from the sweep with the most threads. Of several, the first one in the order of cases

@@ -1,18 +1,7 @@
 //! What a family of operations costs in two places of the machine: words and tables for hyperthreads and for memory.
 
-use std::collections::BTreeMap;
-
-use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Mode, Placement, Role};
-
-use super::Said;
-use crate::analysis::contest::{Basis, Comparison, Known, Ratio, has_role, is_absent};
+use super::prelude::*;
 use crate::analysis::matrix::PAIR_CLASSES;
-use crate::analysis::phrases::enumerated;
-use crate::analysis::usual::{most_usual, short_name};
-use crate::chart::{Cell, Line, Point};
-use crate::figure::Cost;
-use crate::{RunData, figure};
 
 /// Families of operations, by the primitive that stands for each.
 const FAMILIES: [(&str, &str); 10] = [

@@ -44,17 +44,13 @@ fn kind(data: &RunData, case: &Case) -> Option<usize> {
     KINDS.iter().position(|(roles, _)| roles.contains(&role))
 }
 
-fn is_of_host_and_device(data: &RunData, case: &Case) -> bool {
-    has_role(data, case, Role::HostDeviceHandoff)
-}
-
 pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let shown = placements::shown(data);
     let is_shown = |row: &Row, id: &str| {
         let case = &row.case;
         let is_usual = case.placement.as_ref().is_none_or(|placement| *placement == shown) && case.group.is_none();
         let is_one = case.primitive == id && case.form.is_none() && !is_absent(row);
-        is_one && (is_usual || is_of_host_and_device(data, case))
+        is_one && (is_usual || has_role(data, case, Role::HostDeviceHandoff))
     };
     let roles = KINDS.iter().flat_map(|(roles, _)| roles.iter());
     let ids = roles.flat_map(|role| data.catalogue.with_role(*role)).map(|primitive| primitive.id);
@@ -69,7 +65,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     };
     let rows: Vec<usize> = found.iter().copied().filter(|index| !is_woken(index)).collect();
     // A flag of CPU and GPU alone is no choice.
-    rows.iter().find(|index| !is_of_host_and_device(data, case(index)))?;
+    rows.iter().find(|index| !has_role(data, case(index), Role::HostDeviceHandoff))?;
     let series = rows.iter().map(|index| {
         let (label, colour, points) = (label(data, case(index)), kind(data, case(index)), vec![point(data, *index)]);
         Series { label, primitive: None, colour, points }
@@ -87,7 +83,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
 }
 
 fn label(data: &RunData, case: &Case) -> String {
-    if is_of_host_and_device(data, case) {
+    if has_role(data, case, Role::HostDeviceHandoff) {
         return "flag, CPU and GPU".to_owned();
     }
     let what = kind(data, case).map_or("", |kind| KINDS[kind].1);

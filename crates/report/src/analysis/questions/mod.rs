@@ -117,13 +117,6 @@ enum Said {
 }
 
 impl Said {
-    fn open(self) -> Option<String> {
-        match self {
-            Self::Certain(..) => None,
-            Self::Open(reason) => Some(reason),
-        }
-    }
-
     /// The question that these rows, if there are any, leave open.
     fn open_of<T>(rows: &[T], question: &str) -> Option<Self> {
         (!rows.is_empty()).then(|| Self::Open(question.to_owned()))
@@ -234,7 +227,12 @@ pub(crate) fn decisions(data: &RunData, answers: &Answers) -> Vec<Decision> {
         let parts: Vec<String> = text.into_iter().chain(rest).filter(|_| is_certain).collect();
         let is_at_top = answers.certain.iter().any(|answer| answer.figure == question.id);
         let is_decided = is_at_top || !parts.is_empty();
-        let open = || question.sentences.iter().find_map(|sentence| sentence(data).and_then(Said::open));
+        let open = || {
+            question.sentences.iter().find_map(|sentence| match sentence(data)? {
+                Said::Certain(..) => None,
+                Said::Open(reason) => Some(reason),
+            })
+        };
         let undecided = || match open() {
             _ if !is_certain => WITHOUT_INTERVALS.to_owned(),
             Some(reason) => format!("Undecided: {reason}."),

@@ -192,15 +192,12 @@ pub(super) fn end_gpu_phase(inquiry: Inquiry<'_>) -> Vec<Situation> {
     // Kernels that do work first: an empty one measures the host's rate.
     let working = working_launches(data, peers.like);
     let empty = launch_rows(data, peers.like, |case| case.in_group(EMPTY_KERNEL));
-    let lengths = |rows: &[usize]| -> BTreeSet<Group> {
-        rows.iter().filter_map(|index| data.case(*index).group.clone()).collect()
-    };
+    let lengths: BTreeSet<&Group> = working.iter().filter_map(|index| data.case(*index).group.as_ref()).collect();
     let of = |rows: &[usize], length: &Group| {
         of_length(inquiry, length, &launches(data, rows, length), peers.like, peers.contest(Basis::Machine))
     };
-    let mut answers: Vec<Situation> = lengths(&working).iter().filter_map(|length| of(&working, length)).collect();
-    answers.extend(of(&empty, &Group::named(EMPTY_KERNEL)));
-    answers
+    let of_working = lengths.into_iter().filter_map(|length| of(&working, length));
+    of_working.chain(of(&empty, &Group::named(EMPTY_KERNEL))).collect()
 }
 
 fn of_length<'a>(

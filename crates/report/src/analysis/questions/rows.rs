@@ -1,20 +1,12 @@
 //! What the charts of several questions need: the rows of a line, which differ in few parameters, and words about them.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 use syncscope_core::run::IMPORTED;
-use syncscope_core::{Case, Placement, Row, Verdict};
 
-use super::Said;
-use crate::RunData;
-use crate::analysis::contest::{Basis, Entrant, Known, Open, Peers, Win};
-use crate::analysis::phrases::{enumerated, joined};
-use crate::analysis::placements;
-use crate::analysis::sets::sets;
-use crate::analysis::usual::{MachineSize, unusualness};
-use crate::chart::{Axis, Point, Rule, Series, Spec, Unit, share_vertical_axis};
-use crate::naming::{self, enumeration, plural};
+use super::prelude::*;
+use crate::analysis::contest::{Open, Win};
+use crate::chart::share_vertical_axis;
 use crate::run_data::grouped;
 
 /// Of the rows with one name, those that differ only in the parameters that `free` clears: the largest such set, then the
