@@ -66,9 +66,8 @@ pub(crate) fn has_role(data: &RunData, case: &Case, role: Role) -> bool {
 /// Whether a case is a barrier that gives up the order of memory accesses: it is no replacement for one that keeps it.
 pub(crate) fn is_relaxed(data: &RunData, case: &Case) -> bool {
     let is_barrier = |role| matches!(role, Role::ClusterBarrier | Role::GridBarrier | Role::DeviceBarrier);
-    data.catalogue
-        .facts(&case.primitive)
-        .is_some_and(|facts| is_barrier(facts.role) && facts.orders_memory && !facts.orders_memory_in(case))
+    let facts = data.catalogue.facts(&case.primitive);
+    facts.is_some_and(|facts| is_barrier(facts.role) && facts.orders_memory && !facts.orders_memory_in(case))
 }
 
 /// Whether a case does not exist on the machine, or the compiler removes its primitive.

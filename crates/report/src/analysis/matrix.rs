@@ -106,11 +106,8 @@ const LEVEL: f64 = 1.25;
 /// pairs of a level join the groups of their CPUs. Joined groups become adjacent, the one with the smallest CPU first.
 /// Pairs without a resolved cost do not count.
 fn order(rows: &[Row], measured: &BTreeMap<(u32, u32), usize>) -> Vec<u32> {
-    let mut costs: Vec<(f64, u32, u32)> = measured
-        .iter()
-        .filter(|(_, row)| rows[**row].verdict == Verdict::Resolved)
-        .filter_map(|((a, b), row)| Some((rows[*row].ns?.value(), *a, *b)))
-        .collect();
+    let resolved = measured.iter().filter(|(_, row)| rows[**row].verdict == Verdict::Resolved);
+    let mut costs: Vec<_> = resolved.filter_map(|((a, b), row)| Some((rows[*row].ns?.value(), *a, *b))).collect();
     costs.sort_by(|a, b| a.0.total_cmp(&b.0));
     let cpus: BTreeSet<u32> = measured.keys().flat_map(|(a, b)| [*a, *b]).collect();
     let mut groups: Vec<Vec<u32>> = cpus.into_iter().map(|cpu| vec![cpu]).collect();

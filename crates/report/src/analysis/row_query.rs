@@ -102,10 +102,7 @@ impl Rung {
     fn usual(&self, data: &RunData, size: Size) -> Option<usize> {
         let machine = MachineSize::of(&data.run.machine);
         let key = |case: &'_ Case| (machine.is_oversubscribed_by(case), unusualness(case), size.rank(case));
-        self.fitting(data)
-            .map(|index| (index, data.case(index)))
-            .min_by_key(|(_, case)| (key(case), *case))
-            .map(|one| one.0)
+        self.fitting(data).min_by_key(|index| (key(data.case(*index)), data.case(*index)))
     }
 
     /// The row with the median cost: of those with bounds, or where none has any, as in imported figures, of all.

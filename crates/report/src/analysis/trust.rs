@@ -29,8 +29,8 @@ pub(crate) fn trust(data: &RunData) -> Option<String> {
     let disturbed = joined(disturbed, "; ").map(|parts| format!("{}. ", capitalized(&parts))).unwrap_or_default();
     let shared = another_run::sentence(&data.run.shared);
     let known = format!("{disturbed}{} of {} costs are resolved.", grouped(resolved), grouped(existing));
-    let shared = (!shared.is_empty())
-        .then(|| format!("Another run may shift all rows at once: {shared}. {}.", history(&data.run.between_runs)));
+    let history = history(&data.run.between_runs);
+    let shared = (!shared.is_empty()).then(|| format!("Another run may shift all rows at once: {shared}. {history}."));
     let states = data.run.fingerprint.as_ref().and_then(Fingerprint::sentence);
     let states = states.map(|states| format!("The machine changed its state: {states}."));
     joined([Some(known), states, shared], " ")

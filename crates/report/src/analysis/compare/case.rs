@@ -109,24 +109,22 @@ pub(super) fn by_family<'c, 'a>(cases: &'c [ComparedCase<'a>]) -> Vec<(String, V
         let (domain, family) = case.a.case.domain_and_family();
         ((naming::family_order(domain, family), domain, family), case)
     };
-    sets(cases.iter().map(with_key))
-        .into_iter()
-        .map(|((_, domain, family), cases)| (format!("{domain}.{family}"), cases))
-        .collect()
+    let families = sets(cases.iter().map(with_key)).into_iter();
+    families.map(|((_, domain, family), cases)| (format!("{domain}.{family}"), cases)).collect()
 }
 
 /// What became of the cases of each family, in the order of reports.
 pub(super) fn families(cases: &[ComparedCase<'_>]) -> Vec<FamilyChange> {
     let summary = |(family, cases): (String, Vec<&ComparedCase<'_>>)| {
         let ratios: Vec<f64> = cases.iter().filter_map(|case| case.ratio).collect();
-        let changes = counts(cases.iter().copied());
+        let changes = counts(&cases);
         FamilyChange { family, cases: cases.len(), median_ratio: median(&ratios), changes }
     };
     by_family(cases).into_iter().map(summary).collect()
 }
 
 /// How many of these cases became what; each change has a number.
-pub(super) fn counts<'c>(cases: impl Iterator<Item = &'c ComparedCase<'c>> + Clone) -> BTreeMap<Change, usize> {
-    let count = |change: Change| cases.clone().filter(|case| case.change == change).count();
+pub(super) fn counts(cases: &[&ComparedCase<'_>]) -> BTreeMap<Change, usize> {
+    let count = |change: Change| cases.iter().filter(|case| case.change == change).count();
     Change::ALL.iter().map(|change| (*change, count(*change))).collect()
 }

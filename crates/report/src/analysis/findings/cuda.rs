@@ -2,18 +2,9 @@
 
 use std::ops::RangeBounds;
 
-use syncscope_core::{Case, Dtype, Form, Layout, Mode, Verdict};
+use syncscope_core::{Form, Verdict};
 
-use super::super::contest::{Basis, Known};
-use super::judge::{
-    ALIKE, MUCH, Pair, Tally, Test, Unit, all, every, flat, generally, grows_alike, largely_flat, preferred, rising,
-    two,
-};
-use super::pick::{
-    DTYPES, ONE, SYNCTHREADS, WARP, at, atomics, blocks, by_threads, multiprocessors, of_blocks, pairs, pairs_by, rows,
-};
-use super::{ClaimVerdict, Outcome, Predicate};
-use crate::RunData;
+use super::prelude::*;
 use crate::figure::interval_within_run;
 
 const GPU_ADD: &str = "gpu.atomic.add";

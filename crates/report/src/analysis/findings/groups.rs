@@ -1,14 +1,10 @@
 //! Zhang, Wahib, Zhang and Matsuoka: barriers within a warp and a block, of a grid and of several devices.
 
+use syncscope_core::Evidence;
 use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Evidence};
 
-use super::super::contest::Known;
 use super::cuda::{converged, one_block};
-use super::judge::{ALIKE, MUCH, Pair, Test, Unit, all, flat, generally, grows_more, rising, two, unique};
-use super::pick::{SYNCTHREADS, WARP, at, blocks, multiprocessors, pairs_by, rows};
-use super::{ClaimVerdict, Outcome, Predicate};
-use crate::{RunData, figure};
+use super::prelude::*;
 
 /// "Not so different", "gap": an order of magnitude. The paper calls costs equal in kind that differ by up to 5 times (table 6: 108
 /// cycles for a coalesced group, 22 for a block).
@@ -193,10 +189,7 @@ fn saturation(data: &RunData) -> Option<Outcome> {
     let rate = |Resident { row, .. }| (row, warps / row.bounds.high, warps / row.ns, warps / row.bounds.low);
     let mut rates: Vec<_> = resident(data).into_iter().filter(is_full).map(rate).collect();
     rates.sort_by(|a, b| a.2.total_cmp(&b.2));
-    let (slowest, fastest) = (rates.first()?, rates.last()?);
-    if rates.len() < 2 {
-        return None;
-    }
+    let [slowest, .., fastest] = rates.as_slice() else { return None };
     let (least, most) = figure::extremes(rates.iter().flat_map(|rate| [rate.1, rate.3]))?;
     let verdict = ClaimVerdict::of(most <= ALIKE * least, fastest.1 > ALIKE * slowest.3);
     let said = |rate: &(Known<'_>, f64, f64, f64)| {

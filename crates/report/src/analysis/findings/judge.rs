@@ -234,9 +234,7 @@ fn with_different_names((a, b): &Pair<'_>) -> String {
 pub(super) fn flat(factor: f64, rows: &[Known<'_>]) -> Option<Outcome> {
     let highest = rows.iter().max_by(|a, b| a.bounds.low.total_cmp(&b.bounds.low))?;
     let lowest = rows.iter().min_by(|a, b| a.bounds.high.total_cmp(&b.bounds.high))?;
-    if rows.len() < 2 {
-        return None;
-    }
+    let [_, _, ..] = rows else { return None };
     let (low, high) = figure::extremes(rows.iter().flat_map(|row| [row.bounds.low, row.bounds.high]))?;
     let verdict = ClaimVerdict::of(high <= factor * low, highest.bounds.low > factor * lowest.bounds.high);
     let unit = Unit::of([lowest, highest]);
@@ -252,10 +250,8 @@ pub(super) fn flat(factor: f64, rows: &[Known<'_>]) -> Option<Outcome> {
 pub(super) fn largely_flat(rows: &[Known<'_>]) -> Option<Outcome> {
     let mut sorted = rows.to_vec();
     sorted.sort_by(|a, b| a.ns.total_cmp(&b.ns));
-    let (least, median, most) = (sorted.first()?, sorted.get(sorted.len() / 2)?, sorted.last()?);
-    if rows.len() < 3 {
-        return None;
-    }
+    let [least, _, .., most] = sorted.as_slice() else { return None };
+    let median = &sorted[sorted.len() / 2];
     let tally = Tally::of(rows.iter().map(|row| Test::Within(LARGELY).of(row, median)));
     let Tally { yes, no, all } = tally;
     let unit = Unit::of([least, median, most]);
@@ -269,10 +265,7 @@ pub(super) fn largely_flat(rows: &[Known<'_>]) -> Option<Outcome> {
 
 /// Costs that rise from each size to the next: none certainly falls, and the last is certainly above the first.
 pub(super) fn rising(rows: &[Known<'_>]) -> Option<Outcome> {
-    let (first, last) = (rows.first()?, rows.last()?);
-    if rows.len() < 3 {
-        return None;
-    }
+    let [first, _, .., last] = rows else { return None };
     let falls = |(a, b): &(&Known<'_>, &Known<'_>)| Test::Below.of(b, a) == ClaimVerdict::Holds && b.ns < a.ns;
     let mut outcome = if let Some((a, b)) = rows.iter().zip(&rows[1..]).find(falls) {
         let unit = Unit::of([a, b]);

@@ -19,6 +19,7 @@ mod groups;
 mod judge;
 mod openmp;
 mod pick;
+mod prelude;
 #[cfg(test)]
 mod tests;
 

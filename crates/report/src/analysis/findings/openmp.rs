@@ -1,14 +1,10 @@
 //! Burtchell and Burtscher, section V-A: OpenMP.
 
+use syncscope_core::Placement;
 use syncscope_core::machine::CpuMachine;
-use syncscope_core::{Case, Dtype, Mode, Placement};
 
-use super::super::contest::Known;
 use super::super::phrases::enumerated;
-use super::judge::{ALIKE, MUCH, Pair, Test, all, flat, generally, grows_more, two, unique};
-use super::pick::{DTYPES, FLUSH, by_threads, private, shared, teams, teams_in};
-use super::{ClaimVerdict, Outcome, Predicate};
-use crate::{RunData, figure};
+use super::prelude::*;
 
 const CPU_ADD: &str = "cpu.atomic.add";
 const BARRIER: &str = "cpu.barrier.openmp";
@@ -25,11 +21,10 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
     ("burtchell.openmp.barrier_threads", |data| ends("", &teams(data, BARRIER, |_| true), FEW, Test::AtMost(MUCH))),
     ("burtchell.openmp.barrier_stable", |data| ends("", &teams(data, BARRIER, |_| true), ABOUT, Test::AtMost(MUCH))),
     ("burtchell.openmp.critical", |data| {
-        let pairs = by_threads(&critical(data), &teams(data, CPU_ADD, shared(Dtype::I32)));
-        generally(Test::AtLeast(1.0), "the critical section costs more", &pairs)
+        generally(Test::AtLeast(1.0), "the critical section costs more", &critical(data))
     }),
     ("burtchell.openmp.critical_drop", |data| {
-        let pairs = by_threads(&critical(data), &teams(data, CPU_ADD, shared(Dtype::I32)));
+        let pairs = critical(data);
         let ((few_section, few_update), (section, update)) = (pairs.first()?, pairs.last()?);
         (few_section.row.case.threads < section.row.case.threads)
             .then(|| grows_more(("critical section", section, few_section), ("atomic update", update, few_update)))
@@ -129,10 +124,11 @@ fn flushes(data: &RunData, stride: u32) -> Vec<Known<'_>> {
     teams(data, FLUSH, private(Dtype::I32, stride)).into_iter().map(Known::of_slowest).collect()
 }
 
-/// Critical sections around an addition; the type is the first that the run has.
-fn critical(data: &RunData) -> Vec<Known<'_>> {
+/// Critical sections around an addition, whose type is the first that the run has, and atomic additions.
+fn critical(data: &RunData) -> Vec<Pair<'_>> {
     let of = |dtype| teams(data, "cpu.lock.openmp_critical", shared(dtype));
-    DTYPES.into_iter().map(of).find(|rows| !rows.is_empty()).unwrap_or_default()
+    let sections = DTYPES.into_iter().map(of).find(|rows| !rows.is_empty()).unwrap_or_default();
+    by_threads(&sections, &teams(data, CPU_ADD, shared(Dtype::I32)))
 }
 
 /// A kind of operation, as the claim on hyperthreads names it, with its primitive and the variables of its rows.

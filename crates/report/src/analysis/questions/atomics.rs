@@ -27,9 +27,9 @@ fn contended_on_both_sides(data: &RunData) -> Option<Said> {
     let summed = data.rows.get(default).filter(|_| default != index).and_then(|row| row.ops_per_s_total);
     let summed = summed.map(|rate| format!(" ({} a second where the compiler sums each warp first)", count(rate)));
     let summed = summed.unwrap_or_default();
-    let (of_gpu, of_cpu) = (grouped(gpu.known.row.case.actors()), cpu.known.row.case.actors());
+    let (many, few) = (grouped(gpu.known.row.case.actors()), cpu.known.row.case.actors());
     let text = format!(
-        "On one variable, {winner} does {ratio} as many atomic adds: {of_gpu} GPU threads add {gpu} times a second, {of_cpu} CPU \
+        "On one variable, {winner} does {ratio} as many atomic adds: {many} GPU threads add {gpu} times a second, {few} CPU \
          threads {cpu} times{summed}."
     );
     let rows = [cpu.known.index, gpu.known.index].into_iter().chain((default != index).then_some(default));
@@ -79,9 +79,8 @@ impl fmt::Display for Total<'_> {
 /// The row of the same case, with its rate, where the compiler cannot add up the operands of a warp before one atomic operation.
 fn row_not_aggregated(data: &RunData, case: &Case) -> Option<usize> {
     let form = Case { form: Some(Form::NotAggregated), ..case.clone() };
-    data.rows
-        .iter()
-        .position(|row| row.case == form && row.verdict == Verdict::Resolved && row.ops_per_s_total.is_some())
+    let has_rate = |row: &Row| row.verdict == Verdict::Resolved && row.ops_per_s_total.is_some();
+    data.rows.iter().position(|row| row.case == form && has_rate(row))
 }
 
 /// A large number in words: `43.8 million`, `1.37 billion`.
@@ -144,10 +143,8 @@ fn on_one_path(data: &RunData, rows: Vec<usize>) -> Vec<usize> {
     let case = |index: &usize| data.case(*index);
     let blocks: BTreeSet<u32> = rows.iter().filter_map(|index| case(index).blocks).collect();
     let most = rows.iter().filter_map(|index| case(index).threads).max();
-    if blocks.len() < MANY_GRIDS {
-        return rows;
-    }
-    rows.into_iter().filter(|index| case(index).blocks == Some(1) || case(index).threads == most).collect()
+    let is_on_path = |index: &usize| case(index).blocks == Some(1) || case(index).threads == most;
+    rows.into_iter().filter(|index| blocks.len() < MANY_GRIDS || is_on_path(index)).collect()
 }
 
 /// The rows of independent operations that fit. Of private variables, only the nearest of them are shown, as advice takes
@@ -239,10 +236,10 @@ fn gpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
     };
     let totals = rows.iter().filter(same).filter_map(|index| Total::of(data, *index, Basis::Machine));
     let most = totals.max_by_key(|total| total.known.row.case.actors())?;
-    let separate = row_not_aggregated(data, &most.known.row.case)
-        .and_then(|index| data.rows[index].ops_per_s_total)
-        .map(|rate| format!(" ({} where the compiler does not add up each warp first)", count(rate)))
-        .unwrap_or_default();
+    let separate = row_not_aggregated(data, &most.known.row.case).and_then(|index| data.rows[index].ops_per_s_total);
+    let separate =
+        separate.map(|rate| format!(" ({} where the compiler does not add up each warp first)", count(rate)));
+    let separate = separate.unwrap_or_default();
     let threads = grouped(most.known.row.case.actors());
     Some(format!("{threads} GPU threads add {most} times a second to one variable{separate}."))
 }

@@ -20,11 +20,6 @@ pub(super) fn words(id: &str) -> (&str, &str) {
     }
 }
 
-/// What a chart calls it.
-pub(super) fn way(id: &str) -> &str {
-    words(id).1
-}
-
 /// The length of a kernel in microseconds; `None` for empty kernels.
 pub(super) fn length(case: &Case) -> Option<u32> {
     case.group_number(KERNEL_US)
@@ -95,7 +90,7 @@ pub(super) struct Way<'a> {
 impl Way<'_> {
     /// The break-even points as vertical lines.
     pub(super) fn rules(&self) -> Vec<Rule> {
-        let label = |at_us| format!("{}: {}", way(self.id), microseconds(at_us));
+        let label = |at_us| format!("{}: {}", words(self.id).1, microseconds(at_us));
         self.points.iter().map(|point| Rule { x: point.at_us, label: label(point.at_us) }).collect()
     }
 
@@ -160,6 +155,7 @@ pub(super) fn margins(ways: &[Way<'_>], grid: &Contest<'_>) -> Option<Spec> {
     let line = |Way { id, launch, points }: &Way<'_>| {
         let at = |length: u32| launch.iter().find(|(own, _)| *own == length).and_then(cell);
         let (_, first) = launch.first()?;
+        let names = words(id);
         let words = |of: fn(&BreakEven) -> String| joined(points.iter().map(|one| Some(of(one))), ", ");
         let break_even = Cell {
             value: None,
@@ -167,7 +163,7 @@ pub(super) fn margins(ways: &[Way<'_>], grid: &Contest<'_>) -> Option<Spec> {
             detail: words(|one| format!("{} to {} µs", one.between.0, one.between.1)),
             row: first.index,
         };
-        Some(Line { label: way(id).to_owned(), cells: vec![Some(break_even), at(shortest), at(longest)] })
+        Some(Line { label: names.1.to_owned(), cells: vec![Some(break_even), at(shortest), at(longest)] })
     };
     let columns = ["break-even".to_owned(), format!("at {shortest} µs"), format!("at {longest} µs")];
     let title = format!("A new kernel against the barrier ({})", best.name);

@@ -29,9 +29,8 @@ fn classes(data: &RunData) -> Option<Said> {
 fn parts(data: &RunData) -> Option<(u32, &'static str)> {
     let cpu = &data.run.machine.cpu;
     let dies = cpu.caches.iter().filter(|cache| cache.level == 3).map(|cache| cache.count).sum();
-    [(cpu.packages, "socket"), (cpu.numa_nodes, "NUMA node"), (dies, "L3 cache")]
-        .into_iter()
-        .find(|(count, _)| *count > 1)
+    let parts = [(cpu.packages, "socket"), (cpu.numa_nodes, "NUMA node"), (dies, "L3 cache")];
+    parts.into_iter().find(|(count, _)| *count > 1)
 }
 
 /// As many threads, one on each core, in one part of the machine and in all.

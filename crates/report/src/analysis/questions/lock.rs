@@ -63,8 +63,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let name = |case: &Case| design(&data.catalogue, case);
     let lines = series(data, &rows, name, team, Point::cost);
     let rules = cpu_rules(data, &lines);
-    let cost = Spec::lines(Axis::log("threads", Unit::Count), Axis::log("time per acquisition", Unit::Time), lines)?
-        .ruled(rules);
+    let (x, y) = (Axis::log("threads", Unit::Count), Axis::log("time per acquisition", Unit::Time));
+    let cost = Spec::lines(x, y, lines)?.ruled(rules);
     let fairness = largest_team(data, &rows).and_then(|threads| fairness(data, &rows, threads));
     let dtype = peers.like.dtype.map(|dtype| format!(" ({dtype})")).unwrap_or_default();
     let about = format!(
@@ -129,10 +129,7 @@ const FAIR: f64 = 0.8;
 
 /// Says how fair a contended lock is.
 fn cautions_on_fairness(inquiry: Inquiry<'_>, choice: &mut Choice) {
-    let Some(row) = inquiry.data.rows.get(choice.row) else { return };
-    if row.case.threads.unwrap_or(1) < 2 {
-        return;
-    }
+    let Some(row) = inquiry.data.rows.get(choice.row).filter(|row| row.case.threads > Some(1)) else { return };
     match inquiry.data.detail(&row.case, FAIRNESS) {
         None => choice.notes.push("its fairness was not measured".to_owned()),
         Some(index) if index < FAIR => choice

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::barrier::{RESIDENT, of_grid, that_orders};
-use super::break_even::{Way, by_length_in_words, length, margins, standing, way, ways, words};
+use super::break_even::{Way, by_length_in_words, length, margins, standing, ways, words};
 use super::prelude::*;
 use crate::naming::EMPTY_KERNEL;
 use crate::run_data::grouped;
@@ -103,11 +103,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let grid = peers.contest(Basis::Machine);
     let launches = working_launches(data, peers.like);
     let rows: Vec<usize> = grid.rows().collect();
-    if launches.is_empty() || rows.is_empty() {
-        return None;
-    }
+    launches.first().and(rows.first())?;
     let known: BTreeSet<u32> = launches.iter().filter_map(|index| length(data.case(*index))).collect();
-    let known: Vec<u32> = known.into_iter().collect();
     let (charts, text) = if known.len() > 1 {
         let ways = ways(data, &launches, &grid);
         let chart = by_length(data, &rows, &launches, &known)?.ruled(ways.iter().flat_map(Way::rules).collect());
@@ -116,7 +113,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
         ([as_dots(data, &rows, &launches), None], None)
     };
     let blocks = data.case(launches[0]).blocks.unwrap_or(1);
-    let last = if let [one] = known.as_slice() { format!("last {one} µs and ") } else { String::new() };
+    let last = known.first().filter(|_| known.len() == 1).map(|one| format!("last {one} µs and ")).unwrap_or_default();
     let shape = format!("The kernels {last}have {}.", plural(blocks, "block"));
     let why = "The cost of a new kernel is the gap between two kernels. Where kernels are shorter than a launch by the host, it \
                is the time in which the host launches one.";
@@ -136,7 +133,7 @@ fn launch_rows(data: &RunData, barrier: &Case, fits: impl Fn(&Case) -> bool) -> 
 /// What a chart calls a row or line.
 fn label(data: &RunData, case: &Case) -> String {
     if length(case).is_some() {
-        format!("next kernel, {}", way(&case.primitive))
+        format!("next kernel, {}", words(&case.primitive).1)
     } else {
         format!("grid barrier, {}", short_design(&data.catalogue, case))
     }
@@ -153,7 +150,7 @@ fn as_dots(data: &RunData, grid: &[usize], launches: &[usize]) -> Option<Spec> {
 }
 
 /// The costs over the length of the kernels. The barriers of the grid do not depend on it: each is a level line.
-fn by_length(data: &RunData, grid: &[usize], launches: &[usize], lengths: &[u32]) -> Option<Spec> {
+fn by_length(data: &RunData, grid: &[usize], launches: &[usize], lengths: &BTreeSet<u32>) -> Option<Spec> {
     let us = |case: &Case| length(case).map_or(0, u64::from);
     let mut series = plain(series(data, launches, |case| label(data, case), us, Point::cost));
     for index in grid {
@@ -169,14 +166,14 @@ fn by_length(data: &RunData, grid: &[usize], launches: &[usize], lengths: &[u32]
 fn missing(data: &RunData) -> Option<String> {
     let launches = data.rows.iter().filter(|row| has_role(data, &row.case, Role::Launch));
     let skipped = launches.filter_map(|row| match &row.verdict {
-        Verdict::Skipped(reason) => Some((reason.as_str(), way(&row.case.primitive))),
+        Verdict::Skipped(reason) => Some((reason.as_str(), words(&row.case.primitive).1)),
         _ => None,
     });
     let reasons = grouped(skipped.collect::<BTreeSet<_>>()).into_iter();
-    let words = |(reason, names): (&str, Vec<&str>)| {
+    let in_words = |(reason, names): (&str, Vec<&str>)| {
         Some(format!("Not measured: next kernel {} ({reason}).", names.join(", ")))
     };
-    joined(reasons.map(words), " ")
+    joined(reasons.map(in_words), " ")
 }
 
 /// For each kernel length, the barriers of a grid against a new kernel of that grid, compared as in the sentence.
