@@ -50,8 +50,8 @@ pub(super) fn common_changes(cases: &[ComparedCase<'_>], threshold: f64) -> Vec<
         let is_certain = cases.iter().any(|case| matches!(case.change, Change::Slower | Change::Faster));
         let (count, factor) = (logarithms.len(), figure::ratio(middle.exp()));
         let text = format!(
-            "the {count} cases of {family} changed by a factor of about {factor} together: the state of the machine (its clocks, \
-             other guests) does that more often than the primitives; repeat both runs"
+            "the {count} cases of {family} changed by a factor of about {factor} together: the state of the machine \
+             (its clocks, other guests) does that more often than the primitives; repeat both runs"
         );
         (is_common && is_certain && count >= FEWEST_IN_COMMON).then_some(text)
     };

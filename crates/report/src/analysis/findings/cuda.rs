@@ -302,8 +302,8 @@ fn block_fence_hidden(data: &RunData) -> Option<Outcome> {
     let Tally { yes, no, all } = Tally::of(found.iter().map(|(hidden, _)| *hidden));
     let (percent, open) = (100.0 * NEAR_ZERO, all - yes - no);
     let sentence = format!(
-        "{yes} of {all} cases are hidden by what surrounds them or cost at most {percent:.0} % of the device-wide fence, {no} cost \
-         more, {open} are not certain"
+        "{yes} of {all} cases are hidden by what surrounds them or cost at most {percent:.0} % of the device-wide \
+         fence, {no} cost more, {open} are not certain"
     );
     let verdict = Tally { yes, no, all }.reaches(MANY);
     Some(Outcome { verdict, sentence, rows: found.into_iter().map(|(_, index)| index).collect() })

@@ -11,9 +11,9 @@ use super::prelude::*;
 const GAP: f64 = 10.0;
 /// A barrier that has an effect cannot take fewer cycles than two dependent instructions.
 const SUSPICIOUS_CYCLES: f64 = 2.0;
-/// Warps and blocks that a multiprocessor holds at once, as the paper gives them for both of its devices.
 /// Groups of threads that are neighbours.
 const NEIGHBOURS: &str = "coalesced #";
+/// Warps and blocks that a multiprocessor holds at once, as the paper gives them for both of its devices.
 const RESIDENT_WARPS: u32 = 64;
 const RESIDENT_BLOCKS: u32 = 32;
 /// The barriers of several devices that kernels can call. The vendor's own, which the paper measured, has been removed from CUDA.

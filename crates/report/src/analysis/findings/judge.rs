@@ -202,7 +202,8 @@ pub(super) fn preferred(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
     };
     let pair = pairs.iter().rfind(shows).or(pairs.last())?;
     let sentence = format!(
-        "{words} cheaper by more than a factor of {ALIKE} in {cheaper} of {all} comparisons, more expensive by that in {worse}; {}",
+        "{words} cheaper by more than a factor of {ALIKE} in {cheaper} of {all} comparisons, more expensive by that in \
+         {worse}; {}",
         with_different_names(pair)
     );
     Some(outcome(verdict, sentence, "; too few to recommend it", rows_of(pair, pairs)))

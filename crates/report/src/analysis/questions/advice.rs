@@ -297,15 +297,13 @@ pub fn advise(data: &RunData, need: Need, asked: Asked) -> Vec<Advice> {
     }
     let on = asked.on.unwrap_or(if need == Need::EndGpuPhase { Domain::Gpu } else { Domain::Cpu });
     let has_gpu = !data.run.machine.gpus.is_empty();
+    let (side, options) = (side_name(on), candidates(need, on));
     let reason = match need {
         _ if on == Domain::Gpu && !has_gpu => "the run found no GPU on its machine".to_owned(),
         Need::Wait if on == Domain::Gpu => "the catalogue has no way to wait of GPU threads".to_owned(),
         Need::HandOver if on == Domain::Gpu => "the catalogue has no hand-over between threads of a GPU".to_owned(),
         Need::EndGpuPhase if asked.on == Some(Domain::Cpu) => "a CPU has no grid and launches no kernels".to_owned(),
-        _ => {
-            let (side, options) = (side_name(on), candidates(need, on));
-            format!("the run has no rows of two candidates on the {side}; `syncscope run {options}` measures them")
-        }
+        _ => format!("the run has no rows of two candidates on the {side}; `syncscope run {options}` measures them"),
     };
     vec![Advice { need, on, situation: String::new(), decision: Decision::Missing(reason) }]
 }

@@ -29,8 +29,8 @@ fn contended_on_both_sides(data: &RunData) -> Option<Said> {
     let summed = summed.unwrap_or_default();
     let (many, few) = (grouped(gpu.known.row.case.actors()), cpu.known.row.case.actors());
     let text = format!(
-        "On one variable, {winner} does {ratio} as many atomic adds: {many} GPU threads add {gpu} times a second, {few} CPU \
-         threads {cpu} times{summed}."
+        "On one variable, {winner} does {ratio} as many atomic adds: {many} GPU threads add {gpu} times a second, \
+         {few} CPU threads {cpu} times{summed}."
     );
     let rows = [cpu.known.index, gpu.known.index].into_iter().chain((default != index).then_some(default));
     Some(Said::certain(text, rows))
@@ -269,7 +269,8 @@ fn float_against_int(data: &RunData) -> Option<Said> {
     let widest = ints.filter_map(of).filter(Comparison::is_certain).max_by_key(|both| both.less.row.case.actors())?;
     let (Comparison { less, more, ratio }, threads) = (widest, grouped(widest.less.row.case.actors()));
     let text = format!(
-        "atomicAdd of float on one variable takes {ratio} as long as of int: {more} against {less} with {threads} GPU threads."
+        "atomicAdd of float on one variable takes {ratio} as long as of int: {more} against {less} with {threads} GPU \
+         threads."
     );
     Some(Said::certain(text, widest.rows()))
 }

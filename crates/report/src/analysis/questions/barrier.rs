@@ -58,8 +58,8 @@ fn cluster_or_grid(data: &RunData) -> Option<Said> {
     let measured = if grid.left_out > 0 { "measured " } else { "" };
     let (orders, ratio) = (that_orders(data, peers.like), cluster.across(cost)?.ratio);
     let text = format!(
-        "cluster.sync() of {size} blocks costs {cluster}, the cheapest {measured}grid barrier{orders} ({name}, {cost}) {ratio} as \
-         much."
+        "cluster.sync() of {size} blocks costs {cluster}, the cheapest {measured}grid barrier{orders} ({name}, {cost}) \
+         {ratio} as much."
     );
     Some(Said::certain(text, std::iter::once(cluster.index).chain(grid.rows())))
 }

@@ -138,8 +138,8 @@ fn break_even(data: &RunData, like: &Case, contest: &Contest<'_>, winner: &str) 
     let events = (reading / (shared.bounds.low - own.bounds.high)).ceil();
     let time = figure::time(reading);
     let text = format!(
-        "reading the sum fetches {threads} cache lines, at most {time} by the cost of a hand-off: counters of their own pay off \
-         from {events} events of each thread between two readings"
+        "reading the sum fetches {threads} cache lines, at most {time} by the cost of a hand-off: counters of their \
+         own pay off from {events} events of each thread between two readings"
     );
     (events.is_finite() && winner != SHARED).then_some(text)
 }

@@ -29,8 +29,8 @@ fn drop_of_the_cost(data: &RunData) -> Option<Said> {
     let together = u64::from(*threads) * dtype.size_bytes() as u64;
     let near = if together <= bytes { "in one cache line" } else { "side by side" };
     let text = format!(
-        "False sharing makes an atomic add {ratio} as expensive{whose}: {more} with {threads} counters ({dtype}) {near}, {less} \
-         with {bytes} bytes for each."
+        "False sharing makes an atomic add {ratio} as expensive{whose}: {more} with {threads} counters ({dtype}) \
+         {near}, {less} with {bytes} bytes for each."
     );
     Some(Said::certain(text, rows))
 }

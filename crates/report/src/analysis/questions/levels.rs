@@ -117,7 +117,8 @@ fn cohort(data: &RunData) -> Option<Said> {
     let words = both.figures()?;
     let (threads, best) = (size_and_place(data, peers.like)?, &best.name);
     let text = format!(
-        "At {threads} the cohort lock, which stays within a group of CPUs, takes {words} of {best}, the cheapest other lock."
+        "At {threads} the cohort lock, which stays within a group of CPUs, takes {words} of {best}, the cheapest other \
+         lock."
     );
     Some(Said::certain(text, both.rows))
 }

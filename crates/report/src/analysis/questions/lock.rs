@@ -41,8 +41,8 @@ fn spinning_or_sleeping(data: &RunData) -> Option<Said> {
     let both @ Comparison { less, more, ratio } = least.against(of_most).filter(|_| is_certain)?;
     let threads = peers.like.threads?;
     let text = format!(
-        "At {threads} threads locks whose waiters {slower} take {ratio} as long as those whose waiters {faster}: {more} with \
-         {dear} against {less} with {cheap}."
+        "At {threads} threads locks whose waiters {slower} take {ratio} as long as those whose waiters {faster}: \
+         {more} with {dear} against {less} with {cheap}."
     );
     Some(Said::certain(text, both.rows()))
 }

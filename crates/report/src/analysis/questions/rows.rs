@@ -95,8 +95,7 @@ pub(super) fn unreliable(data: &RunData, rows: &[usize]) -> Option<String> {
     let verdicts = rows.iter().map(|index| &data.rows[*index].verdict).filter(|verdict| **verdict != Verdict::Resolved);
     let mut words: Vec<String> = verdicts.map(|verdict| naming::verdict(verdict.name())).collect();
     words.sort_unstable();
-    let counted = words.chunk_by(String::eq).map(|alike| Some(format!("{} {}", alike.len(), alike[0])));
-    let counted = joined(counted, ", ")?;
+    let counted = joined(words.chunk_by(String::eq).map(|alike| Some(format!("{} {}", alike.len(), alike[0]))), ", ")?;
     Some(format!("Rough or without a number: {} of {} cases ({counted}).", words.len(), rows.len()))
 }
 

@@ -88,8 +88,8 @@ fn spin_or_sleep(data: &RunData) -> Option<Said> {
     };
     let (at, spins, sleeps) = (figure::time(at), &waiters.awake.name, &waiters.asleep.name);
     let text = format!(
-        "Spinning costs less than sleeping for waits of up to {at}: a sleeping thread goes on {asleep} after the call that wakes \
-         it ({sleeps}), a spinning one {awake} after the store ({spins})."
+        "Spinning costs less than sleeping for waits of up to {at}: a sleeping thread goes on {asleep} after the call \
+         that wakes it ({sleeps}), a spinning one {awake} after the store ({spins})."
     );
     Some(Said::certain(text, [asleep.index, awake.index]))
 }
