@@ -20,6 +20,7 @@ mod generation;
 mod live;
 mod naming;
 mod run_data;
+mod sets;
 #[cfg(test)]
 mod testing;
 
@@ -41,4 +42,5 @@ pub use chart::{Axis, Chart, Point, Rectangle, Series};
 pub use export::grid::plain;
 pub use figure::{grouped, time};
 pub use live::LiveLadder;
-pub use run_data::{Damage, RunData, grouped as in_groups};
+pub use run_data::{Damage, RunData};
+pub use sets::in_groups;

@@ -12,6 +12,7 @@ use syncscope_core::{Case, Catalogue, Nanoseconds, Row, Run, Verdict};
 
 use crate::naming;
 use crate::section::Section;
+use crate::sets::sets;
 
 /// One run: its description, rows and details.
 #[derive(Debug, Clone)]
@@ -130,13 +131,7 @@ impl RunData {
 
     /// The rows that have a key, in sets of one key.
     pub(crate) fn sets<K: Ord>(&self, key: impl Fn(&Row) -> Option<K>) -> BTreeMap<K, Vec<usize>> {
-        let mut sets: BTreeMap<K, Vec<usize>> = BTreeMap::new();
-        for (index, row) in self.rows.iter().enumerate() {
-            if let Some(key) = key(row) {
-                sets.entry(key).or_default().push(index);
-            }
-        }
-        sets
+        sets(self.rows.iter().enumerate().filter_map(|(index, row)| Some((key(row)?, index))))
     }
 
     /// These rows, the cheapest first; those without a cost last.
@@ -196,18 +191,6 @@ pub(crate) fn labels(runs: &[RunData]) -> Vec<String> {
         }
     }
     labels
-}
-
-/// The items of each key, in the order in which the keys first occur.
-pub fn grouped<K: PartialEq, V>(items: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
-    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
-    for (key, item) in items {
-        match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, group)) => group.push(item),
-            None => groups.push((key, vec![item])),
-        }
-    }
-    groups
 }
 
 /// The domains and families of the rows of these runs, in the order of reports.

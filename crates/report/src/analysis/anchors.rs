@@ -16,7 +16,7 @@ use crate::analysis::ladder::LADDER;
 use crate::analysis::row_query::{Rung, Selected};
 use crate::analysis::usual::short_name;
 use crate::figure::{self, Cost};
-use crate::run_data::grouped;
+use crate::sets::in_groups;
 use crate::{RunData, naming};
 
 const TABLE: &str = include_str!("../../assets/anchors.csv");
@@ -94,7 +94,7 @@ fn hardware(data: &RunData, row: &Row) -> String {
 /// The order is that of the table.
 pub(crate) fn behind(rung: &Rung, data: &RunData, selected: &Selected) -> Vec<Mark> {
     let Some(row) = data.rows.get(selected.row) else { return Vec::new() };
-    let of_hardware = grouped(comparable(rung, data, row).map(|anchor| (&anchor.hardware, anchor)));
+    let of_hardware = in_groups(comparable(rung, data, row).map(|anchor| (&anchor.hardware, anchor)));
     of_hardware.into_iter().map(|(_, anchors)| mark(anchors[0])).collect()
 }
 

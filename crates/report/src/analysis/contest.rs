@@ -29,7 +29,7 @@ use super::usual::{MachineSize, short_name, unusualness};
 use crate::analysis::compare::ratio::{UncertainCost, p_at_most};
 use crate::analysis::compare::{is_one_definition, measurement_blocks};
 use crate::naming::enumeration;
-use crate::run_data::grouped;
+use crate::sets::in_groups;
 use crate::{RunData, naming};
 
 pub(crate) use alike::Comparison;
@@ -355,7 +355,7 @@ impl<'a> Contest<'a> {
 
 /// The designs of these, each once.
 fn distinct<'b, 'a: 'b>(entrants: impl IntoIterator<Item = &'b Entrant<'a>>) -> Vec<String> {
-    let named = grouped(entrants.into_iter().map(|one| (&one.name, one)));
+    let named = in_groups(entrants.into_iter().map(|one| (&one.name, one)));
     named.into_iter().map(|(name, _)| name.clone()).collect()
 }
 

@@ -8,8 +8,8 @@ use syncscope_core::{Placement, Row, Run, Verdict};
 
 use super::contest::bounds;
 use super::placements::list_length;
-use super::sets::sets;
 use crate::figure::{extremes, has_figure};
+use crate::sets::sets;
 
 /// The primitive whose rows fill the matrix.
 pub(crate) const PRIMITIVE: &str = "cpu.handoff.cas_pingpong";

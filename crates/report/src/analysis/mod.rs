@@ -25,6 +25,5 @@ mod phrases;
 pub(crate) mod placements;
 pub(crate) mod questions;
 pub(crate) mod row_query;
-mod sets;
 pub(crate) mod trust;
 pub(crate) mod usual;

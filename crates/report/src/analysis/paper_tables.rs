@@ -5,9 +5,9 @@ use syncscope_core::{Case, Evidence, Form, Group, MemoryOrder, Role, Row};
 
 use crate::RunData;
 use crate::analysis::contest::{Basis, Known, design};
-use crate::analysis::sets::sets;
 use crate::analysis::usual::short_name;
 use crate::figure::{self, extremes};
+use crate::sets::sets;
 
 /// A table as texts; the first column names the lines.
 #[derive(Debug, Clone, PartialEq, Eq)]

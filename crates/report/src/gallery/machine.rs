@@ -9,7 +9,7 @@ use super::Entry;
 use crate::analysis::ladder::LADDER;
 use crate::analysis::trust;
 use crate::page::html::escape;
-use crate::run_data::grouped;
+use crate::sets::in_groups;
 use crate::{RunData, naming};
 
 /// A run, and how it is called.
@@ -48,7 +48,7 @@ pub(super) fn columns<'m, 'a>(machines: &'m [Machine<'a>]) -> Vec<Column<'m, 'a>
         Column { parts, runs, is_published, id: String::new() }
     };
     let keyed = with_rung.map(|machine| ((machine.parts(), machine.is_published), machine));
-    let mut columns: Vec<Column<'m, 'a>> = grouped(keyed).into_iter().map(of_machine).collect();
+    let mut columns: Vec<Column<'m, 'a>> = in_groups(keyed).into_iter().map(of_machine).collect();
     columns.sort_by_cached_key(|column| (column.is_published, usize::MAX - column.rungs()));
     let mut known = HashSet::new();
     for column in &mut columns {

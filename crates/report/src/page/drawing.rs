@@ -13,7 +13,7 @@ use super::html::escape;
 use crate::analysis::ladder::rung;
 use crate::figure::{self, Cost};
 use crate::naming::plural;
-use crate::run_data::grouped;
+use crate::sets::in_groups;
 use crate::{RunData, naming};
 
 /// The most machines that are drawn.
@@ -182,7 +182,7 @@ fn gpu_claims(devices: &[GpuMachine]) -> String {
 /// The ways between devices: `NVLink between all pairs`, `NVLink 2 pairs, PCIe 4 pairs`.
 fn ways(links: &[GpuLink]) -> String {
     let pairs = links.iter().filter(|link| link.from < link.to);
-    match grouped(pairs.map(|link| (link.kind.as_deref().unwrap_or("unknown link"), link))).as_slice() {
+    match in_groups(pairs.map(|link| (link.kind.as_deref().unwrap_or("unknown link"), link))).as_slice() {
         [] => "between the GPUs".to_owned(),
         [(kind, pairs)] if pairs.len() == 1 => (*kind).to_owned(),
         [(kind, _)] => format!("{kind} between all pairs"),

@@ -9,7 +9,7 @@ use syncscope_core::run::Status;
 use syncscope_core::{Case, Verdict};
 
 use crate::analysis::{contest, questions, trust};
-use crate::run_data::grouped;
+use crate::sets::in_groups;
 use crate::{RunData, figure, naming};
 
 /// The summary of a run: what it found in sentences and what disturbed it, then costs with their intervals in the order of
@@ -87,7 +87,7 @@ const MOST_FAILURES: usize = 5;
 
 fn failures(data: &RunData, text: Text) -> Vec<String> {
     let failed = data.rows.iter().filter(|row| row.verdict.is_failure());
-    let failed = grouped(failed.map(|row| ((&row.case.primitive, &row.verdict), &row.case)));
+    let failed = in_groups(failed.map(|row| ((&row.case.primitive, &row.verdict), &row.case)));
     let of = |((primitive, verdict), cases): &((&String, &Verdict), Vec<&Case>)| {
         let case = match cases.as_slice() {
             [one] => one.to_string(),

@@ -10,7 +10,7 @@ use crate::analysis::placements;
 use crate::analysis::usual::{MachineSize, short_name};
 use crate::figure::{Cost, interval_within_run};
 use crate::naming;
-use crate::run_data::grouped;
+use crate::sets::in_groups;
 
 /// A part of the table with its own sizes.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,7 +57,7 @@ pub(super) fn sections(data: &RunData, cheapest: &[&Row]) -> Vec<Section> {
         families.entry((naming::family_order(domain, family), domain, family)).or_default().push((identity, row));
     }
     let of_family = |rows| {
-        let variants = grouped(rows).into_iter().map(|(identity, rows)| Variant { identity, rows });
+        let variants = in_groups(rows).into_iter().map(|(identity, rows)| Variant { identity, rows });
         family_sections(variants.collect(), machine, cheapest)
     };
     families.into_values().flat_map(of_family).collect()
@@ -109,7 +109,7 @@ fn common_sizes(variants: &[Variant<'_>], machine: MachineSize) -> Vec<Case> {
     let exists = |row: &Row| !matches!(row.verdict, Verdict::Skipped(_)) && !machine.is_oversubscribed_by(&row.case);
     let any_exists = rows().any(|row| exists(row));
     let counted = rows().filter(|row| exists(row) || !any_exists).map(|row| (size(&row.case), &row.case));
-    let groups = grouped(counted);
+    let groups = in_groups(counted);
     let most = groups.iter().map(|(_, cases)| cases.len()).max().unwrap_or_default();
     let mut sizes: Vec<&Case> =
         groups.iter().filter(|(_, cases)| 2 * cases.len() >= most).map(|(_, cases)| cases[0]).collect();
@@ -179,7 +179,7 @@ fn joined(values: &[String]) -> String {
 }
 
 fn lines(drafts: &[Draft<'_>], titled: &[Option<&[String]>], cheapest: &[&Row]) -> Vec<Line> {
-    let of_primitives = grouped(drafts.iter().map(|draft| (draft.primitive, draft)));
+    let of_primitives = in_groups(drafts.iter().map(|draft| (draft.primitive, draft)));
     of_primitives.into_iter().flat_map(|(primitive, own)| primitive_lines(primitive, own, titled, cheapest)).collect()
 }
 

@@ -8,8 +8,8 @@ use syncscope_core::Row;
 use syncscope_core::stats::median;
 use syncscope_core::words::words;
 
-use crate::analysis::sets::sets;
 use crate::naming;
+use crate::sets::sets;
 
 words! {
     /// What became of the cost of a case.

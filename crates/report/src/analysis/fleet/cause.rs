@@ -7,7 +7,7 @@ use syncscope_core::stats::median;
 use super::node::{Cost, Node};
 use super::{FleetCell, FleetNode};
 use crate::analysis::compare::differences::Property;
-use crate::analysis::sets::sets;
+use crate::sets::sets;
 
 /// A share of stolen time, of SMT interference, or of load on each CPU is named if it is larger than that of the median node
 /// by this factor and by this much.

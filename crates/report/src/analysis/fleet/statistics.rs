@@ -7,7 +7,7 @@ use syncscope_core::stats::{Variance, median, median_absolute_deviation, student
 use super::FleetCell;
 use super::node::{Cost, Node};
 use crate::analysis::compare::{Change, error_of_intervals, rejected};
-use crate::analysis::sets::sets;
+use crate::sets::sets;
 
 /// What runs of one node differ by counts for so many degrees of freedom.
 const PRIOR_DEGREES: f64 = 4.0;

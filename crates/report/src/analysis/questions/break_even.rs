@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::prelude::*;
 use crate::naming::KERNEL_US;
-use crate::run_data::grouped;
+use crate::sets::in_groups;
 
 /// What a sentence and what a chart call a way to launch a kernel behind another one.
 pub(super) fn words(id: &str) -> (&str, &str) {
@@ -173,7 +173,7 @@ pub(super) fn margins(ways: &[Way<'_>], grid: &Contest<'_>) -> Option<Spec> {
 /// What is certain of each way; ways of which the same is true stand together.
 pub(super) fn by_length_in_words(ways: &[Way<'_>], grid: &Contest<'_>) -> Option<String> {
     let (best, best_cost) = grid.best()?;
-    let groups = grouped(ways.iter().map(|way| (way.in_words(grid), words(way.id).0.to_owned())));
+    let groups = in_groups(ways.iter().map(|way| (way.in_words(grid), words(way.id).0.to_owned())));
     let parts = groups.into_iter().map(|(group, words)| Some(format!("{} {group}", either(&words))));
     let blocks = best_cost.row.case.blocks.map(|blocks| format!(" of {blocks} blocks")).unwrap_or_default();
     let (name, parts) = (&best.name, capitalized(&joined(parts, "; ")?));

@@ -18,9 +18,9 @@ pub(super) use crate::analysis::contest::{
 pub(super) use crate::analysis::ladder::{on_rung, rung};
 pub(super) use crate::analysis::phrases::{enumerated, joined};
 pub(super) use crate::analysis::placements;
-pub(super) use crate::analysis::sets::sets;
 pub(super) use crate::analysis::usual::{MachineSize, most_usual, short_name, unusualness};
 pub(super) use crate::chart::{Axis, Cell, Line, Point, Rule, Series, Spec, Unit};
 pub(super) use crate::figure::Cost;
 pub(super) use crate::naming::{capitalized, either, enumeration, plural};
+pub(super) use crate::sets::sets;
 pub(super) use crate::{RunData, figure, naming};

@@ -6,7 +6,7 @@ use super::barrier::{RESIDENT, of_grid, that_orders};
 use super::break_even::{Way, by_length_in_words, length, margins, standing, ways, words};
 use super::prelude::*;
 use crate::naming::EMPTY_KERNEL;
-use crate::run_data::grouped;
+use crate::sets::in_groups;
 
 pub(super) const SENTENCES: Sentences = &[kernel_or_grid_barrier, programmatic];
 
@@ -169,7 +169,7 @@ fn missing(data: &RunData) -> Option<String> {
         Verdict::Skipped(reason) => Some((reason.as_str(), words(&row.case.primitive).1)),
         _ => None,
     });
-    let reasons = grouped(skipped.collect::<BTreeSet<_>>()).into_iter();
+    let reasons = in_groups(skipped.collect::<BTreeSet<_>>()).into_iter();
     let in_words = |(reason, names): (&str, Vec<&str>)| {
         Some(format!("Not measured: next kernel {} ({reason}).", names.join(", ")))
     };

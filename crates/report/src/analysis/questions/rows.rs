@@ -7,7 +7,7 @@ use syncscope_core::run::IMPORTED;
 use super::prelude::*;
 use crate::analysis::contest::{Open, Win};
 use crate::chart::share_vertical_axis;
-use crate::run_data::grouped;
+use crate::sets::in_groups;
 
 /// Of the rows with one name, those that differ only in the parameters that `free` clears: the largest such set, then the
 /// usual one. Rows of other orders or modes would be other lines.
@@ -60,7 +60,7 @@ pub(super) fn series(
             rows.into_iter().map(|index| point(&data.rows[index], index, x(data.case(index)) as f64)).collect();
         Series { label, primitive, colour: None, points }
     };
-    grouped(shown.map(|index| (name(data.case(*index)), *index))).into_iter().map(of_label).collect()
+    in_groups(shown.map(|index| (name(data.case(*index)), *index))).into_iter().map(of_label).collect()
 }
 
 /// The same with colours of their own: their names are no primitives.
@@ -191,7 +191,7 @@ pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u
         }
     }
     let certain: Vec<String> =
-        grouped(certain).into_iter().map(|(name, places)| format!("{name} {}", enumeration(&places))).collect();
+        in_groups(certain).into_iter().map(|(name, places)| format!("{name} {}", enumeration(&places))).collect();
     let sentence = |parts: &[String]| format!("Cheapest {measured}{noun}: {}.", parts.join("; "));
     match (certain.is_empty(), open.is_empty()) {
         (true, true) => None,
