@@ -61,6 +61,12 @@ impl Failure {
         move |error| Self::CouldNot(format!("{}: {error}", path.display()))
     }
 
+    /// Refuses for the first of these reasons that holds.
+    pub(crate) fn refuse<const N: usize>(reasons: [(bool, &str); N]) -> Result<(), Self> {
+        let holds = reasons.into_iter().find(|(holds, _)| *holds);
+        holds.map_or(Ok(()), |(_, reason)| Err(Self::Usage(reason.to_owned())))
+    }
+
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Self::CouldNot(_) => 1,

@@ -15,7 +15,6 @@ use syncscope_gpu::{GpuError, GpuLaboratory};
 use syncscope_papers::crosscheck;
 
 use crate::failure::Failure;
-use crate::supervisor;
 use crate::supervisor::board::{self, Step};
 
 /// The laboratories that measure in this process.
@@ -82,7 +81,7 @@ impl Laboratories {
 
     /// Lets fresh processes make passes over the cases of the CPUs, in a run of one process that is watched.
     pub(crate) fn let_fresh_processes_measure(&mut self) {
-        let cpu = self.cpu.as_mut().filter(|_| self.mpi.is_none() && supervisor::is_worker());
+        let cpu = self.cpu.as_mut().filter(|_| self.mpi.is_none() && board::is_there());
         cpu.into_iter().for_each(CpuLaboratory::let_fresh_processes_measure);
     }
 
@@ -137,10 +136,8 @@ impl Laboratories {
         board::begin(&Step::OpeningCpu);
         let cpu = self.cpu.as_ref().and_then(|cpu| crosscheck::check_cpu(cpu, seed));
         board::begin(&Step::OpeningGpu);
-        let gpu = self.gpu.as_mut().ok().and_then(|gpu| match crosscheck::check_gpu(gpu, seed) {
-            Ok(check) => check,
-            Err(error) => Some(ChainCheck::without_figures("gpu", "float_addition", error.to_string())),
-        });
+        let failed = |error: GpuError| Some(ChainCheck::without_figures("gpu", "float_addition", error.to_string()));
+        let gpu = self.gpu.as_mut().ok().and_then(|gpu| crosscheck::check_gpu(gpu, seed).unwrap_or_else(failed));
         board::begin(&Step::Other);
         self.chain_checks = cpu.into_iter().chain(gpu).collect();
     }
@@ -157,15 +154,9 @@ impl Laboratories {
     /// The state of the machine.
     pub(crate) fn environment(&self) -> Environment {
         let mut environment = Environment::default();
-        if let Some(cpu) = &self.cpu {
-            cpu.describe(&mut environment);
-        }
-        if let Ok(gpu) = &self.gpu {
-            gpu.describe(&mut environment);
-        }
-        if let Some(mpi) = &self.mpi {
-            mpi.describe(&mut environment);
-        }
+        self.cpu.iter().for_each(|cpu| cpu.describe(&mut environment));
+        self.gpu.iter().for_each(|gpu| gpu.describe(&mut environment));
+        self.mpi.iter().for_each(|mpi| mpi.describe(&mut environment));
         environment.crosscheck.clone_from(&self.chain_checks);
         environment
     }

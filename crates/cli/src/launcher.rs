@@ -44,15 +44,12 @@ impl Process {
 
     /// Joins the other processes of a common run. `None` for a process that only took part, and is done.
     pub(crate) fn join(self, arguments: &RunArguments) -> Result<Option<Together>, Failure> {
-        let refused = [
+        Failure::refuse([
             (arguments.repeat.is_some(), "--repeat starts processes of its own; start the launcher several times"),
             (arguments.experiments, "--experiments measures GPUs, and this run none; use it without the launcher"),
             (arguments.device.is_some(), "--device: primitives between processes (mpi.*) use no GPU; leave it out"),
             (arguments.cpus.is_some(), "--cpus: the launcher places its processes; use its options, such as --bind-to"),
-        ];
-        if let Some((_, reason)) = refused.iter().find(|(is_given, _)| *is_given) {
-            return Err(Failure::Usage((*reason).to_owned()));
-        }
+        ])?;
         let family = match self.launcher {
             "Open MPI" => Family::OpenMpi,
             "MPICH" => Family::Mpich,

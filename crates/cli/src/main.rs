@@ -25,13 +25,10 @@ use supervisor::Resuming;
 
 fn main() -> ExitCode {
     // First of all: a worker of a measurement must have started no thread.
-    if let Some(code) = syncscope_cpu::processes::serve_if_asked() {
-        return code;
-    }
-    if let Some(code) = syncscope_cpu::processes::measure_if_asked(supervisor::fresh_process) {
-        return code;
-    }
-    if let Some(code) = syncscope_gpu::compiler_process::serve_if_asked() {
+    let served = syncscope_cpu::processes::serve_if_asked()
+        .or_else(|| syncscope_cpu::processes::measure_if_asked(supervisor::fresh_process))
+        .or_else(syncscope_gpu::compiler_process::serve_if_asked);
+    if let Some(code) = served {
         return code;
     }
     let arguments = Arguments::read();

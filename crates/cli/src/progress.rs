@@ -181,10 +181,8 @@ impl Observer for Progress {
     }
 
     fn planned(&mut self, work: &[Work]) {
-        self.laboratories = work
-            .iter()
-            .map(|work| LaboratoryProgress { work: *work, done: Done::default(), spent: Duration::ZERO })
-            .collect();
+        let unmeasured = |work: &Work| LaboratoryProgress { work: *work, done: Done::default(), spent: Duration::ZERO };
+        self.laboratories = work.iter().map(unmeasured).collect();
         self.counted = Instant::now();
         self.bar.set_length(100);
         self.bar.set_position(0);

@@ -58,28 +58,21 @@ impl Selection {
     /// Fails if a glob matches no primitive, which is probably a typing error.
     pub(crate) fn check(&self, listing: &[Listing]) -> Result<(), Failure> {
         let matches_nothing = |glob: &&Pattern| !listing.iter().any(|listing| glob.matches(listing.primitive.id));
-        match self.only.iter().chain(&self.skip).find(matches_nothing) {
-            Some(glob) => {
-                let primitives: Vec<&Primitive> = listing.iter().map(|listing| listing.primitive).collect();
-                Err(Failure::Usage(format!("`{glob}` matches no primitive; {}", advice(glob.as_str(), &primitives))))
-            }
-            None => Ok(()),
-        }
+        let Some(glob) = self.only.iter().chain(&self.skip).find(matches_nothing) else { return Ok(()) };
+        let primitives: Vec<&Primitive> = listing.iter().map(|listing| listing.primitive).collect();
+        Err(Failure::Usage(format!("`{glob}` matches no primitive; {}", advice(glob.as_str(), &primitives))))
     }
 
     /// Fails if a glob matches no row of any of the runs.
     pub(crate) fn check_runs(&self, runs: &[&RunData]) -> Result<(), Failure> {
         let rows = || runs.iter().flat_map(|data| &data.rows);
         let matches_nothing = |glob: &&Pattern| !rows().any(|row| glob.matches(&row.case.primitive));
-        match self.only.iter().find(matches_nothing).filter(|_| rows().next().is_some()) {
-            Some(glob) => {
-                let of_rows = |primitive: &&Primitive| rows().any(|row| row.case.primitive == primitive.id);
-                let known = runs.first().map_or(&[][..], |data| data.catalogue.primitives());
-                let primitives: Vec<&Primitive> = known.iter().filter(of_rows).collect();
-                Err(Failure::Usage(format!("`{glob}` matches no row; {}", advice(glob.as_str(), &primitives))))
-            }
-            None => Ok(()),
-        }
+        let unmatched = self.only.iter().find(matches_nothing).filter(|_| rows().next().is_some());
+        let Some(glob) = unmatched else { return Ok(()) };
+        let of_rows = |primitive: &&Primitive| rows().any(|row| row.case.primitive == primitive.id);
+        let known = runs.first().map_or(&[][..], |data| data.catalogue.primitives());
+        let primitives: Vec<&Primitive> = known.iter().filter(of_rows).collect();
+        Err(Failure::Usage(format!("`{glob}` matches no row; {}", advice(glob.as_str(), &primitives))))
     }
 
     /// The cases of a preset that the globs select, in a random order that `seed` determines. Where the preset has none of
@@ -147,11 +140,8 @@ impl Selection {
 
     /// The values of the axes that no case of the plan has.
     pub(crate) fn missing_values(&self, plan: &Plan) -> Vec<String> {
-        self.axes
-            .missing(&plan.parts.iter().flatten())
-            .iter()
-            .map(|((axis, _), value)| format!("{axis} {value}"))
-            .collect()
+        let missing = self.axes.missing(&plan.parts.iter().flatten());
+        missing.iter().map(|((axis, _), value)| format!("{axis} {value}")).collect()
     }
 
     /// Why the globs select nothing that can be measured here.
@@ -161,10 +151,9 @@ impl Selection {
             self.selects(&Case::new(id)) && (!self.syncperformance || in_programs())
         };
         let mut chosen = listing.iter().filter(|listing| is_selected(listing.primitive.id));
+        let unavailable = |reason| format!("this machine can measure none of the selected primitives: {reason}");
         match chosen.find_map(|listing| listing.unavailable.as_ref()) {
-            Some(reason) => {
-                Failure::CouldNot(format!("this machine can measure none of the selected primitives: {reason}"))
-            }
+            Some(reason) => Failure::CouldNot(unavailable(reason)),
             None => Failure::Usage("the globs select no primitive; `syncscope list` shows the ids".to_owned()),
         }
     }

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use syncscope_core::Cancel;
 use syncscope_report::plain;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Outcome};
 
 /// The name of this process where it is one of many: errors begin with it, and everything else is left out.
 static SILENT: OnceLock<String> = OnceLock::new();
@@ -39,13 +39,13 @@ pub(crate) fn width() -> usize {
 }
 
 /// Writes a result to stdout. A closed pipe (`| head`) is not an error.
-pub(crate) fn show(text: &dyn Display) -> Result<(), Failure> {
+pub(crate) fn show(text: &dyn Display) -> Result<Outcome, Failure> {
     if is_silent() {
-        return Ok(());
+        return Ok(Outcome::Done);
     }
     match writeln!(stdout().lock(), "{text}") {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::CouldNot(format!("stdout: {error}"))),
-        _ => Ok(()),
+        _ => Ok(Outcome::Done),
     }
 }
 
@@ -66,16 +66,21 @@ pub(crate) fn line(text: &str) {
 
 /// Shows why the command failed.
 pub(crate) fn error(text: &dyn Display) {
-    match SILENT.get() {
-        Some(name) => labelled("error", 31, &format!("{name}: {text}")),
-        None => labelled("error", 31, text),
-    }
+    let name = SILENT.get().map(|name| format!("{name}: ")).unwrap_or_default();
+    labelled("error", 31, &format!("{name}{text}"));
 }
 
 /// Shows what may have disturbed the measurements.
 pub(crate) fn warning(text: &dyn Display) {
     if !is_silent() {
         labelled("warning", 33, text);
+    }
+}
+
+/// Shows all that may have disturbed them.
+pub(crate) fn warnings(texts: &[String]) {
+    for text in texts {
+        warning(text);
     }
 }
 

@@ -6,8 +6,7 @@ use serde::Serialize;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Row, Verdict};
 
-use crate::naming;
-use crate::naming::KERNEL_US;
+use crate::naming::{self, KERNEL_US};
 
 /// A number with this many significant digits and without an exponent: `0.0521`, `9.18`, `212`.
 fn digits(value: f64, count: i32) -> String {

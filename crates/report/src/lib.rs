@@ -20,6 +20,7 @@ mod generation;
 mod live;
 mod naming;
 mod run_data;
+mod sets;
 #[cfg(test)]
 mod testing;
 
@@ -42,3 +43,4 @@ pub use export::grid::plain;
 pub use figure::{grouped, time};
 pub use live::LiveLadder;
 pub use run_data::{Damage, RunData};
+pub use sets::in_groups;

@@ -43,8 +43,7 @@ pub(crate) fn gpus(devices: &[GpuMachine]) -> Vec<String> {
 pub(crate) fn cpus(cpus: &CpuMachine) -> String {
     let threads = match cpus.hardware_threads {
         0 => String::new(),
-        1 => ", 1 CPU".to_owned(),
-        count => format!(", {count} CPUs"),
+        count => format!(", {}", plural(count, "CPU")),
     };
     format!("{}{threads}", cpu(&cpus.model))
 }

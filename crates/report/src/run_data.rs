@@ -12,6 +12,7 @@ use syncscope_core::{Case, Catalogue, Nanoseconds, Row, Run, Verdict};
 
 use crate::naming;
 use crate::section::Section;
+use crate::sets::sets;
 
 /// One run: its description, rows and details.
 #[derive(Debug, Clone)]
@@ -70,9 +71,8 @@ impl RunData {
         let details = if has_rows { directory.details_of(&rows)? } else { HashMap::new() };
         run.shared = another_run::derive(&mut rows, &details, &catalogue, &run.between_runs);
         run.fingerprint = Fingerprint::of(&rows, &details, &catalogue);
-        let rows: Vec<(u64, Row)> = lines.into_iter().zip(rows).collect();
-        let others: Vec<String> = contradictions(&rows).into_iter().collect();
-        let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row.without_contradiction()).collect();
+        let others: Vec<String> = contradictions(&lines, &rows).into_iter().collect();
+        let rows: Vec<Row> = rows.into_iter().map(Row::without_contradiction).collect();
         Ok(Self {
             name: directory_name(path),
             damage: Damage { lost_rows: run.damage(&rows).filter(|_| has_rows), others },
@@ -131,13 +131,7 @@ impl RunData {
 
     /// The rows that have a key, in sets of one key.
     pub(crate) fn sets<K: Ord>(&self, key: impl Fn(&Row) -> Option<K>) -> BTreeMap<K, Vec<usize>> {
-        let mut sets: BTreeMap<K, Vec<usize>> = BTreeMap::new();
-        for (index, row) in self.rows.iter().enumerate() {
-            if let Some(key) = key(row) {
-                sets.entry(key).or_default().push(index);
-            }
-        }
-        sets
+        sets(self.rows.iter().enumerate().filter_map(|(index, row)| Some((key(row)?, index))))
     }
 
     /// These rows, the cheapest first; those without a cost last.
@@ -199,18 +193,6 @@ pub(crate) fn labels(runs: &[RunData]) -> Vec<String> {
     labels
 }
 
-/// The items of each key, in the order in which the keys first occur.
-pub(crate) fn grouped<K: PartialEq, V>(items: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
-    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
-    for (key, item) in items {
-        match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, group)) => group.push(item),
-            None => groups.push((key, vec![item])),
-        }
-    }
-    groups
-}
-
 /// The domains and families of the rows of these runs, in the order of reports.
 pub(crate) fn families(runs: &[RunData]) -> Vec<(&str, &str)> {
     let cases = runs.iter().flat_map(|data| &data.rows).map(|row| row.case.domain_and_family());
@@ -220,8 +202,8 @@ pub(crate) fn families(runs: &[RunData]) -> Vec<(&str, &str)> {
 }
 
 /// How many rows contradict themselves, and the first of them.
-fn contradictions(rows: &[(u64, Row)]) -> Option<String> {
-    let mut found = rows.iter().filter_map(|(line, row)| Some((line, row, row.contradiction()?)));
+fn contradictions(lines: &[u64], rows: &[Row]) -> Option<String> {
+    let mut found = lines.iter().zip(rows).filter_map(|(line, row)| Some((line, row, row.contradiction()?)));
     let (line, row, text) = found.next()?;
     let count = 1 + found.count();
     let rows = match count {

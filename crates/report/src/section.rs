@@ -4,7 +4,7 @@
 //! tables.
 
 use std::collections::HashSet;
-use std::fmt::{self, Write};
+use std::fmt;
 
 use comfy_table::{CellAlignment, ContentArrangement, presets};
 
@@ -61,6 +61,9 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
+/// The heading of a column, and what stands below it for a row.
+pub type Column<T> = (&'static str, fn(&T) -> String);
+
 impl Part {
     /// Parts under a heading, with a note beside it.
     pub fn card(title: &str, note: &str, parts: Vec<Self>) -> Self {
@@ -72,12 +75,23 @@ impl Part {
         Self::Paragraph(text.into())
     }
 
+    /// A card about these items; none without any.
+    pub fn about<T>(items: &[T], title: &str, note: &str, parts: impl FnOnce(&[T]) -> Vec<Self>) -> Option<Self> {
+        (!items.is_empty()).then(|| Self::card(title, note, parts(items)))
+    }
+
     /// Figures with these headings.
     pub fn table(headings: &[&str], rows: Vec<Vec<String>>) -> Self {
         Self::Table(Table { headings: headings.iter().map(|heading| (*heading).to_owned()).collect(), rows })
     }
 
     /// Its markup.
+    /// A line for each row, with the cells of these columns.
+    pub fn columns<T, const N: usize>(rows: &[T], columns: [Column<T>; N]) -> Self {
+        let line = |row: &T| columns.iter().map(|(_, cell)| cell(row)).collect();
+        Self::table(&columns.map(|(heading, _)| heading), rows.iter().map(line).collect())
+    }
+
     pub(crate) fn html(&self) -> String {
         match self {
             Self::Card(title, note, parts) => card(title, note, &html(parts)),
@@ -114,19 +128,15 @@ pub(crate) fn of_runs(id: &str, title: &str, lead: &str, contents: &[(&str, Stri
     if contents.is_empty() {
         return String::new();
     }
-    let mut html = format!(
+    let heading = |label: &str| {
+        if are_several { format!("<h3 class=\"published-run\">{}</h3>", escape(label)) } else { String::new() }
+    };
+    let content = |(label, content): &(&str, String)| heading(label) + content;
+    format!(
         "<section class=\"published\" id=\"{id}\" aria-labelledby=\"{id}-title\"><h2 id=\"{id}-title\">{title}</h2>\
-         <p class=\"lead\">{lead}</p>"
-    );
-    for (label, content) in contents {
-        if are_several {
-            // Writing to a String cannot fail.
-            let _ = write!(html, "<h3 class=\"published-run\">{}</h3>", escape(label));
-        }
-        html.push_str(content);
-    }
-    html.push_str("</section>\n");
-    html
+         <p class=\"lead\">{lead}</p>{}</section>\n",
+        contents.iter().map(content).collect::<String>()
+    )
 }
 
 /// A card with a heading, a note beside it, and its content, which is markup.
@@ -166,20 +176,11 @@ pub(crate) fn badge(verdict: ClaimVerdict) -> String {
 
 /// Claims with what became of them.
 fn claims(claims: &[Finding]) -> String {
-    let mut html = "<dl class=\"claims\">".to_owned();
-    for Finding { text, place, outcome, .. } in claims {
-        // Writing to a String cannot fail.
-        let _ = write!(
-            html,
-            "<dt>{} {}</dt><dd>{}; {}</dd>",
-            badge(outcome.verdict),
-            escape(text),
-            escape(&outcome.sentence),
-            escape(place)
-        );
-    }
-    html.push_str("</dl>\n");
-    html
+    let item = |Finding { text, place, outcome, .. }: &Finding| {
+        let [text, sentence, place] = [text, &outcome.sentence, place].map(|text| escape(text));
+        format!("<dt>{} {text}</dt><dd>{sentence}; {place}</dd>", badge(outcome.verdict))
+    };
+    format!("<dl class=\"claims\">{}</dl>\n", claims.iter().map(item).collect::<String>())
 }
 
 /// A longer table is folded on the page.
@@ -198,27 +199,22 @@ impl Table {
     }
 
     fn html(&self) -> String {
-        let mut html =
-            "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table><thead><tr>".to_owned();
         let class = |column: usize| if self.is_number(column) { " class=\"number\"" } else { "" };
         let classes: Vec<&str> = (0..self.headings.len()).map(class).collect();
-        for (heading, class) in self.headings.iter().zip(&classes) {
-            // Writing to a String cannot fail.
-            let _ = write!(html, "<th scope=\"col\"{class}>{}</th>", escape(heading));
-        }
-        html.push_str("</tr></thead><tbody>");
-        for row in &self.rows {
-            html.push_str("<tr>");
-            for (column, (cell, class)) in row.iter().zip(&classes).enumerate() {
-                let _ = match column {
-                    0 => write!(html, "<th scope=\"row\"{class}>{}</th>", escape(cell)),
-                    _ => write!(html, "<td{class}>{}</td>", escape(cell)),
-                };
-            }
-            html.push_str("</tr>");
-        }
-        html.push_str("</tbody></table></div>\n");
-        html
+        let heading = |(text, class): (&String, &&str)| format!("<th scope=\"col\"{class}>{}</th>", escape(text));
+        let cell = |(column, (text, class)): (usize, (&String, &&str))| match column {
+            0 => format!("<th scope=\"row\"{class}>{}</th>", escape(text)),
+            _ => format!("<td{class}>{}</td>", escape(text)),
+        };
+        let row = |cells: &Vec<String>| {
+            format!("<tr>{}</tr>", cells.iter().zip(&classes).enumerate().map(cell).collect::<String>())
+        };
+        format!(
+            "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table><thead><tr>{}</tr></thead>\
+             <tbody>{}</tbody></table></div>\n",
+            self.headings.iter().zip(&classes).map(heading).collect::<String>(),
+            self.rows.iter().map(row).collect::<String>()
+        )
     }
 }
 

@@ -80,17 +80,13 @@ impl ResultFile {
     /// If the file cannot be read or a line cannot be parsed. The error names file and line.
     pub fn read(path: &Path) -> Result<Self, ResultFileError> {
         let io = |error| ResultFileError::Io(path.to_owned(), error);
+        let in_line = |(line, reason)| ResultFileError::Line { path: path.to_owned(), line, reason };
         let size = std::fs::metadata(path).map_err(io)?.len();
         if size > MOST_BYTES {
-            let reason = format!("the file has {size} bytes; result files have at most {MOST_BYTES}");
-            return Err(ResultFileError::Line { path: path.to_owned(), line: 1, reason });
+            return Err(in_line((1, format!("the file has {size} bytes; result files have at most {MOST_BYTES}"))));
         }
         let bytes = std::fs::read(path).map_err(io)?;
-        Self::parse(&String::from_utf8_lossy(&bytes)).map_err(|(line, reason)| ResultFileError::Line {
-            path: path.to_owned(),
-            line,
-            reason,
-        })
+        Self::parse(&String::from_utf8_lossy(&bytes)).map_err(in_line)
     }
 
     /// Parses the text of a result file.
@@ -178,24 +174,17 @@ impl Reader {
 
     fn figures(&mut self, dtype: Dtype, rest: &str) -> Result<(), String> {
         let (aggregate, values) = rest.split_once(',').ok_or("expected an aggregate and figures")?;
-        let times: Vec<Nanoseconds> = values
-            .split(',')
-            .map(|value| number(value).map(|time: f64| Nanoseconds(time * self.unit)))
-            .collect::<Result<_, _>>()?;
+        let time = |value| number(value).map(|time: f64| Nanoseconds(time * self.unit));
+        let times = values.split(',').map(time).collect::<Result<Vec<_>, _>>()?;
         if times.len() != self.threads.len() {
             return Err(format!("{} figures for {} thread counts", times.len(), self.threads.len()));
         }
         match aggregate {
             "max" => {
                 self.last_max = Some((dtype, self.file.figures.len()));
-                self.file.figures.extend(self.threads.iter().zip(times).map(|(threads, slowest)| ResultFigure {
-                    dtype,
-                    blocks: self.blocks,
-                    threads: *threads,
-                    slowest,
-                    fastest: None,
-                    median: None,
-                }));
+                let (blocks, fastest, median) = (self.blocks, None, None);
+                let figure = |(&threads, slowest)| ResultFigure { dtype, blocks, threads, slowest, fastest, median };
+                self.file.figures.extend(self.threads.iter().zip(times).map(figure));
             }
             "min" | "med" => {
                 let Some((_, from)) = self.last_max.filter(|(last, _)| *last == dtype) else {

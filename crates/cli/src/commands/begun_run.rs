@@ -12,12 +12,10 @@ use syncscope_core::session::{Finished, SessionError};
 use syncscope_report::table;
 
 use crate::args::{Arguments, Command, RunArguments};
-use crate::axes;
 use crate::commands::own_request::OwnRequest;
 use crate::commands::report::write_of_run;
 use crate::failure::{Failure, Outcome};
-use crate::runs;
-use crate::terminal;
+use crate::{axes, runs, terminal};
 
 /// A run that is not complete.
 ///
@@ -69,10 +67,10 @@ pub(super) fn as_begun(
             // The source is that of the run, whatever stands in the files now.
             Ok((kept, Some(OwnRequest { operations: run.own.clone(), arguments: *begun })))
         }
-        Err(error) if !run.own.is_empty() || run.command.iter().any(|word| is_restriction(word)) => Err(could_not(
-            directory.path(),
-            format!("the command in run.json cannot be understood: {error}; start a new run"),
-        )),
+        Err(error) if !run.own.is_empty() || run.command.iter().any(|word| is_restriction(word)) => {
+            let what = format!("the command in run.json cannot be understood: {error}; start a new run");
+            Err(could_not(directory.path(), what))
+        }
         // Commands of other versions, which had no such options.
         _ => Ok((kept, None)),
     }
@@ -99,9 +97,7 @@ pub(super) fn is_complete(directory: &Path) -> bool {
 /// Writes the page, shows the table and the command that resumes an incomplete run.
 pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
     let Finished { directory, status, contradictions, .. } = finished;
-    for text in contradictions {
-        terminal::warning(text);
-    }
+    terminal::warnings(contradictions);
     let mut data = runs::load(directory.path())?;
     let page = write_of_run(directory, &data);
     // They stand above: those of the machine since the start.
@@ -112,10 +108,8 @@ pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
     match status {
         Status::Interrupted | Status::Running => return Ok(interrupted(directory.path(), data.provisional())),
         Status::BudgetSpent => {
-            terminal::note(&format!(
-                "the time budget is spent; {}",
-                how_to_resume(directory.path(), data.provisional())
-            ));
+            let how = how_to_resume(directory.path(), data.provisional());
+            terminal::note(&format!("the time budget is spent; {how}"));
         }
         Status::Done => {}
     }

@@ -1,29 +1,29 @@
 //! `syncscope compare A B`: two runs, case by case.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use syncscope_core::run_directory::RunDirectory;
-use syncscope_report::{Change, RunData, compare as compare_runs, export};
+use syncscope_report::{Change, compare as compare_runs, export};
 
 use crate::args::{CompareArguments, TextFormat};
 use crate::failure::{Failure, Outcome};
-use crate::runs;
 use crate::selection::Selection;
-use crate::terminal;
+use crate::{runs, terminal};
 
 /// Compares two runs.
 pub(crate) fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> {
     let selection = Selection::new(&arguments.only, &[])?;
-    let [a, b] = match arguments.runs.as_slice() {
-        [a, b] => [a.clone(), b.clone()],
-        named => {
-            let missing = runs::latest(2 - named.len(), |_| true)?;
-            let mut both = named.iter().cloned().chain(missing);
-            [both.next().unwrap_or_default(), both.next().unwrap_or_default()]
-        }
-    };
-    refuse_one_directory(&a, &b)?;
-    let [mut a, mut b] = [runs::load_rows(&a)?, runs::load_rows(&b)?];
+    let missing = runs::latest(2_usize.saturating_sub(arguments.runs.len()), |_| true)?;
+    let both = [&arguments.runs[..], &missing].concat();
+    let (a, b) = (&both[0], &both[1]);
+    // A directory without a run has its own message.
+    RunDirectory::open(a)?;
+    let resolved = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+    // A run compared with itself says nothing; it is probably a typing error.
+    if resolved(a) == resolved(b) {
+        return Err(Failure::Usage(format!("A and B are the same directory, {}; name two runs", a.display())));
+    }
+    let [mut a, mut b] = [runs::load_rows(a)?, runs::load_rows(b)?];
     selection.check_runs(&[&a, &b])?;
     for data in [&mut a, &mut b] {
         data.rows.retain(|row| selection.selects(&row.case));
@@ -31,9 +31,9 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> 
     let comparison = compare_runs(&a, &b, arguments.threshold.0);
     if comparison.cases.is_empty() {
         return Err(Failure::CouldNot(format!(
-            "the runs have no case in common ({} in A, {} in B); compare runs of the same primitives and sizes",
-            rows(&a),
-            rows(&b)
+            "the runs have no case in common ({} rows in A, {} rows in B); compare runs of the same primitives and sizes",
+            a.rows.len(),
+            b.rows.len()
         )));
     }
     terminal::show(&match arguments.format {
@@ -43,10 +43,9 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> 
         TextFormat::Json => export::comparison::as_json(&comparison),
     })?;
     let slower = comparison.count(Change::Slower);
-    if arguments.fail_on.is_none() {
-        return Ok(Outcome::Done);
-    }
-    Ok(if slower > 0 {
+    Ok(if arguments.fail_on.is_none() {
+        Outcome::Done
+    } else if slower > 0 {
         terminal::note(&format!("slower in B: {slower}"));
         Outcome::SomeCasesSlower
     } else if comparison.states.differ() {
@@ -55,19 +54,4 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> 
     } else {
         Outcome::Done
     })
-}
-
-fn rows(data: &RunData) -> String {
-    format!("{} rows", data.rows.len())
-}
-
-/// A run compared with itself says nothing; it is probably a typing error.
-fn refuse_one_directory(a: &Path, b: &Path) -> Result<(), Failure> {
-    let resolved = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    // A directory without a run has its own message.
-    RunDirectory::open(a)?;
-    if resolved(a) == resolved(b) {
-        return Err(Failure::Usage(format!("A and B are the same directory, {}; name two runs", a.display())));
-    }
-    Ok(())
 }

@@ -8,9 +8,8 @@ use syncscope_report::{Fleet, export, page};
 use crate::args::{FleetArguments, TextFormat};
 use crate::commands::report::{page_of, write_named};
 use crate::failure::{Failure, Outcome};
-use crate::runs;
 use crate::selection::Selection;
-use crate::terminal;
+use crate::{runs, terminal};
 
 /// Compares the nodes of a fleet.
 pub(crate) fn fleet(arguments: &FleetArguments) -> Result<Outcome, Failure> {

@@ -3,12 +3,12 @@
 use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::json;
 use syncscope_core::{Listing, Primitive};
+use syncscope_report::in_groups;
 
 use crate::args::{ListArguments, ListFormat};
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
-use crate::selection;
-use crate::terminal;
+use crate::{selection, terminal};
 
 /// Lists the primitives that this machine can measure, then the others with the reasons.
 pub(crate) fn list(arguments: &ListArguments) -> Result<Outcome, Failure> {
@@ -33,11 +33,10 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<Outcome, Failure> {
     for word in parts.iter().copied().chain(globs.iter().map(String::as_str)).filter(is_unknown) {
         terminal::warning(&format!("nothing matches `{word}`"));
     }
-    match arguments.format {
-        ListFormat::Table => terminal::show(&as_table(&listing))?,
-        ListFormat::Json => terminal::show(&format!("{:#}", as_json(&listing)))?,
-    }
-    Ok(Outcome::Done)
+    terminal::show(&match arguments.format {
+        ListFormat::Table => as_table(&listing),
+        ListFormat::Json => format!("{:#}", as_json(&listing)),
+    })
 }
 
 /// Whether a word of a query says how many, as in `lock 16 threads`.
@@ -53,23 +52,11 @@ fn as_table(listing: &[Listing]) -> String {
     for entry in listing.iter().filter(|entry| entry.unavailable.is_none()) {
         table.add_row([entry.primitive.id, entry.primitive.summary, entry.primitive.source]);
     }
-    let unavailable = by_reason(listing);
-    let unavailable =
-        unavailable.iter().map(|(reason, ids)| format!("Not available: {reason}\n  {}", ids.join("\n  ")));
+    let unavailable = listing.iter().filter_map(|entry| Some((entry.unavailable.as_deref()?, entry.primitive.id)));
+    let unavailable = in_groups(unavailable)
+        .into_iter()
+        .map(|(reason, ids)| format!("Not available: {reason}\n  {}", ids.join("\n  ")));
     std::iter::once(table.trim_fmt()).chain(unavailable).collect::<Vec<_>>().join("\n\n")
-}
-
-/// The primitives that cannot be measured, grouped by reason.
-fn by_reason(listing: &[Listing]) -> Vec<(&str, Vec<&str>)> {
-    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
-    for entry in listing {
-        let Some(reason) = entry.unavailable.as_deref() else { continue };
-        match groups.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, ids)) => ids.push(entry.primitive.id),
-            None => groups.push((reason, vec![entry.primitive.id])),
-        }
-    }
-    groups
 }
 
 fn as_json(listing: &[Listing]) -> serde_json::Value {

@@ -1,7 +1,6 @@
 //! What the user wrote and wants to know: the operations of `syncscope measure`, and what is said of their rows.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -12,7 +11,7 @@ use syncscope_core::run_directory::{RunDirectory, replace_file};
 use syncscope_core::session::Finished;
 use syncscope_core::stats::median;
 use syncscope_core::{Case, CaseId, Domain, Dtype, MemoryOrder, OwnAxes, OwnCheck, OwnOperation, Row};
-use syncscope_report::{Change, ComparedCase, Comparison, RunData, compare_in_turn, export};
+use syncscope_report::{Change, ComparedCase, Comparison, RunData, compare_in_turn, export, in_groups};
 
 use crate::args::{MeasureArguments, RunArguments};
 use crate::failure::{Failure, Outcome};
@@ -28,11 +27,9 @@ pub(super) struct OwnRequest {
 impl OwnRequest {
     /// Reads the code that the arguments name.
     pub(super) fn new(arguments: &MeasureArguments) -> Result<Self, Failure> {
-        let usage = |text: &str| Err(Failure::Usage(text.to_owned()));
         let own_against: Vec<&String> = arguments.against.iter().filter(|code| !is_id(code)).collect();
-        if !own_against.is_empty() && !arguments.cpu.is_empty() && !arguments.gpu.is_empty() {
-            return usage("--against belongs to one side: give --cpu or --gpu, not both");
-        }
+        let against_both = !own_against.is_empty() && !arguments.cpu.is_empty() && !arguments.gpu.is_empty();
+        Failure::refuse([(against_both, "--against belongs to one side: give --cpu or --gpu, not both")])?;
         let mut operations = Vec::new();
         for (domain, codes) in [(Domain::Cpu, &arguments.cpu), (Domain::Gpu, &arguments.gpu)] {
             let against = own_against.iter().copied().filter(|_| !codes.is_empty());
@@ -42,27 +39,23 @@ impl OwnRequest {
         }
         let mut names = HashSet::new();
         for own in &mut operations {
-            let name = own.id.clone();
-            let mut number = 1;
-            while !names.insert(own.id.clone()) {
-                number += 1;
-                own.id = format!("{name}{number}");
-            }
+            let numbered = (2..).map(|number| format!("{}{number}", own.id));
+            let free = std::iter::once(own.id.clone()).chain(numbered).find(|id| names.insert(id.clone()));
+            own.id = free.unwrap_or_default();
         }
         let axes = &arguments.axes;
         let has_work = !(axes.inside.is_empty() && axes.outside.is_empty());
-        if has_work && !operations.iter().all(can_have_work) {
-            return usage("--inside and --outside are for CPU locks: files with `acquire` and `release`");
-        }
-        if arguments.check == Some(OwnCheck::Message) && !operations.iter().all(|own| own.is("send")) {
-            return usage("--check message is for files with `send` and `receive`; see --header");
-        }
-        if arguments.baseline.is_some() && operations.iter().any(|own| own.is_barrier() || own.is("acquire")) {
-            return usage("--baseline is for operations whose threads do not wait for each other");
-        }
-        if arguments.fail_if_slower.is_some() && operations.len() + arguments.against.len() < 2 {
-            return usage("--fail-if-slower needs something to compare with: name it with --against");
-        }
+        let work = has_work && !operations.iter().all(can_have_work);
+        let is_message = arguments.check == Some(OwnCheck::Message);
+        let message = is_message && !operations.iter().all(|own| own.is("send"));
+        let baseline = arguments.baseline.is_some() && operations.iter().any(waits);
+        let slower = arguments.fail_if_slower.is_some() && operations.len() + arguments.against.len() < 2;
+        Failure::refuse([
+            (work, "--inside and --outside are for CPU locks: files with `acquire` and `release`"),
+            (message, "--check message is for files with `send` and `receive`; see --header"),
+            (baseline, "--baseline is for operations whose threads do not wait for each other"),
+            (slower, "--fail-if-slower needs something to compare with: name it with --against"),
+        ])?;
         Ok(Self { operations, arguments: arguments.clone() })
     }
 
@@ -104,13 +97,9 @@ impl OwnRequest {
         report: impl FnOnce(&Finished) -> Result<Outcome, Failure>,
     ) -> Result<Outcome, Failure> {
         let data = runs::load(finished.directory.path())?;
-        let mut failures: Vec<String> = Vec::new();
-        for row in data.rows.iter().filter(|row| row.verdict.is_failure()) {
-            let text = format!("{}: {}", row.case.primitive, row.verdict.reason());
-            if !failures.contains(&text) {
-                failures.push(text);
-            }
-        }
+        let failed = data.rows.iter().filter(|row| row.verdict.is_failure());
+        let failures = in_groups(failed.map(|row| (format!("{}: {}", row.case.primitive, row.verdict.reason()), row)));
+        let failures: Vec<String> = failures.into_iter().map(|(text, _)| text).collect();
         let has_outcome = |row: &Row| row.ns.is_some() || !row.verdict.is_failure();
         if finished.status == Status::Done && !failures.is_empty() && !data.rows.iter().any(has_outcome) {
             return Err(Failure::CouldNot(failures.join("\n")));
@@ -126,7 +115,6 @@ impl OwnRequest {
         let threshold = self.arguments.fail_if_slower.map_or(0.0, |percentage| percentage.0);
         let (mut json, mut markdown, mut is_slower) = (Vec::new(), String::new(), false);
         // The type is that of the words that a lock or a barrier is made of: others have no such parameter, or other words.
-        let waits = |own: &OwnOperation| own.is("acquire") || own.is_barrier();
         let is_typed = |own: &OwnOperation| !waits(own) && (own.names("x") || own.names("mine"));
         let has_type = self.operations.iter().all(is_typed);
         let dtype = self.arguments.axes.dtype.first().copied().unwrap_or(Dtype::I32);
@@ -172,8 +160,7 @@ impl OwnRequest {
 fn in_words(comparison: &Comparison<'_>, first: &str, other: &str) -> String {
     let mut cases: Vec<&ComparedCase<'_>> = comparison.cases.iter().collect();
     cases.sort_by_key(|compared| &compared.a.case);
-    let mut text = format!("\n{first} against {other}, measured in turn:");
-    for compared in cases {
+    let line = |compared: &ComparedCase<'_>| {
         let parameters = compared.a.case.to_string();
         let parameters = parameters.split_once(' ').map_or("", |(_, parameters)| parameters);
         let factor = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |value| format!("{value:.3}"));
@@ -191,14 +178,13 @@ fn in_words(comparison: &Comparison<'_>, first: &str, other: &str) -> String {
             Change::AnotherState => "the machine was in another state".to_owned(),
         };
         // Writing to a String cannot fail.
-        let _ = write!(text, "\n  {parameters}: {what}");
-    }
+        format!("{parameters}: {what}")
+    };
     let compared: Vec<(&Case, Change)> =
         comparison.cases.iter().map(|compared| (&compared.a.case, compared.change)).collect();
-    for change in crossings(&compared, first, other) {
-        let _ = write!(text, "\n  {change}");
-    }
-    text
+    let heading = std::iter::once(format!("\n{first} against {other}, measured in turn:"));
+    let lines = heading.chain(cases.into_iter().map(line)).chain(crossings(&compared, first, other));
+    lines.collect::<Vec<_>>().join("\n  ")
 }
 
 /// From how many threads or blocks on the other one of two operations is the cheaper one, where that changes once.
@@ -231,6 +217,11 @@ fn crossings(cases: &[(&Case, Change)], first: &str, other: &str) -> Vec<String>
 }
 
 /// Whether its threads can work inside and outside of a critical section.
+/// Whether its threads wait for each other.
+fn waits(own: &OwnOperation) -> bool {
+    own.is("acquire") || own.is_barrier()
+}
+
 fn can_have_work(own: &OwnOperation) -> bool {
     own.is("acquire") && own.id.starts_with(Domain::Cpu.as_str())
 }
@@ -242,11 +233,8 @@ fn is_id(code: &str) -> bool {
 
 /// The operations in a statement or a file.
 fn operations_of(arguments: &MeasureArguments, domain: Domain, code: &str) -> Result<Vec<OwnOperation>, Failure> {
-    let includes: String = arguments.include.iter().fold(String::new(), |mut text, file| {
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "#include \"{file}\"");
-        text
-    });
+    let include = |file: &String| format!("#include \"{file}\"\n");
+    let includes: String = arguments.include.iter().map(include).collect();
     let operation = |name: &str, file: Option<&str>, function: Option<&str>, text: String| OwnOperation {
         id: format!("{domain}.own.{}", id_of(arguments.name.as_deref().unwrap_or(name))),
         text,
@@ -316,9 +304,8 @@ fn part(data: &RunData, id: &str, has_type: bool, dtype: Dtype) -> (RunData, Has
         let is_relaxed = case.order.is_none_or(|order| order == MemoryOrder::Relaxed);
         is_own(id) || (case.form.is_none() && is_relaxed)
     };
-    let rows = data.rows.iter().filter(|row| row.case.primitive == id && is_usual(&row.case));
+    let mut rows: Vec<&Row> = data.rows.iter().filter(|row| row.case.primitive == id && is_usual(&row.case)).collect();
     // Where types do not count, that of the operations comes first.
-    let mut rows: Vec<&Row> = rows.collect();
     rows.sort_by_key(|row| row.case.dtype != Some(dtype));
     for row in rows {
         let Case { threads, blocks, dtype, layout, placement, inside, outside, .. } = row.case.clone();

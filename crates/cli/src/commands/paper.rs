@@ -38,8 +38,7 @@ fn reductions(run: &Path) -> Result<Outcome, Failure> {
             run.display()
         ))
     })?;
-    terminal::show(&section.to_string().trim_end())?;
-    Ok(Outcome::Done)
+    terminal::show(&section.to_string().trim_end())
 }
 
 fn measure(asked: Asked) -> Result<Outcome, Failure> {
@@ -53,7 +52,7 @@ fn measure(asked: Asked) -> Result<Outcome, Failure> {
     let mut run = provenance::new_run(name, seed, &laboratories);
     let _lock = directory.lock()?;
     directory.write_run(&run)?;
-    run.warnings.iter().for_each(|text| terminal::warning(text));
+    terminal::warnings(&run.warnings);
     let start = SessionStart::now(&laboratories);
     let mut progress = Progress::new(name);
     let measured = follow(plan, &mut laboratories, &directory, seed, &mut progress);
@@ -61,9 +60,7 @@ fn measure(asked: Asked) -> Result<Outcome, Failure> {
     let measured = measured?;
     let record = start.ended(&laboratories);
     let warnings: Vec<String> = measured.warnings.into_iter().chain(provenance::warnings(&record, &run)).collect();
-    for text in &warnings {
-        terminal::warning(text);
-    }
+    terminal::warnings(&warnings);
     terminal::show(&measured.text.trim_end())?;
     run.warnings.extend(warnings);
     run.sessions.push(record);

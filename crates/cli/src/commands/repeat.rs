@@ -23,10 +23,8 @@ use crate::axes::AxisFilter;
 use crate::catalogue::catalogue;
 use crate::commands::begun_run::{as_begun, default_directory, interrupted, is_complete, report, resumable};
 use crate::failure::{Failure, Outcome};
-use crate::launcher;
-use crate::provenance;
-use crate::supervisor;
 use crate::terminal::{self, cancel_on_signal};
+use crate::{launcher, provenance, supervisor};
 
 /// How often the child is looked at.
 const POLL: Duration = Duration::from_millis(50);
@@ -61,22 +59,13 @@ impl Request {
     }
 
     fn resumed(folder: &Path, arguments: &RunArguments, count: u32) -> Result<Self, Failure> {
-        if arguments.experiments {
-            return Err(Failure::Usage(
-                "--experiments: repeated runs have none; start a run without --repeat".to_owned(),
-            ));
-        }
+        let reason = "--experiments: repeated runs have none; start a run without --repeat";
+        Failure::refuse([(arguments.experiments, reason)])?;
         let lock = RunDirectory::open(folder)?.lock()?;
         let (directory, run) = resumable(folder)?;
         let (arguments, _) = as_begun(arguments, &directory, &run)?;
-        let request = Self {
-            folder: folder.to_owned(),
-            count,
-            _lock: lock,
-            seed: run.seed.wrapping_sub(1),
-            arguments,
-            command: run.command,
-        };
+        let (folder, seed, command) = (folder.to_owned(), run.seed.wrapping_sub(1), run.command);
+        let request = Self { folder, count, _lock: lock, arguments, seed, command };
         request.check_rows(&directory)?;
         Ok(request)
     }
@@ -84,23 +73,13 @@ impl Request {
     fn begun(arguments: &RunArguments, count: u32) -> Result<Self, Failure> {
         let folder = arguments.out.clone().unwrap_or_else(|| default_directory(arguments.preset));
         let shortest = SHORTEST * count;
-        if arguments.budget.is_some_and(|budget| budget < shortest) {
-            return Err(Failure::Usage(format!(
-                "--budget is too short for {count} runs; give them {} s or more",
-                shortest.as_secs()
-            )));
-        }
+        let reason = format!("--budget is too short for {count} runs; give them {} s or more", shortest.as_secs());
+        Failure::refuse([(arguments.budget.is_some_and(|budget| budget < shortest), &reason)])?;
         // An error shows now, not in a child.
         let directory = RunDirectory::create(&folder)?;
         let seed = arguments.seed.unwrap_or_else(|| fastrand::u64(..u64::from(u32::MAX)));
-        let request = Self {
-            folder,
-            count,
-            _lock: directory.lock()?,
-            seed,
-            arguments: arguments.clone(),
-            command: provenance::command_line(),
-        };
+        let (lock, arguments, command) = (directory.lock()?, arguments.clone(), provenance::command_line());
+        let request = Self { folder, count, _lock: lock, arguments, seed, command };
         directory.write_run(&request.unmeasured())?;
         Ok(request)
     }
@@ -127,9 +106,14 @@ impl Request {
         self.folder.join(format!("repeat-{number}"))
     }
 
+    /// The folders of all runs, also of those that have not begun.
+    fn folders(&self) -> impl Iterator<Item = PathBuf> {
+        (1..=self.count).map(|number| self.folder_of(number))
+    }
+
     /// The runs that have begun.
     fn runs(&self) -> Result<Vec<(RunDirectory, Run)>, Failure> {
-        let there = (1..=self.count).filter_map(|number| RunDirectory::open(&self.folder_of(number)).ok());
+        let there = self.folders().filter_map(|folder| RunDirectory::open(&folder).ok());
         there.map(|directory| directory.read_run().map(|run| (directory, run)).map_err(Failure::from)).collect()
     }
 
@@ -139,10 +123,8 @@ impl Request {
         if !directory.has_measurements() {
             return Ok(());
         }
-        let mut left = HashMap::new();
-        for row in repeats::join(&rows_of(&self.runs()?)?, &catalogue()) {
-            left.insert(row.case.id(), joined_runs(&row));
-        }
+        let joined = repeats::join(&rows_of(&self.runs()?)?, &catalogue());
+        let left: HashMap<_, _> = joined.iter().map(|row| (row.case.id(), joined_runs(row))).collect();
         let is_less = |row: &Row| left.get(&row.case.id()).is_none_or(|runs| *runs < joined_runs(row));
         if directory.read_rows()?.iter().any(is_less) {
             return Err(Failure::Usage(format!(
@@ -232,9 +214,8 @@ pub(super) fn run(arguments: &RunArguments, count: u32) -> Result<Outcome, Failu
 
 /// What to do when one of the runs ends without a result.
 fn ended_early(request: &Request, number: u32, code: Option<i32>) -> Failure {
-    let has_none = (1..=request.count).all(|number| !has_begun(&request.folder_of(number)));
-    let is_taken_back =
-        request.arguments.resume.is_none() && (1..=request.count).all(|number| !request.folder_of(number).exists());
+    let has_none = !request.folders().any(|folder| has_begun(&folder));
+    let is_taken_back = request.arguments.resume.is_none() && !request.folders().any(|folder| folder.exists());
     if is_taken_back {
         request.take_back();
     }
@@ -258,11 +239,9 @@ fn has_begun(folder: &Path) -> bool {
 
 /// The command that measures once, or goes on with what was begun.
 fn command(request: &Request, folder: &Path, number: u32, budget: Option<Duration>) -> Result<Command, Failure> {
-    let program = std::env::current_exe().map_err(|error| {
-        Failure::CouldNot(format!(
-            "the file of this program cannot be found: {error}; check that it was not moved or deleted"
-        ))
-    })?;
+    let reason = "check that it was not moved or deleted";
+    let missing = |error| Failure::CouldNot(format!("the file of this program cannot be found: {error}; {reason}"));
+    let program = std::env::current_exe().map_err(missing)?;
     let (mut child, arguments) = (Command::new(program), &request.arguments);
     child.arg("run").stdin(Stdio::null()).stdout(Stdio::null());
     launcher::keep_directory(&mut child);
@@ -274,11 +253,8 @@ fn command(request: &Request, folder: &Path, number: u32, budget: Option<Duratio
         let seed = request.seed_of(number).to_string();
         // These runs show by themselves how far runs are from each other.
         child.args(["--no-history", "--preset", arguments.preset.as_str(), "--seed", &seed, "--out"]).arg(folder);
-        for (option, globs) in [("--only", &arguments.only), ("--skip", &arguments.skip)] {
-            for glob in globs {
-                child.args([option, glob]);
-            }
-        }
+        child.args(arguments.only.iter().flat_map(|glob| ["--only", glob]));
+        child.args(arguments.skip.iter().flat_map(|glob| ["--skip", glob]));
         child.args(AxisFilter::new(&arguments.axes).options());
         if let Some(CpuList(cpus)) = &arguments.cpus {
             child.args(["--cpus", &cpu_list::format(cpus)]);

@@ -1,8 +1,7 @@
 //! Pages: `syncscope report` of one run, or one that compares several; `gallery` of many. A page that cannot be written whole leaves
 //! what was there before.
 
-use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError, replace_file};
 use syncscope_report::{RunData, gallery, page};
@@ -15,7 +14,11 @@ use crate::{runs, terminal};
 pub(crate) fn report(arguments: ReportArguments) -> Result<Outcome, Failure> {
     let named = runs::named_or_latest(&arguments.runs)?;
     let directories = named.iter().map(|path| RunDirectory::open(path)).collect::<Result<Vec<_>, _>>()?;
-    let output = output(arguments.out, &directories)?;
+    let output = match (arguments.out, directories.as_slice()) {
+        (Some(output), _) => output,
+        (None, [directory]) => directory.report(),
+        (None, _) => return Err(Failure::Usage("several runs need a file name for the page: -o FILE".to_owned())),
+    };
     let load = |directory: &RunDirectory| runs::load_as_measured(directory.path());
     let data = directories.iter().map(load).collect::<Result<Vec<_>, _>>()?;
     write_named(&output, &page::render(&data))?;
@@ -23,26 +26,13 @@ pub(crate) fn report(arguments: ReportArguments) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// The file of the page. The page of a single run goes into its directory by default.
-fn output(requested: Option<PathBuf>, directories: &[RunDirectory]) -> Result<PathBuf, Failure> {
-    match (requested, directories) {
-        (Some(output), _) => Ok(output),
-        (None, [directory]) => Ok(directory.report()),
-        (None, _) => Err(Failure::Usage("several runs need a file name for the page: -o FILE".to_owned())),
-    }
-}
-
 /// Writes the page. What holds no run is left out, so that a folder of runs can be given as `results/*`.
 pub(crate) fn gallery(arguments: &GalleryArguments) -> Result<Outcome, Failure> {
     let mut entries = Vec::new();
     for path in &arguments.runs {
-        match RunDirectory::open(path) {
-            Ok(_) => {}
-            Err(RunDirectoryError::NoRun(_)) => {
-                terminal::note(&format!("left out: {} is not a run", path.display()));
-                continue;
-            }
-            Err(error) => return Err(error.into()),
+        if let Err(RunDirectoryError::NoRun(_)) = RunDirectory::open(path) {
+            terminal::note(&format!("left out: {} is not a run", path.display()));
+            continue;
         }
         let data = runs::load(path)?;
         let page = page_of(&arguments.out, path, &data.name);
@@ -60,27 +50,20 @@ pub(crate) fn gallery(arguments: &GalleryArguments) -> Result<Outcome, Failure> 
 
 /// The address of a run's page where it stands beside the gallery as `NAME/report.html`.
 pub(super) fn page_of(out: &Path, run: &Path, name: &str) -> Option<String> {
-    let folder =
-        out.parent().filter(|parent| !parent.as_os_str().is_empty()).map_or_else(|| PathBuf::from("."), Path::to_owned);
-    let beside = folder.join(name).join("report.html");
-    let is_there = beside.is_file();
+    let beside = out.parent().unwrap_or(out).join(name);
+    let is_there = beside.join("report.html").is_file();
     // Another folder of that name may be the one beside it.
-    let is_the_run = folder.join(name).canonicalize().ok() == run.canonicalize().ok();
+    let is_the_run = beside.canonicalize().ok() == run.canonicalize().ok();
     (is_there && (is_the_run || !run.join("report.html").is_file())).then(|| format!("{}/report.html", encoded(name)))
 }
 
 /// The name as a part of an address (RFC 3986).
 fn encoded(name: &str) -> String {
-    let mut address = String::new();
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            address.push(char::from(byte));
-        } else {
-            // Writing to a String cannot fail.
-            let _ = write!(address, "%{byte:02X}");
-        }
-    }
-    address
+    let encoded = |byte: u8| match byte {
+        b'-' | b'.' | b'_' | b'~' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    name.bytes().map(encoded).collect()
 }
 
 /// Writes the page of a run to its place in the directory, and says where it is.

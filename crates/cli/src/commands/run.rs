@@ -37,10 +37,10 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
     match launcher::part(arguments)? {
         Part::Alone => measure_run(arguments, None),
         Part::Nothing => Ok(Outcome::Done),
-        Part::Together(process) => match process.join(arguments)? {
-            Some(together) => measure_run(arguments, Some(together)),
-            None => Ok(Outcome::Done),
-        },
+        Part::Together(process) => {
+            let together = process.join(arguments)?;
+            together.map_or(Ok(Outcome::Done), |together| measure_run(arguments, Some(together)))
+        }
         Part::Node(directory) if arguments.resume.is_some() && is_complete(&directory) => Ok(Outcome::Done),
         Part::Node(directory) => measure_run(&in_directory(arguments, directory), None),
     }
@@ -51,7 +51,7 @@ pub(crate) fn measure(arguments: &MeasureArguments) -> Result<Outcome, Failure> 
     if let Some(side) = arguments.header {
         let of_cpu = side == Domain::Cpu;
         let header = if of_cpu { syncscope_cpu::primitives::own::HEADER } else { syncscope_gpu::own::HEADER };
-        return terminal::show(&header.trim_end()).map(|()| Outcome::Done);
+        return terminal::show(&header.trim_end());
     }
     let own = OwnRequest::new(arguments)?;
     if let Some(arch) = &arguments.sass {
@@ -113,7 +113,7 @@ fn measure_here(
     }
     if arguments.dry_run {
         progress.finish();
-        return show_plan(&plan, &request.arguments).map(|()| Outcome::Done);
+        return show_plan(&plan, &request.arguments);
     }
     profile::time(Phase::Crosscheck, || laboratories.check_chains(request.seed));
     let begun = begin(&request, &mut laboratories, plan).inspect_err(|_| progress.finish());
@@ -158,16 +158,14 @@ fn measure_here(
 }
 
 fn show_warnings(run: &Run, laboratories: &Laboratories) {
-    run.warnings.iter().for_each(|text| terminal::warning(text));
+    terminal::warnings(&run.warnings);
     laboratories.without_gpu().iter().for_each(|text| terminal::note(text));
 }
 
 /// Adds what happened meanwhile, and shows and adds what was disturbed by it.
 fn add_record(session: &mut Session, record: SessionRecord) {
     let warnings = provenance::warnings(&record, session.run());
-    for text in &warnings {
-        terminal::warning(text);
-    }
+    terminal::warnings(&warnings);
     session.warn(warnings);
     session.add_record(record);
 }
@@ -181,7 +179,7 @@ fn repeat_experiments(
 ) -> Status {
     let (directory, run) = (session.directory(), session.run());
     let (status, missing) = paper::measure_missing(laboratories, directory, run, &limits.cancel, progress);
-    progress.suspend(|| missing.iter().for_each(|text| terminal::warning(text)));
+    progress.suspend(|| terminal::warnings(&missing));
     session.warn(missing);
     status
 }
@@ -194,11 +192,8 @@ fn in_directory(arguments: &RunArguments, directory: PathBuf) -> RunArguments {
 
 /// How many runs are asked for: by the command line, or by the run that is resumed. `None` for one.
 fn repeats(arguments: &RunArguments) -> Result<Option<u32>, Failure> {
-    let of_resumed = match &arguments.resume {
-        Some(path) => RunDirectory::open(path)?.read_run()?.repeat,
-        None => None,
-    };
-    Ok(of_resumed.or(arguments.repeat).filter(|count| *count > 1 && !arguments.dry_run))
+    let resumed = arguments.resume.as_deref().map(|path| RunDirectory::open(path)?.read_run()).transpose()?;
+    Ok(resumed.and_then(|run| run.repeat).or(arguments.repeat).filter(|count| *count > 1 && !arguments.dry_run))
 }
 
 /// The environment variable that requests a table of the time per phase; see docs/GUIDE.md.
@@ -335,7 +330,7 @@ fn new_run(request: &Request, laboratories: &mut Laboratories, plan: &Plan) -> R
     }
 }
 
-fn show_plan(plan: &Plan, arguments: &RunArguments) -> Result<(), Failure> {
+fn show_plan(plan: &Plan, arguments: &RunArguments) -> Result<Outcome, Failure> {
     let is_full = |path: &&PathBuf| std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
     if let Some(path) = arguments.out.as_ref().filter(is_full) {
         return Err(RunDirectoryError::NotEmpty(path.clone()).into());
@@ -349,15 +344,12 @@ fn show_plan(plan: &Plan, arguments: &RunArguments) -> Result<(), Failure> {
     let time = of_one * runs;
     let seconds = Duration::from_secs(time.as_secs().max(1));
     let several = if runs > 1 { format!(" in {runs} runs") } else { String::new() };
-    let budget = arguments.budget.filter(|budget| *budget < time).map_or_else(String::new, |budget| {
-        format!(
-            "; the budget ends it after {}, with wider intervals or fewer cases",
-            humantime::format_duration(budget)
-        )
-    });
+    let budget = arguments.budget.filter(|budget| *budget < time).map(humantime::format_duration);
+    let budget = budget.map(|end| format!("; the budget ends it after {end}, with wider intervals or fewer cases"));
     terminal::show(&format!(
-        "planned time: about {}{several}, and a few seconds to start{budget}",
-        humantime::format_duration(seconds)
+        "planned time: about {}{several}, and a few seconds to start{}",
+        humantime::format_duration(seconds),
+        budget.unwrap_or_default()
     ))
 }
 

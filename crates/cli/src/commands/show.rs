@@ -2,7 +2,7 @@
 //! take for a stated need.
 
 use syncscope_report::{
-    Advice, Asked, Decision, Need, advise as answers_to, export, findings as report_findings, table,
+    Advice, Asked, Decision, Need, advise as answers_to, export, findings as report_findings, in_groups, table,
 };
 
 use crate::args::{AdviseArguments, DocumentFormat, FindingsArguments, ShowArguments, ShowFormat, ShowOrder};
@@ -32,10 +32,9 @@ pub(crate) fn show(arguments: &ShowArguments) -> Result<Outcome, Failure> {
         (ShowFormat::Reframe, _) => export::trackers::as_reframe(&data),
     })?;
     let is_for_tracker = matches!(arguments.format, ShowFormat::Bmf | ShowFormat::Github | ShowFormat::Reframe);
-    match export::trackers::left_out(&data) {
-        0 => {}
-        count if is_for_tracker => terminal::note(&format!("{count} rows without a resolved cost are left out")),
-        _ => {}
+    let left_out = export::trackers::left_out(&data);
+    if is_for_tracker && left_out > 0 {
+        terminal::note(&format!("{left_out} rows without a resolved cost are left out"));
     }
     Ok(Outcome::Done)
 }
@@ -48,22 +47,20 @@ pub(crate) fn findings(arguments: &FindingsArguments) -> Result<Outcome, Failure
         let data = runs::load(&path)?;
         let mut findings = report_findings(&data);
         findings.retain(|finding| papers.is_empty() || papers.contains(&finding.paper));
-        found.push(export::findings::RunFindings::new(data, findings));
+        found.push(export::findings::RunFindings { data, findings });
     }
     terminal::show(&match arguments.format {
         DocumentFormat::Table => export::findings::for_terminal(&found, terminal::width(), terminal::colour()),
         DocumentFormat::Markdown => export::findings::as_markdown(&found),
         DocumentFormat::Json => export::findings::as_json(&found),
-    })?;
-    Ok(Outcome::Done)
+    })
 }
 
 /// Shows the answers.
 pub(crate) fn advise(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
     let data = runs::load(&runs::named_or_latest_of_catalogue(arguments.run.as_slice())?[0])?;
-    if arguments.wait.is_some() && arguments.need != Some(Need::Wait) {
-        return Err(Failure::Usage("--for is how long a thread waits: add `--need wait`".to_owned()));
-    }
+    let waits_for_nothing = arguments.wait.is_some() && arguments.need != Some(Need::Wait);
+    Failure::refuse([(waits_for_nothing, "--for is how long a thread waits: add `--need wait`")])?;
     let asked = Asked { threads: arguments.threads, on: arguments.on, wait: arguments.wait };
     let of = |need| answers_to(&data, need, asked);
     let answers: Vec<Advice> = match arguments.need {
@@ -86,14 +83,10 @@ pub(crate) fn advise(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
 
 /// The one line for a need on each side of the machine: the first answer that advises something, otherwise the first.
 fn representatives(answers: Vec<Advice>) -> Vec<Advice> {
-    let mut lines: Vec<Advice> = Vec::new();
     let is_decided = |advice: &Advice| matches!(advice.decision, Decision::Take(_));
-    for advice in answers {
-        match lines.iter_mut().find(|line| line.on == advice.on) {
-            Some(line) if !is_decided(line) && is_decided(&advice) => *line = advice,
-            Some(_) => {}
-            None => lines.push(advice),
-        }
-    }
-    lines
+    let of_side = |(_, mut own): (_, Vec<Advice>)| {
+        let first = own.iter().position(is_decided).unwrap_or_default();
+        own.swap_remove(first)
+    };
+    in_groups(answers.into_iter().map(|advice| (advice.on, advice))).into_iter().map(of_side).collect()
 }

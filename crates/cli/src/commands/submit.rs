@@ -25,8 +25,7 @@ use syncscope_gpu::DeviceLimits;
 use crate::args::SubmitArguments;
 use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
-use crate::runs;
-use crate::terminal;
+use crate::{runs, terminal};
 
 /// The largest bundle, as it is and unpacked.
 const MOST_BYTES: u64 = 64 << 10;
@@ -153,8 +152,7 @@ fn make(path: &Path, out: Option<&Path>) -> Result<Outcome, Failure> {
     bundle.run.warnings.iter().for_each(|text| terminal::note(text));
     replace_file(&out, &packed).map_err(Failure::in_file(&out))?;
     terminal::note(&format!("wrote {} ({} bytes)", out.display(), packed.len()));
-    terminal::show(&issue(&bundle, &out))?;
-    Ok(Outcome::Done)
+    terminal::show(&issue(&bundle, &out))
 }
 
 /// The text to paste: the answers to the questions of `.github/ISSUE_TEMPLATE/machine.yml`.
@@ -256,16 +254,12 @@ fn pack(bundle: &Bundle) -> io::Result<Vec<u8>> {
 fn check(file: &Path, out: &Path) -> Result<Outcome, Failure> {
     let bundle = read(file).map_err(Failure::in_file(file))?;
     let directory = RunDirectory::create(out)?;
-    match written(&bundle, &directory) {
-        Ok(()) => {
-            terminal::note(&format!("{}: {} rows of a bundle", file.display(), bundle.run.planned));
-            Ok(Outcome::Done)
-        }
-        Err(reason) => {
-            fs::remove_dir_all(out).map_err(Failure::in_file(file))?;
-            Err(Failure::in_file(file)(reason.to_string().replace(&format!("{}", out.display()), "the bundle")))
-        }
+    if let Err(reason) = written(&bundle, &directory) {
+        fs::remove_dir_all(out).map_err(Failure::in_file(file))?;
+        return Err(Failure::in_file(file)(reason.to_string().replace(&format!("{}", out.display()), "the bundle")));
     }
+    terminal::note(&format!("{}: {} rows of a bundle", file.display(), bundle.run.planned));
+    Ok(Outcome::Done)
 }
 
 fn read(file: &Path) -> Result<Bundle, Box<dyn Error>> {

@@ -1,23 +1,21 @@
 //! `syncscope system`: the machine as the laboratories see it.
 
 use serde_json::json;
-use syncscope_core::machine::{Clock, Environment, GpuLink, GpuState, Machine, SystemSettings};
+use syncscope_core::machine::{Clock, Environment, GpuLink, GpuMachine, GpuState, Machine, SystemSettings};
 use syncscope_cpu::CpuLaboratory;
 
 use crate::args::SystemFormat;
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
-use crate::provenance;
-use crate::terminal;
+use crate::{provenance, terminal};
 
 /// Shows the machine, its state and the warnings.
 pub(crate) fn system(format: SystemFormat) -> Result<Outcome, Failure> {
     let laboratories = Laboratories::open(None)?;
     match format {
-        SystemFormat::Json => terminal::show(&format!("{:#}", as_json(&laboratories)))?,
-        SystemFormat::Text => terminal::show(&as_text(&laboratories).trim_end())?,
+        SystemFormat::Json => terminal::show(&format!("{:#}", as_json(&laboratories))),
+        SystemFormat::Text => terminal::show(&as_text(&laboratories).trim_end()),
     }
-    Ok(Outcome::Done)
 }
 
 fn as_json(laboratories: &Laboratories) -> serde_json::Value {
@@ -107,14 +105,9 @@ fn joined<const N: usize>(parts: [(&str, Option<String>); N]) -> Option<String> 
 }
 
 fn software_lines(environment: &Environment) -> Vec<String> {
-    let clock = |clock: &Clock| {
-        let text = format!(
-            "{:.3} GHz, steps of {:.2} ns, {:.1} ns to read",
-            clock.frequency_hz / 1e9,
-            clock.resolution_ns,
-            clock.read_cost_ns
-        );
-        line(&clock.name, &text)
+    let clock = |Clock { name, frequency_hz, resolution_ns, read_cost_ns, .. }: &Clock| {
+        let ghz = frequency_hz / 1e9;
+        line(name, &format!("{ghz:.3} GHz, steps of {resolution_ns:.2} ns, {read_cost_ns:.1} ns to read"))
     };
     let mut lines: Vec<String> = environment.clocks.iter().map(clock).collect();
     lines.extend(environment.core_cycles.as_ref().map(|source| line("core cycles", source)));
@@ -132,13 +125,9 @@ fn software_lines(environment: &Environment) -> Vec<String> {
 fn gpu_lines(machine: &Machine, environment: &Environment) -> Vec<String> {
     let mut lines = Vec::new();
     for gpu in &machine.gpus {
-        let (major, minor) = gpu.compute_capability;
-        let text = format!(
-            "{} (compute {major}.{minor}), {} multiprocessors, {:.0} GiB",
-            gpu.name,
-            gpu.multiprocessors,
-            gpu.memory_bytes as f64 / f64::from(1 << 30)
-        );
+        let GpuMachine { name, compute_capability: (major, minor), multiprocessors, .. } = gpu;
+        let gib = gpu.memory_bytes as f64 / f64::from(1 << 30);
+        let text = format!("{name} (compute {major}.{minor}), {multiprocessors} multiprocessors, {gib:.0} GiB");
         lines.push(line(&format!("GPU {}", gpu.index), &text));
         let state = environment.gpus.iter().find(|state| state.index == gpu.index);
         lines.extend(state.into_iter().flat_map(|state| state_lines(state, gpu.ecc)).map(|text| line("", &text)));
@@ -181,12 +170,11 @@ fn state_lines(state: &GpuState, ecc: Option<bool>) -> Vec<String> {
 
 /// `NVLink, peer access, native atomics, rank 0`.
 fn link_text(link: &GpuLink) -> String {
-    let mut words = vec![link.kind.as_deref().unwrap_or("unknown link")];
-    words.push(if link.access { "peer access" } else { "no peer access" });
-    words.push(if link.native_atomics { "native atomics" } else { "no native atomics" });
-    let rank = link.performance_rank.map(|rank| format!("rank {rank}"));
-    words.extend(rank.as_deref());
-    words.join(", ")
+    let kind = link.kind.as_deref().unwrap_or("unknown link");
+    let access = if link.access { "peer access" } else { "no peer access" };
+    let atomics = if link.native_atomics { "native atomics" } else { "no native atomics" };
+    let rank = link.performance_rank.map(|rank| format!(", rank {rank}")).unwrap_or_default();
+    format!("{kind}, {access}, {atomics}{rank}")
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syncscope_core::{Case, Evidence, Experiment, Laboratory, Preset};
 use syncscope_gpu::verify::{ARCHITECTURES, Verified};
+use syncscope_report::in_groups;
 
 use crate::args::VerifyArguments;
 use crate::failure::{Failure, Outcome};
@@ -37,12 +38,8 @@ pub(crate) fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
 fn summary(programs: &[Verified]) -> String {
     let count = |finding| programs.iter().filter(|program| Finding::of(program) == finding).count();
     let checked = programs.iter().filter(|program| program.evidence.is_ok());
-    let mut archs: Vec<&str> = Vec::new();
-    for arch in checked.map(|program| program.arch.as_str()) {
-        if !archs.contains(&arch) {
-            archs.push(arch);
-        }
-    }
+    let by_arch = in_groups(checked.map(|program| (program.arch.as_str(), program)));
+    let archs: Vec<&str> = by_arch.into_iter().map(|(arch, _)| arch).collect();
     format!(
         "INSTRUCTION 16/32: 16 in the baseline loop, 32 in the test loop, which executes the primitive once more\n\
          {} programs for {}: {} of them elided as expected, {} without the expected instruction",
@@ -130,36 +127,26 @@ fn first_line(reason: &str) -> String {
 /// The loops of this binary: one case for each piece of machine code.
 fn on_cpu(laboratory: &mut dyn Laboratory, selection: &Selection) -> Vec<Verified> {
     let mut seen = BTreeSet::new();
-    let mut programs = Vec::new();
-    for case in laboratory.plan(Preset::Standard) {
+    let planned = laboratory.plan(Preset::Standard).into_iter().filter(|case| selection.selects(case));
+    let verified = |case: Case| {
         let code = Case { threads: None, placement: None, layout: None, group: None, ..case.clone() };
-        if !selection.selects(&case) || !seen.insert(code.clone()) {
-            continue;
+        if !seen.insert(code.clone()) {
+            return None;
         }
         let evidence = laboratory.experiment(&case).map(|mut experiment| Experiment::evidence(experiment.as_mut()));
         let evidence = evidence.unwrap_or_else(|refusal| Evidence::NotAvailable(refusal.to_string()));
         let arch = std::env::consts::ARCH;
         let elided_by_nature = syncscope_cpu::elided_by_nature(&case.primitive, arch);
-        programs.push(Verified { case: code, arch: arch.to_owned(), evidence: Ok(evidence), elided_by_nature });
-    }
-    programs
+        Some(Verified { case: code, arch: arch.to_owned(), evidence: Ok(evidence), elided_by_nature })
+    };
+    planned.filter_map(verified).collect()
 }
 
 /// The programs, grouped where only the architecture differs.
 fn grouped(programs: &[Verified]) -> Vec<Vec<&Verified>> {
-    let mut groups: Vec<Vec<&Verified>> = Vec::new();
-    for program in programs {
-        let same = |group: &&mut Vec<&Verified>| {
-            let first = group[0];
-            first.case == program.case && text(first) == text(program)
-        };
-        match groups.iter_mut().find(same) {
-            Some(group) => group.push(program),
-            None => groups.push(vec![program]),
-        }
-    }
-    groups.sort_by_key(|group| group[0].case.clone());
-    groups
+    let mut groups = in_groups(programs.iter().map(|program| ((&program.case, text(program)), program)));
+    groups.sort_by_key(|((case, _), _)| *case);
+    groups.into_iter().map(|(_, group)| group).collect()
 }
 
 fn line(group: &[&Verified]) -> String {

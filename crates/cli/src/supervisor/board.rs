@@ -99,7 +99,7 @@ pub(crate) fn instructions() -> Instructions {
 }
 
 /// Whether this process is a worker.
-pub(super) fn is_there() -> bool {
+pub(crate) fn is_there() -> bool {
     OWN.get().is_some_and(Option::is_some)
 }
 

@@ -121,11 +121,6 @@ pub(crate) fn fresh_process() -> impl Observer {
     Steps
 }
 
-/// Whether this process is a worker: another one ends it if it hangs.
-pub(crate) fn is_worker() -> bool {
-    board::is_there()
-}
-
 /// Whether this process is a worker that another one will follow if its laboratory is lost.
 pub(crate) fn another_follows() -> bool {
     board::is_there() && !board::instructions().is_last

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::hash::Hash;
 use std::path::Path;
 use std::process::Command;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use syncscope_core::{Case, Layout, Preset};
 use syncscope_gpu::compile::{Cache, Compiler, Program};
@@ -47,13 +47,16 @@ pub(crate) fn nvrtc() -> Nvrtc {
 
 /// One case for each program.
 pub(crate) fn programs() -> Vec<(Case, Program)> {
-    let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
-    let mut seen = HashSet::new();
-    // Some primitives cannot be measured on any device.
-    let measured =
-        cases(Preset::Paper, &limits).into_iter().filter(|case| unavailable(&case.primitive, (99, 0)).is_none());
-    let planned = measured.filter_map(|case| Some((program_of(&case)?, case)));
-    planned.filter(|(program, _)| seen.insert(program.clone())).map(|(program, case)| (case, program)).collect()
+    static PROGRAMS: LazyLock<Vec<(Case, Program)>> = LazyLock::new(|| {
+        let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
+        let mut seen = HashSet::new();
+        // Some primitives cannot be measured on any device.
+        let measured =
+            cases(Preset::Paper, &limits).into_iter().filter(|case| unavailable(&case.primitive, (99, 0)).is_none());
+        let planned = measured.filter_map(|case| Some((program_of(&case)?, case)));
+        planned.filter(|(program, _)| seen.insert(program.clone())).map(|(program, case)| (case, program)).collect()
+    });
+    PROGRAMS.clone()
 }
 
 /// Those that an architecture has.

@@ -1,5 +1,7 @@
 //! Where a component lies in its block and warp, and what the device counted for one kernel and one block size, folded into rows.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use syncscope_core::run::plain::above_zero;
 use syncscope_core::stats::{BatchCount, Interval, Level, Proportion};
@@ -185,13 +187,8 @@ impl Counted {
         let with = |batch: &Batch| BatchCount { successes: batch.with[class.index()], trials: batch.executions };
         let counts: Vec<BatchCount> = self.batches.iter().map(with).collect();
         let proportion = Proportion::of(&counts, Level::P95).filter(|_| !here.is_empty());
-        let mut threads: Vec<u32> = here
-            .iter()
-            .filter(|position| self.at(**position) > 0)
-            .map(|position| position % self.block_threads)
-            .collect();
-        threads.sort_unstable();
-        threads.dedup();
+        let inconsistent = here.iter().filter(|position| self.at(**position) > 0);
+        let threads: BTreeSet<u32> = inconsistent.map(|position| position % self.block_threads).collect();
         ClassRow {
             variant: self.variant,
             block_threads: self.block_threads,
@@ -216,7 +213,7 @@ impl Counted {
 }
 
 /// `0 32 64`, and `...` if there are more.
-fn named(threads: &[u32]) -> String {
+fn named(threads: &BTreeSet<u32>) -> String {
     let mut words: Vec<String> = threads.iter().take(MOST_THREADS).map(u32::to_string).collect();
     if threads.len() > MOST_THREADS {
         words.push("...".to_owned());
@@ -266,8 +263,8 @@ mod tests {
 
     #[test]
     fn many_threads_are_cut_short() {
-        assert_eq!(named(&[0, 32]), "0 32");
-        let many = named(&(0..20).collect::<Vec<_>>());
+        assert_eq!(named(&[0, 32].into()), "0 32");
+        let many = named(&(0..20).collect());
         assert!(many.ends_with("11 ..."), "{many}");
     }
 

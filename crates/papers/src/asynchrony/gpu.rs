@@ -64,7 +64,7 @@ pub fn measure(
         if orders.is_empty() {
             orders = executor.orders(plan.draws)?;
         }
-        let arrivals = executor.of_grid(plan.components / block_threads, block_threads)?;
+        let arrivals = executor.record(plan.components / block_threads, block_threads, &[1; LAUNCHES_OF_GRID])?;
         neighbours.push(arrival::neighbour_row(block_threads, &arrivals));
         for variant in Variant::ALL.iter().copied() {
             let (components, executions) = (plan.components, plan.executions_of(variant));
@@ -89,11 +89,6 @@ impl Executor<'_> {
         let others = std::iter::repeat_n(LAUNCHES_OF_DRAW, draws.saturating_sub(1) as usize);
         let draws: Vec<u32> = std::iter::once(LAUNCHES_OF_FIRST).chain(others).collect();
         self.record(self.multiprocessors, WARP_THREADS, &draws)
-    }
-
-    /// Launches of a grid of the experiment, each with a new order.
-    fn of_grid(&mut self, blocks: u32, threads: u32) -> Result<Vec<Vec<ArrivalRow>>, Error> {
-        self.record(blocks, threads, &[1; LAUNCHES_OF_GRID])
     }
 
     /// So many launches of a grid in each of several draws.

@@ -24,7 +24,7 @@ mod updates;
 use clap::Args;
 use syncscope_core::run::plain;
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
-use syncscope_core::{Run, words};
+use syncscope_core::words;
 
 use self::arrival::{ArrivalRow, LaunchRow, NeighbourRow};
 use self::counted::{ClassRow, PositionRow};
@@ -37,7 +37,10 @@ const NAME: &str = "asynchrony";
 /// `syncscope paper asynchrony`.
 pub const EXPERIMENT: Experiment = Experiment {
     name: NAME,
-    read: |directory, run| Ok(Asynchrony::read(directory)?.map(|found| section::section(&found, device_of(run)))),
+    read: |directory, run| {
+        let device = run.machine.gpus.first().map_or("", |gpu| gpu.name.as_str());
+        Ok(Asynchrony::read(directory)?.map(|found| section::section(&found, device)))
+    },
 };
 
 fn measure(plan: Plan, bench: &mut Bench<'_>) -> Result<Measured, Error> {
@@ -50,11 +53,6 @@ fn measure(plan: Plan, bench: &mut Bench<'_>) -> Result<Measured, Error> {
     let warnings = measured.positions.iter().all(|row| row.inconsistencies == 0).then(|| nothing.to_owned());
     let text = section::section(&measured, &device).to_string();
     Ok(Measured { warnings: warnings.into_iter().collect(), text })
-}
-
-/// The name of the device of a run.
-fn device_of(run: &Run) -> &str {
-    run.machine.gpus.first().map_or("", |gpu| gpu.name.as_str())
 }
 
 /// Executions of each kernel in the paper.

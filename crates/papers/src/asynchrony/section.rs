@@ -1,8 +1,8 @@
 //! What page and terminal show of the experiment.
 
 use syncscope_core::stats::Proportion;
-use syncscope_report::section::{Part, Section};
-use syncscope_report::{Axis, Chart, Rectangle, grouped};
+use syncscope_report::section::{Column, Part, Section};
+use syncscope_report::{Axis, Chart, Finding, Rectangle, grouped};
 
 use super::arrival::{LaunchRow, NeighbourRow, OrderSummary, summary};
 use super::claims::{ClaimRow, claims, percent};
@@ -34,18 +34,14 @@ const PLACES: [(usize, &str); 3] = [(0, "first component of a warp or block"), (
 pub(super) fn section(found: &Asynchrony, device: &str) -> Section {
     let rows = claims(found, device);
     let together = || rows.iter().filter(|row| row.block_threads.is_none());
-    let mut parts = Vec::new();
-    if together().next().is_some() {
-        let each = Part::table(
-            &["Claim", "Kernel", "Threads", "Verdict", "Share", "95 % interval", "Found"],
-            rows.iter().filter(|row| row.block_threads.is_some()).map(claim_cells).collect(),
-        );
-        let content = vec![
-            Part::Claims(together().map(ClaimRow::finding).collect()),
-            Part::Folded("Each block size".to_owned(), vec![each]),
-        ];
-        parts.push(Part::card("What becomes of the paper's claims", "", content));
-    }
+    let of_sizes = rows.iter().filter(|row| row.block_threads.is_some()).map(claim_cells).collect();
+    let headings = ["Claim", "Kernel", "Threads", "Verdict", "Share", "95 % interval", "Found"];
+    let claims: Vec<Finding> = together().map(ClaimRow::finding).collect();
+    let claims = Part::about(&claims, "What becomes of the paper's claims", "", |claims| {
+        let of_sizes = vec![Part::table(&headings, of_sizes)];
+        vec![Part::Claims(claims.to_vec()), Part::Folded("Each block size".to_owned(), of_sizes)]
+    });
+    let mut parts: Vec<Part> = claims.into_iter().collect();
     parts.extend(KERNELS.into_iter().filter_map(|(variant, title, note)| histograms(found, variant, title, note)));
     parts.extend(classes(&found.classes));
     parts.extend(neighbours(&found.neighbours));
@@ -159,39 +155,30 @@ fn classes(rows: &[ClassRow]) -> Option<Part> {
         fixed.into_iter().chain(rows.iter().map(|row| row.share.map_or("–".to_owned(), percent))).collect()
     };
     let same = |one: &ClassRow, next: &ClassRow| (one.variant, one.block_threads) == (next.variant, next.block_threads);
-    let table = Part::table(&headings, rows.chunk_by(same).map(of_size).collect());
     let note = "share of the executions in which at least one component of the class kept its one";
-    (!rows.is_empty()).then(|| Part::card("Executions with an inconsistency, by where it is", note, vec![table]))
+    Part::about(rows, "Executions with an inconsistency, by where it is", note, |rows| {
+        vec![Part::table(&headings, rows.chunk_by(same).map(of_size).collect())]
+    })
 }
 
 /// In which order blocks arrive.
 fn neighbours(rows: &[NeighbourRow]) -> Option<Part> {
-    let headings = [
-        "Threads",
-        "Blocks",
-        "Launches",
-        "Lower first",
-        "95 % interval",
-        "Rank correlation",
-        "First to last",
-        "Neighbours apart",
+    let columns: [Column<NeighbourRow>; 8] = [
+        ("Threads", |row| row.block_threads.to_string()),
+        ("Blocks", |row| row.blocks.to_string()),
+        ("Launches", |row| row.launches.to_string()),
+        ("Lower first", |row| row.share.map(percent).unwrap_or_default()),
+        ("95 % interval", |row| proportion(row.share, row.share_low, row.share_high).map(interval).unwrap_or_default()),
+        ("Rank correlation", |row| row.rank_correlation.map(|found| format!("{found:.2}")).unwrap_or_default()),
+        ("First to last", |row| row.span_ns.map(|ns| format!("{ns:.0} ns")).unwrap_or_default()),
+        ("Neighbours apart", |row| row.apart_ns.map(apart).unwrap_or_default()),
     ];
-    let cells = |row: &NeighbourRow| {
-        let ns = |value: Option<f64>| value.map(|value| format!("{value:.0} ns")).unwrap_or_default();
-        vec![
-            row.block_threads.to_string(),
-            row.blocks.to_string(),
-            row.launches.to_string(),
-            row.share.map(percent).unwrap_or_default(),
-            proportion(row.share, row.share_low, row.share_high).map(interval).unwrap_or_default(),
-            row.rank_correlation.map(|correlation| format!("{correlation:.2}")).unwrap_or_default(),
-            ns(row.span_ns),
-            if row.apart_ns == Some(0.0) { "under a timer step".to_owned() } else { ns(row.apart_ns) },
-        ]
-    };
-    let table = Part::table(&headings, rows.iter().map(cells).collect());
     let note = "blocks with successive numbers: how often the lower one arrived first at a counter in global memory";
-    (!rows.is_empty()).then(|| Part::card("The order in which blocks arrive", note, vec![table]))
+    Part::about(rows, "The order in which blocks arrive", note, |rows| vec![Part::columns(rows, columns)])
+}
+
+fn apart(ns: f64) -> String {
+    if ns == 0.0 { "under a timer step".to_owned() } else { format!("{ns:.0} ns") }
 }
 
 /// On which multiprocessors blocks run.

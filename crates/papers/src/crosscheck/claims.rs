@@ -2,7 +2,7 @@
 
 use syncscope_report::{Finding, Paper};
 
-use super::findings::{INSTRUCTION_BYTES, additions, instruction_cache, most_certain};
+use super::findings::{AGREEMENT, INSTRUCTION_BYTES, InstructionCache, additions, instruction_cache, most_certain};
 use super::{CrosscheckRow, Executor, Form, Operation};
 use crate::Claim;
 
@@ -22,8 +22,6 @@ pub(super) const TABLE_1: [(u64, Option<f64>, f64); 9] = [
 /// From this difference on the paper calls both methods equal "within the margin of error". Its rows differ by up to 4.42 %.
 const FROM: u64 = 2056;
 const MARGIN: f64 = 0.045;
-
-const PLACE: &str = "table 1, sections 3.2 and 3.3";
 
 /// All of them; none where no GPU was measured, of which they are.
 pub(super) fn claims(rows: &[CrosscheckRow]) -> Vec<Finding> {
@@ -55,63 +53,50 @@ fn same_result(rows: &[CrosscheckRow]) -> Claim {
         .iter()
         .filter(|row| row.operation == Operation::FloatAddition && row.form != Form::Body && row.difference() >= FROM);
     let farthest = farthest(compared.clone());
-    Claim {
-        place: PLACE,
-        statement: "The latency inferred from the CPU equals the GPU's within the margin of error",
-        holds: agree(compared, MARGIN),
-        figures: farthest.map_or_else(nothing, |(row, part)| {
+    of_table(
+        "The latency inferred from the CPU equals the GPU's within the margin of error",
+        agree(compared, MARGIN),
+        farthest.map(|(row, part)| {
             let (least, most) = row.apart().unwrap_or((part.abs(), part.abs()));
+            let [part, least, most, margin] = [part, least, most, MARGIN].map(|share| 100.0 * share);
+            let (difference, form) = (row.difference(), row.form);
             format!(
-                "float additions from a difference of {FROM} on: farthest apart by {:+.2} % ({:.2} to {:.2} %), at {} ({}); the \
-                 paper's rows by up to {:.1} %",
-                100.0 * part,
-                100.0 * least,
-                100.0 * most,
-                row.difference(),
-                row.form,
-                100.0 * MARGIN
+                "float additions from a difference of {FROM} on: farthest apart by {part:+.2} % ({least:.2} to {most:.2} %), at \
+                 {difference} ({form}); the paper's rows by up to {margin:.1} %"
             )
         }),
-    }
+    )
 }
 
 fn addition(rows: &[CrosscheckRow]) -> Claim {
     let row = additions(rows, Form::Looped).into_iter().max_by_key(|row| row.difference());
     let both = row.and_then(|row| Some((row.inferred_cycles?, row.inside_cycles?)));
-    Claim {
-        place: PLACE,
-        statement: "A float addition takes 4 cycles (V100)",
-        holds: both.map(|(outside, inside)| [outside, inside].iter().all(|cycles| (cycles / 4.0 - 1.0).abs() <= 0.01)),
-        figures: both.map_or_else(nothing, |(outside, inside)| {
+    of_table(
+        "A float addition takes 4 cycles (V100)",
+        both.map(|both| <[f64; 2]>::from(both).iter().all(|cycles| (cycles / 4.0 - 1.0).abs() <= 0.01)),
+        both.map(|(outside, inside)| {
             format!(
                 "{outside:.3} cycles from outside, {inside:.3} inside, in a loop that stays in the instruction cache"
             )
         }),
-    }
+    )
 }
 
 fn instructions(rows: &[CrosscheckRow]) -> Claim {
     let found = instruction_cache(rows);
     let tried = additions(rows, Form::Body).iter().map(|row| row.body).max();
-    Claim {
-        place: PLACE,
-        statement: "Beyond 8,192 repetitions one after the other, a single one takes longer: the instruction cache",
-        holds: tried.filter(|longest| *longest > 8192).map(|_| found.is_some_and(|found| found.fits <= 8192)),
-        figures: match (found, tried) {
-            (Some(found), _) => format!(
-                "{:.2} cycles in the shortest body, {:.2} in one of {} additions ({} KiB of code), more from {} on, {:.2} in the \
-                 longest body",
-                found.cached_cycles,
-                found.fitting_cycles,
-                found.fits,
-                found.fits * INSTRUCTION_BYTES / 1024,
-                found.exceeds,
-                found.beyond_cycles
-            ),
-            (None, Some(longest)) => format!("no body of up to {longest} additions is slower than the shortest"),
-            (None, None) => nothing(),
-        },
-    }
+    let figures = found.map(|InstructionCache { cached_cycles, fits, fitting_cycles, exceeds, beyond_cycles }| {
+        let kib = fits * INSTRUCTION_BYTES / 1024;
+        format!(
+            "{cached_cycles:.2} cycles in the shortest body, {fitting_cycles:.2} in one of {fits} additions ({kib} KiB of code), \
+             more from {exceeds} on, {beyond_cycles:.2} in the longest body"
+        )
+    });
+    of_table(
+        "Beyond 8,192 repetitions one after the other, a single one takes longer: the instruction cache",
+        tried.filter(|longest| *longest > 8192).map(|_| found.is_some_and(|found| found.fits <= 8192)),
+        figures.or_else(|| Some(format!("no body of up to {} additions is slower than the shortest", tried?))),
+    )
 }
 
 fn deviation(rows: &[CrosscheckRow]) -> Claim {
@@ -121,18 +106,17 @@ fn deviation(rows: &[CrosscheckRow]) -> Claim {
     let deviations = ends.and_then(|(first, last)| {
         Some(((first, first.inferred_deviation_cycles?), (last, last.inferred_deviation_cycles?)))
     });
-    Claim {
-        place: PLACE,
-        statement: "A large difference of repetitions makes the deviation small (formula 2)",
-        holds: deviations.map(|((_, first), (_, last))| last < first),
-        figures: deviations.map_or_else(nothing, |((first, short), (last, long))| {
+    of_table(
+        "A large difference of repetitions makes the deviation small (formula 2)",
+        deviations.map(|((_, first), (_, last))| last < first),
+        deviations.map(|((first, short), (last, long))| {
             format!(
                 "{short:.3} cycles at a difference of {}, {long:.4} at {}; a single pair, not the median of all",
                 first.difference(),
                 last.difference()
             )
         }),
-    }
+    )
 }
 
 /// The paper uses the method for barriers and does not compare it there.
@@ -146,24 +130,22 @@ fn barriers(rows: &[CrosscheckRow]) -> Claim {
         .iter()
         .filter_map(|(operation, threads)| most_certain(rows, Executor::Gpu, *operation, Form::Looped, *threads));
     let certain: Vec<&CrosscheckRow> = certain.collect();
-    let figures: Vec<String> = certain
-        .iter()
-        .filter_map(|row| {
-            let (blocks, threads) = (row.blocks?, row.threads?);
-            let cycles = (row.inferred_cycles?, row.inside_cycles?);
-            Some(format!("{} {blocks} x {threads}: {:.1} and {:.1} cycles", row.operation, cycles.0, cycles.1))
-        })
-        .collect();
-    Claim {
-        place: PLACE,
-        statement: "The method serves barriers as well, of a block and of a grid",
-        holds: agree(certain.iter().copied(), super::findings::AGREEMENT),
-        figures: if figures.is_empty() { nothing() } else { figures.join("; ") },
-    }
+    let figure = |row: &&CrosscheckRow| {
+        let (blocks, threads, outside, inside) = (row.blocks?, row.threads?, row.inferred_cycles?, row.inside_cycles?);
+        Some(format!("{} {blocks} x {threads}: {outside:.1} and {inside:.1} cycles", row.operation))
+    };
+    let figures: Vec<String> = certain.iter().filter_map(figure).collect();
+    of_table(
+        "The method serves barriers as well, of a block and of a grid",
+        agree(certain.iter().copied(), AGREEMENT),
+        (!figures.is_empty()).then(|| figures.join("; ")),
+    )
 }
 
-fn nothing() -> String {
-    "not measured".to_owned()
+/// What the paper says of its table; without figures it was not measured here.
+fn of_table(statement: &'static str, holds: Option<bool>, figures: Option<String>) -> Claim {
+    let figures = figures.unwrap_or_else(|| "not measured".to_owned());
+    Claim { place: "table 1, sections 3.2 and 3.3", statement, holds, figures }
 }
 
 #[cfg(test)]

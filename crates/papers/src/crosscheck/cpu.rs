@@ -39,13 +39,8 @@ pub(super) fn measure_all(cpu: &CpuLaboratory, seed: u64) -> Vec<CrosscheckSerie
 /// A chain of multiplications by both clocks, for the check at the start of a run. `None` where no chain is written for this
 /// architecture.
 pub(super) fn measure_check(cpu: &CpuLaboratory, seed: u64) -> Option<CrosscheckSeries> {
-    measure(
-        cpu.clock(),
-        &[case(Operation::IntegerMultiplication, 25_600)],
-        Schedule::of_a_check(PAIRS_OF_A_CHECK),
-        seed,
-    )
-    .pop()
+    let case = case(Operation::IntegerMultiplication, 25_600);
+    measure(cpu.clock(), &[case], Schedule::of_a_check(PAIRS_OF_A_CHECK), seed).pop()
 }
 
 fn case(operation: Operation, difference: u64) -> CrosscheckRow {
@@ -67,12 +62,11 @@ fn measure(clock: &Clock, cases: &[CrosscheckRow], schedule: Schedule, seed: u64
     }
     let _here = current_cpu().map(AffinityGuard::bind_to);
     let mut wrong = vec![0_u64; cases.len()];
-    let pairs = schedule.take(seed, cases.len(), |at, many_first| -> Result<CrosscheckPair, Infallible> {
+    let Ok(pairs) = schedule.take(seed, cases.len(), |at, many_first| -> Result<CrosscheckPair, Infallible> {
         let (pair, is_right) = pair(clock, &cases[at], many_first);
         wrong[at] += u64::from(!is_right);
         Ok(pair)
     });
-    let Ok(pairs) = pairs;
     let of = |((case, pairs), wrong): ((&CrosscheckRow, Vec<CrosscheckPair>), u64)| {
         let check = if wrong == 0 { "ok".to_owned() } else { format!("{wrong} pairs had a wrong result") };
         CrosscheckSeries { case: CrosscheckRow { check: Some(check), ..case.clone() }, pairs }
@@ -112,37 +106,24 @@ fn timed(clock: &Clock, operation: Operation, repeats: u64) -> Timed {
 /// The shorter and the longer chain, then the length of a cycle; and whether all results were right.
 fn pair(clock: &Clock, case: &CrosscheckRow, many_first: bool) -> (CrosscheckPair, bool) {
     let run = |repeats| timed(clock, case.operation, repeats);
-    let taken = CrosscheckPair::in_order(many_first, |is_many| {
+    let Ok((few, many)) = CrosscheckPair::in_order(many_first, |is_many| {
         Ok::<_, Infallible>(run(if is_many { case.repeats_many } else { case.repeats_few }))
     });
-    let Ok((few, many)) = taken;
-    let reference = Reference::measure(clock);
-    let side = |timed: &Timed| BothClocks {
-        outside_ns: timed.outside_ns,
-        inside_cycles: timed.ticks * reference.cycles_per_tick,
-    };
+    let [cycles_per_tick, cycles_per_ns] = reference(clock);
+    let side =
+        |timed: &Timed| BothClocks { outside_ns: timed.outside_ns, inside_cycles: timed.ticks * cycles_per_tick };
     let is_right = [(&few, case.repeats_few), (&many, case.repeats_many)]
         .iter()
         .all(|(timed, repeats)| timed.result == expected(case.operation, *repeats));
-    let cycles_per_ns = reference.cycles_per_ns;
     (CrosscheckPair { many_first, few: side(&few), many: side(&many), cycles_per_ns }, is_right)
 }
 
-/// The length of a cycle by both clocks.
-struct Reference {
-    cycles_per_tick: f64,
-    cycles_per_ns: f64,
-}
-
-impl Reference {
-    fn measure(clock: &Clock) -> Self {
-        let timings: [[Timed; 2]; REFERENCES] =
-            array::from_fn(|_| REFERENCE.map(|repeats| timed(clock, Operation::IntegerAddition, repeats)));
-        Self {
-            cycles_per_tick: cycles_per_unit(&timings, |timed| timed.ticks),
-            cycles_per_ns: cycles_per_unit(&timings, |timed| timed.outside_ns),
-        }
-    }
+/// How many cycles a tick has, and a nanosecond.
+fn reference(clock: &Clock) -> [f64; 2] {
+    let run = |repeats| timed(clock, Operation::IntegerAddition, repeats);
+    let timings: [[Timed; 2]; REFERENCES] = array::from_fn(|_| REFERENCE.map(run));
+    let times: [fn(&Timed) -> f64; 2] = [|timed| timed.ticks, |timed| timed.outside_ns];
+    times.map(|time| cycles_per_unit(&timings, time))
 }
 
 /// Cycles in a unit of a clock, by the shortest time of each chain: an interruption only lengthens it.

@@ -68,19 +68,12 @@ pub fn most_certain(
 
 /// What is wrong with a row, for people: a failed check, two methods that disagree, a known cost that is not met.
 pub fn objections(row: &CrosscheckRow) -> Vec<String> {
-    let mut objections = Vec::new();
-    if let Some(wrong) = row.check.as_ref().filter(|check| *check != "ok") {
-        objections.push(wrong.clone());
-    }
-    if let Some(part) = row.disagreement().filter(|_| row.apart().is_some_and(|(least, _)| least > AGREEMENT)) {
-        objections.push(format!("{:+.1} % from outside", 100.0 * part));
-    }
-    if let (Some(known), Some(found)) = (row.known_cycles, row.inside_cycles)
-        && (found / known - 1.0).abs() > TRUTH
-    {
-        objections.push(format!("{found:.3} cycles inside, {known} known"));
-    }
-    objections
+    let wrong = row.check.clone().filter(|check| check != "ok");
+    let apart = row.disagreement().filter(|_| row.apart().is_some_and(|(least, _)| least > AGREEMENT));
+    let apart = apart.map(|part| format!("{:+.1} % from outside", 100.0 * part));
+    let untrue = row.known_cycles.zip(row.inside_cycles).filter(|(known, found)| (found / known - 1.0).abs() > TRUTH);
+    let untrue = untrue.map(|(known, found)| format!("{found:.3} cycles inside, {known} known"));
+    [wrong, apart, untrue].into_iter().flatten().collect()
 }
 
 /// The rows of one executor that agree with the other clock and with known costs, and those that do not.

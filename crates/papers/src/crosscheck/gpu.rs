@@ -91,14 +91,13 @@ fn measure_chains(
         count => format!("{count} threads found something else than expected at the end of their chain"),
     };
     let capability = gpu.machine().first().map(|machine| machine.compute_capability);
-    let mut series = Vec::with_capacity(cases.len());
-    for (case, pairs) in cases.iter().zip(pairs) {
+    let series = |(case, pairs): (&ChainCase, Vec<CrosscheckPair>)| {
         let evidence = case.evidence(&gpu.cubin(&case.many.program())?);
         let known_cycles = capability.and_then(|capability| case.known_cycles(capability));
         let case = CrosscheckRow { check: Some(check.clone()), evidence, known_cycles, ..case.case.clone() };
-        series.push(CrosscheckSeries { case, pairs });
-    }
-    Ok(series)
+        Ok(CrosscheckSeries { case, pairs })
+    };
+    cases.iter().zip(pairs).map(series).collect()
 }
 
 /// A chain that is loaded.
@@ -256,9 +255,8 @@ fn pair_of_barriers(
         inside_cycles: times.device_cycles.0 as f64,
     };
     // That of the longer launch: the end of the global timer's step counts for less there.
-    let ns_per_cycle = many.ns_per_cycle.or(few.ns_per_cycle);
-    let ns_per_cycle =
-        ns_per_cycle.ok_or_else(|| ExperimentError::Failed("the global timer does not advance".to_owned()))?;
+    let stands_still = || ExperimentError::Failed("the global timer does not advance".to_owned());
+    let ns_per_cycle = many.ns_per_cycle.or(few.ns_per_cycle).ok_or_else(stands_still)?;
     Ok(CrosscheckPair { many_first, few: side(few), many: side(many), cycles_per_ns: 1.0 / ns_per_cycle })
 }
 

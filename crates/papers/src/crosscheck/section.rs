@@ -1,10 +1,10 @@
 //! What page and terminal show of the experiment.
 
 use syncscope_report::section::{Part, Section};
-use syncscope_report::{Axis, Chart, Point, Series};
+use syncscope_report::{Axis, Chart, Point, Series, in_groups};
 
 use super::claims::{TABLE_1, claims};
-use super::findings::{Agreement, INSTRUCTION_BYTES, additions, instruction_cache, objections};
+use super::findings::{Agreement, INSTRUCTION_BYTES, InstructionCache, additions, instruction_cache, objections};
 use super::{CrosscheckRow, Executor, Form};
 
 /// Colours of the lines.
@@ -15,31 +15,20 @@ const OF_THE_PAPER: usize = 7;
 pub(super) fn section(rows: &[CrosscheckRow]) -> Section {
     let claims = claims(rows);
     let mut parts = vec![Part::card("Do both clocks agree?", "", agreement(rows))];
-    if !claims.is_empty() {
-        parts.push(Part::card("What the paper says, here", "", vec![Part::Claims(claims.clone())]));
-    }
+    parts.extend(Part::about(&claims, "What the paper says, here", "", |claims| vec![Part::Claims(claims.to_vec())]));
     let straight = additions(rows, Form::Straight);
     let mut bodies = additions(rows, Form::Body);
     bodies.sort_by_key(|row| row.body);
-    let mut charts = Vec::new();
-    if !straight.is_empty() {
-        let chart = vec![chart_of_table_1(&straight)];
-        charts.push(Part::card("Additions without a loop", "one warp, as in table 1", chart));
-    }
-    if !bodies.is_empty() {
-        let note = "additions in loops with growing bodies";
-        charts.push(Part::card("The instruction cache", note, cache(rows, &bodies)));
-    }
-    parts.push(Part::SideBySide(charts));
-    if !straight.is_empty() {
-        parts.push(Part::card("Table 1", "cycles of a float addition", vec![table_1(&straight)]));
-    }
+    let chart = |rows: &[_]| vec![chart_of_table_1(rows)];
+    let chart = Part::about(&straight, "Additions without a loop", "one warp, as in table 1", chart);
+    let note = "additions in loops with growing bodies";
+    let cache = Part::about(&bodies, "The instruction cache", note, |bodies| cache(rows, bodies));
+    parts.push(Part::SideBySide(chart.into_iter().chain(cache).collect()));
+    parts.extend(Part::about(&straight, "Table 1", "cycles of a float addition", |rows| vec![table_1(rows)]));
     let mut compared: Vec<&CrosscheckRow> = rows.iter().filter(|row| row.form == Form::Looped).collect();
     compared.sort_by_key(|row| (row.executor, row.operation, row.threads, row.difference()));
-    if !compared.is_empty() {
-        let looped = vec![chart_of_disagreement(&compared), looped(&compared)];
-        parts.push(Part::card("Both clocks in loops", "cycles of one operation", looped));
-    }
+    let looped = |rows: &[_]| vec![chart_of_disagreement(rows), looped(rows)];
+    parts.extend(Part::about(&compared, "Both clocks in loops", "cycles of one operation", looped));
     Section {
         name: super::NAME,
         title: "Crosscheck: one cost by two clocks",
@@ -137,17 +126,14 @@ fn cache(rows: &[CrosscheckRow], bodies: &[&CrosscheckRow]) -> Vec<Part> {
         vec![of("inside", INSIDE, |row| row.inside_cycles), of("from outside", OUTSIDE, |row| row.inferred_cycles)],
     );
     let mut parts = Vec::new();
-    if let Some(found) = instruction_cache(rows) {
-        chart = chart.ruled(kib(found.fits), &format!("{:.0} KiB", kib(found.fits)));
+    if let Some(InstructionCache { cached_cycles, fits, fitting_cycles, exceeds, beyond_cycles }) =
+        instruction_cache(rows)
+    {
+        let code = format!("{:.0} KiB", kib(fits));
+        chart = chart.ruled(kib(fits), &code);
         parts.push(Part::paragraph(format!(
-            "{} additions ({:.0} KiB of code) cost {:.2} cycles each, those of the shortest body {:.2}; {} cost more, and those of \
-             the longest body {:.2}.",
-            found.fits,
-            kib(found.fits),
-            found.fitting_cycles,
-            found.cached_cycles,
-            found.exceeds,
-            found.beyond_cycles
+            "{fits} additions ({code} of code) cost {fitting_cycles:.2} cycles each, those of the shortest body \
+             {cached_cycles:.2}; {exceeds} cost more, and those of the longest body {beyond_cycles:.2}."
         )));
     }
     let line = |row: &&CrosscheckRow| {
@@ -170,34 +156,24 @@ fn looped(rows: &[&CrosscheckRow]) -> Part {
     let line = |row: &&CrosscheckRow| {
         let count = |count: Option<u32>| count.map(|count| count.to_string()).unwrap_or_default();
         let agrees = if objections(row).is_empty() { "yes" } else { "no" };
-        let mut line = vec![name(row), agrees.to_owned()];
-        if has_blocks {
-            line.extend([count(row.blocks), count(row.threads)]);
-        }
-        line.extend([row.difference().to_string(), row.pairs.to_string()]);
-        line.extend(figures(row));
-        line
+        let of_blocks = has_blocks.then(|| [count(row.blocks), count(row.threads)]).into_iter().flatten();
+        let counts = [row.difference().to_string(), row.pairs.to_string()];
+        [name(row), agrees.to_owned()].into_iter().chain(of_blocks).chain(counts).chain(figures(row)).collect()
     };
     Part::table(&headings, rows.iter().map(line).collect())
 }
 
 /// By how much the clock outside differs, for each operation.
 fn chart_of_disagreement(rows: &[&CrosscheckRow]) -> Part {
-    let mut series: Vec<(String, Vec<Point>)> = Vec::new();
-    for row in rows {
+    let point = |row: &&CrosscheckRow| {
         let threads = row.threads.map(|threads| format!(", {threads} threads")).unwrap_or_default();
-        let name = format!("{}{threads}", name(row));
-        let Some(part) = row.disagreement() else { continue };
-        let tip = format!("{name}, repeat difference {}: {:+.2} %", row.difference(), 100.0 * part);
-        let point = Point::plain(row.difference() as f64, 100.0 * part, None, tip);
-        match series.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, points)) => points.push(point),
-            None => series.push((name, vec![point])),
-        }
-    }
+        let (name, percent) = (format!("{}{threads}", name(row)), 100.0 * row.disagreement()?);
+        let tip = format!("{name}, repeat difference {}: {percent:+.2} %", row.difference());
+        Some((name, Point::plain(row.difference() as f64, percent, None, tip)))
+    };
     let percent = rows.iter().filter_map(|row| row.disagreement()).map(|part| 100.0 * part.abs());
     let largest = percent.fold(10.0, f64::max);
-    let series = series.into_iter().enumerate();
+    let series = in_groups(rows.iter().filter_map(point)).into_iter().enumerate();
     Part::Charts(vec![Chart::lines(
         "",
         differences(),

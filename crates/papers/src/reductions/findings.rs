@@ -69,20 +69,14 @@ pub(super) fn listing_claims(rows: &[Row]) -> Vec<Finding> {
         return Vec::new();
     };
     let best = [first, second, third, fourth].iter().map(|one| one.ns).fold(f64::INFINITY, f64::min);
-    let times = [first, second, third, fourth].map(|one| time(one.ns));
+    let elements = grouped(first.elements);
+    let [one, two, three, four] = [first, second, third, fourth].map(|one| time(one.ns));
     let claim = |statement, holds, figures| Claim { statement, place: "listing 1, section II-C", holds, figures };
     let claims = [
         claim(
             "Of the first four, reduction 3 is the fastest, followed by 4, then 1, and 2 is the slowest.",
             each_is_longer([(fourth, third), (first, fourth), (second, first)]),
-            format!(
-                "{} elements: (1) {}, (2) {}, (3) {}, (4) {}",
-                grouped(first.elements),
-                times[0],
-                times[1],
-                times[2],
-                times[3]
-            ),
+            format!("{elements} elements: (1) {one}, (2) {two}, (3) {three}, (4) {four}"),
         ),
         claim(
             "Reduction 5, with several elements for each thread, outperforms all four.",
@@ -121,10 +115,8 @@ fn is_about(one: Measured<'_>, other: Measured<'_>, times: f64) -> Option<bool> 
 pub(super) fn answers(rows: &[Row]) -> Vec<String> {
     let all = measured(rows);
     let of = |answer: fn(&[Measured<'_>]) -> Option<String>| answer(&all);
-    [recommendation(rows), of(fastest), boundary(rows), of(devices), listing(rows).as_ref().map(five_and_two)]
-        .into_iter()
-        .flatten()
-        .collect()
+    let five_and_two = listing(rows).as_ref().map(five_and_two);
+    [recommendation(rows), of(fastest), boundary(rows), of(devices), five_and_two].into_iter().flatten().collect()
 }
 
 /// What is lost by the variants that primitive costs recommend; `None` in a run without costs of primitives.

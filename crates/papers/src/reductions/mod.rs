@@ -111,7 +111,7 @@ fn size(elements: u64) -> String {
 }
 
 /// A difference with half of its interval.
-fn difference(ns: f64, half_width_ns: f64) -> String {
+fn difference((ns, half_width_ns): (f64, f64)) -> String {
     format!("{} ±{}", time(ns), time(half_width_ns))
 }
 

@@ -1,7 +1,7 @@
 //! What page and terminal show of the experiment.
 
 use syncscope_core::Row;
-use syncscope_report::section::{Part, Section};
+use syncscope_report::section::{Column, Part, Section};
 use syncscope_report::time;
 
 use super::findings::{Boundary, answers, boundaries, listing_claims};
@@ -11,11 +11,8 @@ use super::{difference, size};
 /// The section of a run; `None` if it measured no reductions. Their times are in the charts of all families.
 pub fn section(rows: &[Row]) -> Option<Section> {
     let claims = listing_claims(rows);
-    let listing = || {
-        let title = "Five maximum reductions";
-        Part::card(title, "Burtchell and Burtscher, listing 1", vec![Part::Claims(claims.clone())])
-    };
-    let listing = (!claims.is_empty()).then(listing);
+    let (title, note) = ("Five maximum reductions", "Burtchell and Burtscher, listing 1");
+    let listing = Part::about(&claims, title, note, |claims| vec![Part::Claims(claims.to_vec())]);
     let parts: Vec<Part> = [predictions(rows), barriers(rows), listing].into_iter().flatten().collect();
     (!parts.is_empty()).then_some(Section {
         name: super::NAME,
@@ -45,70 +42,77 @@ fn predictions(rows: &[Row]) -> Option<Part> {
          synchronization: launches, barriers and atomic operations, each with the cost that this run has for it on the \
          nearest grid. \"Off by\" is relative to the measured difference. Undecided: the intervals of both overlap.",
     );
-    let of_decisions = ["elements", "where", "fastest", "costs recommend", "slower by", "second", "lead", "predicted"];
-    let of_predictions =
-        ["elements", "variant", "minus", "measured", "predicted", "off by", "20 %", "terms", "why not"];
-    let differences = Part::table(&of_predictions, predictions.iter().map(prediction_line).collect());
     let mut parts = vec![explanation];
     if !decisions.is_empty() {
-        parts.push(Part::table(&of_decisions, decisions.iter().map(decision_line).collect()));
+        parts.push(table_of_decisions(&decisions));
     }
-    parts.push(Part::Folded("All differences and their terms".to_owned(), vec![differences]));
+    let differences = vec![table_of_predictions(&predictions)];
+    parts.push(Part::Folded("All differences and their terms".to_owned(), differences));
     let within = predictions.iter().filter(|found| found.agreement() == Agreement::Within).count();
     let note = format!("{within} of {known} differences within 20 %");
     Some(Part::card(title, &note, parts))
 }
 
 /// What the costs recommend for a problem, and what is lost by it.
-fn decision_line(decision: &Decision<'_>) -> Vec<String> {
-    let Decision { fastest, recommended, runner_up, predicted_lead_ns } = decision;
-    vec![
-        size(fastest.elements),
-        fastest.class.to_string(),
-        fastest.title(),
-        recommended.title(),
-        if decision.loss() > 0.0 { format!("{:.1} %", decision.loss() * 100.0) } else { "0 %".to_owned() },
-        runner_up.title(),
-        time(runner_up.ns - fastest.ns),
-        time(*predicted_lead_ns),
-    ]
+fn table_of_decisions(decisions: &[Decision<'_>]) -> Part {
+    Part::columns(
+        decisions,
+        [
+            ("elements", |one| size(one.fastest.elements)),
+            ("where", |one| one.fastest.class.to_string()),
+            ("fastest", |one| one.fastest.title()),
+            ("costs recommend", |one| one.recommended.title()),
+            (
+                "slower by",
+                |one| {
+                    if one.loss() > 0.0 { format!("{:.1} %", one.loss() * 100.0) } else { "0 %".to_owned() }
+                },
+            ),
+            ("second", |one| one.runner_up.title()),
+            ("lead", |one| time(one.runner_up.ns - one.fastest.ns)),
+            ("predicted", |one| time(one.predicted_lead_ns)),
+        ],
+    )
 }
 
 /// A predicted difference beside the measured one.
-fn prediction_line(prediction: &Prediction<'_>) -> Vec<String> {
-    let (ns, half_width_ns) = prediction.measured;
-    vec![
-        size(prediction.variant.elements),
-        prediction.variant.title(),
-        prediction.reference.title(),
-        difference(ns, half_width_ns),
-        prediction.predicted.map_or_else(String::new, |(ns, half_width_ns)| difference(ns, half_width_ns)),
-        prediction.relative_error().map_or_else(String::new, |error| format!("{:+.1} %", error * 100.0)),
-        prediction.agreement().to_string(),
-        prediction.terms.clone(),
-        prediction.why_not().unwrap_or_default().to_owned(),
-    ]
+fn table_of_predictions(predictions: &[Prediction<'_>]) -> Part {
+    Part::columns(
+        predictions,
+        [
+            ("elements", |one| size(one.variant.elements)),
+            ("variant", |one| one.variant.title()),
+            ("minus", |one| one.reference.title()),
+            ("measured", |one| difference(one.measured)),
+            ("predicted", |one| one.predicted.map(difference).unwrap_or_default()),
+            ("off by", |one| one.relative_error().map(|error| format!("{:+.1} %", error * 100.0)).unwrap_or_default()),
+            ("20 %", |one| one.agreement().to_string()),
+            ("terms", |one| one.terms.clone()),
+            ("why not", |one| one.why_not().unwrap_or_default().to_owned()),
+        ],
+    )
 }
 
 fn barriers(rows: &[Row]) -> Option<Part> {
-    let found = boundaries(rows);
-    if found.is_empty() {
-        return None;
-    }
     let note = Part::paragraph(
         "Partial results of blocks can be joined behind a barrier: by a second kernel, or behind the barrier of the grid. The \
          figures are the time that takes more than one atomic operation of each block, launched in the same way. Where kernels \
          are queued while others run, they include the time of the host; where they are queued first, they do not.",
     );
-    let cell = |more: Option<(f64, f64)>| more.map_or_else(|| "–".to_owned(), |(ns, half)| difference(ns, half));
-    let line = |boundary: &Boundary| {
-        let Boundary { elements, launched_by, kernel, grid } = boundary;
-        vec![size(*elements), (*launched_by).to_owned(), cell(*kernel), cell(*grid)]
-    };
-    let table =
-        Part::table(&["elements", "launched by", "end of a kernel", "grid barrier"], found.iter().map(line).collect());
+    let columns: [Column<Boundary>; 4] = [
+        ("elements", |one| size(one.elements)),
+        ("launched by", |one| one.launched_by.to_owned()),
+        ("end of a kernel", |one| known(one.kernel)),
+        ("grid barrier", |one| known(one.grid)),
+    ];
     let what = "difference to one atomic operation of each block, 95 % interval";
-    Some(Part::card("What a kernel boundary costs", what, vec![note, table]))
+    Part::about(&boundaries(rows), "What a kernel boundary costs", what, |found| {
+        vec![note, Part::columns(found, columns)]
+    })
+}
+
+fn known(more: Option<(f64, f64)>) -> String {
+    more.map_or_else(|| "–".to_owned(), difference)
 }
 
 #[cfg(test)]

@@ -117,31 +117,23 @@ fn device_terms(name: &str, grid: Grid) -> Option<Vec<Term>> {
     const STREAM: &str = "gpu.launch.stream";
     const GRAPH: &str = "gpu.launch.graph";
     const COOPERATIVE: &str = "gpu.launch.cooperative";
-    let one = |launch: &str| vec![grid.launch(launch, grid.blocks)];
+    let one = |launch: &str| grid.launch(launch, grid.blocks);
     // The device finds the next kernel in its queue, as behind long kernels.
     let queued = |launch: &str, blocks| Grid { kernel_us: LONG_KERNEL_US, ..grid }.launch(launch, blocks);
-    let joined = |launch: &str, term: Term| {
-        let join = grid.join();
-        one(launch).into_iter().chain([term]).chain(join).collect()
-    };
+    let joined = |first: Term, second: Term| [first, second].into_iter().chain(grid.join()).collect();
     Some(match name {
-        "atomic" => one(STREAM),
-        "atomic_graph_chain" => one(GRAPH),
-        "cluster" => one(STREAM).into_iter().chain(grid.cluster()).collect(),
-        "grid_cooperative" => joined(COOPERATIVE, grid.barrier("gpu.grid.cooperative")),
-        "grid_counter" => joined(COOPERATIVE, grid.barrier("gpu.grid.counter")),
-        "grid_lock_free" => joined(COOPERATIVE, grid.barrier("gpu.grid.lock_free")),
-        "grid_graph_chain" => joined(GRAPH, grid.barrier("gpu.grid.cooperative")),
-        "kernel_boundary" => joined(STREAM, grid.launch(STREAM, 1)),
+        "atomic" => vec![one(STREAM)],
+        "atomic_graph_chain" => vec![one(GRAPH)],
+        "cluster" => std::iter::once(one(STREAM)).chain(grid.cluster()).collect(),
+        "grid_cooperative" => joined(one(COOPERATIVE), grid.barrier("gpu.grid.cooperative")),
+        "grid_counter" => joined(one(COOPERATIVE), grid.barrier("gpu.grid.counter")),
+        "grid_lock_free" => joined(one(COOPERATIVE), grid.barrier("gpu.grid.lock_free")),
+        "grid_graph_chain" => joined(one(GRAPH), grid.barrier("gpu.grid.cooperative")),
+        "kernel_boundary" => joined(one(STREAM), grid.launch(STREAM, 1)),
         "atomic_queued" => vec![queued(STREAM, grid.blocks)],
-        "grid_queued" => {
-            let first = [queued(COOPERATIVE, grid.blocks), grid.barrier("gpu.grid.cooperative")];
-            first.into_iter().chain(grid.join()).collect()
-        }
-        "kernel_boundary_queued" => {
-            [queued(STREAM, grid.blocks), queued(STREAM, 1)].into_iter().chain(grid.join()).collect()
-        }
-        "graph_chain" => joined(GRAPH, grid.launch(GRAPH, 1)),
+        "grid_queued" => joined(queued(COOPERATIVE, grid.blocks), grid.barrier("gpu.grid.cooperative")),
+        "kernel_boundary_queued" => joined(queued(STREAM, grid.blocks), queued(STREAM, 1)),
+        "graph_chain" => joined(one(GRAPH), grid.launch(GRAPH, 1)),
         _ => return None,
     })
 }

@@ -198,11 +198,8 @@ impl Launcher {
         self.device.launch(&self.launch)?;
         let words = self.device.fetch(self.results, self.layout.end, LIMIT)?;
         if let Some(wrong) = wrong_results(self.snippet, self.shape, &words[self.layout.out..]) {
-            let snippet = self.snippet;
-            return Err(format!(
-                "{wrong} threads of the snippet {snippet} read another value than the one that was written"
-            )
-            .into());
+            let threads = format!("{wrong} threads of the snippet {}", self.snippet);
+            return Err(format!("{threads} read another value than the one that was written").into());
         }
         Ok(record(words, self.layout))
     }

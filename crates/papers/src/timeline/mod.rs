@@ -70,11 +70,11 @@ impl Options {
     pub(crate) fn plan(self) -> Result<Plan, String> {
         let Self { corrected, kernel, blocks, threads } = self;
         let shown = if corrected { &[Version::Corrected] } else { Version::ALL };
-        let own = kernel.map(|file| {
+        let region = |file: PathBuf| {
             let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
             Ok::<_, String>(OwnRegion { file: file.display().to_string(), text, shape: gpu::Shape { blocks, threads } })
-        });
-        let own = own.transpose()?;
+        };
+        let own = kernel.map(region).transpose()?;
         Ok(Plan::on_gpu(NAME, move |bench| measure(shown, own.as_ref(), bench)))
     }
 }

@@ -1,14 +1,12 @@
 //! What page and terminal show of the experiment.
 
-use std::fmt::Write as _;
-
 use syncscope_report::section::{Part, Section};
 use syncscope_report::{Axis, Chart, Rectangle};
 
 use super::claims::claims;
 use super::clock::groups;
 use super::summary::{last_arrival, timed_cycles};
-use super::{Figure, Snippet, Span, Timeline, Version};
+use super::{CodeLine, Figure, Snippet, Span, Timeline, Version};
 
 /// Colours of the parts of a warp.
 const BEFORE: usize = 7;
@@ -29,9 +27,7 @@ const SHOWN: usize = 16;
 pub(super) fn section(timeline: &Timeline, shown: &[Version]) -> Section {
     let claims = claims(timeline);
     let mut parts = Vec::new();
-    if !claims.is_empty() {
-        parts.push(Part::card("What the post says, here", "", vec![Part::Claims(claims.clone())]));
-    }
+    parts.extend(Part::about(&claims, "What the post says, here", "", |claims| vec![Part::Claims(claims.to_vec())]));
     let note = "cycles of the multiprocessor: the median warp, and from the fastest to the slowest";
     parts.push(Part::card("What the clock reads time", note, figures(timeline)));
     parts.extend(Snippet::ALL.iter().filter_map(|snippet| warps(timeline, *snippet, shown)));
@@ -154,10 +150,7 @@ fn chart(title: &str, snippet: Snippet, spans: &[Span], end: f64) -> Chart {
     } else {
         chart.high(90 + THIN_ROW * spans.len() as u32)
     };
-    match last {
-        Some(last) => chart.ruled(last, "last arrival"),
-        None => chart,
-    }
+    last.into_iter().fold(chart, |chart, last| chart.ruled(last, "last arrival"))
 }
 
 /// Start, stop and difference of each warp.
@@ -165,12 +158,9 @@ fn warp_table(snippet: Snippet, spans: &[Span]) -> Part {
     let timed = timed_cycles(snippet, spans);
     let has_arrival = spans.iter().any(|span| span.arrival_cycles.is_some());
     let row = |(span, timed): (&Span, &f64)| {
-        let mut cells = vec![name(span), cycles(span.start_cycles)];
-        if has_arrival {
-            cells.push(span.arrival_cycles.map(cycles).unwrap_or_default());
-        }
-        cells.extend([cycles(span.stop_cycles), cycles(*timed)]);
-        cells
+        let arrival = has_arrival.then(|| span.arrival_cycles.map(cycles).unwrap_or_default());
+        let ends = [cycles(span.stop_cycles), cycles(*timed)];
+        [name(span), cycles(span.start_cycles)].into_iter().chain(arrival).chain(ends).collect()
     };
     let headings: &[&str] = if has_arrival {
         &["Warp", "Start", "Arrival", "Stop", "After the last arrival"]
@@ -218,12 +208,9 @@ fn edits(timeline: &Timeline, snippet: Snippet) -> Part {
     let made = timeline.edits.iter().filter(|edit| edit.snippet == snippet);
     let made: Vec<Vec<String>> = made.map(|edit| vec![format!("{:#06x}", edit.offset), edit.change.clone()]).collect();
     let listing = |version: &Version| {
-        let mut text = String::new();
-        for line in timeline.code.iter().filter(|line| (line.snippet, line.version) == (snippet, *version)) {
-            // Writing to a String cannot fail.
-            let _ = writeln!(text, "{} {}", if line.edited { '*' } else { ' ' }, line.instruction);
-        }
-        Part::card("Machine code", version.as_str(), vec![Part::Code(text)])
+        let own = timeline.code.iter().filter(|line| (line.snippet, line.version) == (snippet, *version));
+        let text = |line: &CodeLine| format!("{} {}\n", if line.edited { '*' } else { ' ' }, line.instruction);
+        Part::card("Machine code", version.as_str(), vec![Part::Code(own.map(text).collect())])
     };
     let summary = format!("Machine code of {snippet}, and its {} edits", made.len());
     let listings = Part::SideBySide(Version::ALL.iter().map(listing).collect());

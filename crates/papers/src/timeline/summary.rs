@@ -68,21 +68,19 @@ impl LaunchRecord {
             let shift = shifts.get(mark.block as usize)?;
             Some(shift.at + cycles.wrapping_sub(shift.cycles).cast_signed() as f64)
         };
-        let spans: Option<Vec<Span>> = marks
-            .iter()
-            .map(|mark| {
-                Some(Span {
-                    snippet,
-                    version,
-                    block: mark.block,
-                    multiprocessor: self.blocks.get(mark.block as usize)?.multiprocessor,
-                    warp: mark.warp,
-                    start_cycles: time(mark, mark.start)?,
-                    arrival_cycles: snippet.waits_for_the_last().then(|| time(mark, mark.arrival)).flatten(),
-                    stop_cycles: time(mark, mark.stop)?,
-                })
+        let span = |mark: &Mark| {
+            Some(Span {
+                snippet,
+                version,
+                block: mark.block,
+                multiprocessor: self.blocks.get(mark.block as usize)?.multiprocessor,
+                warp: mark.warp,
+                start_cycles: time(mark, mark.start)?,
+                arrival_cycles: snippet.waits_for_the_last().then(|| time(mark, mark.arrival)).flatten(),
+                stop_cycles: time(mark, mark.stop)?,
             })
-            .collect();
+        };
+        let spans: Option<Vec<Span>> = marks.iter().map(span).collect();
         let known: Vec<Relation> = relations.into_iter().flatten().collect();
         let resolution = known.iter().map(Relation::disagreement_cycles).fold(1.0, f64::max);
         let rates: Vec<f64> = known.iter().map(|relation| relation.cycles_per_ns).collect();
@@ -164,12 +162,12 @@ pub(super) fn summarize(
     round: u32,
     launches: &[Placed],
 ) -> Option<(usize, Figure)> {
-    let mut timed: Vec<(usize, [f64; 3])> = Vec::with_capacity(launches.len());
-    for (at, launch) in launches.iter().enumerate() {
+    let of_launch = |(at, launch): (usize, &Placed)| {
         let mut cycles = timed_cycles(snippet, &launch.spans);
         cycles.sort_by(f64::total_cmp);
-        timed.push((at, [*cycles.first()?, *cycles.get(cycles.len() / 2)?, *cycles.last()?]));
-    }
+        Some((at, [*cycles.first()?, *cycles.get(cycles.len() / 2)?, *cycles.last()?]))
+    };
+    let mut timed = launches.iter().enumerate().map(of_launch).collect::<Option<Vec<_>>>()?;
     timed.sort_by(|(_, a), (_, b)| a[1].total_cmp(&b[1]));
     let (shown, _) = *timed.get(timed.len() / 2)?;
     let [shortest, middle, longest] =

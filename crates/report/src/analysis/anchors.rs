@@ -3,7 +3,7 @@
 //! `assets/anchors.csv` holds them. `SYNCSCOPE_UPDATE=1 cargo test -p syncscope-report anchors` makes the file of the runs in
 //! `results/`; without the variable, the same test says whether it is current.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ use crate::analysis::ladder::LADDER;
 use crate::analysis::row_query::{Rung, Selected};
 use crate::analysis::usual::short_name;
 use crate::figure::{self, Cost};
-use crate::run_data::grouped;
+use crate::sets::in_groups;
 use crate::{RunData, naming};
 
 const TABLE: &str = include_str!("../../assets/anchors.csv");
@@ -55,6 +55,12 @@ struct Anchor {
     high: Option<f64>,
 }
 
+impl Anchor {
+    fn interval(&self) -> Option<Interval> {
+        self.low.zip(self.high).map(|(low, high)| Interval { low, high })
+    }
+}
+
 static ANCHORS: LazyLock<Vec<Anchor>> = LazyLock::new(|| {
     // A test reads every line.
     csv::Reader::from_reader(TABLE.as_bytes()).deserialize().filter_map(Result::ok).collect()
@@ -88,7 +94,7 @@ fn hardware(data: &RunData, row: &Row) -> String {
 /// The order is that of the table.
 pub(crate) fn behind(rung: &Rung, data: &RunData, selected: &Selected) -> Vec<Mark> {
     let Some(row) = data.rows.get(selected.row) else { return Vec::new() };
-    let of_hardware = grouped(comparable(rung, data, row).map(|anchor| (&anchor.hardware, anchor)));
+    let of_hardware = in_groups(comparable(rung, data, row).map(|anchor| (&anchor.hardware, anchor)));
     of_hardware.into_iter().map(|(_, anchors)| mark(anchors[0])).collect()
 }
 
@@ -113,28 +119,24 @@ pub(crate) fn against_equal_hardware(data: &RunData) -> Option<String> {
     let found = pairs_on_equal_hardware(data);
     let hardware: BTreeSet<&str> = found.iter().map(|pair| pair.anchor.hardware.as_str()).collect();
     let level = 0.025 / (found.len().max(1) as f64);
-    let names = |is_so: &dyn Fn(&Pair<'_>) -> bool| -> Vec<String> {
-        found.iter().filter(|pair| is_so(pair)).map(Pair::words).collect()
+    let certain = |costs: fn(&Pair<'_>) -> [UncertainCost; 2]| {
+        let is_certain = |pair: &&Pair<'_>| {
+            let [more, less] = costs(pair);
+            p_at_most(&more, 1.0 + USUAL_THRESHOLD, &less) <= level
+        };
+        let names: Vec<String> = found.iter().filter(is_certain).map(Pair::words).collect();
+        if names.is_empty() { "none".to_owned() } else { format!("{} ({})", names.len(), names.join("; ")) }
     };
-    let slower = names(&|pair| p_at_most(&pair.own, 1.0 + USUAL_THRESHOLD, &pair.stored) <= level);
-    let faster = names(&|pair| p_at_most(&pair.stored, 1.0 + USUAL_THRESHOLD, &pair.own) <= level);
-    let of = |names: &[String]| match names {
-        [] => "none".to_owned(),
-        names => format!("{} ({})", names.len(), names.join("; ")),
-    };
+    let (slower, faster) = (certain(|pair| [pair.own, pair.stored]), certain(|pair| [pair.stored, pair.own]));
     let count = match found.len() {
         0 => return None,
         1 => "1 operation has".to_owned(),
         several => format!("{several} operations have"),
     };
+    let (percent, hardware) = (100.0 * USUAL_THRESHOLD, hardware.into_iter().collect::<Vec<_>>().join("; "));
     Some(format!(
-        "What changed: {count} a figure in stored runs on hardware of the same name ({}). More than {:.0} % slower: {}. \
-         More than {:.0} % faster: {}.",
-        hardware.into_iter().collect::<Vec<_>>().join("; "),
-        100.0 * USUAL_THRESHOLD,
-        of(&slower),
-        100.0 * USUAL_THRESHOLD,
-        of(&faster)
+        "What changed: {count} a figure in stored runs on hardware of the same name ({hardware}). More than \
+         {percent:.0} % slower: {slower}. More than {percent:.0} % faster: {faster}."
     ))
 }
 
@@ -156,27 +158,19 @@ impl Pair<'_> {
 }
 
 fn pairs_on_equal_hardware(data: &RunData) -> Vec<Pair<'_>> {
-    let mut pairs: Vec<Pair<'_>> = Vec::new();
-    for rung in LADDER {
-        let Some(selected) = rung.find(data) else { continue };
-        let Some(row) = data.rows.get(selected.row).filter(|_| selected.median_ns.is_none()) else { continue };
-        // Two rungs may select one row.
-        let is_known = pairs.iter().any(|known| std::ptr::eq(known.row, row));
-        if is_known || !figure::has_figure(row) {
-            continue;
-        }
-        let own = row.ns.zip(row.ns_with_allowance()).and_then(|(ns, quoted)| certain_cost(ns.value(), quoted));
+    let pair = |rung: &'static Rung| {
+        let selected = rung.find(data).filter(|selected| selected.median_ns.is_none())?;
+        let row = data.rows.get(selected.row).filter(|row| figure::has_figure(row))?;
+        let own = certain_cost(row.ns?.value(), row.ns_with_allowance()?)?;
         let name = hardware(data, row);
         let is_like = |anchor: &&Anchor| anchor.hardware == name && anchor.primitive == row.case.primitive;
-        let like = comparable(rung, data, row).filter(|anchor| anchor.kind == Kind::Measured).find(is_like);
-        let stored = like.and_then(|anchor| {
-            let (low, high) = anchor.low.zip(anchor.high)?;
-            Some((anchor, certain_cost(anchor.ns, Interval { low, high })?))
-        });
-        if let Some((own, (anchor, stored))) = own.zip(stored) {
-            pairs.push(Pair { rung, row, own, anchor, stored });
-        }
-    }
+        let anchor = comparable(rung, data, row).filter(|anchor| anchor.kind == Kind::Measured).find(is_like)?;
+        Some(Pair { rung, row, own, anchor, stored: certain_cost(anchor.ns, anchor.interval()?)? })
+    };
+    let mut pairs: Vec<Pair<'_>> = LADDER.iter().filter_map(pair).collect();
+    // Two rungs may select one row.
+    let mut rows = HashSet::new();
+    pairs.retain(|pair| rows.insert(std::ptr::from_ref(pair.row)));
     pairs
 }
 
@@ -206,13 +200,11 @@ fn has_one_code(anchor: &Anchor) -> bool {
     let like = ANCHORS.iter().filter(|other| {
         (&other.rung, &other.primitive) == (&anchor.rung, &anchor.primitive) && !other.evidence.is_empty()
     });
-    let mut codes: Vec<_> = like.map(|other| code(&other.evidence)).collect();
-    codes.dedup();
-    codes.len() <= 1
+    like.map(|other| code(&other.evidence)).collect::<BTreeSet<_>>().len() <= 1
 }
 
 fn mark(anchor: &Anchor) -> Mark {
-    let interval = anchor.low.zip(anchor.high).map(|(low, high)| Interval { low, high });
+    let interval = anchor.interval();
     let width = interval.and_then(|interval| figure::relative(anchor.ns, interval));
     let doubt = if anchor.is_noisy { "~" } else { "" };
     let worth = match anchor.kind {
@@ -220,15 +212,10 @@ fn mark(anchor: &Anchor) -> Mark {
         Kind::Median => ", median of single operations without an interval".to_owned(),
         Kind::Published => ", a published figure without an interval".to_owned(),
     };
-    let tip = format!(
-        "{}\n{doubt}{}{worth}\n{}, {}; stored run {}",
-        anchor.hardware,
-        figure::time(anchor.ns),
-        short_name(&anchor.primitive),
-        anchor.size,
-        anchor.run
-    );
-    Mark { x: anchor.ns, certain: interval.is_some(), machine: anchor.hardware.clone(), tip }
+    let Anchor { hardware, primitive, size, run, ns, .. } = anchor;
+    let (time, name) = (figure::time(*ns), short_name(primitive));
+    let tip = format!("{hardware}\n{doubt}{time}{worth}\n{name}, {size}; stored run {run}");
+    Mark { x: *ns, certain: interval.is_some(), machine: hardware.clone(), tip }
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ use super::usual::{MachineSize, short_name, unusualness};
 use crate::analysis::compare::ratio::{UncertainCost, p_at_most};
 use crate::analysis::compare::{is_one_definition, measurement_blocks};
 use crate::naming::enumeration;
-use crate::run_data::grouped;
+use crate::sets::in_groups;
 use crate::{RunData, naming};
 
 pub(crate) use alike::Comparison;
@@ -66,9 +66,8 @@ pub(crate) fn has_role(data: &RunData, case: &Case, role: Role) -> bool {
 /// Whether a case is a barrier that gives up the order of memory accesses: it is no replacement for one that keeps it.
 pub(crate) fn is_relaxed(data: &RunData, case: &Case) -> bool {
     let is_barrier = |role| matches!(role, Role::ClusterBarrier | Role::GridBarrier | Role::DeviceBarrier);
-    data.catalogue
-        .facts(&case.primitive)
-        .is_some_and(|facts| is_barrier(facts.role) && facts.orders_memory && !facts.orders_memory_in(case))
+    let facts = data.catalogue.facts(&case.primitive);
+    facts.is_some_and(|facts| is_barrier(facts.role) && facts.orders_memory && !facts.orders_memory_in(case))
 }
 
 /// Whether a case does not exist on the machine, or the compiler removes its primitive.
@@ -154,9 +153,7 @@ impl<'a> Peers<'a> {
     pub(crate) fn with_other_teams(&self) -> Vec<usize> {
         let key = |case: &Case| Case { threads: None, ..shape(&self.data.catalogue, case) };
         let own = key(self.like);
-        let rows = self.data.rows.iter().enumerate();
-        let alike = rows.filter(|(_, row)| takes_part(self.data, row, self.role) && key(&row.case) == own);
-        alike.map(|(index, _)| index).collect()
+        self.data.rows_where(|row| takes_part(self.data, row, self.role) && key(&row.case) == own).collect()
     }
 
     pub(crate) fn contest(&self, basis: Basis) -> Contest<'a> {
@@ -358,7 +355,7 @@ impl<'a> Contest<'a> {
 
 /// The designs of these, each once.
 fn distinct<'b, 'a: 'b>(entrants: impl IntoIterator<Item = &'b Entrant<'a>>) -> Vec<String> {
-    let named = grouped(entrants.into_iter().map(|one| (&one.name, one)));
+    let named = in_groups(entrants.into_iter().map(|one| (&one.name, one)));
     named.into_iter().map(|(name, _)| name.clone()).collect()
 }
 
@@ -375,11 +372,6 @@ impl<'c, 'a> Win<'c, 'a> {
     /// The cost of a rival over that of the winner.
     pub(crate) fn ratio(&self, rival: &Known<'_>) -> Ratio {
         rival.over(&self.cost)
-    }
-
-    /// How many times as much a rival costs.
-    pub(crate) fn times(&self, rival: &Known<'_>) -> String {
-        self.ratio(rival).times()
     }
 
     /// The cheapest rival with a figure.
@@ -495,7 +487,7 @@ mod tests {
     fn outcome(rows: Vec<Row>) -> Option<Result<String, String>> {
         let run = data(rows);
         contest(&run).outcome().map(|outcome| match outcome {
-            Ok(win) => Ok(format!("{} {}, {} rivals", win.name, win.cost.time(), win.rivals.len())),
+            Ok(win) => Ok(format!("{} {}, {} rivals", win.name, win.cost, win.rivals.len())),
             Err(open) => Err(open.to_string()),
         })
     }

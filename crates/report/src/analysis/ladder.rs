@@ -10,7 +10,7 @@ use crate::figure::has_figure;
 use crate::naming::EMPTY_KERNEL;
 
 use super::contest::{Basis, Known, Size};
-use super::row_query::{Choice, Fits, Rung, Selected, any, one_actor};
+use super::row_query::{Choice, Fits, Rung, Selected, one_actor};
 use super::usual::{MachineSize, is_one_block};
 
 const fn of(id: &'static str, level: &'static str, title: &'static str, choice: Choice, fits: Fits) -> Rung {
@@ -108,8 +108,8 @@ pub(crate) const LADDER: &[Rung] = {
         of_devices("devices.2", "Barrier, 2 devices, best", |case, _| case.devices == Some(2)),
         of_devices("devices.4", "Barrier, 4 devices, best", |case, _| case.devices == Some(4)),
         of_devices("devices.8", "Barrier, 8 devices, best", |case, _| case.devices == Some(8)),
-        usual("host.flag", "CPU and GPU", "Flag there and back", "hybrid.flag.round_trip", any),
-        usual("host.launch", "CPU and GPU", "Kernel launch and wait", "gpu.launch.stream_sync", any),
+        usual("host.flag", "CPU and GPU", "Flag there and back", "hybrid.flag.round_trip", |_, _| true),
+        usual("host.launch", "CPU and GPU", "Kernel launch and wait", "gpu.launch.stream_sync", |_, _| true),
         usual("message.node", "Processes", "Message, one node", "mpi.handoff.pingpong", one_node),
         usual("mpi.2", "Processes", "MPI barrier, 2 processes", MPI_BARRIER, one_node),
         of("mpi.node", "Processes", "MPI barrier, one node", Usual(MPI_BARRIER, Most), many_on_one_node),

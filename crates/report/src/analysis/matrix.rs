@@ -9,6 +9,7 @@ use syncscope_core::{Placement, Row, Run, Verdict};
 use super::contest::bounds;
 use super::placements::list_length;
 use crate::figure::{extremes, has_figure};
+use crate::sets::sets;
 
 /// The primitive whose rows fill the matrix.
 pub(crate) const PRIMITIVE: &str = "cpu.handoff.cas_pingpong";
@@ -40,12 +41,9 @@ pub(crate) struct Alike {
 
 /// The matrix of a run; `None` where fewer than two pairs were measured.
 pub(crate) fn matrix(run: &Run, rows: &[Row]) -> Option<Matrix> {
-    let mut measured: BTreeMap<(u32, u32), usize> = BTreeMap::new();
-    for (index, row) in rows.iter().enumerate() {
-        if let Some(pair) = pair(row) {
-            measured.entry(pair).or_insert(index);
-        }
-    }
+    // Of several rows of a pair, the first one counts.
+    let pairs = rows.iter().enumerate().rev().filter_map(|(index, row)| Some((pair(row)?, index)));
+    let measured: BTreeMap<(u32, u32), usize> = pairs.collect();
     if measured.len() < 2 {
         return None;
     }
@@ -108,11 +106,8 @@ const LEVEL: f64 = 1.25;
 /// pairs of a level join the groups of their CPUs. Joined groups become adjacent, the one with the smallest CPU first.
 /// Pairs without a resolved cost do not count.
 fn order(rows: &[Row], measured: &BTreeMap<(u32, u32), usize>) -> Vec<u32> {
-    let mut costs: Vec<(f64, u32, u32)> = measured
-        .iter()
-        .filter(|(_, row)| rows[**row].verdict == Verdict::Resolved)
-        .filter_map(|((a, b), row)| Some((rows[*row].ns?.value(), *a, *b)))
-        .collect();
+    let resolved = measured.iter().filter(|(_, row)| rows[**row].verdict == Verdict::Resolved);
+    let mut costs: Vec<_> = resolved.filter_map(|((a, b), row)| Some((rows[*row].ns?.value(), *a, *b))).collect();
     costs.sort_by(|a, b| a.0.total_cmp(&b.0));
     let cpus: BTreeSet<u32> = measured.keys().flat_map(|(a, b)| [*a, *b]).collect();
     let mut groups: Vec<Vec<u32>> = cpus.into_iter().map(|cpu| vec![cpu]).collect();
@@ -135,11 +130,7 @@ fn joined(groups: Vec<Vec<u32>>, pairs: &[(f64, u32, u32)]) -> Vec<Vec<u32>> {
         let (a, b) = (firsts[group_of[a]], firsts[group_of[b]]);
         firsts.iter_mut().filter(|first| **first == a.max(b)).for_each(|first| *first = a.min(b));
     }
-    let mut together: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
-    for (first, group) in firsts.into_iter().zip(groups) {
-        together.entry(first).or_default().extend(group);
-    }
-    together.into_values().collect()
+    sets(firsts.into_iter().zip(groups)).into_values().map(|groups| groups.concat()).collect()
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! - [`trust`] says how far to trust a run.
 //! - [`anchors`] are figures of stored runs on other machines.
 //! - [`matrix`] orders the CPUs of the core-to-core matrix.
+//! - `phrases` join words, and `sets` gather what has one key.
 //! - [`placements`] say which placement of CPU threads is shown, and what its teams use of the machine.
 //! - [`paper_tables`] are tables of a paper with the figures of a run.
 //! - [`compare`] matches the cases of two runs and says what changed.
@@ -20,6 +21,7 @@ pub(crate) mod fleet;
 pub(crate) mod ladder;
 pub(crate) mod matrix;
 pub(crate) mod paper_tables;
+mod phrases;
 pub(crate) mod placements;
 pub(crate) mod questions;
 pub(crate) mod row_query;

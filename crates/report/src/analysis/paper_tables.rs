@@ -1,14 +1,13 @@
 //! Tables 7 to 9 and figure 11 of Zhang, Wahib, Matsuoka (*A Study of Synchronization Methods in Modern GPUs*) with the figures
 //! of a run compared with those of the paper. Figures 8 to 10 are the heat maps of the page.
 
-use std::collections::BTreeMap;
-
 use syncscope_core::{Case, Evidence, Form, Group, MemoryOrder, Role, Row};
 
 use crate::RunData;
 use crate::analysis::contest::{Basis, Known, design};
 use crate::analysis::usual::short_name;
 use crate::figure::{self, extremes};
+use crate::sets::sets;
 
 /// A table as texts; the first column names the lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,20 +108,14 @@ fn warp_rate(data: &RunData, id: &str, group: &Group, form: Option<Form>) -> Opt
 /// The highest rate of warps that pass a block barrier, over the numbers of blocks that a multiprocessor holds.
 fn block_rate(data: &RunData, threads: fn(u32) -> bool) -> Option<String> {
     let gpu = data.run.machine.gpus.first()?;
-    let mut best: BTreeMap<u32, f64> = BTreeMap::new();
-    for known in barriers(data, BLOCK) {
-        let case = &known.row.case;
-        let (Some(size), Some((blocks, warps))) = (case.threads, on_multiprocessor(data, case)) else { continue };
+    let of_row = |known: Known<'_>| {
+        let (size, (blocks, warps)) = (known.row.case.threads?, on_multiprocessor(data, &known.row.case)?);
         let is_resident =
             blocks <= gpu.max_blocks_per_multiprocessor && warps * WARP <= gpu.max_threads_per_multiprocessor;
-        if size < WARP || !threads(size) || !is_resident || known.ns <= 0.0 {
-            continue;
-        }
-        let rate = f64::from(warps) / known.ns;
-        let highest = best.entry(size).or_insert(rate);
-        *highest = highest.max(rate);
-    }
-    range(best.into_values(), rate)
+        (size >= WARP && threads(size) && is_resident && known.ns > 0.0).then(|| (size, f64::from(warps) / known.ns))
+    };
+    let rates = sets(barriers(data, BLOCK).filter_map(of_row));
+    range(rates.into_values().filter_map(|rates| rates.into_iter().reduce(f64::max)), rate)
 }
 
 fn throughput(data: &RunData) -> PaperTable {
@@ -168,9 +161,9 @@ fn range(numbers: impl Iterator<Item = f64>, text: fn(f64) -> String) -> Option<
     extremes(numbers).map(|(low, high)| figure::range(&text(low), &text(high)))
 }
 
-/// The least and the largest cost of the rows, in microseconds.
-fn costs<'a>(rows: impl Iterator<Item = Known<'a>>) -> String {
-    range(rows.map(|known| known.ns), microseconds).unwrap_or_else(|| NONE.to_owned())
+/// The least and the largest of these costs, in microseconds.
+fn costs(ns: impl Iterator<Item = f64>) -> String {
+    range(ns, microseconds).unwrap_or_else(|| NONE.to_owned())
 }
 
 fn headings(first: &str, paper: &[&str], ids: &[&str]) -> Vec<String> {
@@ -190,29 +183,22 @@ fn grid(data: &RunData) -> PaperTable {
     ];
     // A variant of a barrier is another algorithm. Whole clusters leave multiprocessors without a block.
     let ids = ids_of(data, Role::GridBarrier);
-    let each: Vec<(String, u32, Known<'_>)> =
-        known(data, |row| ids.contains(&row.case.primitive.as_str()) && is_ordered(row))
-            .filter_map(|known| {
-                Some((design(&data.catalogue, &known.row.case), on_multiprocessor(data, &known.row.case)?.0, known))
-            })
-            .collect();
-    let placed = |(name, _, known): &'_ (String, u32, Known<'_>)| {
-        (data.catalogue.position(&known.row.case.primitive), name.clone())
+    let placed = |known: Known<'_>| {
+        let case = &known.row.case;
+        let design = (data.catalogue.position(&case.primitive), design(&data.catalogue, case));
+        Some((design, (on_multiprocessor(data, case)?.0, known.ns)))
     };
-    let mut designs: Vec<(usize, String)> = each.iter().map(placed).collect();
-    designs.sort_unstable();
-    designs.dedup();
-    let designs: Vec<&str> = designs.iter().map(|(_, name)| name.as_str()).collect();
+    let rows = known(data, |row| ids.contains(&row.case.primitive.as_str()) && is_ordered(row));
+    let designs = sets(rows.filter_map(placed));
+    let names: Vec<&str> = designs.keys().map(|(_, name)| name.as_str()).collect();
     let line = |(blocks, v100, p100): (u32, &str, &str)| {
-        let of = |design: &&str| {
-            costs(each.iter().filter(|(name, on, _)| name == design && *on == blocks).map(|(.., known)| *known))
-        };
-        [vec![blocks.to_string(), v100.to_owned(), p100.to_owned()], designs.iter().map(of).collect()].concat()
+        let of = |rows: &Vec<(u32, f64)>| costs(rows.iter().filter(|(on, _)| *on == blocks).map(|(_, ns)| *ns));
+        [vec![blocks.to_string(), v100.to_owned(), p100.to_owned()], designs.values().map(of).collect()].concat()
     };
     let lines: Vec<Vec<String>> = PAPER.into_iter().map(line).collect();
     PaperTable {
         title: "Table 8: barriers of a grid (µs)",
-        headings: headings("blocks per SM", &["V100", "P100"], &designs),
+        headings: headings("blocks per SM", &["V100", "P100"], &names),
         lines,
         paper: 3,
         note: "The least and the largest cost over the measured sizes of a block.",
@@ -234,8 +220,9 @@ fn two_devices(data: &RunData) -> PaperTable {
     ids.retain(|id| barriers(data, id).any(|known| on_two(&known.row.case)));
     let line = |(label, v100, fits): (&str, &str, Fits)| {
         let of = |id: &&str| {
-            let rows = barriers(data, id).filter(|known| on_two(&known.row.case));
-            costs(rows.filter(|known| on_multiprocessor(data, &known.row.case).is_some_and(|on| fits(on.0, on.1))))
+            let has_shape = |case: &Case| on_multiprocessor(data, case).is_some_and(|on| fits(on.0, on.1));
+            let rows = barriers(data, id).filter(|known| on_two(&known.row.case) && has_shape(&known.row.case));
+            costs(rows.map(|known| known.ns))
         };
         [vec![label.to_owned(), v100.to_owned()], ids.iter().map(of).collect()].concat()
     };

@@ -6,6 +6,7 @@
 use syncscope_core::machine::CpuMachine;
 use syncscope_core::{Case, Placement};
 
+use super::phrases::joined;
 use crate::RunData;
 
 /// The placements, the one that stands for a machine first.
@@ -119,8 +120,7 @@ pub(crate) fn beyond_one_socket(cpu: &CpuMachine, case: &Case) -> Option<String>
         reached(steps.socket).then_some("across sockets"),
         (*placement == Placement::None && has_more).then_some("where the system placed them"),
     ];
-    let parts: Vec<&str> = parts.into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| parts.join(" and "))
+    joined(parts, " and ")
 }
 
 /// The first and last CPUs in a list such as `0-3,8`; `None` for other texts.

@@ -4,7 +4,7 @@
 //! takes the usual one: an `i32` shared by all threads. So the selected case does not depend on the costs, except for the
 //! choices by cost, which the contest decides.
 
-use syncscope_core::{Case, Role, Row, Verdict};
+use syncscope_core::{Case, Role, Verdict};
 
 use super::contest::{Basis, Open, Peers, Size, bounds, has_role, is_relaxed};
 use super::usual::{MachineSize, short_name, unusualness};
@@ -67,9 +67,6 @@ impl Selected {
     }
 }
 
-/// A row with its index among the rows of its run.
-type IndexedRow<'a> = (usize, &'a Row);
-
 impl Rung {
     /// The selected row of a run; `None` where no row fits. Only the default forms of primitives count, and of barriers only
     /// those that order memory accesses. A case that does not exist on the machine answers nothing.
@@ -97,29 +94,23 @@ impl Rung {
             && (self.fits)(case, MachineSize::of(&data.run.machine))
     }
 
-    fn fitting<'a>(&self, data: &'a RunData) -> Vec<IndexedRow<'a>> {
-        let fits = |row: &Row| !matches!(row.verdict, Verdict::Skipped(_)) && self.is_about(data, &row.case);
-        data.rows.iter().enumerate().filter(|(_, row)| fits(row)).collect()
+    fn fitting<'a>(&'a self, data: &'a RunData) -> impl Iterator<Item = usize> + 'a {
+        data.rows_where(|row| !matches!(row.verdict, Verdict::Skipped(_)) && self.is_about(data, &row.case))
     }
 
     /// The most usual row, then the one of this size. Teams that fit the CPUs come before larger ones.
     fn usual(&self, data: &RunData, size: Size) -> Option<usize> {
         let machine = MachineSize::of(&data.run.machine);
-        let key = |case: &Case| (machine.is_oversubscribed_by(case), unusualness(case), size.rank(case));
-        let rows = self.fitting(data).into_iter();
-        rows.min_by_key(|(_, row)| (key(&row.case), &row.case)).map(|(index, _)| index)
+        let key = |case: &'_ Case| (machine.is_oversubscribed_by(case), unusualness(case), size.rank(case));
+        self.fitting(data).min_by_key(|index| (key(data.case(*index)), data.case(*index)))
     }
 
     /// The row with the median cost: of those with bounds, or where none has any, as in imported figures, of all.
     fn median(&self, data: &RunData) -> Option<usize> {
-        let rows = self.fitting(data);
-        let has_bounds = rows.iter().any(|(_, row)| bounds(row).is_some());
-        let counts = |row: &Row| if has_bounds { bounds(row).is_some() } else { has_figure(row) };
-        let cost = |row: &Row| row.ns.filter(|_| counts(row));
-        let mut known: Vec<(usize, f64)> =
-            rows.into_iter().filter_map(|(index, row)| Some((index, cost(row)?.value()))).collect();
-        known.sort_by(|(_, a), (_, b)| a.total_cmp(b));
-        known.get(known.len().saturating_sub(1) / 2).map(|(index, _)| *index)
+        let bounded = |index: &usize| bounds(&data.rows[*index]).is_some();
+        let has_bounds = self.fitting(data).any(|index| bounded(&index));
+        let counts = |index: &usize| if has_bounds { bounded(index) } else { has_figure(&data.rows[*index]) };
+        data.median(self.fitting(data).filter(|index| counts(index) && data.rows[*index].ns.is_some()).collect())
     }
 
     /// The row with the least upper bound. The note names each design that may be the cheapest.
@@ -141,10 +132,10 @@ impl Rung {
     /// The hand-off with the smallest median of single ones, among those whose thread slept. The cost of a loop of hand-offs
     /// is another figure: its threads may be awake.
     fn cheapest_sleep(&self, data: &RunData) -> Option<Selected> {
-        let slept = self.fitting(data).into_iter().filter_map(|(index, row)| {
-            let ns = data.detail(&row.case, MEDIAN_DETAIL).filter(|ns| *ns >= SLEEP_NS)?;
-            let note = Some(short_name(&row.case.primitive).to_owned());
-            Some((ns, Selected { row: index, note, median_ns: Some(ns) }))
+        let slept = self.fitting(data).filter_map(|row| {
+            let case = data.case(row);
+            let ns = data.detail(case, MEDIAN_DETAIL).filter(|ns| *ns >= SLEEP_NS)?;
+            Some((ns, Selected { row, note: Some(short_name(&case.primitive).to_owned()), median_ns: Some(ns) }))
         });
         slept.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, selected)| selected)
     }
@@ -156,9 +147,4 @@ const UNRESOLVED: &str = "best without a number";
 /// Fits cases with one actor.
 pub(crate) fn one_actor(case: &Case, _: MachineSize) -> bool {
     case.actors() == 1
-}
-
-/// Fits every case.
-pub(crate) fn any(_: &Case, _: MachineSize) -> bool {
-    true
 }

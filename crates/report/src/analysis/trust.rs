@@ -1,41 +1,39 @@
 //! How far to trust a run, in one line.
 
+use syncscope_core::Verdict;
 use syncscope_core::run::another_run;
 use syncscope_core::run::between_rows::frequent_smt_interference;
 use syncscope_core::run::fingerprint::Fingerprint;
 use syncscope_core::run::history::BetweenRuns;
 use syncscope_core::run::machine::Environment;
 use syncscope_core::run::provenance::{SessionRecord, StolenTime};
-use syncscope_core::{Row, Verdict};
 
 use crate::RunData;
+use crate::analysis::contest::is_absent;
+use crate::analysis::phrases::joined;
 use crate::analysis::placements::list_length;
 use crate::figure::grouped;
-use crate::naming::capitalized;
+use crate::naming::{capitalized, plural};
 
 /// What disturbed the run, the most harmful first, and how many costs are known. `None` without a case that can be measured
 /// here.
 pub(crate) fn trust(data: &RunData) -> Option<String> {
-    let exists = |row: &&Row| !matches!(row.verdict, Verdict::Skipped(_) | Verdict::Elided(_));
-    let existing = data.rows.iter().filter(exists).count();
+    let existing = data.rows.iter().filter(|row| !is_absent(row)).count();
     let resolved = data.rows.iter().filter(|row| row.verdict == Verdict::Resolved).count();
     if existing == 0 {
         return None;
     }
     let virtual_machine =
         data.run.machine.cpu.hypervisor.as_ref().map(|name| format!("the machine is virtual ({name})"));
-    let parts: Vec<String> = [emulated(data), others(data), interference(data), stolen(data), virtual_machine]
-        .into_iter()
-        .flatten()
-        .collect();
-    let disturbed = if parts.is_empty() { String::new() } else { format!("{}. ", capitalized(&parts.join("; "))) };
+    let disturbed = [emulated(data), others(data), interference(data), stolen(data), virtual_machine];
+    let disturbed = joined(disturbed, "; ").map(|parts| format!("{}. ", capitalized(&parts))).unwrap_or_default();
     let shared = another_run::sentence(&data.run.shared);
     let known = format!("{disturbed}{} of {} costs are resolved.", grouped(resolved), grouped(existing));
-    let shared = (!shared.is_empty())
-        .then(|| format!("Another run may shift all rows at once: {shared}. {}.", history(&data.run.between_runs)));
+    let history = history(&data.run.between_runs);
+    let shared = (!shared.is_empty()).then(|| format!("Another run may shift all rows at once: {shared}. {history}."));
     let states = data.run.fingerprint.as_ref().and_then(Fingerprint::sentence);
     let states = states.map(|states| format!("The machine changed its state: {states}."));
-    Some([Some(known), states, shared].into_iter().flatten().collect::<Vec<_>>().join(" "))
+    joined([Some(known), states, shared], " ")
 }
 
 /// What the half widths of rows that several processes measured stand on.
@@ -63,8 +61,7 @@ fn others(data: &RunData) -> Option<String> {
 fn load(data: &RunData) -> Option<String> {
     let cpus = cpus(data);
     let load = data.run.environment.load.filter(|load| cpus > 0 && Environment::is_high_load(*load, cpus))?;
-    let plural = if cpus == 1 { "" } else { "s" };
-    Some(format!("other programs were running (load {load:.2} on {cpus} CPU{plural})"))
+    Some(format!("other programs were running (load {load:.2} on {})", plural(cpus, "CPU")))
 }
 
 /// How many CPUs the run might use.
@@ -97,7 +94,7 @@ fn share_of_time(data: &RunData, of: impl Fn(&SessionRecord) -> Option<f64>) -> 
 mod tests {
     use super::*;
     use crate::analysis::questions::testing::{case, data, row};
-    use syncscope_core::Detail;
+    use syncscope_core::{Detail, Row};
 
     #[test]
     fn what_disturbed_the_run_is_said_before_what_is_known() {

@@ -59,8 +59,7 @@ pub(crate) fn unusualness(case: &Case) -> [usize; 7] {
 
 /// The most usual one of these rows.
 pub(crate) fn most_usual(data: &RunData, rows: impl Iterator<Item = usize>) -> Option<usize> {
-    let case = |index: &usize| data.case(*index);
-    rows.min_by(|a, b| (unusualness(case(a)), case(a)).cmp(&(unusualness(case(b)), case(b))))
+    rows.min_by_key(|index| (unusualness(data.case(*index)), data.case(*index)))
 }
 
 /// Whether the case runs one block of so many threads.

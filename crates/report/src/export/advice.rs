@@ -18,7 +18,7 @@ pub fn for_terminal(data: &RunData, answers: &[Advice], width: usize) -> String 
 
 /// As Markdown, in the same order.
 pub fn as_markdown(data: &RunData, answers: &[Advice]) -> String {
-    let mut blocks = vec![grid::markdown(&heading(data)), grid_of(answers, str::to_owned).as_markdown()];
+    let mut blocks = vec![grid::markdown(&heading(data)), grid_of(answers, |why| why).as_markdown()];
     blocks.extend(taken(answers).map(|(advice, choice)| {
         let lines = remarks(choice).into_iter().map(|line| format!("- {}", grid::markdown(&line)));
         format!("**{}**\n\n{}", grid::markdown(&title(advice, choice)), lines.collect::<Vec<_>>().join("\n"))
@@ -48,10 +48,11 @@ fn heading(data: &RunData) -> String {
 }
 
 fn taken(answers: &[Advice]) -> impl Iterator<Item = (&Advice, &Choice)> {
-    answers.iter().filter_map(|advice| match &advice.decision {
-        Decision::Take(choice) => Some((advice, choice.as_ref())),
-        Decision::Undecided(_) | Decision::Missing(_) => None,
-    })
+    answers.iter().filter_map(|advice| Some((advice, choice(advice)?)))
+}
+
+fn choice(advice: &Advice) -> Option<&Choice> {
+    if let Decision::Take(choice) = &advice.decision { Some(choice) } else { None }
 }
 
 fn title(advice: &Advice, choice: &Choice) -> String {
@@ -60,16 +61,11 @@ fn title(advice: &Advice, choice: &Choice) -> String {
 
 /// Source, warnings and notes, one line each.
 fn remarks(choice: &Choice) -> Vec<String> {
-    let mut lines = vec![format!("case: {}", choice.case)];
-    if !choice.operation.is_empty() {
-        lines.push(format!("the cost of: {}", choice.operation));
-    }
-    if !choice.source.is_empty() {
-        lines.push(format!("source: {}", choice.source));
-    }
-    lines.extend(choice.warnings.iter().map(|warning| format!("warning: {warning}")));
-    lines.extend(choice.notes.iter().cloned());
-    lines
+    let named = [("case", &choice.case), ("the cost of", &choice.operation), ("source", &choice.source)];
+    let named = named.into_iter().filter(|(_, text)| !text.is_empty());
+    let warnings = choice.warnings.iter().map(|warning| ("warning", warning));
+    let labelled = named.chain(warnings).map(|(label, text)| format!("{label}: {text}"));
+    labelled.chain(choice.notes.iter().cloned()).collect()
 }
 
 /// The table for the terminal, and below it the commands that measure what is missing: a cell would cut them into pieces, which
@@ -87,20 +83,14 @@ fn table_of(answers: &[Advice], width: usize) -> String {
 }
 
 /// A reason in two parts: without its last clause, and the command in that clause.
-fn without_command(why: &str) -> (String, Option<String>) {
+fn without_command(why: &str) -> (&str, Option<String>) {
     let parts = why.split_once("; `syncscope ").and_then(|(reason, rest)| Some((reason, rest.split_once('`')?.0)));
-    match parts {
-        Some((reason, words)) => (reason.to_owned(), Some(format!("syncscope {words}"))),
-        None => (why.to_owned(), None),
-    }
+    parts.map_or((why, None), |(reason, words)| (reason, Some(format!("syncscope {words}"))))
 }
 
 /// A line for each answer. `missing` writes why nothing is known.
-fn grid_of(answers: &[Advice], missing: impl Fn(&str) -> String) -> Grid {
-    let taken = |advice: &Advice, show: fn(&Choice) -> String| match &advice.decision {
-        Decision::Take(choice) => show(choice),
-        Decision::Undecided(_) | Decision::Missing(_) => String::new(),
-    };
+fn grid_of(answers: &[Advice], missing: fn(&str) -> &str) -> Grid {
+    let taken = |advice: &Advice, show: fn(&Choice) -> String| choice(advice).map(show).unwrap_or_default();
     let take = |advice: &Advice| match &advice.decision {
         Decision::Take(choice) if choice.warnings.is_empty() => choice.name.clone(),
         Decision::Take(choice) => format!("{} (!)", choice.name),
@@ -210,7 +200,7 @@ mod tests {
         }
         assert!(as_markdown(&data, &answers).contains("measures them"));
         let (reason, none) = without_command("no rows at 3 threads; the run has 2");
-        assert_eq!((reason.as_str(), none), ("no rows at 3 threads; the run has 2", None));
+        assert_eq!((reason, none), ("no rows at 3 threads; the run has 2", None));
     }
 
     #[test]

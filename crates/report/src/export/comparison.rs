@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use syncscope_core::run::columns::{COLUMNS, Column};
 use syncscope_core::stats::{Interval, median};
 use syncscope_core::units::significant;
-use syncscope_core::{Nanoseconds, Row, Verdict};
+use syncscope_core::{Row, Verdict};
 
 use super::grid::{self, Grid};
 use crate::analysis::compare::{Change, ComparedCase, Comparison};
@@ -26,15 +26,10 @@ pub fn for_terminal(comparison: &Comparison<'_>, width: usize) -> String {
     parts.extend(states.first().map(|_| format!("State of the machine{}", states.concat())));
     parts.push(format!("Families\n{}", families(comparison).for_terminal(width)));
     let directions = directions(comparison, MOST_CHANGES);
-    for changes in &directions {
-        let left_out = changes.left_out();
-        let more = if left_out > 0 { format!("\n  and {left_out} more; --format csv has all") } else { String::new() };
-        let table = changes.grid.for_terminal(width);
-        parts.push(format!("{}, {}\n{table}{more}", changes.title, changes.order));
-    }
-    if !directions.is_empty() {
-        parts.push(about_intervals(comparison));
-    }
+    parts.extend(directions.iter().map(|Changes { title, order, grid, left_out }| {
+        format!("{title}, {order}\n{}{}", grid.for_terminal(width), and_more(*left_out))
+    }));
+    parts.extend(directions.first().map(|_| about_intervals(comparison)));
     parts.extend(comparison.remarks.iter().map(|remark| grid::plain(&format!("note: {remark}"))));
     parts.push(summary(comparison));
     parts.join("\n\n")
@@ -48,38 +43,38 @@ pub fn as_markdown(comparison: &Comparison<'_>) -> String {
     parts.extend(states.first().map(|_| format!("### State of the machine\n{}", states.concat())));
     parts.push(format!("### Families\n\n{}", families(comparison).as_markdown()));
     let directions = directions(comparison, usize::MAX);
-    for changes in &directions {
-        parts.push(format!("### {}, {}\n\n{}", changes.title, changes.order, changes.grid.as_markdown()));
-    }
-    if !directions.is_empty() {
-        parts.push(about_intervals(comparison));
-    }
+    parts.extend(
+        directions
+            .iter()
+            .map(|Changes { title, order, grid, .. }| format!("### {title}, {order}\n\n{}", grid.as_markdown())),
+    );
+    parts.extend(directions.first().map(|_| about_intervals(comparison)));
     parts.extend(comparison.remarks.iter().map(|remark| format!("Note: {}", grid::markdown(remark))));
     parts.join("\n\n")
 }
 
 /// `416 in common: 31 slower, 9 faster, 350 same within 5 %, 26 undecided; 3 only in A`.
 pub fn summary(comparison: &Comparison<'_>) -> String {
-    let count = |change| comparison.count(change);
-    let mut text = format!(
-        "{} in common: {} slower, {} faster, {} same within {}, {} undecided",
-        comparison.cases.len(),
-        count(Change::Slower),
-        count(Change::Faster),
-        count(Change::Same),
-        percent(comparison.threshold),
-        count(Change::Undecided)
-    );
+    let (all, threshold) = (comparison.cases.len(), percent(comparison.threshold));
+    let [slower, faster, same, undecided] =
+        [Change::Slower, Change::Faster, Change::Same, Change::Undecided].map(|change| comparison.count(change));
     let others = [
-        (count(Change::AnotherState), ", ", " in another machine state"),
-        (count(Change::NotComparable), ", ", " not comparable"),
+        (comparison.count(Change::AnotherState), ", ", " in another machine state"),
+        (comparison.count(Change::NotComparable), ", ", " not comparable"),
         (comparison.only_a, "; ", " only in A"),
         (comparison.only_b, "; ", " only in B"),
     ];
-    for (count, separator, words) in others.into_iter().filter(|(count, _, _)| *count > 0) {
-        text.extend([separator, &count.to_string(), words]);
-    }
-    text
+    let others = others.iter().filter(|(count, ..)| *count > 0);
+    let others: Vec<String> = others.map(|(count, separator, words)| format!("{separator}{count}{words}")).collect();
+    format!(
+        "{all} in common: {slower} slower, {faster} faster, {same} same within {threshold}, {undecided} undecided{}",
+        others.concat()
+    )
+}
+
+/// What stands below a table of the terminal that does not show all.
+pub(super) fn and_more(left_out: usize) -> String {
+    if left_out > 0 { format!("\n  and {left_out} more; --format csv has all") } else { String::new() }
 }
 
 fn runs(comparison: &Comparison<'_>) -> Grid {
@@ -167,14 +162,8 @@ pub(crate) struct Changes {
     pub(crate) order: String,
     /// As many of them as are shown.
     pub(crate) grid: Grid,
-    count: usize,
-}
-
-impl Changes {
     /// The number of those that are not shown.
-    pub(crate) fn left_out(&self) -> usize {
-        self.count - self.grid.parts().1.len()
-    }
+    pub(crate) left_out: usize,
 }
 
 /// What is slower, then what is faster, at most `most` of each. A direction without a case is left out.
@@ -188,7 +177,7 @@ pub(crate) fn directions(comparison: &Comparison<'_>, most: usize) -> Vec<Change
             title: format!("{} in B: {}", naming::capitalized(change.as_str()), naming::plural(count, "case")),
             order: format!("sorted by the {first} first{others}"),
             grid: changes(of_change().take(most)),
-            count,
+            left_out: count.saturating_sub(most),
         })
     };
     let slower = direction(Change::Slower, "lower end of the interval, largest");
@@ -249,10 +238,10 @@ fn parameters() -> impl Iterator<Item = &'static Column> {
 /// The columns of a comparison behind those that name the case; whether each holds numbers, and what.
 type Cells = fn(&ComparedCase<'_>) -> Option<f64>;
 const NUMBERS: [(&str, Cells); 11] = [
-    ("a_ns", |case| ns(case.a)),
+    ("a_ns", |case| Some(case.a.ns?.value())),
     ("a_ns_low", |case| Some(case.a.ns_interval?.low)),
     ("a_ns_high", |case| Some(case.a.ns_interval?.high)),
-    ("b_ns", |case| ns(case.b)),
+    ("b_ns", |case| Some(case.b.ns?.value())),
     ("b_ns_low", |case| Some(case.b.ns_interval?.low)),
     ("b_ns_high", |case| Some(case.b.ns_interval?.high)),
     ("ratio", ratio),
@@ -261,10 +250,6 @@ const NUMBERS: [(&str, Cells); 11] = [
     ("common_factor", |case| case.ratio.map(|_| case.common_factor)),
     ("p_value", |case| case.p_value),
 ];
-
-fn ns(row: &Row) -> Option<f64> {
-    row.ns.map(Nanoseconds::value)
-}
 
 type Words = fn(&ComparedCase<'_>) -> String;
 const WORDS: [(&str, Words); 5] = [
@@ -342,7 +327,7 @@ mod tests {
     use super::*;
     use crate::{compare, testing};
     use syncscope_core::machine::GpuMachine;
-    use syncscope_core::{Case, Dtype};
+    use syncscope_core::{Case, Dtype, Nanoseconds};
 
     /// Two shuffles, a cluster barrier that became slower by half, a lock that failed in B; B has another GPU.
     fn runs() -> [RunData; 2] {

@@ -15,20 +15,13 @@ use crate::table::{Painter, Tone};
 /// The findings of one run.
 #[derive(Debug, Clone)]
 pub struct RunFindings {
-    data: RunData,
-    findings: Vec<Finding>,
+    /// The run.
+    pub data: RunData,
+    /// Its findings, or some of them.
+    pub findings: Vec<Finding>,
 }
 
 impl RunFindings {
-    /// The findings of a run, or some of them.
-    pub fn new(data: RunData, findings: Vec<Finding>) -> Self {
-        Self { data, findings }
-    }
-
-    fn of(&self, paper: Paper) -> impl Iterator<Item = &Finding> {
-        self.findings.iter().filter(move |finding| finding.paper == paper && finding.measured)
-    }
-
     fn heading(&self) -> String {
         let (machine, run) = (self.data.measured_parts().join(" + "), &self.data.run);
         format!("{} ({machine}, {}, {})", self.data.name, run.preset, run.started)
@@ -46,6 +39,12 @@ impl RunFindings {
     }
 }
 
+/// The measured findings of each paper that has some.
+pub(crate) fn by_paper(findings: &[Finding]) -> impl Iterator<Item = (Paper, Vec<&Finding>)> {
+    let of = |paper| findings.iter().filter(move |finding| finding.paper == paper && finding.measured).collect();
+    Paper::ALL.iter().map(move |paper| (*paper, of(*paper))).filter(|(_, own): &(_, Vec<&Finding>)| !own.is_empty())
+}
+
 /// Each claim that some run decides with its verdicts on all runs, the largest machine first: `holds on a, b; does not hold on c`. A
 /// verdict of one machine may be that of its size.
 fn over_runs<'a>(runs: &'a [RunFindings]) -> Vec<(&'a Finding, String)> {
@@ -54,11 +53,10 @@ fn over_runs<'a>(runs: &'a [RunFindings]) -> Vec<(&'a Finding, String)> {
         let machine = &run.data.run.machine;
         Reverse((machine.cpu.hardware_threads, machine.gpus.len()))
     });
-    let Some(largest) = sorted.first() else { return Vec::new() };
     // The claims are the same for every run; a published experiment adds its own to its run.
     let mut known = BTreeSet::new();
-    let all = largest.findings.iter().chain(sorted.iter().flat_map(|run| &run.findings));
-    let claims = all.filter(|finding| known.insert(finding.id.as_str())).collect::<Vec<_>>();
+    let all = sorted.iter().flat_map(|run| &run.findings);
+    let claims = all.filter(|finding| known.insert(finding.id.as_str()));
     let of_claim = |claim: &'a Finding| {
         let on = |verdict: ClaimVerdict| {
             let has = |run: &&&'a RunFindings| {
@@ -71,7 +69,7 @@ fn over_runs<'a>(runs: &'a [RunFindings]) -> Vec<(&'a Finding, String)> {
         let verdicts = ClaimVerdict::ALL.into_iter().filter_map(on).collect::<Vec<_>>().join("; ");
         (!verdicts.is_empty()).then_some((claim, verdicts))
     };
-    claims.into_iter().filter_map(of_claim).collect()
+    claims.filter_map(of_claim).collect()
 }
 
 /// Below this width a claim's text stands below its verdict.
@@ -89,15 +87,10 @@ pub fn for_terminal(runs: &[RunFindings], width: usize, colour: bool) -> String 
         }
         lines.extend(wrapped(&grid::plain(&run.heading()), width));
         lines.extend(wrapped(&run.counts(), width));
-        for paper in Paper::ALL.iter().copied() {
-            let mut findings = run.of(paper).peekable();
-            if findings.peek().is_some() {
-                lines.push(String::new());
-                lines.extend(wrapped(paper.title(), width).into_iter().map(|line| painter.text(&line, Tone::Strong)));
-            }
-            for finding in findings {
-                lines.extend(lines_of(finding, width, painter));
-            }
+        for (paper, findings) in by_paper(&run.findings) {
+            lines.push(String::new());
+            lines.extend(wrapped(paper.title(), width).into_iter().map(|line| painter.text(&line, Tone::Strong)));
+            lines.extend(findings.into_iter().flat_map(|finding| lines_of(finding, width, painter)));
         }
     }
     if runs.len() > 1 {
@@ -105,7 +98,7 @@ pub fn for_terminal(runs: &[RunFindings], width: usize, colour: bool) -> String 
         lines.push(painter.text(OVER_RUNS, Tone::Strong));
         for (finding, verdicts) in over_runs(runs) {
             let text = grid::plain(&format!("{} [{}]: {verdicts}", finding.text, finding.place));
-            lines.extend(wrapped(&text, width.saturating_sub(2)).into_iter().map(|line| format!("  {line}")));
+            lines.extend(indented(&text, width));
         }
     }
     lines.join("\n")
@@ -127,20 +120,19 @@ fn lines_of(finding: &Finding, width: usize, painter: Painter) -> Vec<String> {
     let sentence = grid::plain(&outcome.sentence);
     let verdict = painter.text(&format!("{:VERDICT$}", outcome.verdict.words()), tone);
     if room < LEAST_TEXT {
-        let text = wrapped(&claim, width.saturating_sub(2)).into_iter();
-        let text = text.chain(wrapped(&sentence, width.saturating_sub(2)));
-        return std::iter::once(format!("  {verdict}").trim_end().to_owned())
-            .chain(text.map(|line| format!("  {line}")))
-            .collect();
+        let verdict = std::iter::once(format!("  {verdict}").trim_end().to_owned());
+        return verdict.chain(indented(&claim, width)).chain(indented(&sentence, width)).collect();
     }
     let mut lines = wrapped(&claim, room);
-    lines.extend(
-        wrapped(&sentence, room.saturating_sub(2))
-            .into_iter()
-            .map(|line| format!("  {}", painter.text(&line, Tone::Quiet))),
-    );
+    let quiet = |line: String| format!("  {}", painter.text(&line, Tone::Quiet));
+    lines.extend(wrapped(&sentence, room.saturating_sub(2)).into_iter().map(quiet));
     let begins = |number: usize| if number == 0 { format!("  {verdict}  ") } else { " ".repeat(indent) };
     lines.iter().enumerate().map(|(number, line)| format!("{}{line}", begins(number))).collect()
+}
+
+/// The text in lines behind two spaces.
+fn indented(text: &str, width: usize) -> impl Iterator<Item = String> {
+    wrapped(text, width.saturating_sub(2)).into_iter().map(|line| format!("  {line}"))
 }
 
 /// The claims that the runs have figures for, as Markdown tables, one for each run and paper.
@@ -148,11 +140,8 @@ pub fn as_markdown(runs: &[RunFindings]) -> String {
     let mut parts = Vec::new();
     for run in runs {
         parts.push(format!("**{}**: {}.", grid::markdown(&run.heading()), run.counts()));
-        for paper in Paper::ALL.iter().copied() {
-            if run.of(paper).next().is_none() {
-                continue;
-            }
-            let table = Grid::of(run.of(paper))
+        for (paper, findings) in by_paper(&run.findings) {
+            let table = Grid::of(findings)
                 .text("claim", |finding| finding.text.clone())
                 .text("place", |finding| finding.place.clone())
                 .text("verdict", |finding| finding.outcome.verdict.words().to_owned())
@@ -223,7 +212,7 @@ mod tests {
             finding(ClaimVerdict::DoesNotHold, true),
             finding(ClaimVerdict::Open, false),
         ];
-        vec![RunFindings::new(data, findings)]
+        vec![RunFindings { data, findings }]
     }
 
     #[test]

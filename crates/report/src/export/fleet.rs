@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use syncscope_core::stats::median;
 use syncscope_core::units::significant;
 
+use super::comparison::and_more;
 use super::grid::Grid;
 use crate::analysis::fleet::{ExaminedFleet, FleetCell, FleetNode};
 use crate::figure::{self, percent};
@@ -19,8 +20,7 @@ pub fn for_terminal(fleet: &ExaminedFleet, width: usize) -> String {
     let mut parts = vec![format!("Families\n{}", families(fleet).for_terminal(width))];
     if fleet.outliers().next().is_some() {
         let (table, left_out) = outliers(fleet, MOST_OUTLIERS);
-        let more = if left_out > 0 { format!("\n  and {left_out} more; --format csv has all") } else { String::new() };
-        parts.push(format!("Nodes that differ\n{}{more}", table.for_terminal(width)));
+        parts.push(format!("Nodes that differ\n{}{}", table.for_terminal(width), and_more(left_out)));
         parts.push(about_intervals(fleet));
     }
     parts.push(summary(fleet));
@@ -94,11 +94,15 @@ fn named((primitive, cell): (&str, &FleetCell)) -> Value {
 }
 
 /// `200 nodes, 7 primitives: 5 nodes differ from the median node by more than 5 %`, with `7 of 9 primitives` where the
-/// others are on too few nodes. A fleet without comparable cases gets the sentence of `nothing_compared`.
+/// others are on too few nodes. A fleet without comparable cases gets another sentence.
 pub fn summary(fleet: &ExaminedFleet) -> String {
-    let compared = fleet.compared();
+    let (compared, nodes) = (fleet.compared(), fleet.nodes.len());
     if compared == 0 {
-        return nothing_compared(fleet);
+        return format!(
+            "{nodes} nodes, nothing is compared: no case has a figure on {} nodes or more, which a median node needs; name runs \
+             of the same primitives and sizes, or leave out the nodes without them: --only 'gpu.*'",
+            fleet.nodes_for_a_comparison()
+        );
     }
     let count = fleet.outliers().count();
     let differ = match count {
@@ -110,20 +114,9 @@ pub fn summary(fleet: &ExaminedFleet) -> String {
     let lacking = if lacking > 0 { format!("; nodes without cases that most have: {lacking}") } else { String::new() };
     let all = fleet.primitives.len();
     format!(
-        "{} nodes, {} primitives: {differ} from the median node by more than {}{lacking}",
-        fleet.nodes.len(),
+        "{nodes} nodes, {} primitives: {differ} from the median node by more than {}{lacking}",
         if compared == all { all.to_string() } else { format!("{compared} of {all}") },
         percent(fleet.threshold)
-    )
-}
-
-/// Why no node can be said to differ or not, and what to do.
-fn nothing_compared(fleet: &ExaminedFleet) -> String {
-    format!(
-        "{} nodes, nothing is compared: no case has a figure on {} nodes or more, which a median node needs; name runs of \
-         the same primitives and sizes, or leave out the nodes without them: --only 'gpu.*'",
-        fleet.nodes.len(),
-        fleet.nodes_for_a_comparison()
     )
 }
 
@@ -145,11 +138,7 @@ fn families(fleet: &ExaminedFleet) -> Grid {
         families.entry(family_of(primitive)).or_default().push(at);
     }
     let cells = |primitives: &[usize]| -> Vec<&FleetCell> {
-        let mut cells = Vec::new();
-        for node in &fleet.nodes {
-            cells.extend(primitives.iter().filter_map(|at| node.cells[*at].as_ref()));
-        }
-        cells
+        fleet.nodes.iter().flat_map(|node| primitives.iter().filter_map(|at| node.cells[*at].as_ref())).collect()
     };
     let end = |primitives: &[usize], pick: fn(f64, f64) -> f64| {
         let end = cells(primitives).iter().map(|cell| cell.ratio).reduce(pick);

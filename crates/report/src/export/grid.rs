@@ -173,20 +173,14 @@ pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
 
 /// The text so that Markdown shows it as it is.
 pub(super) fn markdown(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in plain(text).chars() {
-        match letter {
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '&' => escaped.push_str("&amp;"),
-            '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '!' | '~' => {
-                escaped.push('\\');
-                escaped.push(letter);
-            }
-            _ => escaped.push(letter),
-        }
-    }
-    escaped
+    let escaped = |letter: char| match letter {
+        '<' => "&lt;".to_owned(),
+        '>' => "&gt;".to_owned(),
+        '&' => "&amp;".to_owned(),
+        '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '!' | '~' => format!("\\{letter}"),
+        _ => letter.to_string(),
+    };
+    plain(text).chars().map(escaped).collect()
 }
 
 fn harmless(cell: &str) -> String {

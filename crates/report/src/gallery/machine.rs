@@ -9,7 +9,7 @@ use super::Entry;
 use crate::analysis::ladder::LADDER;
 use crate::analysis::trust;
 use crate::page::html::escape;
-use crate::run_data::grouped;
+use crate::sets::in_groups;
 use crate::{RunData, naming};
 
 /// A run, and how it is called.
@@ -24,21 +24,17 @@ pub(super) struct Machine<'a> {
 }
 
 /// The runs, the measured ones first.
-pub(super) fn machines(entries: &[Entry]) -> Vec<Machine<'_>> {
-    let mut machines: Vec<Machine<'_>> = entries
-        .iter()
-        .enumerate()
-        .map(|(index, entry)| {
-            let before = entries[..index].iter().filter(|other| other.data.name == entry.data.name).count();
-            let name = &entry.data.name;
-            Machine {
-                data: &entry.data,
-                page: entry.page.as_deref(),
-                name: if before > 0 { format!("{name} ({})", before + 1) } else { name.clone() },
-                is_published: entry.data.run.preset == IMPORTED,
-            }
-        })
-        .collect();
+pub(super) fn machines<'e>(entries: &'e [Entry]) -> Vec<Machine<'e>> {
+    let name = |index: usize| {
+        let name = &entries[index].data.name;
+        let before = entries[..index].iter().filter(|other| other.data.name == *name).count();
+        if before > 0 { format!("{name} ({})", before + 1) } else { name.clone() }
+    };
+    let machine = |(index, Entry { data, page }): (usize, &'e Entry)| {
+        let is_published = data.run.preset == IMPORTED;
+        Machine { data, page: page.as_deref(), name: name(index), is_published }
+    };
+    let mut machines: Vec<Machine<'_>> = entries.iter().enumerate().map(machine).collect();
     machines.sort_by_key(|machine| machine.is_published);
     machines
 }
@@ -52,7 +48,7 @@ pub(super) fn columns<'m, 'a>(machines: &'m [Machine<'a>]) -> Vec<Column<'m, 'a>
         Column { parts, runs, is_published, id: String::new() }
     };
     let keyed = with_rung.map(|machine| ((machine.parts(), machine.is_published), machine));
-    let mut columns: Vec<Column<'m, 'a>> = grouped(keyed).into_iter().map(of_machine).collect();
+    let mut columns: Vec<Column<'m, 'a>> = in_groups(keyed).into_iter().map(of_machine).collect();
     columns.sort_by_cached_key(|column| (column.is_published, usize::MAX - column.rungs()));
     let mut known = HashSet::new();
     for column in &mut columns {

@@ -1,7 +1,6 @@
 //! The tables of operations, of machines and of runs.
 
 use std::cmp::Reverse;
-use std::fmt::Write;
 
 use super::machine::{Column, Machine};
 use super::rung::{Figure, Line};
@@ -11,25 +10,21 @@ use crate::{RunData, figure, naming};
 
 /// One line for each run.
 pub(super) fn runs(machines: &[Machine<'_>]) -> String {
-    let mut html = String::from(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table of runs\"><table class=\"runs-table\"><thead><tr><th scope=\"col\" class=\"stuck\">run</th>\
-         <th scope=\"col\">CPU</th><th scope=\"col\">GPU</th><th scope=\"col\">date</th><th scope=\"col\">preset</th>\
-         <th scope=\"col\" class=\"number\">resolved rows</th><th scope=\"col\">data quality</th></tr></thead><tbody>",
-    );
-    for machine in machines {
+    let line = |machine: &Machine<'_>| {
         let cells = [machine.cpu(), machine.gpus(), machine.date(), machine.data.run.preset.clone()];
         let cells = cells.map(|cell| format!("<td>{}</td>", escape(&cell))).concat();
-        // Writing to a String cannot fail.
-        let _ = write!(
-            html,
-            "<tr><th scope=\"row\" class=\"stuck\">{}</th>{cells}<td class=\"number\">{}</td><td class=\"trust-cell\">{}</td></tr>",
-            machine.link(),
-            escape(&machine.resolved()),
-            escape(&machine.trust())
-        );
-    }
-    html.push_str("</tbody></table></div>");
-    html
+        let [resolved, trust] = [machine.resolved(), machine.trust()].map(|text| escape(&text));
+        format!(
+            "<tr><th scope=\"row\" class=\"stuck\">{}</th>{cells}<td class=\"number\">{resolved}</td><td class=\"trust-cell\">{trust}</td></tr>",
+            machine.link()
+        )
+    };
+    format!(
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table of runs\"><table class=\"runs-table\"><thead><tr><th scope=\"col\" class=\"stuck\">run</th>\
+         <th scope=\"col\">CPU</th><th scope=\"col\">GPU</th><th scope=\"col\">date</th><th scope=\"col\">preset</th>\
+         <th scope=\"col\" class=\"number\">resolved rows</th><th scope=\"col\">data quality</th></tr></thead><tbody>{}</tbody></table></div>",
+        machines.iter().map(line).collect::<String>()
+    )
 }
 
 /// For each operation the machines that have a figure.
@@ -37,12 +32,8 @@ pub(super) fn operations(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
     if lines.is_empty() {
         return "<p class=\"empty\">None of these runs has a row of the cost ladder.</p>".to_owned();
     }
-    let mut html = String::new();
-    for (at, line) in lines.iter().enumerate() {
+    let operation = |line: &Line| {
         let Rung { id, level, title, .. } = line.rung;
-        if at == 0 || lines[at - 1].rung.level != *level {
-            let _ = write!(html, "<h3>{}</h3>", escape(level));
-        }
         let ranked = ranked(line);
         // Published figures take no part where others have one.
         let compared = || ranked.iter().filter(|(_, figure)| figure.is_compared());
@@ -58,16 +49,18 @@ pub(super) fn operations(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
             ranked.iter().map(|(index, figure)| row(line, &columns[*index], *index, figure, axis.as_ref())).collect();
         let scale = axis.map_or_else(|| "no figure".to_owned(), |axis| axis.label());
         let [level, title, first] = [level, title, first.as_str()].map(escape);
-        let _ = write!(
-            html,
+        format!(
             "<details class=\"operation{unlike}\" id=\"{id}\" data-words=\"{level}\"><summary><b>{title}</b> <span class=\"cost-note\">{first}</span></summary>\
              <p class=\"links\"><a href=\"#{id}\">Link</a></p>\
              <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{level}: {title}\"><table class=\"ranked\"><thead><tr><th scope=\"col\" class=\"rank\">#</th>\
              <th scope=\"col\">machine</th><th scope=\"col\" class=\"number\">cost</th><th scope=\"col\" class=\"strip\">{scale}</th></tr></thead>\
              <tbody>{rows}</tbody></table></div></details>"
-        );
-    }
-    html
+        )
+    };
+    let of_level = |lines: &[Line]| {
+        format!("<h3>{}</h3>", escape(lines[0].rung.level)) + &lines.iter().map(operation).collect::<String>()
+    };
+    lines.chunk_by(|one, next| one.rung.level == next.rung.level).map(of_level).collect()
 }
 
 /// The figures of an operation, the cheapest of the largest size first; those that cannot be compared last.
@@ -113,16 +106,14 @@ fn note(figure: &Figure) -> String {
     let other = if figure.is_other { "another loop" } else { "" };
     let parts: Vec<&str> = [figure.note.as_str(), other].into_iter().filter(|part| !part.is_empty()).collect();
     if parts.is_empty() {
-        String::new()
-    } else {
-        format!("<span class=\"cost-note\">{}</span>", escape(&parts.join(", ")))
+        return String::new();
     }
+    format!("<span class=\"cost-note\">{}</span>", escape(&parts.join(", ")))
 }
 
 /// For each machine its runs, what is known to be wrong with them, and its operations.
 pub(super) fn machines(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
-    let mut html = String::new();
-    for (at, column) in columns.iter().enumerate() {
+    let machine = |(at, column): (usize, &Column<'_, '_>)| {
         let of_line = |line: &Line| {
             let figure = line.figures.get(at)?.as_ref()?;
             let is_rival = |other: &Figure| other.is_compared() && other.threads == figure.threads;
@@ -139,15 +130,14 @@ pub(super) fn machines(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
             ))
         };
         let rows: Vec<String> = lines.iter().filter_map(of_line).collect();
-        let warnings = column.newest().into_iter().flat_map(RunData::warnings);
-        let warnings = warnings.map(|text| format!("<li>{}</li>", escape(&text))).collect::<Vec<_>>().concat();
+        let warning = |text: String| format!("<li>{}</li>", escape(&text));
+        let warnings: String = column.newest().into_iter().flat_map(RunData::warnings).map(warning).collect();
         let vendors = column.vendors().into_iter().collect::<Vec<_>>().join(" ");
         let pages = column.runs.iter().map(|run| run.link()).collect::<Vec<_>>().join(" ");
         let source = if column.is_published { "published by others" } else { "measured" };
         let [id, name, generation, vendors] =
             [&column.id, &column.name(), &column.generation(), &vendors].map(|text| escape(text));
-        let _ = write!(
-            html,
+        format!(
             "<details class=\"machine\" id=\"{id}\" data-vendor=\"{vendors}\" data-generation=\"{generation}\" data-cores=\"{}\"><summary><b>{name}</b> \
              <span class=\"cost-note\">{}, {source}</span></summary><p class=\"links\"><a href=\"#{id}\">Link</a> {pages}</p>\
              <ul class=\"faults\">{warnings}</ul><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{name}\"><table><thead><tr>\
@@ -156,9 +146,9 @@ pub(super) fn machines(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
             column.cores(),
             naming::plural(rows.len(), "operation"),
             rows.concat(),
-        );
-    }
-    html
+        )
+    };
+    columns.iter().enumerate().map(machine).collect()
 }
 
 /// From the cheapest to the most expensive machine.

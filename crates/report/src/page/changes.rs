@@ -45,37 +45,32 @@ pub(super) fn ratio(found: &Comparison<'_>, a: &Row, b: &Row) -> String {
 }
 
 fn content(found: &Comparison<'_>) -> Vec<Part> {
-    let as_table = |grid: &Grid| {
-        let (headings, lines) = grid.parts();
-        Part::table(&headings, lines.to_vec())
-    };
-    // The case names its line, so it stands first.
-    let by_case = |grid: &Grid| {
+    // So many of the last columns stand first.
+    let table = |grid: &Grid, turned: usize| {
         let (mut headings, lines) = grid.parts();
         let mut lines = lines.to_vec();
-        headings.rotate_right(1);
+        headings.rotate_right(turned);
         for line in &mut lines {
-            line.rotate_right(1);
+            line.rotate_right(turned);
         }
         Part::table(&headings, lines)
     };
     let mut parts: Vec<Part> = found.remarks.iter().map(|remark| Part::paragraph(sentence(remark))).collect();
     let directions = comparison::directions(found, MOST_CHANGES);
     for changes in &directions {
-        let more = match changes.left_out() {
+        let more = match changes.left_out {
             0 => String::new(),
             count => format!("; {count} more: syncscope compare A B --format csv"),
         };
         let note = format!("{}{more}", changes.order);
-        parts.push(Part::card(&changes.title, &note, vec![by_case(&changes.grid)]));
+        // The case names its line.
+        parts.push(Part::card(&changes.title, &note, vec![table(&changes.grid, 1)]));
     }
-    if !directions.is_empty() {
-        parts.push(Part::paragraph(comparison::about_intervals(found)));
-    }
-    parts.push(Part::Folded("By family".to_owned(), vec![as_table(&comparison::families(found))]));
+    parts.extend(directions.first().map(|_| Part::paragraph(comparison::about_intervals(found))));
+    parts.push(Part::Folded("By family".to_owned(), vec![table(&comparison::families(found), 0)]));
     parts.extend(comparison::differences(found).map(|differences| {
         let title = "What differs between machines and environments".to_owned();
-        Part::Folded(title, vec![as_table(&differences)])
+        Part::Folded(title, vec![table(&differences, 0)])
     }));
     parts
 }

@@ -1,7 +1,6 @@
 //! The data of the page as JSON, in the form that the scripts read (`assets/js/model/data.js`).
 
-use std::collections::HashMap;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::Serialize;
 use serde_json::{Number, Value, json};
@@ -10,14 +9,12 @@ use syncscope_core::{Form, Placement, Row};
 
 use super::changes;
 use super::html::escape_json;
-use crate::analysis::anchors;
 use crate::analysis::compare::Comparison;
 use crate::analysis::ladder::{self, LADDER};
 use crate::analysis::matrix::{self, Matrix};
-use crate::analysis::placements;
 use crate::analysis::questions::{self, Answer};
 use crate::analysis::row_query::{Rung, Selected};
-use crate::analysis::trust;
+use crate::analysis::{anchors, placements, trust};
 use crate::run_data::families;
 use crate::section::Section;
 use crate::{RunData, figure, naming};
@@ -250,13 +247,12 @@ enum Cells {
 
 /// All stored columns of a run.
 fn cells(rows: &[Row]) -> Vec<Cells> {
-    stored()
-        .map(|column| {
-            let cells: Vec<String> = rows.iter().map(|row| column.write(row)).collect();
-            let cells = cells.iter().map(String::as_str);
-            if column.is_number { numbers(cells) } else { words(cells) }
-        })
-        .collect()
+    let of_column = |column: &columns::Column| {
+        let cells: Vec<String> = rows.iter().map(|row| column.write(row)).collect();
+        let cells = cells.iter().map(String::as_str);
+        if column.is_number { numbers(cells) } else { words(cells) }
+    };
+    stored().map(of_column).collect()
 }
 
 fn numbers<'a>(cells: impl Iterator<Item = &'a str>) -> Cells {
@@ -273,19 +269,16 @@ fn number(cell: &str) -> Option<Number> {
 }
 
 fn words<'a>(cells: impl Iterator<Item = &'a str>) -> Cells {
-    let mut words: Vec<String> = Vec::new();
     let mut indices: HashMap<&str, usize> = HashMap::new();
-    let at: Vec<Option<usize>> = cells
-        .map(|cell| {
-            let next = indices.len();
-            (!cell.is_empty()).then(|| {
-                *indices.entry(cell).or_insert_with(|| {
-                    words.push(cell.to_owned());
-                    next
-                })
-            })
-        })
-        .collect();
+    let index = |cell: &'a str| {
+        let next = indices.len();
+        (!cell.is_empty()).then(|| *indices.entry(cell).or_insert(next))
+    };
+    let at: Vec<Option<usize>> = cells.map(index).collect();
+    let mut words = vec![String::new(); indices.len()];
+    for (word, at) in indices {
+        word.clone_into(&mut words[at]);
+    }
     if words.is_empty() { Cells::Empty } else { Cells::Words { words, at } }
 }
 

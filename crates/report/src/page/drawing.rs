@@ -13,7 +13,7 @@ use super::html::escape;
 use crate::analysis::ladder::rung;
 use crate::figure::{self, Cost};
 use crate::naming::plural;
-use crate::run_data::grouped;
+use crate::sets::in_groups;
 use crate::{RunData, naming};
 
 /// The most machines that are drawn.
@@ -26,23 +26,19 @@ const FEW_CORES: u32 = 64;
 
 /// The drawings of the machines of these runs; empty for published experiments, which describe none, and for many runs.
 pub(super) fn drawings(runs: &[RunData], labels: &[String]) -> String {
-    let drawn: Vec<(&RunData, &String)> =
-        runs.iter().zip(labels).filter(|(data, _)| data.run.machine.cpu.cores > 0 && !data.rows.is_empty()).collect();
-    if drawn.is_empty() || runs.len() > MOST_RUNS {
+    let described = runs.iter().zip(labels).filter(|(data, _)| data.run.machine.cpu.cores > 0 && !data.rows.is_empty());
+    let drawn = |(data, label): (&RunData, &String)| {
+        let title = if runs.len() > 1 { format!("<h3>{}</h3>", escape(label)) } else { String::new() };
+        title + &drawing(data)
+    };
+    let figures: String = described.map(drawn).collect();
+    if figures.is_empty() || runs.len() > MOST_RUNS {
         return String::new();
     }
-    let figures: Vec<String> = drawn
-        .iter()
-        .map(|(data, label)| {
-            let title = if runs.len() > 1 { format!("<h3>{}</h3>", escape(label)) } else { String::new() };
-            format!("{title}{}", drawing(data))
-        })
-        .collect();
     format!(
         "<section id=\"machine\" aria-labelledby=\"machine-title\"><h2 id=\"machine-title\">The machine</h2>\
          <p class=\"lead\">Figures in grey: what the system reports; in <b class=\"measured\">blue</b>: what this run \
-         measured, for one operation. A cost of 1 ns is 1 µs for a thousand operations.</p>{}</section>",
-        figures.concat()
+         measured, for one operation. A cost of 1 ns is 1 µs for a thousand operations.</p>{figures}</section>"
     )
 }
 
@@ -59,23 +55,19 @@ fn drawing(data: &RunData) -> String {
         format!("{link}{}", gpu_side(devices, &machine.links, &figures))
     };
     let contradictions = data.run.measured_topology.iter().flat_map(|measured| &measured.contradictions);
-    let contradictions: Vec<String> =
-        contradictions.map(|text| format!("<li class=\"contradiction\">{}</li>", escape(text))).collect();
+    let contradiction = |text: &String| format!("<li class=\"contradiction\">{}</li>", escape(text));
+    let contradictions: String = contradictions.map(contradiction).collect();
     format!(
         "<div class=\"machine\"><div class=\"side cpu-side\">{}{}</div>{gpus}</div>",
         cpu_boxes(&machine.cpu),
-        measured(&figures, Part::Cpu, &contradictions.concat()),
+        measured(&figures, Part::Cpu, &contradictions),
     )
 }
 
 /// The measured figures of one part as a list.
 fn measured(figures: &[MachineFigure], part: Part, more: &str) -> String {
-    let items: Vec<String> = figures
-        .iter()
-        .filter(|(of, ..)| *of == part)
-        .map(|(_, figure, words)| format!("<li><b>{}</b> {}</li>", escape(figure), escape(words)))
-        .collect();
-    let items = items.concat();
+    let item = |(_, figure, words): &MachineFigure| format!("<li><b>{}</b> {}</li>", escape(figure), escape(words));
+    let items: String = figures.iter().filter(|(of, ..)| *of == part).map(item).collect();
     if items.is_empty() && more.is_empty() {
         return String::new();
     }
@@ -100,13 +92,10 @@ fn cpu_boxes(cpu: &CpuMachine) -> String {
     let scale = if cpu.cores <= FEW_CORES { 2 } else { 1 };
     let last_words = last.map(|cache| format!("L3 {}", bytes(cache.size_bytes)));
     // Kinds of cores stand below each other where one box holds all cores.
-    let kinds: Vec<(u32, u32)> = cpu.core_kinds.iter().map(|kind| (kind.cores, kind.hardware_threads)).collect();
-    let pictures = |count: u32| match kinds.as_slice() {
-        [_, ..] if count == cpu.cores => {
-            kinds.iter().map(|(cores, threads)| (*cores, threads / cores.max(&1))).collect()
-        }
-        _ => vec![(count, threads)],
-    };
+    let kind = |kind: &CoreKind| (kind.cores, kind.hardware_threads / kind.cores.max(1));
+    let kinds: Vec<(u32, u32)> = cpu.core_kinds.iter().map(kind).collect();
+    let pictures =
+        |count: u32| if kinds.is_empty() || count != cpu.cores { vec![(count, threads)] } else { kinds.clone() };
     let group = |count: u32| {
         let picture = |(cores, threads): (u32, u32)| cells(cores, threads, CORE_COLUMNS, scale, "cores");
         let picture: String = pictures(count).into_iter().filter_map(picture).collect();
@@ -156,21 +145,16 @@ fn kinds_in_words(cpu: &CpuMachine) -> Option<String> {
 
 fn gpu_side(devices: &[GpuMachine], links: &[GpuLink], figures: &[MachineFigure]) -> String {
     let boxes: String = devices.iter().map(gpu_box).collect();
-    let names = naming::gpus(devices);
-    let between = if devices.len() > 1 {
-        format!(
-            "<div class=\"link gpu-link\"><span>{}</span>{}</div>",
-            escape(&ways(links)),
-            measured(figures, Part::GpuLink, "")
-        )
-    } else {
-        String::new()
-    };
+    let between = (devices.len() > 1).then(|| {
+        let (ways, figures) = (escape(&ways(links)), measured(figures, Part::GpuLink, ""));
+        format!("<div class=\"link gpu-link\"><span>{ways}</span>{figures}</div>")
+    });
     format!(
-        "<div class=\"side gpu-side\"><h3>{}</h3><p class=\"claimed\">{}</p><div class=\"boxes\">{boxes}</div>{}{between}</div>",
-        escape(&names.join(" + ")),
+        "<div class=\"side gpu-side\"><h3>{}</h3><p class=\"claimed\">{}</p><div class=\"boxes\">{boxes}</div>{}{}</div>",
+        escape(&naming::gpus(devices).join(" + ")),
         escape(&gpu_claims(devices)),
-        measured(figures, Part::Gpu, "")
+        measured(figures, Part::Gpu, ""),
+        between.unwrap_or_default()
     )
 }
 
@@ -198,7 +182,7 @@ fn gpu_claims(devices: &[GpuMachine]) -> String {
 /// The ways between devices: `NVLink between all pairs`, `NVLink 2 pairs, PCIe 4 pairs`.
 fn ways(links: &[GpuLink]) -> String {
     let pairs = links.iter().filter(|link| link.from < link.to);
-    match grouped(pairs.map(|link| (link.kind.as_deref().unwrap_or("unknown link"), link))).as_slice() {
+    match in_groups(pairs.map(|link| (link.kind.as_deref().unwrap_or("unknown link"), link))).as_slice() {
         [] => "between the GPUs".to_owned(),
         [(kind, pairs)] if pairs.len() == 1 => (*kind).to_owned(),
         [(kind, _)] => format!("{kind} between all pairs"),
@@ -295,26 +279,19 @@ const WITHOUT_CLASS: &str = "handoff.close";
 /// The measured costs of the parts of a machine, in the order of [`DRAWN`]. Rows without a figure are left out.
 fn machine_figures(data: &RunData) -> Vec<MachineFigure> {
     let mut has_class = false;
-    let mut figures = Vec::new();
-    for (part, id, words) in DRAWN {
-        let Some(selected) = rung(data, id) else { continue };
-        let cost = Cost::of(&data.rows[selected.row]);
-        let figure = match selected.median_ns {
-            Some(ns) => figure::time(ns),
-            None if cost.interval.is_some() || cost.resolved => Cost::alone(&data.rows[selected.row]),
-            None => continue,
-        };
-        if id == WITHOUT_CLASS && has_class {
-            continue;
-        }
+    let figure = |(part, id, words): (Part, &str, &str)| {
+        let selected = rung(data, id).filter(|_| id != WITHOUT_CLASS || !has_class)?;
+        let row = &data.rows[selected.row];
+        let cost = Cost::of(row);
+        let own = (cost.interval.is_some() || cost.resolved).then(|| Cost::alone(row));
+        let figure = selected.median_ns.map(figure::time).or(own)?;
         has_class |= id.starts_with("handoff.");
         // A barrier that the compiler makes a NOP costs a slot of the instruction, and no wait.
-        let is_nop = data.rows[selected.row].evidence.as_deref().is_some_and(Evidence::is_nop);
+        let is_nop = row.evidence.as_deref().is_some_and(Evidence::is_nop);
         let note = selected.note.or_else(|| is_nop.then(|| "compiled to a NOP".to_owned()));
-        let words = note.map_or_else(|| words.to_owned(), |note| format!("{words} ({note})"));
-        figures.push((part, figure, words));
-    }
-    figures
+        Some((part, figure, note.map_or_else(|| words.to_owned(), |note| format!("{words} ({note})"))))
+    };
+    DRAWN.into_iter().filter_map(figure).collect()
 }
 
 #[cfg(test)]

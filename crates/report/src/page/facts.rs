@@ -29,16 +29,21 @@ fn cpu(cpu: &CpuMachine) -> Vec<(&'static str, String)> {
     let model = format!("{}{}", cpu.model, architecture.map(|name| format!(" ({name})")).unwrap_or_default());
     let counts = std::iter::once(model).chain(counts).collect::<Vec<_>>().join(", ");
     let caches = cpu.caches.iter().map(cache).collect::<Vec<_>>().join(", ");
-    [
+    let facts = [
         ("CPU", Some(counts)),
         ("generation", generation_words(cpu)),
-        ("caches", Some(caches).filter(|text| !text.is_empty())),
+        ("caches", Some(caches)),
         ("memory", cpu.memory_bytes.map(bytes)),
         ("hypervisor", cpu.hypervisor.clone()),
-    ]
-    .into_iter()
-    .filter_map(|(label, text)| Some((label, text?)))
-    .collect()
+    ];
+    known(facts).collect()
+}
+
+/// Those that have a text.
+fn known(
+    facts: impl IntoIterator<Item = (&'static str, Option<String>)>,
+) -> impl Iterator<Item = (&'static str, String)> {
+    facts.into_iter().filter_map(|(label, text)| Some((label, text.filter(|text| !text.is_empty())?)))
 }
 
 /// `Zen 3, by AuthenticAMD family 25, model 1, stepping 1`; the numbers alone where the generation is unknown.
@@ -82,7 +87,7 @@ fn environment(environment: &Environment) -> Vec<(&'static str, String)> {
     });
     let libraries = environment.libraries.iter().map(|(name, version)| format!("{name} {version}"));
     let libraries = libraries.collect::<Vec<_>>().join(", ");
-    [
+    let facts = [
         ("system", Some(environment.os.clone())),
         ("allowed CPUs", Some(environment.allowed_cpus.clone())),
         ("CPU quota", environment.cpu_quota.map(|quota| format!("{quota} CPUs"))),
@@ -93,25 +98,17 @@ fn environment(environment: &Environment) -> Vec<(&'static str, String)> {
         ("CUDA", environment.cuda_driver.clone()),
         ("NVRTC", environment.nvrtc.clone()),
         ("libraries", Some(libraries)),
-    ]
-    .into_iter()
-    .filter_map(|(label, text)| Some((label, text.filter(|text| !text.is_empty())?)))
-    .chain(clocks)
-    .collect()
+    ];
+    known(facts).chain(clocks).collect()
 }
 
 /// A size in binary units: `32 KiB`, `1.5 GiB`.
 pub(super) fn bytes(count: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut size = count as f64;
-    let mut unit = 0;
-    while size >= 1024.0 && unit + 1 < units.len() {
-        size /= 1024.0;
-        unit += 1;
-    }
+    let unit = count.max(1).ilog(1024).min(4);
     // One decimal, unless it is 0.
-    let text = format!("{size:.1}");
-    format!("{} {}", text.strip_suffix(".0").unwrap_or(&text), units[unit])
+    let text = format!("{:.1}", count as f64 / 1024_u64.pow(unit) as f64);
+    format!("{} {}", text.strip_suffix(".0").unwrap_or(&text), units[unit as usize])
 }
 
 #[cfg(test)]

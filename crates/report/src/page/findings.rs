@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use super::html::escape;
-use crate::analysis::findings::{ClaimVerdict, Finding, Paper, findings};
+use crate::analysis::findings::{ClaimVerdict, Finding, findings};
+use crate::export::findings::by_paper;
 use crate::{RunData, naming, section};
 
 /// The section; empty if no run has figures for any claim. The runs are in the order of the page's data.
@@ -26,17 +27,11 @@ fn of_rows(data: &RunData) -> Vec<Finding> {
 
 fn of_run(run: usize, findings: &[Finding]) -> String {
     let mut html = String::new();
-    for paper in Paper::ALL.iter().copied() {
-        let own: Vec<&Finding> = findings.iter().filter(|finding| finding.paper == paper && finding.measured).collect();
-        if own.is_empty() {
-            continue;
-        }
-        let counts: Vec<String> = ClaimVerdict::ALL
-            .iter()
-            .map(|verdict| (verdict, own.iter().filter(|finding| finding.outcome.verdict == *verdict).count()))
-            .filter(|(_, count)| *count > 0)
-            .map(|(verdict, count)| format!("{count} {}", plural(*verdict)))
-            .collect();
+    for (paper, own) in by_paper(findings) {
+        let count = |verdict| own.iter().filter(|finding| finding.outcome.verdict == verdict).count();
+        let counts = ClaimVerdict::ALL.map(|verdict| (count(verdict), plural(verdict)));
+        let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}"));
+        let counts: Vec<String> = counts.collect();
         html.push_str(&section::card(paper.title(), &counts.join(", "), &lists(run, &own)));
     }
     let lacking = findings.iter().filter(|finding| !finding.measured).count();
@@ -55,10 +50,9 @@ fn lists(run: usize, findings: &[&Finding]) -> String {
     };
     let (news, rest) = (list(&[ClaimVerdict::DoesNotHold]), list(&[ClaimVerdict::Holds, ClaimVerdict::Open]));
     if rest.is_empty() {
-        news
-    } else {
-        format!("{news}<details><summary>What holds or stays open</summary>{rest}</details>")
+        return news;
     }
+    format!("{news}<details><summary>What holds or stays open</summary>{rest}</details>")
 }
 
 const fn plural(verdict: ClaimVerdict) -> &'static str {
@@ -99,6 +93,7 @@ fn link(run: usize, finding: &Finding) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Paper;
     use crate::analysis::findings::Outcome;
     use crate::testing;
     use syncscope_core::stats::Interval;

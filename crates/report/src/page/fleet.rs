@@ -1,7 +1,5 @@
 //! The page of a fleet: the nodes that differ, and a heat map of primitives and nodes. One file without scripts.
 
-use std::fmt::Write;
-
 use super::html::escape;
 use super::{fill, styles};
 use crate::analysis::fleet::{ExaminedFleet, FleetCell, FleetNode};
@@ -36,8 +34,7 @@ fn name(node: &FleetNode, page: Option<&str>) -> String {
 
 /// The nodes that differ, each with its primitives and the possible causes.
 fn differ<'a>(fleet: &ExaminedFleet, page_of: &impl Fn(usize) -> Option<&'a str>) -> String {
-    let mut lines = String::new();
-    for (at, node) in fleet.nodes.iter().enumerate().filter(|(_, node)| node.is_outlier()) {
+    let line = |(at, node): (usize, &FleetNode)| {
         let mut outlying: Vec<(usize, &FleetCell)> = node.outlying().collect();
         outlying.sort_by(|(_, a), (_, b)| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));
         let primitive = |(primitive, cell): &(usize, &FleetCell)| {
@@ -46,16 +43,14 @@ fn differ<'a>(fleet: &ExaminedFleet, page_of: &impl Fn(usize) -> Option<&'a str>
         };
         let causes =
             if node.causes.is_empty() { "none recorded".to_owned() } else { list(node.causes.iter().cloned()) };
-        let _ = writeln!(
-            lines,
-            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{causes}</td></tr>",
-            name(node, page_of(at)),
-            list(outlying.iter().map(primitive))
-        );
-    }
+        let (name, outlying) = (name(node, page_of(at)), list(outlying.iter().map(primitive)));
+        format!("<tr><th scope=\"row\">{name}</th><td>{outlying}</td><td>{causes}</td></tr>\n")
+    };
     if fleet.compared() == 0 {
         return "<p>Nothing is compared.</p>".to_owned();
     }
+    let outliers = fleet.nodes.iter().enumerate().filter(|(_, node)| node.is_outlier());
+    let lines: String = outliers.map(line).collect();
     if lines.is_empty() {
         return "<p>No node differs from the median node beyond the intervals.</p>".to_owned();
     }
@@ -67,11 +62,8 @@ fn differ<'a>(fleet: &ExaminedFleet, page_of: &impl Fn(usize) -> Option<&'a str>
 
 /// Texts as a list.
 fn list(texts: impl Iterator<Item = String>) -> String {
-    let mut items = String::new();
-    for text in texts {
-        let _ = write!(items, "<li>{}</li>", escape(&text));
-    }
-    format!("<ul>{items}</ul>")
+    let item = |text: String| format!("<li>{}</li>", escape(&text));
+    format!("<ul>{}</ul>", texts.map(item).collect::<String>())
 }
 
 /// A line for each primitive and a column for each node. Those that certainly differ come first: of a hundred primitives and a
@@ -79,21 +71,16 @@ fn list(texts: impl Iterator<Item = String>) -> String {
 fn map<'a>(fleet: &ExaminedFleet, page_of: &impl Fn(usize) -> Option<&'a str>) -> String {
     let differs = |primitive: usize| fleet.nodes.iter().any(|node| node.outlying().any(|(at, _)| at == primitive));
     let nodes = first_where(fleet.nodes.len(), |at| fleet.nodes[at].is_outlier());
-    let mut headings = String::new();
-    for &at in &nodes {
-        let _ = write!(headings, "<th scope=\"col\"><span>{}</span></th>", name(&fleet.nodes[at], page_of(at)));
-    }
-    let mut lines = String::new();
-    for primitive in first_where(fleet.primitives.len(), differs) {
-        let title = &fleet.primitives[primitive];
-        let of_node =
-            |at: &usize| cell(fleet.nodes[*at].cells[primitive].as_ref(), title, &fleet.nodes[*at].name, fleet);
-        let cells: String = nodes.iter().map(of_node).collect();
-        let _ = writeln!(lines, "<tr><th scope=\"row\">{}</th>{cells}</tr>", escape(title));
-    }
+    let heading = |at: &usize| format!("<th scope=\"col\"><span>{}</span></th>", name(&fleet.nodes[*at], page_of(*at)));
+    let line = |primitive: usize| {
+        let cells: String = nodes.iter().map(|at| cell(fleet, &fleet.nodes[*at], primitive)).collect();
+        format!("<tr><th scope=\"row\">{}</th>{cells}</tr>\n", escape(&fleet.primitives[primitive]))
+    };
     format!(
-        "<table style=\"--nodes: {}\"><thead><tr><td class=\"corner\"></td>{headings}</tr></thead><tbody>{lines}</tbody></table>",
-        nodes.len()
+        "<table style=\"--nodes: {}\"><thead><tr><td class=\"corner\"></td>{}</tr></thead><tbody>{}</tbody></table>",
+        nodes.len(),
+        nodes.iter().map(heading).collect::<String>(),
+        first_where(fleet.primitives.len(), differs).into_iter().map(line).collect::<String>()
     )
 }
 
@@ -104,26 +91,22 @@ fn first_where(count: usize, is_first: impl Fn(usize) -> bool) -> Vec<usize> {
 }
 
 /// A cell. A thousand nodes have a hundred thousand of them: only those beyond the threshold have text.
-fn cell(cell: Option<&FleetCell>, primitive: &str, node: &str, fleet: &ExaminedFleet) -> String {
-    let Some(cell) = cell else { return "<td class=none>".to_owned() };
-    let distance = cell.ratio.ln().abs();
-    if distance <= fleet.threshold.ln_1p() {
+fn cell(fleet: &ExaminedFleet, node: &FleetNode, primitive: usize) -> String {
+    let Some(cell) = node.cells[primitive].as_ref() else { return "<td class=none>".to_owned() };
+    let FleetCell { ratio, low, high, .. } = cell;
+    if ratio.ln().abs() <= fleet.threshold.ln_1p() {
         return "<td>".to_owned();
     }
-    let side = if cell.ratio > 1.0 { 's' } else { 'f' };
-    let step = match cell.ratio.max(cell.ratio.recip()) {
+    let side = if *ratio > 1.0 { 's' } else { 'f' };
+    let step = match ratio.max(ratio.recip()) {
         factor if factor >= 2.0 => 3,
         factor if factor >= 1.25 => 2,
         _ => 1,
     };
-    let (uncertain, text) = if cell.differs() { ("", format!("{:.2}", cell.ratio)) } else { (" u", String::new()) };
+    let (uncertain, text) = if cell.differs() { ("", format!("{ratio:.2}")) } else { (" u", String::new()) };
+    let [primitive, node] = [&fleet.primitives[primitive], &node.name].map(|name| escape(name));
     format!(
-        "<td class=\"{side}{step}{uncertain}\" title=\"{}, {}: {:.3} ({:.3} to {:.3})\">{text}",
-        escape(primitive),
-        escape(node),
-        cell.ratio,
-        cell.low,
-        cell.high
+        "<td class=\"{side}{step}{uncertain}\" title=\"{primitive}, {node}: {ratio:.3} ({low:.3} to {high:.3})\">{text}"
     )
 }
 

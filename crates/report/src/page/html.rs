@@ -1,7 +1,5 @@
 //! Escapes text for HTML.
 
-use std::fmt::Write;
-
 /// Between a number and one of these there is no line break; the page's script has the same in `dom.js`.
 const UNITS: [&str; 18] = [
     "ns", "µs", "ms", "s", "%", "times", "cycles", "bytes", "threads", "million", "billion", "B", "KiB", "MiB", "GiB",
@@ -35,17 +33,10 @@ fn is_before_unit(text: &str, at: usize) -> bool {
 /// JSON text with every character escaped that could end or disturb the `script` element around it. In JSON these
 /// characters occur only inside strings, where the escape has the same meaning.
 pub(crate) fn escape_json(json: &str) -> String {
-    let mut escaped = String::with_capacity(json.len());
-    for character in json.chars() {
-        match character {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                // Writing to a String cannot fail.
-                let _ = write!(escaped, "\\u{:04x}", u32::from(character));
-            }
-            other => escaped.push(other),
-        }
-    }
-    escaped
+    let disturbing = ['<', '>', '&', '\u{2028}', '\u{2029}'];
+    disturbing
+        .iter()
+        .fold(json.to_owned(), |json, &character| json.replace(character, &format!("\\u{:04x}", u32::from(character))))
 }
 
 #[cfg(test)]

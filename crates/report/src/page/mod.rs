@@ -85,16 +85,12 @@ fn title(runs: &[RunData]) -> String {
 
 /// Replaces every `{{placeholder}}` of the template in one pass, so that inserted text is never a placeholder itself.
 pub(crate) fn fill(template: &str, content: impl Fn(&str) -> String) -> String {
-    let mut page = String::new();
-    let mut rest = template;
-    while let Some((before, after)) = rest.split_once("{{") {
-        let Some((placeholder, after)) = after.split_once("}}") else { break };
-        page.push_str(before);
-        page.push_str(&content(placeholder));
-        rest = after;
-    }
-    page.push_str(rest);
-    page
+    let (before, rest) = template.split_once("{{").unwrap_or((template, ""));
+    let filled = rest.split("{{").map(|part| match part.split_once("}}") {
+        Some((placeholder, after)) => content(placeholder) + after,
+        None => part.to_owned(),
+    });
+    before.to_owned() + &filled.collect::<String>()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use syncscope_core::run::Status;
 use syncscope_core::{Case, Verdict};
 
 use crate::analysis::{contest, questions, trust};
-use crate::run_data::grouped;
+use crate::sets::in_groups;
 use crate::{RunData, figure, naming};
 
 /// The summary of a run: what it found in sentences and what disturbed it, then costs with their intervals in the order of
@@ -19,47 +19,41 @@ use crate::{RunData, figure, naming};
 /// It does not end in a line break.
 pub fn summary(data: &RunData, width: usize, colour: bool) -> String {
     let data = &data.in_order();
-    let painter = Painter { colour };
-    let mut lines = heading(data, width, painter);
-    lines.extend(sentences(data, width, painter));
+    let text = Text { width, painter: Painter { colour } };
+    let mut lines = heading(data, text);
+    lines.extend(sentences(data, text));
     let cheapest = contest::cheapest_rows(data);
     let sections = sections::sections(data, &cheapest);
     if !sections.is_empty() {
         lines.push(String::new());
-        lines.extend(render::lines(&sections, width, painter));
+        lines.extend(render::lines(&sections, width, text.painter));
     }
     lines.push(String::new());
     lines.extend(wrap(&verdicts(data), width, ""));
     let marked = (!cheapest.is_empty()).then(|| format!("{}: the cheapest of its column", sections::CHEAPEST));
-    let signs = marked.into_iter().chain(figure::signs_of(&data.rows)).flat_map(|text| wrap(&text, width, "  "));
-    lines.extend(signs.map(|line| painter.text(&line, Tone::Quiet)));
-    lines.extend(trust::trust(data).iter().flat_map(|text| wrap(text, width, "  ")));
-    lines.extend(failures(data, width, painter));
+    let signs = marked.into_iter().chain(figure::signs_of(&data.rows));
+    lines.extend(signs.flat_map(|sign| text.lines(&sign, Tone::Quiet)));
+    lines.extend(trust::trust(data).iter().flat_map(|trust| text.lines(trust, Tone::Plain)));
+    lines.extend(failures(data, text));
     let contradictions = data.run.measured_topology.iter().flat_map(|topology| &topology.contradictions);
-    for warning in contradictions.chain(&data.run.warnings) {
-        lines.extend(
-            wrap(&format!("warning: {warning}"), width, "  ").iter().map(|line| painter.text(line, Tone::Doubt)),
-        );
-    }
+    let warnings = contradictions.chain(&data.run.warnings);
+    lines.extend(warnings.flat_map(|warning| text.lines(&format!("warning: {warning}"), Tone::Doubt)));
     lines.join("\n")
 }
 
 /// The answers of the page.
-fn sentences(data: &RunData, width: usize, painter: Painter) -> Vec<String> {
+fn sentences(data: &RunData, text: Text) -> Vec<String> {
     let answers = questions::answers(data);
-    let mut lines: Vec<String> =
-        answers.certain.iter().flat_map(|answer| wrap(&format!("- {}", answer.text), width, "  ")).collect();
-    let open: Vec<String> = answers.open.iter().flat_map(|text| wrap(text, width, "  ")).collect();
-    lines.extend(open.iter().map(|line| painter.text(line, Tone::Quiet)));
+    let certain = answers.certain.iter().flat_map(|answer| text.lines(&format!("- {}", answer.text), Tone::Plain));
+    let open = answers.open.iter().flat_map(|open| text.lines(open, Tone::Quiet));
+    let mut lines: Vec<String> = certain.chain(open).collect();
     if !lines.is_empty() {
         lines.insert(0, String::new());
     }
     lines
 }
 
-fn heading(data: &RunData, width: usize, painter: Painter) -> Vec<String> {
-    let machine = wrap(&naming::machine(&data.run.machine), width, "  ");
-    let mut lines: Vec<String> = machine.iter().map(|line| painter.text(line, Tone::Strong)).collect();
+fn heading(data: &RunData, text: Text) -> Vec<String> {
     let provisional = match data.provisional() {
         0 => String::new(),
         count => format!(", {} provisional", figure::grouped(count)),
@@ -74,8 +68,8 @@ fn heading(data: &RunData, width: usize, painter: Painter) -> Vec<String> {
     };
     let mut parts = vec![format!("{} preset", data.run.preset), state];
     parts.extend(data.seconds().map(figure::duration));
-    lines.extend(wrap(&parts.join(" · "), width, "  "));
-    lines
+    let machine = text.lines(&naming::machine(&data.run.machine), Tone::Strong);
+    [machine, text.lines(&parts.join(" · "), Tone::Plain)].concat()
 }
 
 /// `776 resolved, 51 below resolution, 1 failed`.
@@ -84,31 +78,39 @@ fn verdicts(data: &RunData) -> String {
     if counts.is_empty() {
         return "No case was finished.".to_owned();
     }
-    counts
-        .iter()
-        .map(|(name, count)| format!("{} {}", figure::grouped(count), naming::verdict(name)))
-        .collect::<Vec<_>>()
-        .join(", ")
+    let counted = counts.iter().map(|(name, count)| format!("{} {}", figure::grouped(count), naming::verdict(name)));
+    counted.collect::<Vec<_>>().join(", ")
 }
 
 /// The most failures that are listed, each reason of a primitive once; the page has all of them.
 const MOST_FAILURES: usize = 5;
 
-fn failures(data: &RunData, width: usize, painter: Painter) -> Vec<String> {
+fn failures(data: &RunData, text: Text) -> Vec<String> {
     let failed = data.rows.iter().filter(|row| row.verdict.is_failure());
-    let failed = grouped(failed.map(|row| ((&row.case.primitive, &row.verdict), &row.case)));
+    let failed = in_groups(failed.map(|row| ((&row.case.primitive, &row.verdict), &row.case)));
     let of = |((primitive, verdict), cases): &((&String, &Verdict), Vec<&Case>)| {
         let case = match cases.as_slice() {
             [one] => one.to_string(),
             several => format!("{primitive}, {} cases", several.len()),
         };
-        wrap(&format!("{}: {case}: {}", naming::verdict(verdict.name()), verdict.reason()), width, "  ")
+        format!("{}: {case}: {}", naming::verdict(verdict.name()), verdict.reason())
     };
-    let mut lines: Vec<String> = failed.iter().take(MOST_FAILURES).flat_map(of).collect();
-    if failed.len() > MOST_FAILURES {
-        lines.push(format!("and {} more; see the page", failed.len() - MOST_FAILURES));
+    let more = failed.len().checked_sub(MOST_FAILURES + 1).map(|more| format!("and {} more; see the page", more + 1));
+    failed.iter().take(MOST_FAILURES).map(of).chain(more).flat_map(|line| text.lines(&line, Tone::Bad)).collect()
+}
+
+/// How wide lines are, and how they are coloured.
+#[derive(Debug, Clone, Copy)]
+struct Text {
+    width: usize,
+    painter: Painter,
+}
+
+impl Text {
+    /// The text in lines, of which those after the first are indented.
+    fn lines(self, text: &str, tone: Tone) -> Vec<String> {
+        wrap(text, self.width, "  ").iter().map(|line| self.painter.text(line, tone)).collect()
     }
-    lines.iter().map(|line| painter.text(line, Tone::Bad)).collect()
 }
 
 /// The text in lines of at most `width` columns, broken between words. Lines after the first begin with `indent`.
@@ -132,6 +134,7 @@ fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
 /// The meaning of a piece of text, which decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
+    Plain,
     Strong,
     Quiet,
     Good,
@@ -149,6 +152,7 @@ impl Painter {
     /// The text in the colour of its tone (ECMA-48, select graphic rendition).
     pub(crate) fn text(self, text: &str, tone: Tone) -> String {
         let code = match tone {
+            Tone::Plain => return text.to_owned(),
             Tone::Strong => 1,
             Tone::Quiet => 2,
             Tone::Good => 32,

@@ -14,31 +14,28 @@ struct Columns {
     label: usize,
     /// The most sizes. Of three sizes, the middle one is left out first.
     sizes: usize,
-    intervals: bool,
-    cycles: bool,
+    /// How many of a size's figures: the cost, its interval and its cycles.
+    figures: usize,
 }
 
 /// From the most columns to the fewest; the first that fits is used.
 const COLUMNS: [Columns; 8] = [
-    Columns { label: 48, sizes: 3, intervals: true, cycles: true },
-    Columns { label: 40, sizes: 3, intervals: true, cycles: false },
-    Columns { label: 32, sizes: 3, intervals: true, cycles: false },
-    Columns { label: 48, sizes: 2, intervals: true, cycles: false },
-    Columns { label: 40, sizes: 2, intervals: true, cycles: false },
-    Columns { label: 32, sizes: 2, intervals: true, cycles: false },
-    Columns { label: 28, sizes: 2, intervals: false, cycles: false },
-    Columns { label: 24, sizes: 1, intervals: false, cycles: false },
+    Columns { label: 48, sizes: 3, figures: 3 },
+    Columns { label: 40, sizes: 3, figures: 2 },
+    Columns { label: 32, sizes: 3, figures: 2 },
+    Columns { label: 48, sizes: 2, figures: 2 },
+    Columns { label: 40, sizes: 2, figures: 2 },
+    Columns { label: 32, sizes: 2, figures: 2 },
+    Columns { label: 28, sizes: 2, figures: 1 },
+    Columns { label: 24, sizes: 1, figures: 1 },
 ];
 
 /// The table in lines of at most `width` columns.
 pub(super) fn lines(sections: &[Section], width: usize, painter: Painter) -> Vec<String> {
-    let mut text = Vec::new();
-    for columns in COLUMNS {
-        text = table(sections, columns);
-        if text.iter().all(|(_, line)| line.chars().count() <= width) {
-            break;
-        }
-    }
+    let fits = |text: &[(bool, String)]| text.iter().all(|(_, line)| line.chars().count() <= width);
+    let [wider @ .., narrowest] = COLUMNS;
+    let text = wider.into_iter().map(|columns| table(sections, columns)).find(|text| fits(text));
+    let text = text.unwrap_or_else(|| table(sections, narrowest));
     text.iter().map(|(is_title, line)| colour(*is_title, &clip(line, width), painter)).collect()
 }
 
@@ -69,7 +66,7 @@ fn table(sections: &[Section], columns: Columns) -> Vec<(bool, String)> {
         }
     }
     // The columns of one size stand close together.
-    let group = 1 + extras(columns).count();
+    let group = columns.figures;
     for (at, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, if at % group == 0 { 2 } else { 1 }));
     }
@@ -124,38 +121,26 @@ fn shown(section: &Section, columns: Columns) -> Vec<usize> {
 }
 
 fn sizes(section: &Section, columns: Columns) -> Vec<Cell> {
-    let of_size = |at: usize| {
-        let empty = extras(columns).map(|_| Cell::new(""));
-        std::iter::once(right(&section.sizes[at])).chain(empty).collect::<Vec<_>>()
-    };
-    shown(section, columns).into_iter().flat_map(of_size).collect()
+    cells(section, columns, |at| [section.sizes[at].clone(), String::new(), String::new()])
 }
 
-/// The columns that follow each figure.
-fn extras(columns: Columns) -> impl Iterator<Item = fn(&Cost) -> Option<String>> {
-    let interval: fn(&Cost) -> Option<String> = |cost| cost.interval.clone();
-    let cycles: fn(&Cost) -> Option<String> = |cost| cost.cycles.clone();
-    [(columns.intervals, interval), (columns.cycles, cycles)]
-        .into_iter()
-        .filter(|(wanted, _)| *wanted)
-        .map(|(_, read)| read)
-}
-
-/// No cells where the line has no costs.
 fn figures(line: &Line, section: &Section, columns: Columns) -> Vec<Cell> {
     if line.costs.is_empty() {
         return Vec::new();
     }
-    let of_size = |at: usize| {
-        let cost = line.costs[at].as_ref();
-        let extras = extras(columns).map(move |read| right(&cost.and_then(read).unwrap_or_default()));
-        std::iter::once(right(cost.map_or("–", |cost| cost.figure.as_str()))).chain(extras).collect::<Vec<_>>()
-    };
-    shown(section, columns).into_iter().flat_map(of_size).collect()
+    cells(section, columns, |at| match line.costs[at].clone() {
+        Some(Cost { figure, interval, cycles, .. }) => {
+            [figure, interval.unwrap_or_default(), cycles.unwrap_or_default()]
+        }
+        None => ["–".to_owned(), String::new(), String::new()],
+    })
 }
 
-fn right(text: &str) -> Cell {
-    Cell::new(text).set_alignment(CellAlignment::Right)
+/// As many cells of each size as its columns have.
+fn cells(section: &Section, columns: Columns, of_size: impl Fn(usize) -> [String; 3]) -> Vec<Cell> {
+    let right = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
+    let of_size = |at: usize| of_size(at).into_iter().take(columns.figures).map(right);
+    shown(section, columns).into_iter().flat_map(of_size).collect()
 }
 
 /// The line, cut to `width` characters. Every line of the table comes through here before it is coloured, so that nothing that
@@ -187,15 +172,12 @@ fn colour(is_title: bool, line: &str, painter: Painter) -> String {
     if !painter.colour {
         return line.to_owned();
     }
-    let mut coloured = String::new();
-    let mut rest = line;
     // The sign marks the intervals.
-    while let Some((start, end)) = rest.find('±').and_then(|start| Some((start, start + rest[start..].find('%')? + 1)))
-    {
-        coloured.push_str(&rest[..start]);
-        coloured.push_str(&painter.text(&rest[start..end], Tone::Quiet));
-        rest = &rest[end..];
-    }
-    coloured.push_str(rest);
+    let mut parts = line.split('±');
+    let first = parts.next().unwrap_or_default().to_owned();
+    let coloured = parts.fold(first, |text, part| match part.split_once('%') {
+        Some((number, rest)) => text + &painter.text(&format!("±{number}%"), Tone::Quiet) + rest,
+        None => text + "±" + part,
+    });
     WORDS.iter().fold(coloured, |text, (word, tone)| text.replace(word, &painter.text(word, *tone)))
 }

@@ -10,7 +10,7 @@ use crate::analysis::placements;
 use crate::analysis::usual::{MachineSize, short_name};
 use crate::figure::{Cost, interval_within_run};
 use crate::naming;
-use crate::run_data::grouped;
+use crate::sets::in_groups;
 
 /// A part of the table with its own sizes.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,7 +57,7 @@ pub(super) fn sections(data: &RunData, cheapest: &[&Row]) -> Vec<Section> {
         families.entry((naming::family_order(domain, family), domain, family)).or_default().push((identity, row));
     }
     let of_family = |rows| {
-        let variants = grouped(rows).into_iter().map(|(identity, rows)| Variant { identity, rows });
+        let variants = in_groups(rows).into_iter().map(|(identity, rows)| Variant { identity, rows });
         family_sections(variants.collect(), machine, cheapest)
     };
     families.into_values().flat_map(of_family).collect()
@@ -109,22 +109,16 @@ fn common_sizes(variants: &[Variant<'_>], machine: MachineSize) -> Vec<Case> {
     let exists = |row: &Row| !matches!(row.verdict, Verdict::Skipped(_)) && !machine.is_oversubscribed_by(&row.case);
     let any_exists = rows().any(|row| exists(row));
     let counted = rows().filter(|row| exists(row) || !any_exists).map(|row| (size(&row.case), &row.case));
-    let groups = grouped(counted);
+    let groups = in_groups(counted);
     let most = groups.iter().map(|(_, cases)| cases.len()).max().unwrap_or_default();
     let mut sizes: Vec<&Case> =
         groups.iter().filter(|(_, cases)| 2 * cases.len() >= most).map(|(_, cases)| cases[0]).collect();
     sizes.sort_by_key(|size| (size.actors(), size.blocks));
-    let (Some(first), Some(last)) = (sizes.first(), sizes.last()) else { return Vec::new() };
+    let [first, between @ .., last] = sizes.as_slice() else { return sizes.into_iter().cloned().collect() };
     let middle = (first.actors() as f64 * last.actors() as f64).sqrt().ln();
     let distance = |size: &&&Case| ((size.actors() as f64).ln() - middle).abs();
-    let between = sizes.get(1..sizes.len() - 1).unwrap_or_default();
     let middle_size = between.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
-    let mut chosen = vec![*first];
-    chosen.extend(middle_size);
-    if sizes.len() > 1 {
-        chosen.push(last);
-    }
-    chosen.into_iter().cloned().collect()
+    [Some(first), middle_size, Some(last)].into_iter().flatten().map(|size| (*size).clone()).collect()
 }
 
 /// A line under construction. Each parameter of its variant may have several values.
@@ -185,7 +179,7 @@ fn joined(values: &[String]) -> String {
 }
 
 fn lines(drafts: &[Draft<'_>], titled: &[Option<&[String]>], cheapest: &[&Row]) -> Vec<Line> {
-    let of_primitives = grouped(drafts.iter().map(|draft| (draft.primitive, draft)));
+    let of_primitives = in_groups(drafts.iter().map(|draft| (draft.primitive, draft)));
     of_primitives.into_iter().flat_map(|(primitive, own)| primitive_lines(primitive, own, titled, cheapest)).collect()
 }
 
@@ -206,25 +200,19 @@ fn primitive_lines(
 ) -> Vec<Line> {
     // The default form comes first, and is among the lines that are shown.
     own.sort_by_key(|draft| !draft.words[FORM][0].is_empty());
-    let shown = own.iter().take(MOST_VARIANTS).enumerate();
-    let mut lines: Vec<Line> = shown
-        .map(|(index, draft)| {
-            let name = if index == 0 { short_name(primitive).to_owned() } else { String::new() };
-            let variant = match draft.variant(titled) {
-                // A line without any word would seem to belong to the one above.
-                variant if variant.is_empty() && name.is_empty() => {
-                    [joined(&draft.words[ORDER]), joined(&draft.words[MODE])].join(" ")
-                }
-                variant => variant,
-            };
-            Line { name, variant, costs: draft.rows.iter().map(|row| row.map(|row| cost(row, cheapest))).collect() }
-        })
-        .collect();
-    if own.len() > MOST_VARIANTS {
-        let variant = format!("{} more on the page", own.len() - MOST_VARIANTS);
-        lines.push(Line { name: String::new(), variant, costs: vec![] });
-    }
-    lines
+    let line = |(index, draft): (usize, &&Draft<'_>)| {
+        let name = if index == 0 { short_name(primitive).to_owned() } else { String::new() };
+        let mut variant = draft.variant(titled);
+        if variant.is_empty() && name.is_empty() {
+            // A line without any word would seem to belong to the one above.
+            variant = [joined(&draft.words[ORDER]), joined(&draft.words[MODE])].join(" ");
+        }
+        Line { name, variant, costs: draft.rows.iter().map(|row| row.map(|row| cost(row, cheapest))).collect() }
+    };
+    let more = own.len().saturating_sub(MOST_VARIANTS);
+    let variant = format!("{more} more on the page");
+    let more = (more > 0).then(|| Line { name: String::new(), variant, costs: vec![] });
+    own.iter().take(MOST_VARIANTS).enumerate().map(line).chain(more).collect()
 }
 
 /// The number of parameters that distinguish the variants of a primitive.

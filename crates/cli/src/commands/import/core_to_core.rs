@@ -17,8 +17,7 @@ use super::write_run;
 use crate::args::{CoreToCoreArguments, ImportTarget};
 use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
-use crate::provenance;
-use crate::terminal;
+use crate::{provenance, terminal};
 
 const PRIMITIVE: &str = "cpu.handoff.cas_pingpong";
 
@@ -68,9 +67,7 @@ pub(super) fn core_to_core(arguments: &CoreToCoreArguments) -> Result<Outcome, F
     let CoreToCoreArguments { path, target } = arguments;
     if !path.is_dir() {
         let model = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        for warning in convert(path, &Described { model, ..Described::default() }, target)? {
-            terminal::warning(&warning);
-        }
+        terminal::warnings(&convert(path, &Described { model, ..Described::default() }, target)?);
         return Ok(Outcome::Done);
     }
     if target.machine.is_some() {

@@ -3,8 +3,8 @@
 mod core_to_core;
 mod openmp;
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -15,13 +15,12 @@ use syncscope_core::run::Status;
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::{Case, Nanoseconds, Row, Run};
 use syncscope_gpu::peer::peer_program;
-use syncscope_report::syncperformance::{ResultFigure, ResultFile, ResultFileError};
+use syncscope_report::syncperformance::{ResultFigure, ResultFile};
 
 use crate::args::{ImportSource, ImportTarget, SyncperformanceArguments};
 use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
-use crate::provenance;
-use crate::terminal;
+use crate::{provenance, terminal};
 
 /// The name of the result files.
 const RESULT_FILE: &str = "runtimes.csv";
@@ -40,17 +39,11 @@ pub(crate) fn import(source: &ImportSource) -> Result<Outcome, Failure> {
     }
 }
 
-impl From<ResultFileError> for Failure {
-    fn from(error: ResultFileError) -> Self {
-        Self::CouldNot(error.to_string())
-    }
-}
-
 fn syncperformance(arguments: &SyncperformanceArguments) -> Result<Outcome, Failure> {
     let mut paths = Vec::new();
     collect(&arguments.results, MAX_DEPTH, &mut paths)?;
+    let folder = arguments.results.display();
     if paths.is_empty() {
-        let folder = arguments.results.display();
         return Err(Failure::Usage(format!(
             "{folder} holds no {RESULT_FILE}; name the directory with the results of one system"
         )));
@@ -58,10 +51,9 @@ fn syncperformance(arguments: &SyncperformanceArguments) -> Result<Outcome, Fail
     paths.sort();
     let mut results = Results { bound: arguments.bound, ..Results::default() };
     for path in &paths {
-        results.add(path, &ResultFile::read(path)?);
+        results.add(path, &ResultFile::read(path).map_err(|error| Failure::CouldNot(error.to_string()))?);
     }
     if let [first, second, ..] = results.systems.keys().collect::<Vec<_>>().as_slice() {
-        let folder = arguments.results.display();
         let (first, second) = (first.display(), second.display());
         return Err(Failure::Usage(format!(
             "{folder} holds the results of several systems ({first}, {second}); name one"
@@ -69,9 +61,7 @@ fn syncperformance(arguments: &SyncperformanceArguments) -> Result<Outcome, Fail
     }
     let run = results.run(&arguments.results);
     let rows = results.rows.into_values().map(|(row, _)| row).collect::<Vec<_>>();
-    for warning in write_run(run, &rows, &arguments.target, &arguments.results)? {
-        terminal::warning(&warning);
-    }
+    terminal::warnings(&write_run(run, &rows, &arguments.target, &arguments.results)?);
     Ok(Outcome::Done)
 }
 
@@ -242,11 +232,10 @@ impl Results {
             ));
         }
         let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-        for (program, used) in &self.repeated {
-            reasons.entry(format!("{used} measures the same")).or_default().push(program);
-        }
-        for (program, reason) in &self.without_case {
-            reasons.entry((*reason).to_owned()).or_default().push(program);
+        let repeated = self.repeated.iter().map(|(program, used)| (program, format!("{used} measures the same")));
+        let without_case = self.without_case.iter().map(|(program, reason)| (program, (*reason).to_owned()));
+        for (program, reason) in repeated.chain(without_case) {
+            reasons.entry(reason).or_default().push(program);
         }
         warnings.extend(reasons.iter().map(|(reason, programs)| format!("ignored {}: {reason}", programs.join(", "))));
         warnings
@@ -258,20 +247,16 @@ fn case(file: &ResultFile, figure: &ResultFigure, bound: bool) -> Option<Case> {
         return openmp::case(&file.program, figure.dtype, file.stride, figure.threads, bound);
     };
     let dtype = if program.types == [None] { None } else { Some(figure.dtype) };
-    if !program.types.contains(&dtype) {
-        return None;
-    }
-    Some(program.case(dtype, file.stride.unwrap_or(1), figure.blocks.unwrap_or(1), figure.threads))
+    let case = || program.case(dtype, file.stride.unwrap_or(1), figure.blocks.unwrap_or(1), figure.threads);
+    program.types.contains(&dtype).then(case)
 }
 
 /// The number of multiprocessors. SyncPerformance measures 1, 2, half as many, as many and twice as many blocks as there
 /// are multiprocessors. 0 for other numbers of blocks.
 fn multiprocessors(blocks: &[u32]) -> u32 {
-    let mut sorted = blocks.to_vec();
-    sorted.sort_unstable();
-    sorted.dedup();
-    match sorted.as_slice() {
-        [1, 2, half, all, twice] if *all == 2 * half && *twice == 2 * all => *all,
+    let sizes: BTreeSet<u32> = blocks.iter().copied().collect();
+    match Vec::from_iter(sizes)[..] {
+        [1, 2, half, all, twice] if all == 2 * half && twice == 2 * all => all,
         _ => 0,
     }
 }

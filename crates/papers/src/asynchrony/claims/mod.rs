@@ -65,10 +65,9 @@ impl Claim {
 
 /// Every claim, for each kernel and block size and over all sizes, on the device of this name.
 pub fn claims(found: &Asynchrony, device: &str) -> Vec<ClaimRow> {
-    let mut all = claims_of_kernels(&found.classes);
-    all.extend(claims_of_arrival(&found.neighbours));
-    all.extend(claim_of_orders(summary(&found.launches), device));
-    all
+    let of_arrival = claims_of_arrival(&found.neighbours);
+    let of_orders = claim_of_orders(summary(&found.launches), device);
+    claims_of_kernels(&found.classes).into_iter().chain(of_arrival).chain(of_orders).collect()
 }
 
 /// A claim for one block size, or for all sizes of the paper together.
@@ -95,19 +94,7 @@ impl ClaimRow {
     const fn without_share(claim: Claim, verdict: ClaimVerdict, found: String) -> Self {
         Self { claim, variant: None, block_threads: None, in_paper: false, verdict, share: None, found }
     }
-}
 
-/// Whether the paper shows this kernel with this block size: that of figure 3 for 8 to 256 threads, and that of figure 4 for 128
-/// and 256.
-const fn is_in_paper(variant: Variant, block_threads: u32) -> bool {
-    match variant {
-        Variant::Global => block_threads >= 8 && block_threads <= 256,
-        Variant::Shared => block_threads == 128 || block_threads == 256,
-        Variant::GlobalLeftFirst | Variant::SharedUniform => false,
-    }
-}
-
-impl ClaimRow {
     /// The claim over all sizes, as others are.
     pub(super) fn finding(&self) -> Finding {
         let variant = |text: &dyn Fn(Variant) -> String| self.variant.map(text).unwrap_or_default();
@@ -122,13 +109,24 @@ impl ClaimRow {
     }
 }
 
+/// Whether the paper shows this kernel with this block size: that of figure 3 for 8 to 256 threads, and that of figure 4 for 128
+/// and 256.
+const fn is_in_paper(variant: Variant, block_threads: u32) -> bool {
+    match variant {
+        Variant::Global => block_threads >= 8 && block_threads <= 256,
+        Variant::Shared => block_threads == 128 || block_threads == 256,
+        Variant::GlobalLeftFirst | Variant::SharedUniform => false,
+    }
+}
+
 /// The rows of one kernel and block size, one for each class.
 struct ClassRows<'a>(Vec<&'a ClassRow>);
 
 impl<'a> ClassRows<'a> {
     /// `None` unless there is a row for each class.
-    fn of(rows: impl Iterator<Item = &'a ClassRow>) -> Option<Self> {
-        let rows: Vec<&ClassRow> = rows.collect();
+    fn of(classes: &'a [ClassRow], variant: Variant, block_threads: u32) -> Option<Self> {
+        let is_own = |row: &&ClassRow| row.variant == variant && row.block_threads == block_threads;
+        let rows: Vec<&ClassRow> = classes.iter().filter(is_own).collect();
         let is_complete = PositionClass::ALL.iter().all(|class| rows.iter().any(|row| row.class == *class));
         is_complete.then_some(Self(rows))
     }
@@ -176,10 +174,7 @@ fn claims_of_kernels(classes: &[ClassRow]) -> Vec<ClaimRow> {
 }
 
 fn about_sizes(claim: Claim, variant: Variant, sizes: &[u32], classes: &[ClassRow]) -> Vec<ClaimRow> {
-    let of_size = |size: &u32| {
-        let rows = classes.iter().filter(|row| row.variant == variant && row.block_threads == *size);
-        about_size(claim, &ClassRows::of(rows)?)
-    };
+    let of_size = |size: &u32| about_size(claim, &ClassRows::of(classes, variant, *size)?);
     with_all(claim, Some(variant), sizes.iter().filter_map(of_size).collect())
 }
 
@@ -196,13 +191,11 @@ fn about_size(claim: Claim, rows: &ClassRows<'_>) -> Option<ClaimRow> {
         Claim::SideFollowsLoads | Claim::IncreasingOrder | Claim::EightOrders => return None,
     };
     Some(ClaimRow {
-        claim,
         variant: Some(first.variant),
         block_threads: Some(first.block_threads),
         in_paper: is_in_paper(first.variant, first.block_threads),
-        verdict,
         share: decisive.and_then(|row| proportion(row.share, row.share_low, row.share_high)),
-        found,
+        ..ClaimRow::without_share(claim, verdict, found)
     })
 }
 
@@ -254,11 +247,9 @@ fn first_only<'a>(rows: &ClassRows<'a>) -> Judged<'a> {
 
 /// Whether the control, which reads the left neighbour first, has its inconsistencies on the other side.
 fn side_follows_loads(classes: &[ClassRow]) -> Vec<ClaimRow> {
-    let of = |variant, size| {
-        ClassRows::of(classes.iter().filter(move |row| row.variant == variant && row.block_threads == size))
-    };
     let row = |block_threads: u32| {
-        let (paper, control) = (of(Variant::Global, block_threads)?, of(Variant::GlobalLeftFirst, block_threads)?);
+        let of = |variant| ClassRows::of(classes, variant, block_threads);
+        let (paper, control) = (of(Variant::Global)?, of(Variant::GlobalLeftFirst)?);
         let [[first, last], [control_first, control_last]] =
             [paper, control].map(|rows| [rows.count(&[WarpFirst, BlockFirst]), rows.count(&[WarpLast, BlockLast])]);
         let verdict = match (first + last, control_first + control_last) {
@@ -299,13 +290,10 @@ fn claims_of_arrival(neighbours: &[NeighbourRow]) -> Vec<ClaimRow> {
             correlation.unwrap_or_default()
         );
         ClaimRow {
-            claim: Claim::IncreasingOrder,
-            variant: None,
             block_threads: Some(row.block_threads),
             in_paper: is_in_paper(Variant::Global, row.block_threads),
-            verdict,
             share: proportion(row.share, row.share_low, row.share_high),
-            found,
+            ..ClaimRow::without_share(Claim::IncreasingOrder, verdict, found)
         }
     };
     with_all(Claim::IncreasingOrder, None, neighbours.iter().map(row).collect())

@@ -9,6 +9,7 @@ use syncscope_core::stats::median;
 use syncscope_core::words::words;
 
 use crate::naming;
+use crate::sets::sets;
 
 words! {
     /// What became of the cost of a case.
@@ -54,10 +55,7 @@ pub struct ComparedCase<'a> {
 impl ComparedCase<'_> {
     /// Whether the evidence of both rows is known and names different instructions. Their numbers do not count.
     pub(crate) fn has_other_instructions(&self) -> bool {
-        match (&self.a.evidence, &self.b.evidence) {
-            (Some(a), Some(b)) => instructions(a) != instructions(b),
-            _ => false,
-        }
+        have_other_instructions(self.a, self.b)
     }
 
     /// The factor by which the cost certainly changes: the end of the interval next to 1, as a factor above 1.
@@ -71,16 +69,16 @@ impl ComparedCase<'_> {
     }
 }
 
+fn have_other_instructions(a: &Row, b: &Row) -> bool {
+    a.evidence.as_deref().zip(b.evidence.as_deref()).is_some_and(|(a, b)| instructions(a) != instructions(b))
+}
+
 /// Whether the loops of two rows are defined alike, as far as both say: the same instructions of one primitive, operations that
 /// follow each other alike, and the cost of the same kind of thread. Versions of syncscope differ in that.
 pub(crate) fn is_one_definition(a: &Row, b: &Row) -> bool {
-    let have_same_code = match (&a.evidence, &b.evidence) {
-        (Some(one), Some(other)) => instructions(one) == instructions(other),
-        _ => true,
-    };
-    let is_same_primitive = a.case.primitive == b.case.primitive;
     let have_same_actor = a.case.has_one_thread() || b.case.has_one_thread() || a.actor == b.actor;
-    !is_same_primitive || (have_same_code && a.case.mode == b.case.mode && have_same_actor)
+    let is_one = a.case.mode == b.case.mode && have_same_actor && !have_other_instructions(a, b);
+    a.case.primitive != b.case.primitive || is_one
 }
 
 /// The instructions that evidence names: `REDG` and `REDUX.SUM` in `REDG 32/64, aggregated by the compiler: REDUX.SUM 1/1`.
@@ -107,33 +105,26 @@ pub struct FamilyChange {
 
 /// The cases by their families, in the order of reports.
 pub(super) fn by_family<'c, 'a>(cases: &'c [ComparedCase<'a>]) -> Vec<(String, Vec<&'c ComparedCase<'a>>)> {
-    let mut families: BTreeMap<_, Vec<&ComparedCase<'a>>> = BTreeMap::new();
-    for case in cases {
+    let with_key = |case: &'c ComparedCase<'a>| {
         let (domain, family) = case.a.case.domain_and_family();
-        families.entry((naming::family_order(domain, family), domain, family)).or_default().push(case);
-    }
-    families.into_iter().map(|((_, domain, family), cases)| (format!("{domain}.{family}"), cases)).collect()
+        ((naming::family_order(domain, family), domain, family), case)
+    };
+    let families = sets(cases.iter().map(with_key)).into_iter();
+    families.map(|((_, domain, family), cases)| (format!("{domain}.{family}"), cases)).collect()
 }
 
 /// What became of the cases of each family, in the order of reports.
 pub(super) fn families(cases: &[ComparedCase<'_>]) -> Vec<FamilyChange> {
     let summary = |(family, cases): (String, Vec<&ComparedCase<'_>>)| {
         let ratios: Vec<f64> = cases.iter().filter_map(|case| case.ratio).collect();
-        FamilyChange {
-            family,
-            cases: cases.len(),
-            median_ratio: median(&ratios),
-            changes: counts(cases.iter().copied()),
-        }
+        let changes = counts(&cases);
+        FamilyChange { family, cases: cases.len(), median_ratio: median(&ratios), changes }
     };
     by_family(cases).into_iter().map(summary).collect()
 }
 
 /// How many of these cases became what; each change has a number.
-pub(super) fn counts<'c>(cases: impl Iterator<Item = &'c ComparedCase<'c>>) -> BTreeMap<Change, usize> {
-    let mut counts: BTreeMap<Change, usize> = Change::ALL.iter().map(|change| (*change, 0)).collect();
-    for case in cases {
-        *counts.entry(case.change).or_default() += 1;
-    }
-    counts
+pub(super) fn counts(cases: &[&ComparedCase<'_>]) -> BTreeMap<Change, usize> {
+    let count = |change: Change| cases.iter().filter(|case| case.change == change).count();
+    Change::ALL.iter().map(|change| (*change, count(*change))).collect()
 }

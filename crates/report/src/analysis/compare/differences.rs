@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use syncscope_core::Run;
-use syncscope_core::machine::{Cache, Clock, GpuMachine, GpuState, Machine};
+use syncscope_core::machine::{Cache, Clock, CpuMachine, GpuState, Machine};
 
+use crate::analysis::phrases::joined;
 use crate::generation::generation;
 use crate::naming;
 
@@ -57,22 +58,17 @@ fn hardware(machine: &Machine) -> Vec<Option<Property>> {
     let cpu = &machine.cpu;
     let caches =
         |cache: &Cache| format!("L{} {} {} x {} KiB", cache.level, cache.kind, cache.count, cache.size_bytes / 1024);
-    let gpus = naming::gpus(&machine.gpus);
-    let multiprocessors = |gpu: &GpuMachine| gpu.multiprocessors.to_string();
+    let CpuMachine { packages, numa_nodes, cores, hardware_threads: threads, .. } = cpu;
+    let topology = format!("{packages} packages, {numa_nodes} NUMA nodes, {cores} cores, {threads} hardware threads");
+    let gpus = joined(naming::gpus(&machine.gpus).into_iter().map(Some), " + ");
     vec![
         property("CPU", Some(naming::cpu(&cpu.model))),
         property("CPU generation", generation(cpu)),
         property("architecture", Some(&cpu.architecture)),
-        property(
-            "CPU topology",
-            Some(format!(
-                "{} packages, {} NUMA nodes, {} cores, {} hardware threads",
-                cpu.packages, cpu.numa_nodes, cpu.cores, cpu.hardware_threads
-            )),
-        ),
+        property("CPU topology", Some(topology)),
         property("caches", Some(cpu.caches.iter().map(caches).collect::<Vec<_>>().join(", "))),
-        property("GPU", Some(if gpus.is_empty() { "none".to_owned() } else { gpus.join(" + ") })),
-        property("multiprocessors", list(machine.gpus.iter().map(multiprocessors))),
+        property("GPU", Some(gpus.as_deref().unwrap_or("none"))),
+        property("multiprocessors", list(machine.gpus.iter().map(|gpu| gpu.multiprocessors))),
         property("GPU L2 cache", list(machine.gpus.iter().map(|gpu| format!("{} MiB", gpu.l2_bytes >> 20)))),
         property("GPU memory", list(machine.gpus.iter().map(|gpu| format!("{} GiB", gpu.memory_bytes >> 30)))),
         property("ECC", list(machine.gpus.iter().filter_map(|gpu| gpu.ecc).map(on_off))),
@@ -177,7 +173,7 @@ fn clocks(a: &[Clock], b: &[Clock]) -> Vec<Difference> {
 mod tests {
     use super::*;
     use crate::testing;
-    use syncscope_core::machine::SystemSettings;
+    use syncscope_core::machine::{GpuMachine, SystemSettings};
 
     fn names(a: &Run, b: &Run) -> Vec<String> {
         of(a, b).into_iter().map(|difference| difference.what).collect()

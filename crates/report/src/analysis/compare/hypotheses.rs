@@ -12,6 +12,7 @@ use super::machine_state::MachineStates;
 use super::ratio;
 use super::ratio::UncertainCost;
 use crate::analysis::contest::has_cost_of_case;
+use crate::analysis::phrases::joined;
 use crate::naming;
 
 /// A case before its verdict, which depends on all cases.
@@ -26,10 +27,10 @@ pub(super) struct Draft<'a> {
 struct Tests {
     /// Of "changes by no more than the threshold".
     different: f64,
-    is_slower: bool,
+    /// What it is if that is rejected.
+    if_different: Change,
     /// Of "changes by at least the threshold".
     same: f64,
-    is_of_two_states: bool,
     /// Whether one run each cannot make the case the same, however long they take.
     runs_differ_more: bool,
 }
@@ -67,13 +68,12 @@ impl<'a> Draft<'a> {
         let same = ratio::p_at_most(&of_a, 1.0 / limit, &of_b).max(ratio::p_at_most(&of_b, 1.0 / limit, &of_a));
         let different = (2.0 * slower.min(faster)).min(1.0);
         let of_runs = Level::P95.z * of_a.run_deviation().hypot(of_b.run_deviation());
-        let tests = Tests {
-            different,
-            is_slower: slower < faster,
-            same,
-            is_of_two_states: states.differ_for(a, b),
-            runs_differ_more: of_runs > threshold,
+        let if_different = match slower < faster {
+            _ if states.differ_for(a, b) => Change::AnotherState,
+            true => Change::Slower,
+            false => Change::Faster,
         };
+        let tests = Tests { different, if_different, same, runs_differ_more: of_runs > threshold };
         let both_above_zero = of_a.ns > 0.0 && of_b.ns > 0.0;
         let case = ComparedCase {
             ratio: both_above_zero.then(|| of_b.ns / of_a.ns),
@@ -86,9 +86,7 @@ impl<'a> Draft<'a> {
         };
         Self { case, tests: Some(tests) }
     }
-}
 
-impl Draft<'_> {
     /// Whether the case is undecided, and one run each cannot decide that it is the same.
     pub(super) fn needs_repeats(&self) -> bool {
         self.case.change == Change::Undecided && self.tests.is_some_and(|tests| tests.runs_differ_more)
@@ -97,15 +95,13 @@ impl Draft<'_> {
 
 /// Gives each case that can be compared its verdict.
 pub(super) fn judge(drafts: &mut [Draft<'_>]) {
-    let tested: Vec<(usize, Tests)> =
-        drafts.iter().enumerate().filter_map(|(index, draft)| Some((index, draft.tests?))).collect();
+    let tested: Vec<(&mut Change, Tests)> =
+        drafts.iter_mut().filter_map(|draft| Some((&mut draft.case.change, draft.tests?))).collect();
     let of = |p: fn(&Tests) -> f64| rejected(&tested.iter().map(|(_, tests)| p(tests)).collect::<Vec<_>>());
-    let (different, same) = (of(|tests| tests.different), of(|tests| tests.same));
-    for (at, (index, tests)) in tested.iter().enumerate() {
-        drafts[*index].case.change = match (different[at], same[at]) {
-            (true, _) if tests.is_of_two_states => Change::AnotherState,
-            (true, _) if tests.is_slower => Change::Slower,
-            (true, _) => Change::Faster,
+    let verdicts = of(|tests| tests.different).into_iter().zip(of(|tests| tests.same));
+    for ((change, tests), verdict) in tested.into_iter().zip(verdicts) {
+        *change = match verdict {
+            (true, _) => tests.if_different,
             (false, true) => Change::Same,
             (false, false) => Change::Undecided,
         };
@@ -120,37 +116,25 @@ fn not_comparable(a: &Row, b: &Row) -> Option<String> {
         let [of_a, of_b] = [a, b].map(|row| naming::verdict(row.verdict.name()));
         return Some(if of_a == of_b { format!("{of_a} in both") } else { format!("{of_a} in A, {of_b} in B") });
     }
-    if let (Some(of_a), Some(of_b)) = (a.actor, b.actor)
-        && a.case.actors() > 1
-        && of_a != of_b
-    {
+    let actors = a.actor.zip(b.actor).filter(|(of_a, of_b)| a.case.actors() > 1 && of_a != of_b);
+    if let Some((of_a, of_b)) = actors {
         return Some(format!("the cost is that of the {of_a} thread in A, of the {of_b} thread in B"));
     }
-    match (a.population, b.population) {
-        (Some(of_a), Some(of_b)) if of_a != of_b => {
-            Some(format!("the figure is of the population `{of_a}` in A, of `{of_b}` in B (SMT interference)"))
-        }
-        _ => None,
-    }
+    let (of_a, of_b) = a.population.zip(b.population).filter(|(of_a, of_b)| of_a != of_b)?;
+    Some(format!("the figure is of the population `{of_a}` in A, of `{of_b}` in B (SMT interference)"))
 }
 
 /// What to know about the comparison of a case.
 fn remark(a: &Row, b: &Row) -> String {
-    let mut remarks = Vec::new();
-    if let (Some(of_a), Some(of_b)) = (&a.evidence, &b.evidence)
-        && of_a != of_b
-    {
-        remarks.push(format!("other instructions: {of_a} in A, {of_b} in B"));
-    }
-    for (row, name) in [(a, "A"), (b, "B")] {
-        if row.verdict != Verdict::Resolved {
-            remarks.push(format!("{} in {name}", naming::verdict(row.verdict.name())));
-        }
-        if row.provisional {
-            remarks.push(format!("provisional in {name}"));
-        }
-    }
-    remarks.join("; ")
+    let instructions = a.evidence.as_ref().zip(b.evidence.as_ref()).filter(|(of_a, of_b)| of_a != of_b);
+    let instructions = instructions.map(|(of_a, of_b)| format!("other instructions: {of_a} in A, {of_b} in B"));
+    let doubts = |(row, name): (&Row, &str)| {
+        let verdict = (row.verdict != Verdict::Resolved).then(|| naming::verdict(row.verdict.name()));
+        let provisional = row.provisional.then(|| "provisional".to_owned());
+        [verdict, provisional].map(|doubt| doubt.map(|doubt| format!("{doubt} in {name}")))
+    };
+    let doubts = [(a, "A"), (b, "B")].into_iter().flat_map(doubts);
+    joined(std::iter::once(instructions).chain(doubts), "; ").unwrap_or_default()
 }
 
 /// The measurement blocks of a row. Where the run does not say: as many as its pairs make.

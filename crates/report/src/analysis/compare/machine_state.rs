@@ -1,8 +1,6 @@
 //! The states of the machine in two runs, and what the rows of each class have in common: said first and once, so that a row is
 //! judged by what it has of its own.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 use syncscope_core::run::another_run::half_width;
 use syncscope_core::run::fingerprint::{Chosen, figure_of};
@@ -13,6 +11,8 @@ use syncscope_core::{Class, Nanoseconds, Row};
 use super::ratio::UncertainCost;
 use crate::RunData;
 use crate::analysis::contest::has_cost_of_case;
+use crate::analysis::phrases::joined;
+use crate::sets::sets;
 
 /// Of fewer rows, what they have in common is not told from what each has of its own.
 const FEWEST: usize = 4;
@@ -53,16 +53,10 @@ type Pair<'a> = (&'a Row, RunToRun, &'a Row, RunToRun);
 
 impl MachineStates {
     pub(super) fn of(a: &RunData, b: &RunData, rows: &[(&Row, &Row)]) -> Self {
-        let both = |(a, b): &(&'_ Row, &'_ Row)| has_cost_of_case(a) && has_cost_of_case(b);
-        let known: Vec<Pair<'_>> = rows
-            .iter()
-            .filter(|pair| both(pair))
-            .filter_map(|(a, b)| Some((*a, a.run_to_run?, *b, b.run_to_run?)))
-            .collect();
-        let mut of_class: BTreeMap<Class, Vec<Pair<'_>>> = BTreeMap::new();
-        for pair in known.iter().filter(|(_, of_a, _, of_b)| of_a.class == of_b.class) {
-            of_class.entry(pair.1.class).or_default().push(*pair);
-        }
+        let both = rows.iter().filter(|(a, b)| has_cost_of_case(a) && has_cost_of_case(b));
+        let known: Vec<Pair<'_>> = both.filter_map(|(a, b)| Some((*a, a.run_to_run?, *b, b.run_to_run?))).collect();
+        let of_one_class = known.iter().filter(|(_, of_a, _, of_b)| of_a.class == of_b.class);
+        let of_class = sets(of_one_class.map(|pair| (pair.1.class, *pair)));
         let chosen = Chosen::of(&known.iter().map(|(row, ..)| *row).collect::<Vec<_>>(), &a.catalogue);
         let in_a = chosen.reading(figure_of);
         let in_b = chosen
@@ -103,10 +97,7 @@ impl MachineStates {
     /// The costs of a row in both runs without what its class has in common, and that factor; `None` where nothing is known of
     /// it.
     pub(super) fn costs(&self, a: &Row, b: &Row) -> Option<(UncertainCost, UncertainCost, f64)> {
-        if !has_cost_of_case(a) || !has_cost_of_case(b) {
-            return None;
-        }
-        let change = self.class_of(a, b)?;
+        let change = self.class_of(a, b).filter(|_| has_cost_of_case(a) && has_cost_of_case(b))?;
         let (of_a, of_b) = (a.run_to_run?, b.run_to_run?);
         let (ns_a, ns_b) = (a.ns?.value(), b.ns?.value());
         let by_cycles = (of_a.cycles, of_b.cycles, change.factor_of_cycles);
@@ -124,37 +115,27 @@ impl MachineStates {
 
     /// What is to be said first; nothing where it is not known.
     pub(crate) fn sentences(&self) -> Vec<String> {
-        let mut all = Vec::new();
-        let (other, one): (Vec<&ClassChange>, Vec<&ClassChange>) =
-            self.classes.iter().partition(|change| change.is_another_state);
-        if other.is_empty() {
-            all.extend(self.causes.iter().map(|[a, b]| format!("{a} in A, {b} in B")));
-        } else {
-            let side =
-                |side: usize| self.causes.iter().map(|cause| cause[side].as_str()).collect::<Vec<_>>().join("; ");
-            let causes =
-                if self.causes.is_empty() { String::new() } else { format!(": {} in A, {} in B", side(0), side(1)) };
-            let names: Vec<String> = other.iter().map(|change| change.class.to_string()).collect();
-            all.push(format!(
-                "another machine state{causes}. Nothing is called slower or faster because of it: {}",
-                names.join(", ")
-            ));
-        }
+        let others = self.classes.iter().filter(|change| change.is_another_state);
+        let mut all = match joined(others.map(|change| Some(change.class.to_string())), ", ") {
+            None => self.causes.iter().map(|[a, b]| format!("{a} in A, {b} in B")).collect(),
+            Some(names) => {
+                let side = |side: usize| joined(self.causes.iter().map(|cause| Some(cause[side].as_str())), "; ");
+                let causes = side(0).zip(side(1)).map(|(a, b)| format!(": {a} in A, {b} in B")).unwrap_or_default();
+                let nothing = "Nothing is called slower or faster because of it";
+                vec![format!("another machine state{causes}. {nothing}: {names}")]
+            }
+        };
         let text = |change: &ClassChange| {
-            let by_cycles = change
-                .factor_of_cycles
-                .map(|factor| format!(", {} in cycles, by which they are compared", shift(factor)));
+            let ClassChange { class, cases, .. } = change;
+            let by_cycles = |factor| format!(", {} in cycles, by which they are compared", shift(factor));
+            let by_cycles = change.factor_of_cycles.map(by_cycles).unwrap_or_default();
             let removed = if change.is_removed { ", which is removed from each" } else { "" };
+            let (factor, percent) = (shift(change.factor), 100.0 * change.between_runs);
             format!(
-                "{}, {} cases: {}{}{removed} (runs in one state differ by ±{:.1} %)",
-                change.class,
-                change.cases,
-                shift(change.factor),
-                by_cycles.unwrap_or_default(),
-                100.0 * change.between_runs
+                "{class}, {cases} cases: {factor}{by_cycles}{removed} (runs in one state differ by ±{percent:.1} %)"
             )
         };
-        all.extend(one.into_iter().map(text));
+        all.extend(self.classes.iter().filter(|change| !change.is_another_state).map(text));
         all
     }
 }

@@ -126,7 +126,7 @@ pub fn compare_in_turn<'a>(
 impl Comparison<'_> {
     /// How many cases became what; each change has a number.
     pub(crate) fn counts(&self) -> BTreeMap<Change, usize> {
-        case::counts(self.cases.iter())
+        case::counts(&self.cases.iter().collect::<Vec<_>>())
     }
 
     /// How many cases became `change`.

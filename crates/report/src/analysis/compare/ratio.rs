@@ -74,9 +74,13 @@ impl UncertainCost {
             let run = (quoted_half.powi(2) - within_half.powi(2)).max(0.0) / 2.0 / Level::P95.z.powi(2);
             Uncertainty { measured: (within_half / quantile).powi(2), degrees, run }
         };
-        let cost = Self { ns, below: side(|interval| interval.low), above: side(|interval| interval.high) };
-        let ends = [quoted.low, quoted.high, cost.below.measured, cost.above.measured];
-        (ns.is_finite() && ends.into_iter().all(f64::is_finite)).then_some(cost)
+        let is_finite = quoted.low.is_finite() && quoted.high.is_finite();
+        Self::finite(ns, side(|interval| interval.low), side(|interval| interval.high)).filter(|_| is_finite)
+    }
+
+    fn finite(ns: f64, below: Uncertainty, above: Uncertainty) -> Option<Self> {
+        let numbers = [ns, below.measured, below.run, above.measured, above.run];
+        numbers.into_iter().all(f64::is_finite).then_some(Self { ns, below, above })
     }
 
     /// A cost whose logarithm has these variances, with or without what its class shares.
@@ -86,24 +90,15 @@ impl UncertainCost {
         let tails = (student::quantile_95(parts.shared.degrees) / Level::P95.z).powi(2);
         let run = if with_shared { tails * parts.shared.value * square } else { 0.0 };
         let all = Uncertainty { measured: parts.own.value * square, degrees: parts.own.degrees, run };
-        (cost.is_finite() && all.measured.is_finite() && run.is_finite()).then_some(Self {
-            ns: cost,
-            below: all,
-            above: all,
-        })
+        Self::finite(cost, all, all)
     }
 
     /// A cost of which this interval says all that is uncertain, from so many measurement blocks.
     pub(in crate::analysis) fn of_interval(ns: f64, interval: Interval, blocks: f64) -> Option<Self> {
         let degrees = (blocks - 1.0).max(1.0);
-        let side = |end: f64| Uncertainty {
-            measured: ((end - ns).abs() / student::quantile_95(degrees)).powi(2),
-            degrees,
-            run: 0.0,
-        };
-        let cost = Self { ns, below: side(interval.low), above: side(interval.high) };
-        let numbers = [ns, cost.below.measured, cost.above.measured];
-        numbers.into_iter().all(f64::is_finite).then_some(cost)
+        let error = |end: f64| (end - ns).abs() / student::quantile_95(degrees);
+        let side = |end: f64| Uncertainty { measured: error(end).powi(2), degrees, run: 0.0 };
+        Self::finite(ns, side(interval.low), side(interval.high))
     }
 
     /// The ratio of two costs that were measured in turn, one ratio for each pass over the cases, and the cost of one that it stands

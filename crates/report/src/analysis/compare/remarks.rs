@@ -9,15 +9,13 @@ use crate::{RunData, figure};
 
 /// What the two runs are.
 pub(super) fn of_runs(a: &RunData, b: &RunData) -> Vec<String> {
-    let mut remarks = Vec::new();
-    if a.run.started == b.run.started && a.run.seed == b.run.seed && a.rows == b.rows {
-        remarks.push("A and B are copies of one run: all figures are equal".to_owned());
-    }
+    let are_copies = a.run.started == b.run.started && a.run.seed == b.run.seed && a.rows == b.rows;
     let populations = |data: &RunData| data.rows.iter().any(|row| row.population == Some(Population::Alone));
-    if populations(a) != populations(b) {
-        remarks.push("SMT interference was examined in one of the runs only".to_owned());
-    }
-    remarks
+    let remarks = [
+        are_copies.then_some("A and B are copies of one run: all figures are equal"),
+        (populations(a) != populations(b)).then_some("SMT interference was examined in one of the runs only"),
+    ];
+    remarks.into_iter().flatten().map(str::to_owned).collect()
 }
 
 /// Where one placement has two names.
@@ -30,13 +28,12 @@ pub(super) fn usual_teams(cases: &[ComparedCase<'_>]) -> Option<String> {
 
 /// How many cases more runs would decide.
 pub(super) fn repeats(count: usize, threshold: f64) -> Option<String> {
-    (count > 0).then(|| {
-        format!(
-            "{count} undecided cases differ by more than {} between runs of one machine: compare runs made with \
-             `run --repeat 5`, or choose a larger --threshold",
-            percent(threshold)
-        )
-    })
+    let threshold = percent(threshold);
+    let text = format!(
+        "{count} undecided cases differ by more than {threshold} between runs of one machine: compare runs made with \
+         `run --repeat 5`, or choose a larger --threshold"
+    );
+    (count > 0).then_some(text)
 }
 
 /// Fewer cases do not show what they have in common.
@@ -51,14 +48,12 @@ pub(super) fn common_changes(cases: &[ComparedCase<'_>], threshold: f64) -> Vec<
         let distances: Vec<f64> = logarithms.iter().map(|one| (one - middle).abs()).collect();
         let is_common = middle.abs() > threshold.ln_1p() && median(&distances)? < middle.abs() / 3.0;
         let is_certain = cases.iter().any(|case| matches!(case.change, Change::Slower | Change::Faster));
-        (is_common && is_certain && logarithms.len() >= FEWEST_IN_COMMON).then(|| {
-            format!(
-                "the {} cases of {family} changed by a factor of about {} together: the state of the machine (its clocks, \
-                 other guests) does that more often than the primitives; repeat both runs",
-                logarithms.len(),
-                figure::ratio(middle.exp())
-            )
-        })
+        let (count, factor) = (logarithms.len(), figure::ratio(middle.exp()));
+        let text = format!(
+            "the {count} cases of {family} changed by a factor of about {factor} together: the state of the machine \
+             (its clocks, other guests) does that more often than the primitives; repeat both runs"
+        );
+        (is_common && is_certain && count >= FEWEST_IN_COMMON).then_some(text)
     };
     by_family(cases).into_iter().filter_map(remark).collect()
 }

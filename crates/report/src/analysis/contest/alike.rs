@@ -7,6 +7,8 @@
 //! - Form and width: [`is_alike`]. A statement about another width, such as one grid against several devices, says so with
 //!   [`Known::across`].
 
+use std::collections::HashSet;
+
 use syncscope_core::stats::Interval;
 use syncscope_core::{Actor, Case, Form, Nanoseconds, Population, Work};
 
@@ -18,6 +20,8 @@ pub(crate) struct Comparison<'a> {
     /// What may be the cheaper one.
     pub(crate) less: Known<'a>,
     pub(crate) more: Known<'a>,
+    /// How many times as much the other one costs.
+    pub(crate) ratio: Ratio,
 }
 
 impl Comparison<'_> {
@@ -26,13 +30,8 @@ impl Comparison<'_> {
         self.less.is_below(&self.more)
     }
 
-    pub(crate) fn ratio(&self) -> Ratio {
-        self.more.over(&self.less)
-    }
-
-    /// How many times as much the other one costs, see [`Ratio::times`].
-    pub(crate) fn times(&self) -> String {
-        self.ratio().times()
+    pub(crate) fn rows(&self) -> [usize; 2] {
+        [self.less.index, self.more.index]
     }
 }
 
@@ -42,13 +41,18 @@ impl<'a> Known<'a> {
         is_alike(&self.row.case, &more.row.case).then(|| self.across(more))?
     }
 
+    /// The same where it is certainly the cheaper one.
+    pub(crate) fn below(self, more: Self) -> Option<Comparison<'a>> {
+        self.against(more).filter(Comparison::is_certain)
+    }
+
     /// This cost against one of the same form, by other threads: the statement is about their number, or about where they are.
     pub(crate) fn across(self, more: Self) -> Option<Comparison<'a>> {
         if form(&self.row.case) != form(&more.row.case) {
             return None;
         }
         let [less, more] = of_one_actor(vec![self, more])?.try_into().ok()?;
-        Some(Comparison { less, more })
+        Some(Comparison { less, more, ratio: more.over(&less) })
     }
 
     /// Another cost of the same row, as uncertain as that of the row.
@@ -115,10 +119,8 @@ pub(super) fn of_median(known: Known<'_>) -> Option<Known<'_>> {
 /// Whether the rows do not differ in whose cost they are.
 pub(super) fn has_one_actor(rows: &[Known<'_>]) -> bool {
     let several = || rows.iter().map(|known| known.row).filter(|row| !row.case.has_one_thread());
-    let mut actors: Vec<Actor> = several().filter_map(|row| row.actor).collect();
-    let mut populations: Vec<Population> = several().filter_map(|row| row.population).collect();
-    actors.dedup();
-    populations.dedup();
+    let actors: HashSet<Actor> = several().filter_map(|row| row.actor).collect();
+    let populations: HashSet<Population> = several().filter_map(|row| row.population).collect();
     actors.len() < 2 && populations.len() < 2
 }
 
@@ -156,7 +158,7 @@ mod tests {
         let both = known(&data, 0).against(known(&data, 1)).unwrap();
         assert_eq!((both.less.ns, both.more.ns), (6.5, 300.0));
         assert!((both.less.bounds.high - 6.5 * 1.01).abs() < 1e-9 && both.is_certain());
-        assert_eq!(both.times(), "46 times");
+        assert_eq!(both.ratio.to_string(), "46 times");
         let own = known(&data, 1).against(known(&data, 1)).unwrap();
         assert!(!own.less.is_of_another_actor() && both.less.is_of_another_actor());
     }

@@ -1,5 +1,7 @@
 //! What is known of the cost of one row: where it lies, and how it stands to another one.
 
+use std::fmt;
+
 use syncscope_core::stats::Interval;
 use syncscope_core::{Cycles, Row, Verdict};
 
@@ -87,15 +89,6 @@ impl<'a> Known<'a> {
         self.bounds.high < other.bounds.low
     }
 
-    /// `1.20 µs`, `~1.20 µs` where the row is noisy, and `no number` where it has no figure.
-    pub(crate) fn time(&self) -> String {
-        if self.has_figure() && self.is_of_another_actor() {
-            let doubt = if self.row.verdict == Verdict::Resolved { "" } else { figure::ROUGHLY };
-            return format!("{doubt}{}", figure::time(self.ns));
-        }
-        Cost::alone(self.row)
-    }
-
     /// The name of its primitive; the design of a rival is the name of its [`Entrant`].
     pub(crate) fn name(&self) -> String {
         short_name(&self.row.case.primitive).to_owned()
@@ -104,6 +97,17 @@ impl<'a> Known<'a> {
     /// Its cost over that of `other`, which is alike.
     pub(super) fn over(&self, other: &Self) -> Ratio {
         Ratio::of((self.ns, self.bounds), (other.ns, other.bounds))
+    }
+}
+
+impl fmt::Display for Known<'_> {
+    /// `1.20 µs`, `~1.20 µs` where the row is noisy, and `no number` where it has no figure.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.has_figure() && self.is_of_another_actor() {
+            let doubt = if self.row.verdict == Verdict::Resolved { "" } else { figure::ROUGHLY };
+            return write!(out, "{doubt}{}", figure::time(self.ns));
+        }
+        out.write_str(&Cost::alone(self.row))
     }
 }
 
@@ -134,10 +138,12 @@ impl Ratio {
     pub(crate) fn is_above_one(self) -> bool {
         self.low.is_some_and(|low| low > 1.0)
     }
+}
 
+impl fmt::Display for Ratio {
     /// `2.2 times`, or `at least 1.6 times` where the ratio itself is uncertain. Close to 1, where one decimal would say that
     /// nothing differs, `1.04 times` and `1.04 to 1.7 times`.
-    pub(crate) fn times(self) -> String {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |value: f64| match value {
             ..1.095 => format!("{value:.2}"),
             ..9.95 => format!("{value:.1}"),
@@ -147,12 +153,12 @@ impl Ratio {
         let floor = |value: f64, parts: f64| (value * parts).floor() / parts;
         let low = self.low.unwrap_or_default();
         match self.high {
-            Some(high) if high <= NARROW * low => format!("{} times", text(self.point)),
+            Some(high) if high <= NARROW * low => write!(out, "{} times", text(self.point)),
             Some(high) if low < 1.1 => {
-                format!("{:.2} to {} times", floor(low, 100.0), text((high * 10.0).ceil() / 10.0))
+                write!(out, "{:.2} to {} times", floor(low, 100.0), text((high * 10.0).ceil() / 10.0))
             }
-            None if low < 1.1 => format!("at least {:.2} times", floor(low, 100.0)),
-            _ => format!("at least {} times", text(floor(low, if low < 9.95 { 10.0 } else { 1.0 }))),
+            None if low < 1.1 => write!(out, "at least {:.2} times", floor(low, 100.0)),
+            _ => write!(out, "at least {} times", text(floor(low, if low < 9.95 { 10.0 } else { 1.0 }))),
         }
     }
 }
@@ -163,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_ratio_is_as_precise_as_it_is_certain() {
-        let times = |point, low, high| Ratio { point, low: Some(low), high: Some(high) }.times();
+        let times = |point, low, high| Ratio { point, low: Some(low), high: Some(high) }.to_string();
         assert_eq!(times(2.24, 2.1, 2.4), "2.2 times");
         assert_eq!(times(21.7, 20.0, 24.0), "22 times");
         assert_eq!(times(1308.4, 1300.0, 1310.0), "1,308 times", "as other counts");
@@ -171,7 +177,7 @@ mod tests {
         assert_eq!(times(1.04, 1.02, 1.06), "1.04 times");
         assert_eq!(times(1.3, 1.049, 1.61), "1.04 to 1.7 times", "rounded away from each other");
         assert_eq!(times(1.4, 1.1, 2.0), "at least 1.1 times");
-        assert_eq!(Ratio { point: 3.0, low: Some(1.049), high: None }.times(), "at least 1.04 times");
+        assert_eq!(Ratio { point: 3.0, low: Some(1.049), high: None }.to_string(), "at least 1.04 times");
     }
 
     #[test]

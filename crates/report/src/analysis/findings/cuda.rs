@@ -2,18 +2,9 @@
 
 use std::ops::RangeBounds;
 
-use syncscope_core::{Case, Dtype, Form, Layout, Mode, Verdict};
+use syncscope_core::{Form, Verdict};
 
-use super::super::contest::{Basis, Known};
-use super::judge::{
-    ALIKE, MUCH, Pair, Tally, Test, Unit, all, every, flat, generally, grows_alike, largely_flat, preferred, rising,
-    two,
-};
-use super::pick::{
-    DTYPES, ONE, SYNCTHREADS, WARP, at, atomics, blocks, by_threads, multiprocessors, of_blocks, pairs, pairs_by, rows,
-};
-use super::{ClaimVerdict, Outcome, Predicate};
-use crate::RunData;
+use super::prelude::*;
 use crate::figure::interval_within_run;
 
 const GPU_ADD: &str = "gpu.atomic.add";
@@ -46,16 +37,14 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         // Two blocks of half the size run as many warps. Two blocks of 1,024 threads may not fit.
         doubled.retain(|row| row.row.case.threads < Some(1024));
         let single = |threads: Option<u32>| at(&rows, count, 2 * threads?);
-        let found = doubled.into_iter().filter_map(|row| Some((row, single(row.row.case.threads)?)));
-        let found: Vec<_> = found.collect();
+        let found: Vec<_> = doubled.into_iter().filter_map(|row| Some((row, single(row.row.case.threads)?))).collect();
         generally(Test::Within(ALIKE), "two blocks cost what one of twice the size does", &found)
     }),
     ("burtchell.cuda.shuffle_kinds", |data| {
         let of = |id| shuffles(data, id, |_| true);
         let with = |other| pairs_by(&of("gpu.shuffle.idx"), &of(other), |case| (case.dtype, case.blocks, case.threads));
-        let found: Vec<_> =
-            ["gpu.shuffle.up", "gpu.shuffle.down", "gpu.shuffle.xor"].into_iter().flat_map(with).collect();
-        generally(Test::Within(ALIKE), "both kinds cost alike", &found)
+        let found = ["gpu.shuffle.up", "gpu.shuffle.down", "gpu.shuffle.xor"].map(with);
+        generally(Test::Within(ALIKE), "both kinds cost alike", &found.concat())
     }),
     ("burtchell.cuda.shuffle_full", |data| {
         let count = multiprocessors(data)?;
@@ -79,46 +68,39 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         generally(Test::Within(ALIKE), "ballot and vote cost alike", &found)
     }),
     ("burtchell.cuda.int_add", |data| {
-        let others = [Dtype::U64, Dtype::F32, Dtype::F64];
-        let found: Vec<_> = others.into_iter().flat_map(|other| types(data, GPU_ADD, Dtype::I32, other)).collect();
-        preferred("i32 is", &found)
+        let found = [Dtype::U64, Dtype::F32, Dtype::F64].map(|other| types(data, GPU_ADD, Dtype::I32, other));
+        preferred("i32 is", &found.concat())
     }),
     ("burtchell.cuda.int_cas", |data| preferred("i32 is", &types(data, CAS_PASS, Dtype::I32, Dtype::U64))),
     ("burtchell.cuda.ull_before_float", |data| {
-        let mut found = types(data, GPU_ADD, Dtype::U64, Dtype::F32);
-        found.extend(types(data, GPU_ADD, Dtype::U64, Dtype::F64));
-        generally(Test::Below, "u64 costs less than the floating-point type", &found)
+        let found = [Dtype::F32, Dtype::F64].map(|float| types(data, GPU_ADD, Dtype::U64, float));
+        generally(Test::Below, "u64 costs less than the floating-point type", &found.concat())
     }),
     ("burtchell.cuda.aggregation", |data| flat(ALIKE, &up_to(data, GPU_ADD, 1, WARP))),
     ("burtchell.cuda.aggregation_two_blocks", |data| flat(ALIKE, &up_to(data, GPU_ADD, 2, 2 * WARP))),
     ("burtchell.cuda.others_not_aggregated", |data| {
-        let parts = [Dtype::U64, Dtype::F32, Dtype::F64].into_iter().filter_map(|dtype| {
+        all([Dtype::U64, Dtype::F32, Dtype::F64].into_iter().filter_map(|dtype| {
             let rows = atomics(data, GPU_ADD, dtype, ONE);
             Some(two(Test::AtLeast(MUCH), (dtype.as_str(), &at(&rows, 1, WARP)?), ("", &at(&rows, 1, 1)?)))
-        });
-        all(parts)
+        }))
     }),
     ("burtchell.cuda.overlap", |data| {
         let count = multiprocessors(data)?;
-        let of = |(id, dtype)| {
-            let of = |layout| of_blocks(&atomics(data, id, dtype, layout), count);
-            pairs(&of(ONE), &of(FAR))
-        };
-        let all = [GPU_ADD, CAS_PASS].into_iter().flat_map(|id| DTYPES.map(|dtype| (id, dtype)));
+        let of = |id, dtype, layout| of_blocks(&atomics(data, id, dtype, layout), count);
+        let found = [GPU_ADD, CAS_PASS].map(|id| DTYPES.map(|dtype| pairs(&of(id, dtype, ONE), &of(id, dtype, FAR))));
         let words = "one variable costs at least 1.25 times as much as elements 32 apart";
-        generally(Test::AtLeast(ALIKE), words, &all.flat_map(of).collect::<Vec<_>>())
+        generally(Test::AtLeast(ALIKE), words, &found.concat().concat())
     }),
     ("burtchell.cuda.limit", |data| {
         let count = multiprocessors(data)?;
-        let parts = [(GPU_ADD, NEAR), (GPU_ADD, FAR), (CAS_PASS, NEAR), (CAS_PASS, FAR)].into_iter();
-        let parts = parts.filter_map(|(primitive, layout)| {
+        let of = |(primitive, layout)| {
             let rows = atomics(data, primitive, Dtype::I32, layout);
             let (full, half) = (at(&rows, count, 1024)?, at(&rows, count, 512)?);
             // At the limit twice the threads take twice as long.
             let name = format!("{} {}", full.name(), crate::naming::layout(layout));
             Some(two(Test::AtLeast(2.0 / ALIKE), (&name, &full), ("", &half)))
-        });
-        all(parts)
+        };
+        all([(GPU_ADD, NEAR), (GPU_ADD, FAR), (CAS_PASS, NEAR), (CAS_PASS, FAR)].into_iter().filter_map(of))
     }),
     ("burtchell.cuda.stride_one_block", |data| {
         // From two warps on: within one, the elements of stride 1 share cache lines and those of stride 32 do not.
@@ -211,40 +193,35 @@ fn votes<'a>(data: &'a RunData, primitive: &str) -> Vec<Known<'a>> {
 /// The size at which the cost of a block first exceeds that of one warp by [`DROP`].
 fn first_drop<'a>(rows: &[Known<'a>]) -> Option<Result<Known<'a>, ()>> {
     let base = rows.iter().find(|row| row.row.case.threads == Some(WARP))?;
-    for row in rows.iter().filter(|row| row.row.case.threads > Some(WARP)) {
-        match Test::AtMost(DROP).of(row, base) {
-            ClaimVerdict::Holds => {}
-            ClaimVerdict::DoesNotHold => return Some(Ok(*row)),
-            ClaimVerdict::Open => return Some(Err(())),
-        }
-    }
-    None
+    let larger = rows.iter().filter(|row| row.row.case.threads > Some(WARP));
+    larger.map(|row| (row, Test::AtMost(DROP).of(row, base))).find_map(|(row, is_as_cheap)| match is_as_cheap {
+        ClaimVerdict::Holds => None,
+        ClaimVerdict::DoesNotHold => Some(Ok(*row)),
+        ClaimVerdict::Open => Some(Err(())),
+    })
 }
 
 fn shuffle_wide(data: &RunData) -> Option<Outcome> {
     let count = multiprocessors(data)?;
-    let mut parts = Vec::new();
-    for (narrow, wide) in [(Dtype::I32, Dtype::U64), (Dtype::F32, Dtype::F64)] {
-        let [narrow, wide] = [narrow, wide].map(|dtype| {
-            let powers = |case: &Case| case.threads.is_some_and(u32::is_power_of_two);
-            of_blocks(&shuffles(data, "gpu.shuffle.idx", |case| case.dtype == Some(dtype) && powers(case)), count)
-        });
-        let (Some(narrow), Some(wide)) = (first_drop(&narrow), first_drop(&wide)) else { continue };
-        parts.push(match (narrow, wide) {
-            (Ok(narrow), Ok(wide)) => {
-                let half = wide.row.case.threads.map(|threads| 2 * threads) == narrow.row.case.threads;
-                let unit = Unit::of([&narrow, &wide]);
-                let words = |row: &Known<'_>| {
-                    let dtype = row.row.case.dtype.map(|dtype| dtype.to_string()).unwrap_or_default();
-                    format!("{dtype} from {} threads on ({})", row.row.case.threads.unwrap_or_default(), unit.cost(row))
-                };
-                let sentence = format!("{}, {}", words(&narrow), words(&wide));
-                Outcome { rows: vec![narrow.index, wide.index], ..Outcome::of(Some(half), sentence) }
-            }
-            _ => Outcome::of(None, "intervals do not say from which size on a shuffle costs more".to_owned()),
-        });
-    }
-    all(parts)
+    let drop_of = |dtype: Dtype| {
+        let fits = |case: &Case| case.dtype == Some(dtype) && case.threads.is_some_and(u32::is_power_of_two);
+        first_drop(&of_blocks(&shuffles(data, "gpu.shuffle.idx", fits), count))
+    };
+    let part = |[narrow, wide]: [Dtype; 2]| {
+        let (Ok(narrow), Ok(wide)) = (drop_of(narrow)?, drop_of(wide)?) else {
+            let open = "intervals do not say from which size on a shuffle costs more";
+            return Some(Outcome::of(None, open.to_owned()));
+        };
+        let half = wide.row.case.threads.map(|threads| 2 * threads) == narrow.row.case.threads;
+        let unit = Unit::of([&narrow, &wide]);
+        let words = |row: &Known<'_>| {
+            let dtype = row.row.case.dtype.map(|dtype| dtype.to_string()).unwrap_or_default();
+            format!("{dtype} from {} threads on ({})", row.row.case.threads.unwrap_or_default(), unit.cost(row))
+        };
+        let sentence = format!("{}, {}", words(&narrow), words(&wide));
+        Some(Outcome { rows: vec![narrow.index, wide.index], ..Outcome::of(Some(half), sentence) })
+    };
+    all([[Dtype::I32, Dtype::U64], [Dtype::F32, Dtype::F64]].into_iter().filter_map(part))
 }
 
 /// Operations on one variable by so many blocks of at most so many threads.
@@ -291,11 +268,9 @@ fn system_varies(data: &RunData) -> Option<Outcome> {
     let verdict = ClaimVerdict::of(system.0 > device.1, system.1 < device.0);
     let unit = Unit::of([&device.2, &system.2]);
     let said = |name: &str, (no, unsure, median, all): (f64, f64, Known<'_>, usize)| {
+        let (median, low, high) = (unit.cost(&median), 100.0 * no, 100.0 * unsure);
         format!(
-            "{name}: median {}, {:.0} to {:.0} % of {all} cases farther from it than a factor of {ALIKE}",
-            unit.cost(&median),
-            100.0 * no,
-            100.0 * unsure
+            "{name}: median {median}, {low:.0} to {high:.0} % of {all} cases farther from it than a factor of {ALIKE}"
         )
     };
     let sentence = format!("{}; {}", said("system", system), said("device", device));
@@ -325,11 +300,10 @@ fn block_fence_hidden(data: &RunData) -> Option<Outcome> {
     found.sort_unstable();
     found.first()?;
     let Tally { yes, no, all } = Tally::of(found.iter().map(|(hidden, _)| *hidden));
+    let (percent, open) = (100.0 * NEAR_ZERO, all - yes - no);
     let sentence = format!(
-        "{yes} of {all} cases are hidden by what surrounds them or cost at most {:.0} % of the device-wide fence, {no} cost more, {} \
-         are not certain",
-        100.0 * NEAR_ZERO,
-        all - yes - no
+        "{yes} of {all} cases are hidden by what surrounds them or cost at most {percent:.0} % of the device-wide \
+         fence, {no} cost more, {open} are not certain"
     );
     let verdict = Tally { yes, no, all }.reaches(MANY);
     Some(Outcome { verdict, sentence, rows: found.into_iter().map(|(_, index)| index).collect() })

@@ -1,23 +1,19 @@
 //! Zhang, Wahib, Zhang and Matsuoka: barriers within a warp and a block, of a grid and of several devices.
 
+use syncscope_core::Evidence;
 use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Evidence};
 
-use super::super::contest::Known;
 use super::cuda::{converged, one_block};
-use super::judge::{ALIKE, MUCH, Pair, Test, Unit, all, flat, generally, grows_more, rising, two, unique};
-use super::pick::{SYNCTHREADS, WARP, at, blocks, multiprocessors, pairs_by, rows};
-use super::{ClaimVerdict, Outcome, Predicate};
-use crate::{RunData, figure};
+use super::prelude::*;
 
 /// "Not so different", "gap": an order of magnitude. The paper calls costs equal in kind that differ by up to 5 times (table 6: 108
 /// cycles for a coalesced group, 22 for a block).
 const GAP: f64 = 10.0;
 /// A barrier that has an effect cannot take fewer cycles than two dependent instructions.
 const SUSPICIOUS_CYCLES: f64 = 2.0;
-/// Warps and blocks that a multiprocessor holds at once, as the paper gives them for both of its devices.
 /// Groups of threads that are neighbours.
 const NEIGHBOURS: &str = "coalesced #";
+/// Warps and blocks that a multiprocessor holds at once, as the paper gives them for both of its devices.
 const RESIDENT_WARPS: u32 = 64;
 const RESIDENT_BLOCKS: u32 = 32;
 /// The barriers of several devices that kernels can call. The vendor's own, which the paper measured, has been removed from CUDA.
@@ -85,8 +81,7 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         Some(two(Test::AtLeast(MUCH), ("", most), ("", &at(&rows, count, WARP)?)))
     }),
     ("zhang.multi_lesson_blocks", |data| {
-        let count = multiprocessors(data)?;
-        of_each(data, |rows| {
+        of_each(data, |rows, count| {
             let of_warps: Vec<_> = rows.into_iter().filter(|row| row.row.case.threads == Some(WARP)).collect();
             let least = at(&of_warps, count, WARP)?;
             let most = of_warps.last().filter(|most| most.row.case.blocks > Some(count))?;
@@ -94,8 +89,7 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         })
     }),
     ("zhang.multi_lesson_warps", |data| {
-        let count = multiprocessors(data)?;
-        of_each(data, |rows| {
+        of_each(data, |rows, count| {
             let most = rows.iter().rfind(|row| row.row.case.blocks == Some(count))?;
             let least = at(&rows, count, WARP).filter(|least| least.index != most.index)?;
             Some(two(Test::AtLeast(ALIKE), (&most.name(), most), ("", &least)))
@@ -113,15 +107,14 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         generally(Test::AtLeast(ALIKE), words, &devices(data, &[6], 5))
     }),
     ("zhang.multi_acceptable", |data| {
-        let count = multiprocessors(data)?;
-        of_each(data, |rows| {
+        of_each(data, |rows, count| {
             let (general, fastest) = (at(&rows, 4 * count, 256)?, at(&rows, count, WARP)?);
             Some(two(Test::AtMost(2.0), (&general.name(), &general), ("", &fastest)))
         })
     }),
     ("zhang.multi_ranges", |data| {
         let count = multiprocessors(data)?;
-        let parts = DEVICE_BARRIERS.into_iter().filter_map(|primitive| {
+        all(DEVICE_BARRIERS.into_iter().filter_map(|primitive| {
             let found = of_devices(data, primitive, 2);
             let each = |case: &Case| case.blocks.unwrap_or(0) / count;
             let warps = |case: &Case| each(case) * case.threads.unwrap_or(0).div_ceil(WARP);
@@ -130,8 +123,7 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
             let most = found.iter().filter(|row| is_few(&row.row.case)).max_by(|a, b| a.ns.total_cmp(&b.ns))?;
             let least = found.iter().filter(|row| is_many(&row.row.case)).min_by(|a, b| a.ns.total_cmp(&b.ns))?;
             Some(two(Test::AtLeast(MUCH), (&format!("{}, many:", least.name()), least), ("few:", most)))
-        });
-        all(parts)
+        }))
     }),
 ];
 
@@ -197,10 +189,7 @@ fn saturation(data: &RunData) -> Option<Outcome> {
     let rate = |Resident { row, .. }| (row, warps / row.bounds.high, warps / row.ns, warps / row.bounds.low);
     let mut rates: Vec<_> = resident(data).into_iter().filter(is_full).map(rate).collect();
     rates.sort_by(|a, b| a.2.total_cmp(&b.2));
-    let (slowest, fastest) = (rates.first()?, rates.last()?);
-    if rates.len() < 2 {
-        return None;
-    }
+    let [slowest, .., fastest] = rates.as_slice() else { return None };
     let (least, most) = figure::extremes(rates.iter().flat_map(|rate| [rate.1, rate.3]))?;
     let verdict = ClaimVerdict::of(most <= ALIKE * least, fastest.1 > ALIKE * slowest.3);
     let said = |rate: &(Known<'_>, f64, f64, f64)| {
@@ -225,17 +214,17 @@ fn together<'a>(data: &'a RunData, primitive: &str) -> Vec<Known<'a>> {
     most.filter(|most| *most > 1).map(|most| of_devices(data, primitive, most)).unwrap_or_default()
 }
 
-/// Whether any barrier of devices is so, by its rows on all of them.
-fn of_each(data: &RunData, part: impl Fn(Vec<Known<'_>>) -> Option<Outcome>) -> Option<Outcome> {
-    all(DEVICE_BARRIERS.into_iter().filter_map(|primitive| part(together(data, primitive))))
+/// Whether any barrier of devices is so, by its rows on all of them and the number of multiprocessors.
+fn of_each(data: &RunData, part: impl Fn(Vec<Known<'_>>, u32) -> Option<Outcome>) -> Option<Outcome> {
+    let count = multiprocessors(data)?;
+    all(DEVICE_BARRIERS.into_iter().filter_map(|primitive| part(together(data, primitive), count)))
 }
 
 /// Pairs of barriers of so many devices and of fewer ones, alike in all else.
 fn devices<'a>(data: &'a RunData, more: &[u32], fewer: u32) -> Vec<Pair<'a>> {
     let of = |primitive| {
-        let base = of_devices(data, primitive, fewer);
         let rows: Vec<_> = more.iter().flat_map(|count| of_devices(data, primitive, *count)).collect();
-        pairs_by(&rows, &base, |case| (case.blocks, case.threads))
+        pairs_by(&rows, &of_devices(data, primitive, fewer), |case| (case.blocks, case.threads))
     };
-    DEVICE_BARRIERS.into_iter().flat_map(of).collect()
+    DEVICE_BARRIERS.map(of).concat()
 }

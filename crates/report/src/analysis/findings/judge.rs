@@ -3,6 +3,7 @@
 use syncscope_core::Domain;
 
 use super::super::contest::{Known, Ratio};
+use super::super::phrases::joined;
 use super::{ClaimVerdict, Outcome};
 use crate::figure::{self, interval_within_run};
 use crate::naming;
@@ -40,7 +41,11 @@ pub(super) enum Test {
 
 impl Test {
     pub(super) fn of(self, a: &Known<'_>, b: &Known<'_>) -> ClaimVerdict {
-        let ([al, ah], [bl, bh]) = ([a.bounds.low, a.bounds.high], [b.bounds.low, b.bounds.high]);
+        self.between([a.bounds.low, a.bounds.high], [b.bounds.low, b.bounds.high])
+    }
+
+    /// The same of the ends of two intervals.
+    fn between(self, [al, ah]: [f64; 2], [bl, bh]: [f64; 2]) -> ClaimVerdict {
         match self {
             Self::AtMost(factor) => ClaimVerdict::of(ah <= factor * bl, al > factor * bh),
             Self::AtLeast(factor) => ClaimVerdict::of(al >= factor * bh, ah < factor * bl),
@@ -61,13 +66,9 @@ pub(super) struct Tally {
 
 impl Tally {
     pub(super) fn of(tested: impl IntoIterator<Item = ClaimVerdict>) -> Self {
-        let mut tally = Self { yes: 0, no: 0, all: 0 };
-        for one in tested {
-            tally.all += 1;
-            tally.yes += usize::from(one == ClaimVerdict::Holds);
-            tally.no += usize::from(one == ClaimVerdict::DoesNotHold);
-        }
-        tally
+        let tested: Vec<ClaimVerdict> = tested.into_iter().collect();
+        let count = |verdict| tested.iter().filter(|one| **one == verdict).count();
+        Self { yes: count(ClaimVerdict::Holds), no: count(ClaimVerdict::DoesNotHold), all: tested.len() }
     }
 
     /// Whether at least this share of them is true.
@@ -124,7 +125,7 @@ impl Unit {
     pub(super) fn cost(self, known: &Known<'_>) -> String {
         match known.cycles_figure().filter(|_| self == Self::Cycles) {
             Some(cycles) => figure::cycles(cycles.value()),
-            None => known.time(),
+            None => known.to_string(),
         }
     }
 
@@ -174,12 +175,10 @@ pub(super) fn two(test: Test, (name_a, a): (&str, &Known<'_>), (name_b, b): (&st
 /// A statement that "in general" holds for pairs of costs: for [`GENERALLY`] of them. `words` say what is true of a pair
 /// that agrees: "is below the other".
 pub(super) fn generally(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
-    let tested: Vec<ClaimVerdict> = pairs.iter().map(|(a, b)| test.of(a, b)).collect();
-    let tally = Tally::of(tested.iter().copied());
+    let tally = Tally::of(pairs.iter().map(|(a, b)| test.of(a, b)));
     let verdict = tally.reaches(GENERALLY);
     // The pair that shows the verdict best: the last one of its kind, which has the most threads.
-    let shown = tested.iter().rposition(|one| *one == verdict).or(pairs.len().checked_sub(1))?;
-    let pair = pairs.get(shown)?;
+    let pair = pairs.iter().rfind(|(a, b)| test.of(a, b) == verdict).or(pairs.last())?;
     let sentence = format!("{words} {}; {}", tally.in_words("comparisons"), with_different_names(pair));
     Some(outcome(verdict, sentence, "; too few are decided", rows_of(pair, pairs)))
 }
@@ -188,25 +187,23 @@ pub(super) fn generally(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<O
 /// them, and certainly more expensive by that in so few that the opposite is [`GENERALLY`] the case. It fails where it is cheaper
 /// nowhere, or more expensive in too many. Cheaper in a few pairs alone leaves it open.
 pub(super) fn preferred(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
-    let tested: Vec<(ClaimVerdict, ClaimVerdict)> =
-        pairs.iter().map(|(a, b)| (Test::AtLeast(ALIKE).of(b, a), Test::AtLeast(ALIKE).of(a, b))).collect();
-    let cheaper = Tally::of(tested.iter().map(|one| one.0));
-    let worse = Tally::of(tested.iter().map(|one| one.1));
-    let seldom_worse = Tally { yes: worse.no, no: worse.yes, all: worse.all }.reaches(GENERALLY);
+    let is_cheaper = |(a, b): &Pair<'_>| Test::AtLeast(ALIKE).of(b, a);
+    let is_worse = |(a, b): &Pair<'_>| Test::AtLeast(ALIKE).of(a, b);
+    let Tally { yes: cheaper, no: not_cheaper, all } = Tally::of(pairs.iter().map(is_cheaper));
+    let Tally { yes: worse, no: not_worse, .. } = Tally::of(pairs.iter().map(is_worse));
+    let seldom_worse = Tally { yes: not_worse, no: worse, all }.reaches(GENERALLY);
     let verdict = ClaimVerdict::of(
-        2 * cheaper.yes > cheaper.all && seldom_worse == ClaimVerdict::Holds,
-        cheaper.no == cheaper.all || seldom_worse == ClaimVerdict::DoesNotHold,
+        2 * cheaper > all && seldom_worse == ClaimVerdict::Holds,
+        not_cheaper == all || seldom_worse == ClaimVerdict::DoesNotHold,
     );
-    let shown = match verdict {
-        ClaimVerdict::Holds => tested.iter().rposition(|one| one.0 == ClaimVerdict::Holds),
-        _ => tested.iter().rposition(|one| one.1 == ClaimVerdict::Holds),
+    let shows = |pair: &&Pair<'_>| {
+        let tested = if verdict == ClaimVerdict::Holds { is_cheaper(pair) } else { is_worse(pair) };
+        tested == ClaimVerdict::Holds
     };
-    let pair = pairs.get(shown.or(pairs.len().checked_sub(1))?)?;
+    let pair = pairs.iter().rfind(shows).or(pairs.last())?;
     let sentence = format!(
-        "{words} cheaper by more than a factor of {ALIKE} in {} of {} comparisons, more expensive by that in {}; {}",
-        cheaper.yes,
-        cheaper.all,
-        worse.yes,
+        "{words} cheaper by more than a factor of {ALIKE} in {cheaper} of {all} comparisons, more expensive by that in \
+         {worse}; {}",
         with_different_names(pair)
     );
     Some(outcome(verdict, sentence, "; too few to recommend it", rows_of(pair, pairs)))
@@ -238,16 +235,13 @@ fn with_different_names((a, b): &Pair<'_>) -> String {
 pub(super) fn flat(factor: f64, rows: &[Known<'_>]) -> Option<Outcome> {
     let highest = rows.iter().max_by(|a, b| a.bounds.low.total_cmp(&b.bounds.low))?;
     let lowest = rows.iter().min_by(|a, b| a.bounds.high.total_cmp(&b.bounds.high))?;
-    if rows.len() < 2 {
-        return None;
-    }
+    let [_, _, ..] = rows else { return None };
     let (low, high) = figure::extremes(rows.iter().flat_map(|row| [row.bounds.low, row.bounds.high]))?;
     let verdict = ClaimVerdict::of(high <= factor * low, highest.bounds.low > factor * lowest.bounds.high);
     let unit = Unit::of([lowest, highest]);
-    let sentence = if unit.cost(lowest) == unit.cost(highest) {
-        format!("{} in all {} cases", unit.cost(lowest), rows.len())
-    } else {
-        format!("{} to {}, in {} cases", unit.sized(lowest), unit.sized(highest), rows.len())
+    let sentence = match unit.cost(lowest) {
+        cost if cost == unit.cost(highest) => format!("{cost} in all {} cases", rows.len()),
+        _ => format!("{} to {}, in {} cases", unit.sized(lowest), unit.sized(highest), rows.len()),
     };
     let all = [lowest, highest].into_iter().chain(rows).map(|row| row.index);
     Some(outcome(verdict, sentence, UNDECIDED, all))
@@ -257,18 +251,14 @@ pub(super) fn flat(factor: f64, rows: &[Known<'_>]) -> Option<Outcome> {
 pub(super) fn largely_flat(rows: &[Known<'_>]) -> Option<Outcome> {
     let mut sorted = rows.to_vec();
     sorted.sort_by(|a, b| a.ns.total_cmp(&b.ns));
-    let (least, median, most) = (sorted.first()?, sorted.get(sorted.len() / 2)?, sorted.last()?);
-    if rows.len() < 3 {
-        return None;
-    }
+    let [least, _, .., most] = sorted.as_slice() else { return None };
+    let median = &sorted[sorted.len() / 2];
     let tally = Tally::of(rows.iter().map(|row| Test::Within(LARGELY).of(row, median)));
     let Tally { yes, no, all } = tally;
     let unit = Unit::of([least, median, most]);
+    let (middle, [low, high]) = (unit.cost(median), [least, most].map(|end| unit.sized(end)));
     let sentence = format!(
-        "median {}; {yes} of {all} cases within a factor of {LARGELY} of it, {no} outside; {} to {}",
-        unit.cost(median),
-        unit.sized(least),
-        unit.sized(most)
+        "median {middle}; {yes} of {all} cases within a factor of {LARGELY} of it, {no} outside; {low} to {high}"
     );
     let all = [median, least, most].into_iter().chain(rows).map(|row| row.index);
     Some(outcome(tally.reaches(GENERALLY), sentence, "", all))
@@ -276,14 +266,9 @@ pub(super) fn largely_flat(rows: &[Known<'_>]) -> Option<Outcome> {
 
 /// Costs that rise from each size to the next: none certainly falls, and the last is certainly above the first.
 pub(super) fn rising(rows: &[Known<'_>]) -> Option<Outcome> {
-    let (first, last) = (rows.first()?, rows.last()?);
-    if rows.len() < 3 {
-        return None;
-    }
-    let falls = rows
-        .windows(2)
-        .find(|pair| matches!(pair, [a, b] if Test::Below.of(b, a) == ClaimVerdict::Holds && b.ns < a.ns));
-    let mut outcome = if let Some([a, b]) = falls {
+    let [first, _, .., last] = rows else { return None };
+    let falls = |(a, b): &(&Known<'_>, &Known<'_>)| Test::Below.of(b, a) == ClaimVerdict::Holds && b.ns < a.ns;
+    let mut outcome = if let Some((a, b)) = rows.iter().zip(&rows[1..]).find(falls) {
         let unit = Unit::of([a, b]);
         let sentence = format!("{} after {}", unit.sized(b), unit.sized(a));
         Outcome { verdict: ClaimVerdict::DoesNotHold, sentence, rows: vec![a.index, b.index] }
@@ -310,12 +295,7 @@ pub(super) fn grows_more(a: Growth<'_, '_>, b: Growth<'_, '_>) -> Outcome {
 
 /// Whether two costs grow by alike factors.
 pub(super) fn grows_alike(a: Growth<'_, '_>, b: Growth<'_, '_>) -> Outcome {
-    let ([low_a, high_a], [low_b, high_b]) = (growth(a), growth(b));
-    let certain = ClaimVerdict::of(
-        high_a <= ALIKE * low_b && high_b <= ALIKE * low_a,
-        low_a > ALIKE * high_b || low_b > ALIKE * high_a,
-    );
-    grown(certain, a, b)
+    grown(Test::Within(ALIKE).between(growth(a), growth(b)), a, b)
 }
 
 fn growth((_, most, few): Growth<'_, '_>) -> [f64; 2] {
@@ -345,9 +325,8 @@ pub(super) fn every(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<Outco
 /// A claim of several parts, of those that a run has: it holds if all do, and does not if one does not.
 pub(super) fn all(parts: impl IntoIterator<Item = Outcome>) -> Option<Outcome> {
     let parts: Vec<Outcome> = parts.into_iter().collect();
-    parts.first()?;
     let verdict = Tally::of(parts.iter().map(|part| part.verdict)).is_complete();
-    let sentence = parts.iter().map(|part| part.sentence.as_str()).collect::<Vec<_>>().join("; ");
+    let sentence = joined(parts.iter().map(|part| Some(part.sentence.as_str())), "; ")?;
     Some(Outcome { verdict, sentence, rows: unique(parts.into_iter().flat_map(|part| part.rows)) })
 }
 

@@ -19,6 +19,7 @@ mod groups;
 mod judge;
 mod openmp;
 mod pick;
+mod prelude;
 #[cfg(test)]
 mod tests;
 
@@ -180,12 +181,6 @@ fn evaluate(claim: &Claim, data: &RunData) -> Finding {
     if outcome.rows.iter().any(|row| data.rows.get(*row).is_some_and(|row| interval_within_run(row).is_none())) {
         outcome.sentence.push_str(" (points alone, without intervals)");
     }
-    Finding {
-        id: claim.id.clone(),
-        paper: claim.paper,
-        place: claim.place.clone(),
-        text: claim.text.clone(),
-        outcome,
-        measured,
-    }
+    let Claim { id, paper, place, text, .. } = claim;
+    Finding { id: id.clone(), paper: *paper, place: place.clone(), text: text.clone(), outcome, measured }
 }

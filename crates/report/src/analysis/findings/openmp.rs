@@ -1,16 +1,13 @@
 //! Burtchell and Burtscher, section V-A: OpenMP.
 
+use syncscope_core::Placement;
 use syncscope_core::machine::CpuMachine;
-use syncscope_core::{Case, Dtype, Mode, Placement};
 
-use super::super::contest::Known;
-use super::judge::{ALIKE, MUCH, Pair, Test, all, flat, generally, grows_more, two, unique};
-use super::pick::{DTYPES, FLUSH, by_threads, private, shared, teams, teams_in};
-use super::{ClaimVerdict, Outcome, Predicate};
-use crate::naming::enumeration;
-use crate::{RunData, figure};
+use super::super::phrases::enumerated;
+use super::prelude::*;
 
 const CPU_ADD: &str = "cpu.atomic.add";
+const BARRIER: &str = "cpu.barrier.openmp";
 /// "Only a few threads": the fewest that can synchronize.
 const FEW: u32 = 2;
 /// "Beyond about 8 threads" (figure 1).
@@ -21,18 +18,13 @@ const APART: u32 = 16;
 const LOAD_CYCLES: f64 = 1.0;
 
 pub(super) const CLAIMS: &[(&str, Predicate)] = &[
-    ("burtchell.openmp.barrier_threads", |data| {
-        ends("", &teams(data, "cpu.barrier.openmp", |_| true), FEW, Test::AtMost(MUCH))
-    }),
-    ("burtchell.openmp.barrier_stable", |data| {
-        ends("", &teams(data, "cpu.barrier.openmp", |_| true), ABOUT, Test::AtMost(MUCH))
-    }),
+    ("burtchell.openmp.barrier_threads", |data| ends("", &teams(data, BARRIER, |_| true), FEW, Test::AtMost(MUCH))),
+    ("burtchell.openmp.barrier_stable", |data| ends("", &teams(data, BARRIER, |_| true), ABOUT, Test::AtMost(MUCH))),
     ("burtchell.openmp.critical", |data| {
-        let pairs = by_threads(&critical(data), &teams(data, CPU_ADD, shared(Dtype::I32)));
-        generally(Test::AtLeast(1.0), "the critical section costs more", &pairs)
+        generally(Test::AtLeast(1.0), "the critical section costs more", &critical(data))
     }),
     ("burtchell.openmp.critical_drop", |data| {
-        let pairs = by_threads(&critical(data), &teams(data, CPU_ADD, shared(Dtype::I32)));
+        let pairs = critical(data);
         let ((few_section, few_update), (section, update)) = (pairs.first()?, pairs.last()?);
         (few_section.row.case.threads < section.row.case.threads)
             .then(|| grows_more(("critical section", section, few_section), ("atomic update", update, few_update)))
@@ -53,14 +45,13 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
     }),
     ("burtchell.openmp.hyperthreads", hyperthreads),
     ("burtchell.openmp.placement", |data| {
-        let mut pairs = Vec::new();
-        for (primitive, fits) in [("cpu.barrier.openmp", None), (CPU_ADD, Some(APART)), (FLUSH, Some(APART))] {
-            let fits = |case: &Case| fits.is_none_or(|stride| private(Dtype::I32, stride)(case));
-            let [close, spread] =
-                [Placement::Close, Placement::Spread].map(|placement| teams_in(data, primitive, &placement, &fits));
-            pairs.extend(by_threads(&close, &spread));
-        }
-        generally(Test::Within(ALIKE), "close and spread cost alike", &pairs)
+        let apart = private(Dtype::I32, APART);
+        let of = |primitive| {
+            let fits = |case: &Case| primitive == BARRIER || apart(case);
+            let placed = |placement| teams_in(data, primitive, &placement, &fits);
+            by_threads(&placed(Placement::Close), &placed(Placement::Spread))
+        };
+        generally(Test::Within(ALIKE), "close and spread cost alike", &[BARRIER, CPU_ADD, FLUSH].map(of).concat())
     }),
     ("burtchell.openmp.same_location", |data| {
         let own = teams(data, CPU_ADD, private(Dtype::I32, APART));
@@ -68,11 +59,10 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         Some(two(Test::AtLeast(MUCH), ("one variable", &one), ("padded elements", &own)))
     }),
     ("burtchell.openmp.false_sharing", |data| {
-        let parts = DTYPES.into_iter().filter_map(|dtype| {
+        all(DTYPES.into_iter().filter_map(|dtype| {
             let (near, far) = at_strides(data, dtype, 1, APART)?;
             Some(two(Test::AtLeast(MUCH), (&format!("{dtype} in one line"), &near), ("padded", &far)))
-        });
-        all(parts)
+        }))
     }),
     ("burtchell.openmp.line_end", |data| {
         let step = |dtype, before, after| {
@@ -84,33 +74,29 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         all([of_u64?, of_f64?, of_i32?, of_f32?])
     }),
     ("burtchell.openmp.own_lines", |data| {
-        let parts = DTYPES.into_iter().filter_map(|dtype| {
-            let padded = teams(data, CPU_ADD, private(dtype, APART));
-            ends(dtype.as_str(), &padded, 2, Test::AtMost(MUCH))
-        });
-        all(parts)
+        let padded = |dtype| teams(data, CPU_ADD, private(dtype, APART));
+        let of = |dtype: Dtype| ends(dtype.as_str(), &padded(dtype), 2, Test::AtMost(MUCH));
+        all(DTYPES.into_iter().filter_map(of))
     }),
     ("burtchell.openmp.integer_faster", |data| {
-        let mut pairs = between(data, CPU_ADD, Dtype::I32, Dtype::F32);
-        pairs.extend(between(data, CPU_ADD, Dtype::U64, Dtype::F64));
-        generally(Test::Below, "the integer costs less", &pairs)
+        let types = [(Dtype::I32, Dtype::F32), (Dtype::U64, Dtype::F64)];
+        let pairs = types.map(|(integer, float)| between(data, CPU_ADD, integer, float));
+        generally(Test::Below, "the integer costs less", &pairs.concat())
     }),
     ("burtchell.openmp.word_size", |data| {
-        let mut pairs = between(data, CPU_ADD, Dtype::I32, Dtype::U64);
-        pairs.extend(between(data, CPU_ADD, Dtype::F32, Dtype::F64));
-        generally(Test::Within(ALIKE), "both sizes cost alike", &pairs)
+        let types = [(Dtype::I32, Dtype::U64), (Dtype::F32, Dtype::F64)];
+        let pairs = types.map(|(narrow, wide)| between(data, CPU_ADD, narrow, wide));
+        generally(Test::Within(ALIKE), "both sizes cost alike", &pairs.concat())
     }),
     ("burtchell.openmp.capture", |data| {
         let of = |dtype| {
             by_threads(&teams(data, "cpu.atomic.add_capture", shared(dtype)), &teams(data, CPU_ADD, shared(dtype)))
         };
-        let pairs: Vec<_> = DTYPES.into_iter().flat_map(of).collect();
-        generally(Test::Within(ALIKE), "capture and update cost alike", &pairs)
+        generally(Test::Within(ALIKE), "capture and update cost alike", &DTYPES.map(of).concat())
     }),
     ("burtchell.openmp.write_type", |data| {
-        let others = [Dtype::U64, Dtype::F32, Dtype::F64];
-        let pairs: Vec<_> =
-            others.into_iter().flat_map(|other| between(data, "cpu.atomic.write", Dtype::I32, other)).collect();
+        let of = |other| between(data, "cpu.atomic.write", Dtype::I32, other);
+        let pairs = [Dtype::U64, Dtype::F32, Dtype::F64].map(of).concat();
         generally(Test::Within(ALIKE), "i32 and the other type cost alike", &pairs)
     }),
     ("burtchell.openmp.write_like_update", |data| {
@@ -138,10 +124,11 @@ fn flushes(data: &RunData, stride: u32) -> Vec<Known<'_>> {
     teams(data, FLUSH, private(Dtype::I32, stride)).into_iter().map(Known::of_slowest).collect()
 }
 
-/// Critical sections around an addition; the type is the first that the run has.
-fn critical(data: &RunData) -> Vec<Known<'_>> {
+/// Critical sections around an addition, whose type is the first that the run has, and atomic additions.
+fn critical(data: &RunData) -> Vec<Pair<'_>> {
     let of = |dtype| teams(data, "cpu.lock.openmp_critical", shared(dtype));
-    DTYPES.into_iter().map(of).find(|rows| !rows.is_empty()).unwrap_or_default()
+    let sections = DTYPES.into_iter().map(of).find(|rows| !rows.is_empty()).unwrap_or_default();
+    by_threads(&sections, &teams(data, CPU_ADD, shared(Dtype::I32)))
 }
 
 /// A kind of operation, as the claim on hyperthreads names it, with its primitive and the variables of its rows.
@@ -149,7 +136,7 @@ type Kind = (&'static str, &'static str, fn(&Case) -> bool);
 
 /// The operations of the paper that several threads execute.
 const KINDS: [Kind; 7] = [
-    ("barrier", "cpu.barrier.openmp", |_| true),
+    ("barrier", BARRIER, |_| true),
     ("critical section", "cpu.lock.openmp_critical", |_| true),
     ("update of one variable", CPU_ADD, |case| shared(Dtype::I32)(case)),
     ("capture of one variable", "cpu.atomic.add_capture", |case| shared(Dtype::I32)(case)),
@@ -176,20 +163,15 @@ fn hyperthreads(data: &RunData) -> Option<Outcome> {
         let unbound = || of(&[Placement::None], cores).zip(of(&[Placement::None], threads));
         let (one_each, all) = bound.or_else(unbound)?;
         // Of several types, those of one.
-        let part = || (name, two(Test::AtMost(MUCH), (name, &all), ("", &one_each)));
-        (one_each.row.case.dtype == all.row.case.dtype).then(part)
+        (one_each.row.case.dtype == all.row.case.dtype)
+            .then(|| (name.to_owned(), two(Test::AtMost(MUCH), (name, &all), ("", &one_each))))
     };
-    let parts: Vec<(&str, Outcome)> = KINDS.into_iter().filter_map(at).collect();
-    let slowed: Vec<String> = parts
-        .iter()
-        .filter(|(_, part)| part.verdict == ClaimVerdict::DoesNotHold)
-        .map(|(name, _)| (*name).to_owned())
-        .collect();
-    let mut outcome = all(parts.into_iter().map(|(_, part)| part))?;
-    if !slowed.is_empty() {
-        outcome.sentence = format!("not of {}: {}", enumeration(&slowed), outcome.sentence);
-    }
-    Some(outcome)
+    let (names, parts): (Vec<String>, Vec<Outcome>) = KINDS.into_iter().filter_map(at).unzip();
+    let of_parts = names.into_iter().zip(&parts);
+    let slowed = of_parts.filter(|(_, part)| part.verdict == ClaimVerdict::DoesNotHold).map(|(name, _)| name);
+    let slowed = enumerated(slowed).map(|names| format!("not of {names}: ")).unwrap_or_default();
+    let outcome = all(parts)?;
+    Some(Outcome { sentence: slowed + &outcome.sentence, ..outcome })
 }
 
 /// Pairs of two types at each number of threads, one variable for all.
@@ -224,10 +206,9 @@ fn read_free(data: &RunData) -> Option<Outcome> {
         }
         _ => "no figure in cycles".to_owned(),
     };
-    let sentence = format!(
-        "{measured}, at most {} by the highest interval; a plain load takes up to {LOAD_CYCLES}",
-        figure::ratio(highest_bounds.high)
-    );
+    let most = figure::ratio(highest_bounds.high);
+    let sentence =
+        format!("{measured}, at most {most} by the highest interval; a plain load takes up to {LOAD_CYCLES}");
     let ends = figures.first().into_iter().chain(figures.last()).map(|(_, index)| *index);
     let rows = ends.chain([highest.index]).chain(known.iter().map(|(row, _)| row.index));
     Some(Outcome { verdict, sentence, rows: unique(rows) })

@@ -5,6 +5,7 @@ use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Mode, Placement, Scope, S
 use super::super::contest::alike::of_one_actor;
 use super::super::contest::{Basis, Known};
 use super::super::placements;
+use super::super::usual::MachineSize;
 use super::judge::Pair;
 use crate::RunData;
 
@@ -40,9 +41,8 @@ pub(super) fn teams_in<'a>(
     placement: &Placement,
     fits: &dyn Fn(&Case) -> bool,
 ) -> Vec<Known<'a>> {
-    let most = data.run.machine.cpu.hardware_threads;
+    let machine = MachineSize::of(&data.run.machine);
     rows(data, primitive, |case| {
-        let threads = case.threads.unwrap_or(1);
         let default = case.form.is_none()
             && !case.has_work()
             && (case.group.is_none() || case.in_group("libgomp"))
@@ -50,8 +50,8 @@ pub(super) fn teams_in<'a>(
             && matches!(case.order, None | Some(MemoryOrder::Relaxed | MemoryOrder::SeqCst));
         default
             && case.placement.as_ref() == Some(placement)
-            && threads > 1
-            && (most == 0 || threads <= most)
+            && case.threads > Some(1)
+            && !machine.is_oversubscribed_by(case)
             && fits(case)
     })
 }

@@ -1,12 +1,13 @@
 //! What the run of a node records that those of the others do not: guesses at a cause, each with its figures.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use syncscope_core::Domain;
 use syncscope_core::stats::median;
 
 use super::node::{Cost, Node};
 use super::{FleetCell, FleetNode};
+use crate::analysis::compare::differences::Property;
+use crate::sets::sets;
 
 /// A share of stolen time, of SMT interference, or of load on each CPU is named if it is larger than that of the median node
 /// by this factor and by this much.
@@ -36,8 +37,8 @@ pub(super) struct Typical {
 impl Typical {
     pub(super) fn of(nodes: &[Node]) -> Self {
         let properties = nodes.iter().flat_map(|node| node.properties.iter().cloned());
-        let costs = nodes.iter().flat_map(|node| &node.costs);
-        let instructions = costs.filter_map(|(case, cost)| Some((*case, cost.instructions?)));
+        let instructions =
+            nodes.iter().flat_map(Node::all_costs).filter_map(|(case, cost)| Some((*case, cost.instructions?)));
         // What few nodes record is not typical of any.
         let middle = |of: fn(&Node) -> Option<f64>| {
             let values: Vec<f64> = nodes.iter().filter_map(of).collect();
@@ -56,15 +57,10 @@ impl Typical {
     pub(super) fn causes(&self, node: &Node, found: &FleetNode, primitives: &[String]) -> Vec<String> {
         let outlying: Vec<(&str, &FleetCell)> =
             found.outlying().map(|(primitive, cell)| (primitives[primitive].as_str(), cell)).collect();
-        let is_of = |domain: Domain| {
-            let begins = |(primitive, _): &(&str, &FleetCell)| primitive.split('.').next() == Some(domain.as_str());
-            outlying.iter().any(begins)
-        };
+        let any = |is_so: fn(&str) -> bool| outlying.iter().any(|(primitive, _)| is_so(primitive));
         // The host takes part in launches and in what both sides share.
-        let touches_host = outlying
-            .iter()
-            .any(|(primitive, _)| !primitive.starts_with("gpu.") || primitive.starts_with("gpu.launch."));
-        let touches_gpu = is_of(Domain::Gpu) || is_of(Domain::Hybrid);
+        let touches_host = any(|primitive| !primitive.starts_with("gpu.") || primitive.starts_with("gpu.launch."));
+        let touches_gpu = any(|primitive| primitive.starts_with("gpu.") || primitive.starts_with("hybrid."));
         let mut causes: Vec<String> = clock(&outlying).into_iter().collect();
         causes.extend(self.other_instructions(node, &outlying));
         if touches_host {
@@ -78,45 +74,35 @@ impl Typical {
             causes.extend(share("samples with SMT interference", node.interference, self.interference));
             causes.extend(share("load of each CPU before the run", node.load, self.load));
         }
-        let concerns = |name: &str| {
+        let differs = |(name, value): &Property| {
             let is_of_gpus = OF_GPUS.iter().any(|start| name.starts_with(start));
-            if is_of_gpus { touches_gpu } else { touches_host }
+            let typical = self.properties.get(name).filter(|typical| *typical != value)?;
+            (if is_of_gpus { touches_gpu } else { touches_host })
+                .then(|| format!("{name}: {value}, most nodes {typical}"))
         };
-        let differs = node.properties.iter().filter(|(name, value)| {
-            concerns(name) && self.properties.get(name).is_some_and(|typical| typical != value)
-        });
-        causes.extend(
-            differs
-                .take(MOST_PROPERTIES)
-                .map(|(name, value)| format!("{name}: {value}, most nodes {}", self.properties[name])),
-        );
+        causes.extend(node.properties.iter().filter_map(differs).take(MOST_PROPERTIES));
         causes
     }
 
     /// The outlying primitives of which the node executed other instructions: another source, compiler or driver.
     fn other_instructions(&self, node: &Node, outlying: &[(&str, &FleetCell)]) -> Option<String> {
         let differs = |(case, cost): (&u64, &Cost)| {
-            let typical = self.instructions.get(case)?;
-            (cost.instructions? != *typical).then(|| node.primitive_of(cost))
+            self.instructions.get(case).zip(cost.instructions).is_some_and(|(typical, own)| own != *typical)
         };
-        let other: BTreeSet<&str> = node.costs.iter().filter_map(differs).collect();
-        let named: Vec<&str> =
-            outlying.iter().map(|(primitive, _)| *primitive).filter(|primitive| other.contains(primitive)).collect();
+        let is_other = |primitive: &&str| node.costs.get(*primitive).is_some_and(|costs| costs.iter().any(differs));
+        let named: Vec<&str> = outlying.iter().map(|(primitive, _)| *primitive).filter(is_other).collect();
         (!named.is_empty()).then(|| format!("other machine instructions: {}", named.join(", ")))
     }
 }
 
 /// For each key, the value that more than half of so many nodes have.
 fn typical<K: Ord, V: Ord>(values: impl Iterator<Item = (K, V)>, nodes: usize) -> BTreeMap<K, V> {
-    let mut counts: BTreeMap<K, BTreeMap<V, usize>> = BTreeMap::new();
-    for (key, value) in values {
-        *counts.entry(key).or_default().entry(value).or_default() += 1;
-    }
-    let most_common = |(key, values): (K, BTreeMap<V, usize>)| {
-        let (value, count) = values.into_iter().max_by_key(|(_, count)| *count)?;
-        (2 * count > nodes).then_some((key, value))
+    let most_common = |(key, values): (K, Vec<V>)| {
+        let alike = sets(values.into_iter().map(|value| (value, ())));
+        let (value, _) = alike.into_iter().find(|(_, alike)| 2 * alike.len() > nodes)?;
+        Some((key, value))
     };
-    counts.into_iter().filter_map(most_common).collect()
+    sets(values).into_iter().filter_map(most_common).collect()
 }
 
 /// The clock, where the deviations are in time and not in cycles.

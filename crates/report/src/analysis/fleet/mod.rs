@@ -131,8 +131,8 @@ impl Fleet {
         if self.nodes.len() < FEWEST_NODES {
             return None;
         }
-        let primitives: Vec<String> =
-            self.nodes.iter().flat_map(Node::primitives).collect::<BTreeSet<_>>().into_iter().collect();
+        let primitives: BTreeSet<&String> = self.nodes.iter().flat_map(|node| node.costs.keys()).collect();
+        let primitives: Vec<String> = primitives.into_iter().cloned().collect();
         let statistics = Statistics::of(&self.nodes, &primitives);
         let cells = statistics.cells(threshold);
         let typical = cause::Typical::of(&self.nodes);

@@ -1,10 +1,10 @@
 //! What is kept of the run of a node: a thousand runs with all their rows would not fit into memory.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use syncscope_core::stats::{Interval, Level};
-use syncscope_core::{Cycles, Detail, Nanoseconds, Row};
+use syncscope_core::{Cycles, Detail, Row};
 
 use crate::RunData;
 use crate::analysis::compare::differences::{Property, properties};
@@ -15,10 +15,8 @@ use crate::analysis::contest::has_cost_of_case;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Node {
     pub(super) name: String,
-    /// The names of the primitives of its cases.
-    primitives: Vec<String>,
-    /// The costs by the hash of the case.
-    pub(super) costs: HashMap<u64, Cost>,
+    /// The costs of each primitive, by the hash of the case.
+    pub(super) costs: BTreeMap<String, HashMap<u64, Cost>>,
     /// What its machine and its environment are.
     pub(super) properties: Vec<Property>,
     /// The share of its CPUs' time that the hypervisor took.
@@ -32,8 +30,6 @@ pub(super) struct Node {
 /// The cost of a case.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Cost {
-    /// The index of the primitive in the node's list.
-    primitive: u16,
     pub(super) log_ns: f64,
     pub(super) log_cycles: Option<f64>,
     /// Standard deviation of `log_ns` over runs of this node.
@@ -44,51 +40,34 @@ pub(super) struct Cost {
 
 impl Node {
     pub(super) fn of(data: &RunData) -> Self {
-        let mut node = Self {
+        let mut costs: BTreeMap<String, HashMap<u64, Cost>> = BTreeMap::new();
+        for (primitive, case, cost) in data.rows.iter().filter_map(cost) {
+            costs.entry(primitive.to_owned()).or_default().insert(case, cost);
+        }
+        Self {
             name: data.name.clone(),
-            primitives: Vec::new(),
-            costs: HashMap::with_capacity(data.rows.len()),
+            costs,
             properties: properties(&data.run),
-            stolen: stolen(data),
+            stolen: data.run.sessions.iter().filter_map(|one| Some(one.stolen.as_ref()?.share)).reduce(f64::max),
             interference: interference(data),
             load: load(data),
-        };
-        for row in &data.rows {
-            node.add(row);
         }
-        node
     }
 
-    fn add(&mut self, row: &Row) {
-        let (Some(ns), Some(deviation)) = (row.ns.map(Nanoseconds::value), deviation(row)) else { return };
-        let Ok(hash) = u64::from_str_radix(&row.case.id().0, 16) else { return };
-        if !(has_cost_of_case(row) && ns > 0.0 && ns.is_finite()) {
-            return;
-        }
-        let primitive = self.primitive_number(&row.case.primitive);
-        let cycles = row.cycles.map(Cycles::value).filter(|cycles| *cycles > 0.0);
-        let instructions = row.evidence.as_deref().map(hash_of_instructions);
-        let cost = Cost { primitive, log_ns: ns.ln(), log_cycles: cycles.map(f64::ln), deviation, instructions };
-        self.costs.insert(hash, cost);
+    /// The costs of all primitives.
+    pub(super) fn all_costs(&self) -> impl Iterator<Item = (&u64, &Cost)> {
+        self.costs.values().flatten()
     }
+}
 
-    fn primitive_number(&mut self, name: &str) -> u16 {
-        let known = self.primitives.iter().position(|primitive| primitive == name);
-        let number = known.unwrap_or_else(|| {
-            self.primitives.push(name.to_owned());
-            self.primitives.len() - 1
-        });
-        number as u16
-    }
-
-    /// The primitives of its cases.
-    pub(super) fn primitives(&self) -> impl Iterator<Item = String> {
-        self.primitives.iter().cloned()
-    }
-
-    pub(super) fn primitive_of(&self, cost: &Cost) -> &str {
-        self.primitives.get(usize::from(cost.primitive)).map_or("", String::as_str)
-    }
+/// The primitive of a row, the hash of its case and its cost, where it has one.
+fn cost(row: &Row) -> Option<(&str, u64, Cost)> {
+    let (ns, deviation) = (row.ns?.value(), deviation(row)?);
+    let case = u64::from_str_radix(&row.case.id().0, 16).ok()?;
+    let log_cycles = row.cycles.map(Cycles::value).filter(|cycles| *cycles > 0.0).map(f64::ln);
+    let instructions = row.evidence.as_deref().map(hash_of_instructions);
+    let cost = Cost { log_ns: ns.ln(), log_cycles, deviation, instructions };
+    (has_cost_of_case(row) && ns > 0.0 && ns.is_finite()).then_some((&row.case.primitive, case, cost))
 }
 
 /// Standard deviation of the cost over runs, relative: what this run does not know, and by how much runs differ. The
@@ -106,23 +85,14 @@ fn hash_of_instructions(evidence: &str) -> u64 {
     hasher.finish()
 }
 
-fn stolen(data: &RunData) -> Option<f64> {
-    let shares: Vec<f64> =
-        data.run.sessions.iter().filter_map(|session| Some(session.stolen.as_ref()?.share)).collect();
-    shares.into_iter().reduce(f64::max)
-}
-
 fn load(data: &RunData) -> Option<f64> {
     let load = data.run.sessions.iter().filter_map(|session| session.load_start).reduce(f64::max)?;
     Some(load / f64::from(data.run.machine.cpu.hardware_threads.max(1)))
 }
 
 fn interference(data: &RunData) -> Option<f64> {
-    let of_details = data.details.values().flatten().filter(|detail| detail.name == Detail::SMT_INTERFERENCE);
-    let shares: Vec<f64> = of_details
-        .map(|detail| detail.value)
-        .chain(data.rows.iter().filter_map(|row| row.beside_share))
-        .filter(|share| share.is_finite())
-        .collect();
+    let details = data.details.values().flatten().filter(|detail| detail.name == Detail::SMT_INTERFERENCE);
+    let shares = details.map(|detail| detail.value).chain(data.rows.iter().filter_map(|row| row.beside_share));
+    let shares: Vec<f64> = shares.filter(|share| share.is_finite()).collect();
     (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
 }

@@ -7,6 +7,7 @@ use syncscope_core::stats::{Variance, median, median_absolute_deviation, student
 use super::FleetCell;
 use super::node::{Cost, Node};
 use crate::analysis::compare::{Change, error_of_intervals, rejected};
+use crate::sets::sets;
 
 /// What runs of one node differ by counts for so many degrees of freedom.
 const PRIOR_DEGREES: f64 = 4.0;
@@ -30,9 +31,8 @@ struct Deviation {
 
 /// A cell before its verdict, which depends on all cells.
 struct Tested {
-    cell: FleetCell,
-    log_ratio: f64,
-    /// Standard error of `log_ratio`.
+    deviation: Deviation,
+    /// Standard error of the deviation in time.
     error: f64,
     /// The p-value of "differs by no more than the threshold".
     different: f64,
@@ -41,30 +41,18 @@ struct Tested {
 }
 
 impl Tested {
-    fn of(deviation: &Deviation, error: f64, degrees: f64, threshold: f64) -> Self {
-        let limit = threshold.ln_1p();
+    fn of(deviation: Deviation, error: f64, degrees: f64, threshold: f64) -> Self {
+        let (limit, ns) = (threshold.ln_1p(), deviation.ns);
         let tail = |distance: f64| student::upper_tail(distance / error, degrees);
-        let cell = FleetCell {
-            ratio: deviation.ns.exp(),
-            low: 0.0,
-            high: f64::INFINITY,
-            cycles_ratio: deviation.cycles.map(f64::exp),
-            cases: deviation.cases,
-            change: Change::Undecided,
-        };
-        Self {
-            cell,
-            log_ratio: deviation.ns,
-            error,
-            different: (2.0 * tail(deviation.ns.abs() - limit)).min(1.0),
-            same: tail(limit - deviation.ns).max(tail(limit + deviation.ns)),
-        }
+        let different = (2.0 * tail(ns.abs() - limit)).min(1.0);
+        Self { deviation, error, different, same: tail(limit - ns).max(tail(limit + ns)) }
     }
 
     /// The cell with its verdict and the interval that decides it, so many standard errors to either side.
     fn judged(&self, change: Change, quantile: f64) -> FleetCell {
-        let half = quantile * self.error;
-        FleetCell { change, low: (self.log_ratio - half).exp(), high: (self.log_ratio + half).exp(), ..self.cell }
+        let (Deviation { ns, cycles, cases, .. }, half) = (self.deviation, quantile * self.error);
+        let [ratio, low, high] = [ns, ns - half, ns + half].map(f64::exp);
+        FleetCell { ratio, low, high, cycles_ratio: cycles.map(f64::exp), cases, change }
     }
 }
 
@@ -87,7 +75,8 @@ impl Statistics {
             let values: Vec<f64> = deviations.iter().filter_map(|node| Some(node[primitive]?.ns)).collect();
             median_absolute_deviation(&values).map(|spread| spread * MAD_TO_DEVIATION)
         };
-        let missing = |node: &Node| typical.keys().filter(|case| !node.costs.contains_key(case)).count();
+        let missing =
+            |node: &Node| typical.len() - node.all_costs().filter(|(case, _)| typical.contains_key(case)).count();
         Self {
             spreads: (0..primitives.len()).map(spread).collect(),
             missing: nodes.iter().map(missing).collect(),
@@ -107,16 +96,15 @@ impl Statistics {
         };
         let spreads: Vec<Variance> = (0..self.spreads.len()).map(moderated).collect();
         let degrees = spreads.first().map_or(spread_degrees, |spread| spread.degrees);
-        let of_node = |node: &Vec<Option<Deviation>>| -> Vec<Option<Tested>> {
-            let cell = |(deviation, spread): (&Option<Deviation>, &Variance)| {
-                let deviation = deviation.as_ref()?;
-                // What runs of the node differ by is a part of what the nodes differ by: the larger one counts.
-                let error = deviation.of_run.max(spread.value.sqrt()).max(f64::MIN_POSITIVE);
-                Some(Tested::of(deviation, error, degrees, threshold))
-            };
-            node.iter().zip(&spreads).map(cell).collect()
+        let cell = |(deviation, spread): (&Option<Deviation>, &Variance)| {
+            let deviation = (*deviation)?;
+            // What runs of the node differ by is a part of what the nodes differ by: the larger one counts.
+            let error = deviation.of_run.max(spread.value.sqrt()).max(f64::MIN_POSITIVE);
+            Some(Tested::of(deviation, error, degrees, threshold))
         };
-        judged(&self.deviations.iter().map(of_node).collect::<Vec<_>>(), degrees)
+        let tested: Vec<Vec<Option<Tested>>> =
+            self.deviations.iter().map(|node| node.iter().zip(&spreads).map(cell).collect()).collect();
+        judged(&tested, degrees)
     }
 }
 
@@ -131,7 +119,7 @@ fn judged(cells: &[Vec<Option<Tested>>], degrees: f64) -> Vec<Vec<Option<FleetCe
     let of_same = student::quantile(error_of_intervals(&same), degrees);
     let mut verdicts = different.into_iter().zip(same);
     let mut verdict = |tested: &Tested| match verdicts.next() {
-        Some((true, _)) if tested.log_ratio > 0.0 => tested.judged(Change::Slower, of_different),
+        Some((true, _)) if tested.deviation.ns > 0.0 => tested.judged(Change::Slower, of_different),
         Some((true, _)) => tested.judged(Change::Faster, of_different),
         Some((false, true)) => tested.judged(Change::Same, of_same),
         _ => tested.judged(Change::Undecided, of_different),
@@ -144,43 +132,30 @@ pub(super) fn most_of(nodes: usize) -> usize {
     nodes / 2 + 1
 }
 
+/// The medians of time and cycles over the nodes, as logarithms.
+type TypicalCost = (f64, Option<f64>);
+
 /// The median costs of the cases that more than half of the nodes have.
-fn typical_costs(nodes: &[Node]) -> HashMap<u64, (f64, Option<f64>)> {
-    let mut all: HashMap<u64, (Vec<f64>, Vec<f64>)> = HashMap::new();
-    for (case, cost) in nodes.iter().flat_map(|node| &node.costs) {
-        let (ns, cycles) = all.entry(*case).or_default();
-        ns.push(cost.log_ns);
-        cycles.extend(cost.log_cycles);
-    }
-    let typical = |(case, (ns, cycles)): (u64, (Vec<f64>, Vec<f64>))| {
-        let is_common = ns.len() >= most_of(nodes.len());
-        let have_cycles = cycles.len() >= most_of(nodes.len());
-        let cycles = if have_cycles { median(&cycles) } else { None };
-        is_common.then_some((case, (median(&ns)?, cycles)))
+fn typical_costs(nodes: &[Node]) -> HashMap<u64, TypicalCost> {
+    let middle = |values: Vec<f64>| median(&values).filter(|_| values.len() >= most_of(nodes.len()));
+    let typical = |(case, costs): (&u64, Vec<&Cost>)| {
+        let ns = middle(costs.iter().map(|cost| cost.log_ns).collect())?;
+        Some((*case, (ns, middle(costs.iter().filter_map(|cost| cost.log_cycles).collect()))))
     };
-    all.into_iter().filter_map(typical).collect()
+    sets(nodes.iter().flat_map(Node::all_costs)).into_iter().filter_map(typical).collect()
 }
 
-fn deviations_of(
-    node: &Node,
-    typical: &HashMap<u64, (f64, Option<f64>)>,
-    primitives: &[String],
-) -> Vec<Option<Deviation>> {
-    // The cost, and how far time and cycles are from the median.
-    type Case<'a> = (&'a Cost, f64, Option<f64>);
-    let mut by_primitive: HashMap<&str, Vec<Case<'_>>> = HashMap::new();
-    for (case, cost) in &node.costs {
-        let Some((ns, cycles)) = typical.get(case) else { continue };
-        let of_cycles = cost.log_cycles.zip(*cycles).map(|(own, typical)| own - typical);
-        by_primitive.entry(node.primitive_of(cost)).or_default().push((cost, cost.log_ns - ns, of_cycles));
-    }
+fn deviations_of(node: &Node, typical: &HashMap<u64, TypicalCost>, primitives: &[String]) -> Vec<Option<Deviation>> {
     let deviation = |primitive: &String| {
-        let cases = by_primitive.get(primitive.as_str())?;
-        let cycles: Vec<f64> = cases.iter().filter_map(|(_, _, cycles)| *cycles).collect();
+        let own = node.costs.get(primitive)?.iter();
+        let cases: Vec<_> = own.filter_map(|(case, cost)| Some((cost, typical.get(case)?))).collect();
+        let middle = |of: fn(&Cost, &TypicalCost) -> Option<f64>| {
+            median(&cases.iter().filter_map(|(cost, typical)| of(cost, typical)).collect::<Vec<_>>())
+        };
         Some(Deviation {
-            ns: median(&cases.iter().map(|(_, ns, _)| *ns).collect::<Vec<_>>())?,
-            cycles: if cycles.is_empty() { None } else { median(&cycles) },
-            of_run: median(&cases.iter().map(|(cost, ..)| cost.deviation).collect::<Vec<_>>())?,
+            ns: middle(|cost, (ns, _)| Some(cost.log_ns - ns))?,
+            cycles: middle(|cost, (_, cycles)| Some(cost.log_cycles? - (*cycles)?)),
+            of_run: middle(|cost, _| Some(cost.deviation))?,
             cases: cases.len(),
         })
     };

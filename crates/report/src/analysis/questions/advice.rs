@@ -2,23 +2,18 @@
 //!
 //! Nothing is advised that the rows do not make certain: the contest decides.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::Serialize;
+use syncscope_core::Detail;
 use syncscope_core::detail::value_of;
-use syncscope_core::stats::Interval;
 use syncscope_core::words::words;
-use syncscope_core::{Case, Detail, Domain, Role, Verdict};
 
 use super::families::by_class;
 use super::levels::SHARED;
+use super::prelude::*;
 use super::{WITHOUT_INTERVALS, adviser, lacks_intervals};
-use crate::analysis::contest::{Basis, Contest, Known, Peers, Win, takes_part};
-use crate::analysis::placements;
-use crate::figure::Cost;
-use crate::naming::enumeration;
-use crate::{RunData, figure, naming};
+use crate::analysis::contest::Win;
 
 words! {
     /// What a program needs.
@@ -201,9 +196,9 @@ pub(super) fn decide(inquiry: Inquiry<'_>, contest: &Contest<'_>) -> Option<Deci
         format!("the cheapest of the {measured} measured; {left_out} more {verb} no row at this size")
     });
     let of_median = win.cost.is_of_another_actor().then(|| "both costs are those of the median thread".to_owned());
-    let beyond = placements::beyond_one_socket(&inquiry.data.run.machine.cpu, case);
-    let placed = beyond.map(|on| format!("measured with threads {on}"));
-    let elsewhere = elsewhere(inquiry.data, case);
+    let placed = placements::beyond_one_socket(&inquiry.data.run.machine.cpu, case);
+    let placed = placed.map(|on| format!("measured with threads {on}"));
+    let notes = placed.into_iter().chain(elsewhere(inquiry.data, case)).chain(left_out).chain(of_median);
     Some(Decision::Take(Box::new(Choice {
         name: win.name.to_owned(),
         id: case.primitive.clone(),
@@ -221,13 +216,7 @@ pub(super) fn decide(inquiry: Inquiry<'_>, contest: &Contest<'_>) -> Option<Deci
             ratio_high: ratio.high,
         },
         warnings: Vec::new(),
-        notes: placed
-            .into_iter()
-            .chain(elsewhere)
-            .chain(left_out)
-            .chain(of_median)
-            .chain(reversed(inquiry.data, &win))
-            .collect(),
+        notes: notes.chain(reversed(inquiry.data, &win)).collect(),
     })))
 }
 
@@ -243,17 +232,14 @@ fn elsewhere(data: &RunData, case: &Case) -> Vec<String> {
         let row = known(index)?;
         Some(format!("{} {}", row.case.placement.as_ref()?, Cost::alone(row)))
     };
-    let others: Vec<String> = data.rows_where(|row| is_other(&row.case)).filter_map(placed).collect();
-    let of_pairs = by_class(data).into_iter().find(|rows| {
-        let first = rows.iter().flatten().next();
-        first.is_some_and(|index| data.case(*index).primitive == case.primitive)
-    });
-    let classed =
-        of_pairs.iter().flatten().zip(SHARED).filter_map(|(index, shared)| {
-            Some(format!("{} where they share {shared}", Cost::alone(known((*index)?)?)))
-        });
-    let classed: Vec<String> = classed.collect();
-    let others = (!others.is_empty()).then(|| format!("as many threads placed otherwise: {}", enumeration(&others)));
+    let others = enumerated(data.rows_where(|row| is_other(&row.case)).filter_map(placed));
+    let is_same = |index: &usize| data.case(*index).primitive == case.primitive;
+    let of_pairs = by_class(data).into_iter().find(|rows| rows.iter().flatten().next().is_some_and(is_same));
+    let in_words = |(index, shared): (Option<usize>, &str)| {
+        Some(format!("{} where they share {shared}", Cost::alone(known(index?)?)))
+    };
+    let classed: Vec<String> = of_pairs.into_iter().flatten().zip(SHARED).filter_map(in_words).collect();
+    let others = others.map(|others| format!("as many threads placed otherwise: {others}"));
     let pairs = (classed.len() > 1).then(|| format!("two threads: {}", enumeration(&classed)));
     others.into_iter().chain(pairs).collect()
 }
@@ -268,13 +254,10 @@ fn reversed(data: &RunData, win: &Win<'_, '_>) -> Vec<String> {
         let rivals =
             win.rivals.iter().filter_map(|(rival, cost)| Some((rival, in_state(cost, Detail::STATE_NS, state)?)));
         let least = rivals.min_by(|(_, one), (_, other)| one.total_cmp(other)).filter(|(_, ns)| *ns < own);
-        Some(least.map(|(rival, ns)| {
+        Some(least.map(|(Entrant { name, .. }, ns)| {
+            let (percent, [ns, own]) = (100.0 * share, [ns, own].map(figure::time));
             format!(
-                "in another state of the machine, for {:.0} % of the run, {} cost less: {} against {}",
-                100.0 * share,
-                rival.name,
-                figure::time(ns),
-                figure::time(own)
+                "in another state of the machine, for {percent:.0} % of the run, {name} cost less: {ns} against {own}"
             )
         }))
     };
@@ -298,10 +281,8 @@ pub(super) fn of_peers(
 pub(super) fn missing_size(inquiry: Inquiry<'_>, role: Role, fits: impl Fn(&Case) -> bool) -> Option<Decision> {
     let rows = inquiry.data.rows.iter().filter(|row| takes_part(inquiry.data, row, role) && fits(&row.case));
     let present: BTreeSet<u32> = rows.filter_map(|row| row.case.threads).collect();
-    let numbers: Vec<String> = present.iter().map(u32::to_string).collect();
-    let asked = inquiry.asked.threads?;
-    let text = format!("no rows at {asked} threads; the run has {}", numbers.join(", "));
-    (!numbers.is_empty()).then_some(Decision::Missing(text))
+    let numbers = joined(present.iter().map(|threads| Some(threads.to_string())), ", ")?;
+    Some(Decision::Missing(format!("no rows at {} threads; the run has {numbers}", inquiry.asked.threads?)))
 }
 
 /// The answers to a need, one for each side and situation that the run has rows for. With a size or a side for which it has
@@ -316,16 +297,13 @@ pub fn advise(data: &RunData, need: Need, asked: Asked) -> Vec<Advice> {
     }
     let on = asked.on.unwrap_or(if need == Need::EndGpuPhase { Domain::Gpu } else { Domain::Cpu });
     let has_gpu = !data.run.machine.gpus.is_empty();
+    let (side, options) = (side_name(on), candidates(need, on));
     let reason = match need {
         _ if on == Domain::Gpu && !has_gpu => "the run found no GPU on its machine".to_owned(),
         Need::Wait if on == Domain::Gpu => "the catalogue has no way to wait of GPU threads".to_owned(),
         Need::HandOver if on == Domain::Gpu => "the catalogue has no hand-over between threads of a GPU".to_owned(),
         Need::EndGpuPhase if asked.on == Some(Domain::Cpu) => "a CPU has no grid and launches no kernels".to_owned(),
-        _ => format!(
-            "the run has no rows of two candidates on the {}; `syncscope run {}` measures them",
-            side_name(on),
-            candidates(need, on)
-        ),
+        _ => format!("the run has no rows of two candidates on the {side}; `syncscope run {options}` measures them"),
     };
     vec![Advice { need, on, situation: String::new(), decision: Decision::Missing(reason) }]
 }

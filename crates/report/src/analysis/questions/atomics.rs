@@ -1,18 +1,12 @@
 //! How do atomics scale? The rate of all threads together, on both sides of the machine, and what another type or order costs.
 
-use std::collections::BTreeSet;
+use std::fmt;
 
-use syncscope_core::{Case, Dtype, Form, Layout, MemoryOrder, Mode, Row, Scope, Space, Verdict};
+use syncscope_core::{Form, Scope, Space};
 
-use super::rows::{both_sides, largest_team, note, one_line_each, plain, series, sizes, team, unreliable};
-use super::{Picture, Said, Sentences};
-use crate::analysis::contest::{Basis, Comparison, Known, Ratio, is_absent};
-use crate::analysis::ladder::rung;
-use crate::analysis::placements;
-use crate::analysis::usual::{MachineSize, unusualness};
-use crate::chart::{Axis, Point, Unit};
-use crate::figure::{self, grouped};
-use crate::{RunData, naming};
+use super::prelude::*;
+use super::rows::both_sides;
+use crate::figure::grouped;
 
 pub(super) const SENTENCES: Sentences = &[float_against_int, sequential_store, contended_on_both_sides, lost_updates];
 
@@ -24,25 +18,20 @@ fn contended_on_both_sides(data: &RunData) -> Option<Said> {
     // A CPU's compiler sums no warp first, so neither does the GPU's, where the run has both forms.
     let index = row_not_aggregated(data, &data.rows.get(default)?.case).unwrap_or(default);
     let gpu = Total::of(data, index, Basis::Machine)?;
-    let (less, more) = if cpu.rate < gpu.rate { (&cpu, &gpu) } else { (&gpu, &cpu) };
+    let (winner, less, more) = if cpu.rate < gpu.rate { ("the GPU", &cpu, &gpu) } else { ("the CPU", &gpu, &cpu) };
     let ratio = more.over(less);
     if !ratio.is_above_one() {
-        let question = "whether CPU or GPU threads add more often to one variable".to_owned();
-        return Some(Said::Open(format!("{question} ({} and {} a second)", cpu.rate(), gpu.rate())));
+        let question = "whether CPU or GPU threads add more often to one variable";
+        return Some(Said::Open(format!("{question} ({cpu} and {gpu} a second)")));
     }
-    let winner = if cpu.rate < gpu.rate { "the GPU" } else { "the CPU" };
-    let summed = data.rows.get(default).filter(|_| default != gpu.known.index);
-    let summed = summed.and_then(|row| row.ops_per_s_total).map_or_else(String::new, |rate| {
-        format!(" ({} a second where the compiler sums each warp first)", count(rate))
-    });
-    let sides = format!(
-        "{} GPU threads add {} times a second, {} CPU threads {} times",
-        grouped(gpu.known.row.case.actors()),
-        gpu.rate(),
-        cpu.known.row.case.actors(),
-        cpu.rate()
+    let summed = data.rows.get(default).filter(|_| default != index).and_then(|row| row.ops_per_s_total);
+    let summed = summed.map(|rate| format!(" ({} a second where the compiler sums each warp first)", count(rate)));
+    let summed = summed.unwrap_or_default();
+    let (many, few) = (grouped(gpu.known.row.case.actors()), cpu.known.row.case.actors());
+    let text = format!(
+        "On one variable, {winner} does {ratio} as many atomic adds: {many} GPU threads add {gpu} times a second, \
+         {few} CPU threads {cpu} times{summed}."
     );
-    let text = format!("On one variable, {winner} does {} as many atomic adds: {sides}{summed}.", ratio.times());
     let rows = [cpu.known.index, gpu.known.index].into_iter().chain((default != index).then_some(default));
     Some(Said::certain(text, rows))
 }
@@ -77,20 +66,21 @@ impl<'a> Total<'a> {
         };
         Ratio::of(cost(other), cost(self))
     }
+}
 
+impl fmt::Display for Total<'_> {
     /// `43.8 million`, `~43.8 million` where the row is noisy.
-    fn rate(&self) -> String {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let doubt = if self.known.row.verdict == Verdict::Resolved { "" } else { figure::ROUGHLY };
-        format!("{doubt}{}", count(self.rate))
+        write!(out, "{doubt}{}", count(self.rate))
     }
 }
 
 /// The row of the same case, with its rate, where the compiler cannot add up the operands of a warp before one atomic operation.
 fn row_not_aggregated(data: &RunData, case: &Case) -> Option<usize> {
     let form = Case { form: Some(Form::NotAggregated), ..case.clone() };
-    data.rows
-        .iter()
-        .position(|row| row.case == form && row.verdict == Verdict::Resolved && row.ops_per_s_total.is_some())
+    let has_rate = |row: &Row| row.verdict == Verdict::Resolved && row.ops_per_s_total.is_some();
+    data.rows.iter().position(|row| row.case == form && has_rate(row))
 }
 
 /// A large number in words: `43.8 million`, `1.37 billion`.
@@ -128,7 +118,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
         unreliable(data, &all),
     ];
     let otherwise = "How additions scale is undecided in this run: too few rows have a reliable rate.";
-    let text = note([cpu_sentence(data, &cpu), gpu_sentence(data, &gpu)]);
+    let text = joined([cpu_sentence(data, &cpu), gpu_sentence(data, &gpu)], " ");
     Some(Picture::of(charts, otherwise, sentences)?.saying(text))
 }
 
@@ -153,10 +143,8 @@ fn on_one_path(data: &RunData, rows: Vec<usize>) -> Vec<usize> {
     let case = |index: &usize| data.case(*index);
     let blocks: BTreeSet<u32> = rows.iter().filter_map(|index| case(index).blocks).collect();
     let most = rows.iter().filter_map(|index| case(index).threads).max();
-    if blocks.len() < MANY_GRIDS {
-        return rows;
-    }
-    rows.into_iter().filter(|index| case(index).blocks == Some(1) || case(index).threads == most).collect()
+    let is_on_path = |index: &usize| case(index).blocks == Some(1) || case(index).threads == most;
+    rows.into_iter().filter(|index| blocks.len() < MANY_GRIDS || is_on_path(index)).collect()
 }
 
 /// The rows of independent operations that fit. Of private variables, only the nearest of them are shown, as advice takes
@@ -194,8 +182,8 @@ fn label(case: &Case) -> String {
 }
 
 /// How many times one rate is another one, if it is certainly more.
-fn beyond(one: &Total<'_>, other: &Total<'_>) -> Option<String> {
-    Some(one.over(other)).filter(|ratio| ratio.is_above_one()).map(Ratio::times)
+fn beyond(one: &Total<'_>, other: &Total<'_>) -> Option<Ratio> {
+    Some(one.over(other)).filter(|ratio| ratio.is_above_one())
 }
 
 /// The usual type: the first one with a row for one variable.
@@ -220,16 +208,14 @@ fn cpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
     let like = usual(data, rows)?;
     let of = |threads, is_shared| total(data, rows, like, threads, is_shared);
     let fits = largest_team(data, rows)?;
-    let mut teams: Vec<u32> = rows.iter().filter_map(|index| data.case(*index).threads).collect();
-    teams.retain(|team| *team <= fits);
-    teams.sort_unstable();
+    let teams = rows.iter().filter_map(|index| data.case(*index).threads).filter(|team| *team <= fits);
+    let teams: BTreeSet<u32> = teams.collect();
     let with_rate = |team: u32| Some((team, of(team, true)?));
     let (fewest, few) = teams.iter().copied().find_map(with_rate)?;
     let (most, all) = teams.iter().rev().copied().find_map(with_rate).filter(|(most, _)| *most > fewest)?;
     let team = if fewest == 1 { "One CPU thread adds".to_owned() } else { format!("{fewest} CPU threads add") };
     let contended = if let Some(times) = beyond(&few, &all) {
-        let rates = format!("{} against {} a second", few.rate(), all.rate());
-        format!("{team} {times} as often to one variable as {most} together ({rates})")
+        format!("{team} {times} as often to one variable as {most} together ({few} against {all} a second)")
     } else if let Some(times) = beyond(&all, &few) {
         format!("{most} CPU threads together add {times} as often to one variable as {fewest}")
     } else {
@@ -250,12 +236,12 @@ fn gpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
     };
     let totals = rows.iter().filter(same).filter_map(|index| Total::of(data, *index, Basis::Machine));
     let most = totals.max_by_key(|total| total.known.row.case.actors())?;
-    let separate = row_not_aggregated(data, &most.known.row.case)
-        .and_then(|index| data.rows[index].ops_per_s_total)
-        .map(|rate| format!(" ({} where the compiler does not add up each warp first)", count(rate)))
-        .unwrap_or_default();
-    let (threads, rate) = (grouped(most.known.row.case.actors()), most.rate());
-    Some(format!("{threads} GPU threads add {rate} times a second to one variable{separate}."))
+    let separate = row_not_aggregated(data, &most.known.row.case).and_then(|index| data.rows[index].ops_per_s_total);
+    let separate =
+        separate.map(|rate| format!(" ({} where the compiler does not add up each warp first)", count(rate)));
+    let separate = separate.unwrap_or_default();
+    let threads = grouped(most.known.row.case.actors());
+    Some(format!("{threads} GPU threads add {most} times a second to one variable{separate}."))
 }
 
 const CPU_STORE: &str = "cpu.atomic.write";
@@ -281,14 +267,12 @@ fn float_against_int(data: &RunData) -> Option<Said> {
     let ints = on_one_variable(data, GPU).filter(|(_, row)| row.case.dtype == Some(Dtype::I32));
     let of = |(index, row): (usize, &Row)| pair(data, index, &Case { dtype: Some(Dtype::F32), ..row.case.clone() });
     let widest = ints.filter_map(of).filter(Comparison::is_certain).max_by_key(|both| both.less.row.case.actors())?;
+    let (Comparison { less, more, ratio }, threads) = (widest, grouped(widest.less.row.case.actors()));
     let text = format!(
-        "atomicAdd of float on one variable takes {} as long as of int: {} against {} with {} GPU threads.",
-        widest.times(),
-        widest.more.time(),
-        widest.less.time(),
-        grouped(widest.less.row.case.actors()),
+        "atomicAdd of float on one variable takes {ratio} as long as of int: {more} against {less} with {threads} GPU \
+         threads."
     );
-    Some(Said::certain(text, [widest.less.index, widest.more.index]))
+    Some(Said::certain(text, widest.rows()))
 }
 
 /// `store(SeqCst)` against `store(Relaxed)`, by one thread and by as many as fit the CPUs.
@@ -301,24 +285,21 @@ fn sequential_store(data: &RunData) -> Option<Said> {
     let mut pairs: Vec<Comparison<'_>> = relaxed.filter_map(of).collect();
     pairs.sort_by_key(|both| both.less.row.case.actors());
     let alone = pairs.first().filter(|both| both.less.row.case.has_one_thread() && both.is_certain())?;
-    let costs = |both: &Comparison<'_>| format!("{} against {}", both.more.time(), both.less.time());
     let together = pairs.last().filter(|both| !both.less.row.case.has_one_thread()).map(|both| {
-        let threads = naming::size(&both.less.row.case);
-        let more = match both.is_certain() {
-            true => both.times(),
-            false if both.more.ns < both.less.ns => "no longer".to_owned(),
+        let Comparison { less, more, ratio } = both;
+        let threads = naming::size(&less.row.case);
+        let times = match both.is_certain() {
+            true => ratio.to_string(),
+            false if more.ns < less.ns => "no longer".to_owned(),
             false => "about as long".to_owned(),
         };
-        format!("; on one variable of {threads} {more} ({})", costs(both))
+        format!("; on one variable of {threads} {times} ({more} against {less})")
     });
+    let (Comparison { less, more, ratio }, together) = (alone, together.unwrap_or_default());
     let text = format!(
-        "store(SeqCst) takes {} as long as store(Relaxed) on one thread: {}{}.",
-        alone.times(),
-        costs(alone),
-        together.unwrap_or_default()
+        "store(SeqCst) takes {ratio} as long as store(Relaxed) on one thread: {more} against {less}{together}."
     );
-    let rows = [Some(alone), pairs.last()].into_iter().flatten().flat_map(|both| [both.less.index, both.more.index]);
-    let mut rows: Vec<usize> = rows.collect();
+    let mut rows: Vec<usize> = [Some(alone), pairs.last()].into_iter().flatten().flat_map(Comparison::rows).collect();
     rows.dedup();
     Some(Said::certain(text, rows))
 }

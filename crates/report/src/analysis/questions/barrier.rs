@@ -1,22 +1,11 @@
 //! Which barrier, and how far must it reach? Teams of CPU threads, the grid, clusters and several devices.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
-use syncscope_core::{Case, Domain, Group, Mode, Role, Row, Verdict};
 
-use super::advice::{Inquiry, Situation, of_peers};
 use super::lock::cautions_on_waiting;
-use super::rows::{both_sides, by_threads, cheapest_in_words, one_line_each, plain, series, sizes, team, unreliable};
-use super::{Picture, Said, Sentences};
-use crate::analysis::contest::{
-    Basis, Contest, Known, Peers, Size, design, has_role, is_absent, is_relaxed, short_design, takes_part,
-};
-use crate::analysis::ladder::{on_rung, rung};
-use crate::analysis::usual::{MachineSize, short_name};
-use crate::chart::{Axis, Point, Unit};
-use crate::naming::enumeration;
-use crate::{RunData, figure};
+use super::prelude::*;
+use super::rows::both_sides;
+use crate::analysis::contest::is_relaxed;
 
 pub(super) const SENTENCES: Sentences = &[cheapest_of_threads, cluster_or_grid, barrier_of_devices];
 
@@ -38,7 +27,7 @@ fn cheapest_of_threads(data: &RunData) -> Option<Said> {
         let used = |name: &str, words: &str| {
             let mut rivals = win.rivals.iter().filter(|(_, cost)| cost.index != next.index);
             let (_, own) = rivals.find(|(_, cost)| short_name(&cost.row.case.primitive) == name)?;
-            Some(format!("{words} {}", win.times(own)))
+            Some(format!("{words} {}", win.ratio(own)))
         };
         (None, [used("openmp", "OpenMP's"), used("std", "Rust's std::sync::Barrier")].into_iter().flatten().collect())
     })
@@ -62,18 +51,15 @@ fn cluster_or_grid(data: &RunData) -> Option<Said> {
     let size = cluster.row.case.group.as_ref()?.number()?;
     let peers = of_grid(data, None)?;
     let grid = peers.contest(Basis::Run);
-    let (best, cost) = grid.best()?;
+    let (Entrant { name, .. }, cost) = grid.best()?;
     if !cost.has_figure() || !grid.is_above(&cluster) {
         return Some(Said::Open("whether a barrier of a cluster is cheaper than one of the grid".to_owned()));
     }
     let measured = if grid.left_out > 0 { "measured " } else { "" };
+    let (orders, ratio) = (that_orders(data, peers.like), cluster.across(cost)?.ratio);
     let text = format!(
-        "cluster.sync() of {size} blocks costs {}, the cheapest {measured}grid barrier{} ({}, {}) {} as much.",
-        cluster.time(),
-        that_orders(data, peers.like),
-        best.name,
-        cost.time(),
-        cluster.across(cost)?.times()
+        "cluster.sync() of {size} blocks costs {cluster}, the cheapest {measured}grid barrier{orders} ({name}, {cost}) \
+         {ratio} as much."
     );
     Some(Said::certain(text, std::iter::once(cluster.index).chain(grid.rows())))
 }
@@ -89,20 +75,16 @@ fn barrier_of_devices(data: &RunData) -> Option<Said> {
     let devices = like.devices?;
     let (wide, narrow) =
         (Contest::like(data, Role::DeviceBarrier, like, Basis::Machine), of_grid(data, None)?.contest(Basis::Machine));
-    let ((wide, wide_cost), (narrow, narrow_cost)) = (wide.best()?, narrow.best()?);
-    let both = narrow_cost.across(wide_cost)?;
-    if !both.is_certain() || !narrow_cost.has_figure() || !wide_cost.has_figure() {
+    let ((Entrant { name: wide, .. }, wide_cost), (Entrant { name: narrow, .. }, narrow_cost)) =
+        (wide.best()?, narrow.best()?);
+    let both @ Comparison { less, more, ratio } = narrow_cost.across(wide_cost)?;
+    if !both.is_certain() || !less.has_figure() || !more.has_figure() {
         return Some(Said::Open(format!("what a barrier of {devices} GPUs costs beyond that of one grid")));
     }
     let text = format!(
-        "A barrier of {devices} GPUs ({}, {}) takes {} as long as one of a grid ({}, {}).",
-        wide.name,
-        both.more.time(),
-        both.times(),
-        narrow.name,
-        both.less.time()
+        "A barrier of {devices} GPUs ({wide}, {more}) takes {ratio} as long as one of a grid ({narrow}, {less})."
     );
-    Some(Said::certain(text, [wide_cost.index, narrow_cost.index]))
+    Some(Said::certain(text, [more.index, less.index]))
 }
 
 /// A barrier of the threads of a block, and one of the blocks of a cluster.
@@ -196,10 +178,9 @@ fn gpu_sentence(data: &RunData) -> Option<String> {
         let selected = rung(data, id)?;
         let known = Known::with_figure(data, selected.row, Basis::Machine)?;
         let name = selected.note.map(|note| format!(" ({note})")).unwrap_or_default();
-        Some(format!("{} for {words}{name}", known.time()))
+        Some(format!("{known} for {words}{name}"))
     };
-    let figures: Vec<String> = steps.into_iter().filter_map(figure).collect();
-    (!figures.is_empty()).then(|| format!("A GPU barrier costs {}.", enumeration(&figures)))
+    enumerated(steps.into_iter().filter_map(figure)).map(|figures| format!("A GPU barrier costs {figures}."))
 }
 
 /// What every barrier of a grid asks of its launch.
@@ -243,14 +224,12 @@ pub(crate) struct Winner {
 
 /// The cheapest barrier of each size of a grid and of several devices, where there are two to choose from.
 pub(crate) fn winners(data: &RunData) -> Vec<Winner> {
-    let mut found = Vec::new();
-    for role in [Role::GridBarrier, Role::DeviceBarrier] {
+    let of_role = |role: Role| {
         let cases = data.rows.iter().filter(|row| takes_part(data, row, role)).map(|row| &row.case);
-        let key = |case: &Case| (case.devices, case.blocks, case.threads);
-        let sizes: BTreeMap<_, &Case> = cases.map(|case| (key(case), case)).collect();
-        found.extend(sizes.into_values().filter_map(|like| winner(data, role, like)));
-    }
-    found
+        let sizes: BTreeMap<_, &Case> = cases.map(|case| ((case.devices, case.blocks, case.threads), case)).collect();
+        sizes.into_values().filter_map(move |like| winner(data, role, like))
+    };
+    [Role::GridBarrier, Role::DeviceBarrier].into_iter().flat_map(of_role).collect()
 }
 
 fn winner(data: &RunData, role: Role, like: &Case) -> Option<Winner> {

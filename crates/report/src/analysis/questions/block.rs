@@ -1,12 +1,6 @@
 //! Within a block: what divergence costs a warp's barrier, and what `__syncthreads` costs against other barriers.
 
-use syncscope_core::{Case, Placement};
-
-use super::{Said, Sentences};
-use crate::RunData;
-use crate::analysis::contest::{Basis, Comparison, Known};
-use crate::analysis::ladder::on_rung;
-use crate::naming::enumeration;
+use super::prelude::*;
 
 pub(super) const OF_WARPS: Sentences = &[divergent_warp];
 
@@ -16,16 +10,11 @@ pub(super) const OF_BLOCKS: Sentences = &[block_barriers];
 fn divergent_warp(data: &RunData) -> Option<Said> {
     let barrier = |id| on_rung(data, id, Basis::Run);
     let (converged, divergent) = (barrier("warp.converged")?, barrier("warp.divergent")?);
-    let both = converged.against(divergent)?;
-    both.is_certain().then(|| {
-        let text = format!(
-            "__syncwarp costs {} where the warp is on one path and {} where its halves are on two, {} as much.",
-            both.less.time(),
-            both.more.time(),
-            both.times()
-        );
-        Said::certain(text, [converged.index, divergent.index])
-    })
+    let both @ Comparison { less, more, ratio } = converged.below(divergent)?;
+    let text = format!(
+        "__syncwarp costs {less} where the warp is on one path and {more} where its halves are on two, {ratio} as much."
+    );
+    Some(Said::certain(text, both.rows()))
 }
 
 /// Barriers of a block that a program can have in place of `__syncthreads`: their names in a sentence, and their ids.
@@ -43,18 +32,15 @@ fn block_barriers(data: &RunData) -> Option<Said> {
     };
     let of = |id: &str| {
         let index = data.rows.iter().position(|row| row.case.primitive == id && same(&row.case))?;
-        plain.against(Known::with_figure(data, index, Basis::Run)?).filter(Comparison::is_certain)
+        plain.below(Known::with_figure(data, index, Basis::Run)?)
     };
-    let costlier: Vec<(&str, Comparison<'_>)> =
-        BLOCK_BARRIERS.into_iter().filter_map(|(name, id)| Some((name, of(id)?))).collect();
-    if costlier.is_empty() {
-        return None;
-    }
-    let texts: Vec<String> =
-        costlier.iter().map(|(name, both)| format!("{name} ({}) {} as much", both.more.time(), both.times())).collect();
-    let text = format!("In a block of 1,024 threads __syncthreads costs {}, {}.", plain.time(), enumeration(&texts));
-    let rows = std::iter::once(plain.index).chain(costlier.iter().map(|(_, both)| both.more.index));
-    Some(Said::certain(text, rows))
+    let in_words = |(name, id): (&str, &str)| {
+        let Comparison { more, ratio, .. } = of(id)?;
+        Some((format!("{name} ({more}) {ratio} as much"), more.index))
+    };
+    let (texts, rows): (Vec<String>, Vec<usize>) = BLOCK_BARRIERS.into_iter().filter_map(in_words).unzip();
+    let text = format!("In a block of 1,024 threads __syncthreads costs {plain}, {}.", enumerated(texts)?);
+    Some(Said::certain(text, std::iter::once(plain.index).chain(rows)))
 }
 
 #[cfg(test)]

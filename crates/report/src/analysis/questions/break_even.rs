@@ -2,15 +2,9 @@
 
 use std::cmp::Ordering;
 
-use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Role};
-
-use crate::analysis::contest::{Basis, Contest, Known};
-use crate::analysis::usual::short_name;
-use crate::chart::{Cell, Line, Rule, Spec};
-use crate::naming::{KERNEL_US, capitalized, either, enumeration};
-use crate::run_data::grouped;
-use crate::{RunData, figure};
+use super::prelude::*;
+use crate::naming::KERNEL_US;
+use crate::sets::in_groups;
 
 /// What a sentence and what a chart call a way to launch a kernel behind another one.
 pub(super) fn words(id: &str) -> (&str, &str) {
@@ -24,11 +18,6 @@ pub(super) fn words(id: &str) -> (&str, &str) {
         "device_graph" => ("in a graph that the device launches", "in a device graph"),
         other => (other, other),
     }
-}
-
-/// What a chart calls it.
-pub(super) fn way(id: &str) -> &str {
-    words(id).1
 }
 
 /// The length of a kernel in microseconds; `None` for empty kernels.
@@ -71,11 +60,8 @@ pub(super) fn break_evens<'a>(launch: &ByLength<'a>, grid: &Contest<'a>) -> Vec<
         let within = launch.iter().filter(|(length, _)| (first..=last).contains(&length));
         let costs: Vec<(f64, f64)> = within.map(|(length, known)| (f64::from(*length), known.ns)).collect();
         let at_us = costs.windows(2).find_map(|pair| crossing(pair[0], pair[1], best.ns))?;
-        (before != after).then_some(BreakEven {
-            between: (*first, *last),
-            at_us,
-            launch_wins: *after == Ordering::Less,
-        })
+        let (between, launch_wins) = ((*first, *last), *after == Ordering::Less);
+        (before != after).then_some(BreakEven { between, at_us, launch_wins })
     };
     decided.windows(2).filter_map(point).collect()
 }
@@ -104,7 +90,7 @@ pub(super) struct Way<'a> {
 impl Way<'_> {
     /// The break-even points as vertical lines.
     pub(super) fn rules(&self) -> Vec<Rule> {
-        let label = |at_us| format!("{}: {}", way(self.id), microseconds(at_us));
+        let label = |at_us| format!("{}: {}", words(self.id).1, microseconds(at_us));
         self.points.iter().map(|point| Rule { x: point.at_us, label: label(point.at_us) }).collect()
     }
 
@@ -169,17 +155,15 @@ pub(super) fn margins(ways: &[Way<'_>], grid: &Contest<'_>) -> Option<Spec> {
     let line = |Way { id, launch, points }: &Way<'_>| {
         let at = |length: u32| launch.iter().find(|(own, _)| *own == length).and_then(cell);
         let (_, first) = launch.first()?;
-        let text = |one: &BreakEven| microseconds(one.at_us);
-        let between = |one: &BreakEven| format!("{} to {} µs", one.between.0, one.between.1);
-        let words = |of: &dyn Fn(&BreakEven) -> String| points.iter().map(of).collect::<Vec<_>>().join(", ");
-        let is_any = !points.is_empty();
+        let names = words(id);
+        let words = |of: fn(&BreakEven) -> String| joined(points.iter().map(|one| Some(of(one))), ", ");
         let break_even = Cell {
             value: None,
-            text: if is_any { words(&text) } else { "none".to_owned() },
-            detail: is_any.then(|| words(&between)),
+            text: words(|one| microseconds(one.at_us)).unwrap_or_else(|| "none".to_owned()),
+            detail: words(|one| format!("{} to {} µs", one.between.0, one.between.1)),
             row: first.index,
         };
-        Some(Line { label: way(id).to_owned(), cells: vec![Some(break_even), at(shortest), at(longest)] })
+        Some(Line { label: names.1.to_owned(), cells: vec![Some(break_even), at(shortest), at(longest)] })
     };
     let columns = ["break-even".to_owned(), format!("at {shortest} µs"), format!("at {longest} µs")];
     let title = format!("A new kernel against the barrier ({})", best.name);
@@ -189,17 +173,11 @@ pub(super) fn margins(ways: &[Way<'_>], grid: &Contest<'_>) -> Option<Spec> {
 /// What is certain of each way; ways of which the same is true stand together.
 pub(super) fn by_length_in_words(ways: &[Way<'_>], grid: &Contest<'_>) -> Option<String> {
     let (best, best_cost) = grid.best()?;
-    let groups = grouped(ways.iter().map(|way| (way.in_words(grid), words(way.id).0.to_owned())));
-    let parts: Vec<String> = groups.into_iter().map(|(group, words)| format!("{} {group}", either(&words))).collect();
+    let groups = in_groups(ways.iter().map(|way| (way.in_words(grid), words(way.id).0.to_owned())));
+    let parts = groups.into_iter().map(|(group, words)| Some(format!("{} {group}", either(&words))));
     let blocks = best_cost.row.case.blocks.map(|blocks| format!(" of {blocks} blocks")).unwrap_or_default();
-    (!parts.is_empty()).then(|| {
-        format!(
-            "A new kernel, or a grid barrier{blocks} ({}, {})? {}.",
-            best.name,
-            best_cost.time(),
-            capitalized(&parts.join("; "))
-        )
-    })
+    let (name, parts) = (&best.name, capitalized(&joined(parts, "; ")?));
+    Some(format!("A new kernel, or a grid barrier{blocks} ({name}, {best_cost})? {parts}."))
 }
 
 #[cfg(test)]

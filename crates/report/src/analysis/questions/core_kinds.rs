@@ -1,11 +1,7 @@
 //! Performance and efficiency cores: what an operation costs on each kind, and between threads on both.
 
-use syncscope_core::Case;
-
 use super::families::{Contrast, by_group, cell, line, name, take_instead, take_longer};
-use super::{Picture, Said, Sentences};
-use crate::RunData;
-use crate::chart::{Line, Spec};
+use super::prelude::*;
 
 pub(super) const SENTENCES: Sentences = &[one_thread, two_threads, between];
 

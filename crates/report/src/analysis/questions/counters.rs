@@ -1,11 +1,8 @@
 //! Events of several threads: one counter for all, or one for each?
 
-use syncscope_core::{Case, Domain, Dtype, Layout, Mode, Placement, Role, Row, Space};
+use syncscope_core::Space;
 
-use super::advice::{Inquiry, Situation, decide, missing_size};
-use crate::analysis::contest::{Basis, Contest, Entrant, Known, Peers, Size, takes_part};
-use crate::analysis::usual::{MachineSize, unusualness};
-use crate::{RunData, figure, naming};
+use super::prelude::*;
 
 /// Bytes of a cache line where the machine does not say.
 const USUAL_LINE: u32 = 64;
@@ -84,21 +81,15 @@ impl<'a> Counters<'a> {
         // A CPU has no memory of a block.
         let is_pending = by_block.is_none() && self.on == Domain::Gpu && self.data.has_more_planned(self.id);
         let same_order = |case: &Case| case.order == like.order && case.scope == like.scope;
+        // These are summed when they are read.
+        let own_name = if self.on == Domain::Cpu { "padded per-thread counters" } else { "per-thread counters" };
         let kinds = [
             of_kind(SHARED, &|case| case == like),
-            of_kind(self.own_name(), &|case| self.is_own(case) && same_order(case)),
+            of_kind(own_name, &|case| self.is_own(case) && same_order(case)),
             by_block,
         ];
         let pending = is_pending.then(|| BY_BLOCK.to_owned()).into_iter().collect();
         Contest::of(kinds.into_iter().flatten().collect(), pending)
-    }
-
-    /// The counters that are summed when they are read.
-    const fn own_name(self) -> &'static str {
-        match self.on {
-            Domain::Cpu => "padded per-thread counters",
-            Domain::Gpu | Domain::Hybrid | Domain::Mpi => "per-thread counters",
-        }
     }
 
     /// A counter of one thread: on the CPU on a cache line of its own; on the GPU beside the next thread's, because a warp
@@ -143,13 +134,12 @@ fn break_even(data: &RunData, like: &Case, contest: &Contest<'_>, winner: &str) 
     let handoff = data.rows.iter().find(|row| {
         takes_part(data, row, Role::SpinHandoff) && row.case.placement == like.placement && row.ns_within.is_some()
     })?;
-    let fetch = handoff.ns_within?.high;
-    let events = (f64::from(threads) * fetch / (shared.bounds.low - own.bounds.high)).ceil();
-    (events.is_finite() && winner != SHARED).then(|| {
-        format!(
-            "reading the sum fetches {threads} cache lines, at most {} by the cost of a hand-off: counters of their own pay \
-             off from {events} events of each thread between two readings",
-            figure::time(f64::from(threads) * fetch)
-        )
-    })
+    let reading = f64::from(threads) * handoff.ns_within?.high;
+    let events = (reading / (shared.bounds.low - own.bounds.high)).ceil();
+    let time = figure::time(reading);
+    let text = format!(
+        "reading the sum fetches {threads} cache lines, at most {time} by the cost of a hand-off: counters of their \
+         own pay off from {events} events of each thread between two readings"
+    );
+    (events.is_finite() && winner != SHARED).then_some(text)
 }

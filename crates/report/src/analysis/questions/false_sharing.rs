@@ -1,17 +1,9 @@
 //! How far apart the variables of threads must be.
 
-use std::collections::BTreeMap;
+use syncscope_core::Run;
 
-use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Dtype, Layout, Mode, Placement, Row, Run, Verdict};
-
-use super::rows::{one_line_each, plain, series, unreliable};
-use super::{Picture, Said, Sentences};
-use crate::RunData;
+use super::prelude::*;
 use crate::analysis::contest::alike::of_one_actor;
-use crate::analysis::contest::{Basis, Known, Ratio, is_plain};
-use crate::analysis::placements;
-use crate::chart::{Axis, Point, Rule, Spec, Unit};
 
 pub(super) const SENTENCES: Sentences = &[drop_of_the_cost];
 
@@ -31,18 +23,14 @@ fn drop_of_the_cost(data: &RunData) -> Option<Said> {
     let known = rows.iter().filter_map(|index| Known::with_figure(data, *index, Basis::Run));
     let strides: Vec<(u32, Known<'_>)> = known.filter_map(|one| Some((one.row.case.layout?.stride()?, one))).collect();
     let at = |stride| strides.iter().find(|(of, _)| *of == stride).map(|(_, known)| *known);
-    let both = at(drop.stride)?.against(at(ADJACENT)?)?;
-    let whose = if both.less.is_of_another_actor() { ", for the median thread" } else { "" };
-    let together = u64::from(finding.threads) * finding.dtype.size_bytes() as u64;
-    let near = if together <= drop.bytes { "in one cache line" } else { "side by side" };
+    let Comparison { less, more, ratio } = at(drop.stride)?.against(at(ADJACENT)?)?;
+    let whose = if less.is_of_another_actor() { ", for the median thread" } else { "" };
+    let (StrideFinding { threads, dtype, .. }, CostDrop { bytes, .. }) = (finding, drop);
+    let together = u64::from(*threads) * dtype.size_bytes() as u64;
+    let near = if together <= bytes { "in one cache line" } else { "side by side" };
     let text = format!(
-        "False sharing makes an atomic add {} as expensive{whose}: {} with {} counters ({}) {near}, {} with {} bytes for each.",
-        both.times(),
-        both.more.time(),
-        finding.threads,
-        finding.dtype,
-        both.less.time(),
-        drop.bytes,
+        "False sharing makes an atomic add {ratio} as expensive{whose}: {more} with {threads} counters ({dtype}) \
+         {near}, {less} with {bytes} bytes for each."
     );
     Some(Said::certain(text, rows))
 }
@@ -63,8 +51,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     // The words where no drop is certain.
     let none = (!findings.is_empty() && drop.is_none())
         .then(|| "No false sharing: adjacent and distant elements cost the same.".to_owned());
-    let types: Vec<String> = findings.iter().map(StrideFinding::sentence).collect();
-    let types = (!types.is_empty()).then(|| format!("{}.", types.join("; ")));
+    let types = joined(findings.iter().map(|finding| Some(finding.sentence())), "; ").map(|types| format!("{types}."));
     // Without figures for a sentence, the drop itself is what the card says.
     let is_unsaid = drop.is_some() && drop_of_the_cost(data).is_none();
     let (said, types) = if is_unsaid { (types, None) } else { (none, types) };
@@ -90,18 +77,13 @@ fn label(case: &Case) -> String {
 
 /// The strides of every type with the largest team that fits the CPUs, and of the first type with two smaller teams.
 fn shown(data: &RunData) -> Vec<usize> {
-    let cpus = data.run.machine.cpu.hardware_threads;
+    let machine = MachineSize::of(&data.run.machine);
     let shown = placements::shown(data);
     let is_one = |row: &Row| {
-        let case = &row.case;
-        let threads = case.threads.unwrap_or(1);
-        case.primitive == PRIMITIVE
+        is_of_team(&row.case, machine)
             && is_plain(row)
-            && case.mode != Some(Mode::Latency)
-            && matches!(case.layout, Some(Layout::Private { .. }))
-            && case.placement.as_ref().is_none_or(|placement| *placement == shown)
-            && threads > 1
-            && (cpus == 0 || threads <= cpus)
+            && row.case.mode != Some(Mode::Latency)
+            && row.case.placement.as_ref().is_none_or(|placement| *placement == shown)
     };
     let mut sets = data.sets(|row| is_one(row).then_some((row.case.dtype, std::cmp::Reverse(row.case.threads))));
     sets.retain(|_, rows| rows.len() > 1);
@@ -163,25 +145,25 @@ struct StrideCost {
 /// count with their intervals. A type has no finding where fewer than three strides have a cost, or adjacent elements have none, or
 /// where neither a drop nor its absence is certain.
 fn findings(run: &Run, rows: &[Row]) -> Vec<StrideFinding> {
-    let hardware_threads = run.machine.cpu.hardware_threads;
-    let mut sweeps: BTreeMap<Case, Vec<Known<'_>>> = BTreeMap::new();
-    for (index, row) in rows.iter().enumerate().filter(|(_, row)| is_compared(row, hardware_threads)) {
-        let sweep = Case { layout: None, ..row.case.clone() };
-        sweeps.entry(sweep).or_default().extend(Known::of_row(row, index, Basis::Run));
-    }
+    let machine = MachineSize::of(&run.machine);
+    let compared = rows.iter().enumerate().filter(|(_, row)| is_compared(row, machine));
+    let known = compared.filter_map(|(index, row)| Known::of_row(row, index, Basis::Run));
+    let mut sweeps = sets(known.map(|known| (Case { layout: None, ..known.row.case.clone() }, known)));
     sweeps.retain(|_, costs| costs.len() >= 3);
     Dtype::ALL.iter().filter_map(|dtype| finding(*dtype, &sweeps)).collect()
 }
 
-fn is_compared(row: &Row, hardware_threads: u32) -> bool {
-    let threads = row.case.threads.unwrap_or(1);
-    row.case.primitive == PRIMITIVE
+fn is_compared(row: &Row, machine: MachineSize) -> bool {
+    is_of_team(&row.case, machine)
         && row.case.form.is_none()
-        && matches!(row.case.layout, Some(Layout::Private { .. }))
         && matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_))
-        && threads > 1
-        && (hardware_threads == 0 || threads <= hardware_threads)
         && !matches!(row.case.placement, Some(Placement::List(_)))
+}
+
+/// Whether a case is an addition of a team that fits the CPUs, each thread to an element of its own.
+fn is_of_team(case: &Case, machine: MachineSize) -> bool {
+    let is_private = matches!(case.layout, Some(Layout::Private { .. }));
+    case.primitive == PRIMITIVE && is_private && case.threads > Some(1) && !machine.is_oversubscribed_by(case)
 }
 
 /// The finding of one type, from the sweep with the most threads. Of several, the first one in the order of cases
@@ -233,8 +215,10 @@ impl StrideFinding {
     fn sentence(&self) -> String {
         match self.cost_drop {
             Some(CostDrop { stride, bytes, factor }) => {
-                let times = factor.times();
-                format!("{}: {times} faster than adjacent elements from stride {stride} ({bytes} bytes) on", self.dtype)
+                format!(
+                    "{}: {factor} faster than adjacent elements from stride {stride} ({bytes} bytes) on",
+                    self.dtype
+                )
             }
             None => format!("{}: no drop, adjacent and distant elements cost the same", self.dtype),
         }

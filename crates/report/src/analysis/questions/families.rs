@@ -1,18 +1,7 @@
 //! What a family of operations costs in two places of the machine: words and tables for hyperthreads and for memory.
 
-use std::collections::BTreeMap;
-
-use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Mode, Placement, Role};
-
-use super::Said;
-use crate::analysis::contest::{Basis, Comparison, Known, Ratio, has_role, is_absent};
+use super::prelude::*;
 use crate::analysis::matrix::PAIR_CLASSES;
-use crate::analysis::usual::{most_usual, short_name};
-use crate::chart::{Cell, Line, Point};
-use crate::figure::Cost;
-use crate::naming::enumeration;
-use crate::{RunData, figure};
 
 /// Families of operations, by the primitive that stands for each.
 const FAMILIES: [(&str, &str); 10] = [
@@ -67,7 +56,7 @@ impl<'a> Contrast<'a> {
     /// The other cost over the one. Published figures have no intervals; theirs is the quotient.
     fn ratio(&self) -> Option<Ratio> {
         if let Some(both) = self.costs() {
-            return Some(both.ratio());
+            return Some(both.ratio);
         }
         let [one, other] = self.rows.map(|index| &self.data.rows[index]);
         let exact = |ns: f64| (ns, Interval { low: ns, high: ns });
@@ -95,8 +84,8 @@ impl<'a> Contrast<'a> {
     /// `a barrier 1.5 times (150 ns instead of 100 ns)`, where that is certain, or with something else in the parentheses.
     pub(super) fn in_words(&self, instead: Option<String>) -> Option<String> {
         let both = self.costs().filter(Comparison::is_certain)?;
-        let figures = || format!("{} instead of {}", both.more.time(), both.less.time());
-        Some(format!("{} {} ({})", self.with_article(), both.times(), instead.unwrap_or_else(figures)))
+        let figures = || format!("{} instead of {}", both.more, both.less);
+        Some(format!("{} {} ({})", self.with_article(), both.ratio, instead.unwrap_or_else(figures)))
     }
 
     /// `a barrier 1.5 times` of figures that have no intervals.
@@ -114,7 +103,7 @@ impl<'a> Contrast<'a> {
     /// `6.00 ns instead of 48.0 ns`, where one of them is certainly the cheaper one.
     pub(super) fn figures(&self) -> Option<String> {
         let both = self.costs().filter(|_| self.is_above() || self.is_below())?;
-        Some(format!("{} instead of {}", both.more.time(), both.less.time()))
+        Some(format!("{} instead of {}", both.more, both.less))
     }
 
     /// How many times the work of the one all threads of the other do. More threads pass no more barriers, so these have none.
@@ -146,16 +135,16 @@ pub(super) fn take_longer(
     all: &[Contrast<'_>],
     instead: impl Fn(&Contrast<'_>) -> Option<String>,
 ) -> Option<Said> {
-    let words: Vec<String> = all.iter().filter_map(|one| one.in_words(instead(one))).collect();
+    let words = enumerated(all.iter().filter_map(|one| one.in_words(instead(one))))?;
     let rows = all.iter().filter(|one| one.is_above()).flat_map(|one| one.rows);
-    (!words.is_empty()).then(|| Said::certain(format!("{what} take longer: {}.", enumeration(&words)), rows))
+    Some(Said::certain(format!("{what} take longer: {words}."), rows))
 }
 
 /// What certainly takes longer or shorter, with both figures.
 pub(super) fn take_instead(all: &[Contrast<'_>], text: impl Fn(String) -> String) -> Option<Said> {
-    let words: Vec<String> = all.iter().filter_map(Contrast::instead).collect();
+    let words = enumerated(all.iter().filter_map(Contrast::instead))?;
     let rows = all.iter().filter(|one| one.is_below() || one.is_above()).flat_map(|one| one.rows);
-    (!words.is_empty()).then(|| Said::certain(text(enumeration(&words)), rows))
+    Some(Said::certain(text(words), rows))
 }
 
 /// The cell of a cost.

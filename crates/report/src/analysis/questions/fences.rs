@@ -1,17 +1,12 @@
 //! Which fence? Its order against the threads that it reaches.
 
-use syncscope_core::{Case, MemoryOrder, Mode, Row, Scope, Verdict};
+use syncscope_core::Scope;
 
+use super::families;
 use super::families::used;
-use super::rows::each_costs_more;
-use super::{Picture, Said, Sentences};
-use crate::RunData;
-use crate::analysis::contest::{Basis, Comparison, Known};
-use crate::analysis::ladder::on_rung;
-use crate::analysis::usual::{is_one_block, most_usual, short_name};
-use crate::chart::{Cell, Line, Point, Spec};
-use crate::figure::{Cost, grouped};
-use crate::naming::{capitalized, enumeration};
+use super::prelude::*;
+use crate::analysis::usual::is_one_block;
+use crate::figure::grouped;
 
 pub(super) const SENTENCES: Sentences = &[fence_scopes];
 
@@ -28,17 +23,16 @@ fn fence_scopes(data: &RunData) -> Option<Said> {
     if !each_costs_more(&known) {
         return Some(Said::Open("whether a GPU fence costs more for a wider scope (intervals overlap)".to_owned()));
     }
-    let figures: Vec<String> = known.iter().map(|(name, one)| format!("{name} {}", one.time())).collect();
+    let figures: Vec<String> = known.iter().map(|(name, one)| format!("{name} {one}")).collect();
     let costs = enumeration(&figures);
     let mut rows: Vec<usize> = known.iter().map(|(_, one)| one.index).collect();
     if known[0].0 != scopes[0].0 {
         return Some(Said::certain(format!("By one warp, {costs}."), rows));
     }
-    let times = first.against(*last)?.times();
-    let full = full_block(data, first, last).map(|both| {
-        rows.extend([both.less.index, both.more.index]);
-        let (costs, times) = (enumeration(&[both.less.time(), both.more.time()]), both.times());
-        format!(" By a block of {} threads {times} ({costs}).", grouped(FULL_BLOCK))
+    let times = first.against(*last)?.ratio;
+    let full = full_block(data, first, last).map(|both @ Comparison { less, more, ratio }| {
+        rows.extend(both.rows());
+        format!(" By a block of {} threads {ratio} ({less} and {more}).", grouped(FULL_BLOCK))
     });
     let text = format!("{widest} costs {times} as much as {narrow}: by one warp, {costs}.{}", full.unwrap_or_default());
     Some(Said::certain(text, rows))
@@ -53,7 +47,7 @@ fn full_block<'a>(data: &'a RunData, narrow: &Known<'_>, wide: &Known<'_>) -> Op
         let case = Case { threads: Some(FULL_BLOCK), ..known.row.case.clone() };
         Known::with_figure(data, data.rows.iter().position(|row| row.case == case)?, Basis::Run)
     };
-    of(narrow)?.against(of(wide)?).filter(Comparison::is_certain)
+    of(narrow)?.below(of(wide)?)
 }
 
 /// The orders, the weakest first, with the primitive that asks for it on the CPU.
@@ -103,17 +97,15 @@ fn line(data: &RunData, order: MemoryOrder, cpu: &str) -> Line {
             case.primitive == *id && same_scope && same_order && is_one_block(case, 32)
         })
     });
-    let cells = std::iter::once(on_cpu).chain(gpu).map(|index| Some(cell(&data.rows[index?], index?))).collect();
-    Line { label: order.to_string(), cells }
+    let cells = std::iter::once(on_cpu).chain(gpu).map(|index| Some(cell(data, index?)));
+    families::line(order.to_string(), cells)
 }
 
-fn cell(row: &Row, index: usize) -> Cell {
-    let is_free = matches!(row.verdict, Verdict::Elided(_));
-    Cell {
-        value: Point::cost(row, index, 0.0).y,
-        text: if is_free { "no instruction".to_owned() } else { Cost::alone(row) },
-        detail: if is_free { None } else { instruction(row) },
-        row: index,
+fn cell(data: &RunData, index: usize) -> Cell {
+    let cost = families::cell(data, index);
+    match &data.rows[index] {
+        Row { verdict: Verdict::Elided(_), .. } => Cell { text: "no instruction".to_owned(), ..cost },
+        row => Cell { detail: instruction(row), ..cost },
     }
 }
 
@@ -136,20 +128,16 @@ fn usual(data: &RunData, fits: impl Fn(&Case) -> bool) -> Option<usize> {
 fn cpu_sentence(data: &RunData) -> Option<String> {
     let of = |id: &str| usual(data, |case| case.primitive == id && case.actors() == 1);
     let is_free = |id: &str| of(id).is_some_and(|index| matches!(data.rows[index].verdict, Verdict::Elided(_)));
-    let free: Vec<String> =
-        ORDERS.iter().filter(|(_, id)| is_free(id)).map(|(_, id)| short_name(id).to_owned()).collect();
+    let free: Vec<&str> = ORDERS.iter().map(|(_, id)| *id).filter(|id| is_free(id)).collect();
     let full = of("cpu.fence.seq_cst").and_then(|index| Known::with_figure(data, index, Basis::Machine));
     let full = full.map(|known| {
         let by = instruction(known.row).map(|text| format!(" ({text})")).unwrap_or_default();
-        format!("a full fence of the CPU costs {}{by}", known.time())
+        format!("a full fence of the CPU costs {known}{by}")
     });
-    let none = match free.as_slice() {
-        [] => None,
-        [one] => Some(format!("{one} needs no instruction on this CPU")),
-        several => Some(format!("{} need no instruction on this CPU", enumeration(several))),
-    };
-    let parts: Vec<String> = [none, full].into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| format!("{}.", capitalized(&parts.join("; "))))
+    let verb = if free.len() == 1 { "needs" } else { "need" };
+    let none = enumerated(free.into_iter().map(|id| short_name(id).to_owned()));
+    let none = none.map(|orders| format!("{orders} {verb} no instruction on this CPU"));
+    joined([none, full], "; ").map(|text| format!("{}.", capitalized(&text)))
 }
 
 #[cfg(test)]

@@ -1,19 +1,8 @@
 //! Spin or sleep? What a hand-off from thread to thread costs, and what it costs to wake the other one.
 
-use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Domain, Role, Row};
-
-use super::advice::{Choice, Inquiry, Situation, decide, missing_size};
 use super::placement::CLASSES;
-use super::{Picture, Said, Sentences};
-use crate::analysis::contest::{Basis, Contest, Known, Peers, Ratio, Size, has_role, is_absent};
-use crate::analysis::ladder::{on_rung, rung};
-use crate::analysis::placements;
+use super::prelude::*;
 use crate::analysis::row_query::MEDIAN_DETAIL;
-use crate::analysis::usual::short_name;
-use crate::chart::{Axis, Point, Series, Spec, Unit};
-use crate::naming::enumeration;
-use crate::{RunData, figure};
 
 pub(super) const SENTENCES: Sentences = &[waking];
 
@@ -31,19 +20,14 @@ fn waking(data: &RunData) -> Option<Said> {
     let (is_certain, figure, ratio) = if let Some(median) = asleep.median_ns {
         let ratio = Ratio::of((median, Interval { low: median, high: median }), (awake.ns, awake.bounds));
         let is_certain = median > CERTAIN_FACTOR * awake.bounds.high;
-        (is_certain, format!("{} ({ways}, median)", figure::time(median)), ratio.times())
+        (is_certain, format!("{} ({ways}, median)", figure::time(median)), ratio)
     } else {
-        let woken = Known::with_figure(data, asleep.row, Basis::Machine)?;
-        let both = awake.against(woken)?;
-        (both.is_certain(), format!("{} ({ways})", both.more.time()), both.times())
+        let both = awake.against(Known::with_figure(data, asleep.row, Basis::Machine)?)?;
+        (both.is_certain(), format!("{} ({ways})", both.more), both.ratio)
     };
-    is_certain.then(|| {
-        let text = format!(
-            "Waking a sleeping thread takes {figure}, {ratio} as long as a hand-off to a spinning one ({}).",
-            awake.time()
-        );
-        Said::certain(text, [asleep.row, awake.index])
-    })
+    let text =
+        format!("Waking a sleeping thread takes {figure}, {ratio} as long as a hand-off to a spinning one ({awake}).");
+    is_certain.then(|| Said::certain(text, [asleep.row, awake.index]))
 }
 
 /// The kinds of hand-offs, in the order of their colours: what a label adds to the name.
@@ -60,27 +44,17 @@ fn kind(data: &RunData, case: &Case) -> Option<usize> {
     KINDS.iter().position(|(roles, _)| roles.contains(&role))
 }
 
-fn is_of_host_and_device(data: &RunData, case: &Case) -> bool {
-    has_role(data, case, Role::HostDeviceHandoff)
-}
-
 pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let shown = placements::shown(data);
     let is_shown = |row: &Row, id: &str| {
-        let is_flag = is_of_host_and_device(data, &row.case);
-        let place = is_flag || row.case.placement.as_ref().is_none_or(|placement| *placement == shown);
-        row.case.primitive == id
-            && row.case.form.is_none()
-            && !is_absent(row)
-            && place
-            && (row.case.group.is_none() || is_flag)
+        let case = &row.case;
+        let is_usual = case.placement.as_ref().is_none_or(|placement| *placement == shown) && case.group.is_none();
+        let is_one = case.primitive == id && case.form.is_none() && !is_absent(row);
+        is_one && (is_usual || has_role(data, case, Role::HostDeviceHandoff))
     };
     let roles = KINDS.iter().flat_map(|(roles, _)| roles.iter());
     let ids = roles.flat_map(|role| data.catalogue.with_role(*role)).map(|primitive| primitive.id);
-    let usual = |id: &str| {
-        let rows = data.rows.iter().enumerate().filter(|(_, row)| is_shown(row, id));
-        rows.min_by_key(|(_, row)| &row.case).map(|(index, _)| index)
-    };
+    let usual = |id: &str| data.rows_where(|row| is_shown(row, id)).min_by_key(|index| data.case(*index));
     let found: Vec<usize> = ids.filter_map(usual).collect();
     let case = |index: &usize| data.case(*index);
     // A wake-up of a thread that was seen asleep is the better figure of the two.
@@ -91,11 +65,10 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     };
     let rows: Vec<usize> = found.iter().copied().filter(|index| !is_woken(index)).collect();
     // A flag of CPU and GPU alone is no choice.
-    rows.iter().find(|index| !is_of_host_and_device(data, case(index)))?;
+    rows.iter().find(|index| !has_role(data, case(index), Role::HostDeviceHandoff))?;
     let series = rows.iter().map(|index| {
-        let colour = kind(data, case(index));
-        let points = vec![point(data, *index)];
-        Series { label: label(data, case(index)), primitive: None, colour, points }
+        let (label, colour, points) = (label(data, case(index)), kind(data, case(index)), vec![point(data, *index)]);
+        Series { label, primitive: None, colour, points }
     });
     let chart = Spec::dots(Axis::log("time of one hand-off; ring: 99th percentile", Unit::Time), series.collect())?;
     let medians = rows.iter().any(|index| single(data, *index).is_some()).then(|| {
@@ -110,7 +83,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
 }
 
 fn label(data: &RunData, case: &Case) -> String {
-    if is_of_host_and_device(data, case) {
+    if has_role(data, case, Role::HostDeviceHandoff) {
         return "flag, CPU and GPU".to_owned();
     }
     let what = kind(data, case).map_or("", |kind| KINDS[kind].1);
@@ -175,8 +148,8 @@ pub(super) fn hand_over(inquiry: Inquiry<'_>) -> Vec<Situation> {
 fn against_sleeping(data: &RunData, choice: &Choice, sleeping: &Contest<'_>) -> Option<String> {
     let spinning = Known::of(data, choice.row, Basis::Machine)?;
     let costlier = sleeping.known().filter_map(|(other, cost)| {
-        let both = spinning.against(cost).filter(|both| both.is_certain() && cost.has_figure())?;
-        Some(format!("{} {}", other.name, both.more.time()))
+        let both = spinning.below(cost).filter(|_| cost.has_figure())?;
+        Some(format!("{} {}", other.name, both.more))
     });
     let costlier: Vec<String> = costlier.collect();
     let verb = if costlier.len() == 1 { "costs" } else { "cost" };

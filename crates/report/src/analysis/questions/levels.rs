@@ -1,21 +1,12 @@
 //! Leaving a cache, a die, a NUMA node, a socket: what each boundary costs threads that share something, and what memory of
 //! another node costs.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use syncscope_core::{Case, Layout, Nanoseconds, Placement, Role};
+use syncscope_core::Nanoseconds;
 
 use super::families::{Contrast, by_class, cell, line, name, of_teams, take_longer, used};
 use super::placement::CLASSES;
-use super::rows::each_costs_more;
-use super::{Picture, Said, Sentences};
-use crate::RunData;
-use crate::analysis::contest::{Basis, Known, Peers, is_absent};
-use crate::analysis::ladder::on_rung;
-use crate::analysis::placements::{self, list_has_any};
-use crate::analysis::usual::unusualness;
-use crate::chart::{Line, Spec};
-use crate::naming::enumeration;
+use super::prelude::*;
+use crate::analysis::placements::list_has_any;
 
 pub(super) const SENTENCES: Sentences = &[classes, across, memory_of_another_node, cohort];
 
@@ -24,28 +15,22 @@ pub(super) const SENTENCES: Sentences = &[classes, across, memory_of_another_nod
 fn classes(data: &RunData) -> Option<Said> {
     let known: Vec<(&str, Known<'_>)> =
         CLASSES.into_iter().filter_map(|(id, words)| Some((words, on_rung(data, id, Basis::Run)?))).collect();
-    if let [(_, nearest), .., (_, farthest)] = known.as_slice() {
-        if !each_costs_more(&known) {
-            return Some(Said::Open("whether hand-offs between near CPUs are cheaper (intervals overlap)".to_owned()));
-        }
-        let figures: Vec<String> = known.iter().map(|(words, one)| format!("{} {words}", one.time())).collect();
-        let text = format!(
-            "A hand-off takes {}: {} as long for the farthest pair as for the nearest.",
-            enumeration(&figures),
-            nearest.against(*farthest)?.times()
-        );
-        return Some(Said::certain(text, known.iter().map(|(_, one)| one.index)));
+    let [(_, nearest), .., (_, farthest)] = known.as_slice() else { return None };
+    if !each_costs_more(&known) {
+        return Some(Said::Open("whether hand-offs between near CPUs are cheaper (intervals overlap)".to_owned()));
     }
-    None
+    let figures: Vec<String> = known.iter().map(|(words, one)| format!("{one} {words}")).collect();
+    let (figures, ratio) = (enumeration(&figures), nearest.against(*farthest)?.ratio);
+    let text = format!("A hand-off takes {figures}: {ratio} as long for the farthest pair as for the nearest.");
+    Some(Said::certain(text, known.iter().map(|(_, one)| one.index)))
 }
 
 /// The largest parts that the machine has several of: how many, and their name.
 fn parts(data: &RunData) -> Option<(u32, &'static str)> {
     let cpu = &data.run.machine.cpu;
     let dies = cpu.caches.iter().filter(|cache| cache.level == 3).map(|cache| cache.count).sum();
-    [(cpu.packages, "socket"), (cpu.numa_nodes, "NUMA node"), (dies, "L3 cache")]
-        .into_iter()
-        .find(|(count, _)| *count > 1)
+    let parts = [(cpu.packages, "socket"), (cpu.numa_nodes, "NUMA node"), (dies, "L3 cache")];
+    parts.into_iter().find(|(count, _)| *count > 1)
 }
 
 /// As many threads, one on each core, in one part of the machine and in all.
@@ -130,12 +115,10 @@ fn cohort(data: &RunData) -> Option<Said> {
     let (best, _) = others.min_by(|(_, a), (_, b)| a.bounds.high.total_cmp(&b.bounds.high))?;
     let both = Contrast::of(data, best.index, own.index);
     let words = both.figures()?;
-    let on = placements::beyond_one_socket(&data.run.machine.cpu, peers.like).map(|on| format!(" {on}"));
+    let (threads, best) = (size_and_place(data, peers.like)?, &best.name);
     let text = format!(
-        "At {} threads{} the cohort lock, which stays within a group of CPUs, takes {words} of {}, the cheapest other lock.",
-        peers.like.threads?,
-        on.unwrap_or_default(),
-        best.name,
+        "At {threads} the cohort lock, which stays within a group of CPUs, takes {words} of {best}, the cheapest other \
+         lock."
     );
     Some(Said::certain(text, both.rows))
 }
@@ -166,8 +149,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     };
     let by_node: Vec<Line> = found.iter().map(of_node).collect();
     let teams = teams(data);
-    let spread = teams.as_ref().map_or(Vec::new(), |teams| of_teams(data, teams).collect());
-    let spread: Vec<Line> = spread.into_iter().map(|one| line(one.name(), one.cells())).collect();
+    let spread = teams.iter().flat_map(|teams| of_teams(data, teams));
+    let spread: Vec<Line> = spread.map(|one| line(one.name(), one.cells())).collect();
     let shared = SHARED.map(|shared| format!("share {shared}"));
     let of_nodes: Vec<String> = nodes.iter().map(|node| format!("memory of node {node}")).collect();
     let part = parts(data).map_or("part", |(_, part)| part);

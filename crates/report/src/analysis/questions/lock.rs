@@ -1,17 +1,9 @@
 //! Which lock? Cost by threads, fairness, what to know before taking the cheapest, and a map over the work inside and outside of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use syncscope_core::{Detail, Waits, Work};
 
-use syncscope_core::{Case, Detail, Domain, Mode, Role, Row, Verdict, Waits, Work};
-
-use super::advice::{Choice, Inquiry, Situation, of_peers};
-use super::rows::{by_threads, cheapest_in_words, cpu_rules, largest_team, series, team, unreliable};
-use super::{Picture, Said, Sentences};
-use crate::analysis::contest::{Basis, Contest, Entrant, Known, Peers, design, takes_part};
-use crate::analysis::usual::MachineSize;
-use crate::chart::{Axis, Cell, Line, Point, Series, Spec, Unit};
-use crate::figure::Cost;
-use crate::{RunData, figure};
+use super::prelude::*;
+use super::rows::cpu_rules;
 
 pub(super) const SENTENCES: Sentences = &[cheapest, spinning_or_sleeping];
 
@@ -24,7 +16,7 @@ fn cheapest(data: &RunData) -> Option<Said> {
     peers.like.threads.filter(|threads| *threads >= SEVERAL)?;
     cheapest_in_words(data, &peers, "lock", |win, next| {
         let last = win.rivals.last().filter(|(_, last)| last.index != next.index);
-        let last = last.map(|(last, cost)| format!("the most expensive, {}, {}", last.name, win.times(cost)));
+        let last = last.map(|(last, cost)| format!("the most expensive, {}, {}", last.name, win.ratio(cost)));
         (keeps(data, win.cost.row), last.into_iter().collect())
     })
 }
@@ -41,21 +33,18 @@ fn spinning_or_sleeping(data: &RunData) -> Option<Said> {
     let sleeps = ("sleep", of_kind(&[Waits::SpinsThenSleeps, Waits::Sleeps]));
     let is_less = spins.1.least()?.1.ns < sleeps.1.least()?.1.ns;
     let ((faster, of_faster), (slower, of_slower)) = if is_less { (spins, sleeps) } else { (sleeps, spins) };
-    let less = of_faster.least()?;
+    let (Entrant { name: cheap, .. }, least) = of_faster.least()?;
     // What is said of the one that may cost the least of its kind holds for the others.
-    let more = of_slower.known().min_by(|(_, a), (_, b)| a.bounds.low.total_cmp(&b.bounds.low))?;
-    let is_certain = more.1.has_figure() && of_slower.is_above(&less.1);
-    let both = less.1.against(more.1).filter(|_| is_certain)?;
+    let (Entrant { name: dear, .. }, of_most) =
+        of_slower.known().min_by(|(_, a), (_, b)| a.bounds.low.total_cmp(&b.bounds.low))?;
+    let is_certain = of_most.has_figure() && of_slower.is_above(&least);
+    let both @ Comparison { less, more, ratio } = least.against(of_most).filter(|_| is_certain)?;
+    let threads = peers.like.threads?;
     let text = format!(
-        "At {} threads locks whose waiters {slower} take {} as long as those whose waiters {faster}: {} with {} against {} with {}.",
-        peers.like.threads?,
-        both.times(),
-        both.more.time(),
-        more.0.name,
-        both.less.time(),
-        less.0.name,
+        "At {threads} threads locks whose waiters {slower} take {ratio} as long as those whose waiters {faster}: \
+         {more} with {dear} against {less} with {cheap}."
     );
-    Some(Said::certain(text, [both.less.index, both.more.index]))
+    Some(Said::certain(text, both.rows()))
 }
 
 /// `a thread takes it 17 times before another thread gets it`; `None` where it usually passes on, or that is not known.
@@ -74,8 +63,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let name = |case: &Case| design(&data.catalogue, case);
     let lines = series(data, &rows, name, team, Point::cost);
     let rules = cpu_rules(data, &lines);
-    let cost = Spec::lines(Axis::log("threads", Unit::Count), Axis::log("time per acquisition", Unit::Time), lines)?
-        .ruled(rules);
+    let (x, y) = (Axis::log("threads", Unit::Count), Axis::log("time per acquisition", Unit::Time));
+    let cost = Spec::lines(x, y, lines)?.ruled(rules);
     let fairness = largest_team(data, &rows).and_then(|threads| fairness(data, &rows, threads));
     let dtype = peers.like.dtype.map(|dtype| format!(" ({dtype})")).unwrap_or_default();
     let about = format!(
@@ -130,9 +119,8 @@ fn one_addition(inquiry: Inquiry<'_>, like: &Case, lock: usize) -> Option<String
         is_plain && is_alike && case.layout == like.layout && case.mode != Some(Mode::Latency)
     })?;
     let of = |index| Known::with_figure(data, index, Basis::Machine);
-    let both = of(add).filter(|add| add.row.verdict == Verdict::Resolved)?.against(of(lock)?)?;
-    both.is_certain()
-        .then(|| format!("where one word is all it protects, an atomic add costs less ({})", both.less.time()))
+    let Comparison { less, .. } = of(add).filter(|add| add.row.verdict == Verdict::Resolved)?.below(of(lock)?)?;
+    Some(format!("where one word is all it protects, an atomic add costs less ({less})"))
 }
 
 /// The fairness index of one lock below which it is called unfair: at 0.8 a fifth of the threads could have got nothing while
@@ -141,10 +129,7 @@ const FAIR: f64 = 0.8;
 
 /// Says how fair a contended lock is.
 fn cautions_on_fairness(inquiry: Inquiry<'_>, choice: &mut Choice) {
-    let Some(row) = inquiry.data.rows.get(choice.row) else { return };
-    if row.case.threads.unwrap_or(1) < 2 {
-        return;
-    }
+    let Some(row) = inquiry.data.rows.get(choice.row).filter(|row| row.case.threads > Some(1)) else { return };
     match inquiry.data.detail(&row.case, FAIRNESS) {
         None => choice.notes.push("its fairness was not measured".to_owned()),
         Some(index) if index < FAIR => choice
@@ -159,10 +144,11 @@ fn cautions_on_fairness(inquiry: Inquiry<'_>, choice: &mut Choice) {
 pub(super) fn cautions_on_waiting(inquiry: Inquiry<'_>, choice: &mut Choice) {
     let Some(row) = inquiry.data.rows.get(choice.row) else { return };
     match inquiry.data.catalogue.facts(&row.case.primitive).map(|facts| facts.waits) {
-        Some(Waits::AsConfigured) => choice.notes.push(
-            "OMP_WAIT_POLICY decides whether its waiters keep their CPU; the run measured the runtime's default"
-                .to_owned(),
-        ),
+        Some(Waits::AsConfigured) => {
+            let text =
+                "OMP_WAIT_POLICY decides whether its waiters keep their CPU; the run measured the runtime's default";
+            choice.notes.push(text.to_owned());
+        }
         Some(Waits::Spins) => {
             let seen = oversubscribed(inquiry, row).map(|seen| format!(": {seen}")).unwrap_or_default();
             choice.warnings.push(format!("needs the CPUs for itself, its waiters spin{seen}"));
@@ -181,21 +167,15 @@ fn oversubscribed(inquiry: Inquiry<'_>, row: &Row) -> Option<String> {
     Some(format!("{} threads on {cpus} CPUs cost {}", first.case.threads?, Cost::alone(first)))
 }
 
-/// Work outside and inside, and the threads.
-type Place = (Option<Work>, Option<Work>, u32);
-
 /// A map for each length of the work outside; `None` in a run without work, or with one lock.
 pub(super) fn map_of_work(data: &RunData) -> Option<Picture> {
     let idle = |case: &Case| Case { inside: None, outside: None, ..case.clone() };
     let is_lock = |row: &Row| takes_part(data, &Row { case: idle(&row.case), ..row.clone() }, Role::ThreadLock);
     let first = &data.rows.iter().find(|row| row.case.has_work() && is_lock(row))?.case;
-    let mut places: BTreeMap<Place, Vec<Entrant<'_>>> = BTreeMap::new();
-    for (index, row) in data.rows.iter().enumerate().filter(|(_, row)| is_lock(row)) {
-        if (row.case.dtype, &row.case.placement, row.case.layout) == (first.dtype, &first.placement, first.layout) {
-            let place = (row.case.outside, row.case.inside, row.case.threads.unwrap_or_default());
-            places.entry(place).or_default().push(Entrant::of(data, index, Basis::Run));
-        }
-    }
+    let kind = |case: &Case| (case.dtype, case.placement.clone(), case.layout);
+    let place = |case: &Case| (case.outside, case.inside, case.threads.unwrap_or_default());
+    let alike = data.rows_where(|row| is_lock(row) && kind(&row.case) == kind(first));
+    let mut places = sets(alike.map(|index| (place(data.case(index)), Entrant::of(data, index, Basis::Run))));
     places.retain(|_, entrants| entrants.len() > 1);
     let all_threads: BTreeSet<u32> = places.keys().map(|(_, _, threads)| *threads).collect();
     let columns: Vec<String> = all_threads.iter().map(|threads| format!("{threads} threads")).collect();
@@ -230,7 +210,7 @@ fn cheapest_of(entrants: &[Entrant<'_>]) -> Option<Cell> {
         [one, others @ ..] => format!("{one} or {} others", others.len()),
         [] => return None,
     };
-    Some(Cell { value: Some(best.ns), text, detail: Some(best.time()), row: best.index })
+    Some(Cell { value: Some(best.ns), text, detail: Some(best.to_string()), row: best.index })
 }
 
 #[cfg(test)]

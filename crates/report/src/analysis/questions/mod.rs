@@ -20,6 +20,7 @@ mod handoff;
 mod levels;
 mod lock;
 mod placement;
+mod prelude;
 mod reduce;
 mod relaunch;
 mod rows;
@@ -32,6 +33,7 @@ use serde::Serialize;
 use syncscope_core::Row;
 
 use self::advice::{Inquiry, Need, Situation};
+use crate::analysis::phrases::joined;
 use crate::chart::Spec;
 use crate::{RunData, figure, naming, run_data};
 
@@ -115,13 +117,6 @@ enum Said {
 }
 
 impl Said {
-    fn open(self) -> Option<String> {
-        match self {
-            Self::Certain(..) => None,
-            Self::Open(reason) => Some(reason),
-        }
-    }
-
     /// The question that these rows, if there are any, leave open.
     fn open_of<T>(rows: &[T], question: &str) -> Option<Self> {
         (!rows.is_empty()).then(|| Self::Open(question.to_owned()))
@@ -151,7 +146,7 @@ impl Picture {
         sentences: impl IntoIterator<Item = Option<String>>,
     ) -> Option<Self> {
         let charts: Vec<Spec> = charts.into_iter().flatten().collect();
-        (!charts.is_empty()).then(|| Self { charts, text: None, otherwise, note: rows::note(sentences) })
+        (!charts.is_empty()).then(|| Self { charts, text: None, otherwise, note: joined(sentences, " ") })
     }
 
     fn saying(self, text: Option<String>) -> Self {
@@ -162,8 +157,8 @@ impl Picture {
     fn finding(self, found: impl IntoIterator<Item = Option<Said>>) -> Self {
         let found: Vec<Said> = found.into_iter().flatten().collect();
         let is_decided = found.iter().any(|said| matches!(said, Said::Certain(..)));
-        let text = rows::note(found.into_iter().map(|(Said::Certain(text, _) | Said::Open(text))| Some(text)));
-        if is_decided { self.saying(text) } else { Self { note: rows::note([text, self.note]), ..self } }
+        let text = joined(found.into_iter().map(|(Said::Certain(text, _) | Said::Open(text))| Some(text)), " ");
+        if is_decided { self.saying(text) } else { Self { note: joined([text, self.note], " "), ..self } }
     }
 }
 
@@ -189,12 +184,11 @@ pub(crate) fn answers(data: &RunData) -> Answers {
     }
     let (mut certain, mut rest, mut open) = (Vec::new(), Vec::new(), Vec::new());
     for question in &QUESTIONS {
-        let mut is_first = true;
+        let mut first = Some(&mut certain);
         for said in question.sentences.iter().filter_map(|sentence| sentence(data)) {
             match said {
                 Said::Certain(text, rows) => {
-                    let answer = Answer { text, rows, figure: question.id };
-                    if std::mem::take(&mut is_first) { certain.push(answer) } else { rest.push(answer) }
+                    first.take().unwrap_or(&mut rest).push(Answer { text, rows, figure: question.id });
                 }
                 Said::Open(question) => open.push(question),
             }
@@ -233,7 +227,12 @@ pub(crate) fn decisions(data: &RunData, answers: &Answers) -> Vec<Decision> {
         let parts: Vec<String> = text.into_iter().chain(rest).filter(|_| is_certain).collect();
         let is_at_top = answers.certain.iter().any(|answer| answer.figure == question.id);
         let is_decided = is_at_top || !parts.is_empty();
-        let open = || question.sentences.iter().find_map(|sentence| sentence(data).and_then(Said::open));
+        let open = || {
+            question.sentences.iter().find_map(|sentence| match sentence(data)? {
+                Said::Certain(..) => None,
+                Said::Open(reason) => Some(reason),
+            })
+        };
         let undecided = || match open() {
             _ if !is_certain => WITHOUT_INTERVALS.to_owned(),
             Some(reason) => format!("Undecided: {reason}."),

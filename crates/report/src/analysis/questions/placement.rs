@@ -1,16 +1,8 @@
 //! Where to place threads: on one core, in one cache, on one NUMA node, close or spread?
 
-use syncscope_core::{Case, Row};
-
-use super::{Picture, Said, Sentences};
-use crate::analysis::contest::{Basis, Comparison, Known, bounds, is_plain};
-use crate::analysis::ladder::{on_rung, rung};
+use super::prelude::*;
+use crate::analysis::contest::bounds;
 use crate::analysis::matrix;
-use crate::analysis::placements;
-use crate::analysis::usual::{short_name, unusualness};
-use crate::chart::{Axis, Point, Series, Spec, Unit};
-use crate::naming::enumeration;
-use crate::{RunData, figure};
 
 pub(super) const SENTENCES: Sentences = &[placement, same_threads];
 
@@ -42,47 +34,37 @@ fn placement(data: &RunData) -> Option<Said> {
             (format!("The {pairs} of {measured} measured pairs of CPUs whose intervals are narrow"), "among them ")
         }
     };
+    let (least, most) = (figure::time(alike.costs.0), figure::time(alike.costs.1));
     let text = format!(
-        "{which} hand over in about the same time ({} to {}): {among}there is no better place for two threads.",
-        figure::time(alike.costs.0),
-        figure::time(alike.costs.1)
+        "{which} hand over in about the same time ({least} to {most}): {among}there is no better place for two threads."
     );
     Some(Said::certain(text, matrix.pairs.iter().map(|(_, _, row)| *row)))
 }
 
 /// In which placement the same threads cost the least.
 fn same_threads(data: &RunData) -> Option<Said> {
-    let (mut words, mut rows) = (Vec::new(), Vec::new());
-    for all in bindings(data) {
-        let mut known: Vec<Known<'_>> =
-            all.iter().filter_map(|index| Known::with_figure(data, *index, Basis::Run)).collect();
-        known.sort_by(|a, b| a.ns.total_cmp(&b.ns));
-        let [best, .., worst] = known.as_slice() else { continue };
-        let Some(both) = best.against(*worst).filter(Comparison::is_certain) else { continue };
-        let [best_place, worst_place] = [best, worst].map(|one| placed(&one.row.case));
-        let threads = best.row.case.threads.unwrap_or(1);
-        let name = short_name(&best.row.case.primitive);
-        let [less, more] = [both.less.time(), both.more.time()];
-        words.push(format!("{name} takes {less} with {best_place} and {more} with {worst_place} ({threads} threads)"));
-        rows.extend([best.index, worst.index]);
-    }
-    let text = format!("Placement matters: {}.", enumeration(&words));
-    (!words.is_empty()).then(|| Said::certain(text, rows))
+    let differing = |all: Vec<usize>| {
+        let known = data.by_cost(all).into_iter().filter_map(|index| Known::with_figure(data, index, Basis::Run));
+        let known: Vec<Known<'_>> = known.collect();
+        let both @ Comparison { less, more, .. } = known.first()?.below(*known.last()?)?;
+        let [best, worst] = [less, more].map(|one| placed(&one.row.case));
+        let (name, threads) = (less.name(), less.row.case.threads.unwrap_or(1));
+        Some((format!("{name} takes {less} with {best} and {more} with {worst} ({threads} threads)"), both.rows()))
+    };
+    let (words, rows): (Vec<String>, Vec<[usize; 2]>) = bindings(data).into_iter().filter_map(differing).unzip();
+    Some(Said::certain(format!("Placement matters: {}.", enumerated(words)?), rows.concat()))
 }
 
 pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let time = |label| Axis::log(label, Unit::Time);
     let pairs = classes(data);
     let decides = pairs.len() > 1 || placement(data).is_some();
+    let bound = bindings(data).concat().into_iter().map(|index| binding(data, index)).collect();
+    let pairs = Spec::dots(time("time of a hand-off"), pairs).filter(|_| decides);
     let charts = [
-        Spec::dots(time("time of a hand-off"), pairs)
-            .filter(|_| decides)
-            .map(|chart| chart.titled("Hand-off by place of the pair")),
-        Spec::dots(
-            time("time per operation"),
-            bindings(data).concat().into_iter().map(|index| binding(data, index)).collect(),
-        )
-        .map(|chart| chart.titled("The same threads in several placements")),
+        pairs.map(|chart| chart.titled("Hand-off by place of the pair")),
+        Spec::dots(time("time per operation"), bound)
+            .map(|chart| chart.titled("The same threads in several placements")),
     ];
     let otherwise = "Whether the place of threads matters is undecided: the run has one class of pairs only.";
     Picture::of(charts, otherwise, [missing(data)])
@@ -97,12 +79,8 @@ fn missing(data: &RunData) -> Option<String> {
         (cpu.numa_nodes == 1).then_some("one NUMA node, so nothing is said about remote memory"),
         (cpu.packages == 1).then_some("one package"),
     ];
-    let parts: Vec<String> = parts.into_iter().flatten().map(str::to_owned).collect();
-    if parts.is_empty() {
-        return None;
-    }
     let virtual_machine = if cpu.hypervisor.is_some() { " A virtual machine may hide more." } else { "" };
-    Some(format!("The system reports {}.{virtual_machine}", parts.join("; ")))
+    joined(parts, "; ").map(|parts| format!("The system reports {parts}.{virtual_machine}"))
 }
 
 /// The pairs of each class, the median one with its figure; without a class, the pair of the usual close team.

@@ -1,10 +1,6 @@
 //! Many values to one: how to join partial results?
 
-use syncscope_core::{Case, Domain, Group, Role, Row};
-
-use super::advice::{Decision, Inquiry, Situation, decide};
-use crate::analysis::contest::{Basis, Contest, Entrant, has_role, is_absent};
-use crate::analysis::usual::short_name;
+use super::prelude::*;
 use crate::figure::grouped;
 
 /// What is compared with each other, but for the number of elements: the side, what a GPU computes, the number of devices.
@@ -35,9 +31,7 @@ fn problem(case: &Case) -> Option<Problem> {
 fn of_problem(inquiry: Inquiry<'_>, of: &Problem) -> Vec<Situation> {
     let (on, operation, devices) = of;
     let here = || reductions(inquiry).filter(|(_, row)| problem(&row.case).as_ref() == Some(of));
-    let mut sizes: Vec<u64> = here().filter_map(|(_, row)| row.case.elements).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
+    let sizes: BTreeSet<u64> = here().filter_map(|(_, row)| row.case.elements).collect();
     let mut found: Vec<(u64, u64, Decision)> = Vec::new();
     for elements in sizes {
         let of_size = here().filter(|(_, row)| row.case.elements == Some(elements));

@@ -1,20 +1,12 @@
 //! Synchronize within a kernel, or end it and launch the next one?
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
 
-use syncscope_core::{Case, Domain, Group, Role, Row, Verdict};
-
-use super::advice::{Inquiry, Situation, decide, missing_size};
 use super::barrier::{RESIDENT, of_grid, that_orders};
-use super::break_even::{Way, by_length_in_words, length, margins, standing, way, ways, words};
-use super::rows::{note, plain, series, unreliable};
-use super::{Picture, Said, Sentences};
-use crate::analysis::contest::{Basis, Comparison, Contest, Entrant, Known, has_role, short_design, takes_part};
-use crate::analysis::usual::{most_usual, short_name, unusualness};
-use crate::chart::{Axis, Point, Series, Spec, Unit};
-use crate::naming::{EMPTY_KERNEL, either};
-use crate::{RunData, naming};
+use super::break_even::{Way, by_length_in_words, length, margins, standing, ways, words};
+use super::prelude::*;
+use crate::naming::EMPTY_KERNEL;
+use crate::sets::in_groups;
 
 pub(super) const SENTENCES: Sentences = &[kernel_or_grid_barrier, programmatic];
 
@@ -40,7 +32,7 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Said> {
     let peers = of_grid(data, None)?;
     let like = peers.like;
     let grid = peers.contest(Basis::Machine);
-    let (best, best_cost) = grid.best().filter(|(_, cost)| cost.has_figure())?;
+    let (Entrant { name, .. }, time) = grid.best().filter(|(_, cost)| cost.has_figure())?;
     let rows = working_launches(data, like);
     // The usual length: the host is ahead of the device.
     let case = |index: &usize| data.case(*index);
@@ -49,18 +41,15 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Said> {
     let mut kernels: Vec<(&str, Known<'_>)> =
         ways.filter_map(|(id, index)| Some((words(id).0, Known::with_figure(data, index, Basis::Machine)?))).collect();
     kernels.sort_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns));
-    let (name, time) = (&best.name, best_cost.time());
     let stands = |wanted: Option<Ordering>| {
         let of = kernels.iter().filter(|(_, kernel)| standing(kernel, &grid) == wanted);
-        few(of.map(|(way, one)| format!("{} {way}", one.time())).collect())
+        few(&of.map(|(way, one)| format!("{one} {way}")).collect::<Vec<_>>())
     };
     let [cheap, expensive, open] = [Some(Ordering::Less), Some(Ordering::Greater), None].map(stands);
     if cheap.is_empty() && expensive.is_empty() {
         let (way, kernel) = kernels.first()?;
-        let kernel = kernel.time();
-        let question =
-            format!("whether the next kernel ({kernel} {way}) is cheaper than a grid barrier ({name}, {time})");
-        return Some(Said::Open(question));
+        let question = format!("whether the next kernel ({kernel} {way})");
+        return Some(Said::Open(format!("{question} is cheaper than a grid barrier ({name}, {time})")));
     }
     let measured = if grid.left_out > 0 { "measured " } else { "" };
     let has_other_lengths = rows.iter().any(|index| case(index).group != usual.group);
@@ -94,25 +83,19 @@ fn programmatic(data: &RunData) -> Option<Said> {
         let own = rows.iter().copied().filter(|index| short_name(&data.case(*index).primitive) == way);
         Known::with_figure(data, most_usual(data, own)?, Basis::Run)
     };
-    let both = of("programmatic")?.against(of("stream")?).filter(Comparison::is_certain)?;
+    let both @ Comparison { less, more, ratio } = of("programmatic")?.below(of("stream")?)?;
     let text = format!(
-        "Programmatic launch starts the next kernel {} sooner: {} after the one before, {} in a stream.",
-        both.times(),
-        both.less.time(),
-        both.more.time()
+        "Programmatic launch starts the next kernel {ratio} sooner: {less} after the one before, {more} in a stream."
     );
-    Some(Said::certain(text, [both.less.index, both.more.index]))
+    Some(Said::certain(text, both.rows()))
 }
 
 /// `a or b`; of more ways the cheapest ones, and how many others there are.
-fn few(mut ways: Vec<String>) -> String {
-    const MOST: usize = 2;
-    let others = ways.len().saturating_sub(MOST);
-    if others > 1 {
-        ways.truncate(MOST);
-        ways.push(format!("{others} other ways"));
+fn few(ways: &[String]) -> String {
+    match ways {
+        [one, other, rest @ ..] if rest.len() > 1 => format!("{one}, {other} or {} other ways", rest.len()),
+        _ => either(ways),
     }
-    either(&ways)
 }
 
 pub(super) fn picture(data: &RunData) -> Option<Picture> {
@@ -120,11 +103,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let grid = peers.contest(Basis::Machine);
     let launches = working_launches(data, peers.like);
     let rows: Vec<usize> = grid.rows().collect();
-    if launches.is_empty() || rows.is_empty() {
-        return None;
-    }
+    launches.first().and(rows.first())?;
     let known: BTreeSet<u32> = launches.iter().filter_map(|index| length(data.case(*index))).collect();
-    let known: Vec<u32> = known.into_iter().collect();
     let (charts, text) = if known.len() > 1 {
         let ways = ways(data, &launches, &grid);
         let chart = by_length(data, &rows, &launches, &known)?.ruled(ways.iter().flat_map(Way::rules).collect());
@@ -133,8 +113,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
         ([as_dots(data, &rows, &launches), None], None)
     };
     let blocks = data.case(launches[0]).blocks.unwrap_or(1);
-    let last = if let [one] = known.as_slice() { format!("last {one} µs and ") } else { String::new() };
-    let shape = format!("The kernels {last}have {blocks} block{}.", if blocks == 1 { "" } else { "s" });
+    let last = known.first().filter(|_| known.len() == 1).map(|one| format!("last {one} µs and ")).unwrap_or_default();
+    let shape = format!("The kernels {last}have {}.", plural(blocks, "block"));
     let why = "The cost of a new kernel is the gap between two kernels. Where kernels are shorter than a launch by the host, it \
                is the time in which the host launches one.";
     let all: Vec<usize> = rows.iter().chain(&launches).copied().collect();
@@ -153,7 +133,7 @@ fn launch_rows(data: &RunData, barrier: &Case, fits: impl Fn(&Case) -> bool) -> 
 /// What a chart calls a row or line.
 fn label(data: &RunData, case: &Case) -> String {
     if length(case).is_some() {
-        format!("next kernel, {}", way(&case.primitive))
+        format!("next kernel, {}", words(&case.primitive).1)
     } else {
         format!("grid barrier, {}", short_design(&data.catalogue, case))
     }
@@ -170,7 +150,7 @@ fn as_dots(data: &RunData, grid: &[usize], launches: &[usize]) -> Option<Spec> {
 }
 
 /// The costs over the length of the kernels. The barriers of the grid do not depend on it: each is a level line.
-fn by_length(data: &RunData, grid: &[usize], launches: &[usize], lengths: &[u32]) -> Option<Spec> {
+fn by_length(data: &RunData, grid: &[usize], launches: &[usize], lengths: &BTreeSet<u32>) -> Option<Spec> {
     let us = |case: &Case| length(case).map_or(0, u64::from);
     let mut series = plain(series(data, launches, |case| label(data, case), us, Point::cost));
     for index in grid {
@@ -184,19 +164,16 @@ fn by_length(data: &RunData, grid: &[usize], launches: &[usize], lengths: &[u32]
 
 /// The ways that this run could not measure, with the reason that its rows give.
 fn missing(data: &RunData) -> Option<String> {
-    let mut reasons: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for row in &data.rows {
-        if let Verdict::Skipped(reason) = &row.verdict
-            && has_role(data, &row.case, Role::Launch)
-        {
-            reasons.entry(reason).or_default().insert(way(&row.case.primitive));
-        }
-    }
-    let words = |(reason, names): (&str, BTreeSet<&str>)| {
-        let names = names.into_iter().collect::<Vec<_>>().join(", ");
-        Some(format!("Not measured: next kernel {names} ({reason})."))
+    let launches = data.rows.iter().filter(|row| has_role(data, &row.case, Role::Launch));
+    let skipped = launches.filter_map(|row| match &row.verdict {
+        Verdict::Skipped(reason) => Some((reason.as_str(), words(&row.case.primitive).1)),
+        _ => None,
+    });
+    let reasons = in_groups(skipped.collect::<BTreeSet<_>>()).into_iter();
+    let in_words = |(reason, names): (&str, Vec<&str>)| {
+        Some(format!("Not measured: next kernel {} ({reason}).", names.join(", ")))
     };
-    note(reasons.into_iter().map(words))
+    joined(reasons.map(in_words), " ")
 }
 
 /// For each kernel length, the barriers of a grid against a new kernel of that grid, compared as in the sentence.
@@ -212,15 +189,12 @@ pub(super) fn end_gpu_phase(inquiry: Inquiry<'_>) -> Vec<Situation> {
     // Kernels that do work first: an empty one measures the host's rate.
     let working = working_launches(data, peers.like);
     let empty = launch_rows(data, peers.like, |case| case.in_group(EMPTY_KERNEL));
-    let lengths = |rows: &[usize]| -> BTreeSet<Group> {
-        rows.iter().filter_map(|index| data.case(*index).group.clone()).collect()
-    };
+    let lengths: BTreeSet<&Group> = working.iter().filter_map(|index| data.case(*index).group.as_ref()).collect();
     let of = |rows: &[usize], length: &Group| {
         of_length(inquiry, length, &launches(data, rows, length), peers.like, peers.contest(Basis::Machine))
     };
-    let mut answers: Vec<Situation> = lengths(&working).iter().filter_map(|length| of(&working, length)).collect();
-    answers.extend(of(&empty, &Group::named(EMPTY_KERNEL)));
-    answers
+    let of_working = lengths.into_iter().filter_map(|length| of(&working, length));
+    of_working.chain(of(&empty, &Group::named(EMPTY_KERNEL))).collect()
 }
 
 fn of_length<'a>(

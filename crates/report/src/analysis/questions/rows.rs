@@ -1,19 +1,13 @@
 //! What the charts of several questions need: the rows of a line, which differ in few parameters, and words about them.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
 
 use syncscope_core::run::IMPORTED;
-use syncscope_core::{Case, Placement, Row, Verdict};
 
-use super::Said;
-use crate::RunData;
-use crate::analysis::contest::{Basis, Known, Open, Peers, Win};
-use crate::analysis::placements;
-use crate::analysis::usual::{MachineSize, unusualness};
-use crate::chart::{Axis, Point, Rule, Series, Spec, Unit, share_vertical_axis};
-use crate::naming::enumeration;
-use crate::run_data::grouped;
+use super::prelude::*;
+use crate::analysis::contest::{Open, Win};
+use crate::chart::share_vertical_axis;
+use crate::sets::in_groups;
 
 /// Of the rows with one name, those that differ only in the parameters that `free` clears: the largest such set, then the
 /// usual one. Rows of other orders or modes would be other lines.
@@ -23,17 +17,17 @@ pub(super) fn one_line_each(
     name: impl Fn(&Case) -> String,
     free: fn(&mut Case),
 ) -> Vec<usize> {
-    let mut lines: BTreeMap<String, BTreeMap<Case, Vec<usize>>> = BTreeMap::new();
-    for index in rows {
-        let case = data.case(*index);
-        let mut key = case.clone();
+    let with_key = |index: usize| {
+        let mut key = data.case(index).clone();
         free(&mut key);
-        lines.entry(name(case)).or_default().entry(key).or_default().push(*index);
-    }
-    let largest = |sets: BTreeMap<Case, Vec<usize>>| {
-        let usual = |case: &Case| (Reverse(unusualness(case)), Reverse(case.clone()));
-        sets.into_iter().max_by_key(|(case, rows)| (rows.len(), usual(case))).map(|(_, rows)| rows).unwrap_or_default()
+        (key, index)
     };
+    let largest = |rows: Vec<usize>| {
+        let usual = |case: &Case| (Reverse(unusualness(case)), Reverse(case.clone()));
+        let alike = sets(rows.into_iter().map(with_key)).into_iter();
+        alike.max_by_key(|(case, rows)| (rows.len(), usual(case))).map(|(_, rows)| rows).unwrap_or_default()
+    };
+    let lines = sets(rows.iter().map(|index| (name(data.case(*index)), *index)));
     let mut kept: Vec<usize> = lines.into_values().flat_map(largest).collect();
     kept.sort_unstable();
     kept
@@ -66,7 +60,7 @@ pub(super) fn series(
             rows.into_iter().map(|index| point(&data.rows[index], index, x(data.case(index)) as f64)).collect();
         Series { label, primitive, colour: None, points }
     };
-    grouped(shown.map(|index| (name(data.case(*index)), *index))).into_iter().map(of_label).collect()
+    in_groups(shown.map(|index| (name(data.case(*index)), *index))).into_iter().map(of_label).collect()
 }
 
 /// The same with colours of their own: their names are no primitives.
@@ -98,16 +92,11 @@ pub(super) fn cpu_rules(data: &RunData, series: &[Series]) -> Vec<Rule> {
 
 /// How many of the rows have no reliable figure, by verdict.
 pub(super) fn unreliable(data: &RunData, rows: &[usize]) -> Option<String> {
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    for index in rows {
-        let verdict = &data.rows[*index].verdict;
-        if *verdict != Verdict::Resolved {
-            *counts.entry(crate::naming::verdict(verdict.name())).or_default() += 1;
-        }
-    }
-    let total: usize = counts.values().sum();
-    let words: Vec<String> = counts.iter().map(|(word, count)| format!("{count} {word}")).collect();
-    (total > 0).then(|| format!("Rough or without a number: {total} of {} cases ({}).", rows.len(), words.join(", ")))
+    let verdicts = rows.iter().map(|index| &data.rows[*index].verdict).filter(|verdict| **verdict != Verdict::Resolved);
+    let mut words: Vec<String> = verdicts.map(|verdict| naming::verdict(verdict.name())).collect();
+    words.sort_unstable();
+    let counted = joined(words.chunk_by(String::eq).map(|alike| Some(format!("{} {}", alike.len(), alike[0]))), ", ")?;
+    Some(format!("Rough or without a number: {} of {} cases ({counted}).", words.len(), rows.len()))
 }
 
 /// Two charts with one vertical axis: the lines of the CPU, with its numbers of cores and CPUs, and those of a GPU, each with
@@ -132,12 +121,6 @@ pub(super) fn each_costs_more(known: &[(&str, Known<'_>)]) -> bool {
     known.windows(2).all(|pair| is_certain(pair[0].1, pair[1].1))
 }
 
-/// Sentences as one note.
-pub(super) fn note(parts: impl IntoIterator<Item = Option<String>>) -> Option<String> {
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| parts.join(" "))
-}
-
 /// `At 16 threads mcs (1.10 µs) is the cheapest lock. The next, clh, costs 1.2 times as much; ...`, with what else is to be said
 /// of the winner, and of others than the next. These are measured in the same way, so rows are compared within the run.
 pub(super) fn cheapest_in_words(
@@ -152,21 +135,22 @@ pub(super) fn cheapest_in_words(
         Ok(win) => win,
         Err(open) => return Some(Said::Open(format!("which {noun} is the cheapest at {threads} threads ({open})"))),
     };
-    let (next, next_cost) = win.next()?;
+    let (Entrant { name: next, .. }, next_cost) = win.next()?;
     let (of_winner, others) = more(&win, &next_cost);
     let of_winner = of_winner.map(|text| format!("; {text}")).unwrap_or_default();
-    let others = if others.is_empty() { String::new() } else { format!("; {}", enumeration(&others)) };
-    let on =
-        placements::beyond_one_socket(&data.run.machine.cpu, peers.like).map(|on| format!(" {on}")).unwrap_or_default();
+    let others = enumerated(others).map(|others| format!("; {others}")).unwrap_or_default();
+    let (threads, cheapest, times) = (size_and_place(data, peers.like)?, contest.cheapest(noun), win.ratio(&next_cost));
+    let Win { name, cost, .. } = &win;
     let text = format!(
-        "At {threads} threads{on} {} ({}) is the {}{of_winner}. The next, {}, costs {} as much{others}.",
-        win.name,
-        win.cost.time(),
-        contest.cheapest(noun),
-        next.name,
-        win.times(&next_cost),
+        "At {threads} {name} ({cost}) is the {cheapest}{of_winner}. The next, {next}, costs {times} as much{others}."
     );
     Some(Said::certain(text, win.rows()))
+}
+
+/// `16 threads`, `16 threads across sockets`.
+pub(super) fn size_and_place(data: &RunData, case: &Case) -> Option<String> {
+    let on = placements::beyond_one_socket(&data.run.machine.cpu, case).map(|on| format!(" {on}"));
+    Some(format!("{} threads{}", case.threads?, on.unwrap_or_default()))
 }
 
 /// The numbers of threads that a sentence is about: the smallest ones, the largest team that fits the CPUs, and the largest
@@ -187,7 +171,7 @@ fn stops(data: &RunData, peers: &Peers<'_>, least: u32) -> Vec<u32> {
 /// measured lock` where the run leaves some out at such a number of threads. It is open where nothing is certain at any of these
 /// numbers; `None` where none has two rows.
 pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u32) -> Option<Said> {
-    let at = |threads: u32| format!("at {threads} thread{}", if threads == 1 { "" } else { "s" });
+    let at = |threads: u32| format!("at {}", plural(threads, "thread"));
     let mut certain: Vec<(String, String)> = Vec::new();
     let mut open: Vec<String> = Vec::new();
     let mut measured = "";
@@ -202,12 +186,12 @@ pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u
                 }
                 let is_first = certain.iter().all(|(known, _)| known != win.name);
                 let place = if is_first { at(threads) } else { format!("at {threads}") };
-                certain.push((win.name.to_owned(), format!("{place} ({})", win.cost.time())));
+                certain.push((win.name.to_owned(), format!("{place} ({})", win.cost)));
             }
         }
     }
     let certain: Vec<String> =
-        grouped(certain).into_iter().map(|(name, places)| format!("{name} {}", enumeration(&places))).collect();
+        in_groups(certain).into_iter().map(|(name, places)| format!("{name} {}", enumeration(&places))).collect();
     let sentence = |parts: &[String]| format!("Cheapest {measured}{noun}: {}.", parts.join("; "));
     match (certain.is_empty(), open.is_empty()) {
         (true, true) => None,

@@ -1,13 +1,7 @@
 //! Hyperthreads: what a thread loses where its sibling on the same core is busy, and what the core gains.
 
-use syncscope_core::{Case, Placement};
-
 use super::families::{Contrast, by_class, line, of_teams, take_instead, take_longer, usual};
-use super::{Picture, Said, Sentences};
-use crate::analysis::placements;
-use crate::chart::{Line, Spec};
-use crate::naming::enumeration;
-use crate::{RunData, figure};
+use super::prelude::*;
 
 pub(super) const SENTENCES: Sentences = &[alone_and_beside, teams_on_siblings, pairs_on_one_core];
 
@@ -82,11 +76,11 @@ const WHAT_THEY_ARE: &str = "Operations without a number of cores are those of o
 /// What published figures say, which have no intervals.
 fn by_points(data: &RunData) -> Option<String> {
     let teams = teams(data)?;
-    let words: Vec<String> = of_teams(data, &teams).filter_map(|one| one.of_points()).collect();
+    let words = enumerated(of_teams(data, &teams).filter_map(|one| one.of_points()))?;
     let [(_, cores), (_, threads)] = teams;
     let text =
         format!("Time of a thread with {threads} threads against {cores} on the same cores, by the points alone");
-    (!words.is_empty()).then(|| format!("{text}: {}.", enumeration(&words)))
+    Some(format!("{text}: {words}."))
 }
 
 pub(super) fn picture(data: &RunData) -> Option<Picture> {

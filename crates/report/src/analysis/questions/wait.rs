@@ -1,13 +1,8 @@
 //! How to wait? What a hint costs, when a waiter goes on by each way to wait, and from which wait on sleeping is the better one.
 
-use syncscope_core::{Case, Domain, Role, Waits};
+use syncscope_core::Waits;
 
-use super::advice::{Decision, Inquiry, Situation, decide};
-use super::rows::{series, team, unreliable};
-use super::{Picture, Said, Sentences};
-use crate::analysis::contest::{Basis, Contest, Entrant, Known, Peers, Size, design, takes_part};
-use crate::chart::{Axis, Point, Rule, Spec, Unit};
-use crate::{RunData, figure};
+use super::prelude::*;
 
 pub(super) const SENTENCES: Sentences = &[a_microsecond, spin_or_sleep];
 
@@ -24,12 +19,11 @@ fn a_microsecond(data: &RunData) -> Option<Said> {
     let contest = hints(data)?.contest(Basis::Machine);
     let is_counted =
         |hint: &Known<'_>| hint.has_figure() && hint.bounds.low > 0.0 && hint.bounds.high < LONGEST_HINT_NS;
-    let (entrant, hint) = contest.known().find(|(_, hint)| is_counted(hint))?;
+    let (Entrant { name, .. }, hint) = contest.known().find(|(_, hint)| is_counted(hint))?;
     let count = |ns: f64| figure::grouped(format!("{:.0}", 1000.0 / ns));
-    let (fewest, most) = (count(hint.bounds.high), count(hint.bounds.low));
+    let [usual, fewest, most] = [hint.ns, hint.bounds.high, hint.bounds.low].map(count);
     let range = if fewest == most { String::new() } else { format!(", {fewest} to {most} in another run") };
-    let text =
-        format!("A microsecond is {} times {} here ({} each{range}).", count(hint.ns), entrant.name, hint.time());
+    let text = format!("A microsecond is {usual} times {name} here ({hint} each{range}).");
     Some(Said::certain(text, [hint.index]))
 }
 
@@ -92,14 +86,10 @@ fn spin_or_sleep(data: &RunData) -> Option<Said> {
     let Some([_, at, _]) = waiters.break_even() else {
         return Some(Said::Open("whether a thread that spins goes on before one that sleeps".to_owned()));
     };
+    let (at, spins, sleeps) = (figure::time(at), &waiters.awake.name, &waiters.asleep.name);
     let text = format!(
-        "Spinning costs less than sleeping for waits of up to {}: a sleeping thread goes on {} after the call that wakes it \
-         ({}), a spinning one {} after the store ({}).",
-        figure::time(at),
-        asleep.time(),
-        waiters.asleep.name,
-        awake.time(),
-        waiters.awake.name
+        "Spinning costs less than sleeping for waits of up to {at}: a sleeping thread goes on {asleep} after the call \
+         that wakes it ({sleeps}), a spinning one {awake} after the store ({spins})."
     );
     Some(Said::certain(text, [asleep.index, awake.index]))
 }
@@ -109,9 +99,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let hinted: Vec<usize> = hints(data).map_or_else(Vec::new, |hints| hints.contest(Basis::Run).rows().collect());
     let costs = Spec::dots(Axis::log("time of one", Unit::Time), series(data, &hinted, name, |_| 0, Point::cost));
     let costs = costs.map(|chart| chart.titled("Hints, and calls that may give the CPU away"));
-    let with_role = |role: Role| -> Vec<usize> {
-        (0..data.rows.len()).filter(|index| takes_part(data, &data.rows[*index], role)).collect()
-    };
+    let with_role = |role| data.rows_where(move |row| takes_part(data, row, role)).collect::<Vec<_>>();
     let (rows, woken) = (with_role(Role::Reaction), with_role(Role::WakeAll));
     let waited = |case: &Case| waited_us(case).map_or(0, u64::from);
     let break_even = Waiters::of(data, USUAL_US, Basis::Machine).and_then(|waiters| waiters.break_even());
@@ -154,11 +142,8 @@ pub(super) fn wait(inquiry: Inquiry<'_>) -> Vec<Situation> {
         Some(ns) if ns < low => spins().into_iter().collect(),
         Some(ns) if ns > high => sleeps().into_iter().collect(),
         Some(_) => {
-            let why = format!(
-                "spinning and sleeping cost about as much: sleeping pays off beyond {} to {}",
-                figure::time(low),
-                figure::time(high)
-            );
+            let [low, high] = [low, high].map(figure::time);
+            let why = format!("spinning and sleeping cost about as much: sleeping pays off beyond {low} to {high}");
             vec![(Domain::Cpu, situation(""), Decision::Undecided(why))]
         }
     }
@@ -171,18 +156,14 @@ fn spin(inquiry: Inquiry<'_>, waiters: &Waiters<'_>) -> Option<Decision> {
 }
 
 fn sleep(inquiry: Inquiry<'_>, waiters: &Waiters<'_>, at: f64) -> Option<Decision> {
-    let [awake, _] = waiters.known()?;
-    Some(decide(inquiry, &waiters.sleeping)?.taking(|choice| {
-        choice.notes.push(format!(
-            "a thread that spins goes on after {} ({}), and takes its CPU for the whole wait",
-            awake.time(),
-            waiters.awake.name
-        ));
-        choice.notes.push(format!(
-            "where the wait is not known before: spin for {}, then sleep; that costs at most twice the better choice",
-            figure::time(at)
-        ));
-    }))
+    let ([awake, _], name, at) = (waiters.known()?, &waiters.awake.name, figure::time(at));
+    let notes = [
+        format!("a thread that spins goes on after {awake} ({name}), and takes its CPU for the whole wait"),
+        format!(
+            "where the wait is not known before: spin for {at}, then sleep; that costs at most twice the better choice"
+        ),
+    ];
+    Some(decide(inquiry, &waiters.sleeping)?.taking(|choice| choice.notes.extend(notes)))
 }
 
 #[cfg(test)]

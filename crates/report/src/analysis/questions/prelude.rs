@@ -1,0 +1,26 @@
+//! What the questions use: the rows and what is known of them, charts, and words.
+
+pub(super) use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) use syncscope_core::stats::Interval;
+pub(super) use syncscope_core::{Case, Domain, Dtype, Group, Layout, MemoryOrder, Mode, Placement, Role, Row, Verdict};
+
+pub(super) use super::advice::{Choice, Decision, Inquiry, Situation, decide, missing_size, of_peers};
+pub(super) use super::rows::{
+    by_threads, cheapest_in_words, each_costs_more, largest_team, one_line_each, plain, series, size_and_place, sizes,
+    team, unreliable,
+};
+pub(super) use super::{Picture, Said, Sentences};
+pub(super) use crate::analysis::contest::{
+    Basis, Comparison, Contest, Entrant, Known, Peers, Ratio, Size, design, has_role, is_absent, is_plain,
+    short_design, takes_part,
+};
+pub(super) use crate::analysis::ladder::{on_rung, rung};
+pub(super) use crate::analysis::phrases::{enumerated, joined};
+pub(super) use crate::analysis::placements;
+pub(super) use crate::analysis::usual::{MachineSize, most_usual, short_name, unusualness};
+pub(super) use crate::chart::{Axis, Cell, Line, Point, Rule, Series, Spec, Unit};
+pub(super) use crate::figure::Cost;
+pub(super) use crate::naming::{capitalized, either, enumeration, plural};
+pub(super) use crate::sets::sets;
+pub(super) use crate::{RunData, figure, naming};
