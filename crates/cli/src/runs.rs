@@ -31,6 +31,9 @@ fn named_or(named: &[PathBuf], counts: fn(&RunDirectory) -> bool) -> Result<Vec<
 
 /// The newest runs of [`RUNS`] that count, the newest last.
 pub(crate) fn latest(count: usize, counts: fn(&RunDirectory) -> bool) -> Result<Vec<PathBuf>, Failure> {
+    if count == 0 {
+        return Ok(Vec::new());
+    }
     // Their names begin with the time.
     let mut runs = runs_in(Path::new(RUNS), counts);
     if runs.len() < count {

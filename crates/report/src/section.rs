@@ -61,7 +61,7 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
-/// The heading of a column, and what stands below it for a row.
+/// The heading of a column, and the text of its cell for a row.
 pub type Column<T> = (&'static str, fn(&T) -> String);
 
 impl Part {

@@ -148,7 +148,13 @@ fn waits(source: &OwnOperation) -> bool {
 /// Options and definitions of the compiler, besides the type.
 fn options(source: &OwnOperation) -> Vec<String> {
     // As `own_kernels.cuh` numbers them.
-    let check = check_of(source).map_or(0, |check| 1 + check as u32);
+    let check = match check_of(source) {
+        None => 0,
+        Some(OwnCheck::Counter) => 1,
+        Some(OwnCheck::Lock) => 2,
+        Some(OwnCheck::Barrier) => 3,
+        Some(OwnCheck::Message) => 4,
+    };
     let mut options = vec![
         format!("SYNCSCOPE_CHECK={check}"),
         format!("SYNCSCOPE_PRIVATE={}", u32::from(source.names("mine"))),

@@ -27,7 +27,7 @@ pub struct Program {
     pub definitions: Vec<String>,
 }
 
-/// Of what tells programs apart: a file has one text, which is long.
+/// Programs differ by file and definitions. The text follows from the file, and is long.
 impl Hash for Program {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.file, &self.definitions).hash(state);

@@ -72,7 +72,7 @@ pub fn summary(comparison: &Comparison<'_>) -> String {
     )
 }
 
-/// What stands below a table of the terminal that does not show all.
+/// The line below a table of the terminal that leaves lines out.
 pub(super) fn and_more(left_out: usize) -> String {
     if left_out > 0 { format!("\n  and {left_out} more; --format csv has all") } else { String::new() }
 }

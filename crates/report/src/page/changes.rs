@@ -45,7 +45,7 @@ pub(super) fn ratio(found: &Comparison<'_>, a: &Row, b: &Row) -> String {
 }
 
 fn content(found: &Comparison<'_>) -> Vec<Part> {
-    // So many of the last columns stand first.
+    // The last `turned` columns come first.
     let table = |grid: &Grid, turned: usize| {
         let (mut headings, lines) = grid.parts();
         let mut lines = lines.to_vec();

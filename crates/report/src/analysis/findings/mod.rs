@@ -2,8 +2,8 @@
 //!
 //! `assets/claims.csv` has the claims in words, with their sources. The function of a claim picks rows and compares their
 //! intervals; it says `Holds` or `DoesNotHold` only where the intervals make that certain, and `Open` with the reason elsewhere.
-//! Start with `judge`, the comparisons, and its thresholds for words such as "constant"; `pick` has the choices of rows. The
-//! functions stand by paper and subject:
+//! Start with `judge`, the comparisons, and its thresholds for words such as "constant"; `pick` has the choices of rows, and
+//! `prelude` what all claims import. The functions are grouped by paper and subject:
 //!
 //! | file | claims |
 //! |---|---|

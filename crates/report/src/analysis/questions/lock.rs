@@ -35,14 +35,14 @@ fn spinning_or_sleeping(data: &RunData) -> Option<Said> {
     let ((faster, of_faster), (slower, of_slower)) = if is_less { (spins, sleeps) } else { (sleeps, spins) };
     let (Entrant { name: cheap, .. }, least) = of_faster.least()?;
     // What is said of the one that may cost the least of its kind holds for the others.
-    let (Entrant { name: dear, .. }, of_most) =
+    let (Entrant { name: costly, .. }, of_most) =
         of_slower.known().min_by(|(_, a), (_, b)| a.bounds.low.total_cmp(&b.bounds.low))?;
     let is_certain = of_most.has_figure() && of_slower.is_above(&least);
     let both @ Comparison { less, more, ratio } = least.against(of_most).filter(|_| is_certain)?;
     let threads = peers.like.threads?;
     let text = format!(
         "At {threads} threads locks whose waiters {slower} take {ratio} as long as those whose waiters {faster}: \
-         {more} with {dear} against {less} with {cheap}."
+         {more} with {costly} against {less} with {cheap}."
     );
     Some(Said::certain(text, both.rows()))
 }

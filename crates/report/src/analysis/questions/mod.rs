@@ -4,6 +4,7 @@
 //! same rows. Nothing is said that intervals do not make certain; where they leave a question open, that is said.
 //!
 //! - [`advice`] is what `advise` answers, [`chart`](crate::chart) what the page draws, and `rows` selects the rows of a chart.
+//! - `prelude` has what nearly every question imports.
 //! - A question is a line of [`QUESTIONS`], and a file that has its `SENTENCES` and its `picture`.
 
 pub(crate) mod advice;
