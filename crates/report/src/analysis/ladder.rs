@@ -198,8 +198,7 @@ fn several_nodes(case: &Case, _: MachineSize) -> bool {
 /// Several CPU threads that fit the hardware threads, without a list of CPUs.
 fn several_threads(case: &Case, machine: MachineSize) -> bool {
     let threads = case.threads.unwrap_or(1);
-    let fits_cpus = machine.hardware_threads == 0 || threads <= machine.hardware_threads;
-    threads > 1 && fits_cpus && !matches!(case.placement, Some(Placement::List(_)))
+    threads > 1 && machine.holds(threads) && !is_pair(case)
 }
 
 fn cluster(case: &Case, blocks: u32) -> bool {

@@ -4,6 +4,7 @@ use syncscope_core::Domain;
 
 use super::super::contest::{Known, Ratio};
 use super::super::phrases::joined;
+use super::pick::at;
 use super::{ClaimVerdict, Outcome};
 use crate::figure::{self, interval_within_run};
 use crate::naming;
@@ -172,6 +173,17 @@ pub(super) fn two(test: Test, (name_a, a): (&str, &Known<'_>), (name_b, b): (&st
     outcome(test.of(a, b), sentence, UNDECIDED, [a.index, b.index])
 }
 
+/// One operation in two shapes, each with its blocks and threads.
+pub(super) fn shapes(
+    test: Test,
+    name: &str,
+    rows: &[Known<'_>],
+    one: (u32, u32),
+    other: (u32, u32),
+) -> Option<Outcome> {
+    Some(two(test, (name, &at(rows, one)?), ("", &at(rows, other)?)))
+}
+
 /// A statement that "in general" holds for pairs of costs: for [`GENERALLY`] of them. `words` say what is true of a pair
 /// that agrees: "is below the other".
 pub(super) fn generally(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
@@ -181,6 +193,11 @@ pub(super) fn generally(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<O
     let pair = pairs.iter().rfind(|(a, b)| test.of(a, b) == verdict).or(pairs.last())?;
     let sentence = format!("{words} {}; {}", tally.in_words("comparisons"), with_different_names(pair));
     Some(outcome(verdict, sentence, "; too few are decided", rows_of(pair, pairs)))
+}
+
+/// Both of most pairs cost alike.
+pub(super) fn alike(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
+    generally(Test::Within(ALIKE), &format!("{words} cost alike"), pairs)
 }
 
 /// A recommendation of the first of each pair over the second: it is certainly cheaper by more than [`ALIKE`] in more than half of

@@ -9,7 +9,7 @@ use super::super::usual::MachineSize;
 use super::judge::Pair;
 use crate::RunData;
 
-pub(super) const WARP: u32 = 32;
+pub(super) use super::super::usual::WARP;
 pub(super) const FLUSH: &str = "cpu.fence.flush";
 pub(super) const SYNCTHREADS: &str = "gpu.block.syncthreads";
 
@@ -95,7 +95,7 @@ pub(super) fn atomics<'a>(data: &'a RunData, primitive: &str, dtype: Dtype, layo
 pub(super) const ONE: Layout = Layout::Shared;
 
 /// The row of so many blocks and threads.
-pub(super) fn at<'a>(rows: &[Known<'a>], blocks: u32, threads: u32) -> Option<Known<'a>> {
+pub(super) fn at<'a>(rows: &[Known<'a>], (blocks, threads): (u32, u32)) -> Option<Known<'a>> {
     rows.iter().find(|row| row.row.case.blocks == Some(blocks) && row.row.case.threads == Some(threads)).copied()
 }
 

@@ -4,8 +4,8 @@ pub(super) use syncscope_core::{Case, Dtype, Layout, Mode};
 
 pub(super) use super::super::contest::{Basis, Known};
 pub(super) use super::judge::{
-    ALIKE, MUCH, Pair, Tally, Test, Unit, all, every, flat, generally, grows_alike, grows_more, largely_flat,
-    preferred, rising, two, unique,
+    ALIKE, MUCH, Pair, Tally, Test, Unit, alike, all, every, flat, generally, grows_alike, grows_more, largely_flat,
+    preferred, rising, shapes, two, unique,
 };
 pub(super) use super::pick::{
     DTYPES, FLUSH, ONE, SYNCTHREADS, WARP, at, atomics, blocks, by_threads, multiprocessors, of_blocks, pairs,

@@ -122,8 +122,7 @@ pub(super) fn hand_over(inquiry: Inquiry<'_>) -> Vec<Situation> {
     };
     let (spinning, sleeping, queues) = (peers(Role::SpinHandoff), peers(Role::SleepHandoff), peers(Role::Channel));
     if spinning.is_none() && sleeping.is_none() && queues.is_none() {
-        let missing = missing_size(inquiry, Role::SpinHandoff, |_| true);
-        return missing.map(|missing| (Domain::Cpu, String::new(), missing)).into_iter().collect();
+        return Vec::from_iter(missing_size(inquiry, (Domain::Cpu, Role::SpinHandoff, ""), |_| true));
     }
     let may_sleep = sleeping.unwrap_or_default().with(queues.unwrap_or_default());
     let of_spinning = |choice: &mut Choice| {
