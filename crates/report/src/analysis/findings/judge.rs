@@ -2,7 +2,7 @@
 
 use syncscope_core::Domain;
 
-use super::super::contest::{Known, Ratio};
+use super::super::contest::Known;
 use super::super::phrases::joined;
 use super::pick::at;
 use super::{ClaimVerdict, Outcome};
@@ -145,7 +145,7 @@ const WIDE: f64 = 10.0;
 /// without it.
 fn times(a: &Known<'_>, b: &Known<'_>) -> String {
     let (more, less) = if a.ns < b.ns { (b, a) } else { (a, b) };
-    let ratio = Ratio::of((more.ns, more.bounds), (less.ns, less.bounds));
+    let ratio = more.over(less);
     let point = figure::ratio(ratio.point);
     let whose = more.other_actor().or_else(|| less.other_actor());
     let whose = whose.map(|actor| format!(", both of the {actor} thread")).unwrap_or_default();
@@ -316,7 +316,7 @@ pub(super) fn grows_alike(a: Growth<'_, '_>, b: Growth<'_, '_>) -> Outcome {
 }
 
 fn growth((_, most, few): Growth<'_, '_>) -> [f64; 2] {
-    let ratio = Ratio::of((most.ns, most.bounds), (few.ns, few.bounds));
+    let ratio = most.over(few);
     [ratio.low.unwrap_or_default(), ratio.high.unwrap_or(f64::INFINITY)]
 }
 

@@ -199,7 +199,7 @@ fn cost_drop(costs: &[OfStride<'_>], dtype: Dtype) -> Option<CostDrop> {
     let from = (1..costs.len()).find(flat)?;
     let (before, (_, first), (stride, start)) = (costs[from - 1], costs[0], costs[from]);
     let certain = low(&before) > start.bounds.high && start.bounds.high < LEAST_DROP * least(&costs[from..]);
-    let factor = Ratio::of((first.ns, first.bounds), (start.ns, start.bounds));
+    let factor = first.over(&start);
     (certain && before.1.ns >= PLATEAU * start.ns && factor.point >= LEAST_DROP).then(|| CostDrop {
         stride,
         bytes: u64::from(stride) * dtype.size_bytes() as u64,
