@@ -44,7 +44,10 @@ const fn of_devices(id: &'static str, title: &'static str, fits: &'static [Fit])
 /// The rungs, from the smallest level to the largest, CPU first.
 pub(crate) const LADDER: &[Rung] = {
     use Choice::{Cheapest, CheapestSleep, Usual};
-    use Fit::*;
+    use Fit::{
+        AllAdd, Cluster, Devices, Filled, Group, MoreThan, NoGroup, Nodes, NotGroup, OneActor, OneBlock, OneWarpAdds,
+        Pair, SeveralNodes, Team, Threads,
+    };
     use Mode::{Latency, Throughput};
     use Role::{GridBarrier, ThreadBarrier, ThreadLock};
     use Size::{Fewest, Most};

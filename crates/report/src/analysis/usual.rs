@@ -43,7 +43,7 @@ impl MachineSize {
 
     /// The blocks and warps of the case on each multiprocessor, where all have as many.
     pub(crate) fn load_of(self, case: &Case) -> Option<(u32, u32)> {
-        let is_even = |blocks: &u32| *blocks > 0 && self.multiprocessors > 0 && blocks % self.multiprocessors == 0;
+        let is_even = |blocks: &u32| *blocks > 0 && blocks.is_multiple_of(self.multiprocessors);
         let blocks = case.blocks.filter(is_even)? / self.multiprocessors;
         Some((blocks, blocks * case.threads?.div_ceil(WARP)))
     }

@@ -130,13 +130,13 @@ pub(super) fn take_longer(
 
 /// What certainly takes longer or shorter, with both figures.
 pub(super) fn take_instead(all: &[Contrast<'_>], text: impl Fn(String) -> String) -> Option<Said> {
-    said(all, |one| one.instead(), text)
+    said(all, Contrast::instead, text)
 }
 
 /// The contrasts of which there is something to say.
-fn said(
-    all: &[Contrast<'_>],
-    in_words: impl Fn(&Contrast<'_>) -> Option<String>,
+fn said<'a>(
+    all: &[Contrast<'a>],
+    in_words: impl Fn(&Contrast<'a>) -> Option<String>,
     text: impl Fn(String) -> String,
 ) -> Option<Said> {
     let (words, rows): (Vec<String>, Vec<[usize; 2]>) =
@@ -164,7 +164,7 @@ pub(super) fn of_teams<'a>(
 
 /// Operations of two threads, each with its row on a pair of CPUs of each class.
 pub(super) fn by_class(data: &RunData) -> Vec<[Option<usize>; PAIR_CLASSES.len()]> {
-    by_group(data, PAIR_CLASSES)
+    by_group(data, PAIR_CLASSES.map(|[group, ..]| group))
 }
 
 /// Operations on chosen CPUs, each with its row of each group: the median one where a group has several.
@@ -188,6 +188,12 @@ pub(super) fn used<'c>(columns: &'c [String], lines: &[Line]) -> (Vec<&'c str>, 
     let used: Vec<usize> = (0..columns.len()).filter(is_used).collect();
     let cut = |one: &Line| line(one.label.clone(), used.iter().map(|column| one.cells[*column].clone()));
     (used.iter().map(|column| columns[*column].as_str()).collect(), lines.iter().map(cut).collect())
+}
+
+/// The line of an operation with these rows, if it has one, labelled by its case.
+pub(super) fn line_of(data: &RunData, rows: &[Option<usize>], label: impl Fn(&Case) -> String) -> Option<Line> {
+    let first = rows.iter().flatten().next()?;
+    Some(line(label(data.case(*first)), rows.iter().map(|row| row.map(|index| cell(data, index)))))
 }
 
 /// A line of a table.

@@ -86,7 +86,7 @@ const QUESTIONS: [Question; 15] = [
 
 /// What answers a need, one piece of advice for each side and situation that the run has rows for; and the candidates of the CPU
 /// and of the GPU.
-fn adviser(need: Need) -> (fn(Inquiry<'_>) -> Vec<Situation>, [Candidates; 2]) {
+fn adviser(need: Need) -> (Adviser, [Candidates; 2]) {
     match need {
         Need::CountEvents => (counters::count_events, [Ok("--only 'cpu.atomic.add'"), Ok("--only 'gpu.atomic.add'")]),
         Need::Protect => (lock::protect, [Ok("--only 'cpu.lock.*'"), Ok("--only 'gpu.lock.*'")]),
@@ -102,6 +102,7 @@ fn adviser(need: Need) -> (fn(Inquiry<'_>) -> Vec<Situation>, [Candidates; 2]) {
     }
 }
 
+type Adviser = fn(Inquiry<'_>) -> Vec<Situation>;
 /// The options of `run` that select the candidates for a need on a side, or why it has none.
 type Candidates = Result<&'static str, &'static str>;
 const NO_GPU_HAND_OVER: &str = "the catalogue has no hand-over between threads of a GPU";
