@@ -24,13 +24,13 @@ const RESIDENT_BLOCKS: u32 = 32;
 const DEVICE_BARRIERS: [&str; 2] = ["gpu.multi.flags", "gpu.multi.counter"];
 
 pub(super) const CLAIMS: &[(&str, Predicate)] = &[
-    ("zhang.tile_size", |data| flat(ALIKE, &groups(data, TILES))),
+    ("zhang.tile_size", |data| flat(ALIKE, &in_groups(data, TILES))),
     ("zhang.coalesced_size", |data| {
-        let rows = groups(data, NEIGHBOURS);
+        let rows = in_groups(data, NEIGHBOURS);
         let of = |size| rows.iter().find(|row| row.row.case.group_number(NEIGHBOURS[1]) == Some(size));
         Some(two(Test::AtLeast(MUCH), ("a group of 16,", of(16)?), ("a group of 32,", of(32)?)))
     }),
-    ("zhang.coalesced_constant", |data| flat(ALIKE, &groups(data, NEIGHBOURS))),
+    ("zhang.coalesced_constant", |data| flat(ALIKE, &in_groups(data, NEIGHBOURS))),
     ("zhang.one_cycle", one_cycle),
     ("zhang.block_size", |data| rising(&one_block(data, WARP..))),
     ("zhang.block_warps", |data| {
@@ -58,7 +58,7 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
     }),
     ("zhang.block_before_warp", |data| {
         let block = at(&blocks(data, SYNCTHREADS, |_| true), (1, WARP))?;
-        let warp = groups(data, TILES).first().copied().or_else(|| at(&converged(data), (1, WARP)))?;
+        let warp = in_groups(data, TILES).first().copied().or_else(|| at(&converged(data), (1, WARP)))?;
         Some(two(Test::Below, ("a block,", &block), (&warp.name(), &warp)))
     }),
     ("zhang.full_block", |data| full_block(&blocks(data, SYNCTHREADS, |_| true), 1)),
@@ -133,10 +133,14 @@ fn is_nop(row: &Known<'_>) -> bool {
     row.row.evidence.as_deref().is_some_and(Evidence::is_nop)
 }
 
+fn in_groups<'a>(data: &'a RunData, [primitive, group]: [&str; 2]) -> Vec<Known<'a>> {
+    groups(data, primitive, |case| case.in_group(group))
+}
+
 /// Barriers of groups within one warp, in a loop.
-fn groups<'a>(data: &'a RunData, [primitive, group]: [&str; 2]) -> Vec<Known<'a>> {
+fn groups<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec<Known<'a>> {
     let one_warp = |case: &Case| case.blocks == Some(1) && case.threads == Some(WARP);
-    let mut rows = blocks(data, primitive, |case| one_warp(case) && case.in_group(group));
+    let mut rows = blocks(data, primitive, |case| one_warp(case) && fits(case));
     // What is compiled to nothing counts only where nothing else was measured.
     if !rows.iter().all(is_nop) {
         rows.retain(|row| !is_nop(row));
@@ -146,7 +150,7 @@ fn groups<'a>(data: &'a RunData, [primitive, group]: [&str; 2]) -> Vec<Known<'a>
 }
 
 fn one_cycle(data: &RunData) -> Option<Outcome> {
-    let rows = groups(data, NEIGHBOURS);
+    let rows = groups(data, NEIGHBOURS[0], |case| case.group.is_some());
     let known: Vec<_> = rows.iter().filter_map(|row| Some((*row, row.row.cycles_interval?))).collect();
     let (least, interval) = known.iter().min_by(|a, b| a.1.high.total_cmp(&b.1.high)).copied()?;
     let is_possible = |(_, bounds): &(Known<'_>, Interval)| bounds.low >= SUSPICIOUS_CYCLES;

@@ -4,7 +4,6 @@ use syncscope_core::Domain;
 
 use super::super::contest::Known;
 use super::super::phrases::joined;
-use super::pick::at;
 use super::{ClaimVerdict, Outcome};
 use crate::figure::{self, interval_within_run};
 use crate::naming;
@@ -171,17 +170,6 @@ pub(super) fn two(test: Test, (name_a, a): (&str, &Known<'_>), (name_b, b): (&st
     };
     let sentence = format!("{}, {}: {}", named(name_a, a), named(name_b, b), times(a, b));
     outcome(test.of(a, b), sentence, UNDECIDED, [a.index, b.index])
-}
-
-/// One operation in two shapes, each with its blocks and threads.
-pub(super) fn shapes(
-    test: Test,
-    name: &str,
-    rows: &[Known<'_>],
-    one: (u32, u32),
-    other: (u32, u32),
-) -> Option<Outcome> {
-    Some(two(test, (name, &at(rows, one)?), ("", &at(rows, other)?)))
 }
 
 /// A statement that "in general" holds for pairs of costs: for [`GENERALLY`] of them. `words` say what is true of a pair

@@ -6,7 +6,8 @@ use super::super::contest::alike::of_one_actor;
 use super::super::contest::{Basis, Known};
 use super::super::placements;
 use super::super::usual::MachineSize;
-use super::judge::Pair;
+use super::Outcome;
+use super::judge::{Pair, Test, two};
 use crate::RunData;
 
 pub(super) use super::super::usual::WARP;
@@ -97,6 +98,17 @@ pub(super) const ONE: Layout = Layout::Shared;
 /// The row of so many blocks and threads.
 pub(super) fn at<'a>(rows: &[Known<'a>], (blocks, threads): (u32, u32)) -> Option<Known<'a>> {
     rows.iter().find(|row| row.row.case.blocks == Some(blocks) && row.row.case.threads == Some(threads)).copied()
+}
+
+/// One operation in two shapes, each with its blocks and threads.
+pub(super) fn shapes(
+    test: Test,
+    name: &str,
+    rows: &[Known<'_>],
+    one: (u32, u32),
+    other: (u32, u32),
+) -> Option<Outcome> {
+    Some(two(test, (name, &at(rows, one)?), ("", &at(rows, other)?)))
 }
 
 /// The rows of so many blocks.
