@@ -142,10 +142,7 @@ impl<'a> Peers<'a> {
     /// Those of so many CPU threads; without a number, of the most that fit the CPUs.
     pub(crate) fn of_team(data: &'a RunData, role: Role, threads: Option<u32>, least: u32) -> Option<Self> {
         let machine = MachineSize::of(&data.run.machine);
-        let fits = |case: &Case| {
-            let is_asked = threads.map_or(!machine.is_oversubscribed_by(case), |asked| case.threads == Some(asked));
-            is_asked && case.threads.unwrap_or(1) >= least
-        };
+        let fits = |case: &Case| machine.is_asked(case, threads) && case.threads.unwrap_or(1) >= least;
         Self::of(data, role, fits, Size::Most)
     }
 

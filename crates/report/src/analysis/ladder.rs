@@ -3,17 +3,17 @@
 //! The chart follows Zhang, Wahib, Matsuoka (*A Study of Synchronization Methods in Modern GPUs*, figures 12 and 13), from the warp to several devices. The CPU has rungs
 //! of its own, from one core to two packages, and so have processes on one machine and on several.
 
-use syncscope_core::{Case, Layout, Mode, Placement, Role, Space};
+use syncscope_core::{Case, Mode, Role, Space};
 
 use crate::RunData;
 use crate::figure::has_figure;
 use crate::naming::EMPTY_KERNEL;
 
 use super::contest::{Basis, Known, Size};
-use super::row_query::{Choice, Fits, Rung, Selected, one_actor};
-use super::usual::{MachineSize, is_one_block};
+use super::row_query::{Choice, Fit, Rung, Selected};
+use super::usual::WARP;
 
-const fn of(id: &'static str, level: &'static str, title: &'static str, choice: Choice, fits: Fits) -> Rung {
+const fn of(id: &'static str, level: &'static str, title: &'static str, choice: Choice, fits: &'static [Fit]) -> Rung {
     Rung { id, level, title, choice, fits }
 }
 
@@ -23,7 +23,7 @@ const fn usual(
     level: &'static str,
     title: &'static str,
     primitive: &'static str,
-    fits: Fits,
+    fits: &'static [Fit],
 ) -> Rung {
     of(id, level, title, Choice::Usual(primitive, Size::Fewest), fits)
 }
@@ -31,24 +31,23 @@ const fn usual(
 /// All pairs of CPUs are measured with this one.
 const HANDOFF: &str = "cpu.handoff.cas_pingpong";
 
-/// Two CPUs, of which it may be unknown what they share.
-const fn is_pair(case: &Case) -> bool {
-    matches!(case.placement, Some(Placement::List(_)))
-}
-
 /// A class of pairs of CPUs.
-const fn pair(id: &'static str, title: &'static str, fits: Fits) -> Rung {
+const fn pair(id: &'static str, title: &'static str, fits: &'static [Fit]) -> Rung {
     of(id, "Two threads", title, Choice::MedianCost(HANDOFF), fits)
 }
 
 /// The cheapest barrier of several devices.
-const fn of_devices(id: &'static str, title: &'static str, fits: Fits) -> Rung {
+const fn of_devices(id: &'static str, title: &'static str, fits: &'static [Fit]) -> Rung {
     of(id, "Several GPUs", title, Choice::Cheapest(Role::DeviceBarrier, Size::Fewest), fits)
 }
 
 /// The rungs, from the smallest level to the largest, CPU first.
 pub(crate) const LADDER: &[Rung] = {
     use Choice::{Cheapest, CheapestSleep, Usual};
+    use Fit::{
+        AllAdd, Cluster, Devices, Filled, Group, MoreThan, NoGroup, Nodes, NotGroup, OneActor, OneBlock, OneWarpAdds,
+        Pair, SeveralNodes, Team, Threads,
+    };
     use Mode::{Latency, Throughput};
     use Role::{GridBarrier, ThreadBarrier, ThreadLock};
     use Size::{Fewest, Most};
@@ -59,63 +58,57 @@ pub(crate) const LADDER: &[Rung] = {
     const ADD: &str = "gpu.atomic.add";
     const MPI_BARRIER: &str = "mpi.barrier.blocking";
     &[
-        usual("core.add", "One core", "Atomic add, alone", "cpu.atomic.add", one_actor),
-        usual("core.fence", "One core", "Full fence", "cpu.fence.seq_cst", one_actor),
-        of("core.lock", "One core", "Uncontended lock (cheapest)", Cheapest(ThreadLock, Fewest), one_actor),
-        usual("handoff.close", "Two threads", "Hand-off, close", HANDOFF, |case, size| {
-            no_group(case, size) && !is_pair(case)
-        }),
-        pair("handoff.any", "Hand-off, any two CPUs", |case, size| no_group(case, size) && is_pair(case)),
-        pair("handoff.core", "Hand-off, same core", |case, _| case.in_group("same_core")),
-        pair("handoff.l2", "Hand-off, same L2", |case, _| case.in_group("same_l2")),
-        pair("handoff.l3", "Hand-off, same L3", |case, _| case.in_group("same_l3")),
-        pair("handoff.node", "Hand-off, same NUMA node", |case, _| case.in_group("same_node")),
-        pair("handoff.package", "Hand-off, same package", |case, _| case.in_group("same_package")),
-        pair("handoff.across", "Hand-off, across packages", |case, _| case.in_group("across")),
-        of("wake", "Two threads", "Wake a sleeping thread", CheapestSleep, no_group),
-        of("barrier.2", "Two threads", "Barrier, best", Cheapest(ThreadBarrier, Fewest), |case, _| {
-            case.threads == Some(2)
-        }),
-        of("add.threads", "All threads", "Atomic add, contended", Usual("cpu.atomic.add", Most), several_threads),
-        of("barrier.threads", "All threads", "Barrier, best", Cheapest(ThreadBarrier, Most), several_threads),
-        of("lock.threads", "All threads", "Lock, contended, best", Cheapest(ThreadLock, Most), several_threads),
-        usual("warp.converged", "Warp", "Barrier, converged", SYNCWARP, |case, _| warp(case, "converged")),
-        usual("warp.divergent", "Warp", "Barrier, divergent", SYNCWARP, |case, _| warp(case, "divergent")),
-        usual("warp.shuffle", "Warp", "Shuffle", "gpu.shuffle.idx", one_warp),
-        usual("warp.ballot", "Warp", "Ballot", "gpu.vote.ballot", one_warp),
-        usual("block.32", "Block", "Barrier, one warp", SYNCTHREADS, one_warp),
-        usual("block.1024", "Block", "Barrier, 1,024 threads", SYNCTHREADS, |case, _| block(case, 1024)),
-        usual("fence.block", "Block", "Fence", "gpu.fence.block", one_warp),
-        usual("add.block", "Block", "Atomic add, shared memory", ADD, |case, _| atomic(case, Shared, Throughput)),
-        usual("cluster.2", "Cluster", "Barrier, 2 blocks", CLUSTER, |case, _| cluster(case, 2)),
-        usual("cluster.8", "Cluster", "Barrier, 8 blocks", CLUSTER, |case, _| cluster(case, 8)),
-        usual("fence.device", "Device", "Fence", "gpu.fence.device", one_warp),
-        usual("add.warp.latency", "Device", "Atomic add, one warp, latency", ADD, |case, _| {
-            atomic(case, Global, Latency)
-        }),
-        usual("add.warp", "Device", "Atomic add, one warp, throughput", ADD, |case, _| {
-            atomic(case, Global, Throughput)
-        }),
-        of("add.device", "Device", "Atomic add, all threads", Usual(ADD, Most), contended_atomic),
-        of("grid", "Device", "Grid barrier, best", Cheapest(GridBarrier, Fewest), filled),
-        usual("grid.cooperative", "Device", "Grid barrier, cooperative", "gpu.grid.cooperative", filled),
-        usual("grid.counter", "Device", "Grid barrier, counter", "gpu.grid.counter", filled),
-        usual("grid.lock_free", "Device", "Grid barrier, lock-free", "gpu.grid.lock_free", filled),
-        usual("launch.graph", "Device", "Kernel boundary, graph", "gpu.launch.graph", working_kernel),
-        usual("launch.stream", "Device", "Kernel boundary, stream", "gpu.launch.stream", working_kernel),
-        usual("launch.empty", "Device", "Empty kernels, rate of the host", "gpu.launch.stream", empty_kernel),
-        usual("fence.system", "Several GPUs", "Fence, system", "gpu.fence.system", one_warp),
-        of_devices("devices.2", "Barrier, 2 devices, best", |case, _| case.devices == Some(2)),
-        of_devices("devices.4", "Barrier, 4 devices, best", |case, _| case.devices == Some(4)),
-        of_devices("devices.8", "Barrier, 8 devices, best", |case, _| case.devices == Some(8)),
-        usual("host.flag", "CPU and GPU", "Flag there and back", "hybrid.flag.round_trip", |_, _| true),
-        usual("host.launch", "CPU and GPU", "Kernel launch and wait", "gpu.launch.stream_sync", |_, _| true),
-        usual("message.node", "Processes", "Message, one node", "mpi.handoff.pingpong", one_node),
-        usual("mpi.2", "Processes", "MPI barrier, 2 processes", MPI_BARRIER, one_node),
-        of("mpi.node", "Processes", "MPI barrier, one node", Usual(MPI_BARRIER, Most), many_on_one_node),
-        usual("message.nodes", "Several nodes", "Message", "mpi.handoff.pingpong", several_nodes),
-        usual("mpi.nodes.2", "Several nodes", "MPI barrier, 2 nodes", MPI_BARRIER, two_nodes),
-        of("mpi.nodes", "Several nodes", "MPI barrier, all", Usual(MPI_BARRIER, Most), more_on_several_nodes),
+        usual("core.add", "One core", "Atomic add, alone", "cpu.atomic.add", &[OneActor]),
+        usual("core.fence", "One core", "Full fence", "cpu.fence.seq_cst", &[OneActor]),
+        of("core.lock", "One core", "Uncontended lock (cheapest)", Cheapest(ThreadLock, Fewest), &[OneActor]),
+        usual("handoff.close", "Two threads", "Hand-off, close", HANDOFF, &[NoGroup, Pair(false)]),
+        pair("handoff.any", "Hand-off, any two CPUs", &[NoGroup, Pair(true)]),
+        pair("handoff.core", "Hand-off, same core", &[Group("same_core")]),
+        pair("handoff.l2", "Hand-off, same L2", &[Group("same_l2")]),
+        pair("handoff.l3", "Hand-off, same L3", &[Group("same_l3")]),
+        pair("handoff.node", "Hand-off, same NUMA node", &[Group("same_node")]),
+        pair("handoff.package", "Hand-off, same package", &[Group("same_package")]),
+        pair("handoff.across", "Hand-off, across packages", &[Group("across")]),
+        of("wake", "Two threads", "Wake a sleeping thread", CheapestSleep, &[NoGroup]),
+        of("barrier.2", "Two threads", "Barrier, best", Cheapest(ThreadBarrier, Fewest), &[Threads(2)]),
+        of("add.threads", "All threads", "Atomic add, contended", Usual("cpu.atomic.add", Most), &[Team]),
+        of("barrier.threads", "All threads", "Barrier, best", Cheapest(ThreadBarrier, Most), &[Team]),
+        of("lock.threads", "All threads", "Lock, contended, best", Cheapest(ThreadLock, Most), &[Team]),
+        usual("warp.converged", "Warp", "Barrier, converged", SYNCWARP, &[OneBlock(WARP), Group("converged")]),
+        usual("warp.divergent", "Warp", "Barrier, divergent", SYNCWARP, &[OneBlock(WARP), Group("divergent")]),
+        usual("warp.shuffle", "Warp", "Shuffle", "gpu.shuffle.idx", &[OneBlock(WARP)]),
+        usual("warp.ballot", "Warp", "Ballot", "gpu.vote.ballot", &[OneBlock(WARP)]),
+        usual("block.32", "Block", "Barrier, one warp", SYNCTHREADS, &[OneBlock(WARP)]),
+        usual("block.1024", "Block", "Barrier, 1,024 threads", SYNCTHREADS, &[OneBlock(1024)]),
+        usual("fence.block", "Block", "Fence", "gpu.fence.block", &[OneBlock(WARP)]),
+        usual("add.block", "Block", "Atomic add, shared memory", ADD, &[OneWarpAdds(Shared, Throughput)]),
+        usual("cluster.2", "Cluster", "Barrier, 2 blocks", CLUSTER, &[Cluster(2)]),
+        usual("cluster.8", "Cluster", "Barrier, 8 blocks", CLUSTER, &[Cluster(8)]),
+        usual("fence.device", "Device", "Fence", "gpu.fence.device", &[OneBlock(WARP)]),
+        usual("add.warp.latency", "Device", "Atomic add, one warp, latency", ADD, &[OneWarpAdds(Global, Latency)]),
+        usual("add.warp", "Device", "Atomic add, one warp, throughput", ADD, &[OneWarpAdds(Global, Throughput)]),
+        of("add.device", "Device", "Atomic add, all threads", Usual(ADD, Most), &[AllAdd]),
+        of("grid", "Device", "Grid barrier, best", Cheapest(GridBarrier, Fewest), &[Filled]),
+        usual("grid.cooperative", "Device", "Grid barrier, cooperative", "gpu.grid.cooperative", &[Filled]),
+        usual("grid.counter", "Device", "Grid barrier, counter", "gpu.grid.counter", &[Filled]),
+        usual("grid.lock_free", "Device", "Grid barrier, lock-free", "gpu.grid.lock_free", &[Filled]),
+        // Kernels that last longer than their launch. The cost of one more is what the device needs between two kernels, the
+        // figure to compare with a grid barrier; an empty one more costs what the host needs to launch it.
+        usual("launch.graph", "Device", "Kernel boundary, graph", "gpu.launch.graph", &[NotGroup(EMPTY_KERNEL)]),
+        usual("launch.stream", "Device", "Kernel boundary, stream", "gpu.launch.stream", &[NotGroup(EMPTY_KERNEL)]),
+        usual("launch.empty", "Device", "Empty kernels, rate of the host", "gpu.launch.stream", &[Group(EMPTY_KERNEL)]),
+        usual("fence.system", "Several GPUs", "Fence, system", "gpu.fence.system", &[OneBlock(WARP)]),
+        of_devices("devices.2", "Barrier, 2 devices, best", &[Devices(2)]),
+        of_devices("devices.4", "Barrier, 4 devices, best", &[Devices(4)]),
+        of_devices("devices.8", "Barrier, 8 devices, best", &[Devices(8)]),
+        usual("host.flag", "CPU and GPU", "Flag there and back", "hybrid.flag.round_trip", &[]),
+        usual("host.launch", "CPU and GPU", "Kernel launch and wait", "gpu.launch.stream_sync", &[]),
+        usual("message.node", "Processes", "Message, one node", "mpi.handoff.pingpong", &[Nodes(1)]),
+        usual("mpi.2", "Processes", "MPI barrier, 2 processes", MPI_BARRIER, &[Nodes(1)]),
+        of("mpi.node", "Processes", "MPI barrier, one node", Usual(MPI_BARRIER, Most), &[Nodes(1), MoreThan(2)]),
+        usual("message.nodes", "Several nodes", "Message", "mpi.handoff.pingpong", &[SeveralNodes]),
+        usual("mpi.nodes.2", "Several nodes", "MPI barrier, 2 nodes", MPI_BARRIER, &[Nodes(2), Threads(2)]),
+        of("mpi.nodes", "Several nodes", "MPI barrier, all", Usual(MPI_BARRIER, Most), &[SeveralNodes, MoreThan(2)]),
     ]
 };
 
@@ -167,89 +160,6 @@ pub(crate) fn may_be_on_card(data: &RunData, case: &Case) -> bool {
     LADDER.iter().filter(of_card).any(|rung| rung.is_about(data, case))
 }
 
-/// The group of processes on so many machines.
-const NODES: &str = "nodes #";
-
-/// Processes of one machine.
-fn one_node(case: &Case, _: MachineSize) -> bool {
-    case.group_number(NODES) == Some(1)
-}
-
-/// The same, more than two.
-fn many_on_one_node(case: &Case, machine: MachineSize) -> bool {
-    one_node(case, machine) && case.threads > Some(2)
-}
-
-/// One process of each of two machines.
-fn two_nodes(case: &Case, _: MachineSize) -> bool {
-    case.group_number(NODES) == Some(2) && case.threads == Some(2)
-}
-
-/// More processes than those.
-fn more_on_several_nodes(case: &Case, machine: MachineSize) -> bool {
-    several_nodes(case, machine) && !two_nodes(case, machine)
-}
-
-/// Processes of several machines.
-fn several_nodes(case: &Case, _: MachineSize) -> bool {
-    case.group_number(NODES) > Some(1)
-}
-
-/// Several CPU threads that fit the hardware threads, without a list of CPUs.
-fn several_threads(case: &Case, machine: MachineSize) -> bool {
-    let threads = case.threads.unwrap_or(1);
-    let fits_cpus = machine.hardware_threads == 0 || threads <= machine.hardware_threads;
-    threads > 1 && fits_cpus && !matches!(case.placement, Some(Placement::List(_)))
-}
-
-fn cluster(case: &Case, blocks: u32) -> bool {
-    case.group_number("cluster #") == Some(blocks)
-}
-
-/// One block of so many threads whose latency is measured.
-fn block(case: &Case, threads: u32) -> bool {
-    is_one_block(case, threads) && case.mode != Some(Mode::Throughput)
-}
-
-fn one_warp(case: &Case, _: MachineSize) -> bool {
-    block(case, 32)
-}
-
-fn no_group(case: &Case, _: MachineSize) -> bool {
-    case.group.is_none()
-}
-
-fn filled(case: &Case, machine: MachineSize) -> bool {
-    machine.is_filled_by(case)
-}
-
-fn warp(case: &Case, group: &str) -> bool {
-    block(case, 32) && case.in_group(group)
-}
-
-/// One warp that adds to one variable: independent additions, or additions that each wait for the one before.
-fn atomic(case: &Case, space: Space, mode: Mode) -> bool {
-    let is_latency = case.mode == Some(Mode::Latency);
-    is_one_block(case, 32) && case.space == Some(space) && is_latency == (mode == Mode::Latency)
-}
-
-/// Independent additions of several blocks to one variable.
-fn contended_atomic(case: &Case, size: MachineSize) -> bool {
-    let shares = case.layout.is_none_or(|layout| layout == Layout::Shared);
-    let has_all = case.blocks.is_some_and(|blocks| blocks > 1 && blocks >= size.multiprocessors);
-    has_all && shares && case.mode != Some(Mode::Latency)
-}
-
-/// A kernel that lasts longer than its launch. The cost of one more is what the device needs between two kernels, the
-/// figure to compare with a grid barrier; an empty one more costs what the host needs to launch it.
-fn working_kernel(case: &Case, _: MachineSize) -> bool {
-    !case.in_group(EMPTY_KERNEL)
-}
-
-fn empty_kernel(case: &Case, _: MachineSize) -> bool {
-    case.in_group(EMPTY_KERNEL)
-}
-
 /// The row on the rung of this id.
 pub(crate) fn rung(data: &RunData, id: &str) -> Option<Selected> {
     let rung = LADDER.iter().find(|rung| rung.id == id);
@@ -270,7 +180,7 @@ mod tests {
 
     use syncscope_core::machine::{CpuMachine, GpuMachine, Machine};
     use syncscope_core::stats::Interval;
-    use syncscope_core::{Detail, Dtype, Form, Group, Nanoseconds, Row, Verdict};
+    use syncscope_core::{Detail, Dtype, Form, Group, Layout, Nanoseconds, Placement, Row, Verdict};
 
     fn data(rows: &[Row]) -> RunData {
         let cpu = CpuMachine { hardware_threads: 8, ..CpuMachine::default() };

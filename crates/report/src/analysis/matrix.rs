@@ -83,8 +83,16 @@ fn alike<'a>(rows: impl Iterator<Item = &'a Row>) -> Result<Option<Alike>, Strin
     alike.map(Some).ok_or_else(|| "the intervals of the pairs are too wide".to_owned())
 }
 
-/// The groups of pairs of CPUs, by the nearest thing that two share; the nearest first.
-pub(crate) const PAIR_CLASSES: [&str; 6] = ["same_core", "same_l2", "same_l3", "same_node", "same_package", "across"];
+/// The classes of pairs of CPUs, by the nearest thing that two share, the nearest first: the group of the cases, the rung of the ladder,
+/// where the two are, and what they share.
+pub(crate) const PAIR_CLASSES: [[&str; 4]; 6] = [
+    ["same_core", "handoff.core", "between the hardware threads of a core", "one core"],
+    ["same_l2", "handoff.l2", "within an L2 cache", "one L2"],
+    ["same_l3", "handoff.l3", "within an L3 cache", "one L3"],
+    ["same_node", "handoff.node", "within a NUMA node", "one node"],
+    ["same_package", "handoff.package", "within a package", "one package"],
+    ["across", "handoff.across", "across packages", "nothing"],
+];
 
 /// The two CPUs of a row of the matrix, the smaller number first; `None` for other rows.
 fn pair(row: &Row) -> Option<(u32, u32)> {
@@ -93,7 +101,7 @@ fn pair(row: &Row) -> Option<(u32, u32)> {
     // Other groups are the same pairs under other conditions, such as a line on another node.
     let counts = row.case.primitive == PRIMITIVE
         && row.case.form.is_none()
-        && (row.case.group.is_none() || PAIR_CLASSES.contains(&row.case.group_word()))
+        && (row.case.group.is_none() || PAIR_CLASSES.iter().any(|[group, ..]| row.case.group_word() == *group))
         && a != b
         && !matches!(row.verdict, Verdict::Skipped(_));
     counts.then(|| (a.min(b), a.max(b)))

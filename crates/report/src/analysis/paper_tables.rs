@@ -5,7 +5,7 @@ use syncscope_core::{Case, Evidence, Form, Group, MemoryOrder, Role, Row};
 
 use crate::RunData;
 use crate::analysis::contest::{Basis, Known, design};
-use crate::analysis::usual::short_name;
+use crate::analysis::usual::{MachineSize, WARP, short_name};
 use crate::figure::{self, extremes};
 use crate::sets::sets;
 
@@ -35,7 +35,6 @@ const TILE: &str = "gpu.warp.tile";
 const COALESCED: &str = "gpu.warp.coalesced";
 const BLOCK: &str = "gpu.block.syncthreads";
 
-const WARP: u32 = 32;
 /// Threads of the block with which the paper measures the throughput of warps.
 const FULL_BLOCK: u32 = 1024;
 /// What is drawn for a figure that a run does not have.
@@ -70,13 +69,6 @@ fn is_ordered(row: &Row) -> bool {
     row.case.form.is_none() && row.case.order != Some(MemoryOrder::Relaxed)
 }
 
-/// Blocks on each multiprocessor and warps on it; `None` where the blocks cannot be spread evenly.
-fn on_multiprocessor(data: &RunData, case: &Case) -> Option<(u32, u32)> {
-    let count = data.run.machine.gpus.first().map(|gpu| gpu.multiprocessors).filter(|count| *count > 0)?;
-    let blocks = case.blocks.filter(|blocks| *blocks > 0 && blocks % count == 0)? / count;
-    Some((blocks, blocks * case.threads?.div_ceil(WARP)))
-}
-
 fn microseconds(ns: f64) -> String {
     format!("{:.2}", ns / 1e3)
 }
@@ -107,9 +99,9 @@ fn warp_rate(data: &RunData, id: &str, group: &Group, form: Option<Form>) -> Opt
 
 /// The highest rate of warps that pass a block barrier, over the numbers of blocks that a multiprocessor holds.
 fn block_rate(data: &RunData, threads: fn(u32) -> bool) -> Option<String> {
-    let gpu = data.run.machine.gpus.first()?;
+    let (gpu, machine) = (data.run.machine.gpus.first()?, MachineSize::of(&data.run.machine));
     let of_row = |known: Known<'_>| {
-        let (size, (blocks, warps)) = (known.row.case.threads?, on_multiprocessor(data, &known.row.case)?);
+        let (size, (blocks, warps)) = (known.row.case.threads?, machine.load_of(&known.row.case)?);
         let is_resident =
             blocks <= gpu.max_blocks_per_multiprocessor && warps * WARP <= gpu.max_threads_per_multiprocessor;
         (size >= WARP && threads(size) && is_resident && known.ns > 0.0).then(|| (size, f64::from(warps) / known.ns))
@@ -183,10 +175,11 @@ fn grid(data: &RunData) -> PaperTable {
     ];
     // A variant of a barrier is another algorithm. Whole clusters leave multiprocessors without a block.
     let ids = ids_of(data, Role::GridBarrier);
+    let machine = MachineSize::of(&data.run.machine);
     let placed = |known: Known<'_>| {
         let case = &known.row.case;
         let design = (data.catalogue.position(&case.primitive), design(&data.catalogue, case));
-        Some((design, (on_multiprocessor(data, case)?.0, known.ns)))
+        Some((design, (machine.load_of(case)?.0, known.ns)))
     };
     let rows = known(data, |row| ids.contains(&row.case.primitive.as_str()) && is_ordered(row));
     let designs = sets(rows.filter_map(placed));
@@ -205,22 +198,27 @@ fn grid(data: &RunData) -> PaperTable {
     }
 }
 
+/// What fits the load of a multiprocessor: its blocks and warps.
+pub(super) type LoadFits = fn((u32, u32)) -> bool;
+
+/// The ends of the paper's table 9.
+pub(super) const FEW: LoadFits = |(blocks, warps)| blocks <= 4 && warps <= 16;
+pub(super) const MANY: LoadFits = |(blocks, warps)| blocks >= 16 || warps >= 64;
+
 fn two_devices(data: &RunData) -> PaperTable {
-    type Fits = fn(u32, u32) -> bool;
-    const FEW: Fits = |blocks, warps| blocks <= 4 && warps <= 16;
-    const MANY: Fits = |blocks, warps| blocks >= 16 || warps >= 64;
-    let paper: [(&str, &str, Fits); 3] = [
+    let machine = MachineSize::of(&data.run.machine);
+    let paper: [(&str, &str, LoadFits); 3] = [
         ("at most 4 blocks and 16 warps per SM", "6.02 to 9.12", FEW),
-        ("in between", "11.39 to 16.40", |blocks, warps| !FEW(blocks, warps) && !MANY(blocks, warps)),
+        ("in between", "11.39 to 16.40", |load| !FEW(load) && !MANY(load)),
         ("at least 16 blocks or 64 warps per SM", "22.00 to 58.32", MANY),
     ];
     let on_two = |case: &Case| case.devices == Some(2);
     // A column for each primitive that has a row.
     let mut ids = ids_of(data, Role::DeviceBarrier);
     ids.retain(|id| barriers(data, id).any(|known| on_two(&known.row.case)));
-    let line = |(label, v100, fits): (&str, &str, Fits)| {
+    let line = |(label, v100, fits): (&str, &str, LoadFits)| {
         let of = |id: &&str| {
-            let has_shape = |case: &Case| on_multiprocessor(data, case).is_some_and(|on| fits(on.0, on.1));
+            let has_shape = |case: &Case| machine.load_of(case).is_some_and(fits);
             let rows = barriers(data, id).filter(|known| on_two(&known.row.case) && has_shape(&known.row.case));
             costs(rows.map(|known| known.ns))
         };
@@ -245,10 +243,11 @@ fn has_figures(lines: &[Vec<String>], first: usize) -> bool {
 /// devices. Of the slowest one (32 blocks of 64 threads per multiprocessor) the largest measured block takes the place where
 /// it is missing. Lines of one point are left out.
 pub(crate) fn over_devices(data: &RunData) -> Vec<DeviceLine> {
+    let machine = MachineSize::of(&data.run.machine);
     let mut lines = Vec::new();
     for id in ids_of(data, Role::DeviceBarrier) {
         let rows: Vec<(Known<'_>, u32)> =
-            barriers(data, id).filter_map(|known| Some((known, on_multiprocessor(data, &known.row.case)?.0))).collect();
+            barriers(data, id).filter_map(|known| Some((known, machine.load_of(&known.row.case)?.0))).collect();
         let of_32 = rows.iter().filter(|(_, blocks)| *blocks == 32).filter_map(|(known, _)| known.row.case.threads);
         let slowest = of_32.filter(|threads| *threads <= 64).max();
         for (blocks, threads) in [(1, Some(32)), (4, Some(256)), (32, slowest)] {

@@ -44,54 +44,37 @@ pub(crate) fn counterpart(case: &Case, own: &RunData, other: &RunData) -> Option
     }
 }
 
-/// The sizes at which a team begins to use more of the machine.
-struct Steps {
-    /// From so many threads, some share a core.
-    siblings: Option<u32>,
-    /// From so many, some are on efficiency cores.
-    slow: Option<u32>,
-    node: Option<u32>,
-    socket: Option<u32>,
-}
+/// From how many threads on a team is in more than one part of the machine, how a chart calls the line there, and what a sentence
+/// says of the team.
+type Step = (Option<u32>, &'static str, &'static str);
 
-impl Steps {
-    fn of(cpu: &CpuMachine, placement: &Placement) -> Self {
-        let CpuMachine { packages, numa_nodes, cores, hardware_threads: threads, .. } = *cpu;
-        let slow = cpu.core_kinds.first().and_then(|fast| match placement {
-            Placement::Cores => Some(fast.cores + 1),
-            Placement::Close => Some(fast.hardware_threads + 1),
-            _ => None,
-        });
-        let has_smt = cores > 0 && threads > cores;
-        let unit = if *placement == Placement::Close && has_smt { threads } else { cores };
-        let part = |parts: u32| match placement {
-            _ if parts < 2 || cores == 0 => None,
-            Placement::Spread => Some(2),
-            Placement::Cores | Placement::Close => Some(unit / parts + 1),
-            Placement::None | Placement::List(_) => None,
-        };
-        let siblings = match placement {
-            Placement::Close => Some(2),
-            Placement::Cores | Placement::Spread => Some(cores + 1),
-            Placement::None | Placement::List(_) => None,
-        };
-        let nodes = if numa_nodes > packages { numa_nodes } else { 0 };
-        Self { siblings: siblings.filter(|_| has_smt), slow, node: part(nodes), socket: part(packages) }
-    }
+fn steps(cpu: &CpuMachine, placement: &Placement) -> [Step; 4] {
+    let CpuMachine { packages, numa_nodes, cores, hardware_threads: threads, .. } = *cpu;
+    let is_bound = matches!(placement, Placement::Cores | Placement::Close | Placement::Spread);
+    let (is_close, is_spread) = (*placement == Placement::Close, *placement == Placement::Spread);
+    let has_smt = cores > 0 && threads > cores;
+    let siblings = has_smt.then_some(if is_close { 2 } else { cores + 1 });
+    let fast = cpu.core_kinds.first().filter(|_| !is_spread);
+    let slow = fast.map(|fast| if is_close { fast.hardware_threads + 1 } else { fast.cores + 1 });
+    let unit = if is_close && has_smt { threads } else { cores };
+    let part = |parts: u32| (parts > 1 && cores > 0).then(|| if is_spread { 2 } else { unit / parts + 1 });
+    let node = part(numa_nodes).filter(|_| numa_nodes > packages);
+    let close = if is_close { "both threads of a core" } else { "hardware threads" };
+    let all = [
+        (siblings, close, "on hardware threads that share cores"),
+        (slow, "efficiency cores", "on performance and efficiency cores"),
+        (node, "second node", "across NUMA nodes"),
+        (part(packages), "second socket", "across sockets"),
+    ];
+    all.map(|(from, line, team)| (from.filter(|_| is_bound), line, team))
 }
 
 /// The vertical lines of a chart over up to `most` threads of a placement, with their labels.
 pub(crate) fn lines(cpu: &CpuMachine, placement: &Placement, most: u32) -> Vec<(u32, String)> {
-    let Steps { siblings, slow, node, socket } = Steps::of(cpu, placement);
-    let from = |at: Option<u32>, what: &str| at.map(|at| (at, format!("{what} from {at}")));
+    let from = |(at, what, _): Step| at.map(|at| (at, format!("{what} from {at}")));
     let count = |count: u32, what: &str| (count > 0).then(|| (count, format!("{what}: {count}")));
     let is_unbound = *placement == Placement::None && cpu.cores != cpu.hardware_threads;
-    let close = if *placement == Placement::Close { "both threads of a core" } else { "hardware threads" };
-    let lines = [
-        from(siblings, close),
-        from(slow, "efficiency cores"),
-        from(node, "second node"),
-        from(socket, "second socket"),
+    let ends = [
         // Where the system places threads, more of them than cores have to share.
         count(cpu.cores, "cores").filter(|_| is_unbound || cpu.hardware_threads == 0),
         count(cpu.hardware_threads, "CPUs").map(|(at, label)| {
@@ -99,7 +82,7 @@ pub(crate) fn lines(cpu: &CpuMachine, placement: &Placement, most: u32) -> Vec<(
             (at, format!("{label}{beyond}"))
         }),
     ];
-    let mut lines: Vec<(u32, String)> = lines.into_iter().flatten().collect();
+    let mut lines: Vec<(u32, String)> = steps(cpu, placement).map(from).into_iter().chain(ends).flatten().collect();
     lines.sort_by_key(|(at, _)| *at);
     lines
 }
@@ -110,17 +93,11 @@ pub(crate) fn beyond_one_socket(cpu: &CpuMachine, case: &Case) -> Option<String>
     if threads < 2 || cpu.hardware_threads == 0 || threads > cpu.hardware_threads {
         return None;
     }
-    let steps = Steps::of(cpu, placement);
-    let reached = |at: Option<u32>| at.is_some_and(|at| threads >= at);
+    let reached = |(from, _, team): Step| from.is_some_and(|from| threads >= from).then_some(team);
+    let [siblings, slow, node, socket] = steps(cpu, placement).map(reached);
     let has_more = cpu.hardware_threads > cpu.cores || cpu.packages.max(cpu.numa_nodes) > 1;
-    let parts = [
-        reached(steps.siblings).then_some("on hardware threads that share cores"),
-        reached(steps.slow).then_some("on performance and efficiency cores"),
-        (reached(steps.node) && !reached(steps.socket)).then_some("across NUMA nodes"),
-        reached(steps.socket).then_some("across sockets"),
-        (*placement == Placement::None && has_more).then_some("where the system placed them"),
-    ];
-    joined(parts, " and ")
+    let unbound = (*placement == Placement::None && has_more).then_some("where the system placed them");
+    joined([siblings, slow, socket.or(node), unbound], " and ")
 }
 
 /// The first and last CPUs in a list such as `0-3,8`; `None` for other texts.

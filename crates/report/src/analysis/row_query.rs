@@ -4,10 +4,10 @@
 //! takes the usual one: an `i32` shared by all threads. So the selected case does not depend on the costs, except for the
 //! choices by cost, which the contest decides.
 
-use syncscope_core::{Case, Role, Verdict};
+use syncscope_core::{Case, Layout, Mode, Placement, Role, Space, Verdict};
 
 use super::contest::{Basis, Open, Peers, Size, bounds, has_role, is_relaxed};
-use super::usual::{MachineSize, short_name, unusualness};
+use super::usual::{MachineSize, WARP, is_one_block, short_name, unusualness};
 use crate::RunData;
 use crate::figure::has_figure;
 use crate::naming::either;
@@ -33,8 +33,67 @@ const SLEEP_NS: f64 = 1000.0;
 /// The detail that holds the median of single hand-offs.
 pub(crate) const MEDIAN_DETAIL: &str = "p50_ns";
 
-/// Whether a case of a machine of this size can answer a question.
-pub(crate) type Fits = fn(&Case, MachineSize) -> bool;
+/// What a case of a rung must be.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Fit {
+    OneActor,
+    Threads(u32),
+    MoreThan(u32),
+    /// Several threads, placed by name, that fit the CPUs.
+    Team,
+    /// Whether it is of two CPUs, of which it may be unknown what they share.
+    Pair(bool),
+    NoGroup,
+    Group(&'static str),
+    NotGroup(&'static str),
+    /// One block of so many threads whose latency is measured.
+    OneBlock(u32),
+    /// One warp that adds to one variable: independent additions, or additions that each wait for the one before.
+    OneWarpAdds(Space, Mode),
+    /// Independent additions of several blocks to one variable.
+    AllAdd,
+    /// Clusters of so many blocks.
+    Cluster(u32),
+    /// One block on each multiprocessor.
+    Filled,
+    Devices(u32),
+    /// Processes on so many machines.
+    Nodes(u32),
+    SeveralNodes,
+}
+
+impl Fit {
+    fn is_met(self, case: &Case, machine: MachineSize) -> bool {
+        let is_latency = case.mode == Some(Mode::Latency);
+        let is_pair = matches!(case.placement, Some(Placement::List(_)));
+        let threads = case.threads.unwrap_or(1);
+        match self {
+            Self::OneActor => case.actors() == 1,
+            Self::Threads(wanted) => case.threads == Some(wanted),
+            Self::MoreThan(least) => threads > least,
+            Self::Team => threads > 1 && machine.holds(threads) && !is_pair,
+            Self::Pair(wanted) => is_pair == wanted,
+            Self::NoGroup => case.group.is_none(),
+            Self::Group(group) => case.in_group(group),
+            Self::NotGroup(group) => !case.in_group(group),
+            Self::OneBlock(threads) => is_one_block(case, threads) && case.mode != Some(Mode::Throughput),
+            Self::OneWarpAdds(space, mode) => {
+                is_one_block(case, WARP) && case.space == Some(space) && is_latency == (mode == Mode::Latency)
+            }
+            Self::AllAdd => {
+                let shares = case.layout.is_none_or(|layout| layout == Layout::Shared);
+                shares && !is_latency && case.blocks.is_some_and(|all| all > 1 && all >= machine.multiprocessors)
+            }
+            Self::Cluster(blocks) => case.group_number("cluster #") == Some(blocks),
+            Self::Filled => machine.is_filled_by(case),
+            Self::Devices(devices) => case.devices == Some(devices),
+            Self::Nodes(nodes) => case.group_number(NODES) == Some(nodes),
+            Self::SeveralNodes => case.group_number(NODES) > Some(1),
+        }
+    }
+}
+
+const NODES: &str = "nodes #";
 
 /// One level of synchronization.
 #[derive(Debug)]
@@ -46,7 +105,7 @@ pub(crate) struct Rung {
     /// The operation.
     pub(crate) title: &'static str,
     pub(super) choice: Choice,
-    pub(super) fits: Fits,
+    pub(super) fits: &'static [Fit],
 }
 
 /// The row that answers a question.
@@ -91,7 +150,11 @@ impl Rung {
         is_meant
             && case.form.is_none()
             && !is_relaxed(data, case)
-            && (self.fits)(case, MachineSize::of(&data.run.machine))
+            && self.fits(case, MachineSize::of(&data.run.machine))
+    }
+
+    fn fits(&self, case: &Case, machine: MachineSize) -> bool {
+        self.fits.iter().all(|fit| fit.is_met(case, machine))
     }
 
     fn fitting<'a>(&'a self, data: &'a RunData) -> impl Iterator<Item = usize> + 'a {
@@ -116,7 +179,7 @@ impl Rung {
     /// The row with the least upper bound. The note names each design that may be the cheapest.
     fn cheapest(&self, data: &RunData, role: Role, size: Size) -> Option<Selected> {
         let machine = MachineSize::of(&data.run.machine);
-        let peers = Peers::of(data, role, |case| (self.fits)(case, machine), size)?;
+        let peers = Peers::of(data, role, |case| self.fits(case, machine), size)?;
         let contest = peers.contest(Basis::Run);
         let Some((best, cost)) = contest.best() else {
             return Some(Selected { note: Some(UNRESOLVED.to_owned()), ..Selected::usual(contest.first_row()?) });
@@ -143,8 +206,3 @@ impl Rung {
 
 /// The note of a choice by cost where the cheapest one has no figure.
 const UNRESOLVED: &str = "best without a number";
-
-/// Fits cases with one actor.
-pub(crate) fn one_actor(case: &Case, _: MachineSize) -> bool {
-    case.actors() == 1
-}

@@ -6,6 +6,9 @@ use syncscope_core::{Case, Dtype, Group, Layout, Mode, Scope, Space};
 use super::placements;
 use crate::RunData;
 
+/// Threads of a warp.
+pub(super) const WARP: u32 = 32;
+
 /// The sizes of a machine that decide which cases fit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MachineSize {
@@ -25,13 +28,29 @@ impl MachineSize {
 
     /// Whether the case has more CPU threads than the machine has hardware threads.
     pub(crate) fn is_oversubscribed_by(self, case: &Case) -> bool {
-        let oversubscribed = self.hardware_threads > 0 && case.threads.unwrap_or(1) > self.hardware_threads;
-        oversubscribed && case.domain_and_family().0 == "cpu"
+        !self.holds(case.threads.unwrap_or(1)) && case.domain_and_family().0 == "cpu"
+    }
+
+    /// Whether the case has as many threads as are asked for or, without a wish, no more than the CPUs have.
+    pub(crate) fn is_asked(self, case: &Case, threads: Option<u32>) -> bool {
+        threads.map_or(!self.is_oversubscribed_by(case), |asked| case.threads == Some(asked))
     }
 
     /// Whether the case has one block on each multiprocessor; any number of blocks where the device is unknown.
     pub(crate) fn is_filled_by(self, case: &Case) -> bool {
         self.multiprocessors == 0 || case.blocks == Some(self.multiprocessors)
+    }
+
+    /// The blocks and warps of the case on each multiprocessor, where all have as many.
+    pub(crate) fn load_of(self, case: &Case) -> Option<(u32, u32)> {
+        let is_even = |blocks: &u32| *blocks > 0 && blocks.is_multiple_of(self.multiprocessors);
+        let blocks = case.blocks.filter(is_even)? / self.multiprocessors;
+        Some((blocks, blocks * case.threads?.div_ceil(WARP)))
+    }
+
+    /// Whether the CPUs have a hardware thread for each of so many threads, as far as is known.
+    pub(crate) const fn holds(self, threads: u32) -> bool {
+        self.hardware_threads == 0 || threads <= self.hardware_threads
     }
 }
 

@@ -30,6 +30,11 @@ impl Comparison<'_> {
         self.less.is_below(&self.more)
     }
 
+    /// Whether one of the two certainly costs less, whichever it is.
+    pub(crate) fn differs(&self) -> bool {
+        self.is_certain() || self.more.is_below(&self.less)
+    }
+
     pub(crate) fn rows(&self) -> [usize; 2] {
         [self.less.index, self.more.index]
     }

@@ -95,7 +95,7 @@ impl<'a> Known<'a> {
     }
 
     /// Its cost over that of `other`, which is alike.
-    pub(super) fn over(&self, other: &Self) -> Ratio {
+    pub(crate) fn over(&self, other: &Self) -> Ratio {
         Ratio::of((self.ns, self.bounds), (other.ns, other.bounds))
     }
 }

@@ -4,8 +4,10 @@ use std::ops::RangeBounds;
 
 use syncscope_core::{Form, Verdict};
 
+use super::super::usual::short_name;
 use super::prelude::*;
 use crate::figure::interval_within_run;
+use crate::naming;
 
 const GPU_ADD: &str = "gpu.atomic.add";
 const CAS_PASS: &str = "gpu.atomic.cas_pass";
@@ -36,7 +38,7 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         let mut doubled = of_blocks(&rows, 2 * count);
         // Two blocks of half the size run as many warps. Two blocks of 1,024 threads may not fit.
         doubled.retain(|row| row.row.case.threads < Some(1024));
-        let single = |threads: Option<u32>| at(&rows, count, 2 * threads?);
+        let single = |threads: Option<u32>| at(&rows, (count, 2 * threads?));
         let found: Vec<_> = doubled.into_iter().filter_map(|row| Some((row, single(row.row.case.threads)?))).collect();
         generally(Test::Within(ALIKE), "two blocks cost what one of twice the size does", &found)
     }),
@@ -44,18 +46,16 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         let of = |id| shuffles(data, id, |_| true);
         let with = |other| pairs_by(&of("gpu.shuffle.idx"), &of(other), |case| (case.dtype, case.blocks, case.threads));
         let found = ["gpu.shuffle.up", "gpu.shuffle.down", "gpu.shuffle.xor"].map(with);
-        generally(Test::Within(ALIKE), "both kinds cost alike", &found.concat())
+        alike("both kinds", &found.concat())
     }),
     ("burtchell.cuda.shuffle_full", |data| {
         let count = multiprocessors(data)?;
         let rows = shuffles(data, "gpu.shuffle.idx", |case| case.dtype == Some(Dtype::I32));
-        let (full, alone) = (at(&rows, 2 * count, 1024)?, at(&rows, count, WARP)?);
-        Some(two(Test::AtLeast(ALIKE), ("", &full), ("", &alone)))
+        shapes(Test::AtLeast(ALIKE), "", &rows, (2 * count, 1024), (count, WARP))
     }),
     ("burtchell.cuda.shuffle_wide", shuffle_wide),
     ("burtchell.cuda.votes_alike", |data| {
-        let found = pairs(&votes(data, "gpu.vote.all"), &votes(data, "gpu.vote.any"));
-        generally(Test::Within(ALIKE), "both votes cost alike", &found)
+        alike("both votes", &pairs(&votes(data, "gpu.vote.all"), &votes(data, "gpu.vote.any")))
     }),
     ("burtchell.cuda.votes_syncwarp", |data| {
         let found = pairs(&converged(data), &votes(data, "gpu.vote.all"));
@@ -64,8 +64,7 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         all([lower, generally(Test::AtLeast(0.1), "by less than ten times", &found)?])
     }),
     ("burtchell.cuda.ballot", |data| {
-        let found = pairs(&votes(data, "gpu.vote.ballot"), &votes(data, "gpu.vote.any"));
-        generally(Test::Within(ALIKE), "ballot and vote cost alike", &found)
+        alike("ballot and vote", &pairs(&votes(data, "gpu.vote.ballot"), &votes(data, "gpu.vote.any")))
     }),
     ("burtchell.cuda.int_add", |data| {
         let found = [Dtype::U64, Dtype::F32, Dtype::F64].map(|other| types(data, GPU_ADD, Dtype::I32, other));
@@ -81,7 +80,7 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
     ("burtchell.cuda.others_not_aggregated", |data| {
         all([Dtype::U64, Dtype::F32, Dtype::F64].into_iter().filter_map(|dtype| {
             let rows = atomics(data, GPU_ADD, dtype, ONE);
-            Some(two(Test::AtLeast(MUCH), (dtype.as_str(), &at(&rows, 1, WARP)?), ("", &at(&rows, 1, 1)?)))
+            shapes(Test::AtLeast(MUCH), dtype.as_str(), &rows, (1, WARP), (1, 1))
         }))
     }),
     ("burtchell.cuda.overlap", |data| {
@@ -95,10 +94,9 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         let count = multiprocessors(data)?;
         let of = |(primitive, layout)| {
             let rows = atomics(data, primitive, Dtype::I32, layout);
-            let (full, half) = (at(&rows, count, 1024)?, at(&rows, count, 512)?);
+            let name = format!("{} {}", short_name(primitive), naming::layout(layout));
             // At the limit twice the threads take twice as long.
-            let name = format!("{} {}", full.name(), crate::naming::layout(layout));
-            Some(two(Test::AtLeast(2.0 / ALIKE), (&name, &full), ("", &half)))
+            shapes(Test::AtLeast(2.0 / ALIKE), &name, &rows, (count, 1024), (count, 512))
         };
         all([(GPU_ADD, NEAR), (GPU_ADD, FAR), (CAS_PASS, NEAR), (CAS_PASS, FAR)].into_iter().filter_map(of))
     }),
@@ -106,8 +104,8 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         // From two warps on: within one, the elements of stride 1 share cache lines and those of stride 32 do not.
         let [near, far] = [NEAR, FAR].map(|layout| atomics(data, GPU_ADD, Dtype::I32, layout));
         Some(grows_alike(
-            ("stride 1", &at(&near, 1, 1024)?, &at(&near, 1, 2 * WARP)?),
-            ("stride 32", &at(&far, 1, 1024)?, &at(&far, 1, 2 * WARP)?),
+            ("stride 1", &at(&near, (1, 1024))?, &at(&near, (1, 2 * WARP))?),
+            ("stride 32", &at(&far, (1, 1024))?, &at(&far, (1, 2 * WARP))?),
         ))
     }),
     ("burtchell.cuda.stride_many_blocks", |data| {
@@ -123,41 +121,37 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         let found = by_threads(&of_blocks(&rows, count), &of_blocks(&rows, 1));
         generally(Test::AtLeast(1.0), "more blocks cost more", &found)
     }),
-    ("burtchell.cuda.cas_pass_fail", |data| {
-        generally(Test::Within(ALIKE), "both cost alike", &primitives(data, CAS_PASS, "gpu.atomic.cas_fail"))
-    }),
+    ("burtchell.cuda.cas_pass_fail", |data| alike("both", &primitives(data, CAS_PASS, "gpu.atomic.cas_fail"))),
     ("burtchell.cuda.cas_constant", |data| flat(ALIKE, &up_to(data, CAS_PASS, 1, 4))),
     ("burtchell.cuda.cas_not_aggregated", |data| {
-        let rows = atomics(data, CAS_PASS, Dtype::I32, ONE);
-        Some(two(Test::AtLeast(MUCH), ("", &at(&rows, 1, WARP)?), ("", &at(&rows, 1, 4)?)))
+        shapes(Test::AtLeast(MUCH), "", &atomics(data, CAS_PASS, Dtype::I32, ONE), (1, WARP), (1, 4))
     }),
     ("burtchell.cuda.exchange", |data| {
-        let found = primitives(data, "gpu.atomic.exchange", CAS_PASS);
-        generally(Test::Within(ALIKE), "exchange and compare-and-swap cost alike", &found)
+        alike("exchange and compare-and-swap", &primitives(data, "gpu.atomic.exchange", CAS_PASS))
     }),
-    ("burtchell.cuda.fence_constant", |data| largely_flat(&fences(data, "gpu.fence.device", |_| true))),
+    ("burtchell.cuda.fence_constant", |data| largely_flat(&fences(data, "gpu.fence.device"))),
     ("burtchell.cuda.fence_system", |data| {
-        let of = |id| fences(data, id, |_| true);
-        let found = pairs_by(&of("gpu.fence.system"), &of("gpu.fence.device"), place);
+        let found = pairs_by(&fences(data, "gpu.fence.system"), &fences(data, "gpu.fence.device"), place);
         generally(Test::Within(MUCH), "both fences cost alike, within a factor of two,", &found)
     }),
     ("burtchell.cuda.fence_system_varies", system_varies),
     ("burtchell.cuda.fence_block_warp", |data| {
-        let near = |case: &Case| case.layout == Some(Layout::Private { stride: 1 }) && case.threads <= Some(WARP);
-        flat(ALIKE, &of_blocks(&fences(data, "gpu.fence.block", near), 1))
+        let mut rows = of_blocks(&fences(data, "gpu.fence.block"), 1);
+        rows.retain(|row| row.row.case.layout == Some(NEAR) && row.row.case.threads <= Some(WARP));
+        flat(ALIKE, &rows)
     }),
     ("burtchell.cuda.fence_block_hidden", block_fence_hidden),
     ("burtchell.cuda.full_warps", |data| {
         let barriers = blocks(data, SYNCTHREADS, |_| true);
         let swaps = atomics(data, CAS_PASS, Dtype::I32, ONE);
         all([
-            two(Test::Within(ALIKE), ("a barrier", &at(&barriers, 1, WARP)?), ("", &at(&barriers, 1, 1)?)),
-            two(Test::AtLeast(ALIKE), ("compare-and-swap", &at(&swaps, 1, WARP)?), ("", &at(&swaps, 1, WARP / 2)?)),
+            shapes(Test::Within(ALIKE), "a barrier", &barriers, (1, WARP), (1, 1))?,
+            shapes(Test::AtLeast(ALIKE), "compare-and-swap", &swaps, (1, WARP), (1, WARP / 2))?,
         ])
     }),
     ("burtchell.cuda.partial_int_add", |data| {
         let adds = atomics(data, GPU_ADD, Dtype::I32, ONE);
-        Some(two(Test::AtLeast(ALIKE), ("", &at(&adds, 1, WARP)?), ("", &at(&adds, 1, WARP / 2)?)))
+        shapes(Test::AtLeast(ALIKE), "", &adds, (1, WARP), (1, WARP / 2))
     }),
 ];
 
@@ -246,8 +240,8 @@ fn is_usual(case: &Case) -> bool {
     case.dtype == Some(Dtype::I32) && case.form.is_none() && !matches!(case.mode, Some(Mode::Latency))
 }
 
-fn fences<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec<Known<'a>> {
-    blocks(data, primitive, |case| is_usual(case) && fits(case))
+fn fences<'a>(data: &'a RunData, primitive: &str) -> Vec<Known<'a>> {
+    blocks(data, primitive, is_usual)
 }
 
 fn place(case: &Case) -> (Option<Layout>, Option<u32>, Option<u32>) {
@@ -257,7 +251,7 @@ fn place(case: &Case) -> (Option<Layout>, Option<u32>, Option<u32>) {
 /// The share of cases that lie certainly beyond [`ALIKE`] of their median, for both fences.
 fn system_varies(data: &RunData) -> Option<Outcome> {
     let erratic = |primitive| {
-        let rows = fences(data, primitive, |_| true);
+        let rows = fences(data, primitive);
         let mut sorted = rows.clone();
         sorted.sort_by(|a, b| a.ns.total_cmp(&b.ns));
         let median = sorted.get(sorted.len() / 2).filter(|_| sorted.len() >= 4).copied()?;
@@ -282,7 +276,7 @@ fn block_fence_hidden(data: &RunData) -> Option<Outcome> {
         let stride = case.layout.and_then(Layout::stride).unwrap_or(0);
         is_usual(case) && case.blocks.is_some() && case.threads > Some(WARP) && stride > 2
     };
-    let device = fences(data, "gpu.fence.device", wide);
+    let device = fences(data, "gpu.fence.device");
     let tested = |index: usize| {
         let row = &data.rows[index];
         let is_below_zero = || interval_within_run(row).is_some_and(|interval| interval.high <= 0.0);

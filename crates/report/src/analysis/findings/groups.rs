@@ -3,6 +3,8 @@
 use syncscope_core::Evidence;
 use syncscope_core::stats::Interval;
 
+use super::super::paper_tables::{FEW, LoadFits, MANY};
+use super::super::usual::MachineSize;
 use super::cuda::{converged, one_block};
 use super::prelude::*;
 
@@ -11,8 +13,10 @@ use super::prelude::*;
 const GAP: f64 = 10.0;
 /// A barrier that has an effect cannot take fewer cycles than two dependent instructions.
 const SUSPICIOUS_CYCLES: f64 = 2.0;
+/// Barriers of a part of a warp, and their groups.
+const TILES: [&str; 2] = ["gpu.warp.tile", "tile #"];
 /// Groups of threads that are neighbours.
-const NEIGHBOURS: &str = "coalesced #";
+const NEIGHBOURS: [&str; 2] = ["gpu.warp.coalesced", "coalesced #"];
 /// Warps and blocks that a multiprocessor holds at once, as the paper gives them for both of its devices.
 const RESIDENT_WARPS: u32 = 64;
 const RESIDENT_BLOCKS: u32 = 32;
@@ -20,23 +24,21 @@ const RESIDENT_BLOCKS: u32 = 32;
 const DEVICE_BARRIERS: [&str; 2] = ["gpu.multi.flags", "gpu.multi.counter"];
 
 pub(super) const CLAIMS: &[(&str, Predicate)] = &[
-    ("zhang.tile_size", |data| flat(ALIKE, &groups(data, "gpu.warp.tile", |case| case.in_group("tile #")))),
+    ("zhang.tile_size", |data| flat(ALIKE, &in_groups(data, TILES))),
     ("zhang.coalesced_size", |data| {
-        let rows = groups(data, "gpu.warp.coalesced", |case| case.in_group(NEIGHBOURS));
-        let of = |size| rows.iter().find(|row| row.row.case.group_number(NEIGHBOURS) == Some(size));
+        let rows = in_groups(data, NEIGHBOURS);
+        let of = |size| rows.iter().find(|row| row.row.case.group_number(NEIGHBOURS[1]) == Some(size));
         Some(two(Test::AtLeast(MUCH), ("a group of 16,", of(16)?), ("a group of 32,", of(32)?)))
     }),
-    ("zhang.coalesced_constant", |data| {
-        flat(ALIKE, &groups(data, "gpu.warp.coalesced", |case| case.in_group(NEIGHBOURS)))
-    }),
+    ("zhang.coalesced_constant", |data| flat(ALIKE, &in_groups(data, NEIGHBOURS))),
     ("zhang.one_cycle", one_cycle),
     ("zhang.block_size", |data| rising(&one_block(data, WARP..))),
     ("zhang.block_warps", |data| {
         let (single, more): (Vec<_>, Vec<_>) = resident(data).into_iter().partition(|one| one.blocks == 1);
         let all = single.iter().flat_map(|one| more.iter().map(move |other| (other, one)));
-        let alike = all.filter(|(other, one)| other.warps == one.warps);
-        let compared: Vec<_> = alike.map(|(other, one)| (other.row, one.row)).collect();
-        generally(Test::Within(ALIKE), "equal warps in more blocks and in one cost alike", &compared)
+        let equal = all.filter(|(other, one)| other.warps == one.warps);
+        let compared: Vec<_> = equal.map(|(other, one)| (other.row, one.row)).collect();
+        alike("equal warps in more blocks and in one", &compared)
     }),
     ("zhang.block_lesson", |data| {
         let rows = one_block(data, WARP..);
@@ -44,10 +46,10 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
     }),
     ("zhang.block_saturation", saturation),
     ("zhang.levels", |data| {
-        let block = at(&blocks(data, SYNCTHREADS, |_| true), 1, WARP)?;
+        let block = at(&blocks(data, SYNCTHREADS, |_| true), (1, WARP))?;
         let warp = |group: &str| {
             let rows = blocks(data, "gpu.warp.syncwarp", |case| case.in_group(group));
-            let one_warp = at(&rows, 1, WARP)?;
+            let one_warp = at(&rows, (1, WARP))?;
             (!is_nop(&one_warp)).then_some(one_warp)
         };
         let part = |(name, group)| Some(two(Test::Within(GAP), (name, &warp(group)?), ("a block,", &block)));
@@ -55,9 +57,8 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         all(named.into_iter().filter_map(part))
     }),
     ("zhang.block_before_warp", |data| {
-        let block = at(&blocks(data, SYNCTHREADS, |_| true), 1, WARP)?;
-        let tiles = groups(data, "gpu.warp.tile", |case| case.in_group("tile #"));
-        let warp = tiles.first().copied().or_else(|| at(&converged(data), 1, WARP))?;
+        let block = at(&blocks(data, SYNCTHREADS, |_| true), (1, WARP))?;
+        let warp = in_groups(data, TILES).first().copied().or_else(|| at(&converged(data), (1, WARP)))?;
         Some(two(Test::Below, ("a block,", &block), (&warp.name(), &warp)))
     }),
     ("zhang.full_block", |data| full_block(&blocks(data, SYNCTHREADS, |_| true), 1)),
@@ -67,7 +68,7 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
     ("zhang.grid_dimensions", |data| {
         let count = multiprocessors(data)?;
         let rows = blocks(data, "gpu.grid.cooperative", |_| true);
-        let least = at(&rows, count, WARP)?;
+        let least = at(&rows, (count, WARP))?;
         let most_blocks = rows.iter().rfind(|row| row.row.case.threads == Some(WARP))?;
         let most_threads = rows.iter().rfind(|row| row.row.case.blocks == Some(count))?;
         let others = [most_blocks.index, most_threads.index];
@@ -78,12 +79,12 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         let count = multiprocessors(data)?;
         let rows = blocks(data, "gpu.grid.cooperative", |case| case.threads == Some(WARP));
         let most = rows.last().filter(|row| row.row.case.blocks > Some(count))?;
-        Some(two(Test::AtLeast(MUCH), ("", most), ("", &at(&rows, count, WARP)?)))
+        Some(two(Test::AtLeast(MUCH), ("", most), ("", &at(&rows, (count, WARP))?)))
     }),
     ("zhang.multi_lesson_blocks", |data| {
         of_each(data, |rows, count| {
             let of_warps: Vec<_> = rows.into_iter().filter(|row| row.row.case.threads == Some(WARP)).collect();
-            let least = at(&of_warps, count, WARP)?;
+            let least = at(&of_warps, (count, WARP))?;
             let most = of_warps.last().filter(|most| most.row.case.blocks > Some(count))?;
             Some(two(Test::AtLeast(ALIKE), (&most.name(), most), ("", &least)))
         })
@@ -91,7 +92,7 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
     ("zhang.multi_lesson_warps", |data| {
         of_each(data, |rows, count| {
             let most = rows.iter().rfind(|row| row.row.case.blocks == Some(count))?;
-            let least = at(&rows, count, WARP).filter(|least| least.index != most.index)?;
+            let least = at(&rows, (count, WARP)).filter(|least| least.index != most.index)?;
             Some(two(Test::AtLeast(ALIKE), (&most.name(), most), ("", &least)))
         })
     }),
@@ -108,20 +109,16 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
     }),
     ("zhang.multi_acceptable", |data| {
         of_each(data, |rows, count| {
-            let (general, fastest) = (at(&rows, 4 * count, 256)?, at(&rows, count, WARP)?);
-            Some(two(Test::AtMost(2.0), (&general.name(), &general), ("", &fastest)))
+            shapes(Test::AtMost(2.0), &rows.first()?.name(), &rows, (4 * count, 256), (count, WARP))
         })
     }),
     ("zhang.multi_ranges", |data| {
-        let count = multiprocessors(data)?;
+        let machine = MachineSize::of(&data.run.machine);
         all(DEVICE_BARRIERS.into_iter().filter_map(|primitive| {
             let found = of_devices(data, primitive, 2);
-            let each = |case: &Case| case.blocks.unwrap_or(0) / count;
-            let warps = |case: &Case| each(case) * case.threads.unwrap_or(0).div_ceil(WARP);
-            let is_few = |case: &Case| each(case) <= 4 && warps(case) <= 16;
-            let is_many = |case: &Case| each(case) >= 16 || warps(case) >= 64;
-            let most = found.iter().filter(|row| is_few(&row.row.case)).max_by(|a, b| a.ns.total_cmp(&b.ns))?;
-            let least = found.iter().filter(|row| is_many(&row.row.case)).min_by(|a, b| a.ns.total_cmp(&b.ns))?;
+            let of = |fits: LoadFits| found.iter().filter(move |row| machine.load_of(&row.row.case).is_some_and(fits));
+            let most = of(FEW).max_by(|a, b| a.ns.total_cmp(&b.ns))?;
+            let least = of(MANY).min_by(|a, b| a.ns.total_cmp(&b.ns))?;
             Some(two(Test::AtLeast(MUCH), (&format!("{}, many:", least.name()), least), ("few:", most)))
         }))
     }),
@@ -129,11 +126,15 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
 
 /// The paper's own figures, the least of them 1.28 times (grid, P100), are all beyond "alike".
 fn full_block(rows: &[Known<'_>], blocks: u32) -> Option<Outcome> {
-    Some(two(Test::AtLeast(ALIKE), ("", &at(rows, blocks, 1024)?), ("", &at(rows, blocks, WARP)?)))
+    shapes(Test::AtLeast(ALIKE), "", rows, (blocks, 1024), (blocks, WARP))
 }
 
 fn is_nop(row: &Known<'_>) -> bool {
     row.row.evidence.as_deref().is_some_and(Evidence::is_nop)
+}
+
+fn in_groups<'a>(data: &'a RunData, [primitive, group]: [&str; 2]) -> Vec<Known<'a>> {
+    groups(data, primitive, |case| case.in_group(group))
 }
 
 /// Barriers of groups within one warp, in a loop.
@@ -149,7 +150,7 @@ fn groups<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) 
 }
 
 fn one_cycle(data: &RunData) -> Option<Outcome> {
-    let rows = groups(data, "gpu.warp.coalesced", |case| case.group.is_some());
+    let rows = groups(data, NEIGHBOURS[0], |case| case.group.is_some());
     let known: Vec<_> = rows.iter().filter_map(|row| Some((*row, row.row.cycles_interval?))).collect();
     let (least, interval) = known.iter().min_by(|a, b| a.1.high.total_cmp(&b.1.high)).copied()?;
     let is_possible = |(_, bounds): &(Known<'_>, Interval)| bounds.low >= SUSPICIOUS_CYCLES;
@@ -173,11 +174,11 @@ struct Resident<'a> {
 }
 
 fn resident(data: &RunData) -> Vec<Resident<'_>> {
-    let Some(count) = multiprocessors(data) else { return Vec::new() };
+    let machine = MachineSize::of(&data.run.machine);
     let rows = blocks(data, SYNCTHREADS, |case| case.threads >= Some(WARP));
     let found = rows.into_iter().filter_map(|row| {
-        let blocks = row.row.case.blocks.filter(|blocks| blocks % count == 0)? / count;
-        Some(Resident { row, blocks, warps: blocks * row.row.case.threads?.div_ceil(WARP) })
+        let (blocks, warps) = machine.load_of(&row.row.case)?;
+        Some(Resident { row, blocks, warps })
     });
     found.filter(|one| one.blocks <= RESIDENT_BLOCKS && one.warps <= RESIDENT_WARPS).collect()
 }

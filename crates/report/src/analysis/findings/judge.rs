@@ -2,7 +2,7 @@
 
 use syncscope_core::Domain;
 
-use super::super::contest::{Known, Ratio};
+use super::super::contest::Known;
 use super::super::phrases::joined;
 use super::{ClaimVerdict, Outcome};
 use crate::figure::{self, interval_within_run};
@@ -144,7 +144,7 @@ const WIDE: f64 = 10.0;
 /// without it.
 fn times(a: &Known<'_>, b: &Known<'_>) -> String {
     let (more, less) = if a.ns < b.ns { (b, a) } else { (a, b) };
-    let ratio = Ratio::of((more.ns, more.bounds), (less.ns, less.bounds));
+    let ratio = more.over(less);
     let point = figure::ratio(ratio.point);
     let whose = more.other_actor().or_else(|| less.other_actor());
     let whose = whose.map(|actor| format!(", both of the {actor} thread")).unwrap_or_default();
@@ -181,6 +181,11 @@ pub(super) fn generally(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<O
     let pair = pairs.iter().rfind(|(a, b)| test.of(a, b) == verdict).or(pairs.last())?;
     let sentence = format!("{words} {}; {}", tally.in_words("comparisons"), with_different_names(pair));
     Some(outcome(verdict, sentence, "; too few are decided", rows_of(pair, pairs)))
+}
+
+/// Both of most pairs cost alike.
+pub(super) fn alike(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
+    generally(Test::Within(ALIKE), &format!("{words} cost alike"), pairs)
 }
 
 /// A recommendation of the first of each pair over the second: it is certainly cheaper by more than [`ALIKE`] in more than half of
@@ -299,7 +304,7 @@ pub(super) fn grows_alike(a: Growth<'_, '_>, b: Growth<'_, '_>) -> Outcome {
 }
 
 fn growth((_, most, few): Growth<'_, '_>) -> [f64; 2] {
-    let ratio = Ratio::of((most.ns, most.bounds), (few.ns, few.bounds));
+    let ratio = most.over(few);
     [ratio.low.unwrap_or_default(), ratio.high.unwrap_or(f64::INFINITY)]
 }
 

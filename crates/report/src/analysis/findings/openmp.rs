@@ -51,7 +51,7 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
             let placed = |placement| teams_in(data, primitive, &placement, &fits);
             by_threads(&placed(Placement::Close), &placed(Placement::Spread))
         };
-        generally(Test::Within(ALIKE), "close and spread cost alike", &[BARRIER, CPU_ADD, FLUSH].map(of).concat())
+        alike("close and spread", &[BARRIER, CPU_ADD, FLUSH].map(of).concat())
     }),
     ("burtchell.openmp.same_location", |data| {
         let own = teams(data, CPU_ADD, private(Dtype::I32, APART));
@@ -85,19 +85,17 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
     }),
     ("burtchell.openmp.word_size", |data| {
         let types = [(Dtype::I32, Dtype::U64), (Dtype::F32, Dtype::F64)];
-        let pairs = types.map(|(narrow, wide)| between(data, CPU_ADD, narrow, wide));
-        generally(Test::Within(ALIKE), "both sizes cost alike", &pairs.concat())
+        alike("both sizes", &types.map(|(narrow, wide)| between(data, CPU_ADD, narrow, wide)).concat())
     }),
     ("burtchell.openmp.capture", |data| {
         let of = |dtype| {
             by_threads(&teams(data, "cpu.atomic.add_capture", shared(dtype)), &teams(data, CPU_ADD, shared(dtype)))
         };
-        generally(Test::Within(ALIKE), "capture and update cost alike", &DTYPES.map(of).concat())
+        alike("capture and update", &DTYPES.map(of).concat())
     }),
     ("burtchell.openmp.write_type", |data| {
         let of = |other| between(data, "cpu.atomic.write", Dtype::I32, other);
-        let pairs = [Dtype::U64, Dtype::F32, Dtype::F64].map(of).concat();
-        generally(Test::Within(ALIKE), "i32 and the other type cost alike", &pairs)
+        alike("i32 and the other type", &[Dtype::U64, Dtype::F32, Dtype::F64].map(of).concat())
     }),
     ("burtchell.openmp.write_like_update", |data| {
         ends("", &teams(data, "cpu.atomic.write", shared(Dtype::I32)), 2, Test::AtLeast(MUCH))

@@ -6,10 +6,11 @@ use super::super::contest::alike::of_one_actor;
 use super::super::contest::{Basis, Known};
 use super::super::placements;
 use super::super::usual::MachineSize;
-use super::judge::Pair;
+use super::Outcome;
+use super::judge::{Pair, Test, two};
 use crate::RunData;
 
-pub(super) const WARP: u32 = 32;
+pub(super) use super::super::usual::WARP;
 pub(super) const FLUSH: &str = "cpu.fence.flush";
 pub(super) const SYNCTHREADS: &str = "gpu.block.syncthreads";
 
@@ -95,8 +96,19 @@ pub(super) fn atomics<'a>(data: &'a RunData, primitive: &str, dtype: Dtype, layo
 pub(super) const ONE: Layout = Layout::Shared;
 
 /// The row of so many blocks and threads.
-pub(super) fn at<'a>(rows: &[Known<'a>], blocks: u32, threads: u32) -> Option<Known<'a>> {
+pub(super) fn at<'a>(rows: &[Known<'a>], (blocks, threads): (u32, u32)) -> Option<Known<'a>> {
     rows.iter().find(|row| row.row.case.blocks == Some(blocks) && row.row.case.threads == Some(threads)).copied()
+}
+
+/// One operation in two shapes, each with its blocks and threads.
+pub(super) fn shapes(
+    test: Test,
+    name: &str,
+    rows: &[Known<'_>],
+    one: (u32, u32),
+    other: (u32, u32),
+) -> Option<Outcome> {
+    Some(two(test, (name, &at(rows, one)?), ("", &at(rows, other)?)))
 }
 
 /// The rows of so many blocks.

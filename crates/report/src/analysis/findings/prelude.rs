@@ -4,12 +4,12 @@ pub(super) use syncscope_core::{Case, Dtype, Layout, Mode};
 
 pub(super) use super::super::contest::{Basis, Known};
 pub(super) use super::judge::{
-    ALIKE, MUCH, Pair, Tally, Test, Unit, all, every, flat, generally, grows_alike, grows_more, largely_flat,
+    ALIKE, MUCH, Pair, Tally, Test, Unit, alike, all, every, flat, generally, grows_alike, grows_more, largely_flat,
     preferred, rising, two, unique,
 };
 pub(super) use super::pick::{
     DTYPES, FLUSH, ONE, SYNCTHREADS, WARP, at, atomics, blocks, by_threads, multiprocessors, of_blocks, pairs,
-    pairs_by, private, rows, shared, teams, teams_in,
+    pairs_by, private, rows, shapes, shared, teams, teams_in,
 };
 pub(super) use super::{ClaimVerdict, Outcome, Predicate};
 pub(super) use crate::{RunData, figure};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use syncscope_core::stats::median;
 
-use super::node::{Cost, Node};
+use super::node::{Cost, DISTURBANCES, Node};
 use super::{FleetCell, FleetNode};
 use crate::analysis::compare::differences::Property;
 use crate::sets::sets;
@@ -29,9 +29,8 @@ pub(super) struct Typical {
     properties: BTreeMap<String, String>,
     /// The instructions that more than half of the nodes executed for a case.
     instructions: BTreeMap<u64, u64>,
-    stolen: Option<f64>,
-    interference: Option<f64>,
-    load: Option<f64>,
+    /// Those of the median node, in the order of [`DISTURBANCES`].
+    disturbances: [Option<f64>; 3],
 }
 
 impl Typical {
@@ -40,16 +39,14 @@ impl Typical {
         let instructions =
             nodes.iter().flat_map(Node::all_costs).filter_map(|(case, cost)| Some((*case, cost.instructions?)));
         // What few nodes record is not typical of any.
-        let middle = |of: fn(&Node) -> Option<f64>| {
-            let values: Vec<f64> = nodes.iter().filter_map(of).collect();
+        let middle = |disturbance: usize| {
+            let values: Vec<f64> = nodes.iter().filter_map(|node| node.disturbances[disturbance]).collect();
             if 2 * values.len() > nodes.len() { median(&values) } else { None }
         };
         Self {
             properties: typical(properties, nodes.len()),
             instructions: typical(instructions, nodes.len()),
-            stolen: middle(|node| node.stolen),
-            interference: middle(|node| node.interference),
-            load: middle(|node| node.load),
+            disturbances: [0, 1, 2].map(middle),
         }
     }
 
@@ -64,15 +61,14 @@ impl Typical {
         let mut causes: Vec<String> = clock(&outlying).into_iter().collect();
         causes.extend(self.other_instructions(node, &outlying));
         if touches_host {
-            let share = |name: &str, own: Option<f64>, typical: Option<f64>| {
+            let notable = |((name, own), typical): ((&str, Option<f64>), Option<f64>)| {
                 let (own, typical) = (own?, typical.unwrap_or(0.0));
                 let percent = |share: f64| format!("{:.1} %", 100.0 * share);
                 (own > NOTABLE_FACTOR * typical + NOTABLE_SHARE)
                     .then(|| format!("{name}: {}, the median node {}", percent(own), percent(typical)))
             };
-            causes.extend(share("time taken by the hypervisor", node.stolen, self.stolen));
-            causes.extend(share("samples with SMT interference", node.interference, self.interference));
-            causes.extend(share("load of each CPU before the run", node.load, self.load));
+            let of_node = DISTURBANCES.into_iter().zip(node.disturbances);
+            causes.extend(of_node.zip(self.disturbances).filter_map(notable));
         }
         let differs = |(name, value): &Property| {
             let is_of_gpus = OF_GPUS.iter().any(|start| name.starts_with(start));

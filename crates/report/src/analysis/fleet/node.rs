@@ -19,13 +19,14 @@ pub(super) struct Node {
     pub(super) costs: BTreeMap<String, HashMap<u64, Cost>>,
     /// What its machine and its environment are.
     pub(super) properties: Vec<Property>,
-    /// The share of its CPUs' time that the hypervisor took.
-    pub(super) stolen: Option<f64>,
-    /// The share of samples that an active hardware thread of the same core disturbed: the mean over the rows that say it.
-    pub(super) interference: Option<f64>,
-    /// The load average before the run, for each allowed CPU.
-    pub(super) load: Option<f64>,
+    /// How much else went on, by [`DISTURBANCES`].
+    pub(super) disturbances: [Option<f64>; 3],
 }
+
+/// The share of the CPUs' time that the hypervisor took; the share of samples that an active hardware thread of the same core
+/// disturbed, the mean over the rows that say it; the load average before the run, for each CPU.
+pub(super) const DISTURBANCES: [&str; 3] =
+    ["time taken by the hypervisor", "samples with SMT interference", "load of each CPU before the run"];
 
 /// The cost of a case.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,9 +49,7 @@ impl Node {
             name: data.name.clone(),
             costs,
             properties: properties(&data.run),
-            stolen: data.run.sessions.iter().filter_map(|one| Some(one.stolen.as_ref()?.share)).reduce(f64::max),
-            interference: interference(data),
-            load: load(data),
+            disturbances: [stolen(data), interference(data), load(data)],
         }
     }
 
@@ -83,6 +82,10 @@ fn hash_of_instructions(evidence: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     instructions(evidence).hash(&mut hasher);
     hasher.finish()
+}
+
+fn stolen(data: &RunData) -> Option<f64> {
+    data.run.sessions.iter().filter_map(|session| Some(session.stolen.as_ref()?.share)).reduce(f64::max)
 }
 
 fn load(data: &RunData) -> Option<f64> {

@@ -10,10 +10,10 @@ use syncscope_core::detail::value_of;
 use syncscope_core::words::words;
 
 use super::families::by_class;
-use super::levels::SHARED;
 use super::prelude::*;
 use super::{WITHOUT_INTERVALS, adviser, lacks_intervals};
 use crate::analysis::contest::Win;
+use crate::analysis::matrix::PAIR_CLASSES;
 
 words! {
     /// What a program needs.
@@ -32,23 +32,6 @@ words! {
         Reduce = "reduce",
         /// End a phase of all threads of a GPU.
         EndGpuPhase = "end-gpu-phase",
-    }
-}
-
-/// The options of `run` that select the primitives from which the answer to a need is chosen.
-const fn candidates(need: Need, on: Domain) -> &'static str {
-    match (need, on) {
-        (Need::CountEvents, Domain::Gpu) => "--only 'gpu.atomic.add'",
-        (Need::CountEvents, _) => "--only 'cpu.atomic.add'",
-        (Need::Protect, Domain::Gpu) => "--only 'gpu.lock.*'",
-        (Need::Protect, _) => "--only 'cpu.lock.*'",
-        (Need::Phases, Domain::Gpu) => "--only 'gpu.block.*' --only 'gpu.grid.*'",
-        (Need::Phases, _) => "--only 'cpu.barrier.*'",
-        (Need::HandOver, _) => "--only 'cpu.handoff.*'",
-        (Need::Wait, _) => "--only 'cpu.wait.*' --only 'cpu.wake.*'",
-        (Need::Reduce, Domain::Gpu) => "--only 'gpu.reduction.*'",
-        (Need::Reduce, _) => "--only 'cpu.reduction.*'",
-        (Need::EndGpuPhase, _) => "--only 'gpu.grid.*' --only 'gpu.launch.*'",
     }
 }
 
@@ -235,10 +218,10 @@ fn elsewhere(data: &RunData, case: &Case) -> Vec<String> {
     let others = enumerated(data.rows_where(|row| is_other(&row.case)).filter_map(placed));
     let is_same = |index: &usize| data.case(*index).primitive == case.primitive;
     let of_pairs = by_class(data).into_iter().find(|rows| rows.iter().flatten().next().is_some_and(is_same));
-    let in_words = |(index, shared): (Option<usize>, &str)| {
+    let in_words = |(index, [.., shared]): (Option<usize>, [&str; 4])| {
         Some(format!("{} where they share {shared}", Cost::alone(known(index?)?)))
     };
-    let classed: Vec<String> = of_pairs.into_iter().flatten().zip(SHARED).filter_map(in_words).collect();
+    let classed: Vec<String> = of_pairs.into_iter().flatten().zip(PAIR_CLASSES).filter_map(in_words).collect();
     let others = others.map(|others| format!("as many threads placed otherwise: {others}"));
     let pairs = (classed.len() > 1).then(|| format!("two threads: {}", enumeration(&classed)));
     others.into_iter().chain(pairs).collect()
@@ -271,39 +254,43 @@ pub(super) fn of_peers(
     caution: impl FnOnce(&mut Choice, &Case),
 ) -> Option<Situation> {
     let Some(peers) = peers else {
-        return Some((on, what.trim_start_matches(", ").to_owned(), missing_size(inquiry, role, |_| true)?));
+        return missing_size(inquiry, (on, role, what.trim_start_matches(", ")), |_| true);
     };
     let decision = decide(inquiry, &peers.contest(Basis::Run))?.taking(|choice| caution(choice, peers.like));
     Some((on, format!("{}{what}", naming::size(peers.like)), decision))
 }
 
 /// Where no row has the asked number of threads, those that the run has instead; `None` where it has no rows at all.
-pub(super) fn missing_size(inquiry: Inquiry<'_>, role: Role, fits: impl Fn(&Case) -> bool) -> Option<Decision> {
+pub(super) fn missing_size(
+    inquiry: Inquiry<'_>,
+    (on, role, what): (Domain, Role, &str),
+    fits: impl Fn(&Case) -> bool,
+) -> Option<Situation> {
     let rows = inquiry.data.rows.iter().filter(|row| takes_part(inquiry.data, row, role) && fits(&row.case));
     let present: BTreeSet<u32> = rows.filter_map(|row| row.case.threads).collect();
     let numbers = joined(present.iter().map(|threads| Some(threads.to_string())), ", ")?;
-    Some(Decision::Missing(format!("no rows at {} threads; the run has {numbers}", inquiry.asked.threads?)))
+    let missing = format!("no rows at {} threads; the run has {numbers}", inquiry.asked.threads?);
+    Some((on, what.to_owned(), Decision::Missing(missing)))
 }
 
 /// The answers to a need, one for each side and situation that the run has rows for. With a size or a side for which it has
 /// none, one answer says what is missing.
 pub fn advise(data: &RunData, need: Need, asked: Asked) -> Vec<Advice> {
-    let wanted =
-        adviser(need)(Inquiry { data, asked }).into_iter().filter(|(on, ..)| asked.on.is_none_or(|side| side == *on));
+    let (answer, candidates) = adviser(need);
+    let wanted = answer(Inquiry { data, asked }).into_iter().filter(|(on, ..)| asked.on.is_none_or(|side| side == *on));
     let of_need = |(on, situation, decision): Situation| Advice { need, on, situation, decision };
     let answers: Vec<Advice> = wanted.map(of_need).collect();
     if !answers.is_empty() {
         return answers;
     }
     let on = asked.on.unwrap_or(if need == Need::EndGpuPhase { Domain::Gpu } else { Domain::Cpu });
-    let has_gpu = !data.run.machine.gpus.is_empty();
-    let (side, options) = (side_name(on), candidates(need, on));
-    let reason = match need {
-        _ if on == Domain::Gpu && !has_gpu => "the run found no GPU on its machine".to_owned(),
-        Need::Wait if on == Domain::Gpu => "the catalogue has no way to wait of GPU threads".to_owned(),
-        Need::HandOver if on == Domain::Gpu => "the catalogue has no hand-over between threads of a GPU".to_owned(),
-        Need::EndGpuPhase if asked.on == Some(Domain::Cpu) => "a CPU has no grid and launches no kernels".to_owned(),
-        _ => format!("the run has no rows of two candidates on the {side}; `syncscope run {options}` measures them"),
+    let reason = match candidates[usize::from(on == Domain::Gpu)] {
+        _ if on == Domain::Gpu && data.run.machine.gpus.is_empty() => "the run found no GPU on its machine".to_owned(),
+        Err(reason) => reason.to_owned(),
+        Ok(options) => {
+            let side = side_name(on);
+            format!("the run has no rows of two candidates on the {side}; `syncscope run {options}` measures them")
+        }
     };
     vec![Advice { need, on, situation: String::new(), decision: Decision::Missing(reason) }]
 }

@@ -60,11 +60,8 @@ impl<'a> Total<'a> {
 
     /// This rate over the other one, both of all threads together: as uncertain as the costs of their operations.
     fn over(&self, other: &Self) -> Ratio {
-        let cost = |total: &Self| {
-            let Known { ns, bounds, .. } = total.known.with_cost(1.0 / total.rate);
-            (ns, bounds)
-        };
-        Ratio::of(cost(other), cost(self))
+        let [own, other] = [self, other].map(|total| total.known.with_cost(1.0 / total.rate));
+        other.over(&own)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Performance and efficiency cores: what an operation costs on each kind, and between threads on both.
 
-use super::families::{Contrast, by_group, cell, line, name, take_instead, take_longer};
+use super::families::{Contrast, by_group, line_of, name, take_instead, take_longer};
 use super::prelude::*;
 
 pub(super) const SENTENCES: Sentences = &[one_thread, two_threads, between];
@@ -38,12 +38,7 @@ fn between(data: &RunData) -> Option<Said> {
 
 pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let label = |case: &Case| format!("{}{}", name(case), if case.threads == Some(1) { ", one thread" } else { "" });
-    let of = |rows: &[Option<usize>; 3]| {
-        let first = rows.iter().flatten().next()?;
-        let cells = rows.iter().map(|row| row.map(|index| cell(data, index)));
-        Some(line(label(data.case(*first)), cells))
-    };
-    let lines: Vec<Line> = by_group(data, KINDS).iter().filter_map(of).collect();
+    let lines = by_group(data, KINDS).iter().filter_map(|rows| line_of(data, rows, label)).collect();
     let title = "One thread on a core of each kind, and two on two cores";
     let table = Spec::table(title, &["performance", "efficiency", "one of each"], lines)?;
     let note = "The pairs of cores share the same cache where the machine has such pairs.".to_owned();

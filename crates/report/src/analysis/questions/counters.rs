@@ -30,15 +30,12 @@ fn on_side(inquiry: Inquiry<'_>, counters: Counters<'_>) -> Option<Situation> {
         case.primitive == counters.id && is_counter(case) && is_shared(case) && in_global(case) && has_rival(case)
     };
     let machine = MachineSize::of(&data.run.machine);
-    let fits = |case: &Case| {
-        let asked = inquiry.asked.threads;
-        is_one(case) && asked.map_or(!machine.is_oversubscribed_by(case), |asked| case.threads == Some(asked))
-    };
+    let fits = |case: &Case| is_one(case) && machine.is_asked(case, inquiry.asked.threads);
     // One block has no contention between blocks: the answer for it and for the whole grid can be opposite.
     let whole_grid = |case: &Case| fits(case) && machine.is_filled_by(case);
     let peers = Peers::of(data, Role::Update, whole_grid, Size::Most);
     let Some(peers) = peers.or_else(|| Peers::of(data, Role::Update, fits, Size::Most)) else {
-        return Some((on, String::new(), missing_size(inquiry, Role::Update, is_one)?));
+        return missing_size(inquiry, (on, Role::Update, ""), is_one);
     };
     let like = peers.like;
     let contest = counters.contest(like);

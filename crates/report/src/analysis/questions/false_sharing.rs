@@ -21,7 +21,7 @@ fn drop_of_the_cost(data: &RunData) -> Option<Said> {
     };
     let rows: Vec<usize> = data.rows_where(|row| is_shown(&row.case)).collect();
     let known = rows.iter().filter_map(|index| Known::with_figure(data, *index, Basis::Run));
-    let strides: Vec<(u32, Known<'_>)> = known.filter_map(|one| Some((one.row.case.layout?.stride()?, one))).collect();
+    let strides = by_stride(known);
     let at = |stride| strides.iter().find(|(of, _)| *of == stride).map(|(_, known)| *known);
     let Comparison { less, more, ratio } = at(drop.stride)?.against(at(ADJACENT)?)?;
     let whose = if less.is_of_another_actor() { ", for the median thread" } else { "" };
@@ -132,12 +132,12 @@ struct CostDrop {
     factor: Ratio,
 }
 
-/// One stride with its cost, and the interval to compare it with the others of the run.
-#[derive(Debug, Clone, Copy)]
-struct StrideCost {
-    stride: u32,
-    ns: f64,
-    bounds: Interval,
+/// A cost and the stride between the elements.
+type OfStride<'a> = (u32, Known<'a>);
+
+/// Those of the costs that have a stride.
+fn by_stride<'a>(costs: impl IntoIterator<Item = Known<'a>>) -> Vec<OfStride<'a>> {
+    costs.into_iter().filter_map(|one| Some((one.row.case.layout?.stride()?, one))).collect()
 }
 
 /// The finding of each type, from the additions to private elements by the largest team that fits the CPUs, in the
@@ -173,12 +173,9 @@ fn finding(dtype: Dtype, sweeps: &BTreeMap<Case, Vec<Known<'_>>>) -> Option<Stri
     let (case, costs) = own.reduce(|best, other| if other.0.threads > best.0.threads { other } else { best })?;
     let costs = of_one_actor(costs.clone())?;
     let is_of_median = costs.iter().any(Known::is_of_another_actor);
-    let of_stride = |known: &Known<'_>| {
-        Some(StrideCost { stride: known.row.case.layout?.stride()?, ns: known.ns, bounds: known.bounds })
-    };
-    let mut costs: Vec<StrideCost> = costs.iter().filter_map(of_stride).collect();
-    costs.sort_by_key(|cost| cost.stride);
-    costs.first().filter(|first| first.stride == ADJACENT)?;
+    let mut costs = by_stride(costs);
+    costs.sort_by_key(|(stride, _)| *stride);
+    costs.first().filter(|(stride, _)| *stride == ADJACENT)?;
     let cost_drop = cost_drop(&costs, dtype);
     let is_certain = cost_drop.is_some() || is_flat(&costs);
     let (threads, placement) = (case.threads?, case.placement.clone());
@@ -186,26 +183,26 @@ fn finding(dtype: Dtype, sweeps: &BTreeMap<Case, Vec<Known<'_>>>) -> Option<Stri
 }
 
 /// Whether adjacent elements certainly cost too little for a drop.
-fn is_flat(costs: &[StrideCost]) -> bool {
-    let least = costs.iter().map(|cost| cost.bounds.low).fold(f64::INFINITY, f64::min);
-    costs.first().is_some_and(|first| first.bounds.high < LEAST_DROP * least)
+fn is_flat(costs: &[OfStride<'_>]) -> bool {
+    let least = costs.iter().map(|(_, cost)| cost.bounds.low).fold(f64::INFINITY, f64::min);
+    costs.first().is_some_and(|(_, first)| first.bounds.high < LEAST_DROP * least)
 }
 
 /// The drop at the start of the plateau that ends a sweep, in order of strides. `None` unless the stride before it is
 /// certainly more expensive, and the stride itself certainly on the plateau.
-fn cost_drop(costs: &[StrideCost], dtype: Dtype) -> Option<CostDrop> {
-    let least = |tail: &[StrideCost]| tail.iter().map(|cost| cost.ns).fold(f64::INFINITY, f64::min);
+fn cost_drop(costs: &[OfStride<'_>], dtype: Dtype) -> Option<CostDrop> {
+    let least = |tail: &[OfStride<'_>]| tail.iter().map(|(_, cost)| cost.ns).fold(f64::INFINITY, f64::min);
     // A stride belongs to the plateau if its interval reaches it.
-    let low = |cost: &StrideCost| cost.bounds.low.min(cost.ns);
-    let most = |tail: &[StrideCost]| tail.iter().map(low).fold(0.0, f64::max);
+    let low = |(_, cost): &OfStride<'_>| cost.bounds.low.min(cost.ns);
+    let most = |tail: &[OfStride<'_>]| tail.iter().map(low).fold(0.0, f64::max);
     let flat = |from: &usize| most(&costs[*from..]) <= PLATEAU * least(&costs[*from..]);
     let from = (1..costs.len()).find(flat)?;
-    let (before, first, start) = (costs[from - 1], costs[0], costs[from]);
+    let (before, (_, first), (stride, start)) = (costs[from - 1], costs[0], costs[from]);
     let certain = low(&before) > start.bounds.high && start.bounds.high < LEAST_DROP * least(&costs[from..]);
-    let factor = Ratio::of((first.ns, first.bounds), (start.ns, start.bounds));
-    (certain && before.ns >= PLATEAU * start.ns && factor.point >= LEAST_DROP).then(|| CostDrop {
-        stride: start.stride,
-        bytes: u64::from(start.stride) * dtype.size_bytes() as u64,
+    let factor = first.over(&start);
+    (certain && before.1.ns >= PLATEAU * start.ns && factor.point >= LEAST_DROP).then(|| CostDrop {
+        stride,
+        bytes: u64::from(stride) * dtype.size_bytes() as u64,
         factor,
     })
 }
@@ -265,11 +262,15 @@ mod tests {
         assert_eq!(said(drop_of_the_cost, rough), None, "adjacent elements have no number");
     }
 
+    use std::sync::LazyLock;
+
     use syncscope_core::{Form, Nanoseconds};
 
-    fn costs(values: &[(u32, f64)], half_width: f64) -> Vec<StrideCost> {
+    fn costs(values: &[(u32, f64)], half_width: f64) -> Vec<OfStride<'static>> {
+        static ROW: LazyLock<Row> = LazyLock::new(|| stride_row(Dtype::F64, 4, 1, 1.0));
         let around = |ns: f64| Interval { low: ns * (1.0 - half_width), high: ns * (1.0 + half_width) };
-        values.iter().map(|(stride, ns)| StrideCost { stride: *stride, ns: *ns, bounds: around(*ns) }).collect()
+        let known = |ns: f64| Known { index: 0, row: &ROW, ns, bounds: around(ns) };
+        values.iter().map(|(stride, ns)| (*stride, known(*ns))).collect()
     }
 
     fn stride_row(dtype: Dtype, threads: u32, stride: u32, ns: f64) -> Row {
@@ -302,7 +303,7 @@ mod tests {
     fn a_flat_sweep_has_no_drop() {
         assert_eq!(cost_drop(&costs(&[(1, 9.1), (2, 9.0), (4, 9.3), (8, 9.2)], 0.02), Dtype::F64), None);
         // Nor has one whose cost at the stride of the drop may still be that of a shared line.
-        let wide = StrideCost { bounds: Interval { low: 9.0, high: 60.0 }, ..costs(&[(8, 30.0)], 0.0)[0] };
+        let wide = (8, Known { bounds: Interval { low: 9.0, high: 60.0 }, ..costs(&[(8, 30.0)], 0.0)[0].1 });
         let sweep = [costs(&[(1, 90.0)], 0.02), vec![wide], costs(&[(16, 9.0), (32, 9.1)], 0.02)].concat();
         assert_eq!(cost_drop(&sweep, Dtype::I32), None);
         // A sweep that still falls at its end has no plateau.

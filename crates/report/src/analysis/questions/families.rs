@@ -65,16 +65,6 @@ impl<'a> Contrast<'a> {
         (has_none && one > 0.0 && other > 0.0).then(|| Ratio::of(exact(other), exact(one)))
     }
 
-    /// Whether the other one certainly costs more.
-    pub(super) fn is_above(&self) -> bool {
-        self.costs().is_some_and(|both| both.is_certain())
-    }
-
-    /// Whether the other one certainly costs less.
-    pub(super) fn is_below(&self) -> bool {
-        Self::of(self.data, self.rows[1], self.rows[0]).is_above()
-    }
-
     /// `a barrier`.
     fn with_article(&self) -> String {
         let name = self.name();
@@ -102,7 +92,7 @@ impl<'a> Contrast<'a> {
 
     /// `6.00 ns instead of 48.0 ns`, where one of them is certainly the cheaper one.
     pub(super) fn figures(&self) -> Option<String> {
-        let both = self.costs().filter(|_| self.is_above() || self.is_below())?;
+        let both = self.costs().filter(Comparison::differs)?;
         Some(format!("{} instead of {}", both.more, both.less))
     }
 
@@ -135,16 +125,23 @@ pub(super) fn take_longer(
     all: &[Contrast<'_>],
     instead: impl Fn(&Contrast<'_>) -> Option<String>,
 ) -> Option<Said> {
-    let words = enumerated(all.iter().filter_map(|one| one.in_words(instead(one))))?;
-    let rows = all.iter().filter(|one| one.is_above()).flat_map(|one| one.rows);
-    Some(Said::certain(format!("{what} take longer: {words}."), rows))
+    said(all, |one| one.in_words(instead(one)), |words| format!("{what} take longer: {words}."))
 }
 
 /// What certainly takes longer or shorter, with both figures.
 pub(super) fn take_instead(all: &[Contrast<'_>], text: impl Fn(String) -> String) -> Option<Said> {
-    let words = enumerated(all.iter().filter_map(Contrast::instead))?;
-    let rows = all.iter().filter(|one| one.is_below() || one.is_above()).flat_map(|one| one.rows);
-    Some(Said::certain(text(words), rows))
+    said(all, Contrast::instead, text)
+}
+
+/// The contrasts of which there is something to say.
+fn said<'a>(
+    all: &[Contrast<'a>],
+    in_words: impl Fn(&Contrast<'a>) -> Option<String>,
+    text: impl Fn(String) -> String,
+) -> Option<Said> {
+    let (words, rows): (Vec<String>, Vec<[usize; 2]>) =
+        all.iter().filter_map(|one| Some((in_words(one)?, one.rows))).unzip();
+    Some(Said::certain(text(enumerated(words)?), rows.concat()))
 }
 
 /// The cell of a cost.
@@ -167,7 +164,7 @@ pub(super) fn of_teams<'a>(
 
 /// Operations of two threads, each with its row on a pair of CPUs of each class.
 pub(super) fn by_class(data: &RunData) -> Vec<[Option<usize>; PAIR_CLASSES.len()]> {
-    by_group(data, PAIR_CLASSES)
+    by_group(data, PAIR_CLASSES.map(|[group, ..]| group))
 }
 
 /// Operations on chosen CPUs, each with its row of each group: the median one where a group has several.
@@ -191,6 +188,12 @@ pub(super) fn used<'c>(columns: &'c [String], lines: &[Line]) -> (Vec<&'c str>, 
     let used: Vec<usize> = (0..columns.len()).filter(is_used).collect();
     let cut = |one: &Line| line(one.label.clone(), used.iter().map(|column| one.cells[*column].clone()));
     (used.iter().map(|column| columns[*column].as_str()).collect(), lines.iter().map(cut).collect())
+}
+
+/// The line of an operation with these rows, if it has one, labelled by its case.
+pub(super) fn line_of(data: &RunData, rows: &[Option<usize>], label: impl Fn(&Case) -> String) -> Option<Line> {
+    let first = rows.iter().flatten().next()?;
+    Some(line(label(data.case(*first)), rows.iter().map(|row| row.map(|index| cell(data, index)))))
 }
 
 /// A line of a table.

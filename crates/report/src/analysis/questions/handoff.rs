@@ -1,7 +1,7 @@
 //! Spin or sleep? What a hand-off from thread to thread costs, and what it costs to wake the other one.
 
-use super::placement::CLASSES;
 use super::prelude::*;
+use crate::analysis::matrix::PAIR_CLASSES;
 use crate::analysis::row_query::MEDIAN_DETAIL;
 
 pub(super) const SENTENCES: Sentences = &[waking];
@@ -14,7 +14,7 @@ const CERTAIN_FACTOR: f64 = 2.0;
 /// its own; without such a row, the median of single hand-offs takes its place.
 fn waking(data: &RunData) -> Option<Said> {
     let asleep = rung(data, "wake")?;
-    let mut rungs = std::iter::once("handoff.close").chain(CLASSES.map(|(id, _)| id));
+    let mut rungs = std::iter::once("handoff.close").chain(PAIR_CLASSES.map(|[_, id, ..]| id));
     let awake = rungs.find_map(|id| on_rung(data, id, Basis::Machine))?;
     let ways = asleep.note.as_deref().unwrap_or_default();
     let (is_certain, figure, ratio) = if let Some(median) = asleep.median_ns {
@@ -122,8 +122,7 @@ pub(super) fn hand_over(inquiry: Inquiry<'_>) -> Vec<Situation> {
     };
     let (spinning, sleeping, queues) = (peers(Role::SpinHandoff), peers(Role::SleepHandoff), peers(Role::Channel));
     if spinning.is_none() && sleeping.is_none() && queues.is_none() {
-        let missing = missing_size(inquiry, Role::SpinHandoff, |_| true);
-        return missing.map(|missing| (Domain::Cpu, String::new(), missing)).into_iter().collect();
+        return Vec::from_iter(missing_size(inquiry, (Domain::Cpu, Role::SpinHandoff, ""), |_| true));
     }
     let may_sleep = sleeping.unwrap_or_default().with(queues.unwrap_or_default());
     let of_spinning = |choice: &mut Choice| {

@@ -3,9 +3,9 @@
 
 use syncscope_core::Nanoseconds;
 
-use super::families::{Contrast, by_class, cell, line, name, of_teams, take_longer, used};
-use super::placement::CLASSES;
+use super::families::{Contrast, by_class, line, line_of, name, of_teams, take_longer, used};
 use super::prelude::*;
+use crate::analysis::matrix::PAIR_CLASSES;
 use crate::analysis::placements::list_has_any;
 
 pub(super) const SENTENCES: Sentences = &[classes, across, memory_of_another_node, cohort];
@@ -13,8 +13,10 @@ pub(super) const SENTENCES: Sentences = &[classes, across, memory_of_another_nod
 /// What the nearest thing that two threads share does to a hand-off. All pairs are measured in the same way, so rows are compared within the
 /// run.
 fn classes(data: &RunData) -> Option<Said> {
-    let known: Vec<(&str, Known<'_>)> =
-        CLASSES.into_iter().filter_map(|(id, words)| Some((words, on_rung(data, id, Basis::Run)?))).collect();
+    let known: Vec<(&str, Known<'_>)> = PAIR_CLASSES
+        .into_iter()
+        .filter_map(|[_, id, words, _]| Some((words, on_rung(data, id, Basis::Run)?)))
+        .collect();
     let [(_, nearest), .., (_, farthest)] = known.as_slice() else { return None };
     if !each_costs_more(&known) {
         return Some(Said::Open("whether hand-offs between near CPUs are cheaper (intervals overlap)".to_owned()));
@@ -111,8 +113,8 @@ fn cohort(data: &RunData) -> Option<Said> {
     let contest = peers.contest(Basis::Run);
     let is_cohort = |index: usize| data.case(index).primitive == COHORT;
     let (_, own) = contest.known().find(|(entrant, _)| is_cohort(entrant.index))?;
-    let others = contest.known().filter(|(entrant, _)| !is_cohort(entrant.index));
-    let (best, _) = others.min_by(|(_, a), (_, b)| a.bounds.high.total_cmp(&b.bounds.high))?;
+    let others = contest.clone().only(|one| !is_cohort(one.index));
+    let (best, _) = others.best()?;
     let both = Contrast::of(data, best.index, own.index);
     let words = both.figures()?;
     let (threads, best) = (size_and_place(data, peers.like)?, &best.name);
@@ -123,9 +125,6 @@ fn cohort(data: &RunData) -> Option<Said> {
     Some(Said::certain(text, both.rows))
 }
 
-/// The names of the classes of pairs, in the order of [`crate::analysis::matrix::PAIR_CLASSES`].
-pub(super) const SHARED: [&str; 6] = ["one core", "one L2", "one L3", "one node", "one package", "nothing"];
-
 /// A table of the columns in which some line has a cell, if there are several.
 fn table(title: &str, columns: &[String], lines: &[Line]) -> Option<Spec> {
     let (columns, lines) = used(columns, lines);
@@ -133,25 +132,22 @@ fn table(title: &str, columns: &[String], lines: &[Line]) -> Option<Spec> {
 }
 
 pub(super) fn picture(data: &RunData) -> Option<Picture> {
-    let cells = |rows: &[Option<usize>]| rows.iter().map(|row| row.map(|index| cell(data, index))).collect::<Vec<_>>();
-    let of_class = |rows: &[Option<usize>; 6]| {
-        let first = rows.iter().flatten().next()?;
-        let case = data.case(*first);
+    let operation = |case: &Case| {
         let own = matches!(case.layout, Some(Layout::Private { .. })).then_some(", own lines");
-        Some(line(format!("{}{}", name(case), own.unwrap_or_default()), cells(rows)))
+        format!("{}{}", name(case), own.unwrap_or_default())
     };
-    let by_class: Vec<Line> = by_class(data).iter().filter_map(of_class).collect();
+    let by_class: Vec<Line> = by_class(data).iter().filter_map(|rows| line_of(data, rows, operation)).collect();
     let found = homes(data);
     let nodes: BTreeSet<u32> = found.iter().flat_map(|(_, homes)| homes.keys().copied()).collect();
     let of_node = |(operation, homes): &(Case, Homes)| {
         let rows: Vec<Option<usize>> = nodes.iter().map(|node| homes.get(node).copied()).collect();
-        line(format!("{}, {}", name(operation), place(data, operation)), cells(&rows))
+        line_of(data, &rows, |_| format!("{}, {}", name(operation), place(data, operation)))
     };
-    let by_node: Vec<Line> = found.iter().map(of_node).collect();
+    let by_node: Vec<Line> = found.iter().filter_map(of_node).collect();
     let teams = teams(data);
     let spread = teams.iter().flat_map(|teams| of_teams(data, teams));
     let spread: Vec<Line> = spread.map(|one| line(one.name(), one.cells())).collect();
-    let shared = SHARED.map(|shared| format!("share {shared}"));
+    let shared = PAIR_CLASSES.map(|[.., shared]| format!("share {shared}"));
     let of_nodes: Vec<String> = nodes.iter().map(|node| format!("memory of node {node}")).collect();
     let part = parts(data).map_or("part", |(_, part)| part);
     let threads = teams.map_or(0, |teams| teams[0].1);

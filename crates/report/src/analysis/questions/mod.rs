@@ -85,18 +85,30 @@ const QUESTIONS: [Question; 15] = [
     question("gpu.block", "Which barrier of a block?", block::OF_BLOCKS, |_| None),
 ];
 
-/// What answers a need, one piece of advice for each side and situation that the run has rows for.
-fn adviser(need: Need) -> fn(Inquiry<'_>) -> Vec<Situation> {
+/// What answers a need, one piece of advice for each side and situation that the run has rows for; and the candidates of the CPU
+/// and of the GPU.
+fn adviser(need: Need) -> (Adviser, [Candidates; 2]) {
     match need {
-        Need::CountEvents => counters::count_events,
-        Need::Protect => lock::protect,
-        Need::Phases => barrier::phases,
-        Need::HandOver => handoff::hand_over,
-        Need::Wait => wait::wait,
-        Need::Reduce => reduce::reduce,
-        Need::EndGpuPhase => relaunch::end_gpu_phase,
+        Need::CountEvents => (counters::count_events, [Ok("--only 'cpu.atomic.add'"), Ok("--only 'gpu.atomic.add'")]),
+        Need::Protect => (lock::protect, [Ok("--only 'cpu.lock.*'"), Ok("--only 'gpu.lock.*'")]),
+        Need::Phases => {
+            (barrier::phases, [Ok("--only 'cpu.barrier.*'"), Ok("--only 'gpu.block.*' --only 'gpu.grid.*'")])
+        }
+        Need::HandOver => (handoff::hand_over, [Ok("--only 'cpu.handoff.*'"), Err(NO_GPU_HAND_OVER)]),
+        Need::Wait => (wait::wait, [Ok("--only 'cpu.wait.*' --only 'cpu.wake.*'"), Err(NO_GPU_WAIT)]),
+        Need::Reduce => (reduce::reduce, [Ok("--only 'cpu.reduction.*'"), Ok("--only 'gpu.reduction.*'")]),
+        Need::EndGpuPhase => {
+            (relaunch::end_gpu_phase, [Err(NO_CPU_GRID), Ok("--only 'gpu.grid.*' --only 'gpu.launch.*'")])
+        }
     }
 }
+
+type Adviser = fn(Inquiry<'_>) -> Vec<Situation>;
+/// The options of `run` that select the candidates for a need on a side, or why it has none.
+type Candidates = Result<&'static str, &'static str>;
+const NO_GPU_HAND_OVER: &str = "the catalogue has no hand-over between threads of a GPU";
+const NO_GPU_WAIT: &str = "the catalogue has no way to wait of GPU threads";
+const NO_CPU_GRID: &str = "a CPU has no grid and launches no kernels";
 
 /// A sentence that the rows of a run make certain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -2,23 +2,13 @@
 
 use super::prelude::*;
 use crate::analysis::contest::bounds;
-use crate::analysis::matrix;
+use crate::analysis::matrix::{self, PAIR_CLASSES};
 
 pub(super) const SENTENCES: Sentences = &[placement, same_threads];
 
-/// The classes of pairs of CPUs, the nearest first: the rung of the ladder and what two CPUs of the class are.
-pub(super) const CLASSES: [(&str, &str); 6] = [
-    ("handoff.core", "between the hardware threads of a core"),
-    ("handoff.l2", "within an L2 cache"),
-    ("handoff.l3", "within an L3 cache"),
-    ("handoff.node", "within a NUMA node"),
-    ("handoff.package", "within a package"),
-    ("handoff.across", "across packages"),
-];
-
 /// That pairs of CPUs hand over alike, or whether they do.
 fn placement(data: &RunData) -> Option<Said> {
-    if CLASSES.into_iter().filter(|(id, _)| on_rung(data, id, Basis::Run).is_some()).count() > 1 {
+    if PAIR_CLASSES.into_iter().filter(|[_, id, ..]| on_rung(data, id, Basis::Run).is_some()).count() > 1 {
         return None;
     }
     let matrix = matrix::matrix(&data.run, &data.rows)?;
@@ -99,7 +89,7 @@ fn classes(data: &RunData) -> Vec<Series> {
         }
         Some(Series::plain(label, 0, points))
     };
-    let known: Vec<Series> = CLASSES.iter().filter_map(|(id, label)| of(id, label)).collect();
+    let known: Vec<Series> = PAIR_CLASSES.iter().filter_map(|[_, id, label, _]| of(id, label)).collect();
     if known.is_empty() { of("handoff.close", "a close pair").into_iter().collect() } else { known }
 }
 

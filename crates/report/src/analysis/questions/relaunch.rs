@@ -183,8 +183,7 @@ pub(super) fn end_gpu_phase(inquiry: Inquiry<'_>) -> Vec<Situation> {
         return Vec::new();
     }
     let Some(peers) = of_grid(data, inquiry.asked.threads) else {
-        let missing = missing_size(inquiry, Role::GridBarrier, |_| true);
-        return missing.map(|decision| (Domain::Gpu, String::new(), decision)).into_iter().collect();
+        return Vec::from_iter(missing_size(inquiry, (Domain::Gpu, Role::GridBarrier, ""), |_| true));
     };
     // Kernels that do work first: an empty one measures the host's rate.
     let working = working_launches(data, peers.like);

@@ -75,9 +75,8 @@ pub(super) fn team(case: &Case) -> u64 {
 
 /// The largest team of the rows that fits the CPUs.
 pub(super) fn largest_team(data: &RunData, rows: &[usize]) -> Option<u32> {
-    let cpus = data.run.machine.cpu.hardware_threads;
-    let teams = rows.iter().filter_map(|index| data.case(*index).threads);
-    teams.filter(|threads| cpus == 0 || *threads <= cpus).max()
+    let machine = MachineSize::of(&data.run.machine);
+    rows.iter().filter_map(|index| data.case(*index).threads).filter(|threads| machine.holds(*threads)).max()
 }
 
 /// Where the teams of a chart begin to use further parts of the machine, by the placement of its first row.
