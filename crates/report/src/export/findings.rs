@@ -6,11 +6,12 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use syncscope_core::Nanoseconds;
 
-use super::grid::{self, Grid, wrapped};
+use super::grid::{self, Grid};
 use crate::RunData;
 use crate::analysis::findings::{ClaimVerdict, Finding, Paper};
 use crate::figure::interval_within_run;
 use crate::table::{Painter, Tone};
+use crate::wrap::{plain, wrap_all};
 
 /// The findings of one run.
 #[derive(Debug, Clone)]
@@ -85,11 +86,11 @@ pub fn for_terminal(runs: &[RunFindings], width: usize, colour: bool) -> String 
         if !lines.is_empty() {
             lines.push(String::new());
         }
-        lines.extend(wrapped(&grid::plain(&run.heading()), width));
-        lines.extend(wrapped(&run.counts(), width));
+        lines.extend(wrap_all(&plain(&run.heading()), width));
+        lines.extend(wrap_all(&run.counts(), width));
         for (paper, findings) in by_paper(&run.findings) {
             lines.push(String::new());
-            lines.extend(wrapped(paper.title(), width).into_iter().map(|line| painter.text(&line, Tone::Strong)));
+            lines.extend(wrap_all(paper.title(), width).into_iter().map(|line| painter.text(&line, Tone::Strong)));
             lines.extend(findings.into_iter().flat_map(|finding| lines_of(finding, width, painter)));
         }
     }
@@ -97,7 +98,7 @@ pub fn for_terminal(runs: &[RunFindings], width: usize, colour: bool) -> String 
         lines.push(String::new());
         lines.push(painter.text(OVER_RUNS, Tone::Strong));
         for (finding, verdicts) in over_runs(runs) {
-            let text = grid::plain(&format!("{} [{}]: {verdicts}", finding.text, finding.place));
+            let text = plain(&format!("{} [{}]: {verdicts}", finding.text, finding.place));
             lines.extend(indented(&text, width));
         }
     }
@@ -116,23 +117,23 @@ fn lines_of(finding: &Finding, width: usize, painter: Painter) -> Vec<String> {
     };
     let indent = VERDICT + 4;
     let room = width.saturating_sub(indent);
-    let claim = grid::plain(&format!("{} [{}]", finding.text, finding.place));
-    let sentence = grid::plain(&outcome.sentence);
+    let claim = plain(&format!("{} [{}]", finding.text, finding.place));
+    let sentence = plain(&outcome.sentence);
     let verdict = painter.text(&format!("{:VERDICT$}", outcome.verdict.words()), tone);
     if room < LEAST_TEXT {
         let verdict = std::iter::once(format!("  {verdict}").trim_end().to_owned());
         return verdict.chain(indented(&claim, width)).chain(indented(&sentence, width)).collect();
     }
-    let mut lines = wrapped(&claim, room);
+    let mut lines = wrap_all(&claim, room);
     let quiet = |line: String| format!("  {}", painter.text(&line, Tone::Quiet));
-    lines.extend(wrapped(&sentence, room.saturating_sub(2)).into_iter().map(quiet));
+    lines.extend(wrap_all(&sentence, room.saturating_sub(2)).into_iter().map(quiet));
     let begins = |number: usize| if number == 0 { format!("  {verdict}  ") } else { " ".repeat(indent) };
     lines.iter().enumerate().map(|(number, line)| format!("{}{line}", begins(number))).collect()
 }
 
 /// The text in lines behind two spaces.
 fn indented(text: &str, width: usize) -> impl Iterator<Item = String> {
-    wrapped(text, width.saturating_sub(2)).into_iter().map(|line| format!("  {line}"))
+    wrap_all(text, width.saturating_sub(2)).into_iter().map(|line| format!("  {line}"))
 }
 
 /// The claims that the runs have figures for, as Markdown tables, one for each run and paper.

@@ -2,6 +2,8 @@
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
+use crate::wrap::{plain, wrap_all};
+
 /// Words longer than this may be broken, so that one identifier does not turn a table into lists.
 const LONGEST_WORD: usize = 16;
 
@@ -98,7 +100,7 @@ impl Grid {
         let name_width = self.headings.iter().map(|heading| heading.name.chars().count()).max().unwrap_or(0);
         let indent = name_width + 4;
         let cell = |(heading, content): (&Heading, &String)| {
-            let lines = wrapped(&plain(content), width.saturating_sub(indent));
+            let lines = wrap_all(&plain(content), width.saturating_sub(indent));
             let named = |(at, line): (usize, String)| {
                 let name = if at == 0 { heading.name } else { "" };
                 format!("  {name:name_width$}  {line}")
@@ -139,36 +141,6 @@ impl Grid {
         lines.extend(self.lines.iter().map(|cells| line(cells.iter().map(|cell| markdown(cell)).collect())));
         lines.join("\n")
     }
-}
-
-/// The text without control characters, which a terminal would obey.
-pub fn plain(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
-}
-
-/// The text in lines of at most `width` characters, broken at spaces; a longer word is broken anywhere.
-pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let width = width.max(1);
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let mut rest: Vec<char> = word.chars().collect();
-        while !rest.is_empty() {
-            let Some(line) = lines.last_mut() else { return lines };
-            let used = line.chars().count();
-            let space = usize::from(used > 0);
-            if used + space + rest.len() <= width {
-                if space > 0 {
-                    line.push(' ');
-                }
-                line.extend(rest.drain(..));
-            } else if used == 0 {
-                line.extend(rest.drain(..width));
-            } else {
-                lines.push(String::new());
-            }
-        }
-    }
-    lines
 }
 
 /// The text so that Markdown shows it as it is.
@@ -237,11 +209,5 @@ mod tests {
     fn no_text_cell_of_csv_is_a_formula() {
         let text = of([("cost", true), ("name", false)], &[["-1.5", "=1+1,\"x\""], ["2", "plain"]]).as_csv();
         assert_eq!(text, "cost,name\n-1.5,\"'=1+1,\"\"x\"\"\"\n2,plain");
-    }
-
-    #[test]
-    fn words_are_broken_only_where_they_must_be() {
-        assert_eq!(wrapped("a bb ccc dddddd", 5), ["a bb", "ccc", "ddddd", "d"]);
-        assert_eq!(wrapped("", 5), [""]);
     }
 }

@@ -10,6 +10,7 @@ use syncscope_core::{Case, Verdict};
 
 use crate::analysis::{contest, questions, trust};
 use crate::sets::in_groups;
+use crate::wrap::wrap;
 use crate::{RunData, figure, naming};
 
 /// The summary of a run: what it found in sentences and what disturbed it, then costs with their intervals in the order of
@@ -113,24 +114,6 @@ impl Text {
     }
 }
 
-/// The text in lines of at most `width` columns, broken between words. Lines after the first begin with `indent`.
-fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
-    let mut lines: Vec<String> = vec![String::new()];
-    for word in text.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {
-        let line = lines.last().map_or(0, |line| line.chars().count());
-        let fresh = line == 0 || (lines.len() > 1 && line == indent.len());
-        if !fresh && line + 1 + word.chars().count() > width {
-            lines.push(format!("{indent}{word}"));
-        } else if let Some(last) = lines.last_mut() {
-            if !fresh {
-                last.push(' ');
-            }
-            last.push_str(word);
-        }
-    }
-    lines.iter().map(|line| render::clip(line, width)).collect()
-}
-
 /// The meaning of a piece of text, which decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
@@ -160,17 +143,5 @@ impl Painter {
             Tone::Bad => 31,
         };
         if self.colour && !text.is_empty() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_break_between_words() {
-        assert_eq!(wrap("one two three four", 9, "  "), ["one two", "  three", "  four"]);
-        assert_eq!(wrap("incomprehensible", 8, ""), ["incompr…"]);
-        assert_eq!(wrap("", 8, ""), [""]);
     }
 }
