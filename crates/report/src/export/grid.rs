@@ -2,6 +2,7 @@
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
+use crate::section;
 use crate::wrap::{plain, wrap_all};
 
 /// Words longer than this may be broken, so that one identifier does not turn a table into lists.
@@ -114,9 +115,10 @@ impl Grid {
         self.lines.iter().map(list).collect::<Vec<_>>().join("\n\n")
     }
 
-    /// Its headings and lines, for a page.
-    pub(crate) fn parts(&self) -> (Vec<&'static str>, &[Vec<String>]) {
-        (self.headings.iter().map(|heading| heading.name).collect(), &self.lines)
+    /// As a table of a page.
+    pub(crate) fn table(&self) -> section::Table {
+        let headings = self.headings.iter().map(|heading| heading.name.to_owned()).collect();
+        section::Table { headings, rows: self.lines.clone() }
     }
 
     /// A text cell that a spreadsheet would take for a formula gets a leading apostrophe (OWASP, *CSV injection*).
