@@ -10,7 +10,7 @@ use super::grid::{self, Grid};
 use crate::RunData;
 use crate::analysis::findings::{ClaimVerdict, Finding, Paper};
 use crate::figure::interval_within_run;
-use crate::table::{Painter, Tone};
+use crate::table::Tone;
 use crate::wrap::{plain, wrap_all};
 
 /// The findings of one run.
@@ -80,7 +80,6 @@ const VERDICT: usize = 13;
 
 /// The claims that the runs have figures for, in lines of at most `width` columns.
 pub fn for_terminal(runs: &[RunFindings], width: usize, colour: bool) -> String {
-    let painter = Painter { colour };
     let mut lines = Vec::new();
     for run in runs {
         if !lines.is_empty() {
@@ -90,13 +89,13 @@ pub fn for_terminal(runs: &[RunFindings], width: usize, colour: bool) -> String 
         lines.extend(wrap_all(&run.counts(), width));
         for (paper, findings) in by_paper(&run.findings) {
             lines.push(String::new());
-            lines.extend(wrap_all(paper.title(), width).into_iter().map(|line| painter.text(&line, Tone::Strong)));
-            lines.extend(findings.into_iter().flat_map(|finding| lines_of(finding, width, painter)));
+            lines.extend(wrap_all(paper.title(), width).into_iter().map(|line| Tone::Strong.paint(&line, colour)));
+            lines.extend(findings.into_iter().flat_map(|finding| lines_of(finding, width, colour)));
         }
     }
     if runs.len() > 1 {
         lines.push(String::new());
-        lines.push(painter.text(OVER_RUNS, Tone::Strong));
+        lines.push(Tone::Strong.paint(OVER_RUNS, colour));
         for (finding, verdicts) in over_runs(runs) {
             let text = plain(&format!("{} [{}]: {verdicts}", finding.text, finding.place));
             lines.extend(indented(&text, width));
@@ -108,7 +107,7 @@ pub fn for_terminal(runs: &[RunFindings], width: usize, colour: bool) -> String 
 /// The title of the verdicts on several runs.
 const OVER_RUNS: &str = "Verdicts on all runs, the largest machine first";
 
-fn lines_of(finding: &Finding, width: usize, painter: Painter) -> Vec<String> {
+fn lines_of(finding: &Finding, width: usize, colour: bool) -> Vec<String> {
     let outcome = &finding.outcome;
     let tone = match outcome.verdict {
         ClaimVerdict::Holds => Tone::Good,
@@ -119,13 +118,13 @@ fn lines_of(finding: &Finding, width: usize, painter: Painter) -> Vec<String> {
     let room = width.saturating_sub(indent);
     let claim = plain(&format!("{} [{}]", finding.text, finding.place));
     let sentence = plain(&outcome.sentence);
-    let verdict = painter.text(&format!("{:VERDICT$}", outcome.verdict.words()), tone);
+    let verdict = tone.paint(&format!("{:VERDICT$}", outcome.verdict.words()), colour);
     if room < LEAST_TEXT {
         let verdict = std::iter::once(format!("  {verdict}").trim_end().to_owned());
         return verdict.chain(indented(&claim, width)).chain(indented(&sentence, width)).collect();
     }
     let mut lines = wrap_all(&claim, room);
-    let quiet = |line: String| format!("  {}", painter.text(&line, Tone::Quiet));
+    let quiet = |line: String| format!("  {}", Tone::Quiet.paint(&line, colour));
     lines.extend(wrap_all(&sentence, room.saturating_sub(2)).into_iter().map(quiet));
     let begins = |number: usize| if number == 0 { format!("  {verdict}  ") } else { " ".repeat(indent) };
     lines.iter().enumerate().map(|(number, line)| format!("{}{line}", begins(number))).collect()

@@ -20,14 +20,14 @@ use crate::{RunData, figure, naming};
 /// It does not end in a line break.
 pub fn summary(data: &RunData, width: usize, colour: bool) -> String {
     let data = &data.in_order();
-    let text = Text { width, painter: Painter { colour } };
+    let text = Text { width, in_colour: colour };
     let mut lines = heading(data, text);
     lines.extend(sentences(data, text));
     let cheapest = contest::cheapest_rows(data);
     let sections = sections::sections(data, &cheapest);
     if !sections.is_empty() {
         lines.push(String::new());
-        lines.extend(render::lines(&sections, width, text.painter));
+        lines.extend(render::lines(&sections, text));
     }
     lines.push(String::new());
     lines.extend(wrap(&verdicts(data), width, ""));
@@ -104,13 +104,13 @@ fn failures(data: &RunData, text: Text) -> Vec<String> {
 #[derive(Debug, Clone, Copy)]
 struct Text {
     width: usize,
-    painter: Painter,
+    in_colour: bool,
 }
 
 impl Text {
     /// The text in lines, of which those after the first are indented.
     fn lines(self, text: &str, tone: Tone) -> Vec<String> {
-        wrap(text, self.width, "  ").iter().map(|line| self.painter.text(line, tone)).collect()
+        wrap(text, self.width, "  ").iter().map(|line| tone.paint(line, self.in_colour)).collect()
     }
 }
 
@@ -125,23 +125,17 @@ pub(crate) enum Tone {
     Bad,
 }
 
-/// Colours text, or leaves it unchanged.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Painter {
-    pub(crate) colour: bool,
-}
-
-impl Painter {
-    /// The text in the colour of its tone (ECMA-48, select graphic rendition).
-    pub(crate) fn text(self, text: &str, tone: Tone) -> String {
-        let code = match tone {
-            Tone::Plain => return text.to_owned(),
-            Tone::Strong => 1,
-            Tone::Quiet => 2,
-            Tone::Good => 32,
-            Tone::Doubt => 33,
-            Tone::Bad => 31,
+impl Tone {
+    /// The text in its colour (ECMA-48, select graphic rendition), or unchanged.
+    pub(crate) fn paint(self, text: &str, in_colour: bool) -> String {
+        let code = match self {
+            Self::Plain => return text.to_owned(),
+            Self::Strong => 1,
+            Self::Quiet => 2,
+            Self::Good => 32,
+            Self::Doubt => 33,
+            Self::Bad => 31,
         };
-        if self.colour && !text.is_empty() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+        if in_colour && !text.is_empty() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 }

@@ -3,7 +3,7 @@
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
 use super::sections::{Line, Section};
-use super::{Painter, Tone};
+use super::{Text, Tone};
 use crate::figure::Cost;
 use crate::wrap::{clip, wrap};
 
@@ -31,12 +31,12 @@ const COLUMNS: [Columns; 8] = [
 ];
 
 /// The table in lines of at most `width` columns.
-pub(super) fn lines(sections: &[Section], width: usize, painter: Painter) -> Vec<String> {
+pub(super) fn lines(sections: &[Section], Text { width, in_colour }: Text) -> Vec<String> {
     let fits = |text: &[(bool, String)]| text.iter().all(|(_, line)| line.chars().count() <= width);
     let [wider @ .., narrowest] = COLUMNS;
     let text = wider.into_iter().map(|columns| table(sections, columns)).find(|text| fits(text));
     let text = text.unwrap_or_else(|| table(sections, narrowest));
-    text.iter().map(|(is_title, line)| colour(*is_title, &clip(line, width), painter)).collect()
+    text.iter().map(|(is_title, line)| colour(*is_title, &clip(line, width), in_colour)).collect()
 }
 
 /// The lines, and whether each is a title.
@@ -147,19 +147,19 @@ const WORDS: [(&str, Tone); 7] = [
     ("failed", Tone::Bad),
 ];
 
-fn colour(is_title: bool, line: &str, painter: Painter) -> String {
+fn colour(is_title: bool, line: &str, in_colour: bool) -> String {
     if is_title {
-        return painter.text(line, Tone::Strong);
+        return Tone::Strong.paint(line, in_colour);
     }
-    if !painter.colour {
+    if !in_colour {
         return line.to_owned();
     }
     // The sign marks the intervals.
     let mut parts = line.split('±');
     let first = parts.next().unwrap_or_default().to_owned();
     let coloured = parts.fold(first, |text, part| match part.split_once('%') {
-        Some((number, rest)) => text + &painter.text(&format!("±{number}%"), Tone::Quiet) + rest,
+        Some((number, rest)) => text + &Tone::Quiet.paint(&format!("±{number}%"), in_colour) + rest,
         None => text + "±" + part,
     });
-    WORDS.iter().fold(coloured, |text, (word, tone)| text.replace(word, &painter.text(word, *tone)))
+    WORDS.iter().fold(coloured, |text, (word, tone)| text.replace(word, &tone.paint(word, in_colour)))
 }
