@@ -1,7 +1,6 @@
 //! Published claims, and what becomes of them on runs, as text.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use syncscope_core::Nanoseconds;
@@ -10,6 +9,7 @@ use super::grid::{self, Grid};
 use crate::RunData;
 use crate::analysis::findings::{ClaimVerdict, Finding, Paper};
 use crate::figure::interval_within_run;
+use crate::sets::in_groups;
 use crate::table::Tone;
 use crate::wrap::{plain, wrap_all};
 
@@ -49,28 +49,24 @@ pub(crate) fn by_paper(findings: &[Finding]) -> impl Iterator<Item = (Paper, Vec
 /// Each claim that some run decides with its verdicts on all runs, the largest machine first: `holds on a, b; does not hold on c`. A
 /// verdict of one machine may be that of its size.
 fn over_runs<'a>(runs: &'a [RunFindings]) -> Vec<(&'a Finding, String)> {
-    let mut sorted: Vec<&'a RunFindings> = runs.iter().collect();
+    let mut sorted: Vec<&RunFindings> = runs.iter().collect();
     sorted.sort_by_key(|run| {
         let machine = &run.data.run.machine;
         Reverse((machine.cpu.hardware_threads, machine.gpus.len()))
     });
     // The claims are the same for every run; a published experiment adds its own to its run.
-    let mut known = BTreeSet::new();
-    let all = sorted.iter().flat_map(|run| &run.findings);
-    let claims = all.filter(|finding| known.insert(finding.id.as_str()));
-    let of_claim = |claim: &'a Finding| {
+    let all =
+        sorted.into_iter().flat_map(|run| run.findings.iter().map(move |found| (found.id.as_str(), (found, run))));
+    let of_claim = |(_, found): (&str, Vec<(&'a Finding, &RunFindings)>)| {
         let on = |verdict: ClaimVerdict| {
-            let has = |run: &&&'a RunFindings| {
-                let mut own = run.findings.iter().filter(|finding| finding.id == claim.id && finding.measured);
-                own.any(|finding| finding.outcome.verdict == verdict)
-            };
-            let names: Vec<&str> = sorted.iter().filter(has).map(|run| run.data.name.as_str()).collect();
+            let has = |(found, _): &&(&Finding, &RunFindings)| found.measured && found.outcome.verdict == verdict;
+            let names: Vec<&str> = found.iter().filter(has).map(|(_, run)| run.data.name.as_str()).collect();
             (!names.is_empty()).then(|| format!("{} on {}", verdict.words(), names.join(", ")))
         };
         let verdicts = ClaimVerdict::ALL.into_iter().filter_map(on).collect::<Vec<_>>().join("; ");
-        (!verdicts.is_empty()).then_some((claim, verdicts))
+        (!verdicts.is_empty()).then_some((found[0].0, verdicts))
     };
-    claims.filter_map(of_claim).collect()
+    in_groups(all).into_iter().filter_map(of_claim).collect()
 }
 
 /// Below this width a claim's text stands below its verdict.
