@@ -58,9 +58,7 @@ pub(crate) fn hardware(machine: &Machine, case: &Case) -> String {
 
 /// The machine in one line: `AMD EPYC 9274F + NVIDIA H200`.
 pub(crate) fn machine(machine: &Machine) -> String {
-    let mut parts = vec![processor(&machine.cpu)];
-    parts.extend(gpus(&machine.gpus));
-    parts.join(" + ")
+    [vec![processor(&machine.cpu)], gpus(&machine.gpus)].concat().join(" + ")
 }
 
 /// The families in the order of the reports, each with its heading.

@@ -47,10 +47,10 @@ fn heading(data: &RunData) -> String {
 }
 
 fn grid_of(rows: &[Row]) -> Grid {
-    Grid::of(rows.iter().map(|row| (Cost::of(row), row)))
-        .number("cost", |(cost, _)| cost.figure.clone())
-        .number("interval", |(cost, _)| cost.interval.clone().unwrap_or_default())
-        .number("cycles", |(cost, _)| cost.cycles.clone().unwrap_or_default())
+    Grid::of(rows.iter().map(|row| (Cost::of(row).cells(), row)))
+        .number("cost", |([figure, ..], _)| figure.clone())
+        .number("interval", |([_, interval, _], _)| interval.clone())
+        .number("cycles", |([.., cycles], _)| cycles.clone())
         .text("verdict", |(_, row)| naming::verdict(row.verdict.name()))
         .text("case", |(_, row)| row.case.to_string())
         .grid()

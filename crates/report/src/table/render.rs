@@ -120,12 +120,8 @@ fn figures(line: &Line, section: &Section, columns: Columns, above: usize) -> Ve
     if line.costs.is_empty() {
         return Vec::new();
     }
-    let figures = |cost: &Option<Cost>| match cost.clone() {
-        Some(Cost { figure, interval, cycles, .. }) => {
-            [figure, interval.unwrap_or_default(), cycles.unwrap_or_default()]
-        }
-        None => ["–".to_owned(), String::new(), String::new()],
-    };
+    let none = || ["–".to_owned(), String::new(), String::new()];
+    let figures = |cost: &Option<Cost>| cost.clone().map_or_else(none, Cost::cells);
     cells(section, columns, |at| figures(&line.costs[at]).map(|figure| "\n".repeat(above) + &figure))
 }
 
