@@ -44,11 +44,9 @@ pub fn as_markdown(comparison: &Comparison<'_>) -> String {
     parts.extend(states.first().map(|_| format!("### State of the machine\n{}", states.concat())));
     parts.push(format!("### Families\n\n{}", families(comparison).as_markdown()));
     let directions = directions(comparison, usize::MAX);
-    parts.extend(
-        directions
-            .iter()
-            .map(|Changes { title, order, grid, .. }| format!("### {title}, {order}\n\n{}", grid.as_markdown())),
-    );
+    let direction =
+        |Changes { title, order, grid, .. }: &Changes| format!("### {title}, {order}\n\n{}", grid.as_markdown());
+    parts.extend(directions.iter().map(direction));
     parts.extend(directions.first().map(|_| about_intervals(comparison)));
     parts.extend(comparison.remarks.iter().map(|remark| format!("Note: {}", grid::markdown(remark))));
     parts.join("\n\n")
