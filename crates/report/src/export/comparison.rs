@@ -235,7 +235,8 @@ fn parameters() -> impl Iterator<Item = &'static Column> {
 }
 
 /// The columns of a comparison behind those that name the case; whether each holds numbers, and what.
-const NUMBERS: [(&str, fn(&ComparedCase<'_>) -> Option<f64>); 11] = [
+type Cells = fn(&ComparedCase<'_>) -> Option<f64>;
+const NUMBERS: [(&str, Cells); 11] = [
     ("a_ns", |case| Some(case.a.ns?.value())),
     ("a_ns_low", |case| Some(case.a.ns_interval?.low)),
     ("a_ns_high", |case| Some(case.a.ns_interval?.high)),
@@ -249,7 +250,8 @@ const NUMBERS: [(&str, fn(&ComparedCase<'_>) -> Option<f64>); 11] = [
     ("p_value", |case| case.p_value),
 ];
 
-const WORDS: [(&str, fn(&ComparedCase<'_>) -> String); 5] = [
+type Words = fn(&ComparedCase<'_>) -> String;
+const WORDS: [(&str, Words); 5] = [
     ("change", |case| case.change.as_str().to_owned()),
     ("a_verdict", |case| case.a.verdict.name().to_owned()),
     ("b_verdict", |case| case.b.verdict.name().to_owned()),
