@@ -319,20 +319,19 @@ const MARGIN: f64 = 1.25;
 
 /// Gives charts of lines that stand side by side one vertical axis, so that a reader can compare them.
 pub(crate) fn share_vertical_axis(charts: &mut [Option<Spec>]) {
+    let lines = charts.iter_mut().flatten().filter_map(|chart| match chart {
+        Spec::Lines { y, series, .. } => Some((y, &*series)),
+        _ => None,
+    });
+    let mut lines: Vec<(&mut Axis, &Vec<Series>)> = lines.collect();
     let ends_of = |point: &Point| {
         let certain = point.state == State::Resolved;
         [point.y, point.low.filter(|_| certain), point.high.filter(|_| certain)]
     };
-    let all = charts.iter().flatten().filter_map(|chart| match chart {
-        Spec::Lines { series, .. } => Some(series),
-        _ => None,
-    });
-    let points = all.flatten().flat_map(|one| &one.points);
+    let points = lines.iter().flat_map(|(_, series)| series.iter()).flat_map(|one| &one.points);
     let ends = extremes(points.flat_map(ends_of).flatten().filter(|end| *end > 0.0));
-    for chart in charts.iter_mut().flatten() {
-        if let Spec::Lines { y, .. } = chart {
-            y.domain = ends.map(|(low, high)| (low / MARGIN, high * MARGIN));
-        }
+    for (y, _) in &mut lines {
+        y.domain = ends.map(|(low, high)| (low / MARGIN, high * MARGIN));
     }
 }
 

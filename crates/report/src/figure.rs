@@ -116,6 +116,11 @@ impl Cost {
         Self { figure, ..Self::default() }
     }
 
+    /// The figure, its interval and its cycles for a table; what is not known is empty.
+    pub(crate) fn cells(self) -> [String; 3] {
+        [self.figure, self.interval.unwrap_or_default(), self.cycles.unwrap_or_default()]
+    }
+
     /// The figure where no interval stands beside it. A cost that is resolved in cycles may be less certain in nanoseconds than a
     /// rough one: it has its interval.
     pub(crate) fn alone(row: &Row) -> String {

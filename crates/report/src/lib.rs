@@ -23,6 +23,7 @@ mod run_data;
 mod sets;
 #[cfg(test)]
 mod testing;
+mod wrap;
 
 pub mod export;
 pub mod gallery;
@@ -39,8 +40,8 @@ pub use analysis::findings::{ClaimVerdict, Finding, Outcome, Paper, findings};
 pub use analysis::fleet::{ExaminedFleet, Fleet, FleetCell, FleetNode};
 pub use analysis::questions::advice::{Advice, Asked, Choice, CostFigure, Decision, Need, RunnerUp, advise};
 pub use chart::{Axis, Chart, Point, Rectangle, Series};
-pub use export::grid::plain;
 pub use figure::{grouped, time};
 pub use live::LiveLadder;
 pub use run_data::{Damage, RunData};
 pub use sets::in_groups;
+pub use wrap::plain;

@@ -2,12 +2,11 @@
 
 use std::fmt::Display;
 
-use std::collections::BTreeMap;
-
 use syncscope_core::machine::{CpuMachine, GpuMachine, Machine};
 use syncscope_core::{Case, Form, Group, Layout, Scope};
 
 use crate::generation::generation;
+use crate::sets::sets;
 
 /// The model of a processor without the words that do not identify it: `AMD EPYC 9274F` for `AMD EPYC 9274F 24-Core Processor`,
 /// `Intel Xeon Gold 6242` for `Intel(R) Xeon(R) Gold 6242 CPU @ 2.80GHz`.
@@ -30,13 +29,11 @@ pub(crate) fn processor(machine: &CpuMachine) -> String {
 
 /// The devices, with the number of equal ones: `4 × NVIDIA H200`.
 pub(crate) fn gpus(devices: &[GpuMachine]) -> Vec<String> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for gpu in devices {
-        *counts.entry(gpu.name.as_str()).or_default() += 1;
-    }
-    let counted =
-        |(name, count): (&str, usize)| if count == 1 { name.to_owned() } else { format!("{count} × {name}") };
-    counts.into_iter().map(counted).collect()
+    let counted = |(name, devices): (&str, Vec<&GpuMachine>)| match devices.len() {
+        1 => name.to_owned(),
+        count => format!("{count} × {name}"),
+    };
+    sets(devices.iter().map(|gpu| (gpu.name.as_str(), gpu))).into_iter().map(counted).collect()
 }
 
 /// The processor with the number of its hardware threads: `Intel Xeon, 16 CPUs`.
@@ -61,9 +58,7 @@ pub(crate) fn hardware(machine: &Machine, case: &Case) -> String {
 
 /// The machine in one line: `AMD EPYC 9274F + NVIDIA H200`.
 pub(crate) fn machine(machine: &Machine) -> String {
-    let mut parts = vec![processor(&machine.cpu)];
-    parts.extend(gpus(&machine.gpus));
-    parts.join(" + ")
+    [vec![processor(&machine.cpu)], gpus(&machine.gpus)].concat().join(" + ")
 }
 
 /// The families in the order of the reports, each with its heading.

@@ -85,13 +85,13 @@ impl Part {
         Self::Table(Table { headings: headings.iter().map(|heading| (*heading).to_owned()).collect(), rows })
     }
 
-    /// Its markup.
     /// A line for each row, with the cells of these columns.
     pub fn columns<T, const N: usize>(rows: &[T], columns: [Column<T>; N]) -> Self {
         let line = |row: &T| columns.iter().map(|(_, cell)| cell(row)).collect();
         Self::table(&columns.map(|(heading, _)| heading), rows.iter().map(line).collect())
     }
 
+    /// Its markup.
     pub(crate) fn html(&self) -> String {
         match self {
             Self::Card(title, note, parts) => card(title, note, &html(parts)),

@@ -72,7 +72,7 @@ impl<'a> Measured<'a> {
             _ => Class::Device,
         };
         let interval = row.ns_within.or(row.ns_interval).filter(|interval| interval.low > 0.0)?;
-        let (ns, half_width_ns) = (row.ns?.value(), (interval.high - interval.low) / 2.0);
+        let (ns, half_width_ns) = (row.ns?.value(), interval.half_width());
         Some(Self { row, class, name, elements: row.case.elements?, ns, half_width_ns })
     }
 

@@ -187,7 +187,7 @@ fn cost_of(term: &Term, rows: &[Row]) -> Option<(f64, f64)> {
     let is_figure = |row: &&Row| has_figure(&row.verdict) && row.ns.is_some_and(|ns| ns.value() > 0.0);
     let candidates = rows.iter().filter(|row| is_same_operation(&row.case, &term.case)).filter(is_figure);
     let row = candidates.min_by(|a, b| distance(&a.case, &term.case).total_cmp(&distance(&b.case, &term.case)))?;
-    let half_width = row.ns_interval.or(row.ns_within).map_or(0.0, |interval| (interval.high - interval.low) / 2.0);
+    let half_width = row.ns_interval.or(row.ns_within).map_or(0.0, |interval| interval.half_width());
     // An overlapping term counts operations of all threads together.
     let share = if term.overlaps { row.case.actors().max(1) as f64 } else { 1.0 };
     Some((row.ns?.value() / share, half_width / share))

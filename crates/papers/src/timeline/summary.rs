@@ -83,11 +83,11 @@ impl LaunchRecord {
         let spans: Option<Vec<Span>> = marks.iter().map(span).collect();
         let known: Vec<Relation> = relations.into_iter().flatten().collect();
         let resolution = known.iter().map(Relation::disagreement_cycles).fold(1.0, f64::max);
-        let rates: Vec<f64> = known.iter().map(|relation| relation.cycles_per_ns).collect();
+        let rate = upper_median(known.iter().map(|relation| relation.cycles_per_ns));
         Some(Placed {
             spans: from_zero(spans?),
             resolution_cycles: if on_one { 1.0 } else { resolution },
-            clock_hz: upper_median(&rates).map(|rate| rate * 1e9),
+            clock_hz: rate.map(|rate| rate * 1e9),
         })
     }
 
@@ -115,7 +115,7 @@ impl LaunchRecord {
 fn shifts(marks: &[Mark], relations: &[Option<Relation>]) -> Option<Vec<Shift>> {
     let moment = relations.first()?.as_ref()?.origin.ns;
     let rates: Option<Vec<f64>> = relations.iter().map(|relation| Some(relation.as_ref()?.cycles_per_ns)).collect();
-    let rate = upper_median(&rates?)?;
+    let rate = upper_median(rates?)?;
     let shift = |(block, relation): (usize, &Option<Relation>)| {
         let of_block = marks.iter().filter(|mark| mark.block as usize == block);
         let cycles = of_block.map(|mark| mark.start).min()?;
@@ -136,8 +136,8 @@ fn from_zero(mut spans: Vec<Span>) -> Vec<Span> {
 }
 
 /// The middle value; of an even number of values, the larger of the two in the middle, which is one that was measured.
-fn upper_median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
+fn upper_median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let mut sorted: Vec<f64> = values.into_iter().collect();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied()
 }
@@ -171,9 +171,7 @@ pub(super) fn summarize(
     timed.sort_by(|(_, a), (_, b)| a[1].total_cmp(&b[1]));
     let (shown, _) = *timed.get(timed.len() / 2)?;
     let [shortest, middle, longest] =
-        [0, 1, 2].map(|which| upper_median(&timed.iter().map(|(_, cycles)| cycles[which]).collect::<Vec<_>>()));
-    let rates: Vec<f64> = launches.iter().filter_map(|launch| launch.clock_hz).collect();
-    let resolutions: Vec<f64> = launches.iter().map(|launch| launch.resolution_cycles).collect();
+        [0, 1, 2].map(|which| upper_median(timed.iter().map(|(_, cycles)| cycles[which])));
     let figure = Figure {
         snippet,
         version,
@@ -183,8 +181,8 @@ pub(super) fn summarize(
         shortest_cycles: shortest?,
         median_cycles: middle?,
         longest_cycles: longest?,
-        resolution_cycles: upper_median(&resolutions)?,
-        clock_hz: upper_median(&rates),
+        resolution_cycles: upper_median(launches.iter().map(|launch| launch.resolution_cycles))?,
+        clock_hz: upper_median(launches.iter().filter_map(|launch| launch.clock_hz)),
     };
     Some((shown, figure))
 }

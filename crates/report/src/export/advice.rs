@@ -4,14 +4,15 @@ use serde_json::{Value, json};
 
 use super::grid::{self, Grid};
 use crate::analysis::questions::advice::{Advice, Choice, CostFigure, Decision, RunnerUp, side_name};
+use crate::wrap::plain;
 use crate::{RunData, figure, naming};
 
 /// For the terminal: a line for each answer, then what to know about those that advise something.
 pub fn for_terminal(data: &RunData, answers: &[Advice], width: usize) -> String {
-    let mut blocks = vec![grid::plain(&heading(data)), table_of(answers, width)];
+    let mut blocks = vec![plain(&heading(data)), table_of(answers, width)];
     blocks.extend(taken(answers).map(|(advice, choice)| {
-        let lines = remarks(choice).into_iter().map(|line| format!("    {}", grid::plain(&line)));
-        format!("  {}\n{}", grid::plain(&title(advice, choice)), lines.collect::<Vec<_>>().join("\n"))
+        let lines = remarks(choice).into_iter().map(|line| format!("    {}", plain(&line)));
+        format!("  {}\n{}", plain(&title(advice, choice)), lines.collect::<Vec<_>>().join("\n"))
     }));
     blocks.join("\n\n")
 }
@@ -32,7 +33,7 @@ pub fn overview(data: &RunData, answers: &[Advice], width: usize) -> String {
     let warning = if warned { " (!): there is a warning; --need shows it." } else { "" };
     format!(
         "{}\n\n{}\n\n  Intervals have at least 95 % confidence; those of costs are run-to-run.{warning}",
-        grid::plain(&heading(data)),
+        plain(&heading(data)),
         table_of(answers, width)
     )
 }
@@ -76,7 +77,7 @@ fn table_of(answers: &[Advice], width: usize) -> String {
         let Decision::Missing(why) = &advice.decision else { return None };
         let command = without_command(why).1?;
         let need = format!("  To measure {} ({}), run:", advice.need.as_str(), side_name(advice.on));
-        Some(format!("{need}\n    {}", grid::plain(&command)))
+        Some(format!("{need}\n    {}", plain(&command)))
     };
     let remedies: Vec<String> = answers.iter().filter_map(remedy).collect();
     if remedies.is_empty() { table } else { format!("{table}\n\n{}", remedies.join("\n")) }

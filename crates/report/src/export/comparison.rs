@@ -10,6 +10,7 @@ use super::grid::{self, Grid};
 use crate::analysis::compare::{Change, ComparedCase, Comparison};
 use crate::analysis::questions::advice::{Advice, Asked, Decision, Need, advise};
 use crate::figure::percent;
+use crate::wrap::plain;
 use crate::{RunData, figure, naming};
 
 /// The most changes of each direction that the terminal shows; the other formats have all of them.
@@ -22,7 +23,7 @@ pub fn for_terminal(comparison: &Comparison<'_>, width: usize) -> String {
         Some(differences) => format!("Differences\n{}", differences.for_terminal(width)),
         None => "Same machine and environment, as far as recorded.".to_owned(),
     });
-    let states: Vec<String> = states(comparison).iter().map(|line| format!("\n  {}", grid::plain(line))).collect();
+    let states: Vec<String> = states(comparison).iter().map(|line| format!("\n  {}", plain(line))).collect();
     parts.extend(states.first().map(|_| format!("State of the machine{}", states.concat())));
     parts.push(format!("Families\n{}", families(comparison).for_terminal(width)));
     let directions = directions(comparison, MOST_CHANGES);
@@ -30,7 +31,7 @@ pub fn for_terminal(comparison: &Comparison<'_>, width: usize) -> String {
         format!("{title}, {order}\n{}{}", grid.for_terminal(width), and_more(*left_out))
     }));
     parts.extend(directions.first().map(|_| about_intervals(comparison)));
-    parts.extend(comparison.remarks.iter().map(|remark| grid::plain(&format!("note: {remark}"))));
+    parts.extend(comparison.remarks.iter().map(|remark| plain(&format!("note: {remark}"))));
     parts.push(summary(comparison));
     parts.join("\n\n")
 }
@@ -43,11 +44,9 @@ pub fn as_markdown(comparison: &Comparison<'_>) -> String {
     parts.extend(states.first().map(|_| format!("### State of the machine\n{}", states.concat())));
     parts.push(format!("### Families\n\n{}", families(comparison).as_markdown()));
     let directions = directions(comparison, usize::MAX);
-    parts.extend(
-        directions
-            .iter()
-            .map(|Changes { title, order, grid, .. }| format!("### {title}, {order}\n\n{}", grid.as_markdown())),
-    );
+    let direction =
+        |Changes { title, order, grid, .. }: &Changes| format!("### {title}, {order}\n\n{}", grid.as_markdown());
+    parts.extend(directions.iter().map(direction));
     parts.extend(directions.first().map(|_| about_intervals(comparison)));
     parts.extend(comparison.remarks.iter().map(|remark| format!("Note: {}", grid::markdown(remark))));
     parts.join("\n\n")

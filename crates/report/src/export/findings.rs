@@ -1,16 +1,17 @@
 //! Published claims, and what becomes of them on runs, as text.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use syncscope_core::Nanoseconds;
 
-use super::grid::{self, Grid, wrapped};
+use super::grid::{self, Grid};
 use crate::RunData;
 use crate::analysis::findings::{ClaimVerdict, Finding, Paper};
 use crate::figure::interval_within_run;
-use crate::table::{Painter, Tone};
+use crate::sets::in_groups;
+use crate::table::Tone;
+use crate::wrap::{plain, wrap_all};
 
 /// The findings of one run.
 #[derive(Debug, Clone)]
@@ -48,28 +49,24 @@ pub(crate) fn by_paper(findings: &[Finding]) -> impl Iterator<Item = (Paper, Vec
 /// Each claim that some run decides with its verdicts on all runs, the largest machine first: `holds on a, b; does not hold on c`. A
 /// verdict of one machine may be that of its size.
 fn over_runs<'a>(runs: &'a [RunFindings]) -> Vec<(&'a Finding, String)> {
-    let mut sorted: Vec<&'a RunFindings> = runs.iter().collect();
+    let mut sorted: Vec<&RunFindings> = runs.iter().collect();
     sorted.sort_by_key(|run| {
         let machine = &run.data.run.machine;
         Reverse((machine.cpu.hardware_threads, machine.gpus.len()))
     });
     // The claims are the same for every run; a published experiment adds its own to its run.
-    let mut known = BTreeSet::new();
-    let all = sorted.iter().flat_map(|run| &run.findings);
-    let claims = all.filter(|finding| known.insert(finding.id.as_str()));
-    let of_claim = |claim: &'a Finding| {
+    let all =
+        sorted.into_iter().flat_map(|run| run.findings.iter().map(move |found| (found.id.as_str(), (found, run))));
+    let of_claim = |(_, found): (&str, Vec<(&'a Finding, &RunFindings)>)| {
         let on = |verdict: ClaimVerdict| {
-            let has = |run: &&&'a RunFindings| {
-                let mut own = run.findings.iter().filter(|finding| finding.id == claim.id && finding.measured);
-                own.any(|finding| finding.outcome.verdict == verdict)
-            };
-            let names: Vec<&str> = sorted.iter().filter(has).map(|run| run.data.name.as_str()).collect();
+            let has = |(found, _): &&(&Finding, &RunFindings)| found.measured && found.outcome.verdict == verdict;
+            let names: Vec<&str> = found.iter().filter(has).map(|(_, run)| run.data.name.as_str()).collect();
             (!names.is_empty()).then(|| format!("{} on {}", verdict.words(), names.join(", ")))
         };
         let verdicts = ClaimVerdict::ALL.into_iter().filter_map(on).collect::<Vec<_>>().join("; ");
-        (!verdicts.is_empty()).then_some((claim, verdicts))
+        (!verdicts.is_empty()).then_some((found[0].0, verdicts))
     };
-    claims.filter_map(of_claim).collect()
+    in_groups(all).into_iter().filter_map(of_claim).collect()
 }
 
 /// Below this width a claim's text stands below its verdict.
@@ -79,25 +76,24 @@ const VERDICT: usize = 13;
 
 /// The claims that the runs have figures for, in lines of at most `width` columns.
 pub fn for_terminal(runs: &[RunFindings], width: usize, colour: bool) -> String {
-    let painter = Painter { colour };
     let mut lines = Vec::new();
     for run in runs {
         if !lines.is_empty() {
             lines.push(String::new());
         }
-        lines.extend(wrapped(&grid::plain(&run.heading()), width));
-        lines.extend(wrapped(&run.counts(), width));
+        lines.extend(wrap_all(&plain(&run.heading()), width));
+        lines.extend(wrap_all(&run.counts(), width));
         for (paper, findings) in by_paper(&run.findings) {
             lines.push(String::new());
-            lines.extend(wrapped(paper.title(), width).into_iter().map(|line| painter.text(&line, Tone::Strong)));
-            lines.extend(findings.into_iter().flat_map(|finding| lines_of(finding, width, painter)));
+            lines.extend(wrap_all(paper.title(), width).into_iter().map(|line| Tone::Strong.paint(&line, colour)));
+            lines.extend(findings.into_iter().flat_map(|finding| lines_of(finding, width, colour)));
         }
     }
     if runs.len() > 1 {
         lines.push(String::new());
-        lines.push(painter.text(OVER_RUNS, Tone::Strong));
+        lines.push(Tone::Strong.paint(OVER_RUNS, colour));
         for (finding, verdicts) in over_runs(runs) {
-            let text = grid::plain(&format!("{} [{}]: {verdicts}", finding.text, finding.place));
+            let text = plain(&format!("{} [{}]: {verdicts}", finding.text, finding.place));
             lines.extend(indented(&text, width));
         }
     }
@@ -107,7 +103,7 @@ pub fn for_terminal(runs: &[RunFindings], width: usize, colour: bool) -> String 
 /// The title of the verdicts on several runs.
 const OVER_RUNS: &str = "Verdicts on all runs, the largest machine first";
 
-fn lines_of(finding: &Finding, width: usize, painter: Painter) -> Vec<String> {
+fn lines_of(finding: &Finding, width: usize, colour: bool) -> Vec<String> {
     let outcome = &finding.outcome;
     let tone = match outcome.verdict {
         ClaimVerdict::Holds => Tone::Good,
@@ -116,23 +112,23 @@ fn lines_of(finding: &Finding, width: usize, painter: Painter) -> Vec<String> {
     };
     let indent = VERDICT + 4;
     let room = width.saturating_sub(indent);
-    let claim = grid::plain(&format!("{} [{}]", finding.text, finding.place));
-    let sentence = grid::plain(&outcome.sentence);
-    let verdict = painter.text(&format!("{:VERDICT$}", outcome.verdict.words()), tone);
+    let claim = plain(&format!("{} [{}]", finding.text, finding.place));
+    let sentence = plain(&outcome.sentence);
+    let verdict = tone.paint(&format!("{:VERDICT$}", outcome.verdict.words()), colour);
     if room < LEAST_TEXT {
         let verdict = std::iter::once(format!("  {verdict}").trim_end().to_owned());
         return verdict.chain(indented(&claim, width)).chain(indented(&sentence, width)).collect();
     }
-    let mut lines = wrapped(&claim, room);
-    let quiet = |line: String| format!("  {}", painter.text(&line, Tone::Quiet));
-    lines.extend(wrapped(&sentence, room.saturating_sub(2)).into_iter().map(quiet));
+    let mut lines = wrap_all(&claim, room);
+    let quiet = |line: String| format!("  {}", Tone::Quiet.paint(&line, colour));
+    lines.extend(wrap_all(&sentence, room.saturating_sub(2)).into_iter().map(quiet));
     let begins = |number: usize| if number == 0 { format!("  {verdict}  ") } else { " ".repeat(indent) };
     lines.iter().enumerate().map(|(number, line)| format!("{}{line}", begins(number))).collect()
 }
 
 /// The text in lines behind two spaces.
 fn indented(text: &str, width: usize) -> impl Iterator<Item = String> {
-    wrapped(text, width.saturating_sub(2)).into_iter().map(|line| format!("  {line}"))
+    wrap_all(text, width.saturating_sub(2)).into_iter().map(|line| format!("  {line}"))
 }
 
 /// The claims that the runs have figures for, as Markdown tables, one for each run and paper.

@@ -1,7 +1,5 @@
 //! A fleet as text.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 use syncscope_core::stats::median;
 use syncscope_core::units::significant;
@@ -11,6 +9,7 @@ use super::grid::Grid;
 use crate::analysis::fleet::{ExaminedFleet, FleetCell, FleetNode};
 use crate::figure::{self, percent};
 use crate::naming;
+use crate::sets::sets;
 
 /// The most lines of outliers that the terminal shows; the other formats have all of them.
 const MOST_OUTLIERS: usize = 40;
@@ -133,10 +132,7 @@ fn cells_of<'a>(fleet: &'a ExaminedFleet, node: &'a FleetNode) -> impl Iterator<
 /// One line for each family of primitives: how many are compared, the median spread of the nodes, and the extremes of all nodes.
 fn families(fleet: &ExaminedFleet) -> Grid {
     let family_of = |primitive: &str| primitive.rsplit_once('.').map_or(primitive, |(family, _)| family).to_owned();
-    let mut families: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for (at, primitive) in fleet.primitives.iter().enumerate() {
-        families.entry(family_of(primitive)).or_default().push(at);
-    }
+    let named = fleet.primitives.iter().enumerate().map(|(at, primitive)| (family_of(primitive), at));
     let cells = |primitives: &[usize]| -> Vec<&FleetCell> {
         fleet.nodes.iter().flat_map(|node| primitives.iter().filter_map(|at| node.cells[*at].as_ref())).collect()
     };
@@ -149,7 +145,7 @@ fn families(fleet: &ExaminedFleet) -> Grid {
         let spreads: Vec<f64> = primitives.iter().filter_map(|at| fleet.spreads[*at]).collect();
         median(&spreads).map(|spread| format!("{:.2} %", 100.0 * spread)).unwrap_or_default()
     };
-    Grid::of(families)
+    Grid::of(sets(named))
         .text("family", |(family, _)| family.clone())
         .number("compared", |(_, of)| format!("{} of {}", compared(of), of.len()))
         .number("spread", |(_, of)| spread(of))

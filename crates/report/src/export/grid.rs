@@ -2,27 +2,28 @@
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
+use crate::section;
+use crate::wrap::{plain, wrap_all};
+
 /// Words longer than this may be broken, so that one identifier does not turn a table into lists.
 const LONGEST_WORD: usize = 16;
 
 /// A table whose last columns may be wide text.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Grid {
-    headings: Vec<Heading>,
-    lines: Vec<Vec<String>>,
-}
+pub(crate) struct Grid(Vec<Column>);
 
-/// The name of a column, and whether it holds numbers.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Heading {
+/// A column: its name, whether it holds numbers, and its cell of each line.
+#[derive(Debug, Clone, PartialEq)]
+struct Column {
     name: &'static str,
     is_number: bool,
+    cells: Vec<String>,
 }
 
 /// A table that gets its columns one after the other: a line for each item.
 pub(super) struct Columns<T> {
     items: Vec<T>,
-    grid: Grid,
+    columns: Vec<Column>,
 }
 
 impl<T> Columns<T> {
@@ -38,25 +39,30 @@ impl<T> Columns<T> {
 
     /// A column of text or of numbers.
     pub(super) fn column(mut self, name: &'static str, is_number: bool, cell: impl Fn(&T) -> String) -> Self {
-        self.grid.headings.push(Heading { name, is_number });
-        for (line, item) in self.grid.lines.iter_mut().zip(&self.items) {
-            line.push(cell(item));
-        }
+        self.columns.push(Column { name, is_number, cells: self.items.iter().map(cell).collect() });
         self
     }
 
     /// The table.
     pub(super) fn grid(self) -> Grid {
-        self.grid
+        Grid(self.columns)
     }
 }
 
 impl Grid {
     /// A table with a line for each item.
     pub(super) fn of<T>(items: impl IntoIterator<Item = T>) -> Columns<T> {
-        let items: Vec<T> = items.into_iter().collect();
-        let lines = items.iter().map(|_| Vec::new()).collect();
-        Columns { items, grid: Self { headings: Vec::new(), lines } }
+        Columns { items: items.into_iter().collect(), columns: Vec::new() }
+    }
+
+    fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.0.iter().map(|column| column.name)
+    }
+
+    /// Its lines: each cell with its column.
+    fn lines(&self) -> impl Iterator<Item = impl Iterator<Item = (&Column, &String)>> {
+        let count = self.0.first().map_or(0, |column| column.cells.len());
+        (0..count).map(|at| self.0.iter().map(move |column| (column, &column.cells[at])))
     }
 
     /// In aligned columns, broken within cells where the lines are longer than `width`. Where `width` is less than the words
@@ -68,14 +74,12 @@ impl Grid {
         let mut table = Table::new();
         table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
         table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
-        let cell = |heading: &Heading, content: &str| {
+        let cell = |column: &Column, content: &str| {
             let cell = Cell::new(plain(content));
-            if heading.is_number { cell.set_alignment(CellAlignment::Right) } else { cell }
+            if column.is_number { cell.set_alignment(CellAlignment::Right) } else { cell }
         };
-        table.set_header(self.headings.iter().map(|heading| cell(heading, heading.name)));
-        for line in &self.lines {
-            table.add_row(self.headings.iter().zip(line).map(|(heading, content)| cell(heading, content)));
-        }
+        table.set_header(self.0.iter().map(|column| cell(column, column.name)));
+        table.add_rows(self.lines().map(|line| line.map(|(column, content)| cell(column, content))));
         if let Some(first) = table.column_mut(0) {
             first.set_padding((2, 1));
         }
@@ -85,47 +89,45 @@ impl Grid {
     /// The width at which no word of a cell is broken, except very long ones.
     fn narrowest(&self) -> usize {
         let longest_word = |text: &str| text.split(' ').map(|word| word.chars().count()).max().unwrap_or(0);
-        let column = |(at, heading): (usize, &Heading)| {
-            let cells = self.lines.iter().map(|line| longest_word(&line[at])).max().unwrap_or(0);
-            cells.min(LONGEST_WORD).max(longest_word(heading.name))
+        let column = |Column { name, cells, .. }: &Column| {
+            let cells = cells.iter().map(|cell| longest_word(cell)).max().unwrap_or(0);
+            // Two spaces in front of each column.
+            2 + cells.min(LONGEST_WORD).max(longest_word(name))
         };
-        // Two spaces in front of each column.
-        self.headings.iter().enumerate().map(column).map(|width| width + 2).sum()
+        self.0.iter().map(column).sum()
     }
 
     /// A list for each line: heading and cell, without empty cells.
     fn as_lists(&self, width: usize) -> String {
-        let name_width = self.headings.iter().map(|heading| heading.name.chars().count()).max().unwrap_or(0);
+        let name_width = self.names().map(|name| name.chars().count()).max().unwrap_or(0);
         let indent = name_width + 4;
-        let cell = |(heading, content): (&Heading, &String)| {
-            let lines = wrapped(&plain(content), width.saturating_sub(indent));
+        let cell = |(column, content): (&Column, &String)| {
+            let lines = wrap_all(&plain(content), width.saturating_sub(indent));
             let named = |(at, line): (usize, String)| {
-                let name = if at == 0 { heading.name } else { "" };
+                let name = if at == 0 { column.name } else { "" };
                 format!("  {name:name_width$}  {line}")
             };
             lines.into_iter().enumerate().map(named).collect::<Vec<_>>().join("\n")
         };
-        let list = |cells: &Vec<String>| {
-            let filled = self.headings.iter().zip(cells).filter(|(_, content)| !content.is_empty());
-            filled.map(cell).collect::<Vec<_>>().join("\n")
-        };
-        self.lines.iter().map(list).collect::<Vec<_>>().join("\n\n")
+        let filled = self.lines().map(|line| line.filter(|(_, content)| !content.is_empty()));
+        filled.map(|line| line.map(cell).collect::<Vec<_>>().join("\n")).collect::<Vec<_>>().join("\n\n")
     }
 
-    /// Its headings and lines, for a page.
-    pub(crate) fn parts(&self) -> (Vec<&'static str>, &[Vec<String>]) {
-        (self.headings.iter().map(|heading| heading.name).collect(), &self.lines)
+    /// As a table of a page.
+    pub(crate) fn table(&self) -> section::Table {
+        let rows = self.lines().map(|line| line.map(|(_, cell)| cell.clone()).collect()).collect();
+        section::Table { headings: self.names().map(str::to_owned).collect(), rows }
     }
 
     /// A text cell that a spreadsheet would take for a formula gets a leading apostrophe (OWASP, *CSV injection*).
     pub(super) fn as_csv(&self) -> String {
         let mut writer = csv::Writer::from_writer(Vec::new());
         // Writing to memory cannot fail, and all lines have as many cells.
-        let _ = writer.write_record(self.headings.iter().map(|heading| heading.name));
-        for line in &self.lines {
-            let cells = self.headings.iter().zip(line);
-            let cells = cells.map(|(heading, cell)| if heading.is_number { cell.clone() } else { harmless(cell) });
-            let _ = writer.write_record(cells);
+        let _ = writer.write_record(self.names());
+        for line in self.lines() {
+            let cell =
+                |(column, cell): (&Column, &String)| if column.is_number { cell.clone() } else { harmless(cell) };
+            let _ = writer.write_record(line.map(cell));
         }
         let text = writer.into_inner().unwrap_or_default();
         String::from_utf8_lossy(&text).trim_end().to_owned()
@@ -133,42 +135,11 @@ impl Grid {
 
     pub(super) fn as_markdown(&self) -> String {
         let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
-        let headings = self.headings.iter().map(|heading| heading.name.to_owned()).collect();
-        let rule = self.headings.iter().map(|heading| if heading.is_number { "---:" } else { "---" }.to_owned());
-        let mut lines = vec![line(headings), line(rule.collect())];
-        lines.extend(self.lines.iter().map(|cells| line(cells.iter().map(|cell| markdown(cell)).collect())));
+        let rule = self.0.iter().map(|column| if column.is_number { "---:" } else { "---" }.to_owned());
+        let mut lines = vec![line(self.names().map(str::to_owned).collect()), line(rule.collect())];
+        lines.extend(self.lines().map(|cells| line(cells.map(|(_, cell)| markdown(cell)).collect())));
         lines.join("\n")
     }
-}
-
-/// The text without control characters, which a terminal would obey.
-pub fn plain(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
-}
-
-/// The text in lines of at most `width` characters, broken at spaces; a longer word is broken anywhere.
-pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let width = width.max(1);
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let mut rest: Vec<char> = word.chars().collect();
-        while !rest.is_empty() {
-            let Some(line) = lines.last_mut() else { return lines };
-            let used = line.chars().count();
-            let space = usize::from(used > 0);
-            if used + space + rest.len() <= width {
-                if space > 0 {
-                    line.push(' ');
-                }
-                line.extend(rest.drain(..));
-            } else if used == 0 {
-                line.extend(rest.drain(..width));
-            } else {
-                lines.push(String::new());
-            }
-        }
-    }
-    lines
 }
 
 /// The text so that Markdown shows it as it is.
@@ -237,11 +208,5 @@ mod tests {
     fn no_text_cell_of_csv_is_a_formula() {
         let text = of([("cost", true), ("name", false)], &[["-1.5", "=1+1,\"x\""], ["2", "plain"]]).as_csv();
         assert_eq!(text, "cost,name\n-1.5,\"'=1+1,\"\"x\"\"\"\n2,plain");
-    }
-
-    #[test]
-    fn words_are_broken_only_where_they_must_be() {
-        assert_eq!(wrapped("a bb ccc dddddd", 5), ["a bb", "ccc", "ddddd", "d"]);
-        assert_eq!(wrapped("", 5), [""]);
     }
 }

@@ -5,19 +5,20 @@ use syncscope_core::run::columns::COLUMNS;
 use syncscope_core::{Nanoseconds, Row};
 
 use super::comparison::json_cells;
-use super::grid::{self, Grid};
+use super::grid::{Grid, markdown};
 use crate::analysis::contest::has_cost_of_case;
 use crate::figure::Cost;
+use crate::wrap::plain;
 use crate::{RunData, naming};
 
 /// All rows for the terminal, one line each.
 pub fn for_terminal(data: &RunData, width: usize) -> String {
-    format!("{}\n\n{}", grid::plain(&heading(data)), grid_of(&data.rows).for_terminal(width))
+    format!("{}\n\n{}", plain(&heading(data)), grid_of(&data.rows).for_terminal(width))
 }
 
 /// All rows as Markdown.
 pub fn as_markdown(data: &RunData) -> String {
-    format!("{}\n\n{}", grid::markdown(&heading(data)), grid_of(&data.rows).as_markdown())
+    format!("{}\n\n{}", markdown(&heading(data)), grid_of(&data.rows).as_markdown())
 }
 
 /// All rows with the columns of `measurements.csv`.
@@ -46,10 +47,10 @@ fn heading(data: &RunData) -> String {
 }
 
 fn grid_of(rows: &[Row]) -> Grid {
-    Grid::of(rows.iter().map(|row| (Cost::of(row), row)))
-        .number("cost", |(cost, _)| cost.figure.clone())
-        .number("interval", |(cost, _)| cost.interval.clone().unwrap_or_default())
-        .number("cycles", |(cost, _)| cost.cycles.clone().unwrap_or_default())
+    Grid::of(rows.iter().map(|row| (Cost::of(row).cells(), row)))
+        .number("cost", |([figure, ..], _)| figure.clone())
+        .number("interval", |([_, interval, _], _)| interval.clone())
+        .number("cycles", |([.., cycles], _)| cycles.clone())
         .text("verdict", |(_, row)| naming::verdict(row.verdict.name()))
         .text("case", |(_, row)| row.case.to_string())
         .grid()

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use syncscope_core::stats::Interval;
 use syncscope_core::{Row, Verdict};
 
-use super::grid::plain;
 use crate::RunData;
+use crate::wrap::plain;
 
 /// The most characters of a name that Bencher takes.
 const LONGEST_NAME: usize = 1024;

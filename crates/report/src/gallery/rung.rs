@@ -97,25 +97,24 @@ fn line(rung: &'static Rung, columns: &[Column<'_, '_>]) -> Option<Line> {
 }
 
 fn figure_of(level: &str, machine: &Machine<'_>, row: &Row, selected: &Selected) -> Figure {
-    let median_ns = selected.median_ns;
-    let cost = Cost::of(row);
-    let has_figure = figure::has_figure(row);
-    let is_rough = has_figure && !cost.resolved;
+    let (cost, has_figure) = (Cost::of(row), figure::has_figure(row));
     let is_sized = SIZED.contains(&level);
     let size = is_sized.then(|| naming::size(&row.case)).filter(|size| !size.is_empty());
     let on = placements::beyond_one_socket(&machine.data.run.machine.cpu, &row.case);
     let remark = row.remark.clone().filter(|remark| remark != NO_INTERVAL);
     let note: Vec<String> = [selected.note.clone(), size, on, remark].into_iter().flatten().collect();
-    let (text, ns, interval) = match median_ns {
-        Some(median) => (figure::time(median), Some(median), None),
-        None => (cost.figure, row.ns.map(Nanoseconds::value).filter(|_| has_figure), row.ns_interval),
+    let is_rough = has_figure && !cost.resolved;
+    let own_ns = row.ns.map(Nanoseconds::value).filter(|_| has_figure);
+    let (text, interval_text, ns, interval, is_rough) = match selected.median_ns {
+        Some(median) => (figure::time(median), None, Some(median), None, false),
+        None => (cost.figure, cost.interval, own_ns, row.ns_interval.filter(|_| has_figure), is_rough),
     };
     Figure {
         text,
-        interval_text: cost.interval.filter(|_| median_ns.is_none()),
+        interval_text,
         ns,
-        interval: interval.filter(|_| has_figure && median_ns.is_none()),
-        is_rough: is_rough && median_ns.is_none(),
+        interval,
+        is_rough,
         note: note.join(", "),
         threads: if is_sized { row.case.actors() } else { 0 },
         case: format!("{}, {}", machine.name, row.case),

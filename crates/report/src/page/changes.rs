@@ -47,13 +47,10 @@ pub(super) fn ratio(found: &Comparison<'_>, a: &Row, b: &Row) -> String {
 fn content(found: &Comparison<'_>) -> Vec<Part> {
     // The last `turned` columns come first.
     let table = |grid: &Grid, turned: usize| {
-        let (mut headings, lines) = grid.parts();
-        let mut lines = lines.to_vec();
-        headings.rotate_right(turned);
-        for line in &mut lines {
-            line.rotate_right(turned);
-        }
-        Part::table(&headings, lines)
+        let mut table = grid.table();
+        table.headings.rotate_right(turned);
+        table.rows.iter_mut().for_each(|row| row.rotate_right(turned));
+        Part::Table(table)
     };
     let mut parts: Vec<Part> = found.remarks.iter().map(|remark| Part::paragraph(sentence(remark))).collect();
     let directions = comparison::directions(found, MOST_CHANGES);

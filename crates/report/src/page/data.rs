@@ -194,10 +194,9 @@ fn details(data: &RunData) -> Vec<(usize, &str, Option<u32>, f64)> {
     let of_row = |(index, row): (usize, &Row)| {
         let own = data.details.get(&row.case.id()).into_iter().flatten();
         let own = own.filter(|detail| DETAILS.contains(&detail.name.as_str()));
-        let (threads, others): (Vec<_>, Vec<_>) = own.partition(|detail| detail.name == EXTREMES_ONLY);
-        let least = threads.iter().copied().min_by(|a, b| a.value.total_cmp(&b.value));
-        let most = threads.iter().copied().max_by(|a, b| a.value.total_cmp(&b.value));
-        let extremes = least.into_iter().chain(most.filter(|_| threads.len() > 1));
+        let (mut threads, others): (Vec<_>, Vec<_>) = own.partition(|detail| detail.name == EXTREMES_ONLY);
+        threads.sort_by(|a, b| a.value.total_cmp(&b.value));
+        let extremes = threads.iter().take(1).chain(threads.iter().skip(1).last()).copied();
         let kept = others.into_iter().chain(extremes);
         kept.map(|detail| (index, detail.name.as_str(), detail.actor, detail.value)).collect::<Vec<_>>()
     };

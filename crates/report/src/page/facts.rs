@@ -8,15 +8,16 @@ use crate::naming::plural;
 
 /// The description of the machine of a run. Unknown values are left out.
 pub(super) fn facts(run: &Run) -> Vec<(&'static str, String)> {
-    let mut facts = cpu(&run.machine.cpu);
-    facts.extend(run.machine.gpus.iter().map(|device| ("GPU", gpu(device))));
-    facts.extend(environment(&run.environment));
-    facts.push(("seed", run.seed.to_string()));
-    facts.push(("command", run.command.join(" ")));
-    facts
+    let gpus = run.machine.gpus.iter().map(|device| ("GPU", Some(gpu(device))));
+    let described = cpu(&run.machine.cpu).into_iter().chain(gpus).chain(environment(&run.environment));
+    let known = described.filter_map(|(label, text)| Some((label, text.filter(|text| !text.is_empty())?)));
+    known.chain([("seed", run.seed.to_string()), ("command", run.command.join(" "))]).collect()
 }
 
-fn cpu(cpu: &CpuMachine) -> Vec<(&'static str, String)> {
+/// A label and its text, where that is known.
+type Fact = (&'static str, Option<String>);
+
+fn cpu(cpu: &CpuMachine) -> [Fact; 5] {
     let counts = [
         (cpu.packages, "package"),
         (cpu.numa_nodes, "NUMA node"),
@@ -29,21 +30,13 @@ fn cpu(cpu: &CpuMachine) -> Vec<(&'static str, String)> {
     let model = format!("{}{}", cpu.model, architecture.map(|name| format!(" ({name})")).unwrap_or_default());
     let counts = std::iter::once(model).chain(counts).collect::<Vec<_>>().join(", ");
     let caches = cpu.caches.iter().map(cache).collect::<Vec<_>>().join(", ");
-    let facts = [
+    [
         ("CPU", Some(counts)),
         ("generation", generation_words(cpu)),
         ("caches", Some(caches)),
         ("memory", cpu.memory_bytes.map(bytes)),
         ("hypervisor", cpu.hypervisor.clone()),
-    ];
-    known(facts).collect()
-}
-
-/// Those that have a text.
-fn known(
-    facts: impl IntoIterator<Item = (&'static str, Option<String>)>,
-) -> impl Iterator<Item = (&'static str, String)> {
-    facts.into_iter().filter_map(|(label, text)| Some((label, text.filter(|text| !text.is_empty())?)))
+    ]
 }
 
 /// `Zen 3, by AuthenticAMD family 25, model 1, stepping 1`; the numbers alone where the generation is unknown.
@@ -76,14 +69,14 @@ fn gpu(gpu: &GpuMachine) -> String {
     facts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn environment(environment: &Environment) -> Vec<(&'static str, String)> {
+fn environment(environment: &Environment) -> impl Iterator<Item = Fact> {
     let clocks = environment.clocks.iter().map(|clock| {
         let megahertz = clock.frequency_hz / 1e6;
         let text = format!(
             "{}: {megahertz:.1} MHz, step {:.2} ns, reading costs {:.1} ns",
             clock.name, clock.resolution_ns, clock.read_cost_ns
         );
-        ("clock", text)
+        ("clock", Some(text))
     });
     let libraries = environment.libraries.iter().map(|(name, version)| format!("{name} {version}"));
     let libraries = libraries.collect::<Vec<_>>().join(", ");
@@ -99,7 +92,7 @@ fn environment(environment: &Environment) -> Vec<(&'static str, String)> {
         ("NVRTC", environment.nvrtc.clone()),
         ("libraries", Some(libraries)),
     ];
-    known(facts).chain(clocks).collect()
+    facts.into_iter().chain(clocks)
 }
 
 /// A size in binary units: `32 KiB`, `1.5 GiB`.
@@ -121,8 +114,9 @@ mod tests {
         let cache =
             Cache { level: 2, kind: "unified".into(), size_bytes: 1 << 20, line_bytes: 64, shared_by: 1, count: 2 };
         let facts = super::cpu(&CpuMachine { caches: vec![cache], ..cpu });
-        assert!(facts[0].1.ends_with(", 1 package, 1 NUMA node, 2 cores, 2 hardware threads"), "{facts:?}");
-        assert_eq!(facts[1].1, "2 × L2 1 MiB (64 B lines, 1 thread each)");
+        let text = |label| facts.iter().find(|(of, _)| *of == label).and_then(|(_, text)| text.as_deref()).unwrap();
+        assert!(text("CPU").ends_with(", 1 package, 1 NUMA node, 2 cores, 2 hardware threads"), "{facts:?}");
+        assert_eq!(text("caches"), "2 × L2 1 MiB (64 B lines, 1 thread each)");
     }
 
     #[test]

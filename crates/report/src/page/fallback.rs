@@ -32,12 +32,11 @@ fn table((data, label): (&RunData, &String)) -> String {
 }
 
 fn line(row: &Row) -> String {
-    let cost = Cost::of(row);
     let verdict = match row.explanation() {
         reason if reason.is_empty() => row.verdict.name().to_owned(),
         reason => format!("{}: {reason}", row.verdict.name()),
     };
-    let [interval, cycles] = [cost.interval, cost.cycles].map(Option::unwrap_or_default);
-    let cells = [row.case.to_string(), cost.figure, interval, cycles, verdict];
+    let [figure, interval, cycles] = Cost::of(row).cells();
+    let cells = [row.case.to_string(), figure, interval, cycles, verdict];
     format!("<tr><td>{}</td></tr>\n", cells.map(|cell| escape(&cell)).join("</td><td>"))
 }

@@ -1,9 +1,7 @@
 //! The section of published claims: what becomes of each on the runs, with links to the rows that decide it.
 
-use std::fmt::Write;
-
 use super::html::escape;
-use crate::analysis::findings::{ClaimVerdict, Finding, findings};
+use crate::analysis::findings::{ClaimVerdict, Finding, Paper, findings};
 use crate::export::findings::by_paper;
 use crate::{RunData, naming, section};
 
@@ -26,19 +24,17 @@ fn of_rows(data: &RunData) -> Vec<Finding> {
 }
 
 fn of_run(run: usize, findings: &[Finding]) -> String {
-    let mut html = String::new();
-    for (paper, own) in by_paper(findings) {
+    let card = |(paper, own): (Paper, Vec<&Finding>)| {
         let count = |verdict| own.iter().filter(|finding| finding.outcome.verdict == verdict).count();
-        let counts = ClaimVerdict::ALL.map(|verdict| (count(verdict), plural(verdict)));
-        let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}"));
-        let counts: Vec<String> = counts.collect();
-        html.push_str(&section::card(paper.title(), &counts.join(", "), &lists(run, &own)));
-    }
-    let lacking = findings.iter().filter(|finding| !finding.measured).count();
-    if lacking > 0 {
-        let _ = writeln!(html, "<p class=\"note\">{lacking} further claims need rows that this run lacks.</p>");
-    }
-    html
+        let counts = ClaimVerdict::ALL.map(|verdict| (count(verdict), plural(verdict))).into_iter();
+        let counts = counts.filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}"));
+        section::card(paper.title(), &counts.collect::<Vec<_>>().join(", "), &lists(run, &own))
+    };
+    let lacking = match findings.iter().filter(|finding| !finding.measured).count() {
+        0 => String::new(),
+        count => format!("<p class=\"note\">{count} further claims need rows that this run lacks.</p>\n"),
+    };
+    by_paper(findings).map(card).collect::<String>() + &lacking
 }
 
 /// What does not hold is news; the rest is folded.
@@ -93,7 +89,6 @@ fn link(run: usize, finding: &Finding) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Paper;
     use crate::analysis::findings::Outcome;
     use crate::testing;
     use syncscope_core::stats::Interval;

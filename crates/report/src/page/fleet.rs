@@ -11,13 +11,12 @@ const STYLE: &str = include_str!("../../assets/css/fleet.css");
 /// The page. `pages` are the addresses of the nodes' own pages, relative to this one, in the order of the nodes; `None` where
 /// there is none.
 pub fn render(fleet: &ExaminedFleet, pages: &[Option<String>]) -> String {
-    let page_of = |at: usize| pages.get(at).and_then(Option::as_deref);
     fill(TEMPLATE, |placeholder| match placeholder {
         "title" => format!("A fleet of {} nodes", fleet.nodes.len()),
         "style" => [&styles(), STYLE].concat(),
         "summary" => escape(&export::fleet::summary(fleet)),
-        "differ" => differ(fleet, &page_of),
-        "map" => map(fleet, &page_of),
+        "differ" => differ(fleet, pages),
+        "map" => map(fleet, pages),
         "intervals" => escape(&export::fleet::about_intervals(fleet)),
         // A test checks that the template has no other placeholder.
         unknown => format!("<!-- unknown placeholder: {unknown} -->"),
@@ -25,15 +24,16 @@ pub fn render(fleet: &ExaminedFleet, pages: &[Option<String>]) -> String {
 }
 
 /// The name of a node, linked to its page.
-fn name(node: &FleetNode, page: Option<&str>) -> String {
+fn name(node: &FleetNode, page: Option<&Option<String>>) -> String {
+    let name = escape(&node.name);
     match page {
-        Some(page) => format!("<a href=\"{}\">{}</a>", escape(page), escape(&node.name)),
-        None => escape(&node.name),
+        Some(Some(page)) => format!("<a href=\"{}\">{name}</a>", escape(page)),
+        _ => name,
     }
 }
 
 /// The nodes that differ, each with its primitives and the possible causes.
-fn differ<'a>(fleet: &ExaminedFleet, page_of: &impl Fn(usize) -> Option<&'a str>) -> String {
+fn differ(fleet: &ExaminedFleet, pages: &[Option<String>]) -> String {
     let line = |(at, node): (usize, &FleetNode)| {
         let mut outlying: Vec<(usize, &FleetCell)> = node.outlying().collect();
         outlying.sort_by(|(_, a), (_, b)| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));
@@ -43,7 +43,7 @@ fn differ<'a>(fleet: &ExaminedFleet, page_of: &impl Fn(usize) -> Option<&'a str>
         };
         let causes =
             if node.causes.is_empty() { "none recorded".to_owned() } else { list(node.causes.iter().cloned()) };
-        let (name, outlying) = (name(node, page_of(at)), list(outlying.iter().map(primitive)));
+        let (name, outlying) = (name(node, pages.get(at)), list(outlying.iter().map(primitive)));
         format!("<tr><th scope=\"row\">{name}</th><td>{outlying}</td><td>{causes}</td></tr>\n")
     };
     if fleet.compared() == 0 {
@@ -68,10 +68,11 @@ fn list(texts: impl Iterator<Item = String>) -> String {
 
 /// A line for each primitive and a column for each node. Those that certainly differ come first: of a hundred primitives and a
 /// thousand nodes a window shows a part.
-fn map<'a>(fleet: &ExaminedFleet, page_of: &impl Fn(usize) -> Option<&'a str>) -> String {
+fn map(fleet: &ExaminedFleet, pages: &[Option<String>]) -> String {
     let differs = |primitive: usize| fleet.nodes.iter().any(|node| node.outlying().any(|(at, _)| at == primitive));
     let nodes = first_where(fleet.nodes.len(), |at| fleet.nodes[at].is_outlier());
-    let heading = |at: &usize| format!("<th scope=\"col\"><span>{}</span></th>", name(&fleet.nodes[*at], page_of(*at)));
+    let heading =
+        |at: &usize| format!("<th scope=\"col\"><span>{}</span></th>", name(&fleet.nodes[*at], pages.get(*at)));
     let line = |primitive: usize| {
         let cells: String = nodes.iter().map(|at| cell(fleet, &fleet.nodes[*at], primitive)).collect();
         format!("<tr><th scope=\"row\">{}</th>{cells}</tr>\n", escape(&fleet.primitives[primitive]))

@@ -2,7 +2,7 @@
 
 use crate::analysis::paper_tables::{DeviceLine, PaperTable, over_devices, tables};
 use crate::section::{self, Part, Table};
-use crate::{Axis, Chart, Point, RunData, Series, naming};
+use crate::{Axis, Chart, Point, RunData, Series, figure, naming};
 
 /// The section; empty if no run has rows for any table.
 pub(super) fn section(runs: &[RunData], labels: &[String]) -> String {
@@ -21,12 +21,12 @@ fn cards(data: &RunData) -> Vec<Part> {
     let mut cards: Vec<Part> = tables(data).into_iter().map(card).collect();
     let lines = over_devices(data);
     if !lines.is_empty() {
-        cards.push(Part::card("Figure 11: barriers over the number of devices", "", figure(&lines)));
+        cards.push(Part::card("Figure 11: barriers over the number of devices", "", figure_11(&lines)));
     }
     cards
 }
 
-fn figure(lines: &[DeviceLine]) -> Vec<Part> {
+fn figure_11(lines: &[DeviceLine]) -> Vec<Part> {
     let most = lines.iter().flat_map(|line| &line.points).map(|(devices, ..)| *devices).max().unwrap_or(1);
     let mut primitives: Vec<&str> = lines.iter().map(|line| line.primitive.as_str()).collect();
     primitives.dedup();
@@ -44,8 +44,7 @@ fn figure(lines: &[DeviceLine]) -> Vec<Part> {
 /// The shapes of one barrier. All charts have one vertical axis.
 fn chart(lines: &[DeviceLine], primitive: &str, most: u32) -> Chart {
     let ends = lines.iter().flat_map(|line| &line.points).flat_map(|(_, _, (low, high))| [*low, *high]);
-    let ends = ends.filter(|end| *end > 0.0);
-    let (low, high) = (ends.clone().fold(f64::INFINITY, f64::min), ends.fold(0.0, f64::max));
+    let (low, high) = figure::extremes(ends.filter(|end| *end > 0.0)).unwrap_or((f64::INFINITY, 0.0));
     let series = |(colour, line): (usize, &DeviceLine)| {
         let point = |(devices, us, interval): &(u32, f64, (f64, f64))| {
             let tip = format!("{}, {devices} devices: {us:.2} µs", line.shape);
@@ -82,7 +81,7 @@ mod tests {
             shape: "1 × 32".into(),
             points: vec![(1, 1.8, (1.7, 1.9)), (2, 2.2, (2.1, 2.3)), (4, 2.4, (2.3, 2.5))],
         };
-        let html = section::html(&figure(&[line])).replace('\u{a0}', " ");
+        let html = section::html(&figure_11(&[line])).replace('\u{a0}', " ");
         assert!(
             html.contains("\"title\":\"flags\"")
                 && html.contains("flags, 1 × 32")

@@ -10,6 +10,7 @@ use syncscope_core::{Case, Verdict};
 
 use crate::analysis::{contest, questions, trust};
 use crate::sets::in_groups;
+use crate::wrap::wrap;
 use crate::{RunData, figure, naming};
 
 /// The summary of a run: what it found in sentences and what disturbed it, then costs with their intervals in the order of
@@ -19,14 +20,14 @@ use crate::{RunData, figure, naming};
 /// It does not end in a line break.
 pub fn summary(data: &RunData, width: usize, colour: bool) -> String {
     let data = &data.in_order();
-    let text = Text { width, painter: Painter { colour } };
+    let text = Text { width, in_colour: colour };
     let mut lines = heading(data, text);
     lines.extend(sentences(data, text));
     let cheapest = contest::cheapest_rows(data);
     let sections = sections::sections(data, &cheapest);
     if !sections.is_empty() {
         lines.push(String::new());
-        lines.extend(render::lines(&sections, width, text.painter));
+        lines.extend(render::lines(&sections, text));
     }
     lines.push(String::new());
     lines.extend(wrap(&verdicts(data), width, ""));
@@ -103,32 +104,14 @@ fn failures(data: &RunData, text: Text) -> Vec<String> {
 #[derive(Debug, Clone, Copy)]
 struct Text {
     width: usize,
-    painter: Painter,
+    in_colour: bool,
 }
 
 impl Text {
     /// The text in lines, of which those after the first are indented.
     fn lines(self, text: &str, tone: Tone) -> Vec<String> {
-        wrap(text, self.width, "  ").iter().map(|line| self.painter.text(line, tone)).collect()
+        wrap(text, self.width, "  ").iter().map(|line| tone.paint(line, self.in_colour)).collect()
     }
-}
-
-/// The text in lines of at most `width` columns, broken between words. Lines after the first begin with `indent`.
-fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
-    let mut lines: Vec<String> = vec![String::new()];
-    for word in text.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {
-        let line = lines.last().map_or(0, |line| line.chars().count());
-        let fresh = line == 0 || (lines.len() > 1 && line == indent.len());
-        if !fresh && line + 1 + word.chars().count() > width {
-            lines.push(format!("{indent}{word}"));
-        } else if let Some(last) = lines.last_mut() {
-            if !fresh {
-                last.push(' ');
-            }
-            last.push_str(word);
-        }
-    }
-    lines.iter().map(|line| render::clip(line, width)).collect()
 }
 
 /// The meaning of a piece of text, which decides its colour.
@@ -142,35 +125,17 @@ pub(crate) enum Tone {
     Bad,
 }
 
-/// Colours text, or leaves it unchanged.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Painter {
-    pub(crate) colour: bool,
-}
-
-impl Painter {
-    /// The text in the colour of its tone (ECMA-48, select graphic rendition).
-    pub(crate) fn text(self, text: &str, tone: Tone) -> String {
-        let code = match tone {
-            Tone::Plain => return text.to_owned(),
-            Tone::Strong => 1,
-            Tone::Quiet => 2,
-            Tone::Good => 32,
-            Tone::Doubt => 33,
-            Tone::Bad => 31,
+impl Tone {
+    /// The text in its colour (ECMA-48, select graphic rendition), or unchanged.
+    pub(crate) fn paint(self, text: &str, in_colour: bool) -> String {
+        let code = match self {
+            Self::Plain => return text.to_owned(),
+            Self::Strong => 1,
+            Self::Quiet => 2,
+            Self::Good => 32,
+            Self::Doubt => 33,
+            Self::Bad => 31,
         };
-        if self.colour && !text.is_empty() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_break_between_words() {
-        assert_eq!(wrap("one two three four", 9, "  "), ["one two", "  three", "  four"]);
-        assert_eq!(wrap("incomprehensible", 8, ""), ["incompr…"]);
-        assert_eq!(wrap("", 8, ""), [""]);
+        if in_colour && !text.is_empty() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 }

@@ -3,9 +3,9 @@
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
 use super::sections::{Line, Section};
-use super::{Painter, Tone};
-use crate::export::grid::plain;
+use super::{Text, Tone};
 use crate::figure::Cost;
+use crate::wrap::{clip, wrap};
 
 /// Which columns of the table are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,12 +31,12 @@ const COLUMNS: [Columns; 8] = [
 ];
 
 /// The table in lines of at most `width` columns.
-pub(super) fn lines(sections: &[Section], width: usize, painter: Painter) -> Vec<String> {
+pub(super) fn lines(sections: &[Section], Text { width, in_colour }: Text) -> Vec<String> {
     let fits = |text: &[(bool, String)]| text.iter().all(|(_, line)| line.chars().count() <= width);
     let [wider @ .., narrowest] = COLUMNS;
     let text = wider.into_iter().map(|columns| table(sections, columns)).find(|text| fits(text));
     let text = text.unwrap_or_else(|| table(sections, narrowest));
-    text.iter().map(|(is_title, line)| colour(*is_title, &clip(line, width), painter)).collect()
+    text.iter().map(|(is_title, line)| colour(*is_title, &clip(line, width), in_colour)).collect()
 }
 
 /// The lines, and whether each is a title.
@@ -44,25 +44,20 @@ fn table(sections: &[Section], columns: Columns) -> Vec<(bool, String)> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     let mut titles = Vec::new();
-    let mut add = |is_title, label: &str, cells: Vec<Cell>| {
-        table.add_row(std::iter::once(Cell::new(label)).chain(cells));
-        titles.push(is_title);
+    let mut add = |is_title, label: Vec<String>, cells: Vec<Cell>| {
+        table.add_row(std::iter::once(Cell::new(label.join("\n"))).chain(cells));
+        titles.extend(label.iter().map(|_| is_title));
     };
     for (index, section) in sections.iter().enumerate() {
         if index > 0 {
-            add(false, "", Vec::new());
+            add(false, vec![String::new()], Vec::new());
         }
-        for (at, part) in super::wrap(&section.title, columns.label, "  ").iter().enumerate() {
-            let sizes = if at == 0 { sizes(section, columns) } else { Vec::new() };
-            add(true, part, sizes);
-        }
+        let sizes = cells(section, columns, |at| [section.sizes[at].clone(), String::new(), String::new()]);
+        add(true, wrap(&section.title, columns.label, "  "), sizes);
         let labels = Labels::of(section, columns.label);
         for line in &section.lines {
-            let (parts, of_figures) = labels.parts(line);
-            for (at, part) in parts.iter().enumerate() {
-                let figures = if at == of_figures { figures(line, section, columns) } else { Vec::new() };
-                add(false, part, figures);
-            }
+            let (label, of_figures) = labels.parts(line);
+            add(false, label, figures(line, section, columns, of_figures));
         }
     }
     // The columns of one size stand close together.
@@ -99,13 +94,13 @@ impl Labels {
             return (vec![clip(&format!("  {}", line.name), self.label)], 0);
         }
         if self.is_beside {
-            let parts = super::wrap(&line.variant, self.label - names - 3, "  ");
+            let parts = wrap(&line.variant, self.label - names - 3, "  ");
             let name = |at: usize| if at == 0 { line.name.as_str() } else { "" };
             return (parts.iter().enumerate().map(|(at, part)| format!("  {:names$} {part}", name(at))).collect(), 0);
         }
         let name = (!line.name.is_empty()).then(|| clip(&format!("  {}", line.name), self.label));
         let of_figures = usize::from(name.is_some());
-        let parts = super::wrap(&line.variant, self.label - 4, "  ").into_iter().map(|part| format!("    {part}"));
+        let parts = wrap(&line.variant, self.label - 4, "  ").into_iter().map(|part| format!("    {part}"));
         (name.into_iter().chain(parts).collect(), of_figures)
     }
 }
@@ -120,20 +115,14 @@ fn shown(section: &Section, columns: Columns) -> Vec<usize> {
     }
 }
 
-fn sizes(section: &Section, columns: Columns) -> Vec<Cell> {
-    cells(section, columns, |at| [section.sizes[at].clone(), String::new(), String::new()])
-}
-
-fn figures(line: &Line, section: &Section, columns: Columns) -> Vec<Cell> {
+/// The figures of a line, below so many lines of its label.
+fn figures(line: &Line, section: &Section, columns: Columns, above: usize) -> Vec<Cell> {
     if line.costs.is_empty() {
         return Vec::new();
     }
-    cells(section, columns, |at| match line.costs[at].clone() {
-        Some(Cost { figure, interval, cycles, .. }) => {
-            [figure, interval.unwrap_or_default(), cycles.unwrap_or_default()]
-        }
-        None => ["–".to_owned(), String::new(), String::new()],
-    })
+    let none = || ["–".to_owned(), String::new(), String::new()];
+    let figures = |cost: &Option<Cost>| cost.clone().map_or_else(none, Cost::cells);
+    cells(section, columns, |at| figures(&line.costs[at]).map(|figure| "\n".repeat(above) + &figure))
 }
 
 /// As many cells of each size as its columns have.
@@ -141,17 +130,6 @@ fn cells(section: &Section, columns: Columns, of_size: impl Fn(usize) -> [String
     let right = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
     let of_size = |at: usize| of_size(at).into_iter().take(columns.figures).map(right);
     shown(section, columns).into_iter().flat_map(of_size).collect()
-}
-
-/// The line, cut to `width` characters. Every line of the table comes through here before it is coloured, so that nothing that
-/// stands in a file is obeyed by the terminal.
-pub(super) fn clip(line: &str, width: usize) -> String {
-    let line = plain(line);
-    if line.chars().count() <= width {
-        return line;
-    }
-    let start: String = line.chars().take(width.saturating_sub(1)).collect();
-    format!("{start}…")
 }
 
 /// The words that stand in place of a figure, with their colours.
@@ -165,19 +143,19 @@ const WORDS: [(&str, Tone); 7] = [
     ("failed", Tone::Bad),
 ];
 
-fn colour(is_title: bool, line: &str, painter: Painter) -> String {
+fn colour(is_title: bool, line: &str, in_colour: bool) -> String {
     if is_title {
-        return painter.text(line, Tone::Strong);
+        return Tone::Strong.paint(line, in_colour);
     }
-    if !painter.colour {
+    if !in_colour {
         return line.to_owned();
     }
     // The sign marks the intervals.
     let mut parts = line.split('±');
     let first = parts.next().unwrap_or_default().to_owned();
     let coloured = parts.fold(first, |text, part| match part.split_once('%') {
-        Some((number, rest)) => text + &painter.text(&format!("±{number}%"), Tone::Quiet) + rest,
+        Some((number, rest)) => text + &Tone::Quiet.paint(&format!("±{number}%"), in_colour) + rest,
         None => text + "±" + part,
     });
-    WORDS.iter().fold(coloured, |text, (word, tone)| text.replace(word, &painter.text(word, *tone)))
+    WORDS.iter().fold(coloured, |text, (word, tone)| text.replace(word, &tone.paint(word, in_colour)))
 }

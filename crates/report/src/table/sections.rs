@@ -144,7 +144,9 @@ fn section(variants: &[Variant<'_>], sizes: &[Case], cheapest: &[&Row]) -> Secti
     let (domain, family) = variants[0].identity.domain_and_family();
     let mut title = vec![format!("{domain}.{family}")];
     title.extend(titled.iter().flatten().map(|values| joined(values)).filter(|word| !word.is_empty()));
-    Section { title: title.join(" · "), sizes: titles(sizes), lines: lines(&drafts, &titled, cheapest) }
+    let of_primitives = in_groups(drafts.iter().map(|draft| (draft.primitive, draft))).into_iter();
+    let lines = of_primitives.flat_map(|(primitive, own)| primitive_lines(primitive, own, &titled, cheapest)).collect();
+    Section { title: title.join(" · "), sizes: titles(sizes), lines }
 }
 
 /// The titles of the columns. One device is named beside several.
@@ -176,11 +178,6 @@ fn joined(values: &[String]) -> String {
         [first, others @ ..] if others.len() > 2 => format!("{first}, {} more", others.len()),
         few => few.join(", "),
     }
-}
-
-fn lines(drafts: &[Draft<'_>], titled: &[Option<&[String]>], cheapest: &[&Row]) -> Vec<Line> {
-    let of_primitives = in_groups(drafts.iter().map(|draft| (draft.primitive, draft)));
-    of_primitives.into_iter().flat_map(|(primitive, own)| primitive_lines(primitive, own, titled, cheapest)).collect()
 }
 
 /// What stands before the cheapest figure of a column.

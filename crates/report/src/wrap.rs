@@ -1,0 +1,62 @@
+//! Text in lines, without anything that a terminal would obey.
+
+/// The text without control characters, which a terminal would obey.
+pub fn plain(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
+}
+
+/// The line, cut to `width` characters. Every line of the table comes through here before it is coloured, so that nothing that
+/// stands in a file is obeyed by the terminal.
+pub(crate) fn clip(line: &str, width: usize) -> String {
+    let line = plain(line);
+    if line.chars().count() <= width {
+        return line;
+    }
+    let start: String = line.chars().take(width.saturating_sub(1)).collect();
+    format!("{start}…")
+}
+
+/// The text in lines of at most `width` columns, broken between words; a longer word is cut. Lines after the first begin with
+/// `indent`.
+pub(crate) fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
+    let words = text.split([' ', '\n', '\t']).filter(|word| !word.is_empty());
+    filled(words.map(str::to_owned), width, indent).iter().map(|line| clip(line, width)).collect()
+}
+
+/// The text in lines of at most `width` characters, broken at spaces; a longer word is broken anywhere.
+pub(crate) fn wrap_all(text: &str, width: usize) -> Vec<String> {
+    let pieces = |word: &str| -> Vec<String> {
+        word.chars().collect::<Vec<_>>().chunks(width.max(1)).map(String::from_iter).collect()
+    };
+    filled(text.split_whitespace().flat_map(pieces), width, "")
+}
+
+/// These words in lines, as many in each as it has room for.
+fn filled(mut words: impl Iterator<Item = String>, width: usize, indent: &str) -> Vec<String> {
+    let mut lines = vec![words.next().unwrap_or_default()];
+    for word in words {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => line.extend([" ", &word]),
+            _ => lines.push(format!("{indent}{word}")),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_between_words() {
+        assert_eq!(wrap("one two three four", 9, "  "), ["one two", "  three", "  four"]);
+        assert_eq!(wrap("incomprehensible", 8, ""), ["incompr…"]);
+        assert_eq!(wrap("", 8, ""), [""]);
+    }
+
+    #[test]
+    fn words_are_broken_only_where_they_must_be() {
+        assert_eq!(wrap_all("a bb ccc dddddd", 5), ["a bb", "ccc", "ddddd", "d"]);
+        assert_eq!(wrap_all("", 5), [""]);
+    }
+}
