@@ -59,12 +59,11 @@ pub(crate) fn least_cycles(
         let name = format!("{} lanes of {} per clock and multiprocessor", unit.per_clock, unit.lanes_of);
         limit(count * f64::from(together * threads) / unit.per_clock, &name)
     });
-    // Operations of a warp may be combined, by the compiler or by the hardware, unless each changes what the next one finds.
-    let on_an_address = match case.primitive.as_str() {
-        "gpu.atomic.exchange" | "gpu.atomic.cas_pass" => {
-            limit(on_device / warps * f64::from(threads), "one atomic operation per clock on an address")
-        }
-        _ => limit(on_device, "one atomic operation of a warp per clock on an address"),
+    // Other operations of a warp may be combined, by the compiler or by the hardware.
+    let on_an_address = if entry.each_changes_it {
+        limit(on_device / warps * f64::from(threads), "one atomic operation per clock on an address")
+    } else {
+        limit(on_device, "one atomic operation of a warp per clock on an address")
     };
     let is_one = case.layout == Some(Layout::Shared) && case.space == Some(Space::Global);
     let limits = issued.into_iter().chain(served).chain(is_one.then_some(on_an_address));

@@ -156,6 +156,8 @@ pub(crate) struct Entry {
     pub(super) orderings: fn(&Case) -> &'static [&'static str],
     /// Whether devices add to the memory of another device.
     pub(crate) adds_across_devices: fn(&Case) -> bool,
+    /// Whether an atomic operation of each lane changes what the next one finds, so that none can be combined.
+    pub(crate) each_changes_it: bool,
     /// Whether two more copies of the primitive can stand in the loop of its kernels.
     pub(super) has_third_loop: bool,
     /// The lowest compute capability that has the primitive.
@@ -190,6 +192,7 @@ impl Entry {
             cpu_threads: |_| CpuThreads::None,
             orderings: |_| &[],
             adds_across_devices: |_| false,
+            each_changes_it: false,
             has_third_loop: true,
             needs: (7, 5),
             arrays: 1,

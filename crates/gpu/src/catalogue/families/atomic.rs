@@ -45,7 +45,8 @@ const LOOP: &[&str] = &["ATOMS.CAST", "ATOMS.CAS"];
 macro_rules! atomics {
     ($(
         $id:literal: $summary:literal, operation: $what:literal, function: $function:ident $($paper:literal)?,
-        types: $types:expr, plan: $breadth:ident, combines: $combines:ident, instruction: $name:literal;
+        types: $types:expr, plan: $breadth:ident, combines: $combines:ident, instruction: $name:literal
+        $(, each_changes_it: $changes:literal)?;
     )+) => {
         pub(crate) static ENTRIES: &[&Entry] = &[$(&Entry {
             id: $id,
@@ -61,6 +62,7 @@ macro_rules! atomics {
             },
             sampling: |case| sampling(case, Combines::$combines.reduces()),
             unroll: |case| unroll(case, Combines::$combines.reduces()),
+            each_changes_it: false $(|| $changes)?,
             cases: |id, preset, limits| cases(id, preset, limits, $types, (Breadth::$breadth, Combines::$combines)),
             ..Entry::of(Kernel::of("atomic.cu", ArgumentKind::Variable), Combines::$combines.proof(), FACTS)
         },)+];
@@ -145,12 +147,14 @@ atomics! {
 
     "gpu.atomic.exchange": "Atomic exchange", operation: "exchange of the variable for its number",
     function: atomicExch "Burtchell and Burtscher, IISWC 2024",
-    types: &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32], plan: Wide, combines: Nothing, instruction: "EXCH";
+    types: &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32], plan: Wide, combines: Nothing, instruction: "EXCH",
+    each_changes_it: true;
 
     "gpu.atomic.cas_pass": "Atomic compare-and-swap that always finds what it expects",
     operation: "exchange of zero for zero",
     function: atomicCAS "Burtchell and Burtscher, IISWC 2024",
-    types: INTEGERS, plan: Wide, combines: Pairs, instruction: "CAS";
+    types: INTEGERS, plan: Wide, combines: Pairs, instruction: "CAS",
+    each_changes_it: true;
 
     "gpu.atomic.cas_fail": "Atomic compare-and-swap that never finds what it expects",
     operation: "comparison with one, where zero is,",
