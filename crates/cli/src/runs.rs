@@ -26,21 +26,19 @@ pub(crate) fn named_or_latest_of_catalogue(named: &[PathBuf]) -> Result<Vec<Path
 }
 
 fn named_or(named: &[PathBuf], counts: fn(&RunDirectory) -> bool) -> Result<Vec<PathBuf>, Failure> {
-    if named.is_empty() { latest(1, counts) } else { named.iter().map(|path| run_of(path)).collect() }
+    if named.is_empty() { latest(1, "a run", counts) } else { named.iter().map(|path| run_of(path)).collect() }
 }
 
-/// The newest runs of [`RUNS`] that count, the newest last.
-pub(crate) fn latest(count: usize, counts: fn(&RunDirectory) -> bool) -> Result<Vec<PathBuf>, Failure> {
+/// The newest runs of [`RUNS`] that count, the newest last. Where there are too few, the message asks for what is `wanted`.
+pub(crate) fn latest(count: usize, wanted: &str, counts: fn(&RunDirectory) -> bool) -> Result<Vec<PathBuf>, Failure> {
     if count == 0 {
         return Ok(Vec::new());
     }
     // Their names begin with the time.
     let mut runs = runs_in(Path::new(RUNS), counts);
     if runs.len() < count {
-        let what = if count == 1 { "a run".to_owned() } else { format!("{count} runs") };
-        return Err(Failure::Usage(format!(
-            "no directory is named, and ./{RUNS} does not hold {what}; `syncscope run` writes one"
-        )));
+        let held = if runs.is_empty() { "none" } else { "no other" };
+        return Err(Failure::Usage(format!("name {wanted}: ./{RUNS} holds {held}; `syncscope run` writes one there")));
     }
     let newest = runs.split_off(runs.len() - count);
     for path in &newest {

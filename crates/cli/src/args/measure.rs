@@ -10,6 +10,7 @@ use super::{Percentage, one_of, run, sides};
 use crate::axes::AxisArguments;
 
 #[derive(Debug, Clone, Args)]
+#[group(id = "code", required = true, multiple = true, args = ["cpu", "gpu", "header"])]
 #[command(
     after_help = "It compiles and runs the code that you give it, with your rights: measure your own code only.\n  \
                   syncscope measure --cpu 'atomic_fetch_add(&x, 1)' --threads 1,2\n  \
@@ -18,7 +19,7 @@ use crate::axes::AxisArguments;
 )]
 pub(crate) struct MeasureArguments {
     /// Statements or files in C11 or C++20 ($CC, $CXX); FILE:NAME is one operation
-    #[arg(long, value_name = "CODE", num_args = 1.., required_unless_present_any = ["gpu", "header"])]
+    #[arg(long, value_name = "CODE", num_args = 1..)]
     pub(crate) cpu: Vec<String>,
     /// Statements or files in CUDA C++, compiled with NVRTC
     #[arg(long, value_name = "CODE", num_args = 1..)]

@@ -13,7 +13,8 @@ use crate::{runs, terminal};
 /// Compares two runs.
 pub(crate) fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> {
     let selection = Selection::new(&arguments.only, &[])?;
-    let missing = runs::latest(2_usize.saturating_sub(arguments.runs.len()), |_| true)?;
+    let wanted = if arguments.runs.is_empty() { "two runs" } else { "the other run" };
+    let missing = runs::latest(2_usize.saturating_sub(arguments.runs.len()), wanted, |_| true)?;
     let both = [&arguments.runs[..], &missing].concat();
     let (a, b) = (&both[0], &both[1]);
     // A directory without a run has its own message.

@@ -140,7 +140,7 @@ fn what_cannot_be_compared_is_one_line_with_a_remedy() {
         (&["compare", &a, &a], 2, "same directory"),
         (&["compare", &a, &roundabout], 2, "same directory"),
         (&["compare", &a, &other], 1, "no case in common (12 rows in A, 12 rows in B)"),
-        (&["compare", &a], 2, "does not hold a run"),
+        (&["compare", &a], 2, "name the other run: ./syncscope-runs holds none"),
         (&["compare", &a, &other, "--threshold", "five"], 2, "such as 5%"),
         (&["compare", &a, &other, "--threshold=-1%"], 2, "such as 5%"),
         (&["compare", &a, &other, "--only", "gpu.*"], 2, "matches no row"),

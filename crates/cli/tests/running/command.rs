@@ -157,7 +157,7 @@ fn wrong_usage_gives_one_line_with_a_remedy_and_exit_code_2() {
         (&["run", "--budget", "soon"], "10m"),
         (&["run", "--device", "zero"], "--device"),
         (&["report", &used], "no run"),
-        (&["report"], "does not hold a run"),
+        (&["report"], "name a run: ./syncscope-runs holds none"),
         (&["measure"], "--cpu"),
         (&["measur"], "unrecognized subcommand"),
     ];

@@ -60,9 +60,10 @@ fn heading(data: &RunData, text: Text) -> Vec<String> {
         count => format!(", {} provisional", figure::grouped(count)),
     };
     let [rows, planned] = [data.rows.len() as u64, data.run.planned].map(figure::grouped);
-    let cases = format!("{rows} of {planned} cases{provisional}");
+    let noun = if data.run.planned == 1 { "case" } else { "cases" };
+    let cases = format!("{rows} of {planned} {noun}{provisional}");
     let state = match data.run.status {
-        Status::Done => data.damage.lost_rows.clone().unwrap_or_else(|| format!("complete, {rows} cases")),
+        Status::Done => data.damage.lost_rows.clone().unwrap_or_else(|| format!("complete, {rows} {noun}")),
         Status::Running => format!("not finished: {cases}"),
         Status::Interrupted => format!("interrupted: {cases}"),
         Status::BudgetSpent => format!("stopped by its budget: {cases}"),
