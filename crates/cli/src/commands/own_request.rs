@@ -39,9 +39,11 @@ impl OwnRequest {
         }
         let mut names = HashSet::new();
         for own in &mut operations {
-            let numbered = (2..).map(|number| format!("{}{number}", own.id));
-            let free = std::iter::once(own.id.clone()).chain(numbered).find(|id| names.insert(id.clone()));
-            own.id = free.unwrap_or_default();
+            let (name, mut number) = (own.id.clone(), 1);
+            while !names.insert(own.id.clone()) {
+                number += 1;
+                own.id = format!("{name}{number}");
+            }
         }
         let axes = &arguments.axes;
         let has_work = !(axes.inside.is_empty() && axes.outside.is_empty());
@@ -177,7 +179,6 @@ fn in_words(comparison: &Comparison<'_>, first: &str, other: &str) -> String {
             Change::NotComparable => format!("not comparable: {}", compared.remark),
             Change::AnotherState => "the machine was in another state".to_owned(),
         };
-        // Writing to a String cannot fail.
         format!("{parameters}: {what}")
     };
     let compared: Vec<(&Case, Change)> =
@@ -216,12 +217,12 @@ fn crossings(cases: &[(&Case, Change)], first: &str, other: &str) -> Vec<String>
     found
 }
 
-/// Whether its threads can work inside and outside of a critical section.
 /// Whether its threads wait for each other.
 fn waits(own: &OwnOperation) -> bool {
     own.is("acquire") || own.is_barrier()
 }
 
+/// Whether its threads can work inside and outside of a critical section.
 fn can_have_work(own: &OwnOperation) -> bool {
     own.is("acquire") && own.id.starts_with(Domain::Cpu.as_str())
 }

@@ -146,7 +146,7 @@ pub fn pairs_of_a_block(case: &Case) -> u64 {
 }
 
 /// About how long a block of these cases takes, all that belongs to it included, in the runs of `results/`: on CPUs 2 ms where the
-/// cases have 1.7 threads on average, 14 ms with 12, and more where a hypervisor takes CPUs away; 15 ms on an H100, whose threads run in before the window in which they are
+/// cases have 1.7 threads on average, 14 to 18 ms with 12, by how many of them a hypervisor takes away; 15 ms on an H100, whose threads run in before the window in which they are
 /// timed, and out behind it.
 fn time_of_a_block(cases: &[Case]) -> Duration {
     let ms = if cases.iter().all(Case::is_on_cpus) {

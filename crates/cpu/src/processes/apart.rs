@@ -47,19 +47,20 @@ fn ask(share: &Share, say: &mut dyn FnMut(&Case)) -> io::Result<Option<Vec<Apart
         .stderr(Stdio::null());
     child_process::inherit(&mut command, &[request.as_fd()]);
     let mut child = command.spawn()?;
-    let mut lines = child.stdout.take().into_iter().flat_map(|output| BufReader::new(output).lines());
-    let mut read = || {
-        let mut found = Vec::new();
-        for line in &mut lines {
-            match serde_json::from_str(&line?)? {
-                Said::Measuring(case) => say(&case),
-                Said::Found(apart) => found.push(apart),
-            }
-        }
-        io::Result::Ok(found)
-    };
-    let found = read();
+    let found = child.stdout.take().map_or(Ok(Vec::new()), |output| read(output, say));
     Ok(if child.wait()?.success() { Some(found?) } else { None })
+}
+
+/// What a process says. It takes the output: after an error nobody reads the rest, and a process that writes on must end.
+fn read(output: impl io::Read, say: &mut dyn FnMut(&Case)) -> io::Result<Vec<Apart>> {
+    let mut found = Vec::new();
+    for line in BufReader::new(output).lines() {
+        match serde_json::from_str(&line?)? {
+            Said::Measuring(case) => say(&case),
+            Said::Found(apart) => found.push(apart),
+        }
+    }
+    Ok(found)
 }
 
 /// Measures a share if this process was started for that, and tells `observer` what it does. `None` in any other process.
@@ -108,5 +109,20 @@ impl Observer for Output<'_> {
             // Where nobody reads, the process ends soon.
             let _ = self.say(&Said::Measuring(case.clone())).and_then(|()| self.lines.flush());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn who_says_something_else_cannot_write_on() {
+        let (output, mut process) = UnixStream::pair().unwrap();
+        process.write_all(b"a library says hello\n").unwrap();
+        assert!(read(output, &mut |_| ()).is_err());
+        assert_eq!(process.write(b"more").unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     }
 }

@@ -27,7 +27,7 @@ pub struct Program {
     pub definitions: Vec<String>,
 }
 
-/// Programs differ by file and definitions. The text follows from the file, and is long.
+/// By file and definitions, in which programs differ as a rule: texts are long.
 impl Hash for Program {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.file, &self.definitions).hash(state);

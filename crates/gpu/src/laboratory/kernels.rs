@@ -154,9 +154,10 @@ impl GpuLaboratory {
     }
 
     pub(super) fn parameters(&self, case: &Case) -> Result<Parameters, Refusal> {
-        let (Some(threads), Some(blocks), most) = (case.threads, case.blocks, self.limits.max_threads) else {
+        let (Some(threads), Some(blocks)) = (case.threads, case.blocks) else {
             return Err(Refusal::Failed(format!("{case} has no number of threads or blocks")));
         };
+        let most = self.limits.max_threads;
         if !(1..=most).contains(&threads) {
             return Err(Refusal::Skipped(format!("a block has 1 to {most} threads on this device")));
         }

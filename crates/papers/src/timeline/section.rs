@@ -150,7 +150,10 @@ fn chart(title: &str, snippet: Snippet, spans: &[Span], end: f64) -> Chart {
     } else {
         chart.high(90 + THIN_ROW * spans.len() as u32)
     };
-    last.into_iter().fold(chart, |chart, last| chart.ruled(last, "last arrival"))
+    match last {
+        Some(last) => chart.ruled(last, "last arrival"),
+        None => chart,
+    }
 }
 
 /// Start, stop and difference of each warp.

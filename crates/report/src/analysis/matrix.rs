@@ -83,15 +83,31 @@ fn alike<'a>(rows: impl Iterator<Item = &'a Row>) -> Result<Option<Alike>, Strin
     alike.map(Some).ok_or_else(|| "the intervals of the pairs are too wide".to_owned())
 }
 
-/// The classes of pairs of CPUs, by the nearest thing that two share, the nearest first: the group of the cases, the rung of the ladder,
-/// where the two are, and what they share.
-pub(crate) const PAIR_CLASSES: [[&str; 4]; 6] = [
-    ["same_core", "handoff.core", "between the hardware threads of a core", "one core"],
-    ["same_l2", "handoff.l2", "within an L2 cache", "one L2"],
-    ["same_l3", "handoff.l3", "within an L3 cache", "one L3"],
-    ["same_node", "handoff.node", "within a NUMA node", "one node"],
-    ["same_package", "handoff.package", "within a package", "one package"],
-    ["across", "handoff.across", "across packages", "nothing"],
+/// A class of pairs of CPUs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PairClass {
+    /// Of the cases.
+    pub(crate) group: &'static str,
+    /// Of the ladder.
+    pub(crate) rung: &'static str,
+    /// Where the two are.
+    pub(crate) place: &'static str,
+    /// The nearest thing that they share.
+    pub(crate) shared: &'static str,
+}
+
+const fn class(group: &'static str, rung: &'static str, place: &'static str, shared: &'static str) -> PairClass {
+    PairClass { group, rung, place, shared }
+}
+
+/// All of them, the nearest first.
+pub(crate) const PAIR_CLASSES: [PairClass; 6] = [
+    class("same_core", "handoff.core", "between the hardware threads of a core", "one core"),
+    class("same_l2", "handoff.l2", "within an L2 cache", "one L2"),
+    class("same_l3", "handoff.l3", "within an L3 cache", "one L3"),
+    class("same_node", "handoff.node", "within a NUMA node", "one node"),
+    class("same_package", "handoff.package", "within a package", "one package"),
+    class("across", "handoff.across", "across packages", "nothing"),
 ];
 
 /// The two CPUs of a row of the matrix, the smaller number first; `None` for other rows.
@@ -101,7 +117,7 @@ fn pair(row: &Row) -> Option<(u32, u32)> {
     // Other groups are the same pairs under other conditions, such as a line on another node.
     let counts = row.case.primitive == PRIMITIVE
         && row.case.form.is_none()
-        && (row.case.group.is_none() || PAIR_CLASSES.iter().any(|[group, ..]| row.case.group_word() == *group))
+        && (row.case.group.is_none() || PAIR_CLASSES.iter().any(|class| row.case.group_word() == class.group))
         && a != b
         && !matches!(row.verdict, Verdict::Skipped(_));
     counts.then(|| (a.min(b), a.max(b)))

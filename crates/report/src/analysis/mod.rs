@@ -7,7 +7,7 @@
 //! - [`trust`] says how far to trust a run.
 //! - [`anchors`] are figures of stored runs on other machines.
 //! - [`matrix`] orders the CPUs of the core-to-core matrix.
-//! - `phrases` join words, and `sets` gather what has one key.
+//! - `phrases` join words.
 //! - [`placements`] say which placement of CPU threads is shown, and what its teams use of the machine.
 //! - [`paper_tables`] are tables of a paper with the figures of a run.
 //! - [`compare`] matches the cases of two runs and says what changed.

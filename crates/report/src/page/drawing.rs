@@ -26,13 +26,16 @@ const FEW_CORES: u32 = 64;
 
 /// The drawings of the machines of these runs; empty for published experiments, which describe none, and for many runs.
 pub(super) fn drawings(runs: &[RunData], labels: &[String]) -> String {
+    if runs.len() > MOST_RUNS {
+        return String::new();
+    }
     let described = runs.iter().zip(labels).filter(|(data, _)| data.run.machine.cpu.cores > 0 && !data.rows.is_empty());
     let drawn = |(data, label): (&RunData, &String)| {
         let title = if runs.len() > 1 { format!("<h3>{}</h3>", escape(label)) } else { String::new() };
         title + &drawing(data)
     };
     let figures: String = described.map(drawn).collect();
-    if figures.is_empty() || runs.len() > MOST_RUNS {
+    if figures.is_empty() {
         return String::new();
     }
     format!(

@@ -24,9 +24,9 @@ pub fn render(fleet: &ExaminedFleet, pages: &[Option<String>]) -> String {
 }
 
 /// The name of a node, linked to its page.
-fn name(node: &FleetNode, page: Option<&Option<String>>) -> String {
+fn name(node: &FleetNode, at: usize, pages: &[Option<String>]) -> String {
     let name = escape(&node.name);
-    match page {
+    match pages.get(at) {
         Some(Some(page)) => format!("<a href=\"{}\">{name}</a>", escape(page)),
         _ => name,
     }
@@ -43,7 +43,7 @@ fn differ(fleet: &ExaminedFleet, pages: &[Option<String>]) -> String {
         };
         let causes =
             if node.causes.is_empty() { "none recorded".to_owned() } else { list(node.causes.iter().cloned()) };
-        let (name, outlying) = (name(node, pages.get(at)), list(outlying.iter().map(primitive)));
+        let (name, outlying) = (name(node, at, pages), list(outlying.iter().map(primitive)));
         format!("<tr><th scope=\"row\">{name}</th><td>{outlying}</td><td>{causes}</td></tr>\n")
     };
     if fleet.compared() == 0 {
@@ -71,8 +71,7 @@ fn list(texts: impl Iterator<Item = String>) -> String {
 fn map(fleet: &ExaminedFleet, pages: &[Option<String>]) -> String {
     let differs = |primitive: usize| fleet.nodes.iter().any(|node| node.outlying().any(|(at, _)| at == primitive));
     let nodes = first_where(fleet.nodes.len(), |at| fleet.nodes[at].is_outlier());
-    let heading =
-        |at: &usize| format!("<th scope=\"col\"><span>{}</span></th>", name(&fleet.nodes[*at], pages.get(*at)));
+    let heading = |at: &usize| format!("<th scope=\"col\"><span>{}</span></th>", name(&fleet.nodes[*at], *at, pages));
     let line = |primitive: usize| {
         let cells: String = nodes.iter().map(|at| cell(fleet, &fleet.nodes[*at], primitive)).collect();
         format!("<tr><th scope=\"row\">{}</th>{cells}</tr>\n", escape(&fleet.primitives[primitive]))

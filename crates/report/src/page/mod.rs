@@ -88,7 +88,7 @@ pub(crate) fn fill(template: &str, content: impl Fn(&str) -> String) -> String {
     let (before, rest) = template.split_once("{{").unwrap_or((template, ""));
     let filled = rest.split("{{").map(|part| match part.split_once("}}") {
         Some((placeholder, after)) => content(placeholder) + after,
-        None => part.to_owned(),
+        None => format!("{{{{{part}"),
     });
     before.to_owned() + &filled.collect::<String>()
 }

@@ -97,7 +97,8 @@ fn failures(data: &RunData, text: Text) -> Vec<String> {
         };
         format!("{}: {case}: {}", naming::verdict(verdict.name()), verdict.reason())
     };
-    let more = failed.len().checked_sub(MOST_FAILURES + 1).map(|more| format!("and {} more; see the page", more + 1));
+    let more = failed.len().saturating_sub(MOST_FAILURES);
+    let more = (more > 0).then(|| format!("and {more} more; see the page"));
     failed.iter().take(MOST_FAILURES).map(of).chain(more).flat_map(|line| text.lines(&line, Tone::Bad)).collect()
 }
 

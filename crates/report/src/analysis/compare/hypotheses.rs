@@ -68,11 +68,8 @@ impl<'a> Draft<'a> {
         let same = ratio::p_at_most(&of_a, 1.0 / limit, &of_b).max(ratio::p_at_most(&of_b, 1.0 / limit, &of_a));
         let different = (2.0 * slower.min(faster)).min(1.0);
         let of_runs = Level::P95.z * of_a.run_deviation().hypot(of_b.run_deviation());
-        let if_different = match slower < faster {
-            _ if states.differ_for(a, b) => Change::AnotherState,
-            true => Change::Slower,
-            false => Change::Faster,
-        };
+        let direction = if slower < faster { Change::Slower } else { Change::Faster };
+        let if_different = if states.differ_for(a, b) { Change::AnotherState } else { direction };
         let tests = Tests { different, if_different, same, runs_differ_more: of_runs > threshold };
         let both_above_zero = of_a.ns > 0.0 && of_b.ns > 0.0;
         let case = ComparedCase {

@@ -240,7 +240,9 @@ fn with_different_names((a, b): &Pair<'_>) -> String {
 pub(super) fn flat(factor: f64, rows: &[Known<'_>]) -> Option<Outcome> {
     let highest = rows.iter().max_by(|a, b| a.bounds.low.total_cmp(&b.bounds.low))?;
     let lowest = rows.iter().min_by(|a, b| a.bounds.high.total_cmp(&b.bounds.high))?;
-    let [_, _, ..] = rows else { return None };
+    if rows.len() < 2 {
+        return None;
+    }
     let (low, high) = figure::extremes(rows.iter().flat_map(|row| [row.bounds.low, row.bounds.high]))?;
     let verdict = ClaimVerdict::of(high <= factor * low, highest.bounds.low > factor * lowest.bounds.high);
     let unit = Unit::of([lowest, highest]);

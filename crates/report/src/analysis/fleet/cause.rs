@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use syncscope_core::stats::median;
 
-use super::node::{Cost, DISTURBANCES, Node};
+use super::node::{Cost, Node};
 use super::{FleetCell, FleetNode};
 use crate::analysis::compare::differences::Property;
-use crate::sets::sets;
 
 /// A share of stolen time, of SMT interference, or of load on each CPU is named if it is larger than that of the median node
 /// by this factor and by this much.
@@ -29,7 +28,7 @@ pub(super) struct Typical {
     properties: BTreeMap<String, String>,
     /// The instructions that more than half of the nodes executed for a case.
     instructions: BTreeMap<u64, u64>,
-    /// Those of the median node, in the order of [`DISTURBANCES`].
+    /// Those of the median node, in the order of [`Node::disturbances`].
     disturbances: [Option<f64>; 3],
 }
 
@@ -40,7 +39,7 @@ impl Typical {
             nodes.iter().flat_map(Node::all_costs).filter_map(|(case, cost)| Some((*case, cost.instructions?)));
         // What few nodes record is not typical of any.
         let middle = |disturbance: usize| {
-            let values: Vec<f64> = nodes.iter().filter_map(|node| node.disturbances[disturbance]).collect();
+            let values: Vec<f64> = nodes.iter().filter_map(|node| node.disturbances[disturbance].1).collect();
             if 2 * values.len() > nodes.len() { median(&values) } else { None }
         };
         Self {
@@ -67,8 +66,7 @@ impl Typical {
                 (own > NOTABLE_FACTOR * typical + NOTABLE_SHARE)
                     .then(|| format!("{name}: {}, the median node {}", percent(own), percent(typical)))
             };
-            let of_node = DISTURBANCES.into_iter().zip(node.disturbances);
-            causes.extend(of_node.zip(self.disturbances).filter_map(notable));
+            causes.extend(node.disturbances.into_iter().zip(self.disturbances).filter_map(notable));
         }
         let differs = |(name, value): &Property| {
             let is_of_gpus = OF_GPUS.iter().any(|start| name.starts_with(start));
@@ -93,12 +91,15 @@ impl Typical {
 
 /// For each key, the value that more than half of so many nodes have.
 fn typical<K: Ord, V: Ord>(values: impl Iterator<Item = (K, V)>, nodes: usize) -> BTreeMap<K, V> {
-    let most_common = |(key, values): (K, Vec<V>)| {
-        let alike = sets(values.into_iter().map(|value| (value, ())));
-        let (value, _) = alike.into_iter().find(|(_, alike)| 2 * alike.len() > nodes)?;
+    let mut counts: BTreeMap<K, BTreeMap<V, usize>> = BTreeMap::new();
+    for (key, value) in values {
+        *counts.entry(key).or_default().entry(value).or_default() += 1;
+    }
+    let most_common = |(key, values): (K, BTreeMap<V, usize>)| {
+        let (value, _) = values.into_iter().find(|(_, count)| 2 * count > nodes)?;
         Some((key, value))
     };
-    sets(values).into_iter().filter_map(most_common).collect()
+    counts.into_iter().filter_map(most_common).collect()
 }
 
 /// The clock, where the deviations are in time and not in cycles.

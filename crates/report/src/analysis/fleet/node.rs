@@ -19,14 +19,9 @@ pub(super) struct Node {
     pub(super) costs: BTreeMap<String, HashMap<u64, Cost>>,
     /// What its machine and its environment are.
     pub(super) properties: Vec<Property>,
-    /// How much else went on, by [`DISTURBANCES`].
-    pub(super) disturbances: [Option<f64>; 3],
+    /// How much else went on: what it is called, and its share, where the run says it.
+    pub(super) disturbances: [(&'static str, Option<f64>); 3],
 }
-
-/// The share of the CPUs' time that the hypervisor took; the share of samples that an active hardware thread of the same core
-/// disturbed, the mean over the rows that say it; the load average before the run, for each CPU.
-pub(super) const DISTURBANCES: [&str; 3] =
-    ["time taken by the hypervisor", "samples with SMT interference", "load of each CPU before the run"];
 
 /// The cost of a case.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,7 +44,11 @@ impl Node {
             name: data.name.clone(),
             costs,
             properties: properties(&data.run),
-            disturbances: [stolen(data), interference(data), load(data)],
+            disturbances: [
+                ("time taken by the hypervisor", stolen(data)),
+                ("samples with SMT interference", interference(data)),
+                ("load of each CPU before the run", load(data)),
+            ],
         }
     }
 
@@ -84,15 +83,18 @@ fn hash_of_instructions(evidence: &str) -> u64 {
     hasher.finish()
 }
 
+/// The share of the time of the CPUs.
 fn stolen(data: &RunData) -> Option<f64> {
     data.run.sessions.iter().filter_map(|session| Some(session.stolen.as_ref()?.share)).reduce(f64::max)
 }
 
+/// The load average before the run, for each CPU.
 fn load(data: &RunData) -> Option<f64> {
     let load = data.run.sessions.iter().filter_map(|session| session.load_start).reduce(f64::max)?;
     Some(load / f64::from(data.run.machine.cpu.hardware_threads.max(1)))
 }
 
+/// The share of samples that an active hardware thread of the same core disturbed: the mean over the rows that say it.
 fn interference(data: &RunData) -> Option<f64> {
     let details = data.details.values().flatten().filter(|detail| detail.name == Detail::SMT_INTERFERENCE);
     let shares = details.map(|detail| detail.value).chain(data.rows.iter().filter_map(|row| row.beside_share));

@@ -13,7 +13,7 @@ use super::families::by_class;
 use super::prelude::*;
 use super::{WITHOUT_INTERVALS, adviser, lacks_intervals};
 use crate::analysis::contest::Win;
-use crate::analysis::matrix::PAIR_CLASSES;
+use crate::analysis::matrix::{PAIR_CLASSES, PairClass};
 
 words! {
     /// What a program needs.
@@ -218,7 +218,7 @@ fn elsewhere(data: &RunData, case: &Case) -> Vec<String> {
     let others = enumerated(data.rows_where(|row| is_other(&row.case)).filter_map(placed));
     let is_same = |index: &usize| data.case(*index).primitive == case.primitive;
     let of_pairs = by_class(data).into_iter().find(|rows| rows.iter().flatten().next().is_some_and(is_same));
-    let in_words = |(index, [.., shared]): (Option<usize>, [&str; 4])| {
+    let in_words = |(index, PairClass { shared, .. }): (Option<usize>, PairClass)| {
         Some(format!("{} where they share {shared}", Cost::alone(known(index?)?)))
     };
     let classed: Vec<String> = of_pairs.into_iter().flatten().zip(PAIR_CLASSES).filter_map(in_words).collect();

@@ -164,7 +164,7 @@ pub(super) fn of_teams<'a>(
 
 /// Operations of two threads, each with its row on a pair of CPUs of each class.
 pub(super) fn by_class(data: &RunData) -> Vec<[Option<usize>; PAIR_CLASSES.len()]> {
-    by_group(data, PAIR_CLASSES.map(|[group, ..]| group))
+    by_group(data, PAIR_CLASSES.map(|class| class.group))
 }
 
 /// Operations on chosen CPUs, each with its row of each group: the median one where a group has several.

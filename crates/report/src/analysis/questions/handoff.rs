@@ -14,7 +14,7 @@ const CERTAIN_FACTOR: f64 = 2.0;
 /// its own; without such a row, the median of single hand-offs takes its place.
 fn waking(data: &RunData) -> Option<Said> {
     let asleep = rung(data, "wake")?;
-    let mut rungs = std::iter::once("handoff.close").chain(PAIR_CLASSES.map(|[_, id, ..]| id));
+    let mut rungs = std::iter::once("handoff.close").chain(PAIR_CLASSES.map(|class| class.rung));
     let awake = rungs.find_map(|id| on_rung(data, id, Basis::Machine))?;
     let ways = asleep.note.as_deref().unwrap_or_default();
     let (is_certain, figure, ratio) = if let Some(median) = asleep.median_ns {

@@ -5,7 +5,7 @@ use syncscope_core::Nanoseconds;
 
 use super::families::{Contrast, by_class, line, line_of, name, of_teams, take_longer, used};
 use super::prelude::*;
-use crate::analysis::matrix::PAIR_CLASSES;
+use crate::analysis::matrix::{PAIR_CLASSES, PairClass};
 use crate::analysis::placements::list_has_any;
 
 pub(super) const SENTENCES: Sentences = &[classes, across, memory_of_another_node, cohort];
@@ -13,10 +13,8 @@ pub(super) const SENTENCES: Sentences = &[classes, across, memory_of_another_nod
 /// What the nearest thing that two threads share does to a hand-off. All pairs are measured in the same way, so rows are compared within the
 /// run.
 fn classes(data: &RunData) -> Option<Said> {
-    let known: Vec<(&str, Known<'_>)> = PAIR_CLASSES
-        .into_iter()
-        .filter_map(|[_, id, words, _]| Some((words, on_rung(data, id, Basis::Run)?)))
-        .collect();
+    let of = |class: PairClass| Some((class.place, on_rung(data, class.rung, Basis::Run)?));
+    let known: Vec<(&str, Known<'_>)> = PAIR_CLASSES.into_iter().filter_map(of).collect();
     let [(_, nearest), .., (_, farthest)] = known.as_slice() else { return None };
     if !each_costs_more(&known) {
         return Some(Said::Open("whether hand-offs between near CPUs are cheaper (intervals overlap)".to_owned()));
@@ -147,7 +145,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let teams = teams(data);
     let spread = teams.iter().flat_map(|teams| of_teams(data, teams));
     let spread: Vec<Line> = spread.map(|one| line(one.name(), one.cells())).collect();
-    let shared = PAIR_CLASSES.map(|[.., shared]| format!("share {shared}"));
+    let shared = PAIR_CLASSES.map(|class| format!("share {}", class.shared));
     let of_nodes: Vec<String> = nodes.iter().map(|node| format!("memory of node {node}")).collect();
     let part = parts(data).map_or("part", |(_, part)| part);
     let threads = teams.map_or(0, |teams| teams[0].1);

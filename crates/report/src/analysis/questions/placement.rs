@@ -8,7 +8,7 @@ pub(super) const SENTENCES: Sentences = &[placement, same_threads];
 
 /// That pairs of CPUs hand over alike, or whether they do.
 fn placement(data: &RunData) -> Option<Said> {
-    if PAIR_CLASSES.into_iter().filter(|[_, id, ..]| on_rung(data, id, Basis::Run).is_some()).count() > 1 {
+    if PAIR_CLASSES.into_iter().filter(|class| on_rung(data, class.rung, Basis::Run).is_some()).count() > 1 {
         return None;
     }
     let matrix = matrix::matrix(&data.run, &data.rows)?;
@@ -89,7 +89,7 @@ fn classes(data: &RunData) -> Vec<Series> {
         }
         Some(Series::plain(label, 0, points))
     };
-    let known: Vec<Series> = PAIR_CLASSES.iter().filter_map(|[_, id, label, _]| of(id, label)).collect();
+    let known: Vec<Series> = PAIR_CLASSES.iter().filter_map(|class| of(class.rung, class.place)).collect();
     if known.is_empty() { of("handoff.close", "a close pair").into_iter().collect() } else { known }
 }
 

@@ -103,7 +103,9 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let grid = peers.contest(Basis::Machine);
     let launches = working_launches(data, peers.like);
     let rows: Vec<usize> = grid.rows().collect();
-    launches.first().and(rows.first())?;
+    if launches.is_empty() || rows.is_empty() {
+        return None;
+    }
     let known: BTreeSet<u32> = launches.iter().filter_map(|index| length(data.case(*index))).collect();
     let (charts, text) = if known.len() > 1 {
         let ways = ways(data, &launches, &grid);
