@@ -10,7 +10,8 @@
 //! - [`functions!`]: functions of a library that is loaded at run time.
 //! - [`child_process`]: what a child gets from its parent, and how both end.
 //! - [`cpu_list`]: lists of CPUs as Linux writes them, `0-3,8`.
-//! - [`c_library_version`]: the C library that this program runs with; [`file_of`]: the file of any loaded library.
+//! - [`c_library_version`]: the C library that this program runs with; [`file_of`], [`name_of`]: the file of any loaded library, the
+//!   name of a place in it.
 //! - [`file_hash`], [`content_hash`]: the identity of a file's content, or of bytes.
 //! - [`cache_folder`]: where the user's programs keep what they can make again.
 //! - [`exit_at_once`]: the end of this process without its exit handlers.
@@ -33,7 +34,9 @@ mod program;
 use std::io;
 use std::os::fd::{FromRawFd as _, OwnedFd};
 
-pub use program::{c_library_version, cache_folder, content_hash, exit_at_once, file_hash, file_of, state_folder};
+pub use program::{
+    c_library_version, cache_folder, content_hash, exit_at_once, file_hash, file_of, name_of, state_folder,
+};
 
 /// The error of a call that says -1 where it fails.
 fn done(result: libc::c_int) -> io::Result<()> {

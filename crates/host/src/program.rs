@@ -1,7 +1,7 @@
 //! This program: its C library and the files of other libraries, the identity of a file, its cache, its end.
 
 use std::env;
-use std::ffi::{CStr, OsStr, c_void};
+use std::ffi::{CStr, OsStr, c_char, c_void};
 use std::fs::File;
 use std::io::Read;
 use std::mem::MaybeUninit;
@@ -9,18 +9,34 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// The file of the loaded library that holds this address, a function of it for example.
-#[allow(clippy::not_unsafe_ptr_arg_deref, reason = "the address is looked up and nothing is read there")]
 pub fn file_of(address: *const c_void) -> Option<PathBuf> {
+    std::path::absolute(OsStr::from_bytes(text(loaded_at(address)?.dli_fname)?.to_bytes())).ok()
+}
+
+/// What the loader calls this address, the same in every run of a program: the function that a library exports there, or the
+/// file and how far behind its beginning that is, `syncscope+3a4f0`. `None` outside of the program and its libraries.
+pub fn name_of(address: *const c_void) -> Option<String> {
+    let found = loaded_at(address)?;
+    if found.dli_saddr.cast_const() == address {
+        return Some(text(found.dli_sname)?.to_string_lossy().into_owned());
+    }
+    let file = file_of(address)?;
+    Some(format!("{}+{:x}", file.file_name()?.display(), address as usize - found.dli_fbase as usize))
+}
+
+#[allow(clippy::not_unsafe_ptr_arg_deref, reason = "the address is looked up and nothing is read there")]
+fn loaded_at(address: *const c_void) -> Option<libc::Dl_info> {
     let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: the call reads no memory at the address, and writes to a structure that is valid for it.
-    if unsafe { libc::dladdr(address, info.as_mut_ptr()) } == 0 {
-        return None;
-    }
-    // SAFETY: zeros are a valid value, and the call has succeeded.
-    let name = unsafe { info.assume_init() }.dli_fname;
-    // SAFETY: the loader's name of the library, which ends with a zero and lives as long as the library is loaded.
-    let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) })?;
-    std::path::absolute(OsStr::from_bytes(name.to_bytes())).ok()
+    let found = unsafe { libc::dladdr(address, info.as_mut_ptr()) } != 0;
+    // SAFETY: zeros are a valid value.
+    found.then(|| unsafe { info.assume_init() })
+}
+
+/// A name that the loader gives.
+fn text(name: *const c_char) -> Option<&'static CStr> {
+    // SAFETY: it ends with a zero, and lives as long as its library, of which none is unloaded.
+    (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) })
 }
 
 /// Name and version of the C library, `("glibc", "2.36")`; `None` where it has no function that says so (musl).
@@ -121,6 +137,17 @@ mod tests {
         let file = super::file_of(libc::gnu_get_libc_version as *const std::ffi::c_void).unwrap();
         assert!(file.is_file() && file.to_string_lossy().contains("libc"), "{}", file.display());
         assert_eq!(super::file_of(std::ptr::null()), None);
+    }
+
+    #[cfg(target_env = "gnu")]
+    #[test]
+    fn an_address_has_the_name_of_its_function_or_its_place_in_a_file() {
+        let function = libc::gnu_get_libc_version as *const c_void;
+        assert_eq!(name_of(function).as_deref(), Some("gnu_get_libc_version"));
+        let own = name_of(name_of as *const c_void).unwrap();
+        let (file, place) = own.split_once('+').unwrap();
+        assert!(file.starts_with("syncscope_host") && u64::from_str_radix(place, 16).is_ok(), "{own}");
+        assert_eq!(name_of(std::ptr::null()), None);
     }
 
     #[cfg(target_env = "gnu")]

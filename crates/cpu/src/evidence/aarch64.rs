@@ -1,5 +1,7 @@
 //! Decoding instructions of 64-bit ARM.
 
+use std::ffi::c_void;
+
 use yaxpeax_arch::{Arch, Decoder as _, U8Reader};
 use yaxpeax_arm::armv8::a64::{ARMv8, Instruction, Opcode, Operand};
 
@@ -19,7 +21,9 @@ pub(super) fn instructions<'a>(
         let Flow::Call(Some(function)) = decoded.flow else { return decoded };
         let outlined = called(function).and_then(outlined);
         // What is executed in the function is known, so that it is no call of something else.
-        let text = outlined.map_or(format!("bl {function:x}"), |name| format!("outline {name}"));
+        let own_name = || syncscope_host::name_of(function as usize as *const c_void);
+        let name = || own_name().unwrap_or_else(|| format!("{function:x}"));
+        let text = outlined.map_or_else(|| format!("bl {}", name()), |atomic| format!("outline {atomic}"));
         Decoded { text, ..decoded }
     })
 }

@@ -1,12 +1,16 @@
 //! Decoding instructions of x86-64.
 
-use iced_x86::{Decoder, DecoderOptions, FlowControl, Formatter, Instruction, IntelFormatter};
+use std::ffi::c_void;
+
+use iced_x86::{
+    Decoder, DecoderOptions, FlowControl, Formatter, Instruction, IntelFormatter, SymbolResolver, SymbolResult,
+};
 
 use super::function::{Decoded, Flow};
 
 /// The instructions that follow each other from `address`.
 pub(super) fn instructions(code: &[u8], address: u64) -> impl Iterator<Item = Decoded> {
-    let mut formatter = IntelFormatter::new();
+    let mut formatter = IntelFormatter::with_options(Some(Box::new(Names)), None);
     formatter.options_mut().set_space_after_operand_separator(false);
     let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
     std::iter::from_fn(move || {
@@ -20,6 +24,33 @@ pub(super) fn instructions(code: &[u8], address: u64) -> impl Iterator<Item = De
         }
         Some(Decoded { address: instruction.ip(), end: instruction.next_ip(), text, flow })
     })
+}
+
+/// Names for what instructions call, and for the places of the program that they read: addresses differ from run to run.
+struct Names;
+
+impl SymbolResolver for Names {
+    fn symbol(
+        &mut self,
+        instruction: &Instruction,
+        _operand: u32,
+        _instruction_operand: Option<u32>,
+        address: u64,
+        _address_size: u32,
+    ) -> Option<SymbolResult<'_>> {
+        if !instruction.is_ip_rel_memory_operand() && !instruction.is_call_near() {
+            return None;
+        }
+        let place = address as usize as *const c_void;
+        let own = syncscope_host::name_of(place)?;
+        // The pointer through which a function of a library is called.
+        let pointer = place.cast::<*const c_void>();
+        let called = (instruction.is_call_near_indirect() && pointer.is_aligned()).then(|| {
+            // SAFETY: the place is in a loaded file. The instruction, which is the program's own, reads a pointer there.
+            unsafe { pointer.read() }
+        });
+        Some(SymbolResult::with_string(address, called.and_then(syncscope_host::name_of).unwrap_or(own)))
+    }
 }
 
 fn flow_of(instruction: &Instruction) -> Flow {
@@ -81,6 +112,22 @@ mod tests {
         let function = function(&code, 0x1000);
         let found = outermost_loop(&Graph::of(&function));
         assert_eq!(found, Some(Loop { indices: vec![0, 1, 2, 3, 5, 6], head: 0 }));
+    }
+
+    #[cfg(target_env = "gnu")]
+    #[test]
+    fn called_functions_have_their_names() {
+        #[inline(never)]
+        extern "C" fn asks(times: u64) {
+            for _ in 0..std::hint::black_box(times) {
+                // SAFETY: the function has no requirement, and the stack is aligned as in any function that calls one.
+                unsafe {
+                    std::arch::asm!("call qword ptr [rip + {}@GOTPCREL]", sym libc::getppid, clobber_abi("C"));
+                }
+            }
+        }
+        let listing = timed_loop(asks as *const () as usize).unwrap().listing();
+        assert!(listing.contains("call qword ptr [getppid]"), "{listing}");
     }
 
     #[test]
