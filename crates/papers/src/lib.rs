@@ -55,13 +55,44 @@ macro_rules! tables {
     };
 }
 
-pub mod asynchrony;
-pub mod crosscheck;
-pub mod reductions;
-pub mod timeline;
+/// The experiments in the order of the help: what it says, the subcommand, and the folder.
+macro_rules! experiments {
+    ($($(#[$about:meta])* $command:ident: $folder:ident;)+) => {
+        $(pub mod $folder;)+
 
-/// All of them, in the order of the help.
-pub const EXPERIMENTS: [Experiment; 3] = [crosscheck::EXPERIMENT, asynchrony::EXPERIMENT, timeline::EXPERIMENT];
+        /// All of them, in the order of the help.
+        pub const EXPERIMENTS: &[Experiment] = &[$($folder::EXPERIMENT),+];
+
+        /// An experiment with its options, as a subcommand of `syncscope paper`.
+        #[derive(Debug, Subcommand)]
+        pub enum Asked {
+            $($(#[$about])* $command(With<$folder::Options>),)+
+        }
+
+        impl Asked {
+            /// What the options ask for.
+            ///
+            /// # Errors
+            /// What is wrong with them.
+            pub fn plan(self) -> Result<(Common, Plan), String> {
+                Ok(match self {
+                    $(Self::$command(With { common, own }) => (common, own.plan()?),)+
+                })
+            }
+        }
+    };
+}
+
+experiments! {
+    /// The same cost by the clock of the GPU and by that of the host (Zhang et al.)
+    Crosscheck: crosscheck;
+    /// The order in which a block-asynchronous kernel updates a vector (Anzt, Chow, Dongarra)
+    Asynchrony: asynchrony;
+    /// Start and stop of every warp, with the compiler's clock reads and with corrected ones
+    Timeline: timeline;
+}
+
+pub mod reductions;
 
 /// Reads the run in the directory `path`, with what an experiment left there.
 ///
@@ -70,7 +101,7 @@ pub const EXPERIMENTS: [Experiment; 3] = [crosscheck::EXPERIMENT, asynchrony::EX
 pub fn load(path: &Path, catalogue: Arc<Catalogue>) -> Result<RunData, RunDirectoryError> {
     let mut data = RunData::load(path, catalogue)?;
     let directory = RunDirectory::open(path)?;
-    for experiment in &EXPERIMENTS {
+    for experiment in EXPERIMENTS {
         let is_it = data.run.experiment() == Some(experiment.name);
         let found = (experiment.read)(&directory, &data.run)?;
         if is_it && found.is_none() {
@@ -96,18 +127,13 @@ pub struct Experiment {
     pub read: fn(&RunDirectory, &Run) -> Result<Option<Section>, RunDirectoryError>,
 }
 
-/// An experiment with its options, as a subcommand of `syncscope paper`.
-#[derive(Debug, Subcommand)]
-pub enum Asked {
-    /// The same cost by the clock of the GPU and by that of the host (Zhang et al.)
-    Crosscheck(With<crosscheck::Options>),
-    /// The order in which a block-asynchronous kernel updates a vector (Anzt, Chow, Dongarra)
-    Asynchrony(With<asynchrony::Plan>),
-    /// Start and stop of every warp, with the compiler's clock reads and with corrected ones
-    Timeline(With<timeline::Options>),
+/// The options of an experiment.
+pub(crate) trait Planned {
+    /// What they ask for; or what is wrong with them.
+    fn plan(self) -> Result<Plan, String>;
 }
 
-/// The options of an experiment.
+/// The same beside what every experiment is given.
 #[derive(Debug, Args)]
 pub struct With<T: Args> {
     #[command(flatten)]
@@ -135,18 +161,6 @@ impl Asked {
     pub fn usual(name: &str) -> Result<Self, clap::Error> {
         let command = Self::augment_subcommands(Command::new("paper"));
         Self::from_arg_matches(&command.try_get_matches_from(["paper", name])?)
-    }
-
-    /// What the options ask for.
-    ///
-    /// # Errors
-    /// What is wrong with them.
-    pub fn plan(self) -> Result<(Common, Plan), String> {
-        Ok(match self {
-            Self::Crosscheck(With { common, own }) => (common, own.plan()),
-            Self::Asynchrony(With { common, own }) => (common, own.plan()),
-            Self::Timeline(With { common, own }) => (common, own.plan()?),
-        })
     }
 }
 

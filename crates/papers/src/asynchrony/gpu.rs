@@ -13,7 +13,7 @@ use syncscope_gpu::own_device::{Arguments, Launch, Outage, OwnDevice};
 use super::arrival::{self, ArrivalRow, is_complete};
 use super::counted::Counted;
 use super::updates::{Case, Executor, Memories};
-use super::{Asynchrony, BLOCK_THREADS, Plan, Variant, WARP_THREADS};
+use super::{Asynchrony, BLOCK_THREADS, Options, Variant, WARP_THREADS};
 use crate::Error;
 
 /// Threads of the largest block.
@@ -49,7 +49,7 @@ pub fn asynchrony_program(block_threads: u32) -> Program {
 /// If a kernel does not compile, a call of the driver fails, or the counts contradict themselves.
 pub fn measure(
     gpu: &mut GpuLaboratory,
-    plan: &Plan,
+    plan: &Options,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Asynchrony, Error> {
     gpu.prepare_programs(&BLOCK_THREADS.map(asynchrony_program));

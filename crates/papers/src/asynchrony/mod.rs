@@ -28,7 +28,7 @@ use syncscope_core::words;
 
 use self::arrival::{ArrivalRow, LaunchRow, NeighbourRow};
 use self::counted::{ClassRow, PositionRow};
-use crate::{Bench, Error, Experiment, Measured};
+use crate::{Bench, Error, Experiment, Measured, Plan, Planned};
 
 pub use self::counted::WARP_THREADS;
 
@@ -43,7 +43,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     },
 };
 
-fn measure(plan: Plan, bench: &mut Bench<'_>) -> Result<Measured, Error> {
+fn measure(plan: Options, bench: &mut Bench<'_>) -> Result<Measured, Error> {
     let gpu = bench.gpu.as_deref_mut().ok_or("no GPU was opened")?;
     let device = gpu.machine().first().map(|machine| machine.name.clone()).unwrap_or_default();
     let mut progress = |done, all| (bench.progress)(&format!("kernels and block sizes done: {done} of {all}"));
@@ -77,15 +77,15 @@ words! {
 
 /// What is to be executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Args)]
-pub struct Plan {
+pub struct Options {
     /// Executions of each kernel with each block size
     #[arg(long, value_name = "N", default_value_t = PAPER_EXECUTIONS, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub executions: u64,
     /// Components of the vector: a multiple of 1024
-    #[arg(long, value_name = "N", default_value_t = Plan::COMPONENTS, value_parser = components)]
+    #[arg(long, value_name = "N", default_value_t = Options::COMPONENTS, value_parser = components)]
     pub components: u32,
     /// Block orders to draw
-    #[arg(long, value_name = "N", default_value_t = Plan::DRAWS, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = Options::DRAWS, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub draws: u32,
 }
 
@@ -96,7 +96,7 @@ impl Variant {
     }
 }
 
-impl Plan {
+impl Options {
     /// Components of the vector by default. The paper does not say how many it had. With blocks of 8 threads these are more
     /// blocks than a device of today runs at the same time, and with larger blocks fewer.
     pub const COMPONENTS: u32 = 65_536;
@@ -110,19 +110,21 @@ impl Plan {
     /// The most components: a vector of 32 MiB.
     pub const MOST_COMPONENTS: u32 = 1 << 22;
 
-    pub(crate) fn plan(self) -> crate::Plan {
-        crate::Plan::on_gpu(NAME, move |bench| measure(self, bench))
-    }
-
     /// Executions of a kernel with each block size, at least. Each control has a tenth of the paper's.
     pub const fn executions_of(&self, variant: Variant) -> u64 {
         if variant.is_control() { self.executions.div_ceil(10) } else { self.executions }
     }
 }
 
+impl Planned for Options {
+    fn plan(self) -> Result<Plan, String> {
+        Ok(Plan::on_gpu(NAME, move |bench| measure(self, bench)))
+    }
+}
+
 /// A vector that every grid covers.
 fn components(text: &str) -> Result<u32, String> {
-    let (step, most) = (Plan::COMPONENTS_STEP, Plan::MOST_COMPONENTS);
+    let (step, most) = (Options::COMPONENTS_STEP, Options::MOST_COMPONENTS);
     let is_covered = |components: &u32| components.is_multiple_of(step) && (step..=most).contains(components);
     text.parse().ok().filter(is_covered).ok_or_else(|| format!("a multiple of {step} is needed, at most {most}"))
 }
@@ -233,13 +235,13 @@ mod tests {
 
     #[test]
     fn a_vector_that_no_grid_covers_is_refused() {
-        let plan = Plan { executions: 1, components: 65_536, draws: 1 };
+        let plan = Options { executions: 1, components: 65_536, draws: 1 };
         assert_eq!(components("65536"), Ok(65_536));
-        for refused in [0, 1000, 1025, Plan::MOST_COMPONENTS + 1024] {
+        for refused in [0, 1000, 1025, Options::MOST_COMPONENTS + 1024] {
             let fault = components(&refused.to_string()).unwrap_err();
             assert!(fault.contains("multiple of 1024"), "{fault}");
         }
-        assert!(BLOCK_THREADS.iter().all(|size| Plan::COMPONENTS_STEP.is_multiple_of(*size)));
+        assert!(BLOCK_THREADS.iter().all(|size| Options::COMPONENTS_STEP.is_multiple_of(*size)));
         assert_eq!((plan.executions_of(Variant::GlobalLeftFirst), plan.executions_of(Variant::Shared)), (1, 1));
     }
 }

@@ -18,7 +18,7 @@
 //! | `claims` | the statements of the paper, tested |
 //! | `section` | what page and terminal show |
 
-use crate::{Bench, Error, Experiment, Measured, Plan};
+use crate::{Bench, Error, Experiment, Measured, Plan, Planned};
 use clap::{Args, ValueEnum};
 use std::time::{Duration, Instant};
 use syncscope_core::engine::PairOrder;
@@ -65,14 +65,14 @@ enum On {
     Cpu,
 }
 
-impl Options {
-    pub(crate) fn plan(self) -> Plan {
-        Plan {
+impl Planned for Options {
+    fn plan(self) -> Result<Plan, String> {
+        Ok(Plan {
             name: NAME,
             needs_gpu: self.on == On::All,
             without_gpu: Some("`--on cpu` compares the clocks of the CPU alone"),
             measure: Box::new(move |bench| measure(self.on, bench)),
-        }
+        })
     }
 }
 

@@ -27,7 +27,7 @@ use syncscope_core::run::plain;
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::words;
 
-use crate::{Bench, Error, Experiment, Measured, Plan};
+use crate::{Bench, Error, Experiment, Measured, Plan, Planned};
 
 const NAME: &str = "timeline";
 
@@ -66,8 +66,8 @@ pub struct OwnRegion {
     pub shape: gpu::Shape,
 }
 
-impl Options {
-    pub(crate) fn plan(self) -> Result<Plan, String> {
+impl Planned for Options {
+    fn plan(self) -> Result<Plan, String> {
         let Self { corrected, kernel, blocks, threads } = self;
         let shown = if corrected { &[Version::Corrected] } else { Version::ALL };
         let region = |file: PathBuf| {

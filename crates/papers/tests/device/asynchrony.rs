@@ -1,7 +1,7 @@
 //! The block-asynchronous experiment on a device.
 
 use syncscope_papers::asynchrony::counted::PositionClass;
-use syncscope_papers::asynchrony::{BLOCK_THREADS, Plan, Variant, claims, gpu};
+use syncscope_papers::asynchrony::{BLOCK_THREADS, Options, Variant, claims, gpu};
 
 use super::open;
 
@@ -9,7 +9,7 @@ use super::open;
 #[ignore = "needs a CUDA device: make test-gpu"]
 fn the_block_asynchronous_experiment_counts_every_execution() {
     let mut laboratory = open();
-    let plan = Plan { executions: 5000, components: 8192, draws: 12 };
+    let plan = Options { executions: 5000, components: 8192, draws: 12 };
     let mut heard = Vec::new();
     let found = gpu::measure(&mut laboratory, &plan, &mut |done, all| heard.push((done, all))).unwrap();
     let parts = BLOCK_THREADS.len() * Variant::ALL.len();
@@ -36,7 +36,7 @@ fn the_block_asynchronous_experiment_counts_every_execution() {
 #[ignore = "needs a CUDA device: make test-gpu"]
 fn every_block_arrives_once_and_on_a_multiprocessor_of_the_device() {
     let mut laboratory = open();
-    let plan = Plan { executions: 50, components: 8192, draws: 12 };
+    let plan = Options { executions: 50, components: 8192, draws: 12 };
     let found = gpu::measure(&mut laboratory, &plan, &mut |_, _| {}).unwrap();
     let multiprocessors = laboratory.machine()[0].multiprocessors;
     assert_eq!(found.launches.len(), 64 + 11 * 4);
