@@ -34,7 +34,7 @@ fuzz_target!(|bytes: &[u8]| {
         let first = FIRST.into_iter().find(|first| name.starts_with(first.trim_end_matches(".csv")));
         first.into_iter().for_each(|first| folder.write(first, b""));
         folder.write(name, bytes);
-        for experiment in &EXPERIMENTS {
+        for experiment in EXPERIMENTS {
             let found = (experiment.read)(&folder.directory(), &Run::new(experiment.name, SystemTime::UNIX_EPOCH));
             // What was read is drawn.
             found.into_iter().flatten().for_each(|found| drop(found.to_string()));

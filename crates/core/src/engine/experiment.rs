@@ -107,7 +107,7 @@ pub struct Limit {
     pub name: String,
 }
 
-/// A case made ready to run: two loops over the same state.
+/// A case made ready to run: two or three loops over the same state.
 ///
 /// An experiment says how many operations each side executes and runs a side when asked. Everything else (how
 /// often, in which order, when to stop, what it means) is the [`crate::Engine`]'s.

@@ -9,7 +9,7 @@
 //!
 //! What all cases of a [`Class`] share in a process (the clock of the cores, the speed of what connects them) is estimated by the
 //! median over its cases, removed from theirs, and quoted once for the run ([`Shared`]). The variance of the rest has few degrees
-//! of freedom for each case (fewer where threads share nothing and the extremes do not count: `stats/trimmed.rs`); it is
+//! of freedom for each case (fewer where threads share nothing and the extremes do not count: `stats/variance.rs`); it is
 //! moderated by that of the class (Smyth 2004, [`Variance::prior_of`]). The interval predicts the
 //! figure of another run of as many processes: Student's t with the moderated degrees, times the deviation of the difference of
 //! two means. Cases whose threads share nothing follow the clock exactly: their interval is that of their cycles. Where earlier
