@@ -24,7 +24,7 @@ pub fn name_of(address: *const c_void) -> Option<String> {
     Some(format!("{}+{:x}", file.file_name()?.display(), address as usize - found.dli_fbase as usize))
 }
 
-#[allow(clippy::not_unsafe_ptr_arg_deref, reason = "the address is looked up and nothing is read there")]
+/// What the loader knows of an address, at which nothing is read.
 fn loaded_at(address: *const c_void) -> Option<libc::Dl_info> {
     let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: the call reads no memory at the address, and writes to a structure that is valid for it.

@@ -86,9 +86,9 @@ fn alike<'a>(rows: impl Iterator<Item = &'a Row>) -> Result<Option<Alike>, Strin
 /// A class of pairs of CPUs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PairClass {
-    /// Of the cases.
+    /// The group of its cases.
     pub(crate) group: &'static str,
-    /// Of the ladder.
+    /// Its rung of the ladder.
     pub(crate) rung: &'static str,
     /// Where the two are.
     pub(crate) place: &'static str,
