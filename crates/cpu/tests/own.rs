@@ -79,6 +79,7 @@ fn cpp_has_references_and_files_have_functions() {
     let options = vec!["-std=c++20".to_owned()];
     let line = OwnOperation { options, ..statement("cpp", "x.fetch_add(1, std::memory_order_relaxed)") };
     assert!(summary(&line, 1).starts_with("lock add 16/32"), "{}", summary(&line, 1));
+    assert!(summary(&OwnOperation { options: Vec::new(), ..line }, 1).starts_with("lock add 16/32"), "C has no x.");
     let text = "void operation_or(struct thread *me) { atomic_fetch_or(me->x, me->value); }";
     assert!(summary(&in_file("mine.c", "operation_or", text), 1).starts_with("lock or 16/32"));
 }

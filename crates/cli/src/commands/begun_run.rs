@@ -82,10 +82,18 @@ fn is_restriction(word: &str) -> bool {
 }
 
 /// `syncscope-runs/2026-01-31T12-00-00Z-quick`, with the name of a preset or an experiment: sorts by time and is valid on
-/// every file system.
+/// every file system. The second one of a second ends in `-2`.
 pub(super) fn default_directory(name: impl Display) -> PathBuf {
     let time = timestamp(SystemTime::now()).replace(':', "-");
-    PathBuf::from(runs::RUNS).join(format!("{time}-{name}"))
+    let named = |ending: &str| PathBuf::from(runs::RUNS).join(format!("{time}-{name}{ending}"));
+    let mut path = named("");
+    for number in 2_u32.. {
+        if !path.exists() {
+            break;
+        }
+        path = named(&format!("-{number}"));
+    }
+    path
 }
 
 /// Whether a run has nothing left to measure.

@@ -109,8 +109,11 @@ fn mistakes_have_one_line_and_their_exit_code() {
     says(&["--cpu", "x++", "--fail-if-slower", "2%"], 2, "--against");
     says(&["--cpu", "x++", "--gpu", "x++", "--against", "x--"], 2, "one side");
     says(&[], 2, "--cpu");
-    says(&["--cpu", "atomic_fetch_add(&y, 1)", "--threads", "1,2,2", "--out", "run"], 1, "statement:1:");
-    says(&["--cpu", "atomic_fetch_add(&x, 1", "--threads", "1", "--out", "open"], 1, "is it complete?");
+    // Within one second, too, each has a directory of its own.
+    says(&["--cpu", "atomic_fetch_add(&y, 1)", "--threads", "1,2,2"], 1, "statement:1:");
+    says(&["--cpu", "std::nothing(x)", "--threads", "1"], 1, "member");
+    says(&["--cpu", "atomic_fetch_add(&x, 1", "--threads", "1"], 1, "is it complete?");
+    assert_eq!(fs::read_dir(folder.path().join("syncscope-runs")).unwrap().count(), 3);
 }
 
 #[test]

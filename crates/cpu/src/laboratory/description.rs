@@ -77,7 +77,7 @@ impl CpuLaboratory {
             }),
             self.load.filter(|load| Environment::is_high_load(*load, count)).map(|load| {
                 format!(
-                    "the load average is {load:.2} on {count} CPU{}: other programs disturb the measurement",
+                    "the load average of the last minute is {load:.2} on {count} CPU{}: other programs may disturb the measurement",
                     if count == 1 { "" } else { "s" }
                 )
             }),

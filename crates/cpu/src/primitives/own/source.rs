@@ -25,13 +25,22 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// A copy of the operation must stand in the loop itself, as a program's compiler may put it there.
 const INLINED: &str = "static inline __attribute__((always_inline, unused))";
 
-/// Whether it is compiled as C++: by the ending of the file, or for a statement by `-std`.
+/// Whether it is compiled as C++: by the ending of the file, for a statement by `-std`, or else where it has what C has not.
 fn is_cpp(own: &OwnOperation) -> bool {
-    let is_cpp = |ending: &str| ["cc", "cpp", "cxx", "C", "hpp"].contains(&ending);
-    match &own.file {
-        Some(file) => Path::new(file).extension().and_then(|ending| ending.to_str()).is_some_and(is_cpp),
-        None => own.options.iter().any(|option| option.starts_with("-std=") && option.contains("++")),
+    if let Some(file) = &own.file {
+        let ending = Path::new(file).extension().and_then(|ending| ending.to_str());
+        return ending.is_some_and(|ending| ["cc", "cpp", "cxx", "C", "hpp"].contains(&ending));
     }
+    let standard = own.options.iter().rfind(|option| option.starts_with("-std="));
+    let mut statements = [Some(&own.text), own.setup.as_ref(), own.baseline.as_ref()].into_iter().flatten();
+    standard.map_or_else(|| statements.any(|statement| is_cpp_alone(statement)), |standard| standard.contains("++"))
+}
+
+/// Whether a statement names something of the standard library, or calls a member of an atomic variable.
+fn is_cpp_alone(statement: &str) -> bool {
+    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let names = |variable| statement.match_indices(variable).any(|(at, _)| !statement[..at].ends_with(is_word));
+    statement.contains("std::") || names("x.") || names("mine.")
 }
 
 /// The whole translation unit. Messages about the user's lines have the user's line numbers.
