@@ -57,7 +57,7 @@ pub(crate) struct MeasureArguments {
     /// Level of optimization of the C compiler, such as 3 [default: 2]
     #[arg(short = 'O', value_name = "LEVEL", hide_short_help = true)]
     pub(crate) optimization: Option<String>,
-    /// Language of the code, such as c11 or c++20 [default: C++ for a statement with `std::` or `x.`]
+    /// Language, such as c11; `std::` and `x.` choose C++
     #[arg(long, value_name = "STANDARD")]
     pub(crate) std: Option<String>,
     /// End with exit code 3 if the first operation is slower than one that it is compared with, by more than this
