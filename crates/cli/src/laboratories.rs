@@ -172,6 +172,11 @@ impl Laboratories {
         warnings
     }
 
+    /// What other programs may do to a run that begins now.
+    pub(crate) fn load_warning(&self) -> Option<String> {
+        self.cpu.as_ref()?.load_warning()
+    }
+
     /// What the check of the clocks warns of.
     pub(crate) fn failed_checks(&self) -> Vec<String> {
         self.chain_checks.iter().filter_map(ChainCheck::warning).collect()

@@ -53,6 +53,7 @@ fn measure(asked: Asked) -> Result<Outcome, Failure> {
     let _lock = directory.lock()?;
     directory.write_run(&run)?;
     terminal::warnings(&run.warnings);
+    terminal::warnings(laboratories.load_warning().as_slice());
     let start = SessionStart::now(&laboratories);
     let mut progress = Progress::new(name);
     let measured = follow(plan, &mut laboratories, &directory, seed, &mut progress);

@@ -159,6 +159,7 @@ fn measure_here(
 
 fn show_warnings(run: &Run, laboratories: &Laboratories) {
     terminal::warnings(&run.warnings);
+    terminal::warnings(laboratories.load_warning().as_slice());
     laboratories.without_gpu().iter().for_each(|text| terminal::note(text));
 }
 

@@ -18,13 +18,17 @@ pub(crate) fn system(format: SystemFormat) -> Result<Outcome, Failure> {
     }
 }
 
+fn warnings(laboratories: &Laboratories) -> Vec<String> {
+    laboratories.warnings().into_iter().chain(laboratories.load_warning()).collect()
+}
+
 fn as_json(laboratories: &Laboratories) -> serde_json::Value {
     json!({
         "tool": provenance::tool(),
         "machine": laboratories.machine(),
         "environment": laboratories.environment(),
         "topology": laboratories.cpu.as_ref().map(CpuLaboratory::topology),
-        "warnings": laboratories.warnings(),
+        "warnings": warnings(laboratories),
         "gpu_unavailable": laboratories.without_gpu(),
     })
 }
@@ -39,7 +43,7 @@ fn as_text(laboratories: &Laboratories) -> String {
     first.push(line("build", &provenance::name(&provenance::tool())));
     let settings = environment.settings.as_ref().map(setting_lines).unwrap_or_default();
     let topology = laboratories.cpu.as_ref().map(|cpu| cpu.topology().to_string());
-    let warnings = laboratories.warnings().iter().map(|warning| format!("warning: {warning}")).collect();
+    let warnings = warnings(laboratories).iter().map(|warning| format!("warning: {warning}")).collect();
     let groups: [Vec<String>; 6] =
         [first, settings, software_lines(&environment), gpus, topology.into_iter().collect(), warnings];
     let groups = groups.iter().filter(|group| !group.is_empty()).map(|group| group.join("\n"));

@@ -69,11 +69,13 @@ const ENOUGH_PAIRS: f64 = 100.0;
 pub fn frequent_smt_interference(rows: &[Row], details: &Details) -> Option<f64> {
     let is_on_cpu = |row: &Row| row.case.domain_and_family().0 == Domain::Cpu.as_str();
     let has_one_thread = |row: &&Row| row.case.threads == Some(1) && !row.provisional && is_on_cpu(row);
-    let share = |row: &Row| value_of(details, &row.case, Detail::SMT_INTERFERENCE, None);
-    let (pairs, disturbed) = rows.iter().filter(has_one_thread).fold((0.0, 0.0), |(pairs, disturbed), row| {
-        let taken = (row.pairs.unwrap_or(0) + row.excluded.unwrap_or(0)) as f64;
-        (pairs + taken, disturbed + taken * share(row).unwrap_or(0.0))
+    // Of a case without a cost the share is not known.
+    let shares = rows.iter().filter(has_one_thread).filter_map(|row| {
+        let share = value_of(details, &row.case, Detail::SMT_INTERFERENCE, None)?;
+        Some(((row.pairs.unwrap_or(0) + row.excluded.unwrap_or(0)) as f64, share))
     });
+    let (pairs, disturbed) =
+        shares.fold((0.0, 0.0), |(pairs, disturbed), (taken, share)| (pairs + taken, disturbed + taken * share));
     (pairs >= ENOUGH_PAIRS && disturbed > FREQUENT_INTERFERENCE * pairs).then(|| disturbed / pairs)
 }
 

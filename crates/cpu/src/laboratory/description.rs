@@ -75,17 +75,21 @@ impl CpuLaboratory {
                          --cpus), or use `taskset` to measure on no more CPUs than that"
                 )
             }),
-            self.load.filter(|load| Environment::is_high_load(*load, count)).map(|load| {
-                format!(
-                    "the load average of the last minute is {load:.2} on {count} CPU{}: other programs may disturb the measurement",
-                    if count == 1 { "" } else { "s" }
-                )
-            }),
             self.clock.fallback_reason().map(|reason| {
                 format!("{reason}: the clock of the operating system is used, which is coarser and costs more to read")
             }),
         ];
         warnings.into_iter().flatten().collect()
+    }
+
+    /// What to say before a run where other programs were running. Its record has what they used during the run.
+    pub fn load_warning(&self) -> Option<String> {
+        let count = self.topology.allowed_cpus().len();
+        let load = self.load.filter(|load| Environment::is_high_load(*load, count))?;
+        let plural = if count == 1 { "" } else { "s" };
+        Some(format!(
+            "the load average of the last minute is {load:.2} on {count} CPU{plural}: other programs may disturb the measurement"
+        ))
     }
 
     /// What to say where this process may not use all CPUs.

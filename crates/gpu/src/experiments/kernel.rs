@@ -307,7 +307,7 @@ impl<'a> KernelExperiment<'a> {
             timings.iter().filter_map(|timing| Some(sample_of(timing, shape.threads, &ruler)?.slowest_ns()));
         let more = operations(Side::Baseline, iterations, self.request.unroll) * self.loops();
         Ok(match slowest_ns.collect::<Vec<_>>()[..] {
-            [baseline_ns, test_ns] => Some((test_ns - baseline_ns) / more as f64),
+            [baseline_ns, test_ns] => Some((test_ns - baseline_ns) / more as f64).filter(|ns| *ns > 0.0),
             _ => None,
         })
     }
