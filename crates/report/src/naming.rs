@@ -42,7 +42,7 @@ pub(crate) fn cpus(cpus: &CpuMachine) -> String {
         0 => String::new(),
         count => format!(", {}", plural(count, "CPU")),
     };
-    format!("{}{threads}", cpu(&cpus.model))
+    format!("{}{threads}", processor(cpus))
 }
 
 /// What executes a case, as far as `run.json` says: a launch needs the processor, too.

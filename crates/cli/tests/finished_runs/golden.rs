@@ -144,11 +144,16 @@ type Shown = ((Value, String), RunData);
 fn golden_files_are_current(shown: &[Shown]) {
     let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let is_update = std::env::var_os("SYNCSCOPE_UPDATE").is_some();
+    // Those of runs that are gone are left.
+    let written = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut left: BTreeSet<String> =
+        written.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
     let mut differ = Vec::new();
     for (page, data) in shown.iter().filter(|(_, data)| !data.rows.is_empty()) {
         let mut found = String::new();
         of_page(&mut found, data, page);
         of_advice(&mut found, data);
+        left.remove(&data.name);
         let path = folder.join(format!("{}.txt", data.name));
         if is_update {
             fs::write(&path, &found).unwrap();
@@ -156,6 +161,7 @@ fn golden_files_are_current(shown: &[Shown]) {
             differ.push(data.name.clone());
         }
     }
+    assert!(left.is_empty(), "tests/golden has files of no stored run: {left:?}");
     assert!(
         differ.is_empty(),
         "tests/golden differs for {differ:?}; run this test with SYNCSCOPE_UPDATE=1 and read the diff"
@@ -188,11 +194,11 @@ fn a_lock_that_was_never_measured_before_wins_everywhere() {
     data.rows.push(resolved(Case { primitive: "cpu.lock.spin_park".to_owned(), group, ..like.clone() }, 110.0));
     let all = all_of(&data);
     for part in [
-        "At 16 threads spin_park spin 10 us (110 ns) is the cheapest of the 12 measured locks. The next, pthread_mutex,",
-        "spin_park spin 10 us at 16 threads (110 ns);",
-        ", spin_park spin 10 us (1)",
-        "Lock, contended, best (spin_park spin 10 us): cpu.lock.spin_park",
-        "protect cpu, 16 threads: spin_park spin 10 us (cpu.lock.spin_park u64 shared 16 threads close spin 10 us)",
+        "At 16 threads spin_park spin 10 µs (110 ns) is the cheapest of the 12 measured locks. The next, pthread_mutex,",
+        "spin_park spin 10 µs at 16 threads (110 ns);",
+        ", spin_park spin 10 µs (1)",
+        "Lock, contended, best (spin_park spin 10 µs): cpu.lock.spin_park",
+        "protect cpu, 16 threads: spin_park spin 10 µs (cpu.lock.spin_park u64 shared 16 threads close spin 10 us)",
     ] {
         assert!(all.contains(part), "{part}: {all}");
     }

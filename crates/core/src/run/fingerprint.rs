@@ -97,7 +97,7 @@ impl StateOfClass {
         if differ(1.0, *factor, LEAST_CHANGE) {
             return format!("{class} cost {factor:.2} times as much");
         }
-        format!("the mean cost of {class} changed by 10 % or more, the median by less")
+        format!("the mean cost of {class} changed by 10 % or more (the median by less)")
     }
 }
 
@@ -144,8 +144,8 @@ impl Fingerprint {
                 if causes.is_empty() {
                     causes.push(["as usual".to_owned(), other.cost()]);
                 }
-                let [one, two] =
-                    [0, 1].map(|side| causes.iter().map(|cause| cause[side].as_str()).collect::<Vec<_>>().join(", "));
+                let [one, two] = [0, 1]
+                    .map(|side| causes.iter().map(|cause| cause[side].as_str()).collect::<Vec<_>>().join(" and "));
                 *entry(entry(&mut compared, one), two) += other.share;
             }
             let of_usual = |(one, others): (String, Vec<_>)| {
@@ -313,6 +313,6 @@ mod tests {
             found.matches("as usual for 70 %").count() == 1 && found.matches("% of the run").count() == 3,
             "{found}"
         );
-        assert!(found.contains("0.78 times") && found.ends_with("the median by less for 10 % of the run"), "{found}");
+        assert!(found.contains("0.78 times") && found.ends_with("(the median by less) for 10 % of the run"), "{found}");
     }
 }

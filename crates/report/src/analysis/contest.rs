@@ -39,7 +39,7 @@ pub(crate) use known::{Basis, Known, Ratio, bounds, has_cost_of_case};
 pub(crate) fn design(catalogue: &Catalogue, case: &Case) -> String {
     let name = short_name(&case.primitive);
     match &case.group {
-        Some(group) if has_designs(catalogue, case) => format!("{name} {group}"),
+        Some(group) if has_designs(catalogue, case) => format!("{name} {}", naming::group(group)),
         _ => name.to_owned(),
     }
 }
@@ -49,7 +49,7 @@ pub(crate) fn short_design(catalogue: &Catalogue, case: &Case) -> String {
     match &case.group {
         Some(group) if has_designs(catalogue, case) => match group.number_of("cluster #") {
             Some(blocks) => format!("clusters of {blocks}"),
-            None => group.to_string(),
+            None => naming::group(group),
         },
         _ => short_name(&case.primitive).to_owned(),
     }
@@ -534,7 +534,7 @@ mod tests {
             Row { case: Case { group: Some(Group::of_word(group)), ..one.case.clone() }, ..one }
         };
         let spin_park = vec![of("spin_park", "spin 10 us", 100.0), of("spin_park", "spin 50 us", 101.0)];
-        let overlap = "the intervals of spin_park spin 10 us and spin_park spin 50 us overlap";
+        let overlap = "the intervals of spin_park spin 10 µs and spin_park spin 50 µs overlap";
         assert_eq!(outcome(spin_park.clone()), Some(Err(overlap.into())));
         let mutex = vec![lock("std_mutex", 100.0), of("std_mutex", "one_cpu", 9.0), lock("mcs", 300.0)];
         assert_eq!(outcome(mutex), Some(Ok("std_mutex 100 ns, 1 rivals".into())), "other places are no designs");

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::grid::{self, Grid};
 use crate::analysis::questions::advice::{Advice, Choice, CostFigure, Decision, RunnerUp, side_name};
-use crate::wrap::plain;
+use crate::wrap::{plain, wrap};
 use crate::{RunData, figure, naming};
 
 /// For the terminal: a line for each answer, then what to know about those that advise something.
@@ -31,11 +31,8 @@ pub fn as_markdown(data: &RunData, answers: &[Advice]) -> String {
 pub fn overview(data: &RunData, answers: &[Advice], width: usize) -> String {
     let warned = taken(answers).any(|(_, choice)| !choice.warnings.is_empty());
     let warning = if warned { " (!): there is a warning; --need shows it." } else { "" };
-    format!(
-        "{}\n\n{}\n\n  Intervals have at least 95 % confidence; those of costs are run-to-run.{warning}",
-        plain(&heading(data)),
-        table_of(answers, width)
-    )
+    let about = format!("Intervals have at least 95 % confidence; those of costs are run-to-run.{warning}");
+    format!("{}\n\n{}\n\n{}", plain(&heading(data)), table_of(answers, width), wrap(&about, width, "").join("\n"))
 }
 
 /// As one object: `name` of the run and `advice`, a list.

@@ -10,7 +10,7 @@ use super::grid::{self, Grid};
 use crate::analysis::compare::{Change, ComparedCase, Comparison};
 use crate::analysis::questions::advice::{Advice, Asked, Decision, Need, advise};
 use crate::figure::percent;
-use crate::wrap::plain;
+use crate::wrap::wrap;
 use crate::{RunData, figure, naming};
 
 /// The most changes of each direction that the terminal shows; the other formats have all of them.
@@ -23,16 +23,18 @@ pub fn for_terminal(comparison: &Comparison<'_>, width: usize) -> String {
         Some(differences) => format!("Differences\n{}", differences.for_terminal(width)),
         None => "Same machine and environment, as far as recorded.".to_owned(),
     });
-    let states: Vec<String> = states(comparison).iter().map(|line| format!("\n  {}", plain(line))).collect();
+    let wrapped = |text: &str, indent| wrap(text, width.saturating_sub(2), indent).join("\n");
+    let states: Vec<String> = states(comparison).iter().map(|line| format!("\n  {}", wrapped(line, "    "))).collect();
     parts.extend(states.first().map(|_| format!("State of the machine{}", states.concat())));
     parts.push(format!("Families\n{}", families(comparison).for_terminal(width)));
     let directions = directions(comparison, MOST_CHANGES);
     parts.extend(directions.iter().map(|Changes { title, order, grid, left_out }| {
-        format!("{title}, {order}\n{}{}", grid.for_terminal(width), and_more(*left_out))
+        let head = wrapped(&format!("{title}, {order}"), "");
+        format!("{head}\n{}{}", grid.for_terminal(width), and_more(*left_out))
     }));
-    parts.extend(directions.first().map(|_| about_intervals(comparison)));
-    parts.extend(comparison.remarks.iter().map(|remark| plain(&format!("note: {remark}"))));
-    parts.push(summary(comparison));
+    parts.extend(directions.first().map(|_| wrapped(&about_intervals(comparison), "")));
+    parts.extend(comparison.remarks.iter().map(|remark| wrapped(&format!("note: {remark}"), "  ")));
+    parts.push(wrapped(&summary(comparison), "  "));
     parts.join("\n\n")
 }
 
@@ -378,10 +380,11 @@ mod tests {
             "   B/A  95 % interval       A       B  case",
             "  1.50  1.48 to 1.52   200 ns  300 ns  gpu.cluster.sync 1024 threads",
             "",
-            "A printed interval is that of its case alone. The verdicts are corrected for 3 cases, so an undecided case can have \
-             an interval that is beyond the threshold.",
+            "A printed interval is that of its case alone. The verdicts are corrected for 3 cases, so",
+            "an undecided case can have an interval that is beyond the threshold.",
             "",
-            "4 in common: 1 slower, 0 faster, 2 same within 5 %, 0 undecided, 1 not comparable; 1 only in B",
+            "4 in common: 1 slower, 0 faster, 2 same within 5 %, 0 undecided, 1 not comparable; 1",
+            "  only in B",
         ];
         assert_eq!(text.lines().collect::<Vec<_>>(), expected);
     }

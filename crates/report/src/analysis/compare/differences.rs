@@ -59,7 +59,8 @@ fn hardware(machine: &Machine) -> Vec<Option<Property>> {
     let caches =
         |cache: &Cache| format!("L{} {} {} x {} KiB", cache.level, cache.kind, cache.count, cache.size_bytes / 1024);
     let CpuMachine { packages, numa_nodes, cores, hardware_threads: threads, .. } = cpu;
-    let topology = format!("{packages} packages, {numa_nodes} NUMA nodes, {cores} cores, {threads} hardware threads");
+    let counts = [(packages, "package"), (numa_nodes, "NUMA node"), (cores, "core"), (threads, "hardware thread")];
+    let topology = counts.map(|(count, what)| naming::plural(*count, what)).join(", ");
     let gpus = joined(naming::gpus(&machine.gpus).into_iter().map(Some), " + ");
     vec![
         property("CPU", Some(naming::cpu(&cpu.model))),

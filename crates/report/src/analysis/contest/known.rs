@@ -142,7 +142,7 @@ impl Ratio {
 
 impl fmt::Display for Ratio {
     /// `2.2 times`, or `at least 1.6 times` where the ratio itself is uncertain. Close to 1, where one decimal would say that
-    /// nothing differs, `1.04 times` and `1.04 to 1.7 times`.
+    /// nothing differs, `1.04 times`, `1.04 to 1.7 times` and `up to 1.7 times`.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |value: f64| match value {
             ..1.095 => format!("{value:.2}"),
@@ -154,6 +154,7 @@ impl fmt::Display for Ratio {
         let low = self.low.unwrap_or_default();
         match self.high {
             Some(high) if high <= NARROW * low => write!(out, "{} times", text(self.point)),
+            Some(high) if low < 1.01 => write!(out, "up to {} times", text((high * 10.0).ceil() / 10.0)),
             Some(high) if low < 1.1 => {
                 write!(out, "{:.2} to {} times", floor(low, 100.0), text((high * 10.0).ceil() / 10.0))
             }

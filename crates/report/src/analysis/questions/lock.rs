@@ -41,8 +41,8 @@ fn spinning_or_sleeping(data: &RunData) -> Option<Said> {
     let both @ Comparison { less, more, ratio } = least.against(of_most).filter(|_| is_certain)?;
     let threads = peers.like.threads?;
     let text = format!(
-        "At {threads} threads locks whose waiters {slower} take {ratio} as long as those whose waiters {faster}: \
-         {more} with {costly} against {less} with {cheap}."
+        "At {threads} threads the cheapest lock whose waiters {slower} ({costly}, {more}) takes {ratio} as long as the \
+         cheapest whose waiters {faster} ({cheap}, {less})."
     );
     Some(Said::certain(text, both.rows()))
 }
@@ -68,7 +68,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let fairness = largest_team(data, &rows).and_then(|threads| fairness(data, &rows, threads));
     let dtype = peers.like.dtype.map(|dtype| format!(" ({dtype})")).unwrap_or_default();
     let about = format!(
-        "The critical section is one addition{dtype}. A lock that is cheap because one thread keeps it is not fair."
+        "The critical section is one addition{dtype}. Fairness compares how often each thread had the lock in a whole window: \
+         one that a thread takes several times in a row can be fair."
     );
     let sentences = [Some(about), unreliable(data, &rows)];
     let picture = Picture::of([Some(cost), fairness], "Only one lock was measured.", sentences)?;
@@ -233,8 +234,8 @@ mod tests {
         assert_eq!(
             sentence("decide-lock", rows()),
             "Cheapest measured lock: ticket at 1 thread (9.00 ns), pthread_mutex at 2 threads (90.0 ns), at 16 (1.20 µs) and at 32 (1.30 \
-             µs). At 16 threads locks whose waiters spin take 5.0 times as long as those whose waiters sleep: 6.00 µs with ticket \
-             against 1.20 µs with pthread_mutex."
+             µs). At 16 threads the cheapest lock whose waiters spin (ticket, 6.00 µs) takes 5.0 times as long as the \
+             cheapest whose waiters sleep (pthread_mutex, 1.20 µs)."
         );
         let mut overlapping = rows();
         overlapping[2] = within(overlapping[2].clone(), 1100.0, 9000.0);
@@ -323,8 +324,8 @@ mod tests {
     #[test]
     fn waiting_is_compared_with_sleeping() {
         let rows = vec![of_all("std_mutex", 2400.0), of_all("pthread_mutex", 1200.0), of_all("ticket", 6000.0)];
-        let sentence = "At 16 threads locks whose waiters spin take 5.0 times as long as those whose waiters sleep: 6.00 µs with ticket \
-                        against 1.20 µs with pthread_mutex.";
+        let sentence = "At 16 threads the cheapest lock whose waiters spin (ticket, 6.00 µs) takes 5.0 times as long as the \
+                        cheapest whose waiters sleep (pthread_mutex, 1.20 µs).";
         assert_eq!(said(spinning_or_sleeping, rows.clone()), Some(Ok(sentence.into())));
         assert_eq!(said(spinning_or_sleeping, rows[..2].to_vec()), None, "no lock spins");
         let blurred = vec![rows[1].clone(), within(rows[2].clone(), 1100.0, 9000.0)];

@@ -38,8 +38,13 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Said> {
     let case = |index: &usize| data.case(*index);
     let usual = rows.iter().map(case).min_by_key(|case| (unusualness(case), length(case)))?;
     let ways = launches(data, &rows, usual.group.as_ref()?).into_iter();
-    let mut kernels: Vec<(&str, Known<'_>)> =
-        ways.filter_map(|(id, index)| Some((words(id).0, Known::with_figure(data, index, Basis::Machine)?))).collect();
+    let (mut kernels, mut unknown) = (Vec::new(), Vec::new());
+    for (id, index) in ways {
+        match Known::with_figure(data, index, Basis::Machine) {
+            Some(kernel) => kernels.push((words(id).0, kernel)),
+            None => unknown.push(words(id).0.to_owned()),
+        }
+    }
     kernels.sort_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns));
     let stands = |wanted: Option<Ordering>| {
         let of = kernels.iter().filter(|(_, kernel)| standing(kernel, &grid) == wanted);
@@ -58,8 +63,8 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Said> {
     let meet =
         like.blocks.map_or_else(|| "To make all blocks meet".to_owned(), |all| format!("To make {all} blocks meet"));
     let rest = |words: &str, ways: &str| if ways.is_empty() { String::new() } else { format!(" {words}: {ways}.") };
-    let (slower, undecided) =
-        (rest(&format!("The next kernel takes longer{after}"), &expensive), rest("Undecided", &open));
+    let slower = rest(&format!("The next kernel takes longer{after}"), &expensive);
+    let undecided = [rest("Undecided", &open), rest("Without a number", &few(&unknown))].concat();
     let text = if cheap.is_empty() {
         format!("{meet}, a grid barrier takes {time} ({name}).{slower}{undecided}")
     } else {
