@@ -94,7 +94,10 @@ fn ten_questions_of_a_reader() {
     // 7. What changed from another run? Below the ladder, as far as a stored run is of the same hardware. A page of two runs
     // has a section of its own, and the foot of the page names `syncscope compare`.
     let changed = page["changed"].as_str().unwrap();
-    assert!(changed.contains("same name (Intel Xeon, 16 CPUs (KVM))") && changed.contains("faster: "), "{changed}");
+    assert!(
+        changed.contains("same name (Intel Xeon (Emerald Rapids), 16 CPUs (KVM))") && changed.contains("faster: "),
+        "{changed}"
+    );
     let two = page::render(&[data.clone(), stored("h100")]).replace('\u{a0}', " ");
     let (_, section) = two.split_once("id=\"changes\"").unwrap();
     assert!(section.contains(" slower, ") && section.contains("gpu.cluster.sync 32 threads 8 blocks cluster 8"));
