@@ -69,7 +69,7 @@ fn ladder_matrix_and_details_name_rows_of_their_run() {
     let data = embedded(&page::render(std::slice::from_ref(&run)));
     let ladder = data["ladder"].as_array().unwrap();
     assert!(ladder.len() >= 30, "{} rungs", ladder.len());
-    for level in ["One core", "Two threads", "All threads", "Warp", "Block", "Cluster", "Device", "Several GPUs"] {
+    for level in ["One core", "Two threads", "All threads", "Warp", "Block", "Cluster", "Device", "System"] {
         assert!(ladder.iter().any(|rung| rung["level"] == level), "{level}");
     }
     let best = ladder.iter().find(|rung| rung["title"] == "Grid barrier, best").unwrap();

@@ -38,7 +38,7 @@ const fn pair(id: &'static str, title: &'static str, fits: &'static [Fit]) -> Ru
 
 /// The cheapest barrier of several devices.
 const fn of_devices(id: &'static str, title: &'static str, fits: &'static [Fit]) -> Rung {
-    of(id, "Several GPUs", title, Choice::Cheapest(Role::DeviceBarrier, Size::Fewest), fits)
+    of(id, "System", title, Choice::Cheapest(Role::DeviceBarrier, Size::Fewest), fits)
 }
 
 /// The rungs, from the smallest level to the largest, CPU first.
@@ -97,7 +97,7 @@ pub(crate) const LADDER: &[Rung] = {
         usual("launch.graph", "Device", "Kernel boundary, graph", "gpu.launch.graph", &[NotGroup(EMPTY_KERNEL)]),
         usual("launch.stream", "Device", "Kernel boundary, stream", "gpu.launch.stream", &[NotGroup(EMPTY_KERNEL)]),
         usual("launch.empty", "Device", "Empty kernels, rate of the host", "gpu.launch.stream", &[Group(EMPTY_KERNEL)]),
-        usual("fence.system", "Several GPUs", "Fence, system", "gpu.fence.system", &[OneBlock(WARP)]),
+        usual("fence.system", "System", "Fence, system", "gpu.fence.system", &[OneBlock(WARP)]),
         of_devices("devices.2", "Barrier, 2 devices, best", &[Devices(2)]),
         of_devices("devices.4", "Barrier, 4 devices, best", &[Devices(4)]),
         of_devices("devices.8", "Barrier, 8 devices, best", &[Devices(8)]),

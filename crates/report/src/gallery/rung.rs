@@ -60,7 +60,7 @@ impl Line {
 }
 
 /// Levels at which a case is as large as the machine.
-const SIZED: [&str; 3] = ["All threads", "Device", "Several GPUs"];
+const SIZED: [&str; 3] = ["All threads", "Device", "System"];
 
 /// The rungs that some machine has a row for.
 pub(super) fn lines(columns: &[Column<'_, '_>]) -> Vec<Line> {

@@ -23,7 +23,7 @@ function cardRows(rungs, { width, left, right, step, title, axis }, size) {
   const high = rungs[rungs.length - 1].ns * 1.15;
   const position = positionOn({ log: true }, [low, high], [left, width - right]);
   const bottom = title + rungs.length * step;
-  const grid = logTicks(low, high, Math.floor(width / 110)).map((tick) => {
+  const grid = logTicks(low, high, Math.floor(width / 75)).map((tick) => {
     const x = round(position(tick));
     const anchor = x < left + 20 ? "start" : x > width - right - 30 ? "end" : "middle";
     return [

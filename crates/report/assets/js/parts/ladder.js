@@ -45,7 +45,7 @@ function ladderRows() {
   for (const rung of DATA.ladder) {
     const points = rungPoints(rung);
     if (points.length === 0) continue;
-    const own = ["Several GPUs", "CPU and GPU", "Processes", "Several nodes"].includes(rung.level)
+    const own = ["CPU and GPU", "Processes", "Several nodes"].includes(rung.level)
       ? rung.level
       : `${SIDES[rung.domain]}: ${rung.level.toLowerCase()}`;
     if (own !== level) rows.push({ heading: own });
