@@ -115,6 +115,9 @@ mod tests {
         let start = "The hypervisor took 1.5 % of the CPUs' time; the machine is virtual (KVM). 1 of 2";
         assert!(trust(&data).unwrap().starts_with(start), "{:?}", trust(&data));
         data.details.insert(data.rows[0].case.id(), vec![Detail::of_case(Detail::SMT_INTERFERENCE, 0.8)]);
+        // Of one without a cost, because all its pairs were disturbed, the share is not known.
+        let disturbed = Verdict::Interfered("200 of 200 pairs excluded".into());
+        data.rows.push(Row { excluded: Some(200), ..Row::unmeasured(case("cpu.wait.pause", 1), disturbed) });
         data.run.environment.allowed_cpus = "0-3".into();
         data.run.environment.load = Some(18.03);
         let start = "Other programs were running (load 18.03 on 4 CPUs); a neighbour used our cores in 80 % of the samples of one \

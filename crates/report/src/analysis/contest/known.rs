@@ -177,6 +177,7 @@ mod tests {
         assert_eq!(times(2.24, 1.69, 3.0), "at least 1.6 times", "rounded down");
         assert_eq!(times(1.04, 1.02, 1.06), "1.04 times");
         assert_eq!(times(1.3, 1.049, 1.61), "1.04 to 1.7 times", "rounded away from each other");
+        assert_eq!(times(1.3, 1.004, 1.61), "up to 1.7 times", "a lower end of 1.00 would say that nothing differs");
         assert_eq!(times(1.4, 1.1, 2.0), "at least 1.1 times");
         assert_eq!(Ratio { point: 3.0, low: Some(1.049), high: None }.to_string(), "at least 1.04 times");
     }

@@ -41,8 +41,8 @@ fn spinning_or_sleeping(data: &RunData) -> Option<Said> {
     let both @ Comparison { less, more, ratio } = least.against(of_most).filter(|_| is_certain)?;
     let threads = peers.like.threads?;
     let text = format!(
-        "At {threads} threads the cheapest lock whose waiters {slower} ({costly}, {more}) takes {ratio} as long as the \
-         cheapest whose waiters {faster} ({cheap}, {less})."
+        "At {threads} threads even {costly} ({more}), whose waiters {slower}, takes {ratio} as long as {cheap} ({less}), \
+         the cheapest whose waiters {faster}."
     );
     Some(Said::certain(text, both.rows()))
 }
@@ -234,8 +234,8 @@ mod tests {
         assert_eq!(
             sentence("decide-lock", rows()),
             "Cheapest measured lock: ticket at 1 thread (9.00 ns), pthread_mutex at 2 threads (90.0 ns), at 16 (1.20 µs) and at 32 (1.30 \
-             µs). At 16 threads the cheapest lock whose waiters spin (ticket, 6.00 µs) takes 5.0 times as long as the \
-             cheapest whose waiters sleep (pthread_mutex, 1.20 µs)."
+             µs). At 16 threads even ticket (6.00 µs), whose waiters spin, takes 5.0 times as long as pthread_mutex (1.20 µs), \
+             the cheapest whose waiters sleep."
         );
         let mut overlapping = rows();
         overlapping[2] = within(overlapping[2].clone(), 1100.0, 9000.0);
@@ -324,8 +324,8 @@ mod tests {
     #[test]
     fn waiting_is_compared_with_sleeping() {
         let rows = vec![of_all("std_mutex", 2400.0), of_all("pthread_mutex", 1200.0), of_all("ticket", 6000.0)];
-        let sentence = "At 16 threads the cheapest lock whose waiters spin (ticket, 6.00 µs) takes 5.0 times as long as the \
-                        cheapest whose waiters sleep (pthread_mutex, 1.20 µs).";
+        let sentence = "At 16 threads even ticket (6.00 µs), whose waiters spin, takes 5.0 times as long as pthread_mutex \
+                        (1.20 µs), the cheapest whose waiters sleep.";
         assert_eq!(said(spinning_or_sleeping, rows.clone()), Some(Ok(sentence.into())));
         assert_eq!(said(spinning_or_sleeping, rows[..2].to_vec()), None, "no lock spins");
         let blurred = vec![rows[1].clone(), within(rows[2].clone(), 1100.0, 9000.0)];

@@ -237,11 +237,11 @@ fn of_length<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{case, data, on_blocks, row, said};
+    use super::super::testing::{case, data, on_blocks, row, said, within};
     use super::super::testing::{decision, series};
     use super::*;
     use crate::naming::KERNEL_US;
-    use syncscope_core::{MemoryOrder, Row};
+    use syncscope_core::{MemoryOrder, Row, Verdict};
 
     #[test]
     fn kernels_of_several_lengths_are_lines_over_level_barriers() {
@@ -355,7 +355,11 @@ mod tests {
         assert!(question.starts_with("whether the next kernel (700 ns in a graph)"), "{question}");
         let rows = vec![of_blocks("graph", 1, 515.0), kernel("graph", 900.0), grid("counter", 717.0, 0.01)];
         let sentence = "To make 132 blocks meet, a grid barrier takes 717 ns (counter). The next kernel takes longer: 900 ns in a graph.";
-        assert_eq!(said(kernel_or_grid_barrier, rows), Some(Ok(sentence.into())));
+        assert_eq!(said(kernel_or_grid_barrier, rows.clone()), Some(Ok(sentence.into())));
+        let wide = Verdict::Noisy("wide".into());
+        let unknown = Row { verdict: wide, ..within(kernel("programmatic", 600.0), 100.0, 9000.0) };
+        let sentence = format!("{sentence} Without a number: by programmatic launch.");
+        assert_eq!(said(kernel_or_grid_barrier, [rows, vec![unknown]].concat()), Some(Ok(sentence)));
     }
 
     #[test]
