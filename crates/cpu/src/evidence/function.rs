@@ -32,7 +32,7 @@ pub fn timed_loop(entry: usize) -> Result<TimedLoop, String> {
 }
 
 /// The bytes from `entry` to the end of the executable mapping that holds it, or [`MAX_BYTES`] of them.
-fn code_at(entry: usize) -> Option<&'static [u8]> {
+pub(super) fn code_at(entry: usize) -> Option<&'static [u8]> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
     let end = maps.lines().find_map(|line| executable_end(line, entry))?;
     let length = (end - entry).min(MAX_BYTES);

@@ -3,10 +3,11 @@
 use std::ffi::c_void;
 
 use iced_x86::{
-    Decoder, DecoderOptions, FlowControl, Formatter, Instruction, IntelFormatter, SymbolResolver, SymbolResult,
+    Decoder, DecoderOptions, FlowControl, Formatter, Instruction, IntelFormatter, Mnemonic, SymbolResolver,
+    SymbolResult,
 };
 
-use super::function::{Decoded, Flow};
+use super::function::{Decoded, Flow, code_at};
 
 /// The instructions that follow each other from `address`.
 pub(super) fn instructions(code: &[u8], address: u64) -> impl Iterator<Item = Decoded> {
@@ -43,14 +44,28 @@ impl SymbolResolver for Names {
         }
         let place = address as usize as *const c_void;
         let own = syncscope_host::name_of(place)?;
-        // The pointer through which a function of a library is called.
-        let pointer = place.cast::<*const c_void>();
-        let called = (instruction.is_call_near_indirect() && pointer.is_aligned()).then(|| {
+        // The pointer through which a function of a library is called, by the instruction or by a stub that it calls.
+        let pointer = match instruction.flow_control() {
+            FlowControl::IndirectCall => Some(address),
+            FlowControl::Call => pointer_of_stub(address),
+            _ => None,
+        };
+        let pointer = pointer.map(|pointer| pointer as usize as *const *const c_void);
+        let called = pointer.filter(|pointer| pointer.is_aligned()).map(|pointer| {
             // SAFETY: the place is in a loaded file. The instruction, which is the program's own, reads a pointer there.
             unsafe { pointer.read() }
         });
         Some(SymbolResult::with_string(address, called.and_then(syncscope_host::name_of).unwrap_or(own)))
     }
+}
+
+/// Where the stub of a library's function at this address (an entry of the procedure linkage table) reads what it jumps to.
+fn pointer_of_stub(address: u64) -> Option<u64> {
+    let code = code_at(usize::try_from(address).ok()?)?;
+    let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
+    let first = decoder.decode();
+    let jump = if first.mnemonic() == Mnemonic::Endbr64 { decoder.decode() } else { first };
+    (jump.is_jmp_near_indirect() && jump.is_ip_rel_memory_operand()).then(|| jump.ip_rel_memory_address())
 }
 
 fn flow_of(instruction: &Instruction) -> Flow {
@@ -126,8 +141,16 @@ mod tests {
                 }
             }
         }
-        let listing = timed_loop(asks as *const () as usize).unwrap().listing();
-        assert!(listing.contains("call qword ptr [getppid]"), "{listing}");
+        #[inline(never)]
+        extern "C" fn asks_through_stub(times: u64) {
+            for _ in 0..std::hint::black_box(times) {
+                // SAFETY: as above.
+                unsafe { std::arch::asm!("call {}@PLT", sym libc::getppid, clobber_abi("C")) };
+            }
+        }
+        let listing = |function: extern "C" fn(u64)| timed_loop(function as *const () as usize).unwrap().listing();
+        assert!(listing(asks).contains("call qword ptr [getppid]"), "{}", listing(asks));
+        assert!(listing(asks_through_stub).contains("call getppid"), "{}", listing(asks_through_stub));
     }
 
     #[test]

@@ -149,7 +149,8 @@ pub(super) fn compile(own: &OwnOperation, dtype: Dtype, has_work: bool) -> Resul
     }
     let mut options: Vec<String> = words.map(str::to_owned).collect();
     // A wait that gives up leaves the loop through the frames of this code.
-    options.extend([standard, "-O2", "-fPIC", "-shared", "-fexceptions", "-Wl,--no-undefined"].map(str::to_owned));
+    options
+        .extend([standard, "-O2", "-fPIC", "-shared", "-fexceptions", "-Wl,--no-undefined,-z,now"].map(str::to_owned));
     if !is_cpp(own) {
         options.push("-Werror=implicit-function-declaration".to_owned());
     }
