@@ -33,11 +33,9 @@ fn colour_wanted() -> bool {
         && std::env::var_os("TERM").is_none_or(|terminal| terminal != "dumb")
 }
 
-/// The width of the terminal in columns; if stdout is none, `COLUMNS` or 100.
+/// The width of the terminal in columns; 100 if stdout is no terminal.
 pub(crate) fn width() -> usize {
-    let of_terminal = terminal_size::terminal_size_of(stdout()).map(|(width, _)| usize::from(width.0));
-    let chosen = || std::env::var("COLUMNS").ok()?.parse().ok();
-    of_terminal.or_else(chosen).map_or(100, |width: usize| width.clamp(40, 160))
+    terminal_size::terminal_size_of(stdout()).map_or(100, |(width, _)| usize::from(width.0).clamp(40, 160))
 }
 
 /// Writes a result to stdout. A closed pipe (`| head`) is not an error.
