@@ -36,7 +36,7 @@ function rowFrom(columns, run, index) {
   row.name = name.join(".") + form;
   row.title = row.primitive + form;
   // The files have no letter mu.
-  if (row.group !== null) row.group = row.group.replace(/^(\d+) us$/, "$1\u00a0µs");
+  if (row.group !== null) row.group = row.group.replace(/(\d) us$/, "$1\u00a0µs");
   row.variables = row.layout === "private" ? `private, stride ${row.stride}` : row.layout;
   const resolved = row.verdict === "Resolved" && row.ns > 0;
   row.ops_per_s_thread = resolved ? 1e9 / row.ns : null;

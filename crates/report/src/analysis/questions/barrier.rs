@@ -107,10 +107,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let on_cpu = threads.and_then(|peers| by_threads(data, &peers, "CPU barrier", LEAST_TEAM));
     let all: Vec<usize> = cpu.iter().chain(&gpu).copied().collect();
     let has_grid = gpu.iter().any(|index| has_role(data, data.case(*index), Role::GridBarrier));
-    let shape = has_grid.then(|| {
-        "A grid has one block on each multiprocessor; its lines begin at one warp in each block and end at full blocks."
-            .to_owned()
-    });
+    let shape = has_grid
+        .then(|| "A grid has one block on each multiprocessor, from one warp in each block to full blocks.".to_owned());
     let relaxed = data.rows.iter().any(|row| row.case.domain_and_family().0 == "gpu" && is_relaxed(data, &row.case));
     let relaxed = relaxed.then(|| "Relaxed barriers, which order no memory accesses, are not drawn.".to_owned());
     let otherwise = "Too few barriers have a figure in this run.";
