@@ -154,7 +154,9 @@ impl fmt::Display for Ratio {
         let low = self.low.unwrap_or_default();
         match self.high {
             Some(high) if high <= NARROW * low => write!(out, "{} times", text(self.point)),
-            Some(high) if low < 1.01 => write!(out, "up to {} times", text((high * 10.0).ceil() / 10.0)),
+            Some(high) if (1.0..1.01).contains(&low) => {
+                write!(out, "up to {} times", text((high * 10.0).ceil() / 10.0))
+            }
             Some(high) if low < 1.1 => {
                 write!(out, "{:.2} to {} times", floor(low, 100.0), text((high * 10.0).ceil() / 10.0))
             }
@@ -178,6 +180,7 @@ mod tests {
         assert_eq!(times(1.04, 1.02, 1.06), "1.04 times");
         assert_eq!(times(1.3, 1.049, 1.61), "1.04 to 1.7 times", "rounded away from each other");
         assert_eq!(times(1.3, 1.004, 1.61), "up to 1.7 times", "a lower end of 1.00 would say that nothing differs");
+        assert_eq!(times(1.3, 0.8, 1.61), "0.80 to 1.7 times", "it may be less");
         assert_eq!(times(1.4, 1.1, 2.0), "at least 1.1 times");
         assert_eq!(Ratio { point: 3.0, low: Some(1.049), high: None }.to_string(), "at least 1.04 times");
     }

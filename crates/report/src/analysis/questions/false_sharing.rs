@@ -200,11 +200,8 @@ fn cost_drop(costs: &[OfStride<'_>], dtype: Dtype) -> Option<CostDrop> {
     let (before, (_, first), (stride, start)) = (costs[from - 1], costs[0], costs[from]);
     let certain = low(&before) > start.bounds.high && start.bounds.high < LEAST_DROP * least(&costs[from..]);
     let factor = first.over(&start);
-    (certain && before.1.ns >= PLATEAU * start.ns && factor.point >= LEAST_DROP).then(|| CostDrop {
-        stride,
-        bytes: u64::from(stride) * dtype.size_bytes() as u64,
-        factor,
-    })
+    (certain && before.1.ns >= PLATEAU * start.ns && factor.point >= LEAST_DROP && factor.is_above_one())
+        .then(|| CostDrop { stride, bytes: u64::from(stride) * dtype.size_bytes() as u64, factor })
 }
 
 impl StrideFinding {
@@ -288,6 +285,10 @@ mod tests {
     fn the_stride_of_the_drop_is_found() {
         let found = cost_drop(&costs(&[(1, 52.0), (2, 48.0), (4, 31.0), (8, 10.0), (16, 10.1)], 0.02), Dtype::F64);
         assert_eq!(found.map(|found| (found.stride, found.bytes, found.factor.point)), Some((8, 64, 5.2)));
+        // Nothing is said about adjacent elements whose own interval reaches the plateau.
+        let mut uncertain = costs(&[(1, 52.0), (2, 48.0), (4, 31.0), (8, 10.0), (16, 10.1)], 0.02);
+        uncertain[0].1.bounds.low = -5.0;
+        assert_eq!(cost_drop(&uncertain, Dtype::F64).map(|found| found.stride), None);
         let found = cost_drop(&costs(&[(1, 90.0), (4, 60.0), (8, 40.0), (16, 6.0)], 0.02), Dtype::I32);
         assert_eq!(found.map(|found| (found.stride, found.bytes)), Some((16, 64)));
     }
