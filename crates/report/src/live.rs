@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Catalogue, Nanoseconds, Row, Run, Verdict};
 
 use crate::RunData;
 use crate::analysis::ladder;
+use crate::figure::{ROUGH_HALF_WIDTH, has_figure};
 
 /// The rungs of which something is known.
 #[derive(Debug)]
@@ -24,11 +24,14 @@ impl LiveLadder {
         ladder::may_be_on_card(&self.0, case)
     }
 
-    /// Takes what is known so far of a case. After few pairs a cost has no interval yet; all that is shown is rough.
+    /// Takes what is known so far of a case, once its interval is narrow enough for a figure; what was shown before is
+    /// forgotten where it no longer is.
     pub fn take(&mut self, row: Row) {
-        let Some(ns) = row.ns.map(Nanoseconds::value).filter(|ns| *ns > 0.0) else { return };
-        let within = row.ns_within.or(Some(Interval { low: ns, high: ns }));
-        let row = Row { verdict: Verdict::Resolved, ns_within: within, ns_interval: within, ..row };
+        let interval = row.ns_within.filter(|within| within.low > 0.0);
+        let (Some(ns), Some(within)) = (row.ns.map(Nanoseconds::value), interval) else { return };
+        let is_narrow = within.half_width() < ROUGH_HALF_WIDTH * ns;
+        let verdict = if is_narrow { Verdict::Resolved } else { Verdict::Interfered("too few pairs".to_owned()) };
+        let row = Row { verdict, ns_interval: Some(within), ..row };
         match self.0.rows.iter_mut().find(|known| known.case == row.case) {
             Some(known) => *known = row,
             None => self.0.rows.push(row),
@@ -37,7 +40,8 @@ impl LiveLadder {
 
     /// What the rungs are called and cost so far, in nanoseconds, the cheapest first.
     pub fn lines(&self) -> Vec<(String, f64)> {
-        let cost = |(id, name)| Some((name, self.0.rows.get(ladder::rung(&self.0, id)?.row)?.ns?.value()));
+        let row = |id| self.0.rows.get(ladder::rung(&self.0, id)?.row).filter(|row| has_figure(row));
+        let cost = |(id, name)| Some((name, row(id)?.ns?.value()));
         let mut all: Vec<(String, f64)> = ladder::card(&self.0).into_iter().filter_map(cost).collect();
         all.sort_by(|(_, a), (_, b)| a.total_cmp(b));
         all
@@ -47,6 +51,7 @@ impl LiveLadder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use syncscope_core::stats::Interval;
 
     #[test]
     fn a_rung_is_what_is_known_last_and_other_cases_are_not_followed() {
@@ -54,10 +59,15 @@ mod tests {
         let mut live = LiveLadder::new(data.run, data.catalogue);
         let case = Case { threads: Some(1), ..Case::new("cpu.atomic.add") };
         assert!(live.follows(&case) && !live.follows(&Case { threads: Some(1), ..Case::new("cpu.atomic.max") }));
-        for ns in [9.0, 2.0] {
+        let mut take = |ns: f64, half_width: Option<f64>| {
             let row = Row::unmeasured(case.clone(), Verdict::Noisy("few pairs".into()));
-            live.take(Row { ns: Some(Nanoseconds(ns)), ..row });
-        }
-        assert_eq!(live.lines(), [("fetch_add, one thread".to_owned(), 2.0)]);
+            let ns_within = half_width.map(|half| Interval { low: ns - half, high: ns + half });
+            live.take(Row { ns: Some(Nanoseconds(ns)), ns_within, ..row });
+            live.lines()
+        };
+        assert_eq!(take(9.0, None), [], "after few pairs it has no interval");
+        assert_eq!(take(9.0, Some(1.0)).len(), 1);
+        assert_eq!(take(2.0, Some(0.2)), [("fetch_add, one thread".to_owned(), 2.0)]);
+        assert_eq!(take(400.0, Some(150.0)), [], "no figure is written that is as wide");
     }
 }

@@ -106,7 +106,7 @@ fn reductions_advise_from_their_experiment() {
     let of = |elements: &str| lines.iter().find(|line| line["on"] == "gpu" && line["situation"] == elements).unwrap();
     assert_eq!(of("max of 1,024 to 262,144 elements")["choice"]["id"], "gpu.reduction.atomic_graph_chain");
     let large = of("max of 67,108,864 elements");
-    assert!(large["decision"] == "undecided" && large.to_string().contains("grid_counter"), "{large}");
+    assert!(large["decision"] == "undecided" && large.to_string().contains("atomic_queued"), "{large}");
     let without = advice(&["advise", &stored("h200"), "--need", "reduce", "--format", "json"]);
     assert_eq!(without[0]["decision"], "missing");
 }

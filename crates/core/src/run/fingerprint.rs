@@ -140,7 +140,7 @@ impl Fingerprint {
             // What the usual state was, once, with the others that are compared with it in the same words.
             let mut compared: Vec<(String, Vec<(String, f64)>)> = Vec::new();
             for other in others {
-                let mut causes = usual.reading.causes(&other.reading);
+                let mut causes = usual.reading.causes(&other.reading, usual.reading.clocks_hz(&other.reading));
                 if causes.is_empty() {
                     causes.push(["as usual".to_owned(), other.cost()]);
                 }
@@ -211,10 +211,16 @@ const NEIGHBOUR: f64 = 1.07;
 /// A clock is known to so much.
 const OTHER_CLOCK: f64 = 1.01;
 
+fn clocks(clocks_hz: [f64; 2]) -> Option<[String; 2]> {
+    let text = |hertz: f64| format!("core clock {:.2} GHz", hertz / 1e9);
+    differ(clocks_hz[0], clocks_hz[1], OTHER_CLOCK).then(|| clocks_hz.map(text))
+}
+
 impl Reading {
-    /// The clock of the core that made the addition.
-    pub fn clock_hz(&self) -> Option<f64> {
-        Some(self.add_cycles? / self.add_ns? * 1e9)
+    /// The clocks of the cores that made the additions, of this one and the other.
+    pub fn clocks_hz(&self, other: &Self) -> Option<[f64; 2]> {
+        let of = |one: &Self| Some(one.add_cycles? / one.add_ns? * 1e9);
+        Some([of(self)?, of(other)?])
     }
 
     /// By what the hand-offs cost more in another reading of the same cases; `None` without one.
@@ -223,15 +229,10 @@ impl Reading {
         median(&ratios).filter(|_| self.handoff_ns.len() == other.handoff_ns.len())
     }
 
-    /// What distinguishes this state from the other one, as far as the figures tell: each cause as it is in either.
-    pub fn causes(&self, other: &Self) -> Vec<[String; 2]> {
-        [self.clocks(other), self.neighbours(other), self.places(other)].into_iter().flatten().collect()
-    }
-
-    fn clocks(&self, other: &Self) -> Option<[String; 2]> {
-        let clocks = [self.clock_hz()?, other.clock_hz()?];
-        let text = |hertz: f64| format!("core clock {:.2} GHz", hertz / 1e9);
-        differ(clocks[0], clocks[1], OTHER_CLOCK).then(|| clocks.map(text))
+    /// What distinguishes this state from the other one, as far as the figures and the clocks of both tell: each cause as it is
+    /// in either.
+    pub fn causes(&self, other: &Self, clocks_hz: Option<[f64; 2]>) -> Vec<[String; 2]> {
+        [clocks_hz.and_then(clocks), self.neighbours(other), self.places(other)].into_iter().flatten().collect()
     }
 
     fn neighbours(&self, other: &Self) -> Option<[String; 2]> {
@@ -276,8 +277,8 @@ mod tests {
     #[test]
     fn causes_are_named_as_far_as_the_figures_tell() {
         let usual = reading(155.0, 6.0, 18.0);
-        let causes =
-            |other: &Reading| usual.causes(other).into_iter().map(|cause| cause.join(" -> ")).collect::<Vec<_>>();
+        let all = |other: &Reading| usual.causes(other, usual.clocks_hz(other));
+        let causes = |other: &Reading| all(other).into_iter().map(|cause| cause.join(" -> ")).collect::<Vec<_>>();
         assert!(causes(&usual).is_empty());
         assert_eq!(
             causes(&reading(25.0, 6.0, 18.0)),
@@ -296,7 +297,7 @@ mod tests {
             ]
         );
         assert_eq!(causes(&reading(180.0, 6.0, 18.0)), ["hand-off 155 ns -> hand-off 180 ns"]);
-        assert_eq!(usual.causes(&Reading::default()), Vec::<[String; 2]>::new(), "nothing is known of the other");
+        assert_eq!(all(&Reading::default()), Vec::<[String; 2]>::new(), "nothing is known of the other");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! first.
 
 use syncscope_core::Row;
-use syncscope_report::{Finding, Paper, grouped, time};
+use syncscope_report::{Finding, Paper, Ratio, grouped, time};
 
 use super::prediction::{Agreement, Decision, predicted};
 use super::{Class, Measured, measured};
@@ -138,7 +138,7 @@ fn recommendation(rows: &[Row]) -> Option<String> {
 
 /// Whether one takes longer than another beyond both intervals.
 fn is_longer(one: &Measured<'_>, than: &Measured<'_>) -> bool {
-    one.ns - one.half_width_ns > than.ns + than.half_width_ns
+    one.bounds().low > than.bounds().high
 }
 
 /// The reductions of a class at the smallest size, the fastest first.
@@ -158,9 +158,9 @@ fn fastest(all: &[Measured<'_>]) -> Option<String> {
         format!(
             "The shortest maximum of {} elements on one GPU takes {} (gpu.reduction.{}), and cub::DeviceReduce {}.",
             grouped(first.elements),
-            time(first.ns),
+            first.time(),
             first.name,
-            time(library.ns)
+            library.time()
         )
     })
 }
@@ -169,12 +169,13 @@ fn fastest(all: &[Measured<'_>]) -> Option<String> {
 fn boundary(rows: &[Row]) -> Option<String> {
     let found = boundaries(rows).into_iter().find(|one| one.launched_by == ONE_GRAPH)?;
     let ((kernel, kernel_width), (grid, grid_width)) = found.kernel.zip(found.grid)?;
+    let more = |ns: f64, width: f64| format!("{}{}", if width > 0.05 * ns.abs() { "~" } else { "" }, time(ns));
     ((kernel - grid).abs() > kernel_width + grid_width).then(|| {
         format!(
             "A second kernel that joins partial results costs {} more than one atomicMax of each block, and grid.sync() of \
              cooperative groups {} more: {} elements, kernels in one graph.",
-            time(kernel),
-            time(grid),
+            more(kernel, kernel_width),
+            more(grid, grid_width),
             grouped(found.elements)
         )
     })
@@ -186,12 +187,12 @@ fn devices(all: &[Measured<'_>]) -> Option<String> {
     let (first, host) = (found.first()?, found.iter().find(|one| one.name == "devices_host")?);
     is_longer(host, first).then(|| {
         format!(
-            "A maximum over {} GPUs takes {:.2} times as long where the host joins the results: {} against {} with \
+            "A maximum over {} GPUs takes {} as long where the host joins the results: {} against {} with \
              gpu.reduction.{}, {} elements.",
             first.problem().1,
-            host.ns / first.ns,
-            time(host.ns),
-            time(first.ns),
+            Ratio::of((host.ns, host.bounds()), (first.ns, first.bounds())),
+            host.time(),
+            first.time(),
             first.name,
             grouped(first.elements)
         )
@@ -282,6 +283,6 @@ mod tests {
         for (elements, by_host) in [(4096, 900.0), (1024, 2000.0)] {
             rows.extend([reduction("devices_flags", elements, 800.0), reduction("devices_host", elements, by_host)]);
         }
-        assert!(answers(&rows)[0].contains("2.50 times as long"), "{:?}", answers(&rows));
+        assert!(answers(&rows)[0].contains("2.5 times as long"), "{:?}", answers(&rows));
     }
 }

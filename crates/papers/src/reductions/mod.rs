@@ -16,6 +16,7 @@ mod prediction;
 mod section;
 mod terms;
 
+use syncscope_core::stats::Interval;
 use syncscope_core::{Row, Verdict, words};
 use syncscope_report::time;
 
@@ -57,6 +58,17 @@ const fn has_figure(verdict: &Verdict) -> bool {
 }
 
 impl<'a> Measured<'a> {
+    /// `3.69 µs`, `~3.69 µs` where the row is not resolved.
+    fn time(&self) -> String {
+        let doubt = if self.row.verdict == Verdict::Resolved { "" } else { "~" };
+        format!("{doubt}{}", time(self.ns))
+    }
+
+    /// Its interval within the run.
+    fn bounds(&self) -> Interval {
+        Interval { low: self.ns - self.half_width_ns, high: self.ns + self.half_width_ns }
+    }
+
     /// The reduction of a row; `None` for other rows, for wrong results and for times that may be zero. Sums say nothing that
     /// maxima do not.
     fn of(row: &'a Row) -> Option<Self> {

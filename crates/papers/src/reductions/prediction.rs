@@ -182,11 +182,14 @@ fn kernel_us(ns: f64) -> u32 {
 }
 
 /// The cost of one operation of a term and half of its interval: that of the same case; where there is none, that of the case
-/// of the same primitive, type, mode and group whose grid is the nearest.
+/// of the same primitive, type, order, mode and group whose grid is the nearest, of two that are as near the larger.
 fn cost_of(term: &Term, rows: &[Row]) -> Option<(f64, f64)> {
     let is_figure = |row: &&Row| has_figure(&row.verdict) && row.ns.is_some_and(|ns| ns.value() > 0.0);
     let candidates = rows.iter().filter(|row| is_same_operation(&row.case, &term.case)).filter(is_figure);
-    let row = candidates.min_by(|a, b| distance(&a.case, &term.case).total_cmp(&distance(&b.case, &term.case)))?;
+    let row = candidates.min_by(|a, b| {
+        let [near, other] = [a, b].map(|row| distance(&row.case, &term.case));
+        near.total_cmp(&other).then_with(|| b.case.actors().cmp(&a.case.actors())).then_with(|| a.case.cmp(&b.case))
+    })?;
     let half_width = row.ns_interval.or(row.ns_within).map_or(0.0, |interval| interval.half_width());
     // An overlapping term counts operations of all threads together.
     let share = if term.overlaps { row.case.actors().max(1) as f64 } else { 1.0 };
@@ -199,6 +202,8 @@ fn is_same_operation(found: &Case, wanted: &Case) -> bool {
         wanted.is_none() || found == wanted
     }
     found.primitive == wanted.primitive
+        // A barrier without an order keeps memory accesses in order; a relaxed one does not.
+        && found.order == wanted.order
         && fits(found.dtype.as_ref(), wanted.dtype.as_ref())
         && fits(found.layout.as_ref(), wanted.layout.as_ref())
         && fits(found.space.as_ref(), wanted.space.as_ref())
@@ -285,7 +290,7 @@ mod tests {
     use super::super::testing::{reduction, resolved};
     use super::*;
     use syncscope_core::Group;
-    use syncscope_core::{Dtype, Layout, Mode, Scope, Space};
+    use syncscope_core::{Dtype, Layout, MemoryOrder, Mode, Scope, Space};
 
     const SIZE: u64 = 1 << 20;
 
@@ -302,6 +307,7 @@ mod tests {
             threads: Some(threads),
             scope: Some(Scope::Device),
             space: Some(Space::Global),
+            order: Some(MemoryOrder::Relaxed),
             mode: Some(mode),
             ..Case::new("gpu.atomic.max")
         }
@@ -409,6 +415,18 @@ mod tests {
         let wanted = Case { group: Some(Group::of_word("2 us")), ..wanted };
         let near = distance(&launch("gpu.launch.stream", 132, 1.0).case, &wanted);
         assert!(near < distance(&launch("gpu.launch.stream", 1, 1.0).case, &wanted));
+        // Not the relaxed barrier, and of two grids that are as near the larger, whatever the order of the rows.
+        let sync = |threads: u32, order: Option<MemoryOrder>, ns: f64| {
+            let case = Case { blocks: Some(8), threads: Some(threads), order, ..Case::new("gpu.cluster.sync") };
+            resolved(case, ns)
+        };
+        let mut rows = [(256, None, 398.0), (256, Some(MemoryOrder::Relaxed), 43.0), (1024, None, 644.0)]
+            .map(|(threads, order, ns)| sync(threads, order, ns));
+        let term = Term::added(sync(512, None, 1.0).case, 1.0);
+        for _ in 0..2 {
+            assert!((cost_of(&term, &rows).unwrap().0 - 644.0).abs() < 1e-9);
+            rows.reverse();
+        }
         assert_eq!([1_500.0, 4_000.0, 9_000.0, 250_000.0].map(kernel_us), [2, 5, 5, 20]);
     }
 }

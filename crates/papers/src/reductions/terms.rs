@@ -29,7 +29,7 @@ pub(super) struct Term {
 }
 
 impl Term {
-    fn added(case: Case, count: f64) -> Self {
+    pub(super) fn added(case: Case, count: f64) -> Self {
         Self { case, count, overlaps: false }
     }
 

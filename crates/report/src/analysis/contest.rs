@@ -33,7 +33,8 @@ use crate::sets::in_groups;
 use crate::{RunData, naming};
 
 pub(crate) use alike::Comparison;
-pub(crate) use known::{Basis, Known, Ratio, bounds, has_cost_of_case};
+pub use known::Ratio;
+pub(crate) use known::{Basis, Known, bounds, has_cost_of_case};
 
 /// What a program would take: the primitive, and its variant where the catalogue says that variants are designs.
 pub(crate) fn design(catalogue: &Catalogue, case: &Case) -> String {
@@ -325,7 +326,7 @@ impl<'a> Contest<'a> {
         Some(match names.len() {
             _ if !unresolved.is_empty() => Err(Open::NoNumber { names: unresolved, of }),
             1 => Ok(Win { name: &best.name, cost, rivals: self.rivals_of(best) }),
-            several => Err(Open::Overlap { names, others: of - several }),
+            several => Err(Open::Overlap { names, others: of - several, basis: cost.basis }),
         })
     }
 
@@ -390,7 +391,7 @@ pub(crate) enum Open {
     /// These have no figure, and may be the cheapest.
     NoNumber { names: Vec<String>, of: usize },
     /// The intervals of these overlap, and so many others certainly cost more.
-    Overlap { names: Vec<String>, others: usize },
+    Overlap { names: Vec<String>, others: usize, basis: Basis },
     /// These are no rivals: they differ in form or width.
     Unlike(Vec<String>),
 }
@@ -416,8 +417,8 @@ impl fmt::Display for Open {
         match self {
             Self::Pending { names, of } => counted(out, names, of, ["is not measured yet", "are not measured yet"]),
             Self::NoNumber { names, of } => counted(out, names, of, ["has no number", "have no number"]),
-            Self::Overlap { names, others } => {
-                write!(out, "the intervals of {} overlap", few(names))?;
+            Self::Overlap { names, others, basis } => {
+                write!(out, "the intervals {}of {} overlap", basis.words(), few(names))?;
                 let verb = if *others == 1 { "costs" } else { "cost" };
                 if *others > 0 { write!(out, "; {others} more {verb} more") } else { Ok(()) }
             }

@@ -114,7 +114,8 @@ fn cost_text(cost: &CostFigure) -> String {
 /// `std_mutex costs 1.8 times as much (1.6 to 2.1)`.
 fn next_text(next: &RunnerUp) -> String {
     let ends = figure::ends(next.ratio_low, next.ratio_high);
-    format!("{} costs {} times as much ({ends})", next.name, figure::ratio(next.ratio))
+    let verb = if next.name.ends_with("counters") { "cost" } else { "costs" };
+    format!("{} {verb} {} times as much ({ends})", next.name, figure::ratio(next.ratio))
 }
 
 fn json_advice(advice: &Advice) -> Value {

@@ -92,7 +92,7 @@ fn named((primitive, cell): (&str, &FleetCell)) -> Value {
     value
 }
 
-/// `200 nodes, 7 primitives: 5 nodes differ from the median node by more than 5 %`, with `7 of 9 primitives` where the
+/// `200 nodes, 7 primitives: 5 nodes differ from the median node by more than 5 % in the median of a primitive's cases`, with `7 of 9 primitives` where the
 /// others are on too few nodes. A fleet without comparable cases gets another sentence.
 pub fn summary(fleet: &ExaminedFleet) -> String {
     let (compared, nodes) = (fleet.compared(), fleet.nodes.len());
@@ -111,11 +111,14 @@ pub fn summary(fleet: &ExaminedFleet) -> String {
     };
     let lacking = fleet.nodes.iter().filter(|node| node.missing > 0).count();
     let lacking = if lacking > 0 { format!("; nodes without cases that most have: {lacking}") } else { String::new() };
+    let copies: Vec<String> = fleet.copies.iter().map(|(one, other)| format!("{one} and {other}")).collect();
+    let copies = if copies.is_empty() { String::new() } else { format!("; copies of one run: {}", copies.join(", ")) };
     let all = fleet.primitives.len();
     format!(
-        "{nodes} nodes, {} primitives: {differ} from the median node by more than {}{lacking}",
+        "{nodes} nodes, {} primitives: {differ} from the median node by more than {} in the median of a primitive's cases{lacking}{}",
         if compared == all { all.to_string() } else { format!("{compared} of {all}") },
-        percent(fleet.threshold)
+        percent(fleet.threshold),
+        copies
     )
 }
 
@@ -205,6 +208,7 @@ mod tests {
                 FleetNode { missing: 2, ..node("cn3", vec![None, cell(0.5, Change::Faster), cell(1.0, Change::Same)]) },
             ],
             threshold: 0.05,
+            copies: vec![("cn1".to_owned(), "cn4".to_owned())],
         }
     }
 
@@ -217,8 +221,8 @@ mod tests {
         assert!(lines[at("gpu.grid")].ends_with("2 of 2  0.30 %     0.500    1.300       2"), "{text}");
         assert_eq!(
             *lines.last().unwrap(),
-            "3 nodes, 3 primitives: 2 nodes differ from the median node by more than 5 %; nodes without cases that most \
-             have: 1"
+            "3 nodes, 3 primitives: 2 nodes differ from the median node by more than 5 % in the median of a primitive's \
+             cases; nodes without cases that most have: 1; copies of one run: cn1 and cn4"
         );
     }
 

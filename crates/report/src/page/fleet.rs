@@ -129,6 +129,7 @@ mod tests {
             spreads: vec![Some(0.01); primitives],
             nodes: (0..nodes).map(node).collect(),
             threshold: 0.05,
+            copies: Vec::new(),
         }
     }
 

@@ -67,7 +67,10 @@ impl MachineStates {
             classes.filter_map(|(class, pairs)| change(class, &pairs, is_one_program)).collect();
         // Threads at other places, or another speed of what connects them: hand-offs show it, whatever the median of all rows is.
         let lines = classes.iter().find(|change| change.class == Class::Lines).copied();
-        let clocks = in_a.clock_hz().zip(in_b.clock_hz()).map_or(0.0, |(a, b)| (b / a).ln());
+        // That of all cases; where a run has none, that of the case of the fingerprint.
+        let of_run = |data: &RunData| data.run.shared.iter().find_map(|shared| shared.clock_hz);
+        let clocks_hz = of_run(a).zip(of_run(b)).map(<[f64; 2]>::from).or_else(|| in_a.clocks_hz(&in_b));
+        let clocks = clocks_hz.map_or(0.0, |[a, b]| (b / a).ln());
         let handoffs = in_a.handoffs_to(&in_b).map_or(0.0, f64::ln);
         let handoffs = handoffs.abs().min((handoffs + clocks).abs());
         let moved = lines.is_some_and(|lines| lines.is_another_state || handoffs > LEAST_CHANGE + lines.between_runs);
@@ -75,7 +78,7 @@ impl MachineStates {
             change.is_another_state |= moved && matches!(change.class, Class::Lines | Class::Sleeping);
             change.is_removed &= !change.is_another_state;
         }
-        let causes = if classes.is_empty() { Vec::new() } else { in_a.causes(&in_b) };
+        let causes = if classes.is_empty() { Vec::new() } else { in_a.causes(&in_b, clocks_hz) };
         Self { classes, causes }
     }
 

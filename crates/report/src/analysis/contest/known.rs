@@ -18,6 +18,16 @@ pub(crate) enum Basis {
     Machine,
 }
 
+impl Basis {
+    /// What a sentence says of such intervals; nothing of those within the run.
+    pub(super) const fn words(self) -> &'static str {
+        match self {
+            Self::Run => "",
+            Self::Machine => "for another run ",
+        }
+    }
+}
+
 /// Where the cost of a row lies by the rows of its run: the interval within the run. A cost below the resolution lies in its
 /// interval, too; without an interval, a resolved cost is taken as exact. `None` where the figure is no cost of its own: also where
 /// the whole interval is below zero, as what surrounds the primitive hides it.
@@ -45,6 +55,8 @@ pub(crate) struct Known<'a> {
     pub(crate) row: &'a Row,
     pub(crate) ns: f64,
     pub(crate) bounds: Interval,
+    /// Which interval that is.
+    pub(crate) basis: Basis,
 }
 
 impl<'a> Known<'a> {
@@ -59,7 +71,7 @@ impl<'a> Known<'a> {
             Basis::Run => within,
             Basis::Machine => row.ns_with_allowance().unwrap_or(within),
         };
-        Some(Self { index, row, ns: row.ns?.value(), bounds })
+        Some(Self { index, row, ns: row.ns?.value(), bounds, basis })
     }
 
     /// The same for a row whose cost a sentence writes: `None` where it may not be written, too.
@@ -117,7 +129,7 @@ impl fmt::Display for Known<'_> {
 /// exactly where the intervals of the costs do not touch, which is what makes a comparison certain. Two independent intervals
 /// of 95 % make one of at least 95 %.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Ratio {
+pub struct Ratio {
     pub(crate) point: f64,
     /// `None`: no bound on that side, because a cost may be zero.
     pub(crate) low: Option<f64>,
@@ -129,7 +141,7 @@ const NARROW: f64 = 1.5;
 
 impl Ratio {
     /// The first cost over the second one, each with its interval.
-    pub(crate) fn of((ns, bounds): (f64, Interval), (other_ns, other): (f64, Interval)) -> Self {
+    pub fn of((ns, bounds): (f64, Interval), (other_ns, other): (f64, Interval)) -> Self {
         let quotient = |a: f64, b: f64| (a > 0.0 && b > 0.0).then(|| a / b);
         Self { point: ns / other_ns, low: quotient(bounds.low, other.high), high: quotient(bounds.high, other.low) }
     }

@@ -97,7 +97,7 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         })
     }),
     ("zhang.multi_first_gap", |data| {
-        let words = "the same barrier costs at least 1.25 times as much on two devices as on one";
+        let words = "the same barrier, with memory accesses in order, costs at least 1.25 times as much on two devices as on one";
         generally(Test::AtLeast(ALIKE), words, &devices(data, &[2], 1))
     }),
     ("zhang.multi_alike", |data| {

@@ -95,6 +95,8 @@ pub struct ExaminedFleet {
     pub nodes: Vec<FleetNode>,
     /// The relative difference that counts.
     pub threshold: f64,
+    /// Nodes whose runs are one run, so that they count twice.
+    pub copies: Vec<(String, String)>,
 }
 
 impl ExaminedFleet {
@@ -120,6 +122,14 @@ impl ExaminedFleet {
 }
 
 impl Fleet {
+    /// Each node whose run is that of one before it, with that one.
+    fn copies(&self) -> Vec<(String, String)> {
+        let is_copy = |one: &Node, other: &Node| one.started == other.started && one.costs == other.costs;
+        let first = |at: usize, node: &Node| self.nodes[..at].iter().find(|other| is_copy(node, other));
+        let both = |(at, node): (usize, &Node)| Some((first(at, node)?.name.clone(), node.name.clone()));
+        self.nodes.iter().enumerate().filter_map(both).collect()
+    }
+
     /// Adds the run of a node.
     pub fn add(&mut self, data: &RunData) {
         self.nodes.push(Node::of(data));
@@ -143,6 +153,7 @@ impl Fleet {
             }
             found
         });
-        Some(ExaminedFleet { nodes: nodes.collect(), spreads: statistics.spreads, primitives, threshold })
+        let nodes = nodes.collect();
+        Some(ExaminedFleet { nodes, spreads: statistics.spreads, primitives, threshold, copies: self.copies() })
     }
 }

@@ -15,6 +15,8 @@ use crate::analysis::contest::has_cost_of_case;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Node {
     pub(super) name: String,
+    /// When its run began, and the seed of its order.
+    pub(super) started: (String, u64),
     /// The costs of each primitive, by the hash of the case.
     pub(super) costs: BTreeMap<String, HashMap<u64, Cost>>,
     /// What its machine and its environment are.
@@ -42,6 +44,7 @@ impl Node {
         }
         Self {
             name: data.name.clone(),
+            started: (data.run.started.clone(), data.run.seed),
             costs,
             properties: properties(&data.run),
             disturbances: [

@@ -244,3 +244,14 @@ fn the_interval_of_a_cell_decides_its_verdict() {
     let decided = [Change::Slower, Change::Faster, Change::Same, Change::Undecided];
     assert!(decided.iter().all(|change| counts.contains_key(change)), "{counts:?}");
 }
+
+#[test]
+fn a_run_that_is_named_twice_is_said_to_be() {
+    let mut rng = Rng::with_seed(3);
+    let runs = ["a", "b", "c"].map(|name| run(name, &mut rng, &usual, &usual));
+    assert_eq!(examine(&runs).copies, [], "nodes of one moment are no copies");
+    let again = RunData { name: "again".to_owned(), ..run("b", &mut Rng::with_seed(3), &usual, &usual) };
+    let [_, b, c] = runs;
+    let first = run("a", &mut Rng::with_seed(3), &usual, &usual);
+    assert_eq!(examine(&[first, b, c, again]).copies, [("a".to_owned(), "again".to_owned())]);
+}

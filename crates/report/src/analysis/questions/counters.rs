@@ -76,7 +76,8 @@ impl<'a> Counters<'a> {
             is_counter(case) && is_shared(case) && case.space == Some(Space::Shared) && case.order == like.order
         });
         // A CPU has no memory of a block.
-        let is_pending = by_block.is_none() && self.on == Domain::Gpu && self.data.has_more_planned(self.id);
+        let is_missing = by_block.is_none() && self.on == Domain::Gpu;
+        let is_pending = is_missing && self.data.has_more_planned(self.id);
         let same_order = |case: &Case| case.order == like.order && case.scope == like.scope;
         // These are summed when they are read.
         let own_name = if self.on == Domain::Cpu { "padded per-thread counters" } else { "per-thread counters" };
@@ -86,7 +87,9 @@ impl<'a> Counters<'a> {
             by_block,
         ];
         let pending = is_pending.then(|| BY_BLOCK.to_owned()).into_iter().collect();
-        Contest::of(kinds.into_iter().flatten().collect(), pending)
+        let mut contest = Contest::of(kinds.into_iter().flatten().collect(), pending);
+        contest.left_out = usize::from(is_missing && !is_pending);
+        contest
     }
 
     /// A counter of one thread: on the CPU on a cache line of its own; on the GPU beside the next thread's, because a warp

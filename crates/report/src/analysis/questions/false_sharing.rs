@@ -266,7 +266,7 @@ mod tests {
     fn costs(values: &[(u32, f64)], half_width: f64) -> Vec<OfStride<'static>> {
         static ROW: LazyLock<Row> = LazyLock::new(|| stride_row(Dtype::F64, 4, 1, 1.0));
         let around = |ns: f64| Interval { low: ns * (1.0 - half_width), high: ns * (1.0 + half_width) };
-        let known = |ns: f64| Known { index: 0, row: &ROW, ns, bounds: around(ns) };
+        let known = |ns: f64| Known { index: 0, row: &ROW, ns, bounds: around(ns), basis: Basis::Run };
         values.iter().map(|(stride, ns)| (*stride, known(*ns))).collect()
     }
 

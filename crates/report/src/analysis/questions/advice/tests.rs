@@ -237,6 +237,12 @@ fn a_gpu_counts_where_its_threads_are() {
         (choice(&answers).name.as_str(), choice(&answers).next.name.as_str()),
         ("one shared counter", "per-thread counters")
     );
+    let without = "the cheapest of the 2 measured; 1 more has no row at this size";
+    assert!(
+        choice(&answers).notes.iter().any(|note| note == without),
+        "a counter for each block, {:?}",
+        choice(&answers).notes
+    );
     // Additions of another scope are no rivals of their own.
     let system = add(shared, Space::Global, 49.9);
     let case = Case { scope: Some(Scope::System), ..system.case.clone() };
