@@ -136,9 +136,12 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
     }),
     ("burtchell.cuda.fence_system_varies", system_varies),
     ("burtchell.cuda.fence_block_warp", |data| {
-        let mut rows = of_blocks(&fences(data, "gpu.fence.block"), 1);
+        let of_all_types = blocks(data, "gpu.fence.block", |case| !matches!(case.mode, Some(Mode::Latency)));
+        let mut rows = of_blocks(&of_all_types, 1);
         rows.retain(|row| row.row.case.layout == Some(NEAR) && row.row.case.threads <= Some(WARP));
-        flat(ALIKE, &rows)
+        let (one, several): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.row.case.threads == Some(1));
+        let pairs = pairs_by(&several, &one, |case| case.dtype);
+        generally(Test::Within(ALIKE), "within a warp the fence costs what it does for one thread", &pairs)
     }),
     ("burtchell.cuda.fence_block_hidden", block_fence_hidden),
     ("burtchell.cuda.full_warps", |data| {
