@@ -116,6 +116,7 @@ impl OwnRequest {
         let ids = self.only();
         let threshold = self.arguments.fail_if_slower.map_or(0.0, |percentage| percentage.0);
         let (mut json, mut markdown, mut is_slower) = (Vec::new(), String::new(), false);
+        let mut wanted = self.arguments.against.len();
         // The type is that of the words that a lock or a barrier is made of: others have no such parameter, or other words.
         let is_typed = |own: &OwnOperation| !waits(own) && (own.names("x") || own.names("mine"));
         let has_type = self.operations.iter().all(is_typed);
@@ -142,6 +143,7 @@ impl OwnRequest {
                 json.push(export::comparison::as_json(&comparison));
                 markdown.push_str(&export::comparison::as_markdown(&comparison));
                 is_slower |= comparison.count(Change::Slower) > 0;
+                wanted = wanted.saturating_sub(1);
             }
         }
         let (json, markdown) = if json.is_empty() {
@@ -153,6 +155,12 @@ impl OwnRequest {
             if let Some(file) = file {
                 replace_file(file, text.as_bytes()).map_err(Failure::in_file(file))?;
             }
+        }
+        if self.arguments.fail_if_slower.is_some() && wanted > 0 {
+            return Err(Failure::CouldNot(format!(
+                "{wanted} of {} comparisons have no case: --fail-if-slower decides nothing",
+                self.arguments.against.len()
+            )));
         }
         Ok(is_slower && self.arguments.fail_if_slower.is_some())
     }
@@ -176,7 +184,11 @@ fn in_words(comparison: &Comparison<'_>, first: &str, other: &str) -> String {
             Change::Faster => format!("{} as fast", times(true)),
             Change::Same => format!("{} the cost: the same", times(false)),
             Change::Undecided => format!("{} the cost: no difference shown", times(false)),
-            Change::NotComparable => format!("not comparable: {}", compared.remark),
+            Change::NotComparable => {
+                // A is the other one: the ratio is that of the first to it.
+                let remark = compared.remark.replace(" in A", &format!(" as {other}"));
+                format!("not comparable: {}", remark.replace(" in B", &format!(" as {first}")))
+            }
             Change::AnotherState => "the machine was in another state".to_owned(),
         };
         format!("{parameters}: {what}")
@@ -250,6 +262,10 @@ fn operations_of(arguments: &MeasureArguments, domain: Domain, code: &str) -> Re
     let Some((file, wanted)) = file_of(code) else {
         if code.trim().is_empty() {
             return Err(Failure::Usage("the statement is empty".to_owned()));
+        }
+        let is_word = |letter: char| letter.is_ascii_alphanumeric() || "._".contains(letter);
+        if code.starts_with(&format!("{domain}.")) && code.chars().all(is_word) {
+            return Err(Failure::Usage(format!("no primitive is called {code}: `syncscope list` names them")));
         }
         return Ok(vec![operation("line", None, None, code.to_owned())]);
     };

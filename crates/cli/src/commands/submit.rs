@@ -19,7 +19,7 @@ use syncscope_core::run::columns::{self, COLUMNS, Column};
 use syncscope_core::run::directory::{RunDirectory, replace_file};
 use syncscope_core::run::provenance::Tool;
 use syncscope_core::run::{IMPORTED, Status};
-use syncscope_core::{Case, CaseId, Detail, Preset, Row, Run, Verdict};
+use syncscope_core::{Case, CaseId, Detail, Placement, Preset, Row, Run, Verdict};
 use syncscope_gpu::DeviceLimits;
 
 use crate::args::SubmitArguments;
@@ -57,7 +57,7 @@ impl Extent {
     }
 }
 
-/// What [`Extent::QuickCosts`] leaves out of a row, besides the figures of processes.
+/// What [`Extent::QuickCosts`] leaves out of a row, besides the figures of processes, and each extent of rows without a number.
 const LEFT_OUT: [&str; 15] = [
     "cycles",
     "cycles_within_low",
@@ -75,6 +75,9 @@ const LEFT_OUT: [&str; 15] = [
     "evidence",
     "clock_hz",
 ];
+
+/// Why a row has no number, as far as a bundle says it.
+const NO_REASON: &str = "its run has the reason";
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -131,6 +134,11 @@ pub(crate) fn submit(arguments: &SubmitArguments) -> Result<Outcome, Failure> {
 fn make(path: &Path, out: Option<&Path>) -> Result<Outcome, Failure> {
     let directory = RunDirectory::open(path)?;
     let data = runs::load(path)?;
+    let provisional = data.rows.iter().filter(|row| row.provisional).count();
+    if provisional > 0 {
+        let finish = format!("finish them first by `syncscope run --resume {}`", path.display());
+        terminal::note(&format!("{provisional} provisional rows are left out; {finish}"));
+    }
     let run = directory.read_run()?;
     if run.preset == IMPORTED || run.experiment().is_some() {
         return Err(Failure::Usage(format!("{} is no run of `syncscope run`", path.display())));
@@ -144,9 +152,13 @@ fn make(path: &Path, out: Option<&Path>) -> Result<Outcome, Failure> {
             break;
         }
     }
+    let is_resolved = |row: &Row| row.verdict == Verdict::Resolved && !row.provisional;
+    if !data.rows.iter().any(is_resolved) {
+        return Err(Failure::CouldNot("no row is resolved and finished".to_owned()));
+    }
     let Some(bundle) = bundle.filter(|bundle| packed.len() as u64 <= MOST_BYTES && bundle.run.planned > 0) else {
         return Err(Failure::CouldNot(format!(
-            "no resolved row of the preset quick, or more than {MOST_BYTES} bytes of them: submit a run of that preset"
+            "no row of the preset quick, or more than {MOST_BYTES} bytes of them: submit a run of that preset"
         )));
     };
     bundle.run.warnings.iter().for_each(|text| terminal::note(text));
@@ -161,9 +173,10 @@ fn issue(bundle: &Bundle, out: &Path) -> String {
     let mut parts = vec![format!("{} ({} hardware threads)", machine.cpu.model, machine.cpu.hardware_threads)];
     parts.extend(machine.gpus.iter().map(|gpu| gpu.name.clone()));
     format!(
-        "### What machine is it, and what else ran on it?\n\n{}; nothing else ran [correct this].\n\n### The run\n\n\
-         syncscope {version}, preset {preset}, {planned} rows{}. Attach {} here.\n",
+        "### What machine is it, and what else ran on it?\n\n{}; [what else ran].\n\n### The run\n\n\
+         syncscope {version}, preset {preset}, {planned} row{}{}. Attach {} here.\n",
         parts.join(", "),
+        if *planned == 1 { "" } else { "s" },
         warnings.first().map_or_else(String::new, |text| format!("; {text}")),
         out.display()
     )
@@ -202,8 +215,8 @@ fn anonymous(run: &Run, rows: u64, extent: Extent) -> Run {
     }
 }
 
-/// The lines of resolved rows of the catalogue on one machine that are meant, without these columns and what follows from others,
-/// and the rows.
+/// The lines of finished rows of the catalogue on one machine that are meant, without these columns and what follows from others,
+/// and the rows. What has no number is among them: it may be the cheapest. Reasons are texts of the machine.
 fn quoted(
     table: &[u8],
     joins_runs: bool,
@@ -217,12 +230,21 @@ fn quoted(
     for record in reader.records() {
         let record = record?;
         let row = Row::from_record(&record)?;
-        let is_quoted = row.verdict == Verdict::Resolved && row.ns.is_some() && !row.provisional && is_meant(&row);
+        // Pairs of CPUs are no rivals of others, and a large machine has thousands.
+        let is_rival = !matches!(row.case.placement, Some(Placement::List(_)));
+        let says = row.verdict == Verdict::Resolved || (is_rival && !row.verdict.is_failure());
+        let is_quoted = says && !row.provisional && is_meant(&row);
         if !is_quoted || row.case.domain_and_family().0 == "mpi" || known.facts(&row.case.primitive).is_none() {
             continue;
         }
+        let is_resolved = row.verdict == Verdict::Resolved;
+        let left_out = if is_resolved { left_out } else { &LEFT_OUT };
         let is_kept = |column: &Column| !column.is_derived(joins_runs) && !left_out.contains(&column.name);
-        let cells = COLUMNS.iter().zip(&record).map(|(column, cell)| if is_kept(column) { cell } else { "" });
+        let cells = COLUMNS.iter().zip(&record).map(|(column, cell)| match column.name {
+            "reason" if !is_resolved => NO_REASON,
+            _ if is_kept(column) => cell,
+            _ => "",
+        });
         writer.write_record(cells)?;
         rows.push(row);
     }
@@ -230,11 +252,11 @@ fn quoted(
     Ok((text, rows))
 }
 
-/// The figures of these rows in each process, of which their intervals for another run are made.
+/// The figures of the resolved ones of these rows in each process, of which their intervals for another run are made.
 fn details(directory: &RunDirectory, rows: &[Row]) -> Result<String, Failure> {
     let all = directory.details_of(rows)?;
     let mut text = "case_id,name,actor,value\n".to_owned();
-    for id in rows.iter().map(|row| row.case.id()) {
+    for id in rows.iter().filter(|row| row.verdict == Verdict::Resolved).map(|row| row.case.id()) {
         let of_row = all.get(&id).into_iter().flatten().filter(|detail| detail.name == Detail::PROCESS_NS);
         for (actor, value) in of_row.filter_map(|detail| Some((detail.actor?, detail.value))) {
             // Writing to a String cannot fail.
@@ -289,7 +311,7 @@ fn written(bundle: &Bundle, directory: &RunDirectory) -> Result<(), Box<dyn Erro
         return Err(damage.into());
     }
     if rows.is_empty() || rows.len() != data.rows.len() || rows.len() as u64 != run.planned {
-        return Err(format!("{} of {} rows are resolved and of the catalogue", rows.len(), data.rows.len()).into());
+        return Err(format!("{} of {} rows are finished and of the catalogue", rows.len(), data.rows.len()).into());
     }
     let defect = data.rows.iter().find_map(|row| Some(format!("{}: {}", row.case, row.defect()?)));
     defect.map_or(Ok(()), |defect| Err(defect.into()))

@@ -11,7 +11,7 @@ use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 use syncscope_core::run::plain::read_text;
 use syncscope_core::run_directory::RunDirectory;
-use syncscope_core::{CaseId, Verdict};
+use syncscope_core::{CaseId, Placement, Row, Verdict};
 
 use crate::common::{output, stderr};
 
@@ -49,6 +49,20 @@ fn a_bundle_is_small_and_reads_back_as_a_run_of_the_gallery() {
     assert!(
         rows.len() > 300 && rows.iter().all(|row| of_run.iter().any(|one| one.case == row.case && one.ns == row.ns))
     );
+    // Ways without a number are still there, so nothing wins that did not win in the run.
+    let decided = |run: &str| {
+        let advised = output(&["advise", run, "--format", "json"]);
+        let all: Value = serde_json::from_slice(&advised.stdout).unwrap();
+        let key = |one: &Value| ["situation", "decision", "reason"].map(|key| one[key].clone());
+        let all = all["advice"].as_array().unwrap().iter();
+        all.map(|one| (key(one), one["choice"]["id"].clone())).collect::<Vec<_>>()
+    };
+    let (of_bundle, of_run) = (decided(&path("run")), decided(&stored("h200")));
+    assert_eq!(of_bundle.len(), of_run.len());
+    for (left, whole) in of_bundle.into_iter().zip(of_run) {
+        // The costs of single threads are left out.
+        assert!(left == whole || left.0[1] == "undecided", "{left:?}, in its run {whole:?}");
+    }
     let gallery = output(&["gallery", &path("run"), "-o", &path("index.html")]);
     assert_eq!(gallery.status.code(), Some(0), "{}", stderr(&gallery));
     assert!(fs::read_to_string(path("index.html")).unwrap().contains("NVIDIA H200"));
@@ -84,7 +98,7 @@ fn a_bundle_of_a_quick_run_that_is_too_large_has_costs_alone_and_says_so() {
 #[test]
 fn a_bundle_of_a_large_run_has_the_cases_of_the_preset_quick_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
-    for (large, quick) in [("h100-x2-standard", "h100-x2"), ("h100-paper", "h100")] {
+    for (large, quick) in [("h100-x2-standard", "h100-x2"), ("h100-paper", "h100"), ("h100-x4", "h100-x4")] {
         let (file, run) = (folder.path().join(format!("{large}.json.gz")), folder.path().join(large));
         let made = output(&["submit", &stored(large), "-o", file.to_str().unwrap()]);
         assert!(made.status.success() && String::from_utf8_lossy(&made.stdout).contains("quick"), "{}", stderr(&made));
@@ -93,10 +107,11 @@ fn a_bundle_of_a_large_run_has_the_cases_of_the_preset_quick_and_says_so() {
         assert_eq!(checked.status.code(), Some(0), "{}", stderr(&checked));
         let rows = |run: &Path| RunDirectory::open(run).unwrap().read_rows().unwrap();
         let planned: HashSet<CaseId> = rows(Path::new(&stored(quick))).iter().map(|row| row.case.id()).collect();
-        let of_quick = rows(Path::new(&stored(large)))
-            .into_iter()
-            .filter(|row| row.verdict == Verdict::Resolved && planned.contains(&row.case.id()));
-        let expected: HashSet<CaseId> = of_quick.map(|row| row.case.id()).collect();
+        let of_run = rows(Path::new(&stored(large)));
+        let is_pair = |row: &Row| matches!(row.case.placement, Some(Placement::List(_)));
+        let is_held = |row: &&Row| row.verdict == Verdict::Resolved || !row.verdict.is_failure() && !is_pair(row);
+        let ids = of_run.iter().filter(is_held).map(|row| row.case.id());
+        let expected: HashSet<CaseId> = ids.filter(|id| planned.contains(id)).collect();
         let held: HashSet<CaseId> = rows(&run).iter().map(|row| row.case.id()).collect();
         assert!(held.len() > 50, "{large}: {}", held.len());
         assert_eq!(held, expected, "{large}");

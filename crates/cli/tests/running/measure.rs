@@ -108,12 +108,15 @@ fn mistakes_have_one_line_and_their_exit_code() {
     says(&["--cpu", "x++", "--inside", "100ns"], 2, "CPU locks");
     says(&["--cpu", "x++", "--fail-if-slower", "2%"], 2, "--against");
     says(&["--cpu", "x++", "--gpu", "x++", "--against", "x--"], 2, "one side");
+    says(&["--cpu", "x++", "--against", "cpu.lock.tickett"], 2, "no primitive is called cpu.lock.tickett");
+    let budget = ["--cpu", "x++", "--against", "mine++", "--threads", "1", "--budget", "2s", "--fail-if-slower", "2%"];
+    says(&budget, 1, "1 of 1 comparisons have no case");
     says(&[], 2, "--cpu");
     // Within one second, too, each has a directory of its own.
     says(&["--cpu", "atomic_fetch_add(&y, 1)", "--threads", "1,2,2"], 1, "statement:1:");
     says(&["--cpu", "std::nothing(x)", "--threads", "1"], 1, "member");
     says(&["--cpu", "atomic_fetch_add(&x, 1", "--threads", "1"], 1, "is it complete?");
-    assert_eq!(fs::read_dir(folder.path().join("syncscope-runs")).unwrap().count(), 3);
+    assert_eq!(fs::read_dir(folder.path().join("syncscope-runs")).unwrap().count(), 4);
 }
 
 #[test]

@@ -57,10 +57,9 @@ impl RunDirectoryError {
 /// What a user can do about an error of the file system.
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            "; name a folder you may write to with --out"
-        }
-        io::ErrorKind::StorageFull => "; free some space, then go on with --resume",
+        io::ErrorKind::PermissionDenied => "; name one that you may use",
+        io::ErrorKind::ReadOnlyFilesystem => "; name a folder you may write to with --out",
+        io::ErrorKind::StorageFull => "; free some space: `run --resume` goes on with a run",
         io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => "; name a folder with --out",
         _ => "",
     }

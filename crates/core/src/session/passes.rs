@@ -14,6 +14,9 @@ use crate::{
     Case, CaseId, Engine, Laboratory, Measurement, Nanoseconds, Refusal, Row, RunDirectoryError, Status, Verdict,
 };
 
+/// Between what several sessions decided.
+const THEN: &str = "; then ";
+
 /// How a block, or a pass of one laboratory, ended.
 enum Ended {
     Finished,
@@ -99,7 +102,7 @@ impl Passes<'_> {
         Ok(())
     }
 
-    /// Writes what the laboratories decided when they prepared, so that a run that is killed has it too.
+    /// Writes what is new in what the laboratories decided when they prepared, so that a run that is killed has it too.
     fn record_keep_awake(&mut self, laboratories: &[&mut dyn Laboratory]) -> Result<(), RunDirectoryError> {
         let decided = laboratories.iter().filter_map(|laboratory| Some(laboratory.keep_awake()?.to_string()));
         let decided: Vec<String> = decided.collect();
@@ -107,8 +110,9 @@ impl Passes<'_> {
             return Ok(());
         }
         let earlier = self.session.run.environment.keep_awake.take();
-        let all: Vec<String> = earlier.into_iter().chain(decided).collect();
-        self.session.run.environment.keep_awake = Some(all.join("; then "));
+        let is_new = |one: &String| earlier.as_deref().is_none_or(|known| known.split(THEN).all(|known| known != one));
+        let all: Vec<String> = earlier.iter().cloned().chain(decided.into_iter().filter(is_new)).collect();
+        self.session.run.environment.keep_awake = Some(all.join(THEN));
         self.session.directory.write_run(&self.session.run)
     }
 

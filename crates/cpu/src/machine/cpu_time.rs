@@ -98,11 +98,12 @@ impl CpuCounters {
         self.since(earlier, |cpu| cpu.stolen, ticks_per_second())
     }
 
-    /// The share of the CPUs' time in `elapsed` seconds since `earlier` that other programs had.
+    /// The share of the CPUs' time in `elapsed` seconds since `earlier` that other programs had; `None` of less than a second,
+    /// in which the kernel's ticks are too coarse.
     pub fn share_of_others(&self, earlier: &Self, elapsed: f64) -> Option<f64> {
         let work: f64 = self.since(earlier, |cpu| cpu.work, ticks_per_second()).values().sum();
         let own = self.own.saturating_sub(earlier.own).as_secs_f64();
-        (elapsed > 0.0).then(|| (work - own).max(0.0) / (elapsed * self.cpus.len() as f64))
+        (elapsed >= 1.0).then(|| ((work - own) / (elapsed * self.cpus.len() as f64)).clamp(0.0, 1.0))
     }
 
     fn since(&self, earlier: &Self, of: impl Fn(&OfCpu) -> u64, ticks_per_second: f64) -> BTreeMap<u32, f64> {
@@ -244,7 +245,8 @@ mod tests {
         let cpus = BTreeMap::from([(0, cpu(5 + 8 * ticks)), (1, cpu(7 + 4 * ticks))]);
         let end = CpuCounters { cpus, own: Duration::from_secs(10) };
         assert_eq!(end.share_of_others(&start, 10.0), Some(0.15), "12 s of work, 9 of them our own, in 20");
-        assert_eq!(end.share_of_others(&start, 0.0), None);
+        assert_eq!(end.share_of_others(&start, 0.5), None, "ticks of 10 ms would be most of it");
+        assert_eq!(end.share_of_others(&start, 1.0), Some(1.0), "never more than there is");
         let (_, read) = of_cpu("cpu3 1 2 4 8 16 32 64 128 256 0").unwrap();
         assert_eq!((read.work, read.stolen), (1 + 2 + 4 + 32 + 64, 128));
     }

@@ -103,7 +103,7 @@ fn block_rate(data: &RunData, threads: fn(u32) -> bool) -> Option<String> {
     let of_row = |known: Known<'_>| {
         let (size, (blocks, warps)) = (known.row.case.threads?, machine.load_of(&known.row.case)?);
         let is_resident =
-            blocks <= gpu.max_blocks_per_multiprocessor && warps * WARP <= gpu.max_threads_per_multiprocessor;
+            blocks <= gpu.max_blocks_per_multiprocessor && warps <= gpu.max_threads_per_multiprocessor / WARP;
         (size >= WARP && threads(size) && is_resident && known.ns > 0.0).then(|| (size, f64::from(warps) / known.ns))
     };
     let rates = sets(barriers(data, BLOCK).filter_map(of_row));
