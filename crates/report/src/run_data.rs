@@ -8,7 +8,7 @@ use syncscope_core::detail::{Details, value_of};
 use syncscope_core::run::fingerprint::Fingerprint;
 use syncscope_core::run::{Status, another_run, seconds_between};
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
-use syncscope_core::{Case, Catalogue, Nanoseconds, Row, Run, Verdict};
+use syncscope_core::{Case, Catalogue, Detail, Nanoseconds, Row, Run, Verdict};
 
 use crate::naming;
 use crate::section::Section;
@@ -71,7 +71,8 @@ impl RunData {
         let details = if has_rows { directory.details_of(&rows)? } else { HashMap::new() };
         run.shared = another_run::derive(&mut rows, &details, &catalogue, &run.between_runs);
         run.fingerprint = Fingerprint::of(&rows, &details, &catalogue);
-        let others: Vec<String> = contradictions(&lines, &rows).into_iter().collect();
+        let others = [contradictions(&lines, &rows), lost_details(&run, &rows, &details)];
+        let others: Vec<String> = others.into_iter().flatten().collect();
         let rows: Vec<Row> = rows.into_iter().map(Row::without_contradiction).collect();
         Ok(Self {
             name: directory_name(path),
@@ -199,6 +200,23 @@ pub(crate) fn families(runs: &[RunData]) -> Vec<(&str, &str)> {
     let mut families: Vec<(&str, &str)> = cases.collect::<BTreeSet<_>>().into_iter().collect();
     families.sort_by_key(|(domain, family)| naming::family_order(domain, family));
     families
+}
+
+/// Of a run that is done: how many of its cases lack the figures of processes, of which their intervals for another run are made.
+/// A few were measured in one process alone.
+fn lost_details(run: &Run, rows: &[Row], details: &Details) -> Option<String> {
+    let had_processes = run.sessions.iter().any(|session| !session.processes.is_empty());
+    let is_known = |detail: &Detail| detail.name == Detail::PROCESS_NS;
+    let lacks = |row: &&&Row| !details.get(&row.case.id()).is_some_and(|of_case| of_case.iter().any(is_known));
+    let all: Vec<&Row> = rows.iter().filter(|row| row.verdict == Verdict::Resolved && row.case.is_on_cpus()).collect();
+    let lacking = all.iter().filter(lacks).count();
+    (run.status == Status::Done && run.repeat.is_none() && had_processes && 10 * lacking > all.len()).then(|| {
+        format!(
+            "damaged: details.csv lacks {lacking} of {} cases of CPUs, so intervals for another run are not those of the run; \
+             restore it from a copy",
+            all.len()
+        )
+    })
 }
 
 /// How many rows contradict themselves, and the first of them.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use syncscope_core::run::plain::read_text;
 use syncscope_core::run_directory::RunDirectory;
 
 use crate::common::{output, stderr};
@@ -44,6 +45,24 @@ fn lost_rows_are_warned_of_wherever_a_run_is_read() {
     let resumed = output(&["run", "--resume", &half]);
     assert!(resumed.status.success(), "{}", stderr(&resumed));
     assert!(!stderr(&output(&["show", &half])).contains("damaged"));
+}
+
+#[test]
+fn lost_details_are_warned_of_because_intervals_follow_from_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let (run, stored) = (folder.path().join("run"), format!("{}/../../results/h100", env!("CARGO_MANIFEST_DIR")));
+    fs::create_dir(&run).unwrap();
+    for file in ["run.json", "measurements.csv.gz", "details.csv.gz"] {
+        fs::copy(Path::new(&stored).join(file), run.join(file)).unwrap();
+    }
+    let shown = || stderr(&output(&["show", run.to_str().unwrap()]));
+    assert!(!shown().contains("damaged"), "{}", shown());
+    let details = read_text(&run.join("details.csv")).unwrap();
+    fs::remove_file(run.join("details.csv.gz")).unwrap();
+    for left in [details[..details.len() / 2].to_owned(), details.replace("process_ns", "process"), String::new()] {
+        fs::write(run.join("details.csv"), left).unwrap();
+        assert!(shown().contains("damaged: details.csv lacks"), "{}", shown());
+    }
 }
 
 #[test]
