@@ -64,6 +64,21 @@ pub(crate) fn measure(arguments: &MeasureArguments) -> Result<Outcome, Failure> 
     measure_once(&own.as_run(), Some(&own), None)
 }
 
+/// Refuses variables whose values nothing reads: they would be ignored.
+fn check_variables() -> Result<(), Failure> {
+    type Rule = (&'static str, &'static str, fn(&str) -> bool);
+    const RULES: [Rule; 3] = [
+        ("SYNCSCOPE_KEEP_AWAKE", "on or off", |text| ["on", "off"].contains(&text)),
+        ("SYNCSCOPE_STEP_LIMIT", "a time such as 10m", |text| humantime::parse_duration(text).is_ok()),
+        ("SYNCSCOPE_COMPILE_LIMIT", "seconds such as 90", |text| text.parse::<u64>().is_ok()),
+    ];
+    let wrong = |(name, expected, fits): Rule| {
+        let text = std::env::var(name).ok().filter(|text| !text.is_empty() && !fits(text))?;
+        Some(Failure::Usage(format!("{name} is `{text}`: expected {expected}")))
+    };
+    RULES.into_iter().find_map(wrong).map_or(Ok(()), Err)
+}
+
 /// Measures one run or several.
 fn measure_run(arguments: &RunArguments, together: Option<Together>) -> Result<Outcome, Failure> {
     match repeats(arguments)? {
@@ -78,6 +93,7 @@ fn measure_once(
     own: Option<&OwnRequest>,
     together: Option<Together>,
 ) -> Result<Outcome, Failure> {
+    check_variables()?;
     let started = Instant::now();
     // No clock counts as far as the longest budgets.
     let deadline = arguments.budget.and_then(|budget| started.checked_add(budget));

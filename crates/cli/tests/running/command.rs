@@ -172,6 +172,18 @@ fn wrong_usage_gives_one_line_with_a_remedy_and_exit_code_2() {
 }
 
 #[test]
+fn a_variable_with_a_value_that_nothing_reads_is_refused() {
+    let out = tempfile::tempdir().unwrap();
+    for (name, value) in
+        [("SYNCSCOPE_STEP_LIMIT", "90"), ("SYNCSCOPE_KEEP_AWAKE", "yes"), ("SYNCSCOPE_COMPILE_LIMIT", "90s")]
+    {
+        let refused = command(&["run", "--out", &path(out.path(), "run")]).env(name, value).output().unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{name}: {}", stderr(&refused));
+        assert!(error_line(&refused).contains(&format!("{name} is `{value}`: expected")), "{}", error_line(&refused));
+    }
+}
+
+#[test]
 fn a_directory_that_cannot_be_written_gives_exit_code_1() {
     let output = output(&["run", "--out", "/proc/syncscope"]);
     assert_eq!(output.status.code(), Some(1));

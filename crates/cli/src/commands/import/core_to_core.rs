@@ -66,6 +66,8 @@ enum Siblings {
 pub(super) fn core_to_core(arguments: &CoreToCoreArguments) -> Result<Outcome, Failure> {
     let CoreToCoreArguments { path, target } = arguments;
     if !path.is_dir() {
+        let is_compressed = path.extension().is_some_and(|extension| extension == "gz");
+        let path = &if is_compressed { path.with_extension("") } else { path.clone() };
         let model = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         terminal::warnings(&convert(path, &Described { model, ..Described::default() }, target)?);
         return Ok(Outcome::Done);
