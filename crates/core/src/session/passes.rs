@@ -188,9 +188,7 @@ impl Passes<'_> {
             pending.add_apart(apart, process);
             self.observer.measured(part.number, pending.done_since(before), spent);
             show(self.observer, pending);
-            if pending.is_finished {
-                self.record(pending, Recorded::Everything)?;
-            }
+            self.record(pending, pending.to_record())?;
         }
         part.end_share(last + 1 - first, self.since(started));
         Ok(true)
@@ -262,10 +260,7 @@ impl Passes<'_> {
         };
         pending.add_block(found);
         pending.is_finished = pending.found.as_ref().is_none_or(|found| !engine.needs_another_block(found));
-        profile::time(Phase::Write, || {
-            let recorded = if pending.is_finished { Recorded::Everything } else { Recorded::FirstRow };
-            self.record(pending, recorded)
-        })?;
+        profile::time(Phase::Write, || self.record(pending, pending.to_record()))?;
         Ok(Ended::Finished)
     }
 
@@ -281,6 +276,13 @@ impl Passes<'_> {
         if pending.was_known_better() {
             return Ok(());
         }
+        // What fresh processes found is judged at the end; a provisional row is judged for now.
+        let settled = (!is_all && pending.recorded != Recorded::Nothing).then(|| {
+            let mut settled = found.clone();
+            settled.settle();
+            settled
+        });
+        let found = settled.as_ref().unwrap_or(found);
         self.record_evidence(&pending.case, found)?;
         let samples = if is_all { found.observations.as_slice() } else { &[] };
         let details = if is_all { pending.details(found) } else { Vec::new() };

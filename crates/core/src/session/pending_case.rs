@@ -14,8 +14,8 @@ use crate::{BlockCount, Case, Check, Class, Detail, Facts, Measurement, Observat
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 pub(super) enum Recorded {
     Nothing,
-    /// The provisional row of its first block.
-    FirstRow,
+    /// A provisional row of so many pairs.
+    Row(u64),
     Everything,
 }
 
@@ -94,6 +94,18 @@ impl PendingCase {
         let end = if self.is_finished { u32::MAX } else { now };
         let of = |limit: u32| u64::from(limit.min(end).saturating_sub(before));
         Done { measured: now.saturating_sub(before).into(), blocks: of(max), fewest: of(min) }
+    }
+
+    /// What to record now: a provisional row of the first block and whenever there are twice as many pairs, so that a run that is
+    /// killed has lost at most half of them.
+    pub(super) fn to_record(&self) -> Recorded {
+        let pairs = self.found.as_ref().map_or(0, |found| found.observations.len() as u64);
+        match self.recorded {
+            _ if self.is_finished => Recorded::Everything,
+            Recorded::Row(known) if pairs < 2 * known => self.recorded,
+            Recorded::Everything => self.recorded,
+            _ => Recorded::Row(pairs),
+        }
     }
 
     /// Whether an earlier process took most of its fewest blocks.
@@ -223,5 +235,26 @@ mod tests {
         let found = pending.found.as_ref().unwrap();
         assert_eq!(found.verdict, Verdict::Interfered("the processors were taken".to_owned()));
         assert!(!engine.needs_another_block(found), "each attempt lasts as long as its limit");
+    }
+    #[test]
+    fn a_row_is_recorded_again_when_twice_as_many_pairs_are_known() {
+        let case = Case::new("cpu.lock.std_mutex");
+        let settings = Preset::Standard.settings(&case, 1, None);
+        let engine = Engine::new(settings.clone(), Cancel::new());
+        let mut pending = PendingCase::new(case, settings);
+        let mut recorded = Vec::new();
+        for _ in 0..8 {
+            let mut experiment = FakeExperiment::new(5.0, 1);
+            pending.add_block(engine.measure_block(&mut experiment, pending.found.clone(), 1).unwrap());
+            if pending.recorded < pending.to_record() {
+                pending.recorded = pending.to_record();
+                recorded.push(pending.found.as_ref().unwrap().observations.len());
+            }
+            let (written, known) = (recorded[recorded.len() - 1], pending.found.as_ref().unwrap().observations.len());
+            assert!(2 * written > known, "{recorded:?}, and {known}");
+        }
+        assert!(recorded.len() > 1 && recorded.windows(2).all(|two| two[1] >= 2 * two[0]), "{recorded:?}");
+        pending.is_finished = true;
+        assert_eq!(pending.to_record(), Recorded::Everything);
     }
 }
