@@ -24,12 +24,12 @@ impl LiveLadder {
         ladder::may_be_on_card(&self.0, case)
     }
 
-    /// Takes what is known so far of a case, once its interval is narrow enough for a figure; what was shown before is
-    /// forgotten where it no longer is.
+    /// Takes what is known so far of a case, once its interval, with the figure, is narrow enough for one; what was shown before
+    /// is forgotten where it no longer is. The interval may be of fewer pairs than the figure.
     pub fn take(&mut self, row: Row) {
-        let interval = row.ns_within.filter(|within| within.low > 0.0);
-        let (Some(ns), Some(within)) = (row.ns.map(Nanoseconds::value), interval) else { return };
-        let is_narrow = within.half_width() < ROUGH_HALF_WIDTH * ns;
+        let (Some(ns), Some(within)) = (row.ns.map(Nanoseconds::value), row.ns_within) else { return };
+        let (low, high) = (within.low.min(ns), within.high.max(ns));
+        let is_narrow = low > 0.0 && high - low < 2.0 * ROUGH_HALF_WIDTH * ns;
         let verdict = if is_narrow { Verdict::Resolved } else { Verdict::Interfered("too few pairs".to_owned()) };
         let row = Row { verdict, ns_interval: Some(within), ..row };
         match self.0.rows.iter_mut().find(|known| known.case == row.case) {
@@ -69,5 +69,7 @@ mod tests {
         assert_eq!(take(9.0, Some(1.0)).len(), 1);
         assert_eq!(take(2.0, Some(0.2)), [("fetch_add, one thread".to_owned(), 2.0)]);
         assert_eq!(take(400.0, Some(150.0)), [], "no figure is written that is as wide");
+        assert_eq!(take(2.0, Some(0.2)).len(), 1);
+        assert_eq!(take(1.0, Some(3.0)), [], "it may be zero");
     }
 }
