@@ -29,7 +29,16 @@ impl OwnRequest {
     pub(super) fn new(arguments: &MeasureArguments) -> Result<Self, Failure> {
         let own_against: Vec<&String> = arguments.against.iter().filter(|code| !is_id(code)).collect();
         let against_both = !own_against.is_empty() && !arguments.cpu.is_empty() && !arguments.gpu.is_empty();
-        Failure::refuse([(against_both, "--against belongs to one side: give --cpu or --gpu, not both")])?;
+        let is_of = |code: &&String, side: Domain| code.split('.').next() == Some(side.as_str());
+        let mut ids = arguments.against.iter().filter(|code| is_id(code));
+        let stray = ids.any(|id| {
+            (arguments.cpu.is_empty() && is_of(&id, Domain::Cpu))
+                || (arguments.gpu.is_empty() && is_of(&id, Domain::Gpu))
+        });
+        Failure::refuse([
+            (against_both, "--against belongs to one side: give --cpu or --gpu, not both"),
+            (stray, "--against names a primitive of the other side: it is compared with code of its own side"),
+        ])?;
         let mut operations = Vec::new();
         for (domain, codes) in [(Domain::Cpu, &arguments.cpu), (Domain::Gpu, &arguments.gpu)] {
             let against = own_against.iter().copied().filter(|_| !codes.is_empty());
@@ -116,7 +125,7 @@ impl OwnRequest {
         let ids = self.only();
         let threshold = self.arguments.fail_if_slower.map_or(0.0, |percentage| percentage.0);
         let (mut json, mut markdown, mut is_slower) = (Vec::new(), String::new(), false);
-        let mut wanted = self.arguments.against.len();
+        let mut without_cases = 0;
         // The type is that of the words that a lock or a barrier is made of: others have no such parameter, or other words.
         let is_typed = |own: &OwnOperation| !waits(own) && (own.names("x") || own.names("mine"));
         let has_type = self.operations.iter().all(is_typed);
@@ -137,16 +146,17 @@ impl OwnRequest {
                 let comparison = compare_in_turn(&b, &a, threshold, &ids_of_b.iter().filter_map(ratio).collect());
                 if comparison.cases.is_empty() {
                     terminal::warning(&format!("{first} and {other} have no case in common"));
+                    without_cases += 1;
                     continue;
                 }
                 terminal::show(&in_words(&comparison, first, other))?;
                 json.push(export::comparison::as_json(&comparison));
                 markdown.push_str(&export::comparison::as_markdown(&comparison));
                 is_slower |= comparison.count(Change::Slower) > 0;
-                wanted = wanted.saturating_sub(1);
             }
         }
-        let (json, markdown) = if json.is_empty() {
+        let is_empty = json.is_empty();
+        let (json, markdown) = if is_empty {
             (export::rows::as_json(data), export::rows::as_markdown(data))
         } else {
             (format!("[{}]\n", json.join(",")), markdown)
@@ -156,11 +166,9 @@ impl OwnRequest {
                 replace_file(file, text.as_bytes()).map_err(Failure::in_file(file))?;
             }
         }
-        if self.arguments.fail_if_slower.is_some() && wanted > 0 {
-            return Err(Failure::CouldNot(format!(
-                "{wanted} of {} comparisons have no case: --fail-if-slower decides nothing",
-                self.arguments.against.len()
-            )));
+        if self.arguments.fail_if_slower.is_some() && (without_cases > 0 || is_empty) {
+            let text = "a comparison has no case, so --fail-if-slower decides nothing";
+            return Err(Failure::CouldNot(text.to_owned()));
         }
         Ok(is_slower && self.arguments.fail_if_slower.is_some())
     }

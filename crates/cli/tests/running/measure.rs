@@ -110,7 +110,9 @@ fn mistakes_have_one_line_and_their_exit_code() {
     says(&["--cpu", "x++", "--gpu", "x++", "--against", "x--"], 2, "one side");
     says(&["--cpu", "x++", "--against", "cpu.lock.tickett"], 2, "no primitive is called cpu.lock.tickett");
     let budget = ["--cpu", "x++", "--against", "mine++", "--threads", "1", "--budget", "2s", "--fail-if-slower", "2%"];
-    says(&budget, 1, "1 of 1 comparisons have no case");
+    says(&budget, 1, "a comparison has no case");
+    let other_side = ["--cpu", "x++", "--against", "gpu.block.syncthreads", "cpu.atomic.add"];
+    says(&other_side, 2, "a primitive of the other side");
     says(&[], 2, "--cpu");
     // Within one second, too, each has a directory of its own.
     says(&["--cpu", "atomic_fetch_add(&y, 1)", "--threads", "1,2,2"], 1, "statement:1:");

@@ -96,8 +96,8 @@ impl PendingCase {
         Done { measured: now.saturating_sub(before).into(), blocks: of(max), fewest: of(min) }
     }
 
-    /// What to record now: a provisional row of the first block and whenever there are twice as many pairs, so that a run that is
-    /// killed has lost at most half of them.
+    /// What to record now: a provisional row of the first block and whenever there are twice as many pairs, so that the
+    /// table of a run that is killed stands on more than half of them. The pairs themselves are written with the finished case.
     pub(super) fn to_record(&self) -> Recorded {
         let pairs = self.found.as_ref().map_or(0, |found| found.observations.len() as u64);
         match self.recorded {
@@ -214,12 +214,15 @@ mod tests {
     use crate::fake::{FakeExperiment, Fault};
     use crate::session::preset::Preset;
 
-    #[test]
-    fn a_block_that_other_programs_prevent_takes_no_earlier_one_away() {
+    fn lock() -> (Engine, PendingCase) {
         let case = Case::new("cpu.lock.std_mutex");
         let settings = Preset::Standard.settings(&case, 1, None);
-        let engine = Engine::new(settings.clone(), Cancel::new());
-        let mut pending = PendingCase::new(case, settings);
+        (Engine::new(settings.clone(), Cancel::new()), PendingCase::new(case, settings))
+    }
+
+    #[test]
+    fn a_block_that_other_programs_prevent_takes_no_earlier_one_away() {
+        let (engine, mut pending) = lock();
         let mut take = |fault| {
             let mut experiment = FakeExperiment::new(5.0, 1).with_fault(fault);
             pending.add_block(engine.measure_block(&mut experiment, pending.found.clone(), 1).unwrap());
@@ -238,10 +241,7 @@ mod tests {
     }
     #[test]
     fn a_row_is_recorded_again_when_twice_as_many_pairs_are_known() {
-        let case = Case::new("cpu.lock.std_mutex");
-        let settings = Preset::Standard.settings(&case, 1, None);
-        let engine = Engine::new(settings.clone(), Cancel::new());
-        let mut pending = PendingCase::new(case, settings);
+        let (engine, mut pending) = lock();
         let mut recorded = Vec::new();
         for _ in 0..8 {
             let mut experiment = FakeExperiment::new(5.0, 1);

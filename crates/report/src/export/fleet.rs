@@ -92,7 +92,8 @@ fn named((primitive, cell): (&str, &FleetCell)) -> Value {
     value
 }
 
-/// `200 nodes, 7 primitives: 5 nodes differ from the median node by more than 5 % in the median of a primitive's cases`, with `7 of 9 primitives` where the
+/// `200 nodes, 7 primitives: 5 nodes differ from the median node by more than 5 % in the median of a primitive's cases`, with
+/// `7 of 9 primitives` where the
 /// others are on too few nodes. A fleet without comparable cases gets another sentence.
 pub fn summary(fleet: &ExaminedFleet) -> String {
     let (compared, nodes) = (fleet.compared(), fleet.nodes.len());

@@ -124,7 +124,7 @@ impl ExaminedFleet {
 impl Fleet {
     /// Each node whose run is that of one before it, with that one.
     fn copies(&self) -> Vec<(String, String)> {
-        let is_copy = |one: &Node, other: &Node| one.started == other.started && one.costs == other.costs;
+        let is_copy = |one: &Node, other: &Node| one.identity == other.identity && one.costs == other.costs;
         let first = |at: usize, node: &Node| self.nodes[..at].iter().find(|other| is_copy(node, other));
         let both = |(at, node): (usize, &Node)| Some((first(at, node)?.name.clone(), node.name.clone()));
         self.nodes.iter().enumerate().filter_map(both).collect()

@@ -16,7 +16,7 @@ use crate::analysis::contest::has_cost_of_case;
 pub(super) struct Node {
     pub(super) name: String,
     /// When its run began, and the seed of its order.
-    pub(super) started: (String, u64),
+    pub(super) identity: (String, u64),
     /// The costs of each primitive, by the hash of the case.
     pub(super) costs: BTreeMap<String, HashMap<u64, Cost>>,
     /// What its machine and its environment are.
@@ -44,7 +44,7 @@ impl Node {
         }
         Self {
             name: data.name.clone(),
-            started: (data.run.started.clone(), data.run.seed),
+            identity: (data.run.started.clone(), data.run.seed),
             costs,
             properties: properties(&data.run),
             disturbances: [
