@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use syncscope_core::Group;
 use syncscope_core::words::words;
 
-use super::hwloc;
+use super::placement::topology_of_teams;
 use super::topology::{HardwareThread, Topology, distinct};
 
 words! {
@@ -126,9 +126,9 @@ pub(crate) struct CpuGroups {
 }
 
 impl CpuGroups {
-    /// Those of this machine, looked up once.
+    /// Those of the CPUs that teams are placed on, looked up once.
     pub(crate) fn here() -> Option<&'static Self> {
-        static HERE: LazyLock<Option<CpuGroups>> = LazyLock::new(|| hwloc::load().as_ref().and_then(CpuGroups::of));
+        static HERE: LazyLock<Option<CpuGroups>> = LazyLock::new(|| topology_of_teams().and_then(CpuGroups::of));
         HERE.as_ref()
     }
 

@@ -5,14 +5,30 @@
 //! ones come first.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::OnceLock;
 
 use syncscope_core::Placement;
 use syncscope_host::cpu_list;
 
+use crate::machine::hwloc;
 use crate::machine::topology::{HardwareThread, Topology, distinct};
 
 /// Why no thread can be placed.
 const NO_CPU: &str = "none of the CPUs in the topology is in this process's affinity mask: check taskset and the cpuset of its control group";
+
+static TOPOLOGY: OnceLock<Option<Topology>> = OnceLock::new();
+
+/// The topology that the laboratory opened first places threads on, for primitives that depend on where their threads are;
+/// without a laboratory, all that hwloc finds.
+pub(crate) fn topology_of_teams() -> Option<&'static Topology> {
+    TOPOLOGY.get_or_init(hwloc::load).as_ref()
+}
+
+/// Threads will be placed on this topology.
+pub(crate) fn place_teams_on(topology: &Topology) {
+    // The machine and what the process may use of it are the same for a second laboratory.
+    let _ = TOPOLOGY.set(Some(topology.clone()));
+}
 
 /// One entry for each thread of a team.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Barriers with algorithms of their own; each algorithm stands in `sync/barriers`. Start with the sense barrier.
 
-use crate::machine::hwloc;
 use crate::machine::nearness::CpuGroups;
-use crate::machine::placement::place;
+use crate::machine::placement::{place, topology_of_teams};
+use crate::machine::topology::Topology;
 use crate::primitives::barrier;
 use crate::primitives::prelude::*;
 use crate::sync::{ClusterBarrier, DisseminationBarrier, FutexBarrier, SenseBarrier, TreeBarrier};
@@ -16,7 +16,7 @@ static SENSE: Entry = barrier::spins(
     "cpu.barrier.sense",
     "Central sense-reversing barrier: one atomic decrement, waiters spin, after a while they yield",
     "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 7",
-    barrier::cases,
+    of_teams,
     |case| barrier::workload(case, |threads| SenseBarrier::new(threads, LIMIT), barrier::ONE_DECREMENT),
 );
 
@@ -26,7 +26,7 @@ static DISSEMINATION: Entry = barrier::spins(
     "cpu.barrier.dissemination",
     "Dissemination barrier: plain stores to one partner in each of log2(n) rounds, waiters spin, then yield",
     "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 9",
-    barrier::cases,
+    of_teams,
     |case| barrier::workload(case, |threads| DisseminationBarrier::new(threads, LIMIT), barrier::PLAIN_STORES),
 )
 .in_studies(&[Participation::plain(&CpuPairs), Participation::plain(&CoreKinds)]);
@@ -37,7 +37,7 @@ static TREE: Entry = barrier::spins(
     "cpu.barrier.tree",
     "Static tree barrier: arrival with four children, wake-up with two, waiters spin, then yield",
     "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 11",
-    barrier::cases,
+    of_teams,
     |case| barrier::workload(case, |threads| TreeBarrier::new(threads, LIMIT), barrier::PLAIN_STORES),
 );
 
@@ -48,7 +48,7 @@ static FUTEX: Entry = barrier::sleeps(
     "Central barrier: one atomic decrement, waiters sleep on a futex, the last thread wakes all",
     "Drepper, Futexes Are Tricky, 2011, on the futex; Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, \
      algorithm 7 on the count",
-    barrier::cases,
+    of_teams,
     |case| {
         Some(
             barrier::workload(case, |threads| FutexBarrier::new(threads, LIMIT), barrier::ONE_DECREMENT)?
@@ -64,22 +64,45 @@ static CLUSTERS: Entry = barrier::spins(
     "cpu.barrier.clusters",
     "Arrival up a tree in each NUMA node or cache group, or each four CPUs; dissemination across; one line wakes a group",
     "Gao et al., Optimizing Barrier Synchronization on ARMv8 Many-Core Architectures, IEEE CLUSTER 2021",
-    barrier::cases,
+    of_teams,
     |case| {
-        let clusters = clusters_of(case)?;
+        let clusters = clusters_of(case, topology_of_teams())?;
         barrier::workload(case, |_| ClusterBarrier::new(&clusters, LIMIT), barrier::PLAIN_STORES)
     },
 )
 .beyond_quick();
 
 /// The cluster of each thread: by the CPU that it is bound to where the machine has groups of CPUs, else of four threads each.
-fn clusters_of(case: &Case) -> Option<Vec<usize>> {
+fn clusters_of(case: &Case, topology: Option<&Topology>) -> Option<Vec<usize>> {
     let threads = case.threads?;
-    let placed = hwloc::load().zip(case.placement.as_ref());
-    let cpus =
-        placed.and_then(|(topology, placement)| place(&topology, placement, threads).ok()).map(|placed| placed.cpus);
-    let by_group =
-        |cpus: Vec<Option<u32>>, groups: &CpuGroups| cpus.into_iter().map(|cpu| Some(groups.of_cpu(cpu?))).collect();
-    let known: Option<Vec<usize>> = cpus.zip(CpuGroups::here()).and_then(|(cpus, groups)| by_group(cpus, groups));
-    Some(known.unwrap_or_else(|| (0..threads as usize).map(|thread| thread / 4).collect()))
+    let of_groups = || {
+        let topology = topology?;
+        let groups = CpuGroups::of(topology)?;
+        let cpus = place(topology, case.placement.as_ref()?, threads).ok()?.cpus;
+        cpus.into_iter().map(|cpu| Some(groups.of_cpu(cpu?))).collect::<Option<Vec<usize>>>()
+    };
+    Some(of_groups().unwrap_or_else(|| (0..threads as usize).map(|thread| thread / 4).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use syncscope_core::Placement;
+
+    use super::*;
+    use crate::machine::topology::regular;
+
+    #[test]
+    fn clusters_are_the_groups_of_the_cpus_that_the_threads_are_on() {
+        let case = Case { threads: Some(4), placement: Some(Placement::Close), ..Case::new(CLUSTERS.primitive.id) };
+        let machine = regular(1, 2, 1, 8, 1);
+        assert_eq!(clusters_of(&case, Some(&machine)), Some(vec![0; 4]));
+        let allowed = machine.restricted(|cpu| (6..10).contains(&cpu));
+        assert_eq!(
+            clusters_of(&case, Some(&allowed)),
+            Some(vec![0, 0, 1, 1]),
+            "CPUs 6 and 7 of one node, 8 and 9 of the other"
+        );
+        let eight = Case { threads: Some(8), ..case };
+        assert_eq!(clusters_of(&eight, Some(&regular(1, 1, 1, 8, 1))), Some(vec![0, 0, 0, 0, 1, 1, 1, 1]), "no groups");
+    }
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use syncscope_host::scheduling;
 
-use crate::machine::hwloc;
 use crate::machine::nearness::CpuGroups;
+use crate::machine::placement::topology_of_teams;
 use crate::primitives::lock::{self, Raw};
 use crate::primitives::prelude::*;
 use crate::sync::{
@@ -188,8 +188,7 @@ fn cohort_workload(case: &Case) -> Option<Workload> {
 }
 
 fn groups_of_cpus() -> Result<(), String> {
-    let absence = || CpuGroups::absence(hwloc::load().as_ref()).to_owned();
-    CpuGroups::here().map(|_| ()).ok_or_else(absence)
+    CpuGroups::here().map(|_| ()).ok_or_else(|| CpuGroups::absence(topology_of_teams()).to_owned())
 }
 
 fn cohort_cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
