@@ -1,5 +1,7 @@
 //! Units as types. A duration, a cycle count and a frequency cannot be mixed up by accident.
 
+use std::fmt::Display;
+
 use serde::{Deserialize, Serialize};
 
 macro_rules! quantity {
@@ -42,6 +44,12 @@ impl Ticks {
     pub fn minus(self, earlier: Self) -> f64 {
         self.0 as f64 - earlier.0 as f64
     }
+}
+
+/// A count and what is counted: `1 thread`, `16 threads`.
+pub fn plural<T: Copy + Display + PartialEq + From<u8>>(count: T, noun: &str) -> String {
+    let ending = if count == T::from(1) { "" } else { "s" };
+    format!("{count} {noun}{ending}")
 }
 
 /// A number with seven significant digits: more than any clock here resolves, and no trailing noise.

@@ -9,6 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use std::{hint, io};
 
+use syncscope_core::engine::PairOrder;
 use syncscope_core::machine::AwakeDecision;
 use syncscope_core::{
     CPU_BLOCK_PAIRS, Case, Dtype, Experiment, Laboratory, Layout, MemoryOrder, Placement, Sample, Shot, Side, stats,
@@ -205,11 +206,7 @@ fn fitting_iterations(experiment: &mut dyn Experiment) -> Option<u64> {
 /// The median of the costs that the undisturbed pairs of a block show, in nanoseconds. It has as many as a measurement block of a
 /// run.
 fn block(experiment: &mut dyn Experiment, iterations: u64, random: &mut fastrand::Rng) -> Option<f64> {
-    let shots = (0..CPU_BLOCK_PAIRS).flat_map(|pair| {
-        let first = if random.bool() { Side::Test } else { Side::Baseline };
-        [first, first.other()].map(|side| Shot { side, iterations, pair })
-    });
-    let shots: Vec<Shot> = shots.collect();
+    let shots = PairOrder::new(random.u64(..), iterations, 0).shots(CPU_BLOCK_PAIRS);
     let samples = experiment.samples(&shots).ok()?;
     let operations = |side| experiment.operations(side, iterations) as f64;
     let more = operations(Side::Test) - operations(Side::Baseline);

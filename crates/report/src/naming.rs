@@ -1,9 +1,8 @@
 //! The names of machines, runs, families and sizes in reports.
 
-use std::fmt::Display;
-
 use syncscope_core::machine::{CpuMachine, GpuMachine, Machine};
-use syncscope_core::{Case, Form, Group, Layout, Scope};
+pub(crate) use syncscope_core::units::plural;
+use syncscope_core::{Case, Domain, Form, Group, Layout, Scope};
 
 use crate::generation::generation;
 use crate::sets::sets;
@@ -93,8 +92,7 @@ pub(crate) fn family(family: &str) -> String {
 
 /// The position of a family in a report: CPU first, then GPU, then both. Unknown domains and families come last.
 pub(crate) fn family_order(domain: &str, family: &str) -> (usize, usize) {
-    let domains = ["cpu", "gpu", "hybrid", "mpi"];
-    let domain = domains.iter().position(|known| *known == domain).unwrap_or(domains.len());
+    let domain = Domain::ALL.iter().position(|known| known.as_str() == domain).unwrap_or(Domain::ALL.len());
     (domain, FAMILIES.iter().position(|(name, _)| *name == family).unwrap_or(FAMILIES.len()))
 }
 
@@ -137,12 +135,6 @@ pub(crate) fn layout(layout: Layout) -> String {
         Layout::Shared => "shared".to_owned(),
         Layout::Private { stride } => format!("private/{stride}"),
     }
-}
-
-/// `1 package`, `2 packages`.
-pub(crate) fn plural<T: Copy + Display + PartialEq + From<u8>>(count: T, noun: &str) -> String {
-    let ending = if count == T::from(1) { "" } else { "s" };
-    format!("{count} {noun}{ending}")
 }
 
 /// Threads, blocks and devices in short: `16 threads`, `132×1024`, `2 devices`.

@@ -9,6 +9,7 @@ use syncscope_core::Run;
 use syncscope_core::run::directory::RunDirectory;
 use syncscope_core::run::{Status, timestamp};
 use syncscope_core::session::{Finished, SessionError};
+use syncscope_core::units::plural;
 use syncscope_report::table;
 
 use crate::args::{Arguments, Command, RunArguments};
@@ -132,6 +133,7 @@ pub(super) fn interrupted(directory: &Path, provisional: usize) -> Outcome {
 }
 
 fn how_to_resume(directory: &Path, provisional: usize) -> String {
-    let remaining = if provisional > 0 { format!("{provisional} provisional rows; ") } else { String::new() };
+    let remaining =
+        if provisional > 0 { format!("{}; ", plural(provisional, "provisional row")) } else { String::new() };
     format!("{remaining}resume with: syncscope run --resume {}", directory.display())
 }

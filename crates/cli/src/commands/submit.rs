@@ -19,6 +19,7 @@ use syncscope_core::run::columns::{self, COLUMNS, Column};
 use syncscope_core::run::directory::{RunDirectory, replace_file};
 use syncscope_core::run::provenance::Tool;
 use syncscope_core::run::{IMPORTED, Status};
+use syncscope_core::units::plural;
 use syncscope_core::{Case, CaseId, Detail, Placement, Preset, Row, Run, Verdict};
 use syncscope_gpu::DeviceLimits;
 
@@ -137,7 +138,7 @@ fn make(path: &Path, out: Option<&Path>) -> Result<Outcome, Failure> {
     let provisional = data.rows.iter().filter(|row| row.provisional).count();
     if provisional > 0 {
         let finish = format!("finish them first by `syncscope run --resume {}`", path.display());
-        terminal::note(&format!("{provisional} provisional rows are left out; {finish}"));
+        terminal::note(&format!("left out: {}; {finish}", plural(provisional, "provisional row")));
     }
     let run = directory.read_run()?;
     if run.preset == IMPORTED || run.experiment().is_some() {
@@ -174,9 +175,9 @@ fn issue(bundle: &Bundle, out: &Path) -> String {
     parts.extend(machine.gpus.iter().map(|gpu| gpu.name.clone()));
     format!(
         "### What machine is it, and what else ran on it?\n\n{}; [what else ran].\n\n### The run\n\n\
-         syncscope {version}, preset {preset}, {planned} row{}{}. Attach {} here.\n",
+         syncscope {version}, preset {preset}, {}{}. Attach {} here.\n",
         parts.join(", "),
-        if *planned == 1 { "" } else { "s" },
+        plural(*planned, "row"),
         warnings.first().map_or_else(String::new, |text| format!("; {text}")),
         out.display()
     )

@@ -139,7 +139,7 @@ impl PairOrder {
     }
 
     /// The shots of the next `pairs` pairs, two by two.
-    fn shots(&mut self, pairs: u64) -> Vec<Shot> {
+    pub fn shots(&mut self, pairs: u64) -> Vec<Shot> {
         (0..pairs).flat_map(|_| self.next_pair()).collect()
     }
 

@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use crate::Domain;
+use crate::units::plural;
 pub use crate::words::UnknownWord;
 use crate::words::words;
 
@@ -99,8 +100,6 @@ words! {
     pub enum Population ("population") {
         /// The threads had their cores for themselves.
         Alone = "alone",
-        /// Another hardware thread of their cores was active.
-        Beside = "beside",
         /// All samples.
         All = "all",
     }
@@ -345,7 +344,6 @@ impl fmt::Display for Case {
             Layout::Shared => "shared".to_owned(),
             Layout::Private { stride } => format!("private/{stride}"),
         }));
-        let plural = |count: u32, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
         words.extend(self.threads.map(|count| plural(count, "thread")));
         words.extend(self.blocks.map(|count| plural(count, "block")));
         words.extend(self.devices.map(|count| plural(count, "device")));

@@ -63,9 +63,13 @@ pub trait Laboratory {
     /// [`Refusal::Lost`] when nothing can be set up any more.
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal>;
 
-    /// Measures a share of the passes in a process of its own, and now and then says which case it has come to. `None` where
-    /// there are no such processes.
-    fn measure_apart(&mut self, _share: &Share, _say: &mut dyn FnMut(&Case)) -> Option<Result<Vec<Apart>, String>> {
+    /// Measures a share of the passes in a process of its own. About once a second, `goes_on` gets the case that it has come
+    /// to and says whether to go on. `None` where there are no such processes.
+    fn measure_apart(
+        &mut self,
+        _share: &Share,
+        _goes_on: &mut dyn FnMut(&Case) -> bool,
+    ) -> Option<Result<Vec<Apart>, String>> {
         None
     }
 

@@ -162,7 +162,10 @@ impl Passes<'_> {
             return Ok(false);
         }
         let Some(share) = part.next_share(self.session.preset, self.session.run.seed, left) else { return Ok(false) };
-        let found = laboratory.measure_apart(&share, &mut |case| self.observer.measuring_apart(case));
+        let found = laboratory.measure_apart(&share, &mut |case| {
+            self.observer.measuring_apart(case);
+            !self.limits.cancel.is_cancelled()
+        });
         let Some(found) = found else { return Ok(false) };
         let last_pass = |found: &[Apart]| found.iter().flat_map(|apart| &apart.observations).map(|o| o.block).max();
         let found = found.unwrap_or_else(|reason| {

@@ -108,7 +108,7 @@ impl Laboratory for Machine {
         true
     }
 
-    fn measure_apart(&mut self, share: &Share, _: &mut dyn FnMut(&Case)) -> Option<Result<Vec<Apart>, String>> {
+    fn measure_apart(&mut self, share: &Share, _: &mut dyn FnMut(&Case) -> bool) -> Option<Result<Vec<Apart>, String>> {
         // The clock of a share is a real one: passes end it.
         let mut known = serde_json::to_value(share).unwrap();
         known["most_passes"] = 2.into();

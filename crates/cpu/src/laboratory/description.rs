@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use syncscope_core::machine::{CpuMachine, Environment};
+use syncscope_core::units::plural;
 use syncscope_host::{c_library_version, cpu_list};
 
 use super::CpuLaboratory;
@@ -86,9 +87,9 @@ impl CpuLaboratory {
     pub fn load_warning(&self) -> Option<String> {
         let count = self.topology.allowed_cpus().len();
         let load = self.load.filter(|load| Environment::is_high_load(*load, count))?;
-        let plural = if count == 1 { "" } else { "s" };
         Some(format!(
-            "the load average of the last minute is {load:.2} on {count} CPU{plural}: other programs may disturb the measurement"
+            "the load average of the last minute is {load:.2} on {}: other programs may disturb the measurement",
+            plural(count, "CPU")
         ))
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use syncscope_core::machine::{AwakeDecision, MeasuredTopology};
 use syncscope_core::session::{Apart, Share};
 use syncscope_core::stopping::PrecisionRule;
+use syncscope_core::units::plural;
 use syncscope_core::{
     Actor, Cancel, Cancelled, Case, CaseId, Detail, Domain, Engine, Experiment, Laboratory, Listing, Measurement,
     Placement, Preset, Refusal, Row, Settings, own,
@@ -18,7 +19,7 @@ use syncscope_host::scheduling::{self, AffinityGuard};
 use crate::awake::AwakePolicy;
 use crate::experiment::{Sharing, TeamExperiment};
 use crate::machine::cpu_time::{CpuCounters, cpu_quota};
-use crate::machine::placement::{self, Placed};
+use crate::machine::placement::{self, Placed, place_teams_on};
 use crate::machine::system::System;
 use crate::machine::topology::Topology;
 use crate::machine::{hwloc, memory};
@@ -61,6 +62,7 @@ impl CpuLaboratory {
         let system = System::default();
         let topology = allowed_topology()?.with_memory_of_system(system.memory_bytes());
         let topology = topology.with_core_kinds(&system.core_speeds());
+        place_teams_on(&topology);
         // A runtime counts the CPUs of the thread that loads it, and this thread may use all of them.
         let _ = crate::team::openmp::runtimes();
         // Read before this program adds to the load.
@@ -195,10 +197,14 @@ impl Laboratory for CpuLaboratory {
         Ok(Box::new(TeamExperiment::new(team, &self.clock, &mut self.interference, workload, sharing)))
     }
 
-    fn measure_apart(&mut self, share: &Share, say: &mut dyn FnMut(&Case)) -> Option<Result<Vec<Apart>, String>> {
+    fn measure_apart(
+        &mut self,
+        share: &Share,
+        goes_on: &mut dyn FnMut(&Case) -> bool,
+    ) -> Option<Result<Vec<Apart>, String>> {
         // The threads of an OpenMP runtime spin.
         self.teams.end_runtimes();
-        self.is_watched.then(|| processes::measure_apart(share, say))
+        self.is_watched.then(|| processes::measure_apart(share, goes_on))
     }
 
     fn can_measure_apart(&self) -> bool {
@@ -277,11 +283,10 @@ impl CpuLaboratory {
     fn sharing(&self, placement: &Placement, placed: &Placed, case: Option<&Case>) -> Sharing {
         let threads = placed.cpus.len();
         let quota = self.quota.filter(|quota| *quota < threads as f64);
-        let plural = |count: usize| if count == 1 { "" } else { "s" };
-        let cpus = |count: u32| format!("{count} CPU{}", plural(count as usize));
         let oversubscribed =
-            placed.oversubscribed().then(|| format!("{threads} threads on {}", cpus(placed.available)));
-        let throttled = quota.map(|quota| format!("{threads} thread{} with the time of {quota} CPUs", plural(threads)));
+            placed.oversubscribed().then(|| format!("{threads} threads on {}", plural(placed.available, "CPU")));
+        let throttled =
+            quota.map(|quota| format!("{} with the time of {quota} CPUs", plural(threads as u32, "thread")));
         // A quota pauses threads and takes no CPU from them: between two pauses they run as without it, in short samples
         // that are excluded where a pause falls into one.
         Sharing {

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use syncscope_core::machine::{self, CoreKind, CpuMachine};
+use syncscope_core::units::plural;
 use syncscope_host::cpu_list;
 
 /// One hardware thread ("PU" in hwloc, "CPU" in Linux) and what it is part of.
@@ -203,10 +204,6 @@ fn binary_size(bytes: u64) -> String {
     }
 }
 
-fn plural(count: u32, singular: &str, plural: &str) -> String {
-    format!("{count} {}", if count == 1 { singular } else { plural })
-}
-
 impl fmt::Display for Topology {
     /// A few lines for people.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -216,12 +213,12 @@ impl fmt::Display for Topology {
         writeln!(
             f,
             "{}, {}, {}, {}",
-            plural(self.packages(), "package", "packages"),
-            plural(self.numa_nodes.len() as u32, "NUMA node", "NUMA nodes"),
-            plural(self.cores(), "core", "cores"),
-            plural(self.threads.len() as u32, "hardware thread", "hardware threads"),
+            plural(self.packages(), "package"),
+            plural(self.numa_nodes.len() as u32, "NUMA node"),
+            plural(self.cores(), "core"),
+            plural(self.threads.len() as u32, "hardware thread"),
         )?;
-        for (name, kind) in ["performance", "efficiency"].iter().zip(self.core_kinds()) {
+        for (name, kind) in ["performance", "efficiency", "low-power efficiency"].iter().zip(self.core_kinds()) {
             writeln!(f, "{name} cores: {}, {} hardware threads", kind.cores, kind.hardware_threads)?;
         }
         for node in &self.numa_nodes {

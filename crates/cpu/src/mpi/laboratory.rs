@@ -42,8 +42,8 @@ impl Started {
 #[derive(Debug)]
 pub struct MpiLaboratory {
     process: MpiProcess,
-    /// The communicator of each team, made once.
-    slots: HashMap<Team, i32>,
+    /// The communicator of each team, made once; why it could not be made.
+    slots: HashMap<Team, Result<i32, String>>,
     /// Of the barriers that have shown that they are some.
     proofs: HashMap<Team, Check>,
     is_over: bool,
@@ -69,8 +69,8 @@ impl MpiLaboratory {
 
     /// The slot of a team, made now if it is new.
     fn slot(&mut self, team: Team) -> Result<i32, Refusal> {
-        if let Some(slot) = self.slots.get(&team) {
-            return Ok(*slot);
+        if let Some(known) = self.slots.get(&team) {
+            return known.clone().map_err(Refusal::Failed);
         }
         if self.process.world.members(team).is_none() {
             let count = self.process.world.processes.len();
@@ -83,9 +83,8 @@ impl MpiLaboratory {
         if self.slots.len() >= SLOTS {
             return Err(Refusal::Skipped(format!("more than {SLOTS} teams of processes")));
         }
-        self.process.order(&Message::Prepare { slot, team }).map_err(Refusal::Failed)?;
-        self.slots.insert(team, slot);
-        Ok(slot)
+        let prepared = self.process.order(&Message::Prepare { slot, team }).map(|_| slot);
+        self.slots.entry(team).or_insert(prepared).clone().map_err(Refusal::Failed)
     }
 }
 

@@ -1,5 +1,6 @@
 //! An entry of the catalogue: a primitive and how it is measured.
 
+use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Primitive, Waits};
 
 use super::workload::Workload;
@@ -8,6 +9,16 @@ use crate::studies::Participation;
 
 /// Makes the cases of a primitive.
 pub(super) type Cases = fn(&Primitive, &Axes) -> Vec<Case>;
+
+/// Teams of all sizes at all places.
+pub(super) fn of_teams(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+    axes.sweep(primitive).into_iter().flat_map(Sweep::cases).collect()
+}
+
+/// Two threads or processes on adjacent cores.
+pub(super) fn of_two(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+    axes.in_usual_places(primitive, &[2]).cases()
+}
 
 /// Makes a case ready to run.
 pub(super) type MakeWorkload = fn(&Case) -> Option<Workload>;

@@ -5,7 +5,7 @@ pub(super) use syncscope_core::{
     Case, Detail, Dtype, Facts, Group, Layout, MemoryOrder, Mode, Preset, Primitive, Role, Shot, Waits,
 };
 
-pub(super) use super::entry::{Entry, MakeWorkload, kinds};
+pub(super) use super::entry::{Entry, MakeWorkload, kinds, of_teams, of_two};
 pub(super) use super::operation::{Executed, Operation, SLOTS, slot_of};
 pub(super) use super::wait::{LIMIT, or_fail, or_unwind};
 pub(super) use super::workload::{FollowUp, MakeFollowUp, Proof, Workload, percentiles};

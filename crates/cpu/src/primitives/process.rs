@@ -31,11 +31,6 @@ kinds! {
     updated: "one addition of 1 by each process", UPDATE;
 }
 
-/// Two processes that pass something to each other.
-fn two(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    axes.in_usual_places(primitive, &[2]).cases()
-}
-
 /// Numbers of processes.
 fn several(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     axes.in_usual_places(primitive, &axes.processes).cases()
@@ -119,7 +114,7 @@ static STORE: Entry = handed_off(
     "cpu.process.store_pingpong",
     "Two processes write one variable in turn that both map; each reads it without a pause until it is its turn",
     "nviennot, core-to-core-latency (read/write mode); Linux, memfd_create(2), mmap(2) with MAP_SHARED",
-    two,
+    of_two,
     handoff::workload_between_processes::<StoreToken>,
 )
 .waiting(Waits::Spins)
@@ -130,7 +125,7 @@ static EVENTFD: Entry = handed_off(
     "cpu.process.eventfd",
     "Two processes wake each other by writes to eventfds that both inherited; the waiter polls and then reads",
     "Linux, eventfd(2), poll(2)",
-    two,
+    of_two,
     handoff::workload_between_processes::<Events<Inherited>>,
 )
 .beyond_quick();
@@ -140,7 +135,7 @@ static PIPE: Entry = handed_off(
     "cpu.process.pipe",
     "Two processes send a number to each other through pipes; the waiter polls and then reads",
     "POSIX.1-2017, pipe; Linux, pipe(7), poll(2)",
-    two,
+    of_two,
     handoff::workload_between_processes::<Pipes<Inherited>>,
 )
 .beyond_quick();

@@ -1,7 +1,7 @@
 //! A fresh process that makes some passes of a run: this program, started again, with a laboratory of its own.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _};
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -12,6 +12,7 @@ use syncscope_core::session::observer::Observer;
 use syncscope_core::session::{Apart, Share};
 use syncscope_host::{child_process, shared_memory};
 
+use super::send;
 use crate::laboratory::CpuLaboratory;
 
 /// The argument that makes this program such a process. No command has it.
@@ -28,14 +29,15 @@ enum Said {
     Found(Apart),
 }
 
-/// Lets a process measure `share` and waits for its end; now and then, `say` gets the case that it has come to. Its standard
-/// input is that of this process, by which whoever watches this one sees what it does. It ends with this process.
-pub(crate) fn measure(share: &Share, say: &mut dyn FnMut(&Case)) -> Result<Vec<Apart>, String> {
-    let found = ask(share, say).map_err(|error| format!("no fresh process could measure: {error}"))?;
+/// Lets a process measure `share` and waits for its end; now and then, `goes_on` gets the case that it has come to and says
+/// whether to wait on. Its standard input is that of this process, by which whoever watches this one sees what it does. It
+/// ends with this process.
+pub(crate) fn measure(share: &Share, goes_on: &mut dyn FnMut(&Case) -> bool) -> Result<Vec<Apart>, String> {
+    let found = ask(share, goes_on).map_err(|error| format!("no fresh process could measure: {error}"))?;
     found.ok_or_else(|| "a fresh process ended before it had measured".to_owned())
 }
 
-fn ask(share: &Share, say: &mut dyn FnMut(&Case)) -> io::Result<Option<Vec<Apart>>> {
+fn ask(share: &Share, goes_on: &mut dyn FnMut(&Case) -> bool) -> io::Result<Option<Vec<Apart>>> {
     let mut request = shared_memory::memory_file()?;
     serde_json::to_writer(&mut request, share)?;
     request.rewind()?;
@@ -47,16 +49,23 @@ fn ask(share: &Share, say: &mut dyn FnMut(&Case)) -> io::Result<Option<Vec<Apart
         .stderr(Stdio::null());
     child_process::inherit(&mut command, &[request.as_fd()]);
     let mut child = command.spawn()?;
-    let found = child.stdout.take().map_or(Ok(Vec::new()), |output| read(output, say));
-    Ok(if child.wait()?.success() { Some(found?) } else { None })
+    let found = child.stdout.take().map_or(Ok(Vec::new()), |output| read(output, goes_on));
+    if found.is_err() {
+        // Nobody reads what else it finds. That it has ended by itself is no error.
+        let _ = child.kill();
+    }
+    let ended = child.wait()?;
+    let found = found?;
+    Ok(ended.success().then_some(found))
 }
 
-/// What a process says. It takes the output: after an error nobody reads the rest, and a process that writes on must end.
-fn read(output: impl io::Read, say: &mut dyn FnMut(&Case)) -> io::Result<Vec<Apart>> {
+/// What a process says, until it ends or need not go on.
+fn read(output: impl io::Read, goes_on: &mut dyn FnMut(&Case) -> bool) -> io::Result<Vec<Apart>> {
     let mut found = Vec::new();
     for line in BufReader::new(output).lines() {
         match serde_json::from_str(&line?)? {
-            Said::Measuring(case) => say(&case),
+            Said::Measuring(case) if goes_on(&case) => {}
+            Said::Measuring(_) => return Err(io::ErrorKind::Interrupted.into()),
             Said::Found(apart) => found.push(apart),
         }
     }
@@ -80,25 +89,18 @@ fn serve(parent: &str, request: &str, observer: &mut dyn Observer) -> io::Result
     File::from(child_process::inherited(number(request)?.cast_signed())?).read_to_string(&mut text)?;
     let share: Share = serde_json::from_str(&text)?;
     let mut laboratory = CpuLaboratory::open().map_err(io::Error::other)?;
-    let mut output = Output { observer, lines: io::BufWriter::new(io::stdout().lock()), said: Instant::now() };
+    let mut output = Output { observer, lines: io::stdout().lock(), said: Instant::now() };
     for apart in share.measure(&mut laboratory, &mut output) {
-        output.say(&Said::Found(apart))?;
+        send(&mut output.lines, &Said::Found(apart))?;
     }
-    output.lines.flush()
+    Ok(())
 }
 
 /// What such a process says while it measures, and at its end.
 struct Output<'a> {
     observer: &'a mut dyn Observer,
-    lines: io::BufWriter<io::StdoutLock<'static>>,
+    lines: io::StdoutLock<'static>,
     said: Instant,
-}
-
-impl Output<'_> {
-    fn say(&mut self, said: &Said) -> io::Result<()> {
-        serde_json::to_writer(&mut self.lines, said)?;
-        self.lines.write_all(b"\n")
-    }
 }
 
 impl Observer for Output<'_> {
@@ -106,23 +108,39 @@ impl Observer for Output<'_> {
         self.observer.measuring(case);
         if self.said.elapsed() >= SAID_EVERY {
             self.said = Instant::now();
-            // Where nobody reads, the process ends soon.
-            let _ = self.say(&Said::Measuring(case.clone())).and_then(|()| self.lines.flush());
+            // Who does not read ends this process.
+            let _ = send(&mut self.lines, &Said::Measuring(case.clone()));
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
+    use std::io::Write as _;
     use std::os::unix::net::UnixStream;
+
+    use super::*;
 
     #[test]
     fn who_says_something_else_cannot_write_on() {
         let (output, mut process) = UnixStream::pair().unwrap();
         process.write_all(b"a library says hello\n").unwrap();
-        assert!(read(output, &mut |_| ()).is_err());
+        assert!(read(output, &mut |_| true).is_err());
         assert_eq!(process.write(b"more").unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    /// The process writes on: nobody waits for it.
+    #[test]
+    fn nobody_reads_on_after_an_interruption() {
+        let (output, mut process) = UnixStream::pair().unwrap();
+        for id in ["cpu.fence", "cpu.handoff"] {
+            send(&mut process, &Said::Measuring(Case::new(id))).unwrap();
+        }
+        let mut seen = 0;
+        let read = read(output, &mut |_| {
+            seen += 1;
+            false
+        });
+        assert_eq!((read.unwrap_err().kind(), seen), (io::ErrorKind::Interrupted, 1));
     }
 }

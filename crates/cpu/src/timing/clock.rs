@@ -121,7 +121,8 @@ impl Clock {
     }
 }
 
-fn middle(mut values: Vec<u64>) -> u64 {
+/// The upper median.
+pub(super) fn middle(mut values: Vec<u64>) -> u64 {
     values.sort_unstable();
     values.get(values.len() / 2).copied().unwrap_or_default()
 }

@@ -16,7 +16,7 @@ use std::os::fd::{FromRawFd, RawFd};
 use syncscope_core::run::machine::CHAIN_TOLERANCE;
 
 use crate::timing::chains::{self, LONG_STEP};
-use crate::timing::clock::Clock;
+use crate::timing::clock::{self, Clock};
 
 /// Iterations of the two chains. The end of the loop may be mispredicted; it occurs in both.
 const SHORT: u64 = 8;
@@ -65,10 +65,7 @@ impl Meter {
     fn of(counter: UserCycles) -> Option<Self> {
         let once = || counter.read().zip(counter.read()).map(|(before, after)| after.saturating_sub(before));
         let costs: Option<Vec<u64>> = (0..15).map(|_| once()).collect();
-        let mut costs = costs?;
-        costs.sort_unstable();
-        let empty = costs[costs.len() / 2];
-        Some(Self { counter, empty })
+        Some(Self { counter, empty: clock::middle(costs?) })
     }
 
     /// Cycles per tick since the reading `start`; `ticks` passed in between.

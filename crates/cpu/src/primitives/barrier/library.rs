@@ -20,7 +20,7 @@ static STD: Entry = barrier::sleeps(
     "cpu.barrier.std",
     "The standard library's barrier: a mutex and a condition variable, waiters block",
     "Rust std::sync::Barrier",
-    barrier::cases,
+    of_teams,
     |case| {
         Some(
             barrier::workload(case, |threads| std::sync::Barrier::new(threads as usize), barrier::IN_A_LIBRARY)?
@@ -48,7 +48,7 @@ static PTHREAD: Entry = barrier::sleeps(
     "cpu.barrier.pthread",
     "pthread_barrier_t: waiters block at once",
     "POSIX.1-2017, pthread_barrier_wait; run.json holds the C library's version",
-    barrier::cases,
+    of_teams,
     |case| Some(barrier::workload(case, PthreadBarrier::new, barrier::IN_A_LIBRARY)?.long_blocking(case)),
 )
 .beyond_quick();
@@ -61,7 +61,7 @@ static WAIT_GROUP: Entry = barrier::sleeps(
     "cpu.barrier.crossbeam_wait_group",
     "Crossbeam's wait group as a barrier: thread 0 makes a new group for each phase, waiters block",
     "crossbeam::sync::WaitGroup",
-    barrier::cases,
+    of_teams,
     |case| Some(barrier::workload(case, WaitGroups::new, barrier::IN_A_LIBRARY)?.long_blocking(case)),
 )
 .beyond_quick();
@@ -129,7 +129,7 @@ static OPENMP: Entry = barrier::of_openmp(
     "cpu.barrier.openmp",
     "#pragma omp barrier: a call of GOMP_barrier by the threads of a parallel region",
     "OpenMP 5.2, 15.3.1; GCC's libgomp or LLVM's libomp, as the column group says",
-    |primitive, axes| openmp::with_every_runtime(&barrier::cases(primitive, axes)),
+    |primitive, axes| openmp::with_every_runtime(&of_teams(primitive, axes)),
     workload_of_runtime,
 )
 .requiring(openmp::installed);

@@ -39,10 +39,6 @@ pub(super) const IN_A_LIBRARY: Expected = Expected::Uncounted("the barrier is pa
 pub(super) const ONE_DECREMENT: Expected =
     Expected::once(&["lock dec", "lock sub", "lock xadd", "lock add"], &["ldaddal", "outline ldaddal", "stlxr"]);
 
-fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    axes.sweep(primitive).into_iter().flat_map(Sweep::cases).collect()
-}
-
 /// The loops of a barrier that `make` creates for a number of threads.
 fn workload<B: Barrier>(case: &Case, make: impl Fn(u32) -> B, expected: Expected) -> Option<Workload> {
     let threads = case.threads?;

@@ -49,10 +49,6 @@ const FULL_FENCE: Beginnings = &["mfence", "lock or"];
 /// The same on AArch64.
 const FULL_FENCE_OF_ARM: Beginnings = &["dmb ish"];
 
-fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    axes.sweep(primitive).into_iter().flat_map(Sweep::cases).collect()
-}
-
 /// A fence that is no instruction on x86-64, where one thread is enough.
 const fn for_the_compiler(
     id: &'static str,
@@ -64,7 +60,7 @@ const fn for_the_compiler(
 }
 
 fn cases_of_one_thread(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    let mut cases = cases(primitive, axes);
+    let mut cases = of_teams(primitive, axes);
     cases.retain(|case| cfg!(not(target_arch = "x86_64")) || case.threads == Some(1));
     cases
 }
@@ -129,7 +125,7 @@ static SEQ_CST: Entry = entry(
     "cpu.fence.seq_cst",
     "Sequentially consistent fence with no access before or after it",
     "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush seq_cst)",
-    cases,
+    of_teams,
     |_| Some(bare(|| atomic::fence(Ordering::SeqCst), Expected::once(FULL_FENCE, FULL_FENCE_OF_ARM))),
 )
 .in_studies(&[
@@ -165,7 +161,7 @@ static HEAVY: Entry = entry(
     "cpu.fence.asymmetric_heavy",
     "The writer's side of an asymmetric fence: membarrier, a full fence on all running threads of the process",
     SOURCE,
-    cases,
+    of_teams,
     |_| Some(bare(|| or_fail(membarrier::barrier(), "membarrier"), IN_THE_KERNEL)),
 )
 .requiring(|| {

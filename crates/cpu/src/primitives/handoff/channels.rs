@@ -111,7 +111,7 @@ const CAPACITY: &str = "capacity #";
 
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     let of = |case: Case| [1, 64].map(|room| Case { group: Some(Group::numbered(CAPACITY, room)), ..case.clone() });
-    handoff::cases(primitive, axes).into_iter().flat_map(of).collect()
+    of_two(primitive, axes).into_iter().flat_map(of).collect()
 }
 
 /// In theory: sender and receiver wait for each other. The one that comes first enters itself in a list under a lock and

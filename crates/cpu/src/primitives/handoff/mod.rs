@@ -54,11 +54,6 @@ const CHANNEL: Facts = Facts { role: Role::Channel, ..SPINNING.waiting(Waits::Sp
 /// What `ns` is the cost of, for every hand-off.
 const OPERATION: &str = "one hand-off from one thread to the other: half a round trip";
 
-/// Two threads on adjacent cores.
-fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    axes.in_usual_places(primitive, &[2]).cases()
-}
-
 /// Every hand-off is measured on each class of CPU pairs; the quick preset has those of the matrix.
 const ON_PAIRS_THAT_EXIST: Participation = Participation::beyond_quick(&CpuPairs);
 
@@ -68,7 +63,7 @@ const ON_CPU_PAIRS: Participation = ON_PAIRS_THAT_EXIST.reporting();
 /// A hand-off between two threads.
 const fn entry<H: Handoff>(id: &'static str, summary: &'static str, source: &'static str) -> Entry {
     let primitive = Primitive { id, summary, operation: OPERATION, source, facts: H::FACTS };
-    Entry::of(primitive, cases, workload::<H>).in_studies(&[ON_PAIRS_THAT_EXIST])
+    Entry::of(primitive, of_two, workload::<H>).in_studies(&[ON_PAIRS_THAT_EXIST])
 }
 
 /// The loops of a hand-off.

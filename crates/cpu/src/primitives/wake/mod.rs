@@ -54,18 +54,13 @@ const OPERATION_OF_ONE: &str =
 /// Why instructions are not counted.
 const IN_THE_KERNEL: Expected = Expected::Uncounted("a wake-up is a system call behind a library function");
 
-/// The waker and the waiter on adjacent cores.
-fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    axes.in_usual_places(primitive, &[2]).cases()
-}
-
 /// Every wake-up is measured on each class of CPU pairs, and with both threads on one CPU.
 const STUDIES: &[Participation] = &[Participation::beyond_quick(&CpuPairs), Participation::plain(&OneCpu).reporting()];
 
 /// A way to wake a thread.
 const fn entry<W: Way>(id: &'static str, summary: &'static str, source: &'static str) -> Entry {
     let primitive = Primitive { id, summary, operation: OPERATION, source, facts: FACTS };
-    Entry::of(primitive, cases, workload::<W>).in_studies(STUDIES).requiring(wake_pair::states_are_shown)
+    Entry::of(primitive, of_two, workload::<W>).in_studies(STUDIES).requiring(wake_pair::states_are_shown)
 }
 
 fn workload<W: Way>(case: &Case) -> Option<Workload> {
