@@ -24,12 +24,12 @@ fn run_and_store(folder: &Path) -> (RunDirectory, RunDirectory) {
 }
 
 #[test]
-fn point_and_interval_of_a_row_follow_from_the_samples_that_are_stored() {
+fn point_and_interval_of_a_row_follow_from_its_samples() {
     let folder = tempfile::tempdir().unwrap();
-    let (_, stored) = run_and_store(folder.path());
-    let samples = stored.read_samples().unwrap();
-    let rows = stored.read_rows().unwrap();
-    let processes = stored.read_run().unwrap().sessions[0].processes.clone();
+    let (run, _) = run_and_store(folder.path());
+    let samples = run.read_samples().unwrap();
+    let rows = run.read_rows().unwrap();
+    let processes = run.read_run().unwrap().sessions[0].processes.clone();
     let measured: Vec<&Row> = rows.iter().filter(|row| row.pairs.is_some_and(|pairs| pairs > 0)).collect();
     assert!(measured.len() >= 8, "{}", measured.len());
     for row in measured {

@@ -128,8 +128,7 @@ fn shares_of(values: &[(&Observation, f64)]) -> Vec<f64> {
 pub(crate) fn of_population(population: Population, all_ns: f64, strata: Option<&Strata>) -> Option<f64> {
     match (population, strata) {
         (Population::Alone, Some(strata)) => strata.alone_ns,
-        (Population::Beside, Some(strata)) => strata.beside_ns,
-        (_, _) => Some(all_ns),
+        (Population::Alone, None) | (Population::All, _) => Some(all_ns),
     }
 }
 
@@ -223,9 +222,11 @@ pub(crate) struct ProcessCost {
     pub(crate) cycles: Option<f64>,
 }
 
+/// Of fewer processes it is not known how they differ.
+pub(crate) const FEWEST_PROCESSES: usize = 3;
+
 /// The costs in the processes that measured a case; nothing of fewer than three, or where one is not above zero.
 pub(crate) fn process_costs(observations: &[Observation]) -> Vec<ProcessCost> {
-    const FEWEST: usize = 3;
     let mut processes: BTreeMap<u32, Vec<&Observation>> = BTreeMap::new();
     for o in observations.iter().filter(|o| o.excluded.is_none()) {
         processes.entry(o.process).or_default().push(o);
@@ -238,7 +239,7 @@ pub(crate) fn process_costs(observations: &[Observation]) -> Vec<ProcessCost> {
         Some(ProcessCost { process: *process, ns: point(of, |o| Some(o.ns))?, cycles: point(of, |o| o.cycles) })
     };
     let costs: Vec<ProcessCost> = processes.iter().filter_map(cost).collect();
-    if costs.len() < FEWEST || costs.len() < processes.len() { Vec::new() } else { costs }
+    if costs.len() < FEWEST_PROCESSES || costs.len() < processes.len() { Vec::new() } else { costs }
 }
 
 /// The geometric mean over processes: each counts once, however many blocks it has. Where nothing is shared, without the lowest

@@ -101,7 +101,8 @@ impl OwnOperation {
         self.text.match_indices(word).any(|(at, _)| {
             let (before, after) = (&self.text[..at], &self.text[at + word.len()..]);
             let is_member = before.ends_with('.') || before.ends_with("->");
-            let of_thread = before.ends_with("me.") || before.ends_with("me->");
+            let of_thread =
+                ["me.", "me->"].iter().any(|me| before.strip_suffix(me).is_some_and(|rest| !rest.ends_with(is_word)));
             let is_whole = !before.ends_with(is_word) && !after.starts_with(is_word);
             is_whole && (of_thread || (!is_member && self.file.is_none()))
         })
@@ -255,6 +256,7 @@ mod tests {
     fn a_variable_is_a_whole_word_and_no_member_of_another() {
         assert!(statement("atomic_fetch_add(&x, 1)").names("x") && !statement("y = threadIdx.x").names("x"));
         assert!(!statement("max(1, 2)").names("x") && !statement("pixel->x = 1").names("x"));
+        assert!(statement("me->x++").names("x") && !statement("time.x = frame->x").names("x"));
         let text = "void operation(struct thread *me) { int x = 1; (*me->mine)++; }";
         assert!(!file(text, "operation").names("x") && file(text, "operation").names("mine"));
     }

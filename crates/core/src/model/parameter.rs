@@ -182,11 +182,13 @@ impl<'de> Deserialize<'de> for Case {
     }
 }
 
-fn text<T: ToString>(value: Option<T>) -> String {
+/// The cell of a value.
+pub(crate) fn text<T: ToString>(value: Option<T>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
 
-fn set<T: FromStr>(parameter: &mut Option<T>, cell: &str) -> Option<()> {
+/// Sets what a cell holds; `None` where it is not understood.
+pub(crate) fn set<T: FromStr>(parameter: &mut Option<T>, cell: &str) -> Option<()> {
     *parameter = Some(cell.parse().ok()?);
     Some(())
 }

@@ -23,15 +23,13 @@ use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
+use crate::engine::population::FEWEST_PROCESSES;
 use crate::model::detail::Details;
 use crate::run::history::{BetweenRuns, Ratio};
 use crate::run::row::{Parts, RunToRun};
 use crate::stats::{Variance, mean, median, student, trimmed_mean, variance};
 use crate::units::rounded;
 use crate::{Catalogue, Class, Cycles, Detail, Hertz, Interval, Nanoseconds, Row};
-
-/// Fewer processes do not show how processes differ.
-const FEWEST_PROCESSES: usize = 3;
 
 /// Of fewer cases, what they share is not told from what each has of its own.
 const FEWEST_CASES: usize = 4;

@@ -5,7 +5,7 @@
 //!
 //! A file holds what was measured. Columns that follow from others are written for other programs, and never read.
 
-use crate::model::parameter::{Cells, PARAMETERS, Parameter};
+use crate::model::parameter::{Cells, PARAMETERS, Parameter, set, text};
 use crate::units::significant;
 use crate::{Cycles, Hertz, Interval, Nanoseconds, Row};
 
@@ -122,7 +122,7 @@ impl Column {
             Content::Derived(write) | Content::Text { write, .. } => write(row),
             Content::Parameter(parameter) => (parameter.write)(&row.case),
             Content::Number { get, .. } => number(get(row)),
-            Content::Count { get, .. } => word(get(row)),
+            Content::Count { get, .. } => text(get(row)),
         }
     }
 
@@ -208,15 +208,7 @@ macro_rules! count {
 /// A column of words, which the type of the field knows.
 macro_rules! word {
     ($name:literal, $meaning:literal, $field:ident) => {
-        Column::text(
-            $name,
-            $meaning,
-            |row| word(row.$field.as_ref()),
-            |row, cell, _| {
-                row.$field = Some(cell.parse().ok()?);
-                Some(())
-            },
-        )
+        Column::text($name, $meaning, |row| text(row.$field.as_ref()), |row, cell, _| set(&mut row.$field, cell))
     };
 }
 
@@ -250,7 +242,7 @@ pub static COLUMNS: [Column; 54] = [
     Column {
         // A file says more of it than the case does.
         content: Content::Text {
-            write: |row| word(row.mode),
+            write: |row| text(row.mode),
             read: |row, cell, cells| (PARAMETERS[11].read)(&mut row.case, cell, cells),
         },
         ..Column::parameter(PARAMETERS[11])
@@ -338,8 +330,7 @@ pub static COLUMNS: [Column; 54] = [
     number!("within_high", "ns", "its upper end", ns_within.high),
     word!(
         "population",
-        "samples that `ns` stands for: `alone` (the threads had their cores for themselves), `beside` (another hardware \
-         thread of their cores was active), `all`",
+        "samples that `ns` stands for: `alone` (the threads had their cores for themselves), `all`",
         population
     ),
     number!(
@@ -387,10 +378,6 @@ pub static COLUMNS: [Column; 54] = [
 /// The header of the table.
 pub fn names() -> Vec<&'static str> {
     COLUMNS.iter().map(|column| column.name).collect()
-}
-
-fn word<T: ToString>(value: Option<T>) -> String {
-    value.map(|value| value.to_string()).unwrap_or_default()
 }
 
 fn number(value: Option<f64>) -> String {

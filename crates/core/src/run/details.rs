@@ -8,6 +8,7 @@
 use csv::{ReaderBuilder, StringRecord};
 
 use crate::model::detail::Details;
+use crate::model::parameter::text;
 use crate::run::files::lines;
 use crate::units::significant;
 use crate::{CaseId, Detail, Domain, Row};
@@ -93,7 +94,7 @@ impl DetailTable {
 
 /// A line of the table.
 pub(crate) fn record(case_or_domain: &str, detail: &Detail) -> StringRecord {
-    let actor = detail.actor.map(|actor| actor.to_string()).unwrap_or_default();
+    let actor = text(detail.actor);
     StringRecord::from(&[case_or_domain, &detail.name, &actor, &significant(detail.value)][..])
 }
 

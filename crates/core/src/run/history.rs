@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::run::files::lines;
 use crate::run::fingerprint::{Chosen, figure_of};
-use crate::stats::{Variance, mean, median, variance};
+use crate::stats::{LEAST_CHANGE, Variance, mean, median, variance};
 use crate::units::{rounded, significant};
 use crate::{CaseId, Catalogue, Class, Cycles, Nanoseconds, Row};
 
@@ -26,9 +26,6 @@ const MOST_RUNS: usize = 12;
 
 /// Of fewer cases, what a run has in common with another is not told from what each case has of its own.
 const FEWEST_CASES: usize = 8;
-
-/// A class of which the costs differ by more is in another state of the machine: 10 %, of logarithms.
-const ANOTHER_STATE: f64 = 0.1;
 
 const COLUMNS: [&str; 6] = ["started", "case_id", "ns", "ns_own", "cycles", "cycles_own"];
 
@@ -169,7 +166,7 @@ impl History {
                     return false;
                 }
                 let [ns, cycles] = [IN_NS, IN_CYCLES].map(|figure| shift(&own, run, figure));
-                ns.is_some_and(|ns| ns.abs().min(cycles.map_or(f64::INFINITY, f64::abs)) < ANOTHER_STATE)
+                ns.is_some_and(|ns| ns.abs().min(cycles.map_or(f64::INFINITY, f64::abs)) < LEAST_CHANGE)
             });
             let runs: Vec<&BTreeMap<CaseId, Figures>> = states.collect();
             let ns = ratio(&own, &runs, IN_NS)?;
@@ -192,7 +189,7 @@ fn is_elsewhere(chosen: &Chosen<'_>, run: &BTreeMap<CaseId, Figures>) -> bool {
         here.handoffs_to(&there).map(|ratio| ratio.ln().abs())
     };
     let changes = [change(false, IN_NS), change(true, IN_CYCLES)].into_iter().flatten();
-    changes.reduce(f64::min).is_some_and(|change| change > ANOTHER_STATE)
+    changes.reduce(f64::min).is_some_and(|change| change > LEAST_CHANGE)
 }
 
 /// What the cases have in common in another run, as a logarithm.

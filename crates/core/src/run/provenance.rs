@@ -1,6 +1,7 @@
 //! What a run was measured with and what happened meanwhile, as it stands in `run.json`.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use crate::records::records;
 
@@ -92,6 +93,17 @@ impl StolenTime {
                 self.seconds
             )
         })
+    }
+}
+
+/// `commit 0123456789ab, modified, binary 0123456789abcdef`.
+impl fmt::Display for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let commit = self.commit.as_deref().map(|commit| format!("commit {}", commit.get(..12).unwrap_or(commit)));
+        let modified = self.modified.filter(|modified| *modified).map(|_| "modified".to_owned());
+        let binary = self.binary.as_ref().map(|binary| format!("binary {binary}"));
+        let words: Vec<String> = [commit, modified, binary].into_iter().flatten().collect();
+        if words.is_empty() { f.write_str("unknown") } else { f.write_str(&words.join(", ")) }
     }
 }
 

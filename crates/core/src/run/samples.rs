@@ -13,19 +13,8 @@ use crate::units::significant;
 use crate::{CaseId, Interval, Level, Observation, RunDirectory, RunDirectoryError, Ticks};
 
 /// The columns of `samples.csv`.
-pub(super) const COLUMNS: [&str; 11] = [
-    "case_id",
-    "pair",
-    "first",
-    "baseline_ticks",
-    "test_ticks",
-    "ns",
-    "cycles",
-    "set_aside",
-    "block",
-    "beside",
-    "common_ns",
-];
+pub(super) const COLUMNS: [&str; 10] =
+    ["case_id", "pair", "first", "baseline_ticks", "test_ticks", "ns", "cycles", "set_aside", "block", "beside"];
 
 /// A line of the table: what is kept of an observation.
 pub(super) fn record(id: &CaseId, observation: &Observation) -> StringRecord {
@@ -40,7 +29,6 @@ pub(super) fn record(id: &CaseId, observation: &Observation) -> StringRecord {
         observation.excluded.map(|cause| cause.to_string()).unwrap_or_default(),
         observation.block.to_string(),
         observation.strata.map(|strata| significant(strata.beside_share)).unwrap_or_default(),
-        String::new(),
     ])
 }
 
@@ -66,8 +54,6 @@ pub struct StoredPair {
     pub block: u32,
     /// The share of the actors with SMT interference, 0 to 1; `None` where it was not detected.
     pub beside: Option<f64>,
-    /// By what the cost of this block was divided in runs that did so: until November 2026.
-    pub common_ns: Option<f64>,
 }
 
 /// The column `first`.
@@ -113,7 +99,7 @@ impl StoredPair {
             baseline_first: self.baseline_first,
             baseline: self.baseline_ticks,
             test: self.test_ticks,
-            ns: self.ns / self.common_ns.unwrap_or(1.0),
+            ns: self.ns,
             cycles: self.cycles,
             fastest_ns: self.ns,
             median_ns: self.ns,
@@ -198,7 +184,6 @@ mod tests {
             set_aside: Some("migration".to_owned()),
             block: 1,
             beside: None,
-            common_ns: None,
         };
         let second = StoredPair { pair: 1, baseline_first: true, cycles: Some(2.0), set_aside: None, ..first.clone() };
         assert_eq!(samples[&row("cpu.barrier.std").case.id()], [first, second.clone()]);

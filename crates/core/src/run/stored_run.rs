@@ -4,7 +4,6 @@
 //! results/NAME/run.json, measurements.csv   as the run wrote them; a large table as measurements.csv.gz
 //! results/NAME/details.csv                  compact, as a finished run leaves it
 //! results/NAME/*.csv                        the tables of experiments, without their samples
-//! results/NAME/samples.csv.gz               of the quick preset
 //! results/NAME/evidence.csv                 of the quick preset, name,file: where each disassembly of the run is
 //! results/evidence/*.txt.gz                 each distinct disassembly once, for all runs
 //! ```
@@ -68,14 +67,15 @@ pub fn store(run: &RunDirectory, results: &Path, name: &str) -> Result<RunDirect
         return Err(RunDirectoryError::AlreadyStored(folder));
     }
     fs::create_dir_all(&folder).at(&folder)?;
-    for file in ["run.json", LICENSE].map(Path::new).into_iter().filter(|file| run.path().join(file).is_file()) {
-        let bytes = fs::read(run.path().join(file)).at(file)?;
-        replace(&folder.join(file), &bytes)?;
+    for file in ["run.json", LICENSE] {
+        let original = run.path().join(file);
+        if original.is_file() {
+            replace(&folder.join(file), &fs::read(&original).at(&original)?)?;
+        }
     }
     let stored = RunDirectory::open(&folder)?;
-    // Samples and disassemblies of more than the quick preset are too large for a repository.
-    let is_quick = matches!(preset, Ok(Preset::Quick));
-    let is_kept = |table: &PathBuf| *table != run.evidence_index() && (is_quick || !stem(table).ends_with(SAMPLES));
+    // Samples, and disassemblies of more than the quick preset, are too large for a repository.
+    let is_kept = |table: &PathBuf| *table != run.evidence_index() && !stem(table).ends_with(SAMPLES);
     for table in tables(run.path(), "csv")?.into_iter().filter(is_kept) {
         if let Some((_, bytes)) = read_table(&table)? {
             replace(&folder.join(format!("{}.csv", stem(&table))), &bytes)?;
@@ -86,12 +86,12 @@ pub fn store(run: &RunDirectory, results: &Path, name: &str) -> Result<RunDirect
     }
     for table in tables(&folder, "csv")? {
         let bytes = fs::read(&table).at(&table)?;
-        if bytes.len() > LARGEST_PLAIN || table == stored.samples() {
+        if bytes.len() > LARGEST_PLAIN {
             write_packed(&table, &bytes)?;
             fs::remove_file(&table).at(&table)?;
         }
     }
-    if is_quick && !evidence.is_empty() {
+    if matches!(preset, Ok(Preset::Quick)) && !evidence.is_empty() {
         let kept = keep_evidence(&evidence, &results.join(EVIDENCE))?;
         write_index(&stored.evidence_index(), &kept)?;
     }
@@ -244,23 +244,20 @@ mod tests {
         let run = finished(&folder.path().join("run"), Preset::Quick, &[("a", "mov\n"), ("b", "mov\n")]);
         let results = folder.path().join("results");
         let stored = store(&run, &results, "machine").unwrap();
-        assert_eq!(
-            names(stored.path()),
-            ["details.csv", "evidence.csv", "measurements.csv", "run.json", "samples.csv.gz"]
-        );
+        assert_eq!(names(stored.path()), ["details.csv", "evidence.csv", "measurements.csv", "run.json"]);
         for file in ["run.json", "measurements.csv"] {
             assert_eq!(fs::read(stored.path().join(file)).unwrap(), fs::read(run.path().join(file)).unwrap());
         }
         assert_eq!(fs::read_to_string(stored.details()).unwrap().lines().count(), 2);
         assert_eq!(fs::read_to_string(run.details()).unwrap().lines().count(), 3, "the run itself stays as it is");
         assert_eq!(stored.read_details().unwrap(), run.read_details().unwrap());
-        assert_eq!(stored.read_samples().unwrap(), run.read_samples().unwrap());
+        assert!(!run.read_samples().unwrap().is_empty() && stored.read_samples().unwrap().is_empty());
         let again = store(&run, &results, "machine").unwrap_err().to_string();
         assert!(again.contains("machine") && again.contains("remove"), "{again}");
         assert!(store(&run, &results, EVIDENCE).is_err(), "that is where the disassemblies are");
         // A stored run can be stored elsewhere.
         let elsewhere = store(&stored, &folder.path().join("others"), "machine").unwrap();
-        for file in ["run.json", "measurements.csv", "details.csv", "evidence.csv", "samples.csv.gz"] {
+        for file in ["run.json", "measurements.csv", "details.csv", "evidence.csv"] {
             let read = |run: &RunDirectory| fs::read(run.path().join(file)).unwrap();
             assert_eq!(read(&elsewhere), read(&stored), "{file}");
         }
@@ -288,15 +285,6 @@ mod tests {
         Journal::open(&stored).unwrap().append(&run.read_rows().unwrap()[0], &[], &[]).unwrap();
         assert!(!packed(&stored.measurements()).exists(), "a run that goes on adds lines to a plain file");
         assert_eq!(stored.read_rows().unwrap().len(), 7);
-    }
-
-    #[test]
-    fn samples_of_the_paper_preset_are_left_out() {
-        let folder = tempfile::tempdir().unwrap();
-        let run = finished(&folder.path().join("run"), Preset::Paper, &[]);
-        let stored = store(&run, &folder.path().join("results"), "machine").unwrap();
-        assert_eq!(names(stored.path()), ["details.csv", "measurements.csv", "run.json"]);
-        assert!(stored.read_samples().unwrap().is_empty());
     }
 
     #[test]

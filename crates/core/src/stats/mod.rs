@@ -17,7 +17,7 @@ pub(crate) use clustered::{block_medians, student_half_width};
 pub use proportion::{BatchCount, Proportion};
 pub(crate) use ranked::share_interval;
 pub use ranked::{Interval, Level, Ranked};
-pub(crate) use states::LEAST_CHANGE;
+pub use states::LEAST_CHANGE;
 pub use states::states;
 pub use variance::{Variance, variance};
 pub(crate) use variance::{mean, trimmed_mean};

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use crate::stats::{median, median_absolute_deviation};
 
-/// A change counts if it is at least so large: 10 %, of logarithms. Smaller ones are drift, which the differences between
-/// processes show.
-pub(crate) const LEAST_CHANGE: f64 = 0.1;
+/// A change of the machine's state is at least so large: 10 %, of logarithms. Smaller ones are drift, which the differences
+/// between processes show.
+pub const LEAST_CHANGE: f64 = 0.1;
 
 /// And so many times the noise of one value where it lasts for the fewest values: the noise of a longer stretch is less.
 const LEAST_NOISES: f64 = 6.0;

@@ -2,6 +2,8 @@
 
 use std::f64::consts::PI;
 
+use super::ranked::Level;
+
 /// With more degrees of freedom it is the normal distribution: at four standard errors the tails differ by less than 1 %.
 const MOST_DEGREES: f64 = 1e4;
 
@@ -15,7 +17,7 @@ pub fn upper_tail(t: f64, degrees: f64) -> f64 {
 
 /// The half-width of a two-sided 95 % interval in standard errors.
 pub fn quantile_95(degrees: f64) -> f64 {
-    quantile(0.025, degrees)
+    quantile(Level::P95.tail, degrees)
 }
 
 /// The value above which a variable with Student's t distribution is with the probability `tail`, at most one half.

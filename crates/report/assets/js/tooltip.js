@@ -38,7 +38,6 @@ function spreadText(row) {
 /** Which samples a figure stands for, for several threads and for one. */
 const POPULATIONS = {
   alone: ["threads alone on their cores", "alone on its core"],
-  beside: ["with SMT interference", "with SMT interference"],
   all: ["all samples", "all samples"],
 };
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 use syncscope_core::run::another_run::half_width;
 use syncscope_core::run::fingerprint::{Chosen, figure_of};
 use syncscope_core::run::row::{Parts, RunToRun};
-use syncscope_core::stats::{Variance, median};
+use syncscope_core::stats::{LEAST_CHANGE, Variance, median};
 use syncscope_core::{Class, Nanoseconds, Row};
 
 use super::ratio::UncertainCost;
@@ -16,9 +16,6 @@ use crate::sets::sets;
 
 /// Of fewer rows, what they have in common is not told from what each has of its own.
 const FEWEST: usize = 4;
-
-/// What certainly changes by more, in the same program, is the state of the machine.
-const LEAST_CHANGE: f64 = 0.1;
 
 /// What the rows of a class have in common in two runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
