@@ -1,8 +1,8 @@
 //! What the hardware cannot do faster: a cost below such a limit is of threads that did not run together.
 
+use syncscope_core::machine::GpuMachine;
 use syncscope_core::{Case, Counted, Evidence, Layout, Limit, Space};
 
-use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::{Method, entry_of};
 
 /// The schedulers of a multiprocessor, each of which issues an instruction of one warp in a clock (Volta and later: CUDA C++
@@ -29,12 +29,7 @@ const UNITS: [Unit; 3] = [
 ];
 
 /// The highest of the limits of a case on a device: the least possible cost of an operation, as a thread sees it.
-pub(crate) fn least_cycles(
-    case: &Case,
-    evidence: &Evidence,
-    device: DeviceLimits,
-    capability: (u32, u32),
-) -> Option<Limit> {
+pub(crate) fn least_cycles(case: &Case, evidence: &Evidence, device: &GpuMachine) -> Option<Limit> {
     let entry = entry_of(case)?;
     // Where the context is something else, the operation may hide in it.
     if entry.method != Method::Kernel || (entry.expected)(case).only_in_test {
@@ -42,7 +37,7 @@ pub(crate) fn least_cycles(
     }
     let (threads, blocks) = (case.threads?, case.blocks?);
     // If all have their blocks: other multiprocessors may have one more.
-    let together = (blocks / device.multiprocessors).clamp(1, resident(case, threads, capability));
+    let together = (blocks / device.multiprocessors).clamp(1, resident(case, threads, device));
     let warps = f64::from(threads.div_ceil(32));
     let on_multiprocessor = f64::from(together) * warps;
     let on_device = f64::from(blocks.min(together * device.multiprocessors)) * warps;
@@ -54,11 +49,13 @@ pub(crate) fn least_cycles(
         limit(receipt.all() * per_scheduler, "4 instructions issued per clock and multiprocessor")
     });
     let units = executed.into_iter().flat_map(|receipt| UNITS.iter().map(move |unit| (receipt, unit)));
-    let served = units.filter(|(_, unit)| (unit.on[0]..=unit.on[1]).contains(&capability)).map(|(receipt, unit)| {
-        let count: f64 = unit.instructions.iter().map(|instruction| receipt.of_name(instruction)).sum();
-        let name = format!("{} lanes of {} per clock and multiprocessor", unit.per_clock, unit.lanes_of);
-        limit(count * f64::from(together * threads) / unit.per_clock, &name)
-    });
+    let served = units.filter(|(_, unit)| (unit.on[0]..=unit.on[1]).contains(&device.compute_capability)).map(
+        |(receipt, unit)| {
+            let count: f64 = unit.instructions.iter().map(|instruction| receipt.of_name(instruction)).sum();
+            let name = format!("{} lanes of {} per clock and multiprocessor", unit.per_clock, unit.lanes_of);
+            limit(count * f64::from(together * threads) / unit.per_clock, &name)
+        },
+    );
     // Other operations of a warp may be combined, by the compiler or by the hardware.
     let on_an_address = if entry.each_changes_it {
         limit(on_device / warps * f64::from(threads), "one atomic operation per clock on an address")
@@ -71,17 +68,11 @@ pub(crate) fn least_cycles(
     limits.filter(is_possible).max_by(|a, b| a.least_cycles.total_cmp(&b.least_cycles))
 }
 
-/// How many blocks certainly run on a multiprocessor at the same time, if a grid has as many (CUDA C++ Programming Guide,
-/// "Technical Specifications per Compute Capability"). Kernels take at most 32 registers of a thread, and those on variables in
-/// shared memory much of it.
-fn resident(case: &Case, threads: u32, capability: (u32, u32)) -> u32 {
-    let (room, blocks) = match capability {
-        (7, 5) => (1024, 16),
-        (8, 6 | 7) => (1536, 16),
-        (8, 9) | (12, _) => (1536, 24),
-        _ => (2048, 32),
-    };
-    if case.space == Some(Space::Shared) { 1 } else { (room / threads.max(1)).clamp(1, blocks) }
+/// How many blocks certainly run on a multiprocessor at the same time, if a grid has as many. Kernels take at most 32 registers
+/// of a thread, and those on variables in shared memory much of it.
+fn resident(case: &Case, threads: u32, device: &GpuMachine) -> u32 {
+    let room = device.max_threads_per_multiprocessor / threads.max(1);
+    if case.space == Some(Space::Shared) { 1 } else { room.min(device.max_blocks_per_multiprocessor).max(1) }
 }
 
 #[cfg(test)]
@@ -89,7 +80,6 @@ mod tests {
     use super::*;
     use syncscope_core::{Dtype, Receipt, Scope};
 
-    const H200: DeviceLimits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
     const HOPPER: (u32, u32) = (9, 0);
 
     fn evidence(instructions: &[&str], counted: Counted) -> Evidence {
@@ -104,7 +94,14 @@ mod tests {
 
     /// The limit in thousandths of a cycle, and its name.
     fn limit_on(capability: (u32, u32), case: &Case, evidence: &Evidence) -> Option<(i64, String)> {
-        let found = least_cycles(case, evidence, H200, capability)?;
+        let device = GpuMachine {
+            compute_capability: capability,
+            multiprocessors: 132,
+            max_threads_per_multiprocessor: 2048,
+            max_blocks_per_multiprocessor: 32,
+            ..GpuMachine::default()
+        };
+        let found = least_cycles(case, evidence, &device)?;
         Some(((found.least_cycles * 1000.0).round() as i64, found.name))
     }
 

@@ -71,7 +71,7 @@ pub(crate) struct CpuList(pub(crate) Vec<u32>);
 /// The names of the options that a resumed run keeps as it was begun with.
 fn kept_by_a_resumed_run() -> impl Iterator<Item = &'static str> {
     let axes = axes::options().map(|option| option.trim_start_matches('-'));
-    ["out", "preset", "only", "skip", "seed", "cpus"].into_iter().chain(axes)
+    ["out", "preset", "only", "skip", "seed", "cpus", "no_history"].into_iter().chain(axes)
 }
 
 fn preset_parser() -> impl TypedValueParser<Value = Preset> {

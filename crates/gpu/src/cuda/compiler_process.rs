@@ -6,7 +6,6 @@
 //! [`serve_if_asked`], such as tests, compile in their own process.
 
 use std::io::{self, BufReader, Read, Write};
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -182,13 +181,10 @@ impl CompilerProcess {
         })
     }
 
-    /// How the child ended, which has closed its pipe.
+    /// How the child ended. One that said something else than answers still waits for requests, whose end ends it.
     fn fate(&mut self) -> String {
-        match self.child.wait().map(|status| (status.signal(), status.code())) {
-            Ok((Some(signal), _)) => format!("crashed with signal {signal}"),
-            Ok((None, Some(code))) => format!("ended with exit code {code}"),
-            _ => "ended".to_owned(),
-        }
+        drop(self.input.take());
+        self.child.wait().map_or_else(|error| format!("is lost ({error})"), |status| format!("ended ({status})"))
     }
 }
 

@@ -136,10 +136,10 @@ fn nvrtc_files(folder: &Path) -> Vec<PathBuf> {
 /// The include folders of the CUDA headers below `root`, if it has them, and of CCCL, which they need.
 fn headers(root: &Path) -> Option<Vec<PathBuf>> {
     let wheels = entries(&root.join("nvidia"));
-    let folders = [root.join("include"), root.join("targets/x86_64-linux/include")]
-        .into_iter()
-        .chain(wheels.iter().map(|wheel| wheel.join("include")));
-    let main = folders.into_iter().find(|folder| folder.join("cooperative_groups.h").is_file())?;
+    let folders =
+        ["include", "targets/x86_64-linux/include", "targets/sbsa-linux/include"].map(|folder| root.join(folder));
+    let mut folders = folders.into_iter().chain(wheels.iter().map(|wheel| wheel.join("include")));
+    let main = folders.find(|folder| folder.join("cooperative_groups.h").is_file())?;
     let cccl = [main.join("cccl"), root.join("nvidia/cuda_cccl/include")];
     Some(std::iter::once(main).chain(cccl.into_iter().filter(|folder| folder.is_dir())).collect())
 }

@@ -113,7 +113,7 @@ fn whole_kernels(cubin: &Cubin, expected: &ExpectedInstructions) -> Result<Evide
     let listing = [baseline, test].map(listing_of).join("\n");
     let [in_baseline, in_test] = [baseline, test].map(|kernel| expected_in(kernel, expected).count());
     let others = executed(test).find(|found| touches_memory(found) && !expected.counts_in_memory);
-    let found = format!("{} {in_baseline}/{in_test}", first_of(expected));
+    let found = format!("{} {in_baseline}/{in_test}", expected.name());
     Ok(match others {
         Some(other) => Evidence::Elided { summary: format!("{} in a kernel without memory", other.mnemonic), listing },
         None if in_baseline > 0 && in_test > 0 => {
@@ -128,17 +128,13 @@ fn whole_kernels(cubin: &Cubin, expected: &ExpectedInstructions) -> Result<Evide
 fn in_first_kernel(cubin: &Cubin, expected: &ExpectedInstructions) -> Result<Evidence, String> {
     let kernel = cubin.kernel("reduce").ok_or_else(|| "the kernel is not in the program".to_owned())?;
     let (first, count) = (expected_in(kernel, expected).next(), expected_in(kernel, expected).count());
-    let name = first.map_or(first_of(expected), |found| &found.mnemonic);
+    let name = first.map_or(expected.name(), |found| &found.mnemonic);
     let summary = format!("{name} {count} of {} in the kernel", executed(kernel).count());
     let listing = listing_of(kernel);
     Ok(match first {
         Some(_) => Evidence::Present { summary, listing, receipt: None },
         None => Evidence::Elided { summary, listing },
     })
-}
-
-fn first_of(expected: &ExpectedInstructions) -> &'static str {
-    expected.instructions.first().copied().unwrap_or_default()
 }
 
 /// The expected instructions of a kernel.

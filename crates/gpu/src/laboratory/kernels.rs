@@ -122,7 +122,7 @@ impl GpuLaboratory {
 
     /// What the cost of a case cannot be less than.
     fn least_cycles(&self, case: &Case, evidence: &Evidence) -> Option<Limit> {
-        hard_limits::least_cycles(case, evidence, self.limits, self.machines.first()?.compute_capability)
+        hard_limits::least_cycles(case, evidence, self.machines.first()?)
     }
 
     /// The evidence in the machine code of a case.

@@ -23,6 +23,8 @@ use crate::launch::offsets::MemoryOffsets;
 use crate::launch::runner::Outage;
 use crate::multi::{DeviceGroup, LIMIT, LaunchCall, LoadedProgram, MOST_DEVICES};
 
+const NO_ACCESS: &str = "the devices have no access to each other's memory";
+
 /// More memory offsets than most cases use; each is as large as the flags of its barrier.
 const MOST_OFFSETS: usize = 2048;
 
@@ -119,11 +121,11 @@ impl GpuLaboratory {
         })?;
         let evidence = self.evidence(case, program)?;
         let (ruler, cpu) = (self.host_ruler.clone(), self.nearby_cpus.any());
-        let multiprocessors = self.machines[..count].iter().map(|machine| machine.multiprocessors).min().unwrap_or(1);
+        let multiprocessors = self.fewest_multiprocessors(count);
         let Self { device_group, pass, .. } = self;
         let group = opened_group(device_group, *pass, &devices)?;
         if !group.is_connected(count).map_err(failed)? {
-            return Err(Refusal::Skipped("the devices have no access to each other's memory".to_owned()));
+            return Err(Refusal::Skipped(NO_ACCESS.to_owned()));
         }
         let request = Request {
             recipe,
@@ -150,6 +152,11 @@ impl GpuLaboratory {
         Ok(Box::new(experiment))
     }
 
+    /// Of the first devices, the one with the fewest has so many.
+    fn fewest_multiprocessors(&self, count: usize) -> u32 {
+        self.machines[..count].iter().map(|machine| machine.multiprocessors).min().unwrap_or(1)
+    }
+
     /// Sets a program up on the devices of a case.
     fn set_up_on_devices(
         &mut self,
@@ -163,7 +170,7 @@ impl GpuLaboratory {
         let devices = self.first_devices(count)?;
         let launching = launching(case)?;
         let cubin = self.compiler.cubin(program).map_err(failed)?;
-        let fewest = self.machines[..count].iter().map(|machine| machine.multiprocessors).min().unwrap_or(0);
+        let fewest = self.fewest_multiprocessors(count);
         let Self { device_group, compiler, pass, .. } = self;
         let device_group = opened_group(device_group, *pass, &devices)?;
         let resident = device_group.resident_blocks(program, &cubin, count, (shape.threads, launching), fewest);
@@ -239,7 +246,7 @@ fn launching(case: &Case) -> Result<LaunchCall, Refusal> {
 /// Refuses a counter of several devices if their additions would be lost.
 fn adds_everywhere(devices: &[Device], connected: bool) -> Result<(), Refusal> {
     if devices.len() > 1 && !connected {
-        return Err(Refusal::Skipped("the devices have no access to each other's memory".to_owned()));
+        return Err(Refusal::Skipped(NO_ACCESS.to_owned()));
     }
     for device in devices.iter().skip(1) {
         if !adds_natively(*device, devices[0]).map_err(failed)? {

@@ -67,17 +67,17 @@ impl Bench {
         let Self { idle, runner, .. } = self;
         runner.on_first(|context| {
             let device = context.device;
-            let loaded = context.load(program, cubin)?;
+            let module = context.load(program, cubin)?;
             if idle.is_none() {
-                *idle = Some(Idle::of(&loaded.module, device)?);
+                *idle = Some(Idle::of(module, device)?);
             }
-            Ok(loaded.kernels)
+            Kernels::in_module(module)
         })
     }
 
     /// Loads a program with a third loop, once, and returns the kernel with it, in clusters of so many blocks.
     pub(crate) fn load_third_loop(&mut self, program: &Program, cubin: &[u8], cluster: u32) -> Called<Function> {
-        let third = |device: &mut DeviceContext| device.load(program, cubin)?.module.function(c"third");
+        let third = |device: &mut DeviceContext| device.load(program, cubin)?.function(c"third");
         self.runner.on_first(|device| third(device)?.launched(Way::in_clusters(cluster)))
     }
 

@@ -31,6 +31,15 @@ impl Kernels {
         }
     }
 
+    /// Those of a program with a timed loop.
+    pub(crate) fn in_module(module: &Module) -> Called<Self> {
+        Ok(Self {
+            baseline: module.function(c"baseline")?,
+            test: module.function(c"test")?,
+            check: module.function(c"check")?,
+        })
+    }
+
     /// The same kernels, launched in this way.
     pub(crate) fn launched(self, way: Way) -> Called<Self> {
         let Self { baseline, test, check } = self;
@@ -45,24 +54,6 @@ impl Kernels {
     }
 }
 
-/// A program, loaded on one device.
-#[derive(Debug)]
-pub(crate) struct LoadedModule {
-    pub(crate) module: Module,
-    pub(crate) kernels: Kernels,
-}
-
-impl LoadedModule {
-    fn of(module: Module) -> Called<Self> {
-        let kernels = Kernels {
-            baseline: module.function(c"baseline")?,
-            test: module.function(c"test")?,
-            check: module.function(c"check")?,
-        };
-        Ok(Self { module, kernels })
-    }
-}
-
 /// Memory that a context of each later pass leaves unused before its own, in addition to that of the pass before. The driver
 /// gives out memory in blocks of 2 MiB, and often the same ones to the next context. So the buffers of each pass lie at other
 /// addresses.
@@ -72,9 +63,7 @@ const PADDING_BYTES: usize = 3 * (2 << 20);
 #[derive(Debug)]
 pub(crate) struct DeviceContext {
     pub(crate) device: Device,
-    modules: HashMap<Program, LoadedModule>,
-    /// Programs without a timed loop.
-    others: HashMap<Program, Module>,
+    modules: HashMap<Program, Module>,
     abort: HostBuffer,
     /// Where the device sees `abort`.
     pub(crate) abort_pointer: DevicePointer,
@@ -103,7 +92,6 @@ impl DeviceContext {
         let opened = Self {
             device,
             modules: HashMap::new(),
-            others: HashMap::new(),
             abort_pointer: abort.device_pointer()?,
             abort,
             host: HostBuffer::new(&context, words)?,
@@ -136,18 +124,9 @@ impl DeviceContext {
     }
 
     /// Loads a program, once. The context is current afterwards, because the caller uses the kernels in it.
-    pub(crate) fn load(&mut self, program: &Program, cubin: &[u8]) -> Called<&LoadedModule> {
+    pub(crate) fn load(&mut self, program: &Program, cubin: &[u8]) -> Called<&Module> {
         self.context.make_current()?;
         match self.modules.entry(program.clone()) {
-            Entry::Occupied(loaded) => Ok(loaded.into_mut()),
-            Entry::Vacant(place) => Ok(place.insert(LoadedModule::of(Module::load(&self.context, cubin)?)?)),
-        }
-    }
-
-    /// The same for a program without a timed loop.
-    pub(crate) fn load_other(&mut self, program: &Program, cubin: &[u8]) -> Called<&Module> {
-        self.context.make_current()?;
-        match self.others.entry(program.clone()) {
             Entry::Occupied(loaded) => Ok(loaded.into_mut()),
             Entry::Vacant(place) => Ok(place.insert(Module::load(&self.context, cubin)?)),
         }

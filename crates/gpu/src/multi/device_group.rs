@@ -8,7 +8,7 @@ use crate::cuda::driver::{Context, Device, Function, Part, Stream, launch_togeth
 use crate::cuda::error::Called;
 use crate::launch::arguments::{DevicePointer, GridBarrierArguments};
 use crate::launch::bench::{Idle, Shape, words_of};
-use crate::launch::device_context::{DeviceContext, Kernels, LoadedModule};
+use crate::launch::device_context::{DeviceContext, Kernels};
 use crate::launch::offsets::MemoryOffsets;
 use crate::launch::runner::{DeviceQueue, Outage, Runner};
 use crate::launch::samples::{HEAD_WORDS, Timing, WORD};
@@ -72,7 +72,7 @@ impl DeviceGroup {
     ) -> Called<u32> {
         let mut least = u32::MAX;
         for device in self.runner.devices.iter_mut().take(count) {
-            let kernels = device.load(program, cubin)?.kernels.launched(call.way())?;
+            let kernels = Kernels::in_module(device.load(program, cubin)?)?.launched(call.way())?;
             least = least.min(kernels.resident_blocks(threads, multiprocessors)?);
         }
         Ok(least)
@@ -123,10 +123,11 @@ impl DeviceGroup {
     ) -> Called<Vec<Member>> {
         let member = |device: &mut DeviceContext| {
             let number = device.device;
-            let LoadedModule { module, kernels } = device.load(program, cubin)?;
+            let module = device.load(program, cubin)?;
+            let kernels = Kernels::in_module(module)?;
             let test = test.map_or(Ok(kernels.test), |name| module.function(name))?;
             Ok(Member {
-                kernels: Kernels { test, ..*kernels }.launched(call.way())?,
+                kernels: Kernels { test, ..kernels }.launched(call.way())?,
                 idle: Idle::of(module, number)?,
                 device_table: module.variable(c"device_table")?,
             })

@@ -41,7 +41,8 @@ const SHOWN_BEFORE: usize = 5;
 pub fn prepare(cubin: &[u8], snippet: Snippet) -> Result<[Prepared; 2], String> {
     let file = CubinFile::parse(cubin).map_err(|error| error.to_string())?;
     if file.cubin().kernel(snippet.as_str()).is_none() {
-        return Err(format!("an mbarrier needs compute capability 8.0, and the device is {}", file.cubin().arch()));
+        let (snippet, arch) = (snippet.as_str(), file.cubin().arch());
+        return Err(format!("{snippet} is not compiled for {arch}: an mbarrier needs compute capability 8.0"));
     }
     let compiled = file.edit(snippet.as_str()).map_err(|error| error.to_string())?;
     let mut edited = compiled.clone();

@@ -426,13 +426,13 @@ fn member(device: &mut DeviceContext, request: &Request<'_>, layout: Layout) -> 
     let recipe = request.recipe;
     device.make_current()?;
     let (program, cubin) = request.helper;
-    let helper = device.load_other(program, cubin)?;
+    let helper = device.load(program, cubin)?;
     let [combine, hold, fill, plant] = [c"combine", c"hold", c"fill", c"plant"].map(|name| helper.function(name));
     // Where the kernels of a module read how long a wait may last.
     let table = c"device_table";
     let mut tables = vec![helper.variable(table)?];
     let (program, cubin) = request.program;
-    let own = device.load_other(program, cubin)?;
+    let own = device.load(program, cubin)?;
     let reduce = own.function(c"reduce")?.launched(recipe.way())?;
     let single = if recipe.is_cub() { Some(own.function(c"single")?) } else { None };
     let combine = if recipe.is_cub() { own.function(c"combine") } else { combine };
