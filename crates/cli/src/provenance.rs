@@ -47,19 +47,8 @@ pub(crate) fn new_run(name: impl Display, seed: u64, laboratories: &Laboratories
 pub(crate) fn another_build(begun: Option<&Tool>, here: &Tool) -> Option<String> {
     let begun = begun.filter(|begun| *begun != here)?;
     Some(format!(
-        "the run was begun by another build of syncscope ({}) and resumed by this one ({}): rows of both are in it",
-        name(begun),
-        name(here)
+        "the run was begun by another build of syncscope ({begun}) and resumed by this one ({here}): rows of both are in it"
     ))
-}
-
-/// `commit 0123456789ab, modified, binary 0123456789abcdef`.
-pub(crate) fn name(tool: &Tool) -> String {
-    let commit = tool.commit.as_deref().map(|commit| format!("commit {}", commit.get(..12).unwrap_or(commit)));
-    let modified = tool.modified.filter(|modified| *modified).map(|_| "modified".to_owned());
-    let binary = tool.binary.as_ref().map(|binary| format!("binary {binary}"));
-    let words: Vec<String> = [commit, modified, binary].into_iter().flatten().collect();
-    if words.is_empty() { "unknown".to_owned() } else { words.join(", ") }
 }
 
 /// What disturbed a run while this was recorded.
@@ -131,6 +120,6 @@ mod tests {
         let text = another_build(Some(&build("a", false)), &build("b", true)).unwrap();
         assert!(text.contains("(commit aaaaaaaaaaaa, binary 00ff)"), "{text}");
         assert!(text.contains("(commit bbbbbbbbbbbb, modified, binary 00ff)"), "{text}");
-        assert_eq!(name(&Tool::default()), "unknown");
+        assert_eq!(Tool::default().to_string(), "unknown");
     }
 }

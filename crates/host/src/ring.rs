@@ -2,11 +2,11 @@
 
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::opened;
+use crate::shared_memory::Mapping;
 
 // linux/io_uring.h and linux/futex.h; the C library has no names for them.
 const NO_SQARRAY: u32 = 1 << 16;
@@ -33,36 +33,16 @@ const AT_REQUESTS: libc::off_t = 0x1000_0000;
 /// Memory of the kernel that both sides read and write. It may write there after the descriptor is closed, so that memory of this
 /// process would not do.
 #[derive(Debug)]
-struct Mapped {
-    words: NonNull<AtomicU32>,
-    count: usize,
-}
-
-// SAFETY: what is shared are atomics.
-unsafe impl Send for Mapped {}
-// SAFETY: as above.
-unsafe impl Sync for Mapped {}
+struct Mapped(Mapping);
 
 impl Mapped {
     fn new(descriptor: &OwnedFd, at: libc::off_t, count: usize) -> io::Result<Self> {
-        let (size, access) = (count * size_of::<u32>(), libc::PROT_READ | libc::PROT_WRITE);
-        // SAFETY: the kernel chooses an address that is free.
-        let found =
-            unsafe { libc::mmap(std::ptr::null_mut(), size, access, libc::MAP_SHARED, descriptor.as_raw_fd(), at) };
-        let words = NonNull::new(found.cast()).filter(|_| found != libc::MAP_FAILED);
-        words.map(|words| Self { words, count }).ok_or_else(io::Error::last_os_error)
+        Mapping::of(descriptor, at, count * size_of::<u32>()).map(Self)
     }
 
     fn words(&self) -> &[AtomicU32] {
-        // SAFETY: so many words are mapped there until this value is dropped.
-        unsafe { std::slice::from_raw_parts(self.words.as_ptr(), self.count) }
-    }
-}
-
-impl Drop for Mapped {
-    fn drop(&mut self) {
-        // SAFETY: it was mapped with this size, and no reference outlives the value.
-        unsafe { libc::munmap(self.words.as_ptr().cast(), self.count * size_of::<u32>()) };
+        // SAFETY: so many words are mapped there until this value is dropped, and both sides access them as atomics.
+        unsafe { std::slice::from_raw_parts(self.0.first.as_ptr().cast(), self.0.bytes / size_of::<u32>()) }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::ptr::{self, NonNull};
 
 use crate::{done, opened};
@@ -16,18 +16,41 @@ pub fn memory_file() -> io::Result<File> {
     unsafe { opened(libc::memfd_create(c"syncscope".as_ptr(), libc::MFD_CLOEXEC)) }.map(File::from)
 }
 
+/// A part of what a descriptor offers as memory, mapped into this process to be read and written by all who map it.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    pub(crate) first: NonNull<u8>,
+    pub(crate) bytes: usize,
+}
+
+// SAFETY: it gives nothing but its address.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    pub(crate) fn of(descriptor: &impl AsRawFd, offset: libc::off_t, bytes: usize) -> io::Result<Self> {
+        let (access, descriptor) = (libc::PROT_READ | libc::PROT_WRITE, descriptor.as_raw_fd());
+        // SAFETY: a new mapping at an address of the system's choice overlaps no memory in use.
+        let first = unsafe { libc::mmap(ptr::null_mut(), bytes, access, libc::MAP_SHARED, descriptor, offset) };
+        let mapped = NonNull::new(first.cast()).filter(|_| first != libc::MAP_FAILED);
+        mapped.map(|first| Self { first, bytes }).ok_or_else(io::Error::last_os_error)
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the range is this mapping; whoever was given its address outlives nothing.
+        unsafe { libc::munmap(self.first.as_ptr().cast(), self.bytes) };
+    }
+}
+
 /// A file in memory, mapped into this process. It begins with zeroes.
 #[derive(Debug)]
 pub struct SharedMemory {
     file: File,
-    first: NonNull<u8>,
-    bytes: usize,
+    mapping: Mapping,
 }
-
-// SAFETY: it owns a mapping, to which it gives nothing but its address.
-unsafe impl Send for SharedMemory {}
-// SAFETY: as above.
-unsafe impl Sync for SharedMemory {}
 
 impl SharedMemory {
     /// New memory.
@@ -43,27 +66,21 @@ impl SharedMemory {
     /// The memory that another process created, all of it.
     ///
     /// # Errors
-    /// What the operating system says; `InvalidInput` for an empty file.
+    /// What the operating system says; `EINVAL` for an empty file.
     pub fn of_file(file: File) -> io::Result<Self> {
         let bytes = usize::try_from(file.metadata()?.len()).unwrap_or_default();
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping at an address of the system's choice overlaps no memory in use.
-        let address = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, libc::MAP_SHARED, file.as_raw_fd(), 0) };
-        if address == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let first = NonNull::new(address.cast()).ok_or(io::ErrorKind::InvalidInput)?;
-        Ok(Self { file, first, bytes })
+        let mapping = Mapping::of(&file, 0, bytes)?;
+        Ok(Self { file, mapping })
     }
 
     /// Its first byte; it begins a page.
     pub const fn first(&self) -> NonNull<u8> {
-        self.first
+        self.mapping.first
     }
 
     /// How long it is.
     pub const fn bytes(&self) -> usize {
-        self.bytes
+        self.mapping.bytes
     }
 
     /// Gives all pages back to the system, for every process: what is read next are zeroes, on other pages.
@@ -75,20 +92,13 @@ impl SharedMemory {
     /// No process uses what is in the memory, now or later.
     pub unsafe fn renew(&self) -> io::Result<()> {
         // SAFETY: the range is this mapping; the caller promised the rest.
-        done(unsafe { libc::madvise(self.first.as_ptr().cast(), self.bytes, libc::MADV_REMOVE) })
+        done(unsafe { libc::madvise(self.first().as_ptr().cast(), self.bytes(), libc::MADV_REMOVE) })
     }
 }
 
 impl AsFd for SharedMemory {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
-    }
-}
-
-impl Drop for SharedMemory {
-    fn drop(&mut self) {
-        // SAFETY: the range is this mapping; whoever was given its address outlives nothing.
-        unsafe { libc::munmap(self.first.as_ptr().cast(), self.bytes) };
     }
 }
 

@@ -144,7 +144,7 @@ impl Cost {
 }
 
 /// The interval to compare a row with others of its run by. Rows of older versions have one interval for everything.
-pub(crate) fn interval_within_run(row: &Row) -> Option<Interval> {
+pub fn interval_within_run(row: &Row) -> Option<Interval> {
     row.ns_within.or(row.ns_interval)
 }
 

@@ -36,12 +36,12 @@ pub use analysis::compare::{
     Change, ClassChange, ComparedCase, Comparison, Difference, FamilyChange, MachineStates, USUAL_THRESHOLD, compare,
     compare_in_turn,
 };
-pub use analysis::contest::Ratio;
+pub use analysis::contest::{Ratio, has_cost_of_case};
 pub use analysis::findings::{ClaimVerdict, Finding, Outcome, Paper, findings};
 pub use analysis::fleet::{ExaminedFleet, Fleet, FleetCell, FleetNode};
 pub use analysis::questions::advice::{Advice, Asked, Choice, CostFigure, Decision, Need, RunnerUp, advise};
 pub use chart::{Axis, Chart, Point, Rectangle, Series};
-pub use figure::{grouped, time};
+pub use figure::{grouped, interval_within_run, time};
 pub use live::LiveLadder;
 pub use run_data::{Damage, RunData};
 pub use sets::in_groups;

@@ -40,7 +40,7 @@ fn as_text(laboratories: &Laboratories) -> String {
     let mut gpus = gpu_lines(&machine, &environment);
     gpus.extend(laboratories.without_gpu().map(|reason| line("GPU", &reason)));
     let mut first = system_lines(&machine, &environment);
-    first.push(line("build", &provenance::name(&provenance::tool())));
+    first.push(line("build", &provenance::tool().to_string()));
     let settings = environment.settings.as_ref().map(setting_lines).unwrap_or_default();
     let topology = laboratories.cpu.as_ref().map(|cpu| cpu.topology().to_string());
     let warnings = warnings(laboratories).iter().map(|warning| format!("warning: {warning}")).collect();

@@ -18,7 +18,7 @@ mod terms;
 
 use syncscope_core::stats::Interval;
 use syncscope_core::{Row, Verdict, words};
-use syncscope_report::time;
+use syncscope_report::{has_cost_of_case, interval_within_run, time};
 
 pub use self::section::section;
 
@@ -52,11 +52,6 @@ struct Measured<'a> {
     half_width_ns: f64,
 }
 
-/// Whether a row with this verdict has a cost.
-const fn has_figure(verdict: &Verdict) -> bool {
-    matches!(verdict, Verdict::Resolved | Verdict::Noisy(_) | Verdict::NonAdditive(_))
-}
-
 impl<'a> Measured<'a> {
     /// `3.69 µs`, `~3.69 µs` where the row is not resolved.
     fn time(&self) -> String {
@@ -74,7 +69,7 @@ impl<'a> Measured<'a> {
     fn of(row: &'a Row) -> Option<Self> {
         let (side, name) = row.case.primitive.split_once(".reduction.")?;
         let is_sum = row.case.group.as_ref().is_some_and(|group| group.to_string() == "sum");
-        if is_sum || !has_figure(&row.verdict) || row.check == Some(false) {
+        if is_sum || !has_cost_of_case(row) || row.check == Some(false) {
             return None;
         }
         let class = match (side, name.split('_').next()?) {
@@ -83,7 +78,7 @@ impl<'a> Measured<'a> {
             (_, "devices") => Class::Devices,
             _ => Class::Device,
         };
-        let interval = row.ns_within.or(row.ns_interval).filter(|interval| interval.low > 0.0)?;
+        let interval = interval_within_run(row).filter(|interval| interval.low > 0.0)?;
         let (ns, half_width_ns) = (row.ns?.value(), interval.half_width());
         Some(Self { row, class, name, elements: row.case.elements?, ns, half_width_ns })
     }

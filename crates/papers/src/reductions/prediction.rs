@@ -5,9 +5,10 @@
 //! What both have in common, reading the vector above all, drops out.
 
 use syncscope_core::{Case, Row, words};
+use syncscope_report::has_cost_of_case;
 
 use super::terms::{KERNEL_US, Term, terms_of};
-use super::{Class, Measured, has_figure, measured};
+use super::{Class, Measured, measured};
 
 /// Largest deviation of a prediction that counts as agreement, relative to the measured difference.
 const TOLERANCE: f64 = 0.2;
@@ -184,7 +185,7 @@ fn kernel_us(ns: f64) -> u32 {
 /// The cost of one operation of a term and half of its interval: that of the same case; where there is none, that of the case
 /// of the same primitive, type, order, mode and group whose grid is the nearest, of two that are as near the larger.
 fn cost_of(term: &Term, rows: &[Row]) -> Option<(f64, f64)> {
-    let is_figure = |row: &&Row| has_figure(&row.verdict) && row.ns.is_some_and(|ns| ns.value() > 0.0);
+    let is_figure = |row: &&Row| has_cost_of_case(row) && row.ns.is_some_and(|ns| ns.value() > 0.0);
     let candidates = rows.iter().filter(|row| is_same_operation(&row.case, &term.case)).filter(is_figure);
     let row = candidates.min_by(|a, b| {
         let [near, other] = [a, b].map(|row| distance(&row.case, &term.case));

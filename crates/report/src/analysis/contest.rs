@@ -34,7 +34,8 @@ use crate::{RunData, naming};
 
 pub(crate) use alike::Comparison;
 pub use known::Ratio;
-pub(crate) use known::{Basis, Known, bounds, has_cost_of_case};
+pub use known::has_cost_of_case;
+pub(crate) use known::{Basis, Known, bounds};
 
 /// What a program would take: the primitive, and its variant where the catalogue says that variants are designs.
 pub(crate) fn design(catalogue: &Catalogue, case: &Case) -> String {

@@ -10,6 +10,7 @@ use crate::figure::has_figure;
 use crate::naming::EMPTY_KERNEL;
 
 use super::contest::{Basis, Known, Size};
+use super::matrix::PRIMITIVE as HANDOFF;
 use super::row_query::{Choice, Fit, Rung, Selected};
 use super::usual::WARP;
 
@@ -27,9 +28,6 @@ const fn usual(
 ) -> Rung {
     of(id, level, title, Choice::Usual(primitive, Size::Fewest), fits)
 }
-
-/// All pairs of CPUs are measured with this one.
-const HANDOFF: &str = "cpu.handoff.cas_pingpong";
 
 /// A class of pairs of CPUs.
 const fn pair(id: &'static str, title: &'static str, fits: &'static [Fit]) -> Rung {

@@ -122,22 +122,17 @@ function paintOf(state, colour) {
 
 /** The marks of points that have a place: one group for each symbol, so that the style stands on the group. */
 function pointMarks(points, { x, y, style, size, name, ariaLabel }) {
-  const groups = new Map();
-  for (const point of points) {
-    const state = point.state || "resolved";
-    const key = `${state} ${point.above || ""}`;
-    if (!groups.has(key)) groups.set(key, { state, points: [] });
-    groups.get(key).points.push(point);
-  }
-  return [...groups.values()].map(({ state, points: own }) =>
+  const stateOf = (point) => point.state || "resolved";
+  const groups = groupedBy(points, (point) => `${stateOf(point)} ${point.above || ""}`);
+  return [...groups.values()].map((own) =>
     Plot.dot(own, {
       x,
       y,
       r: radiusOf(own[0], size),
       symbol: symbolOf(own[0], style.shape),
-      ...paintOf(state, style.colour),
+      ...paintOf(stateOf(own[0]), style.colour),
       ariaLabel,
-      className: `${name} mark ${state}`,
+      className: `${name} mark ${stateOf(own[0])}`,
     }),
   );
 }

@@ -46,16 +46,6 @@ const USUAL = {
 /** Whether a row says something about its cost. A chart of cases that do not exist is empty. */
 const hasFigure = (row) => !["Skipped", "Elided", "TimedOut", "Failed"].includes(row.verdict);
 
-function groupedBy(rows, key) {
-  const groups = new Map();
-  for (const row of rows) {
-    const value = key(row);
-    if (groups.has(value)) groups.get(value).push(row);
-    else groups.set(value, [row]);
-  }
-  return groups;
-}
-
 /** Whether the threads of a row had a CPU each. */
 function hasOwnCpus(row) {
   const cpus = RUNS[row.run].run.machine.cpu.hardware_threads;

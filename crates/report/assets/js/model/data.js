@@ -77,6 +77,27 @@ const actors = (row) => (row.threads || 1) * (row.blocks || 1) * (row.devices ||
 const ROWS_OF = RUNS.map(rowsFrom);
 const ROWS = ROWS_OF.flat();
 
+/** The rows by their keys, in the order in which the keys are met first. */
+function groupedBy(rows, key) {
+  const groups = new Map();
+  for (const row of rows) {
+    const value = key(row);
+    if (groups.has(value)) groups.get(value).push(row);
+    else groups.set(value, [row]);
+  }
+  return groups;
+}
+
+/** Where, how and in which group a row was measured. */
+const placeWords = (row) => [
+  row.placement,
+  row.scope && `${row.scope} scope`,
+  row.space && `${row.space} memory`,
+  row.order,
+  row.mode,
+  row.group,
+];
+
 /** The parameters of a row as words, without the primitive. */
 function parameters(row) {
   const words = [row.dtype, row.variables];
@@ -87,14 +108,7 @@ function parameters(row) {
   if (row.elements !== null) words.push(`${row.elements} elements`);
   if (row.inside !== null) words.push(`${row.inside} inside`);
   if (row.outside !== null) words.push(`${row.outside} outside`);
-  words.push(
-    row.placement,
-    row.scope && `${row.scope} scope`,
-    row.space && `${row.space} memory`,
-    row.order,
-    row.mode,
-    row.group,
-  );
+  words.push(...placeWords(row));
   return words.filter((word) => word !== null && word !== undefined && word !== "");
 }
 

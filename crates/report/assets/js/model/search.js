@@ -236,12 +236,7 @@ const distanceOf = (row, missing) =>
 /** The rows with the most telling ones first. */
 function ranked(rows, conditions, missing) {
   const worth = (row) => conditions.reduce((sum, one) => sum + (one.worth ? one.worth(row) : 0), 0);
-  const ofRank = new Map();
-  for (const row of rows) {
-    const rank = worth(row) - 0.1 * distanceOf(row, missing);
-    if (ofRank.has(rank)) ofRank.get(rank).push(row);
-    else ofRank.set(rank, [row]);
-  }
+  const ofRank = groupedBy(rows, (row) => worth(row) - 0.1 * distanceOf(row, missing));
   return [...ofRank.keys()].sort((a, b) => b - a).flatMap((rank) => ofRank.get(rank));
 }
 

@@ -1,10 +1,7 @@
 // The columns of the table of all rows: by what rows are sorted, what a cell says, and which columns are shown at first.
 
 /** The parameters without a column of their own. */
-const otherParameters = (row) =>
-  [row.placement, row.scope && `${row.scope} scope`, row.space && `${row.space} memory`, row.order, row.mode, row.group]
-    .filter(Boolean)
-    .join(" · ") || null;
+const otherParameters = (row) => placeWords(row).filter(Boolean).join(" · ") || null;
 const whoseCost = (row) =>
   row.ns === null ? null : [actors(row) > 1 ? row.actor : null, row.population].filter(Boolean).join(" · ") || null;
 const figureOnly = (read) => (row) => (isCost(row) ? read(row) : null);

@@ -92,18 +92,12 @@ fn on_off(value: bool) -> &'static str {
 
 fn software(run: &Run) -> Vec<Option<Property>> {
     let environment = &run.environment;
-    let build = run.tool.as_ref().map(|tool| {
-        let commit = tool.commit.as_deref().map_or("unknown commit", |commit| commit.get(..12).unwrap_or(commit));
-        let modified = if tool.modified == Some(true) { ", modified" } else { "" };
-        let binary = tool.binary.as_deref().map(|binary| format!(", binary {binary}")).unwrap_or_default();
-        format!("{commit}{modified}{binary}")
-    });
     let openmp = environment.openmp.iter().map(|library| {
         format!("{} {}", library.name, library.version.as_deref().or(library.hash.as_deref()).unwrap_or("?"))
     });
     vec![
         property("syncscope", Some(&run.version)),
-        property("build", build),
+        property("build", run.tool.as_ref().map(ToString::to_string)),
         property("preset", Some(&run.preset)),
         property("repeated runs", Some(run.repeat.unwrap_or(1))),
         property("operating system", Some(&environment.os)),

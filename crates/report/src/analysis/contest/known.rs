@@ -44,7 +44,7 @@ pub(crate) fn bounds(row: &Row) -> Option<Interval> {
 
 /// Whether a row has a cost that can be compared with that of the same case in another run. One that is not additive can: the
 /// other run adds up in the same way.
-pub(crate) fn has_cost_of_case(row: &Row) -> bool {
+pub fn has_cost_of_case(row: &Row) -> bool {
     matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_) | Verdict::NonAdditive(_))
 }
 
