@@ -4,7 +4,7 @@ use serde::Serialize;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Row, Verdict};
 
-use crate::figure::{Cost, extremes, interval_within_run};
+use crate::figure::{Cost, bound, extremes, interval_within_run};
 
 /// What the numbers of an axis are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -145,7 +145,7 @@ impl Point {
     /// The cost of a row, in words, too. A point whose row has no cost has no height.
     pub(crate) fn cost(row: &Row, index: usize, x: f64) -> Self {
         let missing = Self { text: Some(Cost::alone(row)), ..Self::missing(index, short(x)) };
-        let bound = row.ns_interval.map(|interval| interval.high).filter(|high| *high > 0.0);
+        let bound = bound(row);
         let Some(ns) = row.ns.map(syncscope_core::Nanoseconds::value) else { return missing };
         let state = match row.verdict {
             Verdict::Resolved if ns > 0.0 => State::Resolved,

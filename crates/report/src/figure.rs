@@ -106,10 +106,8 @@ impl Cost {
                 let rough = Self::resolved(row);
                 return Self { figure: format!("{ROUGHLY}{}", rough.figure), cycles: None, resolved: false, ..rough };
             }
-            Verdict::BelowResolution(_) => match row.ns_interval {
-                Some(interval) if interval.high > 0.0 => format!("< {}", time_with(interval.high, 2)),
-                _ => "no number".to_owned(),
-            },
+            Verdict::BelowResolution(_) => bound(row)
+                .map_or_else(|| "no number".to_owned(), |most| format!("< {}", time_with(rounded_up(most), 2))),
             Verdict::Noisy(_) | Verdict::Interfered(_) => "no number".to_owned(),
             other => naming::verdict(other.name()),
         };
@@ -148,9 +146,21 @@ pub fn interval_within_run(row: &Row) -> Option<Interval> {
     row.ns_within.or(row.ns_interval)
 }
 
+/// What a cost below the resolution is less than, in nanoseconds: the upper ends of both intervals.
+pub(crate) fn bound(row: &Row) -> Option<f64> {
+    let most = [row.ns_interval, row.ns_within].into_iter().flatten().map(|interval| interval.high).reduce(f64::max);
+    most.filter(|most| *most > 0.0)
+}
+
+/// With two significant digits and not below the number.
+fn rounded_up(number: f64) -> f64 {
+    let step = 10_f64.powf(number.log10().floor() - 1.0);
+    (number / step * (1.0 - 1e-9)).ceil() * step
+}
+
 /// Whether the cost of a row may be written as a number: it is resolved, or noisy with an interval narrow enough for a rough
 /// figure. Every table and sentence follows this rule.
-pub(crate) fn has_figure(row: &Row) -> bool {
+pub fn has_figure(row: &Row) -> bool {
     match row.verdict {
         Verdict::Resolved => row.ns.is_some(),
         Verdict::Noisy(_) => is_narrow(row) == Some(true),

@@ -41,7 +41,7 @@ pub use analysis::findings::{ClaimVerdict, Finding, Outcome, Paper, findings};
 pub use analysis::fleet::{ExaminedFleet, Fleet, FleetCell, FleetNode};
 pub use analysis::questions::advice::{Advice, Asked, Choice, CostFigure, Decision, Need, RunnerUp, advise};
 pub use chart::{Axis, Chart, Point, Rectangle, Series};
-pub use figure::{grouped, interval_within_run, time};
+pub use figure::{grouped, has_figure, interval_within_run, time};
 pub use live::LiveLadder;
 pub use run_data::{Damage, RunData};
 pub use sets::in_groups;

@@ -24,14 +24,15 @@ impl LiveLadder {
         ladder::may_be_on_card(&self.0, case)
     }
 
-    /// Takes what is known so far of a case, once its interval, with the figure, is narrow enough for one; what was shown before
-    /// is forgotten where it no longer is. The interval may be of fewer pairs than the figure.
+    /// Takes what is known so far of a case. It has a figure once its interval, with the figure, is narrow enough for one; the
+    /// interval may be of fewer pairs than the figure. Without one, too, it may be the case that a rung is about.
     pub fn take(&mut self, row: Row) {
-        let (Some(ns), Some(within)) = (row.ns.map(Nanoseconds::value), row.ns_within) else { return };
-        let (low, high) = (within.low.min(ns), within.high.max(ns));
-        let is_narrow = low > 0.0 && high - low < 2.0 * ROUGH_HALF_WIDTH * ns;
+        let is_narrow = row.ns.zip(row.ns_within).is_some_and(|(Nanoseconds(ns), within)| {
+            let (low, high) = (within.low.min(ns), within.high.max(ns));
+            low > 0.0 && high - low < 2.0 * ROUGH_HALF_WIDTH * ns
+        });
         let verdict = if is_narrow { Verdict::Resolved } else { Verdict::Interfered("too few pairs".to_owned()) };
-        let row = Row { verdict, ns_interval: Some(within), ..row };
+        let row = Row { verdict, ns_interval: row.ns_within, ..row };
         match self.0.rows.iter_mut().find(|known| known.case == row.case) {
             Some(known) => *known = row,
             None => self.0.rows.push(row),
@@ -41,7 +42,7 @@ impl LiveLadder {
     /// What the rungs are called and cost so far, in nanoseconds, the cheapest first.
     pub fn lines(&self) -> Vec<(String, f64)> {
         let row = |id| self.0.rows.get(ladder::rung(&self.0, id)?.row).filter(|row| has_figure(row));
-        let cost = |(id, name)| Some((name, row(id)?.ns?.value()));
+        let cost = |(id, name): (_, String)| Some((name.replace("best", "best so far"), row(id)?.ns?.value()));
         let mut all: Vec<(String, f64)> = ladder::card(&self.0).into_iter().filter_map(cost).collect();
         all.sort_by(|(_, a), (_, b)| a.total_cmp(b));
         all
@@ -51,6 +52,7 @@ impl LiveLadder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use syncscope_core::Dtype;
     use syncscope_core::stats::Interval;
 
     #[test]
@@ -66,10 +68,25 @@ mod tests {
             live.lines()
         };
         assert_eq!(take(9.0, None), [], "after few pairs it has no interval");
-        assert_eq!(take(9.0, Some(1.0)).len(), 1);
+        assert_eq!(take(9.0, Some(1.0)), [("fetch_add, one thread".to_owned(), 9.0)]);
         assert_eq!(take(2.0, Some(0.2)), [("fetch_add, one thread".to_owned(), 2.0)]);
         assert_eq!(take(400.0, Some(150.0)), [], "no figure is written that is as wide");
         assert_eq!(take(2.0, Some(0.2)).len(), 1);
         assert_eq!(take(1.0, Some(3.0)), [], "it may be zero");
+    }
+
+    #[test]
+    fn a_rung_is_not_shown_by_another_case_than_the_one_it_is_about() {
+        let data = crate::testing::data(Vec::new());
+        let mut live = LiveLadder::new(data.run, data.catalogue);
+        let mut take = |dtype, half: Option<f64>| {
+            let case = Case { threads: Some(1), dtype: Some(dtype), ..Case::new("cpu.atomic.add") };
+            let ns_within = half.map(|half| Interval { low: 9.0 - half, high: 9.0 + half });
+            live.take(Row { ns: Some(Nanoseconds(9.0)), ns_within, ..Row::unmeasured(case, Verdict::Resolved) });
+            live.lines().len()
+        };
+        assert_eq!(take(Dtype::I32, None), 0);
+        assert_eq!(take(Dtype::F64, Some(0.1)), 0, "additions of f64 are loops");
+        assert_eq!(take(Dtype::I32, Some(0.1)), 1);
     }
 }

@@ -2,7 +2,7 @@
 //! first.
 
 use syncscope_core::Row;
-use syncscope_report::{Finding, Paper, Ratio, grouped, time};
+use syncscope_report::{Finding, Paper, Ratio, grouped, has_figure, time};
 
 use super::prediction::{Agreement, Decision, predicted};
 use super::{Class, Measured, measured};
@@ -122,17 +122,17 @@ pub(super) fn answers(rows: &[Row]) -> Vec<String> {
 /// What is lost by the variants that primitive costs recommend; `None` in a run without costs of primitives.
 fn recommendation(rows: &[Row]) -> Option<String> {
     let (decisions, predictions) = predicted(rows);
-    let loss = decisions.iter().map(Decision::loss).reduce(f64::max)?;
-    let right = decisions.iter().filter(|one| one.loss() <= 0.0).count();
+    let wrong = || decisions.iter().filter(|one| is_longer(&one.recommended, &one.fastest));
+    let loss = wrong().map(Decision::loss).fold(0.0, f64::max);
+    let right = decisions.len().checked_sub(wrong().count()).filter(|_| !decisions.is_empty())?;
     let known = predictions.iter().filter(|one| one.agreement() != Agreement::Missing).count();
     let within = predictions.iter().filter(|one| one.agreement() == Agreement::Within).count();
     let problems = decisions.len();
     let elsewhere =
         if right < problems { format!("; the others take up to {:.1} % longer", loss * 100.0) } else { String::new() };
     Some(format!(
-        "{:.0} % of the variants that primitive costs recommend are the fastest ({right} of {problems}{elsewhere}); {within} of \
-         {known} predicted differences are within 20 %.",
-        100.0 * right as f64 / problems as f64
+        "Of {problems} variants that primitive costs recommend, {right} are the fastest with known terms or not told apart from \
+         it{elsewhere}; {within} of {known} predicted differences are within 20 %."
     ))
 }
 
@@ -145,7 +145,8 @@ fn is_longer(one: &Measured<'_>, than: &Measured<'_>) -> bool {
 fn smallest<'m, 'a>(all: &'m [Measured<'a>], class: Class) -> Vec<&'m Measured<'a>> {
     let of_class = || all.iter().filter(|one| one.class == class);
     let least = of_class().map(Measured::problem).min();
-    let mut found: Vec<&Measured<'_>> = of_class().filter(|one| Some(one.problem()) == least).collect();
+    let is_smallest = |one: &&Measured<'_>| Some(one.problem()) == least && has_figure(one.row);
+    let mut found: Vec<&Measured<'_>> = of_class().filter(is_smallest).collect();
     found.sort_by(|one, other| one.ns.total_cmp(&other.ns));
     found
 }

@@ -81,7 +81,8 @@ impl Fit {
                 is_one_block(case, WARP) && case.space == Some(space) && is_latency == (mode == Mode::Latency)
             }
             Self::AllAdd => {
-                let shares = case.layout.is_none_or(|layout| layout == Layout::Shared);
+                let shares =
+                    case.layout.is_none_or(|layout| layout == Layout::Shared) && case.space != Some(Space::Shared);
                 shares && !is_latency && case.blocks.is_some_and(|all| all > 1 && all >= machine.multiprocessors)
             }
             Self::Cluster(blocks) => case.group_number("cluster #") == Some(blocks),

@@ -8,7 +8,7 @@ use syncscope_core::{Case, Placement, Row, Verdict};
 use crate::RunData;
 use crate::analysis::placements;
 use crate::analysis::usual::{MachineSize, short_name};
-use crate::figure::{Cost, interval_within_run};
+use crate::figure::{Cost, grouped, interval_within_run};
 use crate::naming;
 use crate::sets::in_groups;
 
@@ -172,11 +172,13 @@ fn titled_values<'a>(drafts: &'a [Draft<'_>], at: usize) -> Option<&'a [String]>
     (is_of_all || is_of_most).then_some(usual)
 }
 
-/// `i32, u64`; of many values the first.
+/// `i32, u64`; of many values the first. A value that is not written, as one of several, is the default.
 fn joined(values: &[String]) -> String {
+    let named =
+        |value: &String| if value.is_empty() && values.len() > 1 { "default".to_owned() } else { value.clone() };
     match values {
-        [first, others @ ..] if others.len() > 2 => format!("{first}, {} more", others.len()),
-        few => few.join(", "),
+        [first, others @ ..] if others.len() > 2 => format!("{}, {} more", named(first), others.len()),
+        few => few.iter().map(named).collect::<Vec<_>>().join(", "),
     }
 }
 
@@ -227,7 +229,7 @@ const GROUP: usize = 7;
 /// The form among them.
 const FORM: usize = 8;
 
-/// The work inside and outside of a critical section among them.
+/// The work inside and outside of a critical section, or the length of a vector, among them.
 const WORK: usize = 9;
 
 /// The parameters that distinguish a variant from the others of its primitive, as words.
@@ -245,7 +247,7 @@ fn words(case: &Case) -> [String; WORDS] {
         text(case.mode),
         case.group.as_ref().map(naming::group).unwrap_or_default(),
         text(case.form),
-        text(case.work_in_words()),
+        case.elements.map_or_else(|| text(case.work_in_words()), |elements| format!("{} elements", grouped(elements))),
     ]
 }
 

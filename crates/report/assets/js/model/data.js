@@ -77,6 +77,15 @@ const actors = (row) => (row.threads || 1) * (row.blocks || 1) * (row.devices ||
 const ROWS_OF = RUNS.map(rowsFrom);
 const ROWS = ROWS_OF.flat();
 
+/** What a cost below the resolution is less than: the upper ends of both intervals. */
+const boundOf = (row) => Math.max(row.ns_high, row.within_high);
+
+/** With two significant digits and not below the number. */
+function roundedUp(number) {
+  const step = 10 ** (Math.floor(Math.log10(number)) - 1);
+  return Math.ceil((number / step) * (1 - 1e-9)) * step;
+}
+
 /** The rows by their keys, in the order in which the keys are met first. */
 function groupedBy(rows, key) {
   const groups = new Map();

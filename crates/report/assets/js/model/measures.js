@@ -17,7 +17,7 @@ function fairnessOf(row) {
   return index === null ? { state: "missing" } : { state: "resolved", y: index };
 }
 
-const COST = { triple: costOf, bound: (row) => row.ns_high, spread: timeSpread };
+const COST = { triple: costOf, bound: boundOf, spread: timeSpread };
 
 const MEASURES = [
   { id: "ns", label: "Time", axis: "time per operation", unit: "time", rate: false, ...COST },

@@ -80,7 +80,8 @@ impl<'a> Counters<'a> {
         let is_pending = is_missing && self.data.has_more_planned(self.id);
         let same_order = |case: &Case| case.order == like.order && case.scope == like.scope;
         // These are summed when they are read.
-        let own_name = if self.on == Domain::Cpu { "padded per-thread counters" } else { "per-thread counters" };
+        let own_name =
+            if self.on == Domain::Cpu { "padded per-thread counters" } else { "per-thread counters in global memory" };
         let kinds = [
             of_kind(SHARED, &|case| case == like),
             of_kind(own_name, &|case| self.is_own(case) && same_order(case)),

@@ -34,11 +34,8 @@ fn spinning_or_sleeping(data: &RunData) -> Option<Said> {
     let is_less = spins.1.least()?.1.ns < sleeps.1.least()?.1.ns;
     let ((faster, of_faster), (slower, of_slower)) = if is_less { (spins, sleeps) } else { (sleeps, spins) };
     let (Entrant { name: cheap, .. }, least) = of_faster.least()?;
-    // What is said of the one that may cost the least of its kind holds for the others.
-    let (Entrant { name: costly, .. }, of_most) =
-        of_slower.known().min_by(|(_, a), (_, b)| a.bounds.low.total_cmp(&b.bounds.low))?;
-    let is_certain = of_most.has_figure() && of_slower.is_above(&least);
-    let both @ Comparison { less, more, ratio } = least.against(of_most).filter(|_| is_certain)?;
+    let (Entrant { name: costly, .. }, most) = of_slower.least()?;
+    let both @ Comparison { less, more, ratio } = least.against(most).filter(|_| of_slower.is_above(&least))?;
     let threads = peers.like.threads?;
     let text = format!(
         "At {threads} threads even {costly} ({more}), whose waiters {slower}, takes {ratio} as long as {cheap} ({less}), \

@@ -98,7 +98,7 @@ fn programmatic(data: &RunData) -> Option<Said> {
 /// `a or b`; of more ways the cheapest ones, and how many others there are.
 fn few(ways: &[String]) -> String {
     match ways {
-        [one, other, rest @ ..] if rest.len() > 1 => format!("{one}, {other} or {} other ways", rest.len()),
+        [one, other, rest @ ..] if rest.len() > 1 => format!("{one}, {other}, {} other ways", rest.len()),
         _ => either(ways),
     }
 }

@@ -235,7 +235,7 @@ fn a_gpu_counts_where_its_threads_are() {
     let answers = asked(&run(rows.clone()), Need::CountEvents, None);
     assert_eq!(
         (choice(&answers).name.as_str(), choice(&answers).next.name.as_str()),
-        ("one shared counter", "per-thread counters")
+        ("one shared counter", "per-thread counters in global memory")
     );
     let without = "the cheapest of the 2 measured; 1 more has no row at this size";
     assert!(
@@ -248,7 +248,7 @@ fn a_gpu_counts_where_its_threads_are() {
     let case = Case { scope: Some(Scope::System), ..system.case.clone() };
     assert_eq!(
         choice(&asked(&run([rows.clone(), vec![Row { case, ..system }]].concat()), Need::CountEvents, None)).next.name,
-        "per-thread counters"
+        "per-thread counters in global memory"
     );
     rows.push(add(shared, Space::Shared, 20.0));
     assert!(choice(&asked(&run(rows), Need::CountEvents, None)).name.starts_with("a counter for each block"));
