@@ -47,8 +47,9 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Said> {
     }
     kernels.sort_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns));
     let stands = |wanted: Option<Ordering>| {
-        let of = kernels.iter().filter(|(_, kernel)| standing(kernel, &grid) == wanted);
-        few(&of.map(|(way, one)| format!("{one} {way}")).collect::<Vec<_>>())
+        let of: Vec<_> = kernels.iter().filter(|(_, kernel)| standing(kernel, &grid) == wanted).collect();
+        let most = of.last().map_or_else(String::new, |(_, most)| format!("up to {most} in "));
+        few(&of.iter().map(|(way, one)| format!("{one} {way}")).collect::<Vec<_>>(), &most)
     };
     let [cheap, expensive, open] = [Some(Ordering::Less), Some(Ordering::Greater), None].map(stands);
     if cheap.is_empty() && expensive.is_empty() {
@@ -64,7 +65,7 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Said> {
         like.blocks.map_or_else(|| "To make all blocks meet".to_owned(), |all| format!("To make {all} blocks meet"));
     let rest = |words: &str, ways: &str| if ways.is_empty() { String::new() } else { format!(" {words}: {ways}.") };
     let slower = rest(&format!("The next kernel takes longer{after}"), &expensive);
-    let undecided = [rest("Undecided", &open), rest("Without a number", &few(&unknown))].concat();
+    let undecided = [rest("Undecided", &open), rest("Without a number", &few(&unknown, ""))].concat();
     let text = if cheap.is_empty() {
         format!("{meet}, a grid barrier takes {time} ({name}).{slower}{undecided}")
     } else {
@@ -95,10 +96,10 @@ fn programmatic(data: &RunData) -> Option<Said> {
     Some(Said::certain(text, both.rows()))
 }
 
-/// `a or b`; of more ways the cheapest ones, and how many others there are.
-fn few(ways: &[String]) -> String {
+/// `a or b`; of more ways the cheapest ones, and how many others there are, after what is said of these.
+fn few(ways: &[String], of_others: &str) -> String {
     match ways {
-        [one, other, rest @ ..] if rest.len() > 1 => format!("{one}, {other}, {} other ways", rest.len()),
+        [one, other, rest @ ..] if rest.len() > 1 => format!("{one}, {other} or {of_others}{} other ways", rest.len()),
         _ => either(ways),
     }
 }
