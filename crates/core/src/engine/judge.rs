@@ -217,15 +217,18 @@ fn clock_drift(estimate: &Estimate, noisy_above: f64) -> Option<String> {
 // never decides.
 
 /// Excludes the pairs whose clock differs from the usual one by more than `tolerance` (relative). A clock that changed
-/// between two pairs shows in neither of their differences, so the pair cannot show it itself. Returns the usual one, the median.
-pub(crate) fn exclude_other_clocks(observations: &mut [Observation], tolerance: Option<f64>) -> Option<Hertz> {
-    let clocks: Vec<f64> = observations.iter().filter_map(|o| o.clock).map(Hertz::value).collect();
-    let usual = stats::median(&clocks)?;
-    let is_other = |clock: Hertz| tolerance.is_some_and(|tolerance| (clock.value() / usual - 1.0).abs() > tolerance);
+/// between two pairs shows in neither of their differences, so the pair cannot show it itself.
+pub(crate) fn exclude_other_clocks(observations: &mut [Observation], tolerance: Option<f64>) {
+    let Some((usual, tolerance)) = usual_clock(observations.iter()).zip(tolerance) else { return };
+    let is_other = |clock: Hertz| (clock.value() / usual.value() - 1.0).abs() > tolerance;
     for observation in observations.iter_mut().filter(|o| o.clock.is_some_and(is_other)) {
         observation.excluded.get_or_insert(Disturbance::ClockChange);
     }
-    Some(Hertz(usual))
+}
+
+/// The median clock of these pairs.
+pub(crate) fn usual_clock<'a>(observations: impl Iterator<Item = &'a Observation>) -> Option<Hertz> {
+    stats::median(&observations.filter_map(|o| o.clock).map(Hertz::value).collect::<Vec<_>>()).map(Hertz)
 }
 
 /// Whether a measurement block was lost to other processes, for each block: no pair counts, and one at least lost its CPU.

@@ -71,7 +71,7 @@ impl Measurement {
     /// nobody asks for them.
     pub fn settle(&mut self) {
         let Some(basis) = self.basis.take() else { return };
-        self.clock = judge::exclude_other_clocks(&mut self.observations, basis.clock_tolerance);
+        judge::exclude_other_clocks(&mut self.observations, basis.clock_tolerance);
         self.states = basis.states.exclude_others(&mut self.observations);
         // What the class has in common makes the interval within the run wider, and says nothing about this case.
         let own = Costs::of(&self.observations, &basis.states);
@@ -89,6 +89,8 @@ impl Measurement {
             remarks.chain(judge::states(&self.states, self.estimate.as_ref().and_then(|estimate| estimate.ns_within)));
         self.remark = judge::remark(remarks, &self.verdict, self.estimate.as_ref(), basis.noisy_above);
         let counted: Vec<&Observation> = self.observations.iter().filter(|o| o.excluded.is_none()).collect();
+        self.clock =
+            judge::usual_clock(counted.iter().copied()).or_else(|| judge::usual_clock(self.observations.iter()));
         self.noise = stats::noise(&counted.iter().map(|o| o.ns).collect::<Vec<_>>());
         self.pairs = counted.len() as u64;
         self.excluded = (self.observations.len() - counted.len()) as u64;

@@ -310,7 +310,7 @@ pub static COLUMNS: [Column; 54] = [
         evidence
     )
     .labelled("Instructions"),
-    number!("clock_hz", "Hz", "clock of the core or multiprocessor during the case", clock as Hertz),
+    number!("clock_hz", "Hz", "clock of the core or multiprocessor in the pairs that count", clock as Hertz),
     Column::parameter(PARAMETERS[13]),
     word!(
         "actor",
