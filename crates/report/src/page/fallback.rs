@@ -4,7 +4,7 @@ use syncscope_core::Row;
 
 use super::html::escape;
 use crate::RunData;
-use crate::figure::Cost;
+use crate::figure::{Cost, grouped};
 
 /// The most lines of one table. The table of a large run would double the size of its page.
 const MOST_LINES: usize = 1000;
@@ -22,7 +22,7 @@ fn table((data, label): (&RunData, &String)) -> String {
     let lines: String = data.rows.iter().take(MOST_LINES).map(line).collect();
     let more = match count.saturating_sub(MOST_LINES) {
         0 => String::new(),
-        more => format!("<p>{more} more cases are in measurements.csv.</p>"),
+        more => format!("<p>{} more cases are in measurements.csv.</p>", grouped(more)),
     };
     format!(
         "<h2>{label}</h2><p>Started {started}, {status}, {count} of {planned} planned cases finished.</p>{warnings}\
