@@ -87,10 +87,13 @@ fn every_own_barrier_holds() {
     }
 }
 
-/// Whether a barrier passed without each of its orderings on the devices that were tried (H200), or nearly always. For
+/// Whether a barrier passed without each of its orderings on the devices that were tried, or nearly always: on an H200 those of
+/// several devices, on an H100 the one of clusters of four, twice a million times. For
 /// acquires the reason is another one: behind an addition that acquires no stale line is left for the poll to drop.
 fn passes_without_each(case: &Case) -> bool {
-    case.primitive.starts_with("gpu.multi.") && !(case.in_group("direct") || case.in_group("near_flags"))
+    let is_of_devices =
+        case.primitive.starts_with("gpu.multi.") && !(case.in_group("direct") || case.in_group("near_flags"));
+    is_of_devices || case.in_group("cluster 4")
 }
 
 /// One ordering after the other is left out. Of a barrier one at least must be noticed, or its check sees nothing: the

@@ -25,16 +25,18 @@ fn fence_scopes(data: &RunData) -> Option<Said> {
     }
     let figures: Vec<String> = known.iter().map(|(name, one)| format!("{name} {one}")).collect();
     let costs = enumeration(&figures);
+    let stores = first.row.case.dtype.map(|dtype| format!(" that stores {dtype}")).unwrap_or_default();
+    let warp = format!("one warp{stores}");
     let mut rows: Vec<usize> = known.iter().map(|(_, one)| one.index).collect();
     if known[0].0 != scopes[0].0 {
-        return Some(Said::certain(format!("By one warp, {costs}."), rows));
+        return Some(Said::certain(format!("By {warp}, {costs}."), rows));
     }
     let times = first.against(*last)?.ratio;
     let full = full_block(data, first, last).map(|both @ Comparison { less, more, ratio }| {
         rows.extend(both.rows());
         format!(" By a block of {} threads {ratio} ({less} and {more}).", grouped(FULL_BLOCK))
     });
-    let text = format!("{widest} costs {times} as much as {narrow}: by one warp, {costs}.{}", full.unwrap_or_default());
+    let text = format!("{widest} costs {times} as much as {narrow}: by {warp}, {costs}.{}", full.unwrap_or_default());
     Some(Said::certain(text, rows))
 }
 
@@ -166,19 +168,23 @@ mod tests {
 
     #[test]
     fn a_wider_scope_costs_more() {
-        let fence = |scope: &str, ns| row(on_blocks(&format!("gpu.fence.{scope}"), 1, 32), ns, 0.3);
+        let case = |scope: &str, threads| Case {
+            dtype: Some(Dtype::I32),
+            ..on_blocks(&format!("gpu.fence.{scope}"), 1, threads)
+        };
+        let fence = |scope: &str, ns| row(case(scope, 32), ns, 0.3);
         let mut rows = vec![fence("block", 4.04), fence("device", 215.0), fence("system", 514.0)];
-        let sentence = "__threadfence_system() costs 127 times as much as __threadfence_block(): by one warp, __threadfence_block() \
+        let sentence = "__threadfence_system() costs 127 times as much as __threadfence_block(): by one warp that stores i32, __threadfence_block() \
                         4.04 ns, __threadfence() 215 ns and __threadfence_system() 514 ns.";
         assert_eq!(said(fence_scopes, rows.clone()), Some(Ok(sentence.into())));
         let two = said(fence_scopes, rows[..2].to_vec()).unwrap().unwrap();
         assert!(two.starts_with("__threadfence() costs 53 times as much as __threadfence_block():"), "{two}");
         assert_eq!(
             said(fence_scopes, rows[1..].to_vec()),
-            Some(Ok("By one warp, __threadfence() 215 ns and __threadfence_system() 514 ns.".into()))
+            Some(Ok("By one warp that stores i32, __threadfence() 215 ns and __threadfence_system() 514 ns.".into()))
         );
         assert_eq!(said(fence_scopes, rows[..1].to_vec()), None);
-        let full = |scope: &str, ns| row(on_blocks(&format!("gpu.fence.{scope}"), 1, 1024), ns, 0.3);
+        let full = |scope: &str, ns| row(case(scope, 1024), ns, 0.3);
         let both = [rows.clone(), vec![full("block", 60.0), full("system", 1020.0)]].concat();
         let end = "514 ns. By a block of 1,024 threads 17 times (60.0 ns and 1.02 µs).";
         assert!(said(fence_scopes, both).unwrap().unwrap().ends_with(end));
