@@ -40,7 +40,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the range is this mapping; whoever was given its address outlives nothing.
+        // SAFETY: the range is this mapping; who was given its address does not use it after this value.
         unsafe { libc::munmap(self.first.as_ptr().cast(), self.bytes) };
     }
 }

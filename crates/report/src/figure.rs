@@ -106,8 +106,7 @@ impl Cost {
                 let rough = Self::resolved(row);
                 return Self { figure: format!("{ROUGHLY}{}", rough.figure), cycles: None, resolved: false, ..rough };
             }
-            Verdict::BelowResolution(_) => bound(row)
-                .map_or_else(|| "no number".to_owned(), |most| format!("< {}", time_with(rounded_up(most), 2))),
+            Verdict::BelowResolution(_) => less_than(row).unwrap_or_else(|| "no number".to_owned()),
             Verdict::Noisy(_) | Verdict::Interfered(_) => "no number".to_owned(),
             other => naming::verdict(other.name()),
         };
@@ -146,10 +145,15 @@ pub fn interval_within_run(row: &Row) -> Option<Interval> {
     row.ns_within.or(row.ns_interval)
 }
 
-/// What a cost below the resolution is less than, in nanoseconds: the upper ends of both intervals.
+/// What a cost is less than, in nanoseconds: the larger of the upper ends of both intervals.
 pub(crate) fn bound(row: &Row) -> Option<f64> {
     let most = [row.ns_interval, row.ns_within].into_iter().flatten().map(|interval| interval.high).reduce(f64::max);
     most.filter(|most| *most > 0.0)
+}
+
+/// `< 0.05 ns`.
+pub(crate) fn less_than(row: &Row) -> Option<String> {
+    bound(row).map(|most| format!("< {}", time_with(rounded_up(most), 2)))
 }
 
 /// With two significant digits and not below the number.

@@ -1,6 +1,7 @@
 // What the fake libraries have in common: a call behaves as an environment variable says (CALL:BEHAVIOUR, such as cuInit:hangs).
-// Behaviours: hangs, crashes, exits, or the number of an error.
+// Behaviours: hangs, crashes, exits, talks (and hangs), or the number of an error.
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +13,11 @@ static int asked_for(const char *variable, const char *call) {
     size_t length = strlen(call);
     if (!asked || strncmp(asked, call, length) || asked[length] != ':') return 0;
     const char *what = asked + length + 1;
-    if (!strcmp(what, "hangs"))
+    if (!strcmp(what, "talks")) {
+        puts("a library says hello");
+        fflush(stdout);
+    }
+    if (!strcmp(what, "hangs") || !strcmp(what, "talks"))
         for (;;) pause();
     if (!strcmp(what, "crashes")) *(volatile int *)0 = 0;
     if (!strcmp(what, "exits")) exit(0);

@@ -38,7 +38,7 @@ pub struct Measurement {
     pub check: Check,
     /// What was executed.
     pub evidence: Evidence,
-    /// Clock of the core or multiprocessor during the case.
+    /// Clock of the core or multiprocessor in the pairs that count; where none does, in all.
     pub clock: Option<Hertz>,
     /// What else was measured.
     pub details: Vec<Detail>,

@@ -95,7 +95,7 @@ pub struct Row {
     pub check: Option<bool>,
     /// What a disassembler found.
     pub evidence: Option<String>,
-    /// Clock of the core or multiprocessor, as measured during the case.
+    /// Clock of the core or multiprocessor in the pairs that count; where none does, in all.
     pub clock: Option<Hertz>,
     /// Whether the run ended before all measurement blocks of this case were taken. A resumed run measures such cases again.
     pub provisional: bool,

@@ -10,7 +10,7 @@ use syncscope_core::session::Limits;
 use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Apart, Share};
 use syncscope_core::{
-    Case, Catalogue, Experiment, Facts, Laboratory, Listing, Preset, Primitive, Refusal, Role, RunEffect,
+    Cancel, Case, Catalogue, Experiment, Facts, Laboratory, Listing, Preset, Primitive, Refusal, Role, RunEffect,
 };
 
 use crate::{Fixture, MIN_BLOCKS, Recorder};
@@ -137,6 +137,8 @@ struct WithProcesses {
     fake: FakeLaboratory,
     asked: usize,
     most: usize,
+    /// Raised while the first of them measures.
+    cancel: Option<Cancel>,
 }
 
 impl Laboratory for WithProcesses {
@@ -162,6 +164,11 @@ impl Laboratory for WithProcesses {
         goes_on: &mut dyn FnMut(&Case) -> bool,
     ) -> Option<Result<Vec<Apart>, String>> {
         self.asked += 1;
+        if let Some(cancel) = &self.cancel {
+            cancel.cancel();
+            assert!(!goes_on(&Case::new("cpu.barrier.std")));
+            return Some(Err("it was ended".to_owned()));
+        }
         assert!(goes_on(&Case::new("cpu.barrier.std")));
         let found = share.measure(&mut FakeLaboratory::default(), &mut ());
         Some(if self.asked > self.most { Err("no more processes".to_owned()) } else { Ok(found) })
@@ -172,7 +179,7 @@ impl Laboratory for WithProcesses {
 fn fresh_processes_make_most_passes_and_one_that_fails_leaves_the_rest_to_this_one() {
     for (most, asked) in [(9, 6), (2, 3)] {
         let mut fixture = Fixture::new(Duration::ZERO);
-        let mut laboratory = WithProcesses { fake: FakeLaboratory::default(), asked: 0, most };
+        let mut laboratory = WithProcesses { fake: FakeLaboratory::default(), asked: 0, most, cancel: None };
         let mut session = fixture.start();
         let mut recorder = Recorder::default();
         let measured = session.measure(&mut [&mut laboratory], &Limits::default(), &mut recorder);
@@ -194,4 +201,19 @@ fn fresh_processes_make_most_passes_and_one_that_fails_leaves_the_rest_to_this_o
             assert_eq!(blocks.len(), 400, "{case}: {processes:?}");
         }
     }
+}
+
+#[test]
+fn an_interrupted_run_waits_for_no_fresh_process() {
+    let mut fixture = Fixture::new(Duration::ZERO);
+    let cancel = Cancel::new();
+    let mut laboratory =
+        WithProcesses { fake: FakeLaboratory::default(), asked: 0, most: 9, cancel: Some(cancel.clone()) };
+    let (mut session, mut recorder) = (fixture.start(), Recorder::default());
+    let limits = Limits { cancel, ..Limits::default() };
+    let measured = session.measure(&mut [&mut laboratory], &limits, &mut recorder);
+    session.add_record(SessionRecord::default());
+    let finished = session.finish(measured, &[&mut laboratory]).unwrap();
+    assert_eq!((finished.status, laboratory.asked), (Status::Interrupted, 1));
+    assert!(recorder.warnings.is_empty(), "{:?}", recorder.warnings);
 }

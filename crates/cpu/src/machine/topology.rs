@@ -218,8 +218,13 @@ impl fmt::Display for Topology {
             plural(self.cores(), "core"),
             plural(self.threads.len() as u32, "hardware thread"),
         )?;
-        for (name, kind) in ["performance", "efficiency", "low-power efficiency"].iter().zip(self.core_kinds()) {
-            writeln!(f, "{name} cores: {}, {} hardware threads", kind.cores, kind.hardware_threads)?;
+        for (rank, kind) in (1..).zip(self.core_kinds()) {
+            let name = match rank {
+                1 => "performance cores".to_owned(),
+                2 => "efficiency cores".to_owned(),
+                _ => format!("cores of kind {rank}"),
+            };
+            writeln!(f, "{name}: {}, {}", kind.cores, plural(kind.hardware_threads, "hardware thread"))?;
         }
         for node in &self.numa_nodes {
             let cpus = if node.cpus.is_empty() { "no CPUs".to_owned() } else { cpu_list::format(&node.cpus) };

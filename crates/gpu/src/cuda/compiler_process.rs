@@ -181,10 +181,21 @@ impl CompilerProcess {
         })
     }
 
-    /// How the child ended. One that said something else than answers still waits for requests, whose end ends it.
+    /// How the child ended, or that it wrote something else than answers and goes on.
     fn fate(&mut self) -> String {
-        drop(self.input.take());
-        self.child.wait().map_or_else(|error| format!("is lost ({error})"), |status| format!("ended ({status})"))
+        const PAUSE: Duration = Duration::from_millis(10);
+        let ended = || {
+            let ended = self.child.try_wait().transpose();
+            if ended.is_none() {
+                thread::sleep(PAUSE);
+            }
+            ended
+        };
+        match std::iter::repeat_with(ended).take(500).flatten().next() {
+            Some(Ok(status)) => format!("ended ({status})"),
+            Some(Err(error)) => format!("is lost ({error})"),
+            None => "wrote something that is no answer".to_owned(),
+        }
     }
 }
 

@@ -87,13 +87,13 @@ fn every_own_barrier_holds() {
     }
 }
 
-/// Whether a barrier passed without each of its orderings on the devices that were tried, or nearly always: on an H200 those of
-/// several devices, on an H100 the one of clusters of four, twice a million times. For
+/// Whether a barrier passed without each of its orderings on the devices that were tried, or nearly always: those of several
+/// devices; on an H100 also the one of clusters of four, in two tests of a million barriers. For
 /// acquires the reason is another one: behind an addition that acquires no stale line is left for the poll to drop.
-fn passes_without_each(case: &Case) -> bool {
+fn passes_without_each(case: &Case, device: &str) -> bool {
     let is_of_devices =
         case.primitive.starts_with("gpu.multi.") && !(case.in_group("direct") || case.in_group("near_flags"));
-    is_of_devices || case.in_group("cluster 4")
+    is_of_devices || (device.contains("H100") && case.in_group("cluster 4"))
 }
 
 /// One ordering after the other is left out. Of a barrier one at least must be noticed, or its check sees nothing: the
@@ -105,6 +105,7 @@ fn a_barrier_that_lacks_an_ordering_is_noticed() {
     let mut laboratory = open();
     let cases = own_designs(&laboratory);
     assert!(!cases.is_empty());
+    let device = laboratory.machine()[0].name.clone();
     let mut blind = Vec::new();
     for case in &cases {
         let mut noticed = 0;
@@ -114,7 +115,7 @@ fn a_barrier_that_lacks_an_ordering_is_noticed() {
             noticed += u32::from(check != Check::Ok);
             println!("{case}, without \"{name}\": {check:?} after {passed} barriers");
         }
-        if noticed == 0 && !passes_without_each(case) {
+        if noticed == 0 && !passes_without_each(case, &device) {
             blind.push(case.to_string());
         }
     }

@@ -120,7 +120,7 @@ pub(super) fn answers(rows: &[Row]) -> Vec<String> {
 }
 
 /// What is lost by the variants that primitive costs recommend; `None` in a run without costs of primitives.
-fn recommendation(rows: &[Row]) -> Option<String> {
+pub(super) fn recommendation(rows: &[Row]) -> Option<String> {
     let (decisions, predictions) = predicted(rows);
     let wrong = || decisions.iter().filter(|one| is_longer(&one.recommended, &one.fastest));
     let loss = wrong().map(Decision::loss).fold(0.0, f64::max);
@@ -128,11 +128,14 @@ fn recommendation(rows: &[Row]) -> Option<String> {
     let known = predictions.iter().filter(|one| one.agreement() != Agreement::Missing).count();
     let within = predictions.iter().filter(|one| one.agreement() == Agreement::Within).count();
     let problems = decisions.len();
-    let elsewhere =
-        if right < problems { format!("; the others take up to {:.1} % longer", loss * 100.0) } else { String::new() };
+    let elsewhere = if right < problems {
+        format!(", elsewhere one that takes up to {:.1} % longer", loss * 100.0)
+    } else {
+        String::new()
+    };
     Some(format!(
-        "Of {problems} variants that primitive costs recommend, {right} are the fastest with known terms or not told apart from \
-         it{elsewhere}; {within} of {known} predicted differences are within 20 %."
+        "Primitive costs recommend the fastest variant with known terms, or one that cannot be told apart from it, for {right} of \
+         {problems} problems{elsewhere}; {within} of {known} predicted differences are within 20 %."
     ))
 }
 
@@ -141,12 +144,16 @@ fn is_longer(one: &Measured<'_>, than: &Measured<'_>) -> bool {
     one.bounds().low > than.bounds().high
 }
 
+/// The same of two whose times may be written.
+fn is_longer_in_figures(one: &Measured<'_>, than: &Measured<'_>) -> bool {
+    is_longer(one, than) && has_figure(one.row) && has_figure(than.row)
+}
+
 /// The reductions of a class at the smallest size, the fastest first.
 fn smallest<'m, 'a>(all: &'m [Measured<'a>], class: Class) -> Vec<&'m Measured<'a>> {
     let of_class = || all.iter().filter(|one| one.class == class);
     let least = of_class().map(Measured::problem).min();
-    let is_smallest = |one: &&Measured<'_>| Some(one.problem()) == least && has_figure(one.row);
-    let mut found: Vec<&Measured<'_>> = of_class().filter(is_smallest).collect();
+    let mut found: Vec<&Measured<'_>> = of_class().filter(|one| Some(one.problem()) == least).collect();
     found.sort_by(|one, other| one.ns.total_cmp(&other.ns));
     found
 }
@@ -155,7 +162,7 @@ fn smallest<'m, 'a>(all: &'m [Measured<'a>], class: Class) -> Vec<&'m Measured<'
 fn fastest(all: &[Measured<'_>]) -> Option<String> {
     let found = smallest(all, Class::Device);
     let (first, library) = (found.first()?, found.iter().find(|one| one.name == "cub")?);
-    is_longer(library, first).then(|| {
+    is_longer_in_figures(library, first).then(|| {
         format!(
             "The shortest maximum of {} elements on one GPU takes {} (gpu.reduction.{}), and cub::DeviceReduce {}.",
             grouped(first.elements),
@@ -186,7 +193,7 @@ fn boundary(rows: &[Row]) -> Option<String> {
 fn devices(all: &[Measured<'_>]) -> Option<String> {
     let found = smallest(all, Class::Devices);
     let (first, host) = (found.first()?, found.iter().find(|one| one.name == "devices_host")?);
-    is_longer(host, first).then(|| {
+    is_longer_in_figures(host, first).then(|| {
         format!(
             "A maximum over {} GPUs takes {} as long where the host joins the results: {} against {} with \
              gpu.reduction.{}, {} elements.",

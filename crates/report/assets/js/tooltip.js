@@ -63,7 +63,7 @@ function threadsFact(row) {
 }
 
 function headline(row) {
-  if (row.verdict === "BelowResolution" && row.ns_high > 0) return `< ${formatTime(row.ns_high, 2)}`;
+  if (row.verdict === "BelowResolution" && boundOf(row) > 0) return boundText(row);
   const figure = figureOf(row, TIME);
   return ["missing", "overlapped"].includes(figure.state) ? "no figure" : formatTime(row.ns);
 }

@@ -222,7 +222,7 @@ fn cost(row: &Row) -> String {
     match (&row.verdict, row.ns, bounds_alone(row)) {
         (Verdict::NonAdditive(_), Some(ns), _) => format!("{}{}", figure::ROUGHLY, figure::time(ns.value())),
         (_, _, Some(Interval { low, high })) if low > 0.0 => format!("{} to {}", figure::time(low), figure::time(high)),
-        (_, _, Some(Interval { high, .. })) if high > 0.0 => format!("< {}", figure::time(high)),
+        (_, _, Some(_)) => figure::less_than(row).unwrap_or_else(|| figure::Cost::of(row).figure),
         _ => figure::Cost::of(row).figure,
     }
 }

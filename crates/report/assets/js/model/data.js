@@ -77,14 +77,17 @@ const actors = (row) => (row.threads || 1) * (row.blocks || 1) * (row.devices ||
 const ROWS_OF = RUNS.map(rowsFrom);
 const ROWS = ROWS_OF.flat();
 
-/** What a cost below the resolution is less than: the upper ends of both intervals. */
+/** What a cost below the resolution is less than: the larger of the upper ends. */
 const boundOf = (row) => Math.max(row.ns_high, row.within_high);
 
-/** With two significant digits and not below the number. */
-function roundedUp(number) {
+/** With two significant digits, rounded away from what is bounded: up, or down. */
+function roundedBound(number, up) {
   const step = 10 ** (Math.floor(Math.log10(number)) - 1);
-  return Math.ceil((number / step) * (1 - 1e-9)) * step;
+  return (up ? Math.ceil((number / step) * (1 - 1e-9)) : Math.floor((number / step) * (1 + 1e-9))) * step;
 }
+
+/** `< 0.05 ns`. */
+const boundText = (row) => `< ${formatTime(roundedBound(boundOf(row), true), 2)}`;
 
 /** The rows by their keys, in the order in which the keys are met first. */
 function groupedBy(rows, key) {

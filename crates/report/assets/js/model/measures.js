@@ -100,7 +100,7 @@ function figureText(figure, row, measure) {
   if (["missing", "overlapped", "nonadditive"].includes(figure.state)) return verdictText(row.verdict);
   // As on the cards: an estimate of a wide interval is no figure, one of a narrower interval a rough one.
   if (figure.state === "open") return isRough(row) ? `~${text(figure.y, 3)}` : "no number";
-  if (figure.state === "bound") return (figure.above ? "> " : "< ") + text(figure.y, 2);
+  if (figure.state === "bound") return (figure.above ? "> " : "< ") + text(roundedBound(figure.y, !figure.above), 2);
   const interval = row && measure.unit === "time" && isWide(row) && answerWords({ row, median: null }).interval;
   return text(figure.y, 3) + (interval ? ` ${interval}` : "");
 }

@@ -24,7 +24,7 @@ const MEANINGS = {
   memory_order_acquire: "acquire",
   memory_order_release: "release",
   memory_order_relaxed: "relaxed",
-  "hyperthread|hyperthreads|hyperthreading|smt|siblings": "same_core sibling_idle sibling_busy beside",
+  "hyperthread|hyperthreads|hyperthreading|smt|siblings": "same_core sibling_idle sibling_busy",
   numa: "same_node line_on_node across",
   "socket|sockets": "same_package across",
   "core-to-core|pingpong|ping-pong": "cas_pingpong store_pingpong",

@@ -30,7 +30,7 @@ function answerWords({ row, median }) {
   if (row.verdict === "Resolved") return { parts: time(row.ns), interval, rough: false, about: null };
   if (isRough(row)) return { parts: time(row.ns), interval, rough: true, about: verdictText(row.verdict) };
   if (row.verdict === "BelowResolution" && boundOf(row) > 0)
-    return { words: `< ${formatTime(roundedUp(boundOf(row)), 2)}`, about: verdictText(row.verdict) };
+    return { words: boundText(row), about: verdictText(row.verdict) };
   const named = row.verdict === "Overlapped" || row.verdict === "NonAdditive";
   return { words: named ? verdictText(row.verdict) : "no number", about: named ? null : verdictText(row.verdict) };
 }

@@ -15,13 +15,13 @@ const roughly = (format) => (row, value) => (isRough(row) ? "~" : "") + format(v
 
 /** The number by which a cost is sorted. */
 function costKey(row) {
-  if (row.verdict === "BelowResolution") return row.ns_high;
+  if (row.verdict === "BelowResolution") return boundOf(row);
   return isCost(row) ? row.ns : null;
 }
 
 /** `9.18 ns`, `~9.18 ns` (noisy), `< 0.05 ns`. */
 function costText(row, value) {
-  if (row.verdict === "BelowResolution") return value > 0 ? `< ${formatTime(value, 2)}` : null;
+  if (row.verdict === "BelowResolution") return value > 0 ? boundText(row) : null;
   return roughly(formatTime)(row, value);
 }
 

@@ -35,7 +35,10 @@ fn spinning_or_sleeping(data: &RunData) -> Option<Said> {
     let ((faster, of_faster), (slower, of_slower)) = if is_less { (spins, sleeps) } else { (sleeps, spins) };
     let (Entrant { name: cheap, .. }, least) = of_faster.least()?;
     let (Entrant { name: costly, .. }, most) = of_slower.least()?;
-    let both @ Comparison { less, more, ratio } = least.against(most).filter(|_| of_slower.is_above(&least))?;
+    // One without a figure may not cost less than the one that stands for all.
+    let is_lower = |(_, one): (_, Known<'_>)| !one.has_figure() && one.bounds.low < most.bounds.low;
+    let is_certain = of_slower.is_above(&least) && !of_slower.known().any(is_lower);
+    let both @ Comparison { less, more, ratio } = least.against(most).filter(|_| is_certain)?;
     let threads = peers.like.threads?;
     let text = format!(
         "At {threads} threads even {costly} ({more}), whose waiters {slower}, takes {ratio} as long as {cheap} ({less}), \
