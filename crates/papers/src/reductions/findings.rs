@@ -134,8 +134,9 @@ pub(super) fn recommendation(rows: &[Row]) -> Option<String> {
         String::new()
     };
     Some(format!(
-        "Primitive costs recommend the fastest variant with known terms, or one that cannot be told apart from it, for {right} of \
-         {problems} problems{elsewhere}; {within} of {known} predicted differences are within 20 %."
+        "For {:.0} % of {problems} problems primitive costs recommend the fastest variant with known terms, or one that cannot be told \
+         apart from it{elsewhere}; {within} of {known} predicted differences are within 20 %.",
+        100.0 * right as f64 / problems as f64
     ))
 }
 
