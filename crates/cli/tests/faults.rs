@@ -265,7 +265,7 @@ fn a_compiler_that_does_not_fit_is_refused_with_the_remedy() {
 fn a_source_that_ends_the_compiler_fails_alone() {
     let Some(libraries) = Libraries::build() else { return };
     for (behaviour, reason) in [
-        ("nvrtcCompileProgram:crashes", "the compiler ended (signal: 11"),
+        ("nvrtcCompileProgram:crashes", "the compiler ended (signal: 11 (SIGSEGV)"),
         ("nvrtcCompileProgram:exits", "the compiler ended (exit status: 0) on shuffle.cu"),
         ("nvrtcCompileProgram:talks", "the compiler wrote something that is no answer on shuffle.cu"),
         ("nvrtcCompileProgram:hangs", "shuffle.cu was not compiled within 1 s"),
@@ -280,6 +280,8 @@ fn a_source_that_ends_the_compiler_fails_alone() {
         assert_eq!(output.status.code(), Some(3), "{behaviour}: {text} {}", stderr(&output));
         let last = text.lines().last().unwrap_or_default();
         assert!(last.starts_with("NOT CHECKED: ") && last.contains("for sm_90") && last.contains(reason), "{last}");
+        let names_file = behaviour.ends_with("11") || last.contains("shuffle.cu");
+        assert!(names_file, "{last}");
         let is_failed = |line: &&str| line.contains(reason);
         let (failed, others): (Vec<&str>, Vec<&str>) =
             text.lines().filter(|line| line.starts_with("gpu.shuffle.idx")).partition(is_failed);

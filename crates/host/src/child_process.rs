@@ -87,6 +87,21 @@ pub struct Ended {
     pub messages: String,
 }
 
+/// Waits for a child until it has ended or `limit` is over; `None` where it goes on.
+///
+/// # Errors
+/// What the operating system says.
+pub fn wait_within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    let started = Instant::now();
+    loop {
+        let ended = child.try_wait()?;
+        if ended.is_some() || started.elapsed() >= limit {
+            return Ok(ended);
+        }
+        thread::sleep(FIRST_LOOK);
+    }
+}
+
 /// Runs a command, which reads nothing and whose output nobody reads. It is killed with all that it started when it takes
 /// longer than `limit` or `is_cancelled`.
 ///
@@ -104,10 +119,7 @@ pub fn run_within(command: &mut Command, limit: Duration, is_cancelled: impl Fn(
         }
         if started.elapsed() > limit || is_cancelled() {
             kill_group(&child);
-            let killed = Instant::now();
-            while child.try_wait()?.is_none() && killed.elapsed() < KILL_LIMIT {
-                thread::sleep(FIRST_LOOK);
-            }
+            wait_within(&mut child, KILL_LIMIT)?;
             break None;
         }
         thread::sleep(pause);

@@ -268,6 +268,19 @@ mod tests {
     }
 
     #[test]
+    fn a_bound_is_the_larger_of_both_ends_and_never_rounded_below() {
+        let interval = |high| Some(Interval { low: -1.0, high });
+        let of = |quoted, within| {
+            let row = Row::unmeasured(Case::new("cpu.handoff.park"), Verdict::BelowResolution(String::new()));
+            Cost::of(&Row { ns_interval: quoted, ns_within: within, ..row }).figure
+        };
+        assert_eq!(of(interval(141.0), interval(4119.965)), "< 4.2 µs");
+        assert_eq!((of(interval(4846.0), None), of(None, interval(10.288))), ("< 4.9 µs".into(), "< 11 ns".into()));
+        assert_eq!((of(interval(0.05), None), of(interval(996.0), None)), ("< 0.050 ns".into(), "< 1.0 µs".into()));
+        assert_eq!(of(interval(-0.5), None), "no number");
+    }
+
+    #[test]
     fn thousands_of_cycles_have_a_separator() {
         for (value, text) in [(33.84, "33.8 cycles"), (837.0, "837 cycles"), (69_638.4, "69,638 cycles")] {
             assert_eq!(cycles(value), text);

@@ -223,10 +223,7 @@ fn watch(child: &mut Child, board: &Board, cancel: &Cancel) -> std::io::Result<(
         let limit = limit_of(&last.1, asked);
         if age > limit {
             child.kill()?;
-            let deadline = Instant::now() + KILL_LIMIT;
-            while child.try_wait()?.is_none() && Instant::now() < deadline {
-                std::thread::sleep(FIRST_LOOK);
-            }
+            child_process::wait_within(child, KILL_LIMIT)?;
             return Ok((last.1, End::Hung(limit)));
         }
         std::thread::sleep(pause);

@@ -239,6 +239,7 @@ mod tests {
         assert_eq!(found.verdict, Verdict::Interfered("the processors were taken".to_owned()));
         assert!(!engine.needs_another_block(found), "each attempt lasts as long as its limit");
     }
+
     #[test]
     fn a_row_is_recorded_again_when_twice_as_many_pairs_are_known() {
         let (engine, mut pending) = lock();

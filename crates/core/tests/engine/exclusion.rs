@@ -2,7 +2,7 @@
 
 use syncscope_core::fake::{FakeExperiment, Fault, Noise};
 use syncscope_core::stopping::PrecisionRule;
-use syncscope_core::{Cancel, Engine, Settings, Verdict};
+use syncscope_core::{Cancel, Disturbance, Engine, Hertz, Settings, Verdict};
 
 use super::{measure, settings};
 
@@ -42,4 +42,22 @@ fn few_pairs_that_nothing_disturbed_are_not_called_interfered() {
     let engine = Engine::new(Settings { rule, ..settings() }, Cancel::new());
     let found = engine.measure(&mut FakeExperiment::new(5.0, 1), 1).unwrap();
     assert_eq!(found.verdict, Verdict::Noisy("4 pairs are too few for an interval".to_owned()));
+}
+
+#[test]
+fn the_clock_of_a_case_is_that_of_the_pairs_that_count() {
+    let engine = Engine::new(settings(), Cancel::new());
+    let block = |earlier| engine.measure_block(&mut FakeExperiment::new(5.0, 3), earlier, 1).unwrap();
+    let mut found = block(None);
+    let usual = found.clock.unwrap();
+    for pair in &mut found.observations {
+        pair.excluded = Some(Disturbance::Migration);
+        pair.clock = Some(Hertz(0.995 * usual.value()));
+    }
+    // Most pairs do not count, at a clock that is near enough.
+    found.observations.extend(found.observations.clone());
+    let mut found = block(Some(found));
+    found.settle();
+    assert!(found.pairs > 0 && found.excluded > found.pairs, "{} and {}", found.pairs, found.excluded);
+    assert_eq!(found.clock, Some(usual));
 }

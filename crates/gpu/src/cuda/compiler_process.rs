@@ -15,6 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use syncscope_host::child_process;
 
 use crate::cuda::error::NvrtcError;
 use crate::cuda::nvrtc::{Nvrtc, Source};
@@ -183,18 +184,10 @@ impl CompilerProcess {
 
     /// How the child ended, or that it wrote something else than answers and goes on.
     fn fate(&mut self) -> String {
-        const PAUSE: Duration = Duration::from_millis(10);
-        let ended = || {
-            let ended = self.child.try_wait().transpose();
-            if ended.is_none() {
-                thread::sleep(PAUSE);
-            }
-            ended
-        };
-        match std::iter::repeat_with(ended).take(500).flatten().next() {
-            Some(Ok(status)) => format!("ended ({status})"),
-            Some(Err(error)) => format!("is lost ({error})"),
-            None => "wrote something that is no answer".to_owned(),
+        match child_process::wait_within(&mut self.child, Duration::from_secs(5)) {
+            Ok(Some(status)) => format!("ended ({status})"),
+            Ok(None) => "wrote something that is no answer".to_owned(),
+            Err(error) => format!("is lost ({error})"),
         }
     }
 }

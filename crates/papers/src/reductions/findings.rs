@@ -122,22 +122,27 @@ pub(super) fn answers(rows: &[Row]) -> Vec<String> {
 /// What is lost by the variants that primitive costs recommend; `None` in a run without costs of primitives.
 pub(super) fn recommendation(rows: &[Row]) -> Option<String> {
     let (decisions, predictions) = predicted(rows);
-    let wrong = || decisions.iter().filter(|one| is_longer(&one.recommended, &one.fastest));
-    let loss = wrong().map(Decision::loss).fold(0.0, f64::max);
-    let right = decisions.len().checked_sub(wrong().count()).filter(|_| !decisions.is_empty())?;
+    let problems = decisions.len();
+    let right = |one: &&Decision<'_>| one.loss() <= 0.0 && is_longer(&one.runner_up, &one.fastest);
+    let right = decisions.iter().filter(right).count();
+    let losses: Vec<f64> =
+        decisions.iter().filter(|one| is_longer(&one.recommended, &one.fastest)).map(Decision::loss).collect();
+    let open = problems - right - losses.len();
     let known = predictions.iter().filter(|one| one.agreement() != Agreement::Missing).count();
     let within = predictions.iter().filter(|one| one.agreement() == Agreement::Within).count();
-    let problems = decisions.len();
-    let elsewhere = if right < problems {
-        format!(", elsewhere one that takes up to {:.1} % longer", loss * 100.0)
-    } else {
-        String::new()
-    };
-    Some(format!(
-        "For {:.0} % of {problems} problems primitive costs recommend the fastest variant with known terms, or one that cannot be told \
-         apart from it{elsewhere}; {within} of {known} predicted differences are within 20 %.",
-        100.0 * right as f64 / problems as f64
-    ))
+    let worst = losses.iter().copied().reduce(f64::max);
+    let elsewhere =
+        worst.map(|worst| format!(", for {} one that takes up to {:.1} % longer", losses.len(), worst * 100.0));
+    let undecided = (open > 0).then(|| format!(", for {open} it is undecided (intervals overlap)"));
+    (problems > 0).then(|| {
+        format!(
+            "Primitive costs recommend the fastest variant with known terms for {:.0} % of {problems} problems{}{}; {within} of {known} \
+             predicted differences are within 20 %.",
+            100.0 * right as f64 / problems as f64,
+            undecided.unwrap_or_default(),
+            elsewhere.unwrap_or_default(),
+        )
+    })
 }
 
 /// Whether one takes longer than another beyond both intervals.

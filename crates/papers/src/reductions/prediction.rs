@@ -379,14 +379,12 @@ mod tests {
         let (decided, _) = predicted(&all);
         assert_eq!((decided[0].fastest.name, decided[0].recommended.name), ("kernel_boundary", "grid_cooperative"));
         assert!((decided[0].loss() - 1.0 / 9.0).abs() < 1e-9);
-        let said = recommendation(&all).unwrap();
-        assert!(
-            said.starts_with("For 0 % of 1 problems") && said.contains(", elsewhere one that takes up to 11.1 %"),
-            "{said}"
-        );
-        let close = [reduction("kernel_boundary", SIZE, 9000.0), reduction("grid_cooperative", SIZE, 9050.0)];
-        let said = recommendation(&costs().into_iter().chain(close).collect::<Vec<_>>()).unwrap();
-        assert!(said.starts_with("For 100 % of 1 problems"), "{said}");
+        let said = |times: &[Row]| recommendation(&[costs(), times.to_vec()].concat()).unwrap();
+        let two = said(&[reduction("kernel_boundary", SIZE, 9000.0), reduction("grid_cooperative", SIZE, 10_000.0)]);
+        assert!(two.contains("for 0 % of 1 problems, for 1 one that takes up to 11.1 % longer; "), "{two}");
+        let close = said(&[reduction("kernel_boundary", SIZE, 9000.0), reduction("grid_cooperative", SIZE, 9050.0)]);
+        assert!(close.contains("for 0 % of 1 problems, for 1 it is undecided (intervals overlap); "), "{close}");
+        assert!(recommendation(&rows()).unwrap().contains("for 100 % of 1 problems; "));
     }
 
     #[test]

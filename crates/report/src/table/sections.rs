@@ -295,3 +295,15 @@ fn cost_the_same(a: Option<&Row>, b: Option<&Row>, share: f64) -> bool {
         interval_within_run(a).zip(interval_within_run(b)).is_some_and(|(a, b)| a.low <= b.high && b.low <= a.high);
     close || overlap
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_written_has_a_name_beside_others() {
+        let of = |values: &[&str]| joined(&values.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!((of(&[""]), of(&["", "driver_launch"])), (String::new(), "default, driver_launch".into()));
+        assert_eq!(of(&["", "a", "b", "c"]), "default, 3 more");
+    }
+}
