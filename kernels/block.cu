@@ -1,6 +1,8 @@
 // Barriers of a thread block (gpu.block).
 //
 // KIND selects the barrier. GROUPS is the number of parts of the block; each part has a named barrier of its own.
+// A named barrier counts BARRIER_THREADS threads, a constant as in the programs that use one: with number and count
+// both in registers, three dependent instructions pack them in each operation.
 #include "harness.cuh"
 
 using Arguments = RegisterArguments;
@@ -10,26 +12,22 @@ enum Kind { PLAIN, COUNT, AND, OR, NAMED, PRODUCER_CONSUMER };
 struct Operation {
     u32 value;    // what the last reducing barrier returned
     u32 barrier;  // 1 or more; the harness uses 0
-    u32 threads;  // of the group
 
+    // Both halves of a producer and consumer pair count at both barriers; a half is a number of whole warps.
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
-        : value(arguments.opaque_one), barrier(1 + threadIdx.x / (blockDim.x / GROUPS)), threads(blockDim.x / GROUPS) {
-        if constexpr (KIND == PRODUCER_CONSUMER) {
-            // Half of the warps, whole ones; both halves count at both barriers.
-            barrier = threadIdx.x < blockDim.x / 64 * 32 ? 1 : 2;
-            threads = blockDim.x;
-        }
-    }
+        : value(arguments.opaque_one),
+          barrier(KIND == PRODUCER_CONSUMER ? (threadIdx.x < BARRIER_THREADS / 64 * 32 ? 1 : 2)
+                                            : (GROUPS == 1 ? 1 : 1 + threadIdx.x / BARRIER_THREADS)) {}
 
     // The first half of the warps produces: it arrives when a buffer is full, without waiting, and then waits until the
     // buffer is empty. The other half waits until it is full, and arrives when it is empty.
     __device__ __forceinline__ void pass_buffer() {
         if (barrier == 1) {
-            asm volatile("bar.arrive 1, %0;" ::"r"(threads) : "memory");
-            asm volatile("bar.sync 2, %0;" ::"r"(threads) : "memory");
+            asm volatile("bar.arrive 1, %0;" ::"n"(BARRIER_THREADS) : "memory");
+            asm volatile("bar.sync 2, %0;" ::"n"(BARRIER_THREADS) : "memory");
         } else {
-            asm volatile("bar.sync 1, %0;" ::"r"(threads) : "memory");
-            asm volatile("bar.arrive 2, %0;" ::"r"(threads) : "memory");
+            asm volatile("bar.sync 1, %0;" ::"n"(BARRIER_THREADS) : "memory");
+            asm volatile("bar.arrive 2, %0;" ::"n"(BARRIER_THREADS) : "memory");
         }
     }
 
@@ -40,7 +38,7 @@ struct Operation {
         if constexpr (KIND == AND) value = __syncthreads_and(value);
         if constexpr (KIND == OR) value = __syncthreads_or(value);
         if constexpr (KIND == PRODUCER_CONSUMER) pass_buffer();
-        if constexpr (KIND == NAMED) asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+        if constexpr (KIND == NAMED) asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(BARRIER_THREADS) : "memory");
     }
 
     __device__ __forceinline__ void finish(const Arguments &arguments) {

@@ -11,11 +11,11 @@ struct Operation {
     u32 there;       // lane n: the object of block n
     bool arrives;    // whether this thread arrives for its block
     u32 parity = 0;  // of the phase that ends next
-    const volatile u32 *abort;
+    Spin spin;
 
     // One arrival of each block ends a phase. No block arrives before all objects are there.
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
-        : here((u32)__cvta_generic_to_shared(&object)), abort(arguments.abort) {
+        : here((u32)__cvta_generic_to_shared(&object)), spin(arguments.abort) {
         const u32 blocks = cluster_blocks();
         arrives = threadIdx.x < blocks;
         there = address_in(threadIdx.x % blocks, &object);
@@ -35,7 +35,6 @@ struct Operation {
         __syncthreads();
         if (arrives)
             asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");
-        Spin spin(abort);
         while (!is_over() && spin.goes_on()) {
         }
         parity ^= 1;

@@ -15,7 +15,7 @@ struct Operation {
     u32 to;
     const void *from;
     u32 parity = 0;  // of the phase that ends next
-    const volatile u32 *abort;
+    Spin spin;
 
     // No thread begins before the object is there: the harness has a barrier after this. The fence shows it to the
     // copy.
@@ -23,7 +23,7 @@ struct Operation {
         : address((u32)__cvta_generic_to_shared(&object)),
           to((u32)__cvta_generic_to_shared(copied)),
           from(arguments.memory),
-          abort(arguments.abort) {
+          spin(arguments.abort) {
         if (threadIdx.x == 0) {
             asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address), "r"(blockDim.x) : "memory");
             asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -42,7 +42,6 @@ struct Operation {
         } else {
             asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address) : "memory");
         }
-        Spin spin(abort);
         while (!is_over() && spin.goes_on()) {
         }
         parity ^= 1;

@@ -112,6 +112,7 @@ pub(crate) const fn form(form: Form) -> &'static str {
         Form::Constant => "operand is the constant 1",
         Form::Volatile => "among volatile accesses",
         Form::Opaque => "argument in a register",
+        Form::Parity => "waiting by parity",
         Form::Alone => "with the set-up of a single use",
         Form::OneThreadProcess => "in a process of one thread",
     }

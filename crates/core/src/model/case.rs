@@ -81,6 +81,8 @@ words! {
         Opaque = "opaque",
         /// The primitive with everything that one use of it alone costs: nothing is moved out of the loop.
         Alone = "alone",
+        /// The wait names its phase by the parity.
+        Parity = "parity",
         /// The process has one thread.
         OneThreadProcess = "one_thread_process",
     }

@@ -15,6 +15,11 @@ const REDUCING: Entry = Entry {
     ..Entry::of(KERNEL, Proof::Trial, Facts { role: Role::BlockVote, ..FACTS })
 };
 
+/// The kernel of one barrier for the whole block.
+fn whole_block(kind: &str) -> Vec<String> {
+    vec![format!("KIND={kind}"), "GROUPS=1".to_owned(), "BARRIER_THREADS=1".to_owned()]
+}
+
 fn is_handover(case: &Case) -> bool {
     case.in_group(PRODUCER_CONSUMER)
 }
@@ -28,7 +33,7 @@ entries! {
     "gpu.block.syncthreads" like BARRIER: "Barrier of all threads of a block",
     operation: "one barrier passed by all threads of the block",
     source: "CUDA C++ Programming Guide, Synchronization Functions; PTX ISA, bar.sync",
-    definitions: |_| vec!["KIND=PLAIN".into(), "GROUPS=1".into()],
+    definitions: |_| whole_block("PLAIN"),
     expected: |_| ExpectedInstructions::of(&["BAR.SYNC"]),
     cases: |id, preset, limits| {
         let more = if preset == Preset::Paper { limits.active_warps(id) } else { Vec::new() };
@@ -38,23 +43,23 @@ entries! {
     "gpu.block.syncthreads_count" like REDUCING:
     "Barrier of all threads of a block that counts the threads for which a condition holds",
     source: "CUDA C++ Programming Guide, __syncthreads_count; PTX ISA, bar.red.popc",
-    definitions: |_| vec!["KIND=COUNT".into(), "GROUPS=1".into()],
+    definitions: |_| whole_block("COUNT"),
     expected: |_| ExpectedInstructions::of(&["BAR.RED.POPC"]);
 
     "gpu.block.syncthreads_and" like REDUCING:
     "Barrier of all threads of a block that returns whether a condition holds for all",
     source: "CUDA C++ Programming Guide, __syncthreads_and; PTX ISA, bar.red.and",
-    definitions: |_| vec!["KIND=AND".into(), "GROUPS=1".into()],
+    definitions: |_| whole_block("AND"),
     expected: |_| ExpectedInstructions::of(&["BAR.RED.AND"]);
 
     "gpu.block.syncthreads_or" like REDUCING:
     "Barrier of all threads of a block that returns whether a condition holds for any",
     source: "CUDA C++ Programming Guide, __syncthreads_or; PTX ISA, bar.red.or",
-    definitions: |_| vec!["KIND=OR".into(), "GROUPS=1".into()],
+    definitions: |_| whole_block("OR"),
     expected: |_| ExpectedInstructions::of(&["BAR.RED.OR"]);
 
-    /// In theory: as `__syncthreads()` of a block as large as the part. The number of the barrier and the count of threads are
-    /// not constants, as in code where warps have different roles: two or three more instructions pack them into one register.
+    /// In theory: as `__syncthreads()` of a block as large as the part. The count of threads is a constant, as in programs;
+    /// where it is in a register beside the number, three more instructions pack both in each operation.
     "gpu.block.named_barrier" like BARRIER:
     "Barrier of a part of a block; the block is divided into parts with a barrier each, or into producers and \
      consumers, which hand a buffer over and back at two barriers",
@@ -62,7 +67,10 @@ entries! {
     source: "PTX ISA, bar.sync and bar.arrive with the number of a barrier and a count of threads",
     definitions: |case| {
         let kind = if is_handover(case) { "PRODUCER_CONSUMER" } else { "NAMED" };
-        vec![format!("KIND={kind}"), format!("GROUPS={}", group_size(case))]
+        let (_, threads) = shape_of(case);
+        let groups = if is_handover(case) { 1 } else { group_size(case) };
+        let counted = threads / groups;
+        vec![format!("KIND={kind}"), format!("GROUPS={groups}"), format!("BARRIER_THREADS={counted}")]
     },
     // Each role has an arrival.
     expected: |case| {
@@ -83,16 +91,21 @@ entries! {
     };
 
     /// In theory: every thread arrives with an atomic operation on shared memory, so the cost grows with the threads and not
-    /// with the warps. Each wait adds at least one round trip to shared memory, some 30 cycles.
+    /// with the warps. Each wait adds at least one round trip to shared memory, some 30 cycles. A wait that names its phase by
+    /// the parity needs no answer from the arrival, so it does not wait for one.
     "gpu.block.mbarrier" like BARRIER:
     "Barrier object in shared memory at which all threads of a block arrive and wait",
     operation: "one phase: every thread of the block arrives and waits for the others",
     source: "PTX ISA, mbarrier; CUDA C++ Programming Guide, Asynchronous Barrier",
     facts: FACTS.waiting(Waits::Spins),
+    definitions: |case| vec![format!("PARITY={}", u32::from(case.form == Some(Form::Parity)))],
     // Before compute capability 9.0 only the arrival has an instruction; the rest is software.
     expected: |_| ExpectedInstructions::of(&["SYNCS.ARRIVE", "ATOMS.ARRIVE"]),
     needs: (8, 0),
-    cases: |id, preset, limits| limits.full(id, preset).cases(),
+    cases: |id, preset, limits| {
+        let by_token = limits.full(id, preset);
+        [by_token.cases(), limits.coarse(id, preset).forms(&[Some(Form::Parity)]).cases()].concat()
+    },
     kernel: Kernel::of("mbarrier.cu", ArgumentKind::Register);
 
     /// In theory: the latency of the copy engine, several hundred cycles from the second-level cache; the arrivals of the threads
