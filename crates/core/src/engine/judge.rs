@@ -177,8 +177,8 @@ pub(crate) fn remark(
     estimate: Option<&Estimate>,
     noisy_above: f64,
 ) -> Option<String> {
-    let drift = estimate.filter(|_| *verdict == Verdict::Resolved).and_then(|e| clock_drift(e, noisy_above));
-    let remarks: Vec<String> = of_case.chain(drift).collect();
+    let wide = estimate.filter(|_| *verdict == Verdict::Resolved).and_then(|e| wide_in_ns(e, noisy_above));
+    let remarks: Vec<String> = of_case.chain(wide).collect();
     (!remarks.is_empty()).then(|| remarks.join("; "))
 }
 
@@ -205,12 +205,18 @@ fn relative_half_widths(estimate: &Estimate) -> Option<(f64, Option<f64>)> {
     Some((relative(estimate.ns_within?, estimate.ns.value()), cycles))
 }
 
-/// Says that a cost is resolved in cycles but not in nanoseconds.
-fn clock_drift(estimate: &Estimate, noisy_above: f64) -> Option<String> {
+/// The clock explains an interval if without it, in cycles, the width is at most this share: half of the variance.
+const WITHOUT_THE_CLOCK: f64 = 0.7;
+
+/// Why the interval of a resolved cost is wide in nanoseconds: the clock changed, if the cost is narrow in cycles, else what
+/// many cases have in common.
+fn wide_in_ns(estimate: &Estimate, noisy_above: f64) -> Option<String> {
     let (ns, cycles) = relative_half_widths(estimate)?;
     let text = |width: f64| if width < 0.001 { "below 0.1".to_owned() } else { format!("+/- {:.1}", 100.0 * width) };
     let both = format!("{} % in nanoseconds, {} % in cycles", text(ns), text(cycles?));
-    (ns > noisy_above).then(|| format!("{both}: the clock changed meanwhile"))
+    let is_by_clock = cycles? <= noisy_above.min(WITHOUT_THE_CLOCK * ns);
+    let cause = if is_by_clock { ": the clock changed meanwhile" } else { ", with the changes common to many cases" };
+    (ns > noisy_above).then(|| format!("{both}{cause}"))
 }
 
 // Which pairs are excluded from an estimate, and why. The causes are seen outside the measured value; the value itself
@@ -292,6 +298,25 @@ mod tests {
         }
         let failed = Verdict::Failed("check".to_owned());
         assert_eq!(as_written(failed.clone(), Some(&estimate(wide, wide_cycles))), failed);
+    }
+
+    /// The clock is blamed only where the cost is narrow in cycles.
+    #[test]
+    fn a_wide_interval_is_blamed_on_the_clock_only_where_cycles_are_narrower() {
+        let remark = |ns: f64, cycles: f64| {
+            let around =
+                |middle: f64, share: f64| Interval { low: middle * (1.0 - share), high: middle * (1.0 + share) };
+            let estimate = estimate(around(10.0, ns), around(20.0, cycles));
+            super::remark([].into_iter(), &Verdict::Resolved, Some(&estimate), 0.05)
+        };
+        let ends = |text: Option<String>, end: &str| text.is_some_and(|text| text.ends_with(end));
+        for cycles in [0.0, 0.01, 0.03] {
+            assert!(ends(remark(0.06, cycles), "the clock changed meanwhile"), "{cycles}");
+        }
+        for (ns, cycles) in [(0.06, 0.06), (0.052, 0.05), (0.06, 0.045), (0.2, 0.08), (0.06, 0.1)] {
+            assert!(ends(remark(ns, cycles), "common to many cases"), "{ns} {cycles}");
+        }
+        assert_eq!((remark(0.05, 0.0), remark(0.04, 0.1)), (None, None));
     }
 
     /// Where windows of the baseline starve a thread, differences are far below zero.
