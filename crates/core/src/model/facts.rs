@@ -127,6 +127,12 @@ pub enum OperationsAtOnce {
     OfEach,
     /// One of every so many threads of a block.
     OfOneIn(u32),
+    /// One of each block of threads, or of each of its parts, whose number a group of this word has.
+    OfEachBlock(&'static str),
+    /// One of as many blocks as a group of this word has.
+    OfBlocks(&'static str),
+    /// One of as many threads of a warp as a group of this word has, else of the whole warp.
+    OfEachWarp(&'static str),
     /// Each thread but one, which has what the others operate on.
     OfAllButOne,
     /// One, whatever the number of threads.
@@ -222,11 +228,15 @@ impl Facts {
 
     /// How many operations all threads of a case do at once.
     pub fn operations_at_once(&self, case: &Case) -> u64 {
+        let of_blocks = |each: u32| Case { threads: Some(each), ..case.clone() }.actors();
+        let of_threads = |of: u32| of_blocks(case.threads.unwrap_or(1).div_ceil(of.max(1)));
+        let number = |word: &str| case.group_number(word).unwrap_or(1).max(1);
         match self.at_once {
             OperationsAtOnce::OfEach => case.actors(),
-            OperationsAtOnce::OfOneIn(threads) => {
-                Case { threads: case.threads.map(|all| all.div_ceil(threads)), ..case.clone() }.actors()
-            }
+            OperationsAtOnce::OfOneIn(threads) => of_threads(threads),
+            OperationsAtOnce::OfEachBlock(parts) => of_blocks(number(parts)),
+            OperationsAtOnce::OfBlocks(group) => of_blocks(1).div_ceil(u64::from(number(group))),
+            OperationsAtOnce::OfEachWarp(group) => of_threads(case.group_number(group).unwrap_or(32)),
             OperationsAtOnce::OfAllButOne => case.actors().saturating_sub(1).max(1),
             OperationsAtOnce::One => 1,
         }
@@ -249,7 +259,7 @@ impl Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::case::Dtype;
+    use crate::model::case::{Dtype, Group};
 
     fn with(actor: ActorRule) -> Facts {
         Facts { actor, ..Facts::of(Role::Update) }
@@ -279,6 +289,23 @@ mod tests {
         let of = |at_once| Facts { at_once, ..Facts::of(Role::GpuLock) }.operations_at_once(&grid);
         assert_eq!((of(OperationsAtOnce::OfOneIn(32)), of(OperationsAtOnce::One)), (2 * 132, 1));
         assert_eq!((of(OperationsAtOnce::OfEach), of(OperationsAtOnce::OfAllButOne)), (33 * 132, 33 * 132 - 1));
+    }
+
+    /// A barrier that many threads pass is one operation.
+    #[test]
+    fn barriers_are_counted_and_not_their_threads() {
+        let of = |at_once, group: Option<&str>, devices| {
+            let group = group.map(Group::of_word);
+            let case = Case { threads: Some(64), blocks: Some(16), devices, group, ..Case::new("gpu.a.b") };
+            Facts { at_once, ..Facts::of(Role::BlockBarrier) }.operations_at_once(&case)
+        };
+        let block = OperationsAtOnce::OfEachBlock("parts #");
+        assert_eq!([None, Some("parts 2"), Some("cluster 2")].map(|group| of(block, group, None)), [16, 32, 16]);
+        let cluster = OperationsAtOnce::OfBlocks("cluster #");
+        assert_eq!([None, Some("cluster 8"), Some("cluster 16")].map(|group| of(cluster, group, None)), [16, 2, 1]);
+        let warp = OperationsAtOnce::OfEachWarp("tile #");
+        assert_eq!([None, Some("tile 4")].map(|group| of(warp, group, None)), [32, 256]);
+        assert_eq!([block, cluster, OperationsAtOnce::One].map(|at_once| of(at_once, None, Some(2))), [32, 32, 1]);
     }
 
     #[test]

@@ -268,8 +268,8 @@ pub static COLUMNS: [Column; 54] = [
     .left_to_script(),
     Column::derived(
         "ops_per_s_total",
-        "operations per second of all threads together: their number / `rate_ns`; for a GPU lock the number of warps, for a \
-         launch one operation; only if `Resolved`",
+        "operations per second of all threads together: how many they do at once / `rate_ns`. A barrier is one operation of all \
+         that meet, a GPU lock has one of each warp, a launch is one; only if `Resolved`",
         |row| number(row.ops_per_s_total),
     )
     .in_unit("1/s"),

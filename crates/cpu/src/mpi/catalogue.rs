@@ -24,8 +24,11 @@ pub(super) struct Entry {
 }
 
 /// The library decides how a process waits for another.
-const FACTS: Facts =
-    Facts { run_effect: facts::between_threads, ..Facts::of(Role::ProcessBarrier).waiting(Waits::AsConfigured) };
+const FACTS: Facts = Facts {
+    run_effect: facts::between_threads,
+    at_once: OperationsAtOnce::One,
+    ..Facts::of(Role::ProcessBarrier).waiting(Waits::AsConfigured)
+};
 
 /// The catalogue.
 static ENTRIES: [Entry; 4] = [
@@ -57,7 +60,7 @@ static ENTRIES: [Entry; 4] = [
             summary: "Two processes send 8 bytes to each other in turn: `MPI_Send`, `MPI_Recv`",
             operation: "one message from one process to the other: half a round trip",
             source: "MPI 4.1, 3.2 Blocking Send and Receive Operations",
-            facts: Facts { role: Role::ProcessHandoff, ..FACTS },
+            facts: Facts { role: Role::ProcessHandoff, at_once: OperationsAtOnce::OfEach, ..FACTS },
         },
         call: Call::PingPong,
         functions: "MPI_Send, MPI_Recv",

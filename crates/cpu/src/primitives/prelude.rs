@@ -2,7 +2,8 @@
 
 pub(super) use syncscope_core::sweep::Sweep;
 pub(super) use syncscope_core::{
-    Case, Detail, Dtype, Facts, Group, Layout, MemoryOrder, Mode, Preset, Primitive, Role, Shot, Waits,
+    Case, Detail, Dtype, Facts, Group, Layout, MemoryOrder, Mode, OperationsAtOnce, Preset, Primitive, Role, Shot,
+    Waits,
 };
 
 pub(super) use super::entry::{Entry, MakeWorkload, kinds, of_teams, of_two};

@@ -14,11 +14,10 @@ use crate::sync::{FutexBarrier, PthreadBarrier, PthreadMutex, SpinParkLock};
 pub(super) static ENTRIES: &[&Entry] =
     &[&STORE, &ATOMIC_ADD, &FUTEX_LOCK, &PTHREAD_MUTEX, &FUTEX_BARRIER, &PTHREAD_BARRIER, &EVENTFD, &PIPE];
 
-const BARRIER: Facts =
-    Facts { run_effect: facts::between_threads, ..Facts::of(Role::ProcessBarrier).waiting(Waits::Sleeps) };
-const LOCK: Facts = Facts { role: Role::ProcessLock, ..BARRIER };
-const HANDOFF: Facts = Facts { role: Role::ProcessHandoff, ..BARRIER };
-const UPDATE: Facts = Facts { role: Role::Update, orders_memory: false, ..BARRIER.waiting(Waits::NoWait) };
+const LOCK: Facts = Facts { run_effect: facts::between_threads, ..Facts::of(Role::ProcessLock).waiting(Waits::Sleeps) };
+const BARRIER: Facts = Facts { role: Role::ProcessBarrier, at_once: OperationsAtOnce::One, ..LOCK };
+const HANDOFF: Facts = Facts { role: Role::ProcessHandoff, ..LOCK };
+const UPDATE: Facts = Facts { role: Role::Update, orders_memory: false, ..LOCK.waiting(Waits::NoWait) };
 
 kinds! {
     /// A lock that several processes map.

@@ -16,8 +16,8 @@ mod group;
 
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{
-    Case, Check, Evidence, Experiment, ExperimentError, Facts, Primitive, Protocol, Role, Ruler, Sample, Shot, Side,
-    Waits,
+    Case, Check, Evidence, Experiment, ExperimentError, Facts, OperationsAtOnce, Primitive, Protocol, Role, Ruler,
+    Sample, Shot, Side, Waits,
 };
 use syncscope_host::scheduling::AffinityGuard;
 
@@ -42,8 +42,11 @@ const SOURCE: &str =
     "NCCL User Guide, ncclAllReduce and Using NCCL with CUDA Graphs; nccl-tests, all_reduce_perf -b 8 -e 8";
 
 /// The host queues the sums, and there is no grid of ours.
-const FACTS: Facts =
-    Facts { run_effect: |_| WITH_HOST, ..Facts::of(Role::DeviceCollective).waiting(Waits::InHardware) };
+const FACTS: Facts = Facts {
+    run_effect: |_| WITH_HOST,
+    at_once: OperationsAtOnce::One,
+    ..Facts::of(Role::DeviceCollective).waiting(Waits::InHardware)
+};
 
 pub(crate) static PRIMITIVES: [Primitive; 2] = [
     Primitive {

@@ -17,7 +17,8 @@ use crate::machine::memory::Pages;
 use crate::primitives::prelude::*;
 use crate::sync::Barrier;
 
-const FACTS: Facts = Facts { run_effect: facts::between_threads, ..Facts::of(Role::ThreadBarrier) };
+const FACTS: Facts =
+    Facts { run_effect: facts::between_threads, at_once: OperationsAtOnce::One, ..Facts::of(Role::ThreadBarrier) };
 
 /// What `ns` is the cost of, for every barrier.
 const OPERATION: &str = "one barrier passed by all threads";

@@ -70,7 +70,13 @@ fn workload<W: Way>(case: &Case) -> Option<Workload> {
 /// A way to wake all other threads of a team.
 const fn entry_of_all<W: Way>(id: &'static str, summary: &'static str, source: &'static str) -> Entry {
     let operation = if W::WAKES_ONE_OF_ALL { OPERATION_OF_ONE } else { OPERATION_OF_ALL };
-    let primitive = Primitive { id, summary, operation, source, facts: Facts { role: Role::WakeAll, ..FACTS } };
+    let primitive = Primitive {
+        id,
+        summary,
+        operation,
+        source,
+        facts: Facts { role: Role::WakeAll, at_once: OperationsAtOnce::One, ..FACTS },
+    };
     let cases = |primitive: &Primitive, axes: &Axes| {
         let teams: Vec<u32> = powers_of_two(axes.cpus.max(2)).into_iter().filter(|threads| *threads > 1).collect();
         axes.in_usual_places(primitive, &teams).cases()

@@ -4,7 +4,14 @@ use super::prelude::*;
 
 const KERNEL: Kernel = Kernel::of("block.cu", ArgumentKind::Register);
 
-const FACTS: Facts = Facts { run_effect: |_| REGISTERS, ..Facts::of(Role::BlockBarrier).waiting(Waits::InHardware) };
+const FACTS: Facts = Facts {
+    run_effect: |_| REGISTERS,
+    at_once: OperationsAtOnce::OfEachBlock(PARTS),
+    ..Facts::of(Role::BlockBarrier).waiting(Waits::InHardware)
+};
+
+/// The group: so many parts of a block with a barrier each.
+const PARTS: &str = "parts #";
 
 const BARRIER: Entry = Entry::of(KERNEL, Proof::Trial, FACTS);
 
@@ -83,7 +90,7 @@ entries! {
     cases: |id, preset, limits| {
         let parts: &[u32] = if preset == Preset::Quick { &[2] } else { &[1, 2, 4, 8] };
         let handover = (preset != Preset::Quick).then_some(Group::named(PRODUCER_CONSUMER));
-        let groups: Vec<Group> = numbered("parts #", parts).into_iter().chain(handover).collect();
+        let groups: Vec<Group> = numbered(PARTS, parts).into_iter().chain(handover).collect();
         let sweep = limits.coarse(id, preset).groups(&groups);
         // Barriers count whole warps, and each role has one.
         let fewest = |case: &Case| if is_handover(case) { 64 } else { 32 * group_size(case) };

@@ -2,8 +2,11 @@
 
 use super::prelude::*;
 
-const FACTS: Facts =
-    Facts { run_effect: |_| RunEffect::of_both(0.002), ..Facts::of(Role::ClusterBarrier).waiting(Waits::InHardware) };
+const FACTS: Facts = Facts {
+    run_effect: |_| RunEffect::of_both(0.002),
+    at_once: OperationsAtOnce::OfBlocks(CLUSTER_OF),
+    ..Facts::of(Role::ClusterBarrier).waiting(Waits::InHardware)
+};
 
 /// Some devices have clusters of more than 8 blocks; on others these cases are skipped.
 const SIZES: [u32; 5] = [1, 2, 4, 8, 16];
@@ -81,7 +84,12 @@ entries! {
     "gpu.cluster.dsmem_atomic" like CLUSTER: "Atomic addition to the shared memory of the next block of the cluster",
     operation: "one addition by every thread",
     source: "CUDA C++ Programming Guide, Distributed Shared Memory; PTX ISA, mapa, atom and red on shared::cluster",
-    facts: Facts { role: Role::Update, orders_memory: false, ..FACTS.waiting(Waits::NoWait) },
+    facts: Facts {
+        role: Role::Update,
+        orders_memory: false,
+        at_once: OperationsAtOnce::OfEach,
+        ..FACTS.waiting(Waits::NoWait)
+    },
     definitions: |case| {
         vec![format!("MODE={}", if case.mode == Some(Mode::Latency) { "LATENCY" } else { "THROUGHPUT" })]
     },

@@ -7,6 +7,7 @@ use syncscope_core::own::is_own;
 
 /// The column `group` names variants, of which each is another algorithm.
 const FACTS: Facts = Facts {
+    at_once: OperationsAtOnce::One,
     run_effect: |_| RunEffect::of_both(0.004),
     has_designs: true,
     ..Facts::of(Role::GridBarrier).waiting(Waits::Spins)

@@ -4,6 +4,7 @@ use super::grid::{NEAR_FLAGS, UNROLL, heat_map, one_block_each, roomy};
 use super::prelude::*;
 
 const FACTS: Facts = Facts {
+    at_once: OperationsAtOnce::One,
     run_effect: |_| RunEffect::of_both(0.01),
     has_designs: true,
     ..Facts::of(Role::DeviceBarrier).waiting(Waits::Spins)

@@ -6,6 +6,7 @@ const BARRIER: Entry = Entry::of(Kernel::of("warp.cu", ArgumentKind::Register), 
 
 /// Warps share nothing.
 const FACTS: Facts = Facts {
+    at_once: OperationsAtOnce::OfEachWarp(TILES),
     actor: ActorRule::Median,
     run_effect: |_| REGISTERS,
     ..Facts::of(Role::WarpBarrier).waiting(Waits::InHardware)

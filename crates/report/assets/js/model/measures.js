@@ -48,8 +48,9 @@ const MEASURES = [
     unit: "rate",
     rate: true,
     ...COST,
-    // The rates of the threads differ: their sum stands in the row, but for costs that are not resolved.
-    scale: (row) => (row.ops_per_s_total ?? (1e9 * actors(row)) / (row.rate_ns ?? row.ns)) * row.ns,
+    // The row says how many operations all threads do at once.
+    scale: (row) => row.ops_per_s_total * row.ns,
+    applies: (row) => row.ops_per_s_total !== null,
   },
   {
     id: "fairness",
