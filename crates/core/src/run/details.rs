@@ -98,8 +98,11 @@ pub(crate) fn record(case_or_domain: &str, detail: &Detail) -> StringRecord {
     StringRecord::from(&[case_or_domain, &detail.name, &actor, &significant(detail.value)][..])
 }
 
-/// The detail of a line; `None` where it holds something else.
+/// The detail of a line; `None` where it holds something else, such as two lines that were joined.
 fn detail_in(record: &StringRecord) -> Option<Detail> {
+    if record.len() != COLUMNS.len() {
+        return None;
+    }
     let actor = match record.get(2)? {
         "" => None,
         number => Some(number.parse().ok()?),

@@ -1,5 +1,5 @@
 //! The matrices that core-to-core-latency writes with `--csv`: half the time of a round trip between each two CPUs, which is the cost
-//! of one hand-off. Line `i` has the pairs of CPU `i` with those before it.
+//! of one hand-off. Line `i` has the pairs of CPU `i` with those before it ([`Matrix`]).
 //!
 //! One sample of its `src/bench/cas.rs` (commit 96a943a) is the time of n successful compare-and-swaps of one of the two threads,
 //! divided by n and by 2: between two of them the other thread has one, so that n are n round trips.
@@ -13,6 +13,7 @@ use syncscope_core::run::{IMPORTED, Status, plain};
 use syncscope_core::{Actor, Case, Group, Mode, Nanoseconds, Placement, Row, Run, Verdict};
 use syncscope_host::cpu_list;
 
+use super::matrix::Matrix;
 use super::write_run;
 use crate::args::{CoreToCoreArguments, ImportTarget};
 use crate::catalogue::catalogue;
@@ -32,6 +33,13 @@ const WARNING: &str = "imported from core-to-core-latency: half the mean time of
 /// What a reader must know of two packages.
 const TWO_PACKAGES: &str = "two packages: the line is in the memory of one of them, so costs across packages and within the \
                             other one are an artefact of its placement (issue 97); they do not compare machines";
+
+/// What a reader must know where the file does not number its CPUs.
+const POSITIONS: &str = "CPUs are numbered by their position in the file: with `--cores`, or where the tool could not use every CPU, \
+                         these are not the numbers of the system";
+
+/// What a file that is refused should be.
+const EXPECTED: &str = "expected what `core-to-core-latency --csv` writes, n lines of n fields";
 
 const ACROSS: &str = "artefact of page placement (issue 97)";
 
@@ -92,20 +100,20 @@ pub(super) fn core_to_core(arguments: &CoreToCoreArguments) -> Result<Outcome, F
 
 fn convert(file: &Path, described: &Described, target: &ImportTarget) -> Result<Vec<String>, Failure> {
     let text = plain::read_text(file)?;
-    let rows = rows(&text, described).map_err(Failure::in_file(file))?;
+    let matrix = Matrix::parse(&text).map_err(|error| Failure::in_file(file)(format!("{error}; {EXPECTED}")))?;
+    let rows = rows(&matrix, described).map_err(Failure::in_file(file))?;
+    let mut warnings = described.warnings();
+    warnings.extend((!matrix.is_numbered).then(|| POSITIONS.to_owned()));
+    warnings.extend(matrix.warnings);
     let run = Run {
         command: provenance::command_line(),
         status: Status::Done,
         planned: rows.len() as u64,
-        warnings: described.warnings(),
-        machine: Machine { cpu: described.cpu(cpus(&text)), ..Machine::default() },
+        warnings,
+        machine: Machine { cpu: described.cpu(matrix.cpus.len() as u32), ..Machine::default() },
         ..Run::new(IMPORTED, SystemTime::now())
     };
     write_run(run, &rows, target, file.parent().unwrap_or(file))
-}
-
-fn cpus(text: &str) -> u32 {
-    u32::try_from(text.lines().count()).unwrap_or(u32::MAX)
 }
 
 impl Described {
@@ -137,29 +145,23 @@ impl Described {
     }
 }
 
-/// A row for each pair that has a figure.
-fn rows(text: &str, described: &Described) -> Result<Vec<Row>, String> {
+/// A row for each pair.
+fn rows(matrix: &Matrix, described: &Described) -> Result<Vec<Row>, String> {
     let second_package = match described.second_package.as_str() {
         "" => Vec::new(),
         list => cpu_list::parse(list).ok_or_else(|| format!("{MACHINES}: `{list}` is no list of CPUs"))?,
     };
-    let cpus = cpus(text);
-    let mut rows = Vec::new();
-    for (line, cpu) in text.lines().zip(0_u32..) {
-        for (field, other) in line.split(',').map(str::trim).zip(0..cpu).filter(|(field, _)| !field.is_empty()) {
-            let ns = field.parse().ok().filter(|ns: &f64| ns.is_finite() && *ns > 0.0);
-            let ns = ns.ok_or_else(|| format!("line {}: `{field}` is not a time in nanoseconds", cpu + 1))?;
-            rows.push(row([other, cpu], ns, described.group([other, cpu], cpus, &second_package)));
-        }
-    }
-    if rows.is_empty() {
-        return Err("no pair of CPUs has a figure: expected what `core-to-core-latency --csv` writes".to_owned());
-    }
-    Ok(rows)
+    let count = matrix.cpus.len() as u32;
+    let of_pair = |(pair, time): &([usize; 2], Result<f64, String>)| {
+        let pair = pair.map(|at| matrix.cpus[at]);
+        row(pair, time.clone(), described.group(pair, count, &second_package))
+    };
+    Ok(matrix.pairs.iter().map(of_pair).collect())
 }
 
-fn row(pair: [u32; 2], ns: f64, group: Option<Group>) -> Row {
+fn row(pair: [u32; 2], time: Result<f64, String>, group: Option<Group>) -> Row {
     let remark = group.as_ref().filter(|group| group.to_string() == "across").map(|_| ACROSS.to_owned());
+    let (ns, verdict) = time.map_or_else(|why| (None, Verdict::Skipped(why)), |ns| (Some(ns), Verdict::Resolved));
     let case = Case {
         threads: Some(2),
         placement: Some(Placement::List(pair.to_vec())),
@@ -168,10 +170,10 @@ fn row(pair: [u32; 2], ns: f64, group: Option<Group>) -> Row {
         ..Case::new(PRIMITIVE)
     };
     Row {
-        ns: Some(Nanoseconds(ns)),
+        ns: ns.map(Nanoseconds),
         actor: Some(Actor::Mean),
         remark,
-        ..Row::unmeasured(case, Verdict::Resolved).described(catalogue().facts(PRIMITIVE))
+        ..Row::unmeasured(case, verdict).described(catalogue().facts(PRIMITIVE))
     }
 }
 
@@ -179,23 +181,22 @@ fn row(pair: [u32; 2], ns: f64, group: Option<Group>) -> Row {
 mod tests {
     use super::*;
 
-    #[test]
-    fn each_pair_of_the_triangle_becomes_a_row() {
-        let found = rows(",,\n46.4,,\n46.8,8.0,\n", &Described::default()).unwrap();
-        let pairs: Vec<_> =
-            found.iter().map(|row| (row.case.placement.clone(), row.ns.map(Nanoseconds::value))).collect();
-        let pair = |first, second, ns| (Some(Placement::List(vec![first, second])), Some(ns));
-        assert_eq!(pairs, [pair(0, 1, 46.4), pair(0, 2, 46.8), pair(1, 2, 8.0)]);
+    fn rows(text: &str, described: &Described) -> Vec<Row> {
+        super::rows(&Matrix::parse(text).unwrap(), described).unwrap()
     }
 
     #[test]
-    fn what_is_no_matrix_is_refused_with_its_line() {
-        for (text, word) in
-            [("", "no pair"), (",\nfast,\n", "line 2: `fast`"), (",\n-1,\n", "line 2: `-1`"), (",\nnan,\n", "line 2")]
-        {
-            let error = rows(text, &Described::default()).unwrap_err();
-            assert!(error.contains(word), "{error}");
-        }
+    fn each_pair_becomes_a_row_and_one_without_a_time_has_no_figure() {
+        let found = rows("cpu,0,2,4\n0,,,\n2,46.4,,\n4,0,8.0,\n", &Described::default());
+        let pairs: Vec<_> =
+            found.iter().map(|row| (row.case.placement.clone(), row.ns.map(Nanoseconds::value))).collect();
+        let pair = |first, second, ns| (Some(Placement::List(vec![first, second])), ns);
+        assert_eq!(pairs, [pair(0, 2, Some(46.4)), pair(0, 4, None), pair(2, 4, Some(8.0))]);
+        assert!(
+            matches!(&found[1].verdict, Verdict::Skipped(why) if why.starts_with("line 4: `0`")),
+            "{:?}",
+            found[1].verdict
+        );
     }
 
     #[test]
@@ -203,7 +204,7 @@ mod tests {
         let groups = |cores, siblings, second_package: &str| {
             let described =
                 Described { cores, siblings, second_package: second_package.to_owned(), ..Described::default() };
-            let found = rows(",,,\n1,,,\n2,3,,\n4,5,6,\n", &described).unwrap();
+            let found = rows(",,,\n1,,,\n2,3,,\n4,5,6,\n", &described);
             found
                 .into_iter()
                 .map(|row| row.case.group.map_or_else(String::new, |group| group.to_string()))

@@ -1,6 +1,7 @@
 //! `syncscope import`: converts the results of another tool into a run.
 
 mod core_to_core;
+mod matrix;
 mod openmp;
 
 use std::collections::btree_map::Entry;
