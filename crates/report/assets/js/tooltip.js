@@ -62,12 +62,6 @@ function threadsFact(row) {
   return fact("threads", costs.map((which) => `${which} ${formatTime(row[`${which}_ns`])}`).join(", "));
 }
 
-function headline(row) {
-  if (row.verdict === "BelowResolution" && boundOf(row) > 0) return boundText(row);
-  const figure = figureOf(row, TIME);
-  return ["missing", "overlapped"].includes(figure.state) ? "no figure" : formatTime(row.ns);
-}
-
 /** The details in the tooltip: label and format. */
 const DETAIL_LABELS = {
   p50_ns: ["median", formatTime],
@@ -110,7 +104,6 @@ function meaningFacts(row) {
 }
 
 function tooltipContent(row) {
-  const relative = halfWidth(row.ns, row.ns_low, row.ns_high);
   const resolved = row.verdict === "Resolved";
   return [
     el("p", { class: "tip-title" }, el("strong", null, row.title), SEVERAL ? ` · ${RUNS[row.run].label}` : ""),
@@ -118,12 +111,7 @@ function tooltipContent(row) {
       ? el("p", { class: "tip-meaning" }, PRIMITIVES.get(row.primitive).summary)
       : null,
     el("p", { class: "tip-parameters" }, parameters(row).join(" · ")),
-    el(
-      "p",
-      { class: "tip-figure" },
-      headline(row),
-      resolved && relative !== null ? el("span", null, ` ${widthText(relative)}`) : null,
-    ),
+    el("p", { class: "tip-figure" }, answerText({ row, median: null }, true)),
     el(
       "dl",
       null,

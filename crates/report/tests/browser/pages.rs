@@ -419,3 +419,39 @@ fn the_gallery_answers_and_filters() {
     assert!(!counts["asked"].contains("9900K") && !counts["lock"].contains("Graviton"), "{counts:?}");
     assert_eq!(number(&counts, "shown"), 2);
 }
+
+/// The texts of the figure in the tooltips of a page's first marks.
+fn figure_in_tooltip(row: Row) -> Option<String> {
+    let usual = Row { case: Case { threads: Some(2), ..row.case.clone() }, ..one_addition() };
+    let data = RunData { rows: vec![usual, row], ..synthetic::both() };
+    let script = "
+        const chart = page.querySelector('#explore svg.chart');
+        const shown = new Set();
+        for (const key of ['ArrowRight', 'ArrowRight', 'ArrowRight', 'ArrowRight']) {
+            chart.dispatchEvent(new frame.contentWindow.KeyboardEvent('keydown', { key, cancelable: true }));
+            shown.add(page.querySelector('.tip-figure').textContent);
+        }
+        root.dataset.figures = [...shown].join('|');";
+    open_and(&[data], DESKTOP, script).map(|(counts, _)| plain(&counts["figures"]).replace("&lt;", "<"))
+}
+
+#[test]
+fn the_tooltip_begins_with_the_figure_as_cards_and_marks_write_it() {
+    let with = |verdict, half_width: f64| {
+        let around = Some(Interval { low: 10.0 * (1.0 - half_width), high: 10.0 * (1.0 + half_width) });
+        Row { verdict, ns_within: around, ns_interval: around, ..one_addition() }
+    };
+    let noisy = || Verdict::Noisy("disturbed".into());
+    for (row, figure) in [
+        (one_addition(), "10.0 ns ±4.0 %"),
+        (with(noisy(), 0.18), "~10.0 ns ±18 %"),
+        (with(noisy(), 0.9), "no number"),
+        (with(Verdict::BelowResolution("small".into()), 0.5), "< 15 ns"),
+        (with(Verdict::Resolved, 0.9), "10.0 ns ±90 %"),
+        (with(Verdict::NonAdditive("copies".into()), 0.1), "not additive"),
+    ] {
+        let verdict = row.verdict.clone();
+        let Some(found) = figure_in_tooltip(row) else { return };
+        assert!(found.split('|').any(|one| one == figure), "{verdict:?}: {found}");
+    }
+}
