@@ -3,7 +3,7 @@
 use crate::chromium::{Counts, number, open_and, open_undrawn, plain};
 use crate::synthetic;
 use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Group, Layout, Mode, Nanoseconds, Row, Verdict};
+use syncscope_core::{Case, Group, Layout, Mode, Nanoseconds, Row, Space, Verdict};
 
 const DESKTOP: u32 = 1280;
 
@@ -207,4 +207,51 @@ fn the_ladder_names_the_best_on_a_phone_too() {
         "{counts:?}"
     );
     assert_eq!(number(&counts, "covered"), 0, "{counts:?}");
+}
+
+#[test]
+fn parameters_keep_their_values_beside_phrases() {
+    let row = |layout, space, threads| {
+        let case =
+            Case { layout: Some(layout), space: Some(space), threads: Some(threads), ..Case::new("gpu.atomic.add") };
+        Row { ns: Some(Nanoseconds(10.0)), ..Row::unmeasured(case, Verdict::Resolved) }
+    };
+    let layouts = [Layout::Shared, Layout::Private { stride: 16 }];
+    let mut rows = Vec::new();
+    for layout in layouts {
+        for space in [Space::Shared, Space::Global] {
+            rows.extend([16, 32].map(|threads| row(layout, space, threads)));
+        }
+    }
+    rows.push(Row::unmeasured(Case::new("gpu.fence.block"), Verdict::BelowResolution("small".into())));
+    let data = synthetic::data("run", synthetic::run("CPU", Some("NVIDIA H200")), rows);
+    let queries = [
+        ("layout:shared memory:global", 2),
+        ("memory:global layout:shared", 2),
+        ("LAYOUT:shared memory:shared threads:16", 1),
+        ("layout:shared, memory:global threads=16", 1),
+        ("stride:16 threads:16 memory:shared", 1),
+        ("stride:16 thread memory:shared", 2),
+        ("shared memory", 4),
+        ("shared-memory layout:shared", 2),
+        ("layout:shared shared memory", 2),
+        ("false sharing", 0),
+        ("verdict:\"below resolution\"", 1),
+    ];
+    let script = format!(
+        "const field = page.querySelector('#rows input[type=search]');
+        const found = (query) => {{
+            field.value = query;
+            field.dispatchEvent(new frame.contentWindow.Event('input'));
+            return page.querySelector('#rows [role=status]').textContent;
+        }};
+        root.dataset.found = {:?}.map(found).join('|');",
+        queries.map(|(query, _)| query)
+    );
+    let Some((counts, _)) = open_undrawn(&[data], DESKTOP, &script, "") else { return };
+    let found = plain(&counts["found"]);
+    for ((query, rows), text) in queries.iter().zip(found.split('|')) {
+        let is_found = text.starts_with(&format!("{rows} of 9 rows"));
+        assert_eq!(is_found, *rows > 0, "{query}: {text}");
+    }
 }

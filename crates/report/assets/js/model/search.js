@@ -70,6 +70,12 @@ const NAMES =
 const FIELDS = Object.fromEntries(NAMES.split(" ").map((name) => [name, (row) => row[name]]));
 Object.assign(FIELDS, { type: FIELDS.dtype, memory: FIELDS.space, verdict: (row) => verdictText(row.verdict) });
 
+/** A parameter with its value, which may stand in quotes: `verdict:"below resolution"`. */
+const FIELD = new RegExp(
+  `(?<![\\w.:])(${[...Object.keys(FIELDS), "evidence"].join("|")}):(?!:)("[^"]*"|[^\\s()<>"';&]+)`,
+  "i",
+);
+
 /** What is said of GPUs alone. */
 const OF_GPUS = /__|cuda|gpu|cluster|warp|grid|kernel|mbarrier|nvlink|programmatic|atomic(add|sub|cas|exch|min|max)/i;
 
@@ -172,15 +178,24 @@ function wordCondition(written) {
   return [{ word, ...found, ...(isType ? { field: "dtype", value: meaning[0] } : {}) }];
 }
 
-/** The conditions of a query. */
-function conditionsOf(query) {
-  // `16 threads` and `threads = 16` are `threads:16`.
+/** The words of a text without parameters, in which phrases and `16 threads` have become parameters. */
+function wordsOf(query) {
   const text = PHRASES.reduce((found, [phrase, filter]) => found.replace(new RegExp(phrase, "gi"), filter), query)
     .replace(/\(\)|[()<>"';&]/g, " ")
     .replace(/\b(thread|block|device)s?\s*=\s*(\d+)/gi, "$1s:$2")
     .replace(/\b(\d+)\s*(thread|block|device)s?\b(?!:)/gi, "$2s:$1")
     .replace(/\bstride\s*=?\s*(\d+)/gi, "stride:$1");
-  const words = text.split(/\s+/).filter((word) => /[\w*]/.test(word));
+  return text.split(/\s+/).filter((word) => /[\w*]/.test(word));
+}
+
+/** The conditions of a query. A parameter keeps its value: no phrase reaches into it or across it. */
+function conditionsOf(query) {
+  // The parts are in turn a text, the name of a parameter, and its value.
+  const parts = query.split(FIELD);
+  const words = parts.flatMap((part, at) => {
+    if (at % 3 === 0) return wordsOf(part);
+    return at % 3 === 1 ? [`${part}:${parts[at + 1].replaceAll('"', "")}`] : [];
+  });
   const telling = words.filter((word) => !STOP_WORDS.has(word.toLowerCase()));
   return (telling.length ? telling : words).flatMap((word) => {
     const [name, value] = word.toLowerCase().split(/:(?!:)(.*)/);
