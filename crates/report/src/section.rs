@@ -8,7 +8,7 @@ use std::fmt;
 
 use comfy_table::{CellAlignment, ContentArrangement, presets};
 
-use crate::analysis::findings::{ClaimVerdict, Finding};
+use crate::analysis::claim::{ClaimVerdict, Finding};
 use crate::chart::Chart;
 use crate::page::html::{escape, escape_json};
 

@@ -44,7 +44,7 @@ fn modules(source: &Path) -> BTreeMap<Module, String> {
         names
     };
     let text =
-        |file: &Path| fs::read_to_string(file).unwrap().split("#[cfg(test)]\nmod tests").next().unwrap().to_owned();
+        |file: &Path| fs::read_to_string(file).unwrap().split("#[cfg(test)]\nmod tests {").next().unwrap().to_owned();
     files.map(|file| (module(&file), text(&file))).collect()
 }
 

@@ -11,9 +11,10 @@
 //! - [`placements`] say which placement of CPU threads is shown, and what its teams use of the machine.
 //! - [`paper_tables`] are tables of a paper with the figures of a run.
 //! - [`compare`] matches the cases of two runs and says what changed.
-//! - [`findings`] holds published claims as predicates that rows decide.
+//! - [`findings`] holds published claims as predicates that rows decide; [`claim`] is what becomes of one.
 
 pub(crate) mod anchors;
+pub(crate) mod claim;
 pub(crate) mod compare;
 pub(crate) mod contest;
 pub(crate) mod findings;
