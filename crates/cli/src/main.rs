@@ -24,6 +24,12 @@ use failure::{Failure, Outcome};
 use supervisor::Resuming;
 
 fn main() -> ExitCode {
+    if let Err(error) = syncscope_host::search_paths::leave_working_folder() {
+        terminal::error(&Failure::CouldNot(format!(
+            "could not start this program again without the working folder in PATH: {error}"
+        )));
+        return ExitCode::FAILURE;
+    }
     // First of all: a worker of a measurement must have started no thread.
     let served = syncscope_cpu::processes::serve_if_asked()
         .or_else(|| syncscope_cpu::processes::measure_if_asked(supervisor::fresh_process))

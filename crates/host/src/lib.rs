@@ -14,6 +14,7 @@
 //!   name of a place in it.
 //! - [`file_hash`], [`content_hash`]: the identity of a file's content, or of bytes.
 //! - [`cache_folder`]: where the user's programs keep what they can make again.
+//! - [`trust`]: which files code may be loaded from; [`search_paths`]: no list of folders leads to the working folder.
 //! - [`exit_at_once`]: the end of this process without its exit handlers.
 //!
 //! This crate knows nothing of measurements and depends on no other crate of syncscope.
@@ -26,7 +27,9 @@ pub mod futex;
 pub mod membarrier;
 pub mod ring;
 pub mod scheduling;
+pub mod search_paths;
 pub mod shared_memory;
+pub mod trust;
 
 mod functions;
 mod program;

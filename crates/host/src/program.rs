@@ -70,8 +70,10 @@ fn folder_of_user(name: &str, usual: &str) -> Option<PathBuf> {
     Some(variable(name).or_else(|| Some(variable("HOME")?.join(usual)))?.join("syncscope"))
 }
 
+/// The folder that a variable names. A relative one counts for nothing (XDG Base Directory Specification): it would be another one in
+/// every working folder.
 fn variable(name: &str) -> Option<PathBuf> {
-    env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+    env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute())
 }
 
 /// Ends this process without its exit handlers, which may wait for others.

@@ -8,9 +8,17 @@ use std::{env, fs};
 
 use syncscope_host::child_process::{self, Ended};
 
-/// The files of these names in the folders of a `PATH`, by name.
+/// The files of these names in the folders of a `PATH`, by name; a name with a folder is that of a file. The working folder is not
+/// searched.
 pub(crate) fn in_path(names: &[&str], path: &OsStr) -> Vec<PathBuf> {
-    let in_folders = |name: &&str| env::split_paths(path).map(|folder| folder.join(name)).find(|file| file.is_file());
+    let in_folders = |name: &&str| {
+        let file = PathBuf::from(name);
+        if name.contains('/') {
+            return Some(file).filter(|file| file.is_file());
+        }
+        let mut folders = env::split_paths(path).filter(|folder| folder.is_absolute());
+        folders.find_map(|folder| Some(folder.join(&file)).filter(|file| file.is_file()))
+    };
     names.iter().filter_map(in_folders).collect()
 }
 
@@ -58,6 +66,16 @@ fn first_error(messages: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn programs_are_not_taken_from_the_working_folder() {
+        // Tests run in the folder of their crate.
+        assert!(Path::new("Cargo.toml").is_file());
+        for path in ["", ".", ":/bin", "./"] {
+            assert!(in_path(&["Cargo.toml"], path.as_ref()).is_empty(), "{path}");
+        }
+        assert_eq!(in_path(&["./Cargo.toml"], "".as_ref()), [PathBuf::from("./Cargo.toml")]);
+    }
 
     #[test]
     fn the_error_is_found_among_the_messages() {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use std::{env, fs};
 
 use syncscope_core::Cancel;
+use syncscope_host::trust::{Origin, trusted};
 use syncscope_host::{cache_folder, content_hash, file_hash};
 
 use crate::machine::c_compiler::{self, in_path};
@@ -116,6 +117,8 @@ fn shim_of(wrapper: &Path, family: Family, folder: &Path, cancel: &Cancel) -> Re
         c_compiler::compile(wrapper, &options, ("c", SOURCE), &file, LIMIT, || cancel.is_cancelled())
             .map_err(|error| format!("{command}: {error}"))?;
     }
+    let file =
+        trusted(&file, Origin::Named).map_err(|error| format!("{error}; name another folder in SYNCSCOPE_CACHE"))?;
     Ok(Shim { file, command })
 }
 

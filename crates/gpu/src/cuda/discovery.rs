@@ -1,14 +1,15 @@
 //! Finds NVRTC and the CUDA headers: in a toolkit, through the dynamic loader, in the project's folder, or in a Python
-//! environment.
+//! environment. What somebody else may have put there is refused, and the working folder is not searched.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use syncscope_host::trust::{Origin, trusted};
+
 /// Where `make nvrtc` installs the wheels, below the project's folder.
 const PROJECT_FOLDER: &str = ".syncscope/cuda";
 
-/// The project's folder is searched this many folders above the current folder and the executable
-/// (`target/release/deps/` is three below).
+/// The project's folder is searched this many folders above the executable (`target/release/deps/` is three below).
 const FOLDERS_ABOVE: usize = 5;
 
 /// The parts of the process's environment that show where CUDA may be.
@@ -18,8 +19,6 @@ pub struct Surroundings {
     pub toolkits: Vec<PathBuf>,
     /// Where toolkits are installed: `/usr/local`.
     pub system: Option<PathBuf>,
-    /// The current folder.
-    pub current: Option<PathBuf>,
     /// The executable.
     pub executable: Option<PathBuf>,
     /// Folders with a `lib/python3.X/site-packages`.
@@ -41,65 +40,90 @@ impl Surroundings {
         Self {
             toolkits: [variable("CUDA_HOME"), variable("CUDA_PATH")].into_iter().flatten().collect(),
             system: Some(PathBuf::from("/usr/local")),
-            current: env::current_dir().ok(),
             executable: env::current_exe().ok(),
             // Debian's pip installs there, for any prefix of Python.
             pythons: named.chain(on_path).chain([PathBuf::from("/usr/local")]).collect(),
         }
     }
 
-    /// Files that may be NVRTC, and names by which the dynamic loader may find it, in the order in which to try them.
-    pub fn nvrtc_libraries(&self) -> Vec<PathBuf> {
-        let files = |root: &PathBuf| {
-            let folders = library_folders(root);
-            folders.iter().flat_map(|folder| nvrtc_files(folder)).collect::<Vec<_>>()
+    /// Files that may be NVRTC, and names by which the dynamic loader may find it, in the order in which to try them; or why one
+    /// is not tried.
+    pub fn nvrtc_libraries(&self) -> Vec<Result<PathBuf, String>> {
+        self.nvrtc_places().into_iter().map(allowed).collect()
+    }
+
+    fn nvrtc_places(&self) -> Vec<Place> {
+        let files = |root: &Place| {
+            let folders = library_folders(&root.path);
+            let found: Vec<Place> =
+                folders.iter().flat_map(|folder| nvrtc_files(folder)).map(|path| Place { path, ..*root }).collect();
+            found
         };
-        let loader = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"].map(PathBuf::from);
+        let loader = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"].map(named);
+        let toolkits: Vec<Place> = self.toolkits.iter().map(named).collect();
         let others = [self.system_toolkits(), self.project_folders(), self.site_packages()].concat();
-        self.toolkits.iter().flat_map(files).chain(loader).chain(others.iter().flat_map(files)).collect()
+        toolkits.iter().flat_map(files).chain(loader).chain(others.iter().flat_map(files)).collect()
     }
 
     /// The same for NCCL. `SYNCSCOPE_NCCL` names a file or a folder.
-    pub fn nccl_libraries(&self) -> Vec<PathBuf> {
+    pub fn nccl_libraries(&self) -> Vec<Result<PathBuf, String>> {
         const FILE: &str = "libnccl.so.2";
         let chosen = env::var_os("SYNCSCOPE_NCCL").filter(|chosen| !chosen.is_empty()).map(PathBuf::from);
         if let Some(chosen) = chosen {
-            return vec![if chosen.is_dir() { chosen.join(FILE) } else { chosen }];
+            return vec![trusted(&if chosen.is_dir() { chosen.join(FILE) } else { chosen }, Origin::Named)];
         }
         let roots = [self.project_folders(), self.site_packages()].concat();
-        let wheels = roots.into_iter().map(|root| root.join("nvidia/nccl/lib").join(FILE));
-        std::iter::once(FILE.into()).chain(wheels.filter(|file| file.is_file())).collect()
+        let wheels = roots.into_iter().map(|root| Place { path: root.path.join("nvidia/nccl/lib").join(FILE), ..root });
+        std::iter::once(named(FILE)).chain(wheels.filter(|place| place.path.is_file())).map(allowed).collect()
     }
 
     /// The include folders of the CUDA headers; empty if there are none. The kernels of this project do not need them.
     pub fn include_folders(&self) -> Vec<PathBuf> {
-        let roots = [self.toolkits.clone(), self.system_toolkits(), self.project_folders(), self.site_packages()];
-        roots.iter().flatten().find_map(|root| headers(root)).unwrap_or_default()
+        let toolkits = self.toolkits.iter().map(named).collect();
+        let roots = [toolkits, self.system_toolkits(), self.project_folders(), self.site_packages()];
+        let real = roots.iter().flatten().filter_map(|root| trusted(&root.path, root.origin).ok());
+        real.into_iter().find_map(|root| headers(&root)).unwrap_or_default()
     }
 
     /// `/usr/local/cuda` and `/usr/local/cuda-13.0`, the newest first.
-    fn system_toolkits(&self) -> Vec<PathBuf> {
+    fn system_toolkits(&self) -> Vec<Place> {
         let mut toolkits = self.system.as_deref().map(entries).unwrap_or_default();
         toolkits.retain(|path| begins(path, "cuda"));
         toolkits.sort_by_key(|path| std::cmp::Reverse(numbers(path)));
-        toolkits
+        toolkits.into_iter().map(named).collect()
     }
 
-    /// `.syncscope/cuda` in the current folder, in the folder of the executable, and in the folders above.
-    fn project_folders(&self) -> Vec<PathBuf> {
-        let executable = self.executable.as_deref().and_then(Path::parent);
-        let starts = [self.current.as_deref(), executable].into_iter().flatten();
-        let folders = starts.flat_map(|start| start.ancestors().take(FOLDERS_ABOVE));
-        folders.map(|folder| folder.join(PROJECT_FOLDER)).filter(|folder| folder.is_dir()).collect()
+    /// `.syncscope/cuda` in the folder of the executable and in the folders above.
+    fn project_folders(&self) -> Vec<Place> {
+        let folder = self.executable.as_deref().and_then(Path::parent);
+        let folders = folder.into_iter().flat_map(|start| start.ancestors().take(FOLDERS_ABOVE));
+        let folders = folders.map(|folder| folder.join(PROJECT_FOLDER)).filter(|folder| folder.is_dir());
+        folders.map(|path| Place { path, origin: Origin::Found }).collect()
     }
 
-    fn site_packages(&self) -> Vec<PathBuf> {
+    fn site_packages(&self) -> Vec<Place> {
         let libraries = self.pythons.iter().flat_map(|python| entries(&python.join("lib")));
         let of_python = libraries.filter(|library| begins(library, "python3"));
         // `dist-packages` is Debian's name.
         let folders = of_python.flat_map(|library| ["site-packages", "dist-packages"].map(|name| library.join(name)));
-        folders.filter(|folder| folder.is_dir()).collect()
+        folders.filter(|folder| folder.is_dir()).map(named).collect()
     }
+}
+
+/// A file or a folder, or a name for the loader, and who points at it.
+#[derive(Debug, Clone)]
+struct Place {
+    path: PathBuf,
+    origin: Origin,
+}
+
+fn named(path: impl Into<PathBuf>) -> Place {
+    Place { path: path.into(), origin: Origin::Named }
+}
+
+/// A file that may be loaded, or why it may not. The loader has its own folders.
+fn allowed(place: Place) -> Result<PathBuf, String> {
+    if is_for_loader(&place.path) { Ok(place.path) } else { trusted(&place.path, place.origin) }
 }
 
 /// The parents of the folders of `PATH` with a `python3`. Links are followed, to find the packages.
@@ -109,7 +133,7 @@ fn pythons_on_path(path: &std::ffi::OsStr) -> Vec<PathBuf> {
         let real = fs::canonicalize(&python).ok()?;
         Some([python, real].into_iter().filter_map(|python| Some(python.parent()?.parent()?.to_path_buf())))
     };
-    env::split_paths(path).filter_map(installed).flatten().collect()
+    env::split_paths(path).filter(|folder| folder.is_absolute()).filter_map(installed).flatten().collect()
 }
 
 /// The folders with libraries in a toolkit or in an installation of wheels.
@@ -180,7 +204,8 @@ mod tests {
 
     /// The files found, relative to `root`, without the names for the loader.
     fn found(surroundings: &Surroundings, root: &Path) -> Vec<String> {
-        let files = surroundings.nvrtc_libraries().into_iter().filter(|path| !is_for_loader(path));
+        let files = surroundings.nvrtc_places().into_iter().map(|place| place.path);
+        let files = files.filter(|path| !is_for_loader(path));
         files.map(|path| path.strip_prefix(root).unwrap().to_string_lossy().into_owned()).collect()
     }
 
@@ -189,7 +214,8 @@ mod tests {
         let file = "venv/lib/python3.12/site-packages/nvidia/nccl/lib/libnccl.so.2";
         let root = tree(&[file, "venv/lib/python3.12/site-packages/nvidia/nccl/lib/libnccl_static.a"]);
         let surroundings = Surroundings { pythons: vec![root.path().join("venv")], ..Surroundings::default() };
-        let expected = [PathBuf::from("libnccl.so.2"), root.path().join(file)];
+        let real = fs::canonicalize(root.path().join(file)).unwrap();
+        let expected = [Ok(PathBuf::from("libnccl.so.2")), Ok(real)];
         assert_eq!(surroundings.nccl_libraries(), expected);
     }
 
@@ -208,7 +234,6 @@ mod tests {
         let surroundings = Surroundings {
             toolkits: vec![at("home")],
             system: Some(at("local")),
-            current: Some(at("elsewhere")),
             executable: Some(at("project/target/release/syncscope")),
             pythons: vec![at("venv")],
         };
@@ -220,15 +245,29 @@ mod tests {
             "venv/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
         ];
         assert_eq!(found(&surroundings, root.path()), expected);
-        let loader = surroundings.nvrtc_libraries().iter().position(|found| is_for_loader(found));
+        let loader = surroundings.nvrtc_places().iter().position(|place| is_for_loader(&place.path));
         assert_eq!(loader, Some(1), "the loader is asked after CUDA_HOME and CUDA_PATH");
     }
 
     #[test]
-    fn the_projects_folder_is_found_from_the_current_one_too() {
-        let root = tree(&[".syncscope/cuda/nvidia/cu13/lib/libnvrtc.so.13"]);
-        let surroundings = Surroundings { current: Some(root.path().into()), ..Surroundings::default() };
-        assert_eq!(found(&surroundings, root.path()), [".syncscope/cuda/nvidia/cu13/lib/libnvrtc.so.13"]);
+    fn what_everybody_could_have_put_there_is_refused_and_named() {
+        let open =
+            |folder: &Path| fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+        let file = ".syncscope/cuda/nvidia/cu13/lib/libnvrtc.so.13";
+        let root = tree(&[file, "toolkit/lib64/libnvrtc.so.13"]);
+        let toolkits = vec![root.path().join("toolkit")];
+        let surroundings = Surroundings { toolkits, ..Surroundings::default() };
+        let files = || surroundings.nvrtc_libraries().into_iter().flatten().filter(|file| !is_for_loader(file)).count();
+        assert_eq!(files(), 1);
+        open(&surroundings.toolkits[0]);
+        assert_eq!(files(), 0);
+        open(root.path());
+        let executable = Some(root.path().join("target/release/syncscope"));
+        let surroundings = Surroundings { executable, ..Surroundings::default() };
+        assert_eq!(found(&surroundings, root.path()), [file]);
+        let refused: Vec<String> = surroundings.nvrtc_libraries().into_iter().filter_map(Result::err).collect();
+        let folder = format!("{}: everybody may write to it (mode 0777)", root.path().display());
+        assert!(refused.len() == 1 && refused[0].contains(&folder), "{refused:?}");
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub enum NvrtcError {
     )]
     NotFound,
     /// Libraries were found, and none of them works.
-    #[error("no NVRTC could be loaded: {}", .0.join("; "))]
+    #[error("no NVRTC could be loaded; set CUDA_HOME to a CUDA toolkit that does: {}", .0.join("; "))]
     Unusable(Vec<String>),
     /// A kernel includes headers that are not part of this program.
     #[error(

@@ -70,11 +70,16 @@ impl Nccl {
     /// What is missing, and what to do about it.
     pub(crate) fn find(surroundings: &Surroundings) -> Result<Self, String> {
         check_multicast(MAY_MULTICAST.load(Ordering::Relaxed), std::env::var(MULTICAST).ok().as_deref())?;
-        let loaded = surroundings.nccl_libraries().into_iter().find_map(|candidate| Self::load(&candidate));
+        let (candidates, refused): (Vec<_>, Vec<_>) =
+            surroundings.nccl_libraries().into_iter().partition(Result::is_ok);
+        let loaded = candidates.into_iter().flatten().find_map(|candidate| Self::load(&candidate));
         loaded.ok_or_else(|| {
-            "NCCL (libnccl.so.2) was not found: install libnccl2 or `pip install nvidia-nccl-cu12` (cu13), or name the file \
-             in SYNCSCOPE_NCCL"
-                .to_owned()
+            let refused = refused.into_iter().filter_map(Result::err);
+            let missing = format!(
+                "NCCL (libnccl.so.2) was not found: install libnccl2 or `pip install nvidia-nccl-cu12` (cu13), or name the file \
+                 in SYNCSCOPE_NCCL"
+            );
+            std::iter::once(missing).chain(refused).collect::<Vec<_>>().join("; ")
         })
     }
 

@@ -83,6 +83,13 @@ impl Nvrtc {
         let mut unusable = Vec::new();
         let mut too_old = None;
         for candidate in surroundings.nvrtc_libraries() {
+            let candidate = match candidate {
+                Ok(candidate) => candidate,
+                Err(refused) => {
+                    unusable.push(refused);
+                    continue;
+                }
+            };
             let loaded = Self::load(&candidate);
             match loaded.map(|nvrtc| (needs.map_or(Ok(()), |needs| nvrtc.meets(needs)), nvrtc)) {
                 Ok((Ok(()), nvrtc)) => return Ok(nvrtc),

@@ -142,11 +142,12 @@ pub(super) fn compile(own: &OwnOperation, dtype: Dtype, has_work: bool) -> Resul
     let chosen = chosen.unwrap_or_else(|| usual.to_owned());
     let mut words = chosen.split_whitespace();
     let compiler = words.next().unwrap_or(usual);
-    if c_compiler::in_path(&[compiler], env::var_os("PATH").unwrap_or_default().as_ref()).is_empty() {
-        return Err(format!(
+    let mut found = c_compiler::in_path(&[compiler], env::var_os("PATH").unwrap_or_default().as_ref());
+    let compiler = found.pop().ok_or_else(|| {
+        format!(
             "there is no compiler `{compiler}`: install gcc or clang (Debian, Ubuntu: apt install g++), or name one in {variable}"
-        ));
-    }
+        )
+    })?;
     let mut options: Vec<String> = words.map(str::to_owned).collect();
     // A wait that gives up leaves the loop through the frames of this code.
     options
@@ -166,15 +167,15 @@ pub(super) fn compile(own: &OwnOperation, dtype: Dtype, has_work: bool) -> Resul
     let name = format!("syncscope-{}-{}-{dtype}-{has_work}.so", process::id(), own.id);
     let file = env::temp_dir().join(name);
     let user = own.file.as_deref().unwrap_or(STATEMENT);
-    c_compiler::compile(Path::new(compiler), &options, (ending, &text(own)), &file, LIMIT, || false)
-        .map(|()| file)
-        .map_err(|error| {
+    c_compiler::compile(&compiler, &options, (ending, &text(own)), &file, LIMIT, || false).map(|()| file).map_err(
+        |error| {
             if error.starts_with(BEHIND) {
                 format!("{error} (behind the end of the {user}: is it complete?)")
             } else {
                 error
             }
-        })
+        },
+    )
 }
 
 #[cfg(test)]

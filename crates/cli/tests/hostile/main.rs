@@ -1,0 +1,7 @@
+//! Files that somebody else put where syncscope finds them: planted libraries and programs, run directories that are not what they
+//! seem. Nothing of them is executed, nothing outside of what the user named is written.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod planted;
