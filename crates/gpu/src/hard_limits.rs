@@ -15,6 +15,8 @@ struct Unit {
     lanes_of: &'static str,
     /// The instructions that use it.
     instructions: &'static [&'static str],
+    /// The primitives that use it so; an empty list means all.
+    primitives: &'static [&'static str],
     per_clock: f64,
     /// The lowest and the highest compute capability that are known to have that throughput.
     on: [(u32, u32); 2],
@@ -22,11 +24,24 @@ struct Unit {
 
 /// The units of a multiprocessor (CUDA C++ Best Practices Guide, "Throughput of Native Arithmetic Instructions"; a table of the
 /// Programming Guide before CUDA 13). As others quote them; votes are as measured on an H200.
-const UNITS: [Unit; 3] = [
-    Unit { lanes_of: "shuffles", instructions: &["SHFL"], per_clock: 32.0, on: [(7, 5), (9, 0)] },
-    Unit { lanes_of: "reductions", instructions: &["REDUX"], per_clock: 16.0, on: [(8, 0), (9, 0)] },
-    Unit { lanes_of: "votes", instructions: &["VOTE", "VOTEU"], per_clock: 64.0, on: [(9, 0), (9, 0)] },
+const UNITS: [Unit; 5] = [
+    unit("shuffles", &["SHFL"], 32.0, [(7, 5), (9, 0)]),
+    unit("reductions", &["REDUX"], 16.0, [(8, 0), (9, 0)]),
+    unit("votes", &["VOTE", "VOTEU"], 64.0, [(9, 0), (9, 0)]),
+    // The mask of a ballot goes into a register of each lane; that of another vote into a predicate.
+    Unit { primitives: &["gpu.vote.ballot"], ..unit("ballots", &["VOTE"], 32.0, [(9, 0), (9, 0)]) },
+    // One wavefront of 128 bytes; accesses of lanes that share a bank need more.
+    unit("shared memory", &["ATOMS", "LDS", "STS"], 32.0, [(7, 5), (12, 1)]),
 ];
+
+const fn unit(
+    lanes_of: &'static str,
+    instructions: &'static [&'static str],
+    per_clock: f64,
+    on: [(u32, u32); 2],
+) -> Unit {
+    Unit { lanes_of, instructions, primitives: &[], per_clock, on }
+}
 
 /// The highest of the limits of a case on a device: the least possible cost of an operation, as a thread sees it.
 pub(crate) fn least_cycles(case: &Case, evidence: &Evidence, device: &GpuMachine) -> Option<Limit> {
@@ -49,13 +64,15 @@ pub(crate) fn least_cycles(case: &Case, evidence: &Evidence, device: &GpuMachine
         limit(receipt.all() * per_scheduler, "4 instructions issued per clock and multiprocessor")
     });
     let units = executed.into_iter().flat_map(|receipt| UNITS.iter().map(move |unit| (receipt, unit)));
-    let served = units.filter(|(_, unit)| (unit.on[0]..=unit.on[1]).contains(&device.compute_capability)).map(
-        |(receipt, unit)| {
-            let count: f64 = unit.instructions.iter().map(|instruction| receipt.of_name(instruction)).sum();
-            let name = format!("{} lanes of {} per clock and multiprocessor", unit.per_clock, unit.lanes_of);
-            limit(count * f64::from(together * threads) / unit.per_clock, &name)
-        },
-    );
+    let is_known = |unit: &Unit| {
+        let is_used = unit.primitives.is_empty() || unit.primitives.contains(&&*case.primitive);
+        is_used && (unit.on[0]..=unit.on[1]).contains(&device.compute_capability)
+    };
+    let served = units.filter(|(_, unit)| is_known(unit)).map(|(receipt, unit)| {
+        let count: f64 = unit.instructions.iter().map(|instruction| receipt.of_name(instruction)).sum();
+        let name = format!("{} lanes of {} per clock and multiprocessor", unit.per_clock, unit.lanes_of);
+        limit(count * f64::from(together * threads) / unit.per_clock, &name)
+    });
     // Other operations of a warp may be combined, by the compiler or by the hardware.
     let on_an_address = if entry.each_changes_it {
         limit(on_device / warps * f64::from(threads), "one atomic operation per clock on an address")
@@ -141,9 +158,32 @@ mod tests {
             of("gpu.vote.any", "VOTE", 1024),
             (16_000, "64 lanes of votes per clock and multiprocessor".to_owned())
         );
+        assert_eq!(
+            of("gpu.vote.ballot", "VOTE", 1024),
+            (32_000, "32 lanes of ballots per clock and multiprocessor".to_owned())
+        );
         let vote = evidence(&["VOTE"], Counted::Executed);
         let later = limit_on((12, 0), &case("gpu.vote.any", 1024, 1), &vote).unwrap();
         assert_eq!(later.0, 8_000, "the throughput is not known, and the issue slots are the limit");
+    }
+
+    #[test]
+    fn shared_memory_serves_a_warp_per_clock() {
+        let of = |instructions: &[&str], threads, blocks| {
+            let case = Case {
+                space: Some(Space::Shared),
+                layout: Some(Layout::Shared),
+                ..case("gpu.atomic.add", threads, blocks)
+            };
+            limit(&case, &evidence(instructions, Counted::Executed)).map(|(cycles, _)| cycles)
+        };
+        assert_eq!(
+            [132, 264].map(|blocks| of(&["ATOMS"], 256, blocks)),
+            [Some(8_000), Some(8_000)],
+            "one block may run alone"
+        );
+        assert_eq!(of(&["ATOMS", "LDS"], 1024, 1), Some(64_000));
+        assert_eq!(of(&["RED"], 1024, 1), Some(8_000), "the issue slots");
     }
 
     #[test]
