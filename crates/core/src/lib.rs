@@ -44,7 +44,7 @@ pub use model::own::{OwnAxes, OwnCheck, OwnOperation};
 pub use model::primitive::{Catalogue, Domain, Family, Primitive};
 pub use model::sample::{Disturbance, Sample, Shot, Side};
 pub use model::verdict::Verdict;
-pub use model::{case, detail, evidence, own, primitive, sample, sweep, verdict};
+pub use model::{case, detail, evidence, language, own, primitive, sample, sweep, verdict};
 pub use run::directory as run_directory;
 pub use run::directory::{RunDirectory, RunDirectoryError};
 pub use run::row::Row;

@@ -25,7 +25,7 @@ pub use crate::engine::measurement_block::PairOrder;
 use crate::engine::population::States;
 use crate::engine::profile::Phase;
 use crate::engine::stopping::Stop;
-use crate::{Cancel, Check, Detail, Evidence, Experiment, ExperimentError, Measurement, Settings, Side, Verdict};
+use crate::{Cancel, Check, Detail, Evidence, Experiment, ExperimentError, Measurement, Settings, Shot, Side, Verdict};
 
 /// Someone asked to stop before the case was finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -97,8 +97,8 @@ impl Engine {
         let evidence = known.unwrap_or_else(|| experiment.evidence());
         // Elided primitives have no cost to measure.
         if let Evidence::Elided { summary, .. } = &evidence {
-            let verdict = Verdict::Elided(summary.clone());
-            return Ok(Measurement::without_figure(experiment, verdict, evidence));
+            let (verdict, check) = of_elided(experiment, summary.clone());
+            return Ok(Measurement { check, ..Measurement::without_figure(experiment, verdict, evidence) });
         }
         let blocks = earlier.as_ref().map_or(0, |earlier| earlier.blocks) + 1;
         let outcome = match self.take_pairs(experiment, earlier, seed) {
@@ -217,6 +217,23 @@ impl Engine {
                     Some(found.remark.take().map_or(failure.clone(), |remark| format!("{remark}; {failure}")));
             }
         }
+    }
+}
+
+/// The verdict on loops whose machine code is the same with and without the operation, and the check: they run once. Loops that
+/// never end are the same, too, and an operation that was to count has not.
+fn of_elided(experiment: &mut dyn Experiment, summary: String) -> (Verdict, Check) {
+    let iterations = experiment.protocol().min_iterations.max(1);
+    match experiment.sample(Shot { side: Side::Test, iterations, pair: 0 }) {
+        Err(ExperimentError::TimedOut(limit)) => {
+            let reason = format!("{}: the loop does not end", ExperimentError::TimedOut(limit));
+            (Verdict::TimedOut(reason), Check::NotApplicable)
+        }
+        Err(error) => (judge::of_error(error), Check::NotApplicable),
+        Ok(_) => match experiment.check() {
+            Check::Failed(reason) => (Verdict::Failed(format!("check failed: {reason}")), Check::Failed(reason)),
+            check => (Verdict::Elided(summary), check),
+        },
     }
 }
 

@@ -7,6 +7,7 @@ pub mod detail;
 pub mod estimate;
 pub mod evidence;
 pub mod facts;
+pub mod language;
 pub mod own;
 pub mod parameter;
 pub mod primitive;

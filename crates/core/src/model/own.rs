@@ -22,6 +22,18 @@ words! {
     }
 }
 
+impl OwnCheck {
+    /// What is true of an operation that does nothing.
+    pub const fn without_operation(self) -> &'static str {
+        match self {
+            Self::Counter => "it counts nothing",
+            Self::Lock => "it protects nothing",
+            Self::Barrier => "no thread waits in it",
+            Self::Message => "it sends nothing",
+        }
+    }
+}
+
 /// The functions of a file that make an operation. `operation_fast` is another operation, named `fast`.
 const FUNCTIONS: [&str; 6] = ["operation", "acquire", "wait", "cluster_wait", "grid_wait", "send"];
 
@@ -89,6 +101,11 @@ impl OwnOperation {
         of(&["acquire"], OwnCheck::Lock).or(of(&BARRIERS, OwnCheck::Barrier)).or(of(&["send"], OwnCheck::Message))
     }
 
+    /// What is checked of it: by its function, or as asked.
+    pub fn checked(&self) -> Option<OwnCheck> {
+        self.check_of_function().or(self.check)
+    }
+
     /// Whether the source has a function of this name and of the operation's suffix, or of the name alone: that function.
     pub fn helper(&self, name: &str) -> Option<String> {
         let named =
@@ -112,8 +129,7 @@ impl OwnOperation {
     pub fn is_barrier(&self) -> bool {
         let has_barrier =
             ["meet(", "barrier", "__syncthreads", "bar.", ".sync("].iter().any(|word| self.text.contains(word));
-        matches!(self.check_of_function().or(self.check), Some(OwnCheck::Barrier | OwnCheck::Message))
-            || (!self.is("acquire") && has_barrier)
+        matches!(self.checked(), Some(OwnCheck::Barrier | OwnCheck::Message)) || (!self.is("acquire") && has_barrier)
     }
 
     /// Whether each thread works on an element of its own and on nothing else.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use crate::engine::profile::{self, Phase};
+use crate::model::own;
 use crate::session::laboratory::Apart;
 use crate::session::observer::Observer;
 use crate::session::part::{Part, planned_time, turns};
@@ -11,7 +12,8 @@ use crate::session::pending_case::{PendingCase, Recorded};
 use crate::session::{Limits, Session};
 use crate::stats::median;
 use crate::{
-    Case, CaseId, Engine, Laboratory, Measurement, Nanoseconds, Refusal, Row, RunDirectoryError, Status, Verdict,
+    Case, CaseId, Check, Engine, Laboratory, Measurement, Nanoseconds, OwnCheck, Refusal, Row, RunDirectoryError,
+    Status, Verdict,
 };
 
 /// Between what several sessions decided.
@@ -37,6 +39,13 @@ fn show(observer: &mut dyn Observer, pending: &mut PendingCase) {
     let costs: Vec<f64> = found.observations.iter().map(|pair| pair.ns).collect();
     let row = pending.row(found);
     observer.found(Row { ns: median(&costs).map(Nanoseconds), ..row });
+}
+
+/// What is to do something, and of which the compiler left nothing, does not do it.
+fn fail_if_elided(found: &mut Measurement, check: Option<OwnCheck>) {
+    let (Verdict::Elided(summary), Some(check)) = (&found.verdict, check) else { return };
+    let reason = format!("the compiler left nothing of it ({summary}): {}", check.without_operation());
+    (found.verdict, found.check) = (Verdict::Failed(format!("check failed: {reason}")), Check::Failed(reason));
 }
 
 /// Measures the cases of a plan, pass after pass.
@@ -258,9 +267,12 @@ impl Passes<'_> {
         // The order of pairs differs from case to case and does not depend on which other cases are measured.
         let seed = self.session.run.seed ^ pending.case.id().number();
         let earlier = pending.found.clone();
-        let Ok(found) = engine.measure_block(experiment.as_mut(), earlier, seed) else {
+        let Ok(mut found) = engine.measure_block(experiment.as_mut(), earlier, seed) else {
             return Ok(Ended::Run(Status::Interrupted));
         };
+        if let Some(own) = own::find(&pending.case.primitive) {
+            fail_if_elided(&mut found, own.source.checked());
+        }
         pending.add_block(found);
         pending.is_finished = pending.found.as_ref().is_none_or(|found| !engine.needs_another_block(found));
         profile::time(Phase::Write, || self.record(pending, pending.to_record()))?;
@@ -334,5 +346,26 @@ impl Passes<'_> {
 
     fn since(&self, earlier: Instant) -> Duration {
         (self.session.now)().saturating_duration_since(earlier)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_elided_fails_where_it_is_checked() {
+        let elided = || Measurement { verdict: Verdict::Elided("both are equal".to_owned()), ..Measurement::default() };
+        for check in OwnCheck::ALL {
+            let mut found = elided();
+            fail_if_elided(&mut found, Some(*check));
+            assert!(matches!((&found.verdict, &found.check), (Verdict::Failed(_), Check::Failed(_))), "{check}");
+        }
+        let mut found = elided();
+        fail_if_elided(&mut found, None);
+        assert_eq!(found.verdict.name(), "Elided");
+        let mut resolved = Measurement { verdict: Verdict::Resolved, ..Measurement::default() };
+        fail_if_elided(&mut resolved, Some(OwnCheck::Lock));
+        assert_eq!(resolved.verdict, Verdict::Resolved);
     }
 }

@@ -8,6 +8,42 @@ use syncscope_core::{
 
 use super::{measure, settings};
 
+/// Its machine code is the same in both loops.
+struct Equal(FakeExperiment);
+
+impl Experiment for Equal {
+    fn ruler(&self) -> Ruler {
+        self.0.ruler()
+    }
+    fn operations(&self, side: Side, iterations: u64) -> u64 {
+        self.0.operations(side, iterations)
+    }
+    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+        self.0.sample(shot)
+    }
+    fn protocol(&self) -> Protocol {
+        self.0.protocol()
+    }
+    fn check(&mut self) -> Check {
+        self.0.check()
+    }
+    fn evidence(&mut self) -> Evidence {
+        Evidence::Elided { summary: "equal".into(), listing: String::new() }
+    }
+}
+
+/// Loops without an end are equal, too.
+#[test]
+fn what_is_called_elided_has_run() {
+    let of = |fault| measure(Equal(FakeExperiment::new(5.0, 3).with_fault(fault)));
+    assert_eq!(of(Fault::None).verdict, Verdict::Elided("equal".into()));
+    assert_eq!(of(Fault::TimesOut).verdict, Verdict::TimedOut("not done after 2s: the loop does not end".into()));
+    assert_eq!(of(Fault::Fails("no memory".into())).verdict, Verdict::Failed("no memory".into()));
+    let miscounts = of(Fault::Miscounts);
+    assert_eq!(miscounts.verdict, Verdict::Failed("check failed: expected 2, found 1".into()));
+    assert_eq!(miscounts.check, Check::Failed("expected 2, found 1".into()));
+}
+
 /// Both loops execute the same.
 struct Twins(FakeExperiment);
 
