@@ -28,10 +28,10 @@ pub(crate) struct MeasureArguments {
     #[arg(long, value_name = "CODE", num_args = 1..)]
     pub(crate) against: Vec<String>,
     /// Print what the code may use, the names in scope and the functions of a file, and exit
-    #[arg(long, value_parser = sides(), value_name = "SIDE", exclusive = true, hide_short_help = true)]
+    #[arg(long, value_parser = sides(), value_name = "SIDE", exclusive = true)]
     pub(crate) header: Option<Domain>,
     /// Print the machine code of the timed region with its control codes, for ARCH (sm_90 if none is named), and exit
-    #[arg(long, value_name = "ARCH", num_args = 0..=1, default_missing_value = "sm_90", requires = "gpu", hide_short_help = true)]
+    #[arg(long, value_name = "ARCH", num_args = 0..=1, default_missing_value = "sm_90", requires = "gpu")]
     pub(crate) sass: Option<String>,
     /// Name of the operation [default: the file's, or line]
     #[arg(long)]
@@ -46,16 +46,16 @@ pub(crate) struct MeasureArguments {
     #[arg(long, value_name = "KIND", value_parser = one_of(checks()), hide_possible_values = true)]
     pub(crate) check: Option<OwnCheck>,
     /// Include this header before the code (repeatable)
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    #[arg(long, value_name = "FILE")]
     pub(crate) include: Vec<String>,
     /// Search headers in this directory (repeatable)
-    #[arg(short = 'I', value_name = "DIR", hide_short_help = true)]
+    #[arg(short = 'I', value_name = "DIR")]
     pub(crate) folders: Vec<String>,
     /// Define a macro (repeatable)
-    #[arg(short = 'D', value_name = "NAME[=VALUE]", hide_short_help = true)]
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
     pub(crate) definitions: Vec<String>,
     /// Level of optimization of the C compiler, such as 3 [default: 2]
-    #[arg(short = 'O', value_name = "LEVEL", hide_short_help = true)]
+    #[arg(short = 'O', value_name = "LEVEL")]
     pub(crate) optimization: Option<String>,
     /// Language, such as c11; `std::` and `x.` choose C++
     #[arg(long, value_name = "STANDARD")]
@@ -67,7 +67,7 @@ pub(crate) struct MeasureArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) export_json: Option<PathBuf>,
     /// The same as Markdown
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    #[arg(long, value_name = "FILE")]
     pub(crate) export_markdown: Option<PathBuf>,
     /// Directory for the results, new or empty [default: syncscope-runs/TIME-measure]
     #[arg(short, long, value_name = "DIR")]
@@ -79,7 +79,7 @@ pub(crate) struct MeasureArguments {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) device: Option<Vec<u32>>,
     /// Seed of all random orders [default: random, recorded in run.json]
-    #[arg(long, value_name = "N", hide_short_help = true)]
+    #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     #[command(flatten)]
     pub(crate) axes: AxisArguments,

@@ -292,6 +292,16 @@ mod tests {
         Arguments::command().debug_assert();
     }
 
+    /// `-h` and `--help` print the same: what the short help leaves out, nobody finds.
+    #[test]
+    fn the_help_hides_no_option() {
+        for command in Arguments::command().get_subcommands() {
+            let hidden = command.get_arguments().filter(|arg| arg.is_hide_short_help_set() || arg.is_hide_set());
+            let hidden: Vec<String> = hidden.map(|arg| arg.get_id().to_string()).collect();
+            assert!(hidden.is_empty(), "{}: {hidden:?}", command.get_name());
+        }
+    }
+
     #[test]
     fn errors_have_one_line_with_a_remedy() {
         let error = |words: &[&str]| one_line(&Arguments::try_parse_from(words).unwrap_err());
