@@ -166,7 +166,8 @@ fn a_clock_that_goes_back_is_of_no_consequence() {
     let path = folder.path().join("run");
     let run = path.to_str().unwrap();
     let words: Vec<&str> = RUN.split(' ').chain(["--budget", "1ms", "--out", run]).collect();
-    assert!(output(&words).status.success());
+    // It may leave no figure.
+    assert!(matches!(output(&words).status.code(), Some(0 | 1)));
     let directory = RunDirectory::open(&path).unwrap();
     let set_back = || {
         let mut run = directory.read_run().unwrap();

@@ -5,11 +5,11 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use syncscope_core::Run;
 use syncscope_core::run::directory::RunDirectory;
 use syncscope_core::run::{Status, timestamp};
 use syncscope_core::session::{Finished, SessionError};
 use syncscope_core::units::plural;
+use syncscope_core::{Row, Run, Verdict};
 use syncscope_report::table;
 
 use crate::args::{Arguments, Command, RunArguments};
@@ -118,12 +118,20 @@ pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
         Status::Interrupted | Status::Running => return Ok(interrupted(directory.path(), data.provisional())),
         Status::BudgetSpent => {
             let how = how_to_resume(directory.path(), data.provisional());
+            if !data.rows.iter().any(has_answer) {
+                return Err(Failure::CouldNot(format!("the time budget is spent and left no figure; {how}")));
+            }
             terminal::note(&format!("the time budget is spent; {how}"));
         }
         Status::Done => {}
     }
     let failed = data.rows.iter().any(|row| row.verdict.is_failure());
     Ok(if failed { Outcome::SomeCasesFailed } else { Outcome::Done })
+}
+
+/// Whether a row says anything about a cost, be it that there is none.
+pub(super) fn has_answer(row: &Row) -> bool {
+    row.ns.is_some() || matches!(row.verdict, Verdict::BelowResolution(_) | Verdict::Elided(_))
 }
 
 /// Says how to go on with a run that was interrupted and has this many provisional rows.

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use syncscope_core::run_directory::RunDirectory;
-use syncscope_report::{Change, compare as compare_runs, export};
+use syncscope_core::units::plural;
+use syncscope_report::{Change, Comparison, compare as compare_runs, export};
 
 use crate::args::{CompareArguments, TextFormat};
+use crate::commands::gate::Gate;
 use crate::failure::{Failure, Outcome};
 use crate::selection::Selection;
 use crate::{runs, terminal};
@@ -43,16 +45,35 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> 
         TextFormat::Csv => export::comparison::as_csv(&comparison),
         TextFormat::Json => export::comparison::as_json(&comparison),
     })?;
+    if arguments.fail_on.is_none() { Ok(Outcome::Done) } else { gate(&comparison) }
+}
+
+/// How a comparison ends that is to fail on slower cases. Rows without a figure are usual in a run, so only those count as open
+/// that failed in B; but a comparison of none is no success.
+fn gate(comparison: &Comparison<'_>) -> Result<Outcome, Failure> {
     let slower = comparison.count(Change::Slower);
-    Ok(if arguments.fail_on.is_none() {
-        Outcome::Done
-    } else if slower > 0 {
+    if slower > 0 {
         terminal::note(&format!("slower in B: {slower}"));
-        Outcome::SomeCasesSlower
-    } else if comparison.states.differ() {
+        return Ok(Outcome::SomeCasesSlower);
+    }
+    if comparison.states.differ() {
         terminal::note(&"the machine was in another state in B: measure again, or compare with a run in that state");
-        Outcome::AnotherState
-    } else {
-        Outcome::Done
-    })
+        return Ok(Outcome::AnotherState);
+    }
+    let without = comparison.count(Change::NotComparable);
+    let mut gate = Gate::default();
+    for compared in &comparison.cases {
+        match compared.change {
+            Change::NotComparable if compared.b.verdict.is_failure() && !compared.a.verdict.is_failure() => {
+                gate.leave_open(format!("{}: {}", compared.b.case, compared.remark));
+            }
+            Change::NotComparable => {}
+            _ => gate.add(compared, comparison.threshold, &compared.b.case.to_string()),
+        }
+    }
+    let outcome = gate.outcome(Outcome::Done)?;
+    if without > 0 {
+        terminal::note(&format!("not compared: {without} of {}", plural(comparison.cases.len() as u32, "case")));
+    }
+    Ok(outcome)
 }

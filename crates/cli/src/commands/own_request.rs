@@ -4,16 +4,20 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 
+use syncscope_core::language::{Language, ending};
 use syncscope_core::own::is_own;
 use syncscope_core::run::Status;
 use syncscope_core::run::samples::StoredPair;
 use syncscope_core::run_directory::{RunDirectory, replace_file};
 use syncscope_core::session::Finished;
 use syncscope_core::stats::median;
+use syncscope_core::units::plural;
 use syncscope_core::{Case, CaseId, Domain, Dtype, MemoryOrder, OwnAxes, OwnCheck, OwnOperation, Row};
 use syncscope_report::{Change, ComparedCase, Comparison, RunData, compare_in_turn, export, in_groups};
 
 use crate::args::{MeasureArguments, RunArguments};
+use crate::commands::begun_run::has_answer;
+use crate::commands::gate::{Gate, least_slowdown};
 use crate::failure::{Failure, Outcome};
 use crate::{runs, terminal};
 
@@ -108,24 +112,23 @@ impl OwnRequest {
         report: impl FnOnce(&Finished) -> Result<Outcome, Failure>,
     ) -> Result<Outcome, Failure> {
         let data = runs::load(finished.directory.path())?;
-        let failed = data.rows.iter().filter(|row| row.verdict.is_failure());
-        let failures = in_groups(failed.map(|row| (format!("{}: {}", row.case.primitive, row.verdict.reason()), row)));
-        let failures: Vec<String> = failures.into_iter().map(|(text, _)| text).collect();
-        let has_outcome = |row: &Row| row.ns.is_some() || !row.verdict.is_failure();
-        if finished.status == Status::Done && !failures.is_empty() && !data.rows.iter().any(has_outcome) {
-            return Err(Failure::CouldNot(failures.join("\n")));
+        let reasons = data.rows.iter().map(|row| (format!("{}: {}", row.case.primitive, row.verdict.reason()), row));
+        let reasons: Vec<String> = in_groups(reasons).into_iter().map(|(text, _)| text).collect();
+        // A check that failed is a finding about the code.
+        let has_outcome = |row: &Row| has_answer(row) || row.check == Some(false);
+        if finished.status == Status::Done && !reasons.is_empty() && !data.rows.iter().any(has_outcome) {
+            return Err(Failure::CouldNot(reasons.join("\n")));
         }
         let outcome = report(finished)?;
-        let slower = self.compare(&data, &finished.directory)?;
-        Ok(if slower && outcome == Outcome::Done { Outcome::SomeCasesSlower } else { outcome })
+        let gate = self.compare(&data, &finished.directory)?;
+        if self.arguments.fail_if_slower.is_some() { gate.outcome(outcome) } else { Ok(outcome) }
     }
 
-    /// Compares the first operation of each side with the others. Whether it is slower than one, by more than the user accepts.
-    fn compare(&self, data: &RunData, directory: &RunDirectory) -> Result<bool, Failure> {
+    /// Compares the first operation of each side with the others.
+    fn compare(&self, data: &RunData, directory: &RunDirectory) -> Result<Gate, Failure> {
         let ids = self.only();
         let threshold = self.arguments.fail_if_slower.map_or(0.0, |percentage| percentage.0);
-        let (mut json, mut markdown, mut is_slower) = (Vec::new(), String::new(), false);
-        let mut without_cases = 0;
+        let (mut json, mut markdown, mut gate) = (Vec::new(), String::new(), Gate::default());
         // The type is that of the words that a lock or a barrier is made of: others have no such parameter, or other words.
         let is_typed = |own: &OwnOperation| !waits(own) && (own.names("x") || own.names("mine"));
         let has_type = self.operations.iter().all(is_typed);
@@ -145,18 +148,24 @@ impl OwnRequest {
                 };
                 let comparison = compare_in_turn(&b, &a, threshold, &ids_of_b.iter().filter_map(ratio).collect());
                 if comparison.cases.is_empty() {
-                    terminal::warning(&format!("{first} and {other} have no case in common"));
-                    without_cases += 1;
+                    let text = format!("{first} and {other} have no case in common");
+                    terminal::warning(&text);
+                    gate.leave_open(text);
                     continue;
                 }
                 terminal::show(&in_words(&comparison, first, other))?;
                 json.push(export::comparison::as_json(&comparison));
                 markdown.push_str(&export::comparison::as_markdown(&comparison));
-                is_slower |= comparison.count(Change::Slower) > 0;
+                for compared in &comparison.cases {
+                    gate.add(compared, threshold, &format!("{first} against {other}, {}", parameters(compared)));
+                }
+                if comparison.only_b > 0 {
+                    let more = plural(comparison.only_b as u32, "case");
+                    gate.leave_open(format!("{more} of {first} are not among those of {other}"));
+                }
             }
         }
-        let is_empty = json.is_empty();
-        let (json, markdown) = if is_empty {
+        let (json, markdown) = if json.is_empty() {
             (export::rows::as_json(data), export::rows::as_markdown(data))
         } else {
             (format!("[{}]\n", json.join(",")), markdown)
@@ -166,12 +175,14 @@ impl OwnRequest {
                 replace_file(file, text.as_bytes()).map_err(Failure::in_file(file))?;
             }
         }
-        if self.arguments.fail_if_slower.is_some() && (without_cases > 0 || is_empty) {
-            let text = "a comparison has no case, so --fail-if-slower decides nothing";
-            return Err(Failure::CouldNot(text.to_owned()));
-        }
-        Ok(is_slower && self.arguments.fail_if_slower.is_some())
+        Ok(gate)
     }
+}
+
+/// The parameters of a case that was compared: `1 thread close`.
+fn parameters(compared: &ComparedCase<'_>) -> String {
+    let case = compared.a.case.to_string();
+    case.split_once(' ').map_or_else(String::new, |(_, parameters)| parameters.to_owned())
 }
 
 /// The comparison of the first operation with another one, a line for each case, in the order of their parameters.
@@ -179,8 +190,6 @@ fn in_words(comparison: &Comparison<'_>, first: &str, other: &str) -> String {
     let mut cases: Vec<&ComparedCase<'_>> = comparison.cases.iter().collect();
     cases.sort_by_key(|compared| &compared.a.case);
     let line = |compared: &ComparedCase<'_>| {
-        let parameters = compared.a.case.to_string();
-        let parameters = parameters.split_once(' ').map_or("", |(_, parameters)| parameters);
         let factor = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |value| format!("{value:.3}"));
         let times = |invert: bool| {
             let of = |value: Option<f64>| factor(value.map(|value| if invert { value.recip() } else { value }));
@@ -191,7 +200,12 @@ fn in_words(comparison: &Comparison<'_>, first: &str, other: &str) -> String {
             Change::Slower => format!("{} as expensive", times(false)),
             Change::Faster => format!("{} as fast", times(true)),
             Change::Same => format!("{} the cost: the same", times(false)),
-            Change::Undecided => format!("{} the cost: no difference shown", times(false)),
+            Change::Undecided => {
+                let seen = least_slowdown(compared, comparison.threshold);
+                let seen =
+                    seen.map_or_else(String::new, |factor| format!(" (from {factor:.3} times on it would show)"));
+                format!("{} the cost: no difference shown{seen}", times(false))
+            }
             Change::NotComparable => {
                 // A is the other one: the ratio is that of the first to it.
                 let remark = compared.remark.replace(" in A", &format!(" as {other}"));
@@ -199,7 +213,7 @@ fn in_words(comparison: &Comparison<'_>, first: &str, other: &str) -> String {
             }
             Change::AnotherState => "the machine was in another state".to_owned(),
         };
-        format!("{parameters}: {what}")
+        format!("{}: {what}", parameters(compared))
     };
     let compared: Vec<(&Case, Change)> =
         comparison.cases.iter().map(|compared| (&compared.a.case, compared.change)).collect();
@@ -277,6 +291,7 @@ fn operations_of(arguments: &MeasureArguments, domain: Domain, code: &str) -> Re
         }
         return Ok(vec![operation("line", None, None, code.to_owned())]);
     };
+    check_language(file, domain)?;
     let text = fs::read_to_string(file).map_err(|error| Failure::Usage(format!("{file}: {error}")))?;
     let stem = Path::new(file).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     let found = OwnOperation::functions(&text);
@@ -298,19 +313,40 @@ fn operations_of(arguments: &MeasureArguments, domain: Domain, code: &str) -> Re
     Ok(operations)
 }
 
-/// The file that a word names, and the operation in it: `FILE` or `FILE:NAME`. A word with an ending of a source file is one
-/// even if it does not exist.
+/// The file that a word names, and the operation in it: `FILE` or `FILE:NAME`. A word that ends as source files do, of whatever
+/// language, is one even if it does not exist.
 fn file_of(code: &str) -> Option<(&str, Option<&str>)> {
-    const ENDINGS: [&str; 9] = ["c", "h", "cc", "cpp", "cxx", "hpp", "cu", "cuh", "inc"];
+    const OTHERS: [&str; 20] = [
+        "rs", "go", "py", "zig", "java", "kt", "cs", "swift", "js", "ts", "f90", "jl", "nim", "hs", "asm", "ptx", "cl",
+        "hip", "metal", "ispc",
+    ];
     let is_file = |word: &str| {
-        let has_ending = Path::new(word).extension().is_some_and(|end| ENDINGS.iter().any(|known| end == *known));
-        Path::new(word).is_file() || (has_ending && !word.contains([' ', '(', ';', '=']))
+        let has_ending = ending(word).is_some_and(|end| Language::of(word).is_some() || OTHERS.contains(&end));
+        Path::new(word).exists() || (has_ending && !word.contains([' ', '(', ';', '=', '&', '>']))
     };
     if is_file(code) {
         return Some((code, None));
     }
     let (file, name) = code.rsplit_once(':')?;
     is_file(file).then_some((file, Some(name)))
+}
+
+/// Refuses files of languages that no compiler here takes. One without an ending is taken for C.
+fn check_language(file: &str, side: Domain) -> Result<(), Failure> {
+    let (language, is_cpu) = (Language::of(file), side == Domain::Cpu);
+    if Path::new(file).is_dir() {
+        return Err(Failure::Usage(format!("{file} is a folder: name a file in it")));
+    }
+    match ending(file) {
+        Some(_) if is_cpu && language == Some(Language::Cuda) => {
+            Err(Failure::Usage(format!("{file} is CUDA C++, which `--gpu` takes; `--cpu` takes C and C++ (.c, .cpp)")))
+        }
+        Some(other) if language.is_none() => Err(Failure::Usage(format!(
+            "{file}: `measure` takes C, C++ and CUDA C++ (.c, .cpp, .cu and their headers), no `.{other}`; let a C file call \
+             what another language exports"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// A name as a part of an id.
@@ -386,7 +422,18 @@ mod tests {
     fn a_word_is_a_file_by_its_ending() {
         assert_eq!(file_of("mine.c"), Some(("mine.c", None)));
         assert_eq!(file_of("a/mine.cuh:fast"), Some(("a/mine.cuh", Some("fast"))));
-        for statement in ["atomicAdd(&x, 1)", "x = a.c", "me->value++", "std::atomic_thread_fence()"] {
+        for other in ["lock.rs", "lock.go", "a/lock.py:fast", "lock.zig"] {
+            let (file, _) = file_of(other).unwrap();
+            let said = check_language(file, Domain::Cpu).unwrap_err().to_string();
+            assert!(said.contains("takes C, C++ and CUDA C++"), "{said}");
+        }
+        assert!(
+            check_language("kernel.cuh", Domain::Cpu).is_err() && check_language("kernel.cuh", Domain::Gpu).is_ok()
+        );
+        assert!(["lock", "lock.c", "lock.hh", "lock.C"].iter().all(|file| check_language(file, Domain::Cpu).is_ok()));
+        for statement in
+            ["atomicAdd(&x, 1)", "x = a.c", "me->value++", "std::atomic_thread_fence()", "me->rs", "a.rs++"]
+        {
             assert_eq!(file_of(statement), None, "{statement}");
         }
         assert_eq!(["My-Lock", "λ", "a1"].map(id_of), ["my_lock", "line", "a1"]);

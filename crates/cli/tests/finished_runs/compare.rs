@@ -7,7 +7,7 @@ use crate::common::output;
 use syncscope_core::journal::Journal;
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::stats::Interval;
-use syncscope_core::{Nanoseconds, Row};
+use syncscope_core::{Nanoseconds, Row, Verdict};
 
 fn stdout(words: &[&str]) -> String {
     let output = output(words);
@@ -80,6 +80,30 @@ fn a_slower_case_is_named_and_fails_on_request() {
     assert_eq!(output(&[&words[..], &["--threshold", "60%"]].concat()).status.code(), Some(0), "50 % are within 60 %");
     let rest = output(&[&words[..], &["--only", "cpu.atomic.*"]].concat());
     assert_eq!(rest.status.code(), Some(0), "the locks are left out");
+}
+
+/// What failed in B, or in all cases, was not compared; what is noisy in both is usual.
+#[test]
+fn a_gate_fails_on_what_it_could_not_compare() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = run(folder.path(), "a", "1");
+    let changed = |name: &str, of: &str, verdict: fn() -> Verdict| {
+        copy(&a, &folder.path().join(name), |row| {
+            if row.case.primitive.starts_with(of) { Row::unmeasured(row.case, verdict()) } else { row }
+        })
+    };
+    let failed = changed("failed", "cpu.lock.std_mutex", || Verdict::Failed("check failed: 1 of 2".to_owned()));
+    let gone = changed("gone", "", || Verdict::Elided("both are equal".to_owned()));
+    let some = changed("some", "cpu.lock.std_mutex", || Verdict::Elided("both are equal".to_owned()));
+    for (b, code, said) in
+        [(&failed, 1, "could not decide"), (&gone, 1, "no case to compare"), (&some, 0, "not compared")]
+    {
+        let both = output(&["compare", &a, b, "--fail-on", "slower"]);
+        let text = String::from_utf8_lossy(&both.stderr).into_owned();
+        assert_eq!(both.status.code(), Some(code), "{b}: {text}");
+        assert!(text.contains(said), "{b}: {text}");
+        assert_eq!(output(&["compare", &a, b]).status.code(), Some(0), "asked for nothing");
+    }
 }
 
 #[test]

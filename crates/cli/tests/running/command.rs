@@ -324,7 +324,9 @@ fn experiments_follow_when_everything_else_is_measured() {
         let run = RunDirectory::open(Path::new(&out)).unwrap().read_run().unwrap();
         run.warnings.iter().filter(|text| text.starts_with("`syncscope paper ")).count()
     };
-    assert!(output(&["run", "--out", &out, "--experiments", "--budget", "1ns"]).status.success());
+    let nothing = output(&["run", "--out", &out, "--experiments", "--budget", "1ns"]);
+    assert_eq!(nothing.status.code(), Some(1), "{}", stderr(&nothing));
+    assert!(error_line(&nothing).contains("left no figure") && error_line(&nothing).contains("--resume"));
     assert_eq!(tried(), 0);
     assert!(output(&["run", "--resume", &out]).status.success());
     assert_eq!(tried(), syncscope_papers::EXPERIMENTS.len());
@@ -435,7 +437,7 @@ fn a_run_whose_selection_was_changed_is_not_resumed_and_one_that_lost_rows_is() 
     let folder = tempfile::tempdir().unwrap();
     let out = path(folder.path(), "run");
     let directory = || RunDirectory::open(Path::new(&out)).unwrap();
-    assert!(output(&["run", "--out", &out, "--budget", "1ns"]).status.success());
+    assert_eq!(output(&["run", "--out", &out, "--budget", "1ns"]).status.code(), Some(1), "it left no figure");
     let begun = directory().read_run().unwrap();
     directory().write_run(&Run { only: vec!["cpu.atomic.*".to_owned()], ..begun.clone() }).unwrap();
     let refused = output(&["run", "--resume", &out]);

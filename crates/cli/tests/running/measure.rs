@@ -102,6 +102,9 @@ fn mistakes_have_one_line_and_their_exit_code() {
     };
     says(&["--cpu", "missing.c"], 2, "missing.c: No such file");
     says(&["--cpu", "empty.c"], 2, "no operation: it needs a function");
+    fs::write(folder.path().join("lock.rs"), "pub fn acquire() {}").unwrap();
+    says(&["--cpu", "lock.rs"], 2, "takes C, C++ and CUDA C++");
+    says(&["--cpu", "."], 2, "is a folder");
     says(&["--cpu", " "], 2, "the statement is empty");
     says(&["--cpu", "x++", "--check", "queue"], 2, "counter, lock, barrier");
     says(&["--cpu", "x++", "--check", "message"], 2, "`send` and `receive`");
@@ -109,8 +112,8 @@ fn mistakes_have_one_line_and_their_exit_code() {
     says(&["--cpu", "x++", "--fail-if-slower", "2%"], 2, "--against");
     says(&["--cpu", "x++", "--gpu", "x++", "--against", "x--"], 2, "one side");
     says(&["--cpu", "x++", "--against", "cpu.lock.tickett"], 2, "no primitive is called cpu.lock.tickett");
-    let budget = ["--cpu", "x++", "--against", "mine++", "--threads", "1", "--budget", "2s", "--fail-if-slower", "2%"];
-    says(&budget, 1, "a comparison has no case");
+    let budget = ["--cpu", "x++", "--against", "mine++", "--threads", "1", "--budget", "1ms"];
+    says(&budget, 1, "left no figure");
     let other_side = ["--cpu", "x++", "--against", "gpu.block.syncthreads", "cpu.atomic.add"];
     says(&other_side, 2, "a primitive of the other side");
     says(&[], 2, "--cpu");
@@ -119,6 +122,39 @@ fn mistakes_have_one_line_and_their_exit_code() {
     says(&["--cpu", "std::nothing(x)", "--threads", "1"], 1, "member");
     says(&["--cpu", "atomic_fetch_add(&x, 1", "--threads", "1"], 1, "is it complete?");
     assert_eq!(fs::read_dir(folder.path().join("syncscope-runs")).unwrap().count(), 4);
+}
+
+/// What each outcome ends with, alone and at a gate. Figures do not matter here: nothing is compared but with what has none.
+#[test]
+fn a_gate_passes_nothing_that_it_did_not_compare() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "void acquire_open(struct thread *me) { (void)me; }\nvoid release_open(struct thread *me) { (void)me; }\n\
+        void acquire_fine(struct thread *me) { while (atomic_exchange(me->x, 1)) {} }\n\
+        void release_fine(struct thread *me) { atomic_store(me->x, 0); }\n\
+        void wait_open(struct thread *me) { (void)me; }\n\
+        void operation_nothing(struct thread *me) { (void)me; }\n\
+        void operation_endless(struct thread *me) { (void)me; for (;;); }\n\
+        void operation_add(struct thread *me) { atomic_fetch_add(me->x, 1); }\n";
+    fs::write(folder.path().join("all.c"), text).unwrap();
+    let gate = ["--fail-if-slower", "2%"];
+    let against = |other: &'static str| [&["--against", other][..], &gate].concat();
+    let table: [(&str, Vec<&str>, i32, &str); 7] = [
+        ("all.c:nothing", vec![], 0, ""),
+        ("all.c:nothing", against("all.c:add"), 1, "elided"),
+        ("all.c:add", against("all.c:nothing"), 1, "elided"),
+        ("all.c:open", vec![], 3, "protects nothing"),
+        ("all.c:acquire_open", against("all.c:fine"), 3, "protects nothing"),
+        ("all.c:wait_open", vec![], 3, "no thread waits in it"),
+        ("all.c:endless", vec![], 1, ""),
+    ];
+    for (code, more, expected, said) in table {
+        let words = [&["--cpu", code][..], &more, &["--threads", "1"]].concat();
+        let output = measure(folder.path(), &words);
+        let (out, errors) = (stdout(&output), stderr(&output));
+        assert_eq!(output.status.code(), Some(expected), "{words:?}: {out}{errors}");
+        assert!(out.contains(said) || errors.contains(said), "{words:?}: {out}{errors}");
+        assert!(code != "all.c:endless" || !out.contains("elided"), "{out}{errors}");
+    }
 }
 
 #[test]

@@ -89,7 +89,7 @@ pub(super) fn workload_of(case: &Case) -> Option<Result<Workload, Refusal>> {
 
 fn workload(source: &OwnOperation, case: &Case) -> Result<Workload, String> {
     let loops = loops_of(source, case)?;
-    let check = source.check_of_function().or(source.check);
+    let check = source.checked();
     let no_threads = || "it has no number of threads".to_owned();
     let work = LockWork::of(case, false).map(Arc::new);
     let operation = Arc::new(OwnLoop::new(loops, case, check, work.clone()).ok_or_else(no_threads)?);

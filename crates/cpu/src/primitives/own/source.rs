@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{env, process};
 
+use syncscope_core::language::Language;
 use syncscope_core::{Dtype, OwnOperation};
 
 use crate::machine::c_compiler;
@@ -28,8 +29,7 @@ const INLINED: &str = "static inline __attribute__((always_inline, unused))";
 /// Whether it is compiled as C++: by the ending of the file, for a statement by `-std`, or else where it has what C has not.
 fn is_cpp(own: &OwnOperation) -> bool {
     if let Some(file) = &own.file {
-        let ending = Path::new(file).extension().and_then(|ending| ending.to_str());
-        return ending.is_some_and(|ending| ["cc", "cpp", "cxx", "C", "hpp"].contains(&ending));
+        return Language::of(file) == Some(Language::Cpp);
     }
     let standard = own.options.iter().rfind(|option| option.starts_with("-std="));
     let mut statements = [Some(&own.text), own.setup.as_ref(), own.baseline.as_ref()].into_iter().flatten();

@@ -1,0 +1,140 @@
+//! What a gate (`measure --fail-if-slower`, `compare --fail-on slower`) makes of compared cases: the exit code. A gate passes
+//! only what it compared.
+
+use syncscope_report::{Change, ComparedCase};
+
+use crate::failure::{Failure, Outcome};
+
+/// The cases that a gate was asked about.
+#[derive(Debug, Default)]
+pub(super) struct Gate {
+    slower: usize,
+    passed: usize,
+    /// Cases that gave no answer, each with the reason.
+    open: Vec<String>,
+}
+
+impl Gate {
+    /// Adds a case. `name` is only for cases without an answer.
+    pub(super) fn add(&mut self, case: &ComparedCase<'_>, threshold: f64, name: &str) {
+        match case.change {
+            Change::Slower => self.slower += 1,
+            Change::Faster | Change::Same => self.passed += 1,
+            Change::Undecided if least_slowdown(case, threshold).is_some() => self.passed += 1,
+            Change::Undecided => self.leave_open(format!("{name}: no slowdown could have been seen")),
+            Change::AnotherState => self.leave_open(format!("{name}: the machine was in another state")),
+            Change::NotComparable => self.leave_open(format!("{name}: {}", case.remark)),
+        }
+    }
+
+    /// Adds something that was not compared.
+    pub(super) fn leave_open(&mut self, reason: String) {
+        self.open.push(reason);
+    }
+
+    /// How the command ends whose work ended as `done`. A slower case is an answer whatever else was not compared.
+    ///
+    /// # Errors
+    /// If a case has no answer, or there is none.
+    pub(super) fn outcome(&self, done: Outcome) -> Result<Outcome, Failure> {
+        match done {
+            Outcome::Done | Outcome::SomeCasesFailed if self.slower > 0 => Ok(Outcome::SomeCasesSlower),
+            Outcome::Done if self.passed == 0 && self.open.is_empty() => {
+                Err(Failure::CouldNot("the gate has no case to compare, so it decides nothing".to_owned()))
+            }
+            Outcome::Done if !self.open.is_empty() => {
+                let all = self.passed + self.open.len();
+                let open = self.open.len();
+                Err(Failure::CouldNot(format!("the gate could not decide {open} of {all}: {}", self.open.join("; "))))
+            }
+            other => Ok(other),
+        }
+    }
+}
+
+/// The smallest slowdown that would have been called one, as a factor, given how uncertain the ratio of a case is. `None` where
+/// its interval has no lower end.
+pub(super) fn least_slowdown(case: &ComparedCase<'_>, threshold: f64) -> Option<f64> {
+    let factor = (1.0 + threshold) * case.ratio? / case.low?;
+    factor.is_finite().then_some(factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::ExitCode;
+
+    use syncscope_core::{Case, Row, Verdict};
+
+    use super::*;
+
+    /// What a gate ends with, for these changes and a lower end of their intervals. `None`: an error, exit code 1.
+    fn code(changes: &[(Change, Option<f64>)], done: Outcome) -> Option<ExitCode> {
+        let row = Row::unmeasured(Case::new("cpu.own.line"), Verdict::Resolved);
+        let mut gate = Gate::default();
+        for (change, low) in changes {
+            let case = ComparedCase {
+                a: &row,
+                b: &row,
+                change: *change,
+                ratio: low.map(|_| 1.0),
+                common_factor: 1.0,
+                low: *low,
+                high: None,
+                p_value: None,
+                remark: "elided in A".to_owned(),
+            };
+            gate.add(&case, 0.02, "1 thread");
+        }
+        gate.outcome(done).ok().map(Outcome::exit_code)
+    }
+
+    /// Every change alone, beside an equal case and beside a slower one, after work that ended well, with failed cases, and early.
+    #[test]
+    fn only_what_was_compared_passes() {
+        use Change::{AnotherState, Faster, NotComparable, Same, Slower, Undecided};
+        use Outcome::{Done, Interrupted, SomeCasesFailed};
+        let code_of = |number: u8| Some(ExitCode::from(number));
+        let seen = Some(0.99);
+        let table = [
+            ((Slower, seen), code_of(3), code_of(3)),
+            ((Faster, seen), code_of(0), code_of(3)),
+            ((Same, seen), code_of(0), code_of(3)),
+            ((Undecided, seen), code_of(0), code_of(3)),
+            ((Undecided, None), None, code_of(3)),
+            ((NotComparable, None), None, code_of(3)),
+            ((AnotherState, seen), None, code_of(3)),
+        ];
+        let same = |one: Option<ExitCode>, other: Option<ExitCode>| format!("{one:?}") == format!("{other:?}");
+        for (change, done, failed) in table {
+            let is_slower = change.0 == Slower;
+            for cases in [vec![change], vec![(Same, seen), change]] {
+                assert!(same(code(&cases, Done), done), "{change:?}");
+                assert!(same(code(&cases, SomeCasesFailed), failed), "{change:?}: a failed case stays one");
+                assert!(same(code(&cases, Interrupted), code_of(1)), "{change:?}");
+            }
+            assert!(same(code(&[change, (Slower, seen)], Done), code_of(3)), "{change:?} beside a slower one");
+            assert!(!is_slower || same(done, code_of(3)));
+        }
+        assert!(code(&[], Done).is_none(), "no case at all");
+    }
+
+    #[test]
+    fn a_gate_names_the_slowdown_that_it_would_have_seen() {
+        let row = Row::unmeasured(Case::new("cpu.own.line"), Verdict::Resolved);
+        let case = |ratio, low| ComparedCase {
+            a: &row,
+            b: &row,
+            change: Change::Undecided,
+            ratio,
+            common_factor: 1.0,
+            low,
+            high: Some(1.1),
+            p_value: None,
+            remark: String::new(),
+        };
+        let seen = least_slowdown(&case(Some(1.0), Some(0.98)), 0.02).unwrap();
+        assert!((seen - 1.02 / 0.98).abs() < 1e-12);
+        assert_eq!(least_slowdown(&case(Some(1.0), None), 0.02), None);
+        assert_eq!(least_slowdown(&case(None, Some(0.9)), 0.02), None);
+    }
+}
