@@ -8,6 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::guard::Guarded;
 use crate::shared_memory::memory_file;
 use crate::{done, opened};
 
@@ -20,6 +21,12 @@ const KILL_LIMIT: Duration = Duration::from_secs(5);
 
 /// Most bytes that are read of what a child says.
 const MOST_BYTES: u64 = 1 << 20;
+
+/// A child that says more than this is killed: it would fill the memory.
+const MOST_WRITTEN: u64 = 1 << 24;
+
+/// Most bytes of a file that a child writes. Compiled templates with all that a debugger wants have a tenth of it.
+const LARGEST_FILE: libc::rlim_t = 1 << 28;
 
 /// Lets the child of `command` have these descriptors, with the same numbers. They have to be open when it is started.
 pub fn inherit(command: &mut Command, descriptors: &[BorrowedFd<'_>]) {
@@ -64,26 +71,30 @@ pub fn ask_to_end(child: &Child) {
     }
 }
 
-/// Kills a child that is the first of its process group, and the group.
-fn kill_group(child: &Child) {
-    if let Ok(process) = libc::pid_t::try_from(child.id()) {
-        send(-process, libc::SIGKILL);
-    }
-}
-
-/// Sends a signal to a child, or below zero to its group.
-fn send(process: libc::pid_t, signal: libc::c_int) {
+/// Sends a signal to a child.
+pub(crate) fn send(process: libc::pid_t, signal: libc::c_int) {
     // SAFETY: the call takes two numbers. A child has not been waited for by anyone but the owner of its `Child`, so the
-    // number of the child and of its group is still its own.
+    // number is still its own.
     unsafe { libc::kill(process, signal) };
 }
 
-/// How a child with a limit ended.
+/// Why a child with limits was killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Killed {
+    /// It took too long.
+    Late,
+    /// It was no longer wanted.
+    Cancelled,
+    /// It wrote more than anyone reads.
+    Talks,
+}
+
+/// How a child with limits ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// `None` for one that was killed: it took too long, or was no longer wanted.
-    pub status: Option<ExitStatus>,
-    /// What it wrote to its standard error.
+    /// How it ended by itself, or why it was killed.
+    pub status: Result<ExitStatus, Killed>,
+    /// What it wrote to its standard error, or the beginning.
     pub messages: String,
 }
 
@@ -103,24 +114,30 @@ pub fn wait_within(child: &mut Child, limit: Duration) -> io::Result<Option<Exit
 }
 
 /// Runs a command, which reads nothing and whose output nobody reads. It is killed with all that it started when it takes
-/// longer than `limit` or `is_cancelled`.
+/// longer than `limit`, `is_cancelled`, or writes without end; and with this process.
 ///
 /// # Errors
 /// What the operating system says when the command cannot be started.
 pub fn run_within(command: &mut Command, limit: Duration, is_cancelled: impl Fn() -> bool) -> io::Result<Ended> {
     // A pipe would be open as long as any process has it.
     let mut messages = memory_file()?;
+    // A group of its own: an interrupt from the terminal is for this process alone.
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(messages.try_clone()?).process_group(0);
-    let mut child = command.spawn()?;
+    limit_files(command);
+    let mut child = Guarded::spawn(command)?;
     let (started, mut pause) = (Instant::now(), FIRST_LOOK);
     let status = loop {
         if let Some(status) = child.try_wait()? {
-            break Some(status);
+            break Ok(status);
         }
-        if started.elapsed() > limit || is_cancelled() {
-            kill_group(&child);
-            wait_within(&mut child, KILL_LIMIT)?;
-            break None;
+        let reasons = [
+            (started.elapsed() > limit, Killed::Late),
+            (is_cancelled(), Killed::Cancelled),
+            (messages.metadata()?.len() > MOST_WRITTEN, Killed::Talks),
+        ];
+        if let Some((_, reason)) = reasons.into_iter().find(|(holds, _)| *holds) {
+            child.end(KILL_LIMIT)?;
+            break Err(reason);
         }
         thread::sleep(pause);
         pause = (pause * 2).min(LATER_LOOKS);
@@ -129,6 +146,19 @@ pub fn run_within(command: &mut Command, limit: Duration, is_cancelled: impl Fn(
     let mut bytes = Vec::new();
     messages.take(MOST_BYTES).read_to_end(&mut bytes)?;
     Ok(Ended { status, messages: String::from_utf8_lossy(&bytes).into_owned() })
+}
+
+/// Lets no file that the child writes grow for ever.
+fn limit_files(command: &mut Command) {
+    // SAFETY: between `fork` and `exec` it makes two system calls with a value that is valid for them.
+    unsafe {
+        command.pre_exec(|| {
+            let mut limit = std::mem::zeroed();
+            done(libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit))?;
+            limit.rlim_cur = limit.rlim_cur.min(LARGEST_FILE);
+            done(libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit))
+        });
+    }
 }
 
 #[cfg(test)]
@@ -191,10 +221,23 @@ mod tests {
         let script = format!("echo begun >&2; (sleep 3; touch {}) & wait", folder.display());
         let started = Instant::now();
         let ended = run_within(&mut shell(&script), Duration::from_secs(1), || false).unwrap();
-        assert!(ended.status.is_none() && ended.messages == "begun\n", "{ended:?}");
+        assert!(ended.status == Err(Killed::Late) && ended.messages == "begun\n", "{ended:?}");
         let cancelled = run_within(&mut shell("sleep 600"), Duration::from_secs(600), || true).unwrap();
-        assert!(cancelled.status.is_none() && started.elapsed() < Duration::from_secs(60));
+        assert!(cancelled.status == Err(Killed::Cancelled) && started.elapsed() < Duration::from_secs(60));
         thread::sleep(Duration::from_secs(4).saturating_sub(started.elapsed()));
         assert!(!folder.exists(), "the second process went on");
+    }
+
+    #[test]
+    fn a_child_that_writes_without_end_fills_neither_memory_nor_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let limit = Duration::from_secs(600);
+        let talks = run_within(&mut shell("exec yes error >&2"), limit, || false).unwrap();
+        assert!(talks.status == Err(Killed::Talks) && talks.messages.starts_with("error\n"));
+        assert_eq!(talks.messages.len() as u64, MOST_BYTES);
+        let script = format!("exec head -c 3G /dev/zero >{}/output", folder.path().display());
+        let fills = run_within(&mut shell(&script), limit, || false).unwrap();
+        assert!(!fills.status.unwrap().success());
+        assert_eq!(std::fs::metadata(folder.path().join("output")).unwrap().len(), LARGEST_FILE);
     }
 }

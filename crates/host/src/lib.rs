@@ -9,6 +9,8 @@
 //! - [`shared_memory`]: memory that several processes map.
 //! - [`functions!`]: functions of a library that is loaded at run time.
 //! - [`child_process`]: what a child gets from its parent, and how both end.
+//! - [`guard`]: a child that ends with this process, and with it all that it started.
+//! - [`limits`]: what the system takes away from a process.
 //! - [`cpu_list`]: lists of CPUs as Linux writes them, `0-3,8`.
 //! - [`c_library_version`]: the C library that this program runs with; [`file_of`], [`name_of`]: the file of any loaded library, the
 //!   name of a place in it.
@@ -24,6 +26,8 @@ pub mod clock;
 pub mod cpu_list;
 pub mod descriptors;
 pub mod futex;
+pub mod guard;
+pub mod limits;
 pub mod membarrier;
 pub mod ring;
 pub mod scheduling;

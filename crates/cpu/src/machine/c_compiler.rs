@@ -6,7 +6,7 @@ use std::process::{self, Command};
 use std::time::Duration;
 use std::{env, fs};
 
-use syncscope_host::child_process::{self, Ended};
+use syncscope_host::child_process::{self, Ended, Killed};
 
 /// The files of these names in the folders of a `PATH`, by name; a name with a folder is that of a file. The working folder is not
 /// searched.
@@ -22,14 +22,13 @@ pub(crate) fn in_path(names: &[&str], path: &OsStr) -> Vec<PathBuf> {
     names.iter().filter_map(in_folders).collect()
 }
 
-/// Compiles a text, which is source of the language with this `ending`, to a `file`. It appears complete or not at all, also if
-/// several processes compile it at the same time.
+/// Compiles a text, which is source of the language with this `ending`, to a `file` by a compiler with its options. The file
+/// appears complete or not at all, also if several processes compile it at the same time.
 ///
 /// # Errors
 /// What the compiler says first, or that it did not end.
 pub(crate) fn compile(
-    compiler: &Path,
-    options: &[impl AsRef<OsStr>],
+    mut compiler: Command,
     (ending, text): (&str, &str),
     file: &Path,
     limit: Duration,
@@ -39,18 +38,18 @@ pub(crate) fn compile(
     let (source, finished) = (draft(ending), draft("draft"));
     let written = file.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&source, text));
     written.map_err(|error| format!("{}: {error}", source.display()))?;
-    let mut command = Command::new(compiler);
-    command.args(options).arg("-o").arg(&finished).arg(&source);
-    let ended = child_process::run_within(&mut command, limit, &is_cancelled);
+    compiler.arg("-o").arg(&finished).arg(&source);
+    let ended = child_process::run_within(&mut compiler, limit, is_cancelled);
     // What is left of a failure only takes room.
     let _ = fs::remove_file(&source);
     let Ended { status, messages } = ended.map_err(|error| error.to_string())?;
-    if !status.is_some_and(|status| status.success()) {
+    if !status.is_ok_and(|status| status.success()) {
         let _ = fs::remove_file(&finished);
         return Err(match status {
-            Some(_) => first_error(&messages),
-            None if is_cancelled() => "asked to stop while the compiler ran".to_owned(),
-            None => format!("the compiler did not end within {} s and was killed", limit.as_secs()),
+            Ok(_) => first_error(&messages),
+            Err(Killed::Cancelled) => "asked to stop while the compiler ran".to_owned(),
+            Err(Killed::Late) => format!("the compiler did not end within {} s and was killed", limit.as_secs()),
+            Err(Killed::Talks) => format!("the compiler wrote messages without end: {}", first_error(&messages)),
         });
     }
     fs::rename(&finished, file).map_err(|error| format!("{}: {error}", file.display()))
@@ -59,7 +58,7 @@ pub(crate) fn compile(
 /// The line of a compiler's messages that says why it failed.
 fn first_error(messages: &str) -> String {
     let says_why = |line: &&str| line.contains("error") || line.contains("undefined reference");
-    let error = messages.lines().find(says_why).or_else(|| messages.lines().next());
+    let error = messages.lines().find(says_why).or_else(|| messages.lines().find(|line| !line.trim().is_empty()));
     error.unwrap_or("the compiler failed without a message").trim().to_owned()
 }
 
@@ -82,6 +81,7 @@ mod tests {
         let messages = "In file included from x\nx.c:1:2: error: #error \"no\"\n    1 | #error\n";
         assert_eq!(first_error(messages), "x.c:1:2: error: #error \"no\"");
         assert_eq!(first_error("cannot execute\n"), "cannot execute");
-        assert!(first_error("").contains("without a message"));
+        assert_eq!(first_error("\n \nno memory is left\n"), "no memory is left");
+        assert!(first_error("\n").contains("without a message"));
     }
 }

@@ -4,6 +4,7 @@
 //! own wrapper knows its library. It compiles the shim once, into the user's cache.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 use std::{env, fs};
 
@@ -114,7 +115,9 @@ fn shim_of(wrapper: &Path, family: Family, folder: &Path, cancel: &Cancel) -> Re
     let identity = [SOURCE, &command, &file_hash(&real).unwrap_or_default()].join("\n");
     let file = folder.join(format!("{}.so", content_hash(identity.as_bytes())));
     if !file.is_file() {
-        c_compiler::compile(wrapper, &options, ("c", SOURCE), &file, LIMIT, || cancel.is_cancelled())
+        let mut compiler = Command::new(wrapper);
+        compiler.args(&options);
+        c_compiler::compile(compiler, ("c", SOURCE), &file, LIMIT, || cancel.is_cancelled())
             .map_err(|error| format!("{command}: {error}"))?;
     }
     let file =
@@ -170,7 +173,8 @@ mod tests {
         make_executable(&wrapper);
         let file = folder.path().join("cache/shim.so");
         let error = |limit, cancel: &Cancel| {
-            c_compiler::compile(&wrapper, &[""; 0], ("c", SOURCE), &file, limit, || cancel.is_cancelled()).unwrap_err()
+            let compiler = Command::new(&wrapper);
+            c_compiler::compile(compiler, ("c", SOURCE), &file, limit, || cancel.is_cancelled()).unwrap_err()
         };
         assert!(error(Duration::from_secs(1), &Cancel::new()).contains("did not end within 1 s"));
         let cancel = Cancel::new();

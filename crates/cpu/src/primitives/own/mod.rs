@@ -13,7 +13,7 @@ use syncscope_core::{
 };
 
 use self::library::{Loops, OwnBarrier, OwnLoop, StressedLock};
-pub use self::source::HEADER;
+pub use self::source::{HEADER, compile_here_until};
 use crate::axes::powers_of_two;
 use crate::evidence::{Expected, only_reads};
 use crate::facts;

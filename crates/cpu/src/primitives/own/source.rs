@@ -1,11 +1,13 @@
 //! From what a user wrote to a shared library: the C or C++ around it, and the system's compiler.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
 use std::time::Duration;
 use std::{env, process};
 
 use syncscope_core::language::Language;
-use syncscope_core::{Dtype, OwnOperation};
+use syncscope_core::{Cancel, Dtype, OwnOperation};
 
 use crate::machine::c_compiler;
 
@@ -20,8 +22,8 @@ const STATEMENT: &str = "statement";
 /// What stands behind the user's lines in the compiler's messages.
 const BEHIND: &str = "loops.h";
 
-/// Longest time for one operation; those of templates take seconds.
-const LIMIT: Duration = Duration::from_secs(60);
+/// Longest time for one operation; those of templates take seconds. Whoever watches this process waits longer.
+const LIMIT: Duration = Duration::from_secs(20);
 
 /// A copy of the operation must stand in the loop itself, as a program's compiler may put it there.
 const INLINED: &str = "static inline __attribute__((always_inline, unused))";
@@ -131,11 +133,32 @@ const fn c_type(dtype: Dtype) -> &'static str {
     }
 }
 
+/// What holds for all that is compiled.
+#[derive(Debug, Clone)]
+struct Surroundings {
+    /// The folder to which names are relative. Measured code may leave it.
+    folder: PathBuf,
+    /// Ends the compiler.
+    cancel: Cancel,
+}
+
+static SURROUNDINGS: OnceLock<Surroundings> = OnceLock::new();
+
+/// Compiles in what is now the working folder, also if measured code leaves it, and until `cancel`.
+pub fn compile_here_until(cancel: Cancel) {
+    surroundings(cancel);
+}
+
+fn surroundings(cancel: Cancel) -> &'static Surroundings {
+    SURROUNDINGS.get_or_init(|| Surroundings { folder: env::current_dir().unwrap_or_default(), cancel })
+}
+
 /// Compiles an operation on variables of a type. Whoever loads the file removes it.
 ///
 /// # Errors
 /// What the compiler says, with the line of the user's source, or that there is none.
 pub(super) fn compile(own: &OwnOperation, dtype: Dtype, has_work: bool) -> Result<PathBuf, String> {
+    let Surroundings { folder, cancel } = surroundings(Cancel::new());
     let (variable, usual, ending, standard) =
         if is_cpp(own) { ("CXX", "c++", "cpp", "-std=gnu++20") } else { ("CC", "cc", "c", "-std=gnu11") };
     let chosen = env::var(variable).ok().filter(|chosen| !chosen.trim().is_empty());
@@ -167,7 +190,12 @@ pub(super) fn compile(own: &OwnOperation, dtype: Dtype, has_work: bool) -> Resul
     let name = format!("syncscope-{}-{}-{dtype}-{has_work}.so", process::id(), own.id);
     let file = env::temp_dir().join(name);
     let user = own.file.as_deref().unwrap_or(STATEMENT);
-    c_compiler::compile(&compiler, &options, (ending, &text(own)), &file, LIMIT, || false).map(|()| file).map_err(
+    let mut command = Command::new(compiler);
+    command.args(&options);
+    if folder.is_dir() {
+        command.current_dir(folder);
+    }
+    c_compiler::compile(command, (ending, &text(own)), &file, LIMIT, || cancel.is_cancelled()).map(|()| file).map_err(
         |error| {
             if error.starts_with(BEHIND) {
                 format!("{error} (behind the end of the {user}: is it complete?)")

@@ -1,0 +1,395 @@
+//! A child that ends with this process, and with it all that it started.
+//!
+//! `PR_SET_PDEATHSIG` ends the child alone: what a compiler or foreign code started goes on. So a third process stands between
+//! this one and the child, the guard. Whatever loses its parent below the guard becomes its child (`PR_SET_CHILD_SUBREAPER`),
+//! also from another session. When the child or this process has ended, however that was, the guard kills all that is left,
+//! and ends as the child did. Where somebody kills the guard, the system kills the child.
+//!
+//! ```text
+//! this process -- guard -- child -- what it starts
+//! ```
+
+use std::ffi::{CStr, CString, OsStr};
+use std::mem::{MaybeUninit, zeroed};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::time::Duration;
+use std::{env, fs, io, ptr};
+
+use crate::child_process::{ask_to_end, send, wait_within};
+use crate::done;
+
+/// The signal that makes a guard kill all. Others end nothing: `SIGTERM` is passed to the child.
+const END: libc::c_int = libc::SIGQUIT;
+
+/// How often a guard looks whether its parent is there, besides when it is woken because it is not.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// The same while it ends what is left.
+const LOOK_AT_END: Duration = Duration::from_millis(2);
+
+/// A child with its guard.
+#[derive(Debug)]
+pub struct Guarded(Child);
+
+impl Guarded {
+    /// Starts a command once, behind a guard.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn spawn(command: &mut Command) -> io::Result<Self> {
+        Self::start(command, None)
+    }
+
+    /// The same for a command whose temporary files are in this folder. The guard removes it where this process has ended.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn spawn_in(command: &mut Command, folder: &TemporaryFolder) -> io::Result<Self> {
+        Self::start(command.env(TMPDIR, &folder.0), Some(folder.0.clone()))
+    }
+
+    fn start(command: &mut Command, folder: Option<PathBuf>) -> io::Result<Self> {
+        let parent = std::process::id().cast_signed();
+        // SAFETY: `divide` makes system calls. What comes back from it allocates nothing.
+        unsafe { command.pre_exec(move || divide(parent, folder.as_deref())) };
+        command.spawn().map(Self)
+    }
+
+    /// The number of the guard.
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// How the child ended, once all that it started has ended too.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
+        self.0.try_wait()
+    }
+
+    /// Asks the child to end (`SIGTERM`).
+    pub fn ask_to_end(&self) {
+        ask_to_end(&self.0);
+    }
+
+    /// Kills the child and all that it started; `None` where something is left after `limit`.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn end(&mut self, limit: Duration) -> io::Result<Option<ExitStatus>> {
+        if let Some(status) = self.0.try_wait()? {
+            return Ok(Some(status));
+        }
+        send(self.0.id().cast_signed(), END);
+        wait_within(&mut self.0, limit)
+    }
+}
+
+impl Drop for Guarded {
+    /// Waits for nobody.
+    fn drop(&mut self) {
+        if let Ok(None) = self.0.try_wait() {
+            send(self.0.id().cast_signed(), END);
+        }
+    }
+}
+
+/// The variable that names the folder of temporary files.
+const TMPDIR: &str = "TMPDIR";
+
+/// A folder of this user alone, which is removed with all that is in it.
+#[derive(Debug)]
+pub struct TemporaryFolder(PathBuf);
+
+impl TemporaryFolder {
+    /// # Errors
+    /// What the operating system says.
+    pub fn create() -> io::Result<Self> {
+        let path = std::path::absolute(env::temp_dir())?.join("syncscope-XXXXXX");
+        let mut name = CString::new(path.into_os_string().into_vec())?.into_bytes_with_nul();
+        // SAFETY: the name ends with a zero; the call changes some letters of it.
+        if unsafe { libc::mkdtemp(name.as_mut_ptr().cast()) }.is_null() {
+            return Err(io::Error::last_os_error());
+        }
+        name.pop();
+        Ok(Self(PathBuf::from(OsStr::from_bytes(&name))))
+    }
+}
+
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        // What cannot be removed is not this process's own.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Makes this process, which was forked and has one thread, the guard of another one, which goes on.
+fn divide(parent: libc::pid_t, folder: Option<&Path>) -> io::Result<()> {
+    // SAFETY: the calls take numbers. `fork` copies a process of one thread, which uses nothing that another thread of its
+    // parent may have held.
+    let (guard, child) = unsafe {
+        done(libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1))?;
+        (libc::getpid(), libc::fork())
+    };
+    done(child)?;
+    if child > 0 {
+        stand_guard(parent, child, folder);
+    }
+    // SAFETY: the calls take numbers.
+    unsafe {
+        done(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL))?;
+        // It may have ended before the call.
+        if libc::getppid() == guard { Ok(()) } else { libc::_exit(1) }
+    }
+}
+
+/// What a guard does: it waits for the end of the child or of the parent, ends the rest, and ends as the child did.
+fn stand_guard(parent: libc::pid_t, child: libc::pid_t, folder: Option<&Path>) -> ! {
+    let signals = prepare();
+    let (mut status, mut is_ending) = (None, false);
+    loop {
+        let is_left = reap(child, &mut status);
+        // SAFETY: the call takes nothing.
+        let is_alone = unsafe { libc::getppid() } != parent;
+        is_ending |= status.is_some() || is_alone;
+        if is_ending {
+            if !is_left {
+                if let Some(folder) = folder.filter(|_| is_alone) {
+                    // It allocates: the C library's `fork` leaves its allocator fit for use.
+                    let _ = fs::remove_dir_all(folder);
+                }
+                end_like(status.unwrap_or_default());
+            }
+            kill_children(child);
+        }
+        let woken = wait_for_signal(&signals, if is_ending { LOOK_AT_END } else { LOOK });
+        is_ending |= woken == END;
+        if woken == libc::SIGTERM && status.is_none() {
+            send(child, libc::SIGTERM);
+        }
+    }
+}
+
+/// Lets go of what the parent has open, and of its terminal, and blocks all signals, which are waited for.
+fn prepare() -> libc::sigset_t {
+    const NAME: &CStr = c"syncscope-guard";
+    const MOST: libc::c_long = 1 << 16;
+    // SAFETY: the calls take numbers, constant strings that end with a zero, and a set that is valid for them, which the first
+    // one fills. This process owns no value that uses a descriptor: it never returns to who made one.
+    unsafe {
+        let mut signals = zeroed();
+        libc::sigfillset(&raw mut signals);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const signals, ptr::null_mut());
+        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+        // The end of the parent, or of the thread that started this process, wakes it.
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGCHLD);
+        libc::prctl(libc::PR_SET_NAME, NAME.as_ptr());
+        // A signal to the group of the parent, such as SIGKILL, is not for the guard.
+        libc::setsid();
+        libc::chdir(c"/".as_ptr());
+        if libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0) < 0 {
+            // Linux before 5.9.
+            (0..libc::sysconf(libc::_SC_OPEN_MAX).clamp(0, MOST)).for_each(|number| {
+                libc::close(number as libc::c_int);
+            });
+        }
+        signals
+    }
+}
+
+/// Takes leave of those that have ended. Whether any are left.
+fn reap(child: libc::pid_t, ended: &mut Option<libc::c_int>) -> bool {
+    loop {
+        let mut status = 0;
+        // SAFETY: the status is valid for the call.
+        match unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) } {
+            0 => return true,
+            found if found < 0 => return false,
+            found if found == child => *ended = Some(status),
+            _ => {}
+        }
+    }
+}
+
+/// Kills all children of this process. What they leave become its children, and have their turn.
+fn kill_children(first: libc::pid_t) {
+    let mut bytes = [0_u8; 4096];
+    // SAFETY: the path ends with a zero; the buffer is valid for its length.
+    let count = unsafe {
+        let file = libc::open(c"/proc/thread-self/children".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        let count = libc::read(file, bytes.as_mut_ptr().cast(), bytes.len());
+        libc::close(file);
+        count
+    };
+    let text = &bytes[..usize::try_from(count).unwrap_or(0)];
+    if text.is_empty() {
+        // A kernel without such a file.
+        send(first, libc::SIGKILL);
+    }
+    // The last number may be cut off.
+    let numbers = text.split_inclusive(|byte| *byte == b' ').filter_map(|word| word.strip_suffix(b" "));
+    for number in numbers.filter_map(|word| std::str::from_utf8(word).ok()?.parse().ok()) {
+        send(number, libc::SIGKILL);
+    }
+}
+
+/// The next signal; 0 where there is none for so long.
+fn wait_for_signal(signals: &libc::sigset_t, time: Duration) -> libc::c_int {
+    let time = libc::timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };
+    // SAFETY: the set and the time are valid for the call.
+    unsafe { libc::sigtimedwait(signals, ptr::null_mut(), &raw const time) }.max(0)
+}
+
+/// Ends this process as one ended that has this status.
+fn end_like(status: libc::c_int) -> ! {
+    // SAFETY: the calls take numbers, and values that are valid for them.
+    unsafe {
+        if libc::WIFSIGNALED(status) {
+            let signal = libc::WTERMSIG(status);
+            // The child has left its core.
+            let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+            libc::setrlimit(libc::RLIMIT_CORE, &raw const none);
+            libc::signal(signal, libc::SIG_DFL);
+            libc::kill(libc::getpid(), signal);
+            let mut this = MaybeUninit::zeroed();
+            libc::sigemptyset(this.as_mut_ptr());
+            libc::sigprocmask(libc::SIG_SETMASK, this.as_ptr(), ptr::null_mut());
+        }
+        libc::_exit(libc::WEXITSTATUS(status))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt as _;
+    use std::path::Path;
+    use std::thread::sleep;
+    use std::time::Instant;
+
+    fn shell(script: &str) -> Command {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]);
+        shell
+    }
+
+    fn within_a_minute(what: &str, mut is_so: impl FnMut() -> bool) {
+        let started = Instant::now();
+        while !is_so() {
+            assert!(started.elapsed() < Duration::from_secs(60), "{what}");
+            sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// The numbers that a script has written to a file, once there are so many. They are words of `$$` and `$!`.
+    fn numbers(file: &Path, count: usize) -> Vec<u32> {
+        let mut found = Vec::new();
+        within_a_minute("the script does not write", || {
+            let text = std::fs::read_to_string(file).unwrap_or_default();
+            found = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+            found.len() == count && text.ends_with('\n')
+        });
+        found
+    }
+
+    fn is_there(process: u32) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        !stat.is_empty() && !stat.contains(") Z ")
+    }
+
+    /// Starts processes of its own session, with no parent, and one that ignores signals.
+    const TREE: &str = "setsid sh -c 'sleep 600 & echo $$ $! >>FILE; wait' & (trap '' TERM INT HUP; sleep 600 & echo $! >>FILE) & \
+                        sh -c 'sleep 600 & echo $! >>FILE'; ";
+
+    fn tree(file: &Path, then: &str) -> Command {
+        shell(&format!("{TREE}{then}").replace("FILE", file.to_str().unwrap()))
+    }
+
+    #[test]
+    fn a_child_ends_as_it_does_without_a_guard() {
+        for (script, expected) in
+            [("exit 0", (Some(0), None)), ("exit 3", (Some(3), None)), ("kill -9 $$", (None, Some(9)))]
+        {
+            let mut child = Guarded::spawn(&mut shell(script)).unwrap();
+            let status = wait_within(&mut child.0, Duration::from_secs(60)).unwrap().unwrap();
+            assert_eq!((status.code(), status.signal()), expected, "{script}");
+        }
+        let status = Guarded::spawn(&mut shell("kill -SEGV $$")).unwrap().0.wait().unwrap();
+        assert_eq!(status.signal(), Some(libc::SIGSEGV));
+        assert_eq!(Guarded::spawn(&mut Command::new("/nowhere")).unwrap_err().kind(), io::ErrorKind::NotFound);
+        let asked = Guarded::spawn(&mut shell("trap 'exit 7' TERM; while :; do sleep 0.01; done")).unwrap();
+        sleep(Duration::from_millis(300));
+        asked.ask_to_end();
+        let mut asked = asked;
+        let status = wait_within(&mut asked.0, Duration::from_secs(60)).unwrap().unwrap();
+        assert!(status.code() == Some(7) || status.signal() == Some(libc::SIGTERM), "{status}");
+    }
+
+    #[test]
+    fn nothing_of_a_child_outlives_it_or_its_parent() {
+        let folder = std::env::temp_dir().join(format!("syncscope-guard-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        // It ends by itself, or is ended.
+        for then in ["while [ $(wc -w <FILE) -lt 4 ]; do sleep 0.01; done", "exec sleep 600"] {
+            let file = folder.join(format!("{}", then.len()));
+            let mut child = Guarded::spawn(&mut tree(&file, &then.replace("FILE", file.to_str().unwrap()))).unwrap();
+            let all = numbers(&file, 4);
+            if then.starts_with("exec") {
+                assert!(child.try_wait().unwrap().is_none());
+                assert!(child.end(Duration::from_secs(60)).unwrap().is_some());
+            } else {
+                child.0.wait().unwrap();
+            }
+            assert!(!all.iter().any(|process| is_there(*process)), "{then}: {all:?}");
+        }
+        // Its guard, or who started it, is killed.
+        for of_guard in [true, false] {
+            let file = folder.join(format!("{of_guard}"));
+            let mut parent = Command::new(std::env::current_exe().unwrap());
+            parent.args(["--exact", "guard::tests::starts_a_tree", "--nocapture"]).env("SYNCSCOPE_TEST_CHILD", &file);
+            let mut parent = parent.stdout(std::process::Stdio::null()).spawn().unwrap();
+            let all = numbers(&file, 6);
+            let [guard, child] = [all[0], all[1]];
+            assert!(is_there(guard) && is_there(child));
+            send(if of_guard { guard } else { parent.id() }.cast_signed(), libc::SIGKILL);
+            within_a_minute("the child goes on", || !is_there(child));
+            let temporary = fs::read(file.with_extension("folder")).unwrap();
+            if of_guard {
+                all[2..].iter().for_each(|process| send(process.cast_signed(), libc::SIGKILL));
+            }
+            within_a_minute("something goes on", || !all.iter().any(|process| is_there(*process)));
+            let _ = parent.kill();
+            parent.wait().unwrap();
+            within_a_minute("its folder stays", || !Path::new(OsStr::from_bytes(&temporary)).exists());
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_temporary_folder_is_for_this_user_and_goes_with_its_content_when_nobody_else_can_remove_it() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = TemporaryFolder::create().unwrap();
+        let path = folder.0.clone();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
+        let script = "mkdir $TMPDIR/a && echo x >$TMPDIR/a/b";
+        Guarded::spawn_in(&mut shell(script), &folder).unwrap().0.wait().unwrap();
+        assert!(path.join("a/b").is_file(), "the parent may want it");
+        drop(folder);
+        assert!(!path.exists());
+    }
+
+    /// Not a test: the parent that the test above kills.
+    #[test]
+    fn starts_a_tree() {
+        let Some(file) = std::env::var_os("SYNCSCOPE_TEST_CHILD").map(PathBuf::from) else { return };
+        let script = format!("echo $PPID $$ >FILE; {TREE} exec sleep 600").replace("FILE", file.to_str().unwrap());
+        let folder = TemporaryFolder::create().unwrap();
+        fs::write(file.with_extension("folder"), folder.0.as_os_str().as_bytes()).unwrap();
+        let mut child = Guarded::spawn_in(&mut shell(&script), &folder).unwrap();
+        let _ = child.0.wait();
+    }
+}
