@@ -2,7 +2,6 @@
 
 use std::fmt::Display;
 use std::path::Path;
-use std::process::ExitCode;
 
 use syncscope_core::run::directory::RunDirectoryError;
 use syncscope_core::session::SessionError;
@@ -32,15 +31,15 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    pub(crate) fn exit_code(self) -> ExitCode {
-        ExitCode::from(match self {
+    pub(crate) const fn code(self) -> u8 {
+        match self {
             Self::Done => 0,
             Self::Interrupted => 1,
             Self::AnotherState => 4,
             Self::LaboratoryLost => LABORATORY_LOST,
             Self::OfWorker(code) => code,
             Self::SomeCasesFailed | Self::SomeCasesSlower | Self::SomeNodesDiffer => 3,
-        })
+        }
     }
 }
 
@@ -67,11 +66,11 @@ impl Failure {
         holds.map_or(Ok(()), |(_, reason)| Err(Self::Usage(reason.to_owned())))
     }
 
-    pub(crate) fn exit_code(&self) -> ExitCode {
-        ExitCode::from(match self {
+    pub(crate) const fn code(&self) -> u8 {
+        match self {
             Self::CouldNot(_) => 1,
             Self::Usage(_) => 2,
-        })
+        }
     }
 }
 

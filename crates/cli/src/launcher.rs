@@ -90,6 +90,11 @@ pub(crate) fn keep_directory(child: &mut Command) {
     child.env(HAS_DIRECTORY, "1");
 }
 
+/// Whether this process is such a child, which its parent ends.
+pub(crate) fn has_directory() -> bool {
+    std::env::var_os(HAS_DIRECTORY).is_some()
+}
+
 /// What a process does of a run that a launcher started.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Part {
@@ -115,7 +120,7 @@ pub(crate) fn part(arguments: &RunArguments) -> Result<Part, Failure> {
     if process.rank > 0 {
         terminal::silence(&process.directory(node.as_deref()));
     }
-    if std::env::var_os(HAS_DIRECTORY).is_some() {
+    if has_directory() {
         return Ok(Part::Alone);
     }
     let folder = arguments.out.as_deref().or(arguments.resume.as_deref());

@@ -24,6 +24,7 @@ use failure::{Failure, Outcome};
 use supervisor::Resuming;
 
 fn main() -> ExitCode {
+    syncscope_host::limits::report_full_files();
     if let Err(error) = syncscope_host::search_paths::leave_working_folder() {
         terminal::error(&Failure::CouldNot(format!(
             "could not start this program again without the working folder in PATH: {error}"
@@ -60,13 +61,15 @@ fn main() -> ExitCode {
         Command::Paper(paper) => supervised(|| commands::paper(paper)),
     });
     supervisor::ends(&outcome);
-    match outcome {
-        Ok(outcome) => outcome.exit_code(),
+    let code = match outcome {
+        Ok(outcome) => outcome.code(),
         Err(failure) => {
             terminal::error(&failure);
-            failure.exit_code()
+            failure.code()
         }
-    }
+    };
+    supervisor::leave(code);
+    ExitCode::from(code)
 }
 
 /// In a process of its own. What was measured is not resumed.

@@ -15,6 +15,11 @@ use crate::terminal;
 /// Where runs are written that name no directory.
 pub(crate) const RUNS: &str = "syncscope-runs";
 
+/// A path that measured code cannot change by leaving the working folder.
+pub(crate) fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
 /// The named directories; without any, the newest run of [`RUNS`].
 pub(crate) fn named_or_latest(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     named_or(named, |_| true)

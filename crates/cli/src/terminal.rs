@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use syncscope_core::Cancel;
 use syncscope_report::plain;
@@ -49,11 +51,17 @@ pub(crate) fn show(text: &dyn Display) -> Result<Outcome, Failure> {
     }
 }
 
+/// Writes what is left of a result.
+pub(crate) fn flush() {
+    let _ = stdout().lock().flush();
+}
+
 fn labelled(label: &str, colour_code: u8, text: &dyn Display) {
     // A message may quote a file of others, and may have several lines.
     let text = text.to_string().split('\n').map(plain).collect::<Vec<_>>().join("\n");
     if stderr().is_terminal() && colour_wanted() {
-        line(&format!("\u{1b}[1;{colour_code}m{label}\u{1b}[0m: {text}"));
+        // The process that measures may have drawn its progress here.
+        line(&format!("\r\u{1b}[K\u{1b}[1;{colour_code}m{label}\u{1b}[0m: {text}"));
     } else {
         line(&format!("{label}: {text}"));
     }
@@ -91,12 +99,33 @@ pub(crate) fn note(text: &dyn Display) {
     }
 }
 
-/// The flag that Ctrl-C and SIGTERM set.
+/// Whether this process was asked to end for a second time.
+static IS_URGENT: AtomicBool = AtomicBool::new(false);
+
+/// Signals that come sooner after the first are part of it: `timeout` sends each of its own twice.
+const BETWEEN_PRESSES: Duration = Duration::from_millis(250);
+
+/// What ends the work of this process early.
+pub(crate) fn cancel() -> Cancel {
+    static CANCEL: OnceLock<Cancel> = OnceLock::new();
+    CANCEL.get_or_init(Cancel::new).clone()
+}
+
+/// The same, and Ctrl-C and SIGTERM set it from here on.
 pub(crate) fn cancel_on_signal() -> Cancel {
-    let cancel = Cancel::new();
-    let flag = cancel.clone();
-    if let Err(error) = ctrlc::set_handler(move || flag.cancel()) {
+    let (flag, mut first) = (cancel(), None);
+    let pressed = move || {
+        flag.cancel();
+        let is_later = first.get_or_insert_with(Instant::now).elapsed() > BETWEEN_PRESSES;
+        IS_URGENT.fetch_or(is_later, Ordering::Relaxed);
+    };
+    if let Err(error) = ctrlc::set_handler(pressed) {
         warning(&format!("Ctrl-C will end the run without a report: {error}"));
     }
-    cancel
+    cancel()
+}
+
+/// Whether Ctrl-C or SIGTERM came twice: what goes on is to end at once.
+pub(crate) fn is_urgent() -> bool {
+    IS_URGENT.load(Ordering::Relaxed)
 }

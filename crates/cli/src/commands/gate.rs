@@ -61,14 +61,13 @@ pub(super) fn least_slowdown(case: &ComparedCase<'_>, threshold: f64) -> Option<
 
 #[cfg(test)]
 mod tests {
-    use std::process::ExitCode;
 
     use syncscope_core::{Case, Row, Verdict};
 
     use super::*;
 
     /// What a gate ends with, for these changes and a lower end of their intervals. `None`: an error, exit code 1.
-    fn code(changes: &[(Change, Option<f64>)], done: Outcome) -> Option<ExitCode> {
+    fn code(changes: &[(Change, Option<f64>)], done: Outcome) -> Option<u8> {
         let row = Row::unmeasured(Case::new("cpu.own.line"), Verdict::Resolved);
         let mut gate = Gate::default();
         for (change, low) in changes {
@@ -85,7 +84,7 @@ mod tests {
             };
             gate.add(&case, 0.02, "1 thread");
         }
-        gate.outcome(done).ok().map(Outcome::exit_code)
+        gate.outcome(done).ok().map(Outcome::code)
     }
 
     /// Every change alone, beside an equal case and beside a slower one, after work that ended well, with failed cases, and early.
@@ -93,7 +92,7 @@ mod tests {
     fn only_what_was_compared_passes() {
         use Change::{AnotherState, Faster, NotComparable, Same, Slower, Undecided};
         use Outcome::{Done, Interrupted, SomeCasesFailed};
-        let code_of = |number: u8| Some(ExitCode::from(number));
+        let code_of = Some;
         let seen = Some(0.99);
         let table = [
             ((Slower, seen), code_of(3), code_of(3)),
@@ -104,7 +103,7 @@ mod tests {
             ((NotComparable, None), None, code_of(3)),
             ((AnotherState, seen), None, code_of(3)),
         ];
-        let same = |one: Option<ExitCode>, other: Option<ExitCode>| format!("{one:?}") == format!("{other:?}");
+        let same = |one: Option<u8>, other: Option<u8>| format!("{one:?}") == format!("{other:?}");
         for (change, done, failed) in table {
             let is_slower = change.0 == Slower;
             for cases in [vec![change], vec![(Same, seen), change]] {

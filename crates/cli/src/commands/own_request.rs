@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use syncscope_core::language::{Language, ending};
 use syncscope_core::own::is_own;
@@ -71,7 +71,9 @@ impl OwnRequest {
             (baseline, "--baseline is for operations whose threads do not wait for each other"),
             (slower, "--fail-if-slower needs something to compare with: name it with --against"),
         ])?;
-        Ok(Self { operations, arguments: arguments.clone() })
+        let absolute = |file: &Option<PathBuf>| file.as_deref().map(runs::absolute);
+        let (export_json, export_markdown) = (absolute(&arguments.export_json), absolute(&arguments.export_markdown));
+        Ok(Self { operations, arguments: MeasureArguments { export_json, export_markdown, ..arguments.clone() } })
     }
 
     /// Whether a GPU takes part.
@@ -95,6 +97,7 @@ impl OwnRequest {
             dtypes: axes.dtype.clone(),
             strides: axes.stride.clone(),
         };
+        syncscope_cpu::primitives::own::compile_here_until(terminal::cancel());
         syncscope_cpu::primitives::own::define(&self.operations, &axes);
         syncscope_gpu::own::define(&self.operations, &axes);
     }

@@ -16,7 +16,8 @@ use syncscope_core::run::journal::Journal;
 use syncscope_core::run::repeats;
 use syncscope_core::session::Finished;
 use syncscope_core::{Row, Run};
-use syncscope_host::{child_process, cpu_list};
+use syncscope_host::cpu_list;
+use syncscope_host::guard::Guarded;
 
 use crate::args::{CpuList, RunArguments};
 use crate::axes::AxisFilter;
@@ -245,7 +246,6 @@ fn command(request: &Request, folder: &Path, number: u32, budget: Option<Duratio
     let (mut child, arguments) = (Command::new(program), &request.arguments);
     child.arg("run").stdin(Stdio::null()).stdout(Stdio::null());
     launcher::keep_directory(&mut child);
-    supervisor::end_with_this_process(&mut child);
     if folder.join("run.json").is_file() {
         child.arg("--resume").arg(folder);
     } else {
@@ -281,7 +281,7 @@ fn remove_empty_start(folder: &Path) {
 /// if that was not enough.
 fn wait(command: &mut Command, mut is_cancelled: impl FnMut() -> bool) -> Result<Option<ExitStatus>, Failure> {
     let could_not = |error: std::io::Error| Failure::CouldNot(format!("the program cannot start itself: {error}"));
-    let mut child = command.spawn().map_err(could_not)?;
+    let mut child = Guarded::spawn(command).map_err(could_not)?;
     let mut cancelled_at: Option<Instant> = None;
     loop {
         if let Some(status) = child.try_wait().map_err(could_not)? {
@@ -289,11 +289,11 @@ fn wait(command: &mut Command, mut is_cancelled: impl FnMut() -> bool) -> Result
         }
         if is_cancelled() && cancelled_at.is_none() {
             cancelled_at = Some(Instant::now());
-            child_process::ask_to_end(&child);
+            child.ask_to_end();
         }
-        if cancelled_at.is_some_and(|at| at.elapsed() > GRACE) {
+        if terminal::is_urgent() || cancelled_at.is_some_and(|at| at.elapsed() > GRACE) {
             // What it has measured so far is in its files.
-            child.kill().and_then(|()| child.wait()).map_err(could_not)?;
+            child.end(supervisor::KILL_LIMIT).map_err(could_not)?;
             return Ok(None);
         }
         std::thread::sleep(POLL);

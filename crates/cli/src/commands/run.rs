@@ -27,6 +27,7 @@ use crate::laboratories::Laboratories;
 use crate::launcher::{self, Part, Together};
 use crate::progress::Progress;
 use crate::provenance::{self, SessionStart};
+use crate::runs;
 use crate::selection::Selection;
 use crate::supervisor::board::{self, Step};
 use crate::supervisor::{self, Resuming, supervised};
@@ -116,6 +117,10 @@ fn measure_here(
     if std::env::var_os(PROFILE).is_some() {
         profile::enable();
     }
+    if let Some(path) = arguments.resume.as_ref().filter(|path| board::instructions().is_again && is_complete(path)) {
+        // The process before this one ended when all was written, or almost.
+        return report_complete(path);
+    }
     // Checked first, because opening the laboratories takes time.
     let request = Request::new(arguments, own)?;
     request.arguments.cpus.as_ref().map_or(Ok(()), |CpuList(cpus)| restrict_to(cpus))?;
@@ -137,8 +142,7 @@ fn measure_here(
         // It was not when this process started.
         terminal::note(&"another process has completed the run meanwhile");
         laboratories.dismiss_processes()?;
-        let (directory, status) = (RunDirectory::open(path)?, Status::Done);
-        return report(&Finished { directory, status, contradictions: Vec::new(), history: None });
+        return report_complete(path);
     }
     let mut session = begun?;
     let has_history = !(cancel.is_some() || request.own.is_some() || laboratories.are_fake());
@@ -171,6 +175,11 @@ fn measure_here(
     dismissed?;
     show_profile(started.elapsed());
     outcome
+}
+
+fn report_complete(path: &Path) -> Result<Outcome, Failure> {
+    let (directory, status) = (RunDirectory::open(path)?, Status::Done);
+    report(&Finished { directory, status, contradictions: Vec::new(), history: None })
 }
 
 fn show_warnings(run: &Run, laboratories: &Laboratories) {
@@ -260,6 +269,7 @@ impl Request {
     fn new(arguments: &RunArguments, own: Option<&OwnRequest>) -> Result<Self, Failure> {
         let (arguments, own, target) = if let Some(path) = &arguments.resume {
             let (directory, run) = resumable(path)?;
+            let directory = if run.own.is_empty() { directory } else { RunDirectory::open(&runs::absolute(path))? };
             let (arguments, own) = as_begun(arguments, &directory, &run)?;
             (arguments, own, Target::Resumed(directory, Box::new(run)))
         } else {
@@ -267,6 +277,7 @@ impl Request {
                 Some(_) => default_directory("measure"),
                 None => default_directory(arguments.preset),
             });
+            let out = if own.is_some() { runs::absolute(&out) } else { out };
             (arguments.clone(), own.cloned(), Target::New(out))
         };
         Ok(Self {

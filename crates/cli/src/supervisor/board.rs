@@ -14,8 +14,11 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
-use syncscope_core::{CaseId, Verdict};
+use syncscope_core::CaseId;
+use syncscope_core::session::GivenUp;
 use syncscope_host::shared_memory;
+
+use crate::{runs, terminal};
 
 /// What a worker is doing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +52,7 @@ pub(crate) enum Step {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Instructions {
     /// The cases that ended a worker. They are not measured again.
-    pub(crate) give_up: HashMap<CaseId, Verdict>,
+    pub(crate) give_up: HashMap<CaseId, GivenUp>,
     /// Why the GPUs ended a worker before a case was measured.
     pub(crate) without_gpu: Option<String>,
     /// The experiments of papers that ended a worker, and how.
@@ -60,9 +63,10 @@ pub(crate) struct Instructions {
     pub(crate) is_last: bool,
 }
 
-/// The places of the three texts. Each is ended by a zero.
+/// The places of the four texts. Each is ended by a zero.
 const STEP: u64 = 0;
 const DIRECTORY: u64 = 4096;
+const WISH: u64 = 12288;
 const INSTRUCTIONS: u64 = 16384;
 
 /// At the beginning of the instructions: a file that lies at the standard input for another reason does not have it.
@@ -75,20 +79,22 @@ pub(super) struct Board(File);
 /// Of the worker; `None` in a process that nobody supervises.
 static OWN: OnceLock<Option<Board>> = OnceLock::new();
 
-/// Says what this process does from here on.
+/// Says what this process does from here on, and hears whether it is to end: measured code may keep signals from it.
 pub(crate) fn begin(step: &Step) {
     static COUNT: AtomicU64 = AtomicU64::new(1);
     if let Some(Some(board)) = OWN.get() {
         // Relaxed: one thread begins steps.
         board.write(STEP, step.to_text(COUNT.fetch_add(1, Ordering::Relaxed)).as_bytes());
+        if board.is_to_end() {
+            terminal::cancel().cancel();
+        }
     }
 }
 
 /// Says where the results of this process are, so that another one can resume the run.
 pub(crate) fn results_in(directory: &Path) {
     if let Some(Some(board)) = OWN.get() {
-        let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
-        board.write(DIRECTORY, directory.as_os_str().as_bytes());
+        board.write(DIRECTORY, runs::absolute(directory).as_os_str().as_bytes());
     }
 }
 
@@ -127,6 +133,15 @@ impl Board {
     /// What the worker does, and the number of this step; `None` while it writes.
     pub(super) fn step(&self) -> Option<(u64, Step)> {
         Step::from_text(&String::from_utf8_lossy(&self.read(STEP)))
+    }
+
+    /// Asks the worker to end before its next step.
+    pub(super) fn ask_to_end(&self) {
+        self.write(WISH, b"end");
+    }
+
+    fn is_to_end(&self) -> bool {
+        !self.read(WISH).is_empty()
     }
 
     pub(super) fn directory(&self) -> Option<PathBuf> {
@@ -175,6 +190,8 @@ impl Step {
 
 #[cfg(test)]
 mod tests {
+    use syncscope_core::Verdict;
+
     use super::*;
 
     #[test]
@@ -190,7 +207,8 @@ mod tests {
 
     #[test]
     fn both_sides_see_the_same() {
-        let verdicts = [Verdict::TimedOut("it hung".into()), Verdict::Failed("it crashed".into())];
+        let verdicts = [Verdict::TimedOut("it hung".into()), Verdict::Failed("it crashed".into())]
+            .map(|verdict| GivenUp { verdict, is_own_fault: true });
         let instructions = Instructions {
             give_up: [CaseId("0a".into()), CaseId("0b".into())].into_iter().zip(verdicts).collect(),
             without_gpu: Some("two\nlines\tand a tab".into()),
@@ -207,6 +225,9 @@ mod tests {
         worker.write(DIRECTORY, b"/tmp/r\xff");
         assert_eq!(board.step(), Some((2, Step::Other)));
         assert_eq!(board.directory().unwrap().as_os_str().as_bytes(), b"/tmp/r\xff");
+        assert!(!worker.is_to_end());
+        board.ask_to_end();
+        assert!(worker.is_to_end());
         assert!(Board(shared_memory::memory_file().unwrap()).instructions().is_none(), "another file");
     }
 }

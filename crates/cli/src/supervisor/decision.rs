@@ -1,10 +1,10 @@
 //! What the supervisor does when a worker has ended: a pure function of how and where it ended.
 
-use std::time::Duration;
-
-use syncscope_core::{CaseId, Verdict};
+use syncscope_core::Verdict;
+use syncscope_core::session::GivenUp;
 
 use super::board::{Instructions, Step};
+use super::end::{End, Outside, signal_name};
 use crate::failure;
 
 /// Exit code of a worker whose laboratory is lost, so that another process has to measure the rest.
@@ -15,17 +15,6 @@ const PANICKED: i32 = 101;
 
 /// Most workers after the first one.
 pub(super) const MOST_RESTARTS: usize = 10;
-
-/// How a worker ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
-    /// By itself.
-    Code(i32),
-    /// By a signal that the supervisor did not send.
-    Signal(i32),
-    /// By the supervisor, because a step took longer than this.
-    Hung(Duration),
-}
 
 /// What comes next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,8 +33,8 @@ pub(super) struct History {
     /// For all workers to come.
     pub(super) instructions: Instructions,
     restarts: usize,
-    /// The case that was set up when a laboratory was lost.
-    lost_at: Option<CaseId>,
+    /// What the last worker did that ended without a fault of its own.
+    excused_at: Option<Step>,
 }
 
 impl History {
@@ -57,16 +46,34 @@ impl History {
             End::Code(code) if *step == Step::Done => return Decision::Done(code),
             End::Code(code) => format!("the process that measured it ended with exit code {code}"),
             End::Signal(signal) => format!("the process that measured it was ended by {}", signal_name(signal)),
+            End::Outside(outside) => format!("the process that measured it {outside}"),
             End::Hung(limit) => format!("it did not end within {}", humantime::format_duration(limit)),
         };
+        let at_start = what.replace("that measured it ", "");
+        if matches!(end, End::Outside(Outside::CpuTimeLimit(_))) {
+            // Another one would end there too.
+            return Decision::Impossible(format!("{}: {at_start}; raise it", doing(step)));
+        }
+        if self.excuses(step, end) {
+            return match end {
+                End::Outside(_) => self.restart(format!("{}: {at_start}; another process goes on", doing(step))),
+                _ => self.restart("another process measures the rest".to_owned()),
+            };
+        }
         let message = match step {
-            Step::Measuring { id, name } if self.blame(id, end, &what) => {
-                format!("{name}: {what}; another process measures the rest")
+            Step::Measuring { id, name } => {
+                let verdict = match end {
+                    End::Hung(_) => Verdict::TimedOut(what.clone()),
+                    _ => Verdict::Failed(what.clone()),
+                };
+                let is_own_fault = !matches!(end, End::Outside(_));
+                self.instructions.give_up.insert(id.clone(), GivenUp { verdict, is_own_fault });
+                let again = if is_own_fault { "" } else { ", for the second time" };
+                format!("{name}: {what}{again}; another process measures the rest")
             }
-            Step::Measuring { .. } => "another process measures the rest".to_owned(),
             Step::OpeningGpu | Step::Preparing if self.instructions.without_gpu.is_none() => {
                 let doing = if *step == Step::Preparing { "compiling kernels" } else { "opening the GPUs" };
-                let reason = format!("{doing}: {}", what.replace("that measured it ", ""));
+                let reason = format!("{doing}: {at_start}");
                 self.instructions.without_gpu = Some(reason.clone());
                 format!("{reason}; going on without the GPUs")
             }
@@ -74,8 +81,12 @@ impl History {
                 self.instructions.without_experiments.insert(name.clone(), what.clone());
                 format!("`syncscope paper {name}`: {what}; another process measures the rest")
             }
-            _ => return Decision::Impossible(format!("{}: {}", doing(step), what.replace("that measured it ", ""))),
+            _ => return Decision::Impossible(format!("{}: {at_start}", doing(step))),
         };
+        self.restart(message)
+    }
+
+    fn restart(&mut self, message: String) -> Decision {
         self.restarts += 1;
         if self.restarts > MOST_RESTARTS {
             return Decision::Impossible(format!("{message}, but {MOST_RESTARTS} processes have been ended already"));
@@ -85,46 +96,39 @@ impl History {
         Decision::Restart(message)
     }
 
-    /// Whether the case is to blame. A laboratory that is lost was broken by an earlier case, which has its verdict. Only
-    /// if the next worker loses it at the same case, it is this one.
-    fn blame(&mut self, id: &CaseId, end: End, what: &str) -> bool {
-        let verdict = match end {
-            End::Code(LABORATORY_LOST) if self.lost_at.replace(id.clone()).as_ref() != Some(id) => return false,
-            End::Hung(_) => Verdict::TimedOut(what.to_owned()),
-            _ => Verdict::Failed(what.to_owned()),
+    /// Whether what a worker did is not to blame for its end, so that the next one does it again. A laboratory that is lost was
+    /// broken by an earlier case, which has its verdict; what comes from outside may have met anything. If the next worker ends
+    /// so at the same place, it is not by chance.
+    fn excuses(&mut self, step: &Step, end: End) -> bool {
+        let can_be_repeated = !matches!(step, Step::Other | Step::Done);
+        let is_excused = match end {
+            End::Code(LABORATORY_LOST) => matches!(step, Step::Measuring { .. }),
+            End::Outside(_) => can_be_repeated,
+            _ => false,
         };
-        self.instructions.give_up.insert(id.clone(), verdict);
-        true
+        is_excused && self.excused_at.replace(step.clone()).as_ref() != Some(step)
     }
 }
 
-fn doing(step: &Step) -> &'static str {
+/// What a worker does, in words.
+pub(super) fn doing(step: &Step) -> &str {
     match step {
         Step::Starting => "starting",
         Step::OpeningCpu => "inspecting the CPUs",
         Step::OpeningGpu => "opening the GPUs",
         Step::Preparing => "preparing",
-        Step::Measuring { .. } | Step::Experiment(_) | Step::Other => "measuring",
+        Step::Measuring { name, .. } | Step::Experiment(name) => name,
+        Step::Other => "measuring",
         Step::Ending | Step::Done => "writing the results",
     }
 }
 
-fn signal_name(signal: i32) -> String {
-    let name = match signal {
-        4 => "SIGILL",
-        6 => "SIGABRT",
-        7 => "SIGBUS",
-        8 => "SIGFPE",
-        9 => "SIGKILL, which the system sends where memory runs out",
-        11 => "SIGSEGV",
-        15 => "SIGTERM",
-        _ => return format!("signal {signal}"),
-    };
-    name.to_owned()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use syncscope_core::CaseId;
+
     use super::*;
 
     fn measuring(id: &str) -> Step {
@@ -152,7 +156,7 @@ mod tests {
             let decision = history.decide(&measuring(word), end);
             assert!(matches!(decision, Decision::Restart(text) if text.contains(word) && text.contains("the rest")));
         }
-        let verdicts = ends.map(|(_, word)| history.instructions.give_up[&CaseId(word.into())].name());
+        let verdicts = ends.map(|(_, word)| history.instructions.give_up[&CaseId(word.into())].verdict.name());
         assert_eq!(verdicts, ["Failed", "Failed", "TimedOut"]);
     }
 
@@ -167,6 +171,34 @@ mod tests {
         }
         history.decide(&measuring("b"), lost);
         assert_eq!(history.instructions.give_up.into_keys().collect::<Vec<_>>(), [CaseId("b".into())]);
+    }
+
+    #[test]
+    fn what_comes_from_outside_is_repeated_and_no_verdict_for_ever() {
+        let killed = End::Outside(Outside::Signal(9));
+        for step in [Step::Starting, Step::OpeningGpu, Step::Preparing, measuring("a"), Step::Ending] {
+            let mut history = History::default();
+            let decision = history.decide(&step, killed);
+            assert!(
+                matches!(&decision, Decision::Restart(text) if text.contains("from outside (SIGKILL)")),
+                "{decision:?}"
+            );
+            let again = Instructions { is_again: true, ..Instructions::default() };
+            assert_eq!(history.instructions, again, "{step:?}");
+        }
+        let mut history = History::default();
+        for case in ["a", "b", "a", "a"] {
+            assert!(matches!(history.decide(&measuring(case), killed), Decision::Restart(_)));
+        }
+        let given_up = &history.instructions.give_up;
+        assert!(given_up.len() == 1 && !given_up[&CaseId("a".into())].is_own_fault, "{given_up:?}");
+        // Nothing is known of what was shown or written.
+        assert!(matches!(History::default().decide(&Step::Other, killed), Decision::Impossible(_)));
+        let limit = End::Outside(Outside::CpuTimeLimit(Duration::from_secs(1)));
+        let decision = History::default().decide(&measuring("a"), limit);
+        assert!(
+            matches!(decision, Decision::Impossible(text) if text.contains("ulimit -t") && text.contains("raise it"))
+        );
     }
 
     #[test]
@@ -189,7 +221,7 @@ mod tests {
 
     #[test]
     fn nothing_is_tried_for_ever() {
-        for step in [Step::Starting, Step::OpeningCpu, Step::Ending, Step::Other] {
+        for step in [Step::Starting, Step::OpeningCpu, Step::Ending, Step::Other, Step::Done] {
             let decision = History::default().decide(&step, SEGMENTATION_FAULT);
             assert!(matches!(&decision, Decision::Impossible(text) if text.contains("SIGSEGV")), "{decision:?}");
         }

@@ -3,33 +3,33 @@
 //!
 //! - this file: starts workers and watches them
 //! - [`board`]: the memory that both share: the steps of a worker, and instructions for it
-//! - [`decision`]: what follows from the end of a worker
+//! - [`end`]: how a worker ended, and what ended it
+//! - [`decision`]: what follows from it
 //!
 //! A worker is this program with the same arguments. One that follows another resumes the run directory.
 
 pub(crate) mod board;
 pub(crate) mod decision;
+mod end;
 
 use std::ffi::OsString;
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use syncscope_core::own::is_own;
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::session::observer::Observer;
 use syncscope_core::{Cancel, Case};
-use syncscope_host::child_process;
+use syncscope_host::guard::{Guarded, TemporaryFolder};
 
 use self::board::{Board, Instructions, Step};
-use self::decision::{Decision, End, History};
+use self::decision::{Decision, History, doing};
+use self::end::{Before, End, Outside};
 use crate::failure::{Failure, Outcome};
 use crate::launcher;
 use crate::terminal::{self, cancel_on_signal};
-
-/// Set for a worker: the number of the process that supervises it. Other children that end with their parent have it too.
-const WORKER: &str = "SYNCSCOPE_WORKER";
 
 /// The environment variable with another limit of a step, such as `10m`; see docs/GUIDE.md.
 const STEP_LIMIT: &str = "SYNCSCOPE_STEP_LIMIT";
@@ -53,7 +53,7 @@ const FIRST_LOOK: Duration = Duration::from_millis(2);
 const LATER_LOOKS: Duration = Duration::from_millis(200);
 
 /// How long a process that was killed may take to end. One that is inside a driver call that does not return stays.
-const KILL_LIMIT: Duration = Duration::from_secs(20);
+pub(crate) const KILL_LIMIT: Duration = Duration::from_secs(20);
 
 /// How a worker resumes the run of the one before.
 #[derive(Debug, Clone, Copy, Default)]
@@ -70,20 +70,20 @@ pub(crate) fn supervised(
     resuming: Resuming<'_>,
     work: impl FnOnce() -> Result<Outcome, Failure>,
 ) -> Result<Outcome, Failure> {
-    if let Some(parent) = std::env::var(WORKER).ok().and_then(|number| number.parse().ok()) {
-        if child_process::end_with_parent(parent).is_err() {
-            return Ok(Outcome::Interrupted);
-        }
-        if board::adopt() {
-            return work();
-        }
+    if board::adopt() {
+        return work();
     }
     let Some(mut worker) = Worker::first() else { return work() };
     let cancel = cancel_on_signal();
     let mut history = History::default();
     loop {
         let (step, end, directory) = worker.run(&history, &cancel)?;
+        let is_begun = |directory: &&Path| RunDirectory::open(directory).is_ok();
+        let how_to_go_on = directory.as_deref().filter(is_begun).map_or_else(String::new, |directory| {
+            format!("; go on with: syncscope run --resume {}", directory.display())
+        });
         if cancel.is_cancelled() && !matches!(end, End::Code(0..=3)) {
+            terminal::note(&format!("interrupted{how_to_go_on}"));
             return Ok(Outcome::Interrupted);
         }
         match history.decide(&step, end) {
@@ -92,21 +92,9 @@ pub(crate) fn supervised(
                 terminal::warning(&message);
                 worker.resume(directory.as_deref(), &resuming, history.instructions.without_gpu.is_some());
             }
-            Decision::Impossible(reason) => {
-                let is_begun = |directory: &&Path| RunDirectory::open(directory).is_ok();
-                let remedy = directory.as_deref().filter(is_begun).map_or_else(String::new, |directory| {
-                    format!("; go on with: syncscope run --resume {}", directory.display())
-                });
-                return Err(Failure::CouldNot(format!("{reason}{remedy}")));
-            }
+            Decision::Impossible(reason) => return Err(Failure::CouldNot(format!("{reason}{how_to_go_on}"))),
         }
     }
-}
-
-/// Lets a child of this process, which is this program with other arguments, end when this process ends, however that is.
-/// Call it on the thread that starts the child and lives as long as this process.
-pub(crate) fn end_with_this_process(child: &mut Command) {
-    child.env(WORKER, std::process::id().to_string());
 }
 
 /// What a fresh process that a worker has started says of its steps, to the one that watches the worker.
@@ -133,6 +121,14 @@ pub(crate) fn ends(outcome: &Result<Outcome, Failure>) {
     }
 }
 
+/// Ends a worker. What is written stays as it is: exit handlers of foreign code, which may do anything, are not called.
+pub(crate) fn leave(code: u8) {
+    if board::is_there() {
+        terminal::flush();
+        syncscope_host::exit_at_once(code.into());
+    }
+}
+
 /// How a worker ends whose laboratory was lost when it set up `case`.
 pub(crate) fn lost(case: &Case) -> Outcome {
     board::begin(&Step::Measuring { id: case.id(), name: case.to_string() });
@@ -152,6 +148,8 @@ struct Worker {
     program: OsString,
     words: Vec<OsString>,
     keeps_directory: bool,
+    /// For the temporary files of all workers; `None` where there is no room, which is told when one is needed.
+    folder: Option<TemporaryFolder>,
 }
 
 impl Worker {
@@ -159,7 +157,12 @@ impl Worker {
     fn first() -> Option<Self> {
         Board::new(&Instructions::default()).ok()?;
         let program = std::env::current_exe().ok().filter(|program| program.is_file())?.into_os_string();
-        Some(Self { program, words: std::env::args_os().skip(1).collect(), keeps_directory: false })
+        Some(Self {
+            program,
+            words: std::env::args_os().skip(1).collect(),
+            keeps_directory: false,
+            folder: TemporaryFolder::create().ok(),
+        })
     }
 
     /// The next one resumes the run, if the last one began any.
@@ -179,7 +182,6 @@ impl Worker {
         let board = Board::new(&history.instructions).map_err(could_not)?;
         let mut command = Command::new(&self.program);
         command.args(&self.words);
-        end_with_this_process(&mut command);
         command.stdin(board.for_worker().map_err(could_not)?);
         // `run.json` records the command as it was typed.
         if let Some(name) = std::env::args_os().next() {
@@ -188,11 +190,16 @@ impl Worker {
         if self.keeps_directory {
             launcher::keep_directory(&mut command);
         }
-        let mut child = command.spawn().map_err(could_not)?;
-        let (step, end) = watch(&mut child, &board, cancel).map_err(could_not)?;
+        let before = Before::now();
+        let child = match &self.folder {
+            Some(folder) => Guarded::spawn_in(&mut command, folder),
+            None => Guarded::spawn(&mut command),
+        };
+        let mut child = child.map_err(could_not)?;
+        let (step, end) = watch(&mut child, before, &board, cancel).map_err(could_not)?;
         if child.try_wait().map_err(could_not)?.is_none() {
             return Err(Failure::CouldNot(format!(
-                "process {} hangs in a call of the operating system or a driver and cannot be ended; see `dmesg`, and go \
+                "what process {} started hangs in a call of the operating system or a driver and cannot be ended; see `dmesg`, and go \
                  on with `syncscope run --resume` when it is gone",
                 child.id()
             )));
@@ -201,19 +208,15 @@ impl Worker {
     }
 }
 
-/// Looks at a worker until it has ended, or a step took too long and it was killed.
-fn watch(child: &mut Child, board: &Board, cancel: &Cancel) -> std::io::Result<(Step, End)> {
+/// Looks at a worker until it has ended, a step took too long and it was killed, or the user does not wait for it.
+fn watch(child: &mut Guarded, before: Before, board: &Board, cancel: &Cancel) -> std::io::Result<(Step, End)> {
     let asked = std::env::var(STEP_LIMIT).ok().and_then(|text| humantime::parse_duration(&text).ok());
     let (mut last, mut age, mut pause) = ((0, Step::Starting), Duration::ZERO, FIRST_LOOK);
     let mut was_asked = false;
     loop {
         if let Some(status) = child.try_wait()? {
             let (_, step) = board.step().unwrap_or(last);
-            return Ok((step, end_of(status)));
-        }
-        if cancel.is_cancelled() && !was_asked {
-            was_asked = true;
-            child_process::ask_to_end(child);
+            return Ok((step, before.end_of(status)));
         }
         // Pauses are counted, not the time: a process that is stopped and continued has not been waiting.
         age += pause;
@@ -221,18 +224,25 @@ fn watch(child: &mut Child, board: &Board, cancel: &Cancel) -> std::io::Result<(
             (last, age) = (now, Duration::ZERO);
         }
         let limit = limit_of(&last.1, asked);
-        if age > limit {
-            child.kill()?;
-            child_process::wait_within(child, KILL_LIMIT)?;
-            return Ok((last.1, End::Hung(limit)));
+        if cancel.is_cancelled() && !was_asked {
+            was_asked = true;
+            child.ask_to_end();
+            board.ask_to_end();
+            let limit = humantime::format_duration(limit);
+            terminal::note(&format!(
+                "ending after this step, {}, which may take {limit}; Ctrl-C again ends at once",
+                doing(&last.1)
+            ));
+        }
+        let is_urgent = terminal::is_urgent() && !launcher::has_directory();
+        if age > limit || is_urgent {
+            child.end(KILL_LIMIT)?;
+            let end = if is_urgent { End::Outside(Outside::Signal(libc::SIGKILL)) } else { End::Hung(limit) };
+            return Ok((last.1, end));
         }
         std::thread::sleep(pause);
         pause = (pause * 2).min(LATER_LOOKS);
     }
-}
-
-fn end_of(status: ExitStatus) -> End {
-    status.code().map(End::Code).or(status.signal().map(End::Signal)).unwrap_or(End::Code(1))
 }
 
 /// The longest time of a step; a longer one that is asked for holds for all.

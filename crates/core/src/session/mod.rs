@@ -27,6 +27,8 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime};
 
+use serde::{Deserialize, Serialize};
+
 use crate::run::directory::WriteLock;
 use crate::run::fingerprint::Fingerprint;
 use crate::run::history::History;
@@ -74,6 +76,15 @@ pub struct Limits {
     pub cancel: Cancel,
     /// No measurement block begins after this time.
     pub deadline: Option<Instant>,
+}
+
+/// What becomes of a case that is not measured, because processes ended while they measured it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GivenUp {
+    /// Its verdict.
+    pub verdict: Verdict,
+    /// Whether it ended them. What ended for another reason is measured again when the run is resumed.
+    pub is_own_fault: bool,
 }
 
 /// A run that is being measured.
@@ -200,18 +211,22 @@ impl Session {
         &self.run
     }
 
-    /// Gives cases of the plan a row without a figure and leaves them out: an earlier process ended while it measured them.
+    /// Gives cases of the plan a row without a figure and leaves them out: earlier processes ended while they measured them.
     /// Cases that the plan does not have are passed over.
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub fn give_up(&mut self, cases: &HashMap<CaseId, Verdict>) -> Result<(), SessionError> {
+    pub fn give_up(&mut self, cases: &HashMap<CaseId, GivenUp>) -> Result<(), SessionError> {
         for case in self.plan.cases() {
-            if let Some(verdict) = cases.get(&case.id()) {
-                let row = Row::unmeasured(case.clone(), verdict.clone());
-                self.journal.append(&row.described(self.plan.catalogue.facts(&case.primitive)), &[], &[])?;
-                self.replaced.extend(self.earlier_pairs.get_key_value(&case.id()).map(|(id, _)| id.clone()));
+            let Some(GivenUp { verdict, is_own_fault }) = cases.get(&case.id()) else { continue };
+            let earlier = self.earlier_pairs.get_key_value(&case.id()).map(|(id, _)| id.clone());
+            // A figure of which more could have been known stays.
+            if !is_own_fault && earlier.is_some() {
+                continue;
             }
+            let row = Row { provisional: !is_own_fault, ..Row::unmeasured(case.clone(), verdict.clone()) };
+            self.journal.append(&row.described(self.plan.catalogue.facts(&case.primitive)), &[], &[])?;
+            self.replaced.extend(earlier);
         }
         self.plan.leave_out(&cases.keys().cloned().collect());
         Ok(())

@@ -262,6 +262,8 @@ impl Passes<'_> {
     ) -> Result<Ended, RunDirectoryError> {
         let mut experiment = match profile::time(Phase::SetUp, || laboratory.experiment(&pending.case)) {
             Ok(experiment) => experiment,
+            // What was ended on request is not to blame.
+            Err(_) if self.limits.cancel.is_cancelled() => return Ok(Ended::Run(Status::Interrupted)),
             Err(refusal) => return self.record_refusal(pending, refusal),
         };
         // The order of pairs differs from case to case and does not depend on which other cases are measured.
