@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use syncscope_core::session::observer::{Done, Observer, Work};
 use syncscope_core::{Case, Row, Run};
-use syncscope_report::{LiveLadder, time};
+use syncscope_report::{LiveLadder, plain, time};
 
 use crate::catalogue::catalogue;
 use crate::supervisor::board::{self, Step};
@@ -102,7 +102,7 @@ impl Progress {
     pub(crate) fn show(&mut self, message: &str) {
         if self.drawn.is_none() {
             // A line that wraps is not removed whole.
-            self.bar.set_message(format!("  {}", message.chars().take(MOST_LETTERS).collect::<String>()));
+            self.bar.set_message(format!("  {}", plain(message).chars().take(MOST_LETTERS).collect::<String>()));
         }
         self.bar.tick();
         if self.bar.is_hidden()

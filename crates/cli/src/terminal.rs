@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use syncscope_core::Cancel;
-use syncscope_report::plain;
+use syncscope_report::plain_lines;
 
 use crate::failure::{Failure, Outcome};
 
@@ -40,8 +40,14 @@ pub(crate) fn width() -> usize {
     terminal_size::terminal_size_of(stdout()).map_or(100, |(width, _)| usize::from(width.0).clamp(40, 160))
 }
 
-/// Writes a result to stdout. A closed pipe (`| head`) is not an error.
+/// Writes a result to stdout, with nothing in it that steers the terminal: it may quote files of others.
 pub(crate) fn show(text: &dyn Display) -> Result<Outcome, Failure> {
+    show_as_is(&plain_lines(&text.to_string()))
+}
+
+/// The same of a text that may have colours and tabs, and in which what comes from files is plain already. A closed pipe (`| head`) is
+/// not an error.
+pub(crate) fn show_as_is(text: &dyn Display) -> Result<Outcome, Failure> {
     if is_silent() {
         return Ok(Outcome::Done);
     }
@@ -57,18 +63,22 @@ pub(crate) fn flush() {
 }
 
 fn labelled(label: &str, colour_code: u8, text: &dyn Display) {
-    // A message may quote a file of others, and may have several lines.
-    let text = text.to_string().split('\n').map(plain).collect::<Vec<_>>().join("\n");
+    let text = plain_lines(&text.to_string());
     if stderr().is_terminal() && colour_wanted() {
         // The process that measures may have drawn its progress here.
-        line(&format!("\r\u{1b}[K\u{1b}[1;{colour_code}m{label}\u{1b}[0m: {text}"));
+        write_line(&format!("\r\u{1b}[K\u{1b}[1;{colour_code}m{label}\u{1b}[0m: {text}"));
     } else {
-        line(&format!("{label}: {text}"));
+        write_line(&format!("{label}: {text}"));
     }
 }
 
-/// Writes a line to stderr. Where nobody reads it any more, a run goes on all the same.
+/// Writes a line to stderr, which may quote a file of others.
 pub(crate) fn line(text: &str) {
+    write_line(&plain_lines(text));
+}
+
+/// Where nobody reads stderr any more, a run goes on all the same.
+fn write_line(text: &str) {
     let _ = writeln!(stderr().lock(), "{text}");
 }
 

@@ -1,9 +1,6 @@
 //! Text in lines, without anything that a terminal would obey.
 
-/// The text without control characters, which a terminal would obey.
-pub fn plain(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
-}
+use crate::harmless::plain;
 
 /// The line, cut to `width` characters. Every line of the table comes through here before it is coloured, so that nothing that
 /// stands in a file is obeyed by the terminal.

@@ -112,7 +112,7 @@ pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
     // They stand above: those of the machine since the start.
     data.run.warnings.clear();
     data.run.measured_topology = None;
-    terminal::show(&table::summary(&data, terminal::width(), terminal::colour()))?;
+    terminal::show_as_is(&table::summary(&data, terminal::width(), terminal::colour()))?;
     page?;
     match status {
         Status::Interrupted | Status::Running => return Ok(interrupted(directory.path(), data.provisional())),

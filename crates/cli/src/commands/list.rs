@@ -35,7 +35,7 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<Outcome, Failure> {
     }
     terminal::show(&match arguments.format {
         ListFormat::Table => as_table(&listing),
-        ListFormat::Json => format!("{:#}", as_json(&listing)),
+        ListFormat::Json => syncscope_report::json(&as_json(&listing)),
     })
 }
 

@@ -14,7 +14,7 @@ const NAME: &str = "syncscope";
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Outcome, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), NAME, &mut script);
-    terminal::show(&String::from_utf8_lossy(&script).trim_end())
+    terminal::show_as_is(&String::from_utf8_lossy(&script).trim_end())
 }
 
 /// Prints the manual page of the command, or writes it and those of its subcommands into a folder.
@@ -27,7 +27,7 @@ pub(crate) fn man(out: Option<&Path>) -> Result<Outcome, Failure> {
     clap_mangen::Man::new(command)
         .render(&mut page)
         .map_err(|error| Failure::CouldNot(format!("the manual page: {error}")))?;
-    terminal::show(&String::from_utf8_lossy(&page).trim_end())
+    terminal::show_as_is(&String::from_utf8_lossy(&page).trim_end())
 }
 
 fn write_pages(command: Command, folder: &Path) -> Result<Outcome, Failure> {

@@ -20,7 +20,7 @@ pub(crate) fn show(arguments: &ShowArguments) -> Result<Outcome, Failure> {
         export::rows::sort_by_cost(&mut data.rows);
     }
     let width = terminal::width();
-    terminal::show(&match (arguments.format, arguments.sort) {
+    terminal::show_as_is(&match (arguments.format, arguments.sort) {
         // The summary puts sizes and variants side by side, which leaves no order by cost.
         (ShowFormat::Table, ShowOrder::Catalogue) => table::summary(&data, width, terminal::colour()),
         (ShowFormat::Table, ShowOrder::Cost) => export::rows::for_terminal(&data, width),
@@ -49,7 +49,7 @@ pub(crate) fn findings(arguments: &FindingsArguments) -> Result<Outcome, Failure
         findings.retain(|finding| papers.is_empty() || papers.contains(&finding.paper));
         found.push(export::findings::RunFindings { data, findings });
     }
-    terminal::show(&match arguments.format {
+    terminal::show_as_is(&match arguments.format {
         DocumentFormat::Table => export::findings::for_terminal(&found, terminal::width(), terminal::colour()),
         DocumentFormat::Markdown => export::findings::as_markdown(&found),
         DocumentFormat::Json => export::findings::as_json(&found),

@@ -22,6 +22,7 @@ use syncscope_core::run::{IMPORTED, Status};
 use syncscope_core::units::plural;
 use syncscope_core::{Case, CaseId, Detail, Placement, Preset, Row, Run, Verdict};
 use syncscope_gpu::DeviceLimits;
+use syncscope_report::plain;
 
 use crate::args::SubmitArguments;
 use crate::catalogue::catalogue;
@@ -173,10 +174,11 @@ fn issue(bundle: &Bundle, out: &Path) -> String {
     let Run { machine, version, preset, planned, warnings, .. } = &bundle.run;
     let mut parts = vec![format!("{} ({} hardware threads)", machine.cpu.model, machine.cpu.hardware_threads)];
     parts.extend(machine.gpus.iter().map(|gpu| gpu.name.clone()));
+    let machines = plain(&parts.join(", "));
     format!(
         "### What machine is it, and what else ran on it?\n\n{}; [what else ran].\n\n### The run\n\n\
          syncscope {version}, preset {preset}, {}{}. Attach {} here.\n",
-        parts.join(", "),
+        machines,
         plural(*planned, "row"),
         warnings.first().map_or_else(String::new, |text| format!("; {text}")),
         out.display()

@@ -13,7 +13,7 @@ use crate::{provenance, terminal};
 pub(crate) fn system(format: SystemFormat) -> Result<Outcome, Failure> {
     let laboratories = Laboratories::open(None)?;
     match format {
-        SystemFormat::Json => terminal::show(&format!("{:#}", as_json(&laboratories))),
+        SystemFormat::Json => terminal::show(&syncscope_report::json(&as_json(&laboratories))),
         SystemFormat::Text => terminal::show(&as_text(&laboratories).trim_end()),
     }
 }

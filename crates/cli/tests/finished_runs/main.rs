@@ -12,6 +12,7 @@ mod findings;
 mod fleet;
 mod gallery;
 mod golden;
+mod hostile;
 mod import;
 mod stored_runs;
 mod submit;

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::grid::{self, Grid};
 use crate::analysis::questions::advice::{Advice, Choice, CostFigure, Decision, RunnerUp, side_name};
-use crate::wrap::{plain, wrap};
+use crate::harmless::{self, plain};
+use crate::wrap::wrap;
 use crate::{RunData, figure, naming};
 
 /// For the terminal: a line for each answer, then what to know about those that advise something.
@@ -38,7 +39,7 @@ pub fn overview(data: &RunData, answers: &[Advice], width: usize) -> String {
 /// As one object: `name` of the run and `advice`, a list.
 pub fn as_json(data: &RunData, answers: &[Advice]) -> String {
     let advice: Vec<Value> = answers.iter().map(json_advice).collect();
-    format!("{:#}", json!({ "name": data.name, "machine": naming::machine(&data.run.machine), "advice": advice }))
+    harmless::json(&json!({ "name": data.name, "machine": naming::machine(&data.run.machine), "advice": advice }))
 }
 
 fn heading(data: &RunData) -> String {

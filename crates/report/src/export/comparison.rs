@@ -10,6 +10,7 @@ use super::grid::{self, Grid};
 use crate::analysis::compare::{Change, ComparedCase, Comparison};
 use crate::analysis::questions::advice::{Advice, Asked, Decision, Need, advise};
 use crate::figure::percent;
+use crate::harmless;
 use crate::wrap::wrap;
 use crate::{RunData, figure, naming};
 
@@ -302,7 +303,7 @@ pub fn as_json(comparison: &Comparison<'_>) -> String {
         "remarks": comparison.remarks,
         "cases": comparison.cases.iter().map(json_case).collect::<Vec<_>>(),
     });
-    format!("{value:#}")
+    harmless::json(&value)
 }
 
 fn json_case(case: &ComparedCase<'_>) -> Map<String, Value> {

@@ -9,9 +9,10 @@ use super::grid::{self, Grid};
 use crate::RunData;
 use crate::analysis::findings::{ClaimVerdict, Finding, Paper};
 use crate::figure::interval_within_run;
+use crate::harmless::{self, plain};
 use crate::sets::in_groups;
 use crate::table::Tone;
-use crate::wrap::{plain, wrap_all};
+use crate::wrap::wrap_all;
 
 /// The findings of one run.
 #[derive(Debug, Clone)]
@@ -161,7 +162,7 @@ pub fn as_json(runs: &[RunFindings]) -> String {
         let findings: Vec<Value> = run.findings.iter().map(|finding| json_of(finding, &run.data)).collect();
         json!({ "name": run.data.name, "started": run.data.run.started, "findings": findings })
     };
-    format!("{:#}", Value::Array(runs.iter().map(run).collect()))
+    harmless::json(&Value::Array(runs.iter().map(run).collect()))
 }
 
 fn json_of(finding: &Finding, data: &RunData) -> Value {

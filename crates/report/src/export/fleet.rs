@@ -8,6 +8,7 @@ use super::comparison::and_more;
 use super::grid::Grid;
 use crate::analysis::fleet::{ExaminedFleet, FleetCell, FleetNode};
 use crate::figure::{self, percent};
+use crate::harmless;
 use crate::naming;
 use crate::sets::sets;
 
@@ -82,7 +83,7 @@ pub fn as_json(fleet: &ExaminedFleet) -> String {
         "primitives": fleet.primitives.iter().zip(&fleet.spreads).map(spread).collect::<Vec<_>>(),
         "nodes": fleet.nodes.iter().map(node).collect::<Vec<_>>(),
     });
-    format!("{value:#}")
+    harmless::json(&value)
 }
 
 /// A cell with the name of its primitive.

@@ -2,8 +2,9 @@
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
+use crate::harmless::{self, plain};
 use crate::section;
-use crate::wrap::{plain, wrap_all};
+use crate::wrap::wrap_all;
 
 /// Words longer than this may be broken, so that one identifier does not turn a table into lists.
 const LONGEST_WORD: usize = 16;
@@ -119,14 +120,14 @@ impl Grid {
         section::Table { headings: self.names().map(str::to_owned).collect(), rows }
     }
 
-    /// A text cell that a spreadsheet would take for a formula gets a leading apostrophe (OWASP, *CSV injection*).
+    /// With a header; no cell is a formula.
     pub(super) fn as_csv(&self) -> String {
         let mut writer = csv::Writer::from_writer(Vec::new());
         // Writing to memory cannot fail, and all lines have as many cells.
         let _ = writer.write_record(self.names());
         for line in self.lines() {
-            let cell =
-                |(column, cell): (&Column, &String)| if column.is_number { cell.clone() } else { harmless(cell) };
+            let is_number = |column: &Column, cell: &String| column.is_number && cell.parse::<f64>().is_ok();
+            let cell = |(column, cell)| if is_number(column, cell) { cell.clone() } else { harmless::cell(cell) };
             let _ = writer.write_record(line.map(cell));
         }
         let text = writer.into_inner().unwrap_or_default();
@@ -152,10 +153,6 @@ pub(super) fn markdown(text: &str) -> String {
         _ => letter.to_string(),
     };
     plain(text).chars().map(escaped).collect()
-}
-
-fn harmless(cell: &str) -> String {
-    if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{cell}") } else { cell.to_owned() }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::comparison::json_cells;
 use super::grid::{Grid, markdown};
 use crate::analysis::contest::has_cost_of_case;
 use crate::figure::Cost;
-use crate::wrap::plain;
+use crate::harmless::{self, plain};
 use crate::{RunData, naming};
 
 /// All rows for the terminal, one line each.
@@ -32,7 +32,7 @@ pub fn as_csv(data: &RunData) -> String {
 /// The run and its rows as one object; the keys of a row are the columns of `measurements.csv`.
 pub fn as_json(data: &RunData) -> String {
     let rows: Vec<_> = data.rows.iter().map(|row| json_cells(&COLUMNS, row)).collect();
-    format!("{:#}", json!({ "name": data.name, "run": data.run, "rows": rows }))
+    harmless::json(&json!({ "name": data.name, "run": data.run, "rows": rows }))
 }
 
 /// The rows by their cost, the most expensive first; those without a figure at the end.

@@ -12,7 +12,7 @@ use syncscope_core::stats::Interval;
 use syncscope_core::{Row, Verdict};
 
 use crate::RunData;
-use crate::wrap::plain;
+use crate::harmless::{self, plain};
 
 /// The most characters of a name that Bencher takes.
 const LONGEST_NAME: usize = 1024;
@@ -45,7 +45,7 @@ pub fn as_bmf(data: &RunData) -> String {
         }
         (name(row), measures)
     };
-    format!("{:#}", Value::Object(resolved(data).map(benchmark).collect()))
+    harmless::json(&Value::Object(resolved(data).map(benchmark).collect()))
 }
 
 fn metric(value: f64, interval: Option<Interval>) -> Value {
@@ -66,7 +66,7 @@ pub fn as_github(data: &RunData) -> String {
         }
         entry
     };
-    format!("{:#}", Value::Array(resolved(data).map(entry).collect()))
+    harmless::json(&Value::Array(resolved(data).map(entry).collect()))
 }
 
 /// Lines of `name: value unit`, which `^(\S+): (\S+) (\S+)$` reads. The first ones are for a sanity function: how the run

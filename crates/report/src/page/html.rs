@@ -1,5 +1,7 @@
 //! Escapes text for HTML.
 
+use crate::harmless::steers;
+
 /// Between a number and one of these there is no line break; the page's script has the same in `dom.js`.
 const UNITS: [&str; 18] = [
     "ns", "µs", "ms", "s", "%", "times", "cycles", "bytes", "threads", "million", "billion", "B", "KiB", "MiB", "GiB",
@@ -18,7 +20,8 @@ pub(crate) fn escape(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
-            other => escaped.push(other),
+            '\n' | '\t' => escaped.push(character),
+            other => escaped.push(if steers(other) { '\u{fffd}' } else { other }),
         }
     }
     escaped
@@ -30,13 +33,17 @@ fn is_before_unit(text: &str, at: usize) -> bool {
     text[..at].ends_with(|before: char| before.is_ascii_digit()) && word.is_some_and(|word| UNITS.contains(&word))
 }
 
-/// JSON text with every character escaped that could end or disturb the `script` element around it. In JSON these
-/// characters occur only inside strings, where the escape has the same meaning.
+/// JSON text with every character escaped that could end or disturb the `script` element around it, and without those that hide or
+/// reorder text. In JSON these characters occur only inside strings, where the escape has the same meaning.
 pub(crate) fn escape_json(json: &str) -> String {
-    let disturbing = ['<', '>', '&', '\u{2028}', '\u{2029}'];
-    disturbing
-        .iter()
-        .fold(json.to_owned(), |json, &character| json.replace(character, &format!("\\u{:04x}", u32::from(character))))
+    let mut escaped = String::with_capacity(json.len());
+    for letter in json.chars() {
+        match letter {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => escaped.push_str(&format!("\\u{:04x}", u32::from(letter))),
+            other => escaped.push(if steers(other) { '\u{fffd}' } else { other }),
+        }
+    }
+    escaped
 }
 
 #[cfg(test)]

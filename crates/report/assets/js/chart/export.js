@@ -104,12 +104,16 @@ function savePng(text, name, scale) {
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
 }
 
+/** A text without characters that steer a terminal, hide text or reorder it. */
+const plainText = (value) => String(value).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, "\ufffd");
+
 /** A cell of a CSV file. A text that a spreadsheet would take for a formula begins with an apostrophe. */
 function csvCell(value) {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return String(value);
-  const text = /^[=+\-@\t\r]/.test(String(value)) ? `'${value}` : String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+  const plain = plainText(value);
+  const text = /^[\s\ufffd]*[=+\-@＝＋－＠﹦﹢﹣﹫]/.test(plain) ? `'${plain}` : plain;
+  return /[",]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
 
 const csvText = (lines) => lines.map((line) => line.map(csvCell).join(",")).join("\n") + "\n";

@@ -12,8 +12,7 @@ function saveRows() {
 
 /** Text that stays text in Markdown and in the HTML that is made of it. */
 const markdownCell = (value) =>
-  String(value ?? "")
-    .replace(/[\r\n]+/g, " ")
+  plainText(value ?? "")
     .replace(/&/g, "&amp;")
     .replace(/</g, "&lt;")
     .replace(/([\\`*_[\]|~])/g, "\\$1");
