@@ -30,6 +30,12 @@ const LOOK: Duration = Duration::from_millis(500);
 /// The same while it ends what is left.
 const LOOK_AT_END: Duration = Duration::from_millis(2);
 
+/// So many of these looks have guards to end what is below them.
+const ROUNDS_OF_GUARDS: u32 = 1000;
+
+/// The name of a guard in `/proc/PID/comm`.
+const NAME: &CStr = c"syncscope-guard";
+
 /// A child with its guard.
 #[derive(Debug)]
 pub struct Guarded(Child);
@@ -43,7 +49,7 @@ impl Guarded {
         Self::start(command, None)
     }
 
-    /// The same for a command whose temporary files are in this folder. The guard removes it where this process has ended.
+    /// The same for a command whose temporary files are in this folder. The guard removes it at the end.
     ///
     /// # Errors
     /// What the operating system says.
@@ -150,21 +156,21 @@ fn divide(parent: libc::pid_t, folder: Option<&Path>) -> io::Result<()> {
 /// What a guard does: it waits for the end of the child or of the parent, ends the rest, and ends as the child did.
 fn stand_guard(parent: libc::pid_t, child: libc::pid_t, folder: Option<&Path>) -> ! {
     let signals = prepare();
-    let (mut status, mut is_ending) = (None, false);
+    let (mut status, mut is_ending, mut rounds) = (None, false, 0);
     loop {
         let is_left = reap(child, &mut status);
         // SAFETY: the call takes nothing.
-        let is_alone = unsafe { libc::getppid() } != parent;
-        is_ending |= status.is_some() || is_alone;
+        is_ending |= status.is_some() || unsafe { libc::getppid() } != parent;
         if is_ending {
             if !is_left {
-                if let Some(folder) = folder.filter(|_| is_alone) {
-                    // It allocates: the C library's `fork` leaves its allocator fit for use.
+                if let Some(folder) = folder {
+                    // It allocates: the C library's `fork` leaves its allocator fit for use. Where it fails, the parent may have done it.
                     let _ = fs::remove_dir_all(folder);
                 }
                 end_like(status.unwrap_or_default());
             }
-            kill_children(child);
+            kill_children(child, rounds < ROUNDS_OF_GUARDS);
+            rounds += 1;
         }
         let woken = wait_for_signal(&signals, if is_ending { LOOK_AT_END } else { LOOK });
         is_ending |= woken == END;
@@ -176,7 +182,6 @@ fn stand_guard(parent: libc::pid_t, child: libc::pid_t, folder: Option<&Path>) -
 
 /// Lets go of what the parent has open, and of its terminal, and blocks all signals, which are waited for.
 fn prepare() -> libc::sigset_t {
-    const NAME: &CStr = c"syncscope-guard";
     const MOST: libc::c_long = 1 << 16;
     // SAFETY: the calls take numbers, constant strings that end with a zero, and a set that is valid for them, which the first
     // one fills. This process owns no value that uses a descriptor: it never returns to who made one.
@@ -215,26 +220,48 @@ fn reap(child: libc::pid_t, ended: &mut Option<libc::c_int>) -> bool {
     }
 }
 
-/// Kills all children of this process. What they leave become its children, and have their turn.
-fn kill_children(first: libc::pid_t) {
+/// Kills all children of this process. What they leave become its children, and have their turn. Other guards end what they guard.
+fn kill_children(first: libc::pid_t, spares_guards: bool) {
     let mut bytes = [0_u8; 4096];
-    // SAFETY: the path ends with a zero; the buffer is valid for its length.
-    let count = unsafe {
-        let file = libc::open(c"/proc/thread-self/children".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
-        let count = libc::read(file, bytes.as_mut_ptr().cast(), bytes.len());
-        libc::close(file);
-        count
-    };
-    let text = &bytes[..usize::try_from(count).unwrap_or(0)];
+    let text = read(c"/proc/thread-self/children", &mut bytes);
     if text.is_empty() {
         // A kernel without such a file.
         send(first, libc::SIGKILL);
     }
     // The last number may be cut off.
     let numbers = text.split_inclusive(|byte| *byte == b' ').filter_map(|word| word.strip_suffix(b" "));
-    for number in numbers.filter_map(|word| std::str::from_utf8(word).ok()?.parse().ok()) {
-        send(number, libc::SIGKILL);
+    for number in numbers {
+        let is_guard = spares_guards && is_guard(number);
+        if let Some(number) = std::str::from_utf8(number).ok().and_then(|number| number.parse().ok()) {
+            send(number, if is_guard { END } else { libc::SIGKILL });
+        }
     }
+}
+
+/// Whether the process with this number has the name of a guard.
+fn is_guard(number: &[u8]) -> bool {
+    let (mut path, mut name) = ([0_u8; 32], [0_u8; 32]);
+    let parts = [b"/proc/", number, b"/comm"];
+    let mut end = 0;
+    for part in parts {
+        let Some(place) = path.get_mut(end..end + part.len()) else { return false };
+        place.copy_from_slice(part);
+        end += part.len();
+    }
+    CStr::from_bytes_until_nul(&path)
+        .is_ok_and(|path| read(path, &mut name).strip_suffix(b"\n") == Some(NAME.to_bytes()))
+}
+
+/// The first bytes of a file; nothing where it cannot be read.
+fn read<'a>(path: &CStr, bytes: &'a mut [u8]) -> &'a [u8] {
+    // SAFETY: the path ends with a zero; the buffer is valid for its length.
+    let count = unsafe {
+        let file = libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        let count = libc::read(file, bytes.as_mut_ptr().cast(), bytes.len());
+        libc::close(file);
+        count
+    };
+    &bytes[..usize::try_from(count).unwrap_or(0)]
 }
 
 /// The next signal; 0 where there is none for so long.
@@ -377,9 +404,29 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
         let script = "mkdir $TMPDIR/a && echo x >$TMPDIR/a/b";
         Guarded::spawn_in(&mut shell(script), &folder).unwrap().0.wait().unwrap();
-        assert!(path.join("a/b").is_file(), "the parent may want it");
+        assert!(!path.exists(), "the guard is the last");
+        let folder = TemporaryFolder::create().unwrap();
+        let path = folder.0.clone();
+        assert!(Guarded::spawn_in(&mut Command::new("/nowhere"), &folder).is_err());
         drop(folder);
         assert!(!path.exists());
+    }
+
+    /// A guard below a guard has a folder of its own to remove.
+    #[test]
+    fn guards_below_a_guard_end_what_they_guard() {
+        let file = env::temp_dir().join(format!("syncscope-guards-{}", std::process::id()));
+        let mut command = Command::new(env::current_exe().unwrap());
+        command.args(["--exact", "guard::tests::starts_a_tree", "--nocapture"]).env("SYNCSCOPE_TEST_CHILD", &file);
+        let mut child = Guarded::spawn(command.stdout(std::process::Stdio::null())).unwrap();
+        let all = numbers(&file, 6);
+        let temporary = PathBuf::from(OsStr::from_bytes(&fs::read(file.with_extension("folder")).unwrap()));
+        assert!(temporary.is_dir());
+        child.end(Duration::from_secs(60)).unwrap().unwrap();
+        assert!(!temporary.exists() && !all.iter().any(|process| is_there(*process)));
+        for left in [file.with_extension("folder"), file] {
+            fs::remove_file(left).unwrap();
+        }
     }
 
     /// Not a test: the parent that the test above kills.

@@ -61,7 +61,6 @@ pub(super) fn least_slowdown(case: &ComparedCase<'_>, threshold: f64) -> Option<
 
 #[cfg(test)]
 mod tests {
-
     use syncscope_core::{Case, Row, Verdict};
 
     use super::*;

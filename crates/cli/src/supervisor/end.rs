@@ -33,6 +33,9 @@ pub(super) enum Outside {
     CpuTimeLimit(Duration),
 }
 
+/// The limit of CPU time is in seconds, and looked at in ticks of the scheduler.
+const TICKS: Duration = Duration::from_millis(50);
+
 /// What is counted of all children before a worker starts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Before {
@@ -48,7 +51,8 @@ impl Before {
     /// How a worker ended that was started then.
     pub(super) fn end_of(self, status: ExitStatus) -> End {
         let Some(signal) = status.signal() else { return End::Code(status.code().unwrap_or(1)) };
-        let is_at_limit = |limit: &Duration| limits::cpu_time_of_children().saturating_sub(self.cpu_time) >= *limit;
+        let spent = limits::cpu_time_of_children().saturating_sub(self.cpu_time) + TICKS;
+        let is_at_limit = |limit: &Duration| spent >= *limit;
         match signal {
             libc::SIGXCPU | libc::SIGKILL if limits::cpu_time().as_ref().is_some_and(is_at_limit) => {
                 End::Outside(Outside::CpuTimeLimit(limits::cpu_time().unwrap_or_default()))

@@ -148,8 +148,6 @@ struct Worker {
     program: OsString,
     words: Vec<OsString>,
     keeps_directory: bool,
-    /// For the temporary files of all workers; `None` where there is no room, which is told when one is needed.
-    folder: Option<TemporaryFolder>,
 }
 
 impl Worker {
@@ -157,12 +155,7 @@ impl Worker {
     fn first() -> Option<Self> {
         Board::new(&Instructions::default()).ok()?;
         let program = std::env::current_exe().ok().filter(|program| program.is_file())?.into_os_string();
-        Some(Self {
-            program,
-            words: std::env::args_os().skip(1).collect(),
-            keeps_directory: false,
-            folder: TemporaryFolder::create().ok(),
-        })
+        Some(Self { program, words: std::env::args_os().skip(1).collect(), keeps_directory: false })
     }
 
     /// The next one resumes the run, if the last one began any.
@@ -191,7 +184,9 @@ impl Worker {
             launcher::keep_directory(&mut command);
         }
         let before = Before::now();
-        let child = match &self.folder {
+        // Where there is no room for it, that is told when one is needed.
+        let folder = TemporaryFolder::create().ok();
+        let child = match &folder {
             Some(folder) => Guarded::spawn_in(&mut command, folder),
             None => Guarded::spawn(&mut command),
         };
