@@ -303,7 +303,7 @@ fn by_class(topology: &Topology, most: u32) -> Vec<u32> {
 const PARTS: [fn(&HardwareThread) -> Option<u32>; 4] = [
     |thread| Some(thread.core),
     |thread| thread.last_level_cache,
-    |thread| Some(thread.numa_node),
+    |thread| thread.numa_node,
     |thread| Some(thread.package),
 ];
 

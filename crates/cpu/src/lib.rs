@@ -58,8 +58,9 @@ mod plan;
 #[cfg(not(loom))]
 pub use laboratory::CpuLaboratory;
 #[cfg(not(loom))]
-pub use machine::topology::Topology;
+pub use machine::described::plan_on;
 #[cfg(not(loom))]
+pub use machine::topology::Topology;
 pub use plan::cases;
 #[cfg(not(loom))]
 pub use primitives::{catalogue, elided_by_nature, evidence_of};

@@ -98,7 +98,7 @@ fn caches_smaller_than_a_numa_node() {
 fn four_numa_nodes_in_one_package() {
     let topology = topology_of("pack:1 numa:4 core:2 pu:1").unwrap();
     assert_eq!((topology.packages(), topology.numa_nodes.len()), (1, 4));
-    assert!(topology.threads.iter().all(|thread| thread.numa_node == thread.os / 2));
+    assert!(topology.threads.iter().all(|thread| thread.numa_node == Some(thread.os / 2)));
     assert!(topology.threads.iter().all(|thread| thread.last_level_cache.is_none()));
     assert_eq!(cpus(&topology, &Placement::Spread, 4), [0, 2, 4, 6]);
 }

@@ -1,5 +1,6 @@
 //! Descriptions of a machine and of its state, as they stand in `run.json`. The hardware crates fill them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -24,7 +25,7 @@ records! {
         pub architecture: String,
         /// Number of packages (sockets).
         pub packages: u32,
-        /// Number of NUMA nodes.
+        /// Number of NUMA nodes with CPUs. Older files count those without, too.
         pub numa_nodes: u32,
         /// Number of physical cores.
         pub cores: u32,
@@ -42,6 +43,26 @@ records! {
         pub node_cpus?: BTreeMap<u32, String>,
         /// The kinds of cores, the fastest first; empty where all are alike.
         pub core_kinds?: Vec<CoreKind>,
+        /// The NUMA nodes without CPUs, by the system's numbers: memory of a GPU, behind CXL, persistent memory.
+        pub memory_nodes?: Vec<u32>,
+        /// The cores in topology order, alike ones together; empty in older files.
+        pub clusters?: Vec<Cluster>,
+    }
+
+    /// Cores that follow each other in topology order, share what is named here and have as many hardware threads.
+    pub struct Cluster {
+        /// The package, numbered in topology order.
+        pub package: u32,
+        /// The NUMA node, by the system's number; `None` where it is offline.
+        pub numa_node: Option<u32>,
+        /// The cache of the third level or beyond, by a number of its own; `None` without one.
+        pub cache: Option<u32>,
+        /// Which of the kinds of cores they are.
+        pub kind: u32,
+        /// How many there are.
+        pub cores: u32,
+        /// Their CPUs, as lists such as `0-3`: the first hardware thread of each core, the second of each.
+        pub cpus: Vec<String>,
     }
 
     /// Cores that are alike, such as the efficiency cores of a hybrid processor.
@@ -50,6 +71,8 @@ records! {
         pub cores: u32,
         /// Their hardware threads.
         pub hardware_threads: u32,
+        /// The name of their design, such as `Cortex-X925`, where the processor says it.
+        pub name?: Option<String>,
     }
 
     /// What an x86-64 processor says of its design (CPUID, leaf 1). It stands where the model's name was hidden by a hypervisor.
@@ -144,6 +167,22 @@ records! {
     }
 }
 
+/// The word for cores of these kinds in the column `group`: `performance_cores`, of two of them `mixed_cores`.
+pub fn kinds_group(of: &[usize], kinds: usize) -> String {
+    let names: Vec<String> = of.iter().map(|kind| kind_name(*kind, kinds).replace(['-', ' '], "_")).collect();
+    if names.len() > 1 && kinds == 2 { "mixed_cores".to_owned() } else { format!("{}_cores", names.join("_and_")) }
+}
+
+/// The name of a kind of cores of so many kinds, the fastest first: `performance`, `efficiency`, `low-power`.
+pub fn kind_name(index: usize, kinds: usize) -> Cow<'static, str> {
+    match (index, kinds) {
+        (0, _) => "performance".into(),
+        (1, 2 | 3) => "efficiency".into(),
+        (2, 3) => "low-power".into(),
+        _ => format!("kind {}", index + 1).into(),
+    }
+}
+
 impl Machine {
     /// Whether this may be the other machine: everything that both descriptions say is the same. Some lack the
     /// signature of the processor, or the CPUs of its nodes and its kinds of cores.
@@ -151,8 +190,10 @@ impl Machine {
         let is_signed = self.cpu.signature.is_some() && other.cpu.signature.is_some();
         let compared = |machine: &Self| {
             let signature = machine.cpu.signature.clone().filter(|_| is_signed);
-            let (node_cpus, core_kinds) = Default::default();
-            Self { cpu: CpuMachine { signature, node_cpus, core_kinds, ..machine.cpu.clone() }, ..machine.clone() }
+            // Older files tell less of the structure.
+            let (node_cpus, core_kinds, memory_nodes, clusters) = Default::default();
+            let cpu = CpuMachine { signature, node_cpus, core_kinds, memory_nodes, clusters, ..machine.cpu.clone() };
+            Self { cpu, ..machine.clone() }
         };
         compared(self) == compared(other)
     }
@@ -165,6 +206,8 @@ records! {
         pub os: String,
         /// The CPUs this process may use, as a list such as `0-3,8`.
         pub allowed_cpus: String,
+        /// What teams on these CPUs use of the machine, by placement; empty in older files.
+        pub boundaries?: BTreeMap<String, Boundaries>,
         /// CPU time this process may use, in CPUs, where a control group limits it.
         pub cpu_quota: Option<f64>,
         /// The frequency governor, where the system shows one.
@@ -201,6 +244,20 @@ records! {
         pub confidential_computing?: Option<bool>,
         /// Chains of known operations by two clocks, at the start of the run; none in runs without hardware.
         pub crosscheck?: Vec<ChainCheck>,
+    }
+
+    /// From how many threads on a team uses further parts of the machine; `None` for a part that no team uses.
+    pub struct Boundaries {
+        /// Two hardware threads of a core.
+        pub siblings?: Option<u32>,
+        /// A core of each kind, the fastest kind first; empty where all are alike.
+        pub kinds?: Vec<Option<u32>>,
+        /// A second cache of the third level or beyond.
+        pub cache?: Option<u32>,
+        /// A second NUMA node.
+        pub node?: Option<u32>,
+        /// A second package.
+        pub package?: Option<u32>,
     }
 
     /// A shared library as it was loaded.
@@ -400,6 +457,18 @@ mod tests {
         assert!(with(None, 8).may_be(&with(Some(0x8f), 8)) && with(Some(0x8f), 8).may_be(&with(None, 8)));
         assert!(!with(Some(0xcf), 8).may_be(&with(Some(0x8f), 8)), "another design");
         assert!(!with(None, 8).may_be(&with(Some(0x8f), 16)), "another size");
+    }
+
+    #[test]
+    fn kinds_of_cores_have_names() {
+        let names = |kinds| (0..kinds).map(|kind| kind_name(kind, kinds).into_owned()).collect::<Vec<_>>();
+        assert_eq!(names(2), ["performance", "efficiency"]);
+        assert_eq!(names(3), ["performance", "efficiency", "low-power"]);
+        assert_eq!(names(4), ["performance", "kind 2", "kind 3", "kind 4"]);
+        assert_eq!(kinds_group(&[1], 2), "efficiency_cores");
+        assert_eq!((kinds_group(&[0, 1], 2), kinds_group(&[2], 3)), ("mixed_cores".into(), "low_power_cores".into()));
+        assert_eq!(kinds_group(&[0, 2], 3), "performance_and_low_power_cores");
+        assert_eq!(kinds_group(&[0, 3], 4), "performance_and_kind_4_cores");
     }
 
     fn check(outside: f64, inside: f64, known: Option<f64>) -> ChainCheck {

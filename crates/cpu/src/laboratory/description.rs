@@ -2,30 +2,40 @@
 
 use std::collections::BTreeMap;
 
+use syncscope_core::Placement;
 use syncscope_core::machine::{CpuMachine, Environment};
 use syncscope_core::units::plural;
 use syncscope_host::{c_library_version, cpu_list};
 
 use super::CpuLaboratory;
+use crate::machine::described;
+use crate::machine::placement::boundaries;
 use crate::machine::system::{loaded_library, settings};
 
 impl CpuLaboratory {
     /// What the hardware is.
     pub fn machine(&self) -> CpuMachine {
         CpuMachine {
-            model: self.system.processor().unwrap_or_else(|| "unknown".to_owned()),
+            model: self.description.processor().unwrap_or_else(|| "unknown".to_owned()),
             architecture: std::env::consts::ARCH.to_owned(),
             packages: self.topology.packages(),
-            numa_nodes: self.topology.numa_nodes.len() as u32,
+            numa_nodes: self.topology.nodes_with_cpus().count() as u32,
             cores: self.topology.cores(),
             hardware_threads: self.topology.threads.len() as u32,
             caches: self.topology.cache_summary(),
             memory_bytes: self.topology.memory_bytes,
-            hypervisor: self.system.hypervisor(),
+            hypervisor: self.hypervisor(),
             signature: self.system.signature(),
             node_cpus: self.topology.node_cpus(),
             core_kinds: self.topology.core_kinds(),
+            memory_nodes: self.topology.memory_nodes(),
+            clusters: self.topology.clusters(),
         }
+    }
+
+    /// The monitor of this machine; that of a described one is not known.
+    fn hypervisor(&self) -> Option<String> {
+        self.system.hypervisor().filter(|_| self.topology.this_system)
     }
 
     /// Fills in the CPU's part of the environment.
@@ -33,6 +43,8 @@ impl CpuLaboratory {
         let cpus = self.topology.allowed_cpus();
         environment.os = self.system.os();
         environment.allowed_cpus = cpu_list::format(&cpus);
+        let of = |placement: Placement| (placement.to_string(), boundaries(&self.topology, &placement));
+        environment.boundaries = [Placement::Cores, Placement::Close, Placement::Spread].map(of).into();
         environment.cpu_quota = self.quota;
         environment.governor = self.system.governor(&cpus);
         environment.boost = self.system.boost();
@@ -53,8 +65,8 @@ impl CpuLaboratory {
         let governor = self.system.governor(&cpus).filter(|governor| governor != "performance");
         let warnings = [
             (!self.topology.this_system).then(|| {
-                "the topology is not this machine's (HWLOC_SYNTHETIC or HWLOC_XMLFILE is set): nothing can be measured"
-                    .to_owned()
+                let set = described::variables();
+                format!("the topology is not this machine's ({set} is set): nothing can be measured")
             }),
             governor.map(|governor| {
                 format!(
@@ -64,7 +76,7 @@ impl CpuLaboratory {
             self.system
                 .emulator()
                 .map(|name| format!("every instruction is emulated ({name}): timings are meaningless")),
-            self.system.hypervisor().filter(|_| self.system.emulator().is_none()).map(|name| {
+            self.hypervisor().filter(|_| self.system.emulator().is_none()).map(|name| {
                 format!(
                     "this is a virtual machine ({name}): its topology may be wrong and other guests may disturb it; \
                          measure on the host or on a dedicated instance for figures of the hardware"
@@ -97,7 +109,7 @@ impl CpuLaboratory {
     pub fn restriction(&self) -> Option<String> {
         let cpus = self.topology.allowed_cpus();
         let (count, all) = (cpus.len(), self.topology.threads.len());
-        (count < all).then(|| {
+        (count < all && self.topology.this_system).then(|| {
             format!(
                 "this process may use {count} of {all} hardware threads ({}): \
                      --cpus, taskset or a cpuset restricts it; start it without to measure all",

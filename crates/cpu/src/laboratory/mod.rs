@@ -19,10 +19,11 @@ use syncscope_host::scheduling::{self, AffinityGuard};
 use crate::awake::AwakePolicy;
 use crate::experiment::{Sharing, TeamExperiment};
 use crate::machine::cpu_time::{CpuCounters, cpu_quota};
+use crate::machine::described::{self, Description};
+use crate::machine::memory;
 use crate::machine::placement::{self, Placed, place_teams_on};
 use crate::machine::system::System;
 use crate::machine::topology::Topology;
-use crate::machine::{hwloc, memory};
 use crate::plan;
 use crate::primitives::{self, Entry, Workload};
 use crate::processes::{self, ProcessPool};
@@ -37,6 +38,8 @@ mod description;
 /// The CPUs of this machine as a laboratory.
 pub struct CpuLaboratory {
     topology: Topology,
+    /// What describes it.
+    description: Description,
     system: System,
     clock: Clock,
     /// How core cycles are counted on this machine.
@@ -59,9 +62,11 @@ impl CpuLaboratory {
     /// # Errors
     /// When there is no topology, or none of its CPUs may be used.
     pub fn open() -> Result<Self, String> {
-        let system = System::default();
-        let topology = allowed_topology()?.with_memory_of_system(system.memory_bytes());
-        let topology = topology.with_core_kinds(&system.core_speeds());
+        let description = Description::of_environment()?;
+        let system = description.system();
+        let topology = allowed_topology(&description)?.with_memory_of_system(system.memory_bytes());
+        let kinds = description.core_kinds(&topology);
+        let topology = topology.with_core_kinds(kinds);
         place_teams_on(&topology);
         // A runtime counts the CPUs of the thread that loads it, and this thread may use all of them.
         let _ = crate::team::openmp::runtimes();
@@ -71,6 +76,7 @@ impl CpuLaboratory {
         let core_cycles = cycles::description();
         Ok(Self {
             topology,
+            description,
             clock: Clock::calibrate(),
             core_cycles,
             quota,
@@ -123,18 +129,15 @@ impl CpuLaboratory {
     /// Why nothing can be measured; `None` where this is the machine of the topology.
     fn unavailable(&self) -> Option<String> {
         (!self.topology.this_system)
-            .then(|| "the topology is not this machine's: unset HWLOC_SYNTHETIC and HWLOC_XMLFILE".to_owned())
+            .then(|| format!("the topology is not this machine's: unset {}", described::variables()))
     }
 }
 
 /// hwloc's topology, with the CPUs that the calling thread may use.
-fn allowed_topology() -> Result<Topology, String> {
-    let topology = hwloc::load().ok_or(
-        "hwloc could not load the topology; if HWLOC_SYNTHETIC or HWLOC_XMLFILE is set, unset or correct it, otherwise see \
-         what `lstopo` or `hwloc-info` says and whether /sys is mounted",
-    )?;
+fn allowed_topology(description: &Description) -> Result<Topology, String> {
+    let topology = description.topology()?;
     if !topology.this_system {
-        return Ok(topology);
+        return Ok(described::planned(topology));
     }
     let cpus = scheduling::allowed_cpus();
     if cpus.is_empty() {

@@ -3,6 +3,8 @@
 //! The `hwloc2` crate has two limits. Asking for NUMA nodes as objects panics, because hwloc keeps them at a virtual
 //! depth: they are found through the node sets of the hardware threads. Instruction caches are filtered out.
 
+use std::collections::{HashMap, HashSet};
+
 use hwloc2::ObjectType::{L1Cache, L2Cache, L3Cache, L4Cache, L5Cache};
 use hwloc2::{CpuSet, ObjectType, Topology as Hwloc, TopologyFlag, TopologyObject};
 
@@ -11,39 +13,79 @@ use crate::machine::topology::{Cache, HardwareThread, NumaNode, Topology};
 /// The caches of each level from 1 on.
 const CACHES: [ObjectType; 5] = [L1Cache, L2Cache, L3Cache, L4Cache, L5Cache];
 
-/// The topology that hwloc finds, all CPUs marked as allowed. `None` if hwloc cannot load one.
-pub(crate) fn load() -> Option<Topology> {
+/// More hardware threads than any machine has that Linux is built for by a distribution.
+pub(crate) const MOST_THREADS: usize = 8192;
+
+/// What is said of a machine that is too large.
+pub(crate) fn too_many(threads: u64) -> String {
+    format!("the machine has {threads} hardware threads, more than the {MOST_THREADS} that are planned for")
+}
+
+/// The topology that hwloc finds. All CPUs of this machine are marked as allowed, and of a described one those that the
+/// description does not forbid.
+///
+/// # Errors
+/// That hwloc finds nothing, or too much.
+pub(crate) fn load() -> Result<Topology, String> {
+    const NOTHING: &str =
+        "hwloc could not load the topology: see what `lstopo` or `hwloc-info` says and whether /sys is mounted";
     // Hardware threads that this process may not use are part of the machine, too.
-    let hwloc = Hwloc::with_flags(vec![TopologyFlag::IncludeDisallowed])?;
+    let hwloc = Hwloc::with_flags(vec![TopologyFlag::IncludeDisallowed]).ok_or(NOTHING)?;
+    // hwloc offers to bind threads only where it describes the machine it runs on.
+    let this_system = hwloc.support().cpu().set_current_thread();
     let units = objects(&hwloc, &ObjectType::PU);
-    let cpus: Vec<u32> = units.iter().map(|unit| unit.os_index()).collect();
-    let of_level =
-        |(level, kind)| objects(&hwloc, kind).into_iter().filter_map(|object| cache(level, object, &cpus)).collect();
-    let caches: Vec<Cache> = (1..).zip(&CACHES).flat_map::<Vec<Cache>, _>(of_level).collect();
-    let cores = cpu_sets(&hwloc, &ObjectType::Core);
-    let packages = cpu_sets(&hwloc, &ObjectType::Package);
-    let threads: Vec<HardwareThread> = units
-        .iter()
-        .enumerate()
-        .map(|(index, unit)| HardwareThread {
-            os: unit.os_index(),
-            core: position(&cores, unit.os_index()).unwrap_or(index as u32),
-            package: position(&packages, unit.os_index()).unwrap_or(0),
-            numa_node: unit.nodeset().and_then(|nodes| u32::try_from(nodes.first()).ok()).unwrap_or(0),
-            last_level_cache: last_level_cache(&caches, unit.os_index()),
+    if units.is_empty() {
+        return Err(NOTHING.to_owned());
+    }
+    if units.len() > MOST_THREADS {
+        return Err(too_many(units.len() as u64));
+    }
+    let known: HashSet<u32> = units.iter().map(|unit| unit.os_index()).collect();
+    let of_level = |(level, kind)| {
+        objects(&hwloc, kind).into_iter().filter_map(|object| cache(level, object, &known)).collect::<Vec<_>>()
+    };
+    let caches: Vec<Cache> = (1..).zip(&CACHES).flat_map(of_level).collect();
+    let [cores, packages] = [ObjectType::Core, ObjectType::Package].map(|kind| positions(&hwloc, &kind));
+    let nodes = nodes(&hwloc);
+    // Memory without CPUs, behind CXL for one, may be near to all: the own node of a CPU is the one that the fewest share.
+    let near = |unit: &&TopologyObject| -> Vec<u32> {
+        members(unit.nodeset()).into_iter().filter(|node| nodes.contains(node)).collect()
+    };
+    let own_nodes: Vec<Vec<u32>> = units.iter().map(near).collect();
+    let mut shared_by: HashMap<u32, u32> = HashMap::new();
+    own_nodes.iter().flatten().for_each(|node| *shared_by.entry(*node).or_default() += 1);
+    let last_level: HashMap<u32, u32> =
+        (0..).zip(&caches).flat_map(|(index, cache)| cache.cpus.iter().map(move |cpu| (*cpu, index))).collect();
+    let allowed = (!this_system).then(allowed).flatten();
+    let thread = |(index, unit): (usize, &&TopologyObject)| {
+        let os = unit.os_index();
+        HardwareThread {
+            os,
+            core: cores.get(&os).copied().unwrap_or(index as u32),
+            package: packages.get(&os).copied().unwrap_or(0),
+            numa_node: own_nodes[index].iter().copied().min_by_key(|node| (shared_by[node], *node)),
+            last_level_cache: last_level.get(&os).copied(),
             kind: 0,
-            allowed: true,
-        })
-        .collect();
-    let memory = Some(hwloc.object_at_root().total_memory()).filter(|bytes| *bytes > 0);
-    Some(Topology {
-        // hwloc offers to bind threads only where it describes the machine it runs on.
-        this_system: hwloc.support().cpu().set_current_thread(),
-        numa_nodes: numa_nodes(&hwloc, &threads),
+            allowed: allowed.as_ref().is_none_or(|allowed| allowed.contains(&os)),
+        }
+    };
+    let threads: Vec<HardwareThread> = units.iter().enumerate().map(thread).collect();
+    let cpus_of =
+        |os: u32| threads.iter().filter(|thread| thread.numa_node == Some(os)).map(|thread| thread.os).collect();
+    Ok(Topology {
+        this_system,
+        numa_nodes: nodes.into_iter().map(|os| NumaNode { os, cpus: cpus_of(os) }).collect(),
         threads,
         caches,
-        memory_bytes: memory,
+        memory_bytes: Some(hwloc.object_at_root().total_memory()).filter(|bytes| *bytes > 0),
+        kind_names: Vec::new(),
     })
+}
+
+/// The CPUs that a description does not forbid; hwloc leaves the others out where it is not asked for them.
+fn allowed() -> Option<HashSet<u32>> {
+    let hwloc = Hwloc::with_flags(Vec::new())?;
+    Some(objects(&hwloc, &ObjectType::PU).iter().map(|unit| unit.os_index()).collect())
 }
 
 /// The objects of one type in topology order; none where the topology has no such level.
@@ -51,37 +93,25 @@ fn objects<'a>(hwloc: &'a Hwloc, kind: &ObjectType) -> Vec<&'a TopologyObject> {
     hwloc.objects_with_type(kind).unwrap_or_default()
 }
 
-fn cpu_sets(hwloc: &Hwloc, kind: &ObjectType) -> Vec<CpuSet> {
-    objects(hwloc, kind).into_iter().filter_map(TopologyObject::cpuset).collect()
+/// The number of the object of one type that each CPU is part of.
+fn positions(hwloc: &Hwloc, kind: &ObjectType) -> HashMap<u32, u32> {
+    let sets = objects(hwloc, kind).into_iter().map(TopologyObject::cpuset);
+    (0..).zip(sets).flat_map(|(index, set)| members(set).into_iter().map(move |cpu| (cpu, index))).collect()
 }
 
-fn position(sets: &[CpuSet], cpu: u32) -> Option<u32> {
-    sets.iter().position(|set| set.is_set(cpu)).map(|index| index as u32)
+/// The numbers in a set. An infinite one has no end, and belongs to no object of a machine.
+fn members(set: Option<CpuSet>) -> Vec<u32> {
+    set.filter(|set| set.last() >= 0).map(|set| set.into_iter().collect()).unwrap_or_default()
 }
 
-fn cache(level: u32, object: &TopologyObject, cpus: &[u32]) -> Option<Cache> {
+fn cache(level: u32, object: &TopologyObject, known: &HashSet<u32>) -> Option<Cache> {
     let attributes = object.cache_attributes()?;
-    let shared_by = object.cpuset()?;
-    Some(Cache {
-        level,
-        size_bytes: attributes.size(),
-        line_bytes: Some(attributes.linesize).filter(|bytes| *bytes > 0),
-        cpus: cpus.iter().copied().filter(|cpu| shared_by.is_set(*cpu)).collect(),
-    })
+    let cpus = members(object.cpuset()).into_iter().filter(|cpu| known.contains(cpu)).collect();
+    let line_bytes = Some(attributes.linesize).filter(|bytes| *bytes > 0);
+    Some(Cache { level, size_bytes: attributes.size(), line_bytes, cpus })
 }
 
-fn last_level_cache(caches: &[Cache], cpu: u32) -> Option<u32> {
-    caches.iter().rposition(|cache| cache.cpus.contains(&cpu)).map(|index| index as u32)
-}
-
-fn numa_nodes(hwloc: &Hwloc, threads: &[HardwareThread]) -> Vec<NumaNode> {
-    let Some(nodes) = hwloc.object_at_root().nodeset() else { return Vec::new() };
-    let last = u32::try_from(nodes.last()).unwrap_or(0);
-    (0..=last)
-        .filter(|os| nodes.is_set(*os))
-        .map(|os| NumaNode {
-            os,
-            cpus: threads.iter().filter(|thread| thread.numa_node == os).map(|thread| thread.os).collect(),
-        })
-        .collect()
+/// The NUMA nodes by the operating system's numbers.
+fn nodes(hwloc: &Hwloc) -> Vec<u32> {
+    members(hwloc.object_at_root().nodeset())
 }

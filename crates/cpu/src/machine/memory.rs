@@ -157,7 +157,7 @@ impl fmt::Display for PageHomes {
 /// # Errors
 /// When this process may use no CPU of the node.
 pub(crate) fn first_touch_cpu(topology: &Topology, node: u32) -> Result<u32, Refusal> {
-    let near = topology.allowed().find(|thread| thread.numa_node == node);
+    let near = topology.allowed().find(|thread| thread.numa_node == Some(node));
     near.map(|thread| thread.os).ok_or_else(|| {
         Refusal::Skipped(format!(
             "no CPU this process may use is next to NUMA node {node}, to touch memory there first"
@@ -189,7 +189,7 @@ fn judge(found: io::Result<PageHomes>, node: u32, cpu: u32) -> Result<String, Re
 /// The remark for a row whose memory is not near the first CPU of its threads. `None` where it is, or where the system
 /// does not say.
 pub(crate) fn misplaced(topology: &Topology, extents: &[Range<usize>], first_cpu: u32) -> Option<String> {
-    let expected = topology.threads.iter().find(|thread| thread.os == first_cpu)?.numa_node;
+    let expected = topology.threads.iter().find(|thread| thread.os == first_cpu)?.numa_node?;
     if topology.numa_nodes.len() < 2 || extents.is_empty() {
         return None;
     }

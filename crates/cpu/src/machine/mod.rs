@@ -1,7 +1,8 @@
 //! The machine under measurement: what it is made of, what this process may use of it, and where memory lies.
 //!
 //! - [`topology`]: packages, NUMA nodes, caches, cores and hardware threads, as plain data. Start here.
-//! - `hwloc.rs`: fills a topology; the only module that calls hwloc.
+//! - `hwloc.rs`: fills a topology; the only module that calls hwloc. `described.rs`: machines that the environment describes.
+//! - `core_kinds.rs`: performance and efficiency cores, by what the processor says; `arm.rs`: the designs of ARM's processors.
 //! - [`placement`]: one CPU for each thread of a team.
 //! - [`nearness`]: what two CPUs share at the nearest level, and groups of CPUs with a memory or a cache in common.
 //! - `memory.rs`: pages of their own for measured data, and the NUMA nodes that they are on.
@@ -10,7 +11,10 @@
 //! - [`cpu_time`]: the CPU quota, time that the hypervisor took, time that this process used.
 //! - `c_compiler.rs`: the system's C compiler.
 
+mod arm;
 pub(crate) mod c_compiler;
+pub(crate) mod core_kinds;
+pub(crate) mod described;
 pub(crate) mod hwloc;
 pub(crate) mod inherited;
 pub(crate) mod memory;

@@ -86,7 +86,7 @@ impl<'a> SharedLevels<'a> {
             PairClass::SameL2
         } else if levels.any(shared) {
             PairClass::SameL3
-        } else if first.numa_node == second.numa_node {
+        } else if first.numa_node.is_some() && first.numa_node == second.numa_node {
             PairClass::SameNode
         } else if first.package == second.package {
             PairClass::SamePackage

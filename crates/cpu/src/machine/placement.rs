@@ -4,13 +4,14 @@
 //! thread is a place, and places stand in topology order. `cores` is `OMP_PLACES=cores` with `OMP_PROC_BIND=close`; of several kinds of cores the fast
 //! ones come first.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::OnceLock;
 
 use syncscope_core::Placement;
+use syncscope_core::machine::Boundaries;
 use syncscope_host::cpu_list;
 
-use crate::machine::hwloc;
+use crate::machine::described::Description;
 use crate::machine::topology::{HardwareThread, Topology, distinct};
 
 /// Why no thread can be placed.
@@ -21,7 +22,7 @@ static TOPOLOGY: OnceLock<Option<Topology>> = OnceLock::new();
 /// The topology that the laboratory opened first places threads on, for primitives that depend on where their threads are;
 /// without a laboratory, all that hwloc finds.
 pub(crate) fn topology_of_teams() -> Option<&'static Topology> {
-    TOPOLOGY.get_or_init(hwloc::load).as_ref()
+    TOPOLOGY.get_or_init(|| Description::of_environment().ok()?.topology().ok()).as_ref()
 }
 
 /// Threads will be placed on this topology.
@@ -121,11 +122,11 @@ struct Load {
 }
 
 impl Load {
-    /// The parts that a place belongs to, in the order in which they fill evenly. Index 0 of the caches stands for
-    /// none.
+    /// The parts that a place belongs to, in the order in which they fill evenly. Index 0 of nodes and caches
+    /// stands for none.
     fn parts(place: &HardwareThread) -> [usize; 4] {
-        let cache = place.last_level_cache.map_or(0, |cache| cache + 1);
-        [place.core, place.package, place.numa_node, cache].map(|part| part as usize)
+        let [node, cache] = [place.numa_node, place.last_level_cache].map(|part| part.map_or(0, |part| part + 1));
+        [place.core, place.package, node, cache].map(|part| part as usize)
     }
 
     fn around(&self, place: &HardwareThread) -> [u32; 4] {
@@ -141,6 +142,44 @@ impl Load {
             on[part] += 1;
         }
     }
+}
+
+/// From how many threads on the teams of a placement use further parts of the machine.
+pub(crate) fn boundaries(topology: &Topology, placement: &Placement) -> Boundaries {
+    let places: Vec<&HardwareThread> = topology.allowed().collect();
+    let order = in_order(&places, placement, places.len());
+    let second = |part: &dyn Fn(&HardwareThread) -> Option<u32>| {
+        let mut parts = HashSet::new();
+        let is_second = |index: &usize| part(places[*index]).is_some_and(|part| parts.insert(part) && parts.len() == 2);
+        order.iter().position(is_second).map(|before| before as u32 + 1)
+    };
+    let mut cores = HashSet::new();
+    let siblings = order.iter().position(|index| !cores.insert(places[*index].core));
+    let kind = |kind: u32| order.iter().position(|index| places[*index].kind == kind).map(|before| before as u32 + 1);
+    Boundaries {
+        siblings: siblings.map(|before| before as u32 + 1),
+        kinds: (0..).zip(&topology.kind_names).map(|(number, _)| kind(number)).collect(),
+        cache: second(&|place| place.last_level_cache.filter(|cache| topology.is_shared_level(*cache))),
+        node: second(&|place| place.numa_node),
+        package: second(&|place| Some(place.package)),
+    }
+}
+
+/// Whether a team has the same CPUs in two placements. One that is not possible here is like no other.
+pub fn are_alike(topology: &Topology, one: &Placement, other: &Placement, threads: u32) -> bool {
+    let cpus = |placement| {
+        let mut cpus = place(topology, placement, threads).ok()?.cpus;
+        cpus.sort_unstable();
+        Some(cpus)
+    };
+    one == other || cpus(one).is_some_and(|own| cpus(other) == Some(own))
+}
+
+/// The placement under whose name a team of `cores` is measured: where no core has several usable hardware threads it is `close`.
+pub(crate) fn named(topology: &Topology, placement: &Placement) -> Placement {
+    let cores = distinct(topology.allowed().map(|thread| thread.core));
+    let is_flat = cores as usize == topology.allowed().count();
+    if is_flat && *placement == Placement::Cores { Placement::Close } else { placement.clone() }
 }
 
 /// The numbers of threads for which a placement chooses other CPUs than each of `others`.
@@ -189,7 +228,7 @@ fn listed(topology: &Topology, list: &[u32], threads: u32) -> Result<Vec<u32>, S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::topology::tests::{hybrid, regular};
+    use crate::machine::topology::tests::{hybrid, regular, siblings_offline};
 
     fn cpus(topology: &Topology, placement: &Placement, threads: u32) -> Vec<u32> {
         place(topology, placement, threads).unwrap().cpus.into_iter().map(Option::unwrap).collect()
@@ -280,6 +319,37 @@ mod tests {
             let others = [Placement::Close, Placement::Cores];
             assert_eq!(where_it_differs(&machine, &Placement::Spread, &others, &counts), expected);
         }
+    }
+
+    #[test]
+    fn boundaries_are_those_of_the_cpus_that_a_team_has() {
+        let of = |machine: &Topology, placement| {
+            let Boundaries { siblings, kinds, cache, node, package } = boundaries(machine, &placement);
+            (siblings, kinds.into_iter().flatten().collect::<Vec<_>>(), cache, node, package)
+        };
+        let two = regular(2, 2, 1, 5, 2);
+        assert_eq!(of(&two, Placement::Cores), (Some(21), vec![], Some(6), Some(6), Some(11)));
+        assert_eq!(of(&two, Placement::Close), (Some(2), vec![], Some(11), Some(11), Some(21)));
+        assert_eq!(of(&two, Placement::Spread), (Some(21), vec![], Some(2), Some(2), Some(2)));
+        // Two nodes of one core each in front of larger ones, as on Fugaku.
+        let mut uneven = regular(1, 3, 1, 12, 1);
+        uneven.threads.retain(|thread| ![1..12, 13..24].iter().any(|gone| gone.contains(&thread.os)));
+        assert_eq!(of(&uneven, Placement::Close).3, Some(2));
+        let uneven_packages = regular(2, 1, 1, 8, 1).restricted(|cpu| cpu != 0 && cpu < 12);
+        assert_eq!(of(&uneven_packages, Placement::Close).4, Some(8));
+        let odd = siblings_offline();
+        assert_eq!(of(&odd, Placement::Cores), (Some(9), vec![], None, None, None));
+        assert_eq!(of(&hybrid(), Placement::Cores), (Some(25), vec![1, 9], None, None, None));
+        assert_eq!(of(&hybrid(), Placement::Close), (Some(2), vec![1, 17], None, None, None));
+        assert_eq!(of(&hybrid().restricted(|cpu| (8..24).contains(&cpu)), Placement::Close).1, [1], "one kind is left");
+    }
+
+    #[test]
+    fn one_thread_on_each_core_is_close_without_siblings() {
+        assert_eq!(named(&regular(1, 1, 1, 4, 1), &Placement::Cores), Placement::Close);
+        assert_eq!(named(&regular(1, 1, 1, 4, 2).restricted(|cpu| cpu < 4), &Placement::Cores), Placement::Close);
+        assert_eq!(named(&regular(1, 1, 1, 4, 2), &Placement::Cores), Placement::Cores);
+        assert_eq!(named(&regular(1, 1, 1, 4, 1), &Placement::Spread), Placement::Spread);
     }
 
     #[test]

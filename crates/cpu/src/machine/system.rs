@@ -6,29 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use syncscope_core::machine::{CpuSignature, LoadedLibrary, SystemSettings};
+use syncscope_host::scheduling::{self, AffinityGuard};
 use syncscope_host::{cpu_list, file_hash};
 
-const CPUINFO: &str = "proc/cpuinfo";
+use super::arm;
 
-/// Processors of servers and of Apple by the implementer and the part in MIDR_EL1 (Linux, arch/arm64/include/asm/cputype.h).
-const ARM_PROCESSORS: [((&str, &str), &str); 16] = [
-    (("0x41", "0xd03"), "ARM Cortex-A53"),
-    (("0x41", "0xd07"), "ARM Cortex-A57"),
-    (("0x41", "0xd08"), "ARM Cortex-A72"),
-    (("0x41", "0xd0b"), "ARM Cortex-A76"),
-    (("0x41", "0xd0c"), "ARM Neoverse N1"),
-    (("0x41", "0xd40"), "ARM Neoverse V1"),
-    (("0x41", "0xd49"), "ARM Neoverse N2"),
-    (("0x41", "0xd4f"), "ARM Neoverse V2"),
-    (("0x41", "0xd83"), "ARM Neoverse V3AE"),
-    (("0x41", "0xd84"), "ARM Neoverse V3"),
-    (("0x41", "0xd8e"), "ARM Neoverse N3"),
-    (("0x43", "0x0af"), "Cavium ThunderX2"),
-    (("0x46", "0x001"), "Fujitsu A64FX"),
-    (("0x48", "0xd01"), "HiSilicon TSV110 (Kunpeng 920)"),
-    (("0xc0", "0xac3"), "Ampere-1"),
-    (("0xc0", "0xac4"), "Ampere-1A"),
-];
+pub(super) const CPUINFO: &str = "proc/cpuinfo";
 
 /// The files of a system; the root is `/` but in tests.
 #[derive(Debug, Clone)]
@@ -46,6 +29,12 @@ impl System {
     /// The system whose files lie under `root`.
     pub fn at(root: &Path) -> Self {
         Self { root: root.to_owned() }
+    }
+
+    /// A system of which no file is known.
+    pub(super) fn without_files() -> Self {
+        // Nothing lies below a device.
+        Self::at(Path::new("/dev/null"))
     }
 
     /// Where its files lie.
@@ -72,17 +61,13 @@ impl System {
 
     /// The processor's name. ARM systems have numbers or, in the device tree, the board's name.
     pub fn processor(&self) -> Option<String> {
-        let arm = || {
-            let field = |key| self.field(CPUINFO, ':', key);
-            let (implementer, part) = (field("CPU implementer")?, field("CPU part")?);
-            let name = ARM_PROCESSORS.iter().find(|(known, _)| *known == (implementer.as_str(), part.as_str()));
-            Some(name.map_or_else(|| format!("implementer {implementer} part {part}"), |(_, name)| (*name).to_owned()))
-        };
         let board = || Some(self.read("proc/device-tree/model")?.trim_end_matches('\0').to_owned());
         if self.shows_another_machine() {
             return Some("emulated by QEMU".to_owned());
         }
-        self.field(CPUINFO, ':', "model name").or_else(arm).or_else(board)
+        self.field(CPUINFO, ':', "model name")
+            .or_else(|| arm::processor(&self.arm_designs(), &self.speeds()))
+            .or_else(board)
     }
 
     /// Which design the processor is; `None` but on x86-64.
@@ -119,23 +104,33 @@ impl System {
         bytes(&self.field("proc/self/status", ':', "VmHWM")?)
     }
 
-    /// How fast the CPUs are, where the processor has cores of several kinds: those of Intel by the names of their counters,
-    /// others by the capacity that the kernel knows.
-    pub(crate) fn core_speeds(&self) -> HashMap<u32, u32> {
-        let of_kind = |speed: u32, name: &str| {
-            let cpus = self.read(&format!("sys/devices/{name}/cpus")).and_then(|list| cpu_list::parse(&list));
-            cpus.unwrap_or_default().into_iter().map(move |cpu| (cpu, speed))
+    /// The CPUs in a file; none where there is no such file.
+    pub(super) fn list(&self, path: &str) -> Vec<u32> {
+        self.read(path).and_then(|list| cpu_list::parse(&list)).unwrap_or_default()
+    }
+
+    /// The CPUs that are online.
+    pub(super) fn online_cpus(&self) -> Vec<u32> {
+        self.list("sys/devices/system/cpu/online")
+    }
+
+    /// The design of each CPU; empty but on ARM.
+    pub(super) fn arm_designs(&self) -> BTreeMap<u32, arm::Design> {
+        let register = |cpu: u32| {
+            Some((cpu, self.read(&format!("sys/devices/system/cpu/cpu{cpu}/regs/identification/midr_el1"))?))
         };
-        let named: HashMap<u32, u32> = [(3, "cpu_core"), (2, "cpu_atom"), (1, "cpu_lowpower")]
-            .into_iter()
-            .flat_map(|(speed, name)| of_kind(speed, name))
-            .collect();
-        if cfg!(target_arch = "x86_64") {
-            return named;
-        }
-        let online = self.read("sys/devices/system/cpu/online").and_then(|list| cpu_list::parse(&list));
-        let capacity = |cpu: u32| self.read(&format!("sys/devices/system/cpu/cpu{cpu}/cpu_capacity"))?.parse().ok();
-        online.unwrap_or_default().into_iter().filter_map(|cpu| Some((cpu, capacity(cpu)?))).collect()
+        arm::designs(&self.read(CPUINFO).unwrap_or_default(), self.online_cpus().into_iter().filter_map(register))
+    }
+
+    /// How fast the kernel says that the online CPUs are: their capacities or, without them, their highest frequencies. Empty where
+    /// it does not say it of all.
+    pub(super) fn speeds(&self) -> HashMap<u32, u32> {
+        let online = self.online_cpus();
+        let number = |cpu: u32, file: &str| {
+            Some((cpu, self.read(&format!("sys/devices/system/cpu/cpu{cpu}/{file}"))?.parse().ok()?))
+        };
+        let of_all = |file| online.iter().map(|cpu| number(*cpu, file)).collect::<Option<HashMap<_, _>>>();
+        of_all("cpu_capacity").or_else(|| of_all("cpufreq/cpuinfo_max_freq")).unwrap_or_default()
     }
 
     /// The frequency governors of `cpus`; several are joined by commas.
@@ -199,6 +194,31 @@ fn bytes(text: &str) -> Option<u64> {
 
 /// QEMU's translator of machine code.
 const TCG: &str = "QEMU TCG";
+
+/// What CPUID writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Registers {
+    pub(super) eax: u32,
+    pub(super) ebx: u32,
+    pub(super) ecx: u32,
+    pub(super) edx: u32,
+}
+
+/// A leaf of CPUID on a CPU; `None` on other architectures, and where this thread may not use the CPU.
+#[cfg(target_arch = "x86_64")]
+#[allow(unused_unsafe, reason = "`__cpuid_count` became safe after the oldest supported compiler")]
+pub(super) fn cpuid_on(cpu: u32, leaf: u32) -> Option<Registers> {
+    let _saved = AffinityGuard::save();
+    scheduling::bind_to_one(cpu).ok()?;
+    // SAFETY: every x86-64 processor has CPUID; an unknown leaf returns numbers without a meaning.
+    let result = unsafe { std::arch::x86_64::__cpuid_count(leaf, 0) };
+    Some(Registers { eax: result.eax, ebx: result.ebx, ecx: result.ecx, edx: result.edx })
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) const fn cpuid_on(_: u32, _: u32) -> Option<Registers> {
+    None
+}
 
 #[cfg(target_arch = "x86_64")]
 #[allow(unused_unsafe, reason = "`__cpuid` became safe after the oldest supported compiler")]
@@ -390,8 +410,6 @@ pub(crate) mod tests {
             ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n"),
             ("sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave\n"),
             ("sys/devices/system/cpu/intel_pstate/no_turbo", "0\n"),
-            ("sys/devices/cpu_core/cpus", "0-1\n"),
-            ("sys/devices/cpu_atom/cpus", "2\n"),
         ]);
         // Elsewhere, this is the processor of the machine that emulates.
         if cfg!(target_arch = "x86_64") {
@@ -406,9 +424,6 @@ pub(crate) mod tests {
         assert_eq!(system.governor(&[0]).as_deref(), Some("performance"));
         assert_eq!(system.governor(&[0, 1]).as_deref(), Some("performance, powersave"));
         assert_eq!(system.boost(), Some(true));
-        if cfg!(target_arch = "x86_64") {
-            assert_eq!(system.core_speeds(), HashMap::from([(0, 3), (1, 3), (2, 2)]));
-        }
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! What the machine is made of: packages, NUMA nodes, caches, cores and hardware threads, as plain data.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use syncscope_core::machine::{self, CoreKind, CpuMachine};
+use syncscope_core::machine::{self, Cluster, CoreKind, CpuMachine};
 use syncscope_core::units::plural;
 use syncscope_host::cpu_list;
 
@@ -17,8 +17,8 @@ pub struct HardwareThread {
     pub core: u32,
     /// The package (socket), numbered in the same way.
     pub package: u32,
-    /// The operating system's number of the NUMA node whose memory is nearest.
-    pub numa_node: u32,
+    /// The operating system's number of the NUMA node whose memory is nearest; `None` where that node is offline.
+    pub numa_node: Option<u32>,
     /// The cache of the highest level, as an index of [`Topology::caches`]; `None` where no cache is known.
     pub last_level_cache: Option<u32>,
     /// The kind of its core, the fastest counted as 0: efficiency cores are another kind than performance cores.
@@ -52,8 +52,7 @@ pub struct NumaNode {
 /// The hardware threads of a machine in topology order (adjacent ones share most), and what they share.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Topology {
-    /// Whether this describes the machine that the program runs on. `HWLOC_SYNTHETIC` and `HWLOC_XMLFILE` describe
-    /// others.
+    /// Whether this describes the machine that the program runs on. hwloc's variables, such as `HWLOC_XMLFILE`, describe others.
     pub this_system: bool,
     /// The hardware threads, allowed or not, in topology order.
     pub threads: Vec<HardwareThread>,
@@ -63,6 +62,17 @@ pub struct Topology {
     pub caches: Vec<Cache>,
     /// Main memory.
     pub memory_bytes: Option<u64>,
+    /// The names of the kinds of cores, the fastest first, where they have some; empty where all cores are of one kind.
+    pub kind_names: Vec<Option<String>>,
+}
+
+/// The kinds of the CPUs, the fastest counted as 0; empty where all are of one kind, or nobody says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct CoreKinds {
+    /// The kind of each CPU.
+    pub(crate) of_cpu: HashMap<u32, u32>,
+    /// The name of each kind's design, where it has one.
+    pub(crate) names: Vec<Option<String>>,
 }
 
 /// How many different ones there are.
@@ -95,8 +105,11 @@ impl Topology {
         self
     }
 
-    /// A regular machine with the counts of a description, which do not say where irregular ones differ.
+    /// The machine of a description: as it was recorded, or a regular one with its counts where only these are known.
     pub(crate) fn described(machine: &CpuMachine) -> Self {
+        if let Some(recorded) = recorded(machine) {
+            return recorded;
+        }
         let all = machine.cores.clamp(1, MOST_CORES);
         let packages = machine.packages.clamp(1, all);
         let nodes = (machine.numa_nodes / packages).clamp(1, all / packages);
@@ -130,38 +143,75 @@ impl Topology {
         (self.cores() as usize) < self.threads.len()
     }
 
+    /// The NUMA nodes with CPUs. Others are memory: of a GPU, behind CXL, persistent.
+    pub fn nodes_with_cpus(&self) -> impl Iterator<Item = &NumaNode> {
+        self.numa_nodes.iter().filter(|node| !node.cpus.is_empty())
+    }
+
+    /// The numbers of the NUMA nodes without CPUs.
+    pub fn memory_nodes(&self) -> Vec<u32> {
+        self.numa_nodes.iter().filter(|node| node.cpus.is_empty()).map(|node| node.os).collect()
+    }
+
+    /// The CPUs whose NUMA node is not there.
+    fn without_node(&self) -> Vec<u32> {
+        self.threads.iter().filter(|thread| thread.numa_node.is_none()).map(|thread| thread.os).collect()
+    }
+
     /// The CPUs of each NUMA node, where there are several that have some.
     pub fn node_cpus(&self) -> BTreeMap<u32, String> {
-        let own = self.numa_nodes.iter().filter(|node| !node.cpus.is_empty());
-        let lists: BTreeMap<u32, String> = own.map(|node| (node.os, cpu_list::format(&node.cpus))).collect();
+        let lists: BTreeMap<u32, String> =
+            self.nodes_with_cpus().map(|node| (node.os, cpu_list::format(&node.cpus))).collect();
         if lists.len() > 1 { lists } else { BTreeMap::new() }
     }
 
     /// The kinds of cores, the fastest first, where there are several.
     pub fn core_kinds(&self) -> Vec<CoreKind> {
-        let mut kinds: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for thread in &self.threads {
-            kinds.entry(thread.kind).or_default().push(thread.core);
-        }
-        let of =
-            |cores: Vec<u32>| CoreKind { hardware_threads: cores.len() as u32, cores: distinct(cores.into_iter()) };
-        if kinds.len() > 1 { kinds.into_values().map(of).collect() } else { Vec::new() }
+        let of = |(kind, name): (u32, &Option<String>)| {
+            let own = || self.threads.iter().filter(move |thread| thread.kind == kind);
+            let (cores, hardware_threads) = (distinct(own().map(|thread| thread.core)), own().count() as u32);
+            CoreKind { cores, hardware_threads, name: name.clone() }
+        };
+        (0..).zip(&self.kind_names).map(of).collect()
     }
 
-    /// With the kinds of the cores by how fast the system says that the CPUs are. A described machine has no system: there the
-    /// cores with more hardware threads are the fast ones, as in all processors that have both.
-    pub(crate) fn with_core_kinds(mut self, speeds: &HashMap<u32, u32>) -> Self {
-        let siblings = |core| self.threads.iter().filter(|thread| thread.core == core).count() as u32;
-        let of = |thread: &HardwareThread| {
-            if self.this_system { speeds.get(&thread.os).copied().unwrap_or_default() } else { siblings(thread.core) }
-        };
-        let found: Vec<u32> = self.threads.iter().map(of).collect();
-        let faster = |own: &u32| found.iter().filter(|speed| *speed > own).collect::<HashSet<_>>().len() as u32;
-        let kinds: Vec<u32> = found.iter().map(faster).collect();
-        for (thread, kind) in self.threads.iter_mut().zip(kinds) {
-            thread.kind = kind;
+    /// With kinds of cores. Where those of some CPUs are not known, all count as of one kind.
+    pub(crate) fn with_core_kinds(mut self, kinds: CoreKinds) -> Self {
+        let rank = |thread: &HardwareThread| kinds.of_cpu.get(&thread.os).copied();
+        let found: Option<Vec<u32>> = self.threads.iter().map(rank).collect();
+        // A kind whose cores are all offline is no kind of this machine.
+        let there: BTreeSet<u32> = found.iter().flatten().copied().collect();
+        let Some(found) = found.filter(|_| there.len() > 1) else { return self };
+        for (thread, rank) in self.threads.iter_mut().zip(found) {
+            thread.kind = there.range(..rank).count() as u32;
         }
+        self.kind_names = there.into_iter().map(|rank| kinds.names.get(rank as usize).cloned().flatten()).collect();
         self
+    }
+
+    /// Whether a cache is of the third level or beyond: nearer ones belong to a core or to a few.
+    pub(crate) fn is_shared_level(&self, cache: u32) -> bool {
+        self.caches.get(cache as usize).is_some_and(|cache| cache.level > 2)
+    }
+
+    /// The cores in topology order, those that follow each other and are alike together.
+    pub fn clusters(&self) -> Vec<Cluster> {
+        let of_core = |core: &[HardwareThread]| Cluster {
+            package: core[0].package,
+            numa_node: core[0].numa_node,
+            cache: core[0].last_level_cache.filter(|cache| self.is_shared_level(*cache)),
+            kind: core[0].kind,
+            cores: 1,
+            cpus: vec![String::new(); core.len()],
+        };
+        let cores: Vec<&[HardwareThread]> = self.threads.chunk_by(|a, b| a.core == b.core).collect();
+        let of_clusters = cores.chunk_by(|a, b| of_core(a) == of_core(b));
+        let joined = |cores: &[&[HardwareThread]]| {
+            let siblings = |place: usize| cores.iter().map(|core| core[place].os).collect::<Vec<_>>();
+            let cpus = (0..cores[0].len()).map(|place| cpu_list::format(&siblings(place))).collect();
+            Cluster { cores: cores.len() as u32, cpus, ..of_core(cores[0]) }
+        };
+        of_clusters.map(joined).collect()
     }
 
     /// Whether two of these CPUs are reported as hardware threads of one core.
@@ -208,27 +258,33 @@ impl fmt::Display for Topology {
     /// A few lines for people.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.this_system {
-            writeln!(f, "not this machine: HWLOC_SYNTHETIC or HWLOC_XMLFILE describes another")?;
+            writeln!(f, "not this machine: hwloc's variables describe another")?;
         }
         writeln!(
             f,
             "{}, {}, {}, {}",
             plural(self.packages(), "package"),
-            plural(self.numa_nodes.len() as u32, "NUMA node"),
+            plural(self.nodes_with_cpus().count() as u32, "NUMA node"),
             plural(self.cores(), "core"),
             plural(self.threads.len() as u32, "hardware thread"),
         )?;
-        for (rank, kind) in (1..).zip(self.core_kinds()) {
-            let name = match rank {
-                1 => "performance cores".to_owned(),
-                2 => "efficiency cores".to_owned(),
-                _ => format!("cores of kind {rank}"),
-            };
-            writeln!(f, "{name}: {}, {}", kind.cores, plural(kind.hardware_threads, "hardware thread"))?;
+        let kinds = self.core_kinds();
+        for (index, kind) in kinds.iter().enumerate() {
+            let design = kind.name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
+            let (name, threads) =
+                (machine::kind_name(index, kinds.len()), plural(kind.hardware_threads, "hardware thread"));
+            writeln!(f, "{name} cores{design}: {}, {threads}", kind.cores)?;
         }
-        for node in &self.numa_nodes {
-            let cpus = if node.cpus.is_empty() { "no CPUs".to_owned() } else { cpu_list::format(&node.cpus) };
-            writeln!(f, "NUMA node {}: {cpus}", node.os)?;
+        for node in self.nodes_with_cpus() {
+            writeln!(f, "NUMA node {}: {}", node.os, cpu_list::format(&node.cpus))?;
+        }
+        let (memory, homeless) = (self.memory_nodes(), self.without_node());
+        if !memory.is_empty() {
+            let s = if memory.len() == 1 { "" } else { "s" };
+            writeln!(f, "memory without CPUs: NUMA node{s} {}", cpu_list::format(&memory))?;
+        }
+        if !homeless.is_empty() {
+            writeln!(f, "CPUs whose NUMA node is offline: {}", cpu_list::format(&homeless))?;
         }
         for cache in self.cache_summary() {
             let line = if cache.line_bytes == 0 { String::new() } else { format!(", {} B lines", cache.line_bytes) };
@@ -248,7 +304,9 @@ impl fmt::Display for Topology {
         if let Some(bytes) = self.memory_bytes {
             writeln!(f, "memory: {}", binary_size(bytes))?;
         }
-        write!(f, "CPUs this process may use: {}", cpu_list::format(&self.allowed_cpus()))
+        // Of a described machine it says what its own processes may use.
+        let whose = if self.this_system { "this process" } else { "a process there" };
+        write!(f, "CPUs {whose} may use: {}", cpu_list::format(&self.allowed_cpus()))
     }
 }
 
@@ -261,7 +319,7 @@ pub(crate) fn regular(packages: u32, nodes: u32, caches: u32, cores: u32, siblin
                 os: core + sibling * all_cores,
                 core,
                 package: core / (nodes * caches * cores),
-                numa_node: core / (caches * cores),
+                numa_node: Some(core / (caches * cores)),
                 last_level_cache: Some(core / cores),
                 kind: 0,
                 allowed: true,
@@ -271,8 +329,9 @@ pub(crate) fn regular(packages: u32, nodes: u32, caches: u32, cores: u32, siblin
     let cpus_where = |belongs: &dyn Fn(&HardwareThread) -> bool| {
         threads.iter().filter(|thread| belongs(thread)).map(|thread| thread.os).collect::<Vec<_>>()
     };
-    let numa_nodes =
-        (0..packages * nodes).map(|os| NumaNode { os, cpus: cpus_where(&|thread| thread.numa_node == os) }).collect();
+    let numa_nodes = (0..packages * nodes)
+        .map(|os| NumaNode { os, cpus: cpus_where(&|thread| thread.numa_node == Some(os)) })
+        .collect();
     let caches = (0..packages * nodes * caches)
         .map(|index| Cache {
             level: 3,
@@ -281,7 +340,50 @@ pub(crate) fn regular(packages: u32, nodes: u32, caches: u32, cores: u32, siblin
             cpus: cpus_where(&|thread| thread.last_level_cache == Some(index)),
         })
         .collect();
-    Topology { this_system: false, threads, numa_nodes, caches, memory_bytes: None }
+    Topology { this_system: false, threads, numa_nodes, caches, memory_bytes: None, kind_names: Vec::new() }
+}
+
+/// A machine by its recorded clusters; `None` where none, or damaged ones, are recorded.
+fn recorded(machine: &CpuMachine) -> Option<Topology> {
+    let mut threads: Vec<HardwareThread> = Vec::new();
+    let mut core = 0;
+    for cluster in &machine.clusters {
+        let siblings: Vec<Vec<u32>> = cluster.cpus.iter().map(|list| cpu_list::parse(list)).collect::<Option<_>>()?;
+        if siblings.iter().any(|cpus| cpus.len() != cluster.cores as usize) {
+            return None;
+        }
+        for place in 0..cluster.cores as usize {
+            threads.extend(siblings.iter().map(|cpus| HardwareThread {
+                os: cpus[place],
+                core,
+                package: cluster.package,
+                numa_node: cluster.numa_node,
+                last_level_cache: cluster.cache,
+                kind: cluster.kind,
+                allowed: true,
+            }));
+            core += 1;
+        }
+    }
+    let groups = |of: fn(&HardwareThread) -> Option<u32>| {
+        let mut groups: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        threads
+            .iter()
+            .for_each(|thread| of(thread).into_iter().for_each(|at| groups.entry(at).or_default().push(thread.os)));
+        groups
+    };
+    let caches = groups(|thread| thread.last_level_cache);
+    // The numbers of the caches were those of all levels.
+    let index: HashMap<u32, u32> = caches.keys().copied().zip(0..).collect();
+    let numa_nodes = groups(|thread| thread.numa_node).into_iter().map(|(os, cpus)| NumaNode { os, cpus }).collect();
+    for thread in &mut threads {
+        thread.last_level_cache = thread.last_level_cache.and_then(|cache| index.get(&cache).copied());
+    }
+    let cache = |cpus| Cache { level: 3, size_bytes: 0, line_bytes: None, cpus };
+    let caches = caches.into_values().map(cache).collect();
+    let kind_names = machine.core_kinds.iter().map(|kind| kind.name.clone()).collect();
+    let is_known = !threads.is_empty();
+    is_known.then_some(Topology { this_system: false, threads, numa_nodes, caches, memory_bytes: None, kind_names })
 }
 
 #[cfg(test)]
@@ -307,27 +409,88 @@ pub(crate) mod tests {
         assert_eq!(topology.numa_nodes[1].cpus, [6, 30, 7, 31, 8, 32, 9, 33, 10, 34, 11, 35]);
     }
 
+    /// With the kind of each CPU.
+    pub(crate) fn of_kinds(topology: Topology, kind: impl Fn(u32) -> u32) -> Topology {
+        let of_cpu: HashMap<u32, u32> = topology.threads.iter().map(|thread| (thread.os, kind(thread.os))).collect();
+        let names = vec![None; of_cpu.values().max().map_or(0, |most| *most as usize + 1)];
+        topology.with_core_kinds(CoreKinds { of_cpu, names })
+    }
+
     /// Eight cores with two hardware threads and 16 with one.
     pub(crate) fn hybrid() -> Topology {
         let mut hybrid = regular(1, 1, 1, 24, 2);
         hybrid.threads.retain(|thread| thread.core < 8 || thread.os < 24);
-        hybrid.with_core_kinds(&HashMap::new())
+        of_kinds(hybrid, |cpu| u32::from((8..24).contains(&cpu)))
+    }
+
+    fn kinds(topology: &Topology) -> Vec<(u32, u32)> {
+        topology.core_kinds().iter().map(|kind| (kind.cores, kind.hardware_threads)).collect()
     }
 
     #[test]
-    fn kinds_of_cores_are_those_of_the_system_or_of_their_hardware_threads() {
-        let kinds = |topology: &Topology| -> Vec<(u32, u32)> {
-            topology.core_kinds().iter().map(|kind| (kind.cores, kind.hardware_threads)).collect()
-        };
+    fn kinds_of_cores_are_those_that_are_there_and_known() {
         assert_eq!(kinds(&hybrid()), [(8, 16), (16, 16)]);
-        let speeds = |fast: u32| (0..24).map(|cpu| (cpu, u32::from(cpu < fast))).collect::<HashMap<_, _>>();
-        let real = |topology: Topology| Topology { this_system: true, ..topology };
-        assert_eq!(kinds(&real(regular(1, 1, 1, 24, 1)).with_core_kinds(&speeds(4))), [(4, 4), (20, 20)]);
-        // A CPU that is offline makes no other kind of its core.
-        let mut odd = real(regular(1, 1, 1, 4, 2));
-        odd.threads.retain(|thread| thread.os != 7);
-        assert!(kinds(&odd.with_core_kinds(&HashMap::new())).is_empty());
         assert!(hybrid().to_string().contains("efficiency cores: 16, 16 hardware threads"));
+        let three = of_kinds(regular(1, 1, 1, 12, 1), |cpu| if cpu < 2 { 0 } else { 1 + u32::from(cpu > 9) });
+        let text = three.to_string();
+        for line in ["performance cores: 2, 2", "efficiency cores: 8, 8", "low-power cores: 2, 2"] {
+            assert!(text.contains(line), "{text}");
+        }
+        // The cores of a kind between the others are all offline.
+        assert_eq!(kinds(&of_kinds(regular(1, 1, 1, 4, 1), |cpu| 2 * (cpu / 2))), [(2, 2), (2, 2)]);
+        assert!(kinds(&of_kinds(regular(1, 1, 1, 4, 2), |_| 1)).is_empty(), "one kind is none");
+        let some = CoreKinds { of_cpu: [(0, 0), (1, 1)].into(), names: vec![None, None] };
+        assert!(kinds(&regular(1, 1, 1, 4, 1).with_core_kinds(some)).is_empty(), "two CPUs of four");
+    }
+
+    /// The siblings of two cores of eight are offline.
+    pub(crate) fn siblings_offline() -> Topology {
+        let mut odd = regular(1, 1, 1, 8, 2);
+        odd.threads.retain(|thread| ![9, 12].contains(&thread.os));
+        odd
+    }
+
+    #[test]
+    fn clusters_hold_the_cores_that_are_alike() {
+        let of = |topology: &Topology| -> Vec<(u32, Vec<String>)> {
+            topology.clusters().into_iter().map(|cluster| (cluster.cores, cluster.cpus)).collect()
+        };
+        let lists = |lists: &[&str]| lists.iter().map(|list| (*list).to_owned()).collect::<Vec<_>>();
+        assert_eq!(of(&regular(1, 1, 1, 8, 2)), [(8, lists(&["0-7", "8-15"]))]);
+        assert_eq!(of(&regular(2, 1, 1, 4, 1)), [(4, lists(&["0-3"])), (4, lists(&["4-7"]))]);
+        assert_eq!(of(&hybrid()), [(8, lists(&["0-7", "24-31"])), (16, lists(&["8-23"]))]);
+        let odd = of(&siblings_offline());
+        assert_eq!(odd.iter().map(|(cores, _)| *cores).collect::<Vec<_>>(), [1, 1, 2, 1, 3]);
+        assert_eq!(odd[1], (1, lists(&["1"])));
+    }
+
+    #[test]
+    fn a_recorded_machine_is_the_same_again() {
+        for topology in [regular(2, 2, 2, 3, 2), hybrid(), siblings_offline(), regular(1, 1, 1, 1, 1)] {
+            let machine = CpuMachine {
+                clusters: topology.clusters(),
+                core_kinds: topology.core_kinds(),
+                ..CpuMachine::default()
+            };
+            let again = Topology::described(&machine);
+            assert_eq!(again.threads, topology.threads);
+            assert_eq!(again.clusters(), machine.clusters);
+        }
+        let mut damaged = regular(1, 1, 1, 4, 1).clusters();
+        damaged[0].cores = 7;
+        let machine = CpuMachine { clusters: damaged, cores: 4, hardware_threads: 4, ..CpuMachine::default() };
+        assert_eq!(Topology::described(&machine).threads.len(), 4);
+    }
+
+    #[test]
+    fn memory_without_cpus_and_cpus_without_memory_are_named() {
+        let mut machine = regular(1, 1, 1, 4, 1);
+        machine.numa_nodes.extend((1..9).map(|os| NumaNode { os, cpus: Vec::new() }));
+        let text = machine.to_string();
+        assert!(text.contains("1 package, 1 NUMA node, 4 cores") && !text.contains("offline"), "{text}");
+        assert!(text.contains("\nmemory without CPUs: NUMA nodes 1-8\n"), "{text}");
+        machine.threads[3].numa_node = None;
+        assert!(machine.to_string().contains("\nCPUs whose NUMA node is offline: 3\n"), "{machine}");
     }
 
     #[test]
@@ -367,7 +530,7 @@ pub(crate) mod tests {
         let text = regular(1, 1, 2, 2, 2).restricted(|cpu| cpu < 4).to_string();
         assert!(text.contains("1 package, 1 NUMA node, 4 cores, 8 hardware threads"), "{text}");
         assert!(text.contains("L3 unified: 2 x 32 MiB, 64 B lines, each shared by 4 hardware threads"), "{text}");
-        assert!(text.ends_with("may use: 0-3"), "{text}");
+        assert!(text.ends_with("CPUs a process there may use: 0-3"), "{text}");
     }
 
     #[test]

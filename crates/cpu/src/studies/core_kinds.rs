@@ -1,39 +1,48 @@
-//! Performance and efficiency cores: one thread on a core of each kind, and two threads on two cores of one kind and of both.
+//! Kinds of cores, such as performance and efficiency cores: one thread on a core of each kind, and two threads on two cores of one kind
+//! and of two.
 
+use std::collections::BTreeSet;
+
+use syncscope_core::machine::kinds_group;
 use syncscope_core::{Case, Group};
 
 use super::{Setting, Study, on_cpus};
 use crate::machine::nearness::{PairClass, SharedLevels};
 
-/// The groups, each with the kinds of the cores of two threads, the faster first. One thread has the groups of one kind.
-const FAST: &str = "performance_cores";
-const SLOW: &str = "efficiency_cores";
+/// The group of a machine with two kinds whose threads are on one core of each; where there is one kind, of the case that says so.
 pub(super) const BOTH: &str = "mixed_cores";
 
 /// What an operation costs on cores of each kind, and between kinds.
 pub(crate) struct CoreKinds;
 
 impl Study for CoreKinds {
-    /// Every template on cores of each kind, and those of two threads on one core of each. Of more than two kinds the fastest
-    /// and the slowest count. A machine of one kind has one case, in the quick preset none.
+    /// Every template on cores of each kind, and those of two threads on one core of each of two kinds. A machine of one kind has one
+    /// case, in the quick preset none.
     fn cases(&self, setting: &Setting, templates: &[Case]) -> Vec<Case> {
-        let slow = setting.topology.allowed().map(|thread| thread.kind).max().unwrap_or(0);
-        let fast = setting.topology.allowed().map(|thread| thread.kind).min().unwrap_or(0);
-        if slow == fast {
-            return setting.lacking(templates, &Group::named(BOTH));
-        }
+        let kinds: Vec<u32> =
+            setting.topology.allowed().map(|thread| thread.kind).collect::<BTreeSet<_>>().into_iter().collect();
+        let [fast, .., slow] = kinds[..] else { return setting.lacking(templates, &Group::named(BOTH)) };
         let levels = SharedLevels::of(setting.topology);
-        let mixed = pair(&levels, [fast, slow], None);
-        let like = mixed.map(|(class, _)| class);
-        let pairs = [(FAST, pair(&levels, [fast; 2], like)), (SLOW, pair(&levels, [slow; 2], like)), (BOTH, mixed)];
-        let on = |case: &Case, group: &'static str, cpus: &[u32]| on_cpus(case, Group::named(group), cpus);
+        let all = setting.topology.kind_names.len();
+        let group =
+            |of: &[u32]| Group::of_word(&kinds_group(&of.iter().map(|kind| *kind as usize).collect::<Vec<_>>(), all));
+        let like = pair(&levels, [fast, slow], None).map(|(class, _)| class);
+        let one =
+            |kind: &u32| Some((group(&[*kind]), vec![levels.threads.iter().find(|thread| thread.kind == *kind)?.os]));
+        let two = |of: [u32; 2]| {
+            let named = if of[0] == of[1] { group(&of[..1]) } else { group(&of) };
+            Some((named, pair(&levels, of, like)?.1.to_vec()))
+        };
+        let alone: Vec<(Group, Vec<u32>)> = kinds.iter().filter_map(one).collect();
+        let within = kinds.iter().map(|kind| [*kind; 2]);
+        let between = kinds
+            .iter()
+            .enumerate()
+            .flat_map(|(at, faster)| kinds[at + 1..].iter().map(move |slower| [*faster, *slower]));
+        let pairs: Vec<(Group, Vec<u32>)> = within.chain(between).filter_map(two).collect();
         let of_template = |case: &Case| -> Vec<Case> {
-            match mixed {
-                Some((_, [faster, slower])) if case.threads == Some(1) => {
-                    vec![on(case, FAST, &[faster]), on(case, SLOW, &[slower])]
-                }
-                _ => pairs.iter().filter_map(|(group, found)| Some(on(case, group, &found.as_ref()?.1))).collect(),
-            }
+            let places = if case.threads == Some(1) { &alone } else { &pairs };
+            places.iter().map(|(group, cpus)| on_cpus(case, group.clone(), cpus)).collect()
         };
         templates.iter().flat_map(of_template).collect()
     }
@@ -54,7 +63,10 @@ mod tests {
 
     use super::*;
     use crate::machine::topology::Topology;
-    use crate::machine::topology::tests::{hybrid, regular};
+    use crate::machine::topology::tests::{hybrid, of_kinds, regular};
+
+    const FAST: &str = "performance_cores";
+    const SLOW: &str = "efficiency_cores";
 
     fn studied(topology: &Topology, preset: Preset) -> Vec<(String, String)> {
         let templates = [Case::new("cpu.atomic.add"), Case { threads: Some(1), ..Case::new("cpu.fence.seq_cst") }];
@@ -86,6 +98,30 @@ mod tests {
             studied(&few, Preset::Quick).iter().map(|(_, cpus)| cpus.as_str()).collect::<Vec<_>>(),
             ["0,1", "0,8", "0", "8"]
         );
+    }
+
+    #[test]
+    fn every_kind_and_every_two_kinds_are_compared() {
+        let three = of_kinds(regular(1, 1, 1, 12, 1), |cpu| if cpu < 2 { 0 } else { 1 + u32::from(cpu > 9) });
+        let of_two: Vec<String> =
+            studied(&three, Preset::Quick).into_iter().map(|(group, cpus)| format!("{group} {cpus}")).collect();
+        assert_eq!(
+            of_two,
+            [
+                "performance_cores 0,1",
+                "efficiency_cores 2,3",
+                "low_power_cores 10,11",
+                "performance_and_efficiency_cores 0,2",
+                "performance_and_low_power_cores 0,10",
+                "efficiency_and_low_power_cores 2,10",
+                "performance_cores 0",
+                "efficiency_cores 2",
+                "low_power_cores 10",
+            ]
+        );
+        // The slow cores come first, as on ARM.
+        let slow_first = of_kinds(regular(1, 1, 1, 20, 1), |cpu| u32::from(cpu / 5 % 2 == 0));
+        assert_eq!(studied(&slow_first, Preset::Quick)[0], (FAST.to_owned(), "5,6".to_owned()));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! - `chosen_cpus.rs`: two threads, once for each class of CPU pairs (same core, same cache, same node, ...); one hardware
 //!   thread of a core with its sibling idle, busy and waiting; two threads on one CPU.
 //! - [`core_to_core`]: the core-to-core matrix, two threads on many pairs of CPUs.
-//! - `core_kinds.rs`: one and two threads on performance and on efficiency cores.
+//! - `core_kinds.rs`: one and two threads on cores of each kind, such as performance and efficiency cores.
 //! - `numa.rs`: a contended cache line on each NUMA node in turn.
 //! - [`inference`]: the topology that the rows of the matrix show, compared with the reported one.
 //!
@@ -33,7 +33,7 @@ use crate::machine::topology::Topology;
 const MISSING: [(&str, &str); 4] = [
     (SIBLING_BUSY, PairClass::SameCore.missing()),
     (SIBLING_WAITS, PairClass::SameCore.missing()),
-    (core_kinds::BOTH, "all cores this process may use are of one kind"),
+    (core_kinds::BOTH, "the system reports one kind of cores among those this process may use"),
     (
         numa::LINE_ON_A_NODE,
         "the CPUs this process may use are next to one NUMA node, or they are one core: there is no other place for the line",

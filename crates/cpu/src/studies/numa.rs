@@ -26,7 +26,7 @@ impl Study for Numa {
         let is_quick = setting.preset == Preset::Quick;
         let farthest = setting.classes.last().filter(|(class, _)| *class != PairClass::SameCore).map(|(_, pair)| *pair);
         let ends = farthest.map_or(Vec::new(), |pair| nodes_of(setting.topology, &pair));
-        let mut nodes: Vec<u32> = setting.topology.numa_nodes.iter().map(|node| node.os).collect();
+        let mut nodes: Vec<u32> = setting.topology.nodes_with_cpus().map(|node| node.os).collect();
         if is_quick {
             nodes.retain(|node| ends.contains(node));
         }
@@ -48,7 +48,7 @@ pub(crate) fn home_node(case: &Case) -> Option<u32> {
 
 /// The nodes next to these CPUs.
 fn nodes_of(topology: &Topology, cpus: &[u32]) -> Vec<u32> {
-    topology.threads.iter().filter(|thread| cpus.contains(&thread.os)).map(|thread| thread.numa_node).collect()
+    topology.threads.iter().filter(|thread| cpus.contains(&thread.os)).filter_map(|thread| thread.numa_node).collect()
 }
 
 /// The most nodes whose own CPUs contend: every further one adds as many cases as there are nodes.
@@ -56,7 +56,7 @@ const MOST_NODES: usize = 8;
 
 /// Two cores next to a node; `None` where it has fewer.
 fn pair_of(topology: &Topology, node: u32) -> Option<[u32; 2]> {
-    let mut own = topology.allowed().filter(|thread| thread.numa_node == node);
+    let mut own = topology.allowed().filter(|thread| thread.numa_node == Some(node));
     let first = own.next()?;
     let other = own.find(|thread| thread.core != first.core)?;
     Some([first.os, other.os])

@@ -7,8 +7,12 @@
 
 #[path = "../synthetic/catalogue.rs"]
 mod catalogue;
+mod described;
 
-use std::collections::HashMap;
+use described::Part;
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::UNIX_EPOCH;
@@ -57,7 +61,7 @@ const MACHINES: [Described; 6] = [
             SIBLINGS,
             "With all 20 hardware threads of 10 cores",
             ONE_CORE,
-            "With 10 threads in all sockets",
+            "With 10 threads across sockets",
             PLACEMENT,
             MEMORY,
             "At 40 threads",
@@ -71,7 +75,7 @@ const MACHINES: [Described; 6] = [
         synthetic: Some("pack:2 group:2 [numa] l3:1 l2:8 core:1 pu:2"),
         sizes: &[2, 4, 8, 16, 32, 64],
         lines: &["second node from 9", "second socket from 17", "hardware threads from 33", "CPUs: 64"],
-        says: &[SIBLINGS, ONE_CORE, "With 16 threads in all sockets", MEMORY],
+        says: &[SIBLINGS, ONE_CORE, "With 16 threads across sockets", MEMORY],
         lacks: &[],
         levels: &["share one core", "share one L3", "share one package", "share nothing"],
         advice: Some("on hardware threads that share cores and across sockets"),
@@ -141,6 +145,10 @@ fn cost(case: &Case, topology: &Topology) -> f64 {
         "performance_cores" => 6.0 * threads,
         "efficiency_cores" => 9.0 * threads,
         "mixed_cores" => 24.0,
+        "low_power_cores" => 15.0 * threads,
+        "performance_and_efficiency_cores" => 24.0,
+        "performance_and_low_power_cores" => 40.0,
+        "efficiency_and_low_power_cores" => 45.0,
         "same_core" => 8.0,
         "same_l2" => 25.0,
         "same_l3" => 50.0,
@@ -149,7 +157,7 @@ fn cost(case: &Case, topology: &Topology) -> f64 {
         "across" => 250.0,
         "line_on_node #" => {
             let Some(Placement::List(cpus)) = &case.placement else { panic!("a pair of CPUs") };
-            let homes: Vec<u32> = cpus.iter().map(|cpu| thread(*cpu).numa_node).collect();
+            let homes: Vec<u32> = cpus.iter().map(|cpu| thread(*cpu).numa_node.unwrap()).collect();
             if homes.iter().all(|home| case.group_number("line_on_node #") == Some(*home)) { 100.0 } else { 160.0 }
         }
         _ => {
@@ -200,6 +208,11 @@ fn describe() {
     let name = std::env::var("SYNCSCOPE_MACHINE").unwrap();
     let data = made_up(&name);
     let html = page::render(std::slice::from_ref(&data));
+    let drawing =
+        html.split_once("<section id=\"machine\"").map_or("", |(_, rest)| rest.split("</section>").next().unwrap());
+    let boxes = ["package", "node", "cache"].map(|kind| drawing.matches(&format!("class=\"box {kind}\"")).count());
+    let strips: Vec<usize> =
+        drawing.split("<path d=\"").skip(1).map(|rest| rest.split('"').next().unwrap().matches('M').count()).collect();
     let (_, rest) = html.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
     let shown: Value = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
     if let Ok(folder) = std::env::var("SYNCSCOPE_PAGES") {
@@ -221,23 +234,38 @@ fn describe() {
     let run = &shown["runs"][0];
     let found = json!({
         "sizes": sizes, "usual": usual, "groups": groups, "advice": advice,
+        "cpu": data.run.machine.cpu, "allowed": data.run.environment.allowed_cpus, "boxes": boxes, "strips": strips,
         "lines": run["lines"], "answers": run["answers"], "decisions": run["decisions"],
     });
     println!("FOUND {found}");
 }
 
+/// What that process finds about a machine that hwloc's XML describes.
+fn found_in(name: &str, xml: &str) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("machine.xml");
+    std::fs::write(&path, xml).unwrap();
+    answer(name, "HWLOC_XMLFILE", path.as_os_str())
+}
+
 /// What that process finds about a machine.
 fn found(machine: &Described) -> Value {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--ignored", "--exact", "--nocapture", "describe"]).env("SYNCSCOPE_MACHINE", machine.name);
     let hybrid: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "topologies", "hybrid.xml"].iter().collect();
     match machine.synthetic {
-        Some(text) => command.env("HWLOC_SYNTHETIC", text),
-        None => command.env("HWLOC_XMLFILE", hybrid),
-    };
+        Some(text) => answer(machine.name, "HWLOC_SYNTHETIC", text.as_ref()),
+        None => answer(machine.name, "HWLOC_XMLFILE", hybrid.as_os_str()),
+    }
+}
+
+fn answer(name: &str, variable: &str, value: &OsStr) -> Value {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--ignored", "--exact", "--nocapture", "describe"])
+        .env("SYNCSCOPE_MACHINE", name)
+        .env(variable, value);
     let output = command.output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    let (_, json) = text.split_once("FOUND ").unwrap_or_else(|| panic!("{}: {text}", machine.name));
+    let (_, json) = text.split_once("FOUND ").unwrap_or_else(|| panic!("{name}: {text}"));
     serde_json::from_str(json.lines().next().unwrap()).unwrap()
 }
 
@@ -299,4 +327,171 @@ fn every_machine_shows_what_it_has() {
         assert_eq!(advice.contains("measured with threads"), expected.is_some(), "{name}: {advice}");
         assert!(expected.is_none_or(|expected| advice.contains(&expected)), "{name}: {advice}");
     }
+}
+
+/// A machine whose parts are unequal, and what its page has to have.
+struct Unequal {
+    name: &'static str,
+    parts: Vec<Part>,
+    memory: &'static [u32],
+    kinds: Vec<Vec<u32>>,
+    /// Packages, NUMA nodes with CPUs, cores, hardware threads.
+    counts: [u64; 4],
+    /// The cores and hardware threads of each kind.
+    of_kinds: &'static [(u64, u64)],
+    lines: &'static [&'static str],
+    /// Boxes of packages, of nodes, of caches, and the hardware threads in each picture of cores.
+    boxes: [u64; 3],
+    strips: &'static [u64],
+}
+
+fn range(first: u32, end: u32) -> Vec<u32> {
+    (first..end).collect()
+}
+
+fn unequal_machines() -> Vec<Unequal> {
+    let plain = |name, parts, counts| {
+        let (kinds, of_kinds, lines, strips) = (Vec::new(), &[][..], &[][..], &[][..]);
+        Unequal { name, parts, memory: &[], kinds, counts, of_kinds, lines, boxes: [1, 0, 1], strips }
+    };
+    let one = |cores: u32, siblings: &[u32]| Part::of(0, 0, 0..cores, siblings);
+    vec![
+        Unequal {
+            memory: &[1, 2, 3, 4, 5, 6, 7, 8],
+            lines: &["CPUs: 72"],
+            strips: &[72],
+            ..plain("memory of a GPU", vec![one(72, &[])], [1, 1, 72, 72])
+        },
+        Unequal {
+            memory: &[0],
+            lines: &["second socket from 9", "CPUs: 16"],
+            boxes: [2, 0, 2],
+            strips: &[8, 8],
+            ..plain("far memory", vec![Part::of(0, 1, 0..8, &[]), Part::of(1, 2, 8..16, &[])], [2, 2, 16, 16])
+        },
+        Unequal {
+            kinds: vec![[range(5, 10), range(15, 20)].concat(), [range(0, 5), range(10, 15)].concat()],
+            of_kinds: &[(10, 10), (10, 10)],
+            lines: &["efficiency cores from 11", "CPUs: 20"],
+            boxes: [1, 0, 2],
+            strips: &[5, 5, 5, 5],
+            ..plain("ten and ten", vec![one(10, &[]), Part::of(0, 0, 10..20, &[])], [1, 1, 20, 20])
+        },
+        Unequal {
+            lines: &["hardware threads from 9", "CPUs: 14"],
+            strips: &[12, 2],
+            ..plain("siblings offline", vec![one(8, &[8]).without(&[9, 12])], [1, 1, 8, 14])
+        },
+        Unequal {
+            lines: &["second node from 2", "CPUs: 50"],
+            boxes: [1, 6, 6],
+            strips: &[1, 1, 12, 12, 12, 12],
+            ..plain(
+                "nodes of one core",
+                [0..1, 1..2, 12..24, 24..36, 36..48, 48..60]
+                    .into_iter()
+                    .zip(0..)
+                    .map(|(cores, node)| Part::of(0, node, cores, &[]))
+                    .collect(),
+                [1, 6, 50, 50],
+            )
+        },
+        Unequal {
+            lines: &["second socket from 5", "hardware threads from 13", "CPUs: 24"],
+            boxes: [2, 0, 2],
+            strips: &[8, 16],
+            ..plain("unequal packages", vec![Part::of(0, 0, 0..4, &[12]), Part::of(1, 1, 4..12, &[12])], [2, 2, 12, 24])
+        },
+        Unequal {
+            kinds: vec![[range(0, 8), range(24, 32)].concat(), range(8, 24)],
+            of_kinds: &[(8, 16), (16, 16)],
+            lines: &["efficiency cores from 9", "hardware threads from 25", "CPUs: 32"],
+            strips: &[16, 16],
+            ..plain("eight and sixteen", vec![one(24, &[24]).without(&range(32, 48))], [1, 1, 24, 32])
+        },
+        Unequal {
+            kinds: vec![[range(0, 2), range(12, 14)].concat(), range(2, 10), range(10, 12)],
+            of_kinds: &[(2, 4), (8, 8), (2, 2)],
+            lines: &["efficiency cores from 3", "low-power cores from 11", "hardware threads from 13", "CPUs: 14"],
+            boxes: [1, 0, 2],
+            strips: &[4, 8, 2],
+            ..plain(
+                "three kinds",
+                vec![one(10, &[12]).without(&range(14, 22)), Part::of(0, 0, 10..12, &[]).without_cache()],
+                [1, 1, 12, 14],
+            )
+        },
+        Unequal {
+            kinds: vec![[range(0, 4), range(12, 16)].concat(), [range(4, 12), range(16, 24)].concat()],
+            of_kinds: &[(4, 8), (8, 16)],
+            lines: &["efficiency cores from 5", "hardware threads from 13", "CPUs: 24"],
+            boxes: [1, 0, 2],
+            strips: &[8, 16],
+            ..plain("kinds with siblings", vec![one(4, &[12]), Part::of(0, 0, 4..12, &[12])], [1, 1, 12, 24])
+        },
+        Unequal { lines: &["CPUs: 288"], strips: &[288], ..plain("288 cores", vec![one(288, &[])], [1, 1, 288, 288]) },
+        Unequal {
+            lines: &["second socket from 65", "hardware threads from 129", "CPUs: 256"],
+            boxes: [2, 0, 2],
+            strips: &[128, 128],
+            ..plain("two of 64", vec![Part::of(0, 0, 0..64, &[128]), Part::of(1, 1, 64..128, &[128])], [2, 2, 128, 256])
+        },
+        Unequal {
+            lines: &["CPUs: 9"],
+            boxes: [1, 2, 2],
+            strips: &[8, 1],
+            ..plain("a node offline", vec![one(8, &[]), Part::of(0, 1, 8..9, &[]).of_an_offline_node()], [1, 1, 9, 9])
+        },
+    ]
+}
+
+#[test]
+fn unequal_machines_are_as_they_are_described() {
+    for Unequal { name, parts, memory, kinds, counts, of_kinds, lines, boxes, strips } in unequal_machines() {
+        let found = found_in(name, &described::xml(&parts, memory, &kinds, None));
+        let cpu = &found["cpu"];
+        let numbers = ["packages", "numa_nodes", "cores", "hardware_threads"].map(|count| cpu[count].as_u64().unwrap());
+        assert_eq!(numbers, counts, "{name}");
+        let recorded: Machine = serde_json::from_value(json!({ "cpu": cpu, "gpus": [], "links": [] })).unwrap();
+        assert_eq!(recorded.cpu.memory_nodes, memory, "{name}");
+        let recorded: Vec<(u64, u64)> =
+            recorded.cpu.core_kinds.iter().map(|kind| (kind.cores.into(), kind.hardware_threads.into())).collect();
+        assert_eq!(recorded, of_kinds, "{name}");
+        let usual = found["lines"][found["usual"].as_str().unwrap()].as_array().unwrap().iter();
+        assert_eq!(usual.map(|line| line[1].as_str().unwrap()).collect::<Vec<_>>(), lines, "{name}");
+        assert_eq!((&found["boxes"], &found["strips"]), (&json!(boxes), &json!(strips)), "{name}");
+        // Every kind alone and with every other one.
+        let groups = texts(&found["groups"]);
+        let of_cores = groups.iter().filter(|group| group.ends_with("_cores")).collect::<HashSet<_>>();
+        let kinds = kinds.len();
+        assert_eq!(of_cores.len(), if kinds > 1 { kinds * (kinds + 1) / 2 } else { 0 }, "{name}: {of_cores:?}");
+        let has_remote = groups.iter().any(|group| group.starts_with("line_on_node"));
+        assert_eq!(has_remote, counts[1] > 1, "{name}");
+    }
+}
+
+#[test]
+fn headlines_name_the_kinds_of_cores() {
+    let machines = unequal_machines();
+    let machine = machines.iter().find(|machine| machine.name == "three kinds").unwrap();
+    let found = found_in(machine.name, &described::xml(&machine.parts, &[], &machine.kinds, None));
+    let said = found.to_string();
+    for text in [
+        "On a low-power core instead of a performance core, operations of one thread take longer: an atomic add 2.5 times",
+        "Two threads on low-power cores instead of performance cores: an atomic add takes 30.0 ns instead of 12.0 ns",
+        "With one thread on a low-power core and one on a performance core instead of both on performance cores, an atomic add takes \
+         40.0 ns instead of 12.0 ns",
+        "on hardware threads that share cores and on performance, efficiency and low-power cores",
+    ] {
+        assert!(said.contains(text), "no '{text}' in {said}");
+    }
+}
+
+#[test]
+fn what_a_cpuset_forbids_is_not_allowed() {
+    let parts = [Part::of(0, 0, 0..4, &[]), Part::of(1, 1, 4..8, &[])];
+    let found = found_in("a part", &described::xml(&parts, &[], &[], Some(&[2, 3, 4])));
+    assert_eq!((&found["allowed"], &found["cpu"]["cores"]), (&json!("2-4"), &json!(8)));
+    let usual = found["lines"]["close"].as_array().unwrap();
+    assert_eq!(usual[0][1], json!("second socket from 3"));
 }

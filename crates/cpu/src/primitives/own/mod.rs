@@ -4,7 +4,7 @@
 mod library;
 mod source;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use syncscope_core::{
@@ -17,6 +17,7 @@ pub use self::source::{HEADER, compile_here_until};
 use crate::axes::powers_of_two;
 use crate::evidence::{Expected, only_reads};
 use crate::facts;
+use crate::machine::placement::named;
 use crate::machine::topology::Topology;
 use crate::primitives::barrier;
 use crate::primitives::work::{self, LockWork};
@@ -76,6 +77,12 @@ pub(crate) fn cases(topology: &Topology) -> Vec<Case> {
     };
     let mut cases: Vec<Case> =
         own::defined(Domain::Cpu).iter().flat_map(|own| own.axes.cases(&own.source, &usual)).collect();
+    let cores = named(topology, &Placement::Cores);
+    for case in cases.iter_mut().filter(|case| case.placement == Some(Placement::Cores)) {
+        case.placement = Some(cores.clone());
+    }
+    let mut seen = HashSet::new();
+    cases.retain(|case| seen.insert(case.clone()));
     // A single thread has no other elements to be apart from.
     let first = |case: &Case| case.threads != Some(1) || case.layout != Some(Layout::Private { stride: OF_A_LINE });
     cases.retain(|case| first(case) || !own::find(&case.primitive).is_some_and(|own| own.axes.strides.is_empty()));
