@@ -3,11 +3,14 @@
 //! Machines whose cores have several hardware threads have rows of `cores`; elsewhere `close` is the same and has the name. Imported
 //! rows may have neither. Nothing else of this crate ranks placements.
 
-use syncscope_core::machine::CpuMachine;
-use syncscope_core::{Case, Placement};
+use std::borrow::Cow;
+
+use syncscope_core::machine::{Boundaries, CpuMachine, kind_name};
+use syncscope_core::{Case, Placement, Run};
 
 use super::phrases::joined;
 use crate::RunData;
+use crate::naming::enumeration;
 
 /// The placements, the one that stands for a machine first.
 pub(crate) const BY_RANK: [Placement; 4] = [Placement::Cores, Placement::Close, Placement::Spread, Placement::None];
@@ -48,29 +51,71 @@ pub(crate) fn counterpart(case: &Case, own: &RunData, other: &RunData) -> Option
 /// says of the team.
 type Step = (Option<u32>, &'static str, &'static str);
 
-fn steps(cpu: &CpuMachine, placement: &Placement) -> [Step; 4] {
-    let CpuMachine { packages, numa_nodes, cores, hardware_threads: threads, .. } = *cpu;
+/// What teams of a placement use of the machine: as it was recorded or, in older files, what follows from what they have.
+pub(crate) fn boundaries(run: &Run, placement: &Placement) -> Boundaries {
+    let recorded = run.environment.boundaries.get(placement.to_string().as_str());
+    recorded.cloned().unwrap_or_else(|| derived(run, placement))
+}
+
+/// What follows from the counts of a machine without dividing them: cores of several packages, or of nodes that are not listed, may
+/// be unequal.
+fn derived(run: &Run, placement: &Placement) -> Boundaries {
+    let cpu = &run.machine.cpu;
+    let CpuMachine { packages, cores, hardware_threads: threads, .. } = *cpu;
+    let is_part = list_length(&run.environment.allowed_cpus).is_some_and(|allowed| allowed as u32 != threads);
     let is_bound = matches!(placement, Placement::Cores | Placement::Close | Placement::Spread);
+    if is_part || !is_bound || cores == 0 {
+        return Boundaries::default();
+    }
     let (is_close, is_spread) = (*placement == Placement::Close, *placement == Placement::Spread);
-    let has_smt = cores > 0 && threads > cores;
-    let siblings = has_smt.then_some(if is_close { 2 } else { cores + 1 });
-    let fast = cpu.core_kinds.first().filter(|_| !is_spread);
-    let slow = fast.map(|fast| if is_close { fast.hardware_threads + 1 } else { fast.cores + 1 });
-    let unit = if is_close && has_smt { threads } else { cores };
-    let part = |parts: u32| (parts > 1 && cores > 0).then(|| if is_spread { 2 } else { unit / parts + 1 });
-    let node = part(numa_nodes).filter(|_| numa_nodes > packages);
-    let close = if is_close { "both threads of a core" } else { "hardware threads" };
-    let all = [
+    let siblings = if is_close { threads.is_multiple_of(cores).then_some(2) } else { Some(cores.saturating_add(1)) };
+    let fast_first = (*placement == Placement::Cores).then_some(&cpu.core_kinds);
+    let kinds = fast_first
+        .into_iter()
+        .flatten()
+        .scan(1_u32, |next, kind| Some(Some(std::mem::replace(next, next.saturating_add(kind.cores)))));
+    // A node of as many CPUs as every other one.
+    let lengths: Vec<Option<usize>> = cpu.node_cpus.values().map(|list| list_length(list)).collect();
+    let cpus = lengths.first().copied().flatten().filter(|cpus| lengths.iter().all(|own| *own == Some(*cpus)));
+    let each = (threads / cores).max(1);
+    let is_regular =
+        cores.checked_mul(each) == Some(threads) && cpus.is_some_and(|cpus| (cpus as u32).is_multiple_of(each));
+    let of_node =
+        cpus.filter(|_| is_regular && lengths.len() > 1).map(|cpus| cpus as u32 / if is_close { 1 } else { each });
+    let second = if is_spread { Some(2) } else { of_node.map(|own| own + 1) };
+    let nodes = lengths.len() as u32;
+    Boundaries {
+        siblings: siblings.filter(|_| threads > cores),
+        kinds: kinds.collect(),
+        cache: None,
+        node: second.filter(|_| nodes > 1),
+        package: second.filter(|_| packages > 1 && (is_spread || nodes == packages)),
+    }
+}
+
+fn steps(run: &Run, placement: &Placement) -> [Step; 3] {
+    let Boundaries { siblings, node, package, .. } = boundaries(run, placement);
+    let both = run.machine.cpu.cores.checked_mul(2) == Some(run.machine.cpu.hardware_threads);
+    let close = if *placement == Placement::Close && both { "both threads of a core" } else { "hardware threads" };
+    // A node that is a package is called so.
+    let node = node.filter(|from| package.is_none_or(|package| package != *from));
+    [
         (siblings, close, "on hardware threads that share cores"),
-        (slow, "efficiency cores", "on performance and efficiency cores"),
         (node, "second node", "across NUMA nodes"),
-        (part(packages), "second socket", "across sockets"),
-    ];
-    all.map(|(from, line, team)| (from.filter(|_| is_bound), line, team))
+        (package, "second socket", "across sockets"),
+    ]
+}
+
+/// The kinds of cores of a run, each with its name and from how many threads on a team has one.
+fn kinds(run: &Run, placement: &Placement) -> Vec<(u32, Cow<'static, str>)> {
+    let kinds = boundaries(run, placement).kinds;
+    let named = kinds.iter().enumerate().map(|(index, from)| Some(((*from)?, kind_name(index, kinds.len()))));
+    named.flatten().collect()
 }
 
 /// The vertical lines of a chart over up to `most` threads of a placement, with their labels.
-pub(crate) fn lines(cpu: &CpuMachine, placement: &Placement, most: u32) -> Vec<(u32, String)> {
+pub(crate) fn lines(run: &Run, placement: &Placement, most: u32) -> Vec<(u32, String)> {
+    let cpu = &run.machine.cpu;
     let from = |(at, what, _): Step| at.map(|at| (at, format!("{what} from {at}")));
     let count = |count: u32, what: &str| (count > 0).then(|| (count, format!("{what}: {count}")));
     let is_unbound = *placement == Placement::None && cpu.cores != cpu.hardware_threads;
@@ -82,22 +127,29 @@ pub(crate) fn lines(cpu: &CpuMachine, placement: &Placement, most: u32) -> Vec<(
             (at, format!("{label}{beyond}"))
         }),
     ];
-    let mut lines: Vec<(u32, String)> = steps(cpu, placement).map(from).into_iter().chain(ends).flatten().collect();
+    let kinds = kinds(run, placement).into_iter().filter(|(at, _)| *at > 1);
+    let kinds = kinds.map(|(at, name)| (at, format!("{name} cores from {at}")));
+    let steps = steps(run, placement).map(from).into_iter().chain(ends).flatten();
+    let mut lines: Vec<(u32, String)> = kinds.chain(steps).collect();
     lines.sort_by_key(|(at, _)| *at);
     lines
 }
 
 /// What a team uses of the machine beyond cores of one socket: `on both hardware threads of a core`, `across sockets`.
-pub(crate) fn beyond_one_socket(cpu: &CpuMachine, case: &Case) -> Option<String> {
+pub(crate) fn beyond_one_socket(run: &Run, case: &Case) -> Option<String> {
+    let cpu = &run.machine.cpu;
     let (placement, threads) = (case.placement.as_ref()?, case.threads?);
     if threads < 2 || cpu.hardware_threads == 0 || threads > cpu.hardware_threads {
         return None;
     }
-    let reached = |(from, _, team): Step| from.is_some_and(|from| threads >= from).then_some(team);
-    let [siblings, slow, node, socket] = steps(cpu, placement).map(reached);
+    let reached = |(from, _, team): Step| from.is_some_and(|from| threads >= from).then(|| team.to_owned());
+    let [siblings, node, socket] = steps(run, placement).map(reached);
+    let used = kinds(run, placement).into_iter().filter(|(from, _)| threads >= *from);
+    let used: Vec<String> = used.map(|(_, name)| name.into_owned()).collect();
+    let kinds = (used.len() > 1).then(|| format!("on {} cores", enumeration(&used)));
     let has_more = cpu.hardware_threads > cpu.cores || cpu.packages.max(cpu.numa_nodes) > 1;
-    let unbound = (*placement == Placement::None && has_more).then_some("where the system placed them");
-    joined([siblings, slow, socket.or(node), unbound], " and ")
+    let unbound = (*placement == Placement::None && has_more).then(|| "where the system placed them".to_owned());
+    joined([siblings, kinds, socket.or(node), unbound], " and ")
 }
 
 /// The first and last CPUs in a list such as `0-3,8`; `None` for other texts.
@@ -132,30 +184,102 @@ mod tests {
         CpuMachine { packages, numa_nodes, cores, hardware_threads, ..CpuMachine::default() }
     }
 
-    fn labels(cpu: &CpuMachine, placement: &Placement) -> Vec<String> {
-        lines(cpu, placement, cpu.hardware_threads).into_iter().map(|(_, label)| label).collect()
+    fn run_on(cpu: CpuMachine) -> Run {
+        let mut run = crate::testing::run();
+        run.machine.cpu = cpu;
+        run.environment.allowed_cpus = String::new();
+        run
+    }
+
+    /// Siblings, second node and second package.
+    fn recorded(run: &mut Run, placement: &Placement, [siblings, node, package]: [Option<u32>; 3], kinds: &[u32]) {
+        let kinds = kinds.iter().map(|from| Some(*from)).collect();
+        let own = Boundaries { siblings, kinds, cache: None, node, package };
+        run.environment.boundaries.insert(placement.to_string(), own);
+    }
+
+    fn system1() -> Run {
+        let mut run = run_on(machine(2, 2, 20, 40));
+        recorded(&mut run, &Placement::Cores, [Some(21), Some(11), Some(11)], &[]);
+        recorded(&mut run, &Placement::Close, [Some(2), Some(21), Some(21)], &[]);
+        recorded(&mut run, &Placement::Spread, [Some(21), Some(2), Some(2)], &[]);
+        run
+    }
+
+    fn labels(run: &Run, placement: &Placement) -> Vec<String> {
+        lines(run, placement, run.machine.cpu.hardware_threads).into_iter().map(|(_, label)| label).collect()
     }
 
     #[test]
     fn lines_are_those_of_the_placement() {
-        let system1 = machine(2, 2, 20, 40);
+        let system1 = system1();
         let of = |placement| labels(&system1, &placement);
         assert_eq!(of(Placement::Cores), ["second socket from 11", "hardware threads from 21", "CPUs: 40"]);
         assert_eq!(of(Placement::Close), ["both threads of a core from 2", "second socket from 21", "CPUs: 40"]);
         assert_eq!(of(Placement::Spread), ["second socket from 2", "hardware threads from 21", "CPUs: 40"]);
         assert_eq!(of(Placement::None), ["cores: 20", "CPUs: 40"]);
         assert_eq!(lines(&system1, &Placement::None, 44)[1], (40, "CPUs: 40, shared beyond".to_owned()));
-        let clusters = labels(&machine(2, 4, 32, 64), &Placement::Cores);
-        assert_eq!(clusters, ["second node from 9", "second socket from 17", "hardware threads from 33", "CPUs: 64"]);
-        let kinds = [(8, 16), (16, 16)].map(|(cores, hardware_threads)| CoreKind { cores, hardware_threads });
-        let hybrid = CpuMachine { core_kinds: kinds.to_vec(), ..machine(1, 1, 24, 32) };
+        let mut uneven = run_on(machine(2, 4, 20, 20));
+        recorded(&mut uneven, &Placement::Close, [None, Some(2), Some(13)], &[]);
+        assert_eq!(labels(&uneven, &Placement::Close), ["second node from 2", "second socket from 13", "CPUs: 20"]);
+        assert_eq!(labels(&run_on(machine(1, 1, 16, 16)), &Placement::Close), ["CPUs: 16"]);
+        assert!(labels(&run_on(CpuMachine::default()), &Placement::None).is_empty());
+    }
+
+    fn kinds_of(kinds: &[(u32, u32)]) -> Vec<CoreKind> {
+        let kind = |(cores, hardware_threads): &(u32, u32)| CoreKind {
+            cores: *cores,
+            hardware_threads: *hardware_threads,
+            name: None,
+        };
+        kinds.iter().map(kind).collect()
+    }
+
+    #[test]
+    fn every_kind_of_cores_has_its_line() {
+        let mut hybrid = run_on(CpuMachine { core_kinds: kinds_of(&[(8, 16), (16, 16)]), ..machine(1, 1, 24, 32) });
+        recorded(&mut hybrid, &Placement::Close, [Some(2), None, None], &[1, 17]);
+        let expected = ["hardware threads from 2", "efficiency cores from 17", "CPUs: 32"];
+        assert_eq!(labels(&hybrid, &Placement::Close), expected);
+        // An older file.
         let expected = ["efficiency cores from 9", "hardware threads from 25", "CPUs: 32"];
         assert_eq!(labels(&hybrid, &Placement::Cores), expected);
-        let expected = ["both threads of a core from 2", "efficiency cores from 17", "CPUs: 32"];
-        assert_eq!(labels(&hybrid, &Placement::Close), expected);
-        assert_eq!(labels(&machine(1, 4, 96, 96), &Placement::Close), ["second node from 25", "CPUs: 96"]);
-        assert_eq!(labels(&machine(1, 1, 16, 16), &Placement::Close), ["CPUs: 16"]);
-        assert!(labels(&CpuMachine::default(), &Placement::None).is_empty());
+        let mut three = run_on(CpuMachine { core_kinds: kinds_of(&[(2, 4), (8, 8), (2, 2)]), ..machine(1, 1, 12, 14) });
+        recorded(&mut three, &Placement::Cores, [Some(13), None, None], &[1, 3, 11]);
+        let expected = ["efficiency cores from 3", "low-power cores from 11", "hardware threads from 13", "CPUs: 14"];
+        assert_eq!(labels(&three, &Placement::Cores), expected);
+        let words = |threads| {
+            let case = Case { placement: Some(Placement::Cores), threads: Some(threads), ..Case::new("cpu.lock.mcs") };
+            beyond_one_socket(&three, &case)
+        };
+        assert_eq!(words(2), None);
+        assert_eq!(words(3).unwrap(), "on performance and efficiency cores");
+        assert_eq!(words(11).unwrap(), "on performance, efficiency and low-power cores");
+    }
+
+    #[test]
+    fn older_files_say_what_follows_from_them() {
+        // Nothing tells how many of the cores are in each package.
+        assert_eq!(labels(&run_on(machine(2, 2, 20, 40)), &Placement::Cores), ["hardware threads from 21", "CPUs: 40"]);
+        let nodes = |lists: &[&str], cpu| {
+            let node_cpus = (0..).zip(lists.iter().map(|list| (*list).to_owned())).collect();
+            run_on(CpuMachine { node_cpus, ..cpu })
+        };
+        let even = nodes(&["0-9,20-29", "10-19,30-39"], machine(2, 2, 20, 40));
+        assert_eq!(labels(&even, &Placement::Cores), ["second socket from 11", "hardware threads from 21", "CPUs: 40"]);
+        assert_eq!(
+            labels(&even, &Placement::Close),
+            ["both threads of a core from 2", "second socket from 21", "CPUs: 40"]
+        );
+        let clusters = nodes(&["0-23", "24-47", "48-71", "72-95"], machine(1, 4, 96, 96));
+        assert_eq!(labels(&clusters, &Placement::Close), ["second node from 25", "CPUs: 96"]);
+        let uneven = nodes(&["0", "1", "12-23", "24-35"], machine(1, 4, 26, 26));
+        assert_eq!(labels(&uneven, &Placement::Close), ["CPUs: 26"]);
+        // Nodes of memory alone were counted.
+        assert_eq!(labels(&run_on(machine(1, 9, 72, 72)), &Placement::Close), ["CPUs: 72"]);
+        let mut part = even;
+        part.environment.allowed_cpus = "0-9".to_owned();
+        assert_eq!(labels(&part, &Placement::Cores), ["CPUs: 40"]);
     }
 
     #[test]
@@ -190,17 +314,19 @@ mod tests {
 
     #[test]
     fn words_for_what_a_team_uses() {
-        let on = |cpu: CpuMachine, placement, threads| {
+        let on = |run: &Run, placement, threads| {
             let case = Case { placement: Some(placement), threads: Some(threads), ..Case::new("cpu.lock.mcs") };
-            beyond_one_socket(&cpu, &case)
+            beyond_one_socket(run, &case)
         };
-        let smt = || machine(2, 2, 20, 40);
-        assert_eq!(on(smt(), Placement::Cores, 2), None);
-        assert_eq!(on(smt(), Placement::Close, 2).unwrap(), "on hardware threads that share cores");
-        assert_eq!(on(smt(), Placement::Cores, 16).unwrap(), "across sockets");
-        assert_eq!(on(smt(), Placement::Cores, 40).unwrap(), "on hardware threads that share cores and across sockets");
-        assert_eq!(on(smt(), Placement::None, 8).unwrap(), "where the system placed them");
-        assert_eq!(on(machine(1, 4, 96, 96), Placement::Close, 32).unwrap(), "across NUMA nodes");
-        assert_eq!(on(machine(1, 1, 16, 16), Placement::Close, 16), None);
+        let smt = system1();
+        assert_eq!(on(&smt, Placement::Cores, 2), None);
+        assert_eq!(on(&smt, Placement::Close, 2).unwrap(), "on hardware threads that share cores");
+        assert_eq!(on(&smt, Placement::Cores, 16).unwrap(), "across sockets");
+        assert_eq!(on(&smt, Placement::Cores, 40).unwrap(), "on hardware threads that share cores and across sockets");
+        assert_eq!(on(&smt, Placement::None, 8).unwrap(), "where the system placed them");
+        let mut nodes = run_on(machine(1, 4, 96, 96));
+        recorded(&mut nodes, &Placement::Close, [None, Some(25), None], &[]);
+        assert_eq!(on(&nodes, Placement::Close, 32).unwrap(), "across NUMA nodes");
+        assert_eq!(on(&run_on(machine(1, 1, 16, 16)), Placement::Close, 16), None);
     }
 }

@@ -100,7 +100,7 @@ fn figure_of(level: &str, machine: &Machine<'_>, row: &Row, selected: &Selected)
     let (cost, has_figure) = (Cost::of(row), figure::has_figure(row));
     let is_sized = SIZED.contains(&level);
     let size = is_sized.then(|| naming::size(&row.case)).filter(|size| !size.is_empty());
-    let on = placements::beyond_one_socket(&machine.data.run.machine.cpu, &row.case);
+    let on = placements::beyond_one_socket(&machine.data.run, &row.case);
     let remark = row.remark.clone().filter(|remark| remark != NO_INTERVAL);
     let note: Vec<String> = [selected.note.clone(), size, on, remark].into_iter().flatten().collect();
     let is_rough = has_figure && !cost.resolved;

@@ -161,11 +161,10 @@ fn of_section(section: &Section) -> impl Iterator<Item = Answer> {
 }
 
 fn lines(data: &RunData) -> BTreeMap<String, Vec<(u32, String)>> {
-    let cpu = &data.run.machine.cpu;
     let of = |placement: &Placement| {
         let is_own = |row: &Row| row.case.placement.as_ref() == Some(placement);
         let most = data.rows_where(is_own).filter_map(|index| data.case(index).threads).max();
-        (placement.to_string(), placements::lines(cpu, placement, most.unwrap_or_default()))
+        (placement.to_string(), placements::lines(&data.run, placement, most.unwrap_or_default()))
     };
     placements::BY_RANK.iter().map(of).collect()
 }

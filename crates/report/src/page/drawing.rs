@@ -1,12 +1,14 @@
 //! A drawing of the machine: what the system claims, beside what the run measured.
 //!
-//! It is made of boxes that the browser arranges, so that it fits a phone and a stage. The description of the machine has
-//! counts only: cores are drawn as if they were spread evenly over caches, nodes and packages.
+//! It is made of boxes that the browser arranges, so that it fits a phone and a stage. Cores stand where the system says that they
+//! are; of an older description, which has counts only, one box has all of them.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use syncscope_core::Evidence;
-use syncscope_core::machine::{Cache, CoreKind, CpuMachine, GpuLink, GpuMachine};
+use syncscope_core::machine::{Cache, Cluster, CoreKind, CpuMachine, GpuLink, GpuMachine, kind_name};
 
 use super::facts::bytes;
 use super::html::escape;
@@ -83,37 +85,8 @@ fn cache(cpu: &CpuMachine, level: u32) -> Option<&Cache> {
 }
 
 fn cpu_boxes(cpu: &CpuMachine) -> String {
-    let packages = cpu.packages.max(1);
-    // Nodes and caches are boxes where they divide the packages evenly; otherwise they are words in the heading.
-    let divide = |count: u32, boxes: u32| if count > 0 && count.is_multiple_of(boxes) { count / boxes } else { 1 };
-    let nodes = divide(cpu.numa_nodes, packages);
-    let last = cache(cpu, 3);
-    let groups = last.map_or(1, |cache| divide(cache.count, packages * nodes));
-    let threads = cpu.hardware_threads.checked_div(cpu.cores).unwrap_or(1);
-    let cores = split(cpu.cores, packages * nodes * groups);
-    // Few cores are drawn larger.
-    let scale = if cpu.cores <= FEW_CORES { 2 } else { 1 };
-    let last_words = last.map(|cache| format!("L3 {}", bytes(cache.size_bytes)));
-    // Kinds of cores stand below each other where one box holds all cores.
-    let kind = |kind: &CoreKind| (kind.cores, kind.hardware_threads / kind.cores.max(1));
-    let kinds: Vec<(u32, u32)> = cpu.core_kinds.iter().map(kind).collect();
-    let pictures =
-        |count: u32| if kinds.is_empty() || count != cpu.cores { vec![(count, threads)] } else { kinds.clone() };
-    let group = |count: u32| {
-        let picture = |(cores, threads): (u32, u32)| cells(cores, threads, CORE_COLUMNS, scale, "cores");
-        let picture: String = pictures(count).into_iter().filter_map(picture).collect();
-        let words = last_words.as_deref().map(|text| format!("<span>{text}</span>")).unwrap_or_default();
-        format!("<div class=\"box cache\">{picture}{words}</div>")
-    };
-    let node = |cores: &[u32]| {
-        let groups: String = cores.iter().map(|count| group(*count)).collect();
-        if nodes > 1 { format!("<div class=\"box node\"><span>NUMA node</span>{groups}</div>") } else { groups }
-    };
-    let package = |cores: &[u32]| {
-        let nodes: String = cores.chunks(groups as usize).map(node).collect();
-        format!("<div class=\"box package\"><span>package</span>{nodes}</div>")
-    };
-    let boxes: String = cores.chunks((nodes * groups) as usize).map(package).collect();
+    let clusters: Vec<&Cluster> = cpu.clusters.iter().collect();
+    let boxes = if clusters.is_empty() { one_box(cpu) } else { packages(cpu, &clusters) };
     format!(
         "<h3>{}</h3><p class=\"claimed\">{}</p><div class=\"boxes\">{boxes}</div>",
         escape(&naming::processor(cpu)),
@@ -121,15 +94,92 @@ fn cpu_boxes(cpu: &CpuMachine) -> String {
     )
 }
 
+/// Few cores are drawn larger.
+const fn scale(cpu: &CpuMachine) -> u32 {
+    if cpu.cores <= FEW_CORES { 2 } else { 1 }
+}
+
+/// The cores of a machine of which only counts are known: as many in a row as there are, in no package, node or cache but the one.
+fn one_box(cpu: &CpuMachine) -> String {
+    let threads = cpu.hardware_threads.checked_div(cpu.cores).unwrap_or(1);
+    let is_even = cpu.cores.checked_mul(threads) == Some(cpu.hardware_threads);
+    let kinds: Vec<(u32, u32)> =
+        cpu.core_kinds.iter().map(|kind| (kind.cores, kind.hardware_threads / kind.cores.max(1))).collect();
+    let pictures = if kinds.is_empty() { vec![(cpu.cores, if is_even { threads } else { 1 })] } else { kinds };
+    let words = if cpu.packages > 1 { plural(cpu.packages, "package") } else { "package".to_owned() };
+    let last = cpu.caches.iter().find(|cache| cache.level == 3).filter(|cache| cache.count == 1);
+    let inner = cache_box(&pictures, scale(cpu), last.map(|cache| cache.size_bytes));
+    format!("<div class=\"box package\"><span>{words}</span>{inner}</div>")
+}
+
+/// Cores with a cache of the third level in common, by pictures of so many cores with so many hardware threads.
+fn cache_box(pictures: &[(u32, u32)], scale: u32, size: Option<u64>) -> String {
+    let picture = |(cores, threads): &(u32, u32)| cells(*cores, *threads, CORE_COLUMNS, scale, "cores");
+    let picture: String = pictures.iter().filter_map(picture).collect();
+    let words = size.map(|size| format!("<span>L3 {}</span>", bytes(size))).unwrap_or_default();
+    format!("<div class=\"box cache\">{picture}{words}</div>")
+}
+
+/// The clusters that have a part in common, in the order in which the parts come.
+fn parted<'c, T: PartialEq>(clusters: &[&'c Cluster], part: impl Fn(&Cluster) -> T) -> Vec<Vec<&'c Cluster>> {
+    let mut parts: Vec<(T, Vec<&Cluster>)> = Vec::new();
+    for cluster in clusters {
+        let own = part(cluster);
+        match parts.iter_mut().find(|(known, _)| *known == own) {
+            Some((_, members)) => members.push(cluster),
+            None => parts.push((own, vec![cluster])),
+        }
+    }
+    parts.into_iter().map(|(_, members)| members).collect()
+}
+
+fn packages(cpu: &CpuMachine, clusters: &[&Cluster]) -> String {
+    // The size of a cache is known where all have the same.
+    let sizes: Vec<u64> = cpu.caches.iter().filter(|cache| cache.level == 3).map(|cache| cache.size_bytes).collect();
+    let size = sizes.first().copied().filter(|size| sizes.iter().all(|own| own == size));
+    let has_nodes =
+        parted(clusters, |cluster| cluster.numa_node).len() > parted(clusters, |cluster| cluster.package).len();
+    let group = |clusters: Vec<&Cluster>| {
+        // Kinds of cores stand below each other, the fastest first.
+        let mut pictures: BTreeMap<(u32, Reverse<usize>), u32> = BTreeMap::new();
+        for cluster in &clusters {
+            let cores = pictures.entry((cluster.kind, Reverse(cluster.cpus.len()))).or_default();
+            *cores = cores.saturating_add(cluster.cores);
+        }
+        let pictures: Vec<(u32, u32)> =
+            pictures.into_iter().map(|((_, Reverse(threads)), cores)| (cores, threads as u32)).collect();
+        cache_box(&pictures, scale(cpu), size.filter(|_| clusters[0].cache.is_some()))
+    };
+    let node = |clusters: Vec<&Cluster>| {
+        let name = clusters[0].numa_node.map_or_else(|| "no NUMA node".to_owned(), |node| format!("NUMA node {node}"));
+        let groups: String = parted(&clusters, |cluster| cluster.cache).into_iter().map(group).collect();
+        if has_nodes { format!("<div class=\"box node\"><span>{name}</span>{groups}</div>") } else { groups }
+    };
+    let package = |clusters: Vec<&Cluster>| {
+        let nodes: String = parted(&clusters, |cluster| cluster.numa_node).into_iter().map(node).collect();
+        format!("<div class=\"box package\"><span>package</span>{nodes}</div>")
+    };
+    parted(clusters, |cluster| cluster.package).into_iter().map(package).collect()
+}
+
 /// What the system says of the CPUs.
 fn claims(cpu: &CpuMachine) -> String {
-    let smt = cpu.hardware_threads.checked_div(cpu.cores).filter(|threads| *threads > 1 && cpu.core_kinds.is_empty());
+    let smt =
+        cpu.hardware_threads.checked_div(cpu.cores).filter(|threads| *threads > 1 || cpu.hardware_threads > cpu.cores);
+    let smt = smt.filter(|_| cpu.core_kinds.is_empty());
+    let is_even = |threads: u32| cpu.cores.checked_mul(threads) == Some(cpu.hardware_threads);
+    let smt = smt.map(|threads| {
+        let each = is_even(threads).then(|| format!(" ({threads} hardware threads each core)")).unwrap_or_default();
+        format!("{} CPUs{each}", cpu.hardware_threads)
+    });
+    let memory = plural(cpu.memory_nodes.len(), "NUMA node");
     let parts = [
         Some(plural(cpu.cores, "core")),
         kinds_in_words(cpu),
-        smt.map(|threads| format!("{} CPUs ({threads} hardware threads each core)", cpu.hardware_threads)),
+        smt,
         Some(plural(cpu.packages.max(1), "package")),
         (cpu.numa_nodes > 0).then(|| plural(cpu.numa_nodes, "NUMA node")),
+        (!cpu.memory_nodes.is_empty()).then(|| format!("{memory} of memory without CPUs")),
         cache(cpu, 2).map(|cache| format!("L2 {} for {}", bytes(cache.size_bytes), plural(cache.shared_by, "CPU"))),
         cpu.memory_bytes.map(|size| format!("{} of memory", bytes(size))),
         cpu.hypervisor.as_ref().map(|name| format!("virtual machine ({name})")),
@@ -139,11 +189,13 @@ fn claims(cpu: &CpuMachine) -> String {
 
 /// `8 performance cores with 16 CPUs, 16 efficiency cores with 16 CPUs`.
 fn kinds_in_words(cpu: &CpuMachine) -> Option<String> {
-    let [fast, .., slow] = cpu.core_kinds.as_slice() else { return None };
-    let words = |kind: &CoreKind, name: &str| {
-        format!("{} with {}", plural(kind.cores, &format!("{name} core")), plural(kind.hardware_threads, "CPU"))
+    let words = |(index, kind): (usize, &CoreKind)| {
+        let name = kind_name(index, cpu.core_kinds.len());
+        let design = kind.name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
+        format!("{}{design} with {}", plural(kind.cores, &format!("{name} core")), plural(kind.hardware_threads, "CPU"))
     };
-    Some(format!("{}, {}", words(fast, "performance"), words(slow, "efficiency")))
+    let kinds: Vec<String> = cpu.core_kinds.iter().enumerate().map(words).collect();
+    (!kinds.is_empty()).then(|| kinds.join(", "))
 }
 
 fn gpu_side(devices: &[GpuMachine], links: &[GpuLink], figures: &[MachineFigure]) -> String {
@@ -232,12 +284,6 @@ fn cells(count: u32, parts: u32, columns: u32, scale: u32, class: &str) -> Optio
 
 fn round(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
-}
-
-/// `total` in so many nearly equal parts, the larger ones first.
-fn split(total: u32, parts: u32) -> Vec<u32> {
-    let parts = parts.max(1);
-    (0..parts).map(|part| total / parts + u32::from(part < total % parts)).collect()
 }
 
 /// A part of the machine.
@@ -342,30 +388,97 @@ mod tests {
         assert!(!html.contains("gpu-side"));
     }
 
+    /// So many cores with so many threads in a package, a node and a cache, of a kind.
+    fn cluster(cores: u32, threads: usize, [package, node, cache, kind]: [u32; 4]) -> Cluster {
+        let cpus = vec![String::new(); threads];
+        Cluster { package, numa_node: Some(node), cache: Some(cache), kind, cores, cpus }
+    }
+
+    /// The strips of each picture: the hardware threads of the cores.
+    fn pictures(html: &str) -> Vec<usize> {
+        let paths = html.split("<path d=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
+        paths.map(|path| path.matches('M').count()).collect()
+    }
+
     #[test]
     fn two_packages_with_hardware_threads_and_nodes() {
-        let html = of(cpu(2, 4, 32, 64, 8), vec![], vec![]);
+        let clusters = (0..8).map(|cache| cluster(4, 2, [cache / 4, cache / 2, cache, 0])).collect();
+        let html = of(CpuMachine { clusters, ..cpu(2, 4, 32, 64, 8) }, vec![], vec![]);
         assert_eq!((count(&html, "package"), count(&html, "node"), count(&html, "cache")), (2, 4, 8));
         assert!(html.contains("64 CPUs (2 hardware threads each core)"), "{html}");
-        let path = html.split("<path d=\"").nth(1).unwrap().split('"').next().unwrap();
-        assert_eq!(path.matches('M').count(), 8, "four cores of two threads below each L3 cache");
+        assert_eq!(pictures(&html), [8; 8], "four cores of two threads below each L3 cache");
     }
 
     #[test]
-    fn kinds_of_cores_are_drawn_with_their_hardware_threads() {
-        let kinds = [(8, 16), (16, 16)].map(|(cores, hardware_threads)| CoreKind { cores, hardware_threads });
-        let html = of(CpuMachine { core_kinds: kinds.to_vec(), ..cpu(1, 1, 24, 32, 1) }, vec![], vec![]);
-        assert!(html.contains("8 performance cores with 16 CPUs, 16 efficiency cores with 16 CPUs"), "{html}");
-        let paths = html.split("<path d=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
-        assert_eq!(paths.map(|path| path.matches('M').count()).collect::<Vec<_>>(), [16, 16]);
+    fn every_kind_of_cores_is_drawn_with_its_hardware_threads() {
+        let kinds = |counts: &[(u32, u32)]| -> Vec<CoreKind> {
+            let kind = |(cores, hardware_threads): &(u32, u32)| CoreKind {
+                cores: *cores,
+                hardware_threads: *hardware_threads,
+                name: None,
+            };
+            counts.iter().map(kind).collect()
+        };
+        let core_kinds = kinds(&[(2, 4), (8, 8), (2, 2)]);
+        let mut clusters = vec![cluster(2, 2, [0, 0, 0, 0]), cluster(8, 1, [0, 0, 0, 1]), cluster(2, 1, [0, 0, 0, 2])];
+        clusters[2].cache = None;
+        let machine = CpuMachine { core_kinds: core_kinds.clone(), clusters, ..cpu(1, 1, 12, 14, 1) };
+        let html = of(machine.clone(), vec![], vec![]);
+        assert!(
+            html.contains(
+                "2 performance cores with 4 CPUs, 8 efficiency cores with 8 CPUs, 2 low-power cores with 2 CPUs"
+            ),
+            "{html}"
+        );
+        assert_eq!(
+            (pictures(&html), html.matches("<span>L3 ").count()),
+            (vec![4, 8, 2], 1),
+            "the last have no L3 cache"
+        );
+        let older = of(CpuMachine { clusters: Vec::new(), ..machine }, vec![], vec![]);
+        assert_eq!(pictures(&older), [4, 8, 2]);
+        // Kinds that alternate: those of a cache stand together.
+        let alternating = (0..4).map(|at| cluster(5, 1, [0, 0, at / 2, (at + 1) % 2])).collect();
+        let mut core_kinds = kinds(&[(10, 10), (10, 10)]);
+        core_kinds[0].name = Some("Cortex-X925".into());
+        let html = of(CpuMachine { core_kinds, clusters: alternating, ..cpu(1, 1, 20, 20, 2) }, vec![], vec![]);
+        assert!(html.contains("10 performance cores (Cortex-X925) with 10 CPUs"), "{html}");
+        assert_eq!(pictures(&html), [5; 4]);
     }
 
     #[test]
-    fn counts_that_do_not_divide_lose_no_core() {
+    fn unequal_parts_are_drawn_as_they_are() {
+        // Nodes of one core, of twelve, and of memory alone; two packages of four and of eight cores; a sibling offline.
+        let nodes =
+            [1, 1, 12, 12].iter().zip(0..).map(|(cores, node)| cluster(*cores, 1, [0, node, node, 0])).collect();
+        let machine = CpuMachine { clusters: nodes, memory_nodes: vec![4, 5], ..cpu(1, 4, 26, 26, 4) };
+        let html = of(machine, vec![], vec![]);
+        assert_eq!((count(&html, "node"), pictures(&html)), (4, vec![1, 1, 12, 12]));
+        assert!(html.contains("4 NUMA nodes · 2 NUMA nodes of memory without CPUs"), "{html}");
+        let packages = vec![cluster(4, 1, [0, 0, 0, 0]), cluster(8, 1, [1, 1, 1, 0])];
+        let html = of(CpuMachine { clusters: packages, ..cpu(2, 2, 12, 12, 2) }, vec![], vec![]);
+        assert_eq!((count(&html, "package"), count(&html, "node"), pictures(&html)), (2, 0, vec![4, 8]));
+        let offline = vec![cluster(1, 2, [0; 4]), cluster(1, 1, [0; 4]), cluster(6, 2, [0; 4])];
+        let html = of(CpuMachine { clusters: offline, ..cpu(1, 1, 8, 15, 1) }, vec![], vec![]);
+        assert_eq!(pictures(&html), [14, 1]);
+        assert!(html.contains("15 CPUs · 1 package"), "{html}");
+    }
+
+    #[test]
+    fn counts_that_no_machine_has_are_harmless() {
+        let most = cpu(u32::MAX, u32::MAX, u32::MAX, u32::MAX, u32::MAX);
+        assert_eq!(pictures(&of(most.clone(), vec![], vec![])), [0_usize; 0]);
+        let clusters = vec![cluster(u32::MAX, 3, [u32::MAX; 4]), cluster(u32::MAX, 3, [u32::MAX; 4])];
+        assert_eq!(count(&of(CpuMachine { clusters, ..most }, vec![], vec![]), "package"), 1);
+    }
+
+    #[test]
+    fn nothing_is_divided_that_is_only_counted() {
         let html = of(cpu(2, 3, 7, 7, 5), vec![], vec![]);
-        assert_eq!((count(&html, "package"), count(&html, "node")), (2, 0));
-        let paths = html.split("<path d=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
-        assert_eq!(paths.map(|path| path.matches('M').count()).sum::<usize>(), 7);
+        assert_eq!((count(&html, "package"), count(&html, "node"), pictures(&html)), (1, 0, vec![7]));
+        assert!(html.contains("<span>2 packages</span>") && !html.contains("<span>L3"), "{html}");
+        // GPU memory was counted among the nodes.
+        assert_eq!(count(&of(cpu(1, 9, 72, 72, 1), vec![], vec![]), "node"), 0);
     }
 
     #[test]
@@ -408,12 +521,6 @@ mod tests {
         assert_eq!(cells(0, 1, 8, 1, "cpu"), None);
         assert_eq!(cells(100_000, 1, 8, 1, "cpu"), None);
         assert!(cells(1, 1, 8, 1, "cpu").unwrap().contains("viewBox=\"0 0 10 10\""));
-    }
-
-    #[test]
-    fn nothing_is_lost_where_parts_are_not_equal() {
-        assert_eq!(split(10, 4), [3, 3, 2, 2]);
-        assert_eq!(split(3, 0), [3]);
     }
 
     use syncscope_core::stats::Interval;

@@ -24,8 +24,11 @@ fn cpu(cpu: &CpuMachine) -> [Fact; 5] {
         (cpu.cores, "core"),
         (cpu.hardware_threads, "hardware thread"),
     ];
-    let counts: Vec<String> =
+    let mut counts: Vec<String> =
         counts.iter().filter(|(count, _)| *count > 0).map(|(count, of)| plural(*count, of)).collect();
+    if !cpu.memory_nodes.is_empty() {
+        counts.push(format!("{} of memory without CPUs", plural(cpu.memory_nodes.len(), "NUMA node")));
+    }
     let architecture = Some(&cpu.architecture).filter(|name| !name.is_empty());
     let model = format!("{}{}", cpu.model, architecture.map(|name| format!(" ({name})")).unwrap_or_default());
     let counts = std::iter::once(model).chain(counts).collect::<Vec<_>>().join(", ");

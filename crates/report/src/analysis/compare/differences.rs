@@ -60,7 +60,10 @@ fn hardware(machine: &Machine) -> Vec<Option<Property>> {
         |cache: &Cache| format!("L{} {} {} x {} KiB", cache.level, cache.kind, cache.count, cache.size_bytes / 1024);
     let CpuMachine { packages, numa_nodes, cores, hardware_threads: threads, .. } = cpu;
     let counts = [(packages, "package"), (numa_nodes, "NUMA node"), (cores, "core"), (threads, "hardware thread")];
-    let topology = counts.map(|(count, what)| naming::plural(*count, what)).join(", ");
+    let mut topology = counts.map(|(count, what)| naming::plural(*count, what)).join(", ");
+    if !cpu.memory_nodes.is_empty() {
+        topology += &format!(", {} of memory without CPUs", naming::plural(cpu.memory_nodes.len(), "NUMA node"));
+    }
     let gpus = joined(naming::gpus(&machine.gpus).into_iter().map(Some), " + ");
     vec![
         property("CPU", Some(naming::cpu(&cpu.model))),

@@ -179,7 +179,7 @@ pub(super) fn decide(inquiry: Inquiry<'_>, contest: &Contest<'_>) -> Option<Deci
         format!("the cheapest of the {measured} measured; {left_out} more {verb} no row at this size")
     });
     let of_median = win.cost.is_of_another_actor().then(|| "both costs are those of the median thread".to_owned());
-    let placed = placements::beyond_one_socket(&inquiry.data.run.machine.cpu, case);
+    let placed = placements::beyond_one_socket(&inquiry.data.run, case);
     let placed = placed.map(|on| format!("measured with threads {on}"));
     let notes = placed.into_iter().chain(elsewhere(inquiry.data, case)).chain(left_out).chain(of_median);
     Some(Decision::Take(Box::new(Choice {

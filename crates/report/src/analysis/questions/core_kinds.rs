@@ -1,56 +1,107 @@
-//! Performance and efficiency cores: what an operation costs on each kind, and between threads on both.
+//! Kinds of cores, such as performance and efficiency cores: what an operation costs on each, and between threads on two.
 
-use super::families::{Contrast, by_group, line_of, name, take_instead, take_longer};
+use std::borrow::Cow;
+
+use syncscope_core::machine::{kind_name, kinds_group};
+
+use super::families::{Contrast, by_groups, line_of, name, take_instead, take_longer};
 use super::prelude::*;
 
 pub(super) const SENTENCES: Sentences = &[one_thread, two_threads, between];
 
-/// The groups of cases on cores of one kind and of both.
-const KINDS: [&str; 3] = ["performance_cores", "efficiency_cores", "mixed_cores"];
+/// How many kinds the cores have; two in files that do not say it.
+fn count(data: &RunData) -> usize {
+    data.run.machine.cpu.core_kinds.len().max(2)
+}
 
-/// Each operation of so many threads on cores of the two kinds.
-fn kinds(data: &RunData, threads: u32) -> Vec<Contrast<'_>> {
+/// The kinds that threads are on, alone and by two.
+fn places(count: usize) -> Vec<Vec<usize>> {
+    let pairs = (0..count).flat_map(|faster| (faster + 1..count).map(move |slower| vec![faster, slower]));
+    (0..count).map(|kind| vec![kind]).chain(pairs).collect()
+}
+
+/// The rows of each operation, by places.
+fn rows(data: &RunData) -> Vec<Vec<Option<usize>>> {
+    let count = count(data);
+    let groups: Vec<String> = places(count).iter().map(|kinds| kinds_group(kinds, count)).collect();
+    by_groups(data, &groups.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// Each operation of so many threads on the fastest kind and on some others, and the name of the slowest that it ran on.
+fn beside_the_fastest(
+    data: &RunData,
+    threads: u32,
+    others: fn(&[usize]) -> bool,
+) -> Option<(Vec<Contrast<'_>>, Cow<'static, str>)> {
+    let count = count(data);
     let is_asked = |index: &usize| data.case(*index).threads == Some(threads);
-    let both = |[fast, slow, _]: [Option<usize>; 3]| Some(Contrast::of(data, fast.filter(is_asked)?, slow?));
-    by_group(data, KINDS).into_iter().filter_map(both).collect()
+    let rows: Vec<Vec<Option<usize>>> =
+        rows(data).into_iter().filter(|places| places[0].as_ref().is_some_and(is_asked)).collect();
+    let is_there = |place: &usize| rows.iter().any(|places| places[*place].is_some());
+    let places = places(count);
+    let slowest = (1..places.len())
+        .filter(|place| others(&places[*place]))
+        .filter(is_there)
+        .max_by_key(|place| places[*place].last().copied())?;
+    let both = |places: &Vec<Option<usize>>| Some(Contrast::of(data, places[0]?, places[slowest]?));
+    Some((rows.iter().filter_map(both).collect(), kind_name(*places[slowest].last()?, count)))
+}
+
+/// `an efficiency core`.
+fn one_core(kind: &str) -> String {
+    format!("{} {kind} core", if kind.starts_with('e') { "an" } else { "a" })
 }
 
 fn one_thread(data: &RunData) -> Option<Said> {
-    let all = kinds(data, 1);
-    let words = "On an efficiency core instead of a performance core, operations of one thread";
-    let open = "what efficiency cores cost beside performance cores (intervals overlap)";
-    take_longer(words, &all, |_| None).or_else(|| Said::open_of(&all, open))
+    let (all, slow) = beside_the_fastest(data, 1, |kinds| kinds.len() == 1)?;
+    let words = format!("On {} instead of a performance core, operations of one thread", one_core(&slow));
+    let open = format!("what {slow} cores cost beside performance cores (intervals overlap)");
+    take_longer(&words, &all, |_| None).or_else(|| Said::open_of(&all, &open))
 }
 
 /// That both threads of a pair are on slower cores.
 fn two_threads(data: &RunData) -> Option<Said> {
-    let text = |words| format!("Two threads on efficiency cores instead of performance cores: {words}.");
-    take_instead(&kinds(data, 2), text)
+    let (all, slow) = beside_the_fastest(data, 2, |kinds| kinds.len() == 1)?;
+    take_instead(&all, |words| format!("Two threads on {slow} cores instead of performance cores: {words}."))
 }
 
 /// Two threads of which one is on a slower core.
 fn between(data: &RunData) -> Option<Said> {
-    let mixed = |[fast, _, mixed]: [Option<usize>; 3]| Some(Contrast::of(data, fast?, mixed?));
-    let all: Vec<Contrast<'_>> = by_group(data, KINDS).into_iter().filter_map(mixed).collect();
-    let text = |words| format!("With one thread on a core of each kind instead of both on performance cores, {words}.");
+    let (all, slow) = beside_the_fastest(data, 2, |kinds| kinds.len() == 2 && kinds[0] == 0)?;
+    let place = if count(data) == 2 { "a core of each kind".to_owned() } else { one_core(&slow) };
+    let text = |words| match count(data) {
+        2 => format!("With one thread on {place} instead of both on performance cores, {words}."),
+        _ => format!(
+            "With one thread on {place} and one on a performance core instead of both on performance cores, {words}."
+        ),
+    };
     take_instead(&all, text)
 }
 
 pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let label = |case: &Case| format!("{}{}", name(case), if case.threads == Some(1) { ", one thread" } else { "" });
-    let lines = by_group(data, KINDS).iter().filter_map(|rows| line_of(data, rows, label)).collect();
-    let title = "One thread on a core of each kind, and two on two cores";
-    let table = Spec::table(title, &["performance", "efficiency", "one of each"], lines)?;
+    let lines = rows(data).iter().filter_map(|rows| line_of(data, rows, label)).collect();
+    let count = count(data);
+    let heading = |kinds: &[usize]| match kinds {
+        [_, _] if count == 2 => "one of each".to_owned(),
+        kinds => kinds.iter().map(|kind| kind_name(*kind, count)).collect::<Vec<_>>().join(" and "),
+    };
+    let columns: Vec<String> = places(count).iter().map(|kinds| heading(kinds)).collect();
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let table = Spec::table("One thread on a core of each kind, and two on two cores", &columns, lines)?;
     let note = "The pairs of cores share the same cache where the machine has such pairs.".to_owned();
     Picture::of([Some(table)], "What the kinds of cores cost is undecided in this run.", [Some(note)])
 }
 
 #[cfg(test)]
 mod tests {
+    use syncscope_core::machine::CoreKind;
     use syncscope_core::{Group, Placement, Row};
 
-    use super::super::testing::{case, data, decision, row, said, within};
+    use super::super::testing::{case, data, decision, row, said, said_of, within};
     use super::*;
+
+    const KINDS: [&str; 3] = ["performance_cores", "efficiency_cores", "mixed_cores"];
 
     fn on(id: &str, kind: usize, cpus: &[u32], ns: f64) -> Row {
         let placement = Some(Placement::List(cpus.to_vec()));
@@ -82,5 +133,50 @@ mod tests {
         let blurred = vec![rows[0].clone(), within(rows[1].clone(), 4.0, 9.0)];
         assert!(said(one_thread, blurred).unwrap().is_err());
         assert_eq!(said(one_thread, rows[4..].to_vec()), None);
+    }
+
+    #[test]
+    fn headlines_name_the_kinds_of_three() {
+        let place = |id: &str, group: &'static str, cpus: &[u32], ns: f64| {
+            let placement = Some(Placement::List(cpus.to_vec()));
+            row(Case { group: Some(Group::named(group)), placement, ..case(id, cpus.len() as u32) }, ns, 0.2)
+        };
+        let (fence, handoff) = ("cpu.fence.seq_cst", "cpu.handoff.cas_pingpong");
+        let mut run = data(vec![
+            place(fence, "performance_cores", &[0], 5.0),
+            place(fence, "efficiency_cores", &[4], 8.0),
+            place(fence, "low_power_cores", &[12], 15.0),
+            place(handoff, "performance_cores", &[0, 2], 40.0),
+            place(handoff, "efficiency_cores", &[4, 5], 60.0),
+            place(handoff, "low_power_cores", &[12, 13], 120.0),
+            place(handoff, "performance_and_efficiency_cores", &[0, 4], 70.0),
+            place(handoff, "performance_and_low_power_cores", &[0, 12], 200.0),
+            place(handoff, "efficiency_and_low_power_cores", &[4, 12], 180.0),
+        ]);
+        run.run.machine.cpu.core_kinds = vec![CoreKind::default(); 3];
+        let said = |sentence| said_of(sentence, &run).unwrap().unwrap();
+        assert!(
+            said(one_thread).starts_with("On a low-power core instead of a performance core"),
+            "{}",
+            said(one_thread)
+        );
+        let expected =
+            "Two threads on low-power cores instead of performance cores: a hand-off takes 120 ns instead of 40.0 ns.";
+        assert_eq!(said(two_threads), expected);
+        let expected = "With one thread on a low-power core and one on a performance core instead of both on performance cores, a \
+                        hand-off takes 200 ns instead of 40.0 ns.";
+        assert_eq!(said(between), expected);
+        let Spec::Table { columns, lines, .. } = &decision("decide-kinds", &run).unwrap().charts[0] else {
+            panic!("a table")
+        };
+        let expected = [
+            "performance",
+            "efficiency",
+            "low-power",
+            "performance and efficiency",
+            "performance and low-power",
+            "efficiency and low-power",
+        ];
+        assert_eq!((columns.as_slice(), lines.len()), (expected.map(str::to_owned).as_slice(), 2));
     }
 }

@@ -169,17 +169,22 @@ pub(super) fn by_class(data: &RunData) -> Vec<[Option<usize>; PAIR_CLASSES.len()
 
 /// Operations on chosen CPUs, each with its row of each group: the median one where a group has several.
 pub(super) fn by_group<const N: usize>(data: &RunData, groups: [&str; N]) -> Vec<[Option<usize>; N]> {
-    let mut lines: BTreeMap<(usize, usize, Case), [Vec<usize>; N]> = BTreeMap::new();
+    by_groups(data, &groups).into_iter().map(|rows| std::array::from_fn(|group| rows[group])).collect()
+}
+
+/// The same for groups whose number is not known beforehand.
+pub(super) fn by_groups(data: &RunData, groups: &[&str]) -> Vec<Vec<Option<usize>>> {
+    let mut lines: BTreeMap<(usize, usize, Case), Vec<Vec<usize>>> = BTreeMap::new();
     for (index, row) in data.rows.iter().enumerate() {
         let Some(class) = groups.iter().position(|group| row.case.in_group(group)) else { continue };
         let place = FAMILIES.iter().position(|(_, id)| *id == row.case.primitive).unwrap_or(FAMILIES.len());
         let operation = Case { placement: None, group: None, ..row.case.clone() };
         if row.case.placement.is_some() && row.case.form.is_none() && !is_absent(row) {
             let key = (place, data.catalogue.position(&row.case.primitive), operation);
-            lines.entry(key).or_insert_with(|| std::array::from_fn(|_| Vec::new()))[class].push(index);
+            lines.entry(key).or_insert_with(|| vec![Vec::new(); groups.len()])[class].push(index);
         }
     }
-    lines.into_values().map(|classes| classes.map(|rows| data.median(rows))).collect()
+    lines.into_values().map(|classes| classes.into_iter().map(|rows| data.median(rows)).collect()).collect()
 }
 
 /// The columns in which some line has a cell, and the lines with these alone.

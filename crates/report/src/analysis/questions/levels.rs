@@ -2,6 +2,7 @@
 //! another node costs.
 
 use syncscope_core::Nanoseconds;
+use syncscope_core::machine::Boundaries;
 
 use super::families::{Contrast, by_class, line, line_of, name, of_teams, take_longer, used};
 use super::prelude::*;
@@ -25,23 +26,21 @@ fn classes(data: &RunData) -> Option<Said> {
     Some(Said::certain(text, known.iter().map(|(_, one)| one.index)))
 }
 
-/// The largest parts that the machine has several of: how many, and their name.
+/// The largest parts that the machine has several of: the largest team of the usual placement in one of them, and their name.
 fn parts(data: &RunData) -> Option<(u32, &'static str)> {
-    let cpu = &data.run.machine.cpu;
-    let dies = cpu.caches.iter().filter(|cache| cache.level == 3).map(|cache| cache.count).sum();
-    let parts = [(cpu.packages, "socket"), (cpu.numa_nodes, "NUMA node"), (dies, "L3 cache")];
-    parts.into_iter().find(|(count, _)| *count > 1)
+    let Boundaries { cache, node, package, .. } = placements::boundaries(&data.run, &placements::shown(data));
+    let parts = [(package, "socket"), (node, "NUMA node"), (cache, "L3 cache")];
+    parts.into_iter().find_map(|(second, name)| Some((second?.saturating_sub(1), name)))
 }
 
-/// As many threads, one on each core, in one part of the machine and in all.
+/// As many threads, one on each core, in one part of the machine and in several.
 pub(super) fn teams(data: &RunData) -> Option<[(Placement, u32); 2]> {
-    let (count, _) = parts(data)?;
-    let cores = data.run.machine.cpu.cores / count;
+    let (most, _) = parts(data)?;
     let usual = placements::shown(data);
     let of = |placement: &Placement| {
         let rows = data.rows_where(|row| row.case.placement.as_ref() == Some(placement));
         let teams = rows.filter_map(|index| data.case(index).threads);
-        teams.filter(|threads| (2..=cores).contains(threads)).collect::<BTreeSet<u32>>()
+        teams.filter(|threads| (2..=most).contains(threads)).collect::<BTreeSet<u32>>()
     };
     let threads = of(&usual).intersection(&of(&Placement::Spread)).max().copied()?;
     Some([(usual, threads), (Placement::Spread, threads)])
@@ -49,7 +48,7 @@ pub(super) fn teams(data: &RunData) -> Option<[(Placement, u32); 2]> {
 
 fn across(data: &RunData) -> Option<Said> {
     let ((_, part), teams) = (parts(data)?, teams(data)?);
-    let where_longer = format!("With {} threads in all {part}s instead of one, operations", teams[0].1);
+    let where_longer = format!("With {} threads across {part}s instead of in one, operations", teams[0].1);
     take_longer(&where_longer, &of_teams(data, &teams).collect::<Vec<_>>(), |_| None)
 }
 
@@ -149,11 +148,11 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let of_nodes: Vec<String> = nodes.iter().map(|node| format!("memory of node {node}")).collect();
     let part = parts(data).map_or("part", |(_, part)| part);
     let threads = teams.map_or(0, |teams| teams[0].1);
-    let compared = [format!("one {part}"), format!("all {part}s"), "all against one".to_owned()];
+    let compared = [format!("one {part}"), format!("several {part}s"), "several against one".to_owned()];
     let charts = [
         table("Two threads, by the nearest thing that their CPUs share", &shared, &by_class),
         table("Two threads that contend for a line on a NUMA node", &of_nodes, &by_node),
-        table(&format!("{threads} threads in one {part} and in all"), &compared, &spread),
+        table(&format!("{threads} threads in one {part} and in several"), &compared, &spread),
     ];
     let confirmed = (!nodes.is_empty()).then(|| {
         "The system confirmed for each row on which node the line was (move_pages); rows that it did not confirm are not here.".to_owned()
@@ -184,6 +183,8 @@ mod tests {
         let cpu = &mut run.run.machine.cpu;
         (cpu.packages, cpu.numa_nodes, cpu.cores, cpu.hardware_threads) = (2, 2, 20, 20);
         cpu.node_cpus = [(0, "0-9".to_owned()), (1, "10-19".to_owned())].into();
+        let own = Boundaries { node: Some(11), package: Some(11), ..Boundaries::default() };
+        run.run.environment.boundaries.insert("cores".to_owned(), own);
         run
     }
 
@@ -244,13 +245,15 @@ mod tests {
         ]);
         let expected = |part: &str| {
             format!(
-                "With 10 threads in all {part}s instead of one, operations take longer: a barrier 3.0 times (300 ns instead of 100 ns)."
+                "With 10 threads across {part}s instead of in one, operations take longer: a barrier 3.0 times (300 ns instead of 100 ns)."
             )
         };
         assert_eq!(said_of(across, &run), Some(Ok(expected("socket"))));
-        run.run.machine.cpu.packages = 1;
+        run.run.environment.boundaries.get_mut("cores").unwrap().package = None;
         assert_eq!(said_of(across, &run), Some(Ok(expected("NUMA node"))));
-        run.run.machine.cpu.numa_nodes = 1;
+        run.run.environment.boundaries.get_mut("cores").unwrap().node = Some(9);
+        assert_eq!(said_of(across, &run), None, "ten threads are in two nodes in both placements");
+        run.run.environment.boundaries.get_mut("cores").unwrap().node = None;
         assert_eq!(said_of(across, &run), None);
     }
 

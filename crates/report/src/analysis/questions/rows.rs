@@ -86,7 +86,7 @@ pub(super) fn cpu_rules(data: &RunData, series: &[Series]) -> Vec<Rule> {
     let rule = |(at, label): (u32, String)| Rule { x: f64::from(at), label };
     let ends = series.iter().flat_map(|series| &series.points).filter_map(|point| point.x);
     let most = ends.fold(0.0, f64::max) as u32;
-    placements::lines(&data.run.machine.cpu, placement, most).into_iter().map(rule).collect()
+    placements::lines(&data.run, placement, most).into_iter().map(rule).collect()
 }
 
 /// How many of the rows have no reliable figure, by verdict.
@@ -148,7 +148,7 @@ pub(super) fn cheapest_in_words(
 
 /// `16 threads`, `16 threads across sockets`.
 pub(super) fn size_and_place(data: &RunData, case: &Case) -> Option<String> {
-    let on = placements::beyond_one_socket(&data.run.machine.cpu, case).map(|on| format!(" {on}"));
+    let on = placements::beyond_one_socket(&data.run, case).map(|on| format!(" {on}"));
     Some(format!("{} threads{}", case.threads?, on.unwrap_or_default()))
 }
 

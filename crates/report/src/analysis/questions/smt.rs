@@ -38,10 +38,10 @@ pub(super) fn teams(data: &RunData) -> Option<[(Placement, u32); 2]> {
     let usual = placements::shown(data);
     let teams = match usual {
         // The one socket of a machine is all of it, which has the name of the usual placement.
+        Placement::Cores if cpu.packages <= 1 => [(usual.clone(), cores), (usual, threads)],
         Placement::Cores => {
-            let parts = cpu.packages.max(1);
-            let full = if parts == 1 { Placement::Cores } else { Placement::Close };
-            [(usual, cores / parts), (full, threads / parts)]
+            let in_one = |placement| Some(placements::boundaries(&data.run, &placement).package?.saturating_sub(1));
+            [(Placement::Cores, in_one(Placement::Cores)?), (Placement::Close, in_one(Placement::Close)?)]
         }
         Placement::None => [(usual.clone(), cores), (usual, threads)],
         _ => return None,
@@ -109,6 +109,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
 
 #[cfg(test)]
 mod tests {
+    use syncscope_core::machine::Boundaries;
     use syncscope_core::{Group, Row};
 
     use super::super::testing::{case, data, decision, row, said, said_of, within};
@@ -135,6 +136,10 @@ mod tests {
         ]);
         let cpu = &mut run.run.machine.cpu;
         (cpu.packages, cpu.numa_nodes, cpu.cores, cpu.hardware_threads) = (2, 2, 20, 40);
+        for (placement, second) in [("cores", 11), ("close", 21)] {
+            let own = Boundaries { package: Some(second), ..Boundaries::default() };
+            run.run.environment.boundaries.insert(placement.to_owned(), own);
+        }
         assert_eq!(
             said_of(teams_on_siblings, &run).unwrap().unwrap(),
             "With all 20 hardware threads of 10 cores instead of one each, operations take longer: a barrier 1.5 times (150 ns \
