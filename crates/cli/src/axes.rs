@@ -4,13 +4,16 @@
 //! An option keeps the cases with one of its values. Cases without such a parameter are left out: who asks for `f64` does
 //! not mean barriers.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Display;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use syncscope_core::words::UnknownWord;
 use syncscope_core::{Case, Dtype, Layout, Placement, Work};
+use syncscope_cpu::Topology;
+use syncscope_cpu::machine::placement::are_alike;
 
 /// What part of each axis is measured. Values that the preset leaves out are taken from a larger preset.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
@@ -46,8 +49,11 @@ fn work(text: &str) -> Result<Option<Work>, UnknownWord> {
     if text == "0" { Ok(None) } else { text.parse().map(Some) }
 }
 
+/// The placements that can be asked for.
+const PLACEMENTS: [&str; 3] = ["cores", "close", "spread"];
+
 fn placement_parser() -> impl TypedValueParser<Value = Placement> {
-    PossibleValuesParser::new(["cores", "close", "spread"]).try_map(|word| word.parse::<Placement>())
+    PossibleValuesParser::new(PLACEMENTS).try_map(|word| word.parse::<Placement>())
 }
 
 fn dtype_parser() -> impl TypedValueParser<Value = Dtype> {
@@ -57,9 +63,11 @@ fn dtype_parser() -> impl TypedValueParser<Value = Dtype> {
 /// The option of an axis that can be restricted, and the value of a case, as it is written on the command line.
 pub(crate) type Axis = (&'static str, fn(&Case) -> Option<String>);
 
+const PLACEMENT: &str = "--placement";
+
 const AXES: [Axis; 7] = [
     ("--threads", |case| text(case.threads)),
-    ("--placement", |case| text(case.placement.as_ref())),
+    (PLACEMENT, |case| text(case.placement.as_ref())),
     ("--dtype", |case| text(case.dtype)),
     ("--stride", |case| text(case.layout.and_then(Layout::stride))),
     ("--blocks", |case| text(case.blocks)),
@@ -91,6 +99,26 @@ pub(crate) struct AxisFilter {
     asked: Vec<(Axis, Vec<String>)>,
     /// Work inside and outside.
     work: [Vec<Option<Work>>; 2],
+    /// The machine, where it is known: each set of CPUs is measured under one name of a placement, and may have others.
+    places: Option<Places>,
+}
+
+/// The CPUs of a machine, and which placements were found to take the same ones.
+#[derive(Debug, Clone)]
+struct Places {
+    topology: Topology,
+    alike: RefCell<HashMap<(String, String, u32), bool>>,
+}
+
+impl Places {
+    /// Whether a team has the same CPUs under both names.
+    fn are_alike(&self, asked: &str, measured: &str, threads: u32) -> bool {
+        let known = |word: &str| PLACEMENTS.contains(&word).then(|| word.parse().ok()).flatten();
+        let (Some(one), Some(other)) = (known(asked), known(measured)) else { return false };
+        let mut alike = self.alike.borrow_mut();
+        let key = (asked.to_owned(), measured.to_owned(), threads);
+        *alike.entry(key).or_insert_with(|| are_alike(&self.topology, &one, &other, threads))
+    }
 }
 
 impl AxisFilter {
@@ -100,12 +128,19 @@ impl AxisFilter {
         let [threads, stride, blocks] = [threads, stride, blocks].map(|counts| texts(counts));
         let asked = [threads, texts(placement), texts(dtype), stride, blocks, of_inside, of_outside];
         let asked = AXES.into_iter().zip(asked).filter(|(_, values)| !values.is_empty()).collect();
-        Self { asked, work: [inside.clone(), outside.clone()] }
+        Self { asked, work: [inside.clone(), outside.clone()], places: None }
+    }
+
+    /// The same on a machine: where a placement takes the CPUs of another, its cases have that one's name.
+    pub(crate) fn on(&self, topology: Option<&Topology>) -> Self {
+        let asks = self.asked.iter().any(|((option, _), _)| *option == PLACEMENT);
+        let places = topology.filter(|_| asks).cloned();
+        Self { places: places.map(|topology| Places { topology, alike: RefCell::default() }), ..self.clone() }
     }
 
     /// Whether a case has one of the values on each axis that was asked for.
     pub(crate) fn selects(&self, case: &Case) -> bool {
-        self.asked.iter().all(|((_, value), asked)| value(case).is_some_and(|value| asked.contains(&value)))
+        self.asked.iter().all(|(axis, asked)| asked.iter().any(|value| self.has(case, &(*axis, value))))
     }
 
     /// A case with every work that was asked for. No preset has any; where some is asked for, only cases that can have it are
@@ -125,7 +160,14 @@ impl AxisFilter {
     /// The values asked for that none of the cases has: `--threads 3`.
     pub(crate) fn missing<'a>(&self, cases: &(impl Iterator<Item = &'a Case> + Clone)) -> Vec<(Axis, &str)> {
         let asked = self.asked.iter().flat_map(|(axis, asked)| asked.iter().map(|value| (*axis, value.as_str())));
-        asked.filter(|value| !cases.clone().any(|case| has(case, value))).collect()
+        asked.filter(|value| !cases.clone().any(|case| self.has(case, value))).collect()
+    }
+
+    /// Whether a case has a value of an axis.
+    pub(crate) fn has(&self, case: &Case, ((option, of), value): &(Axis, &str)) -> bool {
+        let Some(own) = of(case) else { return false };
+        let are_alike = |places: &Places| case.threads.is_some_and(|threads| places.are_alike(value, &own, threads));
+        own == *value || (*option == PLACEMENT && self.places.as_ref().is_some_and(are_alike))
     }
 
     /// The options on the command line of a process that measures the same.
@@ -137,8 +179,10 @@ impl AxisFilter {
     pub(crate) fn nothing_left<'a>(&self, cases: &(impl Iterator<Item = &'a Case> + Clone)) -> String {
         let asked = self.options().chunks(2).map(|option| option.join(" ")).collect::<Vec<_>>().join(" ");
         let there = self.asked.iter().map(|((option, value), _)| {
+            // Pairs of CPUs are placements, too, but none that the option takes.
+            let is_taken = |value: &String| *option != PLACEMENT || PLACEMENTS.contains(&value.as_str());
             let values: BTreeSet<(usize, String)> =
-                cases.clone().filter_map(value).map(|value| (value.len(), value)).collect();
+                cases.clone().filter_map(value).filter(is_taken).map(|value| (value.len(), value)).collect();
             let values: Vec<String> = values.into_iter().map(|(_, value)| value).collect();
             let known = if values.is_empty() { "no value".to_owned() } else { shortened(&values) };
             format!("{option} has {known}")
@@ -154,11 +198,6 @@ const MOST_VALUES: usize = 20;
 pub(crate) fn shortened(values: &[String]) -> String {
     let more = if values.len() > MOST_VALUES { ", ..." } else { "" };
     format!("{}{more}", values[..values.len().min(MOST_VALUES)].join(", "))
-}
-
-/// Whether a case has a value of an axis.
-pub(crate) fn has(case: &Case, ((_, of), value): &(Axis, &str)) -> bool {
-    of(case).as_deref() == Some(value)
 }
 
 #[cfg(test)]
@@ -233,7 +272,7 @@ mod tests {
         let missing = asked.missing(&cases.iter());
         let named: Vec<_> = missing.iter().map(|((axis, _), value)| (*axis, *value)).collect();
         assert_eq!(named, [("--threads", "3"), ("--dtype", "u64")]);
-        assert!(has(&case(3, None), &missing[0]) && !has(&case(1, None), &missing[0]));
+        assert!(asked.has(&case(3, None), &missing[0]) && !asked.has(&case(1, None), &missing[0]));
         assert_eq!(
             asked.nothing_left(&cases.iter()),
             "no case has --threads 1,3 --dtype u64 together; of the selected primitives --threads has 1, 2, 16, --dtype has f64, i32"

@@ -4,11 +4,12 @@ use glob::Pattern;
 use syncscope_core::own::is_own;
 use syncscope_core::session::plan::Plan;
 use syncscope_core::{Case, Laboratory, Listing, Preset, Primitive};
+use syncscope_cpu::{CpuLaboratory, Topology};
 use syncscope_gpu::peer::PEER_PROGRAMS;
 use syncscope_host::scheduling::allowed_cpus;
 use syncscope_report::RunData;
 
-use crate::axes::{AxisFilter, has};
+use crate::axes::AxisFilter;
 use crate::failure::Failure;
 use crate::laboratories::Laboratories;
 
@@ -100,47 +101,24 @@ impl Selection {
             return Err(self.nothing_selected(&listing));
         };
         let larger = Preset::ALL.iter().copied().filter(|other| *other > preset);
-        let parts = self.with_missing_values(&candidates, larger.map(|preset| planned(laboratories, preset)));
+        let axes = self.axes.on(topology_of(laboratories));
+        let parts = with_missing_values(&axes, &candidates, larger.map(|preset| planned(laboratories, preset)));
         if parts.iter().all(Vec::is_empty) {
             let paper = planned(laboratories, Preset::Paper);
             let why = self.axes.nothing_left(&candidates.iter().chain(&paper).flatten());
             let of_threads = self.axes.options().iter().any(|option| option == "--threads");
-            let cpus = if of_threads { format!("; CPUs here: {}", allowed_cpus().len()) } else { String::new() };
+            let here = topology_of(laboratories).map_or_else(|| allowed_cpus().len(), |cpus| cpus.allowed().count());
+            let cpus = if of_threads { format!("; CPUs here: {here}") } else { String::new() };
             return Err(Failure::Usage(why + &cpus));
         }
         let catalogue = listing.iter().map(|listing| *listing.primitive).collect();
         Ok(Plan::shuffled(parts, catalogue, seed))
     }
 
-    /// The candidates with the values asked for. Where none of them has a value, the first larger preset whose cases have it
-    /// gives them.
-    fn with_missing_values(
-        &self,
-        candidates: &[Vec<Case>],
-        larger: impl Iterator<Item = Vec<Vec<Case>>>,
-    ) -> Vec<Vec<Case>> {
-        let selected = |parts: &[Vec<Case>]| -> Vec<Vec<Case>> {
-            // What a user wrote has the values that were asked for.
-            let selects = |case: &&Case| is_own(&case.primitive) || self.axes.selects(case);
-            parts.iter().map(|part| part.iter().filter(selects).cloned().collect()).collect()
-        };
-        let mut parts = selected(candidates);
-        let mut missing = self.axes.missing(&parts.iter().flatten());
-        for preset in larger {
-            if missing.is_empty() {
-                break;
-            }
-            for (part, additional) in parts.iter_mut().zip(selected(&preset)) {
-                part.extend(additional.into_iter().filter(|case| missing.iter().any(|value| has(case, value))));
-            }
-            missing = self.axes.missing(&parts.iter().flatten());
-        }
-        parts
-    }
-
     /// The values of the axes that no case of the plan has.
-    pub(crate) fn missing_values(&self, plan: &Plan) -> Vec<String> {
-        let missing = self.axes.missing(&plan.parts.iter().flatten());
+    pub(crate) fn missing_values(&self, laboratories: &Laboratories, plan: &Plan) -> Vec<String> {
+        let axes = self.axes.on(topology_of(laboratories));
+        let missing = axes.missing(&plan.parts.iter().flatten());
         missing.iter().map(|((axis, _), value)| format!("{axis} {value}")).collect()
     }
 
@@ -157,6 +135,37 @@ impl Selection {
             None => Failure::Usage("the globs select no primitive; `syncscope list` shows the ids".to_owned()),
         }
     }
+}
+
+/// The candidates with the values asked for. Where none of them has a value, the first larger preset whose cases have it
+/// gives them.
+fn with_missing_values(
+    axes: &AxisFilter,
+    candidates: &[Vec<Case>],
+    larger: impl Iterator<Item = Vec<Vec<Case>>>,
+) -> Vec<Vec<Case>> {
+    let selected = |parts: &[Vec<Case>]| -> Vec<Vec<Case>> {
+        // What a user wrote has the values that were asked for.
+        let selects = |case: &&Case| is_own(&case.primitive) || axes.selects(case);
+        parts.iter().map(|part| part.iter().filter(selects).cloned().collect()).collect()
+    };
+    let mut parts = selected(candidates);
+    let mut missing = axes.missing(&parts.iter().flatten());
+    for preset in larger {
+        if missing.is_empty() {
+            break;
+        }
+        for (part, additional) in parts.iter_mut().zip(selected(&preset)) {
+            part.extend(additional.into_iter().filter(|case| missing.iter().any(|value| axes.has(case, value))));
+        }
+        missing = axes.missing(&parts.iter().flatten());
+    }
+    parts
+}
+
+/// The machine whose CPUs are measured; of a fake none.
+fn topology_of(laboratories: &Laboratories) -> Option<&Topology> {
+    laboratories.cpu.as_ref().map(CpuLaboratory::topology)
 }
 
 /// Whether people call a primitive so: a glob of its id, or a word of its id, its description or its source.

@@ -129,7 +129,7 @@ fn measure_here(
     laboratories.let_fresh_processes_measure();
     let plan = request.selection.plan(&mut laboratories, request.arguments.preset, request.seed);
     let plan = plan.inspect_err(|_| progress.finish())?;
-    for value in request.selection.missing_values(&plan) {
+    for value in request.selection.missing_values(&laboratories, &plan) {
         progress.suspend(|| terminal::warning(&format!("no case of any preset has {value}")));
     }
     if arguments.dry_run {
@@ -310,9 +310,12 @@ impl Request {
     }
 }
 
-/// Leaves this process only these CPUs. Called before anything reads which ones there are, and before there are other
-/// threads.
+/// Leaves this process only these CPUs, or the plan of a described machine. Called before anything reads which ones there are, and
+/// before there are other threads.
 fn restrict_to(cpus: &[u32]) -> Result<(), Failure> {
+    if syncscope_cpu::plan_on(cpus).map_err(Failure::Usage)? {
+        return Ok(());
+    }
     let allowed = scheduling::allowed_cpus();
     if let Some(cpu) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
         let allowed = cpu_list::format(&allowed);

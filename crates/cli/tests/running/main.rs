@@ -7,6 +7,7 @@ mod common;
 
 mod axes;
 mod command;
+mod described;
 mod help;
 mod launchers;
 mod measure;
