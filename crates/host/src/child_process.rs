@@ -78,6 +78,12 @@ pub(crate) fn send(process: libc::pid_t, signal: libc::c_int) {
     unsafe { libc::kill(process, signal) };
 }
 
+/// Whether a process gets this signal for what it did. Others come from outside: from somebody, or at a limit.
+pub const fn is_of_fault(signal: i32) -> bool {
+    use libc::{SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
+    matches!(signal, SIGABRT | SIGBUS | SIGFPE | SIGILL | SIGSEGV | SIGSYS | SIGTRAP)
+}
+
 /// Why a child with limits was killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Killed {

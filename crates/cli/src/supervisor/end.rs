@@ -5,6 +5,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use syncscope_host::child_process::is_of_fault;
 use syncscope_host::limits;
 
 /// How a worker ended.
@@ -61,11 +62,10 @@ impl Before {
                 End::Outside(Outside::OutOfMemory)
             }
             // What becomes of a process that gets no memory.
-            libc::SIGABRT | libc::SIGSEGV => match limits::memory() {
-                Some(limit) => End::Outside(Outside::MemoryLimit(signal, limit)),
-                None => End::Signal(signal),
-            },
-            libc::SIGBUS | libc::SIGILL | libc::SIGFPE | libc::SIGTRAP | libc::SIGSYS => End::Signal(signal),
+            libc::SIGABRT | libc::SIGSEGV if limits::memory().is_some() => {
+                End::Outside(Outside::MemoryLimit(signal, limits::memory().unwrap_or_default()))
+            }
+            _ if is_of_fault(signal) => End::Signal(signal),
             _ => End::Outside(Outside::Signal(signal)),
         }
     }

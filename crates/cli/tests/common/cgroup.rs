@@ -1,8 +1,9 @@
-//! A control group whose processes get half a CPU.
+//! A control group whose processes get less than others: half a CPU, some memory, few processes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The group. It goes when this is dropped; its processes must have ended.
 pub(crate) struct Quota(PathBuf);
@@ -10,12 +11,29 @@ pub(crate) struct Quota(PathBuf);
 impl Quota {
     /// `None`, with the reason on stderr, where this process may not make one.
     pub(crate) fn of_half_a_cpu() -> Option<Self> {
-        let name = format!("syncscope-test-{}", std::process::id());
-        let attempts = [
-            // Version 1, then version 2.
+        Self::with([
             ("/sys/fs/cgroup/cpu", &[("cpu.cfs_period_us", "100000"), ("cpu.cfs_quota_us", "50000")][..]),
             ("/sys/fs/cgroup", &[("cpu.max", "50000 100000")]),
-        ];
+        ])
+    }
+
+    /// The same with so much memory.
+    pub(crate) fn of_memory(bytes: &str) -> Option<Self> {
+        Self::with([
+            ("/sys/fs/cgroup/memory", &[("memory.limit_in_bytes", bytes)][..]),
+            ("/sys/fs/cgroup", &[("memory.max", bytes), ("memory.swap.max", "0")]),
+        ])
+    }
+
+    /// The same with so many processes and threads.
+    pub(crate) fn of_processes(count: &str) -> Option<Self> {
+        Self::with([("/sys/fs/cgroup/pids", &[("pids.max", count)][..]), ("/sys/fs/cgroup", &[("pids.max", count)])])
+    }
+
+    /// Of version 1, or else 2.
+    fn with(attempts: [(&str, &[(&str, &str)]); 2]) -> Option<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("syncscope-test-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         for (root, settings) in attempts {
             let group = Self(Path::new(root).join(&name));
             if fs::create_dir(&group.0).is_err() {
@@ -25,7 +43,7 @@ impl Quota {
                 return Some(group);
             }
         }
-        eprintln!("skipped: this process may make no control group with a quota");
+        eprintln!("skipped: this process may make no control group with a limit");
         None
     }
 

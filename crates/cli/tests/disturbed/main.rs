@@ -6,6 +6,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod groups;
 mod interrupted;
 mod killed;
 mod left_behind;

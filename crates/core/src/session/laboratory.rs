@@ -17,6 +17,8 @@ pub enum Refusal {
     Skipped(String),
     /// It should exist, but could not be set up.
     Failed(String),
+    /// The system did not let it be set up. Another time it may.
+    Prevented(String),
     /// The laboratory can measure nothing any more in this process. This case and those after it are for another.
     Lost(String),
 }
@@ -59,7 +61,8 @@ pub trait Laboratory {
     /// Makes one case ready to run.
     ///
     /// # Errors
-    /// [`Refusal::Skipped`] when the case does not exist here, [`Refusal::Failed`] when it could not be set up,
+    /// [`Refusal::Skipped`] when the case does not exist here, [`Refusal::Failed`] or [`Refusal::Prevented`] when it could
+    /// not be set up,
     /// [`Refusal::Lost`] when nothing can be set up any more.
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal>;
 

@@ -312,8 +312,16 @@ impl Passes<'_> {
     }
 
     fn record_refusal(&mut self, pending: &mut PendingCase, refusal: Refusal) -> Result<Ended, RunDirectoryError> {
+        let is_prevented = matches!(refusal, Refusal::Prevented(_));
+        if is_prevented && (pending.found.is_some() || pending.earlier_pairs.is_some()) {
+            // What is known of it stays.
+            pending.is_finished = true;
+            self.record(pending, Recorded::Everything)?;
+            return Ok(Ended::Finished);
+        }
         let verdict = match refusal {
             Refusal::Skipped(reason) => Verdict::Skipped(reason),
+            Refusal::Prevented(reason) => Verdict::Failed(reason),
             Refusal::Failed(reason) => Verdict::Failed(reason),
             Refusal::Lost(reason) => {
                 self.observer.warning(&reason);
@@ -321,8 +329,9 @@ impl Passes<'_> {
                 return Ok(Ended::Lost);
             }
         };
-        let row = Row::unmeasured(pending.case.clone(), verdict).described(pending.facts.as_ref());
-        self.session.journal.append(&row, &[], &[])?;
+        // When the run is resumed, it is measured again.
+        let row = Row { provisional: is_prevented, ..Row::unmeasured(pending.case.clone(), verdict) };
+        self.session.journal.append(&row.described(pending.facts.as_ref()), &[], &[])?;
         self.session.replaced.extend(pending.earlier_pairs.map(|_| pending.case.id()));
         // Earlier blocks do not stand beside a refusal.
         (pending.found, pending.is_finished) = (None, true);

@@ -98,9 +98,11 @@ impl ProcessTeam {
     /// The error of a worker that has ended.
     fn ended(&mut self, worker: usize) -> TeamError {
         let status = self.workers.get_mut(worker).and_then(|worker| worker.child.wait().ok());
-        match status {
-            Some(status) if status.signal().is_some() => {
-                TeamError::Failed(format!("worker process {worker} of {} ended: {status}", self.cpus.len()))
+        match status.and_then(|status| Some((status, status.signal()?))) {
+            Some((status, signal)) => {
+                let reason = format!("worker process {worker} of {} ended: {status}", self.cpus.len());
+                let is_fault = child_process::is_of_fault(signal);
+                if is_fault { TeamError::Failed(reason) } else { TeamError::Prevented(reason) }
             }
             _ => does_not_serve("ended"),
         }
@@ -181,7 +183,9 @@ impl Drop for Worker {
 }
 
 fn not_started(error: &io::Error) -> TeamError {
-    TeamError::Failed(format!("could not start this program again as a worker process: {error}; check `ulimit -u -n`"))
+    TeamError::Prevented(format!(
+        "could not start this program again as a worker process: {error}; check `ulimit -u -n`"
+    ))
 }
 
 /// The worker is not what it should be.

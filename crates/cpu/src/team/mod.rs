@@ -91,9 +91,12 @@ pub enum TeamError {
     /// Some threads did not finish.
     #[error("not done after {0:?}")]
     TimedOut(Duration),
-    /// A thread or a process could not be started or bound, or failed: with what a user needs to act.
+    /// A thread or a process failed: with what a user needs to act.
     #[error("{0}")]
     Failed(String),
+    /// The system did not let a thread or a process start, bound none, or ended one, as it may not do another time.
+    #[error("{0}")]
+    Prevented(String),
     /// The team failed before and takes no more jobs.
     #[error("this team failed earlier")]
     Poisoned,
@@ -101,7 +104,10 @@ pub enum TeamError {
 
 impl From<TeamError> for Refusal {
     fn from(error: TeamError) -> Self {
-        Self::Failed(error.to_string())
+        match error {
+            TeamError::Prevented(reason) => Self::Prevented(reason),
+            other => Self::Failed(other.to_string()),
+        }
     }
 }
 
@@ -180,7 +186,7 @@ impl Team {
                 team_thread::serve(thread, cpu, shared, batches);
             })?;
         }
-        team.collect(STARTUP_TIMEOUT)?;
+        team.collect(STARTUP_TIMEOUT).map_err(|error| TeamError::Prevented(error.to_string()))?;
         Ok(team)
     }
 
@@ -214,7 +220,7 @@ impl Team {
         let (sender, batches) = mpsc::channel();
         let spawned = thread::Builder::new().name(name).spawn(move || serve(&shared, &batches));
         let failed = |error| {
-            TeamError::Failed(format!(
+            TeamError::Prevented(format!(
                 "could not start thread {thread}: {error}; check the limit on processes (`ulimit -u`, pids.max)"
             ))
         };
