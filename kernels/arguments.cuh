@@ -5,6 +5,8 @@
 // are.
 #pragma once
 
+namespace syncscope {
+
 using u32 = unsigned int;
 using u64 = unsigned long long;
 
@@ -103,3 +105,10 @@ struct LaunchChainArguments {
 // `offsetof` of <cstddef>, which NVRTC does not have: the compiler's own expression for it.
 #define SYNCSCOPE_OFFSET_OF(Structure, field) __INTADDR__(&((Structure *)0)->field)
 #include "layouts.cuh"
+
+}  // namespace syncscope
+
+// The code of users has names of its own.
+#ifndef SYNCSCOPE_OWN
+using namespace syncscope;
+#endif

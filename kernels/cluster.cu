@@ -1,12 +1,12 @@
 // Barriers of a cluster of blocks (gpu.cluster).
 //
-// KIND selects the barrier. With RELAXED=1 the arrival orders no memory accesses.
+// KIND selects the barrier. With SYNCSCOPE_RELAXED=1 the arrival orders no memory accesses.
 #include "cluster.cuh"
 
-#ifndef RELAXED
-#define RELAXED 0
+#ifndef SYNCSCOPE_RELAXED
+#define SYNCSCOPE_RELAXED 0
 #endif
-constexpr bool IS_ORDERED = RELAXED == 0;
+constexpr bool IS_ORDERED = SYNCSCOPE_RELAXED == 0;
 
 using Arguments = RegisterArguments;
 
@@ -73,6 +73,6 @@ struct Operation {
 };
 
 template <>
-constexpr Meets MEETS<Operation> = Meets::CLUSTER;
+constexpr Meets syncscope::MEETS<Operation> = Meets::CLUSTER;
 
 SYNCSCOPE_CLUSTER_KERNELS(Body)

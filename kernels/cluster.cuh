@@ -2,6 +2,8 @@
 #pragma once
 #include "harness.cuh"
 
+namespace syncscope {
+
 // The default memory orders of both, written out: threads that waited see what was written before the arrival.
 __device__ __forceinline__ void arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
 // The arrival that orders no memory accesses before it.
@@ -71,10 +73,16 @@ __device__ __forceinline__ void check_cluster_barrier(const Arguments &arguments
 
 // Kernels that can only be launched with a cluster size. In other kernels every barrier tests at run time whether there
 // is a cluster.
-#define SYNCSCOPE_CLUSTER_KERNEL extern "C" __global__ void __cluster_dims__() __launch_bounds__(1024, 2)
+#define SYNCSCOPE_CLUSTER_KERNEL extern "C" __global__ void __cluster_dims__() SYNCSCOPE_BOUNDS
 
-#define SYNCSCOPE_CLUSTER_KERNELS(Body)                                                                                \
-    SYNCSCOPE_CLUSTER_KERNEL baseline(const Arguments arguments) { measure<Body<1>, Together, Operation>(arguments); } \
-    SYNCSCOPE_CLUSTER_KERNEL test(const Arguments arguments) { measure<Body<2>, Together, Operation>(arguments); }     \
-    SYNCSCOPE_CLUSTER_KERNEL check(const Arguments arguments) { Operation::check(arguments); }                         \
+#define SYNCSCOPE_CLUSTER_KERNELS(Body)                                                                \
+    SYNCSCOPE_CLUSTER_KERNEL syncscope_baseline(const Arguments arguments) {                           \
+        measure<Body<1>, Together, Operation>(arguments);                                              \
+    }                                                                                                  \
+    SYNCSCOPE_CLUSTER_KERNEL syncscope_test(const Arguments arguments) {                               \
+        measure<Body<2>, Together, Operation>(arguments);                                              \
+    }                                                                                                  \
+    SYNCSCOPE_CLUSTER_KERNEL syncscope_check(const Arguments arguments) { Operation::check(arguments); } \
     SYNCSCOPE_THIRD(SYNCSCOPE_CLUSTER_KERNEL, Body, Together, Operation)
+
+}  // namespace syncscope

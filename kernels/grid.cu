@@ -1,7 +1,7 @@
 // Barriers of all threads of a grid (gpu.grid).
 //
-// KIND selects the barrier, RELAXED=1 the one that orders no memory accesses. ABSENT=1 is a fault for tests: the last
-// block does not arrive.
+// KIND selects the barrier, SYNCSCOPE_RELAXED=1 the one that orders no memory accesses. ABSENT=1 is a fault for tests:
+// the last block does not arrive.
 #include "grid_kinds.cuh"
 
 using Arguments = GridBarrierArguments;

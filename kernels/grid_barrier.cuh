@@ -9,23 +9,26 @@
 // the litmus test of store buffering, the others that of message passing. The kernel `check` repeats this many times,
 // with blocks that arrive late.
 //
-// With RELAXED=1 the barriers order no memory accesses. Their check tests only that all have arrived; see `announce`.
-// WEAKENED=n is a fault for tests: the barrier lacks its nth ordering, and the check has to notice.
+// With SYNCSCOPE_RELAXED=1 the barriers order no memory accesses. Their check tests only that all have arrived; see
+// `announce`.
+// SYNCSCOPE_WEAKENED=n is a fault for tests: the barrier lacks its nth ordering, and the check has to notice.
 #pragma once
 #include "harness.cuh"
 
-#ifndef RELAXED
-#define RELAXED 0
-#endif
-constexpr bool IS_ORDERED = RELAXED == 0;
+namespace syncscope {
 
-#ifndef WEAKENED
-#define WEAKENED 0
+#ifndef SYNCSCOPE_RELAXED
+#define SYNCSCOPE_RELAXED 0
+#endif
+constexpr bool IS_ORDERED = SYNCSCOPE_RELAXED == 0;
+
+#ifndef SYNCSCOPE_WEAKENED
+#define SYNCSCOPE_WEAKENED 0
 #endif
 
 // Whether a barrier has the ordering of this number. Each barrier numbers its own, from 1.
 template <u32 NUMBER>
-constexpr bool ORDERS = IS_ORDERED && WEAKENED != NUMBER;
+constexpr bool ORDERS = IS_ORDERED && SYNCSCOPE_WEAKENED != NUMBER;
 
 constexpr u32 MOST_DEVICES = 16;
 
@@ -67,9 +70,7 @@ struct DeviceTable {
 static_assert(sizeof(PhaseCounts) == 32 && sizeof(Exchange) == 256 && sizeof(DeviceTable) == 296,
               "the host's structures must be these");
 
-extern "C" {
 __constant__ DeviceTable device_table;
-}
 
 // Polls between two readings of the clock. A reading takes about as long as a poll, so the limit costs a thousandth.
 constexpr u32 POLLS = 1024;
@@ -317,8 +318,14 @@ struct CheckedBarrier : Barrier {
 
 #define SYNCSCOPE_GRID_BARRIERS(Barrier) SYNCSCOPE_GRID_BARRIERS_AS(SYNCSCOPE_KERNEL, Barrier)
 
-#define SYNCSCOPE_GRID_BARRIERS_AS(KERNEL, Barrier)                                                                    \
-    KERNEL baseline(const Arguments arguments) { measure<Repeated<1>, Together, CheckedBarrier<Barrier>>(arguments); } \
-    KERNEL test(const Arguments arguments) { measure<Repeated<2>, Together, CheckedBarrier<Barrier>>(arguments); }     \
-    KERNEL check(const Arguments arguments) { CheckedBarrier<Barrier>::check(arguments); }                             \
+#define SYNCSCOPE_GRID_BARRIERS_AS(KERNEL, Barrier)                                                       \
+    KERNEL syncscope_baseline(const Arguments arguments) {                                                \
+        measure<Repeated<1>, Together, CheckedBarrier<Barrier>>(arguments);                               \
+    }                                                                                                     \
+    KERNEL syncscope_test(const Arguments arguments) {                                                    \
+        measure<Repeated<2>, Together, CheckedBarrier<Barrier>>(arguments);                               \
+    }                                                                                                     \
+    KERNEL syncscope_check(const Arguments arguments) { CheckedBarrier<Barrier>::check(arguments); }      \
     SYNCSCOPE_THIRD(KERNEL, Repeated, Together, CheckedBarrier<Barrier>)
+
+}  // namespace syncscope

@@ -1,8 +1,8 @@
 // Barriers of all threads of a grid that try to be faster than one counter (gpu.grid.hierarchical). Compute capability
 // 9.0 or later.
 //
-// KIND selects the barrier, CLUSTERS=1 a launch in clusters, ROOMY=1 kernels with more registers, RELAXED=1 the one
-// that orders no memory accesses. ABSENT=1 is a fault for tests: the last block does not arrive, except in clusters,
+// KIND selects the barrier, CLUSTERS=1 a launch in clusters, ROOMY=1 kernels with more registers, SYNCSCOPE_RELAXED=1
+// the one that orders no memory accesses. ABSENT=1 is a fault for tests: the last block does not arrive, except in clusters,
 // whose own barrier has no limit. All of them are split in the same way: the writes of a block are made visible to its
 // first thread by the barrier of the block, that thread releases them, the polls are relaxed, and one fence at the end
 // acquires. In the memory model of PTX a release (red.release, or fence.release and a relaxed addition after it)

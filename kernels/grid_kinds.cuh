@@ -1,7 +1,9 @@
-// Barriers of all threads of a grid, in three kinds. With RELAXED=1 the last two order no memory accesses, with
-// WEAKENED they lack one ordering.
+// Barriers of all threads of a grid, in three kinds. With SYNCSCOPE_RELAXED=1 the last two order no memory accesses, with
+// SYNCSCOPE_WEAKENED they lack one ordering.
 #pragma once
 #include "grid_barrier.cuh"
+
+namespace syncscope {
 
 using u8 = unsigned char;
 
@@ -159,3 +161,5 @@ struct BarrierOf {
         }
     }
 };
+
+}  // namespace syncscope

@@ -2,12 +2,12 @@
 //
 // The file of a family names its kind of `Arguments`, defines `struct Operation`, and ends with `SYNCSCOPE_KERNELS`,
 // which makes three kernels of it:
-//   baseline   UNROLL operations per iteration
-//   test       2 * UNROLL operations per iteration, from the same body
-//   check      checks that the operation does its work
-// With THIRD_LOOP there is a fourth one, with a third loop; it shows whether the second copy of an operation costs what
-// the first one does:
-//   third      3 * UNROLL operations per iteration, from the same body
+//   syncscope_baseline   UNROLL operations per iteration
+//   syncscope_test       2 * UNROLL operations per iteration, from the same body
+//   syncscope_check      checks that the operation does its work
+// With SYNCSCOPE_THIRD_LOOP there is a fourth one, with a third loop; it shows whether the second copy of an operation
+// costs what the first one does:
+//   syncscope_third      3 * UNROLL operations per iteration, from the same body
 // An Operation has
 //   Operation(const Arguments &)         what a thread keeps in registers
 //   void run()                           the operation, once
@@ -16,6 +16,8 @@
 // `SYNCSCOPE_KERNELS_AS(Body, Paths)` makes them with another body or other paths through the loop; see there.
 #pragma once
 #include "arguments.cuh"
+
+namespace syncscope {
 
 // Operations that occur once in the machine code of one iteration of the baseline; fewer if one takes microseconds.
 #ifndef SYNCSCOPE_UNROLL
@@ -218,7 +220,7 @@ struct Spin {
 enum class Meets { WARP, BLOCK, CLUSTER };
 
 // Of an Operation whose threads meet in more than a warp, its file says so after the definition:
-//   template <> constexpr Meets MEETS<Operation> = Meets::BLOCK;
+//   template <> constexpr Meets syncscope::MEETS<Operation> = Meets::BLOCK;
 template <typename Operation>
 constexpr Meets MEETS = Meets::WARP;
 
@@ -426,23 +428,29 @@ __device__ void check_barrier(const Arguments &arguments, u32 group) {
 #ifndef SYNCSCOPE_MOST_THREADS
 #define SYNCSCOPE_MOST_THREADS 1024
 #endif
-#define SYNCSCOPE_KERNEL extern "C" __global__ void __launch_bounds__(SYNCSCOPE_MOST_THREADS, 2)
+#ifndef SYNCSCOPE_LEAST_BLOCKS
+#define SYNCSCOPE_LEAST_BLOCKS 2
+#endif
+#define SYNCSCOPE_BOUNDS __launch_bounds__(SYNCSCOPE_MOST_THREADS, SYNCSCOPE_LEAST_BLOCKS)
+#define SYNCSCOPE_KERNEL extern "C" __global__ void SYNCSCOPE_BOUNDS
 
 // An empty kernel, which sets the block order; see `block_order.rs`.
-SYNCSCOPE_KERNEL idle() {}
+extern "C" __global__ void __launch_bounds__(1024, 2) syncscope_idle() {}
 
 // The kernel with the third loop, if it is asked for. It is compiled for few cases of a run.
-#ifdef THIRD_LOOP
+#ifdef SYNCSCOPE_THIRD_LOOP
 #define SYNCSCOPE_THIRD(KERNEL, Body, Paths, Operation) \
-    KERNEL third(const Arguments arguments) { measure<Body<3>, Paths, Operation>(arguments); }
+    KERNEL syncscope_third(const Arguments arguments) { measure<Body<3>, Paths, Operation>(arguments); }
 #else
 #define SYNCSCOPE_THIRD(KERNEL, Body, Paths, Operation)
 #endif
 
 #define SYNCSCOPE_KERNELS SYNCSCOPE_KERNELS_AS(Repeated, Together)
 
-#define SYNCSCOPE_KERNELS_AS(Body, Paths)                                                                   \
-    SYNCSCOPE_KERNEL baseline(const Arguments arguments) { measure<Body<1>, Paths, Operation>(arguments); } \
-    SYNCSCOPE_KERNEL test(const Arguments arguments) { measure<Body<2>, Paths, Operation>(arguments); }     \
-    SYNCSCOPE_KERNEL check(const Arguments arguments) { Operation::check(arguments); }                      \
+#define SYNCSCOPE_KERNELS_AS(Body, Paths)                                                                     \
+    SYNCSCOPE_KERNEL syncscope_baseline(const Arguments arguments) { measure<Body<1>, Paths, Operation>(arguments); } \
+    SYNCSCOPE_KERNEL syncscope_test(const Arguments arguments) { measure<Body<2>, Paths, Operation>(arguments); }     \
+    SYNCSCOPE_KERNEL syncscope_check(const Arguments arguments) { Operation::check(arguments); }                      \
     SYNCSCOPE_THIRD(SYNCSCOPE_KERNEL, Body, Paths, Operation)
+
+}  // namespace syncscope

@@ -18,6 +18,6 @@ __device__ __forceinline__ void run_phase(const Arguments &arguments) {
     *own = phase + 1;
 }
 
-SYNCSCOPE_KERNEL baseline(const Arguments arguments) { run_phase(arguments); }
-SYNCSCOPE_KERNEL test(const Arguments arguments) { run_phase(arguments); }
-SYNCSCOPE_KERNEL check(const Arguments arguments) { run_phase(arguments); }
+SYNCSCOPE_KERNEL syncscope_baseline(const Arguments arguments) { run_phase(arguments); }
+SYNCSCOPE_KERNEL syncscope_test(const Arguments arguments) { run_phase(arguments); }
+SYNCSCOPE_KERNEL syncscope_check(const Arguments arguments) { run_phase(arguments); }

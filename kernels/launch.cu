@@ -76,12 +76,12 @@ __device__ __forceinline__ void last(const Arguments &arguments) {
     }
 }
 
-SYNCSCOPE_KERNEL baseline(const Arguments arguments) {
+SYNCSCOPE_KERNEL syncscope_baseline(const Arguments arguments) {
     begin();
     last<2>(arguments);
     end(arguments);
 }
-SYNCSCOPE_KERNEL test(const Arguments arguments) {
+SYNCSCOPE_KERNEL syncscope_test(const Arguments arguments) {
     begin();
     last<1>(arguments);
     end(arguments);
@@ -90,7 +90,7 @@ SYNCSCOPE_KERNEL test(const Arguments arguments) {
 // One phase, which is one launch: every block reads what another block wrote in the launch before, with plain accesses,
 // and writes what the next launch will read. There are two arrays, so that no block overwrites what must still be read.
 // Blocks write at different times: without the barrier between launches a reader would be too early.
-SYNCSCOPE_KERNEL check(const Arguments arguments) {
+SYNCSCOPE_KERNEL syncscope_check(const Arguments arguments) {
     begin();
     if (threadIdx.x != 0) return;
     // In a loop, the blocks that have ended say which turn this is: fewer than a grid of them are of this turn.

@@ -74,6 +74,6 @@ struct Operation {
 };
 
 template <>
-constexpr Meets MEETS<Operation> = Meets::BLOCK;
+constexpr Meets syncscope::MEETS<Operation> = Meets::BLOCK;
 
 SYNCSCOPE_KERNELS

@@ -66,6 +66,6 @@ struct Operation {
 };
 
 template <>
-constexpr Meets MEETS<Operation> = Meets::CLUSTER;
+constexpr Meets syncscope::MEETS<Operation> = Meets::CLUSTER;
 
 SYNCSCOPE_CLUSTER_KERNELS(Repeated)

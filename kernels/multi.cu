@@ -1,6 +1,7 @@
 // Barriers of all threads of a grid on each of several devices (gpu.multi).
 //
-// KIND selects the barrier, ROOMY=1 kernels with more registers, RELAXED=1 the one that orders no memory accesses.
+// KIND selects the barrier, ROOMY=1 kernels with more registers, SYNCSCOPE_RELAXED=1 the one that orders no memory
+// accesses.
 #include "grid_barrier.cuh"
 #include "near_counters.cuh"
 

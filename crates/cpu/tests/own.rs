@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use syncscope_core::{
-    Case, Check, Dtype, ExperimentError, Laboratory as _, Layout, OwnAxes, OwnCheck, OwnOperation, Placement, Refusal,
+    Case, Check, Dtype, ExperimentError, Laboratory as _, Layout, OwnAxes, OwnCheck, OwnOperation, OwnUse, Placement, Refusal,
     Shot, Side,
 };
 use syncscope_cpu::primitives::own;
@@ -25,13 +25,21 @@ fn in_file(file: &str, function: &str, text: &str) -> OwnOperation {
     OwnOperation { file: Some(file.to_owned()), function: Some(function.to_owned()), ..statement(&name, text) }
 }
 
+/// An operation with what the compiler tells of it.
+fn known(operation: &OwnOperation) -> Result<OwnOperation, String> {
+    let candidates = operation.file.as_ref().map_or_else(Vec::new, |_| OwnOperation::candidates(&operation.text));
+    let found = own::inspect(operation, &candidates, Some(Dtype::U64))?;
+    Ok(operation.clone().known(&found, operation.function.as_deref()))
+}
+
 /// A case of the operation, which is defined.
 fn case(operation: &OwnOperation, threads: u32) -> Case {
+    let operation = &known(operation).unwrap_or_else(|_| operation.clone());
     own::define(std::slice::from_ref(operation), &OwnAxes::default());
     Case {
         threads: Some(threads),
         dtype: Some(Dtype::U64),
-        layout: Some(if operation.names("mine") { Layout::Private { stride: 8 } } else { Layout::Shared }),
+        layout: Some(if operation.uses(OwnUse::Element) { Layout::Private { stride: 8 } } else { Layout::Shared }),
         placement: Some(Placement::None),
         ..Case::new(&operation.id)
     }
@@ -121,4 +129,34 @@ fn the_example_measures_a_lock_of_a_rust_program() {
     let lines = own_lock::measure(&[1], Duration::from_millis(20));
     assert_eq!(lines.len(), 2);
     assert!(lines.iter().all(|line| line.ends_with("check Ok")), "{lines:?}");
+}
+
+/// Meaning comes from what is compiled, and not from names, comments or the text's form.
+#[test]
+fn functions_and_what_they_use_are_what_the_compiler_says() {
+    let text = "// void operation_comment(struct thread *me), barrier, mine\n\
+        static const char *text = \"void operation_string(struct thread *me)\";\n\
+        static void add(struct thread *t) { atomic_fetch_add(t->mine, 1); }\n\
+        static inline void\noperation\n(struct thread *anyone) { add(anyone); }\n\
+        void operation_x(struct thread *t) { atomic_fetch_add(t->x, t->value); /* mine */ }\n\
+        void operation_meets(struct thread *t) { meet(t); }\n\
+        void operation_barrier_free(struct thread *t) { t->value++; }\n\
+        void operation_nothing(struct thread *t) { (void)t; (void)text; }\n\
+        void wait_for_value(volatile int *word, int value) { while (*word != value) {} }\n\
+        int operation_count;\n\
+        void setup(struct thread *t) { (void)t; }\n";
+    for file in ["any.c", "any.cpp"] {
+        let source = OwnOperation { file: Some(file.to_owned()), ..statement("any", text) };
+        let found = own::inspect(&source, &OwnOperation::candidates(text), None).unwrap();
+        let uses: Vec<(&str, &[OwnUse])> = found.functions.iter().map(|(name, uses)| (&**name, &**uses)).collect();
+        let expected: [(&str, &[OwnUse]); 6] = [
+            ("operation", &[OwnUse::Element]),
+            ("operation_x", &[OwnUse::Variable, OwnUse::Value]),
+            ("operation_meets", &[OwnUse::Meeting]),
+            ("operation_barrier_free", &[OwnUse::Value]),
+            ("operation_nothing", &[]),
+            ("setup", &[]),
+        ];
+        assert_eq!(uses, expected, "{file}");
+    }
 }

@@ -6,12 +6,10 @@ use syncscope_core::{Case, Evidence, Preset};
 
 use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::{cases, entry_of, own, program_of, unavailable};
-use crate::cuda::compile::{Cache, Compiler, Program};
-use crate::cuda::discovery::Surroundings;
+use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::error::NvrtcError;
-use crate::cuda::nvrtc::Nvrtc;
 use crate::evidence::evidence_of;
-use crate::launch::headers::headers;
+use crate::launch::compilers::compiler_of_users;
 
 /// The architectures that are verified by default: each generation from Turing on.
 pub const ARCHITECTURES: [&str; 7] = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
@@ -71,11 +69,9 @@ pub fn verify(
 
 /// NVRTC for an architecture, and its compute capability.
 fn compiler_for(arch: &str) -> Result<(Compiler, (u32, u32)), NvrtcError> {
-    let nvrtc = Nvrtc::find(&Surroundings::of_process(), None)?;
-    let unknown = || NvrtcError::UnknownArchitecture { nvrtc: nvrtc.version(), arch: arch.to_owned() };
-    let capability = capability(arch).filter(|capability| nvrtc.target(*capability).as_deref() == Some(arch));
-    let capability = capability.ok_or_else(unknown)?;
-    Ok((Compiler::new(nvrtc, Cache::of_user(), arch.to_owned(), headers()), capability))
+    let compiler = compiler_of_users(Some(arch), None)?;
+    // NVRTC knows no others.
+    Ok((compiler, capability(arch).unwrap_or_default()))
 }
 
 /// The timed region of every operation that the user wrote, compiled for an architecture and decoded: its id, and the listing.
@@ -106,7 +102,7 @@ pub fn elided_by_nature(case: &Case, capability: (u32, u32)) -> Option<&'static 
 
 /// `sm_120` is compute capability 12.0.
 fn capability(arch: &str) -> Option<(u32, u32)> {
-    let number: u32 = arch.strip_prefix("sm_")?.parse().ok()?;
+    let number: u32 = arch.strip_prefix("sm_")?.trim_end_matches(['a', 'f']).parse().ok()?;
     Some((number / 10, number % 10))
 }
 
@@ -117,6 +113,7 @@ mod tests {
     #[test]
     fn architectures_are_compute_capabilities() {
         assert_eq!(ARCHITECTURES.map(capability), [(7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0)].map(Some));
+        assert_eq!(["sm_90a", "sm_120f"].map(capability), [Some((9, 0)), Some((12, 0))]);
         assert_eq!(capability("compute_90"), None);
         assert_eq!(capability("sm_x"), None);
     }

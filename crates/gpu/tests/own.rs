@@ -3,26 +3,57 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a missing requirement fails the test")]
 
-use syncscope_core::{Case, OwnAxes, OwnCheck, OwnOperation};
+use std::sync::Arc;
+
+use syncscope_core::{Case, Dtype, Evidence, Layout, OwnAxes, OwnCheck, OwnOperation, OwnUse};
 use syncscope_gpu::compile::{Cache, Compiler};
 use syncscope_gpu::discovery::Surroundings;
 use syncscope_gpu::nvrtc::Nvrtc;
+use syncscope_gpu::own::Inspector;
 use syncscope_gpu::{DeviceLimits, evidence_of, headers, own, program_of, third_loop_of};
 
-/// The evidence in the first case of an operation on an architecture, or the error of the compiler.
-fn evidence(operation: &OwnOperation, arch: &str) -> Result<String, String> {
-    own::define(std::slice::from_ref(operation), &OwnAxes::default());
+/// An operation with what the compiler tells of it.
+fn known(operation: &OwnOperation, arch: &str) -> Result<OwnOperation, String> {
+    let candidates = operation.file.as_ref().map_or_else(Vec::new, |_| OwnOperation::candidates(&operation.text));
+    let found = Inspector::new(Some(arch), None).unwrap().inspect(operation, &candidates, None);
+    Ok(operation.clone().known(&found.map_err(|error| error.to_string())?, operation.function.as_deref()))
+}
+
+/// The functions of a text that are operations.
+fn operations(text: &str) -> Vec<String> {
+    let file = function("", text);
+    let found = Inspector::new(Some("sm_90"), None).unwrap().inspect(&file, &OwnOperation::candidates(text), None);
+    let functions = found.unwrap().functions.into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+    OwnOperation::of_functions(&functions).0.into_iter().map(|(function, _)| function).collect()
+}
+
+/// The first case of an operation with these axes, as the compiler knows it.
+fn first_case(operation: &OwnOperation, axes: &OwnAxes, arch: &str) -> Result<Case, String> {
+    own::define(&[known(operation, arch)?], axes);
     let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
-    let case: Case = own::cases(limits).into_iter().find(|case| case.primitive == operation.id).unwrap();
+    Ok(own::cases(limits).into_iter().find(|case| case.primitive == operation.id).unwrap())
+}
+
+/// The machine code of a case, or the error of the compiler.
+fn compiled(operation: &OwnOperation, case: &Case, arch: &str) -> Result<Arc<[u8]>, String> {
     let nvrtc = Nvrtc::find(&Surroundings::of_process(), None).unwrap();
     let mut compiler = Compiler::new(nvrtc, Cache::of_user(), arch.to_owned(), headers());
-    let cubin = compiler.cubin(&program_of(&case).unwrap()).map_err(|error| error.to_string())?;
     // With the vendor's headers, each program takes seconds.
     let has_headers = [&operation.text, &operation.includes].iter().any(|text| text.contains("#include"));
-    if let Some(third) = third_loop_of(&case).filter(|_| !has_headers) {
+    if let Some(third) = third_loop_of(case).filter(|_| !has_headers) {
         compiler.cubin(&third).map_err(|error| error.to_string())?;
     }
-    let found = evidence_of(&case, &cubin);
+    compiler.cubin(&program_of(case).unwrap()).map_err(|error| error.to_string())
+}
+
+/// The evidence in the first case of an operation on an architecture, or the error of the compiler.
+fn evidence_with(operation: &OwnOperation, axes: &OwnAxes, arch: &str) -> Result<Evidence, String> {
+    let case = first_case(operation, axes, arch)?;
+    Ok(evidence_of(&case, &compiled(operation, &case, arch)?))
+}
+
+fn evidence(operation: &OwnOperation, arch: &str) -> Result<String, String> {
+    let found = evidence_with(operation, &OwnAxes::default(), arch)?;
     Ok(found.summary().map_or_else(|| format!("{found:?}"), str::to_owned))
 }
 
@@ -86,8 +117,8 @@ fn barriers_span_clusters_and_grids() {
         __device__ void grid_wait(Thread &me) {\n\
             __syncthreads();\n\
             if (threadIdx.x == 0) {\n\
-                atomicAdd((u32 *)me.memory, 1u);\n\
-                me.wait_until([&] { return *(volatile u32 *)me.memory >= (me.passed + 1) * gridDim.x; });\n\
+                atomicAdd((unsigned *)me.memory, 1u);\n\
+                me.wait_until([&] { return *(volatile unsigned *)me.memory >= (me.passed + 1) * gridDim.x; });\n\
             }\n\
             __syncthreads();\n\
         }\n\
@@ -127,4 +158,68 @@ fn errors_have_the_lines_of_the_user() {
 fn an_operation_that_is_nothing_has_no_evidence() {
     let found = evidence(&statement("nothing", "(void)0"), "sm_90").unwrap();
     assert!(found.contains("has no loop"), "{found}");
+}
+
+/// Meaning comes from what is compiled, and not from names, comments or the text's form.
+#[test]
+fn functions_are_what_can_be_called_with_a_thread() {
+    let text = "// void operation_comment(Thread &me) and \"operation_string\"\n\
+        __device__ const char text[] = \"void operation_string(Thread &me)\";\n\
+        inline\n__device__\nvoid\noperation (Thread &anything) { anything.x = 1; }\n\
+        auto __device__ operation_trailing(Thread &t) -> void { t.x = 2; }\n\
+        template <int N> __device__ void operation_template(Thread &me) { me.x = N; }\n\
+        template <typename Any> __device__ void operation_generic(Any &me) { me.x = 3; }\n\
+        static __device__ __forceinline__ int operation_result(Thread &me) { return atomicAdd(&me.x, 1); }\n\
+        __device__ bool wait_for_value(volatile int *word, int value) { return *word == value; }\n\
+        __device__ void send_value(int *word) { *word = 1; }\n\
+        #define operation_macro 5\n\
+        __device__ int operation_count;\n\
+        struct operation_state { int word; };\n\
+        namespace elsewhere { __device__ void operation_hidden(Thread &me) { me.x = 4; } }\n\
+        #if 0\n__device__ void operation_disabled(Thread &me) {}\n#endif\n";
+    let expected = ["operation", "operation_trailing", "operation_generic", "operation_result"];
+    assert_eq!(operations(text), expected);
+}
+
+/// The same operations under other names of the parameter, and by helpers.
+#[test]
+fn uses_are_found_whatever_the_names_are() {
+    let uses = |name: &str, text: &str| known(&function(name, text), "sm_90").unwrap().uses;
+    for (parameter, helper) in [("me", ""), ("t", ""), ("t", "__noinline__ ")] {
+        let add = format!(
+            "__device__ {helper}void add(Thread &{parameter}) {{ atomicAdd(&{parameter}.mine, 1); }}\n\
+             __device__ void operation(Thread &anyone) {{ add(anyone); }}\n\
+             __device__ void operation_none(Thread &anyone) {{ /* mine, x, barrier, bar.sync( */ __threadfence(); }}"
+        );
+        assert_eq!(uses("operation", &add)[..1], [OwnUse::Element], "{add}");
+        assert_eq!(uses("operation_none", &add), [], "{add}");
+    }
+    let text = "__device__ void operation_s(Thread &t) { t.shared[threadIdx.x] = t.value; __syncthreads(); }\n\
+        __device__ void operation_v(Thread &t) { t.value += 1; }\n\
+        __device__ void operation_l(Thread &t) { while (*(volatile T *)&t.x == 0) {} }\n\
+        __device__ void operation_w(Thread &t) { __syncwarp(0xff); }\n";
+    use OwnUse::{BlockMemory, Loops, Meeting, Value, Variable};
+    assert_eq!(uses("operation_s", text), [Value, BlockMemory, Meeting]);
+    assert_eq!(uses("operation_v", text), [Value]);
+    assert_eq!(uses("operation_l", text), [Variable, Loops]);
+    assert_eq!(uses("operation_w", text), []);
+    let layout = |text: &str| first_case(&function("operation", text), &OwnAxes::default(), "sm_90").unwrap().layout;
+    assert_eq!(layout("__device__ void operation(Thread &t) { t.mine++; }"), Some(Layout::Private { stride: 1 }));
+    assert_eq!(layout("__device__ void operation(Thread &t) { t.value++; }"), None);
+}
+
+/// Whatever words the code has, its type is the one that is asked for.
+#[test]
+fn the_type_asked_for_is_compiled_in() {
+    let bins = "__device__ T bins[64];\n__device__ void operation_bins(Thread &t) { atomicAdd(&bins[threadIdx.x], (T)1); }";
+    let asked = OwnAxes { dtypes: vec![Dtype::F32], ..OwnAxes::default() };
+    for (operation, float) in [
+        (statement("shared_type", "atomicAdd(&shared[threadIdx.x % 18], (T)1)"), "ATOMS.CAST"),
+        (function("operation_bins", bins), "REDG.E.ADD.F32"),
+        (statement("value_type", "value = __shfl_xor_sync(~0u, value, 1) + value"), "FADD"),
+    ] {
+        let found = evidence_with(&operation, &asked, "sm_90").unwrap();
+        let listing = found.listing().unwrap_or_default();
+        assert!(listing.contains(float), "{}: {listing}", operation.text);
+    }
 }

@@ -35,10 +35,10 @@ __device__ __forceinline__ void measure(int *one, int *two, int stride, int roun
     times[thread] = stop - start;
     *own = x + found + mask;
 }
-extern "C" __global__ void __launch_bounds__(1024, 2) baseline(int *one, int *two, int stride, int rounds, long long *times) {
+extern "C" __global__ void __launch_bounds__(1024, 2) syncscope_baseline(int *one, int *two, int stride, int rounds, long long *times) {
     measure<COPIES>(one, two, stride, rounds, times);
 }
-extern "C" __global__ void __launch_bounds__(1024, 2) test(int *one, int *two, int stride, int rounds, long long *times) {
+extern "C" __global__ void __launch_bounds__(1024, 2) syncscope_test(int *one, int *two, int stride, int rounds, long long *times) {
     measure<2 * COPIES>(one, two, stride, rounds, times);
 }
 "#;
@@ -62,7 +62,7 @@ fn counts(region: &Region) -> Counts {
 
 fn regions(cubin: &[u8]) -> [Region; 2] {
     let cubin = Cubin::parse(cubin).unwrap();
-    ["baseline", "test"].map(|kernel| timed_region(cubin.kernel(kernel).unwrap()).unwrap())
+    ["syncscope_baseline", "syncscope_test"].map(|kernel| timed_region(cubin.kernel(kernel).unwrap()).unwrap())
 }
 
 fn nvrtc() -> Nvrtc {

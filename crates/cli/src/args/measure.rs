@@ -33,6 +33,12 @@ pub(crate) struct MeasureArguments {
     /// Print the machine code of the timed region with its control codes, for ARCH (sm_90 if none is named), and exit
     #[arg(long, value_name = "ARCH", num_args = 0..=1, default_missing_value = "sm_90", requires = "gpu")]
     pub(crate) sass: Option<String>,
+    /// Blocks of the clusters in which GPU code runs, such as 2,16 [default: clusters of up to 8 for code that needs them]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=16))]
+    pub(crate) cluster: Vec<u32>,
+    /// Shared memory of a block that the launch gives, for `extern __shared__`
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=1_048_576), hide_short_help = true)]
+    pub(crate) shared_bytes: Option<u32>,
     /// Name of the operation [default: the file's, or line]
     #[arg(long)]
     pub(crate) name: Option<String>,

@@ -66,7 +66,7 @@ pub(super) fn as_begun(
             let device = arguments.device.clone().or_else(|| begun.device.clone());
             let kept = RunArguments { axes: begun.axes.clone(), device, ..kept };
             // The source is that of the run, whatever stands in the files now.
-            Ok((kept, Some(OwnRequest { operations: run.own.clone(), arguments: *begun })))
+            Ok((kept, Some(OwnRequest::begun(run.own.clone(), *begun))))
         }
         Err(error) if !run.own.is_empty() || run.command.iter().any(|word| is_restriction(word)) => {
             let what = format!("the command in run.json cannot be understood: {error}; start a new run");

@@ -12,7 +12,10 @@ use syncscope_core::run_directory::{RunDirectory, replace_file};
 use syncscope_core::session::Finished;
 use syncscope_core::stats::median;
 use syncscope_core::units::plural;
-use syncscope_core::{Case, CaseId, Domain, Dtype, MemoryOrder, OwnAxes, OwnCheck, OwnOperation, Row};
+use syncscope_core::{
+    Case, CaseId, Domain, Dtype, Inspected, MemoryOrder, OwnAxes, OwnCheck, OwnOperation, OwnUse, Row,
+};
+use syncscope_gpu::own::Inspector;
 use syncscope_report::{Change, ComparedCase, Comparison, RunData, compare_in_turn, export, in_groups};
 
 use crate::args::{MeasureArguments, RunArguments};
@@ -24,11 +27,35 @@ use crate::{runs, terminal};
 /// Operations of the user, and what is to be said of them when they are measured.
 #[derive(Debug, Clone)]
 pub(super) struct OwnRequest {
+    sources: Vec<Source>,
+    /// What the compilers found in the sources, once they were asked.
     pub(super) operations: Vec<OwnOperation>,
     pub(super) arguments: MeasureArguments,
 }
 
+/// What one argument names: a statement or a file.
+#[derive(Debug, Clone)]
+struct Source {
+    domain: Domain,
+    /// As an operation whose function is not known yet.
+    own: OwnOperation,
+    file: Option<String>,
+    /// The operation of the file that is wanted alone.
+    wanted: Option<String>,
+    /// Words that may be functions.
+    candidates: Vec<String>,
+    /// Whether the user gave its operations a name.
+    is_named: bool,
+}
+
+const NOTHING_TO_COMPARE: &str = "--fail-if-slower needs something to compare with: name it with --against";
+
 impl OwnRequest {
+    /// A run that is resumed: its operations are known.
+    pub(super) const fn begun(operations: Vec<OwnOperation>, arguments: MeasureArguments) -> Self {
+        Self { sources: Vec::new(), operations, arguments }
+    }
+
     /// Reads the code that the arguments name.
     pub(super) fn new(arguments: &MeasureArguments) -> Result<Self, Failure> {
         let own_against: Vec<&String> = arguments.against.iter().filter(|code| !is_id(code)).collect();
@@ -43,12 +70,53 @@ impl OwnRequest {
             (against_both, "--against belongs to one side: give --cpu or --gpu, not both"),
             (stray, "--against names a primitive of the other side: it is compared with code of its own side"),
         ])?;
-        let mut operations = Vec::new();
+        let mut sources = Vec::new();
         for (domain, codes) in [(Domain::Cpu, &arguments.cpu), (Domain::Gpu, &arguments.gpu)] {
             let against = own_against.iter().copied().filter(|_| !codes.is_empty());
             for code in codes.iter().chain(against) {
-                operations.extend(operations_of(arguments, domain, code)?);
+                sources.push(Source::new(arguments, domain, code)?);
             }
+        }
+        let slower = arguments.fail_if_slower.is_some() && sources.len() + arguments.against.len() < 2;
+        let axes = &arguments.axes;
+        let (no_cpu, no_gpu) = (arguments.cpu.is_empty(), arguments.gpu.is_empty());
+        Failure::refuse([
+            (slower && sources.iter().all(|source| source.file.is_none()), NOTHING_TO_COMPARE),
+            (no_gpu && !axes.blocks.is_empty(), "--blocks is for --gpu"),
+            (no_gpu && !arguments.cluster.is_empty(), "--cluster is for --gpu"),
+            (no_gpu && arguments.shared_bytes.is_some(), "--shared-bytes is for --gpu"),
+            (no_cpu && !axes.placement.is_empty(), "--placement is for --cpu"),
+        ])?;
+        if let Some((blocks, cluster)) = pairs(&axes.blocks, &arguments.cluster).find(|(blocks, cluster)| blocks % cluster != 0) {
+            return Err(Failure::Usage(format!("--blocks {blocks} is no multiple of --cluster {cluster}")));
+        }
+        let absolute = |file: &Option<PathBuf>| file.as_deref().map(runs::absolute);
+        let (export_json, export_markdown) = (absolute(&arguments.export_json), absolute(&arguments.export_markdown));
+        let arguments = MeasureArguments { export_json, export_markdown, ..arguments.clone() };
+        Ok(Self { sources, operations: Vec::new(), arguments })
+    }
+
+    /// With the operations that compilers find in the code: on a GPU for an architecture, or else for the first device.
+    pub(super) fn resolved(&self, arch: Option<&str>) -> Result<Self, Failure> {
+        let arguments = &self.arguments;
+        syncscope_cpu::primitives::own::compile_here_until(terminal::cancel());
+        let mut inspector = None;
+        let mut operations = Vec::new();
+        for source in &self.sources {
+            let dtype = arguments.axes.dtype.first().copied();
+            let found = if source.domain == Domain::Cpu {
+                syncscope_cpu::primitives::own::inspect(&source.own, &source.candidates, dtype)
+            } else {
+                let inspector = match &mut inspector {
+                    Some(inspector) => inspector,
+                    none => none.insert(
+                        Inspector::new(arch, arguments.device.as_deref())
+                            .map_err(|error| Failure::CouldNot(error.to_string()))?,
+                    ),
+                };
+                inspector.inspect(&source.own, &source.candidates, dtype).map_err(|error| error.to_string())
+            };
+            operations.extend(source.operations(&found.map_err(Failure::CouldNot)?)?);
         }
         let mut names = HashSet::new();
         for own in &mut operations {
@@ -58,22 +126,17 @@ impl OwnRequest {
                 own.id = format!("{name}{number}");
             }
         }
-        let axes = &arguments.axes;
-        let has_work = !(axes.inside.is_empty() && axes.outside.is_empty());
-        let work = has_work && !operations.iter().all(can_have_work);
-        let is_message = arguments.check == Some(OwnCheck::Message);
-        let message = is_message && !operations.iter().all(|own| own.is("send"));
-        let baseline = arguments.baseline.is_some() && operations.iter().any(waits);
-        let slower = arguments.fail_if_slower.is_some() && operations.len() + arguments.against.len() < 2;
-        Failure::refuse([
-            (work, "--inside and --outside are for CPU locks: files with `acquire` and `release`"),
-            (message, "--check message is for files with `send` and `receive`; see --header"),
-            (baseline, "--baseline is for operations whose threads do not wait for each other"),
-            (slower, "--fail-if-slower needs something to compare with: name it with --against"),
-        ])?;
-        let absolute = |file: &Option<PathBuf>| file.as_deref().map(runs::absolute);
-        let (export_json, export_markdown) = (absolute(&arguments.export_json), absolute(&arguments.export_markdown));
-        Ok(Self { operations, arguments: MeasureArguments { export_json, export_markdown, ..arguments.clone() } })
+        refuse_what_does_not_fit(&operations, arguments)?;
+        Ok(Self { operations, ..self.clone() })
+    }
+
+    /// Why no case has a value that was asked for, such as `--stride 16`.
+    pub(super) fn without_value(&self, value: &str) -> Failure {
+        let why = match value.split(' ').next() {
+            Some("--stride") => "no operation has private elements: none uses `mine`",
+            _ => "no case has it",
+        };
+        Failure::Usage(format!("{value}: {why}"))
     }
 
     /// Whether a GPU takes part.
@@ -96,6 +159,7 @@ impl OwnRequest {
             placements: axes.placement.clone(),
             dtypes: axes.dtype.clone(),
             strides: axes.stride.clone(),
+            clusters: self.arguments.cluster.clone(),
         };
         syncscope_cpu::primitives::own::compile_here_until(terminal::cancel());
         syncscope_cpu::primitives::own::define(&self.operations, &axes);
@@ -133,7 +197,8 @@ impl OwnRequest {
         let threshold = self.arguments.fail_if_slower.map_or(0.0, |percentage| percentage.0);
         let (mut json, mut markdown, mut gate) = (Vec::new(), String::new(), Gate::default());
         // The type is that of the words that a lock or a barrier is made of: others have no such parameter, or other words.
-        let is_typed = |own: &OwnOperation| !waits(own) && (own.names("x") || own.names("mine"));
+        let is_typed =
+            |own: &OwnOperation| !waits(own) && (own.uses(OwnUse::Variable) || own.uses(OwnUse::Element));
         let has_type = self.operations.iter().all(is_typed);
         let dtype = self.arguments.axes.dtype.first().copied().unwrap_or(Dtype::I32);
         let of_passes = costs_of_passes(directory)?;
@@ -269,51 +334,121 @@ fn is_id(code: &str) -> bool {
     crate::catalogue::catalogue().get(code).is_some()
 }
 
-/// The operations in a statement or a file.
-fn operations_of(arguments: &MeasureArguments, domain: Domain, code: &str) -> Result<Vec<OwnOperation>, Failure> {
-    let include = |file: &String| format!("#include \"{file}\"\n");
-    let includes: String = arguments.include.iter().map(include).collect();
-    let operation = |name: &str, file: Option<&str>, function: Option<&str>, text: String| OwnOperation {
-        id: format!("{domain}.own.{}", id_of(arguments.name.as_deref().unwrap_or(name))),
-        text,
-        file: file.map(str::to_owned),
-        function: function.map(str::to_owned),
-        setup: arguments.setup.clone(),
-        baseline: arguments.baseline.clone(),
-        check: arguments.check,
-        includes: includes.clone(),
-        options: arguments.compiler_options(),
-    };
-    let Some((file, wanted)) = file_of(code) else {
-        if code.trim().is_empty() {
-            return Err(Failure::Usage("the statement is empty".to_owned()));
-        }
-        let is_word = |letter: char| letter.is_ascii_alphanumeric() || "._".contains(letter);
-        if code.starts_with(&format!("{domain}.")) && code.chars().all(is_word) {
-            return Err(Failure::Usage(format!("no primitive is called {code}: `syncscope list` names them")));
-        }
-        return Ok(vec![operation("line", None, None, code.to_owned())]);
-    };
-    check_language(file, domain)?;
-    let text = fs::read_to_string(file).map_err(|error| Failure::Usage(format!("{file}: {error}")))?;
-    let stem = Path::new(file).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-    let found = OwnOperation::functions(&text);
-    let chosen =
-        found.iter().filter(|(function, name)| wanted.is_none_or(|wanted| wanted == name || wanted == function));
-    let operations: Vec<OwnOperation> = chosen
-        .map(|(function, name)| {
-            let name = if name.is_empty() { stem.clone() } else { format!("{stem}_{name}") };
-            operation(&name, Some(file), Some(function), text.clone())
-        })
-        .collect();
-    if operations.is_empty() {
-        let what = wanted.map_or_else(|| "no operation".to_owned(), |wanted| format!("no operation {wanted}"));
-        return Err(Failure::Usage(format!(
-            "{file} has {what}: it needs a function `void operation(...)`, `acquire` and `release`, `wait`, or `send` and `receive`; see \
-             `syncscope measure --header {domain}`"
-        )));
+/// Refuses what was asked for and no operation can have.
+fn refuse_what_does_not_fit(operations: &[OwnOperation], arguments: &MeasureArguments) -> Result<(), Failure> {
+    let axes = &arguments.axes;
+    let has_work = !(axes.inside.is_empty() && axes.outside.is_empty());
+    let work = has_work && !operations.iter().all(can_have_work);
+    let is_message = arguments.check == Some(OwnCheck::Message);
+    let message = is_message && !operations.iter().all(|own| own.is("send"));
+    let baseline = arguments.baseline.is_some() && operations.iter().any(waits);
+    let slower = arguments.fail_if_slower.is_some() && operations.len() + arguments.against.len() < 2;
+    let of_grid = !arguments.cluster.is_empty() && operations.iter().any(syncscope_gpu::own::is_of_grid);
+    Failure::refuse([
+        (work, "--inside and --outside are for CPU locks: files with `acquire` and `release`"),
+        (message, "--check message is for files with `send` and `receive`; see --header"),
+        (baseline, "--baseline is for operations whose threads do not wait for each other"),
+        (slower, NOTHING_TO_COMPARE),
+        (of_grid, "--cluster is for operations of a thread, a block or a cluster, not of the whole grid"),
+    ])?;
+    let is_without = |own: &&OwnOperation| own.uses(OwnUse::LaunchMemory) && own.launch_memory.is_none();
+    operations.iter().find(is_without).map_or(Ok(()), |own| {
+        let what = "it uses shared memory whose size the launch gives (`extern __shared__`)";
+        Err(Failure::Usage(format!("{}: {what}: give it with --shared-bytes N", own.id)))
+    })
+}
+
+/// Every value with every other one.
+fn pairs<'a>(some: &'a [u32], others: &'a [u32]) -> impl Iterator<Item = (u32, u32)> + 'a {
+    some.iter().flat_map(|one| others.iter().map(|other| (*one, *other)))
+}
+
+impl Source {
+    /// Reads what an argument names.
+    fn new(arguments: &MeasureArguments, domain: Domain, code: &str) -> Result<Self, Failure> {
+        let include = |file: &String| format!("#include \"{file}\"\n");
+        let own = OwnOperation {
+            id: format!("{domain}.own.{}", id_of(arguments.name.as_deref().unwrap_or("line"))),
+            text: code.to_owned(),
+            setup: arguments.setup.clone(),
+            baseline: arguments.baseline.clone(),
+            check: arguments.check,
+            includes: arguments.include.iter().map(include).collect(),
+            options: arguments.compiler_options(),
+            launch_memory: arguments.shared_bytes.filter(|_| domain == Domain::Gpu),
+            ..OwnOperation::default()
+        };
+        let Some((file, wanted)) = file_of(code) else {
+            if code.trim().is_empty() {
+                return Err(Failure::Usage("the statement is empty".to_owned()));
+            }
+            let is_word = |letter: char| letter.is_ascii_alphanumeric() || "._".contains(letter);
+            if code.starts_with(&format!("{domain}.")) && code.chars().all(is_word) {
+                return Err(Failure::Usage(format!("no primitive is called {code}: `syncscope list` names them")));
+            }
+            return Ok(Self { domain, own, file: None, wanted: None, candidates: Vec::new(), is_named: true });
+        };
+        check_language(file, domain)?;
+        let text = fs::read_to_string(file).map_err(|error| Failure::Usage(format!("{file}: {error}")))?;
+        let stem = Path::new(file).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+        let id = format!("{domain}.own.{}", id_of(arguments.name.as_deref().unwrap_or(&stem)));
+        let candidates = OwnOperation::candidates(&with_included(Path::new(file), &text, &arguments.folders));
+        let own = OwnOperation { id, text, file: Some(file.to_owned()), ..own };
+        let (file, wanted, is_named) = (Some(file.to_owned()), wanted.map(str::to_owned), arguments.name.is_some());
+        Ok(Self { domain, own, file, wanted, candidates, is_named })
     }
-    Ok(operations)
+
+    /// Its operations, by what a compiler found.
+    fn operations(&self, found: &Inspected) -> Result<Vec<OwnOperation>, Failure> {
+        let Some(file) = &self.file else { return Ok(vec![self.own.clone().known(found, None)]) };
+        let functions: Vec<String> = found.functions.iter().map(|(name, _)| name.clone()).collect();
+        let is_wanted = |function: &str, name: &str| {
+            self.wanted.as_deref().is_none_or(|wanted| wanted == name || wanted == function)
+        };
+        let chosen = OwnOperation::of_functions(&functions).0.into_iter();
+        let operations = chosen.filter(|(function, name)| is_wanted(function, name)).map(|(function, name)| {
+            let own = self.own.clone().known(found, Some(&function));
+            let is_whole = name.is_empty() || self.is_named;
+            let id = if is_whole { own.id.clone() } else { format!("{}_{}", own.id, id_of(&name)) };
+            OwnOperation { id, ..own }
+        });
+        let operations: Vec<OwnOperation> = operations.collect();
+        if operations.is_empty() {
+            let domain = self.domain;
+            let what = self.wanted.as_ref().map_or_else(|| "no operation".to_owned(), |wanted| format!("no operation {wanted}"));
+            return Err(Failure::Usage(format!(
+                "{file} has {what}: it needs a function `void operation(...)`, `acquire` and `release`, `wait`, or `send` and \
+                 `receive`; see `syncscope measure --header {domain}`"
+            )));
+        }
+        Ok(operations)
+    }
+}
+
+/// A text, and those of the user's files that it includes: their functions are its own.
+fn with_included(file: &Path, text: &str, folders: &[String]) -> String {
+    const MOST_FILES: usize = 256;
+    let mut known = vec![file.to_owned()];
+    let mut all = text.to_owned();
+    let mut left = vec![(file.to_owned(), text.to_owned())];
+    while let Some((file, text)) = left.pop() {
+        for line in text.lines().filter_map(|line| line.trim_start().strip_prefix('#')) {
+            let Some(rest) = line.trim_start().strip_prefix("include") else { continue };
+            let name = rest.trim().trim_start_matches(['"', '<']).split(['"', '>']).next().unwrap_or_default();
+            let beside = file.parent().map(|folder| folder.join(name));
+            let found = beside.into_iter().chain(folders.iter().map(|folder| Path::new(folder).join(name)));
+            for path in found.filter(|path| path.is_file()).take(1) {
+                if known.contains(&path) || known.len() >= MOST_FILES {
+                    continue;
+                }
+                known.push(path.clone());
+                let text = fs::read_to_string(&path).unwrap_or_default();
+                all = all + "\n" + &text;
+                left.push((path, text));
+            }
+        }
+    }
+    all
 }
 
 /// The file that a word names, and the operation in it: `FILE` or `FILE:NAME`. A word that ends as source files do, of whatever

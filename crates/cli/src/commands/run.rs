@@ -56,6 +56,7 @@ pub(crate) fn measure(arguments: &MeasureArguments) -> Result<Outcome, Failure> 
     }
     let own = OwnRequest::new(arguments)?;
     if let Some(arch) = &arguments.sass {
+        let own = own.resolved(Some(arch))?;
         own.define();
         for (id, listing) in listings_of_own(arch).map_err(Failure::CouldNot)? {
             terminal::show(&format!("{id} on {arch}\n{listing}"))?;
@@ -130,6 +131,10 @@ fn measure_here(
     let plan = request.selection.plan(&mut laboratories, request.arguments.preset, request.seed);
     let plan = plan.inspect_err(|_| progress.finish())?;
     for value in request.selection.missing_values(&laboratories, &plan) {
+        if let Some(own) = &request.own {
+            progress.finish();
+            return Err(own.without_value(&value));
+        }
         progress.suspend(|| terminal::warning(&format!("no case of any preset has {value}")));
     }
     if arguments.dry_run {
@@ -278,7 +283,9 @@ impl Request {
                 None => default_directory(arguments.preset),
             });
             let out = if own.is_some() { runs::absolute(&out) } else { out };
-            (arguments.clone(), own.cloned(), Target::New(out))
+            let own = own.map(|own| own.resolved(None)).transpose()?;
+            let only = own.as_ref().map_or_else(|| arguments.only.clone(), OwnRequest::only);
+            (RunArguments { only, ..arguments.clone() }, own, Target::New(out))
         };
         Ok(Self {
             selection: Selection::new(&arguments.only, &arguments.skip)?.with_axes(AxisFilter::new(&arguments.axes)),

@@ -117,11 +117,17 @@ fn mistakes_have_one_line_and_their_exit_code() {
     let other_side = ["--cpu", "x++", "--against", "gpu.block.syncthreads", "cpu.atomic.add"];
     says(&other_side, 2, "a primitive of the other side");
     says(&[], 2, "--cpu");
-    // Within one second, too, each has a directory of its own.
+    says(&["--cpu", "x++", "--stride", "16"], 2, "--stride 16: no operation has private elements");
+    says(&["--cpu", "x++", "--blocks", "2"], 2, "--blocks is for --gpu");
+    says(&["--cpu", "x++", "--cluster", "2"], 2, "--cluster is for --gpu");
+    says(&["--gpu", "x++", "--placement", "close"], 2, "--placement is for --cpu");
+    says(&["--gpu", "x++", "--cluster", "8", "--blocks", "132"], 2, "--blocks 132 is no multiple of --cluster 8");
+    says(&["--gpu", "x++", "--cluster", "17"], 2, "1..=16");
+    // What does not compile is not begun.
     says(&["--cpu", "atomic_fetch_add(&y, 1)", "--threads", "1,2,2"], 1, "statement:1:");
     says(&["--cpu", "std::nothing(x)", "--threads", "1"], 1, "member");
     says(&["--cpu", "atomic_fetch_add(&x, 1", "--threads", "1"], 1, "is it complete?");
-    assert_eq!(fs::read_dir(folder.path().join("syncscope-runs")).unwrap().count(), 4);
+    assert_eq!(fs::read_dir(folder.path().join("syncscope-runs")).unwrap().count(), 1);
 }
 
 /// What each outcome ends with, alone and at a gate. Figures do not matter here: nothing is compared but with what has none.

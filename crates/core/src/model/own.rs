@@ -34,8 +34,35 @@ impl OwnCheck {
     }
 }
 
+words! {
+    /// What an operation uses, as its compiler knows: it asks the code that is generated, not the text.
+    pub enum OwnUse ("use") {
+        /// The variable that all threads share.
+        Variable = "x",
+        /// The element of each thread.
+        Element = "mine",
+        /// The value of each thread.
+        Value = "value",
+        /// The elements in the shared memory of a block.
+        BlockMemory = "shared",
+        /// Instructions in which threads wait for each other.
+        Meeting = "meeting",
+        /// Loops, in which threads may wait for each other, or calls.
+        Loops = "loops",
+        /// Instructions that exist in clusters of blocks alone.
+        Clusters = "clusters",
+        /// What tells which grid a thread is in, with which whole grids meet.
+        Grids = "grids",
+        /// Shared memory whose size the launch gives.
+        LaunchMemory = "launch_memory",
+    }
+}
+
 /// The functions of a file that make an operation. `operation_fast` is another operation, named `fast`.
 const FUNCTIONS: [&str; 6] = ["operation", "acquire", "wait", "cluster_wait", "grid_wait", "send"];
+
+/// The functions that belong to an operation, if the file has them.
+const HELPERS: [&str; 4] = ["release", "receive", "setup", "check"];
 
 /// Those that are barriers: of a team, or of what is named.
 const BARRIERS: [&str; 3] = ["wait", "cluster_wait", "grid_wait"];
@@ -62,26 +89,53 @@ records! {
         pub includes?: String,
         /// Further options of the compiler.
         pub options?: Vec<String>,
+        /// What it uses, as the compiler found.
+        pub uses?: Vec<OwnUse>,
+        /// The functions of the file that belong to operations: `release`, `setup_fast`.
+        pub helpers?: Vec<String>,
+        /// Names that the source gives a meaning of its own, so that it does not get ours.
+        pub defines?: Vec<String>,
+        /// Bytes of the shared memory whose size the launch gives.
+        pub launch_memory?: Option<u32>,
     }
 }
 
 impl OwnOperation {
-    /// The operations of a file, by their functions: `(function, name)`; the name is that of the function behind its kind.
-    pub fn functions(text: &str) -> Vec<(String, String)> {
-        let mut found: Vec<(String, String)> = Vec::new();
-        for (at, _) in text.match_indices("void ") {
-            let rest = text[at + "void ".len()..].trim_start();
-            let name: String = rest.chars().take_while(|c| is_word(*c)).collect();
-            let is_function = rest[name.len()..].trim_start().starts_with('(');
-            let kind = FUNCTIONS.into_iter().find(|kind| {
-                name.strip_prefix(kind).is_some_and(|suffix| suffix.is_empty() || suffix.starts_with('_'))
-            });
-            if let Some(kind) = kind.filter(|_| is_function && !found.iter().any(|(known, _)| *known == name)) {
-                let suffix = name[kind.len()..].trim_start_matches('_').to_owned();
-                found.push((name, suffix));
+    /// Words of a text that may be functions of an operation: those that begin with the name of a kind. A compiler tells which are.
+    pub fn candidates(text: &str) -> Vec<String> {
+        let mut found: Vec<String> = Vec::new();
+        for word in text.split(|c| !is_word(c)) {
+            if kind_of(word).is_some() && !found.iter().any(|known| known == word) {
+                found.push(word.to_owned());
             }
         }
         found
+    }
+
+    /// Of the functions of a file, in their order, those that are operations: `(function, name)`, where the name is what stands
+    /// behind the kind; and those that belong to operations.
+    pub fn of_functions(functions: &[String]) -> (Vec<(String, String)>, Vec<String>) {
+        let (operations, helpers): (Vec<&String>, Vec<&String>) =
+            functions.iter().partition(|name| kind_of(name).is_some_and(|kind| FUNCTIONS.contains(&kind)));
+        let name_of = |function: &String| {
+            let kind = kind_of(function).map_or(0, str::len);
+            (function.clone(), function[kind..].trim_start_matches('_').to_owned())
+        };
+        (operations.into_iter().map(name_of).collect(), helpers.into_iter().cloned().collect())
+    }
+
+    /// With what a compiler found: of a file this function, or of a statement all.
+    pub fn known(self, found: &Inspected, function: Option<&str>) -> Self {
+        let own = Self { function: function.map(str::to_owned), defines: found.defines.clone(), ..self };
+        let names: Vec<String> = found.functions.iter().map(|(name, _)| name.clone()).collect();
+        let own = Self { helpers: Self::of_functions(&names).1, ..own };
+        let helpers: Vec<String> = HELPERS.iter().filter_map(|name| own.helper(name)).collect();
+        let is_part = |name: &String| {
+            kind_of(name).is_none() || Some(name.as_str()) == own.function.as_deref() || helpers.contains(name)
+        };
+        let parts = || found.functions.iter().filter(|(name, _)| is_part(name));
+        let is_used = |what: &OwnUse| parts().any(|(_, uses)| uses.contains(what));
+        Self { uses: OwnUse::ALL.iter().copied().filter(is_used).collect(), ..own }
     }
 
     /// What follows the kind of its function, such as `_fast`; empty for a statement.
@@ -106,44 +160,51 @@ impl OwnOperation {
         self.check_of_function().or(self.check)
     }
 
-    /// Whether the source has a function of this name and of the operation's suffix, or of the name alone: that function.
+    /// The function of the file with this name and the operation's suffix, or with the name alone.
     pub fn helper(&self, name: &str) -> Option<String> {
-        let named =
-            |name: &String| self.text.contains(&format!(" {name}(")) || self.text.contains(&format!("*{name}("));
-        [format!("{name}{}", self.suffix()), name.to_owned()].into_iter().find(named).filter(|_| self.file.is_some())
+        [format!("{name}{}", self.suffix()), name.to_owned()].into_iter().find(|name| self.helpers.contains(name))
     }
 
-    /// Whether the source names a word. In a statement a member of something else, such as `threadIdx.x`, does not count.
-    pub fn names(&self, word: &str) -> bool {
-        self.text.match_indices(word).any(|(at, _)| {
-            let (before, after) = (&self.text[..at], &self.text[at + word.len()..]);
-            let is_member = before.ends_with('.') || before.ends_with("->");
-            let of_thread =
-                ["me.", "me->"].iter().any(|me| before.strip_suffix(me).is_some_and(|rest| !rest.ends_with(is_word)));
-            let is_whole = !before.ends_with(is_word) && !after.starts_with(is_word);
-            is_whole && (of_thread || (!is_member && self.file.is_none()))
-        })
+    /// Whether it uses something.
+    pub fn uses(&self, what: OwnUse) -> bool {
+        self.uses.contains(&what)
     }
 
     /// Whether its threads wait for each other in it, all of them equally often.
     pub fn is_barrier(&self) -> bool {
-        let has_barrier =
-            ["meet(", "barrier", "__syncthreads", "bar.", ".sync("].iter().any(|word| self.text.contains(word));
-        matches!(self.checked(), Some(OwnCheck::Barrier | OwnCheck::Message)) || (!self.is("acquire") && has_barrier)
+        matches!(self.checked(), Some(OwnCheck::Barrier | OwnCheck::Message))
+            || (!self.is("acquire") && self.uses(OwnUse::Meeting))
     }
 
     /// Whether each thread works on an element of its own and on nothing else.
     pub fn is_private(&self) -> bool {
-        self.names("mine") && !self.names("x") && !self.is_barrier()
+        self.uses(OwnUse::Element) && !self.uses(OwnUse::Variable) && !self.is_barrier()
     }
 
-    fn uses_variables(&self) -> bool {
-        self.is("acquire") || ["x", "mine", "value"].iter().any(|name| self.names(name))
+    /// Whether the type of the variables is known to matter.
+    fn is_typed(&self) -> bool {
+        let typed = [OwnUse::Variable, OwnUse::Element, OwnUse::Value, OwnUse::BlockMemory];
+        self.is("acquire") || typed.into_iter().any(|what| self.uses(what))
     }
+}
+
+/// The kind that the name of a function begins with: `cluster_wait` of `cluster_wait_fast`.
+fn kind_of(name: &str) -> Option<&'static str> {
+    let is_of = |kind: &&str| name.strip_prefix(kind).is_some_and(|suffix| suffix.is_empty() || suffix.starts_with('_'));
+    FUNCTIONS.into_iter().chain(HELPERS).find(is_of)
 }
 
 fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
+}
+
+/// What a compiler found in a source.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Inspected {
+    /// The functions that can be called with a thread, and what each uses. Statements have other names than functions.
+    pub functions: Vec<(String, Vec<OwnUse>)>,
+    /// Names that the source gives a meaning of its own.
+    pub defines: Vec<String>,
 }
 
 /// The values to measure own operations with; an empty list stands for the usual ones.
@@ -159,6 +220,8 @@ pub struct OwnAxes {
     pub dtypes: Vec<Dtype>,
     /// Distances of private elements.
     pub strides: Vec<u32>,
+    /// Blocks of a cluster.
+    pub clusters: Vec<u32>,
 }
 
 /// The values asked for, each once, or else the usual ones.
@@ -182,11 +245,15 @@ impl OwnAxes {
         if !usual.placements.is_empty() {
             sweep = sweep.placements(&or(&self.placements, &usual.placements));
         }
-        if own.uses_variables() {
+        if own.is_typed() || !self.dtypes.is_empty() {
             sweep = sweep.dtypes(&or(&self.dtypes, &usual.dtypes));
+        }
+        if own.uses(OwnUse::Element) {
             let strides = or(&self.strides, &usual.strides);
             let private: Vec<Layout> = strides.into_iter().map(|stride| Layout::Private { stride }).collect();
-            sweep = sweep.layouts(if own.names("mine") { &private } else { &[Layout::Shared] });
+            sweep = sweep.layouts(&private);
+        } else if own.is("acquire") || own.uses(OwnUse::Variable) {
+            sweep = sweep.layouts(&[Layout::Shared]);
         }
         sweep.cases()
     }
@@ -244,41 +311,30 @@ pub fn is_own(id: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn statement(text: &str) -> OwnOperation {
-        OwnOperation { id: "cpu.own.line".to_owned(), text: text.to_owned(), ..OwnOperation::default() }
+    fn using(uses: &[OwnUse]) -> OwnOperation {
+        OwnOperation { id: "cpu.own.line".to_owned(), uses: uses.to_vec(), ..OwnOperation::default() }
     }
 
-    fn file(text: &str, function: &str) -> OwnOperation {
+    fn file(function: &str) -> OwnOperation {
         let function = Some(function.to_owned());
-        OwnOperation { file: Some("mine.c".to_owned()), function, ..statement(text) }
+        OwnOperation { file: Some("mine.c".to_owned()), function, ..using(&[]) }
     }
 
     #[test]
     fn the_functions_of_a_file_are_its_operations() {
-        let text = "void operation_cas(struct thread *me) {}\nstatic void acquire (struct thread *me);\n\
-                    void operational(void) {}\nvoid wait_tree(struct thread *me) {}\nvoid wait_tree(struct thread *me);";
-        let found = OwnOperation::functions(text);
-        let names: Vec<(&str, &str)> = found.iter().map(|(function, name)| (&**function, &**name)).collect();
-        assert_eq!(names, [("operation_cas", "cas"), ("acquire", ""), ("wait_tree", "tree")]);
-        let lock = file("void setup(struct thread *me) {} void release_a(struct thread *me) {}", "acquire_a");
-        assert_eq!(
-            (lock.helper("setup"), lock.helper("release")),
-            (Some("setup".to_owned()), Some("release_a".to_owned()))
-        );
-        assert_eq!(lock.helper("check"), None);
+        let text = "void operation_cas(struct thread *me) {}\nstatic inline\nvoid\nacquire (struct thread *me);\n\
+                    int operational, wait_;\nauto wait_tree(Thread &t) -> void; /* operation_cas */ void release_a();";
+        let candidates = OwnOperation::candidates(text);
+        assert_eq!(candidates, ["operation_cas", "acquire", "wait_", "wait_tree", "release_a"]);
+        let (operations, helpers) = OwnOperation::of_functions(&candidates);
+        let names: Vec<(&str, &str)> = operations.iter().map(|(function, name)| (&**function, &**name)).collect();
+        assert_eq!(names, [("operation_cas", "cas"), ("acquire", ""), ("wait_", ""), ("wait_tree", "tree")]);
+        let lock = OwnOperation { helpers, ..file("acquire_a") };
+        assert_eq!((lock.helper("release"), lock.helper("setup")), (Some("release_a".to_owned()), None));
     }
 
     #[test]
-    fn a_variable_is_a_whole_word_and_no_member_of_another() {
-        assert!(statement("atomic_fetch_add(&x, 1)").names("x") && !statement("y = threadIdx.x").names("x"));
-        assert!(!statement("max(1, 2)").names("x") && !statement("pixel->x = 1").names("x"));
-        assert!(statement("me->x++").names("x") && !statement("time.x = frame->x").names("x"));
-        let text = "void operation(struct thread *me) { int x = 1; (*me->mine)++; }";
-        assert!(!file(text, "operation").names("x") && file(text, "operation").names("mine"));
-    }
-
-    #[test]
-    fn cases_have_the_parameters_that_the_source_uses() {
+    fn cases_have_the_parameters_that_the_source_uses_and_those_asked_for() {
         let usual = OwnAxes {
             threads: vec![1, 2],
             placements: vec![Placement::Close],
@@ -286,14 +342,18 @@ mod tests {
             strides: vec![1],
             ..OwnAxes::default()
         };
-        let words = |text: &str| -> Vec<String> {
-            let asked = OwnAxes { threads: vec![4], strides: vec![1, 16], ..OwnAxes::default() };
-            asked.cases(&statement(text), &usual).iter().map(ToString::to_string).collect()
+        let words = |uses: &[OwnUse], dtypes: &[Dtype]| -> Vec<String> {
+            let (threads, strides, dtypes) = (vec![4], vec![1, 16], dtypes.to_vec());
+            let asked = OwnAxes { threads, strides, dtypes, ..OwnAxes::default() };
+            asked.cases(&using(uses), &usual).iter().map(ToString::to_string).collect()
         };
-        assert_eq!(words("__asm__ volatile(\"pause\")"), ["cpu.own.line 4 threads close"]);
-        assert_eq!(words("x = 1"), ["cpu.own.line i32 shared 4 threads close"]);
-        assert_eq!(words("mine++").len(), 2);
-        assert!(statement("mine++").is_private() && !statement("x += mine").is_private());
-        assert!(statement("meet(me)").is_barrier() && !statement("__syncwarp()").is_barrier());
+        assert_eq!(words(&[], &[]), ["cpu.own.line 4 threads close"]);
+        assert_eq!(words(&[], &[Dtype::F32, Dtype::F64]).len(), 2, "a type that is asked for is compiled in");
+        assert_eq!(words(&[OwnUse::Variable], &[]), ["cpu.own.line i32 shared 4 threads close"]);
+        assert_eq!(words(&[OwnUse::BlockMemory], &[]), ["cpu.own.line i32 4 threads close"]);
+        assert_eq!(words(&[OwnUse::Element], &[]).len(), 2);
+        assert!(using(&[OwnUse::Element]).is_private() && !using(&[OwnUse::Element, OwnUse::Variable]).is_private());
+        assert!(using(&[OwnUse::Meeting]).is_barrier() && !using(&[OwnUse::Loops]).is_barrier());
+        assert!(file("wait_fast").is_barrier() && !OwnOperation { uses: vec![OwnUse::Meeting], ..file("acquire") }.is_barrier());
     }
 }

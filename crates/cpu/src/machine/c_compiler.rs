@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use std::{env, fs};
 
@@ -28,35 +29,90 @@ pub(crate) fn in_path(names: &[&str], path: &OsStr) -> Vec<PathBuf> {
 /// # Errors
 /// What the compiler says first, or that it did not end.
 pub(crate) fn compile(
+    compiler: Command,
+    source: (&str, &str),
+    file: &Path,
+    limit: Duration,
+    is_cancelled: impl Fn() -> bool,
+) -> Result<(), String> {
+    let draft = file.with_extension(format!("{}.draft", process::id()));
+    let refused = run(compiler, source, &draft, limit, is_cancelled)?;
+    if let Some(messages) = refused {
+        return Err(first_error(&messages));
+    }
+    fs::rename(&draft, file).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+/// The same as assembly: the text of it, or all messages of a compiler that refuses it.
+///
+/// # Errors
+/// That the compiler could not be run, or did not end.
+pub(crate) fn assembly(
+    mut compiler: Command,
+    source: (&str, &str),
+    limit: Duration,
+    is_cancelled: impl Fn() -> bool,
+) -> Result<Result<String, String>, String> {
+    let file = for_a_moment();
+    compiler.arg("-S");
+    if let Some(messages) = run(compiler, source, &file, limit, is_cancelled)? {
+        return Ok(Err(messages));
+    }
+    let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()));
+    let _ = fs::remove_file(&file);
+    text.map(Ok)
+}
+
+/// All messages about a text that a compiler refuses; `None` if it takes it.
+///
+/// # Errors
+/// That the compiler could not be run, or did not end.
+pub(crate) fn refusal(
+    mut compiler: Command,
+    source: (&str, &str),
+    limit: Duration,
+    is_cancelled: impl Fn() -> bool,
+) -> Result<Option<String>, String> {
+    compiler.arg("-fsyntax-only");
+    run(compiler, source, &for_a_moment(), limit, is_cancelled)
+}
+
+/// A file of this process that nothing else uses.
+fn for_a_moment() -> PathBuf {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    env::temp_dir().join(format!("syncscope-{}-{}.s", process::id(), NUMBER.fetch_add(1, Ordering::Relaxed)))
+}
+
+/// Runs a compiler: all messages if it refuses the text.
+fn run(
     mut compiler: Command,
     (ending, text): (&str, &str),
     file: &Path,
     limit: Duration,
     is_cancelled: impl Fn() -> bool,
-) -> Result<(), String> {
-    let draft = |extension: &str| file.with_extension(format!("{}.{extension}", process::id()));
-    let (source, finished) = (draft(ending), draft("draft"));
+) -> Result<Option<String>, String> {
+    let source = file.with_extension(format!("{}.{ending}", process::id()));
     let written = file.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&source, text));
     written.map_err(|error| format!("{}: {error}", source.display()))?;
-    compiler.arg("-o").arg(&finished).arg(&source);
+    compiler.arg("-o").arg(file).arg(&source);
     let ended = child_process::run_within(&mut compiler, limit, is_cancelled);
     // What is left of a failure only takes room.
     let _ = fs::remove_file(&source);
     let Ended { status, messages } = ended.map_err(|error| error.to_string())?;
-    if !status.is_ok_and(|status| status.success()) {
-        let _ = fs::remove_file(&finished);
-        return Err(match status {
-            Ok(_) => first_error(&messages),
-            Err(Killed::Cancelled) => "asked to stop while the compiler ran".to_owned(),
-            Err(Killed::Late) => format!("the compiler did not end within {} s and was killed", limit.as_secs()),
-            Err(Killed::Talks) => format!("the compiler wrote messages without end: {}", first_error(&messages)),
-        });
+    if status.as_ref().is_ok_and(|status| status.success()) {
+        return Ok(None);
     }
-    fs::rename(&finished, file).map_err(|error| format!("{}: {error}", file.display()))
+    let _ = fs::remove_file(file);
+    match status {
+        Ok(_) => Ok(Some(messages)),
+        Err(Killed::Cancelled) => Err("asked to stop while the compiler ran".to_owned()),
+        Err(Killed::Late) => Err(format!("the compiler did not end within {} s and was killed", limit.as_secs())),
+        Err(Killed::Talks) => Err(format!("the compiler wrote messages without end: {}", first_error(&messages))),
+    }
 }
 
 /// The line of a compiler's messages that says why it failed.
-fn first_error(messages: &str) -> String {
+pub(crate) fn first_error(messages: &str) -> String {
     let says_why = |line: &&str| line.contains("error") || line.contains("undefined reference");
     let error = messages.lines().find(says_why).or_else(|| messages.lines().find(|line| !line.trim().is_empty()));
     error.unwrap_or("the compiler failed without a message").trim().to_owned()

@@ -103,7 +103,7 @@ pub fn orderings(case: &Case) -> &'static [&'static str] {
 
 /// A barrier of a grid without one of its [`orderings`], by its number from 1.
 pub fn weakened_program(case: &Case, ordering: u32) -> Option<Program> {
-    Some(program_of(case)?.with(format!("WEAKENED={ordering}")))
+    Some(program_of(case)?.with(format!("SYNCSCOPE_WEAKENED={ordering}")))
 }
 
 pub(crate) fn fault_program(fault: Fault) -> Program {

@@ -3,7 +3,7 @@
 use crate::cuda::compiler_process::CompilerProcesses;
 use crate::cuda::discovery::Surroundings;
 use crate::cuda::error::NvrtcError;
-use crate::cuda::nvrtc::{Nvrtc, Source};
+use crate::cuda::nvrtc::{Code, Nvrtc, Source};
 use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 use std::io::{self, Write};
@@ -44,7 +44,17 @@ impl Program {
 
     /// The same with another kernel, `third`; see `harness.cuh`.
     pub fn with_third_loop(self) -> Self {
-        self.with("THIRD_LOOP=1".to_owned())
+        self.with("SYNCSCOPE_THIRD_LOOP=1".to_owned())
+    }
+}
+
+/// The definition of programs with code of users: they get no headers of ours, of which they would take one for their own, and the
+/// instructions that the device alone has.
+pub(crate) const OF_USER: &str = "SYNCSCOPE_OWN=1";
+
+impl Program {
+    fn is_of_user(&self) -> bool {
+        self.definitions.iter().any(|definition| definition == OF_USER)
     }
 }
 
@@ -57,6 +67,7 @@ pub struct Compiler {
     nvrtc: Nvrtc,
     cache: Cache,
     arch: String,
+    arch_of_users: String,
     headers: Headers,
     done: HashMap<Program, Result<Arc<[u8]>, NvrtcError>>,
     warning: Option<String>,
@@ -65,7 +76,12 @@ pub struct Compiler {
 impl Compiler {
     /// A compiler for `arch`, such as `sm_90`, of kernels that include `headers`.
     pub fn new(nvrtc: Nvrtc, cache: Cache, arch: String, headers: Headers) -> Self {
-        Self { nvrtc, cache, arch, headers, done: HashMap::new(), warning: None }
+        Self { nvrtc, cache, arch_of_users: arch.clone(), arch, headers, done: HashMap::new(), warning: None }
+    }
+
+    /// The same, with another architecture for the code of users: `sm_90a`.
+    pub fn with_arch_of_users(self, arch_of_users: String) -> Self {
+        Self { arch_of_users, ..self }
     }
 
     /// The compiler's version, such as `13.0`.
@@ -113,6 +129,27 @@ impl Compiler {
         self.done.get(program).cloned().unwrap_or(Err(NvrtcError::NotFound))
     }
 
+    /// The architecture of a program: for code of users with the instructions that no other device has.
+    fn arch_of(&self, program: &Program) -> &str {
+        if program.is_of_user() { &self.arch_of_users } else { &self.arch }
+    }
+
+    fn headers_of(&self, program: &Program) -> Headers {
+        if program.is_of_user() { &[] } else { self.headers }
+    }
+
+    /// A program before it becomes machine code.
+    ///
+    /// # Errors
+    /// The error of the compiler.
+    pub(crate) fn ptx(&self, program: &Program) -> Result<String, NvrtcError> {
+        let options = options(program, &cuda_headers(program)?.0);
+        let source = Source { file: program.file, text: program.text, headers: self.headers_of(program) };
+        let processes = CompilerProcesses::new(&self.nvrtc);
+        let text = processes.compile(source, self.arch_of(program), &options, Code::Ptx)?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
     /// The machine code, and a warning for the user.
     fn obtain(
         &self,
@@ -120,20 +157,21 @@ impl Compiler {
         program: &Program,
     ) -> Result<(Arc<[u8]>, Option<String>), NvrtcError> {
         let (folders, header_version) = cuda_headers(program)?;
-        let mut options = options(program);
-        options.extend(folders.iter().map(|folder| format!("-I{}", folder.display())));
+        let options = options(program, &folders);
+        let (arch, headers) = (self.arch_of(program), self.headers_of(program));
         let version = self.nvrtc.version();
-        let parts = self.headers.iter().map(|(_, text)| *text).chain([program.text, &self.arch, &version]);
+        let parts = headers.iter().map(|(_, text)| *text).chain([program.text, arch, &version]);
         // The key of programs without further headers stays what it was.
         let parts = parts.chain(options.iter().map(String::as_str)).chain(header_version.as_deref());
         let key = key_of(&parts.collect::<Vec<_>>());
         // Headers of users may change.
-        let is_cached = !program.definitions.iter().any(|option| option.starts_with("-I"));
+        let has_headers = program.is_of_user() && program.text.contains("#include");
+        let is_cached = !has_headers && !program.definitions.iter().any(|option| option.starts_with("-I"));
         if let Some(cubin) = self.cache.get(key).filter(|_| is_cached) {
             return Ok((cubin.into(), None));
         }
-        let source = Source { file: program.file, text: program.text, headers: self.headers };
-        let cubin = processes.compile(source, &self.arch, &options)?;
+        let source = Source { file: program.file, text: program.text, headers };
+        let cubin = processes.compile(source, arch, &options, Code::Cubin)?;
         // What a broken compiler returns is no reason to fail with a compiler that works.
         let is_cubin = cubin.starts_with(ELF) && is_cached;
         let warning = is_cubin.then(|| self.cache.put(key, &cubin).err()).flatten();
@@ -152,13 +190,14 @@ fn cuda_headers(program: &Program) -> Result<(Vec<PathBuf>, Option<String>), Nvr
     Ok((folders, Some(version.ok_or(NvrtcError::NoHeaders)?)))
 }
 
-fn options(program: &Program) -> Vec<String> {
+fn options(program: &Program, folders: &[PathBuf]) -> Vec<String> {
     let option = |definition: &String| {
         if definition.starts_with('-') { definition.clone() } else { format!("-D{definition}") }
     };
     let standard =
         (!program.definitions.iter().any(|option| option.starts_with("-std="))).then(|| "--std=c++17".to_owned());
-    standard.into_iter().chain(program.definitions.iter().map(option)).collect()
+    let folders = folders.iter().map(|folder| format!("-I{}", folder.display()));
+    standard.into_iter().chain(program.definitions.iter().map(option)).chain(folders).collect()
 }
 
 /// Does `count` pieces of work on as many threads as there are cores. The results are in the order in which they finish.

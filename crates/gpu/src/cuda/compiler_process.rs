@@ -17,8 +17,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use syncscope_host::child_process;
 
-use crate::cuda::error::NvrtcError;
-use crate::cuda::nvrtc::{Nvrtc, Source};
+use crate::cuda::error::{CompileFailure, NvrtcError};
+use crate::cuda::nvrtc::{Code, Nvrtc, Source};
 
 /// The argument that makes this program the child. No command has it.
 const ARGUMENT: &str = "--compiler-process";
@@ -58,13 +58,13 @@ fn end_with_parent() {
     });
 }
 
-/// A source to compile: architecture, file, text, headers and options.
-type Request = (String, String, String, Vec<(String, String)>, Vec<String>);
+/// A source to compile: to what, architecture, file, text, headers and options.
+type Request = (Code, String, String, String, Vec<(String, String)>, Vec<String>);
 
 /// What became of it.
 #[derive(Debug, Serialize, Deserialize)]
 enum Answer {
-    Cubin(Vec<u8>),
+    Compiled(Vec<u8>),
     /// What the compiler says is wrong.
     Log(String),
     /// What else failed.
@@ -83,11 +83,11 @@ fn serve(library: &Path, input: impl Read, output: &mut impl Write) -> io::Resul
     Ok(())
 }
 
-fn compile(nvrtc: &Nvrtc, (arch, file, text, headers, options): &Request) -> Answer {
+fn compile(nvrtc: &Nvrtc, (code, arch, file, text, headers, options): &Request) -> Answer {
     let headers: Vec<(&str, &str)> = headers.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-    match nvrtc.compile(Source { file, text, headers: &headers }, arch, options) {
-        Ok(cubin) => Answer::Cubin(cubin),
-        Err(NvrtcError::Compile { log, .. }) => Answer::Log(log),
+    match nvrtc.compile_to(*code, Source { file, text, headers: &headers }, arch, options) {
+        Ok(compiled) => Answer::Compiled(compiled),
+        Err(NvrtcError::Compile(failure)) => Answer::Log(failure.log),
         Err(error) => Answer::Failed(error.to_string()),
     }
 }
@@ -109,21 +109,28 @@ impl<'a> CompilerProcesses<'a> {
         Self { nvrtc, idle: Mutex::default() }
     }
 
-    /// Compiles a text to a CUBIN: in a process of its own where this program serves, or else here.
-    pub(super) fn compile(&self, source: Source<'_>, arch: &str, options: &[String]) -> Result<Vec<u8>, NvrtcError> {
+    /// Compiles a text: in a process of its own where this program serves, or else here.
+    pub(super) fn compile(
+        &self,
+        source: Source<'_>,
+        arch: &str,
+        options: &[String],
+        code: Code,
+    ) -> Result<Vec<u8>, NvrtcError> {
         if !SERVES.load(Ordering::Relaxed) {
-            return self.nvrtc.compile(source, arch, options);
+            return self.nvrtc.compile_to(code, source, arch, options);
         }
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut process = idle.map_or_else(|| CompilerProcess::start(self.nvrtc), Ok)?;
         // A process that failed to answer is dropped, which ends it.
-        let answer = process.answer(source, arch, options)?;
+        let answer = process.answer(source, arch, options, code)?;
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(process);
         match answer {
-            Answer::Cubin(cubin) => Ok(cubin),
+            Answer::Compiled(compiled) => Ok(compiled),
             Answer::Log(log) => {
                 let (nvrtc, file) = (self.nvrtc.version(), source.file.to_owned());
-                Err(NvrtcError::Compile { nvrtc, file, arch: arch.to_owned(), options: options.to_vec(), log })
+                let failure = CompileFailure { nvrtc, file, arch: arch.to_owned(), options: options.to_vec(), log };
+                Err(NvrtcError::Compile(Box::new(failure)))
             }
             Answer::Failed(reason) => Err(failed(reason)),
         }
@@ -164,8 +171,14 @@ impl CompilerProcess {
         Ok(Self { child, input, answers })
     }
 
-    fn answer(&mut self, source: Source<'_>, arch: &str, options: &[String]) -> Result<Answer, NvrtcError> {
-        let request = (arch, source.file, source.text, source.headers, options);
+    fn answer(
+        &mut self,
+        source: Source<'_>,
+        arch: &str,
+        options: &[String],
+        code: Code,
+    ) -> Result<Answer, NvrtcError> {
+        let request = (code, arch, source.file, source.text, source.headers, options);
         let sent = self.input.as_mut().map(|input| send(input, &request));
         let limit = std::env::var(LIMIT_SECONDS).ok().and_then(|seconds| seconds.parse().ok());
         let limit = limit.map_or(LIMIT, Duration::from_secs);
@@ -212,7 +225,7 @@ mod tests {
         let request = |text: &str| {
             let headers = [("h.cuh", "#define NAME kernel\n")];
             let mut pipe = Vec::new();
-            send(&mut pipe, &("sm_90", "a.cu", text, headers.as_slice(), ["-DVALUE=1"].as_slice())).unwrap();
+            send(&mut pipe, &(Code::Cubin, "sm_90", "a.cu", text, headers.as_slice(), ["-DVALUE=1"].as_slice())).unwrap();
             pipe
         };
         let requests = [request(text), request("nonsense")].concat();
@@ -220,7 +233,7 @@ mod tests {
         serve(nvrtc.found(), requests.as_slice(), &mut answers).unwrap();
         let answers = serde_json::Deserializer::from_slice(&answers).into_iter::<Answer>();
         let answers: Vec<Answer> = answers.collect::<Result<_, _>>().unwrap();
-        let [Answer::Cubin(cubin), Answer::Log(log)] = answers.as_slice() else { panic!("{answers:?}") };
+        let [Answer::Compiled(cubin), Answer::Log(log)] = answers.as_slice() else { panic!("{answers:?}") };
         assert!(cubin.starts_with(b"\x7fELF") && log.contains("a.cu(1)"));
     }
 }

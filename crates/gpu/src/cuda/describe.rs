@@ -16,10 +16,7 @@ pub(crate) fn machine(device: Device, index: u32) -> Called<GpuMachine> {
     Ok(GpuMachine {
         index,
         name: device.name()?,
-        compute_capability: (
-            number(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
-            number(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
-        ),
+        compute_capability: compute_capability(device)?,
         multiprocessors: number(A::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
         max_threads_per_block: number(A::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
         max_threads_per_multiprocessor: number(A::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?,
@@ -34,6 +31,12 @@ pub(crate) fn machine(device: Device, index: u32) -> Called<GpuMachine> {
         ecc: number(A::CU_DEVICE_ATTRIBUTE_ECC_ENABLED).ok().map(|enabled| enabled != 0),
         host_native_atomics: number(A::CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED).ok().map(|native| native != 0),
     })
+}
+
+/// Major and minor.
+pub(crate) fn compute_capability(device: Device) -> Called<(u32, u32)> {
+    let major = device.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    Ok((major, device.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?))
 }
 
 /// The PCI address of the device, such as `0000:17:00.0`. NVML identifies devices by it.

@@ -76,27 +76,18 @@ pub enum NvrtcError {
         driver: String,
     },
     /// The library does not know a requested architecture.
-    #[error("NVRTC {nvrtc} does not compile for `{arch}`; name architectures such as sm_90, or install another NVRTC")]
+    #[error("NVRTC {nvrtc} does not compile for `{arch}`; it knows {known}, from sm_90 on with an `a` behind it")]
     UnknownArchitecture {
         /// Version of the library.
         nvrtc: String,
         /// The requested architecture.
         arch: String,
+        /// The architectures that it can compile for.
+        known: String,
     },
     /// The compiler refused a kernel.
-    #[error("NVRTC {nvrtc} could not compile {file} for {arch} ({}): {log}", .options.join(" "))]
-    Compile {
-        /// Version of the library.
-        nvrtc: String,
-        /// The file of the kernel.
-        file: String,
-        /// The architecture, such as `sm_90`.
-        arch: String,
-        /// The options given.
-        options: Vec<String>,
-        /// The output of the compiler.
-        log: String,
-    },
+    #[error(transparent)]
+    Compile(Box<CompileFailure>),
     /// Another call failed.
     #[error("{call}: {text}")]
     Call {
@@ -105,6 +96,60 @@ pub enum NvrtcError {
         /// The library's explanation.
         text: String,
     },
+}
+
+/// What the compiler said of a kernel that it refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.in_brief())]
+pub struct CompileFailure {
+    /// Version of the library.
+    pub nvrtc: String,
+    /// The file of the kernel.
+    pub file: String,
+    /// The architecture, such as `sm_90`.
+    pub arch: String,
+    /// The options given.
+    pub options: Vec<String>,
+    /// The output of the compiler.
+    pub log: String,
+}
+
+impl CompileFailure {
+    /// The lines of the log that are errors.
+    fn lines(&self) -> impl Iterator<Item = &str> {
+        self.log.lines().filter(|line| {
+            let before = line.split("error").next().unwrap_or_default();
+            line.contains("error") && (before.ends_with("): ") || before.ends_with(" : ") || before.is_empty())
+        })
+    }
+
+    /// How many errors there are.
+    pub(crate) fn errors(&self) -> usize {
+        self.lines().count()
+    }
+
+    /// Whether an error is about this name.
+    pub(crate) fn names(&self, name: &str) -> bool {
+        self.log.contains(&format!("\"{name}\""))
+    }
+
+    /// The lines of a file that errors are about.
+    pub(crate) fn lines_in<'a>(&'a self, file: &'a str) -> impl Iterator<Item = usize> + 'a {
+        self.lines().filter_map(move |line| line.strip_prefix(file)?.strip_prefix('(')?.split(')').next()?.parse().ok())
+    }
+
+    /// The first error, how many others there are, and what else decides: the options of a user are known to the user.
+    fn in_brief(&self) -> String {
+        let first = self.lines().next().or_else(|| self.log.lines().find(|line| !line.trim().is_empty()));
+        let first = first.unwrap_or("the compiler says nothing").trim();
+        let others = match self.errors() {
+            0 | 1 => String::new(),
+            count => format!("; errors in all: {count}"),
+        };
+        let is_telling = |option: &&String| !["-I", "-DSYNCSCOPE_", "--gpu-arch"].iter().any(|known| option.starts_with(known));
+        let options: Vec<&str> = self.options.iter().filter(is_telling).map(String::as_str).collect();
+        format!("{first} (NVRTC {} for {}, {}{others})", self.nvrtc, self.arch, options.join(" "))
+    }
 }
 
 /// Why the GPUs cannot be measured.

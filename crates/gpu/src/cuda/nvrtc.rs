@@ -10,13 +10,16 @@ use std::ptr;
 use libloading::Library;
 
 use crate::cuda::discovery::{Surroundings, is_for_loader};
-use crate::cuda::error::NvrtcError;
+use crate::cuda::error::{CompileFailure, NvrtcError};
 
 type Program = *mut c_void;
 type Status = c_int;
 
 const SUCCESS: Status = 0;
 const COMPILATION: Status = 6;
+
+/// From Hopper on there are instructions that no later architecture has; `sm_90a` has them.
+const ARCH_WITH_VARIANTS: u32 = 90;
 
 syncscope_host::functions! {
     /// The functions of `nvrtc.h`; their signatures are those of CUDA 11.1 and every later version.
@@ -29,6 +32,8 @@ syncscope_host::functions! {
         required compile: unsafe extern "C" fn(Program, c_int, *const *const c_char) -> Status = "nvrtcCompileProgram",
         required cubin_size: unsafe extern "C" fn(Program, *mut usize) -> Status = "nvrtcGetCUBINSize",
         required cubin: unsafe extern "C" fn(Program, *mut c_char) -> Status = "nvrtcGetCUBIN",
+        required ptx_size: unsafe extern "C" fn(Program, *mut usize) -> Status = "nvrtcGetPTXSize",
+        required ptx: unsafe extern "C" fn(Program, *mut c_char) -> Status = "nvrtcGetPTX",
         required log_size: unsafe extern "C" fn(Program, *mut usize) -> Status = "nvrtcGetProgramLogSize",
         required log: unsafe extern "C" fn(Program, *mut c_char) -> Status = "nvrtcGetProgramLog",
         required error_string: unsafe extern "C" fn(Status) -> *const c_char = "nvrtcGetErrorString",
@@ -52,6 +57,15 @@ pub struct Needs {
     pub capability: (u32, u32),
     /// CUDA version of the driver, which loads no code of a later major version.
     pub driver: (u32, u32),
+}
+
+/// What a text is compiled to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Code {
+    /// Machine code.
+    Cubin,
+    /// The text before it becomes machine code.
+    Ptx,
 }
 
 /// A text to compile, and the headers it may include.
@@ -127,9 +141,8 @@ impl Nvrtc {
             return Err(NvrtcError::Call { call: "NVRTC", text });
         }
         let (nvrtc, arch, driver) = (self.version(), arch_number(needs.capability), dotted(needs.driver));
-        let known = || self.archs.iter().map(|arch| format!("sm_{arch}")).collect::<Vec<_>>().join(", ");
         let target = self.target(needs.capability);
-        target.map(drop).ok_or_else(|| NvrtcError::Architecture { nvrtc, arch, known: known(), driver })
+        target.map(drop).ok_or_else(|| NvrtcError::Architecture { nvrtc, arch, known: self.known(), driver })
     }
 
     /// Its version, such as `13.0`.
@@ -150,11 +163,45 @@ impl Nvrtc {
         Some(format!("sm_{nearest}"))
     }
 
+    /// The architecture with the instructions that no later device has, such as `sm_90a`: of the device's own architecture, if it
+    /// has them.
+    pub fn target_of_users(&self, capability: (u32, u32)) -> Option<String> {
+        let target = self.target(capability)?;
+        let is_own = self.archs.contains(&arch_number(capability)) && arch_number(capability) >= ARCH_WITH_VARIANTS;
+        Some(if is_own { format!("{target}a") } else { target })
+    }
+
+    /// Whether it compiles for an architecture, such as `sm_90` or `sm_100a`.
+    pub fn knows(&self, arch: &str) -> bool {
+        let Some(number) = arch.strip_prefix("sm_") else { return false };
+        let (plain, least) = number.strip_suffix(['a', 'f']).map_or((number, 0), |plain| (plain, ARCH_WITH_VARIANTS));
+        plain.parse().is_ok_and(|number: u32| self.archs.contains(&number) && number >= least)
+    }
+
+    /// The architectures that it compiles for, in words.
+    pub(crate) fn known(&self) -> String {
+        self.archs.iter().map(|arch| format!("sm_{arch}")).collect::<Vec<_>>().join(", ")
+    }
+
     /// Compiles a text to a CUBIN.
     ///
     /// # Errors
     /// The output of the compiler.
     pub fn compile(&self, source: Source<'_>, arch: &str, options: &[String]) -> Result<Vec<u8>, NvrtcError> {
+        self.compile_to(Code::Cubin, source, arch, options)
+    }
+
+    /// Compiles a text.
+    ///
+    /// # Errors
+    /// The output of the compiler.
+    pub fn compile_to(
+        &self,
+        code: Code,
+        source: Source<'_>,
+        arch: &str,
+        options: &[String],
+    ) -> Result<Vec<u8>, NvrtcError> {
         let architecture = format!("--gpu-architecture={arch}");
         let options: Vec<String> = std::iter::once(architecture).chain(options.iter().cloned()).collect();
         // All texts outlive the program, because the documentation does not say that the library copies them.
@@ -176,10 +223,14 @@ impl Nvrtc {
             let log = program.bytes("nvrtcGetProgramLog", functions.log_size, functions.log)?;
             let log = String::from_utf8_lossy(&log).trim_matches(['\0', '\n']).to_owned();
             let (file, arch) = (source.file.to_owned(), arch.to_owned());
-            return Err(NvrtcError::Compile { nvrtc: self.version(), file, arch, options, log });
+            let failure = CompileFailure { nvrtc: self.version(), file, arch, options, log };
+            return Err(NvrtcError::Compile(Box::new(failure)));
         }
         functions.checked("nvrtcCompileProgram", status)?;
-        program.bytes("nvrtcGetCUBIN", functions.cubin_size, functions.cubin)
+        match code {
+            Code::Cubin => program.bytes("nvrtcGetCUBIN", functions.cubin_size, functions.cubin),
+            Code::Ptx => program.bytes("nvrtcGetPTX", functions.ptx_size, functions.ptx),
+        }
     }
 }
 
@@ -306,9 +357,11 @@ mod tests {
     #[test]
     fn an_error_comes_with_file_options_and_log() {
         let error = nvrtc().compile(source("nonsense"), "sm_90", &["-DX=1".to_owned()]).unwrap_err();
-        let NvrtcError::Compile { file, options, log, .. } = &error else { panic!("{error}") };
-        assert_eq!((file.as_str(), options.len()), ("test.cu", 2));
-        assert!(log.contains("test.cu(1)"), "{log}");
+        let NvrtcError::Compile(failure) = &error else { panic!("{error}") };
+        assert_eq!((failure.file.as_str(), failure.options.len()), ("test.cu", 2));
+        assert!(failure.log.contains("test.cu(1)"), "{failure:?}");
+        let brief = error.to_string();
+        assert!(brief.starts_with("test.cu(1): error: ") && brief.lines().count() == 1, "{brief}");
     }
 
     #[test]
@@ -317,6 +370,10 @@ mod tests {
         assert_eq!(nvrtc.target((9, 0)).as_deref(), Some("sm_90"));
         assert_eq!(nvrtc.target((12, 9)).as_deref(), Some("sm_121"));
         assert_eq!(nvrtc.target((99, 0)), None);
+        assert_eq!(nvrtc.target_of_users((9, 0)).as_deref(), Some("sm_90a"));
+        assert_eq!(nvrtc.target_of_users((8, 6)).as_deref(), Some("sm_86"));
+        assert!(["sm_90a", "sm_100a", "sm_75", "sm_120f"].map(|arch| nvrtc.knows(arch)) == [true; 4]);
+        assert!(["sm_86a", "sm_91a", "compute_90", "sm_90aa", "sm_"].map(|arch| nvrtc.knows(arch)) == [false; 5]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub use crate::catalogue::ExpectedInstructions;
 use crate::catalogue::{Method, entry_of};
 
 /// The kernels that a case times.
-const TIMED: [&str; 2] = ["baseline", "test"];
+const TIMED: [&str; 2] = ["syncscope_baseline", "syncscope_test"];
 
 /// Why there is no evidence for primitives without a loop in a kernel.
 pub(crate) const TIMED_BY_THE_HOST: &str =

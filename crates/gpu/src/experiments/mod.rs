@@ -93,7 +93,7 @@ mod tests {
     fn it_is_compiled_and_loaded_once_and_only_when_it_is_needed() {
         let (compiled, loads) = (Cell::new(0), Cell::new(0));
         let mut third = ThirdLoop::new(program(), |program| {
-            assert_eq!(program.definitions, ["THIRD_LOOP=1"]);
+            assert_eq!(program.definitions, ["SYNCSCOPE_THIRD_LOOP=1"]);
             compiled.set(compiled.get() + 1);
             Ok(Arc::from(&b"machine code"[..]))
         });

@@ -28,6 +28,9 @@ const NO_ACCESS: &str = "the devices have no access to each other's memory";
 /// More memory offsets than most cases use; each is as large as the flags of its barrier.
 const MOST_OFFSETS: usize = 2048;
 
+/// The barriers of users may have an element for each thread of the grid.
+const MOST_BYTES: usize = 1 << 28;
+
 /// Memory offsets that one sample uses. (On an H200 the lock-free barrier takes 2,960 to 3,770 cycles, depending on the
 /// addresses of its flags, and the same again at the same addresses.)
 pub(super) const OFFSETS_PER_SAMPLE: u32 = 8;
@@ -57,7 +60,8 @@ impl GpuLaboratory {
         let evidence = evidence_of(case, &self.compiler.cubin(program).map_err(failed)?);
         let ruler = self.ruler.clone();
         let bytes = grid::state_bytes(case);
-        let offsets = MemoryOffsets::new(bytes, MOST_OFFSETS * bytes.next_multiple_of(512), offsets_per_sample);
+        let pool = (MOST_OFFSETS * bytes.next_multiple_of(512)).min(MOST_BYTES);
+        let offsets = MemoryOffsets::new(bytes, pool, offsets_per_sample);
         let OnDevices { device_group, compiler, program, remark } =
             self.set_up_on_devices(case, program, &offsets, limit)?;
         let third = third_loop_of(case).map(|program| ThirdLoop::new(program, |program| compiler.cubin(program)));

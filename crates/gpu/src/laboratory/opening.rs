@@ -14,19 +14,17 @@ use syncscope_host::scheduling;
 use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::peer::peer_cases;
 use crate::catalogue::{self, own};
-use crate::cuda::compile::{Cache, Compiler, Program};
+use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::describe;
-use crate::cuda::discovery::Surroundings;
-use crate::cuda::driver::{self, Driver};
-use crate::cuda::error::{Called, GpuError, NvrtcError};
+use crate::cuda::driver;
+use crate::cuda::error::{Called, GpuError};
 use crate::cuda::nvml::{Nvml, Watch};
-use crate::cuda::nvrtc::{Needs, Nvrtc};
 use crate::hybrid::nearby_cpus::NearbyCpus;
 use crate::laboratory::nccl::NcclState;
 use crate::laboratory::{GpuLaboratory, programs_for};
 use crate::launch::arguments::MAX_BLOCK_THREADS;
 use crate::launch::bench::Bench;
-use crate::launch::headers::headers;
+use crate::launch::compilers::{chosen, compiler_for};
 use crate::launch::{host_clock, ruler};
 
 impl GpuLaboratory {
@@ -138,45 +136,9 @@ impl GpuLaboratory {
     }
 }
 
-/// The numbers of the requested devices.
-fn chosen(devices: Option<&[u32]>, count: u32) -> Result<Vec<u32>, GpuError> {
-    let there: Vec<u32> = (0..count).collect();
-    if there.is_empty() {
-        return Err(driver::no_device());
-    }
-    let Some(asked) = devices.filter(|devices| !devices.is_empty()) else { return Ok(there) };
-    match asked.iter().find(|device| !there.contains(device)) {
-        Some(device) => Err(GpuError::NoSuchDevice { asked: *device, there }),
-        None => Ok(asked.to_vec()),
-    }
-}
-
-fn compiler_for(capability: (u32, u32), driver: Driver) -> Result<Compiler, GpuError> {
-    let needs = Needs { capability, driver: driver.cuda_version() };
-    let nvrtc = Nvrtc::find(&Surroundings::of_process(), Some(needs))?;
-    // `find` returns only compilers with a target.
-    let arch = nvrtc.target(capability).ok_or(NvrtcError::NotFound)?;
-    Ok(Compiler::new(nvrtc, Cache::of_user(), arch, headers()))
-}
-
 fn measured_ruler(bench: &mut Bench, compiler: &mut Compiler, limits: DeviceLimits) -> Result<Ruler, GpuError> {
     let program = catalogue::ruler_program();
     let kernels = bench.load(&program, &compiler.cubin(&program)?)?;
     let frequency = ruler::warm_up(bench, kernels, limits.multiprocessors)?.ok_or(GpuError::NoTimer)?;
     Ok(ruler::measure(bench, kernels, frequency)?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn devices_are_chosen_by_number() {
-        assert_eq!(chosen(None, 2), Ok(vec![0, 1]));
-        assert_eq!(chosen(Some(&[]), 2), Ok(vec![0, 1]));
-        assert_eq!(chosen(Some(&[1, 0]), 2), Ok(vec![1, 0]));
-        let error = chosen(Some(&[0, 7]), 2).unwrap_err();
-        assert_eq!(error, GpuError::NoSuchDevice { asked: 7, there: vec![0, 1] });
-        assert!(matches!(chosen(None, 0), Err(GpuError::NoDevice { .. })));
-    }
 }

@@ -77,7 +77,7 @@ impl Bench {
 
     /// Loads a program with a third loop, once, and returns the kernel with it, in clusters of so many blocks.
     pub(crate) fn load_third_loop(&mut self, program: &Program, cubin: &[u8], cluster: u32) -> Called<Function> {
-        let third = |device: &mut DeviceContext| device.load(program, cubin)?.function(c"third");
+        let third = |device: &mut DeviceContext| device.load(program, cubin)?.function(c"syncscope_third");
         self.runner.on_first(|device| third(device)?.launched(Way::in_clusters(cluster)))
     }
 
@@ -193,7 +193,7 @@ impl Idle {
     /// The empty kernel of a module that is loaded on this device.
     pub(crate) fn of(module: &Module, device: Device) -> Called<Self> {
         let multiprocessors = device.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
-        Ok(Self { kernel: module.function(c"idle")?, multiprocessors })
+        Ok(Self { kernel: module.function(c"syncscope_idle")?, multiprocessors })
     }
 
     /// One launch, which changes the variant.

@@ -34,9 +34,9 @@ impl Kernels {
     /// Those of a program with a timed loop.
     pub(crate) fn in_module(module: &Module) -> Called<Self> {
         Ok(Self {
-            baseline: module.function(c"baseline")?,
-            test: module.function(c"test")?,
-            check: module.function(c"check")?,
+            baseline: module.function(c"syncscope_baseline")?,
+            test: module.function(c"syncscope_test")?,
+            check: module.function(c"syncscope_check")?,
         })
     }
 

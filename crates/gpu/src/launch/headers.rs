@@ -41,6 +41,31 @@ pub fn headers() -> &'static [(&'static str, &'static str)] {
     &HEADERS
 }
 
+/// A text with the headers of this program in the places where it includes them, each once: what a user includes by the same
+/// name is the user's.
+pub(crate) fn flattened(text: &str) -> String {
+    fn add(text: &str, known: &mut Vec<&'static str>, flat: &mut String) {
+        for line in text.lines() {
+            let name = line.strip_prefix("#include \"").and_then(|rest| rest.strip_suffix('"'));
+            match name.and_then(|name| headers().iter().find(|(header, _)| *header == name)) {
+                Some((name, _)) if known.contains(name) => {}
+                Some((name, content)) => {
+                    known.push(name);
+                    add(content, known, flat);
+                }
+                None if line == "#pragma once" => {}
+                None => {
+                    flat.push_str(line);
+                    flat.push('\n');
+                }
+            }
+        }
+    }
+    let mut flat = String::new();
+    add(text, &mut Vec::new(), &mut flat);
+    flat
+}
+
 /// Asserts in C++ that its structures have these layouts.
 fn layouts_text(layouts: &[Layout]) -> String {
     let mut text = String::new();
@@ -106,8 +131,8 @@ mod tests {
     }
 
     fn refusal(layout: Layout) -> String {
-        let Err(NvrtcError::Compile { log, .. }) = compiled_with(&[layout]) else { panic!("it compiled") };
-        log
+        let Err(NvrtcError::Compile(failure)) = compiled_with(&[layout]) else { panic!("it compiled") };
+        failure.log
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`arguments`] | the structures that host and kernels share, as in `kernels/arguments.cuh` |
 //! | [`headers`] | the headers that kernels include |
+//! | [`compilers`] | which devices are meant, and the compilers for them |
 //! | [`samples`] | what launches leave, and the samples that it becomes |
 //! | [`mod@bench`] | what is launched; one device with all that launches need; it runs batches of launches, with their blocks in a chosen order |
 //! | [`device_context`] | the context, the stream and the buffers of one device |
@@ -20,6 +21,7 @@
 
 pub(crate) mod arguments;
 pub(crate) mod bench;
+pub(crate) mod compilers;
 pub(crate) mod device_context;
 pub(crate) mod headers;
 pub(crate) mod host_clock;

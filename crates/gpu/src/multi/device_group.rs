@@ -106,7 +106,7 @@ impl DeviceGroup {
         third: &Program,
         cubin: &[u8],
     ) -> Result<LoadedProgram, Outage> {
-        let members = self.members(third, cubin, (program.members.len(), program.call), Some(c"third"));
+        let members = self.members(third, cubin, (program.members.len(), program.call), Some(c"syncscope_third"));
         let loaded = LoadedProgram { members: self.runner.judged(members)?, ..program.clone() };
         let written = self.write_tables(&loaded);
         self.runner.judged(written)?;
@@ -129,7 +129,7 @@ impl DeviceGroup {
             Ok(Member {
                 kernels: Kernels { test, ..kernels }.launched(call.way())?,
                 idle: Idle::of(module, number)?,
-                device_table: module.variable(c"device_table")?,
+                device_table: module.variable(c"_ZN9syncscope12device_tableE")?,
             })
         };
         self.runner.devices[..count].iter_mut().map(member).collect()

@@ -104,10 +104,10 @@ fn every_kernel_takes_the_arguments_that_the_host_passes() {
         let mut compiler = prepared(arch, programs.iter().map(|(_, program)| program));
         for (case, program) in programs {
             let taken = syncscope_sass::parameter_bytes(&compiler.cubin(&program).unwrap()).unwrap();
-            for kernel in ["baseline", "test", "check"] {
+            for kernel in ["syncscope_baseline", "syncscope_test", "syncscope_check"] {
                 assert_eq!(taken.get(kernel).copied(), argument_bytes(&case), "{kernel} of {case} on {arch}");
             }
-            assert_eq!(taken.get("idle").copied().unwrap_or(0), 0, "{case} on {arch}");
+            assert_eq!(taken.get("syncscope_idle").copied().unwrap_or(0), 0, "{case} on {arch}");
         }
     }
 }
@@ -131,7 +131,7 @@ fn loops_of_a_graph_call_a_function_of_the_driver() {
             let names = |name: &str| cubin.windows(name.len()).any(|bytes| bytes == name.as_bytes());
             assert!(names(function) && !names(other), "{id} on {arch}");
             let taken = syncscope_sass::parameter_bytes(&cubin).unwrap();
-            for kernel in ["baseline", "test", "check"] {
+            for kernel in ["syncscope_baseline", "syncscope_test", "syncscope_check"] {
                 assert_eq!(taken.get(kernel).copied(), argument_bytes(case), "{kernel} on {arch}");
             }
             let Evidence::Present { summary, .. } = evidence_of(case, &cubin) else { panic!("{arch}: no evidence") };
@@ -166,7 +166,7 @@ fn the_loop_of_an_operation_of_one_instruction_has_few_others() {
             let unroll = program.definitions.iter().find_map(|text| text.strip_prefix("SYNCSCOPE_UNROLL="));
             let unroll = unroll.map_or(UNROLL as usize, |number| number.parse().unwrap());
             let listing = nvdisasm(&compiler.cubin(&program).unwrap(), &["-c"]);
-            for (kernel, repeat) in [("baseline", 1), ("test", 2), ("third", 3)] {
+            for (kernel, repeat) in [("syncscope_baseline", 1), ("syncscope_test", 2), ("syncscope_third", 3)] {
                 let region = timed_region(&instructions(&listing, kernel));
                 let found = region.iter().filter(|text| text.starts_with(name)).count();
                 assert_eq!(found, unroll * repeat * each, "{name} in {kernel} of {case} on {arch}: {region:#?}");
@@ -208,20 +208,20 @@ fn the_third_loop_has_one_more_copy_than_the_test_and_changes_nothing_else() {
             let (without, with) =
                 (compiler.cubin(&program_of(&case).unwrap()).unwrap(), compiler.cubin(&third).unwrap());
             let [without, cubin] = [&without, &with].map(|cubin| Cubin::parse(cubin).unwrap());
-            for kernel in ["baseline", "test", "check", "idle"] {
+            for kernel in ["syncscope_baseline", "syncscope_test", "syncscope_check", "syncscope_idle"] {
                 let [without, with] = [&without, &cubin].map(|cubin| {
                     cubin.kernel(kernel).unwrap().instructions().iter().map(|found| found.raw).collect::<Vec<_>>()
                 });
                 assert!(without == with, "{kernel} of {case} on {arch}: {} and {}", without.len(), with.len());
             }
-            assert!(without.kernel("third").is_none(), "{case} on {arch}: only when it is asked for");
+            assert!(without.kernel("syncscope_third").is_none(), "{case} on {arch}: only when it is asked for");
             let taken = syncscope_sass::parameter_bytes(&with).unwrap();
-            assert_eq!(taken.get("third").copied(), argument_bytes(&case), "{case} on {arch}");
+            assert_eq!(taken.get("syncscope_third").copied(), argument_bytes(&case), "{case} on {arch}");
 
             let evidence = evidence_of(&case, &with);
             let summary = evidence.summary().unwrap_or_else(|| panic!("{case} on {arch}: {evidence:?}"));
             let name = summary.split(' ').next().unwrap();
-            let [baseline, test, third] = ["baseline", "test", "third"].map(|kernel| {
+            let [baseline, test, third] = ["syncscope_baseline", "syncscope_test", "syncscope_third"].map(|kernel| {
                 let region = decoded_region(cubin.kernel(kernel).unwrap()).unwrap();
                 count_of(&region, name, summary.contains(" out of line"))
             });
@@ -289,7 +289,7 @@ fn the_cooperative_barrier_is_that_of_the_vendor() {
         };
         let counts =
             |all: &[&str]| all.iter().filter(|text| text.starts_with("POPC") || text.starts_with("UPOPC")).count();
-        let (theirs, ours) = (instructions(&theirs, "theirs"), instructions(&ours, "baseline"));
+        let (theirs, ours) = (instructions(&theirs, "theirs"), instructions(&ours, "syncscope_baseline"));
         let ours = timed_region(&ours);
         assert_eq!(counts(&ours), 4 * counts(&theirs), "{arch}");
         let (theirs, ours) = (essence(&theirs), essence(&ours));
@@ -325,7 +325,7 @@ fn the_orderings_of_a_barrier_are_those_that_can_be_left_out() {
     for (case, programs) in &programs {
         let mut code = programs.iter().map(|program| {
             let cubin = Cubin::parse(&compiler.cubin(program).unwrap()).unwrap();
-            cubin.kernel("check").unwrap().instructions().iter().map(|found| found.raw).collect::<Vec<_>>()
+            cubin.kernel("syncscope_check").unwrap().instructions().iter().map(|found| found.raw).collect::<Vec<_>>()
         });
         let whole = code.next().unwrap();
         assert!(!whole.is_empty());

@@ -66,7 +66,7 @@ fn regions(compiled: &Compiled) -> Option<[Region; 2]> {
         |case: &&Case| case.elements.is_some() || of_host.iter().any(|start| case.primitive.starts_with(start));
     compiled.case.as_ref().filter(|case| !is_timed_by_host(case))?;
     let cubin = Cubin::parse(&compiled.cubin).unwrap();
-    Some(["baseline", "test"].map(|kernel| {
+    Some(["syncscope_baseline", "syncscope_test"].map(|kernel| {
         timed_region(cubin.kernel(kernel).unwrap()).unwrap_or_else(|error| panic!("{}: {error}", compiled.name))
     }))
 }

@@ -1,6 +1,7 @@
-//! Operations that a user wrote. `source.rs` makes a shared library of one by the system's compiler, `library.rs` loads it
-//! and runs its loops; here is what is known of those that were named on the command line.
+//! Operations that a user wrote. `inspection.rs` asks the system's compiler what they use, `source.rs` makes a shared library of
+//! one, `library.rs` loads it and runs its loops; here is what is known of those that were named on the command line.
 
+mod inspection;
 mod library;
 mod source;
 
@@ -8,11 +9,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use syncscope_core::{
-    ActorRule, Case, Domain, Dtype, Facts, Layout, Mode, OwnAxes, OwnCheck, OwnOperation, Placement, Primitive,
+    ActorRule, Case, Domain, Dtype, Facts, Layout, Mode, OwnAxes, OwnCheck, OwnOperation, OwnUse, Placement,
+    Primitive,
     Refusal, Role, own,
 };
 
 use self::library::{Loops, OwnBarrier, OwnLoop, StressedLock};
+pub use self::inspection::inspect;
 pub use self::source::{HEADER, compile_here_until};
 use crate::axes::powers_of_two;
 use crate::evidence::{Expected, only_reads};
@@ -49,10 +52,9 @@ fn facts_of(source: &OwnOperation) -> Facts {
         let can_have_work: fn(&Case) -> bool = if source.is("acquire") { |_| work::IS_POSSIBLE } else { |_| false };
         return Facts { run_effect: facts::between_threads, can_have_work, ..of_role };
     }
-    let names = |name| source.names(name);
     let actor = if source.is_private() {
         facts::CONTENDED_IN_A_LINE
-    } else if source.file.is_some() || names("x") || names("me") {
+    } else if source.file.is_some() || source.uses(OwnUse::Variable) {
         ActorRule::Slowest
     } else {
         ActorRule::Median

@@ -42,8 +42,15 @@ typedef std::atomic<T> atomic_T;
 typedef _Atomic(T) atomic_T;
 #endif
 
+// Whether a source compiles without it tells whether the source uses it.
+#ifdef SYNCSCOPE_WITHOUT_MINE
+#define SYNCSCOPE_MINE syncscope_mine
+#else
+#define SYNCSCOPE_MINE mine
+#endif
+
 struct thread {
-    atomic_T *x, *mine;
+    atomic_T *x, *SYNCSCOPE_MINE;
     void *memory;      // 4096 bytes that all threads share, zero before each sample
     uint32_t number;   // from 0
     uint32_t threads;  // how many there are

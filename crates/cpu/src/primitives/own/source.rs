@@ -23,7 +23,7 @@ const STATEMENT: &str = "statement";
 const BEHIND: &str = "loops.h";
 
 /// Longest time for one operation; those of templates take seconds. Whoever watches this process waits longer.
-const LIMIT: Duration = Duration::from_secs(20);
+pub(super) const LIMIT: Duration = Duration::from_secs(20);
 
 /// A copy of the operation must stand in the loop itself, as a program's compiler may put it there.
 const INLINED: &str = "static inline __attribute__((always_inline, unused))";
@@ -45,8 +45,19 @@ fn is_cpp_alone(statement: &str) -> bool {
     statement.contains("std::") || names("x.") || names("mine.")
 }
 
-/// The whole translation unit. Messages about the user's lines have the user's line numbers.
+/// The whole translation unit with the timed loops. Messages about the user's lines have the user's line numbers.
 fn text(own: &OwnOperation) -> String {
+    format!("{}{LOOPS}", functions(own))
+}
+
+/// The user's lines alone, with what they may use.
+pub(super) fn lines(own: &OwnOperation) -> String {
+    let file = own.file.as_deref().unwrap_or(STATEMENT);
+    format!("#line 1 \"own.h\"\n{HEADER}\n{}#line 1 \"{file}\"\n{}\n", own.includes, own.text)
+}
+
+/// The functions that are made of what the user wrote: `syncscope_once` and others.
+pub(super) fn functions(own: &OwnOperation) -> String {
     let mut unit = vec![format!("#line 1 \"own.h\"\n{HEADER}\n{}", own.includes)];
     let call = |name: Option<String>| name.map_or_else(String::new, |name| format!("{name}(me);"));
     let (set_up, check) = if let (Some(file), Some(function)) = (&own.file, &own.function) {
@@ -98,7 +109,7 @@ fn text(own: &OwnOperation) -> String {
         None => unit.push("#define syncscope_context syncscope_once\n".to_owned()),
     }
     unit.push(format!(
-        "static int syncscope_check(struct thread *me) {{ (void)me; {check} }}\n#line 1 \"{BEHIND}\"\n{LOOPS}"
+        "static int syncscope_check(struct thread *me) {{ (void)me; {check} }}\n#line 1 \"{BEHIND}\"\n"
     ));
     unit.concat()
 }
@@ -106,8 +117,7 @@ fn text(own: &OwnOperation) -> String {
 /// A function with a statement that has its names in scope.
 fn in_scope(own: &OwnOperation, function: &str, statement: &str) -> String {
     const NAMES: [(&str, &str); 3] = [("x", "*me->x"), ("mine", "*me->mine"), ("value", "me->value")];
-    let of_statement = OwnOperation { text: statement.to_owned(), ..OwnOperation::default() };
-    let names: Vec<(&str, &str)> = NAMES.into_iter().filter(|(name, _)| of_statement.names(name)).collect();
+    let names: Vec<(&str, &str)> = NAMES.into_iter().filter(|(name, _)| has_word(statement, name)).collect();
     let of_each = |line: fn(&str, &str) -> String| -> String {
         names.iter().map(|(name, meaning)| line(name, meaning)).collect()
     };
@@ -121,6 +131,15 @@ fn in_scope(own: &OwnOperation, function: &str, statement: &str) -> String {
     format!(
         "{before}{INLINED} void {function}(struct thread *me) {{ {inside}\n#line 1 \"{STATEMENT}\"\n{statement}\n;\n}}\n#line 1 \"{BEHIND}\"\n{after}"
     )
+}
+
+/// Whether a statement has a word that is no member of something: in C it becomes a macro, which would reach members, too.
+fn has_word(statement: &str, word: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    statement.match_indices(word).any(|(at, _)| {
+        let (before, after) = (&statement[..at], &statement[at + word.len()..]);
+        !before.ends_with(is_word) && !after.starts_with(is_word) && !before.ends_with('.') && !before.ends_with("->")
+    })
 }
 
 const fn c_type(dtype: Dtype) -> &'static str {
@@ -153,12 +172,37 @@ fn surroundings(cancel: Cancel) -> &'static Surroundings {
     SURROUNDINGS.get_or_init(|| Surroundings { folder: env::current_dir().unwrap_or_default(), cancel })
 }
 
-/// Compiles an operation on variables of a type. Whoever loads the file removes it.
+/// A compiler with its options.
+pub(super) struct CompilerOf {
+    program: PathBuf,
+    pub(super) options: Vec<String>,
+    /// Of a file in its language.
+    pub(super) ending: &'static str,
+}
+
+impl CompilerOf {
+    /// The command with these options, too.
+    pub(super) fn command(&self, more: &[&str]) -> Command {
+        let Surroundings { folder, .. } = surroundings(Cancel::new());
+        let mut command = Command::new(&self.program);
+        command.args(&self.options).args(more);
+        if folder.is_dir() {
+            command.current_dir(folder);
+        }
+        command
+    }
+}
+
+/// Whether the user asks to stop.
+pub(super) fn is_cancelled() -> bool {
+    surroundings(Cancel::new()).cancel.is_cancelled()
+}
+
+/// The compiler of an operation on variables of a type.
 ///
 /// # Errors
-/// What the compiler says, with the line of the user's source, or that there is none.
-pub(super) fn compile(own: &OwnOperation, dtype: Dtype, has_work: bool) -> Result<PathBuf, String> {
-    let Surroundings { folder, cancel } = surroundings(Cancel::new());
+/// That there is none.
+pub(super) fn compiler_of(own: &OwnOperation, dtype: Dtype, has_work: bool) -> Result<CompilerOf, String> {
     let (variable, usual, ending, standard) =
         if is_cpp(own) { ("CXX", "c++", "cpp", "-std=gnu++20") } else { ("CC", "cc", "c", "-std=gnu11") };
     let chosen = env::var(variable).ok().filter(|chosen| !chosen.trim().is_empty());
@@ -173,8 +217,7 @@ pub(super) fn compile(own: &OwnOperation, dtype: Dtype, has_work: bool) -> Resul
     })?;
     let mut options: Vec<String> = words.map(str::to_owned).collect();
     // A wait that gives up leaves the loop through the frames of this code.
-    options
-        .extend([standard, "-O2", "-fPIC", "-shared", "-fexceptions", "-Wl,--no-undefined,-z,now"].map(str::to_owned));
+    options.extend([standard, "-O2", "-fPIC", "-fexceptions"].map(str::to_owned));
     if !is_cpp(own) {
         options.push("-Werror=implicit-function-declaration".to_owned());
     }
@@ -186,24 +229,30 @@ pub(super) fn compile(own: &OwnOperation, dtype: Dtype, has_work: bool) -> Resul
         options.push(format!("-I{}", folder.display()));
     }
     options.extend(own.options.iter().cloned());
+    Ok(CompilerOf { program: compiler, options, ending })
+}
+
+/// Compiles an operation on variables of a type. Whoever loads the file removes it.
+///
+/// # Errors
+/// What the compiler says, with the line of the user's source, or that there is none.
+pub(super) fn compile(own: &OwnOperation, dtype: Dtype, has_work: bool) -> Result<PathBuf, String> {
     // The loader takes a file of a known name for the one that it has loaded.
     let name = format!("syncscope-{}-{}-{dtype}-{has_work}.so", process::id(), own.id);
     let file = env::temp_dir().join(name);
-    let user = own.file.as_deref().unwrap_or(STATEMENT);
-    let mut command = Command::new(compiler);
-    command.args(&options);
-    if folder.is_dir() {
-        command.current_dir(folder);
+    let compiler = compiler_of(own, dtype, has_work)?;
+    let command = compiler.command(&["-shared", "-Wl,--no-undefined,-z,now"]);
+    c_compiler::compile(command, (compiler.ending, &text(own)), &file, LIMIT, is_cancelled)
+        .map(|()| file)
+        .map_err(|error| explained(own, error))
+}
+
+/// An error of the compiler, with what an error behind the user's lines means.
+pub(super) fn explained(own: &OwnOperation, error: String) -> String {
+    if !error.starts_with(BEHIND) {
+        return error;
     }
-    c_compiler::compile(command, (ending, &text(own)), &file, LIMIT, || cancel.is_cancelled()).map(|()| file).map_err(
-        |error| {
-            if error.starts_with(BEHIND) {
-                format!("{error} (behind the end of the {user}: is it complete?)")
-            } else {
-                error
-            }
-        },
-    )
+    format!("{error} (behind the end of the {}: is it complete?)", own.file.as_deref().unwrap_or(STATEMENT))
 }
 
 #[cfg(test)]
@@ -220,6 +269,12 @@ mod tests {
             ..OwnOperation::default()
         };
         compile(&own, Dtype::I32, false).unwrap_err()
+    }
+
+    #[test]
+    fn a_word_of_a_statement_is_no_member() {
+        assert!(has_word("atomic_fetch_add(&x, 1)", "x") && !has_word("y = time.x", "x"));
+        assert!(!has_word("max(1, 2)", "x") && !has_word("pixel->x = 1", "x"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! both halves of the cache. `kernels/multi.cu` makes barriers of several devices of the same parts.
 
 use super::prelude::*;
-use syncscope_core::own::is_own;
+use syncscope_core::{OwnUse, own};
 
 /// The column `group` names variants, of which each is another algorithm.
 const FACTS: Facts = Facts {
@@ -127,8 +127,10 @@ pub(crate) fn state_bytes(case: &Case) -> usize {
     const LINE: usize = 128;
     const PAGES: usize = 16;
     const PAGE_BYTES: usize = 4096;
-    if is_own(&case.primitive) {
-        return OWN_STATE_BYTES;
+    if let Some(own) = own::find(&case.primitive) {
+        let threads = case.blocks.unwrap_or(0) as usize * case.threads.unwrap_or(0) as usize;
+        let elements = if own.source.uses(OwnUse::Element) { threads * size_of::<u64>() } else { 0 };
+        return OWN_STATE_BYTES + elements;
     }
     if has_near_counters(case) || case.in_group(SPREAD) {
         return LINE + PAGES * PAGE_BYTES;

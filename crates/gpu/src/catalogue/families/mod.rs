@@ -73,14 +73,18 @@ pub(super) use entries;
 
 /// The macro for the type of the values of a case.
 pub(super) fn value_of(case: &Case) -> String {
-    let word = match case.dtype {
+    format!("VALUE={}", type_of(case.dtype))
+}
+
+/// How C++ names a type.
+pub(super) const fn type_of(dtype: Option<Dtype>) -> &'static str {
+    match dtype {
         None | Some(Dtype::I32) => "int",
         Some(Dtype::U32) => "unsigned int",
         Some(Dtype::U64) => "unsigned long long",
         Some(Dtype::F32) => "float",
         Some(Dtype::F64) => "double",
-    };
-    format!("VALUE={word}")
+    }
 }
 
 /// The last part of the id of its primitive.
@@ -101,10 +105,10 @@ pub(crate) fn group_size(case: &Case) -> u32 {
     case.group.as_ref().and_then(Group::number).filter(|size| (1..=32).contains(size)).unwrap_or(1)
 }
 
-/// The definitions, and `RELAXED=1` for a barrier that orders no memory accesses.
+/// The definitions, and `SYNCSCOPE_RELAXED=1` for a barrier that orders no memory accesses.
 pub(super) fn in_order_of(case: &Case, mut definitions: Vec<String>) -> Vec<String> {
     if case.order == Some(MemoryOrder::Relaxed) {
-        definitions.push("RELAXED=1".to_owned());
+        definitions.push("SYNCSCOPE_RELAXED=1".to_owned());
     }
     definitions
 }

@@ -429,7 +429,7 @@ fn member(device: &mut DeviceContext, request: &Request<'_>, layout: Layout) -> 
     let helper = device.load(program, cubin)?;
     let [combine, hold, fill, plant] = [c"combine", c"hold", c"fill", c"plant"].map(|name| helper.function(name));
     // Where the kernels of a module read how long a wait may last.
-    let table = c"device_table";
+    let table = c"_ZN9syncscope12device_tableE";
     let mut tables = vec![helper.variable(table)?];
     let (program, cubin) = request.program;
     let own = device.load(program, cubin)?;

@@ -1,7 +1,19 @@
-// The kernels of what a user wrote: `once` and `set_up` are made of it.
+// The kernels of what a user wrote, which follows: these functions are made of it.
+__device__ __forceinline__ void syncscope_once(syncscope::Thread &);
+__device__ __forceinline__ void syncscope_set_up(syncscope::Thread &);
+__device__ __forceinline__ void syncscope_context(syncscope::Thread &);
+__device__ __forceinline__ void syncscope_receive(syncscope::Thread &);
+
+namespace syncscope {
+
+#if SYNCSCOPE_SPAN == 2
+using Arguments = GridBarrierArguments;
+#else
+using Arguments = VariableArguments;
+#endif
 
 #if SYNCSCOPE_SHARED
-__shared__ T syncscope_shared[1024];
+__shared__ T elements[1024];
 #endif
 
 // Elements from the first array to the second: as in fence.cu.
@@ -16,9 +28,15 @@ struct Operation {
     Thread me;
     BarrierOf<COUNTER> meeting;
 
+    // The elements of the threads, if there are any, lie behind what the grid shares.
+    __device__ __forceinline__ static T &own_element(const Arguments &arguments) {
+        T *const elements = reinterpret_cast<T *>(state_of(arguments) + 128 + 1024);
+        return SYNCSCOPE_PRIVATE ? elements[grid_thread()] : *reinterpret_cast<T *>(state_of(arguments));
+    }
+
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
         : me{*reinterpret_cast<T *>(state_of(arguments)),
-             *reinterpret_cast<T *>(state_of(arguments)),
+             own_element(arguments),
              (T)grid_thread(),
              nullptr,
              grid_thread(),
@@ -30,8 +48,8 @@ struct Operation {
           meeting(arguments) {
         meeting.state = state_of(arguments) + 32;
 #if SYNCSCOPE_SHARED
-        me.shared = syncscope_shared;
-        for (u32 element = threadIdx.x; element < 1024; element += blockDim.x) syncscope_shared[element] = 0;
+        me.shared = elements;
+        for (u32 element = threadIdx.x; element < 1024; element += blockDim.x) elements[element] = 0;
         __syncthreads();
 #endif
         syncscope_set_up(me);
@@ -79,8 +97,8 @@ struct Operation {
              0,
              arguments.abort} {
 #if SYNCSCOPE_SHARED
-        me.shared = syncscope_shared;
-        for (u32 element = threadIdx.x; element < 1024; element += blockDim.x) syncscope_shared[element] = 0;
+        me.shared = elements;
+        for (u32 element = threadIdx.x; element < 1024; element += blockDim.x) elements[element] = 0;
         __syncthreads();
 #endif
         syncscope_set_up(me);
@@ -140,3 +158,5 @@ SYNCSCOPE_CLUSTER_KERNELS(Body)
 SYNCSCOPE_KERNELS_AS(Body, Together)
 #endif
 #endif
+
+}  // namespace syncscope

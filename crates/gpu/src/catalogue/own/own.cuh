@@ -8,9 +8,10 @@
 //           nothing; a result that the next operation uses must be computed: value = atomicAdd(&x, value)
 //   shared  1024 elements of T in the shared memory of the block, zero at first
 //   me      the thread: me.number is its number in the grid
-// besides CUDA's own, such as threadIdx.x and blockIdx.x. T is the type of --type.
+// besides CUDA's own, such as threadIdx.x and blockIdx.x. T is the type of --type, int if none is named.
 //
-// A file has functions, whose variables are me.x, me.mine and me.value (references) and me.shared:
+// A file has functions of a Thread, whose variables are me.x, me.mine and me.value (references) and me.shared. The
+// parameter may have any name, and helpers may take it on:
 //   __device__ void operation(Thread &me)   what is measured; operation_fast(...) is another one
 //   __device__ void acquire(Thread &me)     a lock, with release(Thread &me): one thread of each warp adds to a plain
 //                                           counter under the lock, and the counter is checked
@@ -22,22 +23,24 @@
 //                                           they see plain data. The grid meets after each message, which is part of the cost
 //   __device__ void setup(Thread &me)       before the operations, by each thread
 // release, receive and setup may have the ending of an operation, too: release_fast belongs to acquire_fast.
-// A statement with `this_grid` or `this_cluster` is a barrier of these, if --check barrier is asked for.
-// me.wait_until([&] { return ...; }) spins until a condition holds, and gives up in a kernel that lasts too long.
-// A kernel has 32 registers for each thread, so that two blocks of 1024 threads fit on a multiprocessor.
+// Other functions than these mean nothing: the compiler tells which can be called with a Thread.
+// With --check barrier a statement is a barrier of the block, of the cluster if it has instructions of clusters.
+// Code with such instructions, or with --cluster N, runs in clusters. Shared memory that the launch gives
+// (`extern __shared__`) has --shared-bytes N. me.wait_until([&] { return ...; }) spins until a condition holds, and gives up
+// in a kernel that lasts too long. A kernel may have as many registers as its number of threads leaves.
+// All other names of ours begin with syncscope: a source that defines a T or a Thread of its own has ours as
+// SYNCSCOPE_TYPE and syncscope::Thread.
 #pragma once
+#include "harness.cuh"
 #if SYNCSCOPE_SPAN == 2
 #include "grid_kinds.cuh"
-using Arguments = GridBarrierArguments;
-#else
-#if SYNCSCOPE_SPAN == 1
+#elif SYNCSCOPE_SPAN == 1
 #include "cluster.cuh"
 #endif
-#include "harness.cuh"
-using Arguments = VariableArguments;
-#endif
 
-using T = VALUE;
+namespace syncscope {
+
+using T = SYNCSCOPE_TYPE;
 
 struct Thread {
     T &x, &mine;
@@ -66,3 +69,12 @@ struct Thread {
     }
 #endif
 };
+
+}  // namespace syncscope
+
+#ifndef SYNCSCOPE_WITHOUT_T
+using T = SYNCSCOPE_TYPE;
+#endif
+#ifndef SYNCSCOPE_WITHOUT_THREAD
+using Thread = syncscope::Thread;
+#endif

@@ -1,0 +1,112 @@
+//! What a compiler tells of a source: which of its words are functions that can be called with a thread, and what each of them
+//! uses. The first by the messages about a line for each word, the second by the assembly of `probe.h`, where what the thread
+//! gives to an operation is marked: the marks that are left are used.
+
+use std::collections::BTreeSet;
+
+use syncscope_core::{Dtype, Inspected, OwnOperation, OwnUse};
+
+use super::source::{LIMIT, compiler_of, explained, functions, is_cancelled, lines};
+use crate::machine::c_compiler;
+
+const PROBE: &str = include_str!("probe.h");
+
+/// The name of the lines that try words.
+const TRIED: &str = "tried";
+
+/// What the source has. `candidates` are words of it that may be functions.
+///
+/// # Errors
+/// What the compiler says, or that there is none.
+pub fn inspect(source: &OwnOperation, candidates: &[String], dtype: Option<Dtype>) -> Result<Inspected, String> {
+    let dtype = dtype.unwrap_or(Dtype::I32);
+    let found = if source.file.is_some() { callable(source, candidates, dtype)? } else { Vec::new() };
+    let (operations, helpers) = OwnOperation::of_functions(&found);
+    let names: Vec<String> =
+        if source.file.is_some() { operations.into_iter().map(|(function, _)| function).collect() } else { vec![String::new()] };
+    let mut inspected = Inspected::default();
+    for name in names {
+        let function = Some(name.clone()).filter(|_| source.file.is_some());
+        let own = OwnOperation { function, helpers: helpers.clone(), ..source.clone() };
+        inspected.functions.push((name, uses_of(&own, dtype)?));
+    }
+    // What they use is that of their operations.
+    inspected.functions.extend(helpers.into_iter().map(|name| (name, Vec::new())));
+    Ok(inspected)
+}
+
+/// The words that are functions of a thread: those about whose lines the compiler says nothing.
+fn callable(source: &OwnOperation, candidates: &[String], dtype: Dtype) -> Result<Vec<String>, String> {
+    if candidates.is_empty() {
+        return Ok(Vec::new());
+    }
+    let compiler = compiler_of(source, dtype, false)?;
+    let is_c = compiler.ending == "c";
+    let strict: &[&str] = if is_c { &["-Werror=incompatible-pointer-types", "-Werror=int-conversion"] } else { &[] };
+    let mut text = lines(source);
+    for (at, name) in candidates.iter().enumerate() {
+        let result = if name.starts_with("check") { "int" } else { "void" };
+        text += &format!("#line {} \"{TRIED}\"\n{result} (*const syncscope_tried_{at})(struct thread *) = {name};\n", at + 1);
+    }
+    let command = compiler.command(strict);
+    let Some(messages) = c_compiler::refusal(command, (compiler.ending, &text), LIMIT, is_cancelled)? else {
+        return Ok(candidates.to_vec());
+    };
+    let is_error = |line: &&str| line.contains("error:");
+    let line_of = |line: &str| line.strip_prefix(TRIED)?.strip_prefix(':')?.split(':').next()?.parse::<usize>().ok();
+    let refused: Vec<Option<usize>> = messages.lines().filter(is_error).map(line_of).collect();
+    if refused.is_empty() || refused.contains(&None) {
+        let of_user: Vec<&str> = messages.lines().filter(|line| !line.starts_with(TRIED)).collect();
+        return Err(c_compiler::first_error(&of_user.join("\n")));
+    }
+    let refused: BTreeSet<usize> = refused.into_iter().flatten().collect();
+    let is_left = |at: usize| !refused.contains(&(at + 1));
+    Ok(candidates.iter().enumerate().filter(|(at, _)| is_left(*at)).map(|(_, name)| name.clone()).collect())
+}
+
+/// What an operation uses.
+fn uses_of(own: &OwnOperation, dtype: Dtype) -> Result<Vec<OwnUse>, String> {
+    let compiler = compiler_of(own, dtype, false)?;
+    let functions = functions(own);
+    let probe = format!("{functions}{PROBE}");
+    let assembly = c_compiler::assembly(compiler.command(&[]), (compiler.ending, &probe), LIMIT, is_cancelled)?;
+    let assembly = assembly.map_err(|messages| explained(own, c_compiler::first_error(&messages)))?;
+    let [keep, drop] = ["keep", "drop"].map(|kind| body_of(&assembly, &format!("syncscope_{kind}")));
+    // A function that is called and not inlined gets all that the thread has.
+    let compiles_without = |option: &str| {
+        let command = compiler.command(&[option]);
+        c_compiler::refusal(command, (compiler.ending, &functions), LIMIT, is_cancelled) == Ok(None)
+    };
+    let is_used = |what: &OwnUse| match what {
+        OwnUse::Variable => keep.contains("syncscope_marked_x"),
+        OwnUse::Element => {
+            keep.contains("syncscope_marked_mine") && !compiles_without("-DSYNCSCOPE_WITHOUT_MINE")
+        }
+        OwnUse::Value => drop.contains("syncscope_marked_value") || changes_value(keep),
+        OwnUse::Meeting => keep.contains("syncscope_marked_meeting") || calls_barrier(keep),
+        _ => false,
+    };
+    Ok(OwnUse::ALL.iter().copied().filter(is_used).collect())
+}
+
+/// The assembly of a function.
+fn body_of<'a>(assembly: &'a str, name: &str) -> &'a str {
+    let start = assembly.find(&format!("{name}:")).or_else(|| assembly.find(&format!("{name}v:"))).unwrap_or(assembly.len());
+    let text = &assembly[start..];
+    &text[..text.find(".cfi_endproc").unwrap_or(text.len())]
+}
+
+/// Whether the value is another one afterwards, by the names of the registers.
+fn changes_value(keep: &str) -> bool {
+    let kept = keep.lines().filter_map(|line| line.trim().strip_prefix("# syncscope kept "));
+    kept.into_iter().any(|names| names.split_once(' ').is_some_and(|(before, after)| before != after))
+}
+
+/// Whether it calls a function of a library whose threads wait for each other.
+fn calls_barrier(keep: &str) -> bool {
+    keep.lines().any(|line| {
+        let mut words = line.split_whitespace();
+        let is_call = words.next().is_some_and(|word| word.starts_with("call") || word == "bl" || word == "jmp" || word == "b");
+        is_call && words.next().is_some_and(|target| target.to_ascii_lowercase().contains("barrier"))
+    })
+}

@@ -1,0 +1,177 @@
+//! What a compiler tells of a source: which of its words are functions that can be called with a thread, and what each of them
+//! uses. [`text::probe`] has a kernel for each, which is compiled to PTX and never run. What the thread gives to a function is
+//! marked there, and the marks that are left are what the generated code uses.
+
+use std::collections::BTreeSet;
+
+use syncscope_core::{Dtype, Inspected, OwnOperation, OwnUse};
+
+use super::{Span, options, text};
+use crate::catalogue::families::type_of;
+use crate::cuda::compile::{Compiler, Program};
+use crate::cuda::error::{CompileFailure, NvrtcError};
+use crate::launch::compilers::compiler_of_users;
+
+/// Names that the header gives to a source, unless it has its own.
+const NAMES: [&[&str]; 4] = [&[], &["T"], &["Thread"], &["T", "Thread"]];
+
+/// The compiler that is asked: that of the measurement, for the same architecture.
+#[derive(Debug)]
+pub struct Inspector {
+    compiler: Compiler,
+}
+
+impl Inspector {
+    /// For an architecture such as `sm_90a`, or else for the first of these devices; for Hopper where there is none.
+    ///
+    /// # Errors
+    /// If there is no NVRTC, or it does not know the architecture.
+    pub fn new(arch: Option<&str>, devices: Option<&[u32]>) -> Result<Self, NvrtcError> {
+        Ok(Self { compiler: compiler_of_users(arch, devices)? })
+    }
+
+    /// What the source has. `candidates` are words of it that may be functions.
+    ///
+    /// # Errors
+    /// What the compiler says.
+    pub fn inspect(
+        &self,
+        source: &OwnOperation,
+        candidates: &[String],
+        dtype: Option<Dtype>,
+    ) -> Result<Inspected, NvrtcError> {
+        let mut best: Option<(usize, Box<CompileFailure>)> = None;
+        for names in NAMES {
+            // A message about a name has it in quotes.
+            let is_named = |name: &&str| best.as_ref().is_none_or(|(_, failure)| failure.names(name));
+            if !names.iter().all(is_named) {
+                continue;
+            }
+            let defines = names.iter().map(|name| (*name).to_owned()).collect();
+            let source = OwnOperation { defines, ..source.clone() };
+            match self.inspect_as(&source, candidates, dtype) {
+                Err(NvrtcError::Compile(failure)) => {
+                    let errors = failure.errors();
+                    if best.as_ref().is_none_or(|(fewest, _)| errors < *fewest) {
+                        best = Some((errors, failure));
+                    }
+                }
+                other => return other,
+            }
+        }
+        Err(best.map_or(NvrtcError::NotFound, |(_, failure)| NvrtcError::Compile(failure)))
+    }
+
+    /// The same of a source that gets none of the names that it defines. Words that are no functions at all are left out.
+    fn inspect_as(
+        &self,
+        source: &OwnOperation,
+        candidates: &[String],
+        dtype: Option<Dtype>,
+    ) -> Result<Inspected, NvrtcError> {
+        let mut functions = [text::statements(source), candidates.to_vec()].concat();
+        loop {
+            let definitions = options(source, type_of(dtype), Span::Block);
+            let program = Program { file: "source.cu", text: text::probe(source, &functions).leak(), definitions };
+            match self.compiler.ptx(&program) {
+                Ok(ptx) => return Ok(found(&ptx, functions, source.defines.clone())),
+                Err(NvrtcError::Compile(failure)) => {
+                    let wrong: BTreeSet<usize> = failure.lines_in(text::BEHIND).collect();
+                    let is_wrong = |at: &usize| wrong.contains(&(at + 1));
+                    if wrong.is_empty() || failure.errors() > failure.lines_in(text::BEHIND).count() {
+                        return Err(NvrtcError::Compile(failure));
+                    }
+                    let before = functions.len();
+                    let kept = functions.into_iter().enumerate().filter(|(at, _)| !is_wrong(at));
+                    functions = kept.map(|(_, function)| function).collect();
+                    if functions.len() == before {
+                        return Err(NvrtcError::Compile(failure));
+                    }
+                }
+                Err(other) => return Err(other),
+            }
+        }
+    }
+}
+
+fn found(ptx: &str, functions: Vec<String>, defines: Vec<String>) -> Inspected {
+    let used = |(number, function): (usize, String)| {
+        let [keep, drop] = ["keep", "drop"].map(|kind| body_of(ptx, &format!("syncscope_{kind}_{number}")));
+        (!keep.contains("// syncscope none")).then(|| (function, uses_of(ptx, keep, drop)))
+    };
+    Inspected { functions: functions.into_iter().enumerate().filter_map(used).collect(), defines }
+}
+
+/// The text of a kernel.
+fn body_of<'a>(ptx: &'a str, kernel: &str) -> &'a str {
+    let start = ptx.find(&format!(".entry {kernel}(")).unwrap_or(ptx.len());
+    let text = &ptx[start..];
+    &text[..text.find("\n}").unwrap_or(text.len())]
+}
+
+/// The texts of functions that stay functions, which a kernel may call.
+fn called(ptx: &str) -> String {
+    let of = |(at, _): (usize, &str)| &ptx[at..][..ptx[at..].find("\n}").unwrap_or(0)];
+    ptx.match_indices("\n.func ").chain(ptx.match_indices("\n.visible .func ")).map(of).collect()
+}
+
+fn uses_of(ptx: &str, keep: &str, drop: &str) -> Vec<OwnUse> {
+    let calls = keep.contains("call.uni") || keep.contains("call (") || keep.contains("call \n");
+    let all = if calls { keep.to_owned() + &called(ptx) } else { keep.to_owned() };
+    let marked = |text: &str, name: &str| text.lines().any(|line| line.ends_with(&format!("// syncscope {name}")));
+    let any = |is: &dyn Fn(&str) -> bool| all.lines().map(instruction).any(is);
+    let launch_memory = || {
+        let names = ptx.lines().filter(|line| line.starts_with(".extern .shared")).filter_map(|line| {
+            Some(line.split_whitespace().last()?.trim_end_matches(';').trim_end_matches("[]").to_owned())
+        });
+        names.into_iter().any(|name| all.contains(&name))
+    };
+    let is_used = |what: &OwnUse| match what {
+        OwnUse::Variable => marked(keep, "x"),
+        OwnUse::Element => marked(keep, "mine"),
+        OwnUse::BlockMemory => marked(keep, "shared"),
+        OwnUse::Value => marked(drop, "value") || changes_value(keep),
+        OwnUse::Meeting => any(&meets),
+        OwnUse::Loops => calls || has_loop(&all),
+        OwnUse::Clusters => any(&is_of_clusters),
+        OwnUse::Grids => all.contains("%envreg"),
+        OwnUse::LaunchMemory => launch_memory(),
+    };
+    OwnUse::ALL.iter().copied().filter(is_used).collect()
+}
+
+/// A line without its predicate.
+fn instruction(line: &str) -> &str {
+    let line = line.trim_start();
+    line.strip_prefix('@').and_then(|rest| rest.split_once(char::is_whitespace)).map_or(line, |(_, rest)| rest.trim_start())
+}
+
+/// Whether threads of a block wait for each other in an instruction.
+fn meets(instruction: &str) -> bool {
+    let is_of = ["bar.", "barrier.", "mbarrier."].iter().any(|name| instruction.starts_with(name));
+    is_of && !instruction.starts_with("bar.warp.")
+}
+
+fn is_of_clusters(instruction: &str) -> bool {
+    let names = ["barrier.cluster.", "mapa", "getctarank", "st.async", "red.async"];
+    names.iter().any(|name| instruction.starts_with(name)) || instruction.contains("%cluster")
+}
+
+/// Whether something branches back.
+fn has_loop(text: &str) -> bool {
+    let mut labels = BTreeSet::new();
+    text.lines().map(instruction).any(|line| {
+        if let Some(label) = line.trim_end().strip_suffix(':') {
+            labels.insert(label.to_owned());
+        }
+        let target = line.strip_prefix("bra").and_then(|rest| rest.split_whitespace().last());
+        target.is_some_and(|target| labels.contains(target.trim_end_matches(';'))) || line.starts_with("brx")
+    })
+}
+
+/// Whether the value is another one afterwards, by the names of the registers.
+fn changes_value(keep: &str) -> bool {
+    keep.lines().filter_map(|line| line.trim().strip_prefix("// syncscope kept ")).any(|names| {
+        names.trim_end_matches(';').split_once(' ').is_some_and(|(before, after)| before != after)
+    })
+}

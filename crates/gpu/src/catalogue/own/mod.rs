@@ -1,0 +1,224 @@
+//! Operations that a user wrote, as entries beside those of the catalogue: their text becomes that of a kernel of the harness.
+//!
+//! | file | contents |
+//! |---|---|
+//! | this one | what an operation is as an entry, its cases, and the definitions of its kernels |
+//! | [`text`] | the program around the source |
+//! | [`inspection`] | what a compiler tells of the source: its functions and what they use |
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use syncscope_core::{
+    ActorRule, Case, Domain, Dtype, Facts, Group, Mode, OperationsAtOnce, OwnAxes, OwnCheck, OwnOperation, OwnUse,
+    Role, RunEffect, own,
+};
+
+use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
+use crate::catalogue::families::{CLUSTER_OF, type_of};
+use crate::catalogue::limits::DeviceLimits;
+use crate::catalogue::{entry_of, grid, registry};
+use crate::cuda::compile::OF_USER;
+use crate::launch::arguments::{ArgumentKind, UNROLL};
+
+pub use self::inspection::Inspector;
+pub use self::text::HEADER;
+
+mod inspection;
+mod text;
+
+/// Makes primitives of those operations that are for GPUs. One of the same id is replaced.
+pub fn define(operations: &[OwnOperation], axes: &OwnAxes) {
+    own::define(Domain::Gpu, operations, axes, |source| {
+        let entry = Box::leak(Box::new(entry(source, !axes.clusters.is_empty())));
+        registry::add(entry);
+        entry.primitive()
+    });
+}
+
+/// Which threads may wait for each other in an operation. `SYNCSCOPE_SPAN` is its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Span {
+    Block,
+    Cluster,
+    Grid,
+}
+
+/// By the function of a file and by what is checked; in clusters if that is asked for or the code has their instructions.
+fn span_of(source: &OwnOperation, in_clusters: bool) -> Span {
+    match () {
+        () if is_of_grid(source) => Span::Grid,
+        () if in_clusters || source.is("cluster_wait") || source.uses(OwnUse::Clusters) => Span::Cluster,
+        () => Span::Block,
+    }
+}
+
+/// Whether the threads of the whole grid wait for each other: no clusters can be asked for.
+pub fn is_of_grid(source: &OwnOperation) -> bool {
+    source.is("grid_wait") || check_of(source) == Some(OwnCheck::Message) || source.uses(OwnUse::Grids)
+}
+
+/// Blocks of a cluster that every device with clusters has.
+const CLUSTER: u32 = 8;
+
+/// Most blocks of a cluster on any device.
+pub const MOST_OF_CLUSTER: u32 = 16;
+
+/// Multiprocessors of the device whose cases are made. It decides how many blocks share one, and so their registers.
+static MULTIPROCESSORS: AtomicU32 = AtomicU32::new(1);
+
+/// The cases of all of them.
+pub fn cases(limits: DeviceLimits) -> Vec<Case> {
+    // Relaxed: programs are made of the cases, by the thread that has these.
+    MULTIPROCESSORS.store(limits.multiprocessors.max(1), Ordering::Relaxed);
+    let usual = |blocks| OwnAxes {
+        threads: limits.at_most(&[32, 1024]),
+        blocks,
+        dtypes: vec![Dtype::I32],
+        strides: vec![1, 32],
+        ..OwnAxes::default()
+    };
+    let of = |own: &&own::DefinedOwn| -> Vec<Case> {
+        let cases = |blocks| own.axes.cases(&own.source, &usual(blocks));
+        match span_of(&own.source, !own.axes.clusters.is_empty()) {
+            Span::Block => cases(vec![1, limits.multiprocessors]),
+            Span::Cluster if own.axes.clusters.is_empty() => cases(vec![CLUSTER]).into_iter().map(in_clusters).collect(),
+            Span::Cluster => {
+                let of_size = |size: &u32| {
+                    let group = Some(Group::numbered(CLUSTER_OF, *size));
+                    cases(vec![*size]).into_iter().map(move |case| Case { group: group.clone(), ..case })
+                };
+                own.axes.clusters.iter().flat_map(of_size).collect()
+            }
+            Span::Grid => cases(vec![limits.multiprocessors]),
+        }
+    };
+    own::defined(Domain::Gpu).iter().flat_map(of).collect()
+}
+
+/// A case in the largest usual clusters of which its grid is made.
+fn in_clusters(case: Case) -> Case {
+    let blocks = case.blocks.unwrap_or(1).max(1);
+    let size = CLUSTER.min(1 << blocks.trailing_zeros().min(CLUSTER.ilog2()));
+    Case { group: Some(Group::numbered(CLUSTER_OF, size)), ..case }
+}
+
+fn entry(source: &OwnOperation, is_in_clusters: bool) -> Entry {
+    let is_lock = source.is("acquire");
+    let (method, needs, arguments) = match span_of(source, is_in_clusters) {
+        Span::Block => (Method::Kernel, (7, 5), ArgumentKind::Variable),
+        Span::Cluster => (Method::Cluster, (9, 0), ArgumentKind::Variable),
+        Span::Grid => (Method::GridBarrier, (7, 5), ArgumentKind::GridBarrier),
+    };
+    let kernel = Kernel { file: source.id.clone().leak(), text: Some(text::program(source).leak()), arguments };
+    let is_counted = matches!(check_of(source), Some(OwnCheck::Counter | OwnCheck::Lock));
+    let actor = if waits(source) || source.uses(OwnUse::Variable) { ActorRule::Slowest } else { ActorRule::Median };
+    let facts = Facts {
+        actor,
+        orders_memory: waits(source),
+        mode: if waits(source) { Mode::Latency } else { Mode::Throughput },
+        // As the catalogue assumes of barriers of grids: a kernel's place in memory changes its cost by as much.
+        run_effect: |_| RunEffect::of_both(0.004),
+        at_once: if is_lock { OperationsAtOnce::OfOneIn(32) } else { OperationsAtOnce::OfEach },
+        ..Facts::of(Role::Own)
+    };
+    Entry {
+        id: kernel.file,
+        summary: "An operation that a user wrote; run.json has its source",
+        operation: if is_lock {
+            "one addition to a counter under the lock by a thread of each warp"
+        } else {
+            "one execution by each thread"
+        },
+        source: "the user",
+        definitions: |case| own::find(&case.primitive).map(|own| definitions(own, case)).unwrap_or_default(),
+        arrays: if source.uses(OwnUse::Element) { 2 } else { 1 },
+        // As few as the catalogue has where operations take long.
+        unroll: |case| match entry_of(case).map(|entry| entry.method) {
+            Some(Method::GridBarrier) => grid::UNROLL,
+            _ if case.actors() >= 4096 => 8,
+            _ => UNROLL,
+        },
+        method,
+        needs,
+        has_third_loop: source.baseline.is_none(),
+        ..Entry::of(kernel, if is_counted { Proof::Sum } else { Proof::Trial }, facts)
+    }
+}
+
+fn check_of(source: &OwnOperation) -> Option<OwnCheck> {
+    source.check_of_function().or(source.check)
+}
+
+/// Whether the threads of a block may wait for each other, so that all of them must execute the operation equally often: in
+/// instructions that let them meet, or in a loop.
+fn waits(source: &OwnOperation) -> bool {
+    source.is_barrier() || source.is("acquire") || source.uses(OwnUse::Loops) || source.uses(OwnUse::Meeting)
+}
+
+/// Options and definitions of the compiler.
+fn definitions(own: &own::DefinedOwn, case: &Case) -> Vec<String> {
+    let source = &own.source;
+    // As `own_kernels.cuh` numbers them.
+    let check = match check_of(source) {
+        None => 0,
+        Some(OwnCheck::Counter) => 1,
+        Some(OwnCheck::Lock) => 2,
+        Some(OwnCheck::Barrier) => 3,
+        Some(OwnCheck::Message) => 4,
+    };
+    let span = span_of(source, !own.axes.clusters.is_empty());
+    let (threads, blocks) = launch_bounds(case.threads.unwrap_or(1), case.blocks.unwrap_or(1));
+    let mut definitions = options(source, type_of(case.dtype), span);
+    definitions.extend([
+        format!("SYNCSCOPE_CHECK={check}"),
+        format!("SYNCSCOPE_PRIVATE={}", u32::from(source.uses(OwnUse::Element))),
+        format!("SYNCSCOPE_SHARED={}", u32::from(source.uses(OwnUse::BlockMemory))),
+        format!("SYNCSCOPE_MEETS={}", u32::from(waits(source))),
+        format!("SYNCSCOPE_CONTEXT={}", u32::from(source.baseline.is_some())),
+        format!("SYNCSCOPE_MOST_THREADS={threads}"),
+        format!("SYNCSCOPE_LEAST_BLOCKS={blocks}"),
+    ]);
+    definitions
+}
+
+/// Threads of a block and blocks of a multiprocessor that the registers must be enough for: up to 256 threads have the most that
+/// a thread can have. Few different numbers, so that cases share programs.
+fn launch_bounds(threads: u32, blocks: u32) -> (u32, u32) {
+    const OF_ALL: u32 = 256;
+    let together = blocks.div_ceil(MULTIPROCESSORS.load(Ordering::Relaxed));
+    let threads = threads.next_multiple_of(OF_ALL);
+    // Registers are 2,048 threads' times 32 on every device, or half of that.
+    (threads, together.min(2048 / threads).max(1))
+}
+
+/// Options of every program that has the source.
+fn options(source: &OwnOperation, dtype: &str, span: Span) -> Vec<String> {
+    let mut options =
+        vec![OF_USER.to_owned(), format!("SYNCSCOPE_TYPE={dtype}"), format!("SYNCSCOPE_SPAN={}", span as u32)];
+    options.extend(source.defines.iter().map(|name| format!("SYNCSCOPE_WITHOUT_{}=1", name.to_uppercase())));
+    if let Some(folder) = source.file.as_ref().and_then(|file| Path::new(file).parent()) {
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        options.push(format!("-I{}", folder.display()));
+    } else if !source.includes.is_empty() {
+        options.push("-I.".to_owned());
+    }
+    // NVRTC has no level for the code of the device; macros stand before the source, where the harness does not see them.
+    let is_ours = |option: &&String| option.starts_with("-O") || option.starts_with("-D");
+    options.extend(source.options.iter().filter(|option| !is_ours(option)).cloned());
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registers_are_enough_for_the_threads_of_the_launch() {
+        MULTIPROCESSORS.store(132, Ordering::Relaxed);
+        assert_eq!(launch_bounds(32, 1), (256, 1));
+        assert_eq!(launch_bounds(1024, 132), (1024, 1));
+        assert_eq!(launch_bounds(1024, 264), (1024, 2));
+        assert_eq!(launch_bounds(32, 132 * 16), (256, 8), "more blocks than registers would be enough for");
+    }
+}

@@ -1,0 +1,105 @@
+//! The program around what a user wrote: the harness in front, so that no macro of the user reaches it, and functions behind that
+//! call the user's. Messages about the user's lines have the user's line numbers.
+
+use syncscope_core::OwnOperation;
+
+use crate::launch::headers::flattened;
+
+/// What the source may use: printed by `syncscope measure --header gpu`.
+pub const HEADER: &str = include_str!("own.cuh");
+
+const KERNELS: &str = include_str!("own_kernels.cuh");
+
+const PROBE: &str = include_str!("own_probe.cuh");
+
+/// The name of a statement in the compiler's messages.
+const STATEMENT: &str = "statement";
+
+/// The name of what stands behind the user's lines.
+pub(super) const BEHIND: &str = "syncscope";
+
+const FUNCTION: &str = "__device__ __forceinline__ void";
+
+/// The functions that statements become.
+const STATEMENTS: [&str; 3] = ["syncscope_once", "syncscope_set_up", "syncscope_context"];
+
+/// The whole program with the timed kernels.
+pub(super) fn program(source: &OwnOperation) -> String {
+    let call = |function: Option<String>| function.map_or_else(String::new, |function| format!("{function}(syncscope_me);"));
+    let in_function =
+        |name: &str, body: &str| format!("{FUNCTION} {name}(syncscope::Thread &syncscope_me) {{ {body} }}\n");
+    let mut behind = String::new();
+    if let Some(function) = &source.function {
+        let body = if source.is("acquire") {
+            let release = source.helper("release").unwrap_or_else(|| "release".to_owned());
+            format!(
+                "if (threadIdx.x % 32 == 0) {{ {function}(syncscope_me); *syncscope_me.counter = *syncscope_me.counter + 1; \
+                 {release}(syncscope_me); }}"
+            )
+        } else {
+            call(Some(function.clone()))
+        };
+        behind += &in_function("syncscope_once", &body);
+    }
+    if source.setup.is_none() {
+        behind += &in_function("syncscope_set_up", &call(source.helper("setup")));
+    }
+    if source.baseline.is_none() {
+        behind += &in_function("syncscope_context", "");
+    }
+    if source.is("send") {
+        let receive = source.helper("receive").unwrap_or_else(|| "receive".to_owned());
+        behind += &in_function("syncscope_receive", &call(Some(receive)));
+    }
+    let kernels = format!("{HEADER}\n{KERNELS}");
+    format!("{}\n{}#line 1 \"{BEHIND}\"\n{behind}", flattened(&kernels), of_user(source))
+}
+
+/// A program with kernels that are never run, a pair for each of these functions. The functions that statements become come first.
+pub(super) fn probe(source: &OwnOperation, functions: &[String]) -> String {
+    let header = format!("{HEADER}\n{PROBE}");
+    let mut text = format!("{}\n{}#line 1 \"{BEHIND}\"\n", flattened(&header), of_user(source));
+    for (number, function) in functions.iter().enumerate() {
+        // One line each, so that a message tells which it is about.
+        text += &format!("#line {} \"{BEHIND}\"\n", number + 1);
+        text += &format!("#ifndef {function}\n#line {0} \"{BEHIND}\"\nSYNCSCOPE_PROBE({number}, {function})\n#endif\n", number + 1);
+        text += &format!("#line {} \"{BEHIND}\"\nSYNCSCOPE_PROBE_ANY({number})\n", number + 1);
+    }
+    text
+}
+
+/// The functions of a source that are statements.
+pub(super) fn statements(source: &OwnOperation) -> Vec<String> {
+    let is_there = [source.file.is_none(), source.setup.is_some(), source.baseline.is_some()];
+    STATEMENTS.into_iter().zip(is_there).filter(|(_, is_there)| *is_there).map(|(name, _)| name.to_owned()).collect()
+}
+
+/// Macros, headers and lines of the user.
+fn of_user(source: &OwnOperation) -> String {
+    // In angle brackets, for which the folders of the toolkit are searched, too.
+    let includes = source.includes.replace("#include \"", "#include <").replace("\"\n", ">\n");
+    let macros = source.options.iter().filter_map(|option| option.strip_prefix("-D"));
+    let mut text: String = macros.map(define).chain([includes]).collect();
+    if let Some(file) = &source.file {
+        text += &format!("#line 1 \"{file}\"\n{}\n", source.text);
+    }
+    let written = [source.file.is_none().then_some(&source.text), source.setup.as_ref(), source.baseline.as_ref()];
+    for (function, statement) in STATEMENTS.into_iter().zip(written) {
+        text += &statement.map_or_else(String::new, |statement| in_scope(function, statement));
+    }
+    text
+}
+
+/// A macro, which the harness in front of it does not see.
+fn define(definition: &str) -> String {
+    let (name, value) = definition.split_once('=').unwrap_or((definition, "1"));
+    format!("#define {name} {value}\n")
+}
+
+/// A function with a statement that has its names in scope.
+fn in_scope(function: &str, statement: &str) -> String {
+    format!(
+        "{FUNCTION} {function}(syncscope::Thread &me) {{ [[maybe_unused]] SYNCSCOPE_TYPE &x = me.x, &mine = me.mine, \
+         &value = me.value, *const shared = me.shared;\n#line 1 \"{STATEMENT}\"\n{statement}\n;\n}}\n"
+    )
+}
