@@ -208,7 +208,7 @@ impl OwnDevice {
     /// # Errors
     /// The error of the driver.
     pub fn load(&mut self, cubin: &[u8]) -> Result<Loaded, Outage> {
-        self.on(|queue| Module::load(&queue.context, cubin).map(Loaded))
+        self.on(|queue| Module::load(&queue.context, cubin, 0).map(Loaded))
     }
 
     /// So many bytes of memory, all zero.

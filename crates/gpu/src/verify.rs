@@ -74,24 +74,27 @@ fn compiler_for(arch: &str) -> Result<(Compiler, (u32, u32)), NvrtcError> {
     Ok((compiler, capability(arch).unwrap_or_default()))
 }
 
-/// The timed region of every operation that the user wrote, compiled for an architecture and decoded: its id, and the listing.
+/// The timed region of every operation that the user wrote, compiled for an architecture and decoded: its id, and the listing or why
+/// there is none.
 ///
 /// # Errors
-/// That there is no NVRTC, or what the compiler says.
-pub fn listings_of_own(arch: &str) -> Result<Vec<(String, String)>, String> {
+/// That there is no NVRTC.
+pub fn listings_of_own(arch: &str) -> Result<Vec<(String, Result<String, String>)>, String> {
     let (mut compiler, _) = compiler_for(arch).map_err(|error| error.to_string())?;
     let mut cases = own::cases(DeviceLimits { multiprocessors: 2, max_threads: 1024 });
     cases.dedup_by(|next, first| next.primitive == first.primitive);
-    let listing = |case: Case| {
-        let id = case.primitive.clone();
-        let program = program_of(&case).ok_or_else(|| format!("{id} has no kernel"))?;
-        let cubin = compiler.cubin(&program).map_err(|error| format!("{id}: {error}"))?;
-        match evidence_of(&case, &cubin) {
-            Evidence::NotAvailable(reason) => Err(format!("{id}: {reason}")),
-            evidence => Ok((id, evidence.listing().unwrap_or_default().to_owned())),
+    let mut listing = |case: &Case| -> Result<String, String> {
+        let program = program_of(case).ok_or("there is no kernel")?;
+        let cubin = compiler.cubin(&program).map_err(|error| error.to_string())?;
+        match evidence_of(case, &cubin) {
+            Evidence::NotAvailable(reason) => Err(reason),
+            evidence => match evidence.listing().filter(|listing| !listing.is_empty()) {
+                Some(listing) => Ok(format!("{}\n{listing}", evidence.summary().unwrap_or_default())),
+                None => Err(evidence.summary().unwrap_or_default().to_owned()),
+            },
         }
     };
-    cases.into_iter().map(listing).collect()
+    Ok(cases.iter().map(|case| (case.primitive.clone(), listing(case))).collect())
 }
 
 /// Why nothing but a NOP is left of the operation of a case on a device of this compute capability; `None` where

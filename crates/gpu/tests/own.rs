@@ -8,7 +8,7 @@ use std::sync::Arc;
 use syncscope_core::{Case, Dtype, Evidence, Layout, OwnAxes, OwnCheck, OwnOperation, OwnUse};
 use syncscope_gpu::compile::{Cache, Compiler};
 use syncscope_gpu::discovery::Surroundings;
-use syncscope_gpu::nvrtc::Nvrtc;
+use syncscope_gpu::nvrtc::{Code, Nvrtc, Source};
 use syncscope_gpu::own::Inspector;
 use syncscope_gpu::{DeviceLimits, evidence_of, headers, own, program_of, third_loop_of};
 
@@ -221,5 +221,156 @@ fn the_type_asked_for_is_compiled_in() {
         let found = evidence_with(&operation, &asked, "sm_90").unwrap();
         let listing = found.listing().unwrap_or_default();
         assert!(listing.contains(float), "{}: {listing}", operation.text);
+    }
+}
+
+/// Names of the harness are no names of a user.
+#[test]
+fn a_source_may_have_any_names() {
+    let types = "struct Warp { int a; }; struct Operation { int b; }; struct Spin { int c; }; struct Body { int d; };\n\
+        struct Arguments { int e; }; struct Rate {}; struct Gate {}; struct Finding {}; struct Chunks {}; enum class Meets { NO };\n\
+        using u64 = unsigned long; using u32 = unsigned long long; constexpr int UNROLL = 4, WARP_UP = 3;\n\
+        #define VALUE 7\n#define baseline 8\n#define memory_of(x) x\n#define Together 9\n#define KIND 10\n\
+        __device__ int test, check, idle, third, elements, measure, device_table, arguments;\n\
+        __device__ int grid_thread() { return VALUE + baseline; }\n";
+    let with = |text: &str, parameter: &str| {
+        let text = format!("{types}{text}__device__ void operation({parameter} &me) {{ me.x = grid_thread() + test; }}");
+        evidence(&function("operation", &text), "sm_90").unwrap()
+    };
+    assert!(with("", "Thread").starts_with("STG"));
+    assert!(with("using T = float;\n", "Thread").starts_with("STG"));
+    assert!(with("struct Thread { int f; };\n", "syncscope::Thread").starts_with("STG"));
+    assert!(with("struct T {}; class Thread;\n", "syncscope::Thread").starts_with("STG"));
+    let wrong = evidence(&function("operation", "using T = float;\n__device__ void operation(Thread &me) { me.y = 1; }"), "sm_90");
+    let wrong = wrong.unwrap_err();
+    assert!(wrong.starts_with("mine.cuh(2): error") && wrong.contains("\"y\""), "{wrong}");
+    assert!(wrong.lines().count() == 1 && wrong.len() < 250, "{wrong}");
+    // Options come before the harness, too.
+    let options = ["-DT=long", "-DWarp=5", "-DUNROLL", "-Dmine=mine"].map(str::to_owned).to_vec();
+    assert!(evidence(&OwnOperation { options, ..statement("defined", "atomicAdd(&mine, 1)") }, "sm_90").is_ok());
+}
+
+/// Every header of the vendor's libraries that compiles by itself compiles beside an operation.
+#[test]
+fn headers_of_the_toolkit_compile_beside_an_operation() {
+    let folders = Surroundings::of_process().include_folders();
+    let nvrtc = Nvrtc::find(&Surroundings::of_process(), None).unwrap();
+    let inspector = Inspector::new(Some("sm_90"), None).unwrap();
+    let include = |headers: &[String]| headers.iter().map(|header| format!("#include <{header}>\n")).collect::<String>();
+    let alone = |headers: &[String]| {
+        let text = include(headers) + "extern \"C\" __global__ void kernel() {}";
+        let mut options: Vec<String> = folders.iter().map(|folder| format!("-I{}", folder.display())).collect();
+        options.push("--std=c++17".to_owned());
+        let source = Source { file: "alone.cu", text: &text, headers: &[] };
+        nvrtc.compile_to(Code::Ptx, source, "sm_90", &options).is_ok()
+    };
+    let mut compiled = 0;
+    for group in ["cub/block", "cub/warp", "cub/thread", "cuda", "cuda/std", "cooperative_groups", "."] {
+        let files = folders.iter().filter_map(|folder| Some((folder, std::fs::read_dir(folder.join(group)).ok()?)));
+        let mut headers: Vec<String> = files
+            .flat_map(|(folder, entries)| entries.flatten().filter_map(|entry| {
+                let path = entry.path();
+                let name = path.strip_prefix(folder).ok()?.to_string_lossy().trim_start_matches("./").to_owned();
+                (path.is_file() && (group != "." || name == "cooperative_groups.h")).then_some(name)
+            }))
+            .collect();
+        headers.sort();
+        // Halves of what does not compile by itself, until what is left does, or is a single header.
+        let mut left = vec![headers];
+        while let Some(headers) = left.pop() {
+            if alone(&headers) {
+                let text = include(&headers) + "__device__ void operation(Thread &me) { atomicAdd(&me.mine, (T)1); }";
+                let found = inspector.inspect(&function("operation", &text), &["operation".to_owned()], None);
+                let found = found.unwrap_or_else(|error| panic!("{headers:?}: {error}"));
+                assert_eq!(found.functions.len(), 1, "{headers:?}");
+                compiled += headers.len();
+            } else if headers.len() > 1 {
+                left.push(headers[headers.len() / 2..].to_vec());
+                left.push(headers[..headers.len() / 2].to_vec());
+            }
+        }
+    }
+    assert!(compiled > 50, "{compiled}");
+}
+
+/// What the library waits by may read the global timer.
+#[test]
+fn operations_that_read_the_global_timer_have_evidence() {
+    let poll = "{ unsigned long long start, now; asm volatile(\"mov.u64 %0, %%globaltimer;\" : \"=l\"(start)); do { \
+        asm volatile(\"mov.u64 %0, %%globaltimer;\" : \"=l\"(now)); } while (*(volatile T *)&x != 0 && now < start + 1000000); }";
+    let found = evidence(&statement("poll", poll), "sm_90").unwrap();
+    assert!(found.starts_with("LD"), "{found}");
+    let text = include_str!("../../../examples/measure/block_barrier.cuh");
+    let found = evidence(&function("wait_object", text), "sm_90").unwrap();
+    assert!(found.starts_with("ATOMS") || found.starts_with("SYNCS"), "{found}");
+}
+
+/// The instructions of clusters decide, wherever they stand, or an option.
+#[test]
+fn clusters_are_those_of_the_code_or_those_asked_for() {
+    let text = include_str!("../../../examples/measure/cluster_arrival.cuh");
+    let group = |operation: &OwnOperation, clusters: &[u32], blocks: &[u32]| {
+        let axes = OwnAxes { clusters: clusters.to_vec(), blocks: blocks.to_vec(), ..OwnAxes::default() };
+        own::define(&[known(operation, "sm_90").unwrap()], &axes);
+        let cases = own::cases(DeviceLimits { multiprocessors: 132, max_threads: 1024 });
+        let cases = cases.into_iter().filter(|case| case.primitive == operation.id && case.threads == Some(32));
+        cases.map(|case| (case.blocks.unwrap(), case.group.map(|group| group.to_string()))).collect::<Vec<_>>()
+    };
+    let of = |blocks, size: u32| (blocks, Some(format!("cluster {size}")));
+    let relaxed = function("operation_relaxed", text);
+    assert_eq!(group(&relaxed, &[], &[]), [of(8, 8)]);
+    assert_eq!(group(&relaxed, &[], &[2, 132]), [of(2, 2), of(132, 4)]);
+    assert_eq!(group(&relaxed, &[2, 16], &[]), [of(2, 2), of(16, 16)]);
+    assert_eq!(group(&statement("in_clusters", "__syncthreads()"), &[4], &[132]), [of(132, 4)]);
+    assert_eq!(group(&statement("alone", "__syncthreads()"), &[], &[4]), [(4, None)]);
+    assert!(evidence(&relaxed, "sm_90").unwrap().starts_with("UCGABAR"));
+}
+
+/// 32 threads have all registers, 1,024 have 64, and what does not fit is said.
+#[test]
+fn registers_are_those_of_the_launch_and_spills_are_named() {
+    let text = "__device__ void operation_many(Thread &me) { T v[72];\n#pragma unroll\n\
+        for (int i = 0; i < 72; i++) v[i] = me.value * (2 * i + 3);\n#pragma unroll\n\
+        for (int i = 0; i < 72; i++) v[i] += __shfl_xor_sync(~0u, v[i], 1 + i % 16);\n#pragma unroll\n\
+        for (int i = 0; i < 72; i++) me.value = (me.value ^ v[i]) * 5 + v[71 - i]; }";
+    let with = |threads: u32| {
+        let axes = OwnAxes { threads: vec![threads], ..OwnAxes::default() };
+        evidence_with(&function("operation_many", text), &axes, "sm_90").unwrap().summary().unwrap().to_owned()
+    };
+    let (few, many) = (with(32), with(1024));
+    assert!(!few.contains(own::SPILLS), "{few}");
+    assert!(many.contains(own::SPILLS) && many.contains("STL: all 64 registers"), "{many}");
+    let indexed = "__device__ void operation_indexed(Thread &me) { int v[8]; for (int i = 0; i < 8; i++) v[i] = me.value + i; \
+        v[me.value & 7] = 0; me.value = v[(me.value >> 3) & 7]; }";
+    let found = evidence(&function("operation_indexed", indexed), "sm_90").unwrap();
+    assert!(!found.contains(own::SPILLS), "{found}");
+}
+
+/// Instructions of one architecture alone, and shared memory that the launch gives.
+#[test]
+fn what_only_the_device_has_is_compiled() {
+    let fence = statement("fence", "asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\")");
+    assert!(evidence(&fence, "sm_90a").is_ok());
+    let without = evidence(&fence, "sm_90").unwrap_err();
+    assert!(without.contains("sm_90") && without.lines().count() == 1, "{without}");
+    let text = "extern __shared__ int buffer[];\n\
+        __device__ void operation_given(Thread &t) { buffer[threadIdx.x] = t.value; __syncthreads(); }\n\
+        __device__ void operation_free(Thread &t) { t.value++; }";
+    let uses = |name: &str| known(&function(name, text), "sm_90").unwrap().uses(OwnUse::LaunchMemory);
+    assert!(uses("operation_given") && !uses("operation_free"));
+}
+
+/// The examples compile, and have the evidence that they are about.
+#[test]
+fn the_examples_compile() {
+    for (name, text, expected) in [
+        ("operation", include_str!("../../../examples/measure/block_sum.cuh"), "SHFL"),
+        ("operation", include_str!("../../../examples/measure/bins.cuh"), "ATOMS"),
+        ("operation", include_str!("../../../examples/measure/helper.cuh"), "RED"),
+        ("cluster_wait", include_str!("../../../examples/measure/cluster_arrival.cuh"), "UCGABAR"),
+    ] {
+        let axes = OwnAxes { threads: vec![256], ..OwnAxes::default() };
+        let found = evidence_with(&function(name, text), &axes, "sm_90").unwrap();
+        assert!(found.listing().is_some_and(|listing| listing.contains(expected)), "{text}: {found:?}");
     }
 }

@@ -130,6 +130,19 @@ pub fn parameter_bytes(cubin: &[u8]) -> Result<BTreeMap<String, usize>, SassErro
     sections_of_kernels(cubin, INFO_PREFIX)?.into_iter().map(bytes_of).collect()
 }
 
+/// The section with attributes of the whole file, and the one of them that says how many registers a kernel has: the kernel's
+/// number, then theirs (`EIATTR_REGCOUNT` in the output of `cuobjdump`).
+const INFO_OF_ALL: &[u8] = b".nv.info";
+const REGISTERS: u8 = 0x2f;
+
+/// The most registers for each thread that a kernel of the file has; `None` if it does not say so.
+pub fn most_registers(cubin: &[u8]) -> Option<u32> {
+    let sections = sections_of_kernels(cubin, INFO_OF_ALL).ok()?;
+    let (_, data) = sections.into_iter().find(|(rest, _)| rest.is_empty())?;
+    let counts = attributes(data).flatten().filter(|(number, _)| *number == REGISTERS);
+    counts.filter_map(|(_, value)| Some(u32::from_le_bytes(value.get(4..8)?.try_into().ok()?))).max()
+}
+
 /// Name of the kernel and content of each section with this prefix.
 pub(crate) fn sections_of_kernels<'a>(cubin: &'a [u8], prefix: &[u8]) -> Result<Vec<(&'a str, &'a [u8])>, SassError> {
     let header = FileHeader64::<LittleEndian>::parse(cubin)?;

@@ -56,7 +56,7 @@ mod testing;
 mod tests;
 
 pub use arch::Arch;
-pub use cubin::{Cubin, Kernel, parameter_bytes};
+pub use cubin::{Cubin, Kernel, most_registers, parameter_bytes};
 pub use edit::{Correction, CubinFile, KernelEdit, correct_clock_reads};
 pub use error::{EditError, SassError};
 pub use flow::unawaited_results;

@@ -30,7 +30,7 @@ pub struct Region {
 /// If there is no such loop, or if several loops have clock reads of their own.
 pub fn timed_region(kernel: &Kernel) -> Result<Region, SassError> {
     let instructions = kernel.instructions();
-    let bodies = loops(instructions);
+    let bodies = timed_loops(instructions);
     let range = widest(kernel, &bodies)?;
     let timed = bodies.iter().filter(|body| range.start <= body.start && body.end <= range.end);
     let body = timed.clone().map(|body| body.start).min().unwrap_or(range.start)
@@ -47,8 +47,7 @@ pub fn timed_region(kernel: &Kernel) -> Result<Region, SassError> {
 /// The span between clock reads that contains all other spans with a loop.
 fn widest(kernel: &Kernel, bodies: &[Range<usize>]) -> Result<Range<usize>, SassError> {
     let instructions = kernel.instructions();
-    let is_read = |index: &usize| instructions[*index].clock == Some(Clock::Cycles64);
-    let reads: Vec<usize> = (0..instructions.len()).filter(is_read).collect();
+    let reads = clock_reads(instructions);
     let spans: Vec<Range<usize>> = bodies.iter().filter_map(|body| enclosing(&reads, body)).collect();
     let Some(widest) = spans.iter().max_by_key(|span| span.len()) else {
         return Err(SassError::NoTimedLoop(kernel.name().to_owned(), reads.len()));
@@ -136,15 +135,33 @@ fn contains(outer: &Range<usize>, inner: &Range<usize>) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
 }
 
-/// The bodies of all loops that may be the timed one, from the target of the branch back to the branch, both included.
-/// A loop that reads the global timer waits for its next step, outside the timed region.
+/// Where the whole cycle counter is read.
+fn clock_reads(instructions: &[Instruction]) -> Vec<usize> {
+    let is_read = |index: &usize| instructions[*index].clock == Some(Clock::Cycles64);
+    (0..instructions.len()).filter(is_read).collect()
+}
+
+/// The loops that may be the timed one. A loop of the harness that waits for the next step of the global timer is none of them: it
+/// stands apart from the loops between clock reads that do not read this timer. Operations may wait by it, too, within the
+/// timed loop.
+fn timed_loops(instructions: &[Instruction]) -> Vec<Range<usize>> {
+    let all = loops(instructions);
+    let reads = clock_reads(instructions);
+    let reads_timer = |body: &Range<usize>| {
+        instructions[body.clone()].iter().any(|instruction| instruction.clock == Some(Clock::GlobalTimer))
+    };
+    let is_other = |body: &&Range<usize>| enclosing(&reads, body).is_some() && !reads_timer(body);
+    let others: Vec<Range<usize>> = all.iter().filter(is_other).cloned().collect();
+    let meets = |body: &Range<usize>| others.iter().any(|other| other.start < body.end && body.start < other.end);
+    all.into_iter().filter(|body| others.is_empty() || meets(body) || !reads_timer(body)).collect()
+}
+
+/// The bodies of all loops, from the target of the branch back to the branch, both included.
 fn loops(instructions: &[Instruction]) -> Vec<Range<usize>> {
     let body = |(index, instruction): (usize, &Instruction)| {
         // A branch to itself is the padding after every kernel.
         let target = instruction.target.filter(|&target| instruction.opcode == "BRA" && target < instruction.offset)?;
-        let body = position(instructions, target)?..index + 1;
-        let waits = instructions[body.clone()].iter().any(|instruction| instruction.clock == Some(Clock::GlobalTimer));
-        (!waits).then_some(body)
+        Some(position(instructions, target)?..index + 1)
     };
     instructions.iter().enumerate().filter_map(body).collect()
 }
@@ -222,6 +239,15 @@ mod tests {
         let region = timed_region(&kernel).unwrap();
         assert_eq!(region.instructions()[0].offset, 4 * 16);
         assert_eq!(region.instructions().len(), 2);
+    }
+
+    #[test]
+    fn an_operation_may_read_the_global_timer() {
+        let of = |words: &[u128]| timed_region(&kernel(words)).unwrap().body().len();
+        assert_eq!(of(&[CLOCK, TIMER, RED, BACK(2), CLOCK, EXIT]), 3, "the only loop");
+        assert_eq!(of(&[CLOCK, RED, TIMER, BACK(1), RED, BACK(4), CLOCK, EXIT]), 5, "by an inner loop");
+        let beside = [TIMER, BACK(1), CLOCK, RED, BACK(1), TIMER, BACK(3), CLOCK, TIMER, BACK(1), EXIT];
+        assert_eq!(of(&beside), 4, "beside an inner loop without it");
     }
 
     #[test]

@@ -187,6 +187,11 @@ impl OwnRequest {
             return Err(Failure::CouldNot(reasons.join("\n")));
         }
         let outcome = report(finished)?;
+        let spilling = data.rows.iter().filter_map(|row| {
+            let (_, what) = row.evidence.as_deref()?.split_once(syncscope_gpu::own::SPILLS)?;
+            Some((format!("{} {}{what}", row.case.primitive, syncscope_gpu::own::SPILLS), row))
+        });
+        in_groups(spilling).into_iter().for_each(|(text, _)| terminal::warning(&text));
         let gate = self.compare(&data, &finished.directory)?;
         if self.arguments.fail_if_slower.is_some() { gate.outcome(outcome) } else { Ok(outcome) }
     }

@@ -58,10 +58,14 @@ pub(crate) fn measure(arguments: &MeasureArguments) -> Result<Outcome, Failure> 
     if let Some(arch) = &arguments.sass {
         let own = own.resolved(Some(arch))?;
         own.define();
+        let mut missing = Vec::new();
         for (id, listing) in listings_of_own(arch).map_err(Failure::CouldNot)? {
-            terminal::show(&format!("{id} on {arch}\n{listing}"))?;
+            match listing {
+                Ok(listing) => terminal::show(&format!("{id} on {arch}\n{listing}"))?,
+                Err(reason) => missing.push(format!("{id} on {arch}: {reason}")),
+            }
         }
-        return Ok(Outcome::Done);
+        return if missing.is_empty() { Ok(Outcome::Done) } else { Err(Failure::CouldNot(missing.join("\n"))) };
     }
     measure_once(&own.as_run(), Some(&own), None)
 }

@@ -52,7 +52,16 @@ impl Program {
 /// instructions that the device alone has.
 pub(crate) const OF_USER: &str = "SYNCSCOPE_OWN=1";
 
+/// The definition that says how much shared memory the launches of a program give to a block.
+pub(crate) const LAUNCH_MEMORY: &str = "SYNCSCOPE_LAUNCH_MEMORY=";
+
 impl Program {
+    /// Shared memory that its launches give to a block, in bytes.
+    pub(crate) fn launch_memory(&self) -> u32 {
+        let bytes = self.definitions.iter().find_map(|definition| definition.strip_prefix(LAUNCH_MEMORY));
+        bytes.and_then(|bytes| bytes.parse().ok()).unwrap_or(0)
+    }
+
     fn is_of_user(&self) -> bool {
         self.definitions.iter().any(|definition| definition == OF_USER)
     }

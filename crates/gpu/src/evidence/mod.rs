@@ -7,12 +7,12 @@ mod judge;
 
 use syncscope_core::own::is_own;
 use syncscope_core::{Case, Evidence};
-use syncscope_sass::{Cubin, Instruction, Kernel, Region, SassError, timed_region};
+use syncscope_sass::{Cubin, Instruction, Kernel, Region, SassError, most_registers, timed_region};
 
 use self::judge::difference;
 pub use self::judge::{ClosingRead, judge};
 pub use crate::catalogue::ExpectedInstructions;
-use crate::catalogue::{Method, entry_of};
+use crate::catalogue::{Method, entry_of, own};
 
 /// The kernels that a case times.
 const TIMED: [&str; 2] = ["syncscope_baseline", "syncscope_test"];
@@ -32,6 +32,7 @@ fn found(case: &Case, cubin: &[u8]) -> Result<Evidence, String> {
     if entry.method == Method::HostBarrier {
         return Err(TIMED_BY_THE_HOST.to_owned());
     }
+    let registers = most_registers(cubin);
     let cubin = Cubin::parse(cubin).map_err(|error| error.to_string())?;
     let (expected, unroll) = ((entry.expected)(case), (entry.unroll)(case));
     match entry.method {
@@ -39,8 +40,15 @@ fn found(case: &Case, cubin: &[u8]) -> Result<Evidence, String> {
         Method::Reduction(_) => return in_first_kernel(&cubin, &expected),
         _ => {}
     }
-    let [baseline, test] = &regions(&cubin).map_err(|error| error.to_string())?;
-    let mut evidence = if is_own(&case.primitive) {
+    let is_own = is_own(&case.primitive);
+    let [baseline, test] = &match regions(&cubin) {
+        Err(error) if is_own => {
+            let (summary, listing) = (format!("machine code not found: {error}"), String::new());
+            return Ok(Evidence::Present { summary, listing, receipt: None });
+        }
+        regions => regions.map_err(|error| error.to_string())?,
+    };
+    let mut evidence = if is_own {
         difference(baseline, test, unroll)
     } else {
         judge(baseline, test, &expected, unroll)
@@ -67,6 +75,9 @@ fn found(case: &Case, cubin: &[u8]) -> Result<Evidence, String> {
         *summary += &receipt.others_in_brief();
         *listing += &(receipt.line() + "\n");
     }
+    if let (true, Evidence::Present { summary, .. }) = (is_own, &mut evidence) {
+        *summary += &spills(case, test, registers).unwrap_or_default();
+    }
     if let Evidence::Present { listing, .. }
     | Evidence::Substituted { listing, .. }
     | Evidence::Elided { listing, .. } = &mut evidence
@@ -74,6 +85,15 @@ fn found(case: &Case, cubin: &[u8]) -> Result<Evidence, String> {
         *listing += &(ClosingRead::between(&cubin, [baseline, test]).summary() + "\n");
     }
     Ok(evidence)
+}
+
+/// What the loop of a user's operation moves between registers and memory because the registers ran out: nothing if some are left,
+/// since a source may have arrays in such memory, too.
+fn spills(case: &Case, test: &Region, registers: Option<u32>) -> Option<String> {
+    let (registers, most) = (registers?, own::most_registers(case));
+    let [loads, stores] = ["LDL", "STL"].map(|opcode| test.count(opcode));
+    let ran_out = loads + stores > 0 && registers + own::REGISTERS_TOGETHER > most;
+    ran_out.then(|| format!(", {} {loads} LDL and {stores} STL: all {registers} registers are taken", own::SPILLS))
 }
 
 /// The timed regions of baseline and test.

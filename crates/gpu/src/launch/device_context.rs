@@ -128,7 +128,7 @@ impl DeviceContext {
         self.context.make_current()?;
         match self.modules.entry(program.clone()) {
             Entry::Occupied(loaded) => Ok(loaded.into_mut()),
-            Entry::Vacant(place) => Ok(place.insert(Module::load(&self.context, cubin)?)),
+            Entry::Vacant(place) => Ok(place.insert(Module::load(&self.context, cubin, program.launch_memory())?)),
         }
     }
 

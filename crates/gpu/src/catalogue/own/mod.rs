@@ -18,7 +18,7 @@ use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
 use crate::catalogue::families::{CLUSTER_OF, type_of};
 use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::{entry_of, grid, registry};
-use crate::cuda::compile::OF_USER;
+use crate::cuda::compile::{LAUNCH_MEMORY, OF_USER};
 use crate::launch::arguments::{ArgumentKind, UNROLL};
 
 pub use self::inspection::Inspector;
@@ -55,7 +55,7 @@ fn span_of(source: &OwnOperation, in_clusters: bool) -> Span {
 
 /// Whether the threads of the whole grid wait for each other: no clusters can be asked for.
 pub fn is_of_grid(source: &OwnOperation) -> bool {
-    source.is("grid_wait") || check_of(source) == Some(OwnCheck::Message) || source.uses(OwnUse::Grids)
+    source.is("grid_wait") || source.checked() == Some(OwnCheck::Message) || source.uses(OwnUse::Grids)
 }
 
 /// Blocks of a cluster that every device with clusters has.
@@ -111,7 +111,7 @@ fn entry(source: &OwnOperation, is_in_clusters: bool) -> Entry {
         Span::Grid => (Method::GridBarrier, (7, 5), ArgumentKind::GridBarrier),
     };
     let kernel = Kernel { file: source.id.clone().leak(), text: Some(text::program(source).leak()), arguments };
-    let is_counted = matches!(check_of(source), Some(OwnCheck::Counter | OwnCheck::Lock));
+    let is_counted = matches!(source.checked(), Some(OwnCheck::Counter | OwnCheck::Lock));
     let actor = if waits(source) || source.uses(OwnUse::Variable) { ActorRule::Slowest } else { ActorRule::Median };
     let facts = Facts {
         actor,
@@ -146,10 +146,6 @@ fn entry(source: &OwnOperation, is_in_clusters: bool) -> Entry {
     }
 }
 
-fn check_of(source: &OwnOperation) -> Option<OwnCheck> {
-    source.check_of_function().or(source.check)
-}
-
 /// Whether the threads of a block may wait for each other, so that all of them must execute the operation equally often: in
 /// instructions that let them meet, or in a loop.
 fn waits(source: &OwnOperation) -> bool {
@@ -160,7 +156,7 @@ fn waits(source: &OwnOperation) -> bool {
 fn definitions(own: &own::DefinedOwn, case: &Case) -> Vec<String> {
     let source = &own.source;
     // As `own_kernels.cuh` numbers them.
-    let check = match check_of(source) {
+    let check = match source.checked() {
         None => 0,
         Some(OwnCheck::Counter) => 1,
         Some(OwnCheck::Lock) => 2,
@@ -179,6 +175,7 @@ fn definitions(own: &own::DefinedOwn, case: &Case) -> Vec<String> {
         format!("SYNCSCOPE_MOST_THREADS={threads}"),
         format!("SYNCSCOPE_LEAST_BLOCKS={blocks}"),
     ]);
+    definitions.extend(source.launch_memory.map(|bytes| format!("{LAUNCH_MEMORY}{bytes}")));
     definitions
 }
 
@@ -190,6 +187,20 @@ fn launch_bounds(threads: u32, blocks: u32) -> (u32, u32) {
     let threads = threads.next_multiple_of(OF_ALL);
     // Registers are 2,048 threads' times 32 on every device, or half of that.
     (threads, together.min(2048 / threads).max(1))
+}
+
+/// How the evidence says that registers ran out.
+pub const SPILLS: &str = "spills in the loop:";
+
+/// Registers are given out in such parts.
+pub(crate) const REGISTERS_TOGETHER: u32 = 8;
+
+/// The registers that a thread of a case can have at most.
+pub(crate) fn most_registers(case: &Case) -> u32 {
+    const OF_MULTIPROCESSOR: u32 = 65_536;
+    const OF_THREAD: u32 = 255;
+    let (threads, blocks) = launch_bounds(case.threads.unwrap_or(1), case.blocks.unwrap_or(1));
+    (OF_MULTIPROCESSOR / (threads * blocks)).min(OF_THREAD)
 }
 
 /// Options of every program that has the source.
@@ -220,5 +231,9 @@ mod tests {
         assert_eq!(launch_bounds(1024, 132), (1024, 1));
         assert_eq!(launch_bounds(1024, 264), (1024, 2));
         assert_eq!(launch_bounds(32, 132 * 16), (256, 8), "more blocks than registers would be enough for");
+        let most = |threads, blocks| {
+            most_registers(&Case { threads: Some(threads), blocks: Some(blocks), ..Case::new("gpu.own.line") })
+        };
+        assert_eq!([most(32, 1), most(1024, 1), most(1024, 264)], [255, 64, 32]);
     }
 }

@@ -7,7 +7,7 @@ use std::ptr;
 use cudarc::driver::sys;
 
 use super::device::{Context, DevicePointer, or_zero};
-use crate::cuda::driver::library::written;
+use crate::cuda::driver::library::{checked, written};
 use crate::cuda::error::{Called, CudaError};
 
 /// Loaded kernels. A module is unloaded with its context and never before, because kernels may still run.
@@ -16,6 +16,8 @@ pub(crate) struct Module {
     pub(super) handle: sys::CUmodule,
     /// The size of the structure that each kernel takes, by name.
     parameter_bytes: BTreeMap<String, usize>,
+    /// Shared memory of a block that the launches of its kernels give.
+    shared_bytes: u32,
 }
 
 /// The arguments of a kernel: one structure, passed by value, or `()` for none.
@@ -45,6 +47,8 @@ pub(crate) struct Function {
     /// Size of the structure it takes.
     pub(super) parameter_bytes: usize,
     pub(super) way: Way,
+    /// Shared memory of a block that the launch gives.
+    pub(super) shared_bytes: u32,
 }
 
 /// How a kernel is launched.
@@ -69,8 +73,8 @@ impl Way {
 }
 
 impl Module {
-    /// Loads a CUBIN into the current context.
-    pub(crate) fn load(_context: &Context, cubin: &[u8]) -> Called<Self> {
+    /// Loads a CUBIN, whose launches give so much shared memory to a block, into the current context.
+    pub(crate) fn load(_context: &Context, cubin: &[u8], shared_bytes: u32) -> Called<Self> {
         // SAFETY: the pointer is valid for the call; a CUBIN is an ELF file, which says how long it is itself. The cache
         // hands out only what NVRTC made, by its checksum.
         let load = |module| unsafe { sys::cuModuleLoadData(module, cubin.as_ptr().cast()) };
@@ -81,7 +85,7 @@ impl Module {
             name: "CUDA_ERROR_INVALID_IMAGE".to_owned(),
             text: error.to_string(),
         })?;
-        Ok(Self { handle, parameter_bytes })
+        Ok(Self { handle, parameter_bytes, shared_bytes })
     }
 
     /// The address of a variable of the module.
@@ -98,7 +102,16 @@ impl Module {
         let find = |function| unsafe { sys::cuModuleGetFunction(function, self.handle, name.as_ptr()) };
         let handle = written("cuModuleGetFunction", find)?;
         let parameter_bytes = self.parameter_bytes.get(name.to_string_lossy().as_ref()).copied().unwrap_or(0);
-        Ok(Function { handle, parameter_bytes, way: Way::Plain })
+        if self.shared_bytes > 0 {
+            let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            // SAFETY: the module is loaded; the driver refuses more than the device has.
+            let set = unsafe { sys::cuFuncSetAttribute(handle, attribute, self.shared_bytes.cast_signed()) };
+            checked("cuFuncSetAttribute", set).map_err(|error| CudaError {
+                text: format!("{}: {} bytes of shared memory for a block", error.text, self.shared_bytes),
+                ..error
+            })?;
+        }
+        Ok(Function { handle, parameter_bytes, way: Way::Plain, shared_bytes: self.shared_bytes })
     }
 }
 
@@ -118,9 +131,9 @@ impl Function {
 
     /// How many blocks of so many threads one multiprocessor runs at the same time.
     pub(crate) fn blocks_per_multiprocessor(self, threads: u32) -> Called<u32> {
-        let (kernel, threads) = (self.handle, threads.cast_signed());
+        let (kernel, threads, bytes) = (self.handle, threads.cast_signed(), self.shared_bytes as usize);
         // SAFETY: the pointer is valid for the call, the module is loaded.
-        let ask = |blocks| unsafe { sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, 0) };
+        let ask = |blocks| unsafe { sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, bytes) };
         written("cuOccupancyMaxActiveBlocksPerMultiprocessor", ask).map(or_zero)
     }
 }

@@ -63,7 +63,7 @@ impl Stream {
         threads: u32,
         arguments: &A,
     ) -> Called {
-        let (handle, mut parameters) = (function.handle, function.parameters(arguments)?);
+        let (handle, shared, mut parameters) = (function.handle, function.shared_bytes, function.parameters(arguments)?);
         let parameters = parameters.as_mut_ptr();
         let mut attribute = match function.way {
             Way::Plain => {
@@ -72,13 +72,13 @@ impl Stream {
                 // addresses in it.
                 return checked("cuLaunchKernel", unsafe {
                     let extra = ptr::null_mut();
-                    sys::cuLaunchKernel(handle, blocks, 1, 1, threads, 1, 1, 0, self.0, parameters, extra)
+                    sys::cuLaunchKernel(handle, blocks, 1, 1, threads, 1, 1, shared, self.0, parameters, extra)
                 });
             }
             Way::Cooperative => {
                 // SAFETY: as above.
                 return checked("cuLaunchCooperativeKernel", unsafe {
-                    sys::cuLaunchCooperativeKernel(handle, blocks, 1, 1, threads, 1, 1, 0, self.0, parameters)
+                    sys::cuLaunchCooperativeKernel(handle, blocks, 1, 1, threads, 1, 1, shared, self.0, parameters)
                 });
             }
             Way::InClusters(size) => cluster_attribute(size),
@@ -87,7 +87,7 @@ impl Stream {
                 attribute(id, |value| value.programmaticStreamSerializationAllowed = 1)
             }
         };
-        let config = configuration(self.0, blocks, threads, &mut attribute);
+        let config = configuration(self.0, (blocks, threads, shared), &mut attribute);
         // SAFETY: as above.
         checked("cuLaunchKernelEx", unsafe {
             sys::cuLaunchKernelEx(&raw const config, handle, parameters, ptr::null_mut())
@@ -147,7 +147,7 @@ impl Function {
     /// How many clusters of this size the device runs at the same time; 0 if it cannot run one.
     fn active_clusters(self, blocks: u32, threads: u32) -> Called<u32> {
         let mut attribute = cluster_attribute(blocks);
-        let config = configuration(ptr::null_mut(), blocks, threads, &mut attribute);
+        let config = configuration(ptr::null_mut(), (blocks, threads, self.shared_bytes), &mut attribute);
         let mut clusters = 0;
         // SAFETY: the pointers are valid for the call, the module is loaded.
         let result = unsafe { sys::cuOccupancyMaxActiveClusters(&raw mut clusters, self.handle, &raw const config) };
@@ -182,8 +182,7 @@ fn cluster_attribute(blocks: u32) -> sys::CUlaunchAttribute {
 
 fn configuration(
     stream: sys::CUstream,
-    blocks: u32,
-    threads: u32,
+    (blocks, threads, shared_bytes): (u32, u32, u32),
     attribute: &mut sys::CUlaunchAttribute,
 ) -> sys::CUlaunchConfig {
     sys::CUlaunchConfig {
@@ -193,7 +192,7 @@ fn configuration(
         blockDimX: threads,
         blockDimY: 1,
         blockDimZ: 1,
-        sharedMemBytes: 0,
+        sharedMemBytes: shared_bytes,
         hStream: stream,
         attrs: ptr::from_mut(attribute),
         numAttrs: 1,
