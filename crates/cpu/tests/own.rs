@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use syncscope_core::{
-    Case, Check, Dtype, ExperimentError, Laboratory as _, Layout, OwnAxes, OwnCheck, OwnOperation, OwnUse, Placement, Refusal,
-    Shot, Side,
+    Case, Check, Dtype, ExperimentError, Laboratory as _, Layout, OwnAxes, OwnCheck, OwnOperation, OwnUse, Placement,
+    Refusal, Shot, Side,
 };
 use syncscope_cpu::primitives::own;
 use syncscope_cpu::{CpuLaboratory, evidence_of};

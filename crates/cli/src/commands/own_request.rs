@@ -87,7 +87,9 @@ impl OwnRequest {
             (no_gpu && arguments.shared_bytes.is_some(), "--shared-bytes is for --gpu"),
             (no_cpu && !axes.placement.is_empty(), "--placement is for --cpu"),
         ])?;
-        if let Some((blocks, cluster)) = pairs(&axes.blocks, &arguments.cluster).find(|(blocks, cluster)| blocks % cluster != 0) {
+        if let Some((blocks, cluster)) =
+            pairs(&axes.blocks, &arguments.cluster).find(|(blocks, cluster)| blocks % cluster != 0)
+        {
             return Err(Failure::Usage(format!("--blocks {blocks} is no multiple of --cluster {cluster}")));
         }
         let absolute = |file: &Option<PathBuf>| file.as_deref().map(runs::absolute);
@@ -202,8 +204,7 @@ impl OwnRequest {
         let threshold = self.arguments.fail_if_slower.map_or(0.0, |percentage| percentage.0);
         let (mut json, mut markdown, mut gate) = (Vec::new(), String::new(), Gate::default());
         // The type is that of the words that a lock or a barrier is made of: others have no such parameter, or other words.
-        let is_typed =
-            |own: &OwnOperation| !waits(own) && (own.uses(OwnUse::Variable) || own.uses(OwnUse::Element));
+        let is_typed = |own: &OwnOperation| !waits(own) && (own.uses(OwnUse::Variable) || own.uses(OwnUse::Element));
         let has_type = self.operations.iter().all(is_typed);
         let dtype = self.arguments.axes.dtype.first().copied().unwrap_or(Dtype::I32);
         let of_passes = costs_of_passes(directory)?;
@@ -420,7 +421,10 @@ impl Source {
         let operations: Vec<OwnOperation> = operations.collect();
         if operations.is_empty() {
             let domain = self.domain;
-            let what = self.wanted.as_ref().map_or_else(|| "no operation".to_owned(), |wanted| format!("no operation {wanted}"));
+            let what = self
+                .wanted
+                .as_ref()
+                .map_or_else(|| "no operation".to_owned(), |wanted| format!("no operation {wanted}"));
             return Err(Failure::Usage(format!(
                 "{file} has {what}: it needs a function `void operation(...)`, `acquire` and `release`, `wait`, or `send` and \
                  `receive`; see `syncscope measure --header {domain}`"

@@ -61,7 +61,7 @@ pub(crate) fn measure(arguments: &MeasureArguments) -> Result<Outcome, Failure> 
         let mut missing = Vec::new();
         for (id, listing) in listings_of_own(arch).map_err(Failure::CouldNot)? {
             match listing {
-                Ok(listing) => terminal::show(&format!("{id} on {arch}\n{listing}"))?,
+                Ok(listing) => drop(terminal::show(&format!("{id} on {arch}\n{listing}"))?),
                 Err(reason) => missing.push(format!("{id} on {arch}: {reason}")),
             }
         }

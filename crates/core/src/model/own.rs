@@ -190,7 +190,8 @@ impl OwnOperation {
 
 /// The kind that the name of a function begins with: `cluster_wait` of `cluster_wait_fast`.
 fn kind_of(name: &str) -> Option<&'static str> {
-    let is_of = |kind: &&str| name.strip_prefix(kind).is_some_and(|suffix| suffix.is_empty() || suffix.starts_with('_'));
+    let is_of =
+        |kind: &&str| name.strip_prefix(kind).is_some_and(|suffix| suffix.is_empty() || suffix.starts_with('_'));
     FUNCTIONS.into_iter().chain(HELPERS).find(is_of)
 }
 
@@ -354,6 +355,9 @@ mod tests {
         assert_eq!(words(&[OwnUse::Element], &[]).len(), 2);
         assert!(using(&[OwnUse::Element]).is_private() && !using(&[OwnUse::Element, OwnUse::Variable]).is_private());
         assert!(using(&[OwnUse::Meeting]).is_barrier() && !using(&[OwnUse::Loops]).is_barrier());
-        assert!(file("wait_fast").is_barrier() && !OwnOperation { uses: vec![OwnUse::Meeting], ..file("acquire") }.is_barrier());
+        assert!(
+            file("wait_fast").is_barrier()
+                && !OwnOperation { uses: vec![OwnUse::Meeting], ..file("acquire") }.is_barrier()
+        );
     }
 }

@@ -171,13 +171,7 @@ impl CompilerProcess {
         Ok(Self { child, input, answers })
     }
 
-    fn answer(
-        &mut self,
-        source: Source<'_>,
-        arch: &str,
-        options: &[String],
-        code: Code,
-    ) -> Result<Answer, NvrtcError> {
+    fn answer(&mut self, source: Source<'_>, arch: &str, options: &[String], code: Code) -> Result<Answer, NvrtcError> {
         let request = (code, arch, source.file, source.text, source.headers, options);
         let sent = self.input.as_mut().map(|input| send(input, &request));
         let limit = std::env::var(LIMIT_SECONDS).ok().and_then(|seconds| seconds.parse().ok());
@@ -225,7 +219,8 @@ mod tests {
         let request = |text: &str| {
             let headers = [("h.cuh", "#define NAME kernel\n")];
             let mut pipe = Vec::new();
-            send(&mut pipe, &(Code::Cubin, "sm_90", "a.cu", text, headers.as_slice(), ["-DVALUE=1"].as_slice())).unwrap();
+            send(&mut pipe, &(Code::Cubin, "sm_90", "a.cu", text, headers.as_slice(), ["-DVALUE=1"].as_slice()))
+                .unwrap();
             pipe
         };
         let requests = [request(text), request("nonsense")].concat();

@@ -146,7 +146,8 @@ impl CompileFailure {
             0 | 1 => String::new(),
             count => format!("; errors in all: {count}"),
         };
-        let is_telling = |option: &&String| !["-I", "-DSYNCSCOPE_", "--gpu-arch"].iter().any(|known| option.starts_with(known));
+        let is_telling =
+            |option: &&String| !["-I", "-DSYNCSCOPE_", "--gpu-arch"].iter().any(|known| option.starts_with(known));
         let options: Vec<&str> = self.options.iter().filter(is_telling).map(String::as_str).collect();
         format!("{first} (NVRTC {} for {}, {}{others})", self.nvrtc, self.arch, options.join(" "))
     }

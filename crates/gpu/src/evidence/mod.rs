@@ -48,11 +48,8 @@ fn found(case: &Case, cubin: &[u8]) -> Result<Evidence, String> {
         }
         regions => regions.map_err(|error| error.to_string())?,
     };
-    let mut evidence = if is_own {
-        difference(baseline, test, unroll)
-    } else {
-        judge(baseline, test, &expected, unroll)
-    };
+    let mut evidence =
+        if is_own { difference(baseline, test, unroll) } else { judge(baseline, test, &expected, unroll) };
     if let (Evidence::Elided { .. }, false) = (&evidence, expected.aggregation.is_empty())
         && let present @ Evidence::Present { .. } = judge(baseline, test, &expected.times(2 * expected.times), unroll)
     {

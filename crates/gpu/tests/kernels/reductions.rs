@@ -160,8 +160,8 @@ fn sums_of_a_warp_have_their_steps() {
             }
             let cubin = compiler.cubin(&program_of(&case).unwrap()).unwrap_or_else(|error| panic!("{arch}: {error}"));
             let cubin = Cubin::parse(&cubin).unwrap();
-            let [baseline, test] =
-                ["syncscope_baseline", "syncscope_test"].map(|kernel| timed_region(cubin.kernel(kernel).unwrap()).unwrap());
+            let [baseline, test] = ["syncscope_baseline", "syncscope_test"]
+                .map(|kernel| timed_region(cubin.kernel(kernel).unwrap()).unwrap());
             for (names, each) in steps {
                 let more: usize = names.iter().map(|name| test.count(name) - baseline.count(name)).sum();
                 assert_eq!(more, 4 * each, "{names:?} of {name} on {arch}");

@@ -22,8 +22,11 @@ pub fn inspect(source: &OwnOperation, candidates: &[String], dtype: Option<Dtype
     let dtype = dtype.unwrap_or(Dtype::I32);
     let found = if source.file.is_some() { callable(source, candidates, dtype)? } else { Vec::new() };
     let (operations, helpers) = OwnOperation::of_functions(&found);
-    let names: Vec<String> =
-        if source.file.is_some() { operations.into_iter().map(|(function, _)| function).collect() } else { vec![String::new()] };
+    let names: Vec<String> = if source.file.is_some() {
+        operations.into_iter().map(|(function, _)| function).collect()
+    } else {
+        vec![String::new()]
+    };
     let mut inspected = Inspected::default();
     for name in names {
         let function = Some(name.clone()).filter(|_| source.file.is_some());
@@ -46,7 +49,10 @@ fn callable(source: &OwnOperation, candidates: &[String], dtype: Dtype) -> Resul
     let mut text = lines(source);
     for (at, name) in candidates.iter().enumerate() {
         let result = if name.starts_with("check") { "int" } else { "void" };
-        text += &format!("#line {} \"{TRIED}\"\n{result} (*const syncscope_tried_{at})(struct thread *) = {name};\n", at + 1);
+        text += &format!(
+            "#line {} \"{TRIED}\"\n{result} (*const syncscope_tried_{at})(struct thread *) = {name};\n",
+            at + 1
+        );
     }
     let command = compiler.command(strict);
     let Some(messages) = c_compiler::refusal(command, (compiler.ending, &text), LIMIT, is_cancelled)? else {
@@ -79,9 +85,7 @@ fn uses_of(own: &OwnOperation, dtype: Dtype) -> Result<Vec<OwnUse>, String> {
     };
     let is_used = |what: &OwnUse| match what {
         OwnUse::Variable => keep.contains("syncscope_marked_x"),
-        OwnUse::Element => {
-            keep.contains("syncscope_marked_mine") && !compiles_without("-DSYNCSCOPE_WITHOUT_MINE")
-        }
+        OwnUse::Element => keep.contains("syncscope_marked_mine") && !compiles_without("-DSYNCSCOPE_WITHOUT_MINE"),
         OwnUse::Value => drop.contains("syncscope_marked_value") || changes_value(keep),
         OwnUse::Meeting => keep.contains("syncscope_marked_meeting") || calls_barrier(keep),
         _ => false,
@@ -91,7 +95,8 @@ fn uses_of(own: &OwnOperation, dtype: Dtype) -> Result<Vec<OwnUse>, String> {
 
 /// The assembly of a function.
 fn body_of<'a>(assembly: &'a str, name: &str) -> &'a str {
-    let start = assembly.find(&format!("{name}:")).or_else(|| assembly.find(&format!("{name}v:"))).unwrap_or(assembly.len());
+    let start =
+        assembly.find(&format!("{name}:")).or_else(|| assembly.find(&format!("{name}v:"))).unwrap_or(assembly.len());
     let text = &assembly[start..];
     &text[..text.find(".cfi_endproc").unwrap_or(text.len())]
 }
@@ -106,7 +111,8 @@ fn changes_value(keep: &str) -> bool {
 fn calls_barrier(keep: &str) -> bool {
     keep.lines().any(|line| {
         let mut words = line.split_whitespace();
-        let is_call = words.next().is_some_and(|word| word.starts_with("call") || word == "bl" || word == "jmp" || word == "b");
+        let is_call =
+            words.next().is_some_and(|word| word.starts_with("call") || word == "bl" || word == "jmp" || word == "b");
         is_call && words.next().is_some_and(|target| target.to_ascii_lowercase().contains("barrier"))
     })
 }

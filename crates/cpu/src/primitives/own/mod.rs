@@ -9,13 +9,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use syncscope_core::{
-    ActorRule, Case, Domain, Dtype, Facts, Layout, Mode, OwnAxes, OwnCheck, OwnOperation, OwnUse, Placement,
-    Primitive,
+    ActorRule, Case, Domain, Dtype, Facts, Layout, Mode, OwnAxes, OwnCheck, OwnOperation, OwnUse, Placement, Primitive,
     Refusal, Role, own,
 };
 
-use self::library::{Loops, OwnBarrier, OwnLoop, StressedLock};
 pub use self::inspection::inspect;
+use self::library::{Loops, OwnBarrier, OwnLoop, StressedLock};
 pub use self::source::{HEADER, compile_here_until};
 use crate::axes::powers_of_two;
 use crate::evidence::{Expected, only_reads};

@@ -108,9 +108,7 @@ pub(super) fn functions(own: &OwnOperation) -> String {
         Some(statement) => unit.push(in_scope(own, "syncscope_context", statement)),
         None => unit.push("#define syncscope_context syncscope_once\n".to_owned()),
     }
-    unit.push(format!(
-        "static int syncscope_check(struct thread *me) {{ (void)me; {check} }}\n#line 1 \"{BEHIND}\"\n"
-    ));
+    unit.push(format!("static int syncscope_check(struct thread *me) {{ (void)me; {check} }}\n#line 1 \"{BEHIND}\"\n"));
     unit.concat()
 }
 

@@ -143,7 +143,9 @@ fn uses_of(ptx: &str, keep: &str, drop: &str) -> Vec<OwnUse> {
 /// A line without its predicate.
 fn instruction(line: &str) -> &str {
     let line = line.trim_start();
-    line.strip_prefix('@').and_then(|rest| rest.split_once(char::is_whitespace)).map_or(line, |(_, rest)| rest.trim_start())
+    line.strip_prefix('@')
+        .and_then(|rest| rest.split_once(char::is_whitespace))
+        .map_or(line, |(_, rest)| rest.trim_start())
 }
 
 /// Whether threads of a block wait for each other in an instruction.
@@ -171,7 +173,7 @@ fn has_loop(text: &str) -> bool {
 
 /// Whether the value is another one afterwards, by the names of the registers.
 fn changes_value(keep: &str) -> bool {
-    keep.lines().filter_map(|line| line.trim().strip_prefix("// syncscope kept ")).any(|names| {
-        names.trim_end_matches(';').split_once(' ').is_some_and(|(before, after)| before != after)
-    })
+    keep.lines()
+        .filter_map(|line| line.trim().strip_prefix("// syncscope kept "))
+        .any(|names| names.trim_end_matches(';').split_once(' ').is_some_and(|(before, after)| before != after))
 }

@@ -82,7 +82,9 @@ pub fn cases(limits: DeviceLimits) -> Vec<Case> {
         let cases = |blocks| own.axes.cases(&own.source, &usual(blocks));
         match span_of(&own.source, !own.axes.clusters.is_empty()) {
             Span::Block => cases(vec![1, limits.multiprocessors]),
-            Span::Cluster if own.axes.clusters.is_empty() => cases(vec![CLUSTER]).into_iter().map(in_clusters).collect(),
+            Span::Cluster if own.axes.clusters.is_empty() => {
+                cases(vec![CLUSTER]).into_iter().map(in_clusters).collect()
+            }
             Span::Cluster => {
                 let of_size = |size: &u32| {
                     let group = Some(Group::numbered(CLUSTER_OF, *size));

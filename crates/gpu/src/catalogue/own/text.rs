@@ -25,7 +25,8 @@ const STATEMENTS: [&str; 3] = ["syncscope_once", "syncscope_set_up", "syncscope_
 
 /// The whole program with the timed kernels.
 pub(super) fn program(source: &OwnOperation) -> String {
-    let call = |function: Option<String>| function.map_or_else(String::new, |function| format!("{function}(syncscope_me);"));
+    let call =
+        |function: Option<String>| function.map_or_else(String::new, |function| format!("{function}(syncscope_me);"));
     let in_function =
         |name: &str, body: &str| format!("{FUNCTION} {name}(syncscope::Thread &syncscope_me) {{ {body} }}\n");
     let mut behind = String::new();
@@ -62,7 +63,10 @@ pub(super) fn probe(source: &OwnOperation, functions: &[String]) -> String {
     for (number, function) in functions.iter().enumerate() {
         // One line each, so that a message tells which it is about.
         text += &format!("#line {} \"{BEHIND}\"\n", number + 1);
-        text += &format!("#ifndef {function}\n#line {0} \"{BEHIND}\"\nSYNCSCOPE_PROBE({number}, {function})\n#endif\n", number + 1);
+        text += &format!(
+            "#ifndef {function}\n#line {0} \"{BEHIND}\"\nSYNCSCOPE_PROBE({number}, {function})\n#endif\n",
+            number + 1
+        );
         text += &format!("#line {} \"{BEHIND}\"\nSYNCSCOPE_PROBE_ANY({number})\n", number + 1);
     }
     text

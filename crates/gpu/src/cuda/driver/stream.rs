@@ -63,7 +63,8 @@ impl Stream {
         threads: u32,
         arguments: &A,
     ) -> Called {
-        let (handle, shared, mut parameters) = (function.handle, function.shared_bytes, function.parameters(arguments)?);
+        let (handle, shared, mut parameters) =
+            (function.handle, function.shared_bytes, function.parameters(arguments)?);
         let parameters = parameters.as_mut_ptr();
         let mut attribute = match function.way {
             Way::Plain => {
