@@ -235,14 +235,15 @@ fn a_source_may_have_any_names() {
         __device__ int test, check, idle, third, elements, measure, device_table, arguments;\n\
         __device__ int grid_thread() { return VALUE + baseline; }\n";
     let with = |text: &str, parameter: &str| {
-        let text =
-            format!("{types}{text}__device__ void operation({parameter} &me) {{ me.x = grid_thread() + test; }}");
+        let text = format!(
+            "{types}{text}__device__ void operation({parameter} &me) {{ atomicAdd(&me.x, (SYNCSCOPE_TYPE)(grid_thread() + test)); }}"
+        );
         evidence(&function("operation", &text), "sm_90").unwrap()
     };
-    assert!(with("", "Thread").starts_with("STG"));
-    assert!(with("using T = float;\n", "Thread").starts_with("STG"));
-    assert!(with("struct Thread { int f; };\n", "syncscope::Thread").starts_with("STG"));
-    assert!(with("struct T {}; class Thread;\n", "syncscope::Thread").starts_with("STG"));
+    assert!(with("", "Thread").starts_with("RED"));
+    assert!(with("using T = float;\n", "Thread").starts_with("RED"));
+    assert!(with("struct Thread { int f; };\n", "syncscope::Thread").starts_with("RED"));
+    assert!(with("struct T {}; class Thread;\n", "syncscope::Thread").starts_with("RED"));
     let wrong = evidence(
         &function("operation", "using T = float;\n__device__ void operation(Thread &me) { me.y = 1; }"),
         "sm_90",
@@ -347,20 +348,20 @@ fn clusters_are_those_of_the_code_or_those_asked_for() {
     assert!(evidence(&relaxed, "sm_90").unwrap().starts_with("UCGABAR"));
 }
 
-/// 32 threads have all registers, 1,024 have 64, and what does not fit is said.
+/// 32 threads have all registers, two blocks of 1,024 have 32, and what does not fit is said.
 #[test]
 fn registers_are_those_of_the_launch_and_spills_are_named() {
-    let text = "__device__ void operation_many(Thread &me) { T v[72];\n#pragma unroll\n\
-        for (int i = 0; i < 72; i++) v[i] = me.value * (2 * i + 3);\n#pragma unroll\n\
-        for (int i = 0; i < 72; i++) v[i] += __shfl_xor_sync(~0u, v[i], 1 + i % 16);\n#pragma unroll\n\
-        for (int i = 0; i < 72; i++) me.value = (me.value ^ v[i]) * 5 + v[71 - i]; }";
-    let with = |threads: u32| {
-        let axes = OwnAxes { threads: vec![threads], ..OwnAxes::default() };
+    let text = "__device__ void operation_many(Thread &me) { T v[32];\n#pragma unroll\n\
+        for (int i = 0; i < 32; i++) v[i] = me.value * (2 * i + 3);\n#pragma unroll\n\
+        for (int i = 0; i < 32; i++) v[i] += __shfl_xor_sync(~0u, v[i], 1 + i % 16);\n#pragma unroll\n\
+        for (int i = 0; i < 32; i++) me.value = (me.value ^ v[i]) * 5 + v[31 - i]; }";
+    let with = |threads: u32, blocks: u32| {
+        let axes = OwnAxes { threads: vec![threads], blocks: vec![blocks], ..OwnAxes::default() };
         evidence_with(&function("operation_many", text), &axes, "sm_90").unwrap().summary().unwrap().to_owned()
     };
-    let (few, many) = (with(32), with(1024));
+    let (few, many) = (with(32, 132), with(1024, 264));
     assert!(!few.contains(own::SPILLS), "{few}");
-    assert!(many.contains(own::SPILLS) && many.contains("STL: all 64 registers"), "{many}");
+    assert!(many.contains(own::SPILLS) && many.contains("STL: all 32 registers"), "{many}");
     let indexed = "__device__ void operation_indexed(Thread &me) { int v[8]; for (int i = 0; i < 8; i++) v[i] = me.value + i; \
         v[me.value & 7] = 0; me.value = v[(me.value >> 3) & 7]; }";
     let found = evidence(&function("operation_indexed", indexed), "sm_90").unwrap();
@@ -385,7 +386,7 @@ fn what_only_the_device_has_is_compiled() {
 #[test]
 fn the_examples_compile() {
     for (name, text, expected) in [
-        ("operation", include_str!("../../../examples/measure/block_sum.cuh"), "SHFL"),
+        ("operation", include_str!("../../../examples/measure/block_sum.cuh"), "BAR.SYNC"),
         ("operation", include_str!("../../../examples/measure/bins.cuh"), "ATOMS"),
         ("operation", include_str!("../../../examples/measure/helper.cuh"), "RED"),
         ("cluster_wait", include_str!("../../../examples/measure/cluster_arrival.cuh"), "UCGABAR"),
