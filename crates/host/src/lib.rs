@@ -7,7 +7,7 @@
 //! - [`ring`]: sleeping until a request to the kernel is done.
 //! - [`membarrier`]: a memory barrier on all threads of the process.
 //! - [`shared_memory`]: memory that several processes map.
-//! - [`functions!`]: functions of a library that is loaded at run time.
+//! - [`functions!`]: functions of a library that is loaded at run time; [`loading`]: loading it without what its initializers change.
 //! - [`child_process`]: what a child gets from its parent, and how both end.
 //! - [`guard`]: a child that ends with this process, and with it all that it started.
 //! - [`limits`]: what the system takes away from a process.
@@ -28,6 +28,7 @@ pub mod descriptors;
 pub mod futex;
 pub mod guard;
 pub mod limits;
+pub mod loading;
 pub mod membarrier;
 pub mod ring;
 pub mod scheduling;

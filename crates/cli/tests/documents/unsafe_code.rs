@@ -96,3 +96,21 @@ fn comments_and_words_are_no_unsafe_code() {
     assert!(!has_unsafe_code("// unsafe { }\nlet a = \"unsafe\"; b(); // unsafe {\n#![forbid(unsafe_code)]"));
     assert!(has_unsafe_code("unsafe impl<T> Send for P<T> {}") && has_unsafe_code("pub unsafe fn a() {}"));
 }
+
+/// Initializers of a library may bind the thread, change its floating point mode, block its signals.
+#[test]
+fn no_library_is_loaded_but_undisturbed() {
+    let mut files = Vec::new();
+    for krate in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).unwrap() {
+        sources(&krate.unwrap().path().join("src"), &mut files);
+    }
+    let mut loads = 0;
+    for file in &files {
+        let text = fs::read_to_string(file).unwrap();
+        let count = |words: &[&str]| words.iter().map(|word| text.matches(word).count()).sum::<usize>();
+        let here = count(&["Library::new(", "Library::open(", "is_culib_present()"]);
+        assert!(count(&["undisturbed("]) >= here, "{}: load it in `loading::undisturbed`", file.display());
+        loads += here;
+    }
+    assert!(loads >= 8, "{loads}");
+}

@@ -14,6 +14,7 @@ use syncscope_core::{
     Placement, Preset, Refusal, Row, Settings, own,
 };
 use syncscope_host::cpu_list;
+use syncscope_host::loading::undisturbed;
 use syncscope_host::scheduling::{self, AffinityGuard};
 
 use crate::awake::AwakePolicy;
@@ -135,7 +136,7 @@ impl CpuLaboratory {
 
 /// hwloc's topology, with the CPUs that the calling thread may use.
 fn allowed_topology(description: &Description) -> Result<Topology, String> {
-    let topology = description.topology()?;
+    let topology = undisturbed(|| description.topology())?;
     if !topology.this_system {
         return Ok(described::planned(topology));
     }

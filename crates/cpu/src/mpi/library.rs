@@ -3,6 +3,7 @@
 use std::ffi::{CStr, c_char, c_int};
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+use syncscope_host::loading::undisturbed;
 
 use super::catalogue::Call;
 use super::message::{Loop, WORDS};
@@ -70,7 +71,8 @@ impl ShimLibrary {
         };
         // Open MPI's plug-ins look for its functions among all of the process.
         // SAFETY: loading an MPI library runs its initializers, as in every program that is linked to it; the shim has none.
-        let library = unsafe { Library::open(Some(&shim.file), RTLD_NOW | RTLD_GLOBAL) }.map_err(failed)?;
+        let open = || unsafe { Library::open(Some(&shim.file), RTLD_NOW | RTLD_GLOBAL) };
+        let library = undisturbed(open).map_err(failed)?;
         let library = libloading::Library::from(library);
         let functions = Functions::of(&library).map_err(failed)?;
         // MPI libraries leave threads and handlers behind that need their code.

@@ -13,6 +13,7 @@ use std::sync::{Arc, LazyLock};
 
 use libloading::Library;
 use syncscope_core::{Case, Group};
+use syncscope_host::loading::undisturbed;
 use syncscope_host::scheduling::AffinityGuard;
 
 use super::reports::{Batch, Shared, Stopped};
@@ -91,7 +92,7 @@ impl Runtime {
     fn load(name: &'static str, file: &str) -> Option<Self> {
         // SAFETY: the initializers of an OpenMP runtime read the environment and the number of CPUs; both libraries are
         // made to be loaded into any program.
-        let library = unsafe { Library::new(file) }.ok()?;
+        let library = undisturbed(|| unsafe { Library::new(file) }).ok()?;
         let functions = Functions::of(&library).ok()?;
         // Its threads live on after the last region and need its code.
         std::mem::forget(library);

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use libloading::Library;
+use syncscope_host::loading::undisturbed;
 use syncscope_host::scheduling;
 
 use super::discovery::Surroundings;
@@ -85,7 +86,7 @@ impl Nccl {
 
     fn load(name: &Path) -> Option<Self> {
         // SAFETY: loading NCCL runs its initializers, which is what every program that links to it does.
-        let library = unsafe { Library::new(name) }.ok()?;
+        let library = undisturbed(|| unsafe { Library::new(name) }).ok()?;
         let functions = Functions::of(&library).ok()?;
         std::mem::forget(library);
         Some(Self(functions))
@@ -115,7 +116,7 @@ impl Nccl {
         let mut handles = vec![std::ptr::null_mut(); numbers.len()];
         let count = c_int::try_from(numbers.len()).unwrap_or(0);
         // SAFETY: there is room for a handle of each device.
-        let status = unsafe { (self.0.init_all)(handles.as_mut_ptr(), count, numbers.as_ptr()) };
+        let status = undisturbed(|| unsafe { (self.0.init_all)(handles.as_mut_ptr(), count, numbers.as_ptr()) });
         self.checked("ncclCommInitAll", status)?;
         Ok(handles.into_iter().map(Communicator).collect())
     }

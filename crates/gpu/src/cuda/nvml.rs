@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 use std::{process, ptr};
 use syncscope_core::machine::GpuState;
+use syncscope_host::loading::undisturbed;
 
 pub(super) type Status = c_int;
 pub(super) type Device = *mut c_void;
@@ -64,11 +65,15 @@ impl Nvml {
     /// The driver's NVML, if it is there and works.
     pub(crate) fn load() -> Option<Self> {
         // SAFETY: loading NVML runs its initializers, which is what every program that links to it does.
-        let library = unsafe { Library::new("libnvidia-ml.so.1") }.ok()?;
+        let library = undisturbed(|| unsafe { Library::new("libnvidia-ml.so.1") }).ok()?;
         let functions = Functions::of(&library).ok()?;
         let state = StateFunctions::of(&library).ok()?;
         // SAFETY: no requirement; every successful call is followed by a shutdown when this value is dropped.
-        (unsafe { (functions.init)() } == SUCCESS).then_some(Self { functions, state, _library: library })
+        (undisturbed(|| unsafe { (functions.init)() }) == SUCCESS).then_some(Self {
+            functions,
+            state,
+            _library: library,
+        })
     }
 
     /// Version of the driver, such as `580.95.05`.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 
 use libloading::Library;
+use syncscope_host::loading::undisturbed;
 
 use crate::cuda::discovery::{Surroundings, is_for_loader};
 use crate::cuda::error::{CompileFailure, NvrtcError};
@@ -123,7 +124,7 @@ impl Nvrtc {
         // The built-ins come first: NVRTC looks for them by name and not in its own folder.
         let builtins = load_builtins(candidate);
         // SAFETY: loading NVRTC runs its initializers, which is what every program that links to it does.
-        let library = unsafe { Library::new(candidate) }.map_err(failed)?;
+        let library = undisturbed(|| unsafe { Library::new(candidate) }).map_err(failed)?;
         let functions = Functions::of(&library).map_err(failed)?;
         // They keep the functions valid, and another thread may be compiling with the same library.
         std::mem::forget((builtins, library));
@@ -243,7 +244,7 @@ fn load_builtins(library: &Path) -> Option<Library> {
     });
     files.sort();
     // SAFETY: it holds data for NVRTC and runs nothing of its own.
-    files.iter().rev().find_map(|path| unsafe { Library::new(path) }.ok())
+    files.iter().rev().find_map(|path| undisturbed(|| unsafe { Library::new(path) }).ok())
 }
 
 const fn arch_number(capability: (u32, u32)) -> u32 {

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use libloading::Library;
 use syncscope_core::{Case, Dtype, Layout, OwnCheck, Shot};
+use syncscope_host::loading::undisturbed;
 
 use crate::evidence::LoopFunctions;
 use crate::machine::memory::Pages;
@@ -69,7 +70,7 @@ impl Loops {
     /// What the loader says: a function that the source calls may be in no library.
     pub(super) fn load(file: &Path) -> Result<&'static Self, String> {
         // SAFETY: initializers of a library run here. They are the user's own, in the process that runs the rest of it.
-        let loaded = unsafe { Library::new(file) };
+        let loaded = undisturbed(|| unsafe { Library::new(file) });
         // What is loaded needs no name.
         let _ = std::fs::remove_file(file);
         let library = loaded.map_err(|error| format!("the compiled operation cannot be loaded: {error}"))?;

@@ -5,6 +5,7 @@ use std::ptr;
 use std::sync::OnceLock;
 
 use cudarc::driver::sys;
+use syncscope_host::loading::undisturbed;
 
 use crate::cuda::driver::device::{CreateContext, Driver};
 use crate::cuda::error::{Called, CudaError, GpuError};
@@ -32,7 +33,7 @@ const FUNCTIONS: &[&str] = &[
 /// Loads and initializes the driver, once.
 pub(crate) fn load() -> Result<Driver, GpuError> {
     static DRIVER: OnceLock<Result<Driver, GpuError>> = OnceLock::new();
-    DRIVER.get_or_init(load_now).clone()
+    DRIVER.get_or_init(|| undisturbed(load_now)).clone()
 }
 
 fn load_now() -> Result<Driver, GpuError> {
