@@ -31,6 +31,8 @@ fn main() -> ExitCode {
         )));
         return ExitCode::FAILURE;
     }
+    // A process that was started from the link to the running file would be called `exe`.
+    let _ = std::fs::write("/proc/self/comm", env!("CARGO_BIN_NAME"));
     // First of all: a worker of a measurement must have started no thread.
     let served = syncscope_cpu::processes::serve_if_asked()
         .or_else(|| syncscope_cpu::processes::measure_if_asked(supervisor::fresh_process))

@@ -17,6 +17,7 @@
 //! - [`file_hash`], [`content_hash`]: the identity of a file's content, or of bytes.
 //! - [`cache_folder`]: where the user's programs keep what they can make again.
 //! - [`trust`]: which files code may be loaded from; [`search_paths`]: no list of folders leads to the working folder.
+//! - [`this_program`], [`program_identity`]: the file that runs, whatever its path names by now.
 //! - [`exit_at_once`]: the end of this process without its exit handlers.
 //!
 //! This crate knows nothing of measurements and depends on no other crate of syncscope.
@@ -43,7 +44,8 @@ use std::io;
 use std::os::fd::{FromRawFd as _, OwnedFd};
 
 pub use program::{
-    c_library_version, cache_folder, content_hash, exit_at_once, file_hash, file_of, name_of, state_folder,
+    c_library_version, cache_folder, content_hash, exit_at_once, file_hash, file_of, is_emulator, name_of,
+    program_identity, state_folder, this_program,
 };
 
 /// The error of a call that says -1 where it fails.

@@ -1,12 +1,45 @@
-//! This program: its C library and the files of other libraries, the identity of a file, its cache, its end.
+//! This program: its file, its C library and the files of other libraries, the identity of a file, its cache, its end.
 
 use std::env;
 use std::ffi::{CStr, OsStr, c_char, c_void};
-use std::fs::File;
-use std::io::Read;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The link that leads to the file that runs, also where that file was replaced or deleted since.
+const RUNNING_FILE: &str = "/proc/self/exe";
+
+/// A command that starts this program again, from the file that runs: an upgrade or a build may have given its path to another
+/// program. Under QEMU's emulation of single programs the link leads to the emulator, so the path serves.
+///
+/// # Errors
+/// Where `/proc` is not there and the path is not known.
+pub fn this_program() -> io::Result<Command> {
+    let emulated = fs::read_link("/proc/thread-self/exe").is_ok_and(|program| is_emulator(&program));
+    let has_link = !emulated && Path::new(RUNNING_FILE).exists();
+    let mut command = Command::new(if has_link { RUNNING_FILE.into() } else { env::current_exe()? });
+    // What `ps` shows.
+    if let Some(name) = env::args_os().next() {
+        command.arg0(name);
+    }
+    Ok(command)
+}
+
+/// Whether a program is QEMU's emulation of single programs, which shows itself in `/proc/thread-self/exe` alone.
+pub fn is_emulator(program: &Path) -> bool {
+    program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("qemu-"))
+}
+
+/// The device and the number of the file that runs, by which processes of one program know each other.
+pub fn program_identity() -> Option<[u64; 2]> {
+    let file = fs::metadata(RUNNING_FILE).ok()?;
+    Some([file.dev(), file.ino()])
+}
 
 /// The file of the loaded library that holds this address, a function of it for example.
 pub fn file_of(address: *const c_void) -> Option<PathBuf> {

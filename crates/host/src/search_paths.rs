@@ -6,7 +6,6 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::process::CommandExt as _;
-use std::process::Command;
 
 /// Lists of folders with programs and libraries: no relative folder stays.
 const OF_PROGRAMS: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "COMPILER_PATH"];
@@ -30,11 +29,7 @@ pub fn leave_working_folder() -> io::Result<()> {
     if changed.is_empty() {
         return Ok(());
     }
-    let mut words = env::args_os();
-    let mut command = Command::new("/proc/self/exe");
-    if let Some(name) = words.next() {
-        command.arg0(name);
-    }
+    let mut command = crate::this_program()?;
     for (name, list) in changed {
         // An empty PATH is the working folder once more.
         if list.is_empty() {
@@ -43,7 +38,7 @@ pub fn leave_working_folder() -> io::Result<()> {
             command.env(name, list)
         };
     }
-    Err(command.args(words).exec())
+    Err(command.args(env::args_os().skip(1)).exec())
 }
 
 /// The list without the parts that lead to the working folder; `None` where there is none.

@@ -240,10 +240,8 @@ fn has_begun(folder: &Path) -> bool {
 
 /// The command that measures once, or goes on with what was begun.
 fn command(request: &Request, folder: &Path, number: u32, budget: Option<Duration>) -> Result<Command, Failure> {
-    let reason = "check that it was not moved or deleted";
-    let missing = |error| Failure::CouldNot(format!("the file of this program cannot be found: {error}; {reason}"));
-    let program = std::env::current_exe().map_err(missing)?;
-    let (mut child, arguments) = (Command::new(program), &request.arguments);
+    let missing = |error| Failure::CouldNot(format!("the file of this program cannot be found: {error}"));
+    let (mut child, arguments) = (syncscope_host::this_program().map_err(missing)?, &request.arguments);
     child.arg("run").stdin(Stdio::null()).stdout(Stdio::null());
     launcher::keep_directory(&mut child);
     if folder.join("run.json").is_file() {

@@ -13,7 +13,6 @@ pub(crate) mod decision;
 mod end;
 
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -145,7 +144,6 @@ pub(crate) fn options(devices: Option<&[u32]>, budget: Option<Duration>) -> impl
 
 /// The command line of the next worker.
 struct Worker {
-    program: OsString,
     words: Vec<OsString>,
     keeps_directory: bool,
 }
@@ -153,9 +151,8 @@ struct Worker {
 impl Worker {
     /// With the arguments of this process. `None` where the program does not find itself, or there is no shared memory.
     fn first() -> Option<Self> {
-        Board::new(&Instructions::default()).ok()?;
-        let program = std::env::current_exe().ok().filter(|program| program.is_file())?.into_os_string();
-        Some(Self { program, words: std::env::args_os().skip(1).collect(), keeps_directory: false })
+        Board::new(&Instructions::default()).and_then(|_| syncscope_host::this_program()).ok()?;
+        Some(Self { words: std::env::args_os().skip(1).collect(), keeps_directory: false })
     }
 
     /// The next one resumes the run, if the last one began any.
@@ -173,13 +170,10 @@ impl Worker {
     fn run(&self, history: &History, cancel: &Cancel) -> Result<(Step, End, Option<PathBuf>), Failure> {
         let could_not = |error: std::io::Error| Failure::CouldNot(format!("the program cannot start itself: {error}"));
         let board = Board::new(&history.instructions).map_err(could_not)?;
-        let mut command = Command::new(&self.program);
+        // `run.json` records the command as it was typed.
+        let mut command = syncscope_host::this_program().map_err(could_not)?;
         command.args(&self.words);
         command.stdin(board.for_worker().map_err(could_not)?);
-        // `run.json` records the command as it was typed.
-        if let Some(name) = std::env::args_os().next() {
-            command.arg0(name);
-        }
         if self.keeps_directory {
             launcher::keep_directory(&mut command);
         }

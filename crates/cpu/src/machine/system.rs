@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use syncscope_core::machine::{CpuSignature, LoadedLibrary, SystemSettings};
 use syncscope_host::scheduling::{self, AffinityGuard};
-use syncscope_host::{cpu_list, file_hash};
+use syncscope_host::{cpu_list, file_hash, is_emulator};
 
 use super::arm;
 
@@ -169,10 +169,8 @@ impl System {
     /// QEMU's emulation of single programs hides itself behind the one that it executes in `/proc/self` alone. Versions before
     /// 8.1 show the processors of the machine that they run on.
     pub(crate) fn is_emulated_in_user_mode(&self) -> bool {
-        let program = fs::read_link(self.root.join("proc/thread-self/exe")).ok();
-        let is_qemu =
-            |program: PathBuf| program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("qemu-"));
-        self.shows_another_machine() || program.is_some_and(is_qemu)
+        let program = fs::read_link(self.root.join("proc/thread-self/exe"));
+        self.shows_another_machine() || program.is_ok_and(|program| is_emulator(&program))
     }
 
     fn shows_another_machine(&self) -> bool {

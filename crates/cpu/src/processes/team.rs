@@ -3,7 +3,7 @@
 use std::io::{self, BufRead as _, BufReader};
 use std::ops::Range;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
@@ -144,7 +144,7 @@ impl Executor for ProcessTeam {
 impl Worker {
     fn start(start: &Start, inherited: &Inherited, reports: &Sender<Numbered>) -> io::Result<Self> {
         let number = start.number;
-        let mut command = Command::new(std::env::current_exe()?);
+        let mut command = syncscope_host::this_program()?;
         command
             .args([ARGUMENT, &serde_json::to_string(start)?])
             .env(IS_WORKER, "1")
@@ -192,7 +192,7 @@ fn not_started(error: &io::Error) -> TeamError {
 fn does_not_serve(what: &str) -> TeamError {
     TeamError::Failed(format!(
         "a worker process {what}: the program must call `syncscope_cpu::processes::serve_if_asked` first in `main`, as \
-         the command syncscope does, and its file must not change during the run"
+         the command syncscope does"
     ))
 }
 

@@ -7,7 +7,7 @@
 
 use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
+use std::process::{Child, ChildStdin, ExitCode, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
@@ -152,7 +152,8 @@ struct CompilerProcess {
 impl CompilerProcess {
     fn start(nvrtc: &Nvrtc) -> Result<Self, NvrtcError> {
         let could_not = |error: io::Error| failed(format!("could not start this program again as a compiler: {error}"));
-        let mut child = Command::new(std::env::current_exe().map_err(could_not)?)
+        let mut child = syncscope_host::this_program()
+            .map_err(could_not)?
             .arg(ARGUMENT)
             .arg(nvrtc.found())
             .stdin(Stdio::piped())
