@@ -87,6 +87,9 @@ pub struct GivenUp {
     pub is_own_fault: bool,
 }
 
+/// Begins the warning of a run whose fresh processes measured nothing. One that resumes it has processes of its own.
+const WITHOUT_PROCESSES: &str = "fresh processes could not measure, so that rows of the CPUs are provisional";
+
 /// A run that is being measured.
 pub struct Session {
     directory: RunDirectory,
@@ -103,6 +106,8 @@ pub struct Session {
     lost_at: Option<Case>,
     /// The passes of each fresh process.
     processes: Vec<[u32; 2]>,
+    /// Why the last fresh process that measured nothing did not.
+    without_processes: Option<String>,
     /// The earlier runs of this machine, which its intervals take into account; `None` where they do not count.
     pub history: Option<History>,
     now: Box<dyn Fn() -> Instant>,
@@ -151,6 +156,7 @@ impl Session {
             replaced: HashSet::new(),
             lost_at: None,
             processes: Vec::new(),
+            without_processes: None,
             history: None,
             now: Box::new(Instant::now),
         })
@@ -189,7 +195,7 @@ impl Session {
         }
         // What the rows so far say is found again at the end, together with the rows to come.
         let found = findings(&directory, &rows, laboratories)?;
-        run.warnings.retain(|warning| !found.contains(warning));
+        run.warnings.retain(|warning| !found.contains(warning) && !warning.starts_with(WITHOUT_PROCESSES));
         let (provisional, finished): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| row.provisional);
         let finished: HashSet<CaseId> = finished.iter().map(|row| row.case.id()).collect();
         let earlier_pairs: HashMap<CaseId, u64> =
@@ -317,6 +323,8 @@ impl Session {
         // Whatever this process was to measure: the run is done when it has what it planned.
         if self.run.status == Status::Done && !self.run.is_complete_with(&rows) {
             self.run.status = Status::Interrupted;
+            let reason = self.without_processes.take();
+            self.run.warnings.extend(reason.map(|reason| format!("{WITHOUT_PROCESSES}: {reason}")));
         }
         self.run.warnings.extend(findings(&self.directory, &rows, laboratories)?);
         self.run.measured_topology = laboratories.iter().find_map(|laboratory| laboratory.measured_topology(&rows));

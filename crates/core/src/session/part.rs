@@ -37,6 +37,8 @@ pub(super) struct Part {
     pub(super) is_lost: bool,
     /// The fresh processes that are still to measure a share of the passes.
     pub(super) processes_left: u32,
+    /// Whether the last one measured nothing.
+    has_lost_last: bool,
 }
 
 impl Part {
@@ -68,6 +70,7 @@ impl Part {
             planned: preset.planned_time(cases).max(Duration::from_nanos(1)),
             is_lost: false,
             processes_left: PROCESSES - 1,
+            has_lost_last: false,
         }
     }
 
@@ -143,8 +146,19 @@ impl Part {
 
     /// Counts the passes of a fresh process, which took so long.
     pub(super) fn end_share(&mut self, passes: u32, took: Duration) {
+        self.has_lost_last = false;
         self.schedule.add(passes, took);
         self.retire_finished();
+    }
+
+    /// Counts a fresh process that measured nothing: whether another one is tried. The second one in turn is the last, and no
+    /// case that needs more blocks is complete: what processes differ by is part of its interval.
+    pub(super) fn has_lost_process(&mut self) -> bool {
+        if std::mem::replace(&mut self.has_lost_last, true) {
+            self.processes_left = 0;
+            self.unfinished_mut().for_each(|pending| pending.lacks_processes = true);
+        }
+        self.processes_left > 0
     }
 
     /// Cases that are finished make room, but are still part of the course of the run.
@@ -164,8 +178,12 @@ impl Part {
         }
         let of_rest = if self.is_short_of_time() { None } else { self.part_of_the_rest(left) };
         let (time, most_passes) = of_rest.or_else(|| self.one_of_the_fewest(left))?;
-        let known = |pending: &PendingCase| Some((pending.case.clone(), Calibration::known(pending.found.as_ref()?)?));
-        let cases = self.cases.iter().filter_map(known).collect();
+        let share_of = |pending: &mut PendingCase| {
+            let known = Calibration::known(pending.found.as_ref()?)?;
+            pending.was_asked_apart = true;
+            Some((pending.case.clone(), known))
+        };
+        let cases = self.cases.iter_mut().filter_map(share_of).collect();
         Some(Share { preset, seed, first_pass: self.schedule.all_made + 1, most_passes, time, cases })
     }
 

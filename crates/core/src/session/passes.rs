@@ -171,21 +171,32 @@ impl Passes<'_> {
             return Ok(false);
         }
         let Some(share) = part.next_share(self.session.preset, self.session.run.seed, left) else { return Ok(false) };
+        if share.cases.is_empty() {
+            return Ok(false);
+        }
         let found = laboratory.measure_apart(&share, &mut |case| {
             self.observer.measuring_apart(case);
             !self.limits.cancel.is_cancelled()
         });
         let Some(found) = found else { return Ok(false) };
         let last_pass = |found: &[Apart]| found.iter().flat_map(|apart| &apart.observations).map(|o| o.block).max();
-        let found = found.unwrap_or_else(|reason| {
-            if !self.limits.cancel.is_cancelled() {
-                self.observer.warning(&format!("{reason}; the run goes on in one process"));
-            }
-            Vec::new()
+        let found = found.and_then(|found| {
+            let last = last_pass(&found).ok_or("a fresh process could measure no case")?;
+            Ok((found, last))
         });
-        let Some(last) = last_pass(&found) else {
-            part.processes_left = 0;
-            return Ok(true);
+        let (found, last) = match found {
+            Ok(found) => found,
+            Err(_) if self.limits.cancel.is_cancelled() => return Ok(true),
+            Err(reason) => {
+                let rest = if part.has_lost_process() {
+                    "another one is tried"
+                } else {
+                    "the run goes on without, and is not complete"
+                };
+                self.observer.warning(&format!("{reason}; {rest}"));
+                self.session.without_processes = Some(reason);
+                return Ok(true);
+            }
         };
         let first = share.first_pass;
         self.session.processes.push([first, last]);

@@ -39,6 +39,12 @@ pub(super) struct PendingCase {
     pub(super) spent: Duration,
     /// Whether it needs no more blocks.
     pub(super) is_finished: bool,
+    /// Whether a fresh process was to measure it.
+    pub(super) was_asked_apart: bool,
+    /// Whether one did.
+    pub(super) was_measured_apart: bool,
+    /// Whether fresh processes that it needs could not measure.
+    pub(super) lacks_processes: bool,
 }
 
 impl PendingCase {
@@ -55,6 +61,9 @@ impl PendingCase {
             shown: 0,
             spent: Duration::ZERO,
             is_finished: false,
+            was_asked_apart: false,
+            was_measured_apart: false,
+            lacks_processes: false,
         }
     }
 
@@ -70,6 +79,7 @@ impl PendingCase {
     /// Takes what a fresh process, which has this number, found out. Its memory and its threads are others, but what it
     /// executed is the same.
     pub(super) fn add_apart(&mut self, apart: Apart, process: u32) {
+        self.was_measured_apart = true;
         self.spent += apart.spent;
         let Some(found) = &mut self.found else { return };
         let first = found.observations.last().map_or(0, |last| last.pair + 1);
@@ -123,7 +133,8 @@ impl PendingCase {
     /// Its row for what was `found`.
     pub(super) fn row(&self, found: &Measurement) -> Row {
         let row = Row::measured(self.case.clone(), self.facts.as_ref(), found);
-        Row { provisional: !self.is_finished, ..row }
+        let lacks_processes = self.lacks_processes || (self.was_asked_apart && !self.was_measured_apart);
+        Row { provisional: !self.is_finished || lacks_processes, ..row }
     }
 
     /// Its details for what was `found`.

@@ -11,6 +11,7 @@ use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Apart, Share};
 use syncscope_core::{
     Cancel, Case, Catalogue, Experiment, Facts, Laboratory, Listing, Preset, Primitive, Refusal, Role, RunEffect,
+    Verdict,
 };
 
 use crate::{Fixture, MIN_BLOCKS, Recorder};
@@ -176,8 +177,8 @@ impl Laboratory for WithProcesses {
 }
 
 #[test]
-fn fresh_processes_make_most_passes_and_one_that_fails_leaves_the_rest_to_this_one() {
-    for (most, asked) in [(9, 6), (2, 3)] {
+fn fresh_processes_make_most_passes_and_two_that_fail_leave_the_rest_to_this_one_and_the_run_incomplete() {
+    for (most, asked, status) in [(9, 6, Status::Done), (2, 4, Status::Interrupted)] {
         let mut fixture = Fixture::new(Duration::ZERO);
         let mut laboratory = WithProcesses { fake: FakeLaboratory::default(), asked: 0, most, cancel: None };
         let mut session = fixture.start();
@@ -185,9 +186,15 @@ fn fresh_processes_make_most_passes_and_one_that_fails_leaves_the_rest_to_this_o
         let measured = session.measure(&mut [&mut laboratory], &Limits::default(), &mut recorder);
         session.add_record(SessionRecord::default());
         let finished = session.finish(measured, &[&mut laboratory]).unwrap();
-        assert_eq!((finished.status, laboratory.asked), (Status::Done, asked));
-        assert_eq!((recorder.warnings.len(), recorder.measuring_apart), (usize::from(most < 6), asked));
-        let processes = finished.directory.read_run().unwrap().sessions[0].processes.clone();
+        assert_eq!((finished.status, laboratory.asked), (status, asked));
+        let is_short = most < 6;
+        assert_eq!((recorder.warnings.len(), recorder.measuring_apart), (2 * usize::from(is_short), asked));
+        let run = finished.directory.read_run().unwrap();
+        assert_eq!(run.warnings.iter().any(|text| text.ends_with("provisional: no more processes")), is_short);
+        let rows = finished.directory.read_rows().unwrap();
+        let of_cpus = rows.iter().filter(|row| row.verdict == Verdict::Resolved);
+        assert!(of_cpus.clone().count() > 0 && of_cpus.clone().all(|row| row.provisional == is_short), "{rows:?}");
+        let processes = run.sessions[0].processes.clone();
         assert_eq!(processes.len(), most.min(6));
         let follow = processes.iter().zip(&processes[1..]).all(|(one, next)| one[1] + 1 == next[0]);
         assert!(processes[0][0] == 2 && follow, "the first pass is that of this process: {processes:?}");
