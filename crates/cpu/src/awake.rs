@@ -14,7 +14,8 @@ use syncscope_core::machine::AwakeDecision;
 use syncscope_core::{
     CPU_BLOCK_PAIRS, Case, Dtype, Experiment, Laboratory, Layout, MemoryOrder, Placement, Sample, Shot, Side, stats,
 };
-use syncscope_host::{cpu_list, scheduling};
+use syncscope_host::cpu_list;
+use syncscope_host::scheduling::{self, CpuSet};
 
 use crate::experiment::SAMPLE;
 use crate::team::pool::left_after;
@@ -230,6 +231,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Repetitions of PAUSE between two looks at the state: some microseconds.
 const PAUSES: u32 = 64;
 
+/// After how many of these a thread looks whether it was moved: some tens of milliseconds.
+const LOOK_EVERY: u64 = 1 << 14;
+
 const OFF: u8 = 0;
 const ON: u8 = 1;
 const ENDED: u8 = 2;
@@ -292,11 +296,16 @@ fn serve(cpu: u32, state: &AtomicU8, started: &Sender<io::Result<()>>) {
     if started.send(ready).is_err() || !is_ready {
         return;
     }
-    loop {
+    let cpus = CpuSet::of_this_thread();
+    for round in 0_u64.. {
         match state.load(Ordering::Acquire) {
             OFF => thread::park(),
             ON => (0..PAUSES).for_each(|_| hint::spin_loop()),
             _ => return,
+        }
+        if round.is_multiple_of(LOOK_EVERY) {
+            // Where that fails, the CPU is none of this process any more.
+            let _ = cpus.as_ref().map(CpuSet::restore);
         }
     }
 }

@@ -210,7 +210,7 @@ impl<'a> TeamExperiment<'a> {
     fn sample_of(&self, shot: &Shot, records: &[Vec<Record>], index: usize) -> Option<Sample> {
         let seen: Vec<&Record> = records.iter().filter_map(|of_thread| of_thread.get(index)).collect();
         let mut elapsed = self.elapsed(shot, &seen);
-        let disturbance = if !self.sharing.unbound && seen.iter().any(|record| record.migrated) {
+        let disturbance = if seen.iter().any(|record| record.migrated) {
             Some(Disturbance::Migration)
         } else if !self.sharing.oversubscribed && seen.iter().any(|record| record.switched) {
             Some(Disturbance::InvoluntarySwitch)

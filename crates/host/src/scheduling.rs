@@ -4,7 +4,7 @@
 use std::io;
 use std::mem::{self, size_of_val};
 
-use crate::cpu_list::MAX_CPUS;
+use crate::cpu_list::{self, MAX_CPUS};
 use crate::done;
 
 /// A set of CPUs. `cpu_set_t` of the C library has room for 1,024; the kernel takes more.
@@ -79,6 +79,40 @@ pub fn involuntary_switches() -> i64 {
     // SAFETY: the pointer is to a `rusage` on this thread's stack, which the call fills.
     unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
     usage.ru_nivcsw
+}
+
+/// The CPUs of a thread, to which it returns where others are forced on it: by `taskset -p`, a daemon, a cpuset that shrinks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CpuSet(Mask);
+
+impl CpuSet {
+    /// Those that the calling thread may use now; `None` where the system does not say.
+    pub fn of_this_thread() -> Option<Self> {
+        current_mask().map(Self)
+    }
+
+    /// Whether the calling thread may use these and no others.
+    pub fn is_of_this_thread(&self) -> bool {
+        current_mask().as_ref() == Some(&self.0)
+    }
+
+    /// Gives the calling thread these CPUs, if it has others.
+    ///
+    /// # Errors
+    /// What the operating system says, or that some of them may not be used any more.
+    pub fn restore(&self) -> io::Result<()> {
+        if self.is_of_this_thread() {
+            return Ok(());
+        }
+        set_mask(&self.0)?;
+        // The kernel leaves out, without an error, what the control group does not have.
+        let left = current_mask().unwrap_or(NO_CPU);
+        if left == self.0 {
+            return Ok(());
+        }
+        let [left, all] = [&left, &self.0].map(|mask| cpu_list::format(&cpus_in(mask)));
+        Err(io::Error::other(format!("of CPUs {all} only {left} may be used any more")))
+    }
 }
 
 /// Gives the calling thread its CPUs back when it is dropped, which has to be on the same thread.
@@ -182,6 +216,23 @@ mod tests {
             assert!(before.len() == 1 || !allowed_cpus().contains(&first));
             drop(elsewhere);
             assert_eq!(allowed_cpus(), before);
+        });
+    }
+
+    #[test]
+    fn a_thread_returns_to_its_cpus() {
+        on_a_new_thread(|| {
+            let (all, set) = (allowed_cpus(), CpuSet::of_this_thread().unwrap());
+            set.restore().unwrap();
+            bind_to(&all[..1]).unwrap();
+            assert_eq!(set.is_of_this_thread(), all.len() == 1);
+            set.restore().unwrap();
+            assert!(set.is_of_this_thread() && allowed_cpus() == all);
+            // One that does not exist, as after a cpuset has shrunk.
+            let mut larger = set;
+            larger.0[MAX_CPUS as usize / 64 - 1] |= 1 << 63;
+            let error = larger.restore().unwrap_err().to_string();
+            assert!(error.contains(&format!("only {} may be used", cpu_list::format(&all))), "{error}");
         });
     }
 

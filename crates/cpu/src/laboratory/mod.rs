@@ -15,7 +15,7 @@ use syncscope_core::{
 };
 use syncscope_host::cpu_list;
 use syncscope_host::loading::undisturbed;
-use syncscope_host::scheduling::{self, AffinityGuard};
+use syncscope_host::scheduling::{self, AffinityGuard, CpuSet};
 
 use crate::awake::AwakePolicy;
 use crate::experiment::{Sharing, TeamExperiment};
@@ -29,6 +29,7 @@ use crate::plan;
 use crate::primitives::{self, Entry, Workload};
 use crate::processes::{self, ProcessPool};
 use crate::studies::{self, core_to_core, inference};
+use crate::team::openmp::Runtime;
 use crate::team::pool::TeamPool;
 use crate::timing::clock::Clock;
 use crate::timing::cycles;
@@ -41,6 +42,8 @@ pub struct CpuLaboratory {
     topology: Topology,
     /// What describes it.
     description: Description,
+    /// The CPUs of the thread that opened it, which measures; `None` where the system does not say.
+    cpus: Option<CpuSet>,
     system: System,
     clock: Clock,
     /// How core cycles are counted on this machine.
@@ -63,6 +66,7 @@ impl CpuLaboratory {
     /// # Errors
     /// When there is no topology, or none of its CPUs may be used.
     pub fn open() -> Result<Self, String> {
+        let cpus = CpuSet::of_this_thread();
         let description = Description::of_environment()?;
         let system = description.system();
         let topology = allowed_topology(&description)?.with_memory_of_system(system.memory_bytes());
@@ -78,6 +82,7 @@ impl CpuLaboratory {
         Ok(Self {
             topology,
             description,
+            cpus,
             clock: Clock::calibrate(),
             core_cycles,
             quota,
@@ -188,10 +193,11 @@ impl Laboratory for CpuLaboratory {
         }
         let (placement, threads) =
             (case.placement.clone().unwrap_or(Placement::Close), case.threads.unwrap_or(1).max(1));
+        self.return_to_its_cpus().or_else(|moved| if placement == Placement::None { Err(moved) } else { Ok(()) })?;
         let (workload, remark) = self.workload_in_place(case, &placement)?;
         let placed = self.placed(&placement, threads)?;
         let mut sharing = self.sharing(&placement, &placed, Some(case));
-        sharing.remarks.extend(remark.into_iter().chain(self.kept_awake(&workload)));
+        sharing.remarks.extend(remark.into_iter().chain(self.kept_awake(&workload)).chain(waiting(&workload)));
         let team = if workload.in_processes {
             self.teams.end_runtimes();
             self.processes.team_for(case, &placed.cpus)?
@@ -208,7 +214,10 @@ impl Laboratory for CpuLaboratory {
     ) -> Option<Result<Vec<Apart>, String>> {
         // The threads of an OpenMP runtime spin.
         self.teams.end_runtimes();
-        self.is_watched.then(|| processes::measure_apart(share, goes_on))
+        self.is_watched.then(|| {
+            self.return_to_its_cpus().map_err(|moved| moved.to_string())?;
+            processes::measure_apart(share, self.topology.allowed_cpus(), goes_on)
+        })
     }
 
     fn can_measure_apart(&self) -> bool {
@@ -254,6 +263,13 @@ impl CpuLaboratory {
         let mut experiment = self.experiment_of(workload, &Placement::Close, threads)?;
         let measured = Engine::new(Settings::with_rule(rule), Cancel::new()).measure(experiment.as_mut(), 1);
         measured.map_err(|Cancelled| Refusal::Failed("cancelled".to_owned()))
+    }
+
+    /// Gives this thread its CPUs back if it was moved: threads that are not bound, and processes, inherit them. Those of a bound
+    /// thread are its own, so that its figures stand where this fails.
+    fn return_to_its_cpus(&self) -> Result<(), Refusal> {
+        let returned = self.cpus.as_ref().map_or(Ok(()), CpuSet::restore);
+        returned.map_err(|error| Refusal::Prevented(format!("the CPUs of this process have changed: {error}")))
     }
 
     /// The CPUs of a placement.
@@ -302,6 +318,11 @@ impl CpuLaboratory {
             remarks: oversubscribed.into_iter().chain(throttled).collect(),
         }
     }
+}
+
+/// The remark where threads are those of an OpenMP runtime: how they wait decides what they cost.
+fn waiting(workload: &Workload) -> Option<String> {
+    workload.runtime.map(Runtime::waiting)
 }
 
 /// Makes a workload on a CPU, so that its memory comes from the NUMA node of that CPU. If the CPU cannot be used, the

@@ -8,6 +8,7 @@
 //! - `memory.rs`: pages of their own for measured data, and the NUMA nodes that they are on.
 //! - `inherited.rs`: memory and descriptors that worker processes have from the one that started them.
 //! - [`system`]: the processor's name, governor, load and hypervisor, settings of firmware and kernel that change costs, loaded libraries.
+//! - [`surroundings`]: variables and preloaded libraries that decide what library calls cost; what processes of one run have in common.
 //! - [`cpu_time`]: the CPU quota, time that the hypervisor took, time that this process used.
 //! - `c_compiler.rs`: the system's C compiler.
 
@@ -22,5 +23,6 @@ pub(crate) mod memory;
 pub mod cpu_time;
 pub mod nearness;
 pub mod placement;
+pub mod surroundings;
 pub mod system;
 pub mod topology;

@@ -1,6 +1,6 @@
 //! What one process does of a batch of timed loops, and how it checks them.
 
-use syncscope_host::scheduling;
+use syncscope_host::scheduling::{self, CpuSet};
 
 use super::catalogue::Call;
 use super::library::{Counts, ShimLibrary};
@@ -52,13 +52,22 @@ pub(super) struct Member {
 }
 
 impl Member {
-    /// Runs a batch and returns the words of its records. All members do the same.
-    pub(super) fn run(self, shim: &ShimLibrary, clock: &Clock, call: Call, loops: &[Loop]) -> Result<Vec<i64>, String> {
-        let mut words = Vec::with_capacity(loops.len() * RECORD_WORDS);
-        for one in loops {
-            words.extend(self.run_loop(shim, clock, call, *one)?.to_words());
-        }
-        Ok(words)
+    /// Runs a batch and returns the words of its records. All members do the same. A process that was moved to other CPUs since
+    /// the last batch returns first; if it is moved meanwhile, its loops count as interrupted.
+    pub(super) fn run(
+        self,
+        shim: &ShimLibrary,
+        clock: &Clock,
+        cpus: Option<&CpuSet>,
+        call: Call,
+        loops: &[Loop],
+    ) -> Result<Vec<i64>, String> {
+        cpus.map_or(Ok(()), CpuSet::restore).map_err(|error| format!("process {}: {error}", self.place))?;
+        let loops = loops.iter().map(|one| self.run_loop(shim, clock, call, *one));
+        let records = loops.collect::<Result<Vec<_>, _>>()?;
+        let was_moved = cpus.is_some_and(|cpus| !cpus.is_of_this_thread());
+        let words = |record: Record| Record { switched: record.switched || was_moved, ..record }.to_words();
+        Ok(records.into_iter().flat_map(words).collect())
     }
 
     fn run_loop(self, shim: &ShimLibrary, clock: &Clock, call: Call, one: Loop) -> Result<Record, String> {

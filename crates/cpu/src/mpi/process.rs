@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use syncscope_core::Cancel;
-use syncscope_host::scheduling;
+use syncscope_host::scheduling::{self, CpuSet};
 
 use super::library::{Place, ShimLibrary};
 use super::member::Member;
@@ -39,6 +39,8 @@ const PHASES: usize = 64;
 pub struct MpiProcess {
     pub(super) shim: ShimLibrary,
     pub(super) clock: Clock,
+    /// The CPUs that the launcher and the library left it; `None` where the system does not say.
+    cpus: Option<CpuSet>,
     pub(super) world: World,
     pub(super) rank: u32,
     watchdog: Watchdog,
@@ -73,7 +75,8 @@ impl MpiProcess {
         let own = Process { node, clock_hz: clock.ruler().frequency.value(), cpus }.to_words();
         let words = watchdog.during(BATCH, || shim.collect(&own, size as usize))?;
         let world = World { processes: words.as_chunks().0.iter().map(Process::from_words).collect() };
-        Ok(Self { shim, clock, world, rank, watchdog, slots: Vec::new(), compiled_by })
+        let cpus = CpuSet::of_this_thread();
+        Ok(Self { shim, clock, cpus, world, rank, watchdog, slots: Vec::new(), compiled_by })
     }
 
     /// Takes part in what rank 0 measures, until that is done.
@@ -117,7 +120,7 @@ impl MpiProcess {
     /// Does what a message says.
     fn act(&mut self, message: &Message) -> Result<Vec<i64>, String> {
         let tick = self.tick();
-        let Self { watchdog, shim, clock, world, slots, rank, .. } = self;
+        let Self { watchdog, shim, clock, cpus, world, slots, rank, .. } = self;
         match message {
             Message::End => Ok(Vec::new()),
             Message::Prepare { slot, team } => {
@@ -130,7 +133,7 @@ impl MpiProcess {
             Message::Run { slot, call, loops } => {
                 let Some(member) = member(slots, *slot) else { return Ok(Vec::new()) };
                 watchdog.during(BATCH, || {
-                    let own = member.run(shim, clock, *call, loops)?;
+                    let own = member.run(shim, clock, cpus.as_ref(), *call, loops)?;
                     shim.gather(*slot, &own, member.size)
                 })
             }

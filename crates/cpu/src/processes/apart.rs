@@ -1,9 +1,10 @@
 //! A fresh process that makes some passes of a run: this program, started again, with a laboratory of its own.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _};
 use std::os::fd::{AsFd as _, AsRawFd as _};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{ExitCode, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,7 @@ use syncscope_host::{child_process, shared_memory};
 
 use super::send;
 use crate::laboratory::CpuLaboratory;
+use crate::machine::surroundings::Surroundings;
 
 /// The argument that makes this program such a process. No command has it.
 const ARGUMENT: &str = "--fresh-process";
@@ -21,27 +23,41 @@ const ARGUMENT: &str = "--fresh-process";
 /// The time between two lines that say which case is measured. Each wakes the process that reads it, in the middle of a sample.
 const SAID_EVERY: Duration = Duration::from_secs(1);
 
+/// What such a process is asked. Its figures are pooled with those of the process that asks, so both have the same surroundings.
+#[derive(Debug, Serialize, Deserialize)]
+struct Request<'a> {
+    share: Cow<'a, Share>,
+    surroundings: Surroundings,
+}
+
 /// A line of such a process.
 #[derive(Debug, Serialize, Deserialize)]
 enum Said {
     /// It has come to this case.
     Measuring(Case),
     Found(Apart),
+    /// Why it measures nothing.
+    Refused(String),
 }
 
-/// Lets a process measure `share` and waits for its end; now and then, `goes_on` gets the case that it has come to and says
+/// Lets a process measure `share` on these CPUs and waits for its end; now and then, `goes_on` gets the case that it has come to and says
 /// whether to wait on. Its standard input is that of this process, by which whoever watches this one sees what it does. It
 /// ends with this process.
-pub(crate) fn measure(share: &Share, goes_on: &mut dyn FnMut(&Case) -> bool) -> Result<Vec<Apart>, String> {
-    let found = ask(share, goes_on).map_err(|error| format!("no fresh process could measure: {error}"))?;
-    found.ok_or_else(|| "a fresh process ended before it had measured".to_owned())
+pub(crate) fn measure(
+    share: &Share,
+    cpus: Vec<u32>,
+    goes_on: &mut dyn FnMut(&Case) -> bool,
+) -> Result<Vec<Apart>, String> {
+    let asked = Request { share: Cow::Borrowed(share), surroundings: Surroundings::here(cpus) };
+    let (found, ended) = ask(&asked, goes_on).map_err(|error| format!("a fresh process could not measure: {error}"))?;
+    if ended.success() { Ok(found) } else { Err(format!("a fresh process ended before it had measured ({ended})")) }
 }
 
-fn ask(share: &Share, goes_on: &mut dyn FnMut(&Case) -> bool) -> io::Result<Option<Vec<Apart>>> {
+fn ask(asked: &Request<'_>, goes_on: &mut dyn FnMut(&Case) -> bool) -> io::Result<(Vec<Apart>, ExitStatus)> {
     let mut request = shared_memory::memory_file()?;
-    serde_json::to_writer(&mut request, share)?;
+    serde_json::to_writer(&mut request, asked)?;
     request.rewind()?;
-    let mut command = Command::new(std::env::current_exe()?);
+    let mut command = syncscope_host::this_program()?;
     command
         .args([ARGUMENT, &std::process::id().to_string(), &request.as_raw_fd().to_string()])
         .stdin(Stdio::inherit())
@@ -55,8 +71,7 @@ fn ask(share: &Share, goes_on: &mut dyn FnMut(&Case) -> bool) -> io::Result<Opti
         let _ = child.kill();
     }
     let ended = child.wait()?;
-    let found = found?;
-    Ok(ended.success().then_some(found))
+    Ok((found?, ended))
 }
 
 /// What a process says, until it ends or need not go on.
@@ -67,6 +82,7 @@ fn read(output: impl io::Read, goes_on: &mut dyn FnMut(&Case) -> bool) -> io::Re
             Said::Measuring(case) if goes_on(&case) => {}
             Said::Measuring(_) => return Err(io::ErrorKind::Interrupted.into()),
             Said::Found(apart) => found.push(apart),
+            Said::Refused(reason) => return Err(io::Error::other(reason)),
         }
     }
     Ok(found)
@@ -76,9 +92,12 @@ fn read(output: impl io::Read, goes_on: &mut dyn FnMut(&Case) -> bool) -> io::Re
 pub fn measure_if_asked<O: Observer>(observer: impl FnOnce() -> O) -> Option<ExitCode> {
     let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let [argument, parent, request] = words.as_slice() else { return None };
-    (argument == ARGUMENT).then(|| match serve(parent, request, &mut observer()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE,
+    (argument == ARGUMENT).then(|| {
+        let served = serve(parent, request, &mut observer());
+        let is_done = served.is_ok();
+        // Who does not read has ended.
+        let _ = served.or_else(|error| send(&mut io::stdout(), &Said::Refused(error.to_string())));
+        if is_done { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     })
 }
 
@@ -87,8 +106,10 @@ fn serve(parent: &str, request: &str, observer: &mut dyn Observer) -> io::Result
     child_process::end_with_parent(number(parent)?)?;
     let mut text = String::new();
     File::from(child_process::inherited(number(request)?.cast_signed())?).read_to_string(&mut text)?;
-    let share: Share = serde_json::from_str(&text)?;
+    let Request { share, surroundings } = serde_json::from_str(&text)?;
     let mut laboratory = CpuLaboratory::open().map_err(io::Error::other)?;
+    let here = Surroundings::here(laboratory.topology().allowed_cpus());
+    surroundings.difference(&here).map_or(Ok(()), |difference| Err(io::Error::other(difference)))?;
     let mut output = Output { observer, lines: io::stdout().lock(), said: Instant::now() };
     for apart in share.measure(&mut laboratory, &mut output) {
         send(&mut output.lines, &Said::Found(apart))?;
@@ -127,6 +148,13 @@ mod tests {
         process.write_all(b"a library says hello\n").unwrap();
         assert!(read(output, &mut |_| true).is_err());
         assert_eq!(process.write(b"more").unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    #[test]
+    fn a_process_that_refuses_is_quoted() {
+        let (output, mut process) = UnixStream::pair().unwrap();
+        send(&mut process, &Said::Refused("it may use CPUs 0 instead of 0-1".to_owned())).unwrap();
+        assert_eq!(read(output, &mut |_| true).unwrap_err().to_string(), "it may use CPUs 0 instead of 0-1");
     }
 
     /// The process writes on: nobody waits for it.

@@ -72,7 +72,7 @@ pub struct Record {
     pub counted: Option<f64>,
     /// Whether the operating system took the CPU away in between.
     pub switched: bool,
-    /// Whether the thread changed its CPU in between.
+    /// Whether the thread was not on the CPU that it is bound to or, bound to none, lost some that it may use.
     pub migrated: bool,
     /// Core cycles per tick during the shot, as the processor counted them in user mode; only thread 0 counts.
     pub counted_per_tick: Option<f64>,
@@ -418,6 +418,18 @@ mod tests {
             let records = team.run(&body, &shots(3), LIMIT).unwrap();
             let migrated: Vec<bool> = records[0].iter().map(|record| record.migrated).collect();
             assert_eq!(migrated, [false, true, true]);
+        }
+    }
+
+    /// One that is bound to no CPU counts as migrated while it may not use all that it had.
+    #[test]
+    fn an_unbound_thread_that_loses_cpus_counts_as_migrated_and_gets_them_back() {
+        let [_, other, ..] = crate::machine::topology::tests::usable_cpus()[..] else { return };
+        let mut team = Team::assemble(&[None], &Clock::calibrate()).unwrap();
+        let moved: Arc<dyn Body> = Arc::new(Moved(other));
+        for (body, is_moved) in [(Arc::new(Runs::default()) as _, false), (moved, true)].into_iter().cycle().take(5) {
+            let records = team.run(&body, &shots(3), LIMIT).unwrap();
+            assert!(records[0].iter().all(|record| record.migrated == is_moved), "{is_moved}: {records:?}");
         }
     }
 

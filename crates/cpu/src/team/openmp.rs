@@ -14,7 +14,7 @@ use std::sync::{Arc, LazyLock};
 use libloading::Library;
 use syncscope_core::{Case, Group};
 use syncscope_host::loading::undisturbed;
-use syncscope_host::scheduling::AffinityGuard;
+use syncscope_host::scheduling::{AffinityGuard, CpuSet};
 
 use super::reports::{Batch, Shared, Stopped};
 use super::team_thread::{TeamThread, bind};
@@ -99,6 +99,11 @@ impl Runtime {
         Some(Self { name, functions })
     }
 
+    /// How its threads wait, as the environment has it.
+    pub(crate) fn waiting(&self) -> String {
+        waiting(self.name, |name| std::env::var(name).ok())
+    }
+
     /// `#pragma omp parallel num_threads(threads)`: runs `region(data)` on a team, the caller among it.
     ///
     /// # Safety
@@ -133,6 +138,28 @@ impl Runtime {
     pub(crate) fn barrier(&self) {
         // SAFETY: may be called anywhere; outside a region the caller is a team of one.
         unsafe { (self.functions.barrier)() };
+    }
+}
+
+/// How the threads of a runtime wait, by the variables that it reads: its own one before that of the standard, which leaves the
+/// default to the runtime (libgomp 12: 300,000 rounds; libomp: 200 ms).
+fn waiting(runtime: &str, variable: impl Fn(&str) -> Option<String>) -> String {
+    let own = if runtime == USUAL { "GOMP_SPINCOUNT" } else { "KMP_BLOCKTIME" };
+    let set = |name: &str| {
+        Some((name.to_owned(), variable(name)?.trim().to_lowercase())).filter(|(_, value)| !value.is_empty())
+    };
+    match set(own).or_else(|| set("OMP_WAIT_POLICY")) {
+        Some((name, value)) => match value.as_str() {
+            "passive" | "0" => format!("waiting threads sleep at once ({name}={value})"),
+            "active" | "infinite" | "infinity" => format!("waiting threads spin for ever ({name}={value})"),
+            number
+                if number.len() < 20 && number.trim_end_matches(['k', 'm', 'g', 't', 's']).parse::<u64>().is_ok() =>
+            {
+                format!("waiting threads spin, then sleep ({name}={number})")
+            }
+            _ => format!("waiting threads spin, then sleep (default: {name} has no known value)"),
+        },
+        None => "waiting threads spin, then sleep (default)".to_owned(),
     }
 }
 
@@ -182,6 +209,8 @@ pub(crate) fn with_every_runtime(cases: &[Case]) -> Vec<Case> {
 struct Job<'a> {
     runtime: &'static Runtime,
     cpus: &'a [Option<u32>],
+    /// The CPUs of threads that are not bound: those of the binding variables are the runtime's.
+    all: Option<&'a CpuSet>,
     shared: &'a Shared,
     batch: &'a Batch,
 }
@@ -189,11 +218,16 @@ struct Job<'a> {
 /// The life of the thread that enters the regions: each batch of shots is one, in which thread `i` of the runtime is bound to
 /// the CPU of thread `i`. It is thread 0 itself. If the runtime hangs, the main thread goes on.
 pub(super) fn serve(runtime: &'static Runtime, cpus: &[Option<u32>], shared: &Shared, batches: &Receiver<Arc<Batch>>) {
+    let mut is_first = true;
+    // Before the runtime binds this thread.
+    let all = CpuSet::of_this_thread();
     for batch in batches {
-        let job = Job { runtime, cpus, shared, batch: &batch };
+        let job = Job { runtime, cpus, all: all.as_ref(), shared, batch: &batch };
         let data = (&raw const job).cast_mut().cast::<c_void>();
         // SAFETY: `region` reads the job, which is `Sync` and outlives the region, and lets no panic out.
-        unsafe { runtime.parallel(region, data, cpus.len() as u32) };
+        let run = || unsafe { runtime.parallel(region, data, cpus.len() as u32) };
+        // A runtime may do in its first region what it did not when it was loaded.
+        if std::mem::take(&mut is_first) { undisturbed(run) } else { run() }
     }
     runtime.end_spinning(cpus.len() as u32);
 }
@@ -211,7 +245,7 @@ unsafe extern "C" fn region(data: *mut c_void) {
 impl Job<'_> {
     /// One thread's part of the region.
     fn take_part(&self) {
-        let Self { runtime, cpus, shared, batch } = self;
+        let Self { runtime, cpus, all, shared, batch } = self;
         let Functions { thread_number, thread_count, .. } = runtime.functions;
         // SAFETY: both may be called anywhere.
         let (number, count) = unsafe { (thread_number(), thread_count()) };
@@ -225,7 +259,8 @@ impl Job<'_> {
         }
         // The runtime may use its threads in another region afterwards: they get their old CPUs back.
         let _restored_at_the_end = AffinityGuard::save();
-        let bound = cpus[thread].map_or(Ok(()), |cpu| bind(thread, cpu));
+        let unbind = || all.map_or(Ok(()), CpuSet::restore).map_err(|error| Stopped::Failed(error.to_string()));
+        let bound = cpus[thread].map_or_else(unbind, |cpu| bind(thread, cpu));
         let team_thread = TeamThread::here(thread, cpus[thread]);
         let report = bound.and_then(|()| team_thread.run_batch(shared, batch, &mut shared.barrier.join(thread)));
         shared.report(thread, report);
@@ -255,6 +290,22 @@ mod tests {
         assert!(reason.contains("libopenmp-not-installed") && reason.contains("install libgomp1"), "{reason}");
         assert!(Runtime::load("libc", "libc.so.6").is_none(), "a library without the functions is no runtime");
         assert!(Runtime::load("nothing", "libopenmp-not-installed.so").is_none());
+    }
+
+    #[test]
+    fn the_wait_policy_is_named_by_the_variable_that_decides() {
+        let with = |runtime, all: &'static [(&str, &str)]| {
+            waiting(runtime, |name| all.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
+        };
+        assert_eq!(with("libgomp", &[]), "waiting threads spin, then sleep (default)");
+        assert_eq!(with("libgomp", &[("KMP_BLOCKTIME", "0")]), with("libgomp", &[]), "another runtime's");
+        let passive: &[_] = &[("OMP_WAIT_POLICY", " PASSIVE ")];
+        assert_eq!(with("libgomp", passive), "waiting threads sleep at once (OMP_WAIT_POLICY=passive)");
+        assert_eq!(with("libomp", passive), with("libgomp", passive));
+        let both: &[_] = &[("OMP_WAIT_POLICY", "passive"), ("GOMP_SPINCOUNT", "infinity"), ("KMP_BLOCKTIME", "30")];
+        assert_eq!(with("libgomp", both), "waiting threads spin for ever (GOMP_SPINCOUNT=infinity)");
+        assert_eq!(with("libomp", both), "waiting threads spin, then sleep (KMP_BLOCKTIME=30)");
+        assert!(!with("libgomp", &[("OMP_WAIT_POLICY", "alice")]).contains("alice"), "rows are passed on");
     }
 
     const LIMIT: Duration = Duration::from_secs(20);

@@ -2,12 +2,14 @@
 //! OpenMP runtime or another process started it.
 
 use std::any::Any;
+use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use syncscope_core::{Shot, Ticks};
-use syncscope_host::scheduling;
+use syncscope_host::loading::FloatingPoint;
+use syncscope_host::scheduling::{self, CpuSet};
 
 use super::reports::{Batch, Report, Shared, Stopped};
 use super::{Body, Record};
@@ -21,16 +23,20 @@ pub(crate) struct TeamThread {
     thread: usize,
     /// The CPU that it is bound to.
     cpu: Option<u32>,
+    /// The CPUs that it may use, that one alone if it is bound; `None` where the system does not say.
+    cpus: Option<CpuSet>,
+    /// What a user wrote may change it, for the cases after it too.
+    floating_point: FloatingPoint,
     /// The counter of this thread's cycles, where there is one. Only thread 0 counts.
     meter: Option<Meter>,
 }
 
 impl TeamThread {
-    /// The calling thread, as number `thread` of the team, bound to `cpu`.
+    /// The calling thread, as number `thread` of the team, bound to `cpu` by now.
     pub(crate) fn here(thread: usize, cpu: Option<u32>) -> Self {
         // Without a counter there is the chain of additions. `run.json` says why there is no counter.
         let meter = if thread == 0 { Meter::of_this_thread().ok() } else { None };
-        Self { thread, cpu, meter }
+        Self { thread, cpu, cpus: CpuSet::of_this_thread(), floating_point: FloatingPoint::now(), meter }
     }
 
     /// Runs all shots of a batch.
@@ -38,7 +44,8 @@ impl TeamThread {
         self.run_shots(&shared.clock, &shared.barrier, batch.body.as_ref(), &batch.shots, sense)
     }
 
-    /// Runs shots one after the other. Each begins and ends with a wait at the barrier for the other threads.
+    /// Runs shots one after the other. Each begins and ends with a wait at the barrier for the other threads. A thread that was
+    /// moved since the last time returns first; the shots of one that is moved meanwhile count as migrated.
     pub(crate) fn run_shots(
         &self,
         clock: &Clock,
@@ -47,6 +54,8 @@ impl TeamThread {
         shots: &[Shot],
         sense: &mut LocalSense,
     ) -> Report {
+        self.return_to_its_cpus()?;
+        self.floating_point.put_back();
         // No allocation between the shots.
         let mut records = Vec::with_capacity(shots.len());
         let all = || -> Result<(), WaitTimeout> {
@@ -56,7 +65,12 @@ impl TeamThread {
             Ok(())
         };
         match panic::catch_unwind(AssertUnwindSafe(all)) {
-            Ok(Ok(())) => Ok(records),
+            Ok(Ok(())) => {
+                // What is bound to one CPU looks at it in each shot.
+                let was_moved = self.cpu.is_none() && self.cpus.as_ref().is_some_and(|cpus| !cpus.is_of_this_thread());
+                records.iter_mut().for_each(|record| record.migrated |= was_moved);
+                Ok(records)
+            }
             Ok(Err(WaitTimeout)) => Err(Stopped::WaitTimeout),
             Err(payload) => Err(self.stopped_by(payload.as_ref())),
         }
@@ -74,7 +88,7 @@ impl TeamThread {
         let ratio_before = contention_ratio(clock);
         let cpu = scheduling::current_cpu();
         // The system moves a bound thread, too, when its CPU is taken away (hot-unplug, a smaller cpuset).
-        let is_astray = self.cpu.is_some() && cpu.is_some() && self.cpu != cpu;
+        let is_astray = |cpu: Option<u32>| self.cpu.is_some() && cpu.is_some() && self.cpu != cpu;
         let before = scheduling::involuntary_switches();
         barrier.wait(sense)?;
         let cycles = self.meter.as_ref().and_then(|meter| meter.counter.read());
@@ -83,7 +97,7 @@ impl TeamThread {
         let stopped = clock.stop();
         let counted = self.meter.as_ref().and_then(|meter| meter.per_tick(cycles, stopped.saturating_sub(started)));
         let switched = scheduling::involuntary_switches() != before;
-        let migrated = scheduling::current_cpu() != cpu;
+        let is_bound_elsewhere = is_astray(cpu) || is_astray(scheduling::current_cpu());
         let ratio_after = contention_ratio(clock);
         barrier.wait(sense)?;
         let [started, stopped] = body.interval(shot, self.thread).unwrap_or([started, stopped]);
@@ -92,11 +106,19 @@ impl TeamThread {
             stopped: Ticks(stopped),
             counted: body.counted(self.thread),
             switched,
-            migrated: migrated || is_astray,
+            migrated: is_bound_elsewhere,
             contention_ratio: [ratio_before, ratio_after],
             defect: body.verify(shot, self.thread).err(),
             counted_per_tick: counted,
             chained_per_tick: (self.thread == 0).then(|| cycles::per_tick(clock)).flatten(),
+        })
+    }
+
+    fn return_to_its_cpus(&self) -> Result<(), Stopped> {
+        let returned = self.cpus.as_ref().map_or(Ok(()), CpuSet::restore);
+        returned.map_err(|error| match self.cpu {
+            Some(cpu) => not_bound(self.thread, cpu, &error),
+            None => Stopped::Failed(format!("thread {}: {error}", self.thread)),
         })
     }
 
@@ -120,24 +142,18 @@ pub(super) fn serve(thread: usize, cpu: Option<u32>, shared: &Shared, batches: &
     let mut goes_on = shared.report(thread, bound.map(|()| Vec::new()));
     while goes_on {
         let Ok(batch) = batches.recv() else { return };
-        let report = returned(thread, cpu).and_then(|()| team_thread.run_batch(shared, &batch, &mut sense));
+        let report = team_thread.run_batch(shared, &batch, &mut sense);
         goes_on = shared.report(thread, report);
-    }
-}
-
-/// Binds the calling thread again if its CPU was taken away since.
-fn returned(thread: usize, cpu: Option<u32>) -> Result<(), Stopped> {
-    match cpu {
-        Some(cpu) if scheduling::current_cpu() != Some(cpu) => bind(thread, cpu),
-        _ => Ok(()),
     }
 }
 
 /// Binds the calling thread, number `thread` of its team.
 pub(super) fn bind(thread: usize, cpu: u32) -> Result<(), Stopped> {
-    scheduling::bind_to_one(cpu).map_err(|error| {
-        Stopped::Failed(format!(
-            "could not bind thread {thread} to CPU {cpu}: {error}; check taskset and the cpuset of the control group"
-        ))
-    })
+    scheduling::bind_to_one(cpu).map_err(|error| not_bound(thread, cpu, &error))
+}
+
+fn not_bound(thread: usize, cpu: u32, error: &io::Error) -> Stopped {
+    Stopped::Failed(format!(
+        "could not bind thread {thread} to CPU {cpu}: {error}; check taskset and the cpuset of the control group"
+    ))
 }

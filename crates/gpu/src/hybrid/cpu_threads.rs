@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use syncscope_core::ExperimentError;
-use syncscope_host::scheduling::{self, AffinityGuard};
+use syncscope_host::scheduling::{self, AffinityGuard, CpuSet};
 
 /// Longest wait for a thread, and of a thread for its next turn: some seconds more than a batch of launches may take.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -27,7 +27,7 @@ struct Shared<T> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Report<T> {
     pub(crate) result: T,
-    /// Whether the operating system took the CPU away during the turn.
+    /// Whether the operating system took the CPU away during the turn, or the thread was moved to another one.
     pub(crate) was_interrupted: bool,
 }
 
@@ -127,6 +127,7 @@ fn run_thread<T>(shared: &Shared<T>, count: u32, cpu: u32, work: &(impl Fn(&Turn
         lock(&shared.reports).push(Err(format!("CPU {cpu} cannot be used: {error}")));
         return;
     }
+    let cpus = CpuSet::of_this_thread();
     let mut seen = 0;
     while let Some(phase) = next_phase(&shared.phase, seen) {
         seen = phase;
@@ -135,10 +136,13 @@ fn run_thread<T>(shared: &Shared<T>, count: u32, cpu: u32, work: &(impl Fn(&Turn
         }
         if phase % 2 == 1 {
             let all_begun = phase.div_ceil(2) * count;
+            // One that was moved since the last turn returns. Where it cannot, the check after the turn finds it.
+            let _ = cpus.as_ref().map(CpuSet::restore);
             let switches = scheduling::involuntary_switches();
             shared.begun.fetch_add(1, Ordering::AcqRel);
             let result = work(&Turn { phase: &shared.phase, begun: &shared.begun, this: phase, all_begun });
-            let was_interrupted = scheduling::involuntary_switches() != switches;
+            let is_elsewhere = scheduling::current_cpu().is_some_and(|now| now != cpu);
+            let was_interrupted = is_elsewhere || scheduling::involuntary_switches() != switches;
             lock(&shared.reports).push(Ok(Report { result, was_interrupted }));
         }
     }
