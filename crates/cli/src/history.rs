@@ -12,12 +12,13 @@ use syncscope_core::session::Finished;
 /// The files of other builds and other machines with the same home go, the oldest first.
 const MOST_FILES: usize = 16;
 
-/// The file of this machine and its allowed CPUs, of this build and the preset of a run; `None` if the user has no home.
+/// The file of this machine, its allowed CPUs and what decides the cost of library calls, of this build and the preset of a run; `None` if the user has no home.
 fn file(run: &Run) -> Option<PathBuf> {
     // Memory that a guest gives back is no other machine. Two that are built alike differ in their identity.
     let cpu = CpuMachine { memory_bytes: None, ..run.machine.cpu.clone() };
     let identity = fs::read_to_string("/etc/machine-id").unwrap_or_default();
-    let known = serde_json::to_vec(&(cpu, identity, &run.environment.allowed_cpus, &run.tool)).ok()?;
+    let of = &run.environment;
+    let known = serde_json::to_vec(&(cpu, identity, &of.allowed_cpus, &of.variables, &of.preloaded, &run.tool)).ok()?;
     let name = format!("runs-{}-{}.csv", syncscope_host::content_hash(&known), run.preset);
     Some(syncscope_host::state_folder()?.join(name))
 }

@@ -10,6 +10,7 @@ use syncscope_core::run::machine::ChainCheck;
 use syncscope_core::session::plan::Plan;
 use syncscope_core::{Case, Domain, Laboratory, Listing, own};
 use syncscope_cpu::CpuLaboratory;
+use syncscope_cpu::machine::surroundings;
 use syncscope_cpu::mpi::{self, MpiLaboratory};
 use syncscope_gpu::{GpuError, GpuLaboratory};
 use syncscope_papers::crosscheck;
@@ -153,7 +154,11 @@ impl Laboratories {
 
     /// The state of the machine.
     pub(crate) fn environment(&self) -> Environment {
-        let mut environment = Environment::default();
+        let mut environment = Environment {
+            variables: Some(surroundings::variables()),
+            preloaded: Some(surroundings::preloaded()),
+            ..Environment::default()
+        };
         self.cpu.iter().for_each(|cpu| cpu.describe(&mut environment));
         self.gpu.iter().for_each(|gpu| gpu.describe(&mut environment));
         self.mpi.iter().for_each(|mpi| mpi.describe(&mut environment));

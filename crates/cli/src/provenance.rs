@@ -1,10 +1,12 @@
 //! What a run is measured with, and what happens meanwhile.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::Path;
 use std::time::{Instant, SystemTime};
 
 use syncscope_core::Run;
+use syncscope_core::machine::Environment;
 use syncscope_core::run::provenance::{SessionRecord, StolenTime, Tool};
 use syncscope_core::run::timestamp;
 use syncscope_cpu::CpuLaboratory;
@@ -49,6 +51,24 @@ pub(crate) fn another_build(begun: Option<&Tool>, here: &Tool) -> Option<String>
     Some(format!(
         "the run was begun by another build of syncscope ({begun}) and resumed by this one ({here}): rows of both are in it"
     ))
+}
+
+/// Why the rest of a run is not quite comparable with its beginning: what decides the cost of library calls has changed. `None`
+/// for what the beginning does not say.
+pub(crate) fn another_environment(begun: &Environment, here: &Environment) -> Option<String> {
+    let differs = |name: &&String| {
+        begun.variables.as_ref().map(|all| all.get(*name)) != here.variables.as_ref().map(|all| all.get(*name))
+    };
+    let both = begun.variables.iter().zip(&here.variables);
+    let variables: BTreeSet<&String> =
+        both.flat_map(|(begun, here)| begun.keys().chain(here.keys())).filter(differs).collect();
+    let preloads = begun.preloaded.as_ref().zip(here.preloaded.as_ref()).filter(|(begun, here)| begun != here);
+    let names: Vec<&str> =
+        variables.into_iter().map(String::as_str).chain(preloads.map(|_| "the preloaded libraries")).collect();
+    (!names.is_empty()).then(|| {
+        let names = names.join(", ");
+        format!("the run was begun with other values of {names} and resumed with those of this process: rows of both are in it")
+    })
 }
 
 /// What disturbed a run while this was recorded.
@@ -121,5 +141,21 @@ mod tests {
         assert!(text.contains("(commit aaaaaaaaaaaa, binary 00ff)"), "{text}");
         assert!(text.contains("(commit bbbbbbbbbbbb, modified, binary 00ff)"), "{text}");
         assert_eq!(Tool::default().to_string(), "unknown");
+    }
+
+    #[test]
+    fn what_decides_the_cost_of_library_calls_is_named_where_it_has_changed() {
+        let with = |policy: Option<&str>, preloaded: &[&str]| Environment {
+            variables: Some(
+                policy.map(|policy| ("OMP_WAIT_POLICY".to_owned(), policy.to_owned())).into_iter().collect(),
+            ),
+            preloaded: Some(preloaded.iter().map(|name| (*name).to_owned()).collect()),
+            ..Environment::default()
+        };
+        let begun = with(Some("active"), &[]);
+        assert_eq!(another_environment(&begun, &begun), None);
+        assert_eq!(another_environment(&Environment::default(), &begun), None, "an older file does not say");
+        let text = another_environment(&begun, &with(None, &["spin.so"])).unwrap();
+        assert!(text.contains("values of OMP_WAIT_POLICY, the preloaded libraries and"), "{text}");
     }
 }

@@ -344,12 +344,18 @@ fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Resu
         }
         Target::Resumed(directory, earlier) => {
             let another_build = provenance::another_build(earlier.tool.as_ref(), &provenance::tool());
+            let environment = laboratories.environment();
+            let another_environment = provenance::another_environment(&earlier.environment, &environment);
             let here = Here {
                 machine: laboratories.machine(),
-                allowed_cpus: laboratories.environment().allowed_cpus,
+                allowed_cpus: environment.allowed_cpus,
                 may_have_gpus: laboratories.may_have_gpus(),
                 leaves_out_gpus: laboratories.is_without_gpu_on_request(),
-                warnings: another_build.into_iter().chain(laboratories.failed_checks()).collect(),
+                warnings: another_build
+                    .into_iter()
+                    .chain(another_environment)
+                    .chain(laboratories.failed_checks())
+                    .collect(),
             };
             Session::resume(directory.clone(), &here, preset, plan, &laboratories.all())?
         }

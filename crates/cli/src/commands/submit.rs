@@ -208,6 +208,7 @@ fn anonymous(run: &Run, rows: u64, extent: Extent) -> Run {
             cuda_driver: of.cuda_driver.clone(),
             nvrtc: of.nvrtc.clone(),
             emulator: of.emulator.clone(),
+            preloaded: without_names(of.preloaded.as_ref()),
             ..Environment::default()
         },
         measured_topology: run.measured_topology.clone(),
@@ -216,6 +217,12 @@ fn anonymous(run: &Run, rows: u64, extent: Extent) -> Run {
         between_runs: run.between_runs.clone(),
         ..Run::default()
     }
+}
+
+/// That libraries were preloaded changes figures; what they are called is their owner's.
+fn without_names(preloaded: Option<&Vec<String>>) -> Option<Vec<String>> {
+    let names = preloaded.filter(|names| !names.is_empty())?;
+    Some(names.iter().map(|_| "a library".to_owned()).collect())
 }
 
 /// The lines of finished rows of the catalogue on one machine that are meant, without these columns and what follows from others,

@@ -137,6 +137,8 @@ fn nothing_in_a_bundle_names_its_owner() {
         *known.pointer_mut(place).unwrap() = value;
     }
     known["environment"]["libraries"]["secret"] = json!("/opt/secret");
+    known["environment"]["variables"] = json!({ "OMP_SECRET": "secret" });
+    known["environment"]["preloaded"] = json!(["secret.so"]);
     fs::write(run.join("run.json"), known.to_string()).unwrap();
     let found = bundle(run.to_str().unwrap(), &folder.path().join("bundle.json.gz"));
     assert!(!found.to_string().contains("secret") && found["run"]["machine"] == known["machine"], "{found}");

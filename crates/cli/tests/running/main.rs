@@ -8,6 +8,7 @@ mod common;
 mod axes;
 mod command;
 mod described;
+mod disturbed;
 mod help;
 mod launchers;
 mod measure;

@@ -234,6 +234,11 @@ records! {
         pub libraries: BTreeMap<String, String>,
         /// The OpenMP runtimes that were loaded, as far as is known.
         pub openmp?: Vec<LoadedLibrary>,
+        /// The variables of the process that decide the cost of library calls, such as `OMP_WAIT_POLICY`, each with its value;
+        /// `None` where nobody looked.
+        pub variables?: Option<BTreeMap<String, String>>,
+        /// The names of libraries that were loaded before those that the program names (`LD_PRELOAD`); `None` where nobody looked.
+        pub preloaded?: Option<Vec<String>>,
         /// Settings of firmware and kernel; `None` where nobody read them.
         pub settings?: Option<SystemSettings>,
         /// The state of each CUDA device, as far as is known.

@@ -1,10 +1,10 @@
 //! What differs between the machines of two runs and between their states.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use syncscope_core::Run;
-use syncscope_core::machine::{Cache, Clock, CpuMachine, GpuState, Machine};
+use syncscope_core::machine::{Cache, Clock, CpuMachine, Environment, GpuState, Machine};
 
 use crate::analysis::phrases::joined;
 use crate::generation::generation;
@@ -29,7 +29,23 @@ pub(super) fn of(a: &Run, b: &Run) -> Vec<Difference> {
     let mut differences = changed(properties(a), &properties(b).into_iter().collect());
     differences.extend(clocks(&a.environment.clocks, &b.environment.clocks));
     differences.extend(changed(a.environment.libraries.clone(), &b.environment.libraries));
+    differences.extend(variables(&a.environment, &b.environment));
     differences
+}
+
+/// All variables that decide the cost of library calls in one text; `None` where the run does not say.
+pub(in crate::analysis) fn variables_in_words(run: &Run) -> Option<Property> {
+    let all = run.environment.variables.as_ref()?.iter().map(|(name, value)| format!("{name}={value}"));
+    property("variables of libraries", Some(or_none(&all.collect::<Vec<_>>().join(" "))))
+}
+
+/// The variables that decide the cost of library calls and have other values, or are set in one run alone.
+fn variables(a: &Environment, b: &Environment) -> Vec<Difference> {
+    let Some((a, b)) = a.variables.as_ref().zip(b.variables.as_ref()) else { return Vec::new() };
+    let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    let value = |of: &BTreeMap<String, String>, name: &str| of.get(name).map_or("not set", String::as_str).to_owned();
+    let both = names.into_iter().map(|name| Difference { what: name.clone(), a: value(a, name), b: value(b, name) });
+    both.filter(|difference| difference.a != difference.b).collect()
 }
 
 /// What both record, and differently.
@@ -89,6 +105,10 @@ fn list(values: impl Iterator<Item = impl ToString>) -> Option<String> {
     Some(if values.iter().all(|value| value == first) { first.clone() } else { values.join(", ") })
 }
 
+fn or_none(text: &str) -> String {
+    if text.is_empty() { "none".to_owned() } else { text.to_owned() }
+}
+
 fn on_off(value: bool) -> &'static str {
     if value { "on" } else { "off" }
 }
@@ -108,6 +128,7 @@ fn software(run: &Run) -> Vec<Option<Property>> {
         property("CUDA of the driver", environment.cuda_driver.as_ref()),
         property("NVRTC", environment.nvrtc.as_ref()),
         property("OpenMP", list(openmp)),
+        property("preloaded libraries", environment.preloaded.as_ref().map(|names| or_none(&names.join(", ")))),
         property("MPS", environment.mps.map(on_off)),
         property("confidential computing", environment.confidential_computing.map(on_off)),
     ]
@@ -219,6 +240,24 @@ mod tests {
         let mut c = b.clone();
         c.environment.settings = Some(SystemSettings { aslr: Some(0), ..SystemSettings::default() });
         assert_eq!(names(&b, &c), ["address randomization"]);
+    }
+
+    #[test]
+    fn variables_and_preloaded_libraries_that_decide_costs_are_named() {
+        let with = |variables: &[(&str, &str)], preloaded: &[&str]| {
+            let mut run = testing::run();
+            let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            run.environment.variables = Some(variables.collect());
+            run.environment.preloaded = Some(preloaded.iter().map(|name| (*name).to_owned()).collect());
+            run
+        };
+        let passive = with(&[("GOMP_SPINCOUNT", "7"), ("OMP_WAIT_POLICY", "passive")], &[]);
+        let other = with(&[("GOMP_SPINCOUNT", "7")], &["spin.so"]);
+        assert_eq!(names(&passive, &other), ["preloaded libraries", "OMP_WAIT_POLICY"]);
+        let found = of(&passive, &other);
+        assert_eq!((found[0].a.as_str(), found[0].b.as_str()), ("none", "spin.so"));
+        assert_eq!((found[1].a.as_str(), found[1].b.as_str()), ("passive", "not set"));
+        assert!(of(&passive, &testing::run()).is_empty(), "an older file does not say");
     }
 
     #[test]

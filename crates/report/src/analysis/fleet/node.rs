@@ -7,7 +7,7 @@ use syncscope_core::stats::{Interval, Level};
 use syncscope_core::{Cycles, Detail, Row};
 
 use crate::RunData;
-use crate::analysis::compare::differences::{Property, properties};
+use crate::analysis::compare::differences::{Property, properties, variables_in_words};
 use crate::analysis::compare::instructions;
 use crate::analysis::contest::has_cost_of_case;
 
@@ -46,7 +46,7 @@ impl Node {
             name: data.name.clone(),
             identity: (data.run.started.clone(), data.run.seed),
             costs,
-            properties: properties(&data.run),
+            properties: properties(&data.run).into_iter().chain(variables_in_words(&data.run)).collect(),
             disturbances: [
                 ("time taken by the hypervisor", stolen(data)),
                 ("samples with SMT interference", interference(data)),

@@ -1,0 +1,204 @@
+//! What surrounds a run and changes while it measures: rows as without it, or none. On the real CPU; what is asserted are facts (who
+//! measured, what is said), no times.
+
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::common::{program, stderr};
+use syncscope_core::run::Status;
+use syncscope_core::run_directory::RunDirectory;
+use syncscope_core::{Detail, Run};
+
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// A small run of two threads on the real CPU; `None` where there is one CPU.
+fn small_run(program: &Path, out: &Path) -> Option<Command> {
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        eprintln!("skipped: one CPU");
+        return None;
+    }
+    let mut command = Command::new(program);
+    command.args(["run", "--only", "cpu.barrier.sense", "--threads", "2", "--no-history", "--budget", "6s", "--out"]);
+    command.arg(out).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    Some(command)
+}
+
+/// The run, and how many processes measured its case.
+fn measured(out: &Path) -> (Run, usize) {
+    let directory = RunDirectory::open(out).unwrap();
+    let rows = directory.read_rows().unwrap();
+    let details = directory.details_of(&rows).unwrap();
+    let of_process = |detail: &&Detail| detail.name == Detail::PROCESS_NS;
+    (directory.read_run().unwrap(), details.values().flatten().filter(of_process).count())
+}
+
+/// Several processes measured, and nothing is said to be wrong.
+fn assert_undisturbed(ended: &Output, out: &Path, what: &str) {
+    let text = stderr(ended);
+    assert_eq!(ended.status.code(), Some(0), "{what}: {text}");
+    let (run, processes) = measured(out);
+    assert!(run.status == Status::Done && processes >= 2, "{what}: {processes} processes; {text}");
+    for word in ["fresh process", "damaged", "could not", "CPUs of this process"] {
+        assert!(!text.contains(word), "{what}: {text}");
+    }
+}
+
+/// A runtime that binds the thread that loads it takes no CPU from other threads and processes, and the variables are recorded.
+#[test]
+fn binding_variables_leave_all_processes_their_cpus() {
+    let folder = tempfile::tempdir().unwrap();
+    let all: [&[(&str, &str)]; 3] = [
+        &[("OMP_PROC_BIND", "close"), ("OMP_PLACES", "cores")],
+        &[("GOMP_CPU_AFFINITY", "0-1"), ("KMP_AFFINITY", "compact")],
+        &[("OMP_PLACES", "{0}"), ("OMP_WAIT_POLICY", "passive")],
+    ];
+    for (number, variables) in all.into_iter().enumerate() {
+        let out = folder.path().join(number.to_string());
+        let Some(mut command) = small_run(Path::new(&program()), &out) else { return };
+        let ended = command.envs(variables.iter().copied()).output().unwrap();
+        assert_undisturbed(&ended, &out, variables[0].0);
+        let recorded = measured(&out).0.environment.variables.unwrap();
+        for (name, value) in variables {
+            assert_eq!(recorded.get(*name).map(String::as_str), Some(*value));
+        }
+    }
+}
+
+/// The children of a process.
+fn children(process: u32) -> Vec<u32> {
+    let list = fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap_or_default();
+    list.split_whitespace().filter_map(|number| number.parse().ok()).collect()
+}
+
+/// Waits for the first row of a run.
+fn wait_for_row(run: &mut Child, out: &Path) {
+    let (started, table) = (Instant::now(), out.join("measurements.csv"));
+    while fs::read_to_string(&table).unwrap_or_default().lines().count() < 2 {
+        assert!(started.elapsed() < LIMIT && run.try_wait().unwrap().is_none(), "no row");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+/// As a user does, or a daemon: all threads of the process that measures are moved to one CPU, and all of its fresh processes.
+#[test]
+fn threads_and_processes_that_are_moved_return_or_measure_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let Some(mut command) = small_run(Path::new(&program()), &out) else { return };
+    let mut run = command.spawn().unwrap();
+    wait_for_row(&mut run, &out);
+    let worker = children(run.id())[0];
+    let mut moved = 0;
+    while run.try_wait().unwrap().is_none() {
+        for process in [vec![worker], children(worker)].concat() {
+            let move_to_first = Command::new("taskset").args(["-ap", "1", &process.to_string()]).output();
+            let Ok(done) = move_to_first else { return eprintln!("skipped: no taskset") };
+            moved += u32::from(done.status.success());
+        }
+        sleep(Duration::from_millis(400));
+    }
+    let ended = run.wait_with_output().unwrap();
+    let text = stderr(&ended);
+    assert!(moved > 1 && !text.contains("damaged"), "{moved}: {text}");
+    let (run, processes) = measured(&out);
+    if run.status == Status::Done {
+        assert!(ended.status.success() && processes >= 2, "{processes} processes; {text}");
+    } else {
+        // Each of two was moved before it had begun.
+        assert!(text.contains("it may use CPUs 0 instead of"), "{text}");
+        assert!(
+            ended.status.code() == Some(1) && run.warnings.iter().any(|text| text.contains("provisional")),
+            "{run:?}"
+        );
+    }
+}
+
+/// A copy of the program in a folder of its own.
+fn copy(folder: &Path) -> PathBuf {
+    let copy = folder.join("syncscope");
+    fs::copy(program(), &copy).unwrap();
+    copy
+}
+
+/// As a build or an upgrade does: all processes start from the file that runs.
+#[test]
+fn a_program_that_is_replaced_or_deleted_goes_on_from_the_file_that_runs() {
+    for is_replaced in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, out) = (copy(folder.path()), folder.path().join("run"));
+        let Some(mut command) = small_run(&file, &out) else { return };
+        let mut run = command.spawn().unwrap();
+        wait_for_row(&mut run, &out);
+        fs::remove_file(&file).unwrap();
+        if is_replaced {
+            fs::write(&file, "#!/bin/sh\nexit 0\n").unwrap();
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        assert_undisturbed(&run.wait_with_output().unwrap(), &out, &format!("replaced: {is_replaced}"));
+    }
+}
+
+/// The process that follows one that crashed is the same program, too.
+#[test]
+fn a_deleted_program_resumes_after_a_crash() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, out) = (copy(folder.path()), folder.path().join("run"));
+    let mut command = Command::new(&file);
+    command.args(["run", "--out"]).arg(&out).env("SYNCSCOPE_FAKE", "dwell=20ms,fault=crashes");
+    let mut run = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    while children(run.id()).is_empty() && run.try_wait().unwrap().is_none() {
+        sleep(Duration::from_millis(1));
+    }
+    fs::remove_file(&file).unwrap();
+    let ended = run.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(3), "{}", stderr(&ended));
+    assert!(stderr(&ended).contains("another process measures the rest"), "{}", stderr(&ended));
+    assert_eq!(RunDirectory::open(&out).unwrap().read_run().unwrap().status, Status::Done);
+}
+
+/// Without `/proc` the program does not find its file: the run says so, and is not complete.
+#[test]
+fn a_run_whose_processes_cannot_start_is_not_complete() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    if small_run(Path::new(&program()), &out).is_none() {
+        return;
+    }
+    let script = "\"$@\" & run=$!; until [ \"$(wc -l <\"$out/measurements.csv\" 2>/dev/null || echo 0)\" -gt 1 ]; do sleep 0.01; done
+                  mount -t tmpfs tmpfs /proc; wait $run";
+    let mut shell = Command::new("unshare");
+    shell.args([
+        "-Urm",
+        "--propagation",
+        "private",
+        "sh",
+        "-uc",
+        script,
+        "sh",
+        &program(),
+        "run",
+        "--only",
+        "cpu.barrier.sense",
+    ]);
+    shell.args(["--threads", "2", "--no-history", "--budget", "10s", "--out"]).arg(&out).env("out", &out);
+    let Ok(ended) = shell.stdin(Stdio::null()).stdout(Stdio::null()).output() else {
+        return eprintln!("skipped: no unshare");
+    };
+    let text = stderr(&ended);
+    if !out.join("run.json").is_file() || text.contains("mount:") {
+        return eprintln!("skipped: {text}");
+    }
+    assert_eq!(ended.status.code(), Some(1), "{text}");
+    assert!(text.contains("is not complete") && !text.contains("damaged"), "{text}");
+    let (run, _) = measured(&out);
+    assert!(
+        run.status == Status::Interrupted && run.warnings.iter().any(|text| text.contains("provisional")),
+        "{run:?}"
+    );
+}
