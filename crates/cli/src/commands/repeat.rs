@@ -316,7 +316,10 @@ fn join(request: &Request, status: Status) -> Result<RunDirectory, Failure> {
         sessions: runs.iter().flat_map(|(_, run)| run.sessions.clone()).collect(),
         ..run.clone()
     };
-    for warning in runs.iter().flat_map(|(_, run)| &run.warnings) {
+    let other =
+        |(_, other): &(RunDirectory, Run)| provenance::another_environment(&run.environment, &other.environment);
+    let changed = runs.iter().find_map(other);
+    for warning in runs.iter().flat_map(|(_, run)| &run.warnings).chain(&changed) {
         if !joined.warnings.contains(warning) {
             joined.warnings.push(warning.clone());
         }

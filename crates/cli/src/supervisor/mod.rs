@@ -14,7 +14,6 @@ mod end;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use syncscope_core::own::is_own;

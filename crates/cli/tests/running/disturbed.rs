@@ -70,10 +70,11 @@ fn binding_variables_leave_all_processes_their_cpus() {
     }
 }
 
-/// The children of a process.
-fn children(process: u32) -> Vec<u32> {
+/// All processes that a process has started, and those that they have.
+fn descendants(process: u32) -> Vec<u32> {
     let list = fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap_or_default();
-    list.split_whitespace().filter_map(|number| number.parse().ok()).collect()
+    let children: Vec<u32> = list.split_whitespace().filter_map(|number| number.parse().ok()).collect();
+    children.into_iter().flat_map(|child| [vec![child], descendants(child)].concat()).collect()
 }
 
 /// Waits for the first row of a run.
@@ -85,7 +86,7 @@ fn wait_for_row(run: &mut Child, out: &Path) {
     }
 }
 
-/// As a user does, or a daemon: all threads of the process that measures are moved to one CPU, and all of its fresh processes.
+/// As a user does, or a daemon: all threads of the processes that measure are moved to one CPU.
 #[test]
 fn threads_and_processes_that_are_moved_return_or_measure_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -93,10 +94,9 @@ fn threads_and_processes_that_are_moved_return_or_measure_nothing() {
     let Some(mut command) = small_run(Path::new(&program()), &out) else { return };
     let mut run = command.spawn().unwrap();
     wait_for_row(&mut run, &out);
-    let worker = children(run.id())[0];
     let mut moved = 0;
     while run.try_wait().unwrap().is_none() {
-        for process in [vec![worker], children(worker)].concat() {
+        for process in descendants(run.id()) {
             let move_to_first = Command::new("taskset").args(["-ap", "1", &process.to_string()]).output();
             let Ok(done) = move_to_first else { return eprintln!("skipped: no taskset") };
             moved += u32::from(done.status.success());
@@ -152,7 +152,7 @@ fn a_deleted_program_resumes_after_a_crash() {
     let mut command = Command::new(&file);
     command.args(["run", "--out"]).arg(&out).env("SYNCSCOPE_FAKE", "dwell=20ms,fault=crashes");
     let mut run = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    while children(run.id()).is_empty() && run.try_wait().unwrap().is_none() {
+    while descendants(run.id()).is_empty() && run.try_wait().unwrap().is_none() {
         sleep(Duration::from_millis(1));
     }
     fs::remove_file(&file).unwrap();

@@ -112,7 +112,7 @@ impl CpuLaboratory {
         (count < all && self.topology.this_system).then(|| {
             format!(
                 "this process may use {count} of {all} hardware threads ({}): \
-                     --cpus, taskset or a cpuset restricts it; start it without to measure all",
+                     --cpus, taskset, a cpuset or a preloaded library restricts it; start it without to measure all",
                 cpu_list::format(&cpus)
             )
         })
