@@ -76,10 +76,9 @@ impl Nccl {
         let loaded = candidates.into_iter().flatten().find_map(|candidate| Self::load(&candidate));
         loaded.ok_or_else(|| {
             let refused = refused.into_iter().filter_map(Result::err);
-            let missing = format!(
-                "NCCL (libnccl.so.2) was not found: install libnccl2 or `pip install nvidia-nccl-cu12` (cu13), or name the file \
-                 in SYNCSCOPE_NCCL"
-            );
+            let missing = "NCCL (libnccl.so.2) was not found: install libnccl2 or `pip install nvidia-nccl-cu12` (cu13), or name the \
+                           file in SYNCSCOPE_NCCL"
+                .to_owned();
             std::iter::once(missing).chain(refused).collect::<Vec<_>>().join("; ")
         })
     }
