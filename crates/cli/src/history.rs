@@ -12,6 +12,9 @@ use syncscope_core::session::Finished;
 /// The files of other builds and other machines with the same home go, the oldest first.
 const MOST_FILES: usize = 16;
 
+/// How their names begin.
+const PREFIX: &str = "runs-";
+
 /// The file of this machine, its allowed CPUs and what decides the cost of library calls, of this build and the preset of a run; `None` if the user has no home.
 fn file(run: &Run) -> Option<PathBuf> {
     // Memory that a guest gives back is no other machine. Two that are built alike differ in their identity.
@@ -19,7 +22,7 @@ fn file(run: &Run) -> Option<PathBuf> {
     let identity = fs::read_to_string("/etc/machine-id").unwrap_or_default();
     let of = &run.environment;
     let known = serde_json::to_vec(&(cpu, identity, &of.allowed_cpus, &of.variables, &of.preloaded, &run.tool)).ok()?;
-    let name = format!("runs-{}-{}.csv", syncscope_host::content_hash(&known), run.preset);
+    let name = format!("{PREFIX}{}-{}.csv", syncscope_host::content_hash(&known), run.preset);
     Some(syncscope_host::state_folder()?.join(name))
 }
 
@@ -39,23 +42,20 @@ pub(crate) fn write(finished: &Finished) {
         let folder = path.parent()?;
         fs::create_dir_all(folder).ok()?;
         replace_file(&path, &history.to_bytes().ok()?).ok()?;
-        remove_oldest(folder)
+        remove_oldest(folder, PREFIX, MOST_FILES)
     };
     let _ = finished.history.as_ref().and_then(keep);
 }
 
-/// Removes the oldest files beyond [`MOST_FILES`].
-fn remove_oldest(folder: &Path) -> Option<()> {
-    let is_history = |path: &PathBuf| {
-        let name = path.file_stem().and_then(|name| name.to_str());
-        name.is_some_and(|name| name.starts_with("runs-"))
-            && path.extension().is_some_and(|extension| extension == "csv")
-    };
-    let files = fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path())).filter(is_history);
+/// Removes the oldest files whose names begin so, beyond a number.
+pub(crate) fn remove_oldest(folder: &Path, prefix: &str, most: usize) -> Option<()> {
+    let begins =
+        |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(prefix));
+    let files = fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path())).filter(begins);
     let mut by_age: Vec<_> =
         files.filter_map(|path| Some((fs::metadata(&path).ok()?.modified().ok()?, path))).collect();
     by_age.sort();
-    let extra = by_age.len().saturating_sub(MOST_FILES);
+    let extra = by_age.len().saturating_sub(most);
     by_age.iter().take(extra).for_each(|(_, path)| drop(fs::remove_file(path)));
     Some(())
 }
@@ -79,7 +79,7 @@ mod tests {
                 .unwrap();
         }
         fs::write(folder.path().join("notes.csv"), "").unwrap();
-        remove_oldest(folder.path()).unwrap();
+        remove_oldest(folder.path(), PREFIX, MOST_FILES).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), MOST_FILES + 1);
         assert!(!folder.path().join("runs-02-quick.csv").exists() && folder.path().join("runs-03-quick.csv").exists());
         assert!(folder.path().join("notes.csv").exists());

@@ -112,10 +112,20 @@ const TMPDIR: &str = "TMPDIR";
 pub struct TemporaryFolder(PathBuf);
 
 impl TemporaryFolder {
+    /// Makes one where temporary files are.
+    ///
     /// # Errors
     /// What the operating system says.
     pub fn create() -> io::Result<Self> {
-        let path = std::path::absolute(env::temp_dir())?.join("syncscope-XXXXXX");
+        Self::create_in(&env::temp_dir())
+    }
+
+    /// Makes one in this folder, under a name that nobody knows beforehand.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn create_in(folder: &Path) -> io::Result<Self> {
+        let path = std::path::absolute(folder)?.join("syncscope-XXXXXX");
         let mut name = CString::new(path.into_os_string().into_vec())?.into_bytes_with_nul();
         // SAFETY: the name ends with a zero; the call changes some letters of it.
         if unsafe { libc::mkdtemp(name.as_mut_ptr().cast()) }.is_null() {
@@ -123,6 +133,11 @@ impl TemporaryFolder {
         }
         name.pop();
         Ok(Self(PathBuf::from(OsStr::from_bytes(&name))))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) use self::rows::{
     ShowOrder, TextFormat,
 };
 use self::rows::{Percentage, sides};
-pub(crate) use self::run::{CpuList, RunArguments};
+pub(crate) use self::run::{CpuList, MOST_REPEATS, RunArguments};
 use crate::failure::Failure;
 
 /// Measure the cost of synchronization primitives on CPUs and GPUs

@@ -29,9 +29,12 @@ pub(crate) struct RunArguments {
     /// Resume an interrupted run, with its preset, globs and seed
     #[arg(long, value_name = "DIR", conflicts_with_all = kept_by_a_resumed_run())]
     pub(crate) resume: Option<PathBuf>,
+    /// Resume a run of `measure` that another user or machine began: it compiles and executes the code in its run.json
+    #[arg(long, requires = "resume")]
+    pub(crate) trust_code: bool,
     /// Measure the plan this many times, each time in a new process, and join the runs: the intervals then contain the
     /// measured difference between runs
-    #[arg(long, value_name = "N", conflicts_with = "resume", value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long, value_name = "N", conflicts_with = "resume", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_REPEATS)))]
     pub(crate) repeat: Option<u32>,
     /// Stop after this time, such as 90s or 10m; --resume continues the run
     #[arg(long, value_name = "TIME", value_parser = budget)]
@@ -63,6 +66,9 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) axes: AxisArguments,
 }
+
+/// Most runs that one command repeats.
+pub(crate) const MOST_REPEATS: u32 = 100;
 
 /// The CPUs of a list such as `0-7`.
 #[derive(Debug, Clone, PartialEq, Eq)]

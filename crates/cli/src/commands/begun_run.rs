@@ -12,9 +12,10 @@ use syncscope_core::units::plural;
 use syncscope_core::{Row, Run, Verdict};
 use syncscope_report::table;
 
-use crate::args::{Arguments, Command, RunArguments};
+use crate::args::{Arguments, Command, MeasureArguments, RunArguments};
 use crate::commands::own_request::OwnRequest;
 use crate::commands::report::write_of_run;
+use crate::commands::written_code;
 use crate::failure::{Failure, Outcome};
 use crate::{axes, runs, terminal};
 
@@ -42,7 +43,8 @@ pub(super) fn resumable(path: &Path) -> Result<(RunDirectory, Run), Failure> {
 /// was that.
 ///
 /// # Errors
-/// If the command has options that this version does not understand: the rest of the run would not fit its beginning.
+/// If the command has options that this version does not understand: the rest of the run would not fit its beginning. And if it holds
+/// code that this user neither began to measure nor trusts.
 pub(super) fn as_begun(
     arguments: &RunArguments,
     directory: &RunDirectory,
@@ -65,8 +67,10 @@ pub(super) fn as_begun(
         Ok(Command::Measure(begun)) => {
             let device = arguments.device.clone().or_else(|| begun.device.clone());
             let kept = RunArguments { axes: begun.axes.clone(), device, ..kept };
-            // The source is that of the run, whatever stands in the files now.
-            Ok((kept, Some(OwnRequest::begun(run.own.clone(), *begun))))
+            written_code::check(&run.own, arguments.trust_code, directory.path())?;
+            // The source is that of the run, whatever stands in the files now. Files that its command wrote are not written again.
+            let begun = MeasureArguments { export_json: None, export_markdown: None, ..*begun };
+            Ok((kept, Some(OwnRequest::begun(run.own.clone(), begun))))
         }
         Err(error) if !run.own.is_empty() || run.command.iter().any(|word| is_restriction(word)) => {
             let what = format!("the command in run.json cannot be understood: {error}; start a new run");

@@ -21,6 +21,7 @@ mod show;
 mod submit;
 mod system;
 mod verify;
+mod written_code;
 
 pub(crate) use compare::compare;
 pub(crate) use fleet::fleet;

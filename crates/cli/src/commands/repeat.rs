@@ -11,7 +11,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use syncscope_core::run::Status;
-use syncscope_core::run::directory::{RunDirectory, WriteLock};
+use syncscope_core::run::directory::{RunDirectory, WriteLock, remove_drafts};
 use syncscope_core::run::journal::Journal;
 use syncscope_core::run::repeats;
 use syncscope_core::session::Finished;
@@ -269,9 +269,9 @@ fn command(request: &Request, folder: &Path, number: u32, budget: Option<Duratio
 /// is an error of the run to come.
 fn remove_empty_start(folder: &Path) {
     let is_empty = |file: &PathBuf| fs::metadata(file).is_ok_and(|file| file.len() == 0);
-    let empty = Some(folder.join("measurements.csv")).filter(is_empty);
-    for file in empty.into_iter().chain([folder.join("run.json.new")]) {
-        let _ = fs::remove_file(file);
+    remove_drafts(folder);
+    if let Some(empty) = Some(folder.join("measurements.csv")).filter(is_empty) {
+        let _ = fs::remove_file(empty);
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use syncscope_core::run_directory::{RunDirectory, RunDirectoryError, replace_file};
+use syncscope_core::run_directory::{RunDirectory, RunDirectoryError, replace_file, replace_own_file};
 use syncscope_report::{RunData, gallery, page};
 
 use crate::args::{GalleryArguments, ReportArguments};
@@ -73,7 +73,8 @@ fn encoded(name: &str) -> String {
 pub(super) fn write_of_run(directory: &RunDirectory, data: &RunData) -> Result<(), Failure> {
     let report = directory.report();
     let html = page::render(std::slice::from_ref(data));
-    write(&report, &html, &format!("then: syncscope report {}", directory.path().display()))?;
+    let remedy = format!("then: syncscope report {}", directory.path().display());
+    replace_own_file(&report, html.as_bytes()).map_err(|error| Failure::CouldNot(format!("{error}; {remedy}")))?;
     terminal::note(&format!("the report is {}", report.display()));
     Ok(())
 }
@@ -83,12 +84,8 @@ pub(super) fn write_of_run(directory: &RunDirectory, data: &RunData) -> Result<(
 /// # Errors
 /// With the advice to name another one.
 pub(super) fn write_named(page: &Path, html: &str) -> Result<(), Failure> {
-    write(page, html, "name another file with -o")
-}
-
-fn write(page: &Path, html: &str, remedy: &str) -> Result<(), Failure> {
     replace_file(page, html.as_bytes())
-        .map_err(|error| Failure::CouldNot(format!("{}: {error}; {remedy}", page.display())))
+        .map_err(|error| Failure::CouldNot(format!("{}: {error}; name another file with -o", page.display())))
 }
 
 #[cfg(test)]
@@ -101,11 +98,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let page = folder.path().join("report.html");
         write_named(&page, "one").unwrap();
-        // The draft cannot be written.
-        fs::create_dir(folder.path().join("report.html.new")).unwrap();
-        let Err(Failure::CouldNot(text)) = write_named(&page, "two") else { panic!("it was written") };
-        assert!(text.starts_with(&page.display().to_string()) && text.ends_with("name another file with -o"), "{text}");
+        let within = page.join("report.html");
+        let Err(Failure::CouldNot(text)) = write_named(&within, "two") else { panic!("it was written") };
+        assert!(
+            text.starts_with(&within.display().to_string()) && text.ends_with("name another file with -o"),
+            "{text}"
+        );
         assert_eq!(fs::read_to_string(&page).unwrap(), "one");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no draft is left");
     }
 
     #[test]

@@ -16,11 +16,11 @@ use syncscope_gpu::verify::listings_of_own;
 use syncscope_host::descriptors::silence_output;
 use syncscope_host::{cpu_list, scheduling};
 
-use crate::args::{CpuList, MeasureArguments, RunArguments};
+use crate::args::{CpuList, MOST_REPEATS, MeasureArguments, RunArguments};
 use crate::axes::AxisFilter;
 use crate::commands::begun_run::{as_begun, default_directory, is_complete, report, resumable};
 use crate::commands::own_request::OwnRequest;
-use crate::commands::{paper, repeat};
+use crate::commands::{paper, repeat, written_code};
 use crate::failure::{Failure, Outcome};
 use crate::history;
 use crate::laboratories::Laboratories;
@@ -106,7 +106,8 @@ fn measure_once(
     if together.is_some() {
         return measure_here(arguments, own, together, started, deadline);
     }
-    let resuming = Resuming { devices: arguments.device.as_deref(), deadline };
+    let trusts_code = own.is_some() || arguments.trust_code;
+    let resuming = Resuming { devices: arguments.device.as_deref(), deadline, trusts_code };
     supervised(resuming, || measure_here(arguments, own, None, started, deadline))
 }
 
@@ -228,6 +229,14 @@ fn in_directory(arguments: &RunArguments, directory: PathBuf) -> RunArguments {
 /// How many runs are asked for: by the command line, or by the run that is resumed. `None` for one.
 fn repeats(arguments: &RunArguments) -> Result<Option<u32>, Failure> {
     let resumed = arguments.resume.as_deref().map(|path| RunDirectory::open(path)?.read_run()).transpose()?;
+    if let (Some(count), Some(path)) = (resumed.as_ref().and_then(|run| run.repeat), &arguments.resume)
+        && count > MOST_REPEATS
+    {
+        return Err(Failure::CouldNot(format!(
+            "{}: run.json joins {count} runs, and no more than {MOST_REPEATS} are repeated",
+            path.display()
+        )));
+    }
     Ok(resumed.and_then(|run| run.repeat).or(arguments.repeat).filter(|count| *count > 1 && !arguments.dry_run))
 }
 
@@ -340,6 +349,9 @@ fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Resu
     let mut session = match &request.target {
         Target::New(path) => {
             let directory = RunDirectory::create(path)?;
+            if let Some(own) = &request.own {
+                written_code::remember(&own.operations);
+            }
             Session::start(directory, new_run(request, laboratories, &plan), preset, plan)?
         }
         Target::Resumed(directory, earlier) => {

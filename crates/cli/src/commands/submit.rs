@@ -22,6 +22,7 @@ use syncscope_core::run::{IMPORTED, Status};
 use syncscope_core::units::plural;
 use syncscope_core::{Case, CaseId, Detail, Placement, Preset, Row, Run, Verdict};
 use syncscope_gpu::DeviceLimits;
+use syncscope_host::guard::TemporaryFolder;
 use syncscope_report::plain;
 
 use crate::args::SubmitArguments;
@@ -124,11 +125,8 @@ pub(crate) fn submit(arguments: &SubmitArguments) -> Result<Outcome, Failure> {
         _ if !is_check => make(path, out.as_deref()),
         Some(out) => check(path, out),
         None => {
-            let scratch = std::env::temp_dir().join(format!("syncscope-bundle-{}", std::process::id()));
-            let checked = check(path, &scratch);
-            // It lies in the system's folder for what may vanish.
-            let _ = fs::remove_dir_all(&scratch);
-            checked
+            let scratch = TemporaryFolder::create().map_err(|error| Failure::CouldNot(error.to_string()))?;
+            check(path, scratch.path())
         }
     }
 }

@@ -60,6 +60,8 @@ pub(crate) struct Resuming<'a> {
     pub(crate) devices: Option<&'a [u32]>,
     /// The end of the budget.
     pub(crate) deadline: Option<Instant>,
+    /// Whether what is measured may be code that a user wrote: this process has been told so.
+    pub(crate) trusts_code: bool,
 }
 
 /// Does `work` in a worker, and returns how it ended. In the worker itself, and where no worker can be started, `work` is
@@ -94,6 +96,9 @@ pub(crate) fn supervised(
         }
     }
 }
+
+/// The option of a run whose code is to be measured although this user did not write it here.
+const TRUST_CODE: &str = "--trust-code";
 
 /// What a fresh process that a worker has started says of its steps, to the one that watches the worker.
 pub(crate) fn fresh_process() -> impl Observer {
@@ -163,6 +168,7 @@ impl Worker {
         let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
         let devices = resuming.devices.filter(|_| !without_gpu);
         self.words.extend(options(devices, resuming.deadline.map(left)).map(OsString::from));
+        self.words.extend(resuming.trusts_code.then(|| TRUST_CODE.into()));
     }
 
     /// Runs it to its end: what it did last, how it ended, and where its results are.

@@ -51,8 +51,8 @@ const COMMANDS: [&[&str]; 6] = [
     &["system"],
     &["verify", "--only", "gpu.block.syncthreads", "--arch", "sm_90"],
     &["measure", "--gpu", "x++", "--sass"],
-    &["measure", "--cpu", "x++", "--threads", "1", "--budget", "1ms", "--out", "OUT"],
-    &["run", "--only", "cpu.barrier.openmp", "--threads", "2", "--budget", "1ms", "--out", "OUT"],
+    &["measure", "--cpu", "x++", "--threads", "1", "--budget", "2s", "--out", "OUT"],
+    &["run", "--only", "cpu.barrier.openmp", "--threads", "2", "--budget", "1s", "--out", "OUT"],
 ];
 
 struct Trap {

@@ -14,8 +14,8 @@ use csv::ReaderBuilder;
 
 use crate::model::detail::Details;
 use crate::run::details::DetailTable;
-use crate::run::files::{At, body, lines, packed, read_table, replace, write_plain};
-pub use crate::run::files::{RunDirectoryError, replace_file};
+use crate::run::files::{At, body, lines, packed, read_table, refuse_link, replace, write_plain};
+pub use crate::run::files::{RunDirectoryError, is_plain_name, remove_drafts, replace_file, replace_own_file};
 use crate::run::journal::id_of;
 use crate::run::{SCHEMA, columns, details};
 use crate::{CaseId, Row, Run};
@@ -61,9 +61,14 @@ impl RunDirectory {
     /// The folder of a run that exists.
     ///
     /// # Errors
-    /// When there is no `run.json` in it.
+    /// When there is no `run.json` in it, or a link: what it leads to is not the run's.
     pub fn open(path: &Path) -> Result<Self, RunDirectoryError> {
         let directory = Self(path.to_owned());
+        for folder in [directory.path(), &directory.evidence()] {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                refuse_link(&entry.path())?;
+            }
+        }
         if directory.run_json().is_file() { Ok(directory) } else { Err(RunDirectoryError::NoRun(path.to_owned())) }
     }
 
@@ -253,9 +258,9 @@ impl RunDirectory {
     /// When the file cannot be written.
     pub fn write_evidence(&self, name: &str, listing: &str) -> Result<(), RunDirectoryError> {
         let folder = self.evidence();
+        refuse_link(&folder)?;
         fs::create_dir_all(&folder).at(&folder)?;
-        let path = folder.join(format!("{name}.txt"));
-        fs::write(&path, listing).at(&path)
+        replace_own_file(&folder.join(format!("{name}.txt")), listing.as_bytes())
     }
 }
 
@@ -279,7 +284,10 @@ impl RunDirectory {
         let folder = File::open(self.path()).at(self.path())?;
         for _ in 0..ATTEMPTS {
             match folder.try_lock() {
-                Ok(()) => return Ok(WriteLock { _folder: Some(folder) }),
+                Ok(()) => {
+                    remove_drafts(self.path());
+                    return Ok(WriteLock { _folder: Some(folder) });
+                }
                 Err(TryLockError::WouldBlock) => thread::sleep(BETWEEN_ATTEMPTS),
                 // A file system without locks is no reason not to measure.
                 Err(TryLockError::Error(_)) => return Ok(WriteLock { _folder: None }),

@@ -3,7 +3,8 @@
 //! A table may be compressed: `NAME.csv`, or else `NAME.csv.gz`. Stored runs have compressed tables where a repository would
 //! otherwise grow by megabytes. Where both files are there, the run went on after it was stored, and the plain one counts.
 
-use std::fs;
+use std::fs::{self, File};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,9 @@ pub enum RunDirectoryError {
     /// A run is stored there already.
     #[error("{} exists already; remove it, or store the run under another name", .0.display())]
     AlreadyStored(PathBuf),
+    /// Something in it leads elsewhere: a run that somebody passed on would have files of its reader read and replaced.
+    #[error("{} is a link; no file of a run is one: put the file itself there, or remove the link", .0.display())]
+    Link(PathBuf),
     /// Another process writes into it.
     #[error("{} is in use by another syncscope; wait until it has ended, or name another folder with --out", .0.display())]
     Busy(PathBuf),
@@ -131,8 +135,8 @@ pub(crate) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, RunDirectory
     }
 }
 
-/// Replaces a file as a whole: whoever reads it finds the old content or the new one. What is there and is no file, such as
-/// a link or a device, is written to.
+/// Replaces a file that the user named, as a whole: whoever reads it finds the old content or the new one. What is there and is no
+/// file, such as a link or a device, is written to.
 ///
 /// # Errors
 /// When it cannot be written. A file that was there is unchanged then.
@@ -140,20 +144,94 @@ pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
         return fs::write(path, bytes);
     }
-    let mut draft = path.as_os_str().to_owned();
-    draft.push(".new");
-    let draft = PathBuf::from(draft);
-    let written = fs::write(&draft, bytes).and_then(|()| fs::rename(&draft, path));
-    if written.is_err() {
-        // Half a draft is worth nothing, and where the disk is full its room is.
-        let _ = fs::remove_file(&draft);
-    }
-    written
+    let draft = Draft::of(path, bytes)?;
+    draft.takes_place_of(path)
 }
 
-/// Replaces a file of a run directory as a whole.
+/// Replaces a file of a folder whose content others may have made. A link in its place is not followed.
+///
+/// # Errors
+/// When it cannot be written, or something else than a file is there.
+pub fn replace_own_file(path: &Path, bytes: &[u8]) -> Result<(), RunDirectoryError> {
+    refuse_link(path)?;
+    Draft::of(path, bytes).and_then(|draft| draft.takes_place_of(path)).at(path)
+}
+
+/// Replaces a file of a run directory as a whole, so that also a power cut leaves the old content or the new one.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), RunDirectoryError> {
-    replace_file(path, bytes).at(path)
+    refuse_link(path)?;
+    let replaced = Draft::of(path, bytes).and_then(|draft| {
+        draft.file.sync_all()?;
+        draft.takes_place_of(path)
+    });
+    // Some file systems cannot do this to a folder. The file is whole all the same.
+    let _ = File::open(folder_of(path)).and_then(|folder| folder.sync_all());
+    replaced.at(path)
+}
+
+/// Refuses to go where a link leads.
+pub(crate) fn refuse_link(path: &Path) -> Result<(), RunDirectoryError> {
+    let is_link = fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+    if is_link { Err(RunDirectoryError::Link(path.to_owned())) } else { Ok(()) }
+}
+
+/// Whether this is the name of a file and leads to no other folder.
+pub fn is_plain_name(name: &str) -> bool {
+    let path = Path::new(name);
+    path.file_name() == Some(path.as_os_str()) && !name.contains('\0')
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// How the names of drafts begin and end.
+const DRAFT: (&str, &str) = (".syncscope-", ".new");
+
+/// A file of a name that nobody knows beforehand, in the folder of the one that it will replace. It goes where it does not.
+struct Draft {
+    file: File,
+    path: Option<PathBuf>,
+}
+
+impl Draft {
+    fn of(path: &Path, bytes: &[u8]) -> io::Result<Self> {
+        let (begin, end) = DRAFT;
+        // Each state of the hasher is a random number of the system.
+        let name = format!("{begin}{:016x}{end}", RandomState::new().build_hasher().finish());
+        let path = folder_of(path).join(name);
+        // What is there already is an error, a link too.
+        let file = File::create_new(&path)?;
+        let mut draft = Self { file, path: Some(path) };
+        draft.file.write_all(bytes)?;
+        Ok(draft)
+    }
+
+    fn takes_place_of(mut self, path: &Path) -> io::Result<()> {
+        let Some(draft) = &self.path else { return Ok(()) };
+        fs::rename(draft, path)?;
+        self.path = None;
+        Ok(())
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        // Half a draft is worth nothing, and where the disk is full its room is.
+        if let Some(path) = &self.path {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Removes the drafts of processes that were killed.
+pub fn remove_drafts(folder: &Path) {
+    let (begin, end) = DRAFT;
+    let is_draft = |name: &str| name.starts_with(begin) && name.ends_with(end);
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_name().to_str().is_some_and(is_draft)) {
+        let _ = fs::remove_file(entry.path());
+    }
 }
 
 /// The compressed form of a table.
@@ -227,6 +305,40 @@ mod tests {
         assert_eq!(unpack(&compressed, 100_000).unwrap().len(), 100_000);
         let error = unpack(&compressed, 99_999).unwrap_err().to_string();
         assert!(error.contains("more than 99999 bytes"), "{error}");
+    }
+
+    #[test]
+    fn a_link_is_followed_only_where_the_user_named_it() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let [victim, link, dangling] = ["victim", "link", "dangling"].map(|name| folder.path().join(name));
+        fs::write(&victim, "precious").unwrap();
+        symlink(&victim, &link).unwrap();
+        symlink(folder.path().join("made"), &dangling).unwrap();
+        for path in [&link, &dangling] {
+            for error in
+                [replace(path, b"x"), replace_own_file(path, b"x")].map(|written| written.unwrap_err().to_string())
+            {
+                assert!(error.contains("is a link") && error.contains("remove"), "{error}");
+            }
+        }
+        assert_eq!(fs::read(&victim).unwrap(), b"precious");
+        replace_file(&link, b"written through").unwrap();
+        assert_eq!(fs::read(&victim).unwrap(), b"written through");
+        replace(&victim, b"new").unwrap();
+        assert_eq!(fs::read(&link).unwrap(), b"new");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "no draft is left");
+        fs::create_dir(folder.path().join("folder")).unwrap();
+        assert!(replace(&folder.path().join("folder"), b"x").is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4, "no draft is left of a failure");
+    }
+
+    #[test]
+    fn a_plain_name_leads_nowhere() {
+        for name in ["", ".", "..", "/", "a/", "/a", "a/b", "../a", "a/..", "a\0b"] {
+            assert!(!is_plain_name(name), "{name:?}");
+        }
+        assert!(["a", "a.csv", "..a", "a b", "\u{e9}"].iter().all(|name| is_plain_name(name)));
     }
 
     #[test]

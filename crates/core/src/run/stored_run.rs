@@ -14,7 +14,7 @@ use std::{fs, io};
 
 use csv::StringRecord;
 
-use crate::run::files::{At, lines, packed, read_if_there, read_table, replace, write_packed};
+use crate::run::files::{At, is_plain_name, lines, packed, read_if_there, read_table, replace, write_packed};
 use crate::{Preset, RunDirectory, RunDirectoryError};
 
 /// The folder that the stored runs share.
@@ -22,6 +22,9 @@ const EVIDENCE: &str = "evidence";
 
 /// The licence of imported figures, which stays beside them.
 const LICENSE: &str = "LICENSE";
+
+/// Bytes of a licence. What is larger is none, and is not copied.
+pub const LARGEST_LICENSE: u64 = 64 * 1024;
 
 /// How the names of tables of single observations end.
 const SAMPLES: &str = "samples";
@@ -46,7 +49,15 @@ impl RunDirectory {
         if let Some(bytes) = read_if_there(&index)? {
             for line in csv::Reader::from_reader(bytes.as_slice()).into_deserialize::<(String, String)>() {
                 let (name, file) = line.at(&index)?;
-                files.insert(name, self.path().join(file));
+                // What it names is read and published with the runs.
+                let shared = file.strip_prefix("../").and_then(|file| file.strip_prefix(EVIDENCE)?.strip_prefix('/'));
+                let Some(shared) =
+                    shared.filter(|file| is_plain_name(file) && file.ends_with(".txt") && is_plain_name(&name))
+                else {
+                    let reason = format!("`{file}` is no disassembly of the stored runs, ../{EVIDENCE}/NAME.txt");
+                    return Err(RunDirectoryError::content(&index, reason));
+                };
+                files.insert(name, self.path().join("..").join(EVIDENCE).join(shared));
             }
         }
         let listings = tables(&self.evidence(), "txt")?;
@@ -69,7 +80,8 @@ pub fn store(run: &RunDirectory, results: &Path, name: &str) -> Result<RunDirect
     fs::create_dir_all(&folder).at(&folder)?;
     for file in ["run.json", LICENSE] {
         let original = run.path().join(file);
-        if original.is_file() {
+        let small = |found: &fs::Metadata| found.is_file() && (file != LICENSE || found.len() <= LARGEST_LICENSE);
+        if fs::symlink_metadata(&original).is_ok_and(|found| small(&found)) {
             replace(&folder.join(file), &fs::read(&original).at(&original)?)?;
         }
     }
@@ -261,6 +273,32 @@ mod tests {
             let read = |run: &RunDirectory| fs::read(run.path().join(file)).unwrap();
             assert_eq!(read(&elsewhere), read(&stored), "{file}");
         }
+    }
+
+    #[test]
+    fn nothing_but_disassemblies_is_published_from_an_index() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = finished(&folder.path().join("run"), Preset::Quick, &[]);
+        fs::write(folder.path().join("key.txt"), "private").unwrap();
+        let read = |name: &str, file: &str| {
+            fs::write(run.evidence_index(), format!("name,file\n{name},{file}\n")).unwrap();
+            run.evidence_files().map_err(|error| error.to_string())
+        };
+        assert_eq!(read("a", "../evidence/a.2.txt").unwrap().len(), 1);
+        for file in [
+            "/etc/passwd",
+            "../key.txt",
+            "../evidence/../key.txt",
+            "key.txt",
+            "../evidence/",
+            "../evidence/..",
+            "../evidencekey.txt",
+        ] {
+            let error = read("a", file).unwrap_err();
+            assert!(error.contains("evidence.csv") && error.contains(file), "{error}");
+        }
+        assert!(read("../../a", "../evidence/a.txt").is_err());
+        assert!(store(&run, &folder.path().join("results"), "machine").is_err());
     }
 
     #[test]

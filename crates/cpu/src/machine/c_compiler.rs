@@ -2,12 +2,12 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{self, Command};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::process::Command;
 use std::time::Duration;
-use std::{env, fs};
+use std::{env, fs, io};
 
 use syncscope_host::child_process::{self, Ended, Killed};
+use syncscope_host::guard::TemporaryFolder;
 
 /// The files of these names in the folders of a `PATH`, by name; a name with a folder is that of a file. The working folder is not
 /// searched.
@@ -35,12 +35,14 @@ pub(crate) fn compile(
     limit: Duration,
     is_cancelled: impl Fn() -> bool,
 ) -> Result<(), String> {
-    let draft = file.with_extension(format!("{}.draft", process::id()));
-    let refused = run(compiler, source, &draft, limit, is_cancelled)?;
-    if let Some(messages) = refused {
+    let could_not = |error: io::Error| format!("{}: {error}", file.display());
+    let folder = file.parent().unwrap_or(Path::new("."));
+    let work = fs::create_dir_all(folder).and_then(|()| TemporaryFolder::create_in(folder)).map_err(could_not)?;
+    let draft = work.path().join("draft");
+    if let Some(messages) = run(compiler, source, &draft, limit, is_cancelled)? {
         return Err(first_error(&messages));
     }
-    fs::rename(&draft, file).map_err(|error| format!("{}: {error}", file.display()))
+    fs::rename(&draft, file).map_err(could_not)
 }
 
 /// The same as assembly: the text of it, or all messages of a compiler that refuses it.
@@ -53,14 +55,13 @@ pub(crate) fn assembly(
     limit: Duration,
     is_cancelled: impl Fn() -> bool,
 ) -> Result<Result<String, String>, String> {
-    let file = for_a_moment();
+    let work = for_a_moment()?;
+    let file = work.path().join("assembly");
     compiler.arg("-S");
     if let Some(messages) = run(compiler, source, &file, limit, is_cancelled)? {
         return Ok(Err(messages));
     }
-    let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()));
-    let _ = fs::remove_file(&file);
-    text.map(Ok)
+    fs::read_to_string(&file).map(Ok).map_err(|error| format!("{}: {error}", file.display()))
 }
 
 /// All messages about a text that a compiler refuses; `None` if it takes it.
@@ -74,16 +75,15 @@ pub(crate) fn refusal(
     is_cancelled: impl Fn() -> bool,
 ) -> Result<Option<String>, String> {
     compiler.arg("-fsyntax-only");
-    run(compiler, source, &for_a_moment(), limit, is_cancelled)
+    run(compiler, source, &for_a_moment()?.path().join("nothing"), limit, is_cancelled)
 }
 
-/// A file of this process that nothing else uses.
-fn for_a_moment() -> PathBuf {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    env::temp_dir().join(format!("syncscope-{}-{}.s", process::id(), NUMBER.fetch_add(1, Ordering::Relaxed)))
+/// A folder of this process alone.
+fn for_a_moment() -> Result<TemporaryFolder, String> {
+    TemporaryFolder::create().map_err(|error| format!("{}: {error}", env::temp_dir().display()))
 }
 
-/// Runs a compiler: all messages if it refuses the text.
+/// Runs a compiler, with the text next to what it makes, in a folder of this process alone: all messages if it refuses the text.
 fn run(
     mut compiler: Command,
     (ending, text): (&str, &str),
@@ -91,18 +91,14 @@ fn run(
     limit: Duration,
     is_cancelled: impl Fn() -> bool,
 ) -> Result<Option<String>, String> {
-    let source = file.with_extension(format!("{}.{ending}", process::id()));
-    let written = file.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&source, text));
-    written.map_err(|error| format!("{}: {error}", source.display()))?;
+    let source = file.with_file_name(format!("source.{ending}"));
+    fs::write(&source, text).map_err(|error| format!("{}: {error}", source.display()))?;
     compiler.arg("-o").arg(file).arg(&source);
     let ended = child_process::run_within(&mut compiler, limit, is_cancelled);
-    // What is left of a failure only takes room.
-    let _ = fs::remove_file(&source);
     let Ended { status, messages } = ended.map_err(|error| error.to_string())?;
     if status.as_ref().is_ok_and(|status| status.success()) {
         return Ok(None);
     }
-    let _ = fs::remove_file(file);
     match status {
         Ok(_) => Ok(Some(messages)),
         Err(Killed::Cancelled) => Err("asked to stop while the compiler ran".to_owned()),

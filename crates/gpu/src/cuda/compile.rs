@@ -6,12 +6,13 @@ use crate::cuda::error::NvrtcError;
 use crate::cuda::nvrtc::{Code, Nvrtc, Source};
 use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
-use std::io::{self, Write};
+use std::io;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
-use std::{fs, process, thread};
+use std::{fs, thread};
+use syncscope_core::run_directory::replace_file;
 use syncscope_host::trust::{Origin, trusted};
 
 /// Names and texts of the headers that kernels include.
@@ -296,13 +297,7 @@ impl Cache {
         let write = || -> io::Result<()> {
             let folder = path.parent().unwrap_or(Path::new("."));
             fs::create_dir_all(folder)?;
-            // No other process or thread writes this kernel under this name.
-            let draft = path.with_extension(format!("{}.draft", process::id()));
-            let written = fs::File::create(&draft).and_then(|mut file| {
-                file.write_all(header(key, cubin).as_bytes())?;
-                file.write_all(cubin)
-            });
-            written.and_then(|()| fs::rename(&draft, &path)).inspect_err(|_| drop(fs::remove_file(&draft)))
+            replace_file(&path, &[header(key, cubin).as_bytes(), cubin].concat())
         };
         write().map_err(|error| format!("compiled kernels cannot be kept in {}: {error}", path.display()))
     }

@@ -10,6 +10,7 @@ use std::time::SystemTime;
 use serde::Deserialize;
 use syncscope_core::machine::{CpuMachine, Machine};
 use syncscope_core::run::{IMPORTED, Status, plain};
+use syncscope_core::run_directory::is_plain_name;
 use syncscope_core::{Actor, Case, Group, Mode, Nanoseconds, Placement, Row, Run, Verdict};
 use syncscope_host::cpu_list;
 
@@ -87,6 +88,10 @@ pub(super) fn core_to_core(arguments: &CoreToCoreArguments) -> Result<Outcome, F
     let described: Vec<Described> = plain::read_file(&table)?.ok_or_else(|| {
         Failure::Usage(format!("{} is missing: it names the matrices and their machines", table.display()))
     })?;
+    if let Some(machine) = described.iter().find(|machine| !is_plain_name(&machine.file)) {
+        let reason = format!("`{}` is no name of a matrix in this folder", machine.file);
+        return Err(Failure::in_file(&table)(reason));
+    }
     let mut warnings = 0;
     for machine in &described {
         let file = path.join(format!("{}.csv", machine.file));

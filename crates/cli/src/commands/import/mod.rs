@@ -14,6 +14,7 @@ use syncscope_core::journal::Journal;
 use syncscope_core::machine::{CpuMachine, GpuMachine, Machine};
 use syncscope_core::run::Status;
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
+use syncscope_core::stored_run::LARGEST_LICENSE;
 use syncscope_core::{Case, Nanoseconds, Row, Run};
 use syncscope_gpu::peer::peer_program;
 use syncscope_report::syncperformance::{ResultFigure, ResultFile};
@@ -276,15 +277,19 @@ fn write_rows(output: &Path, rows: &[Row]) -> Result<RunDirectory, Failure> {
     Ok(directory)
 }
 
-/// Copies the licence of the figures, which stands in their directory or the one above.
+/// Copies the licence of the figures, which stands in their directory or the one above. A link or a large file is none.
 fn keep_license(results: &Path, output: &Path) -> Result<(), Failure> {
     let resolved = results.canonicalize().unwrap_or_else(|_| results.to_owned());
-    let Some(license) = resolved.ancestors().take(2).map(|folder| folder.join(LICENSE)).find(|path| path.is_file())
+    let Some(license) = resolved.ancestors().take(2).map(|folder| folder.join(LICENSE)).find(|path| is_license(path))
     else {
         return Ok(());
     };
     let text = std::fs::read(&license).map_err(Failure::in_file(&license))?;
     std::fs::write(output.join(LICENSE), text).map_err(Failure::in_file(&license))
+}
+
+fn is_license(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.len() <= LARGEST_LICENSE)
 }
 
 #[cfg(test)]

@@ -136,5 +136,5 @@ fn loops_of(source: &OwnOperation, case: &Case) -> Compiled {
     let (dtype, has_work) = (case.dtype.unwrap_or(Dtype::I32), case.has_work());
     let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     let known = compiled.get_or_insert_default().entry((source.id.clone(), dtype, has_work));
-    known.or_insert_with(|| Loops::load(&source::compile(source, dtype, has_work)?)).clone()
+    known.or_insert_with(|| Loops::load(source::compile(source, dtype, has_work)?)).clone()
 }

@@ -1,13 +1,14 @@
 //! From what a user wrote to a shared library: the C or C++ around it, and the system's compiler.
 
+use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
-use std::{env, process};
 
 use syncscope_core::language::Language;
 use syncscope_core::{Cancel, Dtype, OwnOperation};
+use syncscope_host::guard::TemporaryFolder;
 
 use crate::machine::c_compiler;
 
@@ -230,18 +231,21 @@ pub(super) fn compiler_of(own: &OwnOperation, dtype: Dtype, has_work: bool) -> R
     Ok(CompilerOf { program: compiler, options, ending })
 }
 
-/// Compiles an operation on variables of a type. Whoever loads the file removes it.
+/// The name of the compiled library in its folder.
+pub(super) const LIBRARY: &str = "operation.so";
+
+/// Compiles an operation on variables of a type, to a library in a folder of its own: the loader takes a file of a known name for the
+/// one that it has loaded.
 ///
 /// # Errors
 /// What the compiler says, with the line of the user's source, or that there is none.
-pub(super) fn compile(own: &OwnOperation, dtype: Dtype, has_work: bool) -> Result<PathBuf, String> {
-    // The loader takes a file of a known name for the one that it has loaded.
-    let name = format!("syncscope-{}-{}-{dtype}-{has_work}.so", process::id(), own.id);
-    let file = env::temp_dir().join(name);
+pub(super) fn compile(own: &OwnOperation, dtype: Dtype, has_work: bool) -> Result<TemporaryFolder, String> {
+    let folder = TemporaryFolder::create().map_err(|error| format!("{}: {error}", env::temp_dir().display()))?;
+    let file = folder.path().join(LIBRARY);
     let compiler = compiler_of(own, dtype, has_work)?;
     let command = compiler.command(&["-shared", "-Wl,--no-undefined,-z,now"]);
     c_compiler::compile(command, (compiler.ending, &text(own)), &file, LIMIT, is_cancelled)
-        .map(|()| file)
+        .map(|()| folder)
         .map_err(|error| explained(own, error))
 }
 
