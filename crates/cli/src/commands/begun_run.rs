@@ -5,15 +5,15 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use syncscope_core::Run;
 use syncscope_core::run::directory::RunDirectory;
 use syncscope_core::run::{Status, timestamp};
 use syncscope_core::session::{Finished, SessionError};
 use syncscope_core::units::plural;
-use syncscope_core::{Row, Run, Verdict};
 use syncscope_report::table;
 
 use crate::args::{Arguments, Command, MeasureArguments, RunArguments};
-use crate::commands::own_request::OwnRequest;
+use crate::commands::own_request::{OwnRequest, has_answer};
 use crate::commands::report::write_of_run;
 use crate::commands::written_code;
 use crate::failure::{Failure, Outcome};
@@ -131,11 +131,6 @@ pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
     }
     let failed = data.rows.iter().any(|row| row.verdict.is_failure());
     Ok(if failed { Outcome::SomeCasesFailed } else { Outcome::Done })
-}
-
-/// Whether a row says anything about a cost, be it that there is none.
-pub(super) fn has_answer(row: &Row) -> bool {
-    row.ns.is_some() || matches!(row.verdict, Verdict::BelowResolution(_) | Verdict::Elided(_))
 }
 
 /// Says how to go on with a run that was interrupted and has this many provisional rows.

@@ -13,13 +13,12 @@ use syncscope_core::session::Finished;
 use syncscope_core::stats::median;
 use syncscope_core::units::plural;
 use syncscope_core::{
-    Case, CaseId, Domain, Dtype, Inspected, MemoryOrder, OwnAxes, OwnCheck, OwnOperation, OwnUse, Row,
+    Case, CaseId, Domain, Dtype, Inspected, MemoryOrder, OwnAxes, OwnCheck, OwnOperation, OwnUse, Row, Verdict,
 };
 use syncscope_gpu::own::Inspector;
 use syncscope_report::{Change, ComparedCase, Comparison, RunData, compare_in_turn, export, in_groups};
 
 use crate::args::{MeasureArguments, RunArguments};
-use crate::commands::begun_run::has_answer;
 use crate::commands::gate::{Gate, least_slowdown};
 use crate::failure::{Failure, Outcome};
 use crate::{runs, terminal};
@@ -257,6 +256,11 @@ impl OwnRequest {
 fn parameters(compared: &ComparedCase<'_>) -> String {
     let case = compared.a.case.to_string();
     case.split_once(' ').map_or_else(String::new, |(_, parameters)| parameters.to_owned())
+}
+
+/// Whether a row says anything about a cost, be it that there is none.
+pub(super) fn has_answer(row: &Row) -> bool {
+    row.ns.is_some() || matches!(row.verdict, Verdict::BelowResolution(_) | Verdict::Elided(_))
 }
 
 /// The comparison of the first operation with another one, a line for each case, in the order of their parameters.

@@ -76,7 +76,7 @@ pub(super) fn check(operations: &[OwnOperation], is_trusted: bool, directory: &P
 
 /// Everything of an operation that the compiler gets.
 fn in_full(own: &OwnOperation) -> String {
-    let OwnOperation { id: _, text, file, function: _, setup, baseline, check: _, includes, options } = own;
+    let OwnOperation { text, file, setup, baseline, includes, options, .. } = own;
     let part = |name: &str, text: &str| (!text.is_empty()).then(|| format!("{name}: {text}"));
     let named = |name, text: &Option<String>| part(name, text.as_deref().unwrap_or_default());
     let parts = [
@@ -98,8 +98,10 @@ fn strange_part(own: &OwnOperation) -> Option<String> {
     if !is_own(&own.id) || !is_word(name) || !(of(Domain::Cpu) || of(Domain::Gpu)) {
         return Some(format!("the id `{}`", own.id));
     }
-    if let Some(function) = own.function.as_ref().filter(|function| !is_word(function)) {
-        return Some(format!("the function `{function}`"));
+    // They stand in the source beside the text that is shown.
+    let mut words = own.function.iter().chain(&own.helpers).chain(&own.defines);
+    if let Some(word) = words.find(|word| !is_word(word)) {
+        return Some(format!("the name `{word}`"));
     }
     if let Some(file) = own.file.as_ref().filter(|file| file.contains(['"', '\\', '\n', '\r'])) {
         return Some(format!("the file `{file}`"));
@@ -184,7 +186,8 @@ mod tests {
         }
         let option = OwnOperation { options: vec!["-DX".to_owned(), "-Wp,-MD,x".to_owned()], ..operation() };
         assert!(wrong(&option).contains("-Wp,-MD,x"));
-        assert!(wrong(&OwnOperation { function: Some("f; g".to_owned()), ..operation() }).contains("the function"));
+        assert!(wrong(&OwnOperation { function: Some("f; g".to_owned()), ..operation() }).contains("the name"));
+        assert!(wrong(&OwnOperation { helpers: vec!["f(); g".to_owned()], ..operation() }).contains("the name"));
         assert!(wrong(&OwnOperation { file: Some("a\"\nint x;".to_owned()), ..operation() }).contains("the file"));
     }
 }

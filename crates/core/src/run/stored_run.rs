@@ -51,9 +51,9 @@ impl RunDirectory {
                 let (name, file) = line.at(&index)?;
                 // What it names is read and published with the runs.
                 let shared = file.strip_prefix("../").and_then(|file| file.strip_prefix(EVIDENCE)?.strip_prefix('/'));
-                let Some(shared) =
-                    shared.filter(|file| is_plain_name(file) && file.ends_with(".txt") && is_plain_name(&name))
-                else {
+                let Some(shared) = shared.filter(|file| {
+                    is_plain_name(file) && has_extension(Path::new(file), "txt") && is_plain_name(&name)
+                }) else {
                     let reason = format!("`{file}` is no disassembly of the stored runs, ../{EVIDENCE}/NAME.txt");
                     return Err(RunDirectoryError::content(&index, reason));
                 };
