@@ -100,7 +100,7 @@ fn strange_part(own: &OwnOperation) -> Option<String> {
     }
     // They stand in the source beside the text that is shown.
     let mut words = own.function.iter().chain(&own.helpers).chain(&own.defines);
-    if let Some(word) = words.find(|word| !is_word(word)) {
+    if let Some(word) = words.find(|word| !word.is_empty() && !is_word(word)) {
         return Some(format!("the name `{word}`"));
     }
     if let Some(file) = own.file.as_ref().filter(|file| file.contains(['"', '\\', '\n', '\r'])) {
