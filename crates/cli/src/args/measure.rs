@@ -37,7 +37,7 @@ pub(crate) struct MeasureArguments {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=16))]
     pub(crate) cluster: Vec<u32>,
     /// Shared memory of a block that the launch gives, for `extern __shared__`
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=1_048_576), hide_short_help = true)]
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     pub(crate) shared_bytes: Option<u32>,
     /// Name of the operation [default: the file's, or line]
     #[arg(long)]

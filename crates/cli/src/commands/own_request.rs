@@ -131,15 +131,6 @@ impl OwnRequest {
         Ok(Self { operations, ..self.clone() })
     }
 
-    /// Why no case has a value that was asked for, such as `--stride 16`.
-    pub(super) fn without_value(&self, value: &str) -> Failure {
-        let why = match value.split(' ').next() {
-            Some("--stride") => "no operation has private elements: none uses `mine`",
-            _ => "no case has it",
-        };
-        Failure::Usage(format!("{value}: {why}"))
-    }
-
     /// Whether a GPU takes part.
     pub(super) fn needs_gpu(&self) -> bool {
         self.only().iter().any(|id| !id.starts_with(Domain::Cpu.as_str()))
@@ -353,12 +344,14 @@ fn refuse_what_does_not_fit(operations: &[OwnOperation], arguments: &MeasureArgu
     let message = is_message && !operations.iter().all(|own| own.is("send"));
     let baseline = arguments.baseline.is_some() && operations.iter().any(waits);
     let slower = arguments.fail_if_slower.is_some() && operations.len() + arguments.against.len() < 2;
+    let stride = !axes.stride.is_empty() && !operations.iter().any(|own| own.uses(OwnUse::Element));
     let of_grid = !arguments.cluster.is_empty() && operations.iter().any(syncscope_gpu::own::is_of_grid);
     Failure::refuse([
         (work, "--inside and --outside are for CPU locks: files with `acquire` and `release`"),
         (message, "--check message is for files with `send` and `receive`; see --header"),
         (baseline, "--baseline is for operations whose threads do not wait for each other"),
         (slower, NOTHING_TO_COMPARE),
+        (stride, "--stride is for private elements, and no operation uses `mine`"),
         (of_grid, "--cluster is for operations of a thread, a block or a cluster, not of the whole grid"),
     ])?;
     let is_without = |own: &&OwnOperation| own.uses(OwnUse::LaunchMemory) && own.launch_memory.is_none();

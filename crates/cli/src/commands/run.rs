@@ -136,9 +136,9 @@ fn measure_here(
     let plan = request.selection.plan(&mut laboratories, request.arguments.preset, request.seed);
     let plan = plan.inspect_err(|_| progress.finish())?;
     for value in request.selection.missing_values(&laboratories, &plan) {
-        if let Some(own) = &request.own {
+        if request.own.is_some() {
             progress.finish();
-            return Err(own.without_value(&value));
+            return Err(Failure::Usage(format!("{value}: no case has it")));
         }
         progress.suspend(|| terminal::warning(&format!("no case of any preset has {value}")));
     }

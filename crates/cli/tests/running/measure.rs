@@ -117,7 +117,9 @@ fn mistakes_have_one_line_and_their_exit_code() {
     let other_side = ["--cpu", "x++", "--against", "gpu.block.syncthreads", "cpu.atomic.add"];
     says(&other_side, 2, "a primitive of the other side");
     says(&[], 2, "--cpu");
-    says(&["--cpu", "x++", "--stride", "16"], 2, "--stride 16: no operation has private elements");
+    says(&["--cpu", "x++", "--stride", "16"], 2, "--stride is for private elements");
+    says(&["--gpu", "__syncthreads()", "--stride", "16"], 2, "--stride is for private elements");
+    says(&["--gpu", "atomicAdd(&y, 1)"], 1, "statement(1): error: identifier \"y\" is undefined");
     says(&["--cpu", "x++", "--blocks", "2"], 2, "--blocks is for --gpu");
     says(&["--cpu", "x++", "--cluster", "2"], 2, "--cluster is for --gpu");
     says(&["--gpu", "x++", "--placement", "close"], 2, "--placement is for --cpu");
