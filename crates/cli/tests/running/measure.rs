@@ -124,7 +124,7 @@ fn mistakes_have_one_line_and_their_exit_code() {
     says(&["--cpu", "x++", "--cluster", "2"], 2, "--cluster is for --gpu");
     says(&["--gpu", "x++", "--placement", "close"], 2, "--placement is for --cpu");
     says(&["--gpu", "x++", "--cluster", "8", "--blocks", "132"], 2, "--blocks 132 is no multiple of --cluster 8");
-    says(&["--gpu", "x++", "--cluster", "17"], 2, "1..=16");
+    says(&["--gpu", "x++", "--cluster", "17"], 2, "between 1 and 16");
     // What does not compile is not begun.
     says(&["--cpu", "atomic_fetch_add(&y, 1)", "--threads", "1,2,2"], 1, "statement:1:");
     says(&["--cpu", "std::nothing(x)", "--threads", "1"], 1, "member");
