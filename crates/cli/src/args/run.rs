@@ -60,7 +60,7 @@ pub(crate) struct RunArguments {
     /// Show the plan and its time, without measuring
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Use only these CPUs, such as 0-7 or 0,2,4 [default: all that are allowed]
+    /// Use only these CPUs, such as 0-7, 0,2,4 or 0-31:2 [default: all that are allowed]
     #[arg(long, value_name = "LIST", value_parser = cpus)]
     pub(crate) cpus: Option<CpuList>,
     #[command(flatten)]

@@ -71,7 +71,7 @@ impl CpuLaboratory {
         let system = description.system();
         let topology = allowed_topology(&description)?.with_memory_of_system(system.memory_bytes());
         let kinds = description.core_kinds(&topology);
-        let topology = topology.with_core_kinds(kinds);
+        let topology = topology.with_core_kinds(&kinds);
         place_teams_on(&topology);
         // A runtime counts the CPUs of the thread that loads it, and this thread may use all of them.
         let _ = crate::team::openmp::runtimes();

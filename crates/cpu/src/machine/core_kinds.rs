@@ -77,7 +77,9 @@ pub(crate) fn of_xml(text: &str) -> CoreKinds {
 /// One design, its fast cores apart from its slow ones.
 fn alike(mut known: Vec<Known>) -> Vec<Known> {
     if known.iter().any(|one| one.speed.is_none()) {
-        known.iter_mut().for_each(|one| one.speed = None);
+        for one in &mut known {
+            one.speed = None;
+        }
     }
     known.sort_by_key(|one| std::cmp::Reverse(one.speed));
     let mut kinds: Vec<Known> = Vec::new();

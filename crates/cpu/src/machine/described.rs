@@ -10,9 +10,12 @@ use std::sync::OnceLock;
 use syncscope_host::cpu_list;
 
 use super::core_kinds::{self, attribute};
-use super::hwloc::{self, MOST_THREADS, too_many};
+use super::hwloc;
 use super::system::System;
 use super::topology::{CoreKinds, Topology};
+
+/// More hardware threads than any machine has that Linux is built for by a distribution.
+const MOST_THREADS: usize = 8192;
 
 /// A larger file is no description of a machine.
 const MOST_BYTES: u64 = 256 << 20;
@@ -104,8 +107,15 @@ impl Description {
     /// # Errors
     /// That hwloc cannot read the description, or finds no machine.
     pub(crate) fn topology(&self) -> Result<Topology, String> {
-        let topology = hwloc::load()?;
-        self.unread(topology.this_system).map_or(Ok(topology), Err)
+        const NOTHING: &str =
+            "hwloc could not load the topology: see what `lstopo` or `hwloc-info` says and whether /sys is mounted";
+        let topology = hwloc::load().ok_or_else(|| self.unread(true).unwrap_or_else(|| NOTHING.to_owned()))?;
+        let threads = topology.threads.len();
+        match self.unread(topology.this_system) {
+            Some(unread) => Err(unread),
+            None if threads > MOST_THREADS => Err(too_many(threads as u64)),
+            None => Ok(topology),
+        }
     }
 
     /// Why hwloc went on with this machine: it could not read the description. `None` where it did.
@@ -200,6 +210,11 @@ fn not_of_hwloc(text: &str) -> Option<String> {
         ));
     }
     (!text.trim_end().ends_with("</topology>")).then(|| "ends before </topology>".to_owned())
+}
+
+/// What is said of a machine that is too large.
+fn too_many(threads: u64) -> String {
+    format!("the machine has {threads} hardware threads, more than the {MOST_THREADS} that are planned for")
 }
 
 /// That a synthetic description has no more hardware threads than a machine: `pack:2 [numa] core:4 pu:2` has 16.

@@ -13,33 +13,14 @@ use crate::machine::topology::{Cache, HardwareThread, NumaNode, Topology};
 /// The caches of each level from 1 on.
 const CACHES: [ObjectType; 5] = [L1Cache, L2Cache, L3Cache, L4Cache, L5Cache];
 
-/// More hardware threads than any machine has that Linux is built for by a distribution.
-pub(crate) const MOST_THREADS: usize = 8192;
-
-/// What is said of a machine that is too large.
-pub(crate) fn too_many(threads: u64) -> String {
-    format!("the machine has {threads} hardware threads, more than the {MOST_THREADS} that are planned for")
-}
-
 /// The topology that hwloc finds. All CPUs of this machine are marked as allowed, and of a described one those that the
-/// description does not forbid.
-///
-/// # Errors
-/// That hwloc finds nothing, or too much.
-pub(crate) fn load() -> Result<Topology, String> {
-    const NOTHING: &str =
-        "hwloc could not load the topology: see what `lstopo` or `hwloc-info` says and whether /sys is mounted";
+/// description does not forbid. `None` if it finds none.
+pub(crate) fn load() -> Option<Topology> {
     // Hardware threads that this process may not use are part of the machine, too.
-    let hwloc = Hwloc::with_flags(vec![TopologyFlag::IncludeDisallowed]).ok_or(NOTHING)?;
+    let hwloc = Hwloc::with_flags(vec![TopologyFlag::IncludeDisallowed])?;
     // hwloc offers to bind threads only where it describes the machine it runs on.
     let this_system = hwloc.support().cpu().set_current_thread();
     let units = objects(&hwloc, &ObjectType::PU);
-    if units.is_empty() {
-        return Err(NOTHING.to_owned());
-    }
-    if units.len() > MOST_THREADS {
-        return Err(too_many(units.len() as u64));
-    }
     let known: HashSet<u32> = units.iter().map(|unit| unit.os_index()).collect();
     let of_level = |(level, kind)| {
         objects(&hwloc, kind).into_iter().filter_map(|object| cache(level, object, &known)).collect::<Vec<_>>()
@@ -72,14 +53,15 @@ pub(crate) fn load() -> Result<Topology, String> {
     let threads: Vec<HardwareThread> = units.iter().enumerate().map(thread).collect();
     let cpus_of =
         |os: u32| threads.iter().filter(|thread| thread.numa_node == Some(os)).map(|thread| thread.os).collect();
-    Ok(Topology {
+    let topology = Topology {
         this_system,
         numa_nodes: nodes.into_iter().map(|os| NumaNode { os, cpus: cpus_of(os) }).collect(),
         threads,
         caches,
         memory_bytes: Some(hwloc.object_at_root().total_memory()).filter(|bytes| *bytes > 0),
         kind_names: Vec::new(),
-    })
+    };
+    Some(topology).filter(|topology| !topology.threads.is_empty())
 }
 
 /// The CPUs that a description does not forbid; hwloc leaves the others out where it is not asked for them.

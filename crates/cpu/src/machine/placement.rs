@@ -165,8 +165,9 @@ pub(crate) fn boundaries(topology: &Topology, placement: &Placement) -> Boundari
     }
 }
 
-/// Whether a team has the same CPUs in two placements. One that is not possible here is like no other.
+/// Whether a team has the same CPUs in two placements, as they are [`named`]. One that is not possible here is like no other.
 pub fn are_alike(topology: &Topology, one: &Placement, other: &Placement, threads: u32) -> bool {
+    let (one, other) = (&named(topology, one), &named(topology, other));
     let cpus = |placement| {
         let mut cpus = place(topology, placement, threads).ok()?.cpus;
         cpus.sort_unstable();
@@ -228,7 +229,7 @@ fn listed(topology: &Topology, list: &[u32], threads: u32) -> Result<Vec<u32>, S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::topology::tests::{hybrid, regular, siblings_offline};
+    use crate::machine::topology::tests::{hybrid, of_kinds, regular, siblings_offline};
 
     fn cpus(topology: &Topology, placement: &Placement, threads: u32) -> Vec<u32> {
         place(topology, placement, threads).unwrap().cpus.into_iter().map(Option::unwrap).collect()
@@ -350,6 +351,15 @@ mod tests {
         assert_eq!(named(&regular(1, 1, 1, 4, 2).restricted(|cpu| cpu < 4), &Placement::Cores), Placement::Close);
         assert_eq!(named(&regular(1, 1, 1, 4, 2), &Placement::Cores), Placement::Cores);
         assert_eq!(named(&regular(1, 1, 1, 4, 1), &Placement::Spread), Placement::Spread);
+        // Even where the first CPUs are slow ones, which `cores` takes last where it has teams of its own.
+        let slow_first = of_kinds(regular(1, 1, 1, 20, 1), |cpu| u32::from(cpu / 5 % 2 == 0));
+        for threads in 1..=20 {
+            assert!(are_alike(&slow_first, &Placement::Cores, &Placement::Close, threads), "{threads}");
+        }
+        let two = regular(2, 1, 1, 4, 2);
+        let alike = |one, other| (1..=16).filter(|threads| are_alike(&two, one, other, *threads)).collect::<Vec<_>>();
+        assert_eq!(alike(&Placement::Cores, &Placement::Close), [1, 15, 16]);
+        assert_eq!(alike(&Placement::Cores, &Placement::Spread), [1, 7, 8, 9, 15, 16]);
     }
 
     #[test]

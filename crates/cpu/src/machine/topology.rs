@@ -176,7 +176,7 @@ impl Topology {
     }
 
     /// With kinds of cores. Where those of some CPUs are not known, all count as of one kind.
-    pub(crate) fn with_core_kinds(mut self, kinds: CoreKinds) -> Self {
+    pub(crate) fn with_core_kinds(mut self, kinds: &CoreKinds) -> Self {
         let rank = |thread: &HardwareThread| kinds.of_cpu.get(&thread.os).copied();
         let found: Option<Vec<u32>> = self.threads.iter().map(rank).collect();
         // A kind whose cores are all offline is no kind of this machine.
@@ -367,9 +367,11 @@ fn recorded(machine: &CpuMachine) -> Option<Topology> {
     }
     let groups = |of: fn(&HardwareThread) -> Option<u32>| {
         let mut groups: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        threads
-            .iter()
-            .for_each(|thread| of(thread).into_iter().for_each(|at| groups.entry(at).or_default().push(thread.os)));
+        for thread in &threads {
+            if let Some(at) = of(thread) {
+                groups.entry(at).or_default().push(thread.os);
+            }
+        }
         groups
     };
     let caches = groups(|thread| thread.last_level_cache);
@@ -413,7 +415,7 @@ pub(crate) mod tests {
     pub(crate) fn of_kinds(topology: Topology, kind: impl Fn(u32) -> u32) -> Topology {
         let of_cpu: HashMap<u32, u32> = topology.threads.iter().map(|thread| (thread.os, kind(thread.os))).collect();
         let names = vec![None; of_cpu.values().max().map_or(0, |most| *most as usize + 1)];
-        topology.with_core_kinds(CoreKinds { of_cpu, names })
+        topology.with_core_kinds(&CoreKinds { of_cpu, names })
     }
 
     /// Eight cores with two hardware threads and 16 with one.
@@ -440,7 +442,7 @@ pub(crate) mod tests {
         assert_eq!(kinds(&of_kinds(regular(1, 1, 1, 4, 1), |cpu| 2 * (cpu / 2))), [(2, 2), (2, 2)]);
         assert!(kinds(&of_kinds(regular(1, 1, 1, 4, 2), |_| 1)).is_empty(), "one kind is none");
         let some = CoreKinds { of_cpu: [(0, 0), (1, 1)].into(), names: vec![None, None] };
-        assert!(kinds(&regular(1, 1, 1, 4, 1).with_core_kinds(some)).is_empty(), "two CPUs of four");
+        assert!(kinds(&regular(1, 1, 1, 4, 1).with_core_kinds(&some)).is_empty(), "two CPUs of four");
     }
 
     /// The siblings of two cores of eight are offline.

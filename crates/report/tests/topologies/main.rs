@@ -349,12 +349,21 @@ fn range(first: u32, end: u32) -> Vec<u32> {
     (first..end).collect()
 }
 
+/// One package without kinds of cores, drawn as one box.
+fn plain(name: &'static str, parts: Vec<Part>, counts: [u64; 4]) -> Unequal {
+    let (kinds, of_kinds, lines, strips) = (Vec::new(), &[][..], &[][..], &[][..]);
+    Unequal { name, parts, memory: &[], kinds, counts, of_kinds, lines, boxes: [1, 0, 1], strips }
+}
+
+fn one(cores: u32, siblings: &[u32]) -> Part {
+    Part::of(0, 0, 0..cores, siblings)
+}
+
 fn unequal_machines() -> Vec<Unequal> {
-    let plain = |name, parts, counts| {
-        let (kinds, of_kinds, lines, strips) = (Vec::new(), &[][..], &[][..], &[][..]);
-        Unequal { name, parts, memory: &[], kinds, counts, of_kinds, lines, boxes: [1, 0, 1], strips }
-    };
-    let one = |cores: u32, siblings: &[u32]| Part::of(0, 0, 0..cores, siblings);
+    unequal_parts().into_iter().chain(kinds_of_cores()).collect()
+}
+
+fn unequal_parts() -> Vec<Unequal> {
     vec![
         Unequal {
             memory: &[1, 2, 3, 4, 5, 6, 7, 8],
@@ -368,14 +377,6 @@ fn unequal_machines() -> Vec<Unequal> {
             boxes: [2, 0, 2],
             strips: &[8, 8],
             ..plain("far memory", vec![Part::of(0, 1, 0..8, &[]), Part::of(1, 2, 8..16, &[])], [2, 2, 16, 16])
-        },
-        Unequal {
-            kinds: vec![[range(5, 10), range(15, 20)].concat(), [range(0, 5), range(10, 15)].concat()],
-            of_kinds: &[(10, 10), (10, 10)],
-            lines: &["efficiency cores from 11", "CPUs: 20"],
-            boxes: [1, 0, 2],
-            strips: &[5, 5, 5, 5],
-            ..plain("ten and ten", vec![one(10, &[]), Part::of(0, 0, 10..20, &[])], [1, 1, 20, 20])
         },
         Unequal {
             lines: &["hardware threads from 9", "CPUs: 14"],
@@ -401,6 +402,33 @@ fn unequal_machines() -> Vec<Unequal> {
             boxes: [2, 0, 2],
             strips: &[8, 16],
             ..plain("unequal packages", vec![Part::of(0, 0, 0..4, &[12]), Part::of(1, 1, 4..12, &[12])], [2, 2, 12, 24])
+        },
+        Unequal { lines: &["CPUs: 288"], strips: &[288], ..plain("288 cores", vec![one(288, &[])], [1, 1, 288, 288]) },
+        Unequal {
+            lines: &["second socket from 65", "hardware threads from 129", "CPUs: 256"],
+            boxes: [2, 0, 2],
+            strips: &[128, 128],
+            ..plain("two of 64", vec![Part::of(0, 0, 0..64, &[128]), Part::of(1, 1, 64..128, &[128])], [2, 2, 128, 256])
+        },
+        Unequal {
+            lines: &["CPUs: 9"],
+            boxes: [1, 2, 2],
+            strips: &[8, 1],
+            ..plain("a node offline", vec![one(8, &[]), Part::of(0, 1, 8..9, &[]).of_an_offline_node()], [1, 1, 9, 9])
+        },
+    ]
+}
+
+fn kinds_of_cores() -> Vec<Unequal> {
+    vec![
+        Unequal {
+            kinds: vec![[range(5, 10), range(15, 20)].concat(), [range(0, 5), range(10, 15)].concat()],
+            of_kinds: &[(10, 10), (10, 10)],
+            // Without siblings the usual placement is `close`, and its first CPUs are slow ones.
+            lines: &["performance cores from 6", "CPUs: 20"],
+            boxes: [1, 0, 2],
+            strips: &[5, 5, 5, 5],
+            ..plain("ten and ten", vec![one(10, &[]), Part::of(0, 0, 10..20, &[])], [1, 1, 20, 20])
         },
         Unequal {
             kinds: vec![[range(0, 8), range(24, 32)].concat(), range(8, 24)],
@@ -428,19 +456,6 @@ fn unequal_machines() -> Vec<Unequal> {
             boxes: [1, 0, 2],
             strips: &[8, 16],
             ..plain("kinds with siblings", vec![one(4, &[12]), Part::of(0, 0, 4..12, &[12])], [1, 1, 12, 24])
-        },
-        Unequal { lines: &["CPUs: 288"], strips: &[288], ..plain("288 cores", vec![one(288, &[])], [1, 1, 288, 288]) },
-        Unequal {
-            lines: &["second socket from 65", "hardware threads from 129", "CPUs: 256"],
-            boxes: [2, 0, 2],
-            strips: &[128, 128],
-            ..plain("two of 64", vec![Part::of(0, 0, 0..64, &[128]), Part::of(1, 1, 64..128, &[128])], [2, 2, 128, 256])
-        },
-        Unequal {
-            lines: &["CPUs: 9"],
-            boxes: [1, 2, 2],
-            strips: &[8, 1],
-            ..plain("a node offline", vec![one(8, &[]), Part::of(0, 1, 8..9, &[]).of_an_offline_node()], [1, 1, 9, 9])
         },
     ]
 }
@@ -481,7 +496,6 @@ fn headlines_name_the_kinds_of_cores() {
         "Two threads on low-power cores instead of performance cores: an atomic add takes 30.0 ns instead of 12.0 ns",
         "With one thread on a low-power core and one on a performance core instead of both on performance cores, an atomic add takes \
          40.0 ns instead of 12.0 ns",
-        "on hardware threads that share cores and on performance, efficiency and low-power cores",
     ] {
         assert!(said.contains(text), "no '{text}' in {said}");
     }
