@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use syncscope_core::Run;
+use syncscope_core::data_file;
 use syncscope_core::machine::CpuMachine;
 use syncscope_core::run::history::History;
 use syncscope_core::run_directory::replace_file;
@@ -32,7 +33,7 @@ pub(crate) fn read(run: &Run) -> Option<History> {
     if run.command.iter().any(|word| word == "--no-history") {
         return None;
     }
-    Some(fs::read(file(run)?).map(|bytes| History::parse(&bytes)).unwrap_or_default())
+    Some(data_file::read(&file(run)?).map(|bytes| History::parse(&bytes)).unwrap_or_default())
 }
 
 /// Keeps what a run added. Without a place for it, the next run knows less.

@@ -18,6 +18,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod data_file;
 pub mod engine;
 pub mod fake;
 pub mod model;

@@ -41,15 +41,19 @@ macro_rules! tables {
             }
 
             /// Reads its tables; `None` if the directory lacks the first one, or it has no rows. The others need not be there.
+            /// Damaged lines become warnings.
             ///
             /// # Errors
             /// When a table is there and cannot be read.
-            pub fn read(directory: &RunDirectory) -> Result<Option<Self>, RunDirectoryError> {
-                let $main: Vec<_> = plain::read(directory, $name)?;
+            pub fn read(
+                directory: &RunDirectory,
+                warnings: &mut Vec<String>,
+            ) -> Result<Option<Self>, RunDirectoryError> {
+                let $main: Vec<_> = plain::read(directory, $name, warnings)?;
                 if $main.is_empty() {
                     return Ok(None);
                 }
-                Ok(Some(Self { $main, $($field: plain::read(directory, $file)?,)+ }))
+                Ok(Some(Self { $main, $($field: plain::read(directory, $file, warnings)?,)+ }))
             }
         }
     };
@@ -103,7 +107,17 @@ pub fn load(path: &Path, catalogue: Arc<Catalogue>) -> Result<RunData, RunDirect
     let directory = RunDirectory::open(path)?;
     for experiment in EXPERIMENTS {
         let is_it = data.run.experiment() == Some(experiment.name);
-        let found = (experiment.read)(&directory, &data.run)?;
+        let found = match (experiment.read)(&directory, &data.run, &mut data.damage.others) {
+            Ok(found) => found,
+            Err(error) if is_it => return Err(error),
+            // It is a part of the run that can be left out.
+            Err(error) => {
+                data.damage
+                    .others
+                    .push(format!("damaged: {error}; what `paper {}` measured is left out", experiment.name));
+                None
+            }
+        };
         if is_it && found.is_none() {
             data.damage.others.push(format!(
                 "{name}.csv is missing or has no rows; measure again with `syncscope paper {name}`",
@@ -124,7 +138,8 @@ pub struct Experiment {
     /// Its name: of the command `syncscope paper NAME`, of its tables, and in `run.json`.
     pub name: &'static str,
     /// Its section of the page, of what it left in a directory; `None` if its main table is missing or has no rows.
-    pub read: fn(&RunDirectory, &Run) -> Result<Option<Section>, RunDirectoryError>,
+    /// What is wrong with the lines of its tables becomes a warning.
+    pub read: fn(&RunDirectory, &Run, &mut Vec<String>) -> Result<Option<Section>, RunDirectoryError>,
 }
 
 /// The options of an experiment.

@@ -65,13 +65,19 @@ impl RunData {
         let mut run = directory.read_run()?;
         // The directory of an experiment has no measurements.
         let has_rows = run.experiment().is_none() || directory.has_measurements();
-        let rows = if has_rows { directory.read_numbered_rows()? } else { Vec::new() };
+        let (rows, lost) = if has_rows { directory.read_numbered_rows()? } else { Default::default() };
         let derived = |(line, row): (u64, Row)| (line, row.with_facts_of(&catalogue));
         let (lines, mut rows): (Vec<u64>, Vec<Row>) = rows.into_iter().map(derived).unzip();
-        let details = if has_rows { directory.details_of(&rows)? } else { HashMap::new() };
+        // Without its details, a run has its rows.
+        let details = if has_rows { directory.details_and_damage(&rows) } else { Ok(Default::default()) };
+        let (details, of_details) = match details {
+            Ok((details, damaged)) => (details, damaged.warning("details.csv")),
+            Err(error) => (HashMap::new(), Some(format!("damaged: {error}; its details are left out"))),
+        };
         run.shared = another_run::derive(&mut rows, &details, &catalogue, &run.between_runs);
         run.fingerprint = Fingerprint::of(&rows, &details, &catalogue);
-        let others = [contradictions(&lines, &rows), lost_details(&run, &rows, &details)];
+        let lost = lost.warning("measurements.csv");
+        let others = [lost, of_details, contradictions(&lines, &rows), lost_details(&run, &rows, &details)];
         let others: Vec<String> = others.into_iter().flatten().collect();
         let rows: Vec<Row> = rows.into_iter().map(Row::without_contradiction).collect();
         Ok(Self {
@@ -162,7 +168,7 @@ impl RunData {
     pub(crate) fn has_more_planned(&self, primitive: &str) -> bool {
         let planned = self.run.planned_by_primitive.get(primitive).copied().unwrap_or_default();
         let measured = || self.rows.iter().filter(|row| row.case.primitive == primitive).count() as u64;
-        self.run.status != Status::Done && measured() < planned
+        planned > 0 && self.run.status != Status::Done && measured() < planned
     }
 
     /// The number of rows of cases for which the run planned more measurement blocks.

@@ -17,10 +17,14 @@
 
 use std::path::{Path, PathBuf};
 
+use syncscope_core::data_file;
 use syncscope_core::{Actor, Case, Dtype, Facts, Nanoseconds, Row, Verdict};
 
 /// The remark of each imported row.
 pub(crate) const NO_INTERVAL: &str = "imported; no interval was published";
+
+/// The largest numbers of threads, blocks and iterations that the programs have.
+const LARGEST: u32 = 1 << 16;
 
 /// The largest plausible result file.
 const MOST_BYTES: u64 = 16 << 20;
@@ -81,11 +85,7 @@ impl ResultFile {
     pub fn read(path: &Path) -> Result<Self, ResultFileError> {
         let io = |error| ResultFileError::Io(path.to_owned(), error);
         let in_line = |(line, reason)| ResultFileError::Line { path: path.to_owned(), line, reason };
-        let size = std::fs::metadata(path).map_err(io)?.len();
-        if size > MOST_BYTES {
-            return Err(in_line((1, format!("the file has {size} bytes; result files have at most {MOST_BYTES}"))));
-        }
-        let bytes = std::fs::read(path).map_err(io)?;
+        let bytes = data_file::read_at_most(path, MOST_BYTES).map_err(io)?;
         Self::parse(&String::from_utf8_lossy(&bytes)).map_err(in_line)
     }
 
@@ -155,7 +155,7 @@ impl Reader {
         let (key, rest) =
             line.split_once(',').ok_or_else(|| format!("expected `name,value`, found `{}`", shown(line)))?;
         match key {
-            "n iter" => self.file.iterations = Some(number(rest)?),
+            "n iter" => self.file.iterations = Some(positive(rest)?.into()),
             "arr step" => self.file.stride = Some(positive(rest)?),
             "n_blocks" => {
                 self.blocks = Some(positive(rest)?);
@@ -216,7 +216,11 @@ fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
 }
 
 fn positive(text: &str) -> Result<u32, String> {
-    number(text).and_then(|count| if count > 0 { Ok(count) } else { Err("the size is 0".to_owned()) })
+    match number(text)? {
+        0 => Err("the size is 0".to_owned()),
+        count if count > LARGEST => Err(format!("the size is {count}, and the largest that is read is {LARGEST}")),
+        count => Ok(count),
+    }
 }
 
 /// The start of an arbitrary text, for a message.

@@ -71,8 +71,15 @@ fn errors_name_the_file() {
     let file = path.join("measurements.csv");
     let text = fs::read_to_string(&file).unwrap().replacen("Resolved", "Perfect", 1);
     fs::write(&file, text).unwrap();
+    let read = RunData::load(&path, synthetic::catalogue()).unwrap();
+    let text: Vec<String> = read.damage.warnings().filter(|text| text.contains("Perfect")).collect();
+    assert!(
+        text.len() == 1 && text[0].contains("line 2 (column `verdict`") && text[0].contains("measurements.csv"),
+        "{text:?}"
+    );
+    fs::write(&file, "another,table\n").unwrap();
     let error = RunData::load(&path, synthetic::catalogue()).unwrap_err().to_string();
-    assert!(error.contains("measurements.csv, line 2") && error.contains("Perfect"), "{error}");
+    assert!(error.contains("measurements.csv: its header"), "{error}");
     fs::remove_file(&file).unwrap();
     assert!(RunData::load(&path, synthetic::catalogue()).unwrap_err().to_string().contains("measurements.csv"));
 }

@@ -1,9 +1,9 @@
 //! What the user wrote and wants to know: the operations of `syncscope measure`, and what is said of their rows.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use syncscope_core::data_file;
 use syncscope_core::language::{Language, ending};
 use syncscope_core::own::is_own;
 use syncscope_core::run::Status;
@@ -392,7 +392,7 @@ impl Source {
             return Ok(Self { domain, own, file: None, wanted: None, candidates: Vec::new(), is_named: true });
         };
         check_language(file, domain)?;
-        let text = fs::read_to_string(file).map_err(|error| Failure::Usage(format!("{file}: {error}")))?;
+        let text = data_file::read_text(Path::new(file)).map_err(|error| Failure::Usage(format!("{file}: {error}")))?;
         let stem = Path::new(file).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         let id = format!("{domain}.own.{}", id_of(arguments.name.as_deref().unwrap_or(&stem)));
         let candidates = OwnOperation::candidates(&with_included(Path::new(file), &text, &arguments.folders));
@@ -448,7 +448,7 @@ fn with_included(file: &Path, text: &str, folders: &[String]) -> String {
                     continue;
                 }
                 known.push(path.clone());
-                let text = fs::read_to_string(&path).unwrap_or_default();
+                let text = data_file::read_text(&path).unwrap_or_default();
                 all = all + "\n" + &text;
                 left.push((path, text));
             }

@@ -90,7 +90,7 @@ pub(super) fn measure_missing(
         can_measure(&plan, laboratories)?;
         follow(plan, laboratories, directory, run.seed, progress)
     };
-    let is_there = |experiment: &Experiment| matches!((experiment.read)(directory, run), Ok(Some(_)));
+    let is_there = |experiment: &Experiment| matches!((experiment.read)(directory, run, &mut Vec::new()), Ok(Some(_)));
     let mut warnings = Vec::new();
     for experiment in EXPERIMENTS.iter().filter(|experiment| !is_there(experiment)) {
         if cancel.is_cancelled() {

@@ -6,14 +6,14 @@
 use std::collections::HashSet;
 use std::error::Error;
 use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::io::{self, Read, Write as _};
+use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
-use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
+use syncscope_core::data_file;
 use syncscope_core::machine::Environment;
 use syncscope_core::run::columns::{self, COLUMNS, Column};
 use syncscope_core::run::directory::{RunDirectory, replace_file};
@@ -100,9 +100,8 @@ impl Bundle {
         let planned = |case: &Case| if case.is_on_cpus() { case.id() } else { anywhere(case) };
         let is_meant = |row: &Row| quick.as_ref().is_none_or(|cases| cases.contains(&planned(&row.case)));
         let left_out: &[&str] = if has_costs_alone { &LEFT_OUT } else { &[] };
-        let (table, bytes) = directory.measurement_bytes()?;
-        let (measurements, rows) =
-            quoted(&bytes, run.repeat.is_some(), left_out, is_meant).map_err(Failure::in_file(&table))?;
+        let (measurements, rows) = quoted(directory.read_rows()?, run.repeat.is_some(), left_out, is_meant)
+            .map_err(Failure::in_file(&directory.measurements()))?;
         let details = details(directory, if has_costs_alone { &[] } else { &rows })?;
         Ok(Self { run: anonymous(run, rows.len() as u64, extent), measurements, details })
     }
@@ -226,18 +225,15 @@ fn without_names(preloaded: Option<&Vec<String>>) -> Option<Vec<String>> {
 /// The lines of finished rows of the catalogue on one machine that are meant, without these columns and what follows from others,
 /// and the rows. What has no number is among them: it may be the cheapest. Reasons are texts of the machine.
 fn quoted(
-    table: &[u8],
+    all: Vec<Row>,
     joins_runs: bool,
     left_out: &[&str],
     is_meant: impl Fn(&Row) -> bool,
 ) -> Result<(String, Vec<Row>), Box<dyn Error>> {
     let known = catalogue();
-    let mut reader = csv::Reader::from_reader(table);
     let (mut text, mut rows) = (format!("{}\n", columns::names().join(",")), Vec::new());
     let mut writer = csv::Writer::from_writer(Vec::new());
-    for record in reader.records() {
-        let record = record?;
-        let row = Row::from_record(&record)?;
+    for row in all {
         // Pairs of CPUs are no rivals of others, and a large machine has thousands.
         let is_rival = !matches!(row.case.placement, Some(Placement::List(_)));
         let says = row.verdict == Verdict::Resolved || (is_rival && !row.verdict.is_failure());
@@ -248,6 +244,7 @@ fn quoted(
         let is_resolved = row.verdict == Verdict::Resolved;
         let left_out = if is_resolved { left_out } else { &LEFT_OUT };
         let is_kept = |column: &Column| !column.is_derived(joins_runs) && !left_out.contains(&column.name);
+        let record = row.to_record();
         let cells = COLUMNS.iter().zip(&record).map(|(column, cell)| match column.name {
             "reason" if !is_resolved => NO_REASON,
             _ if is_kept(column) => cell,
@@ -293,14 +290,8 @@ fn check(file: &Path, out: &Path) -> Result<Outcome, Failure> {
 }
 
 fn read(file: &Path) -> Result<Bundle, Box<dyn Error>> {
-    let limited = |source: &mut dyn Read, most: u64| -> Result<Vec<u8>, Box<dyn Error>> {
-        let mut bytes = Vec::new();
-        source.take(most + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > most { Err(format!("larger than {most} bytes").into()) } else { Ok(bytes) }
-    };
-    let packed = limited(&mut File::open(file)?, MOST_BYTES)?;
-    let text = limited(&mut GzDecoder::new(packed.as_slice()), MOST_UNPACKED)?;
-    Ok(serde_json::from_slice(&text)?)
+    let packed = data_file::read_at_most(file, MOST_BYTES)?;
+    Ok(serde_json::from_slice(&data_file::unpack(&packed, MOST_UNPACKED)?)?)
 }
 
 /// Why the run of a bundle is none that `submit` makes.
@@ -313,7 +304,7 @@ fn written(bundle: &Bundle, directory: &RunDirectory) -> Result<(), Box<dyn Erro
     fs::write(directory.measurements(), measurements)?;
     fs::write(directory.details(), details)?;
     directory.write_run(run)?;
-    let (_, rows) = quoted(measurements.as_bytes(), run.repeat.is_some(), &[], |_| true)?;
+    let (_, rows) = quoted(directory.read_rows()?, run.repeat.is_some(), &[], |_| true)?;
     let data = runs::load(path)?;
     if let Some(damage) = data.damage.warnings().next() {
         return Err(damage.into());

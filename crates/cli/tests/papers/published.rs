@@ -45,7 +45,7 @@ fn the_clocks_of_the_cpu_are_compared_without_a_gpu() {
     // The fakes have no clocks.
     let output = command.args(words).env_remove("SYNCSCOPE_FAKE").stdin(Stdio::null()).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let rows = Crosscheck::read(&RunDirectory::open(&out).unwrap()).unwrap().unwrap().rows;
+    let rows = Crosscheck::read(&RunDirectory::open(&out).unwrap(), &mut Vec::new()).unwrap().unwrap().rows;
     let of = |operation| {
         let mut differences: Vec<u64> =
             rows.iter().filter(|row| row.operation == operation).map(CrosscheckRow::difference).collect();
@@ -78,7 +78,7 @@ fn the_directory_of_an_experiment_has_a_page_alone_and_beside_a_run() {
     let directory = experiment(folder.path(), "crosscheck");
     let stored = concat!(env!("CARGO_MANIFEST_DIR"), "/../../results/h100-paper/crosscheck.csv");
     fs::copy(stored, directory.path().join("crosscheck.csv")).unwrap();
-    assert!(Crosscheck::read(&directory).unwrap().is_some());
+    assert!(Crosscheck::read(&directory, &mut Vec::new()).unwrap().is_some());
     let alone = output(&["report", directory.path().to_str().unwrap()]);
     assert_eq!(alone.status.code(), Some(0), "{}", stderr(&alone));
     let page = fs::read_to_string(directory.report()).unwrap();

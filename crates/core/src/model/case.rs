@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use crate::Domain;
+use crate::model::limits::{MOST_OF_ONE_KIND, count};
 use crate::units::plural;
 pub use crate::words::UnknownWord;
 use crate::words::words;
@@ -190,9 +191,9 @@ impl FromStr for Placement {
             "spread" => Ok(Self::Spread),
             "none" => Ok(Self::None),
             list => {
-                let cpus = list.split(',').map(str::parse).collect::<Result<_, _>>();
+                let cpus: Option<Vec<u32>> = list.split(',').map(|cpu| count(cpu, MOST_OF_ONE_KIND)).collect();
                 let expected = "cores, close, spread, none, a list of CPUs such as 0,2,4";
-                cpus.map(Self::List).map_err(|_| UnknownWord::new("placement", text, expected))
+                cpus.map(Self::List).ok_or_else(|| UnknownWord::new("placement", text, expected))
             }
         }
     }
@@ -389,7 +390,7 @@ impl Group {
     /// The group that a file calls so. Every text is one, and is written as it was read.
     pub fn of_word(text: &str) -> Self {
         let parts: Vec<&str> = text.split(' ').collect();
-        let number = |part: &&str| part.parse().ok().filter(|number: &u32| number.to_string() == **part);
+        let number = |part: &&str| count(part, MOST_OF_ONE_KIND).filter(|number| number.to_string() == **part);
         let found = parts.iter().enumerate().find_map(|(place, part)| Some((place, number(part)?)));
         let numbered = found.map(|(place, number)| {
             let mut parts = parts.clone();

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::model::limits::{MOST_BLOCKS, MOST_DEVICES, MOST_ELEMENTS, MOST_STRIDE, MOST_THREADS, count};
 use crate::{Case, CaseId, Layout};
 
 /// One parameter of a case, and the column it stands in.
@@ -65,6 +66,20 @@ macro_rules! of_field {
     };
 }
 
+/// The same of a count, which is at most so much.
+macro_rules! count_of_field {
+    ($field:ident, $version:ident, $most:expr) => {
+        Parameter {
+            is_number: true,
+            read: |case, cell, _| {
+                case.$field = Some(count(cell, $most)?);
+                Some(())
+            },
+            ..of_field!($field, $version)
+        }
+    };
+}
+
 /// All parameters, in the order in which they enter the identity of a case. A later one stands at the end.
 pub static PARAMETERS: [&Parameter; 17] = [
     &Parameter {
@@ -85,7 +100,7 @@ pub static PARAMETERS: [&Parameter; 17] = [
         read: |case, cell, cells| {
             case.layout = Some(match cell {
                 "shared" => Layout::Shared,
-                "private" => Layout::Private { stride: cells.cell("stride")?.parse().ok()? },
+                "private" => Layout::Private { stride: count(cells.cell("stride")?, MOST_STRIDE)? },
                 _ => return None,
             });
             Some(())
@@ -104,11 +119,10 @@ pub static PARAMETERS: [&Parameter; 17] = [
     },
     &Parameter {
         meaning: "threads of the team; on the GPU of each thread block; between processes the processes",
-        is_number: true,
-        ..of_field!(threads, FIRST)
+        ..count_of_field!(threads, FIRST, MOST_THREADS)
     },
-    &Parameter { meaning: "thread blocks of the grid, per device", is_number: true, ..of_field!(blocks, FIRST) },
-    &Parameter { meaning: "GPUs", is_number: true, ..of_field!(devices, FIRST) },
+    &Parameter { meaning: "thread blocks of the grid, per device", ..count_of_field!(blocks, FIRST, MOST_BLOCKS) },
+    &Parameter { meaning: "GPUs", ..count_of_field!(devices, FIRST, MOST_DEVICES) },
     &Parameter {
         meaning: "`cores`, `close`, `spread`, `none` or a list of CPU numbers",
         ..of_field!(placement, FIRST)
@@ -133,8 +147,7 @@ pub static PARAMETERS: [&Parameter; 17] = [
     },
     &Parameter {
         meaning: "elements of a vector that is reduced as a whole",
-        is_number: true,
-        ..of_field!(elements, LATER)
+        ..count_of_field!(elements, LATER, MOST_ELEMENTS)
     },
     &Parameter {
         meaning: "work under a lock (`--inside`) such as `100ns` or `4KiB`, part of `ns`",

@@ -5,6 +5,7 @@
 //!
 //! A file holds what was measured. Columns that follow from others are written for other programs, and never read.
 
+use crate::model::limits::{MOST_COUNT, count};
 use crate::model::parameter::{Cells, PARAMETERS, Parameter, set, text};
 use crate::units::significant;
 use crate::{Cycles, Hertz, Interval, Nanoseconds, Row};
@@ -141,7 +142,7 @@ impl Column {
                 set(row, Some(number));
                 Some(())
             }
-            Content::Count { set, .. } => set(row, Some(cell.parse().ok()?)),
+            Content::Count { set, .. } => set(row, Some(count(cell, MOST_COUNT)?)),
         }
     }
 

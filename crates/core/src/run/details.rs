@@ -5,10 +5,14 @@
 //! That line holds for every measured case of the domain (one with at least one pair) that has no line of its own for the
 //! same name and actor. A table that was read is always complete: each case has all its details.
 
-use csv::{ReaderBuilder, StringRecord};
+use std::collections::{HashMap, HashSet};
+
+use csv::StringRecord;
 
 use crate::model::detail::Details;
+use crate::model::limits::{MOST_BLOCKS, count};
 use crate::model::parameter::text;
+use crate::run::damage::{DamagedLines, FIRST_LINE, records};
 use crate::run::files::lines;
 use crate::units::significant;
 use crate::{CaseId, Detail, Domain, Row};
@@ -24,37 +28,55 @@ pub(crate) struct DetailTable {
 }
 
 impl DetailTable {
-    /// Reads the lines below the header. A line that holds no detail is passed over.
-    pub(crate) fn parse(lines: &[u8]) -> Result<Self, csv::Error> {
-        let mut table = Self::default();
-        let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(lines);
-        for record in reader.records() {
-            let record = record?;
-            let Some(detail) = detail_in(&record) else { continue };
-            match record[0].parse() {
-                Ok(domain) => table.shared.push((domain, detail)),
-                Err(_) => table.own.entry(CaseId(record[0].to_owned())).or_default().push(detail),
+    /// Reads the lines below the header. A line that holds no detail is damaged.
+    pub(crate) fn parse(lines: &[u8]) -> Result<(Self, DamagedLines), String> {
+        let (mut table, mut damaged) = (Self::default(), DamagedLines::default());
+        for (count, (line, _, record)) in records(lines, FIRST_LINE, COLUMNS.len()).enumerate() {
+            fits(count)?;
+            let read = record.and_then(|record| {
+                let detail = detail_in(&record).ok_or("it holds no detail")?;
+                Ok((record[0].to_owned(), detail))
+            });
+            match read {
+                Ok((id, detail)) => match id.parse() {
+                    Ok(domain) => table.shared.push((domain, detail)),
+                    Err(_) => table.own.entry(CaseId(id)).or_default().push(detail),
+                },
+                Err(reason) => damaged.add(line, || reason),
             }
         }
-        Ok(table)
+        Ok((table, damaged))
     }
 
     /// All details of each case.
-    pub(crate) fn expand(self, rows: &[Row]) -> Details {
-        let mut details = self.own;
-        let is_shared = |domain| self.shared.iter().any(|(of, _)| *of == domain);
-        for (id, domain) in measured_cases(rows, is_shared) {
-            let own = details.entry(id).or_default();
-            for (_, shared) in self.shared.iter().filter(|(of, _)| *of == domain) {
-                if !own.iter().any(|detail| key(detail) == key(shared)) {
-                    own.push(shared.clone());
-                }
+    pub(crate) fn expand(self, rows: &[Row]) -> Result<Details, String> {
+        let Self { shared, own: mut details } = self;
+        let mut count = details.values().map(Vec::len).sum();
+        for domain in Domain::ALL {
+            // Of several shared lines for one name and actor the first counts.
+            let mut seen = HashSet::new();
+            let of_domain = shared.iter().filter(|(of, _)| of == domain).map(|(_, detail)| detail);
+            let of_domain: Vec<&Detail> = of_domain.filter(|detail| seen.insert(key(detail))).collect();
+            if of_domain.is_empty() {
+                continue;
+            }
+            for (id, _) in measured_cases(rows, |of| of == *domain) {
+                let own = details.entry(id).or_default();
+                let known: HashSet<_> = own.iter().map(key).collect();
+                let added: Vec<Detail> = of_domain
+                    .iter()
+                    .filter(|shared| !known.contains(&key(shared)))
+                    .map(|shared| (*shared).clone())
+                    .collect();
+                count += added.len();
+                fits(count)?;
+                own.extend(added);
             }
         }
         for of_case in details.values_mut() {
             of_case.sort_by(|a, b| key(a).cmp(&key(b)));
         }
-        details
+        Ok(details)
     }
 
     /// The table in which each case has lines of its own. Of details of one name and actor the last counts.
@@ -72,12 +94,15 @@ impl DetailTable {
         let mut shared = Vec::new();
         for domain in Domain::ALL {
             let cases: Vec<CaseId> = measured_cases(rows, |of| of == *domain).map(|(id, _)| id).collect();
-            for usual in usual_details(&cases, &details) {
-                for case in &cases {
-                    details.entry(case.clone()).or_default().retain(|detail| *detail != usual);
-                }
-                shared.push((*domain, usual));
+            let usual = usual_details(&cases, &details);
+            let by_key: HashMap<_, f64> = usual.iter().map(|detail| (key(detail), detail.value)).collect();
+            for case in &cases {
+                details
+                    .entry(case.clone())
+                    .or_default()
+                    .retain(|detail| by_key.get(&key(detail)) != Some(&detail.value));
             }
+            shared.extend(usual.iter().map(|detail| (*domain, detail.clone())));
         }
         Self { shared, own: details }
     }
@@ -98,14 +123,14 @@ pub(crate) fn record(case_or_domain: &str, detail: &Detail) -> StringRecord {
     StringRecord::from(&[case_or_domain, &detail.name, &actor, &significant(detail.value)][..])
 }
 
-/// The detail of a line; `None` where it holds something else, such as two lines that were joined.
+/// The detail of a line; `None` where it holds something else, such as two lines that lost the break between them.
 fn detail_in(record: &StringRecord) -> Option<Detail> {
     if record.len() != COLUMNS.len() {
         return None;
     }
     let actor = match record.get(2)? {
         "" => None,
-        number => Some(number.parse().ok()?),
+        number => Some(count(number, MOST_BLOCKS)?),
     };
     let value = record.get(3)?.parse().ok().filter(|value: &f64| value.is_finite())?;
     Some(Detail { name: record.get(1)?.to_owned(), actor, value })
@@ -127,21 +152,33 @@ fn key(detail: &Detail) -> (&str, Option<u32>) {
 /// The details that all these cases have, each with the value that more than half of them have; in the order of name and
 /// actor.
 fn usual_details(cases: &[CaseId], details: &Details) -> Vec<Detail> {
-    let mut lines: Vec<&Detail> = cases.iter().filter_map(|case| details.get(case)).flatten().collect();
-    lines.sort_by(|a, b| key(a).cmp(&key(b)).then(a.value.total_cmp(&b.value)));
-    let of_each_key = lines.chunk_by(|a, b| key(a) == key(b));
-    let of_all_cases = of_each_key.filter(|lines| cases.len() > 1 && has_one_each(cases, details, key(lines[0])));
-    of_all_cases
-        .filter_map(|lines| lines.chunk_by(|a, b| a == b).max_by_key(|same| same.len()))
-        .filter(|same| 2 * same.len() > cases.len())
-        .map(|same| same[0].clone())
-        .collect()
+    let of_cases = cases.iter().enumerate().filter_map(|(at, case)| Some((at, details.get(case)?)));
+    let mut lines: Vec<(usize, &Detail)> =
+        of_cases.flat_map(|(at, lines)| lines.iter().map(move |line| (at, line))).collect();
+    lines.sort_by(|(a_at, a), (b_at, b)| key(a).cmp(&key(b)).then(a_at.cmp(b_at)));
+    let mut usual = Vec::new();
+    for of_key in lines.chunk_by_mut(|(_, a), (_, b)| key(a) == key(b)) {
+        // Each case has it once. (A line of another case would otherwise be taken for one of a case without.)
+        let has_one_each = of_key.len() == cases.len() && of_key.windows(2).all(|pair| pair[0].0 != pair[1].0);
+        if cases.len() < 2 || !has_one_each {
+            continue;
+        }
+        of_key.sort_by(|(_, a), (_, b)| a.value.total_cmp(&b.value));
+        let most = of_key.chunk_by(|(_, a), (_, b)| a == b).max_by_key(|same| same.len());
+        usual.extend(most.filter(|same| 2 * same.len() > cases.len()).map(|same| same[0].1.clone()));
+    }
+    usual
 }
 
-/// Whether each case has this detail once. (A line of another case would otherwise be taken for one of a case without.)
-fn has_one_each(cases: &[CaseId], details: &Details, of: (&str, Option<u32>)) -> bool {
-    let count = |case| details.get(case).into_iter().flatten().filter(|detail| key(detail) == of).count();
-    cases.iter().all(|case| count(case) == 1)
+/// More details than any run has would not fit into memory.
+const MOST_DETAILS: usize = 1 << 23;
+
+fn fits(count: usize) -> Result<(), String> {
+    if count < MOST_DETAILS {
+        Ok(())
+    } else {
+        Err(format!("it has more than {MOST_DETAILS} details, the most that are read"))
+    }
 }
 
 #[cfg(test)]
@@ -164,7 +201,7 @@ mod tests {
     fn there_and_back(rows: &[Row], details: &Details) -> (String, Details) {
         let text = text(&DetailTable::compact(rows, details.clone()), rows);
         let lines = text.split_once('\n').unwrap().1;
-        let read = DetailTable::parse(lines.as_bytes()).unwrap().expand(rows);
+        let read = DetailTable::parse(lines.as_bytes()).unwrap().0.expand(rows).unwrap();
         (text, read)
     }
 
@@ -230,8 +267,10 @@ mod tests {
     fn a_line_of_a_domain_holds_for_no_case_that_was_not_measured() {
         let rows =
             [row("cpu.barrier.std", 1, Some(9)), row("cpu.barrier.std", 2, None), row("gpu.grid.counter", 1, Some(9))];
-        let table = DetailTable::parse(b"cpu,blocks,,8\nnpu,blocks,,8\ncpu,broken\n").unwrap();
-        let mut details = table.expand(&rows);
+        let (table, damaged) =
+            DetailTable::parse(b"cpu,blocks,,8\nnpu,blocks,,8\ncpu,broken\ncpu,n,4294967295,1\n\0\0\n").unwrap();
+        assert!(damaged.to_string().contains("3 lines (4, 5, 6; line 4: it holds no detail)"), "{damaged}");
+        let mut details = table.expand(&rows).unwrap();
         assert_eq!(details.remove(&rows[0].case.id()), Some(vec![Detail::of_case("blocks", 8.0)]));
         assert!(rows.iter().all(|row| !details.contains_key(&row.case.id())), "{details:?}");
     }

@@ -10,14 +10,13 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use csv::ReaderBuilder;
-
+use crate::data_file;
 use crate::model::detail::Details;
+use crate::run::damage::{DamagedLines, FIRST_LINE, MOST_ROWS, at_most, records};
 use crate::run::details::DetailTable;
 use crate::run::files::{At, body, lines, packed, read_table, refuse_link, replace, write_plain};
 pub use crate::run::files::{RunDirectoryError, is_plain_name, remove_drafts, replace_file, replace_own_file};
-use crate::run::journal::id_of;
-use crate::run::{SCHEMA, columns, details};
+use crate::run::{SCHEMA, columns, counts, details};
 use crate::{CaseId, Row, Run};
 
 /// A folder that holds one run.
@@ -136,9 +135,9 @@ impl RunDirectory {
     /// When the file cannot be read or was written by a later version with another layout.
     pub fn read_run(&self) -> Result<Run, RunDirectoryError> {
         let path = self.run_json();
-        let text = fs::read_to_string(&path).at(&path)?;
+        let text = data_file::read_at_most(&path, MOST_RUN_JSON).at(&path)?;
         let bad = |reason: String| RunDirectoryError::content(&path, reason);
-        let value: serde_json::Value = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
+        let value: serde_json::Value = serde_json::from_slice(&text).map_err(|error| bad(error.to_string()))?;
         match value.get("schema").and_then(serde_json::Value::as_u64) {
             Some(schema) if schema == u64::from(SCHEMA) => {}
             Some(schema) => {
@@ -148,44 +147,28 @@ impl RunDirectory {
             }
             None => return Err(bad("it has no `schema`, so syncscope did not write it".to_owned())),
         }
+        counts::check(&value).map_err(bad)?;
         let version = value.get("version").and_then(serde_json::Value::as_str).map(str::to_owned);
         serde_json::from_value(value).map_err(|error| bad(format!("{error}; {}", not_understood(version.as_deref()))))
     }
 
-    /// Reads the row of each case, the later of two. A last line that was cut off is passed over: its case was not
-    /// finished.
+    /// Reads the row of each case, the later of two. A last line that was cut off is passed over: its case was not finished. So are
+    /// damaged lines: a run that goes on measures their cases again.
     ///
     /// # Errors
-    /// When the file cannot be read or a line other than the last is no row.
+    /// When the file cannot be read, is another table, or has more lines than a run writes.
     pub fn read_rows(&self) -> Result<Vec<Row>, RunDirectoryError> {
-        Ok(self.read_numbered_rows()?.into_iter().map(|(_, row)| row).collect())
+        Ok(self.read_numbered_rows()?.0.into_iter().map(|(_, row)| row).collect())
     }
 
-    /// The same, each row with the number of its line, from 1.
+    /// The same, each row with the number of its line, from 1, and the damaged lines.
     ///
     /// # Errors
     /// As of [`Self::read_rows`].
-    pub fn read_numbered_rows(&self) -> Result<Vec<(u64, Row)>, RunDirectoryError> {
+    pub fn read_numbered_rows(&self) -> Result<(Vec<(u64, Row)>, DamagedLines), RunDirectoryError> {
         let (path, bytes) = self.measurement_bytes()?;
-        let lines = body(&path, &bytes, &columns::names())?;
-        let mut rows: Vec<(u64, Row)> = Vec::new();
-        let mut places: HashMap<CaseId, usize> = HashMap::new();
-        // The first line is that of the header.
-        for (line, record) in
-            (2..).zip(ReaderBuilder::new().has_headers(false).flexible(true).from_reader(lines).records())
-        {
-            let record = record.at(&path)?;
-            let row = Row::from_record(&record).map_err(|reason| RunDirectoryError::Content {
-                place: format!("{}, line {line}", path.display()),
-                reason,
-            })?;
-            let place = *places.entry(row.case.id()).or_insert(rows.len());
-            match rows.get_mut(place) {
-                Some(earlier) => *earlier = (line, row),
-                None => rows.push((line, row)),
-            }
-        }
-        Ok(rows)
+        let (rows, damaged) = rows_of(&path, body(&path, &bytes, &columns::names())?)?;
+        Ok((rows.into_iter().map(|(line, _, row)| (line, row)).collect(), damaged))
     }
 
     /// Replaces the table by these rows.
@@ -202,20 +185,20 @@ impl RunDirectory {
     /// When the file cannot be read or written.
     pub fn tidy(&self) -> Result<(), RunDirectoryError> {
         let (path, bytes) = self.measurement_bytes()?;
-        let lines: Vec<&[u8]> =
-            body(&path, &bytes, &columns::names())?.split_inclusive(|byte| *byte == b'\n').collect();
-        let last: HashMap<&[u8], usize> = lines.iter().enumerate().map(|(at, line)| (id_of(line), at)).collect();
-        if last.len() < lines.len() {
-            let kept = lines.iter().enumerate().filter(|(at, line)| last[id_of(line)] == *at).map(|(_, line)| *line);
-            let header = format!("{}\n", columns::names().join(","));
-            let table = std::iter::once(header.as_bytes()).chain(kept).collect::<Vec<_>>().concat();
-            write_plain(&self.measurements(), &table)?;
+        let table = body(&path, &bytes, &columns::names())?;
+        let (mut rows, _) = rows_of(&path, table)?;
+        rows.sort_by_key(|(line, ..)| *line);
+        let header = format!("{}\n", columns::names().join(","));
+        let kept =
+            std::iter::once(header.as_bytes()).chain(rows.iter().map(|(_, bytes, _)| *bytes)).collect::<Vec<_>>();
+        if kept.iter().map(|line| line.len()).sum::<usize>() < header.len() + table.len() {
+            write_plain(&self.measurements(), &kept.concat())?;
         }
         if !self.details().is_file() {
             return Ok(());
         }
-        let rows = self.read_rows()?;
-        let details = self.detail_table()?.unwrap_or_default().expand(&rows);
+        let rows: Vec<Row> = rows.into_iter().map(|(.., row)| row).collect();
+        let details = self.details_of(&rows)?;
         self.write_details(&DetailTable::compact(&rows, details), &rows)
     }
 
@@ -233,13 +216,23 @@ impl RunDirectory {
     /// # Errors
     /// When the file is there and cannot be read.
     pub fn details_of(&self, rows: &[Row]) -> Result<Details, RunDirectoryError> {
-        Ok(self.detail_table()?.map_or_else(Details::new, |table| table.expand(rows)))
+        Ok(self.details_and_damage(rows)?.0)
     }
 
-    /// `details.csv` as it stands there; `None` if there is no such file.
-    pub(super) fn detail_table(&self) -> Result<Option<DetailTable>, RunDirectoryError> {
+    /// The same with the lines that hold no detail.
+    ///
+    /// # Errors
+    /// When the file is there and cannot be read.
+    pub fn details_and_damage(&self, rows: &[Row]) -> Result<(Details, DamagedLines), RunDirectoryError> {
+        let Some((table, damaged)) = self.detail_table()? else { return Ok(Default::default()) };
+        Ok((table.expand(rows).map_err(|reason| RunDirectoryError::content(&self.details(), reason))?, damaged))
+    }
+
+    /// `details.csv` as it stands there, and its damaged lines; `None` if there is no such file.
+    pub(super) fn detail_table(&self) -> Result<Option<(DetailTable, DamagedLines)>, RunDirectoryError> {
         let Some((path, bytes)) = read_table(&self.details())? else { return Ok(None) };
-        DetailTable::parse(body(&path, &bytes, &details::COLUMNS)?).map(Some).at(&path)
+        let parsed = DetailTable::parse(body(&path, &bytes, &details::COLUMNS)?);
+        parsed.map(Some).map_err(|reason| RunDirectoryError::content(&path, reason))
     }
 
     pub(super) fn write_details(&self, table: &DetailTable, rows: &[Row]) -> Result<(), RunDirectoryError> {
@@ -262,6 +255,35 @@ impl RunDirectory {
         fs::create_dir_all(&folder).at(&folder)?;
         replace_own_file(&folder.join(format!("{name}.txt")), listing.as_bytes())
     }
+}
+
+/// The largest `run.json`: a thousand times that of the largest stored run.
+const MOST_RUN_JSON: u64 = 16 << 20;
+
+/// A row with the number of its line and its bytes.
+type NumberedRow<'a> = (u64, &'a [u8], Row);
+
+/// The last readable row of each case, and the damaged lines.
+fn rows_of<'a>(path: &Path, table: &'a [u8]) -> Result<(Vec<NumberedRow<'a>>, DamagedLines), RunDirectoryError> {
+    let mut rows: Vec<NumberedRow<'a>> = Vec::new();
+    let mut places: HashMap<CaseId, usize> = HashMap::new();
+    let mut damaged = DamagedLines::default();
+    for (line, bytes, record) in records(table, FIRST_LINE, columns::COLUMNS.len()) {
+        let row = match record.and_then(|record| Row::from_record(&record)) {
+            Ok(row) => row,
+            Err(reason) => {
+                damaged.add(line, || reason);
+                continue;
+            }
+        };
+        let place = *places.entry(row.case.id()).or_insert(rows.len());
+        match rows.get_mut(place) {
+            Some(earlier) => *earlier = (line, bytes, row),
+            None => rows.push((line, bytes, row)),
+        }
+        at_most(rows.len(), MOST_ROWS, path)?;
+    }
+    Ok((rows, damaged))
 }
 
 const ATTEMPTS: u32 = 50;
@@ -346,7 +368,8 @@ mod tests {
         fs::write(directory.measurements(), "a,b\n1,2\n").unwrap();
         assert!(directory.read_rows().unwrap_err().to_string().contains("its header has"));
         fs::write(directory.measurements(), columns::names().join(",") + "\n1,2\n").unwrap();
-        assert!(directory.read_rows().unwrap_err().to_string().contains("measurements.csv, line 2"));
+        let (rows, damaged) = directory.read_numbered_rows().unwrap();
+        assert!(rows.is_empty() && damaged.to_string() == "line 2 (it has 2 cells and not 54)", "{damaged}");
         fs::write(directory.measurements(), b"\xff\xfe\n\xff\n").unwrap();
         assert!(directory.read_rows().is_err());
         fs::remove_file(directory.measurements()).unwrap();

@@ -5,13 +5,14 @@
 
 use std::fs::{self, File};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use csv::StringRecord;
 use flate2::Compression;
-use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
+
+use crate::data_file;
 
 /// What can be wrong with a run directory.
 #[derive(Debug, thiserror::Error)]
@@ -127,9 +128,14 @@ pub(crate) fn body<'a>(path: &Path, bytes: &'a [u8], columns: &[&str]) -> Result
     Err(RunDirectoryError::content(path, reason))
 }
 
-/// The bytes of a file; `None` if there is none.
+/// The bytes of a regular file; `None` if there is none.
 pub(crate) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, RunDirectoryError> {
-    match fs::read(path) {
+    read_at_most(path, data_file::MOST_BYTES)
+}
+
+/// The same with another limit of the size.
+pub(crate) fn read_at_most(path: &Path, most: u64) -> Result<Option<Vec<u8>>, RunDirectoryError> {
+    match data_file::read_at_most(path, most) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         read => read.at(path).map(Some),
     }
@@ -246,25 +252,18 @@ pub(crate) fn packed(plain: &Path) -> PathBuf {
 /// # Errors
 /// When a file is there and cannot be read or unpacked.
 pub(crate) fn read_table(plain: &Path) -> Result<Option<(PathBuf, Vec<u8>)>, RunDirectoryError> {
-    if let Some(bytes) = read_if_there(plain)? {
+    read_large_table(plain, data_file::MOST_BYTES)
+}
+
+/// The same with another limit of the size, packed and unpacked.
+pub(crate) fn read_large_table(plain: &Path, most: u64) -> Result<Option<(PathBuf, Vec<u8>)>, RunDirectoryError> {
+    if let Some(bytes) = read_at_most(plain, most)? {
         return Ok(Some((plain.to_owned(), bytes)));
     }
     let path = packed(plain);
-    let Some(compressed) = read_if_there(&path)? else { return Ok(None) };
-    let bytes = unpack(&compressed, MOST_BYTES).at(&path)?;
+    let Some(compressed) = read_at_most(&path, most)? else { return Ok(None) };
+    let bytes = data_file::unpack(&compressed, most).at(&path)?;
     Ok(Some((path, bytes)))
-}
-
-/// Larger tables are refused: a kilobyte can unpack to a megabyte. The paper's grid on 16 CPUs has a tenth of it.
-const MOST_BYTES: u64 = 1 << 30;
-
-fn unpack(compressed: &[u8], most: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    MultiGzDecoder::new(compressed).take(most + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("it unpacks to more than {most} bytes")));
-    }
-    Ok(bytes)
 }
 
 /// Replaces a table by these lines, uncompressed, as a run that goes on adds to them.
@@ -294,18 +293,6 @@ pub(crate) fn write_packed(plain: &Path, bytes: &[u8]) -> Result<(), RunDirector
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_unpacks_to_too_much_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let plain = folder.path().join("table.csv");
-        write_packed(&plain, &vec![b'0'; 100_000]).unwrap();
-        let compressed = fs::read(packed(&plain)).unwrap();
-        assert!(compressed.len() < 1000, "{} bytes", compressed.len());
-        assert_eq!(unpack(&compressed, 100_000).unwrap().len(), 100_000);
-        let error = unpack(&compressed, 99_999).unwrap_err().to_string();
-        assert!(error.contains("more than 99999 bytes"), "{error}");
-    }
 
     #[test]
     fn a_link_is_followed_only_where_the_user_named_it() {

@@ -12,6 +12,9 @@ use crate::{Catalogue, Class, Cycles, Detail, Nanoseconds, Role, Row};
 /// So many hand-offs, spread over those that were measured.
 const HANDOFFS: usize = 3;
 
+/// A file may give a process any number.
+const MOST_PROCESSES: u32 = 1024;
+
 records! {
     /// What a state costs.
     pub struct Reading {
@@ -120,7 +123,7 @@ impl Fingerprint {
         };
         // One that measured in another state than most has no reading.
         let of_processes = details.values().flatten().filter(|one| one.name == Detail::PROCESS_NS);
-        let last = of_processes.filter_map(|one| one.actor).max();
+        let last = of_processes.filter_map(|one| one.actor).filter(|process| *process < MOST_PROCESSES).max();
         Some(Self {
             handoffs: chosen.handoffs.iter().map(|row| row.case.to_string()).collect(),
             add: chosen.add.map(|row| row.case.to_string()),

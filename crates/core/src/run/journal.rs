@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use csv::StringRecord;
 
 use crate::run::details::DetailTable;
-use crate::run::files::{At, body, complete_lines, lines, read_if_there, read_table, replace, write_plain};
+use crate::run::files::{At, body, complete_lines, lines, read_at_most, read_large_table, replace, write_plain};
 use crate::run::{columns, details, samples};
 use crate::{CaseId, Detail, Observation, Row, RunDirectory, RunDirectoryError};
 
@@ -37,7 +37,7 @@ impl LineFile {
     /// # Errors
     /// When the file has another header, or cannot be written.
     fn open(path: PathBuf, header: &[&str]) -> Result<Self, RunDirectoryError> {
-        let bytes = read_if_there(&path)?.unwrap_or_default();
+        let bytes = read_at_most(&path, samples::MOST_BYTES)?.unwrap_or_default();
         body(&path, &bytes, header)?;
         let file = OpenOptions::new().create(true).append(true).open(&path).at(&path)?;
         let complete = complete_lines(&bytes).len() as u64;
@@ -112,7 +112,7 @@ impl RunDirectory {
     /// When a file cannot be read or written.
     pub fn forget_all_but(&self, kept: &HashSet<CaseId>) -> Result<(), RunDirectoryError> {
         let details = self.detail_table()?;
-        if let Some((path, bytes)) = read_table(&self.samples())? {
+        if let Some((path, bytes)) = read_large_table(&self.samples(), samples::MOST_BYTES)? {
             let ids: HashSet<&[u8]> = kept.iter().map(|id| id.0.as_bytes()).collect();
             let lines: Vec<&[u8]> =
                 body(&path, &bytes, &samples::COLUMNS)?.split_inclusive(|byte| *byte == b'\n').collect();
@@ -120,9 +120,9 @@ impl RunDirectory {
             let kept = std::iter::once(header.as_bytes()).chain(last_measurements(&lines, &ids));
             write_plain(&self.samples(), &kept.collect::<Vec<_>>().concat())?;
         }
-        if let Some(table) = details {
+        if details.is_some() {
             let rows = self.read_rows()?;
-            let mut own = table.expand(&rows);
+            let mut own = self.details_of(&rows)?;
             own.retain(|id, _| kept.contains(id));
             self.write_details(&DetailTable::of_cases(own), &rows)?;
         }
@@ -148,7 +148,7 @@ impl RunDirectory {
             [kept.collect::<Vec<_>>().concat(), rest.to_vec()].concat()
         };
         for (path, first) in [(self.samples(), samples), (self.details(), details)] {
-            if let Some(bytes) = read_if_there(&path)? {
+            if let Some(bytes) = read_at_most(&path, samples::MOST_BYTES)? {
                 replace(&path, &later(&bytes, first))?;
             }
         }
@@ -174,7 +174,7 @@ fn last_measurements<'a>(lines: &[&'a [u8]], ids: &HashSet<&[u8]>) -> Vec<&'a [u
 }
 
 /// The first cell of a line; ids are hexadecimal and never quoted.
-pub(crate) fn id_of(line: &[u8]) -> &[u8] {
+fn id_of(line: &[u8]) -> &[u8] {
     line.split(|byte| *byte == b',').next().unwrap_or_default()
 }
 

@@ -5,6 +5,8 @@
 //! | [`directory`] | what lies where in the folder of a run, and how it is read |
 //! | [`row`], [`columns`] | a row, and its cells in `measurements.csv` |
 //! | [`journal`] | adds lines to the tables while a run goes on |
+//! | `counts` | the integers of `run.json`, and how large they may be |
+//! | `damage` | the lines of a table one by one: a damaged one costs its own row |
 //! | [`samples`], `details` | `samples.csv` and `details.csv` as a whole |
 //! | [`plain`] | tables of experiments that measure no cases |
 //! | [`another_run`] | the intervals for another run, by what processes differ by |
@@ -19,6 +21,8 @@ pub(crate) mod files;
 pub mod another_run;
 pub mod between_rows;
 pub mod columns;
+mod counts;
+pub(crate) mod damage;
 mod details;
 pub mod directory;
 pub mod fingerprint;
@@ -34,6 +38,8 @@ pub mod stored_run;
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
+
+pub use crate::run::counts::check as check_counts;
 
 use crate::records::records;
 

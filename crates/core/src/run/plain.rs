@@ -1,11 +1,13 @@
 //! Tables of experiments that measure no cases: CSV with one header, one line for each row, an empty cell for what is not known.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::run::counts::check_line;
+use crate::run::damage::{DamagedLines, MOST_ROWS, at_most, records};
 use crate::run::files::{At, read_table, replace};
 use crate::{RunDirectory, RunDirectoryError};
 
@@ -21,12 +23,19 @@ pub fn write<T: Serialize>(directory: &RunDirectory, name: &str, rows: &[T]) -> 
     replace(&path, &bytes)
 }
 
-/// Reads `NAME.csv`, which may be compressed; no rows if there is no such file.
+/// Reads `NAME.csv`, which may be compressed, without its damaged lines, which become a warning; no rows if there is no such file.
 ///
 /// # Errors
-/// When the file cannot be read or a line is no such row.
-pub fn read<T: DeserializeOwned>(directory: &RunDirectory, name: &str) -> Result<Vec<T>, RunDirectoryError> {
-    Ok(read_file(&directory.path().join(format!("{name}.csv")))?.unwrap_or_default())
+/// When the file cannot be read.
+pub fn read<T: DeserializeOwned>(
+    directory: &RunDirectory,
+    name: &str,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<T>, RunDirectoryError> {
+    let name = format!("{name}.csv");
+    let Some((_, rows, damaged)) = parse(&directory.path().join(&name))? else { return Ok(Vec::new()) };
+    warnings.extend(damaged.warning(&name));
+    Ok(rows)
 }
 
 /// The same of a file that is in no run; `None` if it is not there.
@@ -34,9 +43,38 @@ pub fn read<T: DeserializeOwned>(directory: &RunDirectory, name: &str) -> Result
 /// # Errors
 /// When the file cannot be read or a line is no such row.
 pub fn read_file<T: DeserializeOwned>(path: &Path) -> Result<Option<Vec<T>>, RunDirectoryError> {
+    let Some((path, rows, damaged)) = parse(path)? else { return Ok(None) };
+    if damaged == DamagedLines::default() {
+        Ok(Some(rows))
+    } else {
+        Err(RunDirectoryError::content(&path, damaged.to_string()))
+    }
+}
+
+type Parsed<T> = (PathBuf, Vec<T>, DamagedLines);
+
+fn parse<T: DeserializeOwned>(path: &Path) -> Result<Option<Parsed<T>>, RunDirectoryError> {
     let Some((path, bytes)) = read_table(path)? else { return Ok(None) };
-    let rows: Result<Vec<T>, csv::Error> = csv::Reader::from_reader(bytes.as_slice()).into_deserialize().collect();
-    rows.map(Some).at(&path)
+    let (mut rows, mut damaged) = (Vec::new(), DamagedLines::default());
+    let columns = records(&bytes, 1, 0).next().and_then(|(.., header)| Some(header.ok()?.len())).unwrap_or_default();
+    let mut lines = records(&bytes, 1, columns);
+    let Some((.., header)) = lines.next() else { return Ok(Some((path, rows, damaged))) };
+    let header = header.map_err(|reason| RunDirectoryError::content(&path, reason))?;
+    for (line, _, record) in lines {
+        let row = record.and_then(|record| {
+            if record.len() != header.len() {
+                return Err(format!("it has {} cells and not {}", record.len(), header.len()));
+            }
+            check_line(&header, &record)?;
+            record.deserialize(Some(&header)).map_err(|error| error.to_string())
+        });
+        match row {
+            Ok(row) => rows.push(row),
+            Err(reason) => damaged.add(line, || reason),
+        }
+        at_most(rows.len(), MOST_ROWS, &path)?;
+    }
+    Ok(Some((path, rows, damaged)))
 }
 
 /// The text of a table, which may be compressed: `path`, or `path` and `.gz`.
@@ -85,16 +123,25 @@ mod tests {
         let text = std::fs::read_to_string(directory.path().join("costs.csv")).unwrap();
         assert_eq!(text.lines().next(), Some("what,time_ns,repeats"));
         assert!(text.lines().nth(2).unwrap().ends_with(",,0"), "{text}");
-        assert_eq!(read::<Line>(&directory, "costs").unwrap(), rows);
+        assert_eq!(read::<Line>(&directory, "costs", &mut Vec::new()).unwrap(), rows);
     }
 
     #[test]
-    fn a_missing_table_has_no_rows_and_a_broken_one_an_error_with_its_name() {
+    fn a_missing_table_has_no_rows_and_a_damaged_line_costs_its_own_row() {
         let (_folder, directory) = directory();
-        assert_eq!(read::<Line>(&directory, "costs").unwrap(), []);
-        std::fs::write(directory.path().join("costs.csv"), "what,time_ns,repeats\na,fast,1\n").unwrap();
-        let error = read::<Line>(&directory, "costs").unwrap_err().to_string();
-        assert!(error.contains("costs.csv"), "{error}");
+        let mut warnings = Vec::new();
+        let mut read = || read::<Line>(&directory, "costs", &mut warnings).unwrap();
+        assert_eq!(read(), []);
+        let lines = "what,time_ns,repeats\na,fast,1\n\0\0\nb,2,3\nc,,4294967295\nd,,1\ne,";
+        std::fs::write(directory.path().join("costs.csv"), lines).unwrap();
+        assert_eq!(read().iter().map(|line| line.what.as_str()).collect::<Vec<_>>(), ["b", "d"]);
+        let error = read_file::<Line>(&directory.path().join("costs.csv")).unwrap_err().to_string();
+        assert!(error.contains("costs.csv: 4 lines (2, 3, 5, 7; line 2: "), "{error}");
+        assert_eq!(warnings.len(), 1);
+        assert!(
+            warnings[0].contains("4 lines (2, 3, 5, 7; line 2: ") && warnings[0].contains("costs.csv"),
+            "{warnings:?}"
+        );
     }
 
     #[test]

@@ -14,6 +14,7 @@ use std::{fs, io};
 
 use csv::StringRecord;
 
+use crate::data_file;
 use crate::run::files::{At, is_plain_name, lines, packed, read_if_there, read_table, replace, write_packed};
 use crate::{Preset, RunDirectory, RunDirectoryError};
 
@@ -82,7 +83,7 @@ pub fn store(run: &RunDirectory, results: &Path, name: &str) -> Result<RunDirect
         let original = run.path().join(file);
         let small = |found: &fs::Metadata| found.is_file() && (file != LICENSE || found.len() <= LARGEST_LICENSE);
         if fs::symlink_metadata(&original).is_ok_and(|found| small(&found)) {
-            replace(&folder.join(file), &fs::read(&original).at(&original)?)?;
+            replace(&folder.join(file), &data_file::read(&original).at(&original)?)?;
         }
     }
     let stored = RunDirectory::open(&folder)?;
@@ -97,7 +98,7 @@ pub fn store(run: &RunDirectory, results: &Path, name: &str) -> Result<RunDirect
         stored.tidy()?;
     }
     for table in tables(&folder, "csv")? {
-        let bytes = fs::read(&table).at(&table)?;
+        let bytes = data_file::read(&table).at(&table)?;
         if bytes.len() > LARGEST_PLAIN {
             write_packed(&table, &bytes)?;
             fs::remove_file(&table).at(&table)?;

@@ -37,9 +37,9 @@ const NAME: &str = "asynchrony";
 /// `syncscope paper asynchrony`.
 pub const EXPERIMENT: Experiment = Experiment {
     name: NAME,
-    read: |directory, run| {
+    read: |directory, run, warnings| {
         let device = run.machine.gpus.first().map_or("", |gpu| gpu.name.as_str());
-        Ok(Asynchrony::read(directory)?.map(|found| section::section(&found, device)))
+        Ok(Asynchrony::read(directory, warnings)?.map(|found| section::section(&found, device)))
     },
 };
 
@@ -206,7 +206,7 @@ mod tests {
     fn the_tables_are_read_as_they_were_written() {
         let folder = tempfile::tempdir().unwrap();
         let directory = RunDirectory::create_for_experiment(&folder.path().join("run")).unwrap();
-        assert_eq!(Asynchrony::read(&directory).unwrap(), None);
+        assert_eq!(Asynchrony::read(&directory, &mut Vec::new()).unwrap(), None);
         let counted = testing::counted(Variant::GlobalLeftFirst, 1024, &[(31, 5), (40, 1)]);
         let row = |block, place| ArrivalRow { draw: 0, launch: 0, block, multiprocessor: 7, place, after_first_ns: 0 };
         let launches = [vec![row(0, 1), row(1, 0)]];
@@ -218,7 +218,7 @@ mod tests {
             arrivals: arrival::kept(&launches),
         };
         written.write(&directory).unwrap();
-        assert_eq!(Asynchrony::read(&directory).unwrap(), Some(written));
+        assert_eq!(Asynchrony::read(&directory, &mut Vec::new()).unwrap(), Some(written));
         let text = std::fs::read_to_string(directory.path().join("asynchrony.csv")).unwrap();
         assert_eq!(text.lines().next(), Some("variant,block_threads,position,components,executions,inconsistencies"));
         assert_eq!(text.lines().nth(32), Some("global_left_first,1024,31,4,1000000,5"));
@@ -227,8 +227,10 @@ mod tests {
             let path = directory.path().join(format!("{name}.csv"));
             let text = std::fs::read_to_string(&path).unwrap();
             std::fs::write(&path, text.replacen("1024,", "0,", 1)).unwrap();
-            let error = Asynchrony::read(&directory).unwrap_err().to_string();
-            assert!(error.contains(&format!("{name}.csv")) && error.contains("must be above zero"), "{error}");
+            let mut warnings = Vec::new();
+            Asynchrony::read(&directory, &mut warnings).unwrap();
+            let text_of = warnings.concat();
+            assert!(text_of.contains(&format!("{name}.csv")) && text_of.contains("must be above zero"), "{text_of}");
             std::fs::write(&path, text).unwrap();
         }
     }

@@ -121,7 +121,7 @@ fn sum_of(rows: &[&PositionRow]) -> String {
 }
 
 fn updates(row: &PositionRow) -> u64 {
-    row.components * row.executions
+    row.components.saturating_mul(row.executions)
 }
 
 fn share(row: &PositionRow) -> f64 {
@@ -196,9 +196,13 @@ fn assignments(found: &Asynchrony) -> Option<Part> {
     Some(Part::card("On which multiprocessors blocks run", "one block for each multiprocessor", content))
 }
 
+/// So many lists are drawn, each in a row of its own.
+const MOST_LISTS: usize = 256;
+
 /// Which list of multiprocessors each launch had, in the order of the launches.
 fn sequence(rows: &[LaunchRow]) -> Option<Part> {
-    let most = rows.iter().map(|row| row.assignment).max()?;
+    // They are numbered as they are first seen.
+    let most = rows.iter().map(|row| row.assignment).max().filter(|most| *most as usize <= rows.len().min(MOST_LISTS))?;
     let mark = |(number, row): (usize, &LaunchRow)| {
         let (at, assignment) = (number as f64, f64::from(row.assignment));
         let tip = format!("draw {}, launch {}: list {}", row.draw, row.launch + 1, row.assignment);

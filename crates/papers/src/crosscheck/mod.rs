@@ -46,7 +46,7 @@ const NAME: &str = "crosscheck";
 /// `syncscope paper crosscheck`.
 pub const EXPERIMENT: Experiment = Experiment {
     name: NAME,
-    read: |directory, _run| Ok(Crosscheck::read(directory)?.map(|found| section::section(&found.rows))),
+    read: |directory, _run, warnings| Ok(Crosscheck::read(directory, warnings)?.map(|found| section::section(&found.rows))),
 };
 
 /// Its options.
@@ -404,9 +404,9 @@ mod tests {
         let crosscheck = Crosscheck::of(&[series(512), unknown, series(2056)]);
         assert_eq!(crosscheck.samples.iter().map(|sample| sample.row).max(), Some(2));
         crosscheck.write(&directory).unwrap();
-        assert_eq!(Crosscheck::read(&directory).unwrap().as_ref(), Some(&crosscheck));
+        assert_eq!(Crosscheck::read(&directory, &mut Vec::new()).unwrap().as_ref(), Some(&crosscheck));
         std::fs::remove_file(directory.path().join("crosscheck_samples.csv")).unwrap();
-        let without = Crosscheck::read(&directory).unwrap().unwrap();
+        let without = Crosscheck::read(&directory, &mut Vec::new()).unwrap().unwrap();
         assert_eq!((without.rows, without.samples.len()), (crosscheck.rows, 0));
     }
 

@@ -18,11 +18,11 @@ mod section;
 mod summary;
 pub mod versions;
 
-use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
+use syncscope_core::data_file;
 use syncscope_core::run::plain;
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::words;
@@ -34,7 +34,9 @@ const NAME: &str = "timeline";
 /// `syncscope paper timeline`.
 pub const EXPERIMENT: Experiment = Experiment {
     name: NAME,
-    read: |directory, _run| Ok(Timeline::read(directory)?.map(|found| section::section(&found, Version::ALL))),
+    read: |directory, _run, warnings| {
+        Ok(Timeline::read(directory, warnings)?.map(|found| section::section(&found, Version::ALL)))
+    },
 };
 
 /// Its options.
@@ -71,7 +73,7 @@ impl Planned for Options {
         let Self { corrected, kernel, blocks, threads } = self;
         let shown = if corrected { &[Version::Corrected] } else { Version::ALL };
         let region = |file: PathBuf| {
-            let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+            let text = data_file::read_text(&file).map_err(|error| format!("{}: {error}", file.display()))?;
             Ok::<_, String>(OwnRegion { file: file.display().to_string(), text, shape: gpu::Shape { blocks, threads } })
         };
         let own = kernel.map(region).transpose()?;
@@ -292,7 +294,7 @@ mod tests {
     fn tables_are_read_as_they_were_written() {
         let folder = tempfile::tempdir().unwrap();
         let directory = RunDirectory::create_for_experiment(&folder.path().join("run")).unwrap();
-        assert_eq!(Timeline::read(&directory).unwrap(), None);
+        assert_eq!(Timeline::read(&directory, &mut Vec::new()).unwrap(), None);
         let (snippet, version) = (Snippet::GridBarrier, Version::Corrected);
         let timeline = Timeline {
             spans: vec![Span { arrival_cycles: Some(7.5), ..span(Version::Naive, 1, 2.0, 380.0) }],
@@ -302,7 +304,7 @@ mod tests {
             clocks: vec![ClockOffset { multiprocessor: 9, ahead_cycles: -3.0, disagreement_cycles: 1.5 }],
         };
         timeline.write(&directory).unwrap();
-        assert_eq!(Timeline::read(&directory).unwrap(), Some(timeline));
+        assert_eq!(Timeline::read(&directory, &mut Vec::new()).unwrap(), Some(timeline));
     }
 
     #[test]

@@ -93,7 +93,7 @@ fn warp_rate(data: &RunData, id: &str, group: &Group, form: Option<Form>) -> Opt
     }
     let cycles = row.cycles.map(syncscope_core::Cycles::value).filter(|cycles| *cycles > 0.0)?;
     // One coalesced group in each warp.
-    let groups = FULL_BLOCK / group.number_of("tile #").unwrap_or(WARP);
+    let groups = FULL_BLOCK.checked_div(group.number_of("tile #").unwrap_or(WARP))?;
     Some(rate(f64::from(groups) / cycles))
 }
 

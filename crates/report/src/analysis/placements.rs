@@ -169,7 +169,8 @@ pub(crate) fn list_length(list: &str) -> Option<usize> {
 
 /// Whether one of these CPUs is in a list.
 pub(crate) fn list_has_any(list: &str, cpus: &[u32]) -> bool {
-    let is_in = |cpu: &u32| ranges(list).unwrap_or_default().iter().any(|(from, to)| (from..=to).contains(&cpu));
+    let ranges = ranges(list).unwrap_or_default();
+    let is_in = |cpu: &u32| ranges.iter().any(|(from, to)| (from..=to).contains(&cpu));
     cpus.iter().any(is_in)
 }
 

@@ -45,7 +45,7 @@ impl MachineSize {
     pub(crate) fn load_of(self, case: &Case) -> Option<(u32, u32)> {
         let is_even = |blocks: &u32| *blocks > 0 && blocks.is_multiple_of(self.multiprocessors);
         let blocks = case.blocks.filter(is_even)? / self.multiprocessors;
-        Some((blocks, blocks * case.threads?.div_ceil(WARP)))
+        Some((blocks, blocks.saturating_mul(case.threads?.div_ceil(WARP))))
     }
 
     /// Whether the CPUs have a hardware thread for each of so many threads, as far as is known.

@@ -1,5 +1,7 @@
 //! The section with tables of Zhang, Wahib, Matsuoka and their figure 11, with the figures of the runs.
 
+use std::collections::BTreeSet;
+
 use crate::analysis::paper_tables::{DeviceLine, PaperTable, over_devices, tables};
 use crate::section::{self, Part, Table};
 use crate::{Axis, Chart, Point, RunData, Series, figure, naming};
@@ -27,22 +29,32 @@ fn cards(data: &RunData) -> Vec<Part> {
 }
 
 fn figure_11(lines: &[DeviceLine]) -> Vec<Part> {
-    let most = lines.iter().flat_map(|line| &line.points).map(|(devices, ..)| *devices).max().unwrap_or(1);
+    let counts = counts(lines);
     let mut primitives: Vec<&str> = lines.iter().map(|line| line.primitive.as_str()).collect();
     primitives.dedup();
-    let charts: Vec<Chart> = primitives.iter().map(|primitive| chart(lines, primitive, most)).collect();
+    let charts: Vec<Chart> = primitives.iter().map(|primitive| chart(lines, primitive, &counts)).collect();
     let note = "Blocks per multiprocessor × threads per block: the paper's fastest, general and slowest shape (32 × 64; a smaller \
                 block where that was not measured). Its V100s took 6.0 µs for two devices at 1 × 32, and about as long for up to \
                 five.";
     vec![
         Part::Charts(charts),
         Part::paragraph(note),
-        Part::Folded("The figures".to_owned(), vec![figures(lines, most)]),
+        Part::Folded("The figures".to_owned(), vec![figures(lines, &counts)]),
     ]
 }
 
+/// So many numbers of devices are columns of the table.
+const MOST_COUNTS: usize = 16;
+
+/// The numbers of devices that are shown: each from 1, as in the paper, or where that is too many, those that were measured.
+fn counts(lines: &[DeviceLine]) -> Vec<u32> {
+    let measured: BTreeSet<u32> = lines.iter().flat_map(|line| &line.points).map(|(devices, ..)| *devices).collect();
+    let most = measured.last().copied().unwrap_or(1);
+    if most as usize <= MOST_COUNTS { (1..=most).collect() } else { measured.into_iter().take(MOST_COUNTS).collect() }
+}
+
 /// The shapes of one barrier. All charts have one vertical axis.
-fn chart(lines: &[DeviceLine], primitive: &str, most: u32) -> Chart {
+fn chart(lines: &[DeviceLine], primitive: &str, counts: &[u32]) -> Chart {
     let ends = lines.iter().flat_map(|line| &line.points).flat_map(|(_, _, (low, high))| [*low, *high]);
     let (low, high) = figure::extremes(ends.filter(|end| *end > 0.0)).unwrap_or((f64::INFINITY, 0.0));
     let series = |(colour, line): (usize, &DeviceLine)| {
@@ -53,19 +65,20 @@ fn chart(lines: &[DeviceLine], primitive: &str, most: u32) -> Chart {
         Series::plain(&line.shape, colour, line.points.iter().map(point).collect())
     };
     let series = lines.iter().filter(|line| line.primitive == primitive).enumerate().map(series).collect();
-    let x = Axis::count("devices", 1.0, f64::from(most)).at((1..=most).map(f64::from).collect());
+    let most = lines.iter().flat_map(|line| &line.points).map(|(devices, ..)| *devices).max().unwrap_or(1);
+    let x = Axis::count("devices", 1.0, f64::from(most)).at(counts.iter().copied().map(f64::from).collect());
     Chart::lines(primitive, x, Axis::plain("µs", low, high).logarithmic(), series)
 }
 
-fn figures(lines: &[DeviceLine], most: u32) -> Part {
-    let counts: Vec<String> = (1..=most).map(|count| naming::plural(count, "device")).collect();
-    let headings: Vec<&str> = std::iter::once("barrier").chain(counts.iter().map(String::as_str)).collect();
+fn figures(lines: &[DeviceLine], counts: &[u32]) -> Part {
+    let names: Vec<String> = counts.iter().map(|count| naming::plural(*count, "device")).collect();
+    let headings: Vec<&str> = std::iter::once("barrier").chain(names.iter().map(String::as_str)).collect();
     let line = |line: &DeviceLine| {
-        let of = |devices: u32| {
-            let point = line.points.iter().find(|(count, ..)| *count == devices);
+        let of = |devices: &u32| {
+            let point = line.points.iter().find(|(count, ..)| count == devices);
             point.map_or_else(|| "–".to_owned(), |(_, us, (low, high))| format!("{us:.2} µs ({low:.2} to {high:.2})"))
         };
-        std::iter::once(format!("{}, {}", line.primitive, line.shape)).chain((1..=most).map(of)).collect()
+        std::iter::once(format!("{}, {}", line.primitive, line.shape)).chain(counts.iter().map(of)).collect()
     };
     Part::table(&headings, lines.iter().map(line).collect())
 }

@@ -4,6 +4,7 @@
 //! One sample of its `src/bench/cas.rs` (commit 96a943a) is the time of n successful compare-and-swaps of one of the two threads,
 //! divided by n and by 2: between two of them the other thread has one, so that n are n round trips.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -136,7 +137,7 @@ impl Described {
     }
 
     /// What is known of two CPUs, the lower one first: that they are one core, or in two packages.
-    fn group(&self, [first, second]: [u32; 2], cpus: u32, second_package: &[u32]) -> Option<Group> {
+    fn group(&self, [first, second]: [u32; 2], cpus: u32, second_package: &HashSet<u32>) -> Option<Group> {
         if second_package.contains(&first) != second_package.contains(&second) {
             return Some(Group::named("across"));
         }
@@ -153,8 +154,10 @@ impl Described {
 /// A row for each pair.
 fn rows(matrix: &Matrix, described: &Described) -> Result<Vec<Row>, String> {
     let second_package = match described.second_package.as_str() {
-        "" => Vec::new(),
-        list => cpu_list::parse(list).ok_or_else(|| format!("{MACHINES}: `{list}` is no list of CPUs"))?,
+        "" => HashSet::new(),
+        list => cpu_list::parse(list)
+            .map(HashSet::from_iter)
+            .ok_or_else(|| format!("{MACHINES}: `{list}` is no list of CPUs"))?,
     };
     let count = matrix.cpus.len() as u32;
     let of_pair = |(pair, time): &([usize; 2], Result<f64, String>)| {

@@ -3,6 +3,9 @@
 
 use std::collections::BTreeSet;
 
+/// A matrix of more has more pairs than a run may have rows.
+const MOST_CPUS: usize = 1024;
+
 /// The pairs of a matrix.
 #[derive(Debug, Default)]
 pub(super) struct Matrix {
@@ -39,6 +42,9 @@ impl Matrix {
         }
         let from = usize::from(found.is_numbered);
         let cells: Vec<Line> = matrix[from..].iter().map(|(line, cells)| (*line, cells[from..].to_vec())).collect();
+        if cells.len() > MOST_CPUS {
+            return Err(format!("it has {} CPUs, and the most that are read are {MOST_CPUS}", cells.len()));
+        }
         let numbers = numbers(&matrix[0].1[from..]).filter(|_| found.is_numbered);
         found.cpus = numbers.unwrap_or_else(|| (0..).take(cells.len()).collect());
         found.read_pairs(&cells)?;
@@ -113,7 +119,8 @@ fn square<'a, 'b>(lines: &'b [Line<'a>]) -> Result<(&'b [Line<'a>], &'b [Line<'a
 
 /// The numbers of CPUs: whole numbers, each once.
 fn numbers(cells: &[&str]) -> Option<Vec<u32>> {
-    let numbers: Vec<u32> = cells.iter().map(|cell| cell.parse().ok()).collect::<Option<_>>()?;
+    let number = |cell: &&str| cell.parse().ok().filter(|number: &u32| *number < 1 << 20);
+    let numbers: Vec<u32> = cells.iter().map(number).collect::<Option<_>>()?;
     (numbers.iter().collect::<BTreeSet<_>>().len() == numbers.len()).then_some(numbers)
 }
 

@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde_json::Value;
+use syncscope_core::data_file;
 use syncscope_core::journal::Journal;
 use syncscope_core::machine::{CpuMachine, GpuMachine, Machine};
-use syncscope_core::run::Status;
+use syncscope_core::run::{self, Status};
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::stored_run::LARGEST_LICENSE;
 use syncscope_core::{Case, Nanoseconds, Row, Run};
@@ -82,7 +83,7 @@ fn write_run(mut run: Run, rows: &[Row], target: &ImportTarget, source: &Path) -
 
 /// Puts what a JSON file says of `machine` and `environment` in the place of what is unknown.
 fn describe(run: &mut Run, file: &Path) -> Result<(), Failure> {
-    let text = std::fs::read_to_string(file).map_err(Failure::in_file(file))?;
+    let text = data_file::read_text(file).map_err(Failure::in_file(file))?;
     let known: Value = serde_json::from_str(&text).map_err(Failure::in_file(file))?;
     let names = known.as_object().into_iter().flat_map(|known| known.keys());
     if let Some(name) = names.into_iter().find(|name| !["machine", "environment"].contains(&name.as_str())) {
@@ -90,6 +91,7 @@ fn describe(run: &mut Run, file: &Path) -> Result<(), Failure> {
     }
     let mut described = serde_json::to_value(&*run).map_err(Failure::in_file(file))?;
     overlay(&mut described, known);
+    run::check_counts(&described).map_err(Failure::in_file(file))?;
     *run = serde_json::from_value(described).map_err(Failure::in_file(file))?;
     Ok(())
 }
@@ -284,7 +286,7 @@ fn keep_license(results: &Path, output: &Path) -> Result<(), Failure> {
     else {
         return Ok(());
     };
-    let text = std::fs::read(&license).map_err(Failure::in_file(&license))?;
+    let text = data_file::read(&license).map_err(Failure::in_file(&license))?;
     std::fs::write(output.join(LICENSE), text).map_err(Failure::in_file(&license))
 }
 

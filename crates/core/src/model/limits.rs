@@ -1,0 +1,30 @@
+//! The largest numbers that a file may hold. A larger one is nothing that anybody measured: it is refused where it is read, so that
+//! what follows may count, multiply and draw what it reads.
+
+use std::str::FromStr;
+
+/// Threads of a team or of a block, or processes of an MPI program.
+pub(crate) const MOST_THREADS: u32 = 1 << 16;
+
+/// CPUs, processes, states: whatever has a number in a file.
+pub(crate) const MOST_OF_ONE_KIND: u32 = 1 << 20;
+
+/// Blocks of a grid: a vector of a gigabyte has half a million.
+pub(crate) const MOST_BLOCKS: u32 = 1 << 24;
+
+/// Devices of one program.
+pub(crate) const MOST_DEVICES: u32 = 1 << 10;
+
+/// Elements between those of two threads.
+pub(crate) const MOST_STRIDE: u32 = 1 << 30;
+
+/// Elements of a vector.
+pub(crate) const MOST_ELEMENTS: u64 = 1 << 40;
+
+/// Any other count, such as pairs and iterations: sums and products of a few of them still fit.
+pub(crate) const MOST_COUNT: u64 = 1 << 40;
+
+/// A count of at most so many; `None` where the text is something else.
+pub(crate) fn count<T: FromStr + PartialOrd>(text: &str, most: T) -> Option<T> {
+    text.parse().ok().filter(|count| *count <= most)
+}

@@ -1,0 +1,118 @@
+//! The integers of `run.json` and of the tables of experiments: each is at most what a machine or a run can have. They are checked
+//! before anything is made of them, so that a field that comes later is checked, too.
+
+use csv::StringRecord;
+use serde_json::Value;
+
+use crate::model::limits::{MOST_COUNT, MOST_OF_ONE_KIND};
+
+/// The elements of a list: the CPUs of the largest machine.
+const MOST_ELEMENTS: usize = 1 << 14;
+
+/// The largest memory, in bytes.
+const BYTES: u64 = 1 << 50;
+
+/// What these fields may be at most, wherever they stand.
+const MOST: [(&str, u64); 25] = [
+    ("seed", u64::MAX),
+    ("packages", 1 << 10),
+    ("numa_nodes", 1 << 10),
+    ("cores", 1 << 14),
+    ("hardware_threads", 1 << 14),
+    ("count", 1 << 14),
+    ("shared_by", 1 << 14),
+    ("index", 1 << 10),
+    ("from", 1 << 10),
+    ("to", 1 << 10),
+    ("repeat", 100),
+    ("memory_bytes", BYTES),
+    ("size_bytes", BYTES),
+    ("l2_bytes", BYTES),
+    ("peak_memory_bytes", BYTES),
+    ("components", MOST_COUNT),
+    ("executions", MOST_COUNT),
+    ("executions_with", MOST_COUNT),
+    ("inconsistencies", MOST_COUNT),
+    ("pairs", MOST_COUNT),
+    ("lower_first", MOST_COUNT),
+    ("body", MOST_COUNT),
+    ("repeats_few", MOST_COUNT),
+    ("repeats_many", MOST_COUNT),
+    ("offset", MOST_COUNT),
+];
+
+/// Units of measured quantities: whoever rewrites a file may write one without a decimal point.
+const UNITS: [&str; 8] = ["_hz", "_ns", "_cycles", "_celsius", "_watts", "seconds", "factor", "degrees"];
+
+/// Checks all integers of a file such as `run.json`.
+///
+/// # Errors
+/// Which one is too large, or below zero.
+pub fn check(file: &Value) -> Result<(), String> {
+    walk(file, "", "")
+}
+
+/// `field` is the name of the nearest field around a value, and `place` leads to the value.
+fn walk(value: &Value, field: &str, place: &str) -> Result<(), String> {
+    match value {
+        Value::Array(values) if values.len() > MOST_ELEMENTS => {
+            Err(format!("`{place}` has {} elements, and the most that are read are {MOST_ELEMENTS}", values.len()))
+        }
+        Value::Array(values) => {
+            values.iter().enumerate().try_for_each(|(at, value)| walk(value, field, &format!("{place}[{at}]")))
+        }
+        Value::Object(fields) => fields.iter().try_for_each(|(name, value)| {
+            let place = if place.is_empty() { name.clone() } else { format!("{place}.{name}") };
+            // The keys of a map are no fields: its values are what the field is.
+            let is_field = name.starts_with(|first: char| first.is_ascii_lowercase()) && !name.contains('.');
+            walk(value, if is_field { name } else { field }, &place)
+        }),
+        Value::Number(number) if !number.is_f64() => match number.as_u64() {
+            Some(count) => at_most(count, field, place),
+            None if is_quantity(field) => Ok(()),
+            None => Err(format!("`{place}` is {number}, which is no count")),
+        },
+        _ => Ok(()),
+    }
+}
+
+/// Checks the integers of a line, whose fields have these names.
+///
+/// # Errors
+/// Which one is too large.
+pub(crate) fn check_line(names: &StringRecord, line: &StringRecord) -> Result<(), String> {
+    let integers = names.iter().zip(line).filter_map(|(name, cell)| Some((name, cell.parse::<u64>().ok()?)));
+    integers.into_iter().try_for_each(|(name, count)| at_most(count, name, name))
+}
+
+fn at_most(count: u64, field: &str, place: &str) -> Result<(), String> {
+    let most = MOST.iter().find(|(name, _)| *name == field).map_or(u64::from(MOST_OF_ONE_KIND), |(_, most)| *most);
+    if count <= most || is_quantity(field) {
+        return Ok(());
+    }
+    Err(format!("`{place}` is {count}, and the most that is read is {most}"))
+}
+
+fn is_quantity(field: &str) -> bool {
+    UNITS.iter().any(|unit| field.ends_with(unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_count_that_no_machine_has_is_refused_with_its_place() {
+        let error = |value: Value| check(&value).unwrap_err();
+        let cpu = |packages: Value| json!({"machine": {"cpu": {"packages": packages}}});
+        assert_eq!(check(&cpu(json!(1024))), Ok(()));
+        assert_eq!(error(cpu(json!(1025))), "`machine.cpu.packages` is 1025, and the most that is read is 1024");
+        assert_eq!(error(cpu(json!(-1))), "`machine.cpu.packages` is -1, which is no count");
+        assert!(error(json!({"warnings": vec![""; 1 << 15]})).contains("`warnings` has 32768 elements"));
+        let text = error(json!({"sessions": [{"processes": [[0, 3], [4, u64::MAX]]}]}));
+        assert!(text.starts_with("`sessions[0].processes[1][1]` is 18446744073709551615"), "{text}");
+        assert!(error(json!({"planned_by_primitive": {"cpu.lock.mcs": 1_u64 << 40}})).contains("cpu.lock.mcs"));
+        assert_eq!(check(&json!({"seed": u64::MAX, "clocks": [{"frequency_hz": 2_000_000_000}], "a": 1e300})), Ok(()));
+    }
+}

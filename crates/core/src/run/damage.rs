@@ -1,0 +1,166 @@
+//! The lines of a table one by one. No cell that we write holds a line break, so a damaged line (a block of zeros after a power cut,
+//! a line cut off, bytes of another file) costs its own row and no other.
+
+use std::fmt;
+use std::path::Path;
+
+use csv::{ReaderBuilder, StringRecord};
+
+use crate::RunDirectoryError;
+
+/// The most lines of a table of rows: all pairs of 1,024 CPUs, and whatever else a run measures.
+pub(crate) const MOST_ROWS: usize = 600_000;
+
+/// The first line of a table below its header.
+pub(crate) const FIRST_LINE: u64 = 2;
+
+/// Lines of one table whose rows are left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DamagedLines {
+    count: usize,
+    /// The numbers of the first ones, from 1.
+    first: Vec<u64>,
+    reason: String,
+}
+
+/// So many lines are named.
+const MOST_NAMED: usize = 5;
+
+impl DamagedLines {
+    /// Counts a line, and keeps why the first one is damaged.
+    pub(crate) fn add(&mut self, line: u64, reason: impl FnOnce() -> String) {
+        if self.count == 0 {
+            self.reason = reason();
+        }
+        if self.count < MOST_NAMED {
+            self.first.push(line);
+        }
+        self.count += 1;
+    }
+
+    /// What is wrong with the table of this name; `None` if nothing is.
+    pub fn warning(&self, table: &str) -> Option<String> {
+        (self.count > 0).then(|| format!("damaged: {self} of {table} left out; restore the file from a copy"))
+    }
+}
+
+/// `3 lines (7, 9 and 12; line 7: it has 3 cells and not 54)`.
+impl fmt::Display for DamagedLines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(first) = self.first.first() else { return f.write_str("no line") };
+        if self.count == 1 {
+            return write!(f, "line {first} ({})", self.reason);
+        }
+        let named: Vec<String> = self.first.iter().map(u64::to_string).collect();
+        let more = if self.count > named.len() { ", ..." } else { "" };
+        write!(f, "{} lines ({}{more}; line {first}: {})", self.count, named.join(", "), self.reason)
+    }
+}
+
+/// A line of a table, or several where another program broke a cell: its number, its bytes, and its record or why it has none.
+pub(crate) type NumberedRecord<'a> = (u64, &'a [u8], Result<StringRecord, String>);
+
+/// Another program breaks a cell over so many lines at most.
+const MOST_BREAKS: u64 = 16;
+
+/// The records of these lines, which have so many cells; the first line has this `number`. What is no record is an error with the
+/// reason. Empty lines are passed over.
+pub(crate) fn records(table: &[u8], number: u64, cells: usize) -> impl Iterator<Item = NumberedRecord<'_>> {
+    let (mut start, mut number) = (0, number);
+    std::iter::from_fn(move || {
+        while table.get(start) == Some(&b'\n') {
+            (start, number) = (start + 1, number + 1);
+        }
+        let mut bytes = first_line(&table[start..])?;
+        let (mut count, mut found) = (1, record(bytes));
+        if found.as_ref().is_err_and(|reason| reason == OPEN_QUOTE) {
+            // The quote may close further down. What it closes has as many cells as any other record.
+            let mut length = bytes.len();
+            for further in 2..=MOST_BREAKS {
+                // Unless a record of its own comes first.
+                let is_part = |line: &&[u8]| !record(line).is_ok_and(|record| record.len() == cells);
+                let Some(line) = first_line(&table[start + length..]).filter(is_part) else { break };
+                length += line.len();
+                let joined = &table[start..start + length];
+                if let Some(record) = record(joined).ok().filter(|record| record.len() == cells) {
+                    (count, bytes, found) = (further, joined, Ok(record));
+                    break;
+                }
+            }
+        }
+        let line = number;
+        (start, number) = (start + bytes.len(), number + count);
+        Some((line, bytes, found))
+    })
+}
+
+/// The first line with its break, if it has one; `None` at the end.
+fn first_line(rest: &[u8]) -> Option<&[u8]> {
+    let end = rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |at| at + 1);
+    (end > 0).then(|| &rest[..end])
+}
+
+const OPEN_QUOTE: &str = "a quote is not closed";
+
+fn record(line: &[u8]) -> Result<StringRecord, String> {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let text = std::str::from_utf8(line).map_err(|_| "it is no UTF-8".to_owned())?;
+    if text.contains('\0') {
+        return Err("it holds zero bytes".to_owned());
+    }
+    let quotes = text.matches('"').count();
+    if quotes == 0 {
+        return Ok(text.split(',').collect());
+    }
+    if quotes % 2 == 1 {
+        return Err(OPEN_QUOTE.to_owned());
+    }
+    let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(line);
+    let mut record = StringRecord::new();
+    let is_read = reader.read_record(&mut record).map_err(|error| error.to_string())?;
+    if is_read { Ok(record) } else { Err("it holds no cell".to_owned()) }
+}
+
+/// Refuses a table that has more lines than any run writes: they would not fit into memory.
+pub(crate) fn at_most(count: usize, most: usize, path: &Path) -> Result<(), RunDirectoryError> {
+    if count <= most {
+        return Ok(());
+    }
+    Err(RunDirectoryError::content(path, format!("it has more than {most} lines, the most that are read")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_line_leaves_its_neighbours() {
+        let table = b"a,1\n\0\0\0\0\nb,\"x, \"\"y\"\"\"\n\xff,2\nc,\"open\nd,2\n\ne,\"3\n4\"\nf,5";
+        let read: Vec<_> = records(table, 2, 2).collect();
+        let cells = |at: usize| {
+            let (.., record) = &read[at];
+            record.as_ref().map(|record| record.iter().collect::<Vec<_>>()).map_err(Clone::clone)
+        };
+        assert_eq!(read.iter().map(|(number, ..)| *number).collect::<Vec<_>>(), [2, 3, 4, 5, 6, 7, 9, 11]);
+        assert_eq!((cells(0), cells(2), cells(5)), (Ok(vec!["a", "1"]), Ok(vec!["b", "x, \"y\""]), Ok(vec!["d", "2"])));
+        assert_eq!(
+            (cells(6), cells(7)),
+            (Ok(vec!["e", "3\n4"]), Ok(vec!["f", "5"])),
+            "a cell that another program broke"
+        );
+        for (at, reason) in [(1, "zero bytes"), (3, "UTF-8"), (4, "quote")] {
+            assert!(cells(at).unwrap_err().contains(reason), "{at}: {:?}", cells(at));
+        }
+    }
+
+    #[test]
+    fn damaged_lines_are_counted_and_the_first_ones_named() {
+        let mut damaged = DamagedLines::default();
+        assert_eq!(damaged.warning("details.csv"), None);
+        damaged.add(3, || "it is no UTF-8".to_owned());
+        assert!(damaged.warning("details.csv").unwrap().contains("line 3 (it is no UTF-8) of details.csv"));
+        (4..12).for_each(|line| damaged.add(line, || unreachable!("the first reason is told")));
+        let text = damaged.warning("details.csv").unwrap();
+        assert!(text.contains("9 lines (3, 4, 5, 6, 7, ...; line 3: it is no UTF-8) of details.csv"), "{text}");
+    }
+}
