@@ -1,6 +1,7 @@
 //! Items by their keys.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
 
 /// The items of each key, in the order of the keys.
 pub(crate) fn sets<K: Ord, V>(items: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, Vec<V>> {
@@ -12,10 +13,12 @@ pub(crate) fn sets<K: Ord, V>(items: impl IntoIterator<Item = (K, V)>) -> BTreeM
 }
 
 /// The items of each key, in the order in which the keys first occur.
-pub fn in_groups<K: PartialEq, V>(items: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+pub fn in_groups<K: Eq + Hash + Clone, V>(items: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
     let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    let mut places: HashMap<K, usize> = HashMap::new();
     for (key, item) in items {
-        match groups.iter_mut().find(|(known, _)| *known == key) {
+        let place = *places.entry(key.clone()).or_insert(groups.len());
+        match groups.get_mut(place) {
             Some((_, group)) => group.push(item),
             None => groups.push((key, vec![item])),
         }

@@ -20,7 +20,7 @@ pub(crate) mod alike;
 mod known;
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use syncscope_core::{Case, Catalogue, Placement, Role, Row, Verdict};
@@ -29,7 +29,7 @@ use super::usual::{MachineSize, short_name, unusualness};
 use crate::analysis::compare::ratio::{UncertainCost, p_at_most};
 use crate::analysis::compare::{is_one_definition, measurement_blocks};
 use crate::naming::enumeration;
-use crate::sets::in_groups;
+use crate::sets::{in_groups, sets};
 use crate::{RunData, naming};
 
 pub(crate) use alike::Comparison;
@@ -123,6 +123,7 @@ pub(crate) struct Peers<'a> {
     role: Role,
     /// The case of the first one.
     pub(crate) like: &'a Case,
+    shapes: Shapes<'a>,
 }
 
 impl<'a> Peers<'a> {
@@ -138,7 +139,7 @@ impl<'a> Peers<'a> {
             let designs = Reverse(designs.collect::<BTreeSet<_>>().len());
             (machine.is_oversubscribed_by(case), size.rank(case), designs, unusualness(shape), shape.clone())
         });
-        usual.map(|(_, rows)| Self { data, role, like: data.case(rows[0]) })
+        usual.map(|(_, rows)| Self { data, role, like: data.case(rows[0]), shapes: Shapes::of(data, role) })
     }
 
     /// Those of so many CPU threads; without a number, of the most that fit the CPUs.
@@ -156,12 +157,49 @@ impl<'a> Peers<'a> {
     }
 
     pub(crate) fn contest(&self, basis: Basis) -> Contest<'a> {
-        Contest::like(self.data, self.role, self.like, basis)
+        self.shapes.contest(self.like, basis)
     }
 
     /// The contest of the same rows at so many threads.
     pub(crate) fn at(&self, threads: u32) -> Contest<'a> {
-        Contest::like(self.data, self.role, &Case { threads: Some(threads), ..self.like.clone() }, Basis::Run)
+        self.shapes.contest(&Case { threads: Some(threads), ..self.like.clone() }, Basis::Run)
+    }
+}
+
+/// The rows of a role by what remains of their cases where primitives are compared. A run has as many contests of a role as these
+/// shapes, and none of them looks at the rows of the others.
+#[derive(Debug)]
+struct Shapes<'a> {
+    data: &'a RunData,
+    role: Role,
+    rows: BTreeMap<Case, Vec<usize>>,
+    /// The primitives of the role, and whether the run has yet to measure some of their cases.
+    primitives: Vec<(&'a str, bool)>,
+}
+
+impl<'a> Shapes<'a> {
+    fn of(data: &'a RunData, role: Role) -> Self {
+        let rows = data.sets(|row| has_role(data, &row.case, role).then(|| shape(&data.catalogue, &row.case)));
+        let primitives = data.catalogue.with_role(role).map(|one| (one.id, data.has_more_planned(one.id))).collect();
+        Self { data, role, rows, primitives }
+    }
+
+    /// The rows whose cases are like this one. Cases that do not exist, and primitives that the compiler removes, take no part.
+    fn contest(&self, like: &Case, basis: Basis) -> Contest<'a> {
+        let of_shape = self.rows.get(&shape(&self.data.catalogue, like)).map_or(&[][..], Vec::as_slice);
+        let by_primitive = sets(of_shape.iter().map(|index| (self.data.case(*index).primitive.as_str(), *index)));
+        let (mut entrants, mut pending, mut left_out) = (Vec::new(), Vec::new(), 0);
+        for (primitive, is_open) in &self.primitives {
+            let own = by_primitive.get(primitive).map_or(&[][..], Vec::as_slice);
+            let existing = own.iter().filter(|index| takes_part(self.data, &self.data.rows[**index], self.role));
+            entrants.extend(existing.map(|index| Entrant::of(self.data, *index, basis)));
+            match own {
+                [] if *is_open => pending.push(short_name(primitive).to_owned()),
+                [] => left_out += 1,
+                _ => {}
+            }
+        }
+        Contest { left_out, ..Contest::of(entrants, pending) }
     }
 }
 
@@ -172,12 +210,12 @@ const CHOICES: [Role; 5] =
 /// The rows that are the cheapest of all that are like them, in each set of a role and a size.
 pub(crate) fn cheapest_rows(data: &RunData) -> Vec<&Row> {
     let of_role = |role: Role| {
-        let rows = data.rows.iter().filter(move |row| takes_part(data, row, role));
-        let sets: BTreeSet<Case> = rows.map(|row| shape(&data.catalogue, &row.case)).collect();
-        sets.into_iter().filter_map(move |like| {
-            let contest = Contest::like(data, role, &like, Basis::Run);
+        let shapes = Shapes::of(data, role);
+        let cheapest = |like: &Case| {
+            let contest = shapes.contest(like, Basis::Run);
             contest.outcome().and_then(Result::ok).map(|win| &data.rows[win.cost.index])
-        })
+        };
+        shapes.rows.keys().filter_map(cheapest).collect::<Vec<_>>()
     };
     CHOICES.into_iter().flat_map(of_role).collect()
 }
@@ -225,20 +263,7 @@ impl<'a> Contest<'a> {
     /// The rows of this role whose cases are like this one. Cases that do not exist, and primitives that the compiler removes,
     /// take no part.
     pub(crate) fn like(data: &'a RunData, role: Role, like: &Case, basis: Basis) -> Self {
-        let like = shape(&data.catalogue, like);
-        let (mut entrants, mut pending, mut left_out) = (Vec::new(), Vec::new(), 0);
-        for primitive in data.catalogue.with_role(role) {
-            let rows = data.rows.iter().enumerate().filter(|(_, row)| row.case.primitive == primitive.id);
-            let own: Vec<(usize, &Row)> = rows.filter(|(_, row)| shape(&data.catalogue, &row.case) == like).collect();
-            let existing = own.iter().filter(|(_, row)| takes_part(data, row, role)).map(|(index, _)| *index);
-            entrants.extend(existing.map(|index| Entrant::of(data, index, basis)));
-            match own.as_slice() {
-                [] if data.has_more_planned(primitive.id) => pending.push(short_name(primitive.id).to_owned()),
-                [] => left_out += 1,
-                _ => {}
-            }
-        }
-        Self { left_out, ..Self::of(entrants, pending) }
+        Shapes::of(data, role).contest(like, basis)
     }
 
     /// Both together.

@@ -5,8 +5,8 @@
 mod render;
 mod sections;
 
+use syncscope_core::Case;
 use syncscope_core::run::Status;
-use syncscope_core::{Case, Verdict};
 
 use crate::analysis::{contest, questions, trust};
 use crate::sets::in_groups;
@@ -89,13 +89,14 @@ const MOST_FAILURES: usize = 5;
 
 fn failures(data: &RunData, text: Text) -> Vec<String> {
     let failed = data.rows.iter().filter(|row| row.verdict.is_failure());
-    let failed = in_groups(failed.map(|row| ((&row.case.primitive, &row.verdict), &row.case)));
-    let of = |((primitive, verdict), cases): &((&String, &Verdict), Vec<&Case>)| {
+    let failed =
+        in_groups(failed.map(|row| ((&row.case.primitive, (row.verdict.name(), row.verdict.reason())), &row.case)));
+    let of = |((primitive, (verdict, reason)), cases): &((&String, (&str, &str)), Vec<&Case>)| {
         let case = match cases.as_slice() {
             [one] => one.to_string(),
             several => format!("{primitive}, {} cases", several.len()),
         };
-        format!("{}: {case}: {}", naming::verdict(verdict.name()), verdict.reason())
+        format!("{}: {case}: {reason}", naming::verdict(verdict))
     };
     let more = failed.len().saturating_sub(MOST_FAILURES);
     let more = (more > 0).then(|| format!("and {more} more; see the page"));
