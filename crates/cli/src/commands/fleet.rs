@@ -6,7 +6,7 @@ use syncscope_core::run_directory::RunDirectory;
 use syncscope_report::{Fleet, export, page};
 
 use crate::args::{FleetArguments, TextFormat};
-use crate::commands::report::{page_of, write_named};
+use crate::commands::report::{page_of, unless_broken, write_named};
 use crate::failure::{Failure, Outcome};
 use crate::selection::Selection;
 use crate::{runs, terminal};
@@ -18,15 +18,11 @@ pub(crate) fn fleet(arguments: &FleetArguments) -> Result<Outcome, Failure> {
     let mut pages = Vec::new();
     for path in run_directories(&arguments.runs)? {
         // A node whose run cannot be read is one of many: the others are compared.
-        match runs::load_as_measured(&path) {
-            Ok(mut data) => {
-                data.rows.retain(|row| selection.selects(&row.case));
-                if !data.rows.is_empty() {
-                    pages.push(arguments.out.as_ref().and_then(|out| page_of(out, &path, &data.name)));
-                    fleet.add(&data);
-                }
-            }
-            Err(error) => terminal::warning(&format!("left out: {error}")),
+        let Some(mut data) = unless_broken(runs::load_as_measured(&path)) else { continue };
+        data.rows.retain(|row| selection.selects(&row.case));
+        if !data.rows.is_empty() {
+            pages.push(arguments.out.as_ref().and_then(|out| page_of(out, &path, &data.name)));
+            fleet.add(&data);
         }
     }
     let Some(examined) = fleet.examine(arguments.threshold.0) else {

@@ -19,14 +19,22 @@ pub(crate) fn report(arguments: ReportArguments) -> Result<Outcome, Failure> {
         (None, [directory]) => directory.report(),
         (None, _) => return Err(Failure::Usage("several runs need a file name for the page: -o FILE".to_owned())),
     };
-    let load = |directory: &RunDirectory| runs::load_as_measured(directory.path());
-    let data = directories.iter().map(load).collect::<Result<Vec<_>, _>>()?;
+    let data = match directories.as_slice() {
+        [directory] => vec![runs::load_as_measured(directory.path())?],
+        several => {
+            several.iter().filter_map(|directory| unless_broken(runs::load_as_measured(directory.path()))).collect()
+        }
+    };
+    if data.is_empty() {
+        return Err(Failure::CouldNot("none of these runs can be read".to_owned()));
+    }
     write_named(&output, &page::render(&data))?;
     terminal::note(&format!("wrote {}", output.display()));
     Ok(Outcome::Done)
 }
 
-/// Writes the page. What holds no run is left out, so that a folder of runs can be given as `results/*`.
+/// Writes the page. What holds no run is left out, so that a folder of runs can be given as `results/*`, and so is a run that cannot
+/// be read: one broken run of many does not end the gallery.
 pub(crate) fn gallery(arguments: &GalleryArguments) -> Result<Outcome, Failure> {
     let mut entries = Vec::new();
     for path in &arguments.runs {
@@ -34,18 +42,25 @@ pub(crate) fn gallery(arguments: &GalleryArguments) -> Result<Outcome, Failure> 
             terminal::note(&format!("left out: {} is not a run", path.display()));
             continue;
         }
-        let data = runs::load(path)?;
+        let Some(data) = unless_broken(runs::load(path)) else { continue };
         let page = page_of(&arguments.out, path, &data.name);
         entries.push(gallery::Entry { data, page });
     }
     if entries.is_empty() {
-        return Err(Failure::Usage("none of these folders holds a run; name folders with a run.json".to_owned()));
+        return Err(Failure::Usage(
+            "none of these folders holds a run that can be read; name folders with a run.json".to_owned(),
+        ));
     }
     let html = gallery::render(&entries, arguments.title.as_deref());
     let out = &arguments.out;
     write_named(out, &html)?;
     terminal::note(&format!("wrote {} ({} runs)", out.display(), entries.len()));
     Ok(Outcome::Done)
+}
+
+/// A run of several; one that cannot be read is named and left out.
+pub(super) fn unless_broken(run: Result<RunData, RunDirectoryError>) -> Option<RunData> {
+    run.inspect_err(|error| terminal::warning(&format!("left out: {error}"))).ok()
 }
 
 /// The address of a run's page where it stands beside the gallery as `NAME/report.html`.

@@ -37,6 +37,45 @@ fn runs_stand_on_one_page_and_what_is_no_run_is_left_out() {
 }
 
 #[test]
+fn a_broken_run_of_several_is_named_and_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    for name in ["a", "b", "c", "d"] {
+        fs::create_dir(path(name)).unwrap();
+        for file in ["run.json", "measurements.csv"] {
+            fs::copy(stored("epyc-zen5-2cpu-vm").join(file), path(name).join(file)).unwrap();
+        }
+    }
+    // A reader that waited for a writer would not end.
+    fs::remove_file(path("b/measurements.csv")).unwrap();
+    assert!(Command::new("mkfifo").arg(path("b/measurements.csv")).status().unwrap().success());
+    let run = fs::read_to_string(path("a/run.json")).unwrap();
+    fs::write(path("c/run.json"), run.replacen("\"packages\": 1", "\"packages\": 4294967295", 1)).unwrap();
+    let names = ["a", "b", "c", "d"].map(|name| path(name).into_os_string());
+    for command in ["gallery", "report"] {
+        let page = path("page.html");
+        let output = Command::new(env!("CARGO_BIN_EXE_syncscope"))
+            .arg(command)
+            .args(&names)
+            .arg("-o")
+            .arg(&page)
+            .output()
+            .unwrap();
+        let text = errors(&output);
+        assert_eq!(output.status.code(), Some(0), "{command}: {text}");
+        for part in ["b/measurements.csv: it is no regular file", "c/run.json: `machine.cpu.packages` is 4294967295"] {
+            assert!(text.contains("left out: ") && text.contains(part), "{command}: {text}");
+        }
+        fs::remove_file(page).unwrap();
+    }
+    let alone = Command::new(env!("CARGO_BIN_EXE_syncscope"))
+        .args(["show".into(), path("b").into_os_string()])
+        .output()
+        .unwrap();
+    assert!(alone.status.code() == Some(1) && errors(&alone).contains("no regular file"), "{}", errors(&alone));
+}
+
+#[test]
 fn without_a_run_there_is_no_page() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("index.html");

@@ -169,7 +169,10 @@ fn what_submit_would_not_write_is_refused_and_leaves_nothing() {
     let whole = fs::read(&file).unwrap();
     let mut named = good["run"].clone();
     named["command"] = json!(["/home/me/syncscope"]);
+    let mut large = good["run"].clone();
+    large["machine"]["cpu"]["packages"] = json!(u32::MAX);
     let refused = [
+        ("a number that no machine has", with("run", large)),
         ("no archive", b"{}".to_vec()),
         ("half an archive", whole[..whole.len() / 2].to_vec()),
         ("too large", vec![0x1f; (64 << 10) + 1]),
