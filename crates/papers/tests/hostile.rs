@@ -1,0 +1,332 @@
+//! Files of other people whose numbers and strings are chosen to hurt: each integer at its extremes and each string an escape
+//! sequence, a formula, a markup and a megabyte long, in `run.json` and in each table, for all that is drawn of a run. Nothing panics,
+//! nothing takes more memory or time than the limits of the child that reads them.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use syncscope_core::run::plain::read_text;
+use syncscope_core::{Catalogue, RunDirectory};
+use syncscope_report::gallery::Entry;
+use syncscope_report::{Asked, Fleet, Need, RunData, advise, compare, export, findings, gallery, page, table};
+
+/// Seconds of CPU and KiB of address space of a child.
+const SECONDS: u32 = 240;
+const KIB: u32 = 2_000_000;
+
+/// Runs one of the ignored tests below in a process that may use no more than that.
+fn within_limits(test: &str) {
+    let limits = format!("ulimit -v {KIB} -t {SECONDS}; exec \"$0\" \"$@\"");
+    let mut child = Command::new("sh");
+    child.args(["-c", &limits]).arg(std::env::current_exe().unwrap());
+    let output = child.args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"]).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let end: String = text.chars().rev().take(3000).collect::<String>().chars().rev().collect();
+    assert!(output.status.success(), "{test}: {}\n{end}", output.status);
+    assert!(text.contains("1 passed"), "{end}");
+}
+
+#[test]
+fn every_integer_of_run_json_at_its_extremes() {
+    within_limits("integers_of_run_json");
+}
+
+#[test]
+fn every_integer_of_each_table_at_its_extremes() {
+    within_limits("integers_of_tables");
+}
+
+#[test]
+fn every_string_that_hurts() {
+    within_limits("strings");
+}
+
+/// A run that has something of everything: rows of both sides, details, and the tables of experiments.
+struct Hostile {
+    _folder: tempfile::TempDir,
+    path: PathBuf,
+    catalogue: Arc<Catalogue>,
+    run: Value,
+}
+
+/// The tables of experiments: the seeds of the fuzz target that reads them, whose first byte names the table.
+const TABLES: [&str; 10] = [
+    "crosscheck",
+    "asynchrony",
+    "asynchrony_classes",
+    "asynchrony_neighbours",
+    "asynchrony_launches",
+    "timeline",
+    "timeline_figures",
+    "timeline_edits",
+    "timeline_code",
+    "timeline_clocks",
+];
+
+/// So many rows of each primitive.
+const ROWS: usize = 2;
+
+impl Hostile {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        fs::create_dir(&path).unwrap();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let stored = |run: &str, table: &str| read_text(&root.join("results").join(run).join(table)).unwrap();
+        let mut lines: Vec<String> = Vec::new();
+        for run in ["h100-x4", "h100-x4-barriers", "epyc-zen5-2cpu-vm"] {
+            let text = stored(run, "measurements.csv");
+            let mut counts = std::collections::HashMap::new();
+            for line in text.lines().skip(usize::from(!lines.is_empty())) {
+                let count: &mut usize = counts.entry(line.split(',').nth(3).unwrap().to_owned()).or_default();
+                *count += 1;
+                if *count <= ROWS {
+                    lines.push(line.to_owned());
+                }
+            }
+        }
+        fs::write(path.join("measurements.csv"), lines.join("\n") + "\n").unwrap();
+        let details = stored("h100-x4", "details.csv");
+        let ids: Vec<&str> = lines.iter().map(|line| line.split(',').next().unwrap()).collect();
+        let is_ours = |line: &&str| {
+            line.starts_with("case_id") || line.starts_with("cpu,") || ids.iter().any(|id| line.starts_with(id))
+        };
+        let details: Vec<&str> = details.lines().filter(is_ours).take(400).collect();
+        fs::write(path.join("details.csv"), details.join("\n") + "\n").unwrap();
+        for name in TABLES {
+            let seed = fs::read(root.join("fuzz/seeds/published").join(name)).unwrap();
+            fs::write(path.join(format!("{name}.csv")), &seed[1..]).unwrap();
+        }
+        let run = complete(serde_json::from_str(&stored("h100-x4", "run.json")).unwrap());
+        let catalogue = [syncscope_cpu::catalogue(), syncscope_gpu::primitives()].concat().into_iter().collect();
+        let hostile = Self { _folder: folder, path, catalogue: Arc::new(catalogue), run };
+        hostile.write_run(&hostile.run);
+        let read = syncscope_papers::load(&hostile.path, hostile.catalogue.clone());
+        assert!(read.is_ok(), "it is in order: {:?}", read.err());
+        hostile
+    }
+
+    fn write_run(&self, run: &Value) {
+        fs::write(self.path.join("run.json"), serde_json::to_vec(run).unwrap()).unwrap();
+    }
+
+    /// Draws what can be read, and says whether it could.
+    fn is_drawn(&self, markup: Option<&str>) -> bool {
+        let Ok(data) = syncscope_papers::load(&self.path, self.catalogue.clone()) else { return false };
+        let html = everything(data);
+        assert!(markup.is_none_or(|markup| !html.contains(markup)), "markup of a file is markup of the page");
+        true
+    }
+}
+
+/// With the fields that this run does not have.
+fn complete(mut run: Value) -> Value {
+    let fields = run.as_object_mut().unwrap();
+    fields.insert("repeat".to_owned(), json!(2));
+    fields.insert(
+        "between_runs".to_owned(),
+        json!([{"class": "cache lines that move", "runs": 3,
+        "ns": {"factor": 1.0, "degrees": 2.0, "shared": 0.1, "cases": {}}}]),
+    );
+    run
+}
+
+/// Everything that a command makes of a run; the pages.
+fn everything(data: RunData) -> String {
+    let _ = (table::summary(&data, 80, false), export::rows::for_terminal(&data, 80), export::rows::as_markdown(&data));
+    let _ = (export::rows::as_csv(&data), export::rows::as_json(&data), findings(&data));
+    let _ = (export::trackers::as_bmf(&data), export::trackers::as_github(&data), export::trackers::as_reframe(&data));
+    for need in Need::ALL.iter().copied() {
+        let answers = advise(&data, need, Asked { threads: None, on: None, wait: None });
+        let _ = (export::advice::for_terminal(&data, &answers, 60), export::advice::as_json(&data, &answers));
+    }
+    let comparison = compare(&data, &data, 0.05);
+    let _ = (export::comparison::for_terminal(&comparison, 60), export::comparison::as_json(&comparison));
+    let mut fleet = Fleet::default();
+    (0..3).for_each(|_| fleet.add(&data));
+    let nodes = fleet
+        .examine(0.05)
+        .map(|fleet| export::fleet::as_json(&fleet) + &page::fleet::render(&fleet, &[None, None, None]));
+    let one = page::render(std::slice::from_ref(&data));
+    one + &nodes.unwrap_or_default() + &gallery::render(&[Entry { data, page: None }], None)
+}
+
+const EXTREMES: [&str; 6] = ["0", "1", "2147483648", "4294967295", "18446744073709551615", "-1"];
+
+/// The places of all values of a kind in an object, as JSON pointers.
+fn places(value: &Value, is_meant: fn(&Value) -> bool, at: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            fields.iter().for_each(|(name, value)| places(value, is_meant, &format!("{at}/{name}"), found));
+        }
+        // The elements of a list are alike.
+        Value::Array(values) => {
+            values.iter().take(1).for_each(|value| places(value, is_meant, &format!("{at}/0"), found))
+        }
+        value if is_meant(value) => found.push(at.to_owned()),
+        _ => {}
+    }
+}
+
+#[test]
+#[ignore = "within the limits of a child"]
+fn integers_of_run_json() {
+    let hostile = Hostile::new();
+    assert!(hostile.is_drawn(None), "it is in order");
+    let mut found = Vec::new();
+    places(&hostile.run, |value| value.is_u64(), "", &mut found);
+    // One stands for the numbers of cases of all primitives.
+    let mut planned = 0;
+    found.retain(|place| !place.starts_with("/planned_by_primitive") || std::mem::replace(&mut planned, 1) == 0);
+    assert!(found.len() > 30, "{found:?}");
+    for place in &found {
+        let drawn = EXTREMES.map(|extreme| {
+            let mut run = hostile.run.clone();
+            *run.pointer_mut(place).unwrap() = serde_json::from_str(extreme).unwrap();
+            hostile.write_run(&run);
+            hostile.is_drawn(None)
+        });
+        let is_any = place == "/seed" || place.ends_with("_bytes") || place.ends_with("_celsius");
+        assert!(is_any || !drawn[3..].contains(&true), "{place}: {EXTREMES:?} drawn: {drawn:?}");
+    }
+}
+
+/// The lines of a table with these cells in one column, wherever the column says something.
+fn with_cells(text: &str, column: usize, cell: &str) -> String {
+    let mut lines = text.lines();
+    let mut changed = format!("{}\n", lines.next().unwrap());
+    for line in lines {
+        let cells = line.split(',').enumerate();
+        let cells: Vec<&str> =
+            cells.map(|(at, own)| if at == column && !own.is_empty() { cell } else { own }).collect();
+        changed += &(cells.join(",") + "\n");
+    }
+    changed
+}
+
+/// For each column of each table that fits: the file, its text, and the column.
+fn columns(hostile: &Hostile, is_meant: fn(&str) -> bool) -> Vec<(PathBuf, String, usize)> {
+    let names = ["measurements", "details"].into_iter().chain(TABLES);
+    let of_table = |name: &str| {
+        let file = hostile.path.join(format!("{name}.csv"));
+        // A quoted cell may hold a comma: those lines are left out.
+        let text: String =
+            fs::read_to_string(&file).unwrap().split_inclusive('\n').filter(|line| !line.contains('"')).collect();
+        let count = text.lines().next().unwrap().split(',').count();
+        let fits = |at: &usize| text.lines().skip(1).any(|line| line.split(',').nth(*at).is_some_and(is_meant));
+        (0..count).filter(fits).map(|at| (file.clone(), text.clone(), at)).collect::<Vec<_>>()
+    };
+    names.flat_map(of_table).collect()
+}
+
+#[test]
+#[ignore = "within the limits of a child"]
+fn integers_of_tables() {
+    let hostile = Hostile::new();
+    let columns = columns(&hostile, |cell| cell.parse::<u64>().is_ok());
+    assert!(columns.len() > 40, "{}", columns.len());
+    for (file, text, at) in columns {
+        for extreme in EXTREMES {
+            fs::write(&file, with_cells(&text, at, extreme)).unwrap();
+            hostile.is_drawn(None);
+        }
+        fs::write(&file, text).unwrap();
+    }
+    // Numbers within words.
+    let file = hostile.path.join("measurements.csv");
+    let text = fs::read_to_string(&file).unwrap();
+    for (name, words) in [
+        (
+            "group",
+            [
+                "tile 0",
+                "tile 4294967295",
+                "cluster 4294967295",
+                "line_on_node 4294967295",
+                "spin 0 us",
+                "nodes 4294967295",
+            ],
+        ),
+        ("placement", ["4294967295", "0,4294967295", "1048576", "0,0", "-1", "0-9"]),
+    ] {
+        let at = text.lines().next().unwrap().split(',').position(|column| column == name).unwrap();
+        for word in words {
+            fs::write(&file, with_cells(&text, at, &format!("\"{word}\""))).unwrap();
+            hostile.is_drawn(None);
+        }
+    }
+}
+
+const MARKUP: &str = "<img src=x onerror=alert(1)>";
+
+#[test]
+#[ignore = "within the limits of a child"]
+fn strings() {
+    let hostile = Hostile::new();
+    let long = "long ".repeat(200_000);
+    let payloads =
+        ["\u{1b}]0;x\u{7}\u{9b}31m\u{202e}", "=HYPERLINK(\"http://x\")", MARKUP, &long, "</script><!--", "__proto__"];
+    let mut found = Vec::new();
+    places(&hostile.run, Value::is_string, "", &mut found);
+    assert!(found.len() > 30, "{found:?}");
+    for payload in payloads {
+        // All at once: a string that ends the reading of a run would hide what others do.
+        for places in found.chunks(if payload.len() > 100 { 1 } else { 4 }) {
+            let mut run = hostile.run.clone();
+            places.iter().for_each(|place| *run.pointer_mut(place).unwrap() = json!(payload));
+            hostile.write_run(&run);
+            hostile.is_drawn(Some(MARKUP));
+        }
+    }
+    let mut run = hostile.run.clone();
+    run["machine"] = Value::Object(Map::from_iter([(MARKUP.to_owned(), json!(1))]));
+    hostile.write_run(&run);
+    assert!(!hostile.is_drawn(None), "an unknown field");
+    hostile.write_run(&hostile.run);
+    for (file, text, at) in columns(&hostile, |cell| !cell.is_empty() && cell.parse::<f64>().is_err()) {
+        for payload in payloads {
+            let lines = if payload.len() > 100 { 2 } else { usize::MAX };
+            let text: String = text.split_inclusive('\n').take(lines).collect();
+            fs::write(&file, with_cells(&text, at, &format!("\"{}\"", payload.replace('"', "\"\"")))).unwrap();
+            hostile.is_drawn(Some(MARKUP));
+        }
+        fs::write(&file, text).unwrap();
+    }
+}
+
+#[test]
+fn a_damaged_line_of_any_table_costs_its_own_row_and_is_named() {
+    let hostile = Hostile::new();
+    let load = || syncscope_papers::load(&hostile.path, hostile.catalogue.clone()).unwrap();
+    assert_eq!(load().damage.warnings().count(), 0, "{:?}", load().damage);
+    let whole = load();
+    for name in ["measurements", "details"].into_iter().chain(TABLES) {
+        let file = hostile.path.join(format!("{name}.csv"));
+        let bytes = fs::read(&file).unwrap();
+        let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+        let third = lines[2];
+        let half = [&third[..third.len() / 2], b"\n"].concat();
+        let joined = [&third[..third.len() - 1], &lines[1][..lines[1].len() - 1], b"\n"].concat();
+        for damaged in [&b"\0\0\0\0\0\0\n"[..], &half, &joined, b"\xff\xfe\n", b"\"open\n"] {
+            let with = [&lines[..2], &[damaged], &lines[3..]].concat().concat();
+            fs::write(&file, with).unwrap();
+            let data = load();
+            let warnings: Vec<String> = data.damage.warnings().collect();
+            let names = |warning: &String| warning.contains("line 3 (") && warning.contains(&format!("{name}.csv"));
+            assert!(warnings.iter().any(names), "{name}: {:?}: {warnings:?}", String::from_utf8_lossy(damaged));
+            let lost = usize::from(name == "measurements");
+            assert_eq!(data.rows.len(), whole.rows.len() - lost, "{name}");
+            assert!(
+                data.rows.iter().all(|row| whole.rows.iter().any(|own| own.case == row.case && own.ns == row.ns)),
+                "{name}"
+            );
+        }
+        fs::write(&file, bytes).unwrap();
+    }
+    assert!(RunDirectory::open(&hostile.path).is_ok());
+}
