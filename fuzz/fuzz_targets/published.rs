@@ -35,7 +35,8 @@ fuzz_target!(|bytes: &[u8]| {
         first.into_iter().for_each(|first| folder.write(first, b""));
         folder.write(name, bytes);
         for experiment in EXPERIMENTS {
-            let found = (experiment.read)(&folder.directory(), &Run::new(experiment.name, SystemTime::UNIX_EPOCH));
+            let run = Run::new(experiment.name, SystemTime::UNIX_EPOCH);
+            let found = (experiment.read)(&folder.directory(), &run, &mut Vec::new());
             // What was read is drawn.
             found.into_iter().flatten().for_each(|found| drop(found.to_string()));
         }
