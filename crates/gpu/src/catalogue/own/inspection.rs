@@ -40,26 +40,23 @@ impl Inspector {
         candidates: &[String],
         dtype: Option<Dtype>,
     ) -> Result<Inspected, NvrtcError> {
-        let mut best: Option<(usize, Box<CompileFailure>)> = None;
+        let mut failures: Vec<Box<CompileFailure>> = Vec::new();
         for names in NAMES {
             // A message about a name has it in quotes.
-            let is_named = |name: &&str| best.as_ref().is_none_or(|(_, failure)| failure.names(name));
-            if !names.iter().all(is_named) {
+            let may_help = |first: &Box<CompileFailure>| names.iter().all(|name| first.names(name));
+            if !failures.first().is_none_or(may_help) {
                 continue;
             }
             let defines = names.iter().map(|name| (*name).to_owned()).collect();
             let source = OwnOperation { defines, ..source.clone() };
             match self.inspect_as(&source, candidates, dtype) {
-                Err(NvrtcError::Compile(failure)) => {
-                    let errors = failure.errors();
-                    if best.as_ref().is_none_or(|(fewest, _)| errors < *fewest) {
-                        best = Some((errors, failure));
-                    }
-                }
+                Err(NvrtcError::Compile(failure)) => failures.push(failure),
                 other => return other,
             }
         }
-        Err(best.map_or(NvrtcError::NotFound, |(_, failure)| NvrtcError::Compile(failure)))
+        // The one about the user's own mistakes alone.
+        let least = failures.into_iter().min_by_key(|failure| failure.errors());
+        Err(least.map_or(NvrtcError::NotFound, NvrtcError::Compile))
     }
 
     /// The same of a source that gets none of the names that it defines. Words that are no functions at all are left out.
