@@ -332,8 +332,7 @@ impl Passes<'_> {
         }
         let verdict = match refusal {
             Refusal::Skipped(reason) => Verdict::Skipped(reason),
-            Refusal::Prevented(reason) => Verdict::Failed(reason),
-            Refusal::Failed(reason) => Verdict::Failed(reason),
+            Refusal::Failed(reason) | Refusal::Prevented(reason) => Verdict::Failed(reason),
             Refusal::Lost(reason) => {
                 self.observer.warning(&reason);
                 self.session.lost_at = Some(pending.case.clone());
