@@ -8,7 +8,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::guard::Guarded;
+pub use crate::guard::wait_within;
+use crate::guard::{Guarded, send};
 use crate::shared_memory::memory_file;
 use crate::{done, opened};
 
@@ -71,13 +72,6 @@ pub fn ask_to_end(child: &Child) {
     }
 }
 
-/// Sends a signal to a child.
-pub(crate) fn send(process: libc::pid_t, signal: libc::c_int) {
-    // SAFETY: the call takes two numbers. A child has not been waited for by anyone but the owner of its `Child`, so the
-    // number is still its own.
-    unsafe { libc::kill(process, signal) };
-}
-
 /// Whether a process gets this signal for what it did. Others come from outside: from somebody, or at a limit.
 pub const fn is_of_fault(signal: i32) -> bool {
     use libc::{SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
@@ -102,21 +96,6 @@ pub struct Ended {
     pub status: Result<ExitStatus, Killed>,
     /// What it wrote to its standard error, or the beginning.
     pub messages: String,
-}
-
-/// Waits for a child until it has ended or `limit` is over; `None` where it goes on.
-///
-/// # Errors
-/// What the operating system says.
-pub fn wait_within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
-    let started = Instant::now();
-    loop {
-        let ended = child.try_wait()?;
-        if ended.is_some() || started.elapsed() >= limit {
-            return Ok(ended);
-        }
-        thread::sleep(FIRST_LOOK);
-    }
 }
 
 /// Runs a command, which reads nothing and whose output nobody reads. It is killed with all that it started when it takes

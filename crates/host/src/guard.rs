@@ -15,10 +15,9 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
-use std::time::Duration;
-use std::{env, fs, io, ptr};
+use std::time::{Duration, Instant};
+use std::{env, fs, io, ptr, thread};
 
-use crate::child_process::{ask_to_end, send, wait_within};
 use crate::done;
 
 /// The signal that makes a guard kill all. Others end nothing: `SIGTERM` is passed to the child.
@@ -32,6 +31,9 @@ const LOOK_AT_END: Duration = Duration::from_millis(2);
 
 /// So many of these looks have guards to end what is below them.
 const ROUNDS_OF_GUARDS: u32 = 1000;
+
+/// How often a child is looked at by who waits for it.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// The name of a guard in `/proc/PID/comm`.
 const NAME: &CStr = c"syncscope-guard";
@@ -79,7 +81,7 @@ impl Guarded {
 
     /// Asks the child to end (`SIGTERM`).
     pub fn ask_to_end(&self) {
-        ask_to_end(&self.0);
+        send(self.0.id().cast_signed(), libc::SIGTERM);
     }
 
     /// Kills the child and all that it started; `None` where something is left after `limit`.
@@ -101,6 +103,28 @@ impl Drop for Guarded {
         if let Ok(None) = self.0.try_wait() {
             send(self.0.id().cast_signed(), END);
         }
+    }
+}
+
+/// Sends a signal to a child.
+pub(crate) fn send(process: libc::pid_t, signal: libc::c_int) {
+    // SAFETY: the call takes two numbers. A child has not been waited for by anyone but the owner of its `Child`, so the
+    // number is still its own.
+    unsafe { libc::kill(process, signal) };
+}
+
+/// Waits for a child until it has ended or `limit` is over; `None` where it goes on.
+///
+/// # Errors
+/// What the operating system says.
+pub fn wait_within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    let started = Instant::now();
+    loop {
+        let ended = child.try_wait()?;
+        if ended.is_some() || started.elapsed() >= limit {
+            return Ok(ended);
+        }
+        thread::sleep(PAUSE);
     }
 }
 
@@ -311,7 +335,6 @@ mod tests {
     use std::os::unix::process::ExitStatusExt as _;
     use std::path::Path;
     use std::thread::sleep;
-    use std::time::Instant;
 
     fn shell(script: &str) -> Command {
         let mut shell = Command::new("sh");

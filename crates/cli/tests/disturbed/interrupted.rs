@@ -64,7 +64,8 @@ fn the_first_ends_a_compiler_and_writes_no_verdict() {
             place.errors()
         );
         place.assert_empty("a compiler that was interrupted");
-        assert!(place.run().read_rows().unwrap().is_empty(), "no row is to blame");
+        let rows = RunDirectory::open(&place.path("run")).and_then(|run| run.read_rows());
+        assert!(rows.is_ok_and(|rows| rows.is_empty()) || !place.path("run").exists(), "no row is to blame");
     }
 }
 
