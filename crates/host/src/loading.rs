@@ -195,6 +195,9 @@ mod tests {
     use super::*;
     use crate::scheduling;
 
+    /// `RLIMIT_MEMLOCK`, whose type differs between C libraries.
+    const LOCKED_MEMORY: u32 = 8;
+
     /// What an initializer may change of each kind. `SIGTTIN` and a limit of locked memory concern no other test.
     fn change_everything(folder: &std::path::Path) {
         scheduling::bind_to_one(scheduling::current_cpu().unwrap()).unwrap();
@@ -207,7 +210,7 @@ mod tests {
             libc::signal(libc::SIGTTIN, libc::SIG_IGN);
             libc::umask(0o777);
             libc::setlocale(libc::LC_ALL, c"C.UTF-8".as_ptr());
-            let hard = limit(libc::RLIMIT_MEMLOCK as u32).unwrap().rlim_max;
+            let hard = limit(LOCKED_MEMORY).unwrap().rlim_max;
             libc::setrlimit(libc::RLIMIT_MEMLOCK, &libc::rlimit { rlim_cur: 0, rlim_max: hard });
             #[cfg(target_arch = "x86_64")]
             std::arch::asm!("ldmxcsr [{}]", in(reg) &0xffc0_u32, options(nostack, readonly));
@@ -228,7 +231,7 @@ mod tests {
         };
         let small = half_of_the_smallest() > 0.0;
         let handler = action(libc::SIGTTIN).unwrap().sa_sigaction;
-        let locked = limit(libc::RLIMIT_MEMLOCK as u32).unwrap().rlim_cur;
+        let locked = limit(LOCKED_MEMORY).unwrap().rlim_cur;
         (scheduling::allowed_cpus(), env::current_dir().unwrap(), is_blocked, small, handler, locked, locale(), umask())
     }
 

@@ -56,8 +56,9 @@ fn workers(of: &Child) -> Vec<u32> {
             fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         let is_worker = |pid: &u32| {
             let arguments = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            // The run watches the process that measures, which starts the workers.
-            arguments.contains("--worker-process") && parent(*pid).and_then(parent) == Some(of.id())
+            // A guard and the process that measures, which starts the workers, are between them and the run.
+            let mut ancestors = std::iter::successors(Some(*pid), |pid| parent(*pid));
+            arguments.contains("--worker-process") && ancestors.any(|pid| pid == of.id())
         };
         let found: Vec<u32> = pids.filter(is_worker).collect();
         if found.len() >= 2 {

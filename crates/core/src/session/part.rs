@@ -12,7 +12,7 @@ use crate::engine::population::States;
 use crate::model::own::is_own;
 use crate::session::laboratory::{PROCESSES, Share};
 use crate::session::observer::Work;
-use crate::session::pending_case::PendingCase;
+use crate::session::pending_case::{MeasuredApart, PendingCase};
 use crate::session::preset::{PassSchedule, additivity_sample};
 use crate::session::states::states_of_classes;
 use crate::{BlockCount, Case, CaseId, Catalogue, Class, Preset};
@@ -156,7 +156,7 @@ impl Part {
     pub(super) fn has_lost_process(&mut self) -> bool {
         if std::mem::replace(&mut self.has_lost_last, true) {
             self.processes_left = 0;
-            self.unfinished_mut().for_each(|pending| pending.lacks_processes = true);
+            self.unfinished_mut().for_each(|pending| pending.apart = MeasuredApart::GivenUp);
         }
         self.processes_left > 0
     }
@@ -180,7 +180,9 @@ impl Part {
         let (time, most_passes) = of_rest.or_else(|| self.one_of_the_fewest(left))?;
         let share_of = |pending: &mut PendingCase| {
             let known = Calibration::known(pending.found.as_ref()?)?;
-            pending.was_asked_apart = true;
+            if pending.apart == MeasuredApart::NotAsked {
+                pending.apart = MeasuredApart::Asked;
+            }
             Some((pending.case.clone(), known))
         };
         let cases = self.cases.iter_mut().filter_map(share_of).collect();

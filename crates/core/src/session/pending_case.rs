@@ -19,6 +19,16 @@ pub(super) enum Recorded {
     Everything,
 }
 
+/// Whether fresh processes measured a case. What they differ by is part of its interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MeasuredApart {
+    NotAsked,
+    Asked,
+    Done,
+    /// It needs more of them, and no other can measure.
+    GivenUp,
+}
+
 /// A case in the course of its measurement blocks.
 pub(super) struct PendingCase {
     pub(super) case: Case,
@@ -39,12 +49,7 @@ pub(super) struct PendingCase {
     pub(super) spent: Duration,
     /// Whether it needs no more blocks.
     pub(super) is_finished: bool,
-    /// Whether a fresh process was to measure it.
-    pub(super) was_asked_apart: bool,
-    /// Whether one did.
-    pub(super) was_measured_apart: bool,
-    /// Whether fresh processes that it needs could not measure.
-    pub(super) lacks_processes: bool,
+    pub(super) apart: MeasuredApart,
 }
 
 impl PendingCase {
@@ -61,9 +66,7 @@ impl PendingCase {
             shown: 0,
             spent: Duration::ZERO,
             is_finished: false,
-            was_asked_apart: false,
-            was_measured_apart: false,
-            lacks_processes: false,
+            apart: MeasuredApart::NotAsked,
         }
     }
 
@@ -79,7 +82,7 @@ impl PendingCase {
     /// Takes what a fresh process, which has this number, found out. Its memory and its threads are others, but what it
     /// executed is the same.
     pub(super) fn add_apart(&mut self, apart: Apart, process: u32) {
-        self.was_measured_apart = true;
+        self.apart = MeasuredApart::Done;
         self.spent += apart.spent;
         let Some(found) = &mut self.found else { return };
         let first = found.observations.last().map_or(0, |last| last.pair + 1);
@@ -133,7 +136,7 @@ impl PendingCase {
     /// Its row for what was `found`.
     pub(super) fn row(&self, found: &Measurement) -> Row {
         let row = Row::measured(self.case.clone(), self.facts.as_ref(), found);
-        let lacks_processes = self.lacks_processes || (self.was_asked_apart && !self.was_measured_apart);
+        let lacks_processes = matches!(self.apart, MeasuredApart::Asked | MeasuredApart::GivenUp);
         Row { provisional: !self.is_finished || lacks_processes, ..row }
     }
 
