@@ -108,7 +108,12 @@ fn measure_once(
     }
     let trusts_code = own.is_some() || arguments.trust_code;
     let resuming = Resuming { devices: arguments.device.as_deref(), deadline, trusts_code };
-    supervised(resuming, || measure_here(arguments, own, None, started, deadline))
+    // The process before this one may have ended when all was written.
+    let completed = || arguments.resume.as_ref().filter(|path| board::instructions().is_again && is_complete(path));
+    supervised(resuming, || match completed() {
+        Some(path) => report_complete(path),
+        None => measure_here(arguments, own, None, started, deadline),
+    })
 }
 
 /// Measures in this process.
@@ -122,10 +127,6 @@ fn measure_here(
     let (processes, cancel) = together.map(|together| (together.laboratory, together.cancel)).unzip();
     if std::env::var_os(PROFILE).is_some() {
         profile::enable();
-    }
-    if let Some(path) = arguments.resume.as_ref().filter(|path| board::instructions().is_again && is_complete(path)) {
-        // The process before this one ended when all was written, or almost.
-        return report_complete(path);
     }
     // Checked first, because opening the laboratories takes time.
     let request = Request::new(arguments, own)?;
