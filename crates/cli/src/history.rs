@@ -6,12 +6,15 @@ use std::path::{Path, PathBuf};
 use syncscope_core::Run;
 use syncscope_core::data_file;
 use syncscope_core::machine::CpuMachine;
+use syncscope_core::run::directory::{WriteLock, replace_file};
 use syncscope_core::run::history::History;
-use syncscope_core::run_directory::replace_file;
 use syncscope_core::session::Finished;
 
 /// The files of other builds and other machines with the same home go, the oldest first.
 const MOST_FILES: usize = 16;
+
+/// How often the second of a lock is awaited before the history does without a run.
+const TURNS: u32 = 20;
 
 /// How their names begin.
 const PREFIX: &str = "runs-";
@@ -33,19 +36,28 @@ pub(crate) fn read(run: &Run) -> Option<History> {
     if run.command.iter().any(|word| word == "--no-history") {
         return None;
     }
-    Some(data_file::read(&file(run)?).map(|bytes| History::parse(&bytes)).unwrap_or_default())
+    Some(known(&file(run)?))
 }
 
-/// Keeps what a run added. Without a place for it, the next run knows less.
+/// Keeps what a run adds. Without a place for it, the next run knows less.
 pub(crate) fn write(finished: &Finished) {
-    let keep = |history: &History| {
-        let path = file(&finished.directory.read_run().ok()?)?;
-        let folder = path.parent()?;
-        fs::create_dir_all(folder).ok()?;
-        replace_file(&path, &history.to_bytes().ok()?).ok()?;
-        remove_oldest(folder, PREFIX, MOST_FILES)
-    };
+    let keep = |added: &History| extend(&file(&finished.directory.read_run().ok()?)?, added);
     let _ = finished.history.as_ref().and_then(keep);
+}
+
+/// Adds runs to a file. Runs that end together do so in turn, each to what the one before has written.
+fn extend(path: &Path, added: &History) -> Option<()> {
+    let folder = path.parent()?;
+    fs::create_dir_all(folder).ok()?;
+    let _lock = (0..TURNS).find_map(|_| WriteLock::of(folder).ok())?;
+    let mut known = known(path);
+    known.extend(added.clone());
+    replace_file(path, &known.to_bytes().ok()?).ok()?;
+    remove_oldest(folder, PREFIX, MOST_FILES)
+}
+
+fn known(path: &Path) -> History {
+    data_file::read(path).map(|bytes| History::parse(&bytes)).unwrap_or_default()
 }
 
 /// Removes the oldest files whose names begin so, beyond a number.
@@ -64,6 +76,19 @@ pub(crate) fn remove_oldest(folder: &Path, prefix: &str, most: usize) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn runs_that_end_together_are_all_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state/runs-1-quick.csv");
+        let end = |number: usize| {
+            let line = format!("ended,case_id,ns,ns_own,cycles,cycles_own\n2026-01-01T00:00:00.{number}Z,ab,1,0.1,,\n");
+            extend(&path, &History::parse(line.as_bytes())).unwrap();
+        };
+        std::thread::scope(|scope| (0..9).for_each(|number| drop(scope.spawn(move || end(number)))));
+        let kept = fs::read_to_string(&path).unwrap();
+        assert_eq!(kept.lines().count(), 1 + 9, "{kept}");
+    }
 
     #[test]
     fn old_files_go_and_other_files_stay() {

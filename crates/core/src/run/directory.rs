@@ -290,11 +290,11 @@ const ATTEMPTS: u32 = 50;
 
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(20);
 
-/// The right to write into a run directory. It ends when the value is dropped, and with the process, however that ends.
+/// The right to write into a directory. It ends when the value is dropped, and with the process, however that ends.
 #[derive(Debug)]
 pub struct WriteLock {
     /// `None` where the file system has no locks.
-    _folder: Option<File>,
+    folder: Option<File>,
 }
 
 impl RunDirectory {
@@ -303,19 +303,30 @@ impl RunDirectory {
     /// # Errors
     /// When another process has it.
     pub fn lock(&self) -> Result<WriteLock, RunDirectoryError> {
-        let folder = File::open(self.path()).at(self.path())?;
+        let lock = WriteLock::of(self.path())?;
+        if lock.folder.is_some() {
+            remove_drafts(self.path());
+        }
+        Ok(lock)
+    }
+}
+
+impl WriteLock {
+    /// The same of any folder whose files several processes replace.
+    ///
+    /// # Errors
+    /// When another process has it.
+    pub fn of(path: &Path) -> Result<Self, RunDirectoryError> {
+        let folder = File::open(path).at(path)?;
         for _ in 0..ATTEMPTS {
             match folder.try_lock() {
-                Ok(()) => {
-                    remove_drafts(self.path());
-                    return Ok(WriteLock { _folder: Some(folder) });
-                }
+                Ok(()) => return Ok(Self { folder: Some(folder) }),
                 Err(TryLockError::WouldBlock) => thread::sleep(BETWEEN_ATTEMPTS),
                 // A file system without locks is no reason not to measure.
-                Err(TryLockError::Error(_)) => return Ok(WriteLock { _folder: None }),
+                Err(TryLockError::Error(_)) => return Ok(Self { folder: None }),
             }
         }
-        Err(RunDirectoryError::Busy(self.path().to_owned()))
+        Err(RunDirectoryError::Busy(path.to_owned()))
     }
 }
 

@@ -7,8 +7,8 @@
 //! in Smyth 2004 ([`Variance::prior_of`]). They are the prior of each case, which its own variance over the runs moderates: what
 //! enters the kernel differs more from run to run than what does not.
 //!
-//! The file has a line for each case and run: `started,case_id,ns,ns_own,cycles,cycles_own`, where `own` is the standard deviation
-//! of the logarithm as the processes of that run predict it.
+//! The file has a line for each case and run: `ended,case_id,ns,ns_own,cycles,cycles_own`, where `own` is the standard deviation
+//! of the logarithm as the processes of that run predict it. The runs stand in the order in which they ended, whatever their clocks said.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ const MOST_RUNS: usize = 12;
 /// Of fewer cases, what a run has in common with another is not told from what each case has of its own.
 const FEWEST_CASES: usize = 8;
 
-const COLUMNS: [&str; 6] = ["started", "case_id", "ns", "ns_own", "cycles", "cycles_own"];
+const COLUMNS: [&str; 6] = ["ended", "case_id", "ns", "ns_own", "cycles", "cycles_own"];
 
 /// How far runs of a machine were from each other in the cases of a class and a unit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -82,9 +82,9 @@ struct Figures {
     cycles: Option<Figure>,
 }
 
-/// The latest runs of a machine, by the time when they started.
+/// The latest runs of a machine, the last one at the end, each with the time when it ended.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct History(BTreeMap<String, BTreeMap<CaseId, Figures>>);
+pub struct History(Vec<(String, BTreeMap<CaseId, Figures>)>);
 
 impl Figures {
     fn of(row: &Row) -> Option<Self> {
@@ -118,7 +118,11 @@ impl History {
         let mut history = Self::default();
         for cells in ReaderBuilder::new().flexible(true).from_reader(bytes).records().map_while(Result::ok) {
             let Some(figures) = Figures::from_cells(&cells) else { continue };
-            history.0.entry(cells[0].to_owned()).or_default().insert(CaseId(cells[1].to_owned()), figures);
+            if history.0.last().is_none_or(|(ended, _)| *ended != cells[0]) {
+                history.0.push((cells[0].to_owned(), BTreeMap::new()));
+            }
+            let (case, last) = (CaseId(cells[1].to_owned()), history.0.last_mut());
+            last.and_then(|(_, cases)| cases.insert(case, figures));
         }
         history
     }
@@ -128,9 +132,9 @@ impl History {
     /// # Errors
     /// None that memory does not give.
     pub fn to_bytes(&self) -> Result<Vec<u8>, csv::Error> {
-        let of_run = |(started, cases): (&String, &BTreeMap<CaseId, Figures>)| {
+        let of_run = |(ended, cases): &(String, BTreeMap<CaseId, Figures>)| {
             let line = |(case, figures): (&CaseId, &Figures)| {
-                let named = [started.clone(), case.0.clone()].into_iter();
+                let named = [ended.clone(), case.0.clone()].into_iter();
                 named.chain(figures.cells()).collect::<StringRecord>()
             };
             cases.iter().map(line).collect::<Vec<_>>()
@@ -139,15 +143,17 @@ impl History {
     }
 
     /// Adds a run, whose rows have what its processes predict. Only the latest runs are kept.
-    pub fn add(&mut self, started: &str, rows: &[Row]) {
+    pub fn add(&mut self, ended: &str, rows: &[Row]) {
         let known: BTreeMap<CaseId, Figures> =
             rows.iter().filter_map(|row| Some((row.case.id(), Figures::of(row)?))).collect();
-        if !known.is_empty() {
-            self.0.insert(started.to_owned(), known);
-        }
-        while self.0.len() > MOST_RUNS {
-            self.0.pop_first();
-        }
+        let added = (!known.is_empty()).then(|| (ended.to_owned(), known));
+        self.extend(Self(added.into_iter().collect()));
+    }
+
+    /// Adds the runs of another part of the history, which ended after these.
+    pub fn extend(&mut self, later: Self) {
+        self.0.extend(later.0);
+        self.0.drain(..self.0.len().saturating_sub(MOST_RUNS));
     }
 
     /// How far earlier runs were from these rows and from each other, by class; nothing of a class without an earlier run in
@@ -161,7 +167,7 @@ impl History {
             }
         }
         let of_class = |(class, own): (Class, BTreeMap<CaseId, Figures>)| {
-            let states = self.0.values().filter(|run| {
+            let states = self.0.iter().map(|(_, cases)| cases).filter(|run| {
                 if matches!(class, Class::Lines | Class::Sleeping) && is_elsewhere(&chosen, run) {
                     return false;
                 }
@@ -268,12 +274,24 @@ mod tests {
         let mut history = History::default();
         (10..30).for_each(|day| history.add(&format!("2026-01-{day}T00:00:00Z"), &rows(1.0, 0.01)));
         history.add("2026-02-01T00:00:00Z", &[]);
-        assert_eq!((history.0.len(), history.0.keys().next().unwrap().as_str()), (MOST_RUNS, "2026-01-18T00:00:00Z"));
+        assert_eq!((history.0.len(), history.0[0].0.as_str()), (MOST_RUNS, "2026-01-18T00:00:00Z"));
         let mut bytes = history.to_bytes().unwrap();
         bytes.extend_from_slice(b"2026,broken,,\n2026,x,-1,0.1,,\n");
         let read = History::parse(&bytes);
         assert_eq!(read.0.len(), MOST_RUNS);
         assert_eq!(read.to_bytes().unwrap(), history.to_bytes().unwrap());
         assert_eq!(History::parse(b"\xff\xfe\n"), History::default());
+    }
+
+    #[test]
+    fn runs_whose_clock_was_ahead_do_not_keep_later_ones_out() {
+        let mut history = History::default();
+        (10..10 + MOST_RUNS).for_each(|day| history.add(&format!("2099-01-{day}T00:00:00Z"), &rows(1.0, 0.01)));
+        let mut added = History::default();
+        added.add("2026-01-01T00:00:00Z", &rows(1.0, 0.01));
+        history.extend(added);
+        let years = |history: &History| history.0.iter().filter(|(ended, _)| ended.starts_with("2026")).count();
+        assert_eq!((history.0.len(), years(&history)), (MOST_RUNS, 1));
+        assert_eq!(years(&History::parse(&history.to_bytes().unwrap())), 1);
     }
 }

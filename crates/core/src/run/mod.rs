@@ -37,7 +37,7 @@ pub mod samples;
 pub mod stored_run;
 
 use std::collections::BTreeMap;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub use crate::run::counts::check as check_counts;
 
@@ -165,9 +165,21 @@ impl RunDirectory {
     }
 }
 
-/// A moment as RFC 3339 text, to the second, UTC.
+/// A moment as RFC 3339 text, to the second, UTC. A clock before 1970 or after 9999 has the nearest of these years.
 pub fn timestamp(moment: SystemTime) -> String {
-    humantime::format_rfc3339_seconds(moment).to_string()
+    humantime::format_rfc3339_seconds(within_years(moment)).to_string()
+}
+
+/// The same to the nanosecond, which tells apart what happens within a second.
+pub fn precise_timestamp(moment: SystemTime) -> String {
+    humantime::format_rfc3339_nanos(within_years(moment)).to_string()
+}
+
+/// The nearest moment that RFC 3339 can write.
+fn within_years(moment: SystemTime) -> SystemTime {
+    /// The first second of the year 10000.
+    const END: Duration = Duration::from_secs(253_402_300_800);
+    moment.clamp(UNIX_EPOCH, UNIX_EPOCH + END - Duration::from_nanos(1))
 }
 
 /// The time between two timestamps in seconds, if both can be read.
@@ -182,7 +194,6 @@ pub(crate) mod tests {
     use super::*;
     use crate::model::case::Case;
     use crate::model::verdict::Verdict;
-    use std::time::{Duration, UNIX_EPOCH};
 
     /// A run of the quick preset that was interrupted.
     pub(crate) fn interrupted() -> Run {
@@ -198,6 +209,9 @@ pub(crate) mod tests {
     #[test]
     fn timestamps_are_rfc_3339() {
         let start = timestamp(UNIX_EPOCH + Duration::from_secs(1_000_000_000));
+        assert_eq!(timestamp(UNIX_EPOCH - Duration::from_secs(1)), "1970-01-01T00:00:00Z");
+        assert_eq!(timestamp(UNIX_EPOCH + Duration::from_secs(320_000_000_000)), "9999-12-31T23:59:59Z");
+        assert_eq!(precise_timestamp(UNIX_EPOCH + Duration::from_nanos(5)), "1970-01-01T00:00:00.000000005Z");
         assert_eq!(start, "2001-09-09T01:46:40Z");
         let end = timestamp(UNIX_EPOCH + Duration::from_secs(1_000_000_090));
         assert_eq!(seconds_between(&start, &end), Some(90.0));

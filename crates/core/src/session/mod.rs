@@ -24,6 +24,7 @@ pub use preset::additivity_sample;
 pub use resumption::Here;
 
 use std::collections::{HashMap, HashSet};
+use std::mem;
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime};
 
@@ -34,7 +35,7 @@ use crate::run::fingerprint::Fingerprint;
 use crate::run::history::History;
 use crate::run::journal::Journal;
 use crate::run::provenance::SessionRecord;
-use crate::run::{another_run, between_rows, timestamp};
+use crate::run::{another_run, between_rows, precise_timestamp, timestamp};
 use crate::session::observer::Observer;
 use crate::session::passes::Passes;
 use crate::session::plan::Plan;
@@ -122,7 +123,7 @@ pub struct Finished {
     pub status: Status,
     /// Where the measurements contradict what the system says of the CPUs' topology.
     pub contradictions: Vec<String>,
-    /// The runs of this machine, with this one if it is complete; `None` where they do not count.
+    /// What it adds to the runs of this machine; `None` where they do not count.
     pub history: Option<History>,
 }
 
@@ -306,9 +307,9 @@ impl Session {
         let details = self.directory.details_of(&rows)?;
         self.run.shared = another_run::derive(&mut rows, &details, catalogue, &[]);
         if let Some(history) = &mut self.history {
-            self.run.between_runs = history.between_runs(&rows, catalogue);
+            self.run.between_runs = mem::take(history).between_runs(&rows, catalogue);
             if self.run.status == Status::Done {
-                history.add(&self.run.started, &rows);
+                history.add(&precise_timestamp(SystemTime::now()), &rows);
             }
             self.run.shared = another_run::derive(&mut rows, &details, catalogue, &self.run.between_runs);
         }
