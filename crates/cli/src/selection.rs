@@ -1,5 +1,7 @@
 //! Which cases a command selects: the globs of `--only` and `--skip`.
 
+use std::collections::HashSet;
+
 use glob::Pattern;
 use syncscope_core::own::is_own;
 use syncscope_core::session::plan::Plan;
@@ -76,8 +78,8 @@ impl Selection {
         Err(Failure::Usage(format!("`{glob}` matches no row; {}", advice(glob.as_str(), &primitives))))
     }
 
-    /// The cases of a preset that the globs select, in a random order that `seed` determines. Where the preset has none of
-    /// them, those of the first larger preset that has.
+    /// The cases of a preset that the globs select, in a random order that `seed` determines. A glob of which the preset has no
+    /// case, or none with a value asked for, takes those of the first larger preset that has.
     pub(crate) fn plan(&self, laboratories: &mut Laboratories, preset: Preset, seed: u64) -> Result<Plan, Failure> {
         let listing = laboratories.listing();
         self.check(&listing)?;
@@ -87,25 +89,27 @@ impl Selection {
             let known = listing.iter().find(|listing| listing.primitive.id == case.primitive);
             known.is_some_and(|known| (known.primitive.facts.can_have_work)(case))
         };
-        let planned = |laboratories: &mut Laboratories, preset| -> Vec<Vec<Case>> {
+        let axes = self.axes.on(topology_of(laboratories));
+        let mut planned = |preset| -> Vec<Vec<Case>> {
             let part = |laboratory: &&mut dyn Laboratory| {
                 let selected = laboratory.plan(preset).into_iter().filter(selects);
                 selected.flat_map(|case| self.axes.with_work(case, can_have_work)).collect()
             };
             laboratories.all().iter().map(part).collect()
         };
-        // A primitive that the preset leaves out has cases in a larger one.
-        let mut presets =
-            Preset::ALL.iter().filter(|other| **other >= preset).map(|preset| planned(laboratories, *preset));
-        let Some(candidates) = presets.find(|parts| !parts.iter().all(Vec::is_empty)) else {
+        let mut wishes = Wish::of(&self.only);
+        let mut presets = Preset::ALL.iter().copied().filter(|other| *other >= preset).peekable();
+        while let Some(preset) = presets.next_if(|_| wishes.iter().any(|wish| !wish.is_met(&axes))) {
+            let cases = planned(preset);
+            wishes.iter_mut().for_each(|wish| wish.take(&cases, &axes));
+        }
+        if !wishes.iter().any(|wish| wish.has_candidates) {
             return Err(self.nothing_selected(&listing));
-        };
-        let larger = Preset::ALL.iter().copied().filter(|other| *other > preset);
-        let axes = self.axes.on(topology_of(laboratories));
-        let parts = with_missing_values(&axes, &candidates, larger.map(|preset| planned(laboratories, preset)));
+        }
+        let parts = united(wishes);
         if parts.iter().all(Vec::is_empty) {
-            let paper = planned(laboratories, Preset::Paper);
-            let why = self.axes.nothing_left(&candidates.iter().chain(&paper).flatten());
+            let there = [planned(preset), planned(Preset::Paper)].concat();
+            let why = self.axes.nothing_left(&there.iter().flatten());
             let of_threads = self.axes.options().iter().any(|option| option == "--threads");
             let here = topology_of(laboratories).map_or_else(|| allowed_cpus().len(), |cpus| cpus.allowed().count());
             let cpus = if of_threads { format!("; CPUs here: {here}") } else { String::new() };
@@ -113,6 +117,28 @@ impl Selection {
         }
         let catalogue = listing.iter().map(|listing| *listing.primitive).collect();
         Ok(Plan::shuffled(parts, catalogue, seed))
+    }
+
+    /// The globs of `--only` of which the plan has nothing, and those of `--skip` that leave nothing out, with the reason.
+    pub(crate) fn unused_globs(&self, plan: &Plan, listing: &[Listing]) -> Vec<String> {
+        let is_planned = |glob: &&Pattern| plan.cases().any(|case| glob.matches(&case.primitive));
+        let why = |glob: &Pattern| {
+            let mut own = listing.iter().filter(|listing| glob.matches(listing.primitive.id));
+            let is_skipped = |listing: &Listing| self.skip.iter().any(|skip| skip.matches(listing.primitive.id));
+            if own.clone().all(is_skipped) {
+                return "--skip leaves all of it out".to_owned();
+            }
+            let reason = own.find_map(|listing| listing.unavailable.clone());
+            reason.unwrap_or_else(|| "no case has the parameters asked for".to_owned())
+        };
+        let unplanned = self.only.iter().filter(|glob| !is_planned(glob));
+        let unplanned = unplanned.map(|glob| format!("`--only {glob}` selects nothing here: {}", why(glob)));
+        let is_in_only = |id: &str| self.only.is_empty() || self.only.iter().any(|only| only.matches(id));
+        let leaves_out = |skip: &&Pattern| {
+            listing.iter().any(|listing| skip.matches(listing.primitive.id) && is_in_only(listing.primitive.id))
+        };
+        let idle = self.skip.iter().filter(|skip| !leaves_out(skip));
+        unplanned.chain(idle.map(|skip| format!("`--skip {skip}` leaves nothing out"))).collect()
     }
 
     /// The values of the axes that no case of the plan has.
@@ -137,28 +163,50 @@ impl Selection {
     }
 }
 
-/// The candidates with the values asked for. Where none of them has a value, the first larger preset whose cases have it
-/// gives them.
-fn with_missing_values(
-    axes: &AxisFilter,
-    candidates: &[Vec<Case>],
-    larger: impl Iterator<Item = Vec<Vec<Case>>>,
-) -> Vec<Vec<Case>> {
-    let selected = |parts: &[Vec<Case>]| -> Vec<Vec<Case>> {
+/// What one glob of `--only` asks for; without any, there is one wish for everything.
+struct Wish<'a> {
+    glob: Option<&'a Pattern>,
+    /// The cases of each laboratory.
+    parts: Vec<Vec<Case>>,
+    /// Whether a preset had cases, whatever their parameters.
+    has_candidates: bool,
+}
+
+impl<'a> Wish<'a> {
+    fn of(globs: &'a [Pattern]) -> Vec<Self> {
+        let wish = |glob| Self { glob, parts: Vec::new(), has_candidates: false };
+        if globs.is_empty() { vec![wish(None)] } else { globs.iter().map(|glob| wish(Some(glob))).collect() }
+    }
+
+    /// Whether a larger preset can add nothing.
+    fn is_met(&self, axes: &AxisFilter) -> bool {
+        self.has_candidates && axes.missing(&self.parts.iter().flatten()).is_empty()
+    }
+
+    /// Takes cases of the next larger preset: all of the first that has some, then those with a value that is still missing.
+    fn take(&mut self, planned: &[Vec<Case>], axes: &AxisFilter) {
+        let is_meant = |case: &&Case| self.glob.is_none_or(|glob| glob.matches(&case.primitive));
+        let missing = axes.missing(&self.parts.iter().flatten());
         // What a user wrote has the values that were asked for.
-        let selects = |case: &&Case| is_own(&case.primitive) || axes.selects(case);
-        parts.iter().map(|part| part.iter().filter(selects).cloned().collect()).collect()
-    };
-    let mut parts = selected(candidates);
-    let mut missing = axes.missing(&parts.iter().flatten());
-    for preset in larger {
-        if missing.is_empty() {
-            break;
+        let fits = |case: &&Case| is_own(&case.primitive) || axes.selects(case);
+        let adds = |case: &&Case| !self.has_candidates || missing.iter().any(|value| axes.has(case, value));
+        let of_part = |part: &Vec<Case>| part.iter().filter(is_meant).filter(fits).filter(adds).cloned().collect();
+        let added: Vec<Vec<Case>> = planned.iter().map(of_part).collect();
+        self.has_candidates |= planned.iter().flatten().any(|case| is_meant(&case));
+        self.parts.resize(planned.len(), Vec::new());
+        self.parts.iter_mut().zip(added).for_each(|(part, added)| part.extend(added));
+    }
+}
+
+/// The cases of all wishes, each once.
+fn united(wishes: Vec<Wish>) -> Vec<Vec<Case>> {
+    let mut seen = HashSet::new();
+    let mut parts: Vec<Vec<Case>> = Vec::new();
+    for wish in wishes {
+        parts.resize(parts.len().max(wish.parts.len()), Vec::new());
+        for (part, cases) in parts.iter_mut().zip(wish.parts) {
+            part.extend(cases.into_iter().filter(|case| seen.insert(case.clone())));
         }
-        for (part, additional) in parts.iter_mut().zip(selected(&preset)) {
-            part.extend(additional.into_iter().filter(|case| missing.iter().any(|value| axes.has(case, value))));
-        }
-        missing = axes.missing(&parts.iter().flatten());
     }
     parts
 }

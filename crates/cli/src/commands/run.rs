@@ -143,6 +143,9 @@ fn measure_here(
         }
         progress.suspend(|| terminal::warning(&format!("no case of any preset has {value}")));
     }
+    for text in request.selection.unused_globs(&plan, &laboratories.listing()) {
+        progress.suspend(|| terminal::warning(&text));
+    }
     if arguments.dry_run {
         progress.finish();
         return show_plan(&plan, &request.arguments);

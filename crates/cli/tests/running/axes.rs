@@ -50,20 +50,49 @@ fn values_that_the_preset_leaves_out_come_from_a_larger_one() {
 
 #[test]
 fn primitives_that_the_preset_leaves_out_come_from_a_larger_one() {
-    let total = |words: &[&str]| {
+    let planned = |words: &[&str]| {
         let output = std::process::Command::new(env!("CARGO_BIN_EXE_syncscope"))
             .args([&["run", "--dry-run"], words].concat())
             .env("HWLOC_SYNTHETIC", "pack:1 [numa] l3:1 core:4 pu:1")
             .output()
             .unwrap();
         let text = stdout(&output);
-        text.lines().find_map(|line| line.trim().strip_suffix("cases in total")?.trim().parse::<usize>().ok()).unwrap()
+        let total = text.lines().find_map(|line| line.trim().strip_suffix("cases in total"));
+        (total.unwrap().trim().parse::<usize>().unwrap(), stderr(&output))
     };
+    let total = |words: &[&str]| planned(words).0;
     // 1 to 4 threads on one counter, and three spinning times.
     assert_eq!(total(&["--only", "cpu.lock.spin_park"]), 4 * 3);
     assert_eq!(total(&["--only", "cpu.lock.spin_park", "--threads", "2"]), 3);
-    let with_another = total(&["--only", "cpu.lock.spin_park", "--only", "cpu.lock.clh"]);
-    assert_eq!(with_another, 1, "the preset has cases of what is selected");
+    // Each glob is taken from the smallest preset that has it.
+    let clh = total(&["--only", "cpu.lock.clh"]);
+    for order in [
+        "cpu.lock.spin_park,cpu.lock.clh",
+        "cpu.lock.clh,cpu.lock.spin_park",
+        "cpu.lock.clh,cpu.lock.spin_p*,cpu.lock.spin_park",
+    ] {
+        assert_eq!(total(&["--only", order]), 12 + clh, "{order}");
+    }
+    assert_eq!(total(&["--only", "cpu.lock.*,cpu.lock.spin_park"]), 12 + total(&["--only", "cpu.lock.*"]));
+    let alone = ["cpu.lock.spin_park", "cpu.barrier.std"].map(|glob| total(&["--only", glob, "--threads", "3"]));
+    assert_eq!(total(&["--only", "cpu.lock.spin_park,cpu.barrier.std", "--threads", "3"]), alone.iter().sum::<usize>());
+
+    // What selects nothing is named.
+    for (words, warning) in [
+        (&["--only", "cpu.lock.clh,gpu.atomic.add"][..], "`--only gpu.atomic.add` selects nothing here: "),
+        (
+            &["--only", "cpu.lock.clh,cpu.fence.*", "--skip", "cpu.f*"],
+            "`--only cpu.fence.*` selects nothing here: --skip leaves",
+        ),
+        (&["--only", "cpu.lock.clh,cpu.atomic.add", "--dtype", "f64"], "`--only cpu.lock.clh` selects nothing here: "),
+        (&["--only", "cpu.lock.clh", "--skip", "cpu.fence.*"], "`--skip cpu.fence.*` leaves nothing out"),
+    ] {
+        let (_, said) = planned(words);
+        assert_eq!(said.matches("warning: `").count(), 1, "{words:?}: {said}");
+        assert!(said.contains(warning), "{words:?}: {said}");
+    }
+    let (_, said) = planned(&["--only", "cpu.lock.clh,cpu.lock.spin_park", "--skip", "cpu.lock.clh"]);
+    assert!(said.contains("`--only cpu.lock.clh`") && !said.contains("`--skip"), "{said}");
 }
 
 #[test]
