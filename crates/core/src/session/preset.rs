@@ -13,7 +13,7 @@ words! {
     /// How much is measured.
     #[derive(Default)]
     pub enum Preset ("preset") {
-        /// A first look in about a minute.
+        /// A first look: a minute on 16 CPUs, more on larger machines.
         #[default]
         Quick = "quick",
         /// Every parameter that matters.
