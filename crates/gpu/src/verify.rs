@@ -74,16 +74,19 @@ fn compiler_for(arch: &str) -> Result<(Compiler, (u32, u32)), NvrtcError> {
     Ok((compiler, capability(arch).unwrap_or_default()))
 }
 
+/// The listing of an operation, or why there is none.
+pub type Listed = Result<String, String>;
+
 /// The timed region of every operation that the user wrote, compiled for an architecture and decoded: its id, and the listing or why
 /// there is none.
 ///
 /// # Errors
 /// That there is no NVRTC.
-pub fn listings_of_own(arch: &str) -> Result<Vec<(String, Result<String, String>)>, String> {
+pub fn listings_of_own(arch: &str) -> Result<Vec<(String, Listed)>, String> {
     let (mut compiler, _) = compiler_for(arch).map_err(|error| error.to_string())?;
     let mut cases = own::cases(DeviceLimits { multiprocessors: 2, max_threads: 1024 });
     cases.dedup_by(|next, first| next.primitive == first.primitive);
-    let mut listing = |case: &Case| -> Result<String, String> {
+    let mut listing = |case: &Case| -> Listed {
         let program = program_of(case).ok_or("there is no kernel")?;
         let cubin = compiler.cubin(&program).map_err(|error| error.to_string())?;
         match evidence_of(case, &cubin) {

@@ -184,6 +184,7 @@ fn functions_are_what_can_be_called_with_a_thread() {
 /// The same operations under other names of the parameter, and by helpers.
 #[test]
 fn uses_are_found_whatever_the_names_are() {
+    use OwnUse::{BlockMemory, Loops, Meeting, Value, Variable};
     let uses = |name: &str, text: &str| known(&function(name, text), "sm_90").unwrap().uses;
     for (parameter, helper) in [("me", ""), ("t", ""), ("t", "__noinline__ ")] {
         let add = format!(
@@ -198,7 +199,6 @@ fn uses_are_found_whatever_the_names_are() {
         __device__ void operation_v(Thread &t) { t.value += 1; }\n\
         __device__ void operation_l(Thread &t) { while (*(volatile T *)&t.x == 0) {} }\n\
         __device__ void operation_w(Thread &t) { __syncwarp(0xff); }\n";
-    use OwnUse::{BlockMemory, Loops, Meeting, Value, Variable};
     assert_eq!(uses("operation_s", text), [Value, BlockMemory, Meeting]);
     assert_eq!(uses("operation_v", text), [Value]);
     assert_eq!(uses("operation_l", text), [Variable, Loops]);
@@ -264,7 +264,7 @@ fn headers_of_the_toolkit_compile_beside_an_operation() {
     let nvrtc = Nvrtc::find(&Surroundings::of_process(), None).unwrap();
     let inspector = Inspector::new(Some("sm_90"), None).unwrap();
     let include =
-        |headers: &[String]| headers.iter().map(|header| format!("#include <{header}>\n")).collect::<String>();
+        |headers: &[String]| headers.iter().flat_map(|header| ["#include <", header, ">\n"]).collect::<String>();
     let alone = |headers: &[String]| {
         let text = include(headers) + "extern \"C\" __global__ void kernel() {}";
         let mut options: Vec<String> = folders.iter().map(|folder| format!("-I{}", folder.display())).collect();

@@ -49,10 +49,10 @@ fn callable(source: &OwnOperation, candidates: &[String], dtype: Dtype) -> Resul
     let mut text = lines(source);
     for (at, name) in candidates.iter().enumerate() {
         let result = if name.starts_with("check") { "int" } else { "void" };
-        text += &format!(
+        text.extend([format!(
             "#line {} \"{TRIED}\"\n{result} (*const syncscope_tried_{at})(struct thread *) = {name};\n",
             at + 1
-        );
+        )]);
     }
     let command = compiler.command(strict);
     let Some(messages) = c_compiler::refusal(command, (compiler.ending, &text), LIMIT, is_cancelled)? else {

@@ -43,8 +43,8 @@ impl Inspector {
         let mut failures: Vec<Box<CompileFailure>> = Vec::new();
         for names in NAMES {
             // A message about a name has it in quotes.
-            let may_help = |first: &Box<CompileFailure>| names.iter().all(|name| first.names(name));
-            if !failures.first().is_none_or(may_help) {
+            let may_help = |first: &CompileFailure| names.iter().all(|name| first.names(name));
+            if failures.first().is_some_and(|first| !may_help(first)) {
                 continue;
             }
             let defines = names.iter().map(|name| (*name).to_owned()).collect();

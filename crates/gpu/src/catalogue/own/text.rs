@@ -61,13 +61,11 @@ pub(super) fn probe(source: &OwnOperation, functions: &[String]) -> String {
     let header = format!("{HEADER}\n{PROBE}");
     let mut text = format!("{}\n{}#line 1 \"{BEHIND}\"\n", flattened(&header), of_user(source));
     for (number, function) in functions.iter().enumerate() {
-        // One line each, so that a message tells which it is about.
-        text += &format!("#line {} \"{BEHIND}\"\n", number + 1);
-        text += &format!(
-            "#ifndef {function}\n#line {0} \"{BEHIND}\"\nSYNCSCOPE_PROBE({number}, {function})\n#endif\n",
-            number + 1
-        );
-        text += &format!("#line {} \"{BEHIND}\"\nSYNCSCOPE_PROBE_ANY({number})\n", number + 1);
+        // One line for all, so that a message tells which it is about.
+        let line = format!("#line {} \"{BEHIND}\"\n", number + 1);
+        let tried = format!("SYNCSCOPE_PROBE({number}, {function})\n");
+        let any = format!("SYNCSCOPE_PROBE_ANY({number})\n");
+        text.extend([&line, &format!("#ifndef {function}\n"), &line, &tried, "#endif\n", &line, &any]);
     }
     text
 }
@@ -85,7 +83,7 @@ fn of_user(source: &OwnOperation) -> String {
     let macros = source.options.iter().filter_map(|option| option.strip_prefix("-D"));
     let mut text: String = macros.map(define).chain([includes]).collect();
     if let Some(file) = &source.file {
-        text += &format!("#line 1 \"{file}\"\n{}\n", source.text);
+        text.extend(["#line 1 \"", file, "\"\n", &source.text, "\n"]);
     }
     let written = [source.file.is_none().then_some(&source.text), source.setup.as_ref(), source.baseline.as_ref()];
     for (function, statement) in STATEMENTS.into_iter().zip(written) {
