@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod directory;
 mod links;
 mod planted;
 mod resumed;

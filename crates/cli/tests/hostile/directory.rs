@@ -1,0 +1,181 @@
+//! A run directory in which a file is something else: each command ends soon, needs little memory, and changes nothing but what it
+//! was asked to write.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::common::command;
+
+/// The files that readers open.
+const FILES: [&str; 12] = [
+    "run.json",
+    "measurements.csv",
+    "measurements.csv.gz",
+    "samples.csv",
+    "details.csv",
+    "evidence",
+    "evidence.csv",
+    "report.html",
+    "crosscheck.csv",
+    "asynchrony_launches.csv",
+    "timeline.csv",
+    "LICENSE",
+];
+
+/// Commands on the run `hostile`, beside the run `good`. They write to `out` alone, but for the page and the run that is resumed.
+const COMMANDS: [&[&str]; 9] = [
+    &["show", "hostile"],
+    &["report", "hostile", "-o", "out"],
+    &["advise", "hostile"],
+    &["findings", "hostile"],
+    &["compare", "good", "hostile"],
+    &["fleet", "good", "hostile"],
+    &["gallery", "good", "hostile", "-o", "out"],
+    &["submit", "hostile", "-o", "out"],
+    &["run", "--resume", "hostile", "--budget", "1ms"],
+];
+
+/// A busy machine gives a process little of the time.
+const LIMIT: Duration = Duration::from_secs(60);
+const MOST_CPU_SECONDS: i64 = 10;
+const MOST_MEMORY_KIB: i64 = 500 * 1024;
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Absent,
+    Folder,
+    Fifo,
+    Link,
+    Dangling,
+    Zeros,
+    Sparse,
+}
+
+impl Kind {
+    fn make(self, path: &Path, root: &Path) {
+        let _ = fs::remove_file(path).or_else(|_| fs::remove_dir_all(path));
+        match self {
+            Self::Absent => {}
+            Self::Folder => fs::create_dir(path).unwrap(),
+            Self::Fifo => {
+                let name = std::ffi::CString::new(path.as_os_str().as_bytes()).unwrap();
+                // SAFETY: the name ends with a zero.
+                assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+            }
+            Self::Link => symlink(root.join("victim"), path).unwrap(),
+            Self::Dangling => symlink(root.join("made"), path).unwrap(),
+            Self::Zeros => symlink("/dev/zero", path).unwrap(),
+            Self::Sparse => fs::File::create(path).unwrap().set_len(1 << 40).unwrap(),
+        }
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// Everything below a folder but `left_out`: what it is, its length, and the content of small files.
+fn content(root: &Path, left_out: &[PathBuf]) -> BTreeMap<PathBuf, (fs::FileType, u64, Vec<u8>)> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(root).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if left_out.contains(&path) {
+            continue;
+        }
+        let about = fs::symlink_metadata(&path).unwrap();
+        let is_small = about.is_file() && about.len() < 1 << 20;
+        let bytes = if is_small { fs::read(&path).unwrap() } else { Vec::new() };
+        if about.is_dir() {
+            found.extend(content(&path, left_out));
+        }
+        let length = if about.is_dir() { 0 } else { about.len() };
+        found.insert(path, (about.file_type(), length, bytes));
+    }
+    found
+}
+
+/// How a child ended: exit code, CPU seconds and memory of it and what it waited for. It is killed at the limit.
+fn end(child: &Child) -> Option<(i32, i64, i64)> {
+    let (started, process) = (Instant::now(), child.id().cast_signed());
+    loop {
+        // SAFETY: zeros are a valid value, and the pointers are valid for the call.
+        let (ended, status, usage) = unsafe {
+            let (mut status, mut usage) = (0, std::mem::zeroed::<libc::rusage>());
+            (libc::wait4(process, &raw mut status, libc::WNOHANG, &raw mut usage), status, usage)
+        };
+        if ended == process {
+            return libc::WIFEXITED(status)
+                .then(|| (libc::WEXITSTATUS(status), usage.ru_utime.tv_sec + usage.ru_stime.tv_sec, usage.ru_maxrss));
+        }
+        if started.elapsed() > LIMIT {
+            // SAFETY: the child was not waited for.
+            unsafe { libc::kill(process, libc::SIGKILL) };
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn each_command_withstands(kinds: &[Kind]) {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let begin = ["run", "--only", "cpu.barrier.*", "--seed", "3", "--budget", "40ms", "--out", "good"];
+    command(&begin)
+        .current_dir(root)
+        .env("SYNCSCOPE_FAKE", "dwell=1ms")
+        .env("HOME", root.join("home"))
+        .output()
+        .unwrap();
+    fs::write(root.join("victim"), "precious").unwrap();
+    for file in FILES {
+        for kind in kinds {
+            for words in COMMANDS {
+                let hostile = root.join("hostile");
+                let _ = fs::remove_dir_all(&hostile);
+                copy(&root.join("good"), &hostile);
+                kind.make(&hostile.join(file), root);
+                let is_resumed = words.contains(&"--resume");
+                let written = if is_resumed { hostile.clone() } else { root.join("out") };
+                let left_out = [written, root.join("home")];
+                let before = content(root, &left_out);
+                let mut command = command(words);
+                command.current_dir(root).env("HOME", root.join("home")).stdout(Stdio::null()).stderr(Stdio::null());
+                let how = end(&command.spawn().unwrap());
+                let what = format!("{words:?} with {file}: {kind:?}, (code, CPU s, KiB): {how:?}");
+                let Some((code, seconds, memory)) = how else { panic!("{what}") };
+                assert!((0..=4).contains(&code) && seconds < MOST_CPU_SECONDS && memory < MOST_MEMORY_KIB, "{what}");
+                assert!(content(root, &left_out) == before, "{what}: something else changed");
+                let _ = fs::remove_file(root.join("out"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_missing_or_a_folder_ends_no_command_badly() {
+    each_command_withstands(&[Kind::Absent, Kind::Folder]);
+}
+
+#[test]
+fn a_link_ends_no_command_badly() {
+    each_command_withstands(&[Kind::Link, Kind::Dangling, Kind::Zeros]);
+}
+
+#[test]
+#[ignore = "readers take any file for a regular one of a usual size"]
+fn a_file_without_an_end_ends_no_command_badly() {
+    each_command_withstands(&[Kind::Fifo, Kind::Sparse]);
+}
