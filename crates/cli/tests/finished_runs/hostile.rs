@@ -55,7 +55,7 @@ fn spoil_table(directory: &RunDirectory) {
         rows[at] =
             before.iter().enumerate().map(|(other, cell)| if other == column { HOSTILE } else { cell }).collect();
         write(&rows);
-        if directory.read_rows().is_ok() {
+        if directory.read_rows().is_ok_and(|read| read.len() == rows.len()) {
             spoilt += 1;
         } else {
             rows[at] = before;
