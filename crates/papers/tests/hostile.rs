@@ -303,7 +303,8 @@ fn strings() {
 fn a_damaged_line_of_any_table_costs_its_own_row_and_is_named() {
     let hostile = Hostile::new();
     let load = || syncscope_papers::load(&hostile.path, hostile.catalogue.clone()).unwrap();
-    assert_eq!(load().damage.warnings().count(), 0, "{:?}", load().damage);
+    // It has a few rows of what was planned.
+    assert!(load().damage.others.is_empty(), "{:?}", load().damage);
     let whole = load();
     for name in ["measurements", "details"].into_iter().chain(TABLES) {
         let file = hostile.path.join(format!("{name}.csv"));
