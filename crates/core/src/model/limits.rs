@@ -25,6 +25,6 @@ pub(crate) const MOST_ELEMENTS: u64 = 1 << 40;
 pub(crate) const MOST_COUNT: u64 = 1 << 40;
 
 /// A count of at most so many; `None` where the text is something else.
-pub(crate) fn count<T: FromStr + PartialOrd>(text: &str, most: T) -> Option<T> {
+pub(crate) fn count<T: FromStr + PartialOrd + Copy>(text: &str, most: T) -> Option<T> {
     text.parse().ok().filter(|count| *count <= most)
 }

@@ -345,7 +345,7 @@ mod tests {
         };
         let words = |uses: &[OwnUse], dtypes: &[Dtype]| -> Vec<String> {
             let (threads, strides, dtypes) = (vec![4], vec![1, 16], dtypes.to_vec());
-            let asked = OwnAxes { threads, strides, dtypes, ..OwnAxes::default() };
+            let asked = OwnAxes { threads, dtypes, strides, ..OwnAxes::default() };
             asked.cases(&using(uses), &usual).iter().map(ToString::to_string).collect()
         };
         assert_eq!(words(&[], &[]), ["cpu.own.line 4 threads close"]);

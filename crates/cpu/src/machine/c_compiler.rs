@@ -96,7 +96,7 @@ fn run(
     compiler.arg("-o").arg(file).arg(&source);
     let ended = child_process::run_within(&mut compiler, limit, is_cancelled);
     let Ended { status, messages } = ended.map_err(|error| error.to_string())?;
-    if status.as_ref().is_ok_and(|status| status.success()) {
+    if status.as_ref().is_ok_and(std::process::ExitStatus::success) {
         return Ok(None);
     }
     match status {

@@ -68,7 +68,9 @@ impl TeamThread {
             Ok(Ok(())) => {
                 // What is bound to one CPU looks at it in each shot.
                 let was_moved = self.cpu.is_none() && self.cpus.as_ref().is_some_and(|cpus| !cpus.is_of_this_thread());
-                records.iter_mut().for_each(|record| record.migrated |= was_moved);
+                for record in &mut records {
+                    record.migrated |= was_moved;
+                }
                 Ok(records)
             }
             Ok(Err(WaitTimeout)) => Err(Stopped::WaitTimeout),
