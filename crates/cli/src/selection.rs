@@ -101,7 +101,9 @@ impl Selection {
         let mut presets = Preset::ALL.iter().copied().filter(|other| *other >= preset).peekable();
         while let Some(preset) = presets.next_if(|_| wishes.iter().any(|wish| !wish.is_met(&axes))) {
             let cases = planned(preset);
-            wishes.iter_mut().for_each(|wish| wish.take(&cases, &axes));
+            for wish in &mut wishes {
+                wish.take(&cases, &axes);
+            }
         }
         if !wishes.iter().any(|wish| wish.has_candidates) {
             return Err(self.nothing_selected(&listing));

@@ -132,6 +132,9 @@ pub fn load(path: &Path, catalogue: Arc<Catalogue>) -> Result<RunData, RunDirect
 
 // What the rest of the program knows of an experiment.
 
+/// Reads the tables of an experiment; what is wrong with their lines goes to the last argument.
+pub type Reader = fn(&RunDirectory, &Run, &mut Vec<String>) -> Result<Option<Section>, RunDirectoryError>;
+
 /// An experiment of a paper.
 #[derive(Debug, Clone, Copy)]
 pub struct Experiment {
@@ -139,7 +142,7 @@ pub struct Experiment {
     pub name: &'static str,
     /// Its section of the page, of what it left in a directory; `None` if its main table is missing or has no rows.
     /// What is wrong with the lines of its tables becomes a warning.
-    pub read: fn(&RunDirectory, &Run, &mut Vec<String>) -> Result<Option<Section>, RunDirectoryError>,
+    pub read: Reader,
 }
 
 /// The options of an experiment.

@@ -20,14 +20,14 @@ const SECONDS: u32 = 240;
 const KIB: u32 = 2_000_000;
 
 /// Runs one of the ignored tests below in a process that may use no more than that.
-fn within_limits(test: &str) {
+fn within_limits(name: &str) {
     let limits = format!("ulimit -v {KIB} -t {SECONDS}; exec \"$0\" \"$@\"");
     let mut child = Command::new("sh");
     child.args(["-c", &limits]).arg(std::env::current_exe().unwrap());
-    let output = child.args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"]).output().unwrap();
+    let output = child.args(["--exact", name, "--ignored", "--nocapture", "--test-threads=1"]).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     let end: String = text.chars().rev().take(3000).collect::<String>().chars().rev().collect();
-    assert!(output.status.success(), "{test}: {}\n{end}", output.status);
+    assert!(output.status.success(), "{name}: {}\n{end}", output.status);
     assert!(text.contains("1 passed"), "{end}");
 }
 
@@ -166,7 +166,7 @@ fn places(value: &Value, is_meant: fn(&Value) -> bool, at: &str, found: &mut Vec
         }
         // The elements of a list are alike.
         Value::Array(values) => {
-            values.iter().take(1).for_each(|value| places(value, is_meant, &format!("{at}/0"), found))
+            values.iter().take(1).for_each(|value| places(value, is_meant, &format!("{at}/0"), found));
         }
         value if is_meant(value) => found.push(at.to_owned()),
         _ => {}
@@ -179,7 +179,7 @@ fn integers_of_run_json() {
     let hostile = Hostile::new();
     assert!(hostile.is_drawn(None), "it is in order");
     let mut found = Vec::new();
-    places(&hostile.run, |value| value.is_u64(), "", &mut found);
+    places(&hostile.run, Value::is_u64, "", &mut found);
     // One stands for the numbers of cases of all primitives.
     let mut planned = 0;
     found.retain(|place| !place.starts_with("/planned_by_primitive") || std::mem::replace(&mut planned, 1) == 0);
@@ -278,7 +278,9 @@ fn strings() {
         // All at once: a string that ends the reading of a run would hide what others do.
         for places in found.chunks(if payload.len() > 100 { 1 } else { 4 }) {
             let mut run = hostile.run.clone();
-            places.iter().for_each(|place| *run.pointer_mut(place).unwrap() = json!(payload));
+            for place in places {
+                *run.pointer_mut(place).unwrap() = json!(payload);
+            }
             hostile.write_run(&run);
             hostile.is_drawn(Some(MARKUP));
         }

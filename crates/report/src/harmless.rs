@@ -29,9 +29,7 @@ pub fn json(value: &Value) -> String {
             text.push(letter);
             continue;
         }
-        for unit in letter.encode_utf16(&mut [0; 2]) {
-            text.push_str(&format!("\\u{unit:04x}"));
-        }
+        text.extend(letter.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
     }
     text
 }

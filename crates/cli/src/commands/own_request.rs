@@ -78,13 +78,13 @@ impl OwnRequest {
         }
         let slower = arguments.fail_if_slower.is_some() && sources.len() + arguments.against.len() < 2;
         let axes = &arguments.axes;
-        let (no_cpu, no_gpu) = (arguments.cpu.is_empty(), arguments.gpu.is_empty());
+        let (for_gpus, on_cpus) = (arguments.cpu.is_empty(), arguments.gpu.is_empty());
         Failure::refuse([
             (slower && sources.iter().all(|source| source.file.is_none()), NOTHING_TO_COMPARE),
-            (no_gpu && !axes.blocks.is_empty(), "--blocks is for --gpu"),
-            (no_gpu && !arguments.cluster.is_empty(), "--cluster is for --gpu"),
-            (no_gpu && arguments.shared_bytes.is_some(), "--shared-bytes is for --gpu"),
-            (no_cpu && !axes.placement.is_empty(), "--placement is for --cpu"),
+            (on_cpus && !axes.blocks.is_empty(), "--blocks is for --gpu"),
+            (on_cpus && !arguments.cluster.is_empty(), "--cluster is for --gpu"),
+            (on_cpus && arguments.shared_bytes.is_some(), "--shared-bytes is for --gpu"),
+            (for_gpus && !axes.placement.is_empty(), "--placement is for --cpu"),
         ])?;
         if let Some((blocks, cluster)) =
             pairs(&axes.blocks, &arguments.cluster).find(|(blocks, cluster)| blocks % cluster != 0)
@@ -183,7 +183,9 @@ impl OwnRequest {
             let (_, what) = row.evidence.as_deref()?.split_once(syncscope_gpu::own::SPILLS)?;
             Some((format!("{} {}{what}", row.case.primitive, syncscope_gpu::own::SPILLS), row))
         });
-        in_groups(spilling).into_iter().for_each(|(text, _)| terminal::warning(&text));
+        for (text, _) in in_groups(spilling) {
+            terminal::warning(&text);
+        }
         let gate = self.compare(&data, &finished.directory)?;
         if self.arguments.fail_if_slower.is_some() { gate.outcome(outcome) } else { Ok(outcome) }
     }

@@ -134,18 +134,7 @@ fn measure_here(
     let mut progress = Progress::new("inspecting this machine");
     let mut laboratories = profile::time(Phase::Open, || request.open(processes)).inspect_err(|_| progress.finish())?;
     laboratories.let_fresh_processes_measure();
-    let plan = request.selection.plan(&mut laboratories, request.arguments.preset, request.seed);
-    let plan = plan.inspect_err(|_| progress.finish())?;
-    for value in request.selection.missing_values(&laboratories, &plan) {
-        if request.own.is_some() {
-            progress.finish();
-            return Err(Failure::Usage(format!("{value}: no case has it")));
-        }
-        progress.suspend(|| terminal::warning(&format!("no case of any preset has {value}")));
-    }
-    for text in request.selection.unused_globs(&plan, &laboratories.listing()) {
-        progress.suspend(|| terminal::warning(&text));
-    }
+    let plan = planned(&request, &mut laboratories, &mut progress).inspect_err(|_| progress.finish())?;
     if arguments.dry_run {
         progress.finish();
         return show_plan(&plan, &request.arguments);
@@ -189,6 +178,21 @@ fn measure_here(
     dismissed?;
     show_profile(started.elapsed());
     outcome
+}
+
+/// The plan. What was asked for and is not in it is warned of, or refused where nothing else was asked for.
+fn planned(request: &Request, laboratories: &mut Laboratories, progress: &mut Progress) -> Result<Plan, Failure> {
+    let plan = request.selection.plan(laboratories, request.arguments.preset, request.seed)?;
+    for value in request.selection.missing_values(laboratories, &plan) {
+        if request.own.is_some() {
+            return Err(Failure::Usage(format!("{value}: no case has it")));
+        }
+        progress.suspend(|| terminal::warning(&format!("no case of any preset has {value}")));
+    }
+    for text in request.selection.unused_globs(&plan, &laboratories.listing()) {
+        progress.suspend(|| terminal::warning(&text));
+    }
+    Ok(plan)
 }
 
 fn report_complete(path: &Path) -> Result<Outcome, Failure> {

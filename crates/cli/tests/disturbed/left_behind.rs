@@ -68,9 +68,15 @@ fn a_compiler_ends_with_the_command() {
 /// What measured code leaves behind does not outlive the run, nor change what was written.
 #[test]
 fn measured_code_leaves_nothing_and_changes_nothing_that_is_written() {
+    for (what, code) in codes_that_leave_something() {
+        assert_nothing_is_left(what, &code);
+    }
+}
+
+fn codes_that_leave_something() -> [(&'static str, String); 6] {
     const FINE: &str = "void operation(struct thread *me) { atomic_fetch_add(me->x, 1); }";
     const ONCE: &str = "static volatile int n; if (n++ != 100) return;";
-    let codes = [
+    [
         (
             "a destructor that aborts",
             format!("#include <stdlib.h>\n__attribute__((destructor)) static void d(void) {{ abort(); }}\n{FINE}"),
@@ -107,36 +113,22 @@ fn measured_code_leaves_nothing_and_changes_nothing_that_is_written() {
                  snprintf(p, sizeof p, \"%s/left\", getenv(\"TMPDIR\")); fclose(fopen(p, \"w\")); }}\n{FINE}"
             ),
         ),
-    ];
-    for (what, code) in codes {
-        let place = Place::new();
-        place.write("code.c", &code);
-        std::fs::create_dir(place.path("elsewhere")).unwrap();
-        let words = [
-            "measure",
-            "--cpu",
-            "code.c",
-            "--threads",
-            "1",
-            "--type",
-            "u64",
-            "--budget",
-            "2s",
-            "--export-json",
-            "x.json",
-        ];
-        let mut child = place.command(&words).spawn().unwrap();
-        let code = code_within(&mut child, LONG, &place);
-        assert_eq!(code, Some(0), "{what}: {}", place.errors());
-        place.assert_empty(what);
-        let run = place.run();
-        assert!(matches!(run.read_run().unwrap().status, Status::Done | Status::BudgetSpent), "{what}");
-        assert!(
-            run.read_rows().unwrap().len() == 1 && run.report().is_file() && place.path("x.json").is_file(),
-            "{what}"
-        );
-        assert_eq!(std::fs::read_dir(place.path("elsewhere")).unwrap().count(), 0, "{what}");
-    }
+    ]
+}
+
+fn assert_nothing_is_left(what: &str, code: &str) {
+    let place = Place::new();
+    place.write("code.c", code);
+    std::fs::create_dir(place.path("elsewhere")).unwrap();
+    let line = "measure --cpu code.c --threads 1 --type u64 --budget 2s --export-json x.json";
+    let mut child = place.command(&line.split(' ').collect::<Vec<_>>()).spawn().unwrap();
+    assert_eq!(code_within(&mut child, LONG, &place), Some(0), "{what}: {}", place.errors());
+    place.assert_empty(what);
+    let run = place.run();
+    assert!(matches!(run.read_run().unwrap().status, Status::Done | Status::BudgetSpent), "{what}");
+    let has_all = run.read_rows().unwrap().len() == 1 && run.report().is_file() && place.path("x.json").is_file();
+    assert!(has_all, "{what}");
+    assert_eq!(std::fs::read_dir(place.path("elsewhere")).unwrap().count(), 0, "{what}");
 }
 
 /// The same where the command itself is killed.

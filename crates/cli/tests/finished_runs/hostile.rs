@@ -45,7 +45,9 @@ fn spoil_table(directory: &RunDirectory) {
     let write = |rows: &[csv::StringRecord]| {
         let mut writer = csv::Writer::from_path(&file).unwrap();
         writer.write_record(&header).unwrap();
-        rows.iter().for_each(|row| writer.write_record(row).unwrap());
+        for row in rows {
+            writer.write_record(row).unwrap();
+        }
         writer.flush().unwrap();
     };
     let mut spoilt = 0;

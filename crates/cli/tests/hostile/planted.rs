@@ -163,8 +163,8 @@ fn nothing_is_executed_that_lies_in_the_working_folder_or_above_it() {
         }
     }
     // The trap works: what the user names is loaded.
-    let mut named = trap.command(&[], COMMANDS[3], 0);
-    named.env("LD_LIBRARY_PATH", trap.working.join("lib64")).status().unwrap();
+    let mut control = trap.command(&[], COMMANDS[3], 0);
+    control.env("LD_LIBRARY_PATH", trap.working.join("lib64")).status().unwrap();
     assert!(trap.executed().iter().any(|file| file.ends_with("lib64/libnvrtc.so.13")), "{:?}", trap.executed());
 }
 

@@ -109,8 +109,7 @@ fn own_code_is_resumed_by_the_user_who_began_it_or_who_trusts_it() {
 fn code_that_was_changed_is_never_compiled() {
     let Some(begun) = Begun::new() else { return };
     let attack = "x++; } __attribute__((constructor)) static void p(void) { *(int *)0 = 1; } static void q(void) {";
-    type Change = (&'static str, Value);
-    let changes: [Change; 12] = [
+    let changes: [(&'static str, Value); 12] = [
         ("text", json!(attack)),
         ("includes", json!("#include \"/etc/passwd\"\n")),
         ("setup", json!(attack)),
@@ -156,7 +155,7 @@ fn a_command_in_a_file_writes_nothing_and_counts_for_no_billions() {
     let victim = begun.path("victim");
     let words = ["syncscope", "measure", "--cpu", "x++", "--threads", "1", "-DNAME=1", "--export-json"];
     begun.copy("export", |run| {
-        run["command"] = json!([&words[..], &[victim.to_str().unwrap(), "--export-markdown", "victim"]].concat())
+        run["command"] = json!([&words[..], &[victim.to_str().unwrap(), "--export-markdown", "victim"]].concat());
     });
     let exported = begun.resume("export", "state", &[]);
     assert!(begun.is_compiled() && matches!(exported.status.code(), Some(0 | 3)), "{}", stderr(&exported));

@@ -169,7 +169,7 @@ fn claims(cpu: &CpuMachine) -> String {
     let smt = smt.filter(|_| cpu.core_kinds.is_empty());
     let is_even = |threads: u32| cpu.cores.checked_mul(threads) == Some(cpu.hardware_threads);
     let smt = smt.map(|threads| {
-        let each = is_even(threads).then(|| format!(" ({threads} hardware threads each core)")).unwrap_or_default();
+        let each = if is_even(threads) { format!(" ({threads} hardware threads each core)") } else { String::new() };
         format!("{} CPUs{each}", cpu.hardware_threads)
     });
     let memory = plural(cpu.memory_nodes.len(), "NUMA node");

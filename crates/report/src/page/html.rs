@@ -39,7 +39,7 @@ pub(crate) fn escape_json(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for letter in json.chars() {
         match letter {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => escaped.push_str(&format!("\\u{:04x}", u32::from(letter))),
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => escaped.extend([format!("\\u{:04x}", u32::from(letter))]),
             other => escaped.push(if steers(other) { '\u{fffd}' } else { other }),
         }
     }

@@ -55,11 +55,11 @@ impl Writer {
     fn open(&mut self, kind: &str, cpus: &[u32], nodes: &[u32], more: &str) {
         self.count += 1;
         let (cpus, nodes) = (mask(cpus), mask(nodes));
-        self.text += &format!(
+        self.text.extend([format!(
             "<object type=\"{kind}\" cpuset=\"{cpus}\" complete_cpuset=\"{cpus}\" nodeset=\"{nodes}\" \
              complete_nodeset=\"{nodes}\" gp_index=\"{}\" {more}>\n",
             self.count
-        );
+        )]);
     }
 
     fn close(&mut self) {
@@ -121,8 +121,12 @@ pub(crate) fn xml(parts: &[Part], memory: &[u32], kinds: &[Vec<u32>], allowed: O
             let cpus: Vec<u32> = near.iter().flat_map(Part::cpus).collect();
             let own: Vec<u32> = near[0].node.into_iter().collect();
             to.open("Group", &cpus, &with_memory(&own), "kind=\"1001\" subkind=\"0\"");
-            own.iter().for_each(|node| to.node(&cpus, *node));
-            near.iter().for_each(|part| to.part(part, &with_memory(&own)));
+            for node in &own {
+                to.node(&cpus, *node);
+            }
+            for part in near {
+                to.part(part, &with_memory(&own));
+            }
             to.close();
         }
         to.close();

@@ -78,7 +78,7 @@ fn hardware(machine: &Machine) -> Vec<Option<Property>> {
     let counts = [(packages, "package"), (numa_nodes, "NUMA node"), (cores, "core"), (threads, "hardware thread")];
     let mut topology = counts.map(|(count, what)| naming::plural(*count, what)).join(", ");
     if !cpu.memory_nodes.is_empty() {
-        topology += &format!(", {} of memory without CPUs", naming::plural(cpu.memory_nodes.len(), "NUMA node"));
+        topology.extend([", ", &naming::plural(cpu.memory_nodes.len(), "NUMA node"), " of memory without CPUs"]);
     }
     let gpus = joined(naming::gpus(&machine.gpus).into_iter().map(Some), " + ");
     vec![
