@@ -75,7 +75,9 @@ fn uses_of(own: &OwnOperation, dtype: Dtype) -> Result<Vec<OwnUse>, String> {
     let compiler = compiler_of(own, dtype, false)?;
     let functions = functions(own);
     let probe = format!("{functions}{PROBE}");
-    let assembly = c_compiler::assembly(compiler.command(&[]), (compiler.ending, &probe), LIMIT, is_cancelled)?;
+    // In a library, another definition may take the place of a `setup` that is not static: it would be called and not inlined.
+    let command = compiler.command(&["-fno-semantic-interposition"]);
+    let assembly = c_compiler::assembly(command, (compiler.ending, &probe), LIMIT, is_cancelled)?;
     let assembly = assembly.map_err(|messages| explained(own, c_compiler::first_error(&messages)))?;
     let [keep, drop] = ["keep", "drop"].map(|kind| body_of(&assembly, &format!("syncscope_{kind}")));
     // A function that is called and not inlined gets all that the thread has.
