@@ -49,11 +49,15 @@ fn summary(operation: &OwnOperation, threads: u32) -> String {
     evidence_of(&case(operation, threads)).unwrap().summary().unwrap().to_owned()
 }
 
-/// What the check finds. Where other programs have the CPUs, it is made again.
 fn check(operation: &OwnOperation) -> Check {
+    check_of(&case(operation, 2))
+}
+
+/// What the check finds. Where other programs have the CPUs, it is made again.
+fn check_of(case: &Case) -> Check {
     let try_once = || {
         let mut laboratory = CpuLaboratory::open().unwrap();
-        let mut experiment = laboratory.experiment(&case(operation, 2)).unwrap();
+        let mut experiment = laboratory.experiment(case).unwrap();
         let shot = Shot { side: Side::Test, iterations: 2, pair: 0 };
         match experiment.sample(shot).and_then(|_| experiment.details()) {
             Ok(_) => Some(experiment.check()),
@@ -121,6 +125,42 @@ fn checks_find_what_is_wrong() {
                 void release(struct thread *me) { atomic_store(me->x, 0); }\nint check(struct thread *me) { return 0; }";
     let refused = check(&in_file("lock.c", "acquire", text));
     assert!(matches!(&refused, Check::Failed(text) if text == "check() returned 0"), "{refused:?}");
+}
+
+/// Readers, a semaphore of two, and the ways in which such a lock is wrong.
+#[test]
+fn locks_that_admit_several_are_checked_as_such() {
+    let text = "#include <pthread.h>\nstatic pthread_rwlock_t *lock(struct thread *me) { return (pthread_rwlock_t *)me->memory; }\n\
+        void setup(struct thread *me) { pthread_rwlock_init(lock(me), 0); }\n\
+        void acquire(struct thread *me) { pthread_rwlock_wrlock(lock(me)); }\n\
+        void release(struct thread *me) { pthread_rwlock_unlock(lock(me)); }\n\
+        void acquire_shared(struct thread *me) { pthread_rwlock_rdlock(lock(me)); }\n\
+        void release_shared(struct thread *me) { pthread_rwlock_unlock(lock(me)); }\n\
+        void acquire_shared_open(struct thread *me) { atomic_fetch_add(me->x, 1); }\n\
+        void release_shared_open(struct thread *me) { atomic_fetch_sub(me->x, 1); }\n\
+        void acquire_reader(struct thread *me) { pthread_rwlock_rdlock(lock(me)); }\n\
+        void release_reader(struct thread *me) { pthread_rwlock_unlock(lock(me)); }\n";
+    // Threads on one CPU seldom meet in the lock.
+    let together =
+        |operation: OwnOperation| check_of(&Case { placement: Some(Placement::Close), ..case(&operation, 2) });
+    let of = |function: &str| together(in_file("readers.c", function, text));
+    assert_eq!(of("acquire_shared"), Check::Ok);
+    assert_eq!(of("acquire"), Check::Ok);
+    let open = of("acquire_shared_open");
+    assert!(matches!(&open, Check::Failed(text) if text.contains("begun and not ended")), "{open:?}");
+    let reader = of("acquire_reader");
+    assert!(matches!(&reader, Check::Failed(text) if text.contains("`acquire_shared`")), "{reader:?}");
+    let text = "void acquire_shared_two(struct thread *me) {\n\
+        for (;;) { if (atomic_fetch_add(me->x, 1) < 2) return; atomic_fetch_sub(me->x, 1); } }\n\
+        void release_shared_two(struct thread *me) { atomic_fetch_sub(me->x, 1); }\n\
+        void acquire_shared_one(struct thread *me) { while (atomic_exchange(me->x, 1)) syncscope_pause(); }\n\
+        void release_shared_one(struct thread *me) { atomic_store(me->x, 0); }\n";
+    let of = |function: &str| together(in_file("semaphores.c", function, text));
+    assert_eq!(of("acquire_shared_two"), Check::Ok);
+    let one = of("acquire_shared_one");
+    // On a busy machine it is not done in time.
+    let is_found = |text: &str| text.contains("no second thread got in") || text.contains("not done after");
+    assert!(matches!(&one, Check::Failed(text) if is_found(text)), "{one:?}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use syncscope_core::run::Status;
 use syncscope_core::run::samples::StoredPair;
 use syncscope_core::run_directory::{RunDirectory, replace_file};
 use syncscope_core::session::Finished;
-use syncscope_core::stats::median;
+use syncscope_core::stats::{layouts, median};
 use syncscope_core::units::plural;
 use syncscope_core::{
     Case, CaseId, Domain, Dtype, Inspected, MemoryOrder, OwnAxes, OwnCheck, OwnOperation, OwnUse, Row, Verdict,
@@ -209,8 +209,9 @@ impl OwnRequest {
                 // The ratio is that of the first operation to the other one: it is the one that the user asks about.
                 let ratio = |(id, of_b): (&CaseId, &CaseId)| {
                     let (a, b) = (of_passes.get(ids_of_a.get(id)?)?, of_passes.get(of_b)?);
-                    let both = b.iter().filter_map(|(pass, cost)| Some(a.get(pass)? / cost));
-                    Some((id.clone(), both.filter(|ratio| ratio.is_finite() && *ratio > 0.0).collect()))
+                    let in_layouts = if domain == Domain::Cpu { layouts::ratios(a, b) } else { Vec::new() };
+                    let in_passes = || layouts::of_passes(a, b).into_iter().map(|(_, ratio)| ratio).collect();
+                    Some((id.clone(), if in_layouts.is_empty() { in_passes() } else { in_layouts }))
                 };
                 let comparison = compare_in_turn(&b, &a, threshold, &ids_of_b.iter().filter_map(ratio).collect());
                 if comparison.cases.is_empty() {
@@ -324,12 +325,12 @@ fn crossings(cases: &[(&Case, Change)], first: &str, other: &str) -> Vec<String>
 
 /// Whether its threads wait for each other.
 fn waits(own: &OwnOperation) -> bool {
-    own.is("acquire") || own.is_barrier()
+    own.is_lock() || own.is_barrier()
 }
 
 /// Whether its threads can work inside and outside of a critical section.
 fn can_have_work(own: &OwnOperation) -> bool {
-    own.is("acquire") && own.id.starts_with(Domain::Cpu.as_str())
+    own.is_lock() && own.id.starts_with(Domain::Cpu.as_str())
 }
 
 /// Whether a word is the id of a primitive of the catalogue.
@@ -347,6 +348,8 @@ fn refuse_what_does_not_fit(operations: &[OwnOperation], arguments: &MeasureArgu
     let baseline = arguments.baseline.is_some() && operations.iter().any(waits);
     let slower = arguments.fail_if_slower.is_some() && operations.len() + arguments.against.len() < 2;
     let stride = !axes.stride.is_empty() && !operations.iter().any(|own| own.uses(OwnUse::Element));
+    let is_shared = |own: &OwnOperation| own.admits_several() && !own.id.starts_with(Domain::Cpu.as_str());
+    let shared = operations.iter().any(is_shared);
     let of_grid = !arguments.cluster.is_empty() && operations.iter().any(syncscope_gpu::own::is_of_grid);
     Failure::refuse([
         (work, "--inside and --outside are for CPU locks: files with `acquire` and `release`"),
@@ -354,6 +357,7 @@ fn refuse_what_does_not_fit(operations: &[OwnOperation], arguments: &MeasureArgu
         (baseline, "--baseline is for operations whose threads do not wait for each other"),
         (slower, NOTHING_TO_COMPARE),
         (stride, "--stride is for private elements, and no operation uses `mine`"),
+        (shared, "`acquire_shared` is for --cpu: write what a GPU does under such a lock as `operation`"),
         (of_grid, "--cluster is for operations of a thread, a block or a cluster, not of the whole grid"),
     ])?;
     let is_without = |own: &&OwnOperation| own.uses(OwnUse::LaunchMemory) && own.launch_memory.is_none();

@@ -59,10 +59,13 @@ words! {
 }
 
 /// The functions of a file that make an operation. `operation_fast` is another operation, named `fast`.
-const FUNCTIONS: [&str; 6] = ["operation", "acquire", "wait", "cluster_wait", "grid_wait", "send"];
+const FUNCTIONS: [&str; 7] = ["operation", SHARED, "acquire", "wait", "cluster_wait", "grid_wait", "send"];
 
 /// The functions that belong to an operation, if the file has them.
-const HELPERS: [&str; 4] = ["release", "receive", "setup", "check"];
+const HELPERS: [&str; 5] = ["release_shared", "release", "receive", "setup", "check"];
+
+/// That of a lock that admits several at a time: readers, a semaphore.
+const SHARED: &str = "acquire_shared";
 
 /// Those that are barriers: of a team, or of what is named.
 const BARRIERS: [&str; 3] = ["wait", "cluster_wait", "grid_wait"];
@@ -117,8 +120,10 @@ impl OwnOperation {
     pub fn of_functions(functions: &[String]) -> (Vec<(String, String)>, Vec<String>) {
         let (operations, helpers): (Vec<&String>, Vec<&String>) =
             functions.iter().partition(|name| kind_of(name).is_some_and(|kind| FUNCTIONS.contains(&kind)));
+        // A file may have both kinds of a lock: `acquire` and `acquire_shared`, which is named `shared`.
+        let begin = |kind: &'static str| if kind == SHARED { "acquire" } else { kind };
         let name_of = |function: &String| {
-            let kind = kind_of(function).map_or(0, str::len);
+            let kind = kind_of(function).map_or(0, |kind| begin(kind).len());
             (function.clone(), function[kind..].trim_start_matches('_').to_owned())
         };
         (operations.into_iter().map(name_of).collect(), helpers.into_iter().cloned().collect())
@@ -128,7 +133,11 @@ impl OwnOperation {
     pub fn known(self, found: &Inspected, function: Option<&str>) -> Self {
         let own = Self { function: function.map(str::to_owned), defines: found.defines.clone(), ..self };
         let names: Vec<String> = found.functions.iter().map(|(name, _)| name.clone()).collect();
-        let own = Self { helpers: Self::of_functions(&names).1, ..own };
+        let mut own = Self { helpers: Self::of_functions(&names).1, ..own };
+        if own.admits_several() {
+            let is_exclusive = |name: &&String| kind_of(name) == Some("acquire");
+            own.helpers.extend(names.iter().filter(is_exclusive).cloned());
+        }
         let helpers: Vec<String> = HELPERS.iter().filter_map(|name| own.helper(name)).collect();
         let is_part = |name: &String| {
             kind_of(name).is_none() || Some(name.as_str()) == own.function.as_deref() || helpers.contains(name)
@@ -141,18 +150,25 @@ impl OwnOperation {
     /// What follows the kind of its function, such as `_fast`; empty for a statement.
     pub fn suffix(&self) -> &str {
         let function = self.function.as_deref().unwrap_or_default();
-        FUNCTIONS.iter().find_map(|kind| function.strip_prefix(kind)).unwrap_or_default()
+        kind_of(function).and_then(|kind| function.strip_prefix(kind)).unwrap_or_default()
     }
 
     /// Whether its function is of this kind: `acquire`, `wait`.
     pub fn is(&self, kind: &str) -> bool {
-        self.function.as_deref().is_some_and(|function| function.starts_with(kind))
+        self.function.as_deref().and_then(kind_of) == Some(kind)
+    }
+
+    /// Whether it is a lock, which one thread has or several.
+    pub fn is_lock(&self) -> bool {
+        self.is("acquire") || self.admits_several()
     }
 
     /// What is checked of it whatever was asked for.
     pub fn check_of_function(&self) -> Option<OwnCheck> {
         let of = |kinds: &[&str], check| kinds.iter().any(|kind| self.is(kind)).then_some(check);
-        of(&["acquire"], OwnCheck::Lock).or(of(&BARRIERS, OwnCheck::Barrier)).or(of(&["send"], OwnCheck::Message))
+        of(&["acquire", SHARED], OwnCheck::Lock)
+            .or(of(&BARRIERS, OwnCheck::Barrier))
+            .or(of(&["send"], OwnCheck::Message))
     }
 
     /// What is checked of it: by its function, or as asked.
@@ -165,6 +181,17 @@ impl OwnOperation {
         [format!("{name}{}", self.suffix()), name.to_owned()].into_iter().find(|name| self.helpers.contains(name))
     }
 
+    /// Whether it is a lock that admits several at a time: that of readers, a semaphore.
+    pub fn admits_several(&self) -> bool {
+        self.is(SHARED)
+    }
+
+    /// The functions with which a thread has such a lock alone, if the file has them: `acquire_fast` and `release_fast` for
+    /// `acquire_shared_fast`.
+    pub fn exclusive_half(&self) -> Option<[String; 2]> {
+        self.admits_several().then(|| Some([self.helper("acquire")?, self.helper("release")?]))?
+    }
+
     /// Whether it uses something.
     pub fn uses(&self, what: OwnUse) -> bool {
         self.uses.contains(&what)
@@ -173,7 +200,7 @@ impl OwnOperation {
     /// Whether its threads wait for each other in it, all of them equally often.
     pub fn is_barrier(&self) -> bool {
         matches!(self.checked(), Some(OwnCheck::Barrier | OwnCheck::Message))
-            || (!self.is("acquire") && self.uses(OwnUse::Meeting))
+            || (!self.is_lock() && self.uses(OwnUse::Meeting))
     }
 
     /// Whether each thread works on an element of its own and on nothing else.
@@ -184,7 +211,7 @@ impl OwnOperation {
     /// Whether the type of the variables is known to matter.
     fn is_typed(&self) -> bool {
         let typed = [OwnUse::Variable, OwnUse::Element, OwnUse::Value, OwnUse::BlockMemory];
-        self.is("acquire") || typed.into_iter().any(|what| self.uses(what))
+        self.is_lock() || typed.into_iter().any(|what| self.uses(what))
     }
 }
 
@@ -253,7 +280,7 @@ impl OwnAxes {
             let strides = or(&self.strides, &usual.strides);
             let private: Vec<Layout> = strides.into_iter().map(|stride| Layout::Private { stride }).collect();
             sweep = sweep.layouts(&private);
-        } else if own.is("acquire") || own.uses(OwnUse::Variable) {
+        } else if own.is_lock() || own.uses(OwnUse::Variable) {
             sweep = sweep.layouts(&[Layout::Shared]);
         }
         sweep.cases()
@@ -332,6 +359,28 @@ mod tests {
         assert_eq!(names, [("operation_cas", "cas"), ("acquire", ""), ("wait_", ""), ("wait_tree", "tree")]);
         let lock = OwnOperation { helpers, ..file("acquire_a") };
         assert_eq!((lock.helper("release"), lock.helper("setup")), (Some("release_a".to_owned()), None));
+    }
+
+    #[test]
+    fn a_lock_that_admits_several_finds_its_halves() {
+        let (operations, helpers) = OwnOperation::of_functions(
+            &["acquire", "acquire_shared", "acquire_shared_a", "acquire_sharedly", "release_shared"].map(str::to_owned),
+        );
+        let names: Vec<&str> = operations.iter().map(|(_, name)| &**name).collect();
+        assert_eq!(
+            (&names[..], &helpers[..]),
+            (&["", "shared", "shared_a", "sharedly"][..], &["release_shared".to_owned()][..])
+        );
+        let functions = ["acquire", "release", "acquire_shared_a", "release_shared_a", "setup_a"].map(str::to_owned);
+        let inspected =
+            Inspected { functions: functions.map(|name| (name, Vec::new())).to_vec(), ..Inspected::default() };
+        let shared = file("acquire_shared_a").known(&inspected, Some("acquire_shared_a"));
+        assert!(shared.admits_several() && shared.checked() == Some(OwnCheck::Lock));
+        assert_eq!(shared.helper("release_shared").as_deref(), Some("release_shared_a"));
+        assert_eq!(shared.helper("setup").as_deref(), Some("setup_a"));
+        assert_eq!(shared.exclusive_half(), Some(["acquire", "release"].map(str::to_owned)));
+        let alone = file("acquire").known(&inspected, Some("acquire"));
+        assert!(!alone.admits_several() && alone.exclusive_half().is_none());
     }
 
     #[test]

@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use crate::engine::profile::{self, Phase};
-use crate::model::own;
+use crate::model::own::{self, is_own};
 use crate::session::laboratory::Apart;
 use crate::session::observer::Observer;
 use crate::session::part::{Part, planned_time, turns};
 use crate::session::pending_case::{PendingCase, Recorded};
 use crate::session::{Limits, Session};
-use crate::stats::median;
+use crate::stats::{layouts, median};
 use crate::{
-    Case, CaseId, Check, Engine, Laboratory, Measurement, Nanoseconds, OwnCheck, Refusal, Row, RunDirectoryError,
-    Status, Verdict,
+    Case, CaseId, Check, Engine, Laboratory, Measurement, Nanoseconds, Observation, OwnCheck, Refusal, Row,
+    RunDirectoryError, Status, Verdict,
 };
 
 /// Between what several sessions decided.
@@ -39,6 +39,13 @@ fn show(observer: &mut dyn Observer, pending: &mut PendingCase) {
     let costs: Vec<f64> = found.observations.iter().map(|pair| pair.ns).collect();
     let row = pending.row(found);
     observer.found(Row { ns: median(&costs).map(Nanoseconds), ..row });
+}
+
+/// Groups of layouts are to code that a user wrote what processes are to other cases: each lies elsewhere.
+fn group_by_layout(observations: &mut [Observation]) {
+    for observation in observations {
+        observation.process = layouts::of_pass(observation.block) / layouts::PLACES;
+    }
 }
 
 /// What is to do something, and of which the compiler left nothing, does not do it.
@@ -285,6 +292,9 @@ impl Passes<'_> {
         };
         if let Some(own) = own::find(&pending.case.primitive) {
             fail_if_elided(&mut found, own.source.checked());
+        }
+        if is_own(&pending.case.primitive) && pending.case.is_on_cpus() {
+            group_by_layout(&mut found.observations);
         }
         pending.add_block(found);
         pending.is_finished = pending.found.as_ref().is_none_or(|found| !engine.needs_another_block(found));

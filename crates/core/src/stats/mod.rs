@@ -6,6 +6,7 @@
 //! its level.
 
 mod clustered;
+pub mod layouts;
 mod proportion;
 mod ranked;
 mod states;

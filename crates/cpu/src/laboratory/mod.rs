@@ -187,6 +187,10 @@ impl Laboratory for CpuLaboratory {
         self.awake.as_ref().map(|policy| policy.decision.clone())
     }
 
+    fn begin_pass(&mut self, pass: u32) {
+        primitives::own::begin_pass(pass);
+    }
+
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
         if let Some(reason) = studies::unavailable(case) {
             return Err(Refusal::Skipped(reason.to_owned()));
@@ -225,7 +229,12 @@ impl Laboratory for CpuLaboratory {
     }
 
     fn notes(&self, cases: &[Case]) -> Vec<String> {
-        core_to_core::note(&self.topology, cases).into_iter().collect()
+        let may_differ = |case: &Case| case.threads == Some(1) && primitives::own::calls_libraries(case);
+        let one_thread = cases.iter().any(may_differ).then(|| {
+            "`1 thread` is one of a program that has several; a library may do less in a process of one thread"
+                .to_owned()
+        });
+        core_to_core::note(&self.topology, cases).into_iter().chain(one_thread).collect()
     }
 
     fn findings(&self, rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Vec<String> {

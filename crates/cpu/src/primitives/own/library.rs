@@ -118,6 +118,8 @@ pub(super) struct OwnLoop {
     dtype: Dtype,
     check: Option<OwnCheck>,
     is_shared: bool,
+    /// Whether it is a lock that admits several.
+    admits_several: bool,
     work: Option<Arc<LockWork>>,
 }
 
@@ -125,7 +127,7 @@ impl OwnLoop {
     pub(super) fn new(
         loops: &'static Loops,
         case: &Case,
-        check: Option<OwnCheck>,
+        (check, admits_several): (Option<OwnCheck>, bool),
         work: Option<Arc<LockWork>>,
     ) -> Option<Self> {
         let (dtype, threads) = (case.dtype.unwrap_or(Dtype::I32), case.threads?);
@@ -134,7 +136,8 @@ impl OwnLoop {
         let per_slot = BEFORE_MEMORY + MEMORY_LINES + (threads as usize * distance).div_ceil(LINE);
         let line = |_| CachePadded::new(std::array::from_fn(|_| AtomicU64::new(0)));
         let lines = Pages::filled(SLOTS * per_slot, line);
-        Some(Self { loops, lines, per_slot, distance, threads, dtype, check, is_shared: stride.is_none(), work })
+        let is_shared = stride.is_none();
+        Some(Self { loops, lines, per_slot, distance, threads, dtype, check, is_shared, admits_several, work })
     }
 
     fn slot(&self, slot: usize) -> &[Line] {
@@ -150,7 +153,7 @@ impl OwnLoop {
             x: &raw const lines[0][0],
             mine: elements.wrapping_byte_add(thread * self.distance),
             memory: lines[BEFORE_MEMORY].as_ptr(),
-            counter: if self.check == Some(OwnCheck::Message) {
+            counter: if self.check == Some(OwnCheck::Message) || self.admits_several {
                 &raw const lines[2][0]
             } else {
                 &raw const lines[0][1]
@@ -189,9 +192,22 @@ impl OwnLoop {
         };
         let given = |thread| self.given(slot, thread, 0);
         match self.check {
+            Some(OwnCheck::Lock) if self.admits_several => {
+                // `syncscope_guarded` in `functions.h`.
+                let [torn, alone] = [2, 6].map(|word| self.slot(slot)[2][word].load(Ordering::Relaxed));
+                if torn > 0 {
+                    return Err(format!("{torn} readers saw what a writer had begun and not ended"));
+                }
+                let reason = "no second thread got in while one was inside: a lock that admits one is written as `acquire` \
+                              and `release`";
+                if alone == 0 { Ok(()) } else { Err(reason.to_owned()) }
+            }
             Some(OwnCheck::Lock) => {
                 let found = self.slot(slot)[0][1].load(Ordering::Relaxed);
-                let lost = format!("expected {executed} additions under the lock, found {found}");
+                let lost = format!(
+                    "expected {executed} additions under the lock, found {found} (a lock that admits several, as of readers, is \
+                     written as `acquire_shared` and `release_shared`)"
+                );
                 if found == executed { Ok(()) } else { Err(lost) }
             }
             Some(OwnCheck::Message) => match self.slot(slot)[2][1].load(Ordering::Relaxed) {

@@ -1,13 +1,17 @@
 //! Operations that a user wrote. `inspection.rs` asks the system's compiler what they use, `source.rs` makes a shared library of
-//! one, `library.rs` loads it and runs its loops; here is what is known of those that were named on the command line.
+//! one, `layout.rs` decides where its code lies, `library.rs` loads it and runs its loops; here is what is known of those that were
+//! named on the command line.
 
 mod inspection;
+mod layout;
 mod library;
 mod source;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use syncscope_core::stats::layouts;
 use syncscope_core::{
     ActorRule, Case, Domain, Dtype, Facts, Layout, Mode, OwnAxes, OwnCheck, OwnOperation, OwnUse, Placement, Primitive,
     Refusal, Role, own,
@@ -15,6 +19,7 @@ use syncscope_core::{
 
 pub use self::inspection::inspect;
 use self::library::{Loops, OwnBarrier, OwnLoop, StressedLock};
+use self::source::Compiled;
 pub use self::source::{HEADER, compile_here_until};
 use crate::axes::powers_of_two;
 use crate::evidence::{Expected, only_reads};
@@ -26,16 +31,31 @@ use crate::primitives::work::{self, LockWork};
 use crate::primitives::workload::Workload;
 
 /// The compiled ones, or why they are not, by id, type and whether threads work around them.
-type Compiled = Result<&'static Loops, String>;
 type Key = (String, Dtype, bool);
-static COMPILED: Mutex<Option<HashMap<Key, Compiled>>> = Mutex::new(None);
+static COMPILED: Mutex<Option<HashMap<Key, Result<Layouts, String>>>> = Mutex::new(None);
+
+/// A compiled operation, and those of its layouts that were loaded, or why they cannot be.
+struct Layouts {
+    compiled: Compiled,
+    loaded: BTreeMap<u32, Result<&'static Loops, String>>,
+}
+
+/// The layout of the pass that is made.
+static LAYOUT: AtomicU32 = AtomicU32::new(0);
+
+/// A pass begins, counted from zero: from now on, operations are made ready in its layout.
+pub(crate) fn begin_pass(pass: u32) {
+    LAYOUT.store(layouts::of_pass(pass + 1), Ordering::Relaxed);
+}
 
 /// Makes primitives of those operations that are for CPUs. One of the same id is replaced.
 pub fn define(operations: &[OwnOperation], axes: &OwnAxes) {
     own::define(Domain::Cpu, operations, axes, |source| Primitive {
         id: source.id.clone().leak(),
         summary: "An operation that a user wrote; run.json has its source",
-        operation: if source.is("acquire") {
+        operation: if source.admits_several() {
+            "one read of a word under the lock by each thread"
+        } else if source.is("acquire") {
             "one addition to a counter under the lock by each thread"
         } else {
             "one execution by each thread"
@@ -47,8 +67,8 @@ pub fn define(operations: &[OwnOperation], axes: &OwnAxes) {
 
 fn facts_of(source: &OwnOperation) -> Facts {
     let of_role = Facts::of(Role::Own);
-    if source.is("acquire") || source.is_barrier() {
-        let can_have_work: fn(&Case) -> bool = if source.is("acquire") { |_| work::IS_POSSIBLE } else { |_| false };
+    if source.is_lock() || source.is_barrier() {
+        let can_have_work: fn(&Case) -> bool = if source.is_lock() { |_| work::IS_POSSIBLE } else { |_| false };
         return Facts { run_effect: facts::between_threads, can_have_work, ..of_role };
     }
     let actor = if source.is_private() {
@@ -90,6 +110,12 @@ pub(crate) fn cases(topology: &Topology) -> Vec<Case> {
     cases
 }
 
+/// Whether an operation calls or reads something that is not in its source, as far as its compiler says.
+pub(crate) fn calls_libraries(case: &Case) -> bool {
+    let Some(own) = own::find(&case.primitive) else { return false };
+    compiled(&own.source, case, |Layouts { compiled, .. }| Ok(compiled.calls_libraries())).unwrap_or(false)
+}
+
 /// A case made ready to run; `None` if it is of no operation of the user.
 pub(super) fn workload_of(case: &Case) -> Option<Result<Workload, Refusal>> {
     Some(workload(&own::find(&case.primitive)?.source, case).map_err(Refusal::Failed))
@@ -99,8 +125,10 @@ fn workload(source: &OwnOperation, case: &Case) -> Result<Workload, String> {
     let loops = loops_of(source, case)?;
     let check = source.checked();
     let no_threads = || "it has no number of threads".to_owned();
-    let work = LockWork::of(case, false).map(Arc::new);
-    let operation = Arc::new(OwnLoop::new(loops, case, check, work.clone()).ok_or_else(no_threads)?);
+    let admits_several = source.admits_several();
+    let work = LockWork::of(case, admits_several).map(Arc::new);
+    let checked = (check, admits_several);
+    let operation = Arc::new(OwnLoop::new(loops, case, checked, work.clone()).ok_or_else(no_threads)?);
     let is_barrier = source.is_barrier();
     let mut workload = Workload::contended(Arc::clone(&operation), case).ok_or_else(no_threads)?;
     workload.functions = loops.functions();
@@ -116,7 +144,7 @@ fn workload(source: &OwnOperation, case: &Case) -> Result<Workload, String> {
     if let Some(work) = &work {
         workload = workload.at_work(work);
     }
-    if source.is("acquire") {
+    if source.is_lock() {
         return Ok(Workload { proofs: PROOFS, ..workload.with_proof(Arc::new(StressedLock(operation))) });
     }
     if !is_barrier {
@@ -131,10 +159,24 @@ fn workload(source: &OwnOperation, case: &Case) -> Result<Workload, String> {
     Ok(Workload { proofs: PROOFS, ..workload.with_proof(proof) })
 }
 
-/// The loaded operation, compiled once for each type.
-fn loops_of(source: &OwnOperation, case: &Case) -> Compiled {
+/// The loaded operation, in the layout of the pass.
+fn loops_of(source: &OwnOperation, case: &Case) -> Result<&'static Loops, String> {
+    let layout = LAYOUT.load(Ordering::Relaxed);
+    let load = |Layouts { compiled, loaded }: &mut Layouts| {
+        loaded.entry(layout).or_insert_with(|| Loops::load(compiled.library(layout)?)).clone()
+    };
+    compiled(source, case, load)
+}
+
+/// What `find` finds in an operation, which is compiled once for each type.
+fn compiled<T>(
+    source: &OwnOperation,
+    case: &Case,
+    find: impl FnOnce(&mut Layouts) -> Result<T, String>,
+) -> Result<T, String> {
     let (dtype, has_work) = (case.dtype.unwrap_or(Dtype::I32), case.has_work());
     let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     let known = compiled.get_or_insert_default().entry((source.id.clone(), dtype, has_work));
-    known.or_insert_with(|| Loops::load(source::compile(source, dtype, has_work)?)).clone()
+    let compile = || Ok(Layouts { compiled: source::compile(source, dtype, has_work)?, loaded: BTreeMap::new() });
+    find(known.or_insert_with(compile).as_mut().map_err(|error| error.clone())?)
 }

@@ -13,6 +13,10 @@
 //   void operation(struct thread *me)   what is measured; operation_fast(...) is another one
 //   void acquire(struct thread *me)     a lock, with void release(struct thread *me): an addition to a plain counter
 //                                       under the lock is measured, and the counter is checked
+//   void acquire_shared(struct thread *me)   a lock that admits several, such as that of readers or a semaphore, with
+//   void release_shared(struct thread *me)   A read of a word under the lock is measured. It is checked that two get in
+//                                       together and, where there are acquire and release, that no reader sees half of
+//                                       what a writer does under these
 //   void wait(struct thread *me)        a barrier; it is checked that nobody leaves before the last one has arrived
 //   void send(struct thread *me)        a message of the first thread, number me->sent from 1, with
 //   void receive(struct thread *me)     which waits for it in the others; it is checked that they see plain data that
@@ -23,7 +27,18 @@
 // setup, check and release may have the ending of an operation, too: release_fast belongs to acquire_fast.
 #ifndef SYNCSCOPE_OWN_H
 #define SYNCSCOPE_OWN_H
+#ifdef __cplusplus
 #include <stdint.h>
+#else
+// Of C, the compiler's own headers alone, without those of the system: `#define _GNU_SOURCE` in a source still counts.
+#pragma push_macro("__STDC_HOSTED__")
+#undef __STDC_HOSTED__
+#define __STDC_HOSTED__ 0
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#pragma pop_macro("__STDC_HOSTED__")
+#endif
 
 #ifndef SYNCSCOPE_TYPE
 #define SYNCSCOPE_TYPE int32_t
@@ -37,8 +52,6 @@ using std::atomic, std::atomic_int, std::memory_order_relaxed, std::memory_order
     std::memory_order_acq_rel, std::memory_order_seq_cst;
 typedef std::atomic<T> atomic_T;
 #else
-#include <stdatomic.h>
-#include <stdbool.h>
 typedef _Atomic(T) atomic_T;
 #endif
 

@@ -1,5 +1,6 @@
 //! From what a user wrote to a shared library: the C or C++ around it, and the system's compiler.
 
+use std::collections::{HashMap, HashSet};
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,11 +11,14 @@ use syncscope_core::language::Language;
 use syncscope_core::{Cancel, Dtype, OwnOperation};
 use syncscope_host::guard::TemporaryFolder;
 
+use super::layout;
 use crate::machine::c_compiler;
 
 /// What the source may use: printed by `syncscope measure --header cpu`.
 pub const HEADER: &str = include_str!("own.h");
 
+const DECLARED: &str = include_str!("declared.h");
+const FUNCTIONS: &str = include_str!("functions.h");
 const LOOPS: &str = include_str!("loops.h");
 
 /// The name of a statement in the compiler's messages.
@@ -25,9 +29,6 @@ const BEHIND: &str = "loops.h";
 
 /// Longest time for one operation; those of templates take seconds. Whoever watches this process waits longer.
 pub(super) const LIMIT: Duration = Duration::from_secs(20);
-
-/// A copy of the operation must stand in the loop itself, as a program's compiler may put it there.
-const INLINED: &str = "static inline __attribute__((always_inline, unused))";
 
 /// Whether it is compiled as C++: by the ending of the file, for a statement by `-std`, or else where it has what C has not.
 fn is_cpp(own: &OwnOperation) -> bool {
@@ -51,66 +52,51 @@ fn text(own: &OwnOperation) -> String {
     format!("{}{LOOPS}", functions(own))
 }
 
+/// What a source may use, as a header of the system (3), which gives no warnings.
+fn header(own: &OwnOperation) -> String {
+    format!("# 1 \"own.h\" 3\n{HEADER}\n# 1 \"{BEHIND}\"\n{}", own.includes)
+}
+
 /// The user's lines alone, with what they may use.
 pub(super) fn lines(own: &OwnOperation) -> String {
     let file = own.file.as_deref().unwrap_or(STATEMENT);
-    format!("#line 1 \"own.h\"\n{HEADER}\n{}#line 1 \"{file}\"\n{}\n", own.includes, own.text)
+    format!("{}#line 1 \"{file}\"\n{}\n", header(own), own.text)
 }
 
 /// The functions that are made of what the user wrote: `syncscope_once` and others.
 pub(super) fn functions(own: &OwnOperation) -> String {
-    let mut unit = vec![format!("#line 1 \"own.h\"\n{HEADER}\n{}", own.includes)];
-    let call = |name: Option<String>| name.map_or_else(String::new, |name| format!("{name}(me);"));
-    let (set_up, check) = if let (Some(file), Some(function)) = (&own.file, &own.function) {
-        let other = |kind, name: &str| own.is(kind).then(|| own.helper(name).unwrap_or_else(|| name.to_owned()));
-        let (release, receive) = (other("acquire", "release"), other("send", "receive"));
-        for name in [Some(function.clone()), release.clone(), receive.clone()].into_iter().flatten() {
-            unit.push(format!("{INLINED} void {name}(struct thread *me);\n"));
-        }
-        unit.push(format!("#line 1 \"{file}\"\n{}\n#line 1 \"{BEHIND}\"\n", own.text));
-        let stressed = release.as_ref().map(|release| {
-            format!(
-                "{INLINED} void syncscope_stressed(struct thread *me) {{ {function}(me); const uint64_t seen = *me->counter; \
-                 for (uint64_t i = (me->number * 7 + seen * 5) % 32; i > 0; i--) syncscope_pause(); *me->counter = seen + 1; \
-                 {release}(me); }}\n"
-            )
-        });
-        unit.extend(stressed);
-        let body = match release {
-            Some(release) => format!(
-                "if (SYNCSCOPE_WORK) me->work(me->outside); {function}(me); *me->counter = *me->counter + 1; \
-                 if (SYNCSCOPE_WORK) me->work(me->inside); {release}(me);"
-            ),
-            None => receive.map_or_else(
-                || format!("{function}(me);"),
-                |receive| {
-                    format!(
-                        "me->sent++; if (me->number == 0) {{ *me->counter = me->sent; {function}(me); }} \
-                         else {{ {receive}(me); if (*me->counter != me->sent) __atomic_fetch_add(me->counter + 1, 1, __ATOMIC_RELAXED); }} meet(me);"
-                    )
-                },
-            ),
-        };
-        unit.push(format!("{INLINED} void syncscope_once(struct thread *me) {{ {body} }}\n"));
-        let check = own.helper("check").map_or_else(|| "return 1;".to_owned(), |name| format!("return {name}(me);"));
-        (call(own.helper("setup")), check)
+    let (mut names, mut source) = (String::new(), String::new());
+    if let (Some(file), Some(_)) = (&own.file, &own.function) {
+        names = parts(own).iter().map(|(part, name)| format!("#define SYNCSCOPE_{part} {name}\n")).collect();
+        source = format!("#line 1 \"{file}\"\n{}\n", own.text);
     } else {
-        unit.push(in_scope(own, "syncscope_once", &own.text));
-        (String::new(), "return 1;".to_owned())
+        source.push_str(&in_scope(own, "syncscope_once", &own.text));
+    }
+    let statements = [("SET_UP", "syncscope_set_up", &own.setup), ("CONTEXT", "syncscope_context", &own.baseline)];
+    for (part, function, statement) in statements {
+        if let Some(statement) = statement {
+            source += &format!("\n#define SYNCSCOPE_HAS_{part}\n{}", in_scope(own, function, statement));
+        }
+    }
+    format!("{}{names}{DECLARED}{source}\n#line 1 \"{BEHIND}\"\n{FUNCTIONS}\n#line 1 \"{BEHIND}\"\n", header(own))
+}
+
+/// What `functions.h` calls the functions of a file that belong to an operation, and their names.
+fn parts(own: &OwnOperation) -> Vec<(&'static str, String)> {
+    let operation = own.function.clone().map(|name| ("OPERATION", name));
+    let helper = |part, name: &str| Some((part, own.helper(name)?));
+    // The other half must be there: who leaves it out is told its name by the compiler.
+    let half = |is_there: bool, part, name: &str| {
+        is_there.then(|| (part, own.helper(name).unwrap_or_else(|| name.to_owned())))
     };
-    match &own.setup {
-        Some(statement) => unit.push(in_scope(own, "syncscope_set_up", statement)),
-        None => unit.push(format!("static void syncscope_set_up(struct thread *me) {{ (void)me; {set_up} }}\n")),
-    }
-    if !own.is("acquire") {
-        unit.push("#define syncscope_stressed syncscope_once\n".to_owned());
-    }
-    match &own.baseline {
-        Some(statement) => unit.push(in_scope(own, "syncscope_context", statement)),
-        None => unit.push("#define syncscope_context syncscope_once\n".to_owned()),
-    }
-    unit.push(format!("static int syncscope_check(struct thread *me) {{ (void)me; {check} }}\n#line 1 \"{BEHIND}\"\n"));
-    unit.concat()
+    let release = if own.admits_several() { "release_shared" } else { "release" };
+    let shared = own.admits_several().then(|| ("SHARED", String::new()));
+    let alone = own.exclusive_half();
+    let writers =
+        alone.into_iter().flat_map(|[acquire, release]| [("ACQUIRE_ALONE", acquire), ("RELEASE_ALONE", release)]);
+    let halves = [half(own.is_lock(), "RELEASE", release), half(own.is("send"), "RECEIVE", "receive")];
+    let others = [helper("SET_UP", "setup"), helper("CHECK", "check"), operation, shared];
+    halves.into_iter().chain(others).flatten().chain(writers).collect()
 }
 
 /// A function with a statement that has its names in scope.
@@ -128,7 +114,7 @@ fn in_scope(own: &OwnOperation, function: &str, statement: &str) -> String {
         (macros, String::new(), of_each(|name, _| format!("#undef {name}\n")))
     };
     format!(
-        "{before}{INLINED} void {function}(struct thread *me) {{ {inside}\n#line 1 \"{STATEMENT}\"\n{statement}\n;\n}}\n#line 1 \"{BEHIND}\"\n{after}"
+        "{before}SYNCSCOPE_INLINED void {function}(struct thread *me) {{ {inside}\n#line 1 \"{STATEMENT}\"\n{statement}\n;\n}}\n#line 1 \"{BEHIND}\"\n{after}"
     )
 }
 
@@ -172,6 +158,7 @@ fn surroundings(cancel: Cancel) -> &'static Surroundings {
 }
 
 /// A compiler with its options.
+#[derive(Debug)]
 pub(super) struct CompilerOf {
     program: PathBuf,
     pub(super) options: Vec<String>,
@@ -215,8 +202,9 @@ pub(super) fn compiler_of(own: &OwnOperation, dtype: Dtype, has_work: bool) -> R
         )
     })?;
     let mut options: Vec<String> = words.map(str::to_owned).collect();
-    // A wait that gives up leaves the loop through the frames of this code.
-    options.extend([standard, "-O2", "-fPIC", "-fexceptions"].map(str::to_owned));
+    // A wait that gives up leaves the loop through the frames of this code. Of code that is generated when it is linked, there is
+    // no assembly.
+    options.extend([standard, "-O2", "-fPIC", "-fexceptions", "-fno-lto"].map(str::to_owned));
     if !is_cpp(own) {
         options.push("-Werror=implicit-function-declaration".to_owned());
     }
@@ -234,19 +222,73 @@ pub(super) fn compiler_of(own: &OwnOperation, dtype: Dtype, has_work: bool) -> R
 /// The name of the compiled library in its folder.
 pub(super) const LIBRARY: &str = "operation.so";
 
-/// Compiles an operation on variables of a type, to a library in a folder of its own: the loader takes a file of a known name for the
-/// one that it has loaded.
+/// A compiled operation, as assembly: where its code lies is decided when a library is made of it.
+#[derive(Debug)]
+pub(super) struct Compiled {
+    assembly: String,
+    compiler: CompilerOf,
+}
+
+/// Compiles an operation on variables of a type.
 ///
 /// # Errors
 /// What the compiler says, with the line of the user's source, or that there is none.
-pub(super) fn compile(own: &OwnOperation, dtype: Dtype, has_work: bool) -> Result<TemporaryFolder, String> {
-    let folder = TemporaryFolder::create().map_err(|error| format!("{}: {error}", env::temp_dir().display()))?;
-    let file = folder.path().join(LIBRARY);
+pub(super) fn compile(own: &OwnOperation, dtype: Dtype, has_work: bool) -> Result<Compiled, String> {
     let compiler = compiler_of(own, dtype, has_work)?;
-    let command = compiler.command(&["-shared", "-Wl,--no-undefined,-z,now"]);
-    c_compiler::compile(command, (compiler.ending, &text(own)), &file, LIMIT, is_cancelled)
-        .map(|()| folder)
-        .map_err(|error| explained(own, error))
+    let source = (compiler.ending, &*text(own));
+    let assembly = c_compiler::assembly(compiler.command(&[]), source, LIMIT, is_cancelled)?;
+    let assembly = assembly.map_err(|messages| explained(own, c_compiler::first_error(&messages)))?;
+    Ok(Compiled { assembly, compiler })
+}
+
+impl Compiled {
+    /// A library with the code in a layout, in a folder of its own: the loader takes a file of a known name for the one that it has
+    /// loaded.
+    ///
+    /// # Errors
+    /// What the assembler or the linker says: a function that the source calls may be in no library.
+    pub(super) fn library(&self, layout: u32) -> Result<TemporaryFolder, String> {
+        let folder = TemporaryFolder::create().map_err(|error| format!("{}: {error}", env::temp_dir().display()))?;
+        let command = self.compiler.command(&["-shared", "-Wl,--no-undefined,-z,now"]);
+        let text = layout::padded(&self.assembly, layout);
+        c_compiler::compile(command, ("s", &text), &folder.path().join(LIBRARY), LIMIT, is_cancelled).map(|()| folder)
+    }
+
+    /// Whether the timed code, with what it calls, refers to something outside of the source: a function or a variable of a library.
+    pub(super) fn calls_libraries(&self) -> bool {
+        // What the compiler itself adds.
+        const OF_COMPILER: [&str; 3] = ["__stack_chk_fail", "_Unwind_Resume", "__tls_get_addr"];
+        let is_word = |c: char| c.is_alphanumeric() || "_.$".contains(c);
+        let label =
+            |line: &str| line.trim_end().strip_suffix(':').filter(|name| !name.starts_with('.')).map(str::to_owned);
+        let mut bodies: HashMap<String, Vec<&str>> = HashMap::new();
+        let mut current = String::new();
+        for line in self.assembly.lines() {
+            current = label(line).unwrap_or(current);
+            if !line.trim_start().starts_with('.') {
+                bodies.entry(current.clone()).or_default().push(line);
+            }
+        }
+        // Of x86-64 `call name@PLT` and `name@GOTPCREL(%rip)`, of AArch64 `bl name` and `:got:name`.
+        let outside = |line: &str| {
+            let marked = ["@PLT", "@GOTPCREL"].iter().find_map(|mark| line.split_once(mark)).map(|(before, _)| before);
+            let before = marked.and_then(|before| before.rsplit(|c| !is_word(c)).next());
+            let behind = ["\tbl\t", ":got:"].iter().find_map(|mark| line.split_once(mark)).map(|(_, behind)| behind);
+            let behind = behind.and_then(|behind| behind.split(|c| !is_word(c)).next());
+            before.or(behind).is_some_and(|name| !bodies.contains_key(name) && !OF_COMPILER.contains(&name))
+        };
+        let (mut open, mut seen) = (vec!["syncscope_repeat_1"], HashSet::new());
+        while let Some(function) = open.pop() {
+            let body = bodies.get(function).filter(|_| seen.insert(function)).map_or(&[][..], Vec::as_slice);
+            if body.iter().any(|line| outside(line)) {
+                return true;
+            }
+            open.extend(
+                body.iter().flat_map(|line| line.split(|c| !is_word(c))).filter(|word| bodies.contains_key(*word)),
+            );
+        }
+        false
+    }
 }
 
 /// An error of the compiler, with what an error behind the user's lines means.
@@ -277,6 +319,62 @@ mod tests {
     fn a_word_of_a_statement_is_no_member() {
         assert!(has_word("atomic_fetch_add(&x, 1)", "x") && !has_word("y = time.x", "x"));
         assert!(!has_word("max(1, 2)", "x") && !has_word("pixel->x = 1", "x"));
+    }
+
+    /// What a source defines before it includes something decides what it gets, and it gets it in its own order.
+    #[test]
+    fn feature_macros_and_the_order_of_includes_are_those_of_the_source() {
+        let operation = "void operation(struct thread *me) { me->value = (T)UINT32_MAX; }\n";
+        for head in [
+            "#define _GNU_SOURCE\n#include <sched.h>\nint f(void) { return sched_getcpu(); }\n",
+            "// A comment.\n#ifndef GUARD\n#define GUARD\n#define _GNU_SOURCE 1\n#include <pthread.h>\n\
+             int f(void) { return PTHREAD_MUTEX_ADAPTIVE_NP; }\n#endif\n",
+            "#define _POSIX_C_SOURCE 200809L\n#include <stdio.h>\n#include <sys/types.h>\n#include <inttypes.h>\n\
+             #ifdef _GNU_SOURCE\n#error not asked for\n#endif\nconst char *f = PRIu64;\n",
+            "#pragma GCC optimize(\"O3\")\n#pragma pack(push, 1)\nstruct p { char a; long b; };\n#pragma pack(pop)\n\
+             _Static_assert(sizeof(struct p) == 9, \"pack\");\n#include <stdatomic.h>\n#include <stdint.h>\n",
+            "#ifdef _FEATURES_H\n#error a header of the system has been read\n#endif\n_Static_assert(__STDC_HOSTED__, \"\");\n",
+        ] {
+            let own = OwnOperation {
+                id: "cpu.own.features".to_owned(),
+                text: format!("{head}{operation}"),
+                file: Some("mine.c".to_owned()),
+                function: Some("operation".to_owned()),
+                options: vec!["-Werror".to_owned(), "-Wall".to_owned()],
+                ..OwnOperation::default()
+            };
+            let library = compile(&own, Dtype::I32, false).and_then(|compiled| compiled.library(0));
+            assert!(library.is_ok(), "{head}{library:?}");
+        }
+    }
+
+    /// Only what is outside of the code can tell whether its process has other threads.
+    #[test]
+    fn what_calls_a_library_is_known() {
+        let calls = |text: &str, file: Option<&str>| {
+            let own = OwnOperation {
+                id: "cpu.own.calls".to_owned(),
+                text: text.to_owned(),
+                file: file.map(str::to_owned),
+                function: file.map(|_| "operation".to_owned()),
+                ..OwnOperation::default()
+            };
+            compile(&own, Dtype::I32, false).unwrap().calls_libraries()
+        };
+        assert!(!calls("atomic_fetch_add(&x, 1)", None) && !calls("meet(me)", None));
+        let untimed = "#include <stdlib.h>\nvoid operation_other(struct thread *me) { (void)me; abort(); }\n\
+                       void operation(struct thread *me) { atomic_fetch_add(me->x, 1); }";
+        assert!(!calls(untimed, Some("mine.c")));
+        let own = "__attribute__((noinline)) int next(int a) { __asm__ volatile(\"\"); return a + 1; }\n\
+                   void operation(struct thread *me) { me->value = next(me->value); }";
+        assert!(!calls(own, Some("mine.c")));
+        assert!(calls(
+            "#include <stdlib.h>\nvoid operation(struct thread *me) { me->value = rand(); }",
+            Some("mine.c")
+        ));
+        let shared = "#include <memory>\nstatic std::shared_ptr<int> owner = std::make_shared<int>(7);\n\
+                      void operation(struct thread *me) { std::shared_ptr<int> mine = owner; me->value = *mine; }";
+        assert!(calls(shared, Some("mine.cpp")));
     }
 
     #[test]
