@@ -1,5 +1,5 @@
 // Compiled to assembly and never run: what the thread gives to an operation is marked, and the marks that are left in the
-// assembly are what the operation uses.
+// assembly are what the operation uses. What is set up once is not part of it.
 extern atomic_T syncscope_marked_x, syncscope_marked_mine;
 extern T syncscope_marked_value;
 extern uint32_t syncscope_marked_meeting;
@@ -26,7 +26,6 @@ void syncscope_keep(void);
 void syncscope_keep(void) {
     const T before = syncscope_marked_value;
     struct thread me = syncscope_marked(before);
-    syncscope_set_up(&me);
     syncscope_context(&me);
     syncscope_once(&me);
     __asm__ volatile("# syncscope kept %0 %1" : : SYNCSCOPE_IN(before), SYNCSCOPE_IN(me.value));
@@ -35,7 +34,6 @@ void syncscope_keep(void) {
 void syncscope_drop(void);
 void syncscope_drop(void) {
     struct thread me = syncscope_marked(syncscope_marked_value);
-    syncscope_set_up(&me);
     syncscope_context(&me);
     syncscope_once(&me);
 }
