@@ -22,7 +22,7 @@ pub(crate) struct AxisArguments {
     /// Measure only these numbers of threads, such as 1,2,4; on a GPU threads of a block
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) threads: Vec<u32>,
-    /// Measure only these placements of CPU threads, of cores (one thread on each core), close (neighbouring CPUs), spread
+    /// Measure only these placements, of cores (one thread on each), close, spread
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = placement_parser(), hide_possible_values = true)]
     pub(crate) placement: Vec<Placement>,
     /// Measure only these types, of i32,u32,u64,f32,f64

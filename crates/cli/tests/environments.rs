@@ -92,7 +92,8 @@ fn assert_works(name: &str, list_says: Option<&str>, start: impl Fn(&[&str]) -> 
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
     let run = start(&[&RUN[..], &[out.to_str().unwrap()]].concat()).unwrap();
-    assert_sound(&run, &[0, 3], name);
+    // Where the system lets no thread be bound, there is a row and no figure.
+    assert_sound(&run, &[0, 1, 3], name);
     assert_eq!(rows(&out), 1, "{name}: {}", stderr(&run));
 }
 
@@ -114,7 +115,7 @@ fn assert_explains(name: &str, list_says: Option<&str>, start: impl Fn(&[&str]) 
 }
 
 fn rows(folder: &Path) -> usize {
-    RunDirectory::open(folder).unwrap().read_rows().unwrap().iter().filter(|row| !row.provisional).count()
+    RunDirectory::open(folder).unwrap().read_rows().unwrap().len()
 }
 
 #[test]

@@ -119,7 +119,7 @@ fn a_read_only_disk_is_named_before_anything_is_measured() {
     for script in [
         format!("mount -t tmpfs -o ro tmpfs \"$D\"; exec $S {RUN} --out \"$D/run\""),
         format!(
-            "mount -t tmpfs tmpfs \"$D\"; $S {RUN} --budget 1ms --out \"$D/run\" >/dev/null 2>&1; mount -o remount,ro \"$D\"
+            "mount -t tmpfs tmpfs \"$D\"; $S {RUN} --budget 1ms --out \"$D/run\" >/dev/null 2>&1 || true; mount -o remount,ro \"$D\"
              exec $S run --resume \"$D/run\""
         ),
     ] {

@@ -323,7 +323,7 @@ fn a_damaged_line_of_any_table_costs_its_own_row_and_is_named() {
             let names = |warning: &String| warning.contains("line 3 (") && warning.contains(&format!("{name}.csv"));
             assert!(warnings.iter().any(names), "{name}: {:?}: {warnings:?}", String::from_utf8_lossy(damaged));
             let lost = usize::from(name == "measurements");
-            assert_eq!(data.rows.len(), whole.rows.len() - lost, "{name}");
+            assert_eq!(data.rows.len(), whole.rows.len() - lost, "{name}: {:?}", String::from_utf8_lossy(damaged));
             assert!(
                 data.rows.iter().all(|row| whole.rows.iter().any(|own| own.case == row.case && own.ns == row.ns)),
                 "{name}"

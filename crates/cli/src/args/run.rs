@@ -13,7 +13,7 @@ use crate::axes::{self, AxisArguments};
 #[derive(Debug, Clone, Default, Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option that is given or not")]
 pub(crate) struct RunArguments {
-    /// How much: quick (40 s on 2 CPUs, 1 min on 16 CPUs and a GPU), standard (3 min, 9 min), paper (1 min, 23 min); larger machines take longer (--dry-run)
+    /// How much: quick (40 s on 2 CPUs, 1 min on 16 CPUs and a GPU), standard (3 min, 9 min), paper (1 min, 23 min); --dry-run tells
     #[arg(long, value_parser = preset_parser(), hide_possible_values = true, default_value_t = Preset::default())]
     pub(crate) preset: Preset,
     /// Measure only primitives whose id matches, such as 'cpu.atomic.*' (repeatable, or with commas); '@syncperformance' selects
@@ -29,7 +29,7 @@ pub(crate) struct RunArguments {
     /// Resume an interrupted run, with its preset, globs and seed
     #[arg(long, value_name = "DIR", conflicts_with_all = kept_by_a_resumed_run())]
     pub(crate) resume: Option<PathBuf>,
-    /// Resume a run of `measure` that another user or machine began: it compiles and executes the code in its run.json
+    /// Resume a run of `measure` that somebody else began, and execute its code
     #[arg(long, requires = "resume")]
     pub(crate) trust_code: bool,
     /// Measure the plan this many times, each time in a new process, and join the runs: the intervals then contain the
@@ -45,7 +45,7 @@ pub(crate) struct RunArguments {
     /// Seed of all random orders [default: random, recorded in run.json]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Neither use the differences between earlier runs of this machine nor keep those of this one (~/.local/state/syncscope)
+    /// Neither use nor keep differences between runs of this machine (~/.local/state/syncscope)
     #[arg(long)]
     pub(crate) no_history: bool,
     /// Let NCCL use NVLink multicast unless NCCL_NVLS_ENABLE=0; off by default: on shared machines it may fail or disturb others
@@ -60,7 +60,7 @@ pub(crate) struct RunArguments {
     /// Show the plan and its time, without measuring
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Use only these CPUs, such as 0-7, 0,2,4 or 0-31:2 [default: all that are allowed]
+    /// Use only these CPUs, such as 0-7, 0,2 or 0-31:2 [default: all allowed]
     #[arg(long, value_name = "LIST", value_parser = cpus)]
     pub(crate) cpus: Option<CpuList>,
     #[command(flatten)]

@@ -99,15 +99,11 @@ fn rows_after(signal: &str) -> Vec<Row> {
     rows(&out)
 }
 
+/// Whoever kills a worker from outside spoils no case: it is measured again.
 #[test]
-fn a_worker_that_is_killed_fails_its_case() {
+fn a_worker_that_is_killed_costs_no_case() {
     let rows = rows_after("-KILL");
-    let reason = |row: &Row| match &row.verdict {
-        Verdict::Failed(reason) => Some(reason.clone()),
-        _ => None,
-    };
-    let reasons: Vec<String> = rows.iter().filter_map(reason).collect();
-    assert!(reasons.iter().any(|reason| reason.contains("worker process") && reason.contains("signal: 9")), "{rows:?}");
+    assert!(!rows.is_empty() && !rows.iter().any(|row| row.verdict.is_failure()), "{rows:?}");
 }
 
 #[test]
