@@ -48,7 +48,7 @@ pub(crate) struct RunArguments {
     /// Neither use nor keep differences between runs of this machine (~/.local/state/syncscope)
     #[arg(long)]
     pub(crate) no_history: bool,
-    /// Let NCCL use NVLink multicast unless NCCL_NVLS_ENABLE=0; off by default: on shared machines it may fail or disturb others
+    /// Let NCCL use NVLink multicast; on shared machines it may fail or disturb others
     #[arg(long)]
     pub(crate) nccl_multicast: bool,
     /// Also repeat the experiments of `syncscope paper`: a minute beyond --budget
