@@ -128,8 +128,10 @@ mod tests {
 
     #[test]
     fn a_source_of_many_functions_stays_small() {
-        let many: String =
-            (0..200).map(|n| format!("\t.p2align 4\n\t.type\tf{n}, @function\nf{n}:\n\tret\n")).collect();
+        let many: String = (0..200)
+            .map(|n| format!("\t.p2align 4\n\t.type\tf{n}, @function\nf{n}:\n\tret\n"))
+            .collect::<Vec<_>>()
+            .concat();
         let text = padded(&format!("{many}\t.p2align 4\n\t.type\tsyncscope_repeat_1, @function\n"), 0);
         assert_eq!(text.matches(".p2align 12").count(), 1);
         assert!(pads(&text)[..200].iter().all(|pad| *pad < LINE));

@@ -67,7 +67,11 @@ pub(super) fn lines(own: &OwnOperation) -> String {
 pub(super) fn functions(own: &OwnOperation) -> String {
     let (mut names, mut source) = (String::new(), String::new());
     if let (Some(file), Some(_)) = (&own.file, &own.function) {
-        names = parts(own).iter().map(|(part, name)| format!("#define SYNCSCOPE_{part} {name}\n")).collect();
+        names = parts(own)
+            .iter()
+            .map(|(part, name)| format!("#define SYNCSCOPE_{part} {name}\n"))
+            .collect::<Vec<_>>()
+            .concat();
         source = format!("#line 1 \"{file}\"\n{}\n", own.text);
     } else {
         source.push_str(&in_scope(own, "syncscope_once", &own.text));
@@ -75,7 +79,7 @@ pub(super) fn functions(own: &OwnOperation) -> String {
     let statements = [("SET_UP", "syncscope_set_up", &own.setup), ("CONTEXT", "syncscope_context", &own.baseline)];
     for (part, function, statement) in statements {
         if let Some(statement) = statement {
-            source += &format!("\n#define SYNCSCOPE_HAS_{part}\n{}", in_scope(own, function, statement));
+            source.extend([format!("\n#define SYNCSCOPE_HAS_{part}\n{}", in_scope(own, function, statement))]);
         }
     }
     format!("{}{names}{DECLARED}{source}\n#line 1 \"{BEHIND}\"\n{FUNCTIONS}\n#line 1 \"{BEHIND}\"\n", header(own))
