@@ -318,14 +318,14 @@ struct CheckedBarrier : Barrier {
 
 #define SYNCSCOPE_GRID_BARRIERS(Barrier) SYNCSCOPE_GRID_BARRIERS_AS(SYNCSCOPE_KERNEL, Barrier)
 
-#define SYNCSCOPE_GRID_BARRIERS_AS(KERNEL, Barrier)                                                       \
-    KERNEL syncscope_baseline(const Arguments arguments) {                                                \
-        measure<Repeated<1>, Together, CheckedBarrier<Barrier>>(arguments);                               \
-    }                                                                                                     \
-    KERNEL syncscope_test(const Arguments arguments) {                                                    \
-        measure<Repeated<2>, Together, CheckedBarrier<Barrier>>(arguments);                               \
-    }                                                                                                     \
-    KERNEL syncscope_check(const Arguments arguments) { CheckedBarrier<Barrier>::check(arguments); }      \
+#define SYNCSCOPE_GRID_BARRIERS_AS(KERNEL, Barrier)                                                  \
+    KERNEL syncscope_baseline(const Arguments arguments) {                                           \
+        measure<Repeated<1>, Together, CheckedBarrier<Barrier>>(arguments);                          \
+    }                                                                                                \
+    KERNEL syncscope_test(const Arguments arguments) {                                               \
+        measure<Repeated<2>, Together, CheckedBarrier<Barrier>>(arguments);                          \
+    }                                                                                                \
+    KERNEL syncscope_check(const Arguments arguments) { CheckedBarrier<Barrier>::check(arguments); } \
     SYNCSCOPE_THIRD(KERNEL, Repeated, Together, CheckedBarrier<Barrier>)
 
 }  // namespace syncscope

@@ -2,13 +2,13 @@
 // 9.0 or later.
 //
 // KIND selects the barrier, CLUSTERS=1 a launch in clusters, ROOMY=1 kernels with more registers, SYNCSCOPE_RELAXED=1
-// the one that orders no memory accesses. ABSENT=1 is a fault for tests: the last block does not arrive, except in clusters,
-// whose own barrier has no limit. All of them are split in the same way: the writes of a block are made visible to its
-// first thread by the barrier of the block, that thread releases them, the polls are relaxed, and one fence at the end
-// acquires. In the memory model of PTX a release (red.release, or fence.release and a relaxed addition after it)
-// synchronizes with a relaxed read that observes the addition and with the fence.acquire after that read. Additions to
-// one counter continue each other, so a read of the whole count observes all of them. What a block acquires, its second
-// barrier passes on to its other threads.
+// the one that orders no memory accesses. ABSENT=1 is a fault for tests: the last block does not arrive, except in
+// clusters, whose own barrier has no limit. All of them are split in the same way: the writes of a block are made
+// visible to its first thread by the barrier of the block, that thread releases them, the polls are relaxed, and one
+// fence at the end acquires. In the memory model of PTX a release (red.release, or fence.release and a relaxed addition
+// after it) synchronizes with a relaxed read that observes the addition and with the fence.acquire after that read.
+// Additions to one counter continue each other, so a read of the whole count observes all of them. What a block
+// acquires, its second barrier passes on to its other threads.
 #include "cluster.cuh"
 #include "grid_barrier.cuh"
 #include "near_counters.cuh"

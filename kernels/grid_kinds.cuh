@@ -1,5 +1,5 @@
-// Barriers of all threads of a grid, in three kinds. With SYNCSCOPE_RELAXED=1 the last two order no memory accesses, with
-// SYNCSCOPE_WEAKENED they lack one ordering.
+// Barriers of all threads of a grid, in three kinds. With SYNCSCOPE_RELAXED=1 the last two order no memory accesses,
+// with SYNCSCOPE_WEAKENED they lack one ordering.
 #pragma once
 #include "grid_barrier.cuh"
 

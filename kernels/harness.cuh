@@ -447,7 +447,7 @@ extern "C" __global__ void __launch_bounds__(1024, 2) syncscope_idle() {}
 
 #define SYNCSCOPE_KERNELS SYNCSCOPE_KERNELS_AS(Repeated, Together)
 
-#define SYNCSCOPE_KERNELS_AS(Body, Paths)                                                                     \
+#define SYNCSCOPE_KERNELS_AS(Body, Paths)                                                                             \
     SYNCSCOPE_KERNEL syncscope_baseline(const Arguments arguments) { measure<Body<1>, Paths, Operation>(arguments); } \
     SYNCSCOPE_KERNEL syncscope_test(const Arguments arguments) { measure<Body<2>, Paths, Operation>(arguments); }     \
     SYNCSCOPE_KERNEL syncscope_check(const Arguments arguments) { Operation::check(arguments); }                      \

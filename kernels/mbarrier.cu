@@ -1,6 +1,6 @@
 // A barrier object in shared memory: all threads of a block arrive at it and wait (gpu.block.mbarrier). Compute
-// capability 8.0 or later. With PARITY, the wait names its phase by the parity, as CUTLASS does, and not by the token that
-// the arrival returns.
+// capability 8.0 or later. With PARITY, the wait names its phase by the parity, as CUTLASS does, and not by the token
+// that the arrival returns.
 #include "harness.cuh"
 
 using Arguments = RegisterArguments;

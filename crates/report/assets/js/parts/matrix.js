@@ -24,7 +24,10 @@ function reportedTopology({ machine }) {
     .map((cache) => `${cache.count} × L${cache.level}, each for ${plural(cache.shared_by, "thread")}`);
   return [
     ["hardware threads", formatCount(cpu.hardware_threads)],
-    ["cores", `${formatCount(cpu.cores)}${perCore > 1 && Number.isInteger(perCore) ? `, ${perCore} threads each` : ""}`],
+    [
+      "cores",
+      `${formatCount(cpu.cores)}${perCore > 1 && Number.isInteger(perCore) ? `, ${perCore} threads each` : ""}`,
+    ],
     ["packages, NUMA nodes", `${cpu.packages}, ${cpu.numa_nodes}`],
     ["caches", caches.join("; ") || null],
   ].filter(([, text]) => text);
