@@ -61,6 +61,9 @@ impl Guarded {
 
     fn start(command: &mut Command, folder: Option<PathBuf>) -> io::Result<Self> {
         let parent = std::process::id().cast_signed();
+        // Measured code may have this process ignore that children end, and then nobody can wait for one.
+        // SAFETY: the call takes two numbers; the default action ignores the signal and lets children be waited for.
+        unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
         // SAFETY: `divide` makes system calls. What comes back from it allocates nothing.
         unsafe { command.pre_exec(move || divide(parent, folder.as_deref())) };
         command.spawn().map(Self)

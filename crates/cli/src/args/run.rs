@@ -54,7 +54,7 @@ pub(crate) struct RunArguments {
     /// Also repeat the experiments of `syncscope paper`: a minute beyond --budget
     #[arg(long, conflicts_with_all = ["repeat", "dry_run"])]
     pub(crate) experiments: bool,
-    /// Under a launcher such as srun or mpirun: name the directories under --out by rank, not by node
+    /// Under a launcher such as srun: name the directories by rank, not by node
     #[arg(long)]
     pub(crate) anonymous: bool,
     /// Show the plan and its time, without measuring

@@ -165,7 +165,7 @@ pub(crate) fn boundaries(topology: &Topology, placement: &Placement) -> Boundari
     }
 }
 
-/// Whether a team has the same CPUs in two placements, as they are [`named`]. One that is not possible here is like no other.
+/// Whether a team has the same CPUs in two placements, as they are named. One that is not possible here is like no other.
 pub fn are_alike(topology: &Topology, one: &Placement, other: &Placement, threads: u32) -> bool {
     let (one, other) = (&named(topology, one), &named(topology, other));
     let cpus = |placement| {

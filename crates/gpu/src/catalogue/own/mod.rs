@@ -3,8 +3,8 @@
 //! | file | contents |
 //! |---|---|
 //! | this one | what an operation is as an entry, its cases, and the definitions of its kernels |
-//! | [`text`] | the program around the source |
-//! | [`inspection`] | what a compiler tells of the source: its functions and what they use |
+//! | `text` | the program around the source |
+//! | `inspection` | what a compiler tells of the source: its functions and what they use |
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
