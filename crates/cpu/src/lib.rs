@@ -61,6 +61,7 @@ pub use laboratory::CpuLaboratory;
 pub use machine::described::plan_on;
 #[cfg(not(loom))]
 pub use machine::topology::Topology;
+#[cfg(not(loom))]
 pub use plan::cases;
 #[cfg(not(loom))]
 pub use primitives::{catalogue, elided_by_nature, evidence_of};
