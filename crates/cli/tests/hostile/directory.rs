@@ -175,7 +175,6 @@ fn a_link_ends_no_command_badly() {
 }
 
 #[test]
-#[ignore = "readers take any file for a regular one of a usual size"]
 fn a_file_without_an_end_ends_no_command_badly() {
     each_command_withstands(&[Kind::Fifo, Kind::Sparse]);
 }
